@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# The three kinds of target there are. A layer sees only the layers it names in DEPS, because each
+# layer exposes its headers only through a private include root of its own (see xec_layer).
+
+add_library(xec_options INTERFACE)
+target_compile_options(xec_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wold-style-cast
+                       -Wnon-virtual-dtor -Woverloaded-virtual)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports members of coroutine frames as maybe uninitialised and as null: known false alarms.
+  target_compile_options(xec_options INTERFACE -Wno-maybe-uninitialized -fcoroutines)
+endif()
+if(XEC_WERROR)
+  target_compile_options(xec_options INTERFACE -Werror)
+endif()
+if(XEC_FAILPOINTS)
+  target_compile_definitions(xec_options INTERFACE XEC_FAILPOINTS=1)
+endif()
+if(XEC_SANITIZE)
+  target_compile_options(xec_options INTERFACE -fsanitize=${XEC_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(xec_options INTERFACE -fsanitize=${XEC_SANITIZE})
+endif()
+
+# xec_layer(name SOURCES a.cc ... [DEPS layer ...] [LIBS target ...])
+#
+# Makes the object library xec_<name> from src/<name>. Headers are included as "<name>/x.hh". So that a
+# forbidden include does not compile, each layer publishes one directory, <build>/include/<name>, that
+# holds only a link <name> -> src/<name>; a layer sees those of its DEPS and of nothing else.
+function(xec_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  set(root ${CMAKE_BINARY_DIR}/include/${name})
+  file(MAKE_DIRECTORY ${root})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${root}/${name} SYMBOLIC)
+  add_library(xec_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(xec_${name} PUBLIC ${root})
+  target_link_libraries(xec_${name} PRIVATE xec_options PUBLIC fmt::fmt Threads::Threads)
+  foreach(dep ${ARG_DEPS})
+    target_link_libraries(xec_${name} PUBLIC xec_${dep})
+  endforeach()
+  if(ARG_LIBS)
+    target_link_libraries(xec_${name} PUBLIC ${ARG_LIBS})
+  endif()
+endfunction()
+
+# xec_test(name LABEL unit SOURCES a_test.cc ... [DEPS layer ...] [LIBS target ...])
+# A GoogleTest program registered with CTest under LABEL.
+function(xec_test name)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;DEPS;LIBS" ${ARGN})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL unit)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE xec_options GTest::gtest GTest::gmock GTest::gtest_main ${ARG_LIBS})
+  foreach(dep ${ARG_DEPS})
+    target_link_libraries(${name} PRIVATE xec_${dep})
+  endforeach()
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+endfunction()

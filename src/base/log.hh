@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// One log for the whole process: a line "LEVEL component: message" handed to a sink that the front end
+// sets (standard error by default). Thread-safe. Secrets are never logged.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace xec {
+
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
+
+using LogSink = std::function<void(LogLevel level, std::string_view line)>;
+
+// Replaces the sink; call once at start, before other threads log.
+void SetLogSink(LogSink sink);
+void SetLogLevel(LogLevel minimum);
+bool LogEnabled(LogLevel level);
+void LogLine(LogLevel level, std::string_view component, std::string_view message);
+
+template <typename... Args>
+void Log(LogLevel level, std::string_view component, fmt::format_string<Args...> format, Args&&... args) {
+  if (LogEnabled(level)) LogLine(level, component, fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace xec

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Result<T> and Status: how every fallible function of XEC answers. No exceptions cross a layer.
+// The method names are those of std::expected, which g++ 12 lacks, so that it can replace this later.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/check.hh"
+
+namespace xec {
+
+// The closed set of error codes. Each front end maps every code in one table (errno, exit code, ...).
+enum class Code {
+  kNotFound,          // proved: the name does not exist
+  kAlreadyExists,     // exclusive creation met an existing name
+  kInvalidArgument,   // the caller's words are wrong (flag, name, configuration, offset)
+  kPermissionDenied,  // a server or directory refuses us
+  kIsDirectory,       // an object operation met a directory
+  kNotDirectory,      // a directory operation met an object
+  kNotEmpty,          // removal of a directory that still has names in it
+  kUnavailable,       // a server cannot be reached or is not what it should be; retry may help
+  kDeadlineExceeded,  // no answer in time; the operation may or may not have happened
+  kCancelled,         // given up by the caller or by shutdown
+  kConflict,          // another writer was in the way; nothing of ours is visible; retry
+  kUnknown,           // the outcome cannot be known now: "unknown, retry" (promise P4)
+  kCorruption,        // one archive or chunk is bad; redundancy may still hide it
+  kDataLoss,          // fewer than k good chunks
+  kNoQuorum,          // too few homes answered: "cannot tell, retry" (promise P6)
+  kNoSpace,           // a server or the store is full
+  kUnsupported,       // not offered by this layout, server or version
+  kInternal,          // a bug in XEC
+};
+
+constexpr int kCodeCount = static_cast<int>(Code::kInternal) + 1;
+
+// Stable lower-case word for logs and --json, e.g. "not_found".
+const char* CodeName(Code code);
+
+// True where the same call may succeed later without anybody changing anything.
+bool IsRetryable(Code code);
+
+struct [[nodiscard]] Error {
+  Code code = Code::kInternal;
+  std::string message;  // one sentence: what, where and, where possible, what to do
+
+  // "not_found: object /a does not exist"
+  std::string ToString() const;
+};
+
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  using value_type = T;
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+  bool has_value() const { return state_.index() == 0; }
+  explicit operator bool() const { return has_value(); }
+  T& value() & {
+    XEC_CHECK(has_value(), "value() of an error: {}", error().message);
+    return std::get<0>(state_);
+  }
+  const T& value() const& {
+    XEC_CHECK(has_value(), "value() of an error: {}", error().message);
+    return std::get<0>(state_);
+  }
+  T&& value() && {
+    XEC_CHECK(has_value(), "value() of an error: {}", error().message);
+    return std::get<0>(std::move(state_));
+  }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+  const Error& error() const { return std::get<1>(state_); }
+  Code code() const { return error().code; }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)) {}
+
+  bool has_value() const { return !error_.has_value(); }
+  explicit operator bool() const { return has_value(); }
+  const Error& error() const { return *error_; }
+  Code code() const { return error_->code; }
+
+ private:
+  std::optional<Error> error_;
+};
+
+using Status = Result<void>;
+
+inline Status OkStatus() { return {}; }
+
+// Builds an Error with a formatted sentence: Fail(Code::kNotFound, "object {} does not exist", path).
+template <typename... Args>
+Error Fail(Code code, fmt::format_string<Args...> format, Args&&... args) {
+  return Error{code, fmt::format(format, std::forward<Args>(args)...)};
+}
+
+}  // namespace xec
+
+// Returns the error of a Result or Status expression from the enclosing function, else goes on.
+#define XEC_TRY(expression)                                     \
+  do {                                                          \
+    auto&& xec_try_status = (expression);                       \
+    if (!xec_try_status) return xec_try_status.error();         \
+  } while (false)
+
+#define XEC_CONCAT_INNER(a, b) a##b
+#define XEC_CONCAT(a, b) XEC_CONCAT_INNER(a, b)
+
+// XEC_ASSIGN_OR_RETURN(auto x, Compute()): declares x from the value, or returns the error.
+#define XEC_ASSIGN_OR_RETURN(declaration, expression) \
+  XEC_ASSIGN_OR_RETURN_INNER(XEC_CONCAT(xec_result_, __LINE__), declaration, expression)
+#define XEC_ASSIGN_OR_RETURN_INNER(result, declaration, expression) \
+  auto result = (expression);                                       \
+  if (!result) return result.error();                               \
+  declaration = std::move(result).value()

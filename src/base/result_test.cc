@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "base/result.hh"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+
+namespace xec {
+namespace {
+
+Result<int> Half(int value) {
+  if (value % 2 != 0) return Fail(Code::kInvalidArgument, "{} is odd", value);
+  return value / 2;
+}
+
+Result<int> Quarter(int value) {
+  XEC_ASSIGN_OR_RETURN(const int half, Half(value));
+  return Half(half);
+}
+
+Status CheckEven(int value) {
+  XEC_TRY(Half(value));
+  return OkStatus();
+}
+
+TEST(Result, CarriesValueOrError) {
+  EXPECT_EQ(*Quarter(8), 2);
+  ASSERT_FALSE(Quarter(6));
+  EXPECT_EQ(Quarter(6).code(), Code::kInvalidArgument);
+  EXPECT_EQ(Quarter(6).error().ToString(), "invalid_argument: 3 is odd");
+  EXPECT_TRUE(CheckEven(2));
+  EXPECT_FALSE(CheckEven(3));
+}
+
+TEST(Result, MovesValues) {
+  Result<std::unique_ptr<int>> result = std::make_unique<int>(7);
+  const std::unique_ptr<int> taken = std::move(result).value();
+  EXPECT_EQ(*taken, 7);
+}
+
+TEST(Result, ValueOfAnErrorAborts) {
+  const Result<int> bad = Half(1);
+  EXPECT_DEATH((void)bad.value(), "value\\(\\) of an error: 1 is odd");
+}
+
+TEST(Code, NamesAreDistinct) {
+  std::set<std::string> names;
+  for (int i = 0; i < kCodeCount; ++i) names.insert(CodeName(static_cast<Code>(i)));
+  EXPECT_EQ(names.size(), static_cast<size_t>(kCodeCount));
+}
+
+}  // namespace
+}  // namespace xec

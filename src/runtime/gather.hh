@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Gather<T>: the engine's one scatter-gather driver. The owner starts tasks (and timers), each with a tag,
+// and takes their results one by one in the order of completion; a pure policy object decides after each
+// what to start next and when it has heard enough. What is still running when the Gather is destroyed runs
+// on to its end (an abandoned request owns its buffers) and its result is dropped.
+//
+// One coroutine owns a Gather and calls everything on it; completions arrive from any thread.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "runtime/executor.hh"
+#include "runtime/task.hh"
+
+namespace xec {
+
+template <typename T>
+class Gather {
+ public:
+  struct Event {
+    size_t tag;
+    std::optional<T> value;  // nullopt: a timer
+  };
+
+  // `scope` runs the tasks and outlives this object.
+  Gather(TaskScope& scope, Executor& executor) : scope_(scope), executor_(executor), state_(std::make_shared<State>()) {}
+  Gather(const Gather&) = delete;
+  Gather& operator=(const Gather&) = delete;
+  ~Gather() {
+    for (const TimerId timer : timers_) executor_.Cancel(timer);
+    std::lock_guard lock(state_->mutex);
+    state_->abandoned = true;
+    state_->waiting = nullptr;
+  }
+
+  // Starts the task on this thread; its result becomes one event with `tag`.
+  void Start(size_t tag, Task<T> task) {
+    ++pending_;
+    scope_.Spawn(Run(tag, std::move(task), state_));
+  }
+
+  // Adds one event without a value at or after `when`. Not counted by pending().
+  void StartTimer(size_t tag, TimePoint when) {
+    timers_.push_back(executor_.RunAt(when, [state = state_, tag] { Deliver(*state, Event{tag, std::nullopt}); }));
+  }
+
+  // Tasks started whose event has not been taken yet.
+  size_t pending() const { return pending_; }
+
+  // The next event. Something must be pending or a timer must be set, else this waits for ever.
+  Task<Event> Next() {
+    NextAwaiter awaiter{*state_};
+    co_await awaiter;
+    Event event = Take();
+    if (event.value) --pending_;
+    co_return std::move(event);
+  }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    bool abandoned = false;              // guarded by mutex, as all of it
+    std::deque<Event> events;
+    std::coroutine_handle<> waiting;
+  };
+  struct NextAwaiter {
+    State& state;
+    bool await_ready() const noexcept { return false; }
+    bool await_suspend(std::coroutine_handle<> handle) noexcept {
+      std::lock_guard lock(state.mutex);
+      if (!state.events.empty()) return false;
+      state.waiting = handle;
+      return true;
+    }
+    void await_resume() const noexcept {}
+  };
+
+  static Task<void> Run(size_t tag, Task<T> task, std::shared_ptr<State> state) {
+    Event event{tag, co_await task};
+    Deliver(*state, std::move(event));
+  }
+
+  static void Deliver(State& state, Event event) {
+    std::coroutine_handle<> resume;
+    {
+      std::lock_guard lock(state.mutex);
+      if (state.abandoned) return;
+      state.events.push_back(std::move(event));
+      resume = std::exchange(state.waiting, nullptr);
+    }
+    if (resume) resume.resume();
+  }
+
+  Event Take() {
+    std::lock_guard lock(state_->mutex);
+    Event event = std::move(state_->events.front());
+    state_->events.pop_front();
+    return event;
+  }
+
+  TaskScope& scope_;
+  Executor& executor_;
+  std::shared_ptr<State> state_;
+  std::vector<TimerId> timers_;
+  size_t pending_ = 0;
+};
+
+}  // namespace xec

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "runtime/task.hh"
+
+#include <condition_variable>
+
+namespace xec {
+namespace {
+
+thread_local bool engine_thread = false;
+
+}  // namespace
+
+void MarkEngineThread() { engine_thread = true; }
+
+void CheckMayBlock() { XEC_CHECK(!engine_thread, "an engine thread must not block"); }
+
+// The outermost frame of a spawned task: tells the scope when it ends, then destroys itself.
+struct TaskScope::Root {
+  struct promise_type {
+    TaskScope* scope = nullptr;
+    Root get_return_object() { return Root{std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    struct FinalAwaiter {
+      bool await_ready() noexcept { return false; }
+      void await_suspend(std::coroutine_handle<promise_type> self) noexcept {
+        TaskScope* scope = self.promise().scope;
+        void* address = self.address();
+        self.destroy();
+        scope->Ended(address);
+      }
+      void await_resume() noexcept {}
+    };
+    FinalAwaiter final_suspend() noexcept { return {}; }
+    void return_void() {}
+    [[noreturn]] void unhandled_exception() noexcept { std::abort(); }
+  };
+  std::coroutine_handle<promise_type> handle;
+
+  static Root Make(Task<void> task) { co_await task; }
+};
+
+TaskScope::~TaskScope() { XEC_CHECK(running() == 0, "{} tasks outlive their scope", running()); }
+
+void TaskScope::Spawn(Task<void> task) {
+  Root root = Root::Make(std::move(task));
+  root.handle.promise().scope = this;
+  {
+    std::lock_guard lock(mutex_);
+    roots_.insert(root.handle.address());
+  }
+  root.handle.resume();
+}
+
+void TaskScope::Ended(void* address) {
+  // on_empty runs under the mutex: Drain's owner may destroy the scope as soon as it has run.
+  std::lock_guard lock(mutex_);
+  roots_.erase(address);
+  if (roots_.empty() && on_empty_) std::exchange(on_empty_, {})();
+}
+
+void TaskScope::Drain() {
+  CheckMayBlock();
+  auto state = std::make_shared<internal::SyncState<void>>();
+  {
+    std::lock_guard lock(mutex_);
+    if (roots_.empty()) return;
+    on_empty_ = [state] { state->Finish(); };
+  }
+  state->Wait();
+  // Waits for the thread that ran on_empty_ to leave the mutex.
+  std::lock_guard lock(mutex_);
+}
+
+void TaskScope::Abandon() {
+  std::set<void*> roots;
+  {
+    std::lock_guard lock(mutex_);
+    roots.swap(roots_);
+  }
+  for (void* address : roots) std::coroutine_handle<>::from_address(address).destroy();
+}
+
+size_t TaskScope::running() const {
+  std::lock_guard lock(mutex_);
+  return roots_.size();
+}
+
+}  // namespace xec

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Coroutines of the engine. A Task<T> is lazy: it starts when awaited (or spawned) and resumes its awaiter
+// when done. It runs on whichever engine thread completes what it waits for, one thread at a time, so
+// locals need no lock. Tasks never throw: an escaping exception aborts.
+//
+// Rules: a coroutine takes its parameters by value or refers to what outlives it; it never blocks; it
+// holds no mutex across co_await; it never co_awaits a temporary braced list (g++ 12 destroys it twice).
+#pragma once
+
+#include <coroutine>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/check.hh"
+#include "runtime/unique_function.hh"
+
+namespace xec {
+
+template <typename T>
+class Task;
+
+namespace internal {
+
+struct TaskPromiseBase {
+  std::coroutine_handle<> continuation = std::noop_coroutine();
+
+  std::suspend_always initial_suspend() noexcept { return {}; }
+  struct FinalAwaiter {
+    bool await_ready() noexcept { return false; }
+    template <typename Promise>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> self) noexcept {
+      return self.promise().continuation;
+    }
+    void await_resume() noexcept {}
+  };
+  FinalAwaiter final_suspend() noexcept { return {}; }
+  [[noreturn]] void unhandled_exception() noexcept { std::abort(); }
+};
+
+template <typename T>
+struct TaskPromise : TaskPromiseBase {
+  std::optional<T> value;
+  Task<T> get_return_object();
+  template <typename U>
+  void return_value(U&& result) {
+    value.emplace(std::forward<U>(result));
+  }
+  T Take() { return std::move(*value); }
+};
+
+template <>
+struct TaskPromise<void> : TaskPromiseBase {
+  Task<void> get_return_object();
+  void return_void() {}
+  void Take() {}
+};
+
+}  // namespace internal
+
+template <typename T = void>
+class [[nodiscard]] Task {
+ public:
+  using promise_type = internal::TaskPromise<T>;
+  using Handle = std::coroutine_handle<promise_type>;
+
+  explicit Task(Handle handle) : handle_(handle) {}
+  Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Task& operator=(Task&& other) noexcept {
+    if (this != &other) {
+      if (handle_) handle_.destroy();
+      handle_ = std::exchange(other.handle_, nullptr);
+    }
+    return *this;
+  }
+  ~Task() {
+    if (handle_) handle_.destroy();
+  }
+
+  struct Awaiter {
+    Handle handle;
+    bool await_ready() const noexcept { return false; }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> awaiting) noexcept {
+      handle.promise().continuation = awaiting;
+      return handle;
+    }
+    T await_resume() { return handle.promise().Take(); }
+  };
+  Awaiter operator co_await() const& noexcept { return Awaiter{handle_}; }
+  Awaiter operator co_await() && noexcept { return Awaiter{handle_}; }
+
+ private:
+  Handle handle_;
+};
+
+namespace internal {
+template <typename T>
+Task<T> TaskPromise<T>::get_return_object() {
+  return Task<T>(std::coroutine_handle<TaskPromise<T>>::from_promise(*this));
+}
+inline Task<void> TaskPromise<void>::get_return_object() {
+  return Task<void>(std::coroutine_handle<TaskPromise<void>>::from_promise(*this));
+}
+}  // namespace internal
+
+// The detached tasks of one owner (a store, a simulated gateway). Thread-safe.
+//
+// A long-lived object owns a scope and calls Drain() before it goes; the simulator "crashes" a gateway with
+// Abandon(), which destroys the suspended coroutines as a kill -9 would end them.
+class TaskScope {
+ public:
+  TaskScope() = default;
+  TaskScope(const TaskScope&) = delete;
+  TaskScope& operator=(const TaskScope&) = delete;
+  // CHECKs that nothing is left running.
+  ~TaskScope();
+
+  // Starts the task now, on this thread, and forgets it; its frame goes when it ends.
+  void Spawn(Task<void> task);
+
+  // Blocks until every spawned task has ended. Never call it on an engine thread.
+  void Drain();
+
+  // Destroys all suspended tasks. Only where a single thread runs everything (simulator, unit tests).
+  void Abandon();
+
+  size_t running() const;
+
+ private:
+  struct Root;
+  friend struct Root;
+  void Ended(void* address);
+
+  mutable std::mutex mutex_;
+  std::set<void*> roots_;          // frames of running roots; guarded by mutex_
+  UniqueFunction<void()> on_empty_;  // set by Drain; guarded by mutex_
+};
+
+// One value handed from a callback to one waiting coroutine: Set() once from any thread, co_await once.
+// The awaiting coroutine may be destroyed first (simulated crash); Set() is then without effect.
+template <typename T>
+class OneShot {
+ public:
+  OneShot() : state_(std::make_shared<State>()) {}
+  OneShot(const OneShot&) = delete;
+  OneShot& operator=(const OneShot&) = delete;
+  ~OneShot() {
+    std::lock_guard lock(state_->mutex);
+    state_->waiting = nullptr;
+  }
+
+  // A callable that sets the value; the first call wins, later calls are ignored (a deadline against a
+  // reply). It keeps the shared state alive, not the coroutine.
+  auto Setter() const {
+    return [state = state_](T value) {
+      std::coroutine_handle<> resume;
+      {
+        std::lock_guard lock(state->mutex);
+        if (state->set) return;
+        state->set = true;
+        state->value.emplace(std::move(value));
+        resume = std::exchange(state->waiting, nullptr);
+      }
+      if (resume) resume.resume();
+    };
+  }
+
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> handle) noexcept {
+    std::lock_guard lock(state_->mutex);
+    if (state_->set) return false;
+    state_->waiting = handle;
+    return true;
+  }
+  T await_resume() { return std::move(*state_->value); }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    bool set = false;
+    std::optional<T> value;
+    std::coroutine_handle<> waiting;
+  };
+  std::shared_ptr<State> state_;
+};
+
+// Runs the task and blocks this thread until it ends. Only at the synchronous edges (OSS, CLI, tests).
+template <typename T>
+T SyncWait(Task<T> task);
+
+}  // namespace xec
+
+#include "runtime/sync_wait.hh"

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "runtime/task.hh"
+
+#include <gtest/gtest.h>
+
+#include "runtime/gather.hh"
+#include "runtime/thread_pool.hh"
+
+namespace xec {
+namespace {
+
+using namespace std::chrono_literals;
+
+Task<int> Add(int a, int b) { co_return a + b; }
+
+Task<int> AddTwice(int a) {
+  const int once = co_await Add(a, 1);
+  co_return co_await Add(once, 1);
+}
+
+TEST(Task, AwaitsAndReturns) { EXPECT_EQ(SyncWait(AddTwice(40)), 42); }
+
+Task<int> After(Executor& executor, Duration delay, int value) {
+  OneShot<int> done;
+  executor.RunAt(executor.Now() + delay, [set = done.Setter(), value] { set(value); });
+  co_return co_await done;
+}
+
+TEST(Task, ResumesOnAnotherThread) {
+  ThreadPool pool("test", 2);
+  EXPECT_EQ(SyncWait(After(pool, 1ms, 7)), 7);
+}
+
+Task<std::vector<size_t>> TakeTwoOfThree(TaskScope& scope, Executor& executor) {
+  Gather<int> gather(scope, executor);
+  gather.Start(0, After(executor, 30ms, 1));
+  gather.Start(1, After(executor, 1ms, 2));
+  gather.StartTimer(9, executor.Now() + 8ms);
+  std::vector<size_t> order;
+  for (int i = 0; i < 2; ++i) {
+    const auto event = co_await gather.Next();
+    order.push_back(event.tag);
+  }
+  co_return order;
+}
+
+TEST(Gather, DeliversInOrderOfCompletionAndDropsTheRest) {
+  ThreadPool pool("test", 2);
+  TaskScope scope;
+  EXPECT_EQ(SyncWait(TakeTwoOfThree(scope, pool)), (std::vector<size_t>{1, 9}));
+  scope.Drain();
+}
+
+TEST(Gather, ManyAtOnce) {
+  ThreadPool pool("test", 4);
+  TaskScope scope;
+  const auto sum = [](TaskScope& s, Executor& e) -> Task<int> {
+    Gather<int> gather(s, e);
+    for (size_t i = 0; i < 1000; ++i) gather.Start(i, After(e, Duration(0), 1));
+    int total = 0;
+    while (gather.pending() > 0) {
+      const auto event = co_await gather.Next();
+      total += *event.value;
+    }
+    co_return total;
+  };
+  EXPECT_EQ(SyncWait(sum(scope, pool)), 1000);
+  scope.Drain();
+}
+
+Task<void> SetWhenDestroyed(Executor& executor, bool& destroyed) {
+  struct Guard {
+    bool& flag;
+    ~Guard() { flag = true; }
+  } guard{destroyed};
+  co_await After(executor, 1h, 1);
+}
+
+TEST(TaskScope, AbandonDestroysSuspendedTasks) {
+  bool destroyed = false;
+  ThreadPool pool("test", 1);
+  TaskScope scope;
+  scope.Spawn(SetWhenDestroyed(pool, destroyed));
+  EXPECT_EQ(scope.running(), 1u);
+  scope.Abandon();
+  EXPECT_TRUE(destroyed);
+  EXPECT_EQ(scope.running(), 0u);
+}
+
+TEST(OneShot, FirstSetterWinsEvenBeforeTheAwait) {
+  const auto run = []() -> Task<int> {
+    OneShot<int> done;
+    auto set = done.Setter();
+    set(1);
+    set(2);
+    co_return co_await done;
+  };
+  EXPECT_EQ(SyncWait(run()), 1);
+}
+
+}  // namespace
+}  // namespace xec

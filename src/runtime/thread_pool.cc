@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "runtime/thread_pool.hh"
+
+#include <pthread.h>
+
+#include "runtime/task.hh"
+
+namespace xec {
+
+ThreadPool::ThreadPool(std::string name, int threads) : name_(std::move(name)) {
+  XEC_CHECK(threads > 0);
+  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
+  threads_.emplace_back([this] { RunTimers(); });
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    std::lock_guard lock(timer_mutex_);
+    timers_stopping_ = true;
+    timer_changed_.notify_all();
+  }
+  {
+    std::lock_guard lock(work_mutex_);
+    stopping_ = true;
+    work_ready_.notify_all();
+  }
+  threads_.clear();
+}
+
+void ThreadPool::Post(Closure work) {
+  std::lock_guard lock(work_mutex_);
+  work_.push_back(std::move(work));
+  work_ready_.notify_one();
+}
+
+void ThreadPool::Work() {
+  pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
+  MarkEngineThread();
+  std::unique_lock lock(work_mutex_);
+  while (true) {
+    work_ready_.wait(lock, [this] { return stopping_ || !work_.empty(); });
+    if (work_.empty()) return;
+    Closure work = std::move(work_.front());
+    work_.pop_front();
+    lock.unlock();
+    work();
+    work = {};
+    lock.lock();
+  }
+}
+
+TimerId ThreadPool::RunAt(TimePoint when, Closure work) {
+  std::lock_guard lock(timer_mutex_);
+  const TimerId id = next_timer_++;
+  const auto [at, inserted] = timers_.emplace(std::pair(when, id), std::move(work));
+  timer_times_.emplace(id, when);
+  if (at == timers_.begin()) timer_changed_.notify_one();
+  return id;
+}
+
+bool ThreadPool::Cancel(TimerId timer) {
+  Closure dropped;  // declared before the lock: destroyed after it is released, as its captures may run anything
+  std::lock_guard lock(timer_mutex_);
+  const auto time = timer_times_.find(timer);
+  if (time == timer_times_.end()) return false;
+  const auto at = timers_.find({time->second, timer});
+  dropped = std::move(at->second);
+  timers_.erase(at);
+  timer_times_.erase(time);
+  return true;
+}
+
+void ThreadPool::RunTimers() {
+  pthread_setname_np(pthread_self(), "xec-timer");
+  std::unique_lock lock(timer_mutex_);
+  while (!timers_stopping_) {
+    if (timers_.empty()) {
+      timer_changed_.wait(lock);
+      continue;
+    }
+    const TimePoint next = timers_.begin()->first.first;
+    if (Now() < next) {
+      timer_changed_.wait_until(lock, next);
+      continue;
+    }
+    auto node = timers_.extract(timers_.begin());
+    timer_times_.erase(node.key().second);
+    lock.unlock();
+    Post(std::move(node.mapped()));
+    lock.lock();
+  }
+}
+
+TimePoint ThreadPool::Now() const {
+  return std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now());
+}
+
+WallMillis ThreadPool::WallNow() const {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace xec

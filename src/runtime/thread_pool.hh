@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The real Executor: a fixed number of worker threads and one timer thread.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/executor.hh"
+
+namespace xec {
+
+class ThreadPool final : public Executor {
+ public:
+  // Starts `threads` workers named `name` (at most 15 bytes). Start it only after a daemon has forked.
+  ThreadPool(std::string name, int threads);
+  // Runs what is already posted, drops timers, joins. Whoever posts must have stopped before.
+  ~ThreadPool() override;
+
+  void Post(Closure work) override;
+  TimerId RunAt(TimePoint when, Closure work) override;
+  bool Cancel(TimerId timer) override;
+  TimePoint Now() const override;
+  WallMillis WallNow() const override;
+
+ private:
+  void Work();
+  void RunTimers();
+
+  const std::string name_;
+
+  std::mutex work_mutex_;
+  std::condition_variable work_ready_;
+  std::deque<Closure> work_;  // guarded by work_mutex_
+  bool stopping_ = false;     // guarded by work_mutex_
+
+  std::mutex timer_mutex_;
+  std::condition_variable timer_changed_;
+  std::map<std::pair<TimePoint, TimerId>, Closure> timers_;  // guarded by timer_mutex_, as the two below
+  std::map<TimerId, TimePoint> timer_times_;
+  TimerId next_timer_ = 1;
+  bool timers_stopping_ = false;
+
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace xec

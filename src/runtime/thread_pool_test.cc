@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "runtime/thread_pool.hh"
+
+#include <gtest/gtest.h>
+
+#include "runtime/task.hh"
+
+namespace xec {
+namespace {
+
+using namespace std::chrono_literals;
+
+Task<int> Wait(OneShot<int>& shot) { co_return co_await shot; }
+
+TEST(ThreadPool, TimersRunInOrderAndCancel) {
+  ThreadPool pool("test", 1);
+  std::vector<int> order;
+  OneShot<int> last;
+  const TimePoint now = pool.Now();
+  pool.RunAt(now + 3ms, [&order] { order.push_back(3); });
+  const TimerId cancelled = pool.RunAt(now + 2ms, [&order] { order.push_back(2); });
+  pool.RunAt(now + 1ms, [&order] { order.push_back(1); });
+  EXPECT_TRUE(pool.Cancel(cancelled));
+  EXPECT_FALSE(pool.Cancel(cancelled));
+  pool.RunAt(now + 5ms, [set = last.Setter()] { set(0); });
+  SyncWait(Wait(last));
+  EXPECT_EQ(order, (std::vector<int>{1, 3}));
+}
+
+TEST(ThreadPool, BlockingOnAnEngineThreadAborts) {
+  EXPECT_DEATH(
+      {
+        ThreadPool pool("test", 1);
+        OneShot<int> never;
+        pool.Post([&never] { SyncWait(Wait(never)); });
+        SyncWait(Wait(never));
+      },
+      "an engine thread must not block");
+}
+
+}  // namespace
+}  // namespace xec
