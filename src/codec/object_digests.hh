@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The checksums of a whole object, computed while its bytes stream by in order.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.hh"
+#include "base/result.hh"
+#include "codec/checksum.hh"
+#include "codec/crc_combine.hh"
+
+namespace xec {
+
+// Which checksums besides adler32 and crc32c, which are always made. md5 and sha256 each cost more than all
+// the rest of a write together.
+struct DigestOptions {
+  bool md5 = false;
+  bool sha256 = false;
+  bool crc32 = false;   // XRootD's "crc32", the value of the command cksum; see Cksum
+  bool zcrc32 = false;  // XRootD's "zcrc32", the CRC-32 of ZIP
+
+  // From names separated by commas, e.g. "md5,sha256"; "" is none; adler32 and crc32c may be named.
+  // Error: kInvalidArgument, naming the unknown word.
+  static Result<DigestOptions> Parse(std::string_view names);
+};
+
+// Not thread-safe; one per object being written. Movable.
+class ObjectDigests {
+ public:
+  // Error: kUnsupported when this machine's OpenSSL policy refuses an algorithm (md5 under FIPS).
+  static Result<ObjectDigests> Create(const DigestOptions& options = {});
+
+  ObjectDigests(ObjectDigests&&) noexcept;
+  ObjectDigests& operator=(ObjectDigests&&) noexcept;
+  ~ObjectDigests();
+
+  // Every byte of the object goes through exactly one of the following, in order.
+
+  // All checksums from the bytes themselves.
+  void Add(ByteSpan bytes);
+  // The same, but the crc32c is put together from those of the pages of `bytes` (see PageChecksums), which
+  // saves a pass over the bytes. page_crcs.size() must be ceil(bytes.size() / page_size), CHECKed. A short
+  // page may only be the last of a call; further calls may follow it.
+  void Add(ByteSpan bytes, std::span<const uint32_t> page_crcs, uint64_t page_size);
+
+  // The object's length so far.
+  uint64_t size_bytes() const { return size_bytes_; }
+
+  // XRootD's names to lower-case hex, most significant digit first: "adler32", "crc32c", "crc32", "zcrc32"
+  // (8 digits), "md5" (32), "sha256" (64). Call once, last.
+  std::map<std::string, std::string> Finish();
+
+ private:
+  struct Evp;  // an OpenSSL digest context
+  ObjectDigests();
+  void AddAllButCrc32c(ByteSpan bytes);
+  void AppendCrc32c(uint32_t crc, uint64_t bytes);
+
+  uint64_t size_bytes_ = 0;
+  uint32_t adler32_ = 1;
+  uint32_t crc32c_ = 0;
+  std::optional<Cksum> cksum_;
+  std::optional<uint32_t> zcrc32_;
+  std::unique_ptr<Crc32cCombiner> combiner_;  // for the page size of the last call with pages
+  std::unique_ptr<Evp> md5_;
+  std::unique_ptr<Evp> sha256_;
+};
+
+}  // namespace xec
