@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "codec/checksum.hh"
 
-#include <isa-l/igzip_lib.h>
 #include <isa-l.h>
 
 #include <algorithm>
@@ -16,20 +15,25 @@ constexpr size_t kIscsiPiece = size_t{1} << 30;
 
 }  // namespace
 
-uint32_t Crc32(ByteSpan bytes, uint32_t previous) { return crc32_gzip_refl(previous, Data(bytes), bytes.size()); }
+uint32_t Crc32(ByteSpan bytes, uint32_t previous) {
+  return crc32_gzip_refl(previous, Data(bytes), bytes.size());
+}
 
 uint32_t Crc32c(ByteSpan bytes, uint32_t previous) {
   // Unlike crc32_gzip_refl, crc32_iscsi works on the raw register: the complements are ours.
   uint32_t state = ~previous;
   while (!bytes.empty()) {
     const ByteSpan piece = bytes.first(std::min(bytes.size(), kIscsiPiece));
-    state = crc32_iscsi(const_cast<unsigned char*>(Data(piece)), static_cast<int>(piece.size()), state);  // NOLINT
+    state = crc32_iscsi(const_cast<unsigned char*>(Data(piece)), static_cast<int>(piece.size()),
+                        state);  // NOLINT
     bytes = bytes.subspan(piece.size());
   }
   return ~state;
 }
 
-uint32_t Adler32(ByteSpan bytes, uint32_t previous) { return isal_adler32(previous, Data(bytes), bytes.size()); }
+uint32_t Adler32(ByteSpan bytes, uint32_t previous) {
+  return isal_adler32(previous, Data(bytes), bytes.size());
+}
 
 void Cksum::Update(ByteSpan bytes) {
   complement_ = crc32_ieee(complement_, Data(bytes), bytes.size());
@@ -39,7 +43,8 @@ void Cksum::Update(ByteSpan bytes) {
 uint32_t Cksum::Value() const {
   unsigned char length[sizeof(length_bytes_)];
   size_t count = 0;
-  for (uint64_t rest = length_bytes_; rest != 0; rest >>= 8) length[count++] = static_cast<unsigned char>(rest & 0xff);
+  for (uint64_t rest = length_bytes_; rest != 0; rest >>= 8)
+    length[count++] = static_cast<unsigned char>(rest & 0xff);
   return crc32_ieee(complement_, length, count);
 }
 

@@ -12,7 +12,9 @@ constexpr uint32_t kCrc32Polynomial = 0xedb88320;
 constexpr uint32_t kCrc32cPolynomial = 0x82f63b78;
 constexpr uint32_t kOne = 0x80000000;
 
-constexpr uint32_t TimesX(uint32_t a, uint32_t polynomial) { return (a >> 1) ^ ((a & 1) != 0 ? polynomial : 0); }
+constexpr uint32_t TimesX(uint32_t a, uint32_t polynomial) {
+  return (a >> 1) ^ ((a & 1) != 0 ? polynomial : 0);
+}
 
 constexpr uint32_t Multiply(uint32_t a, uint32_t b, uint32_t polynomial) {
   uint32_t product = 0;

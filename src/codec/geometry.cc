@@ -19,7 +19,8 @@ Result<Geometry> Geometry::Parse(std::string_view text, uint64_t chunk_size_byte
   // Bounded here so that the narrowing below cannot wrap; Validate() says the rest.
   if (!k || !m || *k > kChunksMax || *m > kChunksMax) {
     return Fail(Code::kInvalidArgument,
-                "geometry '{}' is not of the form K+M (such as 8+2) with at most {} chunks", text, kChunksMax);
+                "geometry '{}' is not of the form K+M (such as 8+2) with at most {} chunks", text,
+                kChunksMax);
   }
   const Geometry geometry{static_cast<uint32_t>(*k), static_cast<uint32_t>(*m), chunk_size_bytes};
   XEC_TRY(geometry.Validate());
@@ -28,10 +29,12 @@ Result<Geometry> Geometry::Parse(std::string_view text, uint64_t chunk_size_byte
 
 Status Geometry::Validate() const {
   if (data_chunks < 1 || parity_chunks < 1) {
-    return Fail(Code::kInvalidArgument, "geometry {} needs at least one data and one parity chunk", ToString());
+    return Fail(Code::kInvalidArgument, "geometry {} needs at least one data and one parity chunk",
+                ToString());
   }
   if (data_chunks > kChunksMax || parity_chunks > kChunksMax || Total() > kChunksMax) {
-    return Fail(Code::kInvalidArgument, "geometry {} has more than {} chunks in a stripe", ToString(), kChunksMax);
+    return Fail(Code::kInvalidArgument, "geometry {} has more than {} chunks in a stripe", ToString(),
+                kChunksMax);
   }
   if (chunk_size_bytes < kChunkSizeMin || chunk_size_bytes > kChunkSizeMax ||
       chunk_size_bytes % kChunkSizeUnit != 0) {
@@ -83,8 +86,9 @@ Result<Geometry> FitGeometry(Geometry wanted, uint64_t object_size) {
   XEC_TRY(wanted.Validate());
   while (wanted.StripeCount(object_size) > kMembersMax) {
     if (wanted.chunk_size_bytes == kChunkSizeMax) {
-      return Fail(Code::kInvalidArgument, "an object of {} bytes is too large for geometry {}: the limit is {} bytes",
-                  object_size, wanted.ToString(), kMembersMax * wanted.StripeSize());
+      return Fail(Code::kInvalidArgument,
+                  "an object of {} bytes is too large for geometry {}: the limit is {} bytes", object_size,
+                  wanted.ToString(), kMembersMax * wanted.StripeSize());
     }
     wanted.chunk_size_bytes = std::min(2 * wanted.chunk_size_bytes, kChunkSizeMax);
   }

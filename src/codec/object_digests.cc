@@ -17,9 +17,7 @@ struct ObjectDigests::Evp {
   };
   std::unique_ptr<EVP_MD_CTX, Free> context;
 
-  void Update(ByteSpan bytes) {
-    XEC_CHECK(EVP_DigestUpdate(context.get(), bytes.data(), bytes.size()) == 1);
-  }
+  void Update(ByteSpan bytes) { XEC_CHECK(EVP_DigestUpdate(context.get(), bytes.data(), bytes.size()) == 1); }
 
   std::string Finish() {
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest;

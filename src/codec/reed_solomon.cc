@@ -92,7 +92,8 @@ Status ReedSolomon::Reconstruct(std::span<std::byte* const> chunks, ChunkMask pr
                                 size_t length) const {
   const uint32_t n = k_ + m_;
   XEC_CHECK(chunks.size() == n, "{} chunks for {}+{}", chunks.size(), k_, m_);
-  XEC_CHECK(((present | wanted) & ~FirstChunks(n)) == 0, "chunks {:#x}, {:#x} of {}+{}", present, wanted, k_, m_);
+  XEC_CHECK(((present | wanted) & ~FirstChunks(n)) == 0, "chunks {:#x}, {:#x} of {}+{}", present, wanted, k_,
+            m_);
   XEC_CHECK((present & wanted) == 0, "chunks {:#x} are both present and wanted", present & wanted);
   CheckLength(length);
   const auto present_count = static_cast<uint32_t>(std::popcount(present));

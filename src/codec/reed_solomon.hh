@@ -8,9 +8,9 @@
 // Any k chunks of a stripe determine all others.
 //
 // Shapes. All chunks of one call have the same `length` in bytes, 0 <= length <= kChunkSizeMax. A shorter
-// chunk (short last stripe) is padded with zeros by the caller; `length` need then be no more than the size of
-// data chunk 0, because all bytes after it, parity included, are zero. Buffers belong to the caller, are not
-// kept, need no alignment (64 is fastest), and outputs overlap nothing. Wrong shapes are CHECKed.
+// chunk (short last stripe) is padded with zeros by the caller; `length` need then be no more than the size
+// of data chunk 0, because all bytes after it, parity included, are zero. Buffers belong to the caller, are
+// not kept, need no alignment (64 is fastest), and outputs overlap nothing. Wrong shapes are CHECKed.
 #pragma once
 
 #include <cstddef>
@@ -55,7 +55,8 @@ class ReedSolomon {
   uint32_t parity_chunks() const { return m_; }
 
   // data: k pointers to `length` bytes; parity: m pointers to `length` bytes, overwritten.
-  void Encode(std::span<const std::byte* const> data, std::span<std::byte* const> parity, size_t length) const;
+  void Encode(std::span<const std::byte* const> data, std::span<std::byte* const> parity,
+              size_t length) const;
 
   // chunks: k+m pointers to `length` bytes, data first. Returns the parity chunks whose bytes differ from
   // what the data gives; 0 when the stripe is consistent. Uses a small scratch buffer of its own.
