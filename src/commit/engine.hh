@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Engine: what every operation of one store works with: the servers, the clock, randomness, the budget and the
+// bounds. One for each gateway process (and for each simulated gateway). All of it is thread-safe; it outlives
+// every operation.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/random.hh"
+#include "placement/homes.hh"
+#include "placement/store_descriptor.hh"
+#include "protocol/hybrid_clock.hh"
+#include "protocol/object_path.hh"
+#include "runtime/byte_budget.hh"
+#include "server/calls.hh"
+
+namespace xec {
+
+// Every bound of the engine with its default; docs/configuration.md names the directives.
+struct EngineOptions {
+  Duration metadata_timeout = std::chrono::seconds(10);    // of one listing, rename, removal, small file
+  Duration read_timeout = std::chrono::seconds(60);        // of one read of chunk data
+  Duration write_timeout = std::chrono::seconds(1800);     // of one write of chunk data, sync or close
+  Duration hedge_delay = std::chrono::milliseconds(1000);  // a chunk later than this is also read from parity
+  uint64_t memory_bytes = kGiB;                            // the one budget for payload (promise P7)
+  size_t stripes_in_flight = 3;                            // of one writer or sequential reader
+  int retries_max = 4;                                     // restarts of one operation overtaken by others
+  // How long a version that was replaced or removed stays readable to who has it open.
+  Duration superseded_grace = std::chrono::hours(1);
+  // How long an upload may be silent before the cleaner gives it up.
+  Duration upload_grace = std::chrono::hours(1);
+  // How long a tombstone outlives its removal; far above operation_limit.
+  Duration tombstone_horizon = std::chrono::minutes(30);
+  // A remove, rename or promotion that has taken longer since it chose its version gives up (by its own
+  // monotonic clock), so that what it sends cannot meet a collected tombstone.
+  Duration operation_limit = std::chrono::minutes(10);
+};
+
+class Engine {
+ public:
+  // `servers[i]` serves member i of the descriptor; null while that member is missing. `scope` runs what
+  // outlasts an operation's answer.
+  Engine(StoreDescriptor descriptor, std::vector<DataServerPtr> servers, Executor& executor, TaskScope& scope,
+         uint64_t seed, EngineOptions options);
+
+  const StoreDescriptor& descriptor() const { return descriptor_; }
+  const EngineOptions& options() const { return options_; }
+  Executor& executor() const { return executor_; }
+  TaskScope& scope() const { return scope_; }
+  ByteBudget& budget() { return budget_; }
+
+  size_t server_count() const { return servers_.size(); }
+  // A server that answers kUnavailable to everything stands in for a missing member.
+  const DataServerPtr& server(MemberIndex member) const { return servers_[member]; }
+  const std::string& server_id(MemberIndex member) const { return descriptor_.members[member].id; }
+  std::optional<MemberIndex> FindMember(std::string_view id) const;
+
+  std::vector<MemberIndex> Homes(const ObjectPath& path) const { return HomesOf(descriptor_, path.Last()); }
+  bool SyncBeforeCommit() const { return descriptor_.sync == SyncPolicy::kCommit; }
+
+  CallContext MetadataCall() const { return Until(options_.metadata_timeout); }
+  CallContext ReadCall() const { return Until(options_.read_timeout); }
+  CallContext WriteCall() const { return Until(options_.write_timeout); }
+
+  // A version above `above` and everything before; see HybridClock.
+  Result<Version> NextVersion(const std::optional<Version>& above);
+  std::string NewObjectId();  // kObjectIdBytes hex digits
+  std::string NewNonce();     // 8 hex digits
+
+ private:
+  CallContext Until(Duration timeout) const { return {&executor_, executor_.Now() + timeout}; }
+
+  const StoreDescriptor descriptor_;
+  const EngineOptions options_;
+  std::vector<DataServerPtr> servers_;
+  Executor& executor_;
+  TaskScope& scope_;
+  ByteBudget budget_;
+  std::mutex random_mutex_;
+  Random random_;  // guarded by random_mutex_
+  HybridClock clock_;
+};
+
+}  // namespace xec

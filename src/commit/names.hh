@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Reading and changing names: look-ups, removal, directories (docs/protocol.md). Renames are in rename.hh.
+#pragma once
+
+#include "commit/engine.hh"
+#include "protocol/look.hh"
+
+namespace xec {
+
+// The decided state of a name: what a read may rely on.
+struct NameInfo {
+  ObjectPath path;
+  Accepted accepted;                    // Live(), removed or nothing
+  std::vector<MemberIndex> holders;     // homes that are known to have accepted it
+  std::map<MemberIndex, States> listings;  // of the homes that were heard
+};
+
+// Looks at a quorum of homes and rolls the highest version forward where fewer have it. Finishes a move it
+// meets before it says that a name is gone. Error: kNoQuorum ("cannot tell, retry").
+Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path);
+
+// As LookUp, but kNotFound unless something lives there.
+Task<Result<NameInfo>> LookUpLive(Engine& engine, ObjectPath path);
+
+// Removes an object. Errors: kNotFound (proved), kIsDirectory, kNoQuorum, kUnknown.
+Task<Status> RemoveObject(Engine& engine, ObjectPath path);
+
+// Makes a directory. Errors: kAlreadyExists, kNotFound (no parent, unless parents are made), kNotDirectory.
+Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents);
+
+// Removes an empty directory. Errors: kNotFound, kNotDirectory, kNotEmpty, kNoQuorum, kUnknown.
+Task<Status> RemoveDirectoryName(Engine& engine, ObjectPath path);
+
+struct ListedName {
+  std::string name;  // last component
+  bool directory = false;
+  uint64_t size = 0;
+  int64_t mtime_ms = 0;
+};
+// All live names of a directory, sorted. Needs all members but t. Errors: kNotFound, kNotDirectory, kNoQuorum.
+Task<Result<std::vector<ListedName>>> ListDirectory(Engine& engine, ObjectPath path);
+
+}  // namespace xec

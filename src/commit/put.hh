@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The commit of an upload whose archives are sealed (docs/protocol.md, PUT and EXCLUSIVE PUT).
+#pragma once
+
+#include "commit/engine.hh"
+#include "protocol/look.hh"
+
+namespace xec {
+
+// What an exclusive creation needs before it may seal: proof that nothing lives under the name, and its version.
+// Errors: kAlreadyExists, kIsDirectory, kNoQuorum.
+struct ExclusiveStart {
+  Accepted base;     // nothing, or the tombstone that was found
+  Version version;   // goes into the names of the seals
+};
+Task<Result<ExclusiveStart>> StartExclusive(Engine& engine, ObjectPath path);
+
+struct PutRequest {
+  ObjectPath path;
+  State seal;                         // s.<oid>, or e.<v>.<oid> of an exclusive creation
+  uint64_t size = 0;                  // of the object
+  std::vector<MemberIndex> archives;  // servers on which the archive was closed (and synced) without error
+  size_t archives_min = 0;            // fewer standing seals than this: nothing becomes visible
+  std::optional<Accepted> exclusive_base;
+};
+
+// Promotes the sealed archives. OK: the version is committed (promise P1). Errors: kIsDirectory; kConflict (an
+// exclusive creation yields, or the cleaner gave the upload up: nothing visible); kAlreadyExists; kNoQuorum or
+// kUnavailable before anything became visible; kUnknown when the outcome is open: "unknown, retry".
+// In every case but OK the seals are left to AbandonUpload and the cleaner.
+Task<Result<Version>> CommitPut(Engine& engine, PutRequest request);
+
+// Gives an upload up: renames its seals to aborted, best effort, in parallel. Safe at any time before CommitPut.
+Task<void> AbandonUpload(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> archives);
+
+}  // namespace xec

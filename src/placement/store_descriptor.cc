@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "placement/store_descriptor.hh"
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.hh"
+#include "base/units.hh"
+
+namespace xec {
+namespace {
+
+constexpr size_t kIdBytesMax = 32;
+
+bool KeepInDescriptor(unsigned char c) { return c > 0x20 && c < 0x7f; }
+
+bool IsMemberId(std::string_view id) {
+  if (id.empty() || id.size() > kIdBytesMax) return false;
+  return std::all_of(id.begin(), id.end(),
+                     [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'; });
+}
+
+bool IsStoreId(std::string_view id) {
+  return id.size() == 32 && ParseHex(id.substr(0, 16)) && ParseHex(id.substr(16));
+}
+
+std::string FormatGeometry(const Geometry& geometry) {
+  return fmt::format("{} {}", geometry.ToString(), geometry.chunk_size_bytes);
+}
+
+Result<Geometry> ParseGeometryFields(std::string_view chunks, std::string_view chunk_size) {
+  const auto bytes = ParseUint(chunk_size);
+  if (!bytes) return Fail(Code::kCorruption, "'{}' is not a chunk size in bytes", chunk_size);
+  return Geometry::Parse(chunks, *bytes);
+}
+
+// One field of the descriptor applied to it; `words` holds the key and its values.
+Status Apply(const std::vector<std::string_view>& words, StoreDescriptor& d) {
+  const std::string_view key = words[0];
+  const auto want = [&](size_t count) -> Status {
+    if (words.size() == count + 1) return OkStatus();
+    return Fail(Code::kCorruption, "field '{}' has {} values instead of {}", key, words.size() - 1, count);
+  };
+  if (key == "rule") {
+    XEC_TRY(want(3));
+    auto prefix = PercentDecode(words[1]);
+    if (!prefix || d.rules.size() >= kPathRulesMax) return Fail(Code::kCorruption, "bad path rule");
+    XEC_ASSIGN_OR_RETURN(Geometry geometry, ParseGeometryFields(words[2], words[3]));
+    d.rules.push_back(PathRule{std::move(*prefix), geometry});
+    return OkStatus();
+  }
+  if (key == "member") {
+    XEC_TRY(want(3));
+    auto address = PercentDecode(words[2]);
+    auto host = PercentDecode(words[3]);
+    if (!address || !host || d.members.size() >= kMembersOfStoreMax) return Fail(Code::kCorruption, "bad member");
+    d.members.push_back(Member{std::string(words[1]), std::move(*address), std::move(*host)});
+    return OkStatus();
+  }
+  if (key == "geometry") {
+    XEC_TRY(want(2));
+    XEC_ASSIGN_OR_RETURN(d.geometry, ParseGeometryFields(words[1], words[2]));
+    return OkStatus();
+  }
+  XEC_TRY(want(1));
+  const std::string_view value = words[1];
+  if (key == "layout") {
+    XEC_ASSIGN_OR_RETURN(d.layout, ParseLayout(value));
+  } else if (key == "sync") {
+    XEC_ASSIGN_OR_RETURN(d.sync, ParseSyncPolicy(value));
+  } else if (key == "store") {
+    d.store_id = value;
+  } else if (key == "epoch" || key == "tolerance") {
+    const auto number = ParseUint(value);
+    if (!number || (key == "tolerance" && *number > 31)) return Fail(Code::kCorruption, "'{}' is no {}", value, key);
+    if (key == "epoch") d.epoch = *number;
+    if (key == "tolerance") d.tolerance = static_cast<uint32_t>(*number);
+  } else if (key == "adopts-xrdec") {
+    d.adopts_xrdec = value == "yes";
+  } else if (key.starts_with('!')) {
+    return Fail(Code::kUnsupported, "critical field '{}' was written by a newer XEC", key);
+  }
+  return OkStatus();  // unknown fields without '!' are ignorable
+}
+
+}  // namespace
+
+std::string FormatDescriptor(const StoreDescriptor& d) {
+  const auto encode = [](const std::string& text) { return PercentEncode(text, KeepInDescriptor); };
+  std::string text = fmt::format("xec-store {}\nstore {}\nepoch {}\nlayout {}\nsync {}\ntolerance {}\ngeometry {}\n",
+                                 kDescriptorFormat, d.store_id, d.epoch, LayoutName(d.layout), SyncPolicyName(d.sync),
+                                 d.tolerance, FormatGeometry(d.geometry));
+  if (d.adopts_xrdec) text += "adopts-xrdec yes\n";
+  for (const PathRule& rule : d.rules) {
+    text += fmt::format("rule {} {}\n", encode(rule.prefix), FormatGeometry(rule.geometry));
+  }
+  for (const Member& member : d.members) {
+    text += fmt::format("member {} {} {}\n", member.id, encode(member.address), encode(member.host));
+  }
+  return text + "end\n";
+}
+
+Result<StoreDescriptor> ParseDescriptor(std::string_view text) {
+  if (text.size() > kDescriptorBytesMax) return Fail(Code::kCorruption, "the store descriptor is too long");
+  StoreDescriptor descriptor;
+  const std::vector<std::string_view> lines = Split(text, '\n');
+  const std::vector<std::string_view> head = Split(lines[0], ' ');
+  if (head.size() != 2 || head[0] != "xec-store") return Fail(Code::kCorruption, "this is no store descriptor");
+  if (ParseUint(head[1]) != kDescriptorFormat) {
+    return Fail(Code::kUnsupported, "the store descriptor has format {}, this XEC knows format {}", head[1],
+                kDescriptorFormat);
+  }
+  for (size_t i = 1; i < lines.size(); ++i) {
+    if (lines[i] == "end") {
+      XEC_TRY(ValidateDescriptor(descriptor));
+      return descriptor;
+    }
+    const Status applied = Apply(Split(lines[i], ' '), descriptor);
+    if (!applied) {
+      return Fail(applied.code(), "line {} of the store descriptor: {}", i + 1, applied.error().message);
+    }
+  }
+  return Fail(Code::kCorruption, "the store descriptor is cut short");
+}
+
+Status ValidateDescriptor(const StoreDescriptor& d) {
+  if (!IsStoreId(d.store_id)) return Fail(Code::kCorruption, "'{}' is no store id", d.store_id);
+  if (d.members.empty()) return Fail(Code::kInvalidArgument, "a store needs at least one data server");
+  std::set<std::string_view> ids;
+  for (const Member& member : d.members) {
+    if (!IsMemberId(member.id)) return Fail(Code::kCorruption, "'{}' is no member id", member.id);
+    if (!ids.insert(member.id).second) return Fail(Code::kCorruption, "member {} is listed twice", member.id);
+  }
+  const auto fits = [&](const Geometry& geometry, std::string_view where) -> Status {
+    if (geometry.Total() <= d.members.size()) return OkStatus();
+    return Fail(Code::kInvalidArgument, "geometry {} {} needs {} data servers, the store has {}", geometry.ToString(),
+                where, geometry.Total(), d.members.size());
+  };
+  XEC_TRY(fits(d.geometry, "of the store"));
+  for (const PathRule& rule : d.rules) {
+    if (rule.prefix.empty() || rule.prefix[0] != '/') {
+      return Fail(Code::kInvalidArgument, "the path of a rule, '{}', must start with '/'", rule.prefix);
+    }
+    XEC_TRY(fits(rule.geometry, fmt::format("of the rule for {}", rule.prefix)));
+  }
+  return OkStatus();
+}
+
+std::string FormatIdentity(std::string_view store_id, std::string_view member_id) {
+  return fmt::format("xec-server 1\nstore {}\nmember {}\n", store_id, member_id);
+}
+
+Result<Identity> ParseIdentity(std::string_view text) {
+  const std::vector<std::string_view> lines = Split(text.substr(0, kDescriptorBytesMax), '\n');
+  const auto value = [&](size_t line, std::string_view key) -> std::string_view {
+    if (line >= lines.size()) return {};
+    const std::vector<std::string_view> words = Split(lines[line], ' ');
+    return words.size() == 2 && words[0] == key ? words[1] : std::string_view{};
+  };
+  if (value(0, "xec-server") != "1") return Fail(Code::kCorruption, "this is no server identity of format 1");
+  const std::string_view store = value(1, "store");
+  const std::string_view member = value(2, "member");
+  if (!IsStoreId(store) || !IsMemberId(member)) return Fail(Code::kCorruption, "this server identity is damaged");
+  return Identity{std::string(store), std::string(member)};
+}
+
+const char* LayoutName(Layout layout) { return layout == Layout::kNative ? "native" : "xrdec"; }
+
+Result<Layout> ParseLayout(std::string_view text) {
+  if (text == "native") return Layout::kNative;
+  if (text == "xrdec") return Layout::kXrdec;
+  return Fail(Code::kInvalidArgument, "'{}' is no layout (native or xrdec)", text);
+}
+
+const char* SyncPolicyName(SyncPolicy policy) { return policy == SyncPolicy::kCommit ? "commit" : "none"; }
+
+Result<SyncPolicy> ParseSyncPolicy(std::string_view text) {
+  if (text == "commit") return SyncPolicy::kCommit;
+  if (text == "none") return SyncPolicy::kNone;
+  return Fail(Code::kInvalidArgument, "'{}' is no sync policy (commit or none)", text);
+}
+
+const Geometry& GeometryFor(const StoreDescriptor& descriptor, std::string_view path) {
+  const Geometry* best = &descriptor.geometry;
+  size_t best_length = 0;
+  for (const PathRule& rule : descriptor.rules) {
+    std::string_view prefix = rule.prefix;
+    while (prefix.size() > 1 && prefix.ends_with('/')) prefix.remove_suffix(1);
+    const bool inside = prefix == "/" || (path.starts_with(prefix) && path.size() > prefix.size() && path[prefix.size()] == '/');
+    if (inside && prefix.size() >= best_length) {
+      best = &rule.geometry;
+      best_length = prefix.size();
+    }
+  }
+  return *best;
+}
+
+}  // namespace xec

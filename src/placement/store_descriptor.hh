@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The store descriptor: what a store is (design.md, decision 7). A small text file, the same on all data
+// servers, at kDescriptorPath; beside it each server keeps its own identity at kIdentityPath, so that a wrong,
+// cloned or foreign disk is noticed. Pure: text in, text out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hh"
+#include "codec/geometry.hh"
+
+namespace xec {
+
+// The reserved area at the root of every data server; no object may have a name below it.
+inline constexpr std::string_view kReservedDirectory = "/.xec";
+inline constexpr std::string_view kDescriptorPath = "/.xec/store";
+inline constexpr std::string_view kIdentityPath = "/.xec/server";
+
+constexpr uint32_t kDescriptorFormat = 1;
+constexpr size_t kDescriptorBytesMax = 1024 * 1024;
+constexpr size_t kMembersOfStoreMax = 1024;
+constexpr size_t kPathRulesMax = 256;
+
+using MemberIndex = uint16_t;
+
+// A data server of the store. `id` ("s01") is for ever; the address may change.
+struct Member {
+  std::string id;
+  std::string address;  // "root://host:port", or "local" for a directory found by its identity file
+  std::string host;     // servers that fail together have the same host
+  bool operator==(const Member&) const = default;
+};
+
+enum class Layout { kNative, kXrdec };
+enum class SyncPolicy { kCommit, kNone };
+
+// Objects below `prefix` (a directory) are written with `geometry`; the longest prefix wins.
+struct PathRule {
+  std::string prefix;
+  Geometry geometry;
+  bool operator==(const PathRule&) const = default;
+};
+
+struct StoreDescriptor {
+  std::string store_id;  // 32 lower-case hex digits
+  uint64_t epoch = 1;    // grows with every change
+  Layout layout = Layout::kNative;
+  SyncPolicy sync = SyncPolicy::kCommit;
+  uint32_t tolerance = 0;          // t: the largest m of the store when it was made
+  Geometry geometry;               // of objects that no rule covers
+  bool adopts_xrdec = false;       // objects in XrdEc form may lie on any server
+  std::vector<PathRule> rules;
+  std::vector<Member> members;     // order is for ever; new members are appended
+  bool operator==(const StoreDescriptor&) const = default;
+};
+
+std::string FormatDescriptor(const StoreDescriptor& descriptor);
+// Errors: kCorruption (with the line number), kUnsupported for a newer format or an unknown critical field.
+Result<StoreDescriptor> ParseDescriptor(std::string_view text);
+
+// Refuses what could not work: no members, duplicate ids, more chunks than members in any rule, bad ids.
+Status ValidateDescriptor(const StoreDescriptor& descriptor);
+
+// The identity file of a member: "xec-server 1\nstore <id>\nmember <id>\n".
+std::string FormatIdentity(std::string_view store_id, std::string_view member_id);
+struct Identity {
+  std::string store_id;
+  std::string member_id;
+};
+Result<Identity> ParseIdentity(std::string_view text);
+
+const char* LayoutName(Layout layout);
+Result<Layout> ParseLayout(std::string_view text);
+const char* SyncPolicyName(SyncPolicy policy);
+Result<SyncPolicy> ParseSyncPolicy(std::string_view text);
+
+// The geometry with which an object at `path` is written.
+const Geometry& GeometryFor(const StoreDescriptor& descriptor, std::string_view path);
+
+}  // namespace xec

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "placement/store_descriptor.hh"
+
+#include <gtest/gtest.h>
+
+namespace xec {
+namespace {
+
+StoreDescriptor Example() {
+  StoreDescriptor d;
+  d.store_id = "0123456789abcdef0123456789abcdef";
+  d.tolerance = 2;
+  d.geometry = Geometry{2, 2, 65536};
+  d.rules = {PathRule{"/raw data", Geometry{3, 1, 4096}}};
+  for (int i = 1; i <= 4; ++i) d.members.push_back(Member{fmt::format("s{:02}", i), "local", fmt::format("h {}", i)});
+  return d;
+}
+
+TEST(StoreDescriptor, RoundTrips) {
+  const auto parsed = ParseDescriptor(FormatDescriptor(Example()));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(*parsed, Example());
+}
+
+TEST(StoreDescriptor, EveryCutIsAnErrorAndNeverACrash) {
+  const std::string text = FormatDescriptor(Example());
+  for (size_t length = 0; length + 1 < text.size(); ++length) {
+    EXPECT_FALSE(ParseDescriptor(text.substr(0, length))) << length;
+  }
+}
+
+TEST(StoreDescriptor, UnknownFieldsAreIgnoredUnlessCritical) {
+  std::string text = FormatDescriptor(Example());
+  text.insert(text.size() - 4, "colour blue\n");
+  EXPECT_TRUE(ParseDescriptor(text));
+  text.insert(text.size() - 4, "!shape round\n");
+  EXPECT_EQ(ParseDescriptor(text).code(), Code::kUnsupported);
+}
+
+TEST(StoreDescriptor, SaysWhatIsWrongAndWhere) {
+  std::string text = FormatDescriptor(Example());
+  text.replace(text.find("sync commit"), 11, "sync sometimes");
+  EXPECT_EQ(ParseDescriptor(text).error().message,
+            "line 5 of the store descriptor: 'sometimes' is no sync policy (commit or none)");
+  StoreDescriptor small = Example();
+  small.geometry = Geometry{8, 2, 65536};
+  EXPECT_EQ(ValidateDescriptor(small).error().message, "geometry 8+2 of the store needs 10 data servers, the store has 4");
+}
+
+TEST(StoreDescriptor, IdentityRoundTrips) {
+  const auto identity = ParseIdentity(FormatIdentity(Example().store_id, "s03"));
+  ASSERT_TRUE(identity);
+  EXPECT_EQ(identity->member_id, "s03");
+  for (const char* bad : {"", "xec-server 2\n", "xec-server 1\nstore x\nmember s03\n"}) EXPECT_FALSE(ParseIdentity(bad));
+}
+
+TEST(StoreDescriptor, TheLongestRuleWins) {
+  StoreDescriptor d = Example();
+  d.rules.push_back(PathRule{"/raw data/fine/", Geometry{1, 1, 4096}});
+  EXPECT_EQ(GeometryFor(d, "/x"), d.geometry);
+  EXPECT_EQ(GeometryFor(d, "/raw data2/x"), d.geometry);
+  EXPECT_EQ(GeometryFor(d, "/raw data/x"), d.rules[0].geometry);
+  EXPECT_EQ(GeometryFor(d, "/raw data/fine/x"), d.rules[1].geometry);
+}
+
+}  // namespace
+}  // namespace xec

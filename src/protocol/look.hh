@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The decisions of the commit protocol as pure functions of listings: no I/O, no clock, no lock. The programs
+// of src/commit ask these and do what they say. docs/protocol.md has the rules and why each is needed.
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+
+#include "placement/store_descriptor.hh"
+#include "protocol/state_name.hh"
+
+namespace xec {
+
+using States = std::vector<State>;
+
+// What a home has accepted: the highest p, w, d or t of its listing; kNothing if none.
+struct Accepted {
+  enum Kind { kNothing, kObject, kDirectory, kRemoved, kMoved } kind = kNothing;
+  Version version;                // not of kNothing
+  std::optional<Version> target;  // of kMoved
+  std::string oid;                // of kObject
+  uint64_t size = 0;              // of kObject
+
+  bool Live() const { return kind == kObject || kind == kDirectory; }
+  // Rank among accepted states: version, then (rival moves of one version) the target.
+  bool operator<(const Accepted& other) const;
+  bool operator==(const Accepted& other) const;
+};
+
+Accepted HighestAccepted(const States& states);
+
+// The highest version that appears in any state, which a new version must exceed.
+std::optional<Version> Ceiling(const States& states);
+
+// True when the states hold this accepted version, as archive, witness, directory or tombstone.
+bool HasAccepted(const States& states, const Accepted& accepted);
+bool HasAccepted(const States& states, const Version& version);
+
+// What the listings heard so far say about a name.
+class Look {
+ public:
+  // `homes` in order of preference; quorum = Quorum(homes.size()).
+  explicit Look(std::vector<MemberIndex> homes);
+
+  void Heard(MemberIndex home, States states);
+  void Failed(MemberIndex home);
+
+  const std::vector<MemberIndex>& homes() const { return homes_; }
+  size_t quorum() const { return quorum_; }
+  bool HasQuorum() const { return listings_.size() >= quorum_; }
+  // Homes neither heard nor failed, best first.
+  std::vector<MemberIndex> NotAsked(const std::set<MemberIndex>& asked) const;
+
+  const std::map<MemberIndex, States>& listings() const { return listings_; }
+  const Accepted& highest() const { return highest_; }
+  std::optional<Version> ceiling() const { return ceiling_; }
+  // Heard homes that have accepted highest(), and those that lack it.
+  std::vector<MemberIndex> WithHighest() const;
+  std::vector<MemberIndex> LackingHighest() const;
+  // The rule of every read: decided when nothing is accepted anywhere heard, or highest() is on a quorum.
+  bool Decided() const;
+
+ private:
+  std::vector<MemberIndex> homes_;
+  size_t quorum_;
+  std::map<MemberIndex, States> listings_;
+  std::set<MemberIndex> failed_;
+  Accepted highest_;
+  std::optional<Version> ceiling_;
+};
+
+// One step of making a home accept `goal` (ROLL), decided on a listing of that home made in this operation.
+struct RollStep {
+  enum Kind {
+    kAccepted,    // it has it
+    kSuperseded,  // it has something higher
+    kRename,      // rename `from` to `to`: an archive of this upload waits here
+    kMark,        // make the directory entry `to` (a tombstone carries everything in its name)
+    kWitness,     // nothing here: write a witness
+  } kind = kAccepted;
+  std::string from;
+  std::string to;
+};
+RollStep NextRollStep(const States& states, const Accepted& goal);
+
+// Is the upload's own seal on this home valid (present, and not marked void)?
+bool SealStands(const States& states, const State& seal);
+
+// At the barrier of an exclusive creation: does any other upload or version stand in the way? `base` is what the
+// first look found (nothing or a tombstone).
+enum class Rivalry { kNone, kExists, kBusy };
+Rivalry RivalAtBarrier(const States& states, const State& own_seal, const Accepted& base);
+
+// One action of the cleaner on one server.
+struct SweepAction {
+  enum Kind { kRemoveFile, kRemoveMark, kRename } kind = kRemoveFile;
+  std::string from;
+  std::string to;  // of kRename
+};
+struct SweepInput {
+  Accepted current;                      // decided, and accepted on this server's quorum
+  std::set<std::string> promoted_below;  // ids of uploads seen promoted below current, on any server
+  bool keep_superseded = false;          // grace time of readers not over
+  bool home = true;                      // homes keep witnesses and tombstones; other servers keep archives only
+};
+// What may go from a server that has accepted `current` or more (homes), or from a non-home server.
+std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input);
+
+// Abort of an upload: what to do on one home, decided on a fresh listing.
+struct FenceStep {
+  enum Kind { kFenced, kPromotedHere, kRename, kMark } kind = kFenced;
+  std::string from;
+  std::string to;
+};
+FenceStep NextFenceStep(const States& states, const State& seal);
+
+// May the tombstone `current` be forgotten on this home: it is there, and nothing else but abort marks?
+bool OnlyTombstone(const States& states, const Accepted& current);
+
+}  // namespace xec

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Names of objects, and where they lie on data servers (docs/protocol.md, "Files of a name"). Pure.
+//
+//   name        /data/run 1/file#7
+//   folder      /data/run%201                     contents of the directory /data/run 1
+//   object dir  /data/run%201/file%237.~xo        all states of the name on one server
+//
+// Bytes that some protocol cannot carry (blank, '%', '?', '#', '&', control) are percent-encoded on disk. A
+// component that would be longer than 255 bytes is shortened with a hash; its full name is then kept in the object
+// directory as entries `n.<i>.<part>`.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hh"
+
+namespace xec {
+
+constexpr size_t kComponentBytesMax = 255;
+constexpr size_t kPathBytesMax = 4000;
+inline constexpr std::string_view kObjectSuffix = ".~xo";
+inline constexpr std::string_view kLongObjectSuffix = ".~xl";
+inline constexpr std::string_view kLongFolderSuffix = ".~xd";
+
+// A validated absolute name: no empty, "." or ".." parts, no reserved names, within the limits. "/" is the root.
+class ObjectPath {
+ public:
+  // Repeated and trailing slashes are dropped. Errors: kInvalidArgument, saying which rule is broken.
+  static Result<ObjectPath> Parse(std::string_view text);
+
+  const std::string& text() const { return text_; }
+  bool IsRoot() const { return text_ == "/"; }
+  // The last component ("" for the root) decides the homes.
+  std::string_view Last() const;
+  ObjectPath Parent() const;  // the root's parent is the root
+  Result<ObjectPath> Child(std::string_view component) const;
+  bool IsBelow(const ObjectPath& directory) const;
+
+  // On data servers: the object directory of the name (not for the root) and the folder of its contents.
+  std::string ObjectDirectory() const;
+  std::string Folder() const;
+  // The plain place of the archive in the xrdec layout: the name as it is.
+  const std::string& PlainPath() const { return text_; }
+
+  // Names of the entries that keep a shortened name in its object directory; empty for others.
+  std::vector<std::string> LongNameEntries() const;
+
+  bool operator==(const ObjectPath&) const = default;
+  bool operator<(const ObjectPath& other) const { return text_ < other.text_; }
+
+ private:
+  explicit ObjectPath(std::string text) : text_(std::move(text)) {}
+  std::string text_;
+};
+
+// What an entry of a folder on a data server is.
+struct FolderEntryName {
+  enum Kind { kObject, kLongObject, kOther } kind = kOther;
+  std::string component;  // of kObject only; of kLongObject ask ReadLongName
+};
+FolderEntryName ParseFolderEntry(std::string_view entry);
+
+// Puts the entries n.<i>.<part> of an object directory together; kCorruption when one is missing.
+Result<std::string> ReadLongName(const std::vector<std::string>& entries);
+
+}  // namespace xec

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "protocol/state_name.hh"
+
+#include "base/check.hh"
+#include "base/text.hh"
+
+namespace xec {
+namespace {
+
+constexpr size_t kNonceBytes = 8;
+
+std::string WithVersion(char letter, const State& state) {
+  return state.version ? fmt::format("{}.{}.{}", letter, state.version->ToString(), state.oid)
+                       : fmt::format("{}.{}", letter, state.oid);
+}
+
+bool IsOidOrDirectory(std::string_view text) { return text == kDirectoryOid || IsObjectId(text); }
+
+// <oid> or <v>.<oid> after the letter.
+std::optional<State> ParseSeal(StateKind kind, const std::vector<std::string_view>& words) {
+  State state;
+  state.kind = kind;
+  if (words.size() == 3) {
+    state.version = Version::Parse(words[1]);
+    if (!state.version) return std::nullopt;
+  } else if (words.size() != 2) {
+    return std::nullopt;
+  }
+  if (!IsObjectId(words.back())) return std::nullopt;
+  state.oid = words.back();
+  return state;
+}
+
+std::optional<State> ParseArchive(StateKind kind, const std::vector<std::string_view>& words) {
+  if (words.size() != 4) return std::nullopt;
+  State state;
+  state.kind = kind;
+  state.version = Version::Parse(words[1]);
+  const auto size = ParseUint(words[3]);
+  if (!state.version || state.version->moved || !IsObjectId(words[2]) || !size) return std::nullopt;
+  state.oid = words[2];
+  state.size = *size;
+  return state;
+}
+
+std::optional<State> ParseUnproved(const std::vector<std::string_view>& words) {
+  if (words.size() != 4 || !IsOidOrDirectory(words[2]) || words[3].size() != kNonceBytes || !ParseHex(words[3])) {
+    return std::nullopt;
+  }
+  State state;
+  state.kind = StateKind::kUnproved;
+  state.version = Version::Parse(words[1]);
+  if (!state.version) return std::nullopt;
+  state.oid = words[2];
+  state.nonce = words[3];
+  return state;
+}
+
+std::optional<State> ParseTombstone(const std::vector<std::string_view>& words) {
+  if (words.size() != 2 && words.size() != 3) return std::nullopt;
+  State state;
+  state.kind = StateKind::kTombstone;
+  state.version = Version::Parse(words[1]);
+  if (!state.version || state.version->moved != (words.size() == 3)) return std::nullopt;
+  if (words.size() == 3) {
+    state.target = Version::Parse(words[2]);
+    if (!state.target) return std::nullopt;
+  }
+  return state;
+}
+
+std::optional<State> ParseIntent(const std::vector<std::string_view>& words) {
+  if (words.size() != 4 || words[3].size() != kNonceBytes || !ParseHex(words[3])) return std::nullopt;
+  State state;
+  state.kind = StateKind::kIntent;
+  state.version = Version::Parse(words[1]);
+  state.target = Version::Parse(words[2]);
+  if (!state.version || !state.version->moved || !state.target) return std::nullopt;
+  state.nonce = words[3];
+  return state;
+}
+
+}  // namespace
+
+bool State::Accepted() const {
+  return kind == StateKind::kPromoted || kind == StateKind::kWitness || kind == StateKind::kDirectory ||
+         kind == StateKind::kTombstone;
+}
+
+std::string FormatState(const State& state) {
+  const std::string version = state.version ? state.version->ToString() : "";
+  switch (state.kind) {
+    case StateKind::kSealed: return WithVersion(state.version ? 'e' : 's', state);
+    case StateKind::kPromoted: return fmt::format("p.{}.{}.{}", version, state.oid, state.size);
+    case StateKind::kUnproved: return fmt::format("y.{}.{}.{}", version, state.oid, state.nonce);
+    case StateKind::kWitness: return fmt::format("w.{}.{}.{}", version, state.oid, state.size);
+    case StateKind::kDirectory: return fmt::format("d.{}", version);
+    case StateKind::kTombstone:
+      return state.target ? fmt::format("t.{}.{}", version, state.target->ToString()) : fmt::format("t.{}", version);
+    case StateKind::kIntent: return fmt::format("i.{}.{}.{}", version, state.target->ToString(), state.nonce);
+    case StateKind::kAborted: return WithVersion('x', state);
+    case StateKind::kAbortMark: return WithVersion('m', state);
+  }
+  XEC_CHECK(false, "unknown state");
+  return {};
+}
+
+std::optional<State> ParseState(std::string_view entry) {
+  if (entry.size() < 3 || entry[1] != '.') return std::nullopt;
+  const std::vector<std::string_view> words = Split(entry, '.');
+  switch (entry[0]) {
+    case 's': return words.size() == 2 ? ParseSeal(StateKind::kSealed, words) : std::nullopt;
+    case 'e': return words.size() == 3 ? ParseSeal(StateKind::kSealed, words) : std::nullopt;
+    case 'p': return ParseArchive(StateKind::kPromoted, words);
+    case 'w': return ParseArchive(StateKind::kWitness, words);
+    case 'y': return ParseUnproved(words);
+    case 't': return ParseTombstone(words);
+    case 'i': return ParseIntent(words);
+    case 'x': return ParseSeal(StateKind::kAborted, words);
+    case 'm': return ParseSeal(StateKind::kAbortMark, words);
+    case 'd': {
+      if (words.size() != 2) return std::nullopt;
+      const auto version = Version::Parse(words[1]);
+      if (!version || version->moved) return std::nullopt;
+      return DirectoryState(*version);
+    }
+    default: return std::nullopt;
+  }
+}
+
+State SealedState(std::string oid) {
+  State state;
+  state.kind = StateKind::kSealed;
+  state.oid = std::move(oid);
+  return state;
+}
+
+State ExclusiveSealedState(Version version, std::string oid) {
+  State state = SealedState(std::move(oid));
+  state.version = version;
+  return state;
+}
+
+State PromotedState(Version version, std::string oid, uint64_t size) {
+  State state = ExclusiveSealedState(version, std::move(oid));
+  state.kind = StateKind::kPromoted;
+  state.size = size;
+  return state;
+}
+
+State WitnessState(Version version, std::string oid, uint64_t size) {
+  State state = PromotedState(version, std::move(oid), size);
+  state.kind = StateKind::kWitness;
+  return state;
+}
+
+State DirectoryState(Version version) {
+  State state;
+  state.kind = StateKind::kDirectory;
+  state.version = version;
+  return state;
+}
+
+State TombstoneState(Version version) {
+  State state;
+  state.kind = StateKind::kTombstone;
+  state.version = version;
+  return state;
+}
+
+State AbortedState(const State& sealed) {
+  State state;
+  state.kind = StateKind::kAborted;
+  state.version = sealed.version;
+  state.oid = sealed.oid;
+  return state;
+}
+
+State AbortMarkState(const State& sealed) {
+  State state = AbortedState(sealed);
+  state.kind = StateKind::kAbortMark;
+  return state;
+}
+
+}  // namespace xec

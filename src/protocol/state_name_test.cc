@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "protocol/state_name.hh"
+
+#include <gtest/gtest.h>
+
+namespace xec {
+namespace {
+
+const Version kV{0x123456, 7, false};
+const std::string kOid = "0123456789abcdef01234567";
+
+TEST(StateName, EveryKindRoundTrips) {
+  State unproved = PromotedState(kV, kOid, 0);
+  unproved.kind = StateKind::kUnproved;
+  unproved.nonce = "00c0ffee";
+  State unproved_directory = unproved;
+  unproved_directory.oid = kDirectoryOid;
+  State moved = TombstoneState(kV.Moved());
+  moved.target = Version{9, 9, false};
+  State intent = moved;
+  intent.kind = StateKind::kIntent;
+  intent.nonce = "00000001";
+  const State exclusive = ExclusiveSealedState(kV, kOid);
+  for (const State& state :
+       {SealedState(kOid), exclusive, PromotedState(kV, kOid, 27000), unproved, unproved_directory,
+        WitnessState(kV, kOid, 0), DirectoryState(kV), TombstoneState(kV), moved, intent, AbortedState(SealedState(kOid)),
+        AbortedState(exclusive), AbortMarkState(SealedState(kOid)), AbortMarkState(exclusive)}) {
+    EXPECT_EQ(ParseState(FormatState(state)), state) << FormatState(state);
+  }
+  EXPECT_EQ(FormatState(PromotedState(kV, kOid, 5)), "p.0000000000123456-00000007.0123456789abcdef01234567.5");
+}
+
+TEST(StateName, RefusesEverythingElse) {
+  const std::string v = kV.ToString();
+  const std::vector<std::string> wrong =
+       {"", "p", "p." + v, "p." + v + "." + kOid, "p." + v + "." + kOid + ".-1",
+        "p." + v + "m." + kOid + ".1", "s." + v + "." + kOid, "e." + kOid, "t." + v + "m", "t." + v + "." + v,
+        "d." + v + "m", "q." + kOid, "s." + kOid + ".", "n.0.1.rest", "y." + v + "." + kOid + ".1",
+        "s.0123456789ABCDEF01234567"};
+  for (const std::string& bad : wrong) {
+    EXPECT_FALSE(ParseState(bad)) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace xec

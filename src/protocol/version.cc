@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "protocol/version.hh"
+
+#include <algorithm>
+
+#include "base/text.hh"
+
+namespace xec {
+
+std::string Version::ToString() const { return Hex(clock, 16) + "-" + Hex(writer, 8) + (moved ? "m" : ""); }
+
+std::optional<Version> Version::Parse(std::string_view text) {
+  Version version;
+  if (text.size() == kVersionTextBytes + 1 && text.back() == 'm') {
+    version.moved = true;
+    text.remove_suffix(1);
+  }
+  if (text.size() != kVersionTextBytes || text[16] != '-') return std::nullopt;
+  const auto clock = ParseHex(text.substr(0, 16));
+  const auto writer = ParseHex(text.substr(17));
+  if (!clock || !writer) return std::nullopt;
+  version.clock = *clock;
+  version.writer = static_cast<uint32_t>(*writer);
+  return version;
+}
+
+int64_t Version::WallMillis() const { return static_cast<int64_t>(clock >> kLogicalBits); }
+
+bool IsObjectId(std::string_view text) {
+  return text.size() == kObjectIdBytes && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+}  // namespace xec
