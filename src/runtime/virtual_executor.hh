@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// VirtualExecutor: a single-threaded Executor with a virtual clock and a seed, for the simulator and for
+// unit tests of anything with timers. Work runs only inside RunOne and its relatives; the clock stands still
+// while work is ready and jumps to the next timer when none is. Same seed and same calls, same run.
+//
+// Not thread-safe, unlike other executors: everything runs on the thread that calls RunOne.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/random.hh"
+#include "runtime/executor.hh"
+#include "runtime/task.hh"
+
+namespace xec {
+
+struct VirtualOptions {
+  uint64_t seed = 1;
+  bool fifo = false;                       // true: ready work runs in the order it was posted
+  WallMillis wall_base = 1'700'000'000'000;  // WallNow() when the virtual clock starts
+};
+
+class VirtualExecutor final : public Executor {
+ public:
+  explicit VirtualExecutor(VirtualOptions options = {});
+  // Destroys what never ran.
+  ~VirtualExecutor() override;
+  VirtualExecutor(const VirtualExecutor&) = delete;
+  VirtualExecutor& operator=(const VirtualExecutor&) = delete;
+
+  void Post(Closure work) override { PostFor(0, std::move(work)); }
+  TimerId RunAt(TimePoint when, Closure work) override { return RunAtFor(0, when, std::move(work)); }
+  bool Cancel(TimerId timer) override;
+  // Starts at kStart, so that a TimePoint{} is never a legal deadline in the future.
+  TimePoint Now() const override { return now_; }
+  WallMillis WallNow() const override;
+
+  // Runs one piece of ready work (chosen by the seed, or the oldest); when none is ready, first moves the
+  // clock to the next timer. False when there is neither work nor timer.
+  bool RunOne();
+
+  // Runs until there is neither work nor timer, or `limit` pieces have run. Answers how many ran; a result
+  // equal to `limit` may mean that it did not get idle.
+  size_t RunUntilIdle(size_t limit);
+
+  // Runs until `done()` holds; false when it got idle or `limit` pieces ran first.
+  bool RunUntil(const std::function<bool()>& done, size_t limit);
+
+  // Runs everything due up to `when`, then sets the clock to it.
+  void RunUntilTime(TimePoint when);
+
+  // Runs a task to its end; nullopt when it does not end within `limit` pieces (it is destroyed then).
+  template <typename T>
+  std::optional<T> RunTask(Task<T> task, size_t limit = 10'000'000);
+
+  size_t ready() const { return ready_.size(); }
+  size_t timers() const { return timers_.size(); }
+  uint64_t steps() const { return steps_; }
+
+  static constexpr TimePoint kStart = TimePoint(std::chrono::hours(1));
+
+ private:
+  friend class VirtualProcess;
+  using Owner = uint64_t;  // 0 is the world itself
+  struct Work {
+    Owner owner;
+    TimerId timer;  // 0: posted
+    Closure closure;
+  };
+
+  void PostFor(Owner owner, Closure work);
+  TimerId RunAtFor(Owner owner, TimePoint when, Closure work);
+  void DropOwner(Owner owner);
+  void MoveDueTimers();
+
+  const VirtualOptions options_;
+  Random random_;
+  TimePoint now_ = kStart;
+  uint64_t steps_ = 0;
+  TimerId next_timer_ = 1;
+  Owner next_owner_ = 1;
+  std::vector<Work> ready_;
+  std::map<std::pair<TimePoint, TimerId>, Work> timers_;
+  std::unordered_map<TimerId, TimePoint> timer_times_;  // of those in timers_
+};
+
+struct ProcessOptions {
+  Duration wall_skew{0};    // added to the world's wall clock
+  int64_t wall_drift_ppm = 0;  // microseconds gained per second of virtual time since the world's start
+};
+
+// One simulated process on a VirtualExecutor: its own wall clock, and it can be killed. The world outlives it.
+class VirtualProcess final : public Executor {
+ public:
+  explicit VirtualProcess(VirtualExecutor& world, ProcessOptions options = {});
+  // As Kill().
+  ~VirtualProcess() override { Kill(); }
+  VirtualProcess(const VirtualProcess&) = delete;
+  VirtualProcess& operator=(const VirtualProcess&) = delete;
+
+  void Post(Closure work) override;
+  TimerId RunAt(TimePoint when, Closure work) override;
+  bool Cancel(TimerId timer) override { return world_.Cancel(timer); }
+  TimePoint Now() const override { return world_.Now(); }
+  WallMillis WallNow() const override;
+
+  // The process dies: its posted work and timers are destroyed without running, and so is what is posted
+  // later. May be called from its own work. Its suspended coroutines are ended by TaskScope::Abandon.
+  void Kill();
+  bool killed() const { return killed_; }
+
+  // Makes the wall clock jump.
+  void SetWallSkew(Duration skew) { options_.wall_skew = skew; }
+
+ private:
+  VirtualExecutor& world_;
+  ProcessOptions options_;
+  const VirtualExecutor::Owner owner_;
+  bool killed_ = false;
+};
+
+template <typename T>
+std::optional<T> VirtualExecutor::RunTask(Task<T> task, size_t limit) {
+  std::optional<T> result;
+  const auto keep = [](Task<T> inner, std::optional<T>& into) -> Task<void> { into.emplace(co_await inner); };
+  TaskScope scope;
+  scope.Spawn(keep(std::move(task), result));
+  RunUntil([&] { return result.has_value(); }, limit);
+  scope.Abandon();
+  return result;
+}
+
+}  // namespace xec
