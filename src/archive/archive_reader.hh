@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Parsers for the records of an archive. Pure functions over untrusted bytes: whatever the bytes are, the
+// answer is a value or an error, memory stays within a small multiple of the input, time is O(n log n).
+//
+// Strict: accepts what XEC and stock XrdEc write and little else. In particular the records must tile the
+// archive: members from offset 0 without gaps, directory, ZIP64 records, end record, end of the archive.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "archive/archive_format.hh"
+#include "archive/member.hh"
+#include "base/bytes.hh"
+#include "base/result.hh"
+
+namespace xec {
+
+// One record of the directory. The header lies at [header_offset, data_offset), the data at
+// [data_offset, data_offset + size_bytes), and there the next record begins.
+struct ArchiveMember {
+  MemberName name;
+  uint64_t header_offset = 0;
+  uint64_t data_offset = 0;
+  uint32_t size_bytes = 0;
+  uint32_t crc32 = 0;  // of the data: ZIP's CRC-32; CRC-32C at sites that configured XrdEc so
+
+  uint64_t header_size() const { return data_offset - header_offset; }
+  bool operator==(const ArchiveMember&) const = default;
+};
+
+struct ArchiveIndex {
+  std::vector<ArchiveMember> members;  // in physical order; no name occurs twice
+  std::string manifest;                // the ZIP comment as found; empty in archives of stock XrdEc
+};
+
+// The answer to a tail: the index, or the offset from which on the archive must be read to get it.
+struct TailOutcome {
+  std::optional<ArchiveIndex> index;
+  uint64_t need_from = 0;  // only without index; always before the tail that was given
+};
+
+// Parses the end of an archive of `archive_size` bytes. `tail` is its last tail.size() bytes, at most
+// archive_size (CHECKed). At most two repetitions with the offset asked for reach the index. need_from is never
+// further than kArchiveTailBytesMax from the end. An archive of 0 bytes (an empty object of stock XrdEc) has an
+// empty index. Errors: kCorruption with the reason; the caller knows the archive's name and adds it.
+Result<TailOutcome> ParseArchiveTail(ByteSpan tail, uint64_t archive_size);
+
+constexpr uint64_t kArchiveTailBytesMax = kMembersMax * kDirectoryRecordSizeMax + kZip64EndSize +
+                                          kZip64LocatorSize + kEndRecordSize + kArchiveCommentSizeMax;
+
+struct PageChecksumTable {
+  uint32_t page_size_bytes = 0;  // 0: the header has no page checksums; check the member's crc32 instead
+  std::vector<uint32_t> crc32c;  // one for each page of the data
+};
+
+// Parses a member's local header, `header` being the archive's bytes [header_offset, data_offset), and checks
+// it against the directory's record. Errors: kCorruption when they differ in anything; kUnsupported when the
+// page checksums have a newer form.
+Result<PageChecksumTable> ParseLocalHeader(ByteSpan header, const ArchiveMember& member);
+
+}  // namespace xec
