@@ -124,9 +124,9 @@ Status ReedSolomon::Reconstruct(std::span<std::byte* const> chunks, ChunkMask pr
   return OkStatus();
 }
 
-size_t ReedSolomon::CachedDecodeTables() const {
+ReedSolomon::CacheStatistics ReedSolomon::DecodeCache() const {
   const std::lock_guard lock(mutex_);
-  return index_.size();
+  return {.tables = index_.size(), .tables_made = tables_made_};
 }
 
 ReedSolomon::TablePtr ReedSolomon::FindTable(ChunkMask sources, ChunkMask wanted) const {
@@ -141,6 +141,7 @@ ReedSolomon::TablePtr ReedSolomon::FindTable(ChunkMask sources, ChunkMask wanted
   // Made outside the lock, so that a new pattern does not hold up the threads whose tables are there.
   TablePtr table = MakeTable(sources, wanted);
   const std::lock_guard lock(mutex_);
+  ++tables_made_;
   if (index_.contains(key)) return table;
   recent_.emplace_front(key, table);
   index_[key] = recent_.begin();

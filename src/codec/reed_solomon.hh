@@ -69,8 +69,11 @@ class ReedSolomon {
   Status Reconstruct(std::span<std::byte* const> chunks, ChunkMask present, ChunkMask wanted,
                      size_t length) const;
 
-  // Tables in the cache at the moment; for tests and statistics.
-  size_t CachedDecodeTables() const;
+  struct CacheStatistics {
+    size_t tables = 0;         // in the cache at the moment
+    uint64_t tables_made = 0;  // since construction: look-ups that the cache could not answer
+  };
+  CacheStatistics DecodeCache() const;
 
  private:
   struct DecodeTable;
@@ -90,6 +93,7 @@ class ReedSolomon {
   mutable std::mutex mutex_;
   mutable Lru recent_;
   mutable std::unordered_map<uint64_t, Lru::iterator> index_;
+  mutable uint64_t tables_made_ = 0;
 };
 
 // The process's codec for k and m, made on first use and never destroyed; the chunk size is ignored, so there

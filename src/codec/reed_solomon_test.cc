@@ -214,7 +214,7 @@ TEST(ReedSolomon, NothingWantedOrNoBytesIsNoWork) {
   EXPECT_EQ(codec.Reconstruct(none, 0b0001, 0, 0).code(), Code::kDataLoss);
   codec.Encode(std::vector<const std::byte*>(2), std::vector<std::byte*>(2), 0);
   EXPECT_EQ(codec.Verify(std::vector<const std::byte*>(4), 0), 0u);
-  EXPECT_EQ(codec.CachedDecodeTables(), 0u);
+  EXPECT_EQ(codec.DecodeCache().tables, 0u);
 }
 
 TEST(ReedSolomon, VerifyNamesTheParityThatDiffers) {
@@ -271,7 +271,7 @@ TEST(ReedSolomon, ManyPatternsFromManyThreadsStayBounded) {
     }
   }
   for (const int count : wrong) EXPECT_EQ(count, 0);
-  EXPECT_EQ(codec.CachedDecodeTables(), ReedSolomon::kDecodeTablesMax);
+  EXPECT_EQ(codec.DecodeCache().tables, ReedSolomon::kDecodeTablesMax);
 }
 
 TEST(ReedSolomon, EqualSourcesAndTargetsShareOneTable) {
@@ -282,7 +282,46 @@ TEST(ReedSolomon, EqualSourcesAndTargetsShareOneTable) {
   // In both calls chunks 1 and 2 are the sources: 3 is present, but not needed.
   ASSERT_TRUE(codec.Reconstruct(stripe.Pointers(), 0b00110, 0b00001, 10));
   ASSERT_TRUE(codec.Reconstruct(stripe.Pointers(), 0b01110, 0b00001, 10));
-  EXPECT_EQ(codec.CachedDecodeTables(), 1u);
+  EXPECT_EQ(codec.DecodeCache().tables, 1u);
+}
+
+TEST(ReedSolomon, TheSameTargetFromOtherSourcesIsAnotherTable) {
+  const Geometry geometry{2, 3, kMiB};
+  const ReedSolomon codec(geometry);
+  Random random(7);
+  Stripe original(geometry, 10);
+  original.FillData(geometry, random);
+  original.Encode(codec);
+  for (const ChunkMask present : {0b00110u, 0b01010u, 0b11000u, 0b10100u}) {
+    Stripe stripe(geometry, 10);
+    stripe.CopyFrom(original);
+    stripe.Wipe(ChunkBit(0));
+    ASSERT_TRUE(codec.Reconstruct(stripe.Pointers(present | ChunkBit(0)), present, ChunkBit(0), 10));
+    EXPECT_TRUE(stripe == original) << present;
+  }
+  EXPECT_EQ(codec.DecodeCache().tables, 4u);
+}
+
+TEST(ReedSolomon, TheLeastRecentlyUsedTableGoesFirst) {
+  const Geometry geometry{8, 4, kMiB};
+  const ReedSolomon codec(geometry);
+  Stripe stripe(geometry, 1);
+  stripe.Encode(codec);
+  const auto reconstruct = [&](ChunkMask lost) {
+    ASSERT_TRUE(codec.Reconstruct(stripe.Pointers(), FirstChunks(12) & ~lost, lost, 1));
+  };
+  // Chunk 0 alone stays in use while 495 patterns of four losses pass by.
+  reconstruct(ChunkBit(0));
+  uint64_t patterns = 1;
+  for (ChunkMask lost = 0; lost < FirstChunks(12); ++lost) {
+    if (std::popcount(lost) != 4) continue;
+    reconstruct(lost);
+    reconstruct(ChunkBit(0));
+    ++patterns;
+  }
+  EXPECT_EQ(patterns, 496u);
+  EXPECT_EQ(codec.DecodeCache().tables_made, patterns);
+  EXPECT_EQ(codec.DecodeCache().tables, ReedSolomon::kDecodeTablesMax);
 }
 
 TEST(CodecFor, IsOneCodecForAllChunkSizes) {
