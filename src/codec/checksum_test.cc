@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -50,9 +51,10 @@ TEST(Checksum, AgreesWithZlibForAllLengthsAndContents) {
   for (const std::vector<std::byte>& bytes :
        {RandomBytes(70000, 1), std::vector<std::byte>(70000, std::byte{0xff}),
         std::vector<std::byte>(70000)}) {
-    for (const size_t length : {1,   2,   15,   16,   17,   31,   63,   64,    65,    127,
-                                255, 256, 4095, 4096, 5551, 5552, 5553, 11104, 65521, 69997}) {
-      for (const size_t offset : {0, 1, 3}) {
+    for (const size_t length :
+         std::initializer_list<size_t>{1,   2,   15,   16,   17,   31,   63,   64,    65,    127,
+                                       255, 256, 4095, 4096, 5551, 5552, 5553, 11104, 65521, 69997}) {
+      for (const size_t offset : std::initializer_list<size_t>{0, 1, 3}) {
         const ByteSpan part = ByteSpan(bytes).subspan(offset, length);
         const auto* data = reinterpret_cast<const Bytef*>(part.data());
         EXPECT_EQ(Crc32(part, 0x12345678), crc32(0x12345678, data, static_cast<uInt>(length)));
@@ -82,8 +84,9 @@ TEST(Checksum, PiecesGiveTheSameAsTheWhole) {
 
 TEST(Combine, EqualsTheChecksumOfTheConcatenation) {
   const std::vector<std::byte> bytes = RandomBytes(1'000'000, 3);
-  for (const size_t first_bytes : {0, 1, 4096, 12345}) {
-    for (const size_t second_bytes : {0, 1, 2, 3, 7, 255, 4096, 5121, 65520, 65521, 65522, 131072, 900'001}) {
+  for (const size_t first_bytes : std::initializer_list<size_t>{0, 1, 4096, 12345}) {
+    for (const size_t second_bytes : std::initializer_list<size_t>{0, 1, 2, 3, 7, 255, 4096, 5121, 65520,
+                                                                   65521, 65522, 131072, 900'001}) {
       const ByteSpan a = ByteSpan(bytes).first(first_bytes);
       const ByteSpan b = ByteSpan(bytes).subspan(first_bytes, second_bytes);
       const ByteSpan whole = ByteSpan(bytes).first(first_bytes + second_bytes);
@@ -162,10 +165,10 @@ TEST(ObjectDigests, PagesGiveTheSameAsBytes) {
   whole->Add(bytes);
   const auto expected = whole->Finish();
   // A few page sizes, chunks whose last page is short, plain bytes in between, and a page size that changes.
-  for (const size_t page_size : {4096, 5121, 100'000, 200'000}) {
+  for (const size_t page_size : std::initializer_list<size_t>{4096, 5121, 100'000, 200'000}) {
     auto digests = ObjectDigests::Create(kAllDigests);
     ByteSpan rest = bytes;
-    for (const size_t piece_bytes : {10'000, 0, 1, 8192, 61'440, 20'367}) {
+    for (const size_t piece_bytes : std::initializer_list<size_t>{10'000, 0, 1, 8192, 61'440, 20'367}) {
       const ByteSpan piece = rest.first(piece_bytes);
       rest = rest.subspan(piece_bytes);
       const size_t size = piece_bytes == 8192 ? 4096 : page_size;
