@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// ObjectReader: reads one version of one object. See ARCHITECTURE.md, "Life of a read".
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "archive/manifest.hh"
+#include "commit/names.hh"
+
+namespace xec {
+
+// What a chunk turned out to be when it was read.
+enum class ChunkHealth { kGood, kMissing, kCorrupt, kUnavailable };
+
+struct ChunkReport {
+  uint64_t stripe = 0;
+  uint32_t chunk = 0;
+  uint64_t bytes = 0;
+  MemberIndex server = 0;
+  std::string archive_path;  // on that server
+  ChunkHealth health = ChunkHealth::kGood;
+  std::string problem;       // one sentence unless good
+};
+
+// One open version. Thread-safe: any number of reads may run at once (xrootd shares one handle among clients).
+// It keeps reading its version while the name is replaced, renamed or removed (promise P3).
+class ObjectReader {
+ public:
+  // `info` is a live object (LookUpLive). Opens nothing that the first read does not need anyway.
+  static Task<Result<std::shared_ptr<ObjectReader>>> Open(Engine& engine, NameInfo info);
+
+  virtual ~ObjectReader() = default;
+
+  virtual uint64_t size() const = 0;
+  virtual const Version& version() const = 0;
+
+  // The manifest, read from a holder at the first call.
+  virtual Task<Result<Manifest>> GetManifest() = 0;
+
+  // Reads up to into.size() bytes at `offset`; short only at the end of the object. Every byte is verified by its
+  // page checksum (or the member's CRC32); what is missing, corrupt or late is decoded from the rest. The caller
+  // keeps `into` until the task ends. Error: kDataLoss naming object, stripe and servers; kNoQuorum or
+  // kUnavailable when too few servers answer; kInvalidArgument when the geometry exceeds the memory budget.
+  virtual Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into) = 0;
+
+  // Reads and checks every chunk of every archive, parity included (against the data), one stripe at a time.
+  // `report` runs for every chunk, in order; chunks without bytes are not reported.
+  virtual Task<Status> Verify(std::function<void(const ChunkReport&)> report) = 0;
+
+  // Where the chunks are, from the directories only.
+  virtual Task<Status> Locate(std::function<void(const ChunkReport&)> report) = 0;
+};
+
+}  // namespace xec

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// ObjectWriter: streams one object into sealed archives and commits it. See ARCHITECTURE.md, "Life of a write".
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "codec/object_digests.hh"
+#include "commit/put.hh"
+
+namespace xec {
+
+struct WriteOptions {
+  bool exclusive = false;               // fail if something lives under the name (promise P3)
+  std::optional<uint64_t> size_hint;    // announced size; a different one at Commit is an error
+  DigestOptions digests;                // beyond adler32 and crc32c
+  std::map<std::string, std::string> attributes;  // user attributes
+  std::optional<uint32_t> mode;
+  size_t archives_min = 0;              // min-redundancy: 0 = all k+m
+};
+
+struct Committed {
+  Version version;
+  uint64_t size = 0;
+  std::map<std::string, std::string> checksums;
+};
+
+// One object being written. Calls are made one after another by one owner (awaited before the next), from any
+// thread. Payload is copied once, from the caller into the stripe's buffer; encoding, checksums and requests
+// work on views of that buffer. At most options.stripes_in_flight stripes are on their way; Append waits for
+// memory (in order, promise P7) and for the oldest stripe.
+class ObjectWriter {
+ public:
+  // Checks that the name may be written (parent handled by the caller). Nothing is created on the servers before
+  // the first stripe is full or Commit is called. Errors: kIsDirectory, kAlreadyExists, kNoQuorum, kUnavailable.
+  static Task<Result<std::unique_ptr<ObjectWriter>>> Start(Engine& engine, ObjectPath path, WriteOptions options);
+
+  virtual ~ObjectWriter() = default;
+
+  // Bytes accepted so far.
+  virtual uint64_t size() const = 0;
+
+  // Appends. The bytes are read before the task ends. After an error the writer only accepts Abandon.
+  // Errors: kNoSpace, kUnavailable (fewer good archives than archives_min), kInvalidArgument (beyond the largest size).
+  virtual Task<Status> Append(ByteSpan bytes) = 0;
+
+  // Seals all archives and commits the version. OK means promise P1. On kUnknown the outcome is open. After it
+  // only the destructor may be called.
+  virtual Task<Result<Committed>> Commit() = 0;
+
+  // Gives the upload up; nothing becomes visible. Also done, in the background, when a writer is destroyed
+  // without Commit.
+  virtual Task<void> Abandon() = 0;
+};
+
+}  // namespace xec

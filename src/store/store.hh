@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Store: the facade that every front end uses (gateway plug-in, CLI, simulator). It chooses the layout's
+// implementation, keeps directories consistent with what lies below them and runs the cleaner.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "archive/manifest.hh"
+#include "commit/names.hh"
+#include "object/object_reader.hh"
+#include "object/object_writer.hh"
+
+namespace xec {
+
+struct ObjectInfo {
+  bool directory = false;
+  uint64_t size = 0;
+  int64_t mtime_ms = 0;
+  Version version;
+};
+
+struct CreateOptions {
+  WriteOptions write;
+  bool make_parents = true;  // else a missing parent is kNotFound
+};
+
+struct StoreSpace {
+  uint64_t raw_total_bytes = 0, raw_free_bytes = 0;        // of all servers heard
+  uint64_t usable_total_bytes = 0, usable_free_bytes = 0;  // times k/(k+m) of the store's geometry
+  size_t servers_heard = 0;
+};
+
+// What one pass of the cleaner did.
+struct CleanReport {
+  uint64_t names = 0;        // object directories visited
+  uint64_t removed = 0;      // files and marks removed
+  uint64_t left = 0;         // states that wait for a grace time or a missing server
+};
+
+// Thread-safe. All paths are given as users write them; each operation validates (kInvalidArgument).
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // `engine` outlives the store.
+  static std::unique_ptr<Store> Make(Engine& engine);
+
+  virtual Task<Result<ObjectInfo>> Stat(std::string path) = 0;
+  virtual Task<Result<std::vector<ListedName>>> List(std::string path) = 0;
+  virtual Task<Result<std::unique_ptr<ObjectWriter>>> Create(std::string path, CreateOptions options) = 0;
+  virtual Task<Result<std::shared_ptr<ObjectReader>>> OpenRead(std::string path) = 0;
+  virtual Task<Status> Remove(std::string path) = 0;           // an object
+  virtual Task<Status> MakeDirectory(std::string path, bool parents) = 0;
+  virtual Task<Status> RemoveDirectory(std::string path) = 0;  // an empty one
+  // Renames an object (replacing an object at the target) or a directory (the target must not exist).
+  virtual Task<Status> Rename(std::string from, std::string to) = 0;
+
+  // Stored checksums of an object, O(1): algorithm -> hex.
+  virtual Task<Result<std::map<std::string, std::string>>> Checksums(std::string path) = 0;
+
+  // User attributes of an object. Replace changes the whole map atomically.
+  virtual Task<Result<std::map<std::string, std::string>>> GetUserAttributes(std::string path) = 0;
+  virtual Task<Status> SetUserAttribute(std::string path, std::string name, std::optional<std::string> value) = 0;
+
+  virtual Task<Result<StoreSpace>> Space() = 0;
+
+  // One pass over every name of the store: rolls forward, finishes moves, removes debris past its grace time.
+  virtual Task<Result<CleanReport>> Clean() = 0;
+};
+
+}  // namespace xec
