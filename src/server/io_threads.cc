@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "server/io_threads.hh"
+
+#include <pthread.h>
+
+#include "runtime/task.hh"
+
+namespace xec {
+
+IoThreads::IoThreads(std::string name, int threads) : queue_(std::make_shared<Queue>()) {
+  for (int i = 0; i < threads; ++i) threads_.emplace_back(Run, queue_, name.substr(0, 15));
+}
+
+IoThreads::~IoThreads() {
+  {
+    std::lock_guard lock(queue_->mutex);
+    queue_->stopping = true;
+    queue_->ready.notify_all();
+  }
+  for (std::thread& thread : threads_) {
+    // A thread cannot wait for itself; it owns the queue it still looks at.
+    if (thread.get_id() == std::this_thread::get_id()) {
+      thread.detach();
+    } else {
+      thread.join();
+    }
+  }
+}
+
+void IoThreads::Post(Closure work) {
+  std::lock_guard lock(queue_->mutex);
+  queue_->work.push_back(std::move(work));
+  queue_->ready.notify_one();
+}
+
+void IoThreads::Run(std::shared_ptr<Queue> queue, std::string name) {
+  pthread_setname_np(pthread_self(), name.c_str());
+  MarkEngineThread();
+  std::unique_lock lock(queue->mutex);
+  while (true) {
+    queue->ready.wait(lock, [&] { return queue->stopping || !queue->work.empty(); });
+    if (queue->work.empty()) return;
+    Closure work = std::move(queue->work.front());
+    queue->work.pop_front();
+    lock.unlock();
+    work();
+    work = {};  // captures may run anything: never under the lock
+    lock.lock();
+  }
+}
+
+}  // namespace xec

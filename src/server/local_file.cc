@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "server/local_file.hh"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace xec {
+
+bool IsLate(OpContext context) {
+  return context.deadline != TimePoint::max() && std::chrono::steady_clock::now() > context.deadline;
+}
+
+int SyncDirectory(int root, const std::string& path) {
+  const UniqueFd directory(openat(root, Relative(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory || fsync(directory.get()) != 0) return errno;
+  return 0;
+}
+
+LocalFile::LocalFile(std::shared_ptr<IoThreads> threads, std::shared_ptr<UniqueFd> root, UniqueFd file,
+                     uint64_t size, std::string description, std::vector<std::string> name_directories)
+    : threads_(std::move(threads)),
+      root_(std::move(root)),
+      size_(size),
+      description_(std::move(description)),
+      name_directories_(std::move(name_directories)),
+      file_(std::make_shared<UniqueFd>(std::move(file))) {}
+
+LocalFile::Fd LocalFile::Handle() const {
+  std::lock_guard lock(mutex_);
+  XEC_CHECK(file_ != nullptr, "{} is used after Close", description_);
+  return file_;
+}
+
+Error LocalFile::Failed(int error, const char* verb) const {
+  return Fail(CodeOfErrno(error), "{} {}: {}", verb, description_, ErrnoWords(error));
+}
+
+void LocalFile::Read(OpContext context, std::vector<ByteRange> ranges, Slice into, Done<uint64_t> done) {
+  threads_->Post([self = shared_from_this(), fd = Handle(), context, ranges = std::move(ranges),
+                  into = std::move(into), done = std::move(done)]() mutable {
+    if (IsLate(context)) return done(Fail(Code::kDeadlineExceeded, "read {} waited too long", self->description_));
+    done(self->ReadAll(fd->get(), ranges, into));
+  });
+}
+
+Result<uint64_t> LocalFile::ReadAll(int fd, const std::vector<ByteRange>& ranges, const Slice& into) const {
+  const MutableByteSpan bytes = into.span();
+  uint64_t got = 0;
+  for (size_t i = 0; i < ranges.size();) {
+    // Ranges that follow each other in the file also do so in the buffer: one call for all of them.
+    const uint64_t offset = ranges[i].offset;
+    uint64_t length = ranges[i].length;
+    for (++i; i < ranges.size() && ranges[i].offset == offset + length; ++i) length += ranges[i].length;
+    if (length > bytes.size() - got) {
+      return Fail(Code::kInvalidArgument, "read {}: the ranges are longer than the buffer", description_);
+    }
+    for (uint64_t done = 0; done < length;) {
+      const ssize_t n = pread(fd, bytes.data() + got, length - done, static_cast<off_t>(offset + done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return Failed(errno, "read");
+      if (n == 0) return got;
+      done += static_cast<uint64_t>(n);
+      got += static_cast<uint64_t>(n);
+    }
+  }
+  return got;
+}
+
+void LocalFile::Write(OpContext context, uint64_t offset, Slice from, Done<void> done) {
+  threads_->Post([self = shared_from_this(), fd = Handle(), context, offset, from = std::move(from),
+                  done = std::move(done)]() mutable {
+    if (IsLate(context)) return done(Fail(Code::kDeadlineExceeded, "write {} waited too long", self->description_));
+    done(self->WriteAll(fd->get(), offset, from));
+  });
+}
+
+Status LocalFile::WriteAll(int fd, uint64_t offset, const Slice& from) const {
+  const ByteSpan bytes = from.span();
+  for (size_t written = 0; written < bytes.size();) {
+    const ssize_t n = pwrite(fd, bytes.data() + written, bytes.size() - written, static_cast<off_t>(offset + written));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return Failed(errno, "write");
+    written += static_cast<size_t>(n);
+  }
+  return OkStatus();
+}
+
+void LocalFile::Sync(OpContext context, Done<void> done) {
+  threads_->Post([self = shared_from_this(), fd = Handle(), context, done = std::move(done)]() mutable {
+    if (IsLate(context)) return done(Fail(Code::kDeadlineExceeded, "sync {} waited too long", self->description_));
+    done(self->SyncAll(fd->get()));
+  });
+}
+
+Status LocalFile::SyncAll(int fd) const {
+  if (fdatasync(fd) != 0) return Failed(errno, "sync");
+  for (const std::string& directory : name_directories_) {
+    const int error = SyncDirectory(root_->get(), directory);
+    // The directory was renamed meanwhile: whatever the name is now, the file system as a whole holds it.
+    if (error == ENOENT && syncfs(fd) == 0) continue;
+    if (error != 0) return Failed(error, "sync the directory of");
+  }
+  return OkStatus();
+}
+
+void LocalFile::Close(OpContext, Done<void> done) {
+  Fd file;
+  {
+    std::lock_guard lock(mutex_);
+    XEC_CHECK(file_ != nullptr, "{} is closed twice", description_);
+    file = std::exchange(file_, nullptr);
+  }
+  // A close is executed even when late: it frees the handle.
+  threads_->Post([self = shared_from_this(), file = std::move(file), done = std::move(done)]() mutable {
+    // A request given up on may still use the handle; it is then closed with the last of them, and its
+    // delayed errors interest nobody any more.
+    const bool last = file.use_count() == 1;
+    if (last && close(file->release()) != 0) return done(self->Failed(errno, "close"));
+    file.reset();
+    done(OkStatus());
+  });
+}
+
+}  // namespace xec
