@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "server_xrootd/client_settings.hh"
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+#include "XrdCl/XrdClDefaultEnv.hh"
+#include "XrdCl/XrdClEnv.hh"
+#include "XrdCl/XrdClURL.hh"
+
+namespace xec {
+namespace {
+
+constexpr int64_t kBackstopMaxSeconds = 600;  // requests without a deadline, and the longest that is passed on
+constexpr int kStreamTimeoutSeconds = 30;     // a connection with requests but without a byte for so long is broken
+constexpr int kEventLoopsMax = 4;             // threads that move bytes between sockets and buffers
+
+}  // namespace
+
+void ApplyClientSettings() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    XrdCl::Env* env = XrdCl::DefaultEnv::GetEnv();
+    // Timeouts are looked at once in so many seconds (default 15).
+    env->PutInt("TimeoutResolution", 1);
+    env->PutInt("StreamTimeout", kStreamTimeoutSeconds);
+    const int cores = static_cast<int>(std::thread::hardware_concurrency());
+    env->PutInt("ParallelEvtLoop", std::clamp(cores, 1, kEventLoopsMax));
+    // An exclusive create that is repeated after a broken connection would meet its own file.
+    env->PutString("OpenRecovery", "false");
+  });
+}
+
+Result<ServerAddress> ParseServerUrl(std::string_view url) {
+  const XrdCl::URL parsed{std::string(url)};
+  if (!parsed.IsValid() || parsed.GetProtocol() != "root" || parsed.GetHostName().empty()) {
+    return Fail(Code::kInvalidArgument, "'{}' is not the URL of a data server (root://host:port)", url);
+  }
+  ServerAddress address;
+  address.host_port = parsed.GetHostName() + ":" + std::to_string(parsed.GetPort());
+  const std::string& path = parsed.GetPath();
+  const size_t first = path.find_first_not_of('/');
+  if (first != std::string::npos) {
+    const size_t last = path.find_last_not_of('/');
+    address.prefix = "/" + path.substr(first, last - first + 1);
+  }
+  return address;
+}
+
+std::string_view ChannelParameters() {
+  // 3 s for a connection including login, one attempt, and no time of penance after a failure, so that a
+  // server that returns is used by the next request.
+  return "XrdCl.ConnectionWindow=3&XrdCl.ConnectionRetry=1&XrdCl.StreamErrorWindow=0";
+}
+
+std::string ChannelUrl(std::string_view user, const std::string& host_port) {
+  return fmt::format("root://{}@{}", user, host_port);
+}
+
+XrdTimeout BackstopTimeout(TimePoint now, TimePoint deadline) {
+  int64_t seconds = kBackstopMaxSeconds;
+  if (deadline != TimePoint::max()) {
+    seconds = std::chrono::ceil<std::chrono::seconds>(std::max(deadline - now, Duration::zero())).count() + 1;
+  }
+  return static_cast<XrdTimeout>(std::clamp<int64_t>(seconds, 1, kBackstopMaxSeconds));
+}
+
+}  // namespace xec

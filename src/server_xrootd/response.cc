@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "server_xrootd/response.hh"
+
+namespace xec {
+namespace {
+
+class Response final : public XrdCl::ResponseHandler {
+ public:
+  Response(ExecutorGatePtr gate, OnReply on_reply) : gate_(std::move(gate)), on_reply_(std::move(on_reply)) {}
+
+  // Called once by XrdCl, on one of its threads; all three objects are ours from here on.
+  void HandleResponseWithHosts(XrdCl::XRootDStatus* status, XrdCl::AnyObject* response,
+                               XrdCl::HostList* hosts) override {
+    const std::unique_ptr<XrdCl::HostList> owned_hosts(hosts);
+    Finish(Reply{std::unique_ptr<XrdCl::XRootDStatus>(status), std::unique_ptr<XrdCl::AnyObject>(response),
+                 hosts != nullptr});
+  }
+
+  void HandleResponse(XrdCl::XRootDStatus* status, XrdCl::AnyObject* response) override {
+    HandleResponseWithHosts(status, response, nullptr);
+  }
+
+  // Posts the answer and deletes this object.
+  void Finish(Reply reply) {
+    const ExecutorGatePtr gate = std::move(gate_);
+    Closure work = [on_reply = std::move(on_reply_), reply = std::move(reply)]() mutable { on_reply(std::move(reply)); };
+    delete this;
+    gate->Post(std::move(work));
+  }
+
+ private:
+  ~Response() override = default;
+
+  ExecutorGatePtr gate_;
+  OnReply on_reply_;
+};
+
+}  // namespace
+
+void ExecutorGate::Post(Closure work) {
+  std::lock_guard lock(mutex_);
+  if (executor_ != nullptr) executor_->Post(std::move(work));
+  // Otherwise `work` is destroyed by the caller's frame, after the lock is released.
+}
+
+void ExecutorGate::Close() {
+  std::lock_guard lock(mutex_);
+  executor_ = nullptr;
+}
+
+TimePoint ExecutorGate::Now() const {
+  std::lock_guard lock(mutex_);
+  return executor_ != nullptr ? executor_->Now() : TimePoint{};
+}
+
+void SendRequest(ExecutorGatePtr gate, UniqueFunction<XrdCl::XRootDStatus(XrdCl::ResponseHandler*)> submit,
+                 OnReply on_reply) {
+  auto* response = new Response(std::move(gate), std::move(on_reply));
+  XrdCl::XRootDStatus status = submit(response);
+  if (!status.IsOK()) {
+    response->Finish(Reply{std::make_unique<XrdCl::XRootDStatus>(std::move(status)), nullptr, false});
+  }
+}
+
+}  // namespace xec

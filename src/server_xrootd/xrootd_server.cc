@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "server_xrootd/xrootd_server.hh"
+
+#include <map>
+
+#include "base/text.hh"
+#include "server_xrootd/xrootd_file.hh"
+#include "xrdcompat/status.hh"
+
+namespace xec {
+namespace {
+
+using XrdCl::ResponseHandler;
+using XrdCl::XRootDStatus;
+
+// Errors of the single attributes of one request.
+template <typename Attribute>
+Status FirstError(const std::vector<Attribute>& attributes, const std::string& what) {
+  for (const Attribute& attribute : attributes) {
+    if (!attribute.status.IsOK()) return ToError(attribute.status, fmt::format("{} ({})", what, attribute.name));
+  }
+  return OkStatus();
+}
+
+Result<std::vector<Entry>> EntriesOf(const XrdCl::DirectoryList* list, const std::string& what) {
+  std::vector<Entry> entries;
+  if (list == nullptr) return entries;
+  entries.reserve(list->GetSize());
+  for (auto it = list->Begin(); it != list->End(); ++it) {
+    const XrdCl::StatInfo* info = (*it)->GetStatInfo();
+    if (info == nullptr) return Fail(Code::kUnsupported, "{} failed: the server lists no sizes", what);
+    Entry entry;
+    entry.name = (*it)->GetName();
+    if (entry.name == "." || entry.name == "..") continue;
+    entry.directory = info->TestFlags(XrdCl::StatInfo::IsDir);
+    entry.size = entry.directory ? 0 : info->GetSize();
+    entry.mtime_s = static_cast<int64_t>(info->GetModTime());
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+// "oss.cgroup=default&oss.space=N&oss.free=N&oss.maxf=N&oss.used=N&oss.quota=-1"
+Result<Space> SpaceOf(const XrdCl::Buffer* answer, const std::string& what) {
+  std::map<std::string_view, std::string_view> fields;
+  std::string_view text;
+  if (answer != nullptr) text = {answer->GetBuffer(), answer->GetSize()};
+  while (!text.empty() && (text.back() == '\0' || text.back() == '\n')) text.remove_suffix(1);
+  for (const std::string_view field : Split(text, '&')) {
+    const size_t equals = field.find('=');
+    if (equals != std::string_view::npos) fields[field.substr(0, equals)] = field.substr(equals + 1);
+  }
+  const auto total = ParseUint(fields["oss.space"]);
+  const auto free = ParseUint(fields["oss.free"]);
+  if (!total || !free) return Fail(Code::kUnsupported, "{} failed: the server answered '{}'", what, text);
+  return Space{*total, *free};
+}
+
+class XrootdServer final : public DataServer {
+ public:
+  explicit XrootdServer(ServerCorePtr core) : core_(std::move(core)) {}
+  // Late answers are dropped from here on; see MakeXrootdServer.
+  ~XrootdServer() override { core_->gate()->Close(); }
+
+  const std::string& name() const override { return core_->name(); }
+
+  void Open(OpContext context, std::string path, OpenMode mode, Done<std::shared_ptr<ArchiveFile>> done) override {
+    std::make_shared<XrootdFile>(core_, std::move(path), mode)->Open(context, std::move(done));
+  }
+
+  void List(OpContext context, std::string path, Done<std::vector<Entry>> done) override {
+    const std::string what = core_->Describe("list", path);
+    Send(
+        [&](ResponseHandler* handler) {
+          return core_->filesystem().DirList(core_->ServerPath(path), XrdCl::DirListFlags::Stat, handler,
+                                             core_->Timeout(context));
+        },
+        [what, done = std::move(done)](Reply reply) mutable {
+          if (!reply.ok()) return done(ToError(*reply.status, what));
+          done(EntriesOf(reply.Get<XrdCl::DirectoryList>(), what));
+        });
+  }
+
+  void Rename(OpContext context, std::string from, std::string to, Done<void> done) override {
+    const std::string what = core_->Describe("rename", from + " to " + to);
+    Send(
+        [&](ResponseHandler* handler) {
+          return core_->filesystem().Mv(core_->ServerPath(from), core_->ServerPath(to), handler,
+                                        core_->Timeout(context));
+        },
+        [core = core_, context, to, what, done = std::move(done)](Reply reply) mutable {
+          if (reply.ok()) return done(OkStatus());
+          Error error = ToError(*reply.status, what);
+          if (error.code != Code::kNotFound) return done(std::move(error));
+          SettleMissingSource(core, context, to, std::move(error), std::move(done));
+        });
+  }
+
+  void Remove(OpContext context, std::string path, Done<void> done) override {
+    Simple(core_->Describe("remove", path), std::move(done), [&](ResponseHandler* handler) {
+      return core_->filesystem().Rm(core_->ServerPath(path), handler, core_->Timeout(context));
+    });
+  }
+
+  void MakeDirectory(OpContext context, std::string path, Done<void> done) override {
+    using XrdCl::Access;
+    const Access::Mode mode = Access::UR | Access::UW | Access::UX | Access::GR | Access::GX | Access::OR | Access::OX;
+    Simple(core_->Describe("make directory", path), std::move(done), [&](ResponseHandler* handler) {
+      return core_->filesystem().MkDir(core_->ServerPath(path), XrdCl::MkDirFlags::MakePath, mode, handler,
+                                       core_->Timeout(context));
+    });
+  }
+
+  void RemoveDirectory(OpContext context, std::string path, Done<void> done) override {
+    Simple(core_->Describe("remove directory", path), std::move(done), [&](ResponseHandler* handler) {
+      return core_->filesystem().RmDir(core_->ServerPath(path), handler, core_->Timeout(context));
+    });
+  }
+
+  void SetAttributes(OpContext context, std::string path, Attributes attributes, Done<void> done) override {
+    const std::string what = core_->Describe("set attributes of", path);
+    std::vector<XrdCl::xattr_t> list;
+    for (const auto& [name, value] : attributes) list.emplace_back(name, value);
+    Send(
+        [&](ResponseHandler* handler) {
+          return core_->filesystem().SetXAttr(core_->ServerPath(path), list, handler, core_->Timeout(context));
+        },
+        [what, done = std::move(done)](Reply reply) mutable {
+          if (!reply.ok()) return done(ToError(*reply.status, what));
+          const auto* results = reply.Get<std::vector<XrdCl::XAttrStatus>>();
+          done(results == nullptr ? OkStatus() : FirstError(*results, what));
+        });
+  }
+
+  void GetAttributes(OpContext context, std::string path, std::string prefix, Done<Attributes> done) override {
+    const std::string what = core_->Describe("get attributes of", path);
+    Send(
+        [&](ResponseHandler* handler) {
+          return core_->filesystem().ListXAttr(core_->ServerPath(path), handler, core_->Timeout(context));
+        },
+        [what, prefix, done = std::move(done)](Reply reply) mutable {
+          if (!reply.ok()) return done(ToError(*reply.status, what));
+          Attributes attributes;
+          if (const auto* results = reply.Get<std::vector<XrdCl::XAttr>>()) {
+            const Status status = FirstError(*results, what);
+            if (!status) return done(status.error());
+            for (const XrdCl::XAttr& attribute : *results) {
+              if (attribute.name.starts_with(prefix)) attributes.emplace_back(attribute.name, attribute.value);
+            }
+          }
+          done(std::move(attributes));
+        });
+  }
+
+  void GetSpace(OpContext context, Done<Space> done) override {
+    const std::string what = core_->Describe("query space", "/");
+    Send(
+        [&](ResponseHandler* handler) {
+          XrdCl::Buffer argument;
+          argument.FromString(core_->ServerPath("/"));
+          return core_->filesystem().Query(XrdCl::QueryCode::Space, argument, handler, core_->Timeout(context));
+        },
+        [what, done = std::move(done)](Reply reply) mutable {
+          if (!reply.ok()) return done(ToError(*reply.status, what));
+          done(SpaceOf(reply.Get<XrdCl::Buffer>(), what));
+        });
+  }
+
+ private:
+  // `submit` is called before this returns. The core is held by the answer's closure and by this frame, since
+  // the answer may be dealt with, and this object destroyed, while the submitting call returns.
+  template <typename Submit, typename Handle>
+  void Send(Submit submit, Handle handle) {
+    const ServerCorePtr core = core_;
+    SendRequest(core->gate(), std::move(submit),
+                [core, handle = std::move(handle)](Reply reply) mutable { handle(std::move(reply)); });
+  }
+
+  // A request whose answer is only OK or an error.
+  template <typename Submit>
+  void Simple(std::string what, Done<void> done, Submit submit) {
+    Send(std::move(submit), [what, done = std::move(done)](Reply reply) mutable {
+      done(reply.ok() ? OkStatus() : Status(ToError(*reply.status, what)));
+    });
+  }
+
+  // XrdCl repeats a request whose connection broke before the answer, so "no such source" may be the answer to
+  // the second of two copies, the first of which was obeyed. If the target is there we cannot tell.
+  static void SettleMissingSource(const ServerCorePtr& core, OpContext context, const std::string& to, Error missing,
+                                  Done<void> done) {
+    SendRequest(
+        core->gate(),
+        [&](ResponseHandler* handler) {
+          return core->filesystem().Stat(core->ServerPath(to), handler, core->Timeout(context));
+        },
+        [core, missing = std::move(missing), done = std::move(done)](Reply reply) mutable {
+          if (!reply.ok() && CodeOf(*reply.status) == Code::kNotFound) return done(std::move(missing));
+          done(Fail(Code::kUnavailable, "{}; its target exists, so it may have been done just before",
+                    missing.message));
+        });
+  }
+
+  const ServerCorePtr core_;
+};
+
+}  // namespace
+
+Result<DataServerPtr> MakeXrootdServer(XrootdServerOptions options) {
+  XEC_CHECK(options.executor != nullptr);
+  XEC_ASSIGN_OR_RETURN(ServerAddress address, ParseServerUrl(options.url));
+  ApplyClientSettings();
+  return DataServerPtr(
+      std::make_shared<XrootdServer>(std::make_shared<ServerCore>(std::move(address), options.executor)));
+}
+
+}  // namespace xec
