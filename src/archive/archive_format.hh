@@ -32,11 +32,11 @@ constexpr uint32_t kZip64Mark = 0xffffffff;
 constexpr uint16_t kZip64ExtraId = 0x0001;
 
 // Private extra field "page checksums": not in APPNOTE's list of assigned ids (4.5.2, 4.6.1); the bytes read
-// "XC" in a dump. One body: version, log2 of the page size, then one crc32c for each page.
+// "XC" in a dump. Body: version, page size in bytes, then one crc32c for each page of the data.
 constexpr uint16_t kPageExtraId = 0x4358;
-constexpr uint8_t kPageExtraVersion = 1;
+constexpr uint16_t kPageExtraVersion = 1;
 constexpr size_t kExtraFieldHeaderSize = 4;
-constexpr size_t kPageExtraFixedSize = 2;
+constexpr size_t kPageExtraFixedSize = 2 + 4;
 // Private extra field "filler": no meaning; the writer adds an empty one where an offset would otherwise
 // look like the signature of the end record. The bytes read "XF".
 constexpr uint16_t kFillerExtraId = 0x4658;

@@ -35,7 +35,7 @@ struct MemberHeader {
   // crc32c of every page of the data, the last page perhaps short; with page_size_bytes = 0 the header has no
   // page checksums (as stock XrdEc writes it). Read during the call only.
   std::span<const uint32_t> page_crc32c;
-  uint32_t page_size_bytes = 0;  // a power of two from 4 KiB, or 0
+  uint32_t page_size_bytes = 0;  // at least 4 KiB (Geometry::PageSize), or 0
 };
 
 // Where a member's header went.

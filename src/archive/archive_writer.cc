@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "archive/archive_writer.hh"
+
+#include <algorithm>
+#include <string>
+
+namespace xec {
+namespace {
+
+// Versions of the ZIP specification, as major * 10 + minor.
+constexpr uint16_t kVersionPlain = 10;
+constexpr uint16_t kVersionZip64 = 45;
+// Host 3 (Unix), so that the external attributes are read as a mode.
+constexpr uint16_t kVersionMadeBy = (3u << 8) | kVersionZip64;
+constexpr uint32_t kExternalAttributes = 0100644u << 16;  // a regular file, rw-r--r--
+// 1980-01-01 00:00, the first time DOS can write.
+constexpr uint16_t kDosTime = 0;
+constexpr uint16_t kDosDate = (1u << 5) | 1u;
+
+const std::string kEndSignatureBytes("PK\x05\x06", 4);
+
+// The fields that a local header and a directory record share, from flags to uncompressed size.
+void WriteCommonFields(ByteWriter& writer, uint32_t crc32, uint32_t size_bytes) {
+  writer.Write<uint16_t>(0);  // flags: no encryption, no data descriptor, names in ASCII
+  writer.Write<uint16_t>(0);  // method: stored
+  writer.Write<uint16_t>(kDosTime);
+  writer.Write<uint16_t>(kDosDate);
+  writer.Write<uint32_t>(crc32);
+  writer.Write<uint32_t>(size_bytes);
+  writer.Write<uint32_t>(size_bytes);
+}
+
+void WriteFiller(ByteWriter& writer) {
+  writer.Write<uint16_t>(kFillerExtraId);
+  writer.Write<uint16_t>(0);
+}
+
+Status CheckPages(const MemberHeader& member) {
+  const uint64_t page_size = member.page_size_bytes;
+  if (page_size != 0 && page_size < kPageSizeMin) {
+    return Fail(Code::kInvalidArgument, "a page of {} bytes is smaller than {}", page_size, kPageSizeMin);
+  }
+  const uint64_t pages = page_size == 0 ? 0 : (member.size_bytes + page_size - 1) / page_size;
+  if (member.page_crc32c.size() != pages || pages > kPagesPerChunkMax) {
+    return Fail(Code::kInvalidArgument, "{} page checksums for {} bytes in pages of {} (at most {} pages)",
+                member.page_crc32c.size(), member.size_bytes, page_size, kPagesPerChunkMax);
+  }
+  return OkStatus();
+}
+
+bool IsText(std::string_view comment) {
+  return std::all_of(comment.begin(), comment.end(), [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); });
+}
+
+}  // namespace
+
+Result<PlacedHeader> ArchiveWriter::LocalHeader(const MemberHeader& member, MutableByteSpan headroom) {
+  if (members_.size() >= kMembersMax) {
+    return Fail(Code::kInvalidArgument, "an archive has at most {} members; choose a larger chunk size", kMembersMax);
+  }
+  if (member.size_bytes == kZip64Mark) {
+    return Fail(Code::kInvalidArgument, "a member of {} bytes is too large", member.size_bytes);
+  }
+  XEC_TRY(CheckPages(member));
+
+  const std::string name = member.name.ToString();
+  const bool has_pages = member.page_size_bytes != 0;
+  const size_t pages_size = kPageExtraFixedSize + 4 * member.page_crc32c.size();
+  size_t extra_size = has_pages ? kExtraFieldHeaderSize + pages_size : 0;
+  const size_t size_without_extra = kLocalHeaderFixedSize + name.size();
+  // Should the directory follow this member, its offset in the end record must not look like a signature.
+  const uint64_t end = next_offset_ + size_without_extra + extra_size + member.size_bytes;
+  const bool has_filler = end == kEndSignature;
+  if (has_filler) extra_size += kExtraFieldHeaderSize;
+  const size_t size = size_without_extra + extra_size;
+  XEC_CHECK(headroom.size() >= size, "{} bytes of headroom for a header of {}", headroom.size(), size);
+
+  ByteWriter writer(headroom.last(size));
+  writer.Write(kLocalHeaderSignature);
+  writer.Write(kVersionPlain);
+  WriteCommonFields(writer, member.crc32, member.size_bytes);
+  writer.Write(static_cast<uint16_t>(name.size()));
+  writer.Write(static_cast<uint16_t>(extra_size));
+  writer.Write(AsBytes(name));
+  if (has_pages) {
+    writer.Write(kPageExtraId);
+    writer.Write(static_cast<uint16_t>(pages_size));
+    writer.Write(kPageExtraVersion);
+    writer.Write(member.page_size_bytes);
+    for (const uint32_t crc32c : member.page_crc32c) writer.Write(crc32c);
+  }
+  if (has_filler) WriteFiller(writer);
+  XEC_CHECK(writer.remaining() == 0);
+
+  const PlacedHeader placed{size, next_offset_};
+  members_.push_back({member.name, member.size_bytes, member.crc32, next_offset_});
+  next_offset_ += size + member.size_bytes;
+  return placed;
+}
+
+std::vector<std::byte> ArchiveWriter::Tail(std::string_view comment, size_t filler_fields) const {
+  std::vector<std::byte> tail(ArchiveTailSizeMax(members_.size(), comment.size()));
+  ByteWriter writer(tail);
+  for (size_t i = 0; i < members_.size(); ++i) {
+    const Entry& entry = members_[i];
+    const std::string name = entry.name.ToString();
+    const bool zip64 = entry.offset >= kZip64Mark;
+    const bool filler = filler_fields > 0 && i + 1 == members_.size();
+    const size_t extra_size = (zip64 ? kExtraFieldHeaderSize + 8 : 0) + (filler ? kExtraFieldHeaderSize : 0);
+    writer.Write(kDirectoryRecordSignature);
+    writer.Write(kVersionMadeBy);
+    writer.Write(zip64 ? kVersionZip64 : kVersionPlain);
+    WriteCommonFields(writer, entry.crc32, entry.size_bytes);
+    writer.Write(static_cast<uint16_t>(name.size()));
+    writer.Write(static_cast<uint16_t>(extra_size));
+    writer.Write<uint16_t>(0);  // comment of the member
+    writer.Write<uint16_t>(0);  // disk
+    writer.Write<uint16_t>(0);  // internal attributes
+    writer.Write(kExternalAttributes);
+    writer.Write(zip64 ? kZip64Mark : static_cast<uint32_t>(entry.offset));
+    writer.Write(AsBytes(name));
+    if (zip64) {
+      writer.Write(kZip64ExtraId);
+      writer.Write<uint16_t>(8);
+      writer.Write(entry.offset);
+    }
+    if (filler) WriteFiller(writer);
+  }
+
+  const uint64_t directory_size = tail.size() - writer.remaining();
+  const uint64_t count = members_.size();
+  const bool zip64 = next_offset_ >= kZip64Mark;
+  if (zip64) {
+    writer.Write(kZip64EndSignature);
+    writer.Write<uint64_t>(kZip64EndSize - 12);  // what follows this field
+    writer.Write(kVersionMadeBy);
+    writer.Write(kVersionZip64);
+    writer.Write<uint32_t>(0);  // this disk
+    writer.Write<uint32_t>(0);  // disk of the directory
+    writer.Write(count);
+    writer.Write(count);
+    writer.Write(directory_size);
+    writer.Write(next_offset_);
+    writer.Write(kZip64LocatorSignature);
+    writer.Write<uint32_t>(0);  // disk of the ZIP64 end record
+    writer.Write(next_offset_ + directory_size);
+    writer.Write<uint32_t>(1);  // number of disks
+  }
+  writer.Write(kEndSignature);
+  writer.Write<uint16_t>(0);  // this disk
+  writer.Write<uint16_t>(0);  // disk of the directory
+  writer.Write(static_cast<uint16_t>(count));
+  writer.Write(static_cast<uint16_t>(count));
+  writer.Write(static_cast<uint32_t>(directory_size));
+  writer.Write(zip64 ? kZip64Mark : static_cast<uint32_t>(next_offset_));
+  writer.Write(static_cast<uint16_t>(comment.size()));
+  writer.Write(AsBytes(comment));
+  tail.resize(tail.size() - writer.remaining());
+  return tail;
+}
+
+Result<std::vector<std::byte>> ArchiveWriter::Finish(std::string_view manifest) const {
+  if (manifest.size() >= kArchiveCommentSizeMax || !IsText(manifest)) {
+    return Fail(Code::kInvalidArgument, "a manifest of {} bytes is no text of at most {} printable characters",
+                manifest.size(), kArchiveCommentSizeMax - 1);
+  }
+  // INV-2. The fields of the end record may happen to spell its signature: number of members with size of the
+  // directory, or offset of the directory with length of the comment. Then one of the two sizes is changed: by
+  // a filler field in the last directory record, by a line feed after the manifest. One of the four
+  // combinations is always free of it; the offset by itself was taken care of in LocalHeader().
+  for (const size_t filler_fields : {size_t{0}, size_t{1}}) {
+    for (const char* line_feed : {"", "\n"}) {
+      const std::string comment = std::string(manifest) + line_feed;
+      std::vector<std::byte> tail = Tail(comment, filler_fields);
+      const size_t end_record = tail.size() - comment.size() - kEndRecordSize;
+      if (AsText(tail).rfind(kEndSignatureBytes) == end_record) return tail;
+    }
+  }
+  return Fail(Code::kInternal, "the end record of an archive of {} bytes is ambiguous", next_offset_);
+}
+
+}  // namespace xec

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "archive/manifest.hh"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "archive/manifest_fields.hh"
+#include "base/bytes.hh"
+#include "base/text.hh"
+#include "codec/checksum.hh"
+
+namespace xec {
+
+using manifest_internal::CheckFields;
+using manifest_internal::EncodeField;
+
+namespace {
+
+std::string AttributeLine(const std::string& name, const std::string& value) {
+  return fmt::format("attribute {} {}\n", EncodeField(name), EncodeField(value));
+}
+
+}  // namespace
+
+namespace manifest_internal {
+
+std::string EncodeField(std::string_view text) {
+  if (text.empty()) return "-";
+  if (text == "-") return "%2D";
+  return PercentEncode(text, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+}
+
+std::optional<std::string> DecodeField(std::string_view text) {
+  if (text == "-") return std::string();
+  if (text.empty()) return std::nullopt;
+  return PercentDecode(text);
+}
+
+bool IsToken(std::string_view text, size_t size_max) {
+  return !text.empty() && text.size() <= size_max && text != "-" && text.find('%') == std::string_view::npos &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+bool IsLowerHex(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+  });
+}
+
+namespace {
+
+bool IsPath(std::string_view path) {
+  return !path.empty() && path.size() <= kObjectPathSizeMax && path.find('\0') == std::string_view::npos;
+}
+
+const char* BadLanes(const Manifest& manifest) {
+  if (manifest.servers.size() > kChunksMax) return "it lists too many servers";
+  const auto valid_id = [](const std::string& id) { return id.empty() || IsToken(id, kServerIdSizeMax); };
+  if (!std::all_of(manifest.servers.begin(), manifest.servers.end(), valid_id)) return "a server's id is invalid";
+  const uint32_t total = manifest.geometry.Total();
+  if (manifest.lane && *manifest.lane >= total) return "its lane is not one of the geometry";
+  const std::vector<uint32_t>& debts = manifest.debts;
+  if (!debts.empty() && debts.back() >= total) return "a debt is not a lane of the geometry";
+  if (std::adjacent_find(debts.begin(), debts.end(), std::greater_equal<>()) != debts.end()) {
+    return "its debts are not in ascending order";
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const char* CheckFields(const Manifest& manifest) {
+  if (manifest.object_id.size() != kObjectIdSize || !IsLowerHex(manifest.object_id)) return "its object id is invalid";
+  if (!manifest.geometry.Validate()) return "its geometry is invalid";
+  const uint32_t page_size = manifest.page_size_bytes;
+  if (page_size != 0 && page_size != manifest.geometry.PageSize()) return "its page size does not fit the chunk size";
+  if (!IsPath(manifest.path)) return "its path is invalid";
+  if (manifest.mode && *manifest.mode > 07777) return "its mode is invalid";
+  if (manifest.checksums.size() > kChecksumsMax) return "it has too many checksums";
+  for (const auto& [name, value] : manifest.checksums) {
+    if (!IsToken(name, 32) || value.size() > 128 || !IsLowerHex(value)) return "a checksum is invalid";
+  }
+  if (!CheckUserAttributes(manifest.attributes)) return "its user attributes are too large";
+  if (manifest.from && (!IsPath(manifest.from->path) || !IsToken(manifest.from->version, 64))) {
+    return "its pointer to the former name is invalid";
+  }
+  return BadLanes(manifest);
+}
+
+}  // namespace manifest_internal
+
+Status CheckUserAttributes(const std::map<std::string, std::string>& attributes) {
+  if (attributes.size() > kUserAttributesMax) {
+    return Fail(Code::kInvalidArgument, "an object has at most {} user attributes", kUserAttributesMax);
+  }
+  size_t size = 0;
+  for (const auto& [name, value] : attributes) {
+    if (name.empty()) return Fail(Code::kInvalidArgument, "a user attribute needs a name");
+    size += AttributeLine(name, value).size();
+  }
+  if (size > kUserAttributesSizeMax) {
+    return Fail(Code::kInvalidArgument, "the user attributes need {} bytes, and {} is the limit", size,
+                kUserAttributesSizeMax);
+  }
+  return OkStatus();
+}
+
+Result<std::string> Manifest::Serialize() const {
+  XEC_TRY(CheckUserAttributes(attributes));
+  if (const char* problem = CheckFields(*this)) {
+    return Fail(Code::kInvalidArgument, "the manifest of {} cannot be written: {}", path, problem);
+  }
+  std::string text;
+  const auto out = std::back_inserter(text);
+  fmt::format_to(out, "!xec {}\n", kManifestFormat);
+  fmt::format_to(out, "!kind {}\n", kind == ManifestKind::kObject ? "object" : "witness");
+  fmt::format_to(out, "!object {}\n", object_id);
+  fmt::format_to(out, "!size {}\n", size_bytes);
+  fmt::format_to(out, "!geometry {}\n", geometry.ToString());
+  fmt::format_to(out, "!chunk-size {}\n", geometry.chunk_size_bytes);
+  fmt::format_to(out, "!page-size {}\n", page_size_bytes);
+  if (from) fmt::format_to(out, "!from {} {}\n", EncodeField(from->path), from->version);
+  fmt::format_to(out, "path {}\n", EncodeField(path));
+  fmt::format_to(out, "mtime {}\n", mtime_ns);
+  if (mode) fmt::format_to(out, "mode {:04o}\n", *mode);
+  for (const auto& [name, value] : checksums) fmt::format_to(out, "checksum {} {}\n", name, value);
+  if (!servers.empty()) {
+    text += "servers";
+    for (const std::string& id : servers) fmt::format_to(out, " {}", EncodeField(id));
+    text += '\n';
+  }
+  if (lane) fmt::format_to(out, "lane {}\n", *lane);
+  for (const uint32_t debt : debts) fmt::format_to(out, "debt {}\n", debt);
+  for (const auto& [name, value] : attributes) text += AttributeLine(name, value);
+  for (const std::string& line : unknown_fields) {
+    if (!manifest_internal::IsUnknownField(line)) {
+      return Fail(Code::kInvalidArgument, "the manifest of {} cannot keep the line \"{:.40}\"", path, line);
+    }
+    text += line + '\n';
+  }
+  text += "crc32c " + Hex(Crc32c(AsBytes(text)), 8) + '\n';
+  if (text.size() > kManifestSizeMax) {
+    return Fail(Code::kInvalidArgument, "the manifest of {} needs {} bytes, and {} is the limit", path, text.size(),
+                kManifestSizeMax);
+  }
+  return text;
+}
+
+}  // namespace xec
