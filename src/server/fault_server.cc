@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "server/fault_server.hh"
+
+namespace xec {
+namespace {
+
+bool ActsOnResults(FaultKind kind) { return kind == FaultKind::kCorrupt || kind == FaultKind::kShortRead; }
+
+bool NeedsSpace(Operation operation) {
+  return operation == Operation::kCreate || operation == Operation::kWrite || operation == Operation::kMakeDirectory ||
+         operation == Operation::kSetAttributes;
+}
+
+bool Matches(const FaultRule& rule, const Request& request) {
+  if (rule.operation && *rule.operation != request.operation) return false;
+  return request.path.find(rule.path_contains) != std::string::npos;
+}
+
+}  // namespace
+
+uint64_t FaultPlan::Add(FaultRule rule) {
+  XEC_CHECK(rule.one_in > 0 && rule.first > 0);
+  std::lock_guard lock(mutex_);
+  rules_.emplace(next_rule_, ActiveRule{std::move(rule)});
+  return next_rule_++;
+}
+
+void FaultPlan::Remove(uint64_t id) {
+  std::lock_guard lock(mutex_);
+  rules_.erase(id);
+}
+
+void FaultPlan::Clear() {
+  std::lock_guard lock(mutex_);
+  rules_.clear();
+  down_ = read_only_ = full_ = false;
+}
+
+void FaultPlan::SetDown(bool down) {
+  std::lock_guard lock(mutex_);
+  down_ = down;
+}
+
+void FaultPlan::SetReadOnly(bool read_only) {
+  std::lock_guard lock(mutex_);
+  read_only_ = read_only;
+}
+
+void FaultPlan::SetFull(bool full) {
+  std::lock_guard lock(mutex_);
+  full_ = full;
+}
+
+uint64_t FaultPlan::injected() const {
+  std::lock_guard lock(mutex_);
+  return injected_;
+}
+
+size_t FaultPlan::hung() const {
+  std::lock_guard lock(mutex_);
+  return hung_.size();
+}
+
+std::optional<Error> FaultPlan::StateError(const Request& request) const {
+  if (down_) return Fail(Code::kUnavailable, "the server is down");
+  if (read_only_ && IsMutating(request.operation)) return Fail(Code::kPermissionDenied, "the server is read-only");
+  if (full_ && NeedsSpace(request.operation)) return Fail(Code::kNoSpace, "the server is full");
+  return std::nullopt;
+}
+
+std::optional<FaultRule> FaultPlan::Decide(const Request& request, bool read_results) {
+  std::lock_guard lock(mutex_);
+  if (!read_results) {
+    if (std::optional<Error> error = StateError(request)) return FaultRule{.error = std::move(*error)};
+  }
+  for (auto& [id, active] : rules_) {
+    const FaultRule& rule = active.rule;
+    if (ActsOnResults(rule.kind) != read_results || !Matches(rule, request)) continue;
+    ++active.matched;
+    if (active.matched < rule.first || active.matched - rule.first >= rule.count) continue;
+    if (rule.one_in > 1 && !random_.OneIn(rule.one_in)) continue;
+    ++injected_;
+    return rule;
+  }
+  return std::nullopt;
+}
+
+void FaultPlan::AfterRead(const Request& request, const Slice& into, Result<uint64_t>& result) {
+  if (!result || *result == 0) return;
+  const std::optional<FaultRule> fault = Decide(request, true);
+  if (!fault) return;
+  if (fault->kind == FaultKind::kShortRead) {
+    result = *result / 2;
+    return;
+  }
+  uint64_t bit = 0;
+  {
+    std::lock_guard lock(mutex_);
+    bit = random_.Below(*result * 8);
+  }
+  into.span()[bit / 8] ^= std::byte{1} << (bit % 8);
+}
+
+std::vector<FaultPlan::Hung> FaultPlan::TakeHung() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(hung_, {});
+}
+
+void FaultPlan::ReleaseHung() {
+  for (Hung& hung : TakeHung()) executor_.Post(std::move(hung.execute));
+}
+
+void FaultPlan::DropHung() {
+  for (Hung& hung : TakeHung()) executor_.Post(std::move(hung.drop));
+}
+
+}  // namespace xec

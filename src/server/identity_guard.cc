@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "server/identity_guard.hh"
+
+namespace xec {
+namespace {
+
+constexpr size_t kContentBytesMax = 4096;
+
+}  // namespace
+
+// One reading of the identity file. `finished` and `waiters` are guarded by the check's mutex; the rest is
+// touched by one step at a time.
+struct IdentityCheck::Flight {
+  TimePoint started;
+  bool finished = false;
+  std::vector<Waiter> waiters;
+  TimerId timer = 0;
+  std::shared_ptr<ArchiveFile> file;
+  Slice bytes;
+};
+
+IdentityCheck::IdentityCheck(DataServerPtr inner, Executor& executor, IdentityOptions options)
+    : inner_(std::move(inner)), executor_(executor), options_(std::move(options)) {
+  XEC_CHECK(options_.content.size() <= kContentBytesMax);
+}
+
+uint64_t IdentityCheck::checks() const {
+  std::lock_guard lock(mutex_);
+  return checks_;
+}
+
+bool IdentityCheck::Confirmed() const {
+  std::lock_guard lock(mutex_);
+  return confirmed_.has_value();
+}
+
+bool IdentityCheck::ConfirmedSince(TimePoint oldest) const {
+  std::lock_guard lock(mutex_);
+  return confirmed_ && *confirmed_ >= oldest;
+}
+
+void IdentityCheck::NoteUnavailable() {
+  std::lock_guard lock(mutex_);
+  confirmed_.reset();
+}
+
+void IdentityCheck::Check(TimePoint oldest, Waiter waiter) {
+  std::shared_ptr<Flight> flight;
+  {
+    std::lock_guard lock(mutex_);
+    if (flight_ && flight_->started >= oldest) {
+      flight_->waiters.push_back(std::move(waiter));
+      return;
+    }
+    if (flight_) {
+      next_.push_back(std::move(waiter));
+      return;
+    }
+    flight = flight_ = std::make_shared<Flight>();
+    flight->started = executor_.Now();
+    flight->waiters.push_back(std::move(waiter));
+    ++checks_;
+  }
+  StartFlight(flight);
+}
+
+void IdentityCheck::StartFlight(const std::shared_ptr<Flight>& flight) {
+  const TimePoint deadline = flight->started + options_.check_timeout;
+  flight->timer = executor_.RunAt(deadline, [self = shared_from_this(), flight] {
+    self->Finish(flight, Fail(Code::kUnavailable, "{} does not answer who it is", self->inner_->name()));
+  });
+  inner_->Open({deadline}, kIdentityPath, OpenMode::kRead,
+               [self = shared_from_this(), flight](Result<std::shared_ptr<ArchiveFile>> opened) {
+                 self->OnOpened(flight, std::move(opened));
+               });
+}
+
+void IdentityCheck::OnOpened(const std::shared_ptr<Flight>& flight, Result<std::shared_ptr<ArchiveFile>> opened) {
+  if (!opened) {
+    if (opened.code() == Code::kUnavailable) return Finish(flight, opened.error());
+    return Finish(flight, Fail(Code::kUnavailable, "{} is not {}: {}", inner_->name(), options_.description,
+                               opened.error().message));
+  }
+  flight->file = std::move(*opened);
+  flight->bytes = Slice(Buffer::Allocate(kContentBytesMax + 1));
+  flight->file->Read({flight->started + options_.check_timeout}, {ByteRange{0, kContentBytesMax + 1}}, flight->bytes,
+                     [self = shared_from_this(), flight](Result<uint64_t> got) { self->OnRead(flight, std::move(got)); });
+}
+
+void IdentityCheck::OnRead(const std::shared_ptr<Flight>& flight, Result<uint64_t> got) {
+  // What closing a file that was only read answers interests nobody.
+  flight->file->Close({flight->started + options_.check_timeout}, [file = flight->file](Status) {});
+  if (!got) {
+    return Finish(flight, Fail(Code::kUnavailable, "{} cannot say who it is: {}", inner_->name(), got.error().message));
+  }
+  if (AsText(flight->bytes.span().first(*got)) != options_.content) {
+    return Finish(flight, Fail(Code::kUnavailable, "{} is not {}: its {} differs", inner_->name(), options_.description,
+                               kIdentityPath));
+  }
+  Finish(flight, OkStatus());
+}
+
+void IdentityCheck::Finish(const std::shared_ptr<Flight>& flight, Status status) {
+  std::vector<Waiter> waiters;
+  std::shared_ptr<Flight> next;
+  {
+    std::lock_guard lock(mutex_);
+    if (flight->finished) return;  // the timer was faster
+    flight->finished = true;
+    waiters = std::move(flight->waiters);
+    if (status) {
+      confirmed_ = flight->started;
+    } else {
+      confirmed_.reset();
+    }
+    flight_.reset();
+    if (!next_.empty()) {
+      next = flight_ = std::make_shared<Flight>();
+      next->started = executor_.Now();
+      next->waiters = std::exchange(next_, {});
+      ++checks_;
+    }
+  }
+  executor_.Cancel(flight->timer);
+  if (next) StartFlight(next);
+  for (Waiter& waiter : waiters) waiter(status);
+}
+
+}  // namespace xec

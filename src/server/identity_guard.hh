@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// IdentityGuard: makes sure that a data server is the member it is taken for (promise P6). Each member holds a
+// small file, kIdentityPath, that names the store and the member. The guard reads it before the first use,
+// again before the next use after the server could not be reached, and before it passes on a "not found"
+// when the last reading is older than `confirm_interval`. When it is missing or differs, the answer is
+// kUnavailable: a disk that is not mounted, or a server of another store, knows nothing about our names.
+//
+// A check costs three requests (open, read, close), shared by all who wait for it.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/decorator.hh"
+
+namespace xec {
+
+constexpr const char* kIdentityPath = "/.xec/server";
+
+struct IdentityOptions {
+  std::string content;      // what kIdentityPath must hold, byte for byte; at most 4096 bytes
+  std::string description;  // for messages: "member s03 of store 4f2a"
+  // For how long a reading proves a "not found". 0: each is proved afresh.
+  Duration confirm_interval = std::chrono::seconds(5);
+  // After this time an unanswered check counts as failed (kUnavailable).
+  Duration check_timeout = std::chrono::seconds(10);
+};
+
+class IdentityCheck : public std::enable_shared_from_this<IdentityCheck> {
+ public:
+  IdentityCheck(DataServerPtr inner, Executor& executor, IdentityOptions options);
+
+  template <typename T>
+  void Around(const Request& request, Start<T> start, Done<T> done);
+
+  // How many readings were started; for tests.
+  uint64_t checks() const;
+
+ private:
+  struct Flight;
+  using Waiter = UniqueFunction<void(Status)>;
+
+  bool Confirmed() const;                // may be used without a check first
+  bool ConfirmedSince(TimePoint oldest) const;
+  void NoteUnavailable();
+  // Calls the waiter after a check that was started at `oldest` or later, never inline: joins the one under
+  // way when it is young enough, else starts one or waits for its turn.
+  void Check(TimePoint oldest, Waiter waiter);
+  void StartFlight(const std::shared_ptr<Flight>& flight);
+  void OnOpened(const std::shared_ptr<Flight>& flight, Result<std::shared_ptr<ArchiveFile>> opened);
+  void OnRead(const std::shared_ptr<Flight>& flight, Result<uint64_t> got);
+  void Finish(const std::shared_ptr<Flight>& flight, Status status);
+
+  const DataServerPtr inner_;
+  Executor& executor_;
+  const IdentityOptions options_;
+  mutable std::mutex mutex_;
+  std::optional<TimePoint> confirmed_;  // guarded by mutex_, as all below; start of the last good check
+  std::shared_ptr<Flight> flight_;      // the check under way
+  std::vector<Waiter> next_;            // who needs one that starts after it
+  uint64_t checks_ = 0;
+};
+
+class IdentityGuard final : public DecoratedServer<IdentityCheck> {
+ public:
+  // `executor` gives time and timers; it outlives what is in flight.
+  IdentityGuard(DataServerPtr inner, Executor& executor, IdentityOptions options)
+      : DecoratedServer(inner, std::make_shared<IdentityCheck>(inner, executor, std::move(options))) {}
+
+  uint64_t checks() const { return core_->checks(); }
+};
+
+template <typename T>
+void IdentityCheck::Around(const Request& request, Start<T> start, Done<T> done) {
+  Done<T> judge = [self = shared_from_this(), done = std::move(done)](Result<T> result) mutable {
+    if (result) return done(std::move(result));
+    if (result.code() == Code::kUnavailable) self->NoteUnavailable();
+    const TimePoint oldest = self->executor_.Now() - self->options_.confirm_interval;
+    if (result.code() != Code::kNotFound || self->ConfirmedSince(oldest)) return done(std::move(result));
+    self->Check(oldest, [done = std::move(done), result = std::move(result)](Status status) mutable {
+      done(status ? std::move(result) : Result<T>(status.error()));
+    });
+  };
+  // A file is used on the connection that opened it: its own requests need no check.
+  const bool of_file = request.operation >= Operation::kRead;
+  if (of_file || Confirmed()) return start(std::move(judge));
+  Check(TimePoint::min(), [start = std::move(start), judge = std::move(judge)](Status status) mutable {
+    if (status) return start(std::move(judge));
+    judge(status.error());
+  });
+}
+
+}  // namespace xec
