@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/text.hh"
+#include "server/path.hh"
 #include "server_xrootd/xrootd_file.hh"
 #include "xrdcompat/status.hh"
 
@@ -56,6 +57,15 @@ Result<Space> SpaceOf(const XrdCl::Buffer* answer, const std::string& what) {
   return Space{*total, *free};
 }
 
+// XrdCl cuts names at '?', and listings are lines.
+Status CheckName(const std::string& path) {
+  XEC_TRY(CheckPath(path));
+  if (path.find_first_of("?\n") != std::string::npos) {
+    return Fail(Code::kInvalidArgument, "path '{}' has a '?' or a line feed, which the root protocol cannot carry", path);
+  }
+  return OkStatus();
+}
+
 class XrootdServer final : public DataServer {
  public:
   explicit XrootdServer(ServerCorePtr core) : core_(std::move(core)) {}
@@ -65,10 +75,12 @@ class XrootdServer final : public DataServer {
   const std::string& name() const override { return core_->name(); }
 
   void Open(OpContext context, std::string path, OpenMode mode, Done<std::shared_ptr<ArchiveFile>> done) override {
+    if (Refused(path, done)) return;
     std::make_shared<XrootdFile>(core_, std::move(path), mode)->Open(context, std::move(done));
   }
 
   void List(OpContext context, std::string path, Done<std::vector<Entry>> done) override {
+    if (Refused(path, done)) return;
     const std::string what = core_->Describe("list", path);
     Send(
         [&](ResponseHandler* handler) {
@@ -82,6 +94,8 @@ class XrootdServer final : public DataServer {
   }
 
   void Rename(OpContext context, std::string from, std::string to, Done<void> done) override {
+    if (Refused(from, done)) return;
+    if (Refused(to, done)) return;
     const std::string what = core_->Describe("rename", from + " to " + to);
     Send(
         [&](ResponseHandler* handler) {
@@ -97,12 +111,14 @@ class XrootdServer final : public DataServer {
   }
 
   void Remove(OpContext context, std::string path, Done<void> done) override {
+    if (Refused(path, done)) return;
     Simple(core_->Describe("remove", path), std::move(done), [&](ResponseHandler* handler) {
       return core_->filesystem().Rm(core_->ServerPath(path), handler, core_->Timeout(context));
     });
   }
 
   void MakeDirectory(OpContext context, std::string path, Done<void> done) override {
+    if (Refused(path, done)) return;
     using XrdCl::Access;
     const Access::Mode mode = Access::UR | Access::UW | Access::UX | Access::GR | Access::GX | Access::OR | Access::OX;
     Simple(core_->Describe("make directory", path), std::move(done), [&](ResponseHandler* handler) {
@@ -112,12 +128,14 @@ class XrootdServer final : public DataServer {
   }
 
   void RemoveDirectory(OpContext context, std::string path, Done<void> done) override {
+    if (Refused(path, done)) return;
     Simple(core_->Describe("remove directory", path), std::move(done), [&](ResponseHandler* handler) {
       return core_->filesystem().RmDir(core_->ServerPath(path), handler, core_->Timeout(context));
     });
   }
 
   void SetAttributes(OpContext context, std::string path, Attributes attributes, Done<void> done) override {
+    if (Refused(path, done)) return;
     const std::string what = core_->Describe("set attributes of", path);
     std::vector<XrdCl::xattr_t> list;
     for (const auto& [name, value] : attributes) list.emplace_back(name, value);
@@ -133,6 +151,7 @@ class XrootdServer final : public DataServer {
   }
 
   void GetAttributes(OpContext context, std::string path, std::string prefix, Done<Attributes> done) override {
+    if (Refused(path, done)) return;
     const std::string what = core_->Describe("get attributes of", path);
     Send(
         [&](ResponseHandler* handler) {
@@ -167,6 +186,15 @@ class XrootdServer final : public DataServer {
   }
 
  private:
+  // True when the path cannot be used; `done` has got the error then.
+  template <typename T>
+  bool Refused(const std::string& path, Done<T>& done) {
+    const Status status = CheckName(path);
+    if (status) return false;
+    core_->gate()->Post([done = std::move(done), error = status.error()]() mutable { done(std::move(error)); });
+    return true;
+  }
+
   // `submit` is called before this returns. The core is held by the answer's closure and by this frame, since
   // the answer may be dealt with, and this object destroyed, while the submitting call returns.
   template <typename Submit, typename Handle>

@@ -30,7 +30,7 @@ struct XrootdServerOptions {
 // through it are not to be used any more.
 //
 // Beyond the contract of DataServer:
-//  * Names: any bytes but 0, '\n', '\r', '?', '#', and, in Open, '%' may not be reliable; the engine escapes those.
+//  * Names: all bytes but 0, '/', '\n' and '?', which are refused with kInvalidArgument.
 //  * Rename never answers kNotFound when the target exists, since XrdCl may have sent the request twice over a
 //    broken connection; it answers kUnavailable ("may have happened").
 //  * Remove and RemoveDirectory may answer kNotFound for what this very call removed, for the same reason.

@@ -40,6 +40,7 @@ ConformanceTarget Target(const char* name, bool spaces) {
             XEC_CHECK(server.has_value());
             return *server;
           },
+      .question_marks = false,
       .skip_reason = [] { return *NoServersReason(); },
   };
 }

@@ -341,7 +341,8 @@ TEST_F(XrootdServerTest, NamesThatSurvive) {
   const DataServerPtr server = Connect(process);
   for (const std::string name : {"plain", "with space", "two  spaces", "per%20cent", "100%", "%41", "ünïcödé", "a&b=c",
                                  "plus+plus", "quote'\"", "semi;colon", "[x]{y}", "back\\slash", "~tilde", "@at", "a:b",
-                                 "comma,", "star*", "(p)", "!", "$x", "hash#tag"}) {
+                                 "comma,", "star*", "(p)", "!", "$x", "hash#tag", "%00%2F", " lead", "trail ", "tab\there",
+                                 "cr\rx", "\x01\x7f", "\xff\xfe", "...", "-dash", "<a|b>"}) {
     SCOPED_TRACE(name);
     const Status put = Put(server, "/n/" + name, name);
     EXPECT_TRUE(put) << put.error().message;
@@ -356,6 +357,20 @@ TEST_F(XrootdServerTest, NamesThatSurvive) {
     EXPECT_TRUE(SyncWait(Remove(Soon(), server, "/m/" + name + "2")));
     std::filesystem::remove_all(process.data_directory() + "/m");
   }
+}
+
+TEST_F(XrootdServerTest, NamesTheProtocolCannotCarryAreRefused) {
+  XrootdProcess process;
+  const DataServerPtr server = Connect(process);
+  for (const char* path : {"/a?b", "/d?x/f", "/a\nb", "/a/../b", "relative"}) {
+    SCOPED_TRACE(path);
+    EXPECT_EQ(Put(server, path, "x").code(), Code::kInvalidArgument);
+    EXPECT_EQ(SyncWait(List(Soon(), server, path)).code(), Code::kInvalidArgument);
+    EXPECT_EQ(SyncWait(Remove(Soon(), server, path)).code(), Code::kInvalidArgument);
+    EXPECT_EQ(SyncWait(Rename(Soon(), server, "/ok", path)).code(), Code::kInvalidArgument);
+    EXPECT_EQ(SyncWait(Rename(Soon(), server, path, "/ok")).code(), Code::kInvalidArgument);
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(process.data_directory()));
 }
 
 TEST_F(XrootdServerTest, PrefixAndBadUrls) {
