@@ -26,6 +26,7 @@ struct ConformanceTarget {
   bool attributes = true;              // offers attributes (a layout without them may not)
   uint64_t large_bytes = 70 * 1024 * 1024;  // size of the large-file test
   size_t name_bytes_max = 255;         // longest name tested
+  bool question_marks = true;          // takes '?' in names (root:// URLs do not)
   int racers = 50;                     // concurrent creators and renamers
   std::chrono::seconds deadline{60};   // of every single call
   // Not empty: why the whole suite is skipped here (a server that could not be started).
@@ -57,6 +58,8 @@ class ConformanceTest : public testing::TestWithParam<ConformanceTarget> {
   // Reads the ranges of an open file; the answer holds as many bytes as were read.
   Result<std::string> ReadRanges(const ArchiveFilePtr& file, std::vector<ByteRange> ranges);
   Status WriteAt(const ArchiveFilePtr& file, uint64_t offset, const std::string& bytes);
+  // Starts all of them at once and waits for all; the results are in the order of the tasks.
+  std::vector<Status> RunAll(std::vector<Task<Status>> tasks);
 
   std::unique_ptr<ThreadPool> pool_;
   DataServerPtr server_;
