@@ -151,6 +151,19 @@ TEST(Golden, NoFileIsLeftOver) {
   }
 }
 
+// The worked example of docs/format.md is a golden archive, sixteen bytes a line.
+TEST(Golden, TheDocumentShowsTheseBytes) {
+  const Bytes document_bytes = ReadFile(XEC_FORMAT_DOC);
+  const std::string_view document = AsText(document_bytes);
+  const Bytes archive = ReadFile(fs::path(XEC_GOLDEN) / "hello.0");
+  std::string line;
+  for (size_t at = 0; at < archive.size(); at += line.size() / 3) {
+    line = "";
+    for (size_t i = at; i < std::min(at + 16, archive.size()); ++i) line += " " + HexBytes(ByteSpan(archive).subspan(i, 1));
+    EXPECT_NE(document.find(Hex(at, 3) + " " + line), std::string_view::npos) << Hex(at, 3) << " " << line;
+  }
+}
+
 // What older programs wrote must stay readable: this half never changes with the writer.
 TEST(Golden, FilesAreReadable) {
   for (const auto& entry : fs::directory_iterator(XEC_GOLDEN)) {
