@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# ./dev run: from a fresh Debian 12 to a store that answers on port 1094. Options go to `xec serve`; what they
+# do not say is 12 directories below var/, 8+2.
+set -euo pipefail
+repo=${XEC_REPO:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}
+
+# has OPTION ARGUMENT...: whether the option is among the arguments, as "--x V" or "--x=V".
+has() {
+  local option=$1 argument
+  shift
+  for argument in "$@"; do
+    if [[ $argument == "$option" || $argument == "$option="* ]]; then return 0; fi
+  done
+  return 1
+}
+
+options=("$@")
+if has --help "$@" || has -h "$@"; then :; elif ! has -c "$@"; then
+  if ! has --data "$@" && ! has --origin "$@" && ! has --server "$@"; then
+    for i in {01..12}; do options+=(--data "$repo/var/d$i"); done
+    where="the objects are spread over the twelve directories $repo/var/d01 ... d12"
+  fi
+  has --geometry "$@" || options+=(--geometry 8+2)
+  has --port "$@" || options+=(--port 1094)
+  has --state "$@" || options+=(--state "$repo/var/state")
+fi
+port=1094
+for ((i = 0; i < ${#options[@]}; ++i)); do
+  case "${options[i]}" in
+    --port) port=${options[i + 1]:-} ;;
+    --port=*) port=${options[i]#--port=} ;;
+  esac
+done
+
+# Passes the output on, and after the line "ready" tells what to try. Ends with the server, not by ctrl-C.
+announce() {
+  trap '' INT TERM
+  local line
+  while IFS= read -r line; do
+    printf '%s\n' "$line"
+    if [[ $line == ready* ]]; then
+      cat <<TEXT
+
+Try, in another shell:
+  xrdcp /etc/services root://localhost:$port//demo/services
+  xrdfs localhost:$port ls -l /demo
+  xrdfs localhost:$port query checksum /demo/services
+  xrdcp root://localhost:$port//demo/services /tmp/services
+  curl -T /etc/services http://localhost:$port/demo/more
+  curl -O http://localhost:$port/demo/more
+TEXT
+      if [[ -n ${where:-} ]]; then
+        printf '%s;\nmove any two of them away and everything still reads. Ctrl-C stops the server.\n' "${where^}"
+      fi
+    fi
+  done
+}
+
+targets=()
+if grep -q 'add_custom_target(programs' "$repo/CMakeLists.txt"; then targets=(programs); fi
+"$repo/tools/build.sh" --quiet --groups "build run" "${targets[@]}"
+xec=$(find "$repo/build/release" -type f -name xec -perm -u+x | head -n 1)
+if [[ -z $xec ]]; then
+  echo "dev: the build made no program xec" >&2
+  exit 1
+fi
+mkdir -p "$repo/var"
+# exec: who signals ./dev run signals xec serve.
+exec "$xec" serve "${options[@]}" > >(announce)

@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""./dev test: builds, runs everything CTest knows and the component tests in tests/component, and counts.
+
+A GoogleTest program counts by its cases, any other CTest test as one. Component tests print one line for each test:
+`ok NAME`, `FAIL NAME: reason`, `skip NAME: reason` (tests/component/xectest.py does). The last line of all is
+`N passed, N failed`; the exit code is 1 when anything failed, when nothing ran, or when the build failed.
+"""
+import argparse
+import concurrent.futures
+import ctypes
+import fnmatch
+import glob
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import xml.etree.ElementTree as ElementTree
+
+REPO = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+COMPONENT = os.path.join(REPO, "tests", "component")
+PRESETS = ("release", "asan", "tsan", "failpoints")
+FAILPOINTS_MARK = re.compile(r"^# needs: failpoints$", re.MULTILINE)
+COMPONENT_SECONDS = 900  # For one file, unless it says more with a line `# seconds: N`.
+SECONDS_MARK = re.compile(r"^# seconds: (\d+)$", re.MULTILINE)
+PR_SET_CHILD_SUBREAPER = 36
+
+
+class Counts:
+    def __init__(self):
+        self.passed = 0
+        self.failed = 0
+        self.skipped = 0
+        self.failures = []
+
+    def fail(self, name):
+        self.failed += 1
+        self.failures.append(name)
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.failures += other.failures
+
+
+def count_gtest(name, output, succeeded):
+    """Counts the cases in the output of a GoogleTest program; None when it is not one."""
+    if not re.search(r"^\[={10}\] Running \d+ test", output, re.MULTILINE):
+        return None
+    counts = Counts()
+    skipped = set(re.findall(r"^\[  SKIPPED \] (\S+) \(\d+ ms\)", output, re.MULTILINE))
+    counts.skipped = len(skipped)
+    counts.passed = len(re.findall(r"^\[       OK \] ", output, re.MULTILINE))
+    for case in sorted(set(re.findall(r"^\[  FAILED  \] ([^\s,]+)(?:, where .*)? \(\d+ ms\)", output, re.MULTILINE))):
+        counts.fail(f"{name}: {case}")
+    if not succeeded and counts.failed == 0:
+        started = re.findall(r"^\[ RUN      \] (\S+)", output, re.MULTILINE)
+        counts.fail(f"{name}: ended abnormally" + (f" in or after {started[-1]}" if started else ""))
+    return counts
+
+
+def count_junit(path):
+    """Counts the tests in CTest's JUnit file."""
+    total = Counts()
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        name = case.get("name")
+        status = case.get("status")
+        output = case.findtext("system-out") or ""
+        if status in ("disabled", "notrun") and case.find("skipped") is not None:
+            total.skipped += 1
+            continue
+        counts = count_gtest(name, output, status == "run")
+        if counts is None:
+            counts = Counts()
+            if status == "run":
+                counts.passed = 1
+            else:
+                counts.fail(name)
+        total.add(counts)
+    return total
+
+
+def environment(build_dir, preset):
+    env = dict(os.environ, XEC_BUILD=build_dir, XEC_PRESET=preset, XEC_REPO=REPO)
+    env.setdefault("ASAN_OPTIONS", "detect_stack_use_after_return=1:strict_string_checks=1")
+    env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1")
+    env.setdefault("TSAN_OPTIONS", "halt_on_error=1:second_deadlock_stack=1")
+    return env
+
+
+def run_ctest(build_dir, arguments, env):
+    junit = os.path.join(build_dir, "dev-test.xml")
+    if os.path.exists(junit):
+        os.unlink(junit)
+    command = ["ctest", "--test-dir", build_dir, "-j", str(arguments.jobs), "--output-on-failure", "--no-tests=ignore",
+               "--output-junit", junit, "--test-output-size-passed", "100000000",
+               "--test-output-size-failed", "100000000"]
+    if arguments.label:
+        command += ["-L", "^(" + "|".join(arguments.label) + ")$"]
+    code = subprocess.run(command, env=env, check=False).returncode
+    total = Counts()
+    if os.path.exists(junit):
+        total = count_junit(junit)
+    if code != 0 and total.failed == 0:
+        total.fail("ctest itself")
+    return total
+
+
+def read_text(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def component_files(pattern):
+    files = sorted(glob.glob(os.path.join(COMPONENT, "test_*.py")))
+    if pattern:
+        files = [file for file in files if fnmatch.fnmatch(os.path.basename(file), f"*{pattern}*")]
+    return files
+
+
+def children_of(pid):
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            found += [int(child) for child in read_text(f"/proc/{pid}/task/{task}/children").split()]
+    except OSError:
+        pass
+    return found
+
+
+def kill_tree(pid):
+    for child in children_of(pid):
+        kill_tree(child)
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def become_subreaper():
+    """In the child: daemons of a test stay below its process, where they are found when it must be killed."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def run_component(path, env, print_lock):
+    """Runs one file of component tests; its lines appear as they come."""
+    name = os.path.basename(path)[:-3]
+    limit = SECONDS_MARK.search(read_text(path))
+    seconds = int(limit.group(1)) if limit else COMPONENT_SECONDS
+    counts = Counts()
+    start = time.monotonic()
+    process = subprocess.Popen([sys.executable, path], env=env, cwd=REPO, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                               preexec_fn=become_subreaper)
+    timed_out = threading.Event()
+
+    def give_up():
+        timed_out.set()
+        kill_tree(process.pid)
+
+    timer = threading.Timer(seconds, give_up)
+    timer.start()
+    try:
+        for line in process.stdout:
+            with print_lock:
+                print(f"{name}: {line}", end="", flush=True)
+            if line.startswith("ok "):
+                counts.passed += 1
+            elif line.startswith("FAIL "):
+                counts.fail(f"{name}: {line[5:].strip()}")
+            elif line.startswith("skip "):
+                counts.skipped += 1
+        code = process.wait()
+    finally:
+        timer.cancel()
+    if timed_out.is_set():
+        counts.fail(f"{name}: not finished after {seconds} s")
+    elif code != 0 and counts.failed == 0:
+        counts.fail(f"{name}: ended with code {code}")
+    with print_lock:
+        print(f"{name}: {time.monotonic() - start:.1f} s", flush=True)
+    return counts
+
+
+def run_components(files, env, jobs):
+    total = Counts()
+    lock = threading.Lock()
+    with concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool:
+        for counts in pool.map(lambda path: run_component(path, env, lock), files):
+            total.add(counts)
+    return total
+
+
+def build(arguments, build_dir, preset, targets=()):
+    command = [os.path.join(REPO, "tools", "build.sh"), "--preset", preset, "--build-dir", build_dir, "--quiet",
+               *(["--xrootd", arguments.xrootd] if arguments.xrootd else []), *targets]
+    return subprocess.run(command, check=False).returncode == 0
+
+
+def program_targets():
+    """What a build needs that only serves, without unit tests."""
+    text = read_text(os.path.join(REPO, "CMakeLists.txt"))
+    return ["programs"] if "add_custom_target(programs" in text else []
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        print(f"dev test: {message} (see ./dev help)", file=sys.stderr)
+        sys.exit(2)
+
+
+def parse(argv):
+    parser = Parser(prog="./dev test", description="Builds and runs all tests.", allow_abbrev=False)
+    parser.add_argument("--label", action="append", default=[],
+                        help="only tests of this CTest label (unit, lint, golden, simulation, fuzz), or `component`")
+    parser.add_argument("--component", default="", metavar="PATTERN",
+                        help="only the component tests in files of this name")
+    parser.add_argument("--preset", default="release", choices=PRESETS)
+    parser.add_argument("--build-dir", default="", metavar="DIR", help="default: build/PRESET")
+    parser.add_argument("--xrootd", default="", metavar="PREFIX", help="build against this XRootD")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, metavar="N")
+    parser.add_argument("--component-jobs", type=int, default=1, metavar="N",
+                        help="files of component tests that run at the same time (default %(default)s)")
+    parser.add_argument("--no-build", action="store_true", help="test what is built already")
+    return parser.parse_args(argv)
+
+
+def run(arguments, total):
+    build_dir = os.path.abspath(arguments.build_dir or os.path.join(REPO, "build", arguments.preset))
+    wants_ctest = not arguments.component and arguments.label != ["component"]
+    wants_component = bool(arguments.component) or not arguments.label or "component" in arguments.label
+    files = component_files(arguments.component) if wants_component else []
+    env = environment(build_dir, arguments.preset)
+    env["XEC_XROOTD"] = arguments.xrootd or "/usr"
+
+    if not arguments.no_build and not build(arguments, build_dir, arguments.preset):
+        total.fail("build")
+        return
+    if wants_ctest:
+        total.add(run_ctest(build_dir, arguments, env))
+    if any(FAILPOINTS_MARK.search(read_text(path)) for path in files):
+        failpoints_dir = os.path.join(REPO, "build", "failpoints")
+        env["XEC_FAILPOINTS_BUILD"] = failpoints_dir
+        if not arguments.no_build and not build(arguments, failpoints_dir, "failpoints", program_targets()):
+            total.fail("build of the fail points")
+            return
+    total.add(run_components(files, env, arguments.component_jobs))
+
+
+def main(argv):
+    arguments = parse(argv)
+    total = Counts()
+    start = time.monotonic()
+    run(arguments, total)
+    if total.passed + total.failed == 0:
+        total.fail("no test was found")
+    for failure in total.failures:
+        print(f"failed: {failure}")
+    print(f"{time.monotonic() - start:.0f} s, {total.skipped} skipped")
+    print(f"{total.passed} passed, {total.failed} failed", flush=True)
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
