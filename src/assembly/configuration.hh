@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Configuration: everything a user can set, from the `xec.` directives of an xrootd configuration file and from
+// flags of the program `xec`. Both are rows of one table (options.hh), which docs/configuration.md repeats.
+// Plain values; parsing is pure but for the reading of the file.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/object_digests.hh"
+#include "commit/engine.hh"
+#include "placement/store_descriptor.hh"
+
+namespace xec {
+
+constexpr size_t kConfigurationBytesMax = 1024 * 1024;
+constexpr size_t kConfigurationLineMax = 16 * 1024;
+
+// A data server as the user names it.
+struct Site {
+  std::string address;  // a directory, or root://HOST:PORT
+  std::string host;     // label of what fails together; "" = the address itself
+  bool operator==(const Site&) const = default;
+};
+
+// A path rule as given: the chunk size is the store's where it is absent.
+struct GeometryRule {
+  std::string prefix;
+  Geometry chunks;  // k and m
+  std::optional<uint64_t> chunk_size_bytes;
+};
+
+struct ChecksumRule {
+  std::string prefix;
+  DigestOptions digests;
+};
+
+struct Configuration {
+  // The store. What is absent here comes from the descriptor of a store that exists, or is the default.
+  std::vector<Site> data;     // directories
+  std::vector<Site> servers;  // root://HOST:PORT
+  std::string origin;         // redirector by which servers are discovered, root://HOST:PORT
+  std::optional<Geometry> chunks;  // k and m of it
+  std::optional<uint64_t> chunk_size_bytes;
+  std::optional<Layout> layout;
+  std::optional<SyncPolicy> sync;
+  std::vector<GeometryRule> rules;
+  std::vector<ChecksumRule> checksums;
+  std::optional<uint32_t> redundancy_min;  // parity archives that close insists on; all m when absent
+
+  // The engine's bounds; memory_bytes is the process's budget.
+  EngineOptions engine;
+
+  // The gateway (`xec serve`).
+  uint16_t port = 1094;
+  std::optional<uint16_t> http_port;
+  std::string state_directory;  // "" = chosen by serve
+  std::string export_path = "/";
+  std::string user;             // whom a gateway started by root becomes; "" = chosen by serve
+  std::string xrootd = "xrootd";
+  Duration clean_interval = std::chrono::seconds(60);
+
+  // Name of every option given -> where, for messages ("line 3", "--geometry").
+  std::map<std::string, std::string, std::less<>> given;
+
+  // k, m and chunk size of objects that no rule covers: as given, over `base` (a descriptor's, or the default).
+  Geometry GeometryOver(const Geometry& base) const;
+  // The rules with chunk sizes, defaulting to that of `base`.
+  std::vector<PathRule> RulesOver(const Geometry& base) const;
+  // Checksums beyond adler32 and crc32c that an object at `path` gets; the longest prefix wins.
+  DigestOptions DigestsFor(std::string_view path) const;
+  // For WriteOptions::archives_min.
+  size_t ArchivesMin(const Geometry& geometry) const;
+};
+
+// Reads the `xec.` lines of `text`; other lines are ignored. `name` is for messages. Errors: kInvalidArgument,
+// "NAME:LINE: ...". Calls Validate.
+Result<Configuration> ParseConfiguration(std::string_view text, std::string_view name);
+
+// The same from a file of at most kConfigurationBytesMax. Also kNotFound, kPermissionDenied.
+Result<Configuration> ParseConfigurationFile(const std::string& path);
+
+// What can be judged without looking at a server: at least one site, chunks against listed sites, a stripe
+// against the memory budget. One sentence each; kInvalidArgument.
+Status ValidateConfiguration(const Configuration& configuration);
+
+// Can a stripe of this geometry be written and read within the budget? kInvalidArgument with the numbers.
+Status CheckBudget(const Geometry& geometry, uint64_t memory_bytes);
+
+// True if `path` is `prefix` or below it; both without trailing slash unless "/".
+bool IsAtOrBelow(std::string_view path, std::string_view prefix);
+
+}  // namespace xec

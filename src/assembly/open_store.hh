@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// From a configuration to a running store: finds the data servers, checks that they belong together, makes a new
+// store where there is none, and starts what works in the background. docs/configuration.md, "Opening a store".
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "assembly/configuration.hh"
+#include "store/store.hh"
+
+namespace xec {
+
+// How often a running process reads the descriptor again, and for how long it goes on changing things when
+// nobody could show it to it.
+constexpr Duration kDescriptorInterval = std::chrono::seconds(30);
+constexpr int kDescriptorIntervalsMax = 3;
+// How often a directory or server that was missing is looked at again.
+constexpr Duration kRetryInterval = std::chrono::seconds(2);
+
+struct OpenOptions {
+  // Make a new store when all data servers are empty; else that is an error.
+  bool create_if_new = false;
+  // Re-read the descriptor and run the cleaner in the background (gateways).
+  bool background = false;
+  // How long to wait for servers that do not answer. After it a store of local directories is an error; of servers
+  // too, unless `background`: then every operation answers kNoQuorum until the store could be opened.
+  Duration wait = std::chrono::seconds(10);
+};
+
+// A store with all it stands on. Thread-safe. Starts threads, so only after a daemon has forked. The destructor
+// waits for operations in flight; it must not run on an engine thread.
+class OpenedStore {
+ public:
+  virtual ~OpenedStore() = default;
+
+  virtual Store& store() = 0;
+  virtual Executor& executor() = 0;
+  virtual const Configuration& configuration() const = 0;
+
+  // Null while the store could not be opened yet; never changes afterwards.
+  virtual Engine* engine() = 0;
+
+  // What the user should know: members that are missing, directories left out. Sentences, in order.
+  virtual std::vector<std::string> notes() const = 0;
+
+  // WriteOptions for an object at `path` as the configuration wants them; front ends add their own.
+  virtual WriteOptions WriteOptionsFor(std::string_view path) = 0;
+
+  // Waits for what goes on in the background after operations were answered, at most so long. True if all ended:
+  // otherwise the caller should leave the process without running the destructor.
+  virtual bool Settle(Duration at_most) = 0;
+};
+
+// Blocking; not on an engine thread. Errors: kInvalidArgument, kPermissionDenied, kNotFound (no store here),
+// kConflict (data servers that do not belong together), kUnsupported (newer format), kNoQuorum, kCorruption.
+Result<std::unique_ptr<OpenedStore>> OpenStore(Configuration configuration, OpenOptions options);
+
+}  // namespace xec
