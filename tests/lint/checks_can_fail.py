@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Every rule of tools/check_rules.py and tools/check_layers.py must complain about what it forbids, and about
+nothing in the same words inside comments and strings."""
+import os
+import sys
+import unittest
+
+REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(REPO, "tools"))
+import check_layers  # noqa: E402
+import check_rules  # noqa: E402
+import source_files  # noqa: E402
+
+
+def rules_in(path, text):
+    code = source_files.code_only(text)
+    found = [*check_rules.check_text(path, text), *check_rules.check_shape(path, text),
+             *check_rules.check_banned(path, code),
+             *check_rules.check_functions(path, check_rules.cpp_functions(code))]
+    return {problem.split(": ")[1] for problem in found}
+
+
+class Rules(unittest.TestCase):
+    HEAD = "// " + check_rules.SPDX + "\n"
+
+    def test_banned_words(self):
+        for rule, line in [
+                ("thread", "std::thread t(f);"), ("detach", "t.detach();"), ("rand", "int x = rand();"),
+                ("handler", "class H : public XrdCl::ResponseHandler {};"), ("new", "auto* p = new Thing(1);"),
+                ("delete", "delete p;"), ("delete", "delete[] p;"), ("catch", "try { f(); } catch (...) { }"),
+                ("system_clock", "std::chrono::system_clock::now();"),
+                ("sleep", "std::this_thread::sleep_for(1s);"),
+                ("path", '"/ho' 'me/x"'), ("todo", "// TO" "DO: later"), ("registry", "// pypi." "org")]:
+            with self.subTest(rule=rule, line=line):
+                self.assertEqual(rules_in("src/store/a.cc", self.HEAD + line + "\n"), {rule})
+
+    def test_good_lines(self):
+        for line in ["std::thread::id id;", "std::jthread t;", "A(const A&) = delete;", "A(const A&)=delete;",
+                     "// a new version, delete it, rand() and std::thread", 'Log("new object, delete it");',
+                     'auto s = R"(new Thing; delete p;)";', "int renew = 1'000'000; int newer = brand(1);",
+                     "void operator delete(void*);", "// TO" "DO(issue 7): when 6.1 is the base"]:
+            with self.subTest(line=line):
+                self.assertEqual(rules_in("src/store/a.cc", self.HEAD + line + "\n"), set())
+
+    def test_allowed_places(self):
+        self.assertEqual(rules_in("src/runtime/pool.cc", self.HEAD + "std::thread t(f);\n"), set())
+
+    def test_shape(self):
+        self.assertEqual(rules_in("src/store/a.hh", "int x;\n"), {"spdx", "pragma"})
+        long_file = self.HEAD + "int x;\n" * check_rules.FILE_LINES_MAX
+        self.assertEqual(rules_in("src/store/a.cc", long_file), {"length"})
+
+    def test_functions(self):
+        body = "  Call();\n" * (check_rules.FUNCTION_LINES_MAX - 2)
+        for head in ["void F() {\n", "namespace xec {\nResult<int> A::F(int x) const {\n", "TEST(A, B) {\n",
+                     "class A {\n public:\n  A() : x_{1}, y_(2) {\n", "Task<void> F(\n    int a) {\n"]:
+            first = head.split("\n")[-2:-1][0]
+            shorter = body if not first.startswith("    ") else body.replace("  Call();\n", "", 1)
+            with self.subTest(head=head):
+                self.assertEqual(rules_in("src/store/a.cc", self.HEAD + head + shorter + "}\n"), set())
+                self.assertEqual(rules_in("src/store/a.cc", self.HEAD + head + shorter + "Call();\n}\n"), {"function"})
+        many = "".join(f"void F{i}() {{\n  Call();\n}}\n" for i in range(60))
+        self.assertEqual(rules_in("src/store/a.cc", self.HEAD + "namespace xec {\n" + many + "}\n"), set())
+        self.assertEqual([lines for _, lines in check_rules.python_functions("def f():\n  x = 1\n  return x\n")], [3])
+
+
+class Layers(unittest.TestCase):
+    def test_source(self):
+        for path, line, complaints in [
+                ("src/base/a.cc", '#include "runtime/task.hh"', 1), ("src/runtime/a.cc", '#include "base/log.hh"', 0),
+                ("src/store/a.cc", '#include <XrdCl/XrdClFile.hh>', 1), ("src/codec/a.cc", '#include "geometry.hh"', 1),
+                ("src/server/a.cc", '#include "server_xrootd/x.hh"', 1),
+                ("src/server_xrootd/a.cc", '#include "XrdCl/XrdClFile.hh"', 0),
+                ("src/base/a_test.cc", '#include "runtime/task.hh"', 0)]:
+            with self.subTest(path=path, line=line):
+                self.assertEqual(len(list(check_layers.check_source(path, line + "\n"))), complaints)
+
+    def test_cmake(self):
+        self.assertEqual(len(list(check_layers.check_cmake(
+            "x", "xec_layer(codec SOURCES a.cc DEPS base store LIBS Foo::store)"))), 1)
+        self.assertEqual(list(check_layers.check_cmake("x", "xec_layer(codec SOURCES a.cc\n  DEPS base)")), [])
+
+    def test_table_is_in_order(self):
+        seen = []
+        for folder, below in check_layers.LAYERS.items():
+            self.assertTrue(set(below) <= set(seen), folder)
+            seen.append(folder)
+
+
+if __name__ == "__main__":
+    unittest.main()

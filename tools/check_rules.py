@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""The rules of CONTRIBUTING.md that a program can check. Exceptions stand here, each with its reason."""
+import ast
+import re
+import sys
+
+import source_files
+
+FILE_LINES_MAX = 500
+FUNCTION_LINES_MAX = 70
+
+# (name, pattern on code without comments and strings, what to use instead, where it is allowed and why)
+BANNED = [
+    ("thread", r"\bstd::thread\b(?!::)", "runtime/thread_pool.hh or std::jthread", {
+        "src/runtime/": "the threads of the process are made here",
+        "src/server/io_threads": "a thread stuck in a dead disk can only be left behind",
+    }),
+    ("detach", r"\.detach\(", "std::jthread, joined by its owner", {
+        "src/runtime/": "as above",
+        "src/server/io_threads": "a thread stuck in a dead disk can only be left behind",
+    }),
+    ("rand", r"\b(?:s?rand|random)\(\)|\bsrand\(", "base/random.hh, injected", {}),
+    ("handler", r"public\s+(?:XrdCl::)?ResponseHandler\b", "server_xrootd/response.hh", {
+        "src/server_xrootd/response.": "the one subclass",
+    }),
+    ("new", r"\bnew\b\s*(?:\(std::nothrow\)\s*)?[A-Za-z_:]", "std::make_unique or std::make_shared", {
+        "src/codec/reed_solomon.cc": "never destroyed: used until the process ends",
+        "src/runtime/buffer.cc": "never destroyed, and a private constructor",
+        "src/server_xrootd/": "handlers that XrdCl calls back delete themselves; a close callback owns its file",
+        "src/plugin_oss/": "XRootD takes over what its entry points make",
+        "bench/": "plain programs",
+    }),
+    ("delete", r"(?<!=)(?<!= )(?<!operator )\bdelete\b\s*(?:\[\])?\s*[A-Za-z_(*]", "std::unique_ptr", {
+        "src/server_xrootd/": "XrdCl hands over raw pointers",
+        "src/plugin_oss/": "XRootD hands over raw pointers",
+    }),
+    ("system_clock", r"\bsystem_clock\b", "the clock of runtime/executor.hh", {
+        "src/base/": "the clock itself", "src/runtime/": "the clock itself",
+    }),
+    ("catch", r"\bcatch\s*\(\s*\.\.\.\s*\)", "Result; only the edges catch what others throw", {
+        "src/plugin_oss/": "the edge to XRootD", "src/cli/": "the edge to the user",
+        "src/server_xrootd/": "the edge to XrdCl", "src/runtime/": "the edge of a thread",
+    }),
+    ("sleep", r"\bsleep_for\b|\bsleep_until\b|\busleep\(|\bnanosleep\(", "a condition, a timer, or virtual time", {
+        "bench/": "plain programs",
+    }),
+]
+# (name, pattern on any text, what is wrong); put together from pieces so that this file does not match itself
+TEXT_RULES = [
+    ("path", r"(?<![\w.~\-/}])/(?:wo" r"rk|ho" r"me|ro" r"ot)/\w", "a path of one machine"),
+    ("registry", r"\b(?:pypi\." r"org|crates\." r"io|registry\.npmjs|deb\.debian\." r"org|proxy\.golang\." r"org)\b",
+     "the host name of a package registry"),
+    ("todo", r"\b(?:TO" r"DO|FIX" r"ME)\b(?!\([^)\n]+\): \w)", "write TO" "DO(issue or condition): what and why"),
+]
+TEXT_EXCEPTIONS = {
+    ("path", "tests/fixtures/"): "made elsewhere",
+}
+SPDX_SUFFIXES = (".cc", ".hh", ".py", ".sh", ".cmake", "CMakeLists.txt")
+LENGTH_SUFFIXES = (".cc", ".hh", ".py", ".sh")
+SPDX = "SPDX-License-Identifier: LGPL-3.0-or-later"
+
+
+def line_of(text, position):
+    return text.count("\n", 0, position) + 1
+
+
+def check_text(path, text):
+    for name, pattern, wrong in TEXT_RULES:
+        if any(rule == name and path.startswith(prefix) for rule, prefix in TEXT_EXCEPTIONS):
+            continue
+        for match in re.finditer(pattern, text):
+            yield f"{path}:{line_of(text, match.start())}: {name}: {wrong}: {match.group(0)!r}"
+
+
+def check_shape(path, text):
+    lines = text.splitlines()
+    if path.endswith(SPDX_SUFFIXES) and not any(SPDX in line for line in lines[:2]):
+        yield f"{path}:1: spdx: the first line must say {SPDX}"
+    if path.endswith(LENGTH_SUFFIXES) and len(lines) > FILE_LINES_MAX:
+        yield f"{path}:1: length: {len(lines)} lines, at most {FILE_LINES_MAX}: split it by what it does"
+    if path.endswith(".hh") and "#pragma once" not in text:
+        yield f"{path}:1: pragma: a header needs #pragma once"
+
+
+def check_banned(path, code):
+    for name, pattern, instead, allowed in BANNED:
+        if any(path.startswith(prefix) for prefix in allowed):
+            continue
+        for match in re.finditer(pattern, code):
+            yield f"{path}:{line_of(code, match.start())}: {name}: use {instead}"
+
+
+def cpp_functions(code):
+    """(first line, lines) of every function body that is in no other; good enough for code in our format.
+    Lines of the preprocessor are ignored."""
+    code = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda m: "\n" * m.group(0).count("\n"), code, flags=re.MULTILINE)
+    stack = []
+    head_start = 0
+    for match in re.finditer(r"[{};]", code):
+        mark = match.group(0)
+        if mark == "{":
+            head = code[head_start:match.start()]
+            inside = bool(stack) and stack[-1][0] != "scope"
+            scope = re.search(r"\b(?:namespace|class|struct|union|enum)\b(?![^<]*>)", head) or 'extern ""' in head
+            if inside:
+                stack.append(("inner", 0))
+            elif ")" in head and not (scope and head.strip().startswith(("struct", "class", "namespace"))):
+                stack.append(("function", line_of(code, head_start + len(head) - len(head.lstrip()))))
+            elif scope:
+                stack.append(("scope", 0))
+            else:
+                stack.append(("inner", 0))
+        elif mark == "}" and stack:
+            kind, first = stack.pop()
+            if kind == "function":
+                yield first, line_of(code, match.start()) - first + 1
+        head_start = match.end()
+
+
+def python_functions(text):
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.lineno, node.end_lineno - node.lineno + 1
+
+
+def check_functions(path, functions):
+    for first, lines in functions:
+        if lines > FUNCTION_LINES_MAX:
+            yield f"{path}:{first}: function: {lines} lines, at most {FUNCTION_LINES_MAX}: give its parts names"
+
+
+def problems():
+    for path in source_files.ours():
+        if path.startswith(("model/", "COPYING")):
+            continue
+        text = source_files.read(path)
+        if text is None:
+            continue
+        yield from check_text(path, text)
+        yield from check_shape(path, text)
+        if path.endswith(source_files.CPP):
+            code = source_files.code_only(text)
+            yield from check_banned(path, code)
+            yield from check_functions(path, cpp_functions(code))
+        elif path.endswith(".py"):
+            yield from check_functions(path, python_functions(text))
+
+
+def main():
+    found = list(problems())
+    print("\n".join(found) if found else "rules: nothing to complain about")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
