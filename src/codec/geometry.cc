@@ -2,6 +2,7 @@
 #include "codec/geometry.hh"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "base/text.hh"
@@ -76,7 +77,10 @@ uint64_t Geometry::ObjectOffset(const ChunkPosition& position) const {
   return position.stripe * StripeSize() + position.chunk * chunk_size_bytes + position.offset_bytes;
 }
 
-uint64_t Geometry::PageSize() const { return std::max(kPageSizeMin, chunk_size_bytes / kPagesPerChunkMax); }
+uint64_t Geometry::PageSize() const { 
+  const uint64_t least = (chunk_size_bytes + kPagesPerChunkMax - 1) / kPagesPerChunkMax;
+  return std::max(kPageSizeMin, std::bit_ceil(least));
+}
 
 uint64_t Geometry::PageCount(uint64_t chunk_bytes) const {
   return chunk_bytes / PageSize() + (chunk_bytes % PageSize() != 0 ? 1 : 0);

@@ -10,7 +10,14 @@
 namespace xec {
 namespace {
 
-Accepted AcceptedOf(const State& state) {
+auto Rank(const Accepted& a) { return std::tuple(a.kind != Accepted::kNothing, a.version, a.target); }
+
+bool SameUpload(const State& state, const State& seal) { return state.oid == seal.oid && !state.oid.empty(); }
+
+}  // namespace
+
+Accepted AcceptedFrom(const State& state) {
+  XEC_CHECK(state.Accepted(), "{} is no accepted state", FormatState(state));
   Accepted accepted;
   accepted.version = *state.version;
   switch (state.kind) {
@@ -28,12 +35,6 @@ Accepted AcceptedOf(const State& state) {
   return accepted;
 }
 
-auto Rank(const Accepted& a) { return std::tuple(a.kind != Accepted::kNothing, a.version, a.target); }
-
-bool SameUpload(const State& state, const State& seal) { return state.oid == seal.oid && !state.oid.empty(); }
-
-}  // namespace
-
 bool Accepted::operator<(const Accepted& other) const { return Rank(*this) < Rank(other); }
 bool Accepted::operator==(const Accepted& other) const { return Rank(*this) == Rank(other); }
 
@@ -41,7 +42,7 @@ Accepted HighestAccepted(const States& states) {
   Accepted highest;
   for (const State& state : states) {
     if (!state.Accepted()) continue;
-    const Accepted accepted = AcceptedOf(state);
+    const Accepted accepted = AcceptedFrom(state);
     if (highest < accepted) highest = accepted;
   }
   return highest;
@@ -55,7 +56,7 @@ std::optional<Version> Ceiling(const States& states) {
 
 bool HasAccepted(const States& states, const Accepted& accepted) {
   return std::any_of(states.begin(), states.end(),
-                     [&](const State& s) { return s.Accepted() && AcceptedOf(s) == accepted; });
+                     [&](const State& s) { return s.Accepted() && AcceptedFrom(s) == accepted; });
 }
 
 bool HasAccepted(const States& states, const Version& version) {
@@ -144,7 +145,7 @@ Rivalry RivalAtBarrier(const States& states, const State& own_seal, const Accept
       case StateKind::kDirectory:
       case StateKind::kTombstone:
         // What is accepted is at least busy; the caller looks again to tell "exists" from "busy".
-        if (base < AcceptedOf(state)) rivalry = std::max(rivalry, Rivalry::kBusy);
+        if (base < AcceptedFrom(state)) rivalry = std::max(rivalry, Rivalry::kBusy);
         break;
       case StateKind::kUnproved:
       case StateKind::kIntent: break;
@@ -165,9 +166,10 @@ std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input
     switch (state.kind) {
       case StateKind::kPromoted:
       case StateKind::kWitness:
-        if (lower && !input.keep_superseded) remove(state);
-        // A witness beside the archive of its version says nothing more.
-        if (state.kind == StateKind::kWitness && state.version == current && archive_here) remove(state);
+        if (lower && !input.keep_superseded && !input.moving.contains(*state.version)) remove(state);
+        // A witness beside the archive of its version says nothing more, but while a move is young it says where
+        // archives not moved yet are.
+        if (state.kind == StateKind::kWitness && state.version == current && archive_here && !input.keep_superseded) remove(state);
         break;
       case StateKind::kDirectory:
         if (lower) plan.push_back({SweepAction::kRemoveMark, FormatState(state), {}});
@@ -186,7 +188,9 @@ std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input
           remove(state);
         }
         break;
-      case StateKind::kUnproved: remove(state); break;
+      case StateKind::kUnproved:
+        plan.push_back({state.oid == kDirectoryOid ? SweepAction::kRemoveMark : SweepAction::kRemoveFile, FormatState(state), {}});
+        break;
       case StateKind::kIntent:
       case StateKind::kAbortMark: break;
     }
@@ -212,7 +216,7 @@ bool OnlyTombstone(const States& states, const Accepted& current) {
   bool present = false;
   for (const State& state : states) {
     if (state.kind == StateKind::kAbortMark) continue;
-    if (!state.Accepted() || !(AcceptedOf(state) == current)) return false;
+    if (!state.Accepted() || !(AcceptedFrom(state) == current)) return false;
     present = true;
   }
   return present;

@@ -29,6 +29,8 @@ struct Accepted {
 };
 
 Accepted HighestAccepted(const States& states);
+// The one state as an accepted one; it must be accepted (CHECKed).
+Accepted AcceptedFrom(const State& state);
 
 // The highest version that appears in any state, which a new version must exceed.
 std::optional<Version> Ceiling(const States& states);
@@ -101,6 +103,7 @@ struct SweepAction {
 struct SweepInput {
   Accepted current;                      // decided, and accepted on this server's quorum
   std::set<std::string> promoted_below;  // ids of uploads seen promoted below current, on any server
+  std::set<Version> moving;              // versions with a moved tombstone: their archives leave by the move only
   bool keep_superseded = false;          // grace time of readers not over
   bool home = true;                      // homes keep witnesses and tombstones; other servers keep archives only
 };

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The requests of the commit protocol: each function is one request on one server, in the words of states.
+#pragma once
+
+#include "commit/engine.hh"
+#include "protocol/look.hh"
+
+namespace xec {
+
+// Lists the object directory of `path`; a missing one is an empty list. Entries that are no states are left out.
+Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath path);
+
+// Renames, removes or makes one entry of the object directory.
+Task<Status> RenameState(Engine& engine, MemberIndex member, ObjectPath path, std::string from, std::string to);
+Task<Status> RemoveState(Engine& engine, MemberIndex member, ObjectPath path, std::string entry);
+Task<Status> MakeMark(Engine& engine, MemberIndex member, ObjectPath path, std::string entry);
+Task<Status> RemoveMark(Engine& engine, MemberIndex member, ObjectPath path, std::string entry);
+
+// Makes the entries that keep a shortened name (no request for ordinary names).
+Task<Status> KeepLongName(Engine& engine, MemberIndex member, ObjectPath path);
+
+// Path of an entry of the object directory on a server.
+std::string StatePath(const ObjectPath& path, std::string_view entry);
+
+// Did the reply leave open whether the request was, or will be, executed?
+bool OutcomeUnknown(const Status& status);
+
+// Asks homes for their states: a quorum (asking further homes in place of those that fail), or all of them.
+enum class LookWidth { kQuorum, kAll };
+Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width);
+
+// The error "cannot tell, retry" of a name too few of whose homes answered.
+Error CannotTell(const Engine& engine, const ObjectPath& path, const Look& look);
+
+}  // namespace xec

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// CLEANER: brings a name to one version everywhere and removes what is debris (docs/protocol.md). Any number of
+// cleaners may run, beside readers and writers. A server that does not answer only delays what concerns it.
+#pragma once
+
+#include "commit/names.hh"
+
+namespace xec {
+
+struct CleanOutcome {
+  uint64_t names = 0;
+  uint64_t removed = 0;  // files and marks
+  uint64_t left = 0;     // states that wait for a grace time or for a server
+  void Add(const CleanOutcome& other) {
+    names += other.names;
+    removed += other.removed;
+    left += other.left;
+  }
+};
+
+// One name on all servers.
+Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path);
+
+// Everything below the directory, the directory's own name last. kNoQuorum if some name could not be decided (the
+// others are cleaned all the same).
+Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory);
+
+}  // namespace xec

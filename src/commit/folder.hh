@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The union of a folder over all servers: what listing a directory and cleaning start from.
+#pragma once
+
+#include <set>
+
+#include "commit/access.hh"
+
+namespace xec {
+
+struct FolderUnion {
+  std::set<ObjectPath> names;      // that have an object directory on some server
+  std::set<std::string> folders;   // physical sub-folders by their name on disk
+  size_t servers_heard = 0;
+  std::vector<MemberIndex> failed;
+};
+
+// Lists the folder of the directory on all servers in parallel. Long names are read from their entries.
+Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory);
+
+// How many servers may be silent before a committed name could be missed: every name has been accepted by a quorum
+// of its homes, so one of them is heard.
+size_t SilentServersMax(const Engine& engine);
+
+}  // namespace xec

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// READ and STAT: the decided state of a name.
+#include "commit/names.hh"
+#include "commit/rename.hh"
+#include "commit/roll_forward.hh"
+
+namespace xec {
+
+Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path) {
+  XEC_CHECK(!path.IsRoot(), "the root is not looked up");
+  for (int tries = 0; tries <= engine.options().retries_max; ++tries) {
+    Look look = co_await LookAt(engine, path, LookWidth::kQuorum);
+    if (!look.HasQuorum()) co_return CannotTell(engine, path, look);
+    const Accepted highest = look.highest();
+    std::vector<MemberIndex> holders = look.WithHighest();
+    if (!look.Decided()) {
+      RollOutcome rolled = co_await RollForwardAll(engine, path, look, look.LackingHighest());
+      // A reader never counts "superseded": it might have heard one home before and another after a removal.
+      if (rolled.superseded) continue;
+      holders.insert(holders.end(), rolled.accepted.begin(), rolled.accepted.end());
+      if (holders.size() < look.quorum()) {
+        // Homes that were not heard may have it, or take it.
+        Look wide = co_await LookAt(engine, path, LookWidth::kAll);
+        if (!(wide.highest() == highest) || !wide.Decided()) continue;
+        look = std::move(wide);
+        holders = look.WithHighest();
+      }
+    }
+    if (highest.kind == Accepted::kMoved) {
+      // Whoever sees a name gone must find it at its new place.
+      const Status finished = co_await FinishMove(engine, path, highest);
+      if (!finished) co_return finished.error();
+    }
+    co_return NameInfo{path, highest, std::move(holders), look.listings()};
+  }
+  co_return Fail(Code::kNoQuorum, "cannot tell what {} is: it changes faster than it can be read, or too few of its homes accept writes; retry",
+                 path.text());
+}
+
+Task<Result<NameInfo>> LookUpLive(Engine& engine, ObjectPath path) {
+  Result<NameInfo> info = co_await LookUp(engine, path);
+  if (info && !info->accepted.Live()) co_return Fail(Code::kNotFound, "{} does not exist", path.text());
+  co_return std::move(info);
+}
+
+}  // namespace xec

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "commit/put.hh"
+
+#include <algorithm>
+
+#include "base/failpoint.hh"
+#include "commit/access.hh"
+#include "commit/names.hh"
+#include "commit/promote.hh"
+#include "commit/rename.hh"
+#include "runtime/gather.hh"
+
+namespace xec {
+namespace {
+
+// What the look after sealing found.
+struct Barrier {
+  std::vector<MemberIndex> sealed_homes;  // homes whose seal stands
+  std::vector<MemberIndex> void_homes;    // homes that were heard and whose seal does not stand
+  std::optional<Version> ceiling;
+  Accepted highest;
+  Rivalry rivalry = Rivalry::kNone;
+};
+
+// Lists every home on which this upload is sealed: the homes that are going to be promoted.
+Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<MemberIndex> homes) {
+  Barrier barrier;
+  Gather<Result<States>> gather(engine.scope(), engine.executor());
+  for (const MemberIndex home : homes) gather.Start(home, ListStates(engine, home, request.path));
+  while (gather.pending() > 0) {
+    const auto event = co_await gather.Next();
+    if (!*event.value) continue;
+    const States& states = **event.value;
+    const auto home = static_cast<MemberIndex>(event.tag);
+    (SealStands(states, request.seal) ? barrier.sealed_homes : barrier.void_homes).push_back(home);
+    barrier.ceiling = std::max(barrier.ceiling, Ceiling(states));
+    const Accepted here = HighestAccepted(states);
+    if (barrier.highest < here) barrier.highest = here;
+    if (request.exclusive_base) {
+      barrier.rivalry = std::max(barrier.rivalry, RivalAtBarrier(states, request.seal, *request.exclusive_base));
+    }
+  }
+  co_return std::move(barrier);
+}
+
+// Tells an exclusive creator that had to yield whether the name exists or is only contended.
+Task<Error> YieldError(Engine& engine, ObjectPath path) {
+  Result<NameInfo> info = co_await LookUp(engine, path);
+  if (info && info->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
+  co_return Fail(Code::kConflict, "another upload of {} is under way; retry", path.text());
+}
+
+std::vector<MemberIndex> HomesAmong(const Engine& engine, const PutRequest& request) {
+  std::vector<MemberIndex> homes;
+  for (const MemberIndex home : engine.Homes(request.path)) {
+    if (std::find(request.archives.begin(), request.archives.end(), home) != request.archives.end()) homes.push_back(home);
+  }
+  return homes;
+}
+
+// Checks the barrier and chooses the version. An error: nothing of this upload is or becomes visible.
+Task<Result<Version>> ChooseVersion(Engine& engine, const PutRequest& request, const Barrier& barrier) {
+  const size_t quorum = Quorum(engine.Homes(request.path).size());
+  if (barrier.sealed_homes.size() < quorum) {
+    if (!barrier.void_homes.empty()) {
+      co_return Fail(Code::kConflict, "the upload of {} was given up by the cleaner because it was silent too long", request.path.text());
+    }
+    co_return Fail(Code::kNoQuorum, "only {} homes of {} hold the upload, {} are needed; retry", barrier.sealed_homes.size(),
+                   request.path.text(), quorum);
+  }
+  if (request.archives.size() - barrier.void_homes.size() < request.archives_min) {
+    co_return Fail(Code::kConflict, "the upload of {} lost archives to the cleaner", request.path.text());
+  }
+  if (barrier.highest.kind == Accepted::kDirectory && !request.exclusive_base) {
+    co_return Fail(Code::kIsDirectory, "{} is a directory", request.path.text());
+  }
+  if (barrier.rivalry != Rivalry::kNone) co_return co_await YieldError(engine, request.path);
+  if (barrier.highest.kind == Accepted::kMoved) {
+    // Our version will hide the moved tombstone from readers: its move must be finished before.
+    const Status finished = co_await FinishMove(engine, request.path, barrier.highest);
+    if (!finished) co_return finished.error();
+  }
+  if (request.exclusive_base) co_return *request.seal.version;
+  co_return engine.NextVersion(barrier.ceiling);
+}
+
+// Brings the archives on other servers to their promoted names; what fails is found by readers as sealed and
+// promoted by the cleaner.
+Task<void> PromoteOthers(Engine& engine, PutRequest request, std::string from, std::string to) {
+  const std::vector<MemberIndex> homes = engine.Homes(request.path);
+  Gather<Status> gather(engine.scope(), engine.executor());
+  for (const MemberIndex member : request.archives) {
+    if (std::find(homes.begin(), homes.end(), member) != homes.end()) continue;
+    gather.Start(member, RenameState(engine, member, request.path, from, to));
+  }
+  while (gather.pending() > 0) co_await gather.Next();
+}
+
+}  // namespace
+
+Task<Result<ExclusiveStart>> StartExclusive(Engine& engine, ObjectPath path) {
+  Result<NameInfo> info = co_await LookUp(engine, path);
+  if (!info) co_return info.error();
+  if (info->accepted.kind == Accepted::kDirectory) co_return Fail(Code::kIsDirectory, "{} is a directory", path.text());
+  if (info->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
+  std::optional<Version> ceiling;
+  for (const auto& [home, states] : info->listings) ceiling = std::max(ceiling, Ceiling(states));
+  Result<Version> version = engine.NextVersion(ceiling);
+  if (!version) co_return version.error();
+  co_return ExclusiveStart{info->accepted, *version};
+}
+
+Task<Result<Version>> CommitPut(Engine& engine, PutRequest request) {
+  XEC_FAILPOINT("put.look");
+  const std::vector<MemberIndex> homes = HomesAmong(engine, request);
+  Barrier barrier = co_await LookAfterSealing(engine, request, homes);
+  Result<Version> version = co_await ChooseVersion(engine, request, barrier);
+  if (!version) co_return version.error();
+  const std::string from = FormatState(request.seal);
+  const State promoted = PromotedState(*version, request.seal.oid, request.size);
+  const std::string to = FormatState(promoted);
+  XEC_FAILPOINT("put.promote");
+  Result<bool> committed = co_await PromoteHomes(engine, request.path, barrier.sealed_homes, promoted, from);
+  if (!committed) co_return committed.error();
+  XEC_FAILPOINT("put.committed");
+  co_await PromoteOthers(engine, std::move(request), from, to);
+  XEC_FAILPOINT("put.promoted");
+  co_return *version;
+}
+
+Task<void> AbandonUpload(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> archives) {
+  const std::string from = FormatState(seal);
+  const std::string to = FormatState(AbortedState(seal));
+  Gather<Status> gather(engine.scope(), engine.executor());
+  for (const MemberIndex member : archives) gather.Start(member, RenameState(engine, member, path, from, to));
+  while (gather.pending() > 0) co_await gather.Next();
+}
+
+}  // namespace xec

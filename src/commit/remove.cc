@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// REMOVE of objects and directories.
+#include <algorithm>
+
+#include "base/failpoint.hh"
+#include "commit/names.hh"
+#include "commit/promote.hh"
+
+namespace xec {
+namespace {
+
+std::optional<Version> CeilingOf(const NameInfo& info) {
+  std::optional<Version> ceiling;
+  for (const auto& [home, states] : info.listings) ceiling = std::max(ceiling, Ceiling(states));
+  return ceiling;
+}
+
+// Puts a mark above everything seen on a quorum of homes; those that hold the old version first, so that a
+// removal asks as few servers as the look did.
+Task<Status> MarkAbove(Engine& engine, NameInfo info, State mark) {
+  Result<Version> version = engine.NextVersion(CeilingOf(info));
+  if (!version) co_return version.error();
+  mark.version = *version;
+  std::vector<MemberIndex> heard;
+  for (const auto& [home, states] : info.listings) heard.push_back(home);
+  co_return co_await MarkQuorum(engine, info.path, std::move(mark), std::move(heard));
+}
+
+Task<Status> NeedDirectory(Engine& engine, ObjectPath path) {
+  if (path.IsRoot()) co_return OkStatus();
+  Result<NameInfo> info = co_await LookUpLive(engine, path);
+  if (!info) co_return info.error();
+  if (info->accepted.kind != Accepted::kDirectory) co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
+  co_return OkStatus();
+}
+
+}  // namespace
+
+Task<Status> RemoveObject(Engine& engine, ObjectPath path) {
+  if (path.IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
+  Result<NameInfo> info = co_await LookUpLive(engine, path);
+  if (!info) co_return info.error();
+  if (info->accepted.kind == Accepted::kDirectory) co_return Fail(Code::kIsDirectory, "{} is a directory", path.text());
+  XEC_FAILPOINT("remove.mark");
+  Status marked = co_await MarkAbove(engine, std::move(*info), TombstoneState({}));
+  XEC_FAILPOINT("remove.committed");
+  co_return std::move(marked);
+}
+
+Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents) {
+  if (path.IsRoot()) co_return Fail(Code::kAlreadyExists, "/ exists");
+  Result<NameInfo> info = co_await LookUp(engine, path);
+  if (!info) co_return info.error();
+  if (info->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
+  Status parent = co_await NeedDirectory(engine, path.Parent());
+  if (!parent && parent.code() == Code::kNotFound && parents) {
+    parent = co_await MakeDirectoryName(engine, path.Parent(), true);
+    // Somebody else making it at the same time is as good.
+    if (!parent && parent.code() == Code::kAlreadyExists) parent = OkStatus();
+  }
+  if (!parent) co_return parent.error();
+  const std::vector<MemberIndex> homes = engine.Homes(path);
+  for (const MemberIndex home : homes) {
+    // A home that is away does not get the name now; whoever rolls the directory forward there writes it.
+    const Status kept = co_await KeepLongName(engine, home, path);
+    (void)kept;
+  }
+  XEC_FAILPOINT("mkdir.mark");
+  Status marked = co_await MarkAbove(engine, std::move(*info), DirectoryState({}));
+  XEC_FAILPOINT("mkdir.committed");
+  co_return std::move(marked);
+}
+
+Task<Status> RemoveDirectoryName(Engine& engine, ObjectPath path) {
+  if (path.IsRoot()) co_return Fail(Code::kInvalidArgument, "the root cannot be removed");
+  Result<NameInfo> info = co_await LookUpLive(engine, path);
+  if (!info) co_return info.error();
+  if (info->accepted.kind != Accepted::kDirectory) co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
+  Result<std::vector<ListedName>> names = co_await ListDirectory(engine, path);
+  if (!names) co_return names.error();
+  if (!names->empty()) co_return Fail(Code::kNotEmpty, "{} is not empty: it has {} names", path.text(), names->size());
+  XEC_FAILPOINT("rmdir.mark");
+  Status marked = co_await MarkAbove(engine, std::move(*info), TombstoneState({}));
+  XEC_FAILPOINT("rmdir.committed");
+  co_return std::move(marked);
+}
+
+}  // namespace xec

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "commit/roll_forward.hh"
+
+#include "archive/archive_reader.hh"
+#include "archive/archive_writer.hh"
+#include "archive/manifest.hh"
+#include "base/failpoint.hh"
+#include "commit/move.hh"
+#include "runtime/gather.hh"
+
+namespace xec {
+namespace {
+
+constexpr int kRollTriesMax = 3;
+// Enough for the directory's end record and every manifest.
+constexpr uint64_t kManifestTailBytes = 64 * 1024;
+
+// Reads the manifest text at the end of an archive.
+Task<Result<std::string>> ReadManifestText(Engine& engine, MemberIndex member, std::string file_path) {
+  const CallContext call = engine.MetadataCall();
+  Result<ArchiveFilePtr> opened = co_await Open(call, engine.server(member), file_path, OpenMode::kRead);
+  if (!opened) co_return opened.error();
+  const ArchiveFilePtr file = *opened;
+  const uint64_t size = file->size();
+  uint64_t from = size > kManifestTailBytes ? size - kManifestTailBytes : 0;
+  Result<std::string> text = Fail(Code::kCorruption, "archive {} on {} has no readable end", file_path,
+                                  engine.server(member)->name());
+  for (int tries = 0; tries < kRollTriesMax; ++tries) {
+    Slice tail(Buffer::Allocate(size - from));
+    std::vector<ByteRange> ranges = {ByteRange{from, size - from}};
+    Result<uint64_t> got = co_await Read(call, file, std::move(ranges), tail);
+    if (!got) {
+      text = got.error();
+      break;
+    }
+    if (*got != size - from) break;
+    Result<TailOutcome> parsed = ParseArchiveTail(tail.span(), size);
+    if (!parsed) {
+      text = parsed.error();
+      break;
+    }
+    if (parsed->index) {
+      text = std::move(parsed->index->manifest);
+      break;
+    }
+    from = parsed->need_from;
+  }
+  // Nothing is lost when a file opened for reading does not close well.
+  const Status closed = co_await Close(call, file);
+  (void)closed;
+  co_return std::move(text);
+}
+
+// Does some other home still have `goal` as the highest it accepted? (The look-again of a witness.)
+Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
+  const std::vector<MemberIndex> homes = engine.Homes(path);
+  for (const MemberIndex other : homes) {
+    if (other == home) continue;
+    Result<States> states = co_await ListStates(engine, other, path);
+    if (states && HighestAccepted(*states) == goal) co_return true;
+  }
+  co_return false;
+}
+
+Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
+  std::string content;
+  if (goal.kind == Accepted::kObject) {
+    Result<std::string> manifest = co_await CopyManifest(engine, path, goal);
+    if (!manifest) co_return RollResult::kFailed;
+    Result<std::string> witness = WitnessContent(*manifest);
+    if (!witness) co_return RollResult::kFailed;
+    content = std::move(*witness);
+  }
+  // A moved tombstone carries its target: it is copied like a witness.
+  if (goal.kind == Accepted::kMoved) co_return co_await CopyMovedTombstone(engine, path, home, goal);
+  co_return co_await WriteWitness(engine, path, home, goal, std::move(content),
+                                  [&] { return StillHighestElsewhere(engine, path, home, goal); });
+}
+
+}  // namespace
+
+Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal, std::string content,
+                              UniqueFunction<Task<bool>()> still_true) {
+  State unproved;
+  unproved.kind = StateKind::kUnproved;
+  unproved.version = goal.version;
+  unproved.nonce = engine.NewNonce();
+  std::string proved;
+  const Status named = co_await KeepLongName(engine, home, path);
+  if (!named) co_return RollResult::kFailed;
+  Status created;
+  if (goal.kind == Accepted::kDirectory) {
+    unproved.oid = kDirectoryOid;
+    proved = FormatState(DirectoryState(goal.version));
+    created = co_await MakeMark(engine, home, path, FormatState(unproved));
+  } else {
+    unproved.oid = goal.oid;
+    proved = FormatState(WitnessState(goal.version, goal.oid, goal.size));
+    created = co_await CreateFile(engine.MetadataCall(), engine.server(home), StatePath(path, FormatState(unproved)),
+                                  std::move(content), engine.SyncBeforeCommit());
+  }
+  // Without a clear OK the creation may still arrive after everything else was cleaned: leave it alone.
+  if (!created) co_return RollResult::kFailed;
+  XEC_FAILPOINT("roll.unproved");
+  // After the creation, not before: who collects this version's tombstone later must then meet our file.
+  const bool current = co_await still_true();
+  if (!current) co_return RollResult::kFailed;
+  const Status renamed = co_await RenameState(engine, home, path, FormatState(unproved), proved);
+  XEC_FAILPOINT("roll.witness");
+  co_return renamed ? RollResult::kAccepted : RollResult::kFailed;
+}
+
+Result<std::string> WitnessContent(std::string_view manifest_text, std::optional<ManifestFrom> from) {
+  XEC_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Parse(manifest_text));
+  if (from) manifest.from = std::move(from);
+  manifest.kind = ManifestKind::kWitness;
+  manifest.lane.reset();
+  XEC_ASSIGN_OR_RETURN(const std::string text, manifest.Serialize());
+  XEC_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ArchiveWriter().Finish(text));
+  return std::string(AsText(bytes));
+}
+
+Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted version) {
+  Error last = Fail(Code::kUnavailable, "no server shows an archive of {} version {}", path.text(), version.version.ToString());
+  const std::vector<MemberIndex> homes = engine.Homes(path);
+  for (const MemberIndex home : homes) {
+    Result<States> states = co_await ListStates(engine, home, path);
+    if (!states) continue;
+    for (const State& state : *states) {
+      const bool holds = state.Accepted() && state.version == version.version && state.oid == version.oid;
+      if (!holds) continue;
+      Result<std::string> text = co_await ReadManifestText(engine, home, StatePath(path, FormatState(state)));
+      if (text) co_return std::move(text);
+      last = text.error();
+    }
+  }
+  co_return last;
+}
+
+Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
+                             std::optional<States> listing) {
+  bool fresh = false;
+  for (int tries = 0; tries < kRollTriesMax; ++tries) {
+    if (!listing) {
+      Result<States> states = co_await ListStates(engine, home, path);
+      if (!states) co_return RollResult::kFailed;
+      listing = std::move(*states);
+      fresh = true;
+    }
+    const RollStep step = NextRollStep(*listing, goal);
+    listing.reset();
+    switch (step.kind) {
+      case RollStep::kAccepted: co_return RollResult::kAccepted;
+      case RollStep::kSuperseded: co_return RollResult::kSuperseded;
+      case RollStep::kRename: {
+        const Status renamed = co_await RenameState(engine, home, path, step.from, step.to);
+        if (renamed) co_return RollResult::kAccepted;
+        break;  // somebody else was faster, or the reply was lost: the next listing tells
+      }
+      case RollStep::kMark: {
+        const Status made = co_await MakeMark(engine, home, path, step.to);
+        co_return made ? RollResult::kAccepted : RollResult::kFailed;
+      }
+      case RollStep::kWitness:
+        // An older listing may have been overtaken: a witness is written only on a fresh one.
+        if (fresh) co_return co_await MakeWitness(engine, path, home, goal);
+        break;
+    }
+  }
+  co_return RollResult::kFailed;
+}
+
+Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& look, std::vector<MemberIndex> homes) {
+  RollOutcome outcome;
+  Gather<RollResult> gather(engine.scope(), engine.executor());
+  for (const MemberIndex home : homes) {
+    std::optional<States> listing;
+    const auto heard = look.listings().find(home);
+    if (heard != look.listings().end()) listing = heard->second;
+    gather.Start(home, RollForward(engine, path, home, look.highest(), std::move(listing)));
+  }
+  while (gather.pending() > 0) {
+    const auto event = co_await gather.Next();
+    if (*event.value == RollResult::kSuperseded) outcome.superseded = true;
+    if (*event.value == RollResult::kAccepted) outcome.accepted.push_back(static_cast<MemberIndex>(event.tag));
+  }
+  co_return std::move(outcome);
+}
+
+}  // namespace xec
