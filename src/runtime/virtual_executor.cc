@@ -42,7 +42,8 @@ bool VirtualExecutor::Cancel(TimerId timer) {
     return true;
   }
   // Due, but not run yet.
-  const auto due = std::find_if(ready_.begin(), ready_.end(), [&](const Work& w) { return w.timer == timer; });
+  const auto due =
+      std::find_if(ready_.begin(), ready_.end(), [&](const Work& w) { return w.timer == timer; });
   if (timer == 0 || due == ready_.end()) return false;
   dropped = std::move(due->closure);
   ready_.erase(due);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // VirtualExecutor: a single-threaded Executor with a virtual clock and a seed, for the simulator and for
-// unit tests of anything with timers. Work runs only inside RunOne and its relatives; the clock stands still
-// while work is ready and jumps to the next timer when none is. Same seed and same calls, same run.
+// unit tests of anything with timers. Work runs only inside RunOne and its relatives; the clock stands
+// still while work is ready and jumps to the next timer when none is. Same seed and same calls, same run.
 //
 // Not thread-safe, unlike other executors: everything runs on the thread that calls RunOne.
 #pragma once
@@ -21,7 +21,7 @@ namespace xec {
 
 struct VirtualOptions {
   uint64_t seed = 1;
-  bool fifo = false;                       // true: ready work runs in the order it was posted
+  bool fifo = false;                         // true: ready work runs in the order it was posted
   WallMillis wall_base = 1'700'000'000'000;  // WallNow() when the virtual clock starts
 };
 
@@ -90,11 +90,12 @@ class VirtualExecutor final : public Executor {
 };
 
 struct ProcessOptions {
-  Duration wall_skew{0};    // added to the world's wall clock
+  Duration wall_skew{0};       // added to the world's wall clock
   int64_t wall_drift_ppm = 0;  // microseconds gained per second of virtual time since the world's start
 };
 
-// One simulated process on a VirtualExecutor: its own wall clock, and it can be killed. The world outlives it.
+// One simulated process on a VirtualExecutor: its own wall clock, and it can be killed. The world outlives
+// it.
 class VirtualProcess final : public Executor {
  public:
   explicit VirtualProcess(VirtualExecutor& world, ProcessOptions options = {});
@@ -127,7 +128,9 @@ class VirtualProcess final : public Executor {
 template <typename T>
 std::optional<T> VirtualExecutor::RunTask(Task<T> task, size_t limit) {
   std::optional<T> result;
-  const auto keep = [](Task<T> inner, std::optional<T>& into) -> Task<void> { into.emplace(co_await inner); };
+  const auto keep = [](Task<T> inner, std::optional<T>& into) -> Task<void> {
+    into.emplace(co_await inner);
+  };
   TaskScope scope;
   scope.Spawn(keep(std::move(task), result));
   RunUntil([&] { return result.has_value(); }, limit);

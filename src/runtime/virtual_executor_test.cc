@@ -31,7 +31,8 @@ TEST(VirtualExecutor, TheClockMovesOnlyWhenNothingIsReady) {
   world.RunAt(world.Now() + 5s, [&] { seen.push_back("5s"); });
   world.RunAt(world.Now() + 1s, [&] {
     seen.push_back("1s");
-    world.Post([&] { seen.push_back(world.Now() == VirtualExecutor::kStart + 1s ? "posted at 1s" : "late"); });
+    world.Post(
+        [&] { seen.push_back(world.Now() == VirtualExecutor::kStart + 1s ? "posted at 1s" : "late"); });
   });
   world.Post([&] { seen.push_back("now"); });
   const WallMillis wall = world.WallNow();

@@ -4,9 +4,10 @@
 namespace xec {
 namespace {
 
-// Starts an operation and waits for its answer or the deadline, whichever comes first.
-template <typename T, typename Start>
-Task<Result<T>> Call(CallContext context, std::string what, Start start) {
+// Starts an operation and waits for its answer or the deadline, whichever comes first. The request keeps
+// `owner`, the server or file it runs on, alive past an abandoned wait.
+template <typename T, typename Owner, typename Start>
+Task<Result<T>> Call(CallContext context, std::string what, std::shared_ptr<Owner> owner, Start start) {
   OneShot<Result<T>> answer;
   TimerId timer = 0;
   if (context.deadline != TimePoint::max()) {
@@ -14,7 +15,8 @@ Task<Result<T>> Call(CallContext context, std::string what, Start start) {
       set(Fail(Code::kDeadlineExceeded, "{} got no answer in time", what));
     });
   }
-  start(OpContext{context.deadline}, Done<T>(answer.Setter()));
+  start(OpContext{context.deadline},
+        Done<T>([owner, set = answer.Setter()](Result<T> result) mutable { set(std::move(result)); }));
   Result<T> result = co_await answer;
   if (timer != 0) context.executor->Cancel(timer);
   co_return std::move(result);
@@ -26,91 +28,87 @@ std::string Describe(const char* verb, const DataServerPtr& server, const std::s
 
 }  // namespace
 
-Task<Result<ArchiveFilePtr>> Open(CallContext context, DataServerPtr server, std::string path, OpenMode mode) {
-  co_return co_await Call<ArchiveFilePtr>(context, Describe("open", server, path), [&](OpContext op, auto done) {
-    server->Open(op, path, mode, std::move(done));
-  });
+Task<Result<ArchiveFilePtr>> Open(CallContext context, DataServerPtr server, std::string path,
+                                  OpenMode mode) {
+  co_return co_await Call<ArchiveFilePtr>(
+      context, Describe("open", server, path), server,
+      [&](OpContext op, auto done) { server->Open(op, path, mode, std::move(done)); });
 }
 
 Task<Result<std::vector<Entry>>> List(CallContext context, DataServerPtr server, std::string path) {
-  co_return co_await Call<std::vector<Entry>>(context, Describe("list", server, path), [&](OpContext op, auto done) {
-    server->List(op, path, std::move(done));
-  });
+  co_return co_await Call<std::vector<Entry>>(
+      context, Describe("list", server, path), server,
+      [&](OpContext op, auto done) { server->List(op, path, std::move(done)); });
 }
 
 Task<Status> Rename(CallContext context, DataServerPtr server, std::string from, std::string to) {
-  co_return co_await Call<void>(context, Describe("rename", server, from), [&](OpContext op, auto done) {
-    server->Rename(op, from, to, std::move(done));
-  });
+  co_return co_await Call<void>(
+      context, Describe("rename", server, from), server,
+      [&](OpContext op, auto done) { server->Rename(op, from, to, std::move(done)); });
 }
 
 Task<Status> Remove(CallContext context, DataServerPtr server, std::string path) {
-  co_return co_await Call<void>(context, Describe("remove", server, path), [&](OpContext op, auto done) {
-    server->Remove(op, path, std::move(done));
-  });
+  co_return co_await Call<void>(
+      context, Describe("remove", server, path), server,
+      [&](OpContext op, auto done) { server->Remove(op, path, std::move(done)); });
 }
 
 Task<Status> MakeDirectory(CallContext context, DataServerPtr server, std::string path) {
-  co_return co_await Call<void>(context, Describe("make directory", server, path), [&](OpContext op, auto done) {
-    server->MakeDirectory(op, path, std::move(done));
-  });
+  co_return co_await Call<void>(
+      context, Describe("make directory", server, path), server,
+      [&](OpContext op, auto done) { server->MakeDirectory(op, path, std::move(done)); });
 }
 
 Task<Status> RemoveDirectory(CallContext context, DataServerPtr server, std::string path) {
-  co_return co_await Call<void>(context, Describe("remove directory", server, path), [&](OpContext op, auto done) {
-    server->RemoveDirectory(op, path, std::move(done));
-  });
+  co_return co_await Call<void>(
+      context, Describe("remove directory", server, path), server,
+      [&](OpContext op, auto done) { server->RemoveDirectory(op, path, std::move(done)); });
 }
 
-Task<Status> SetAttributes(CallContext context, DataServerPtr server, std::string path, Attributes attributes) {
-  co_return co_await Call<void>(context, Describe("set attributes of", server, path), [&](OpContext op, auto done) {
-    server->SetAttributes(op, path, attributes, std::move(done));
-  });
+Task<Status> SetAttributes(CallContext context, DataServerPtr server, std::string path,
+                           Attributes attributes) {
+  co_return co_await Call<void>(
+      context, Describe("set attributes of", server, path), server,
+      [&](OpContext op, auto done) { server->SetAttributes(op, path, attributes, std::move(done)); });
 }
 
 Task<Result<Attributes>> GetAttributes(CallContext context, DataServerPtr server, std::string path,
                                        std::string prefix) {
-  co_return co_await Call<Attributes>(context, Describe("get attributes of", server, path),
-                                      [&](OpContext op, auto done) {
-                                        server->GetAttributes(op, path, prefix, std::move(done));
-                                      });
+  co_return co_await Call<Attributes>(
+      context, Describe("get attributes of", server, path), server,
+      [&](OpContext op, auto done) { server->GetAttributes(op, path, prefix, std::move(done)); });
 }
 
 Task<Result<Space>> GetSpace(CallContext context, DataServerPtr server) {
-  co_return co_await Call<Space>(context, Describe("query space", server, "/"),
+  co_return co_await Call<Space>(context, Describe("query space", server, "/"), server,
                                  [&](OpContext op, auto done) { server->GetSpace(op, std::move(done)); });
 }
 
-Task<Result<uint64_t>> Read(CallContext context, ArchiveFilePtr file, std::vector<ByteRange> ranges, Slice into) {
-  co_return co_await Call<uint64_t>(context, "read", [&](OpContext op, auto done) {
-    // The request keeps the file alive past an abandoned wait.
-    ArchiveFile* raw = file.get();
-    raw->Read(op, std::move(ranges), into, [file, done = std::move(done)](Result<uint64_t> r) mutable { done(std::move(r)); });
+Task<Result<uint64_t>> Read(CallContext context, ArchiveFilePtr file, std::vector<ByteRange> ranges,
+                            Slice into) {
+  co_return co_await Call<uint64_t>(context, "read", file, [&](OpContext op, auto done) {
+    file->Read(op, std::move(ranges), into, std::move(done));
   });
 }
 
 Task<Status> Write(CallContext context, ArchiveFilePtr file, uint64_t offset, Slice from) {
-  co_return co_await Call<void>(context, "write", [&](OpContext op, auto done) {
-    ArchiveFile* raw = file.get();
-    raw->Write(op, offset, from, [file, done = std::move(done)](Status s) mutable { done(std::move(s)); });
+  co_return co_await Call<void>(context, "write", file, [&](OpContext op, auto done) {
+    file->Write(op, offset, from, std::move(done));
   });
 }
 
 Task<Status> Sync(CallContext context, ArchiveFilePtr file) {
-  co_return co_await Call<void>(context, "sync", [&](OpContext op, auto done) {
-    ArchiveFile* raw = file.get();
-    raw->Sync(op, [file, done = std::move(done)](Status s) mutable { done(std::move(s)); });
-  });
+  co_return co_await Call<void>(context, "sync", file,
+                                [&](OpContext op, auto done) { file->Sync(op, std::move(done)); });
 }
 
 Task<Status> Close(CallContext context, ArchiveFilePtr file) {
-  co_return co_await Call<void>(context, "close", [&](OpContext op, auto done) {
-    ArchiveFile* raw = file.get();
-    raw->Close(op, [file, done = std::move(done)](Status s) mutable { done(std::move(s)); });
-  });
+  co_return co_await Call<void>(context, "close", file,
+                                [&](OpContext op, auto done) { file->Close(op, std::move(done)); });
 }
 
-Task<Status> CreateFile(CallContext context, DataServerPtr server, std::string path, std::string content, bool sync) {
+Task<Status> CreateFile(CallContext context, DataServerPtr server, std::string path, std::string content,
+                        bool sync) {
   Result<ArchiveFilePtr> opened = co_await Open(context, server, path, OpenMode::kCreate);
   if (!opened) co_return opened.error();
   const ArchiveFilePtr file = *opened;
@@ -125,7 +123,8 @@ Task<Status> CreateFile(CallContext context, DataServerPtr server, std::string p
   co_return std::move(closed);
 }
 
-Task<Result<std::string>> ReadFile(CallContext context, DataServerPtr server, std::string path, uint64_t size_max) {
+Task<Result<std::string>> ReadFile(CallContext context, DataServerPtr server, std::string path,
+                                   uint64_t size_max) {
   Result<ArchiveFilePtr> opened = co_await Open(context, server, path, OpenMode::kRead);
   if (!opened) co_return opened.error();
   const ArchiveFilePtr file = *opened;
@@ -137,7 +136,8 @@ Task<Result<std::string>> ReadFile(CallContext context, DataServerPtr server, st
   const Status closed = co_await Close(context, file);
   (void)closed;
   if (!got) co_return got.error();
-  if (*got > size_max) co_return Fail(Code::kCorruption, "{} on {} is longer than {} bytes", path, server->name(), size_max);
+  if (*got > size_max)
+    co_return Fail(Code::kCorruption, "{} on {} is longer than {} bytes", path, server->name(), size_max);
   co_return std::string(AsText(slice.span().first(*got)));
 }
 

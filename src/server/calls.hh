@@ -17,26 +17,32 @@ struct CallContext {
 
 using ArchiveFilePtr = std::shared_ptr<ArchiveFile>;
 
-Task<Result<ArchiveFilePtr>> Open(CallContext context, DataServerPtr server, std::string path, OpenMode mode);
+Task<Result<ArchiveFilePtr>> Open(CallContext context, DataServerPtr server, std::string path,
+                                  OpenMode mode);
 Task<Result<std::vector<Entry>>> List(CallContext context, DataServerPtr server, std::string path);
 Task<Status> Rename(CallContext context, DataServerPtr server, std::string from, std::string to);
 Task<Status> Remove(CallContext context, DataServerPtr server, std::string path);
 Task<Status> MakeDirectory(CallContext context, DataServerPtr server, std::string path);
 Task<Status> RemoveDirectory(CallContext context, DataServerPtr server, std::string path);
-Task<Status> SetAttributes(CallContext context, DataServerPtr server, std::string path, Attributes attributes);
-Task<Result<Attributes>> GetAttributes(CallContext context, DataServerPtr server, std::string path, std::string prefix);
+Task<Status> SetAttributes(CallContext context, DataServerPtr server, std::string path,
+                           Attributes attributes);
+Task<Result<Attributes>> GetAttributes(CallContext context, DataServerPtr server, std::string path,
+                                       std::string prefix);
 Task<Result<Space>> GetSpace(CallContext context, DataServerPtr server);
 
-Task<Result<uint64_t>> Read(CallContext context, ArchiveFilePtr file, std::vector<ByteRange> ranges, Slice into);
+Task<Result<uint64_t>> Read(CallContext context, ArchiveFilePtr file, std::vector<ByteRange> ranges,
+                            Slice into);
 Task<Status> Write(CallContext context, ArchiveFilePtr file, uint64_t offset, Slice from);
 Task<Status> Sync(CallContext context, ArchiveFilePtr file);
 Task<Status> Close(CallContext context, ArchiveFilePtr file);
 
-// Creates a small file with this content: open, write (unless empty), sync if asked, close. On any error the
-// file may exist, whole or not.
-Task<Status> CreateFile(CallContext context, DataServerPtr server, std::string path, std::string content, bool sync);
+// Creates a small file with this content: open, write (unless empty), sync if asked, close. On any error
+// the file may exist, whole or not.
+Task<Status> CreateFile(CallContext context, DataServerPtr server, std::string path, std::string content,
+                        bool sync);
 
 // Reads a whole file of at most `size_max` bytes: open, read, close. A longer one is kCorruption.
-Task<Result<std::string>> ReadFile(CallContext context, DataServerPtr server, std::string path, uint64_t size_max);
+Task<Result<std::string>> ReadFile(CallContext context, DataServerPtr server, std::string path,
+                                   uint64_t size_max);
 
 }  // namespace xec

@@ -69,7 +69,9 @@ Result<std::vector<Entry>> ConformanceTest::ListDirectory(const std::string& pat
 Status ConformanceTest::RenameTo(const std::string& from, const std::string& to) {
   return SyncWait(Rename(context(), server_, from, to));
 }
-Status ConformanceTest::RemoveFile(const std::string& path) { return SyncWait(Remove(context(), server_, path)); }
+Status ConformanceTest::RemoveFile(const std::string& path) {
+  return SyncWait(Remove(context(), server_, path));
+}
 Status ConformanceTest::Make(const std::string& path, const std::string& content) {
   return SyncWait(CreateFile(context(), server_, path, content, true));
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The one suite that every DataServer must pass: the contract of data_server.hh as tests, with the facts the
-// commit protocol stands on (exclusive creation, one winner of a rename, listings with sizes, old bytes of
-// renamed and removed files). Link the target xec_conformance (DEPS conformance in xec_test) and write
+// The one suite that every DataServer must pass: the contract of data_server.hh as tests, with the facts
+// the commit protocol stands on (exclusive creation, one winner of a rename, listings with sizes, old bytes
+// of renamed and removed files). Link the target xec_conformance (DEPS conformance in xec_test) and write
 //
-//   INSTANTIATE_TEST_SUITE_P(Xrootd, ConformanceTest, testing::Values(ConformanceTarget{...}), ConformanceName);
+//   INSTANTIATE_TEST_SUITE_P(Xrootd, ConformanceTest, testing::Values(ConformanceTarget{...}),
+//   ConformanceName);
 //
 // Every test works in a directory of its own below `base`, so one long-lived server can serve all of them.
 #pragma once
@@ -20,20 +21,22 @@
 namespace xec {
 
 struct ConformanceTarget {
-  std::string name;                    // letters and digits, for the test's name
-  std::function<DataServerPtr()> make;  // called once per test; the server may be shared or fresh
-  std::string base = "/";              // where tests make their directories; exists
-  bool attributes = true;              // offers attributes (a layout without them may not)
+  std::string name;                         // letters and digits, for the test's name
+  std::function<DataServerPtr()> make;      // called once per test; the server may be shared or fresh
+  std::string base = "/";                   // where tests make their directories; exists
+  bool attributes = true;                   // offers attributes (a layout without them may not)
   uint64_t large_bytes = 70 * 1024 * 1024;  // size of the large-file test
-  size_t name_bytes_max = 255;         // longest name tested
-  bool question_marks = true;          // takes '?' in names (root:// URLs do not)
-  int racers = 50;                     // concurrent creators and renamers
-  std::chrono::seconds deadline{60};   // of every single call
+  size_t name_bytes_max = 255;              // longest name tested
+  bool question_marks = true;               // takes '?' in names (root:// URLs do not)
+  int racers = 50;                          // concurrent creators and renamers
+  std::chrono::seconds deadline{60};        // of every single call
   // Not empty: why the whole suite is skipped here (a server that could not be started).
   std::function<std::string()> skip_reason = {};
 };
 
-inline std::string ConformanceName(const testing::TestParamInfo<ConformanceTarget>& info) { return info.param.name; }
+inline std::string ConformanceName(const testing::TestParamInfo<ConformanceTarget>& info) {
+  return info.param.name;
+}
 
 // gtest prints parameters of failing tests.
 void PrintTo(const ConformanceTarget& target, std::ostream* out);

@@ -17,7 +17,8 @@ std::vector<std::string> Names(const std::vector<Entry>& entries) {
 }
 
 int Successes(const std::vector<Status>& results) {
-  return static_cast<int>(std::count_if(results.begin(), results.end(), [](const Status& s) { return s.has_value(); }));
+  return static_cast<int>(
+      std::count_if(results.begin(), results.end(), [](const Status& s) { return s.has_value(); }));
 }
 
 Task<Status> CreateAndClose(CallContext context, DataServerPtr server, std::string path) {
@@ -36,7 +37,8 @@ TEST_P(ConformanceTest, RacingCreatorsHaveOneWinner) {
   for (int round = 0; round < 5; ++round) {
     const std::string path = Path(fmt::format("new-{}/f", round));
     std::vector<Task<Status>> creators;
-    for (int i = 0; i < GetParam().racers; ++i) creators.push_back(CreateAndClose(context(), server_, path));
+    for (int i = 0; i < GetParam().racers; ++i)
+      creators.push_back(CreateAndClose(context(), server_, path));
     const std::vector<Status> results = RunAll(std::move(creators));
     EXPECT_EQ(Successes(results), 1);
     for (const Status& result : results) {
@@ -68,7 +70,8 @@ TEST_P(ConformanceTest, MakeDirectoryTwiceAndWithParents) {
 
 TEST_P(ConformanceTest, RacingMakersOfOneDirectoryAllSucceed) {
   std::vector<Task<Status>> makers;
-  for (int i = 0; i < GetParam().racers; ++i) makers.push_back(MakeDirectory(context(), server_, Path("x/y/z")));
+  for (int i = 0; i < GetParam().racers; ++i)
+    makers.push_back(MakeDirectory(context(), server_, Path("x/y/z")));
   for (const Status& result : RunAll(std::move(makers))) EXPECT_OK(result);
 }
 
@@ -91,7 +94,8 @@ TEST_P(ConformanceTest, RacingRenamesOfOneSourceHaveOneWinner) {
     EXPECT_OK(Make(directory + "/s", "unique"));
     std::vector<Task<Status>> renamers;
     for (int i = 0; i < GetParam().racers; ++i) {
-      renamers.push_back(Rename(context(), server_, directory + "/s", fmt::format("{}/p.{}", directory, i)));
+      renamers.push_back(
+          Rename(context(), server_, directory + "/s", fmt::format("{}/p.{}", directory, i)));
     }
     const std::vector<Status> results = RunAll(std::move(renamers));
     ASSERT_EQ(Successes(results), 1);
@@ -197,9 +201,11 @@ TEST_P(ConformanceTest, CreateWinsAgainstRemovalOfItsParents) {
 }
 
 TEST_P(ConformanceTest, NamesOfAllKinds) {
-  std::vector<std::string> names = {"with space", "ünïcødé-漢字-🙂", "100%41%2f%", "hash#tag", "a+b&c=d", "..dots..",
-                                    "~tilde", "semi;colon", "quote'\"back\\slash", "tab\there", ".hidden",
-                                    std::string(GetParam().name_bytes_max, 'n')};
+  std::vector<std::string> names = {
+      "with space", "ünïcødé-漢字-🙂", "100%41%2f%",
+      "hash#tag",   "a+b&c=d",         "..dots..",
+      "~tilde",     "semi;colon",      "quote'\"back\\slash",
+      "tab\there",  ".hidden",         std::string(GetParam().name_bytes_max, 'n')};
   if (GetParam().question_marks) names.push_back("what?x=1");
   for (const std::string& name : names) {
     SCOPED_TRACE(name);

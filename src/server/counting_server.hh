@@ -16,7 +16,9 @@ namespace xec {
 // May be shared by the servers of a whole store, to sum them.
 class RequestCounts {
  public:
-  void Add(Operation operation) { counts_[static_cast<size_t>(operation)].fetch_add(1, std::memory_order_relaxed); }
+  void Add(Operation operation) {
+    counts_[static_cast<size_t>(operation)].fetch_add(1, std::memory_order_relaxed);
+  }
   uint64_t Of(Operation operation) const { return counts_[static_cast<size_t>(operation)].load(); }
   uint64_t Total() const;
   void Reset();
@@ -35,7 +37,8 @@ class RequestCounts {
 
 class CountingServer final : public DecoratedServer<RequestCounts> {
  public:
-  explicit CountingServer(DataServerPtr inner, std::shared_ptr<RequestCounts> counts = std::make_shared<RequestCounts>())
+  explicit CountingServer(DataServerPtr inner,
+                          std::shared_ptr<RequestCounts> counts = std::make_shared<RequestCounts>())
       : DecoratedServer(std::move(inner), std::move(counts)) {}
 
   RequestCounts& counts() { return *core_; }

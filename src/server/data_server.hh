@@ -42,8 +42,8 @@ struct OpContext {
 struct Entry {
   std::string name;  // last path component
   bool directory = false;
-  uint64_t size = 0;        // bytes; 0 for directories
-  int64_t mtime_s = 0;      // seconds since 1970
+  uint64_t size = 0;    // bytes; 0 for directories
+  int64_t mtime_s = 0;  // seconds since 1970
   bool operator==(const Entry&) const = default;
 };
 
@@ -71,9 +71,9 @@ class ArchiveFile {
   // The file's size when it was opened (0 for a new one). No request.
   virtual uint64_t size() const = 0;
 
-  // Reads the ranges, one after another, into `into`, whose length is at least their sum. Answers the number
-  // of bytes read; short only where a range ends beyond the end of the file (then the ranges after it are
-  // not read). One request on the wire where the protocol allows it.
+  // Reads the ranges, one after another, into `into`, whose length is at least their sum. Answers the
+  // number of bytes read; short only where a range ends beyond the end of the file (then the ranges after
+  // it are not read). One request on the wire where the protocol allows it.
   virtual void Read(OpContext context, std::vector<ByteRange> ranges, Slice into, Done<uint64_t> done) = 0;
 
   // Writes all of `from` at `offset`. Errors: kNoSpace, kPermissionDenied, kUnavailable, kDeadlineExceeded.
@@ -98,15 +98,16 @@ class DataServer {
   // For messages: "/data/d01" or "root://host:1094". Never changes.
   virtual const std::string& name() const = 0;
 
-  virtual void Open(OpContext context, std::string path, OpenMode mode, Done<std::shared_ptr<ArchiveFile>> done) = 0;
+  virtual void Open(OpContext context, std::string path, OpenMode mode,
+                    Done<std::shared_ptr<ArchiveFile>> done) = 0;
 
-  // All entries of a directory except "." and "..", unordered, with sizes and times, in one request. A missing
-  // directory is kNotFound, a file kNotDirectory. Listings of small directories are atomic.
+  // All entries of a directory except "." and "..", unordered, with sizes and times, in one request. A
+  // missing directory is kNotFound, a file kNotDirectory. Listings of small directories are atomic.
   virtual void List(OpContext context, std::string path, Done<std::vector<Entry>> done) = 0;
 
   // Renames a file or directory. A missing source is kNotFound. Parents of the target are made. The engine
-  // never renames onto an existing name (servers differ in what they do then). A rename of one unique source
-  // has exactly one winner.
+  // never renames onto an existing name (servers differ in what they do then). A rename of one unique
+  // source has exactly one winner.
   virtual void Rename(OpContext context, std::string from, std::string to, Done<void> done) = 0;
 
   // Removes a file; kNotFound when it is not there.
@@ -119,9 +120,11 @@ class DataServer {
   virtual void RemoveDirectory(OpContext context, std::string path, Done<void> done) = 0;
 
   // Attributes of a file, used by the xrdec layout only; one request for all names given (at most 16).
-  virtual void SetAttributes(OpContext context, std::string path, Attributes attributes, Done<void> done) = 0;
+  virtual void SetAttributes(OpContext context, std::string path, Attributes attributes,
+                             Done<void> done) = 0;
   // All attributes of the file whose names start with `prefix`.
-  virtual void GetAttributes(OpContext context, std::string path, std::string prefix, Done<Attributes> done) = 0;
+  virtual void GetAttributes(OpContext context, std::string path, std::string prefix,
+                             Done<Attributes> done) = 0;
 
   // Size and free space of what holds the archives.
   virtual void GetSpace(OpContext context, Done<Space> done) = 0;

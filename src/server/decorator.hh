@@ -5,8 +5,8 @@
 //
 //   template <typename T> void Around(const Request& request, Start<T> start, Done<T> done);
 //
-// and calls start(done) to execute the request: now, later, never, and with a `done` of its own if it likes.
-// A core that changes what is read adds
+// and calls start(done) to execute the request: now, later, never, and with a `done` of its own if it
+// likes. A core that changes what is read adds
 //
 //   void AfterRead(const Request& request, const Slice& into, Result<uint64_t>& result);
 #pragma once
@@ -65,15 +65,15 @@ class DecoratedFile final : public ArchiveFile, public std::enable_shared_from_t
   }
 
   void Sync(OpContext context, Done<void> done) override {
-    core_->template Around<void>({Operation::kSync, path_, context},
-                                 [inner = inner_, context](Done<void> d) { inner->Sync(context, std::move(d)); },
-                                 std::move(done));
+    core_->template Around<void>(
+        {Operation::kSync, path_, context},
+        [inner = inner_, context](Done<void> d) { inner->Sync(context, std::move(d)); }, std::move(done));
   }
 
   void Close(OpContext context, Done<void> done) override {
-    core_->template Around<void>({Operation::kClose, path_, context},
-                                 [inner = inner_, context](Done<void> d) { inner->Close(context, std::move(d)); },
-                                 std::move(done));
+    core_->template Around<void>(
+        {Operation::kClose, path_, context},
+        [inner = inner_, context](Done<void> d) { inner->Close(context, std::move(d)); }, std::move(done));
   }
 
  private:
@@ -87,58 +87,65 @@ class DecoratedServer : public DataServer {
  public:
   const std::string& name() const override { return inner_->name(); }
 
-  void Open(OpContext context, std::string path, OpenMode mode, Done<std::shared_ptr<ArchiveFile>> done) override {
+  void Open(OpContext context, std::string path, OpenMode mode,
+            Done<std::shared_ptr<ArchiveFile>> done) override {
     const Operation operation = mode == OpenMode::kCreate ? Operation::kCreate : Operation::kOpen;
     using FilePtr = std::shared_ptr<ArchiveFile>;
     Done<FilePtr> wrap = [core = core_, path, done = std::move(done)](Result<FilePtr> opened) mutable {
       if (opened) opened = FilePtr(std::make_shared<DecoratedFile<Core>>(core, std::move(*opened), path));
       done(std::move(opened));
     };
-    core_->template Around<FilePtr>({operation, path, context},
-                                    [inner = inner_, context, path, mode](Done<FilePtr> d) mutable {
-                                      inner->Open(context, std::move(path), mode, std::move(d));
-                                    },
-                                    std::move(wrap));
+    core_->template Around<FilePtr>(
+        {operation, path, context},
+        [inner = inner_, context, path, mode](Done<FilePtr> d) mutable {
+          inner->Open(context, std::move(path), mode, std::move(d));
+        },
+        std::move(wrap));
   }
 
   void List(OpContext context, std::string path, Done<std::vector<Entry>> done) override {
-    core_->template Around<std::vector<Entry>>({Operation::kList, path, context},
-                                               [inner = inner_, context, path](Done<std::vector<Entry>> d) mutable {
-                                                 inner->List(context, std::move(path), std::move(d));
-                                               },
-                                               std::move(done));
+    core_->template Around<std::vector<Entry>>(
+        {Operation::kList, path, context},
+        [inner = inner_, context, path](Done<std::vector<Entry>> d) mutable {
+          inner->List(context, std::move(path), std::move(d));
+        },
+        std::move(done));
   }
 
   void Rename(OpContext context, std::string from, std::string to, Done<void> done) override {
-    core_->template Around<void>({Operation::kRename, from, context},
-                                 [inner = inner_, context, from, to = std::move(to)](Done<void> d) mutable {
-                                   inner->Rename(context, std::move(from), std::move(to), std::move(d));
-                                 },
-                                 std::move(done));
+    core_->template Around<void>(
+        {Operation::kRename, from, context},
+        [inner = inner_, context, from, to = std::move(to)](Done<void> d) mutable {
+          inner->Rename(context, std::move(from), std::move(to), std::move(d));
+        },
+        std::move(done));
   }
 
   void Remove(OpContext context, std::string path, Done<void> done) override {
-    core_->template Around<void>({Operation::kRemove, path, context},
-                                 [inner = inner_, context, path](Done<void> d) mutable {
-                                   inner->Remove(context, std::move(path), std::move(d));
-                                 },
-                                 std::move(done));
+    core_->template Around<void>(
+        {Operation::kRemove, path, context},
+        [inner = inner_, context, path](Done<void> d) mutable {
+          inner->Remove(context, std::move(path), std::move(d));
+        },
+        std::move(done));
   }
 
   void MakeDirectory(OpContext context, std::string path, Done<void> done) override {
-    core_->template Around<void>({Operation::kMakeDirectory, path, context},
-                                 [inner = inner_, context, path](Done<void> d) mutable {
-                                   inner->MakeDirectory(context, std::move(path), std::move(d));
-                                 },
-                                 std::move(done));
+    core_->template Around<void>(
+        {Operation::kMakeDirectory, path, context},
+        [inner = inner_, context, path](Done<void> d) mutable {
+          inner->MakeDirectory(context, std::move(path), std::move(d));
+        },
+        std::move(done));
   }
 
   void RemoveDirectory(OpContext context, std::string path, Done<void> done) override {
-    core_->template Around<void>({Operation::kRemoveDirectory, path, context},
-                                 [inner = inner_, context, path](Done<void> d) mutable {
-                                   inner->RemoveDirectory(context, std::move(path), std::move(d));
-                                 },
-                                 std::move(done));
+    core_->template Around<void>(
+        {Operation::kRemoveDirectory, path, context},
+        [inner = inner_, context, path](Done<void> d) mutable {
+          inner->RemoveDirectory(context, std::move(path), std::move(d));
+        },
+        std::move(done));
   }
 
   void SetAttributes(OpContext context, std::string path, Attributes attributes, Done<void> done) override {
@@ -150,7 +157,8 @@ class DecoratedServer : public DataServer {
         std::move(done));
   }
 
-  void GetAttributes(OpContext context, std::string path, std::string prefix, Done<Attributes> done) override {
+  void GetAttributes(OpContext context, std::string path, std::string prefix,
+                     Done<Attributes> done) override {
     core_->template Around<Attributes>(
         {Operation::kGetAttributes, path, context},
         [inner = inner_, context, path, prefix = std::move(prefix)](Done<Attributes> d) mutable {
@@ -160,13 +168,15 @@ class DecoratedServer : public DataServer {
   }
 
   void GetSpace(OpContext context, Done<Space> done) override {
-    core_->template Around<Space>({Operation::kGetSpace, "/", context},
-                                  [inner = inner_, context](Done<Space> d) { inner->GetSpace(context, std::move(d)); },
-                                  std::move(done));
+    core_->template Around<Space>(
+        {Operation::kGetSpace, "/", context},
+        [inner = inner_, context](Done<Space> d) { inner->GetSpace(context, std::move(d)); },
+        std::move(done));
   }
 
  protected:
-  DecoratedServer(DataServerPtr inner, std::shared_ptr<Core> core) : inner_(std::move(inner)), core_(std::move(core)) {}
+  DecoratedServer(DataServerPtr inner, std::shared_ptr<Core> core)
+      : inner_(std::move(inner)), core_(std::move(core)) {}
 
   const DataServerPtr inner_;
   const std::shared_ptr<Core> core_;

@@ -9,19 +9,19 @@
 #include "base/result.hh"
 
 // A success, or the error's text.
-#define EXPECT_OK(expression)                                                       \
-  do {                                                                              \
-    const auto& expect_ok_result = (expression);                                    \
+#define EXPECT_OK(expression)                                                         \
+  do {                                                                                \
+    const auto& expect_ok_result = (expression);                                      \
     EXPECT_TRUE(expect_ok_result.has_value()) << expect_ok_result.error().ToString(); \
   } while (false)
 
-#define EXPECT_CODE(expression, expected)                                                     \
-  do {                                                                                        \
-    const auto& expect_code_result = (expression);                                            \
-    if (expect_code_result.has_value()) {                                                     \
-      ADD_FAILURE() << #expression << " succeeded";                                           \
-    } else {                                                                                  \
-      EXPECT_EQ(CodeName(expect_code_result.code()), std::string(CodeName(expected)))         \
-          << expect_code_result.error().message;                                              \
-    }                                                                                         \
+#define EXPECT_CODE(expression, expected)                                             \
+  do {                                                                                \
+    const auto& expect_code_result = (expression);                                    \
+    if (expect_code_result.has_value()) {                                             \
+      ADD_FAILURE() << #expression << " succeeded";                                   \
+    } else {                                                                          \
+      EXPECT_EQ(CodeName(expect_code_result.code()), std::string(CodeName(expected))) \
+          << expect_code_result.error().message;                                      \
+    }                                                                                 \
   } while (false)

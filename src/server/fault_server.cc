@@ -7,8 +7,8 @@ namespace {
 bool ActsOnResults(FaultKind kind) { return kind == FaultKind::kCorrupt || kind == FaultKind::kShortRead; }
 
 bool NeedsSpace(Operation operation) {
-  return operation == Operation::kCreate || operation == Operation::kWrite || operation == Operation::kMakeDirectory ||
-         operation == Operation::kSetAttributes;
+  return operation == Operation::kCreate || operation == Operation::kWrite ||
+         operation == Operation::kMakeDirectory || operation == Operation::kSetAttributes;
 }
 
 bool Matches(const FaultRule& rule, const Request& request) {
@@ -63,7 +63,8 @@ size_t FaultPlan::hung() const {
 
 std::optional<Error> FaultPlan::StateError(const Request& request) const {
   if (down_) return Fail(Code::kUnavailable, "the server is down");
-  if (read_only_ && IsMutating(request.operation)) return Fail(Code::kPermissionDenied, "the server is read-only");
+  if (read_only_ && IsMutating(request.operation))
+    return Fail(Code::kPermissionDenied, "the server is read-only");
   if (full_ && NeedsSpace(request.operation)) return Fail(Code::kNoSpace, "the server is full");
   return std::nullopt;
 }

@@ -50,17 +50,17 @@ class FaultPlan : public std::enable_shared_from_this<FaultPlan> {
   // No rules and no states any more. What hangs keeps hanging.
   void Clear();
 
-  void SetDown(bool down);          // everything is kUnavailable at once
+  void SetDown(bool down);           // everything is kUnavailable at once
   void SetReadOnly(bool read_only);  // what changes something is kPermissionDenied
-  void SetFull(bool full);          // what needs space is kNoSpace: create, write, make directory, attributes
+  void SetFull(bool full);  // what needs space is kNoSpace: create, write, make directory, attributes
 
   // How many requests act on a rule so far, and how many hang now.
   uint64_t injected() const;
   size_t hung() const;
   // What hangs is executed now, late, as by a server that was stopped and goes on.
   void ReleaseHung();
-  // What hangs is never executed and answers kUnavailable, as by a server that was killed. Needed before the
-  // plan is let go, too: a request that hangs keeps server and plan alive.
+  // What hangs is never executed and answers kUnavailable, as by a server that was killed. Needed before
+  // the plan is let go, too: a request that hangs keeps server and plan alive.
   void DropHung();
 
   template <typename T>
@@ -113,9 +113,9 @@ void FaultPlan::Around(const Request& request, Start<T> start, Done<T> done) {
       start([done = std::move(done), error = fault->error](Result<T>) mutable { done(std::move(error)); });
       return;
     case FaultKind::kDelay:
-      executor_.RunAt(executor_.Now() + fault->delay, [start = std::move(start), done = std::move(done)]() mutable {
-        start(std::move(done));
-      });
+      executor_.RunAt(
+          executor_.Now() + fault->delay,
+          [start = std::move(start), done = std::move(done)]() mutable { start(std::move(done)); });
       return;
     case FaultKind::kHang: {
       // Either closure may run: they share what only one of them uses.

@@ -34,9 +34,9 @@ bool IdentityCheck::Confirmed() const {
   return confirmed_.has_value();
 }
 
-bool IdentityCheck::ConfirmedSince(TimePoint oldest) const {
+bool IdentityCheck::ConfirmedAfter(TimePoint oldest) const {
   std::lock_guard lock(mutex_);
-  return confirmed_ && *confirmed_ >= oldest;
+  return confirmed_ && *confirmed_ > oldest;
 }
 
 void IdentityCheck::NoteUnavailable() {
@@ -48,7 +48,7 @@ void IdentityCheck::Check(TimePoint oldest, Waiter waiter) {
   std::shared_ptr<Flight> flight;
   {
     std::lock_guard lock(mutex_);
-    if (flight_ && flight_->started >= oldest) {
+    if (flight_ && flight_->started > oldest) {
       flight_->waiters.push_back(std::move(waiter));
       return;
     }
@@ -75,7 +75,8 @@ void IdentityCheck::StartFlight(const std::shared_ptr<Flight>& flight) {
                });
 }
 
-void IdentityCheck::OnOpened(const std::shared_ptr<Flight>& flight, Result<std::shared_ptr<ArchiveFile>> opened) {
+void IdentityCheck::OnOpened(const std::shared_ptr<Flight>& flight,
+                             Result<std::shared_ptr<ArchiveFile>> opened) {
   if (!opened) {
     if (opened.code() == Code::kUnavailable) return Finish(flight, opened.error());
     return Finish(flight, Fail(Code::kUnavailable, "{} is not {}: {}", inner_->name(), options_.description,
@@ -83,19 +84,21 @@ void IdentityCheck::OnOpened(const std::shared_ptr<Flight>& flight, Result<std::
   }
   flight->file = std::move(*opened);
   flight->bytes = Slice(Buffer::Allocate(kContentBytesMax + 1));
-  flight->file->Read({flight->started + options_.check_timeout}, {ByteRange{0, kContentBytesMax + 1}}, flight->bytes,
-                     [self = shared_from_this(), flight](Result<uint64_t> got) { self->OnRead(flight, std::move(got)); });
+  flight->file->Read(
+      {flight->started + options_.check_timeout}, {ByteRange{0, kContentBytesMax + 1}}, flight->bytes,
+      [self = shared_from_this(), flight](Result<uint64_t> got) { self->OnRead(flight, std::move(got)); });
 }
 
 void IdentityCheck::OnRead(const std::shared_ptr<Flight>& flight, Result<uint64_t> got) {
   // What closing a file that was only read answers interests nobody.
   flight->file->Close({flight->started + options_.check_timeout}, [file = flight->file](Status) {});
   if (!got) {
-    return Finish(flight, Fail(Code::kUnavailable, "{} cannot say who it is: {}", inner_->name(), got.error().message));
+    return Finish(flight, Fail(Code::kUnavailable, "{} cannot say who it is: {}", inner_->name(),
+                               got.error().message));
   }
   if (AsText(flight->bytes.span().first(*got)) != options_.content) {
-    return Finish(flight, Fail(Code::kUnavailable, "{} is not {}: its {} differs", inner_->name(), options_.description,
-                               kIdentityPath));
+    return Finish(flight, Fail(Code::kUnavailable, "{} is not {}: its {} differs", inner_->name(),
+                               options_.description, kIdentityPath));
   }
   Finish(flight, OkStatus());
 }

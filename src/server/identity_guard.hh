@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// IdentityGuard: makes sure that a data server is the member it is taken for (promise P6). Each member holds a
-// small file, kIdentityPath, that names the store and the member. The guard reads it before the first use,
-// again before the next use after the server could not be reached, and before it passes on a "not found"
-// when the last reading is older than `confirm_interval`. When it is missing or differs, the answer is
-// kUnavailable: a disk that is not mounted, or a server of another store, knows nothing about our names.
+// IdentityGuard: makes sure that a data server is the member it is taken for (promise P6). Each member
+// holds a small file, kIdentityPath, that names the store and the member. The guard reads it before the
+// first use, again before the next use after the server could not be reached, and before it passes on a
+// "not found" when the last reading is older than `confirm_interval`. When it is missing or differs, the
+// answer is kUnavailable: a disk that is not mounted, or a server of another store, knows nothing about our
+// names.
 //
 // A check costs three requests (open, read, close), shared by all who wait for it.
 #pragma once
@@ -43,10 +44,10 @@ class IdentityCheck : public std::enable_shared_from_this<IdentityCheck> {
   struct Flight;
   using Waiter = UniqueFunction<void(Status)>;
 
-  bool Confirmed() const;                // may be used without a check first
-  bool ConfirmedSince(TimePoint oldest) const;
+  bool Confirmed() const;  // may be used without a check first
+  bool ConfirmedAfter(TimePoint oldest) const;
   void NoteUnavailable();
-  // Calls the waiter after a check that was started at `oldest` or later, never inline: joins the one under
+  // Calls the waiter after a check that was started after `oldest`, never inline: joins the one under
   // way when it is young enough, else starts one or waits for its turn.
   void Check(TimePoint oldest, Waiter waiter);
   void StartFlight(const std::shared_ptr<Flight>& flight);
@@ -79,7 +80,7 @@ void IdentityCheck::Around(const Request& request, Start<T> start, Done<T> done)
     if (result) return done(std::move(result));
     if (result.code() == Code::kUnavailable) self->NoteUnavailable();
     const TimePoint oldest = self->executor_.Now() - self->options_.confirm_interval;
-    if (result.code() != Code::kNotFound || self->ConfirmedSince(oldest)) return done(std::move(result));
+    if (result.code() != Code::kNotFound || self->ConfirmedAfter(oldest)) return done(std::move(result));
     self->Check(oldest, [done = std::move(done), result = std::move(result)](Status status) mutable {
       done(status ? std::move(result) : Result<T>(status.error()));
     });

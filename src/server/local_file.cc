@@ -40,7 +40,8 @@ Error LocalFile::Failed(int error, const char* verb) const {
 void LocalFile::Read(OpContext context, std::vector<ByteRange> ranges, Slice into, Done<uint64_t> done) {
   threads_->Post([self = shared_from_this(), fd = Handle(), context, ranges = std::move(ranges),
                   into = std::move(into), done = std::move(done)]() mutable {
-    if (IsLate(context)) return done(Fail(Code::kDeadlineExceeded, "read {} waited too long", self->description_));
+    if (IsLate(context))
+      return done(Fail(Code::kDeadlineExceeded, "read {} waited too long", self->description_));
     done(self->ReadAll(fd->get(), ranges, into));
   });
 }
@@ -71,7 +72,8 @@ Result<uint64_t> LocalFile::ReadAll(int fd, const std::vector<ByteRange>& ranges
 void LocalFile::Write(OpContext context, uint64_t offset, Slice from, Done<void> done) {
   threads_->Post([self = shared_from_this(), fd = Handle(), context, offset, from = std::move(from),
                   done = std::move(done)]() mutable {
-    if (IsLate(context)) return done(Fail(Code::kDeadlineExceeded, "write {} waited too long", self->description_));
+    if (IsLate(context))
+      return done(Fail(Code::kDeadlineExceeded, "write {} waited too long", self->description_));
     done(self->WriteAll(fd->get(), offset, from));
   });
 }
@@ -79,7 +81,8 @@ void LocalFile::Write(OpContext context, uint64_t offset, Slice from, Done<void>
 Status LocalFile::WriteAll(int fd, uint64_t offset, const Slice& from) const {
   const ByteSpan bytes = from.span();
   for (size_t written = 0; written < bytes.size();) {
-    const ssize_t n = pwrite(fd, bytes.data() + written, bytes.size() - written, static_cast<off_t>(offset + written));
+    const ssize_t n =
+        pwrite(fd, bytes.data() + written, bytes.size() - written, static_cast<off_t>(offset + written));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return Failed(errno, "write");
     written += static_cast<size_t>(n);
@@ -89,7 +92,8 @@ Status LocalFile::WriteAll(int fd, uint64_t offset, const Slice& from) const {
 
 void LocalFile::Sync(OpContext context, Done<void> done) {
   threads_->Post([self = shared_from_this(), fd = Handle(), context, done = std::move(done)]() mutable {
-    if (IsLate(context)) return done(Fail(Code::kDeadlineExceeded, "sync {} waited too long", self->description_));
+    if (IsLate(context))
+      return done(Fail(Code::kDeadlineExceeded, "sync {} waited too long", self->description_));
     done(self->SyncAll(fd->get()));
   });
 }

@@ -60,7 +60,8 @@ Result<std::shared_ptr<UniqueFd>> LocalRoot::Open() {
 
   root_.reset();
   auto root = std::make_shared<UniqueFd>(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!*root) return Fail(Code::kUnavailable, "root directory {} cannot be opened: {}", path_, ErrnoWords(errno));
+  if (!*root)
+    return Fail(Code::kUnavailable, "root directory {} cannot be opened: {}", path_, ErrnoWords(errno));
   XEC_TRY(CheckIdentity(root->get()));
   struct stat opened = {};
   if (fstat(root->get(), &opened) != 0) {
@@ -76,15 +77,17 @@ Status LocalRoot::CheckIdentity(int root) const {
   if (!identity_) return OkStatus();
   const UniqueFd file(openat(root, Relative(identity_->path), O_RDONLY | O_CLOEXEC));
   if (!file) {
-    return Fail(Code::kUnavailable, "root directory {} has no readable {} ({}): it is not the expected one", path_,
-                identity_->path, ErrnoWords(errno));
+    return Fail(Code::kUnavailable, "root directory {} has no readable {} ({}): it is not the expected one",
+                path_, identity_->path, ErrnoWords(errno));
   }
   std::array<char, kIdentityBytesMax + 1> bytes;
   size_t got = 0;
   while (got < bytes.size()) {
     const ssize_t n = pread(file.get(), bytes.data() + got, bytes.size() - got, static_cast<off_t>(got));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return Fail(Code::kUnavailable, "cannot read {} of {}: {}", identity_->path, path_, ErrnoWords(errno));
+    if (n < 0)
+      return Fail(Code::kUnavailable, "cannot read {} of {}: {}", identity_->path, path_,
+                  ErrnoWords(errno));
     if (n == 0) break;
     got += static_cast<size_t>(n);
   }
@@ -95,7 +98,8 @@ Status LocalRoot::CheckIdentity(int root) const {
   return OkStatus();
 }
 
-Error LocalRoot::Missing(const std::shared_ptr<UniqueFd>& used, std::string_view verb, std::string_view path) {
+Error LocalRoot::Missing(const std::shared_ptr<UniqueFd>& used, std::string_view verb,
+                         std::string_view path) {
   const Result<std::shared_ptr<UniqueFd>> now = Open();
   if (!now) return now.error();
   if (*now != used) {

@@ -38,8 +38,8 @@ class UniqueFd {
 };
 
 // The one table from errno to Code. A server's own trouble (EIO, ESTALE, out of handles) is kUnavailable:
-// another server may still answer, and after a mutating request the outcome is open. A full disk or quota is
-// kNoSpace; EACCES, EPERM and EROFS are kPermissionDenied; bad names (too long, loops) kInvalidArgument.
+// another server may still answer, and after a mutating request the outcome is open. A full disk or quota
+// is kNoSpace; EACCES, EPERM and EROFS are kPermissionDenied; bad names (too long, loops) kInvalidArgument.
 Code CodeOfErrno(int error);
 
 // The system's words for an errno.

@@ -102,10 +102,11 @@ Result<std::shared_ptr<ArchiveFile>> LocalServer::Tree::OpenForRead(const std::s
   struct stat now = {};
   if (fstat(file.get(), &now) != 0) return ErrnoError(errno, "open", path, name());
   if (S_ISDIR(now.st_mode)) return ErrnoError(EISDIR, "open", path, name());
-  if (!S_ISREG(now.st_mode)) return Fail(Code::kInvalidArgument, "{} on {} is not a regular file", path, name());
-  return std::shared_ptr<ArchiveFile>(std::make_shared<LocalFile>(threads_, root, std::move(file),
-                                                                  static_cast<uint64_t>(now.st_size),
-                                                                  path + " on " + name(), std::vector<std::string>{}));
+  if (!S_ISREG(now.st_mode))
+    return Fail(Code::kInvalidArgument, "{} on {} is not a regular file", path, name());
+  return std::shared_ptr<ArchiveFile>(
+      std::make_shared<LocalFile>(threads_, root, std::move(file), static_cast<uint64_t>(now.st_size),
+                                  path + " on " + name(), std::vector<std::string>{}));
 }
 
 Result<std::shared_ptr<ArchiveFile>> LocalServer::Tree::Create(const std::string& path) {
@@ -116,8 +117,8 @@ Result<std::shared_ptr<ArchiveFile>> LocalServer::Tree::Create(const std::string
     if (file) {
       if (Status synced = SyncIfAsked(root, changed); !synced) return synced.error();
       changed.emplace_back(ParentPath(path));
-      return std::shared_ptr<ArchiveFile>(std::make_shared<LocalFile>(threads_, root, std::move(file), 0,
-                                                                      path + " on " + name(), std::move(changed)));
+      return std::shared_ptr<ArchiveFile>(std::make_shared<LocalFile>(
+          threads_, root, std::move(file), 0, path + " on " + name(), std::move(changed)));
     }
     if (errno != ENOENT || tries == kParentTries) return Failed(root, errno, "create", path);
     const int error = MakeDirectories(root->get(), ParentPath(path), changed);
@@ -125,7 +126,8 @@ Result<std::shared_ptr<ArchiveFile>> LocalServer::Tree::Create(const std::string
     if (error != 0 && error != ENOENT) return ErrnoError(error, "make the parents of", path, name());
     if (error == ENOENT) {
       // The root itself may be gone; otherwise somebody is removing the parents right now.
-      if (const Error missing = root_.Missing(root, "create", path); missing.code != Code::kNotFound) return missing;
+      if (const Error missing = root_.Missing(root, "create", path); missing.code != Code::kNotFound)
+        return missing;
     }
   }
 }
@@ -146,13 +148,14 @@ Result<std::vector<Entry>> LocalServer::Tree::List(const std::string& path) {
     if (entry == "." || entry == "..") continue;
     struct stat now = {};
     // A link that leads nowhere is listed as itself; an entry removed meanwhile is not there.
-    if (fstatat(raw, found->d_name, &now, 0) != 0 && fstatat(raw, found->d_name, &now, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (fstatat(raw, found->d_name, &now, 0) != 0 &&
+        fstatat(raw, found->d_name, &now, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno == ENOENT) continue;
       return ErrnoError(errno, "list", path, name());
     }
     const bool is_directory = S_ISDIR(now.st_mode);
-    entries.push_back({std::string(entry), is_directory, is_directory ? 0 : static_cast<uint64_t>(now.st_size),
-                       now.st_mtim.tv_sec});
+    entries.push_back({std::string(entry), is_directory,
+                       is_directory ? 0 : static_cast<uint64_t>(now.st_size), now.st_mtim.tv_sec});
   }
   if (errno != 0) return ErrnoError(errno, "list", path, name());
   return entries;
@@ -274,18 +277,21 @@ void LocalServer::Run(OpContext context, const char* verb, Done<T> done, Work wo
   tree_->threads().Post(
       [tree = tree_, context, verb, done = std::move(done), work = std::move(work)]() mutable {
         if (IsLate(context)) {
-          return done(Fail(Code::kDeadlineExceeded, "{} on {} waited too long for its turn", verb, tree->name()));
+          return done(
+              Fail(Code::kDeadlineExceeded, "{} on {} waited too long for its turn", verb, tree->name()));
         }
         done(work(*tree));
       });
 }
 
-void LocalServer::Open(OpContext context, std::string path, OpenMode mode, Done<std::shared_ptr<ArchiveFile>> done) {
-  Run<std::shared_ptr<ArchiveFile>>(context, "open", std::move(done), [path = std::move(path), mode](Tree& tree)
-                                        -> Result<std::shared_ptr<ArchiveFile>> {
-    XEC_TRY(CheckPath(path));
-    return mode == OpenMode::kCreate ? tree.Create(path) : tree.OpenForRead(path);
-  });
+void LocalServer::Open(OpContext context, std::string path, OpenMode mode,
+                       Done<std::shared_ptr<ArchiveFile>> done) {
+  Run<std::shared_ptr<ArchiveFile>>(
+      context, "open", std::move(done),
+      [path = std::move(path), mode](Tree& tree) -> Result<std::shared_ptr<ArchiveFile>> {
+        XEC_TRY(CheckPath(path));
+        return mode == OpenMode::kCreate ? tree.Create(path) : tree.OpenForRead(path);
+      });
 }
 
 void LocalServer::List(OpContext context, std::string path, Done<std::vector<Entry>> done) {
@@ -297,11 +303,12 @@ void LocalServer::List(OpContext context, std::string path, Done<std::vector<Ent
 }
 
 void LocalServer::Rename(OpContext context, std::string from, std::string to, Done<void> done) {
-  Run<void>(context, "rename", std::move(done), [from = std::move(from), to = std::move(to)](Tree& tree) -> Status {
-    XEC_TRY(CheckPath(from));
-    XEC_TRY(CheckPath(to));
-    return tree.Rename(from, to);
-  });
+  Run<void>(context, "rename", std::move(done),
+            [from = std::move(from), to = std::move(to)](Tree& tree) -> Status {
+              XEC_TRY(CheckPath(from));
+              XEC_TRY(CheckPath(to));
+              return tree.Rename(from, to);
+            });
 }
 
 void LocalServer::Remove(OpContext context, std::string path, Done<void> done) {
@@ -325,7 +332,8 @@ void LocalServer::RemoveDirectory(OpContext context, std::string path, Done<void
   });
 }
 
-void LocalServer::SetAttributes(OpContext context, std::string path, Attributes attributes, Done<void> done) {
+void LocalServer::SetAttributes(OpContext context, std::string path, Attributes attributes,
+                                Done<void> done) {
   Run<void>(context, "set attributes", std::move(done),
             [path = std::move(path), attributes = std::move(attributes)](Tree& tree) -> Status {
               XEC_TRY(CheckPath(path));
@@ -333,7 +341,8 @@ void LocalServer::SetAttributes(OpContext context, std::string path, Attributes 
             });
 }
 
-void LocalServer::GetAttributes(OpContext context, std::string path, std::string prefix, Done<Attributes> done) {
+void LocalServer::GetAttributes(OpContext context, std::string path, std::string prefix,
+                                Done<Attributes> done) {
   Run<Attributes>(context, "get attributes", std::move(done),
                   [path = std::move(path), prefix = std::move(prefix)](Tree& tree) -> Result<Attributes> {
                     XEC_TRY(CheckPath(path));

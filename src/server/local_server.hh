@@ -19,8 +19,8 @@ struct LocalServerOptions {
   std::optional<LocalIdentity> identity = {};
 
   // True: Rename, MakeDirectory and the making of parents return only when the changed directories are on
-  // stable storage, so that a commit survives a power cut. Removals are never waited for: they may be undone
-  // by a power cut. False: all of them are as durable as the file system makes them by itself.
+  // stable storage, so that a commit survives a power cut. Removals are never waited for: they may be
+  // undone by a power cut. False: all of them are as durable as the file system makes them by itself.
   // ArchiveFile::Sync makes the file's bytes, its name and the directories made for it durable in any case.
   bool sync_directories = true;
 };
@@ -35,14 +35,16 @@ class LocalServer final : public DataServer {
   ~LocalServer() override;
 
   const std::string& name() const override;
-  void Open(OpContext context, std::string path, OpenMode mode, Done<std::shared_ptr<ArchiveFile>> done) override;
+  void Open(OpContext context, std::string path, OpenMode mode,
+            Done<std::shared_ptr<ArchiveFile>> done) override;
   void List(OpContext context, std::string path, Done<std::vector<Entry>> done) override;
   void Rename(OpContext context, std::string from, std::string to, Done<void> done) override;
   void Remove(OpContext context, std::string path, Done<void> done) override;
   void MakeDirectory(OpContext context, std::string path, Done<void> done) override;
   void RemoveDirectory(OpContext context, std::string path, Done<void> done) override;
   void SetAttributes(OpContext context, std::string path, Attributes attributes, Done<void> done) override;
-  void GetAttributes(OpContext context, std::string path, std::string prefix, Done<Attributes> done) override;
+  void GetAttributes(OpContext context, std::string path, std::string prefix,
+                     Done<Attributes> done) override;
   void GetSpace(OpContext context, Done<Space> done) override;
 
  private:

@@ -12,22 +12,27 @@ namespace xec {
 class MemoryServer::Machine : public std::enable_shared_from_this<Machine> {
  public:
   Machine(std::string name, Executor& executor, MemoryServerOptions options)
-      : name_(std::move(name)), executor_(executor), options_(std::move(options)), tree_(options_.capacity_bytes) {}
+      : name_(std::move(name)),
+        executor_(executor),
+        options_(std::move(options)),
+        tree_(options_.capacity_bytes) {}
 
   const std::string& name() const { return name_; }
 
-  // Sends a request: after one leg `effect(tree)` runs under the lock, after another one `done` on `client`.
-  // `boot`, where set, is the boot of the server to which an open file belongs.
+  // Sends a request: after one leg `effect(tree)` runs under the lock, after another one `done` on
+  // `client`. `boot`, where set, is the boot of the server to which an open file belongs.
   template <typename T, typename Effect>
-  void Request(Operation operation, Executor& client, std::optional<uint64_t> boot, Done<T> done, Effect effect) {
+  void Request(Operation operation, Executor& client, std::optional<uint64_t> boot, Done<T> done,
+               Effect effect) {
     const uint64_t sent_to = boot ? *boot : CurrentBoot();
-    After(executor_, operation, [self = shared_from_this(), operation, &client, sent_to, done = std::move(done),
-                                 effect = std::move(effect)]() mutable {
-      Result<T> result = self->Execute<T>(sent_to, effect);
-      self->After(client, operation, [done = std::move(done), result = std::move(result)]() mutable {
-        done(std::move(result));
-      });
-    });
+    After(executor_, operation,
+          [self = shared_from_this(), operation, &client, sent_to, done = std::move(done),
+           effect = std::move(effect)]() mutable {
+            Result<T> result = self->Execute<T>(sent_to, effect);
+            self->After(client, operation, [done = std::move(done), result = std::move(result)]() mutable {
+              done(std::move(result));
+            });
+          });
   }
 
   int64_t NowSeconds() const { return executor_.WallNow() / 1000; }
@@ -82,7 +87,7 @@ class MemoryServer::Machine : public std::enable_shared_from_this<Machine> {
   Executor& executor_;
   const MemoryServerOptions options_;
   mutable std::mutex mutex_;
-  MemoryTree tree_;     // guarded by mutex_, as the two below
+  MemoryTree tree_;  // guarded by mutex_, as the two below
   uint64_t boot_ = 1;
   bool down_ = false;
 };
@@ -90,14 +95,19 @@ class MemoryServer::Machine : public std::enable_shared_from_this<Machine> {
 class MemoryServer::File final : public ArchiveFile {
  public:
   File(std::shared_ptr<Machine> machine, Executor& client, MemoryNodePtr node, uint64_t boot)
-      : machine_(std::move(machine)), client_(client), node_(std::move(node)), boot_(boot), size_(node_->content.size()) {}
+      : machine_(std::move(machine)),
+        client_(client),
+        node_(std::move(node)),
+        boot_(boot),
+        size_(node_->content.size()) {}
 
   uint64_t size() const override { return size_; }
 
   void Read(OpContext, std::vector<ByteRange> ranges, Slice into, Done<uint64_t> done) override {
     machine_->Request<uint64_t>(
         Operation::kRead, client_, boot_, std::move(done),
-        [node = node_, ranges = std::move(ranges), into = std::move(into)](MemoryTree&, uint64_t) -> Result<uint64_t> {
+        [node = node_, ranges = std::move(ranges), into = std::move(into)](MemoryTree&,
+                                                                           uint64_t) -> Result<uint64_t> {
           uint64_t got = 0;
           const MutableByteSpan bytes = into.span();
           for (const ByteRange& range : ranges) {
@@ -123,10 +133,11 @@ class MemoryServer::File final : public ArchiveFile {
   }
 
   void Sync(OpContext, Done<void> done) override {
-    machine_->Request<void>(Operation::kSync, client_, boot_, std::move(done), [node = node_](MemoryTree&, uint64_t) {
-      MemoryTree::Sync(*node);
-      return OkStatus();
-    });
+    machine_->Request<void>(Operation::kSync, client_, boot_, std::move(done),
+                            [node = node_](MemoryTree&, uint64_t) {
+                              MemoryTree::Sync(*node);
+                              return OkStatus();
+                            });
   }
 
   void Close(OpContext, Done<void> done) override {
@@ -144,7 +155,8 @@ class MemoryServer::File final : public ArchiveFile {
 
 class MemoryServer::View final : public DataServer {
  public:
-  View(std::shared_ptr<Machine> machine, Executor& client) : machine_(std::move(machine)), client_(client) {}
+  View(std::shared_ptr<Machine> machine, Executor& client)
+      : machine_(std::move(machine)), client_(client) {}
 
   const std::string& name() const override { return machine_->name(); }
 
@@ -157,22 +169,24 @@ class MemoryServer::View final : public DataServer {
           XEC_TRY(CheckPath(path));
           XEC_ASSIGN_OR_RETURN(MemoryNodePtr node,
                                create ? tree.Create(path, machine->NowSeconds()) : tree.OpenForRead(path));
-          return std::shared_ptr<ArchiveFile>(std::make_shared<File>(machine, client, std::move(node), boot));
+          return std::shared_ptr<ArchiveFile>(
+              std::make_shared<File>(machine, client, std::move(node), boot));
         });
   }
 
   void List(OpContext, std::string path, Done<std::vector<Entry>> done) override {
-    Send<std::vector<Entry>>(Operation::kList, std::move(done),
-                             [path = std::move(path)](MemoryTree& tree, uint64_t) -> Result<std::vector<Entry>> {
-                               XEC_TRY(CheckPath(path));
-                               return tree.List(path);
-                             });
+    Send<std::vector<Entry>>(
+        Operation::kList, std::move(done),
+        [path = std::move(path)](MemoryTree& tree, uint64_t) -> Result<std::vector<Entry>> {
+          XEC_TRY(CheckPath(path));
+          return tree.List(path);
+        });
   }
 
   void Rename(OpContext, std::string from, std::string to, Done<void> done) override {
     Send<void>(Operation::kRename, std::move(done),
                [machine = machine_.get(), from = std::move(from), to = std::move(to)](MemoryTree& tree,
-                                                                                       uint64_t) -> Status {
+                                                                                      uint64_t) -> Status {
                  XEC_TRY(CheckPath(from));
                  XEC_TRY(CheckPath(to));
                  return tree.Rename(from, to, machine->NowSeconds());
@@ -180,10 +194,11 @@ class MemoryServer::View final : public DataServer {
   }
 
   void Remove(OpContext, std::string path, Done<void> done) override {
-    Send<void>(Operation::kRemove, std::move(done), [path = std::move(path)](MemoryTree& tree, uint64_t) -> Status {
-      XEC_TRY(CheckPath(path));
-      return tree.Remove(path);
-    });
+    Send<void>(Operation::kRemove, std::move(done),
+               [path = std::move(path)](MemoryTree& tree, uint64_t) -> Status {
+                 XEC_TRY(CheckPath(path));
+                 return tree.Remove(path);
+               });
   }
 
   void MakeDirectory(OpContext, std::string path, Done<void> done) override {
@@ -203,11 +218,12 @@ class MemoryServer::View final : public DataServer {
   }
 
   void SetAttributes(OpContext, std::string path, Attributes attributes, Done<void> done) override {
-    Send<void>(Operation::kSetAttributes, std::move(done),
-               [path = std::move(path), attributes = std::move(attributes)](MemoryTree& tree, uint64_t) -> Status {
-                 XEC_TRY(CheckPath(path));
-                 return tree.SetAttributes(path, attributes);
-               });
+    Send<void>(
+        Operation::kSetAttributes, std::move(done),
+        [path = std::move(path), attributes = std::move(attributes)](MemoryTree& tree, uint64_t) -> Status {
+          XEC_TRY(CheckPath(path));
+          return tree.SetAttributes(path, attributes);
+        });
   }
 
   void GetAttributes(OpContext, std::string path, std::string prefix, Done<Attributes> done) override {
@@ -267,7 +283,8 @@ void MemoryServer::SetDown(bool down) { machine_->SetDown(down); }
 bool MemoryServer::down() const { return machine_->down(); }
 
 std::shared_ptr<const MemoryServer::Snapshot> MemoryServer::Take() const {
-  return machine_->With([](MemoryTree& tree) { return std::make_shared<const Snapshot>(Snapshot{tree.Copy()}); });
+  return machine_->With(
+      [](MemoryTree& tree) { return std::make_shared<const Snapshot>(Snapshot{tree.Copy()}); });
 }
 
 void MemoryServer::Restore(const std::shared_ptr<const Snapshot>& snapshot) {
@@ -308,7 +325,8 @@ void MemoryServer::SetCapacity(uint64_t bytes) {
 
 const std::string& MemoryServer::name() const { return machine_->name(); }
 
-void MemoryServer::Open(OpContext context, std::string path, OpenMode mode, Done<std::shared_ptr<ArchiveFile>> done) {
+void MemoryServer::Open(OpContext context, std::string path, OpenMode mode,
+                        Done<std::shared_ptr<ArchiveFile>> done) {
   view_->Open(context, std::move(path), mode, std::move(done));
 }
 void MemoryServer::List(OpContext context, std::string path, Done<std::vector<Entry>> done) {
@@ -326,12 +344,16 @@ void MemoryServer::MakeDirectory(OpContext context, std::string path, Done<void>
 void MemoryServer::RemoveDirectory(OpContext context, std::string path, Done<void> done) {
   view_->RemoveDirectory(context, std::move(path), std::move(done));
 }
-void MemoryServer::SetAttributes(OpContext context, std::string path, Attributes attributes, Done<void> done) {
+void MemoryServer::SetAttributes(OpContext context, std::string path, Attributes attributes,
+                                 Done<void> done) {
   view_->SetAttributes(context, std::move(path), std::move(attributes), std::move(done));
 }
-void MemoryServer::GetAttributes(OpContext context, std::string path, std::string prefix, Done<Attributes> done) {
+void MemoryServer::GetAttributes(OpContext context, std::string path, std::string prefix,
+                                 Done<Attributes> done) {
   view_->GetAttributes(context, std::move(path), std::move(prefix), std::move(done));
 }
-void MemoryServer::GetSpace(OpContext context, Done<Space> done) { view_->GetSpace(context, std::move(done)); }
+void MemoryServer::GetSpace(OpContext context, Done<Space> done) {
+  view_->GetSpace(context, std::move(done));
+}
 
 }  // namespace xec

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// MemoryServer: a data server in memory for tests and the simulator. Each request travels for a while, takes
-// effect atomically, and its answer travels back; the latencies come from an injected function. It can lose
-// power, be wiped, go back to an older state, and be away.
+// MemoryServer: a data server in memory for tests and the simulator. Each request travels for a while,
+// takes effect atomically, and its answer travels back; the latencies come from an injected function. It
+// can lose power, be wiped, go back to an older state, and be away.
 //
 // With a ThreadPool it is thread-safe; with a VirtualExecutor it is deterministic.
 #pragma once
@@ -31,12 +31,12 @@ class MemoryServer final : public DataServer {
   ~MemoryServer() override;
 
   // The same server as seen by one client process: answers run on `client`, effects still on the server's
-  // executor. So a killed VirtualProcess hears nothing more, but what it has sent still happens. `client` must
-  // outlive what is in flight: kill a process, keep the object.
+  // executor. So a killed VirtualProcess hears nothing more, but what it has sent still happens. `client`
+  // must outlive what is in flight: kill a process, keep the object.
   DataServerPtr ViewFor(Executor& client);
 
-  // The faults. What was open before Crash, Restart, Wipe or Restore answers kUnavailable ever after, and so
-  // do requests that were on their way (their effect does not happen).
+  // The faults. What was open before Crash, Restart, Wipe or Restore answers kUnavailable ever after, and
+  // so do requests that were on their way (their effect does not happen).
   void Crash(uint64_t seed);  // power cut: what was not synced may be lost (MemoryTree::LoseUnsynced)
   void Restart();             // the process restarts, nothing is lost
   void Wipe();                // the disk is replaced by an empty one
@@ -57,14 +57,16 @@ class MemoryServer final : public DataServer {
   void SetCapacity(uint64_t bytes);
 
   const std::string& name() const override;
-  void Open(OpContext context, std::string path, OpenMode mode, Done<std::shared_ptr<ArchiveFile>> done) override;
+  void Open(OpContext context, std::string path, OpenMode mode,
+            Done<std::shared_ptr<ArchiveFile>> done) override;
   void List(OpContext context, std::string path, Done<std::vector<Entry>> done) override;
   void Rename(OpContext context, std::string from, std::string to, Done<void> done) override;
   void Remove(OpContext context, std::string path, Done<void> done) override;
   void MakeDirectory(OpContext context, std::string path, Done<void> done) override;
   void RemoveDirectory(OpContext context, std::string path, Done<void> done) override;
   void SetAttributes(OpContext context, std::string path, Attributes attributes, Done<void> done) override;
-  void GetAttributes(OpContext context, std::string path, std::string prefix, Done<Attributes> done) override;
+  void GetAttributes(OpContext context, std::string path, std::string prefix,
+                     Done<Attributes> done) override;
   void GetSpace(OpContext context, Done<Space> done) override;
 
  private:

@@ -18,7 +18,8 @@ std::vector<std::string_view> Parts(std::string_view path) {
   return path == "/" ? std::vector<std::string_view>{} : Split(path.substr(1), '/');
 }
 
-void CollectFiles(const MemoryNodePtr& node, const std::string& path, std::map<std::string, MemoryNodePtr>& into) {
+void CollectFiles(const MemoryNodePtr& node, const std::string& path,
+                  std::map<std::string, MemoryNodePtr>& into) {
   if (!node->directory) into.emplace(path, node);
   for (const auto& [name, child] : node->children) CollectFiles(child, path + "/" + name, into);
 }

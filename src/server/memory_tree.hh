@@ -20,11 +20,11 @@ namespace xec {
 struct MemoryNode {
   bool directory = false;
   std::string content;
-  bool synced = false;             // `content` is on stable storage as it is
+  bool synced = false;  // `content` is on stable storage as it is
   bool ever_synced = false;
-  std::string synced_content;      // what is on stable storage when !synced && ever_synced
+  std::string synced_content;  // what is on stable storage when !synced && ever_synced
   int64_t mtime_s = 0;
-  bool linked = true;              // has a name; false once removed, while handles may still read it
+  bool linked = true;  // has a name; false once removed, while handles may still read it
   std::map<std::string, std::string> attributes;
   std::map<std::string, std::shared_ptr<MemoryNode>, std::less<>> children;
 };
@@ -52,8 +52,8 @@ class MemoryTree {
   // Changes a file's bytes on stable storage, whatever the capacity.
   void Replace(MemoryNode& file, const std::function<void(std::string&)>& change);
 
-  // What a power cut leaves: each file with unsynced content at random keeps it, loses its end, goes back to
-  // what was synced last, or (never synced) loses its name.
+  // What a power cut leaves: each file with unsynced content at random keeps it, loses its end, goes back
+  // to what was synced last, or (never synced) loses its name.
   void LoseUnsynced(Random& random);
 
   // All files by path, for oracles and tests.

@@ -54,7 +54,8 @@ std::shared_ptr<MemoryServer> Memory() {
 
 DataServerPtr SlowMemory() {
   static const auto server = std::make_shared<MemoryServer>(
-      "slow memory", Threads(), MemoryServerOptions{.latency = [](Operation) { return std::chrono::microseconds(50); }});
+      "slow memory", Threads(),
+      MemoryServerOptions{.latency = [](Operation) { return std::chrono::microseconds(50); }});
   return server;
 }
 
@@ -65,7 +66,8 @@ DataServerPtr Guarded() {
   const Status made = SyncWait(CreateFile({&pool}, server, kIdentityPath, "s01", true));
   XEC_CHECK(made.has_value());
   return std::make_shared<IdentityGuard>(
-      server, Threads(), IdentityOptions{.content = "s01", .description = "s01", .confirm_interval = Duration(0)});
+      server, Threads(),
+      IdentityOptions{.content = "s01", .description = "s01", .confirm_interval = Duration(0)});
 }
 
 std::string NeedsTmpfs() {
@@ -78,8 +80,9 @@ INSTANTIATE_TEST_SUITE_P(
                     ConformanceTarget{.name = "SlowMemory", .make = SlowMemory},
                     ConformanceTarget{.name = "LocalDisk", .make = OnDisk},
                     ConformanceTarget{.name = "LocalTmpfs", .make = OnTmpfs, .skip_reason = NeedsTmpfs},
-                    ConformanceTarget{.name = "Fault",
-                                      .make = [] { return std::make_shared<FaultServer>(Memory(), Threads()); }},
+                    ConformanceTarget{
+                        .name = "Fault",
+                        .make = [] { return std::make_shared<FaultServer>(Memory(), Threads()); }},
                     ConformanceTarget{.name = "Counting",
                                       .make = [] { return std::make_shared<CountingServer>(OnDisk()); }},
                     ConformanceTarget{.name = "Guarded", .make = Guarded}),

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "server/identity_guard.hh"
+
+#include <gtest/gtest.h>
+
+#include "runtime/virtual_executor.hh"
+#include "server/calls.hh"
+#include "server/counting_server.hh"
+#include "server/expect_status.hh"
+#include "server/fault_server.hh"
+#include "server/memory_server.hh"
+
+namespace xec {
+namespace {
+
+using namespace std::chrono_literals;
+
+class IdentityGuardTest : public testing::Test {
+ protected:
+  IdentityGuardTest() {
+    EXPECT_OK(Run(CreateFile(context_, memory_, kIdentityPath, "store 1 member s03\n", true)));
+    EXPECT_OK(Run(CreateFile(context_, memory_, "/f", "x", true)));
+  }
+  ~IdentityGuardTest() override {
+    fault_->plan().DropHung();
+    world_.RunUntilIdle(1000);
+  }
+
+  template <typename T>
+  T Run(Task<T> task) {
+    std::optional<T> result = world_.RunTask(std::move(task));
+    XEC_CHECK(result.has_value(), "the call never ended");
+    return std::move(*result);
+  }
+  std::shared_ptr<IdentityGuard> Guard(Duration confirm_interval = 5s) {
+    return std::make_shared<IdentityGuard>(counting_, world_,
+                                           IdentityOptions{.content = "store 1 member s03\n",
+                                                           .description = "member s03 of store 1",
+                                                           .confirm_interval = confirm_interval,
+                                                           .check_timeout = 10s});
+  }
+  void Pass(Duration time) { world_.RunUntilTime(world_.Now() + time); }
+
+  VirtualExecutor world_;
+  const CallContext context_{&world_};
+  std::shared_ptr<MemoryServer> memory_ = std::make_shared<MemoryServer>("m01", world_);
+  std::shared_ptr<FaultServer> fault_ = std::make_shared<FaultServer>(memory_, world_);
+  std::shared_ptr<CountingServer> counting_ = std::make_shared<CountingServer>(fault_);
+};
+
+TEST_F(IdentityGuardTest, ChecksOnceThenOnlyForOldNotFounds) {
+  const auto guard = Guard();
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  EXPECT_EQ(guard->checks(), 1u);
+  EXPECT_EQ(counting_->Total(), 4u);  // open, read, close, list
+  EXPECT_CODE(Run(List(context_, guard, "/none")), Code::kNotFound);
+  EXPECT_EQ(guard->checks(), 1u);
+  Pass(6s);
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  EXPECT_EQ(guard->checks(), 1u);
+  EXPECT_CODE(Run(List(context_, guard, "/none")), Code::kNotFound);
+  EXPECT_EQ(guard->checks(), 2u);
+}
+
+TEST_F(IdentityGuardTest, AnotherStoresServerIsNeverUsed) {
+  EXPECT_TRUE(memory_->Tamper(kIdentityPath, [](std::string& text) { text = "store 2 member s03\n"; }));
+  const auto guard = Guard();
+  const Status made = Run(MakeDirectory(context_, guard, "/d"));
+  EXPECT_CODE(made, Code::kUnavailable);
+  EXPECT_NE(made.error().message.find("m01 is not member s03 of store 1"), std::string::npos)
+      << made.error().message;
+  EXPECT_CODE(Run(List(context_, memory_, "/d")), Code::kNotFound);
+}
+
+TEST_F(IdentityGuardTest, AnEmptyDiskDoesNotSayNotFound) {
+  const auto guard = Guard();
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  Pass(6s);
+  memory_->Wipe();
+  EXPECT_CODE(Run(List(context_, guard, "/f")), Code::kUnavailable);
+  EXPECT_CODE(Run(Open(context_, guard, "/f", OpenMode::kRead)), Code::kUnavailable);
+  EXPECT_CODE(Run(Remove(context_, guard, "/f")), Code::kUnavailable);
+}
+
+TEST_F(IdentityGuardTest, IntervalZeroProvesEachNotFoundAfresh) {
+  const auto guard = Guard(0s);
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  memory_->Wipe();
+  EXPECT_CODE(Run(List(context_, guard, "/none")), Code::kUnavailable);
+}
+
+TEST_F(IdentityGuardTest, AServerThatWasAwayIsCheckedBeforeItIsUsedAgain) {
+  const auto guard = Guard();
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  memory_->SetDown(true);
+  EXPECT_CODE(Run(List(context_, guard, "/")), Code::kUnavailable);
+  memory_->SetDown(false);
+  memory_->Wipe();
+  EXPECT_CODE(Run(MakeDirectory(context_, guard, "/d")), Code::kUnavailable);
+  EXPECT_CODE(Run(List(context_, memory_, "/d")), Code::kNotFound);
+  // The right disk is back.
+  EXPECT_OK(Run(CreateFile(context_, memory_, kIdentityPath, "store 1 member s03\n", true)));
+  EXPECT_OK(Run(MakeDirectory(context_, guard, "/d")));
+}
+
+TEST_F(IdentityGuardTest, ManyWaitForOneCheck) {
+  const auto guard = Guard();
+  fault_->plan().Add({.kind = FaultKind::kDelay, .operation = Operation::kOpen, .delay = 1s});
+  int answers = 0;
+  for (int i = 0; i < 50; ++i) {
+    guard->List({}, "/", [&](Result<std::vector<Entry>> listed) {
+      EXPECT_OK(listed);
+      ++answers;
+    });
+  }
+  world_.RunUntilIdle(10000);
+  EXPECT_EQ(answers, 50);
+  EXPECT_EQ(guard->checks(), 1u);
+}
+
+// A check that began before the "not found" may have read the identity of the disk that was there before.
+TEST_F(IdentityGuardTest, AnOlderCheckUnderWayIsNotEnough) {
+  const auto guard = Guard(0s);
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  fault_->plan().Add({.kind = FaultKind::kDelay, .operation = Operation::kRead, .delay = 3s});
+  int answers = 0;
+  const auto expect = [&](Result<std::vector<Entry>> listed) {
+    EXPECT_CODE(listed, Code::kNotFound);
+    ++answers;
+  };
+  guard->List({}, "/none", expect);
+  Pass(1s);
+  guard->List({}, "/none", expect);
+  guard->List({}, "/none", expect);
+  world_.RunUntilIdle(1000);
+  EXPECT_EQ(answers, 3);
+  EXPECT_EQ(guard->checks(), 3u);
+}
+
+TEST_F(IdentityGuardTest, AHungCheckEndsAndIsTriedAgain) {
+  const auto guard = Guard();
+  fault_->plan().Add({.kind = FaultKind::kHang, .operation = Operation::kRead, .count = 1});
+  const TimePoint start = world_.Now();
+  EXPECT_CODE(Run(List(context_, guard, "/")), Code::kUnavailable);
+  EXPECT_EQ(world_.Now() - start, Duration(10s));
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  fault_->plan().ReleaseHung();
+  world_.RunUntilIdle(100);
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  EXPECT_EQ(guard->checks(), 2u);
+}
+
+TEST_F(IdentityGuardTest, AnUnreadableIdentityIsUnavailable) {
+  fault_->plan().Add({.operation = Operation::kOpen, .error = {Code::kPermissionDenied, "no"}});
+  EXPECT_CODE(Run(List(context_, Guard(), "/")), Code::kUnavailable);
+  fault_->plan().Clear();
+  fault_->plan().Add({.operation = Operation::kRead, .error = {Code::kCorruption, "bad"}});
+  EXPECT_CODE(Run(List(context_, Guard(), "/")), Code::kUnavailable);
+  fault_->plan().Clear();
+  EXPECT_TRUE(memory_->Tamper(kIdentityPath, [](std::string& text) { text += std::string(10000, 'x'); }));
+  EXPECT_CODE(Run(List(context_, Guard(), "/")), Code::kUnavailable);
+}
+
+TEST_F(IdentityGuardTest, FilesAreUsedWithoutMoreChecks) {
+  const auto guard = Guard();
+  EXPECT_EQ(*Run(ReadFile(context_, guard, "/f", 10)), "x");
+  EXPECT_EQ(counting_->Total(), 6u);
+}
+
+}  // namespace
+}  // namespace xec
