@@ -57,8 +57,9 @@ Task<bool> ResolveMoved(Context& c, View view, File m) {
   // tombstone is all that hides the older version.
   for (int s : setup.homes[m.name]) {
     File t{.kind = kTombstone, .name = m.name, .ver = MoveDone(m.ver)};
-    u32 r = variant.retireRemove && c.me.vars.ver > m.ver ? co_await c.Remove(s, m) : co_await c.Rename(s, m, t);
-    (void)r;
+    bool remove = variant.retireRemove && c.me.vars.ver > m.ver;
+    if (remove) (void)co_await c.Remove(s, m);
+    if (!remove) (void)co_await c.Rename(s, m, t);
   }
   co_return true;
 }
@@ -127,19 +128,19 @@ Task<u8> Resolve(Context& c) {
 File Droppable(const Listing& files, Version u, bool lookForWitness, File* to) {
   File top = Top(files);
   for (const File& f : files) {
-    bool archiveHere = false, otherWitness = false, sealHere = false;
+    bool archiveHere = false, otherWitness = false;
     for (const File& g : files) {
       archiveHere = archiveHere || (g.kind == kPromoted && g.ver == u);
       otherWitness = otherWitness || (g.kind == kWitness && g.ver == u && g.pver != 0);
-      sealHere = sealHere || ((g.kind == kSealed || g.kind == kAborted) && g.id == Writer(u));
     }
     bool low = f.ver != 0 && f.ver < u;
     if (f.kind == kUnproved) return f;
     if (low && (f.kind == kPromoted || f.kind == kTombstone)) return f;
     if (f.kind == kWitness && lookForWitness == (f.pver != 0)) {
-      if (low || (f.ver == u && (archiveHere || (f.pver == 0 && otherWitness))) ) return f;
+      if (low || (f.ver == u && (archiveHere || (f.pver == 0 && otherWitness)))) return f;
     }
-    if ((f.kind == kSealed || f.kind == kAborted) && top.kind == kWitness && top.ver == u && f.id == Writer(u) && sealHere) {
+    bool sealed = f.kind == kSealed || f.kind == kAborted;
+    if (sealed && top.kind == kWitness && top.ver == u && f.id == Writer(u)) {
       *to = File{.kind = kPromoted, .name = f.name, .ver = u, .oid = f.oid};
       return f;
     }

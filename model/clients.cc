@@ -49,7 +49,8 @@ Task<u8> PromoteHomes(Context& c, int name, File seal, File to, u8 homes, bool s
       u32 listed = co_await c.List(s, name);
       if (listed == kSilent) continue;
       bool here = false;
-      for (const File& f : Interned(listed)) here = here || (f.accepted() && f.ver == to.ver && f.sealId() == to.sealId());
+      for (const File& f : Interned(listed))
+        here = here || (f.accepted() && f.ver == to.ver && f.sealId() == to.sealId());
       if (here) done |= bit, real = 1;
       if (!here && supersededCounts && Top(Interned(listed)).ver > to.ver) done |= bit;
     }
@@ -171,7 +172,8 @@ Task<u8> CommitRename(Context& c) {
   Vars& v = c.me.vars;
   File seal = variant.noSourceSeal ? File{} : SealOf(c.me, kMoveOut, c.me.name);
   u8 done = co_await PromoteHomes(c, c.me.name, seal, MovedFile(c.me), v.sealed, false);
-  co_return Count(done & 7) < kQuorum ? static_cast<u8>(kEnd) : variant.earlyFinish ? static_cast<u8>(kMove) : static_cast<u8>(kFinish);
+  if (Count(done & 7) < kQuorum) co_return kEnd;
+  co_return variant.earlyFinish ? static_cast<u8>(kMove) : static_cast<u8>(kFinish);
 }
 
 }  // namespace

@@ -12,13 +12,13 @@ must_fail() { "$model" "$@" trace=0 | tee "$build/out" | cut -c1-160; grep -q '^
 
 echo "== breadth first: every interleaving"
 for shared in 0 1 3; do
-  must_hold mv:AB read shared=$shared reads=1 delays=1 max=400000
-  must_hold mv:AB clean:A shared=$shared delays=1 max=400000
-  must_hold mv:AB rm:B shared=$shared full=1 stale=1 downs=1 max=400000
+  must_hold mv:AB read shared=$shared reads=1 delays=1 max=300000
+  must_hold mv:AB clean:A shared=$shared delays=1 max=300000
+  must_hold mv:AB rm:B shared=$shared full=1 stale=1 downs=1 max=300000
 done
-must_hold mv:AB put:A shared=0 delays=1 downs=1 max=1200000
-must_hold mv:AB put:B shared=3 full=1 delays=1 max=400000
-must_hold mv:AB mv:AC shared=1 delays=1 downs=1 max=1200000
+must_hold mv:AB put:A shared=0 delays=1 downs=1 max=1100000
+must_hold mv:AB put:B shared=3 full=1 delays=1 max=300000
+must_hold mv:AB mv:AC shared=1 delays=1 downs=1 max=1100000
 
 echo "== random walks: everything at once"
 for shared in 0 1 2 3; do

@@ -52,7 +52,8 @@ void Push(World& w, Client& me, u32 reply) {
 std::string Tell(const World& w, const Client& me, const Request& q) {
   static const char* programs[] = {"", "put", "remove", "rename", "reader", "cleaner"};
   static const char* verbs[] = {"list", "create", "rename", "remove"};
-  std::string s = std::string(programs[me.program]) + std::to_string(me.id) + ": server" + std::to_string(q.server) + " " + verbs[q.type];
+  std::string s = std::string(programs[me.program]) + std::to_string(me.id);
+  s += ": server" + std::to_string(q.server) + " " + verbs[q.type];
   if (q.type == kList) {
     s += std::string(" ") + static_cast<char>('A' + q.name) + " =";
     for (const File& f : ListOf(w, q.server, q.name)) s += " " + Describe(f);
@@ -70,7 +71,7 @@ bool StepClient(World& w, Step step, std::string* told) {
   Advance(c);  // only to learn what it waits for: nothing changes
   if (c.wants == Context::kChoice) {
     if (step.choice >= c.choices) return false;
-    if (told) *told = "client " + std::to_string(step.actor) + " begins an operation, choice " + std::to_string(step.choice);
+    if (told) *told = "client " + std::to_string(step.actor) + " begins, choice " + std::to_string(step.choice);
     Push(w, me, step.choice);
     return true;
   }
@@ -103,7 +104,10 @@ bool Apply(World& w, Step step, std::string* told = nullptr) {
     for (int i = step.choice; i + 1 < w.delayedCount; ++i) w.delayed[i] = w.delayed[i + 1];
     w.delayed[--w.delayedCount] = Request{};
     u32 r = Execute(w, q);
-    if (told) *told = "delayed request executes: server" + std::to_string(q.server) + " " + Describe(q.file) + " => " + Describe(q.to) + (r == kRefused ? " [refused]" : "");
+    if (told) {
+      *told = "delayed request executes: server" + std::to_string(q.server) + " " + Describe(q.file);
+      *told += " => " + Describe(q.to) + (r == kRefused ? " [refused]" : "");
+    }
     return true;
   }
   if (step.choice < setup.servers) {
@@ -155,7 +159,8 @@ struct Options {
   std::string label;
 };
 
-int Report(const World& start, const std::vector<Step>& path, const char* why, const Options& o, const std::string& where) {
+int Report(const World& start, const std::vector<Step>& path, const char* why, const Options& o,
+           const std::string& where) {
   std::printf("FAIL  %s\n      %s, %zu steps: %s\n", o.label.c_str(), where.c_str(), path.size(), why);
   World w = start;
   long left = o.trace;
@@ -208,7 +213,8 @@ int Walk(const World& start, const Options& o) {
     for (const Move& m : w.moves) renamed += m.answered;
     if (why != nullptr) return Report(start, path, why, o, "walk " + std::to_string(n));
   }
-  std::printf("WALK  %s\n      %ld walks, %ld steps, %ld recoveries, %ld renames answered OK, no error\n", o.label.c_str(), o.walks, steps, recoveries, renamed);
+  std::printf("WALK  %s\n      %ld walks, %ld steps, %ld recoveries, ", o.label.c_str(), o.walks, steps, recoveries);
+  std::printf("%ld renames answered OK, no error\n", renamed);
   return 0;
 }
 
@@ -259,7 +265,8 @@ int Breadth(const World& start, const Options& o) {
           Step step{actor, choice};
           if (!Apply(x, step) || Overflow(x)) continue;
           CheckState(x);
-          if (x.error != nullptr) return Report(start, path(id, &step), x.error, o, std::to_string(seen.count) + " states");
+          std::string where = std::to_string(seen.count) + " states";
+          if (x.error != nullptr) return Report(start, path(id, &step), x.error, o, where);
           u64 h = HashOf(x);
           if (!seen.Add(h)) continue;
           parent.push_back(id);
@@ -267,14 +274,16 @@ int Breadth(const World& start, const Options& o) {
           u32 mine = static_cast<u32>(parent.size() - 1);
           const char* why = nullptr;
           if ((h >> 40) % 16 == 0 && (++recoveries, !Recover(x, &why)))
-            return Report(start, path(mine, nullptr), why, o, std::to_string(seen.count) + " states");
+            return Report(start, path(mine, nullptr), why, o, where);
           next.push_back({x, mine});
         }
       }
     }
   }
   bool all = now.empty();
-  std::printf("%s  %s\n      %lu states%s, depth %d, %ld recoveries, no error\n", all ? "PASS" : "PART", o.label.c_str(), static_cast<unsigned long>(seen.count), all ? " (all)" : " (bound reached)", depth, recoveries);
+  std::printf("%s  %s\n      %lu states%s, ", all ? "PASS" : "PART", o.label.c_str(),
+              static_cast<unsigned long>(seen.count), all ? " (all)" : " (bound reached)");
+  std::printf("depth %d, %ld recoveries, no error\n", depth, recoveries);
   return 0;
 }
 
