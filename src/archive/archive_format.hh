@@ -2,7 +2,8 @@
 // Sizes, signatures and limits of the archive format, shared by writer and reader.
 // Source: PKWARE APPNOTE 6.3.10, sections 4.3 to 4.5; docs/format.md. All integers are little-endian.
 //
-//   archive   | header 0 | data 0 | header 1 | data 1 | ... | directory | [ZIP64 end | locator] | end | manifest |
+//   archive   | header 0 | data 0 | header 1 | data 1 | ... | directory | [ZIP64 end | locator] | end |
+//   manifest |
 //             ^ offset 0            ^ no byte in between      ^ one record a member, in physical order
 #pragma once
 
@@ -44,7 +45,8 @@ constexpr uint16_t kFillerExtraId = 0x4658;
 // Room for the ZIP64 field with everything in it and for our filler; larger ones are refused, so that the
 // count of members bounds the size of a directory.
 constexpr size_t kDirectoryExtraSizeMax = 64;
-constexpr uint64_t kDirectoryRecordSizeMax = kDirectoryRecordFixedSize + kMemberNameSizeMax + kDirectoryExtraSizeMax;
+constexpr uint64_t kDirectoryRecordSizeMax =
+    kDirectoryRecordFixedSize + kMemberNameSizeMax + kDirectoryExtraSizeMax;
 
 // Upper bound of a local header with `page_count` page checksums: the headroom a chunk buffer needs.
 constexpr size_t LocalHeaderSizeMax(uint64_t page_count) {

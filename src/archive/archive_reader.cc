@@ -69,8 +69,11 @@ Status ReadZip64(ByteSpan records, End& end) {
   const uint64_t directory_offset = reader.Read<uint64_t>().value_or(0);
   const bool located = reader.Read<uint32_t>() == kZip64LocatorSignature && reader.Read<uint32_t>() == 0u &&
                        reader.Read<uint64_t>() == zip64_offset && reader.Read<uint32_t>() == 1u;
-  if (!starts || !located || count != count_here) return Corrupt("its ZIP64 end record or locator is invalid");
-  const auto agrees = [](uint64_t small, uint64_t mark, uint64_t real) { return small == mark || small == real; };
+  if (!starts || !located || count != count_here)
+    return Corrupt("its ZIP64 end record or locator is invalid");
+  const auto agrees = [](uint64_t small, uint64_t mark, uint64_t real) {
+    return small == mark || small == real;
+  };
   if (!agrees(end.member_count, kZip64MarkShort, count) || !agrees(end.directory_size, kZip64Mark, size) ||
       !agrees(end.directory_offset, kZip64Mark, directory_offset)) {
     return Corrupt("its end record and its ZIP64 end record differ");
@@ -89,7 +92,8 @@ Status CheckEnd(const End& end) {
       end.directory_size > end.member_count * kDirectoryRecordSizeMax) {
     return Corrupt("the size of its directory does not fit the number of members");
   }
-  if (end.directory_offset > end.directory_end || end.directory_end - end.directory_offset != end.directory_size) {
+  if (end.directory_offset > end.directory_end ||
+      end.directory_end - end.directory_offset != end.directory_size) {
     return Corrupt("its directory does not end where the end record begins");
   }
   return OkStatus();
@@ -140,7 +144,8 @@ std::optional<CommonFields> ReadCommonFields(ByteReader& reader) {
   const std::optional<uint32_t> size = reader.Read<uint32_t>();
   const std::optional<uint16_t> name_size = reader.Read<uint16_t>();
   const std::optional<uint16_t> extra_size = reader.Read<uint16_t>();
-  if (!extra_size || *flags != 0 || *method != 0 || *compressed != *size || *size == kZip64Mark) return std::nullopt;
+  if (!extra_size || *flags != 0 || *method != 0 || *compressed != *size || *size == kZip64Mark)
+    return std::nullopt;
   return CommonFields{*crc32, *size, *name_size, *extra_size};
 }
 
@@ -202,7 +207,8 @@ Result<std::vector<ArchiveMember>> ReadDirectory(ByteSpan directory, const End& 
   for (uint64_t i = 0; i < end.member_count; ++i) {
     const std::optional<ArchiveMember> member = ReadDirectoryRecord(reader);
     if (!member) {
-      return Fail(Code::kCorruption, "the archive is damaged: record {} of its directory is not one of XEC's", i);
+      return Fail(Code::kCorruption, "the archive is damaged: record {} of its directory is not one of XEC's",
+                  i);
     }
     members.push_back(*member);
   }
@@ -244,8 +250,8 @@ Result<TailOutcome> ParseArchiveTail(ByteSpan tail, uint64_t archive_size) {
 
   const size_t directory_at = static_cast<size_t>(end.directory_offset - tail_offset);
   ArchiveIndex index;
-  XEC_ASSIGN_OR_RETURN(index.members,
-                       ReadDirectory(tail.subspan(directory_at, static_cast<size_t>(end.directory_size)), end));
+  XEC_ASSIGN_OR_RETURN(
+      index.members, ReadDirectory(tail.subspan(directory_at, static_cast<size_t>(end.directory_size)), end));
   index.manifest = AsText(tail.subspan(*found + kEndRecordSize));
   return TailOutcome{std::move(index), 0};
 }

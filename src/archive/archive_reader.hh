@@ -43,9 +43,10 @@ struct TailOutcome {
 };
 
 // Parses the end of an archive of `archive_size` bytes. `tail` is its last tail.size() bytes, at most
-// archive_size (CHECKed). At most three repetitions with the offset asked for reach the index. need_from is never
-// further than kArchiveTailBytesMax from the end. An archive of 0 bytes (an empty object of stock XrdEc) has an
-// empty index. Errors: kCorruption with the reason; the caller knows the archive's name and adds it.
+// archive_size (CHECKed). At most three repetitions with the offset asked for reach the index. need_from is
+// never further than kArchiveTailBytesMax from the end. An archive of 0 bytes (an empty object of stock
+// XrdEc) has an empty index. Errors: kCorruption with the reason; the caller knows the archive's name and
+// adds it.
 Result<TailOutcome> ParseArchiveTail(ByteSpan tail, uint64_t archive_size);
 
 constexpr uint64_t kArchiveTailBytesMax = kMembersMax * kDirectoryRecordSizeMax + kZip64EndSize +

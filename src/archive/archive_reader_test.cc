@@ -25,8 +25,8 @@ std::string ManifestText() {
 Result<std::string> Content(ByteSpan archive, size_t first_read) {
   XEC_ASSIGN_OR_RETURN(const ArchiveIndex index, ReadIndex(archive, first_read));
   XEC_TRY(Manifest::Parse(index.manifest));
-  std::string content = index.manifest.ends_with("\n\n") ? index.manifest.substr(0, index.manifest.size() - 1)
-                                                         : index.manifest;
+  std::string content =
+      index.manifest.ends_with("\n\n") ? index.manifest.substr(0, index.manifest.size() - 1) : index.manifest;
   for (const ArchiveMember& member : index.members) {
     XEC_ASSIGN_OR_RETURN(const Bytes data, ReadMember(archive, member));
     content += member.name.ToString() + " " + std::string(AsText(data));
@@ -35,7 +35,8 @@ Result<std::string> Content(ByteSpan archive, size_t first_read) {
 }
 
 Bytes SmallArchive(uint32_t page_size) {
-  return BuildArchive({{{0, 1}, Pattern(300, 1)}, {{1, 0}, {}}, {{2, 2}, Pattern(77, 2)}}, ManifestText(), page_size);
+  return BuildArchive({{{0, 1}, Pattern(300, 1)}, {{1, 0}, {}}, {{2, 2}, Pattern(77, 2)}}, ManifestText(),
+                      page_size);
 }
 
 TEST(ArchiveReader, EveryFlippedBitGivesTheSameContentOrAnError) {
@@ -99,7 +100,8 @@ TEST(ArchiveReader, UserDataDoesNotPoseAsDirectory) {
   const Result<ArchiveIndex> index = ReadIndex(outer, 60);
   ASSERT_TRUE(index);
   EXPECT_EQ(index->members.size(), 1u);
-  const Bytes cut(outer.begin(), outer.begin() + static_cast<std::ptrdiff_t>(index->members[0].data_offset + inner.size()));
+  const Bytes cut(outer.begin(),
+                  outer.begin() + static_cast<std::ptrdiff_t>(index->members[0].data_offset + inner.size()));
   EXPECT_FALSE(ReadIndex(cut, cut.size()));
 }
 
@@ -166,7 +168,8 @@ TEST(ArchiveReader, LocalHeaderMustAgreeWithTheDirectory) {
   other = member;
   other.size_bytes += 1;
   EXPECT_EQ(ParseLocalHeader(header, other).code(), Code::kCorruption);
-  for (size_t size = 0; size < header.size(); ++size) EXPECT_FALSE(ParseLocalHeader(header.first(size), member));
+  for (size_t size = 0; size < header.size(); ++size)
+    EXPECT_FALSE(ParseLocalHeader(header.first(size), member));
   EXPECT_FALSE(ParseLocalHeader(ByteSpan(archive).first(header.size() + 1), member));
 }
 
@@ -174,7 +177,8 @@ TEST(ArchiveReader, NewerPageChecksumsAreNamedSo) {
   Bytes archive = SmallArchive(4096);
   const ArchiveMember member = ReadIndex(archive, 50)->members[0];
   archive[30 + 7 + 4] = std::byte{2};
-  const Result<PageChecksumTable> table = ParseLocalHeader(ByteSpan(archive).first(member.data_offset), member);
+  const Result<PageChecksumTable> table =
+      ParseLocalHeader(ByteSpan(archive).first(member.data_offset), member);
   ASSERT_FALSE(table);
   EXPECT_EQ(table.code(), Code::kUnsupported);
 }

@@ -2,11 +2,11 @@
 // For the tests of this layer: whole archives in memory.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "archive/archive_reader.hh"
 #include "archive/archive_writer.hh"
@@ -37,8 +37,8 @@ inline Bytes HeaderOf(ArchiveWriter& writer, MemberName name, ByteSpan data, uin
   std::vector<uint32_t> pages(page_size == 0 ? 0 : (data.size() + page_size - 1) / page_size);
   if (page_size != 0) PageChecksums(data, page_size, pages);
   Bytes headroom(LocalHeaderSizeMax(pages.size()));
-  const Result<PlacedHeader> placed = writer.LocalHeader(
-      {name, static_cast<uint32_t>(data.size()), Crc32(data), pages, page_size}, headroom);
+  const Result<PlacedHeader> placed =
+      writer.LocalHeader({name, static_cast<uint32_t>(data.size()), Crc32(data), pages, page_size}, headroom);
   EXPECT_TRUE(placed) << placed.error().ToString();
   return {headroom.end() - static_cast<std::ptrdiff_t>(placed->size_bytes), headroom.end()};
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Stock tools on our archives: `unzip -t` and Python's zipfile must find every byte in order.
-#include <gtest/gtest.h>
-#include <stdlib.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdlib.h>
+
+#include <gtest/gtest.h>
 
 #include "archive/archive_test_support.hh"
 #include "base/units.hh"
@@ -63,7 +63,8 @@ class ArchiveTools : public ::testing::Test {
 };
 
 TEST_F(ArchiveTools, AcceptOrdinaryArchives) {
-  Write(BuildArchive({{{0, 1}, Pattern(8192, 1)}, {{1, 0}, Pattern(5000, 2)}, {{2, 2}, {}}}, "some text\n", 4096));
+  Write(BuildArchive({{{0, 1}, Pattern(8192, 1)}, {{1, 0}, Pattern(5000, 2)}, {{2, 2}, {}}}, "some text\n",
+                     4096));
   ExpectGood(3, 10);
 }
 
@@ -74,8 +75,10 @@ TEST_F(ArchiveTools, AcceptTheLargestManifestAndTable) {
 
 TEST_F(ArchiveTools, PythonAcceptsArchivesWithoutMembers) {
   Write(BuildArchive({}, "text\n", 0));
-  EXPECT_EQ(Run("python3 -c 'import sys,zipfile; z = zipfile.ZipFile(sys.argv[1]); assert z.comment == b\"text\\n\"; "
-                "assert not z.infolist()' " + Path()),
+  EXPECT_EQ(Run("python3 -c 'import sys,zipfile; z = zipfile.ZipFile(sys.argv[1]); assert z.comment == "
+                "b\"text\\n\"; "
+                "assert not z.infolist()' " +
+                Path()),
             0);
 }
 
@@ -122,8 +125,8 @@ class SparseArchive {
   ArchiveWriter writer_;
 };
 
-// The archive of 4.3 GB takes a few KiB on the disk; the end of its directory needs ZIP64. `unzip -t` and zipfile
-// accept it; unzip reads all of it.
+// The archive of 4.3 GB takes a few KiB on the disk; the end of its directory needs ZIP64. `unzip -t` and
+// zipfile accept it; unzip reads all of it.
 TEST_F(ArchiveTools, AcceptArchivesBeyond4GiB) {
   constexpr uint32_t kHole = 1u << 30;
   uint32_t hole_crc32 = Crc32(Bytes(kMiB));
@@ -154,8 +157,8 @@ TEST_F(ArchiveTools, StockClientReadsOrdinaryArchives) {
   ExpectStockClientReads("obj.2.2", {});
 }
 
-// INV-2 of ArchiveWriter: without its fillers the stock client takes the middle of these end records for their
-// beginning.
+// INV-2 of ArchiveWriter: without its fillers the stock client takes the middle of these end records for
+// their beginning.
 TEST_F(ArchiveTools, StockClientReadsArchivesWhoseOffsetsSpellSignatures) {
   const Bytes data = Pattern(1000, 3);
   {

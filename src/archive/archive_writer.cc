@@ -49,14 +49,16 @@ Status CheckPages(const MemberHeader& member) {
 }
 
 bool IsText(std::string_view comment) {
-  return std::all_of(comment.begin(), comment.end(), [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); });
+  return std::all_of(comment.begin(), comment.end(),
+                     [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); });
 }
 
 }  // namespace
 
 Result<PlacedHeader> ArchiveWriter::LocalHeader(const MemberHeader& member, MutableByteSpan headroom) {
   if (members_.size() >= kMembersMax) {
-    return Fail(Code::kInvalidArgument, "an archive has at most {} members; choose a larger chunk size", kMembersMax);
+    return Fail(Code::kInvalidArgument, "an archive has at most {} members; choose a larger chunk size",
+                kMembersMax);
   }
   if (member.size_bytes == kZip64Mark) {
     return Fail(Code::kInvalidArgument, "a member of {} bytes is too large", member.size_bytes);
@@ -161,12 +163,13 @@ std::vector<std::byte> ArchiveWriter::Tail(std::string_view comment, size_t fill
 
 Result<std::vector<std::byte>> ArchiveWriter::Finish(std::string_view manifest) const {
   if (manifest.size() >= kArchiveCommentSizeMax || !IsText(manifest)) {
-    return Fail(Code::kInvalidArgument, "a manifest of {} bytes is no text of at most {} printable characters",
-                manifest.size(), kArchiveCommentSizeMax - 1);
+    return Fail(Code::kInvalidArgument,
+                "a manifest of {} bytes is no text of at most {} printable characters", manifest.size(),
+                kArchiveCommentSizeMax - 1);
   }
   // INV-2. The fields of the end record may happen to spell its signature: number of members with size of the
-  // directory, or offset of the directory with length of the comment. Then one of the two sizes is changed: by
-  // a filler field in the last directory record, by a line feed after the manifest. One of the four
+  // directory, or offset of the directory with length of the comment. Then one of the two sizes is changed:
+  // by a filler field in the last directory record, by a line feed after the manifest. One of the four
   // combinations is always free of it; the offset by itself was taken care of in LocalHeader().
   for (const size_t filler_fields : {size_t{0}, size_t{1}}) {
     for (const char* line_feed : {"", "\n"}) {

@@ -11,7 +11,8 @@
 // INV-1  Directory order = physical order, and no byte lies between a member and the next record.
 // INV-2  The signature of the end record occurs once at or after the end record's start, so every reader that
 //        looks for its last occurrence finds it, whatever the offsets and the manifest are.
-// INV-3  ZIP64 fields and records exist only where an offset is 0xffffffff or more (stock readers break else).
+// INV-3  ZIP64 fields and records exist only where an offset is 0xffffffff or more (stock readers break
+// else).
 #pragma once
 
 #include <cstddef>
@@ -31,7 +32,7 @@ namespace xec {
 struct MemberHeader {
   MemberName name;
   uint32_t size_bytes = 0;  // of the chunk's data; may be 0
-  uint32_t crc32 = 0;       // ZIP's CRC-32 of the data (Crc32())
+  uint32_t crc32 = 0;  // ZIP's CRC-32 of the data (Crc32())
   // crc32c of every page of the data, the last page perhaps short; with page_size_bytes = 0 the header has no
   // page checksums (as stock XrdEc writes it). Read during the call only.
   std::span<const uint32_t> page_crc32c;
@@ -40,7 +41,7 @@ struct MemberHeader {
 
 // Where a member's header went.
 struct PlacedHeader {
-  size_t size_bytes = 0;        // of the header: its bytes are the last ones of the headroom
+  size_t size_bytes = 0;  // of the header: its bytes are the last ones of the headroom
   uint64_t archive_offset = 0;  // of the header in the archive; the data follows at once
 };
 
@@ -49,9 +50,10 @@ class ArchiveWriter {
   ArchiveWriter() = default;
 
   // Writes the member's local header into the last bytes of `headroom`, which ends where the chunk's data
-  // begins and has room for LocalHeaderSizeMax(pages) bytes (CHECKed), and takes the member into the directory.
-  // Errors, the writer being unchanged: kInvalidArgument for the 65,535th member, or when the page size or the
-  // number of checksums does not fit the data. A name used twice is the caller's bug; readers refuse it.
+  // begins and has room for LocalHeaderSizeMax(pages) bytes (CHECKed), and takes the member into the
+  // directory. Errors, the writer being unchanged: kInvalidArgument for the 65,535th member, or when the page
+  // size or the number of checksums does not fit the data. A name used twice is the caller's bug; readers
+  // refuse it.
   Result<PlacedHeader> LocalHeader(const MemberHeader& member, MutableByteSpan headroom);
 
   // Where the next header, or the directory, goes; the archive's size so far.

@@ -56,7 +56,10 @@ TEST(ArchiveWriter, LargestChunkFits) {
   const std::vector<uint32_t> pages(geometry.PageCount(kChunkSizeMax), 7);
   Bytes headroom(LocalHeaderSizeMax(geometry));
   ArchiveWriter writer;
-  ASSERT_TRUE(writer.LocalHeader({{4294967295u, 4294967295u}, static_cast<uint32_t>(kChunkSizeMax), 1, pages,
+  ASSERT_TRUE(writer.LocalHeader({{4294967295u, 4294967295u},
+                                  static_cast<uint32_t>(kChunkSizeMax),
+                                  1,
+                                  pages,
                                   static_cast<uint32_t>(geometry.PageSize())},
                                  headroom));
 }
@@ -71,7 +74,8 @@ TEST(ArchiveWriter, WithoutMembersIsABareEndRecord) {
 }
 
 TEST(ArchiveWriter, IsDeterministic) {
-  EXPECT_EQ(BuildArchive({{{0, 0}, Pattern(9, 1)}}, "m\n", 4096), BuildArchive({{{0, 0}, Pattern(9, 1)}}, "m\n", 4096));
+  EXPECT_EQ(BuildArchive({{{0, 0}, Pattern(9, 1)}}, "m\n", 4096),
+            BuildArchive({{{0, 0}, Pattern(9, 1)}}, "m\n", 4096));
 }
 
 TEST(ArchiveWriter, RefusesWhatDoesNotFit) {
@@ -121,7 +125,8 @@ TEST(ArchiveWriter, DirectoryOffsetNeverLooksLikeASignature) {
   const Result<PlacedHeader> placed = writer.LocalHeader({{1, 0}, rest, 0, {}, 0}, headroom);
   ASSERT_TRUE(placed);
   EXPECT_EQ(writer.next_offset(), kEndSignature + kExtraFieldHeaderSize);
-  const ArchiveMember member{{1, 0}, placed->archive_offset, placed->archive_offset + placed->size_bytes, rest, 0};
+  const ArchiveMember member{
+      {1, 0}, placed->archive_offset, placed->archive_offset + placed->size_bytes, rest, 0};
   EXPECT_TRUE(ParseLocalHeader(ByteSpan(headroom).last(placed->size_bytes), member));
   const Result<Bytes> tail = writer.Finish("m\n");
   ASSERT_TRUE(tail);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "archive/manifest.hh"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
+
+#include <fmt/format.h>
 
 #include "archive/manifest_fields.hh"
 #include "base/bytes.hh"
@@ -39,7 +39,8 @@ std::optional<std::string> DecodeField(std::string_view text) {
 }
 
 bool IsToken(std::string_view text, size_t size_max) {
-  return !text.empty() && text.size() <= size_max && text != "-" && text.find('%') == std::string_view::npos &&
+  return !text.empty() && text.size() <= size_max && text != "-" &&
+         text.find('%') == std::string_view::npos &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
@@ -58,7 +59,8 @@ bool IsPath(std::string_view path) {
 const char* BadLanes(const Manifest& manifest) {
   if (manifest.servers.size() > kChunksMax) return "it lists too many servers";
   const auto valid_id = [](const std::string& id) { return id.empty() || IsToken(id, kServerIdSizeMax); };
-  if (!std::all_of(manifest.servers.begin(), manifest.servers.end(), valid_id)) return "a server's id is invalid";
+  if (!std::all_of(manifest.servers.begin(), manifest.servers.end(), valid_id))
+    return "a server's id is invalid";
   const uint32_t total = manifest.geometry.Total();
   if (manifest.lane && *manifest.lane >= total) return "its lane is not one of the geometry";
   const std::vector<uint32_t>& debts = manifest.debts;
@@ -72,10 +74,12 @@ const char* BadLanes(const Manifest& manifest) {
 }  // namespace
 
 const char* CheckFields(const Manifest& manifest) {
-  if (manifest.object_id.size() != kObjectIdSize || !IsLowerHex(manifest.object_id)) return "its object id is invalid";
+  if (manifest.object_id.size() != kObjectIdSize || !IsLowerHex(manifest.object_id))
+    return "its object id is invalid";
   if (!manifest.geometry.Validate()) return "its geometry is invalid";
   const uint32_t page_size = manifest.page_size_bytes;
-  if (page_size != 0 && page_size != manifest.geometry.PageSize()) return "its page size does not fit the chunk size";
+  if (page_size != 0 && page_size != manifest.geometry.PageSize())
+    return "its page size does not fit the chunk size";
   if (!IsPath(manifest.path)) return "its path is invalid";
   if (manifest.mode && *manifest.mode > 07777) return "its mode is invalid";
   if (manifest.checksums.size() > kChecksumsMax) return "it has too many checksums";
@@ -142,8 +146,8 @@ Result<std::string> Manifest::Serialize() const {
   }
   text += "crc32c " + Hex(Crc32c(AsBytes(text)), 8) + '\n';
   if (text.size() > kManifestSizeMax) {
-    return Fail(Code::kInvalidArgument, "the manifest of {} needs {} bytes, and {} is the limit", path, text.size(),
-                kManifestSizeMax);
+    return Fail(Code::kInvalidArgument, "the manifest of {} needs {} bytes, and {} is the limit", path,
+                text.size(), kManifestSizeMax);
   }
   return text;
 }

@@ -46,16 +46,17 @@ struct Manifest {
   uint64_t size_bytes = 0;
   Geometry geometry;
   uint32_t page_size_bytes = 0;  // 0: members have no page checksums
-  std::string path;              // the object's path when it was written; any bytes but NUL; renames leave it
-  int64_t mtime_ns = 0;          // since 1970 UTC; may be negative
+  std::string path;  // the object's path when it was written; any bytes but NUL; renames leave it
+  int64_t mtime_ns = 0;  // since 1970 UTC; may be negative
   std::optional<uint32_t> mode;  // POSIX permission bits, 0..07777
-  std::map<std::string, std::string> checksums;   // algorithm -> lower-case hex: "adler32", "crc32c", "md5", ...
+  std::map<std::string, std::string>
+      checksums;  // algorithm -> lower-case hex: "adler32", "crc32c", "md5", ...
   std::map<std::string, std::string> attributes;  // user attributes, any bytes; names not empty
   // Lane i lies on servers[i]; "" for a lane without archive (its chunks are all empty). At most kChunksMax.
   std::vector<std::string> servers;
-  std::optional<uint32_t> lane;     // of this archive; absent in a witness that belongs to no lane
+  std::optional<uint32_t> lane;  // of this archive; absent in a witness that belongs to no lane
   std::optional<ManifestFrom> from;
-  std::vector<uint32_t> debts;      // lanes that had not been written when the object was closed, ascending
+  std::vector<uint32_t> debts;  // lanes that had not been written when the object was closed, ascending
   // Lines of ignorable fields that this program does not know, verbatim; kept so that copies keep them.
   std::vector<std::string> unknown_fields;
 
@@ -65,8 +66,8 @@ struct Manifest {
   // signature 50 4b 05 06. Error: kInvalidArgument when a field breaks a rule above or a limit is exceeded.
   Result<std::string> Serialize() const;
 
-  // The inverse for untrusted text. Errors: kCorruption (checksum, grammar, limits); kUnsupported "written by a
-  // newer XEC" for a later format number or an unknown critical field.
+  // The inverse for untrusted text. Errors: kCorruption (checksum, grammar, limits); kUnsupported "written by
+  // a newer XEC" for a later format number or an unknown critical field.
   static Result<Manifest> Parse(std::string_view text);
 };
 

@@ -137,7 +137,8 @@ constexpr std::array kFields = {
     FieldRule{"!geometry", true, false, ReadGeometry},
     FieldRule{"!chunk-size", true, false,
               [](const Words& w, Manifest& m) { return ReadNumber(w, m.geometry.chunk_size_bytes); }},
-    FieldRule{"!page-size", true, false, [](const Words& w, Manifest& m) { return ReadNumber(w, m.page_size_bytes); }},
+    FieldRule{"!page-size", true, false,
+              [](const Words& w, Manifest& m) { return ReadNumber(w, m.page_size_bytes); }},
     FieldRule{"!from", false, false, ReadFrom},
     FieldRule{"path", true, false, ReadPath},
     FieldRule{"mtime", true, false, ReadMtime},
@@ -152,7 +153,8 @@ constexpr std::string_view kFormatKey = "!xec";
 constexpr std::string_view kChecksumKey = "crc32c";
 
 const FieldRule* FindRule(std::string_view key) {
-  const auto rule = std::find_if(kFields.begin(), kFields.end(), [&](const FieldRule& r) { return r.key == key; });
+  const auto rule =
+      std::find_if(kFields.begin(), kFields.end(), [&](const FieldRule& r) { return r.key == key; });
   return rule == kFields.end() ? nullptr : &*rule;
 }
 
@@ -162,12 +164,14 @@ bool IsPrintable(std::string_view line) {
 
 Error Corrupt(std::string_view what) { return Fail(Code::kCorruption, "the manifest is damaged: {}", what); }
 
-// Takes off the checksum line and the line feed that ArchiveWriter may have added; yields the lines before it.
+// Takes off the checksum line and the line feed that ArchiveWriter may have added; yields the lines before
+// it.
 Result<std::string_view> CheckedBody(std::string_view text) {
   if (text.ends_with("\n\n")) text.remove_suffix(1);
   if (text.empty()) return Corrupt("it is empty");
   constexpr size_t kChecksumLineSize = kChecksumKey.size() + 1 + 8 + 1;
-  if (text.size() > kManifestSizeMax || text.size() < kChecksumLineSize) return Corrupt("its length is impossible");
+  if (text.size() > kManifestSizeMax || text.size() < kChecksumLineSize)
+    return Corrupt("its length is impossible");
   const std::string_view body = text.substr(0, text.size() - kChecksumLineSize);
   if (text.substr(body.size()) != std::string(kChecksumKey) + ' ' + Hex(Crc32c(AsBytes(body)), 8) + '\n') {
     return Corrupt("its checksum does not match");
@@ -179,10 +183,12 @@ Result<std::string_view> CheckedBody(std::string_view text) {
 Status CheckFormat(std::string_view line) {
   const Words words = Split(line, ' ');
   const std::optional<uint64_t> format = words.size() == 2 ? ParseUint(words[1]) : std::nullopt;
-  if (words[0] != kFormatKey || !format || *format == 0) return Corrupt("it does not begin with its format number");
+  if (words[0] != kFormatKey || !format || *format == 0)
+    return Corrupt("it does not begin with its format number");
   if (*format > kManifestFormat) {
-    return Fail(Code::kUnsupported, "the archive was written by a newer XEC: its format is {}, and {} is known here",
-                *format, kManifestFormat);
+    return Fail(Code::kUnsupported,
+                "the archive was written by a newer XEC: its format is {}, and {} is known here", *format,
+                kManifestFormat);
   }
   return OkStatus();
 }
@@ -202,7 +208,8 @@ Status ReadLine(std::string_view line, Manifest& manifest, std::set<std::string_
     return OkStatus();
   }
   if (key.starts_with('!')) {
-    return Fail(Code::kUnsupported, "the archive was written by a newer XEC: its field {:.40} is unknown here", key);
+    return Fail(Code::kUnsupported,
+                "the archive was written by a newer XEC: its field {:.40} is unknown here", key);
   }
   if (!manifest_internal::IsUnknownField(line)) return Corrupt("a line is no field");
   manifest.unknown_fields.emplace_back(line);

@@ -30,8 +30,10 @@ Manifest Full() {
   manifest.path = "/with blank/100%/\xc3\xa9/new\nline/-";
   manifest.mtime_ns = -1;
   manifest.mode = 0640;
-  manifest.checksums = {{"adler32", "00c0ffee"}, {"crc32c", "0badcafe"}, {"md5", "d41d8cd98f00b204e9800998ecf8427e"}};
-  manifest.attributes = {{"empty", ""}, {"dash", "-"}, {"bin", std::string("PK\x05\x06\0\xff ", 7)}, {"-", "%"}};
+  manifest.checksums = {
+      {"adler32", "00c0ffee"}, {"crc32c", "0badcafe"}, {"md5", "d41d8cd98f00b204e9800998ecf8427e"}};
+  manifest.attributes = {
+      {"empty", ""}, {"dash", "-"}, {"bin", std::string("PK\x05\x06\0\xff ", 7)}, {"-", "%"}};
   manifest.servers = {"s01", "", "root://h:1094", "s20"};
   manifest.lane = 19;
   manifest.from = ManifestFrom{"/old name", "0123abcd-w7"};
@@ -41,7 +43,9 @@ Manifest Full() {
 }
 
 // `body` with the checksum line that belongs to it.
-std::string Sealed(const std::string& body) { return body + "crc32c " + Hex(Crc32c(AsBytes(body)), 8) + "\n"; }
+std::string Sealed(const std::string& body) {
+  return body + "crc32c " + Hex(Crc32c(AsBytes(body)), 8) + "\n";
+}
 
 std::string Body(const Manifest& manifest) {
   const Result<std::string> text = manifest.Serialize();
@@ -100,19 +104,42 @@ TEST(Manifest, RefusesInvalidText) {
     changed.replace(changed.find(from), from.size(), to);
     return Sealed(changed);
   };
-  for (const std::string& bad :
-       {with("!kind object", "!kind thing"), with("!size 27000", "!size -1"), with("!size 27000", "!size 1 2"),
-        with("!geometry 8+2", "!geometry 40+2"), with("!chunk-size 1048576", "!chunk-size 5"),
-        with("!page-size 4096", "!page-size 8192"), with("!page-size 4096", "!page-size 99999999999"),
-        with("path /a/b", "path /a%zz"), with("path /a/b", "path /a%00"), with("path /a/b", "path -"),
-        with("path /a/b\n", ""), with("mtime 1795220720000000001", "mtime x"), with("!xec 1", "!xec 0"), with("!xec 1", "xec 1"),
-        with("!object 0123", "!object 012X"), Sealed(body + body.substr(body.find("path"))), Sealed(body + "\n"),
-        Sealed(body + "Upper x\n"), Sealed(body + "lane 10\n"), Sealed(body + "lane\n"), Sealed(body + "debt 10\n"),
-        Sealed(body + "debt 3\ndebt 3\n"), Sealed(body + "mode 0999\n"), Sealed(body + "mode 7\n"),
-        Sealed(body + "checksum md5 XY\n"), Sealed(body + "checksum md5 ab\nchecksum md5 ab\n"),
-        Sealed(body + "attribute a\n"), Sealed(body + "attribute a b\nattribute a c\n"), Sealed(body + "servers a  b\n"),
-        Sealed(body + "tab\there x\n"), Sealed(body + "crc32c 00000000\n"), Sealed(body + "from /a b\n" + "!from /a\n"),
-        Sealed(body + "pad " + std::string(kManifestSizeMax, 'x') + "\n"), Sealed(""), Sealed("\n"), std::string()}) {
+  for (const std::string& bad : {with("!kind object", "!kind thing"),
+                                 with("!size 27000", "!size -1"),
+                                 with("!size 27000", "!size 1 2"),
+                                 with("!geometry 8+2", "!geometry 40+2"),
+                                 with("!chunk-size 1048576", "!chunk-size 5"),
+                                 with("!page-size 4096", "!page-size 8192"),
+                                 with("!page-size 4096", "!page-size 99999999999"),
+                                 with("path /a/b", "path /a%zz"),
+                                 with("path /a/b", "path /a%00"),
+                                 with("path /a/b", "path -"),
+                                 with("path /a/b\n", ""),
+                                 with("mtime 1795220720000000001", "mtime x"),
+                                 with("!xec 1", "!xec 0"),
+                                 with("!xec 1", "xec 1"),
+                                 with("!object 0123", "!object 012X"),
+                                 Sealed(body + body.substr(body.find("path"))),
+                                 Sealed(body + "\n"),
+                                 Sealed(body + "Upper x\n"),
+                                 Sealed(body + "lane 10\n"),
+                                 Sealed(body + "lane\n"),
+                                 Sealed(body + "debt 10\n"),
+                                 Sealed(body + "debt 3\ndebt 3\n"),
+                                 Sealed(body + "mode 0999\n"),
+                                 Sealed(body + "mode 7\n"),
+                                 Sealed(body + "checksum md5 XY\n"),
+                                 Sealed(body + "checksum md5 ab\nchecksum md5 ab\n"),
+                                 Sealed(body + "attribute a\n"),
+                                 Sealed(body + "attribute a b\nattribute a c\n"),
+                                 Sealed(body + "servers a  b\n"),
+                                 Sealed(body + "tab\there x\n"),
+                                 Sealed(body + "crc32c 00000000\n"),
+                                 Sealed(body + "from /a b\n" + "!from /a\n"),
+                                 Sealed(body + "pad " + std::string(kManifestSizeMax, 'x') + "\n"),
+                                 Sealed(""),
+                                 Sealed("\n"),
+                                 std::string()}) {
     const Result<Manifest> parsed = Manifest::Parse(bad);
     ASSERT_FALSE(parsed) << bad.substr(0, 400);
     EXPECT_EQ(parsed.code(), Code::kCorruption) << bad.substr(0, 400);

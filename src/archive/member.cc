@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "archive/member.hh"
 
-#include <fmt/format.h>
-
 #include <limits>
+
+#include <fmt/format.h>
 
 #include "base/text.hh"
 

@@ -15,9 +15,10 @@ TEST(MemberName, RoundTrips) {
 }
 
 TEST(MemberName, RefusesEverythingElse) {
-  for (const char* bad : {"", "obj", "obj.", "obj.1", "obj.1.", "obj..1", "obj.01.1", "obj.1.01", "obj.1.1.1", "obj.+1.1",
-                          "obj. 1.1", "obj.1.1 ", "obj.-1.1", "obj.4294967296.0", "obj.0.4294967296", "Obj.1.1", "xobj.1.1",
-                          "obj.0x1.1", "obj.1.00000000000000000000000000001"}) {
+  for (const char* bad :
+       {"", "obj", "obj.", "obj.1", "obj.1.", "obj..1", "obj.01.1", "obj.1.01", "obj.1.1.1", "obj.+1.1",
+        "obj. 1.1", "obj.1.1 ", "obj.-1.1", "obj.4294967296.0", "obj.0.4294967296", "Obj.1.1", "xobj.1.1",
+        "obj.0x1.1", "obj.1.00000000000000000000000000001"}) {
     EXPECT_FALSE(MemberName::Parse(bad)) << bad;
   }
 }

@@ -49,7 +49,8 @@ Result<XrdecAttributes> XrdecAttributes::Parse(const std::map<std::string, std::
   if (const auto adler32 = attributes.find(kXrdecAdler32); adler32 != attributes.end()) {
     parsed.adler32 = ParseAdler32(adler32->second);
     if (!parsed.adler32) {
-      return Fail(Code::kCorruption, "attribute {} is no checksum: \"{:.40}\"", kXrdecAdler32, adler32->second);
+      return Fail(Code::kCorruption, "attribute {} is no checksum: \"{:.40}\"", kXrdecAdler32,
+                  adler32->second);
     }
   }
   return parsed;

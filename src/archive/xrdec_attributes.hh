@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The attributes of archives in stock XrdEc's layout, as names and values of XRootD attributes (on the disk of
-// a vanilla data server their names have "user.U." in front). Pure functions, thread-safe.
+// The attributes of archives in stock XrdEc's layout, as names and values of XRootD attributes (on the disk
+// of a vanilla data server their names have "user.U." in front). Pure functions, thread-safe.
 #pragma once
 
 #include <cstdint>

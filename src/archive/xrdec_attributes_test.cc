@@ -8,7 +8,8 @@ namespace {
 
 TEST(XrdecAttributes, RoundTrips) {
   for (const XrdecAttributes& attributes :
-       {XrdecAttributes{0, 0, {}}, XrdecAttributes{27000, 1795220720, 0x00c0ffee}, XrdecAttributes{~0ull, ~0ull, 0u}}) {
+       {XrdecAttributes{0, 0, {}}, XrdecAttributes{27000, 1795220720, 0x00c0ffee},
+        XrdecAttributes{~0ull, ~0ull, 0u}}) {
     std::map<std::string, std::string> map;
     for (const auto& [name, value] : attributes.Format()) map[name] = value;
     const Result<XrdecAttributes> parsed = XrdecAttributes::Parse(map);
@@ -20,7 +21,8 @@ TEST(XrdecAttributes, RoundTrips) {
 TEST(XrdecAttributes, FormatsAsStockDoes) {
   const auto pairs = XrdecAttributes{65536, 1795220720, 0xabc}.Format();
   using Pair = std::pair<std::string, std::string>;
-  EXPECT_EQ(pairs, (std::vector<Pair>{{"xrdec.filesize", "65536"}, {"xrdec.strpver", "1795220720"},
+  EXPECT_EQ(pairs, (std::vector<Pair>{{"xrdec.filesize", "65536"},
+                                      {"xrdec.strpver", "1795220720"},
                                       {"xrdec.adler32", "00000abc"}}));
 }
 
@@ -35,11 +37,15 @@ TEST(XrdecAttributes, TellsWhatIsWrong) {
   EXPECT_EQ(XrdecAttributes::Parse({{"other", "x"}}).code(), Code::kNotFound);
   EXPECT_EQ(XrdecAttributes::Parse({{"xrdec.filesize", "1"}}).code(), Code::kCorruption);
   EXPECT_EQ(XrdecAttributes::Parse({{"xrdec.strpver", "1"}}).code(), Code::kCorruption);
-  EXPECT_EQ(XrdecAttributes::Parse({{"xrdec.filesize", "1x"}, {"xrdec.strpver", "1"}}).code(), Code::kCorruption);
-  EXPECT_EQ(XrdecAttributes::Parse({{"xrdec.filesize", "1"}, {"xrdec.strpver", "-1"}}).code(), Code::kCorruption);
+  EXPECT_EQ(XrdecAttributes::Parse({{"xrdec.filesize", "1x"}, {"xrdec.strpver", "1"}}).code(),
+            Code::kCorruption);
+  EXPECT_EQ(XrdecAttributes::Parse({{"xrdec.filesize", "1"}, {"xrdec.strpver", "-1"}}).code(),
+            Code::kCorruption);
   for (const char* bad : {"", "xyz", "123456789"}) {
-    EXPECT_EQ(XrdecAttributes::Parse({{"xrdec.filesize", "1"}, {"xrdec.strpver", "1"}, {"xrdec.adler32", bad}}).code(),
-              Code::kCorruption);
+    EXPECT_EQ(
+        XrdecAttributes::Parse({{"xrdec.filesize", "1"}, {"xrdec.strpver", "1"}, {"xrdec.adler32", bad}})
+            .code(),
+        Code::kCorruption);
   }
 }
 

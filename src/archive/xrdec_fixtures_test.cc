@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Archives that the stock XrdEc client of XRootD 6.1.0 wrote: they parse, every member is what it should be,
 // parity agrees, and the data chunks together are the object.
-#include <gtest/gtest.h>
-#include <openssl/sha.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <openssl/sha.h>
 
 #include "archive/archive_test_support.hh"
 #include "archive/xrdec_attributes.hh"

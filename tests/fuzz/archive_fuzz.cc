@@ -29,7 +29,8 @@ void CheckIndex(const ArchiveIndex& index, ByteSpan archive) {
     ArchiveMember copy = member;
     copy.header_offset = placed->archive_offset;
     copy.data_offset = placed->archive_offset + placed->size_bytes;
-    const Result<PageChecksumTable> again = ParseLocalHeader(ByteSpan(headroom).last(placed->size_bytes), copy);
+    const Result<PageChecksumTable> again =
+        ParseLocalHeader(ByteSpan(headroom).last(placed->size_bytes), copy);
     XEC_CHECK(again.has_value() && again->crc32c == table->crc32c);
   }
   const Result<std::vector<std::byte>> tail = writer.Finish("again\n");

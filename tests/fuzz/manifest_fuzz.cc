@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Any bytes as a manifest, as they are and once more with a checksum line that fits, since no fuzzer finds one.
-// What parses must be written again and then parse to the same value.
+// Any bytes as a manifest, as they are and once more with a checksum line that fits, since no fuzzer finds
+// one. What parses must be written again and then parse to the same value.
 #include <cstdint>
 
 #include "archive/manifest.hh"

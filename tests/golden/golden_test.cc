@@ -2,13 +2,13 @@
 // Golden archives: the bytes that this program writes today are those it wrote when the format was settled.
 // A difference means that the format changed: that needs a new format number or a very good reason.
 // XEC_UPDATE_GOLDEN=1 writes the files instead of comparing; look at the difference before committing it.
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
+
+#include <gtest/gtest.h>
 
 #include "archive/archive_reader.hh"
 #include "archive/archive_writer.hh"
@@ -57,7 +57,8 @@ std::vector<Bytes> EncodeStripe(ByteSpan object, uint64_t stripe) {
     if (chunk < kGeometry.data_chunks) {
       const size_t size = kGeometry.ChunkBytes(object.size(), stripe, chunk);
       const uint64_t from = kGeometry.ObjectOffset({stripe, chunk, 0});
-      if (size > 0) std::copy_n(object.begin() + static_cast<std::ptrdiff_t>(from), size, chunks[chunk].begin());
+      if (size > 0)
+        std::copy_n(object.begin() + static_cast<std::ptrdiff_t>(from), size, chunks[chunk].begin());
       data.push_back(chunks[chunk].data());
     } else {
       parity.push_back(chunks[chunk].data());
@@ -81,9 +82,11 @@ Bytes LaneArchive(ByteSpan object, uint32_t lane, Layout layout, std::string_vie
     if (page_size != 0) PageChecksums(data, page_size, pages);
     Bytes headroom(LocalHeaderSizeMax(pages.size()));
     const Result<PlacedHeader> placed = writer.LocalHeader(
-        {{static_cast<uint32_t>(stripe), chunk}, static_cast<uint32_t>(size), Crc32(data), pages, page_size}, headroom);
+        {{static_cast<uint32_t>(stripe), chunk}, static_cast<uint32_t>(size), Crc32(data), pages, page_size},
+        headroom);
     EXPECT_TRUE(placed);
-    archive.insert(archive.end(), headroom.end() - static_cast<std::ptrdiff_t>(placed->size_bytes), headroom.end());
+    archive.insert(archive.end(), headroom.end() - static_cast<std::ptrdiff_t>(placed->size_bytes),
+                   headroom.end());
     archive.insert(archive.end(), data.begin(), data.end());
   }
   const Result<Bytes> tail = writer.Finish(manifest);
@@ -98,10 +101,12 @@ std::map<std::string, Bytes> MakeAll() {
     Manifest manifest = ManifestOf("/golden/" + name, object);
     manifest.servers.assign(kGeometry.Total(), "");
     for (const uint32_t lane : lanes) manifest.servers[lane] = "s" + Hex(lane + 1, 2);
-    if (name == "large") manifest.attributes = {{"colour", "blue green"}, {"bin", std::string("\0PK\x05\x06", 5)}};
+    if (name == "large")
+      manifest.attributes = {{"colour", "blue green"}, {"bin", std::string("\0PK\x05\x06", 5)}};
     for (const uint32_t lane : lanes) {
       manifest.lane = lane;
-      files[name + "." + std::to_string(lane)] = LaneArchive(object, lane, Layout::kNative, *manifest.Serialize());
+      files[name + "." + std::to_string(lane)] =
+          LaneArchive(object, lane, Layout::kNative, *manifest.Serialize());
     }
   };
   const std::string_view hello = "Hello, XEC!\n";
@@ -159,7 +164,8 @@ TEST(Golden, TheDocumentShowsTheseBytes) {
   std::string line;
   for (size_t at = 0; at < archive.size(); at += line.size() / 3) {
     line = "";
-    for (size_t i = at; i < std::min(at + 16, archive.size()); ++i) line += " " + HexBytes(ByteSpan(archive).subspan(i, 1));
+    for (size_t i = at; i < std::min(at + 16, archive.size()); ++i)
+      line += " " + HexBytes(ByteSpan(archive).subspan(i, 1));
     EXPECT_NE(document.find(Hex(at, 3) + " " + line), std::string_view::npos) << Hex(at, 3) << " " << line;
   }
 }
