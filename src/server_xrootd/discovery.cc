@@ -34,7 +34,7 @@ Task<Result<std::vector<std::string>>> DiscoverServers(std::string url, Executor
   const Result<ServerAddress> address = ParseServerUrl(url);
   if (!address) co_return address.error();
   ApplyClientSettings();
-  const auto gate = std::make_shared<ExecutorGate>(&executor);
+  const auto gate = ExecutorGate::Make(&executor);
   const auto search = std::make_shared<Search>(
       XrdCl::URL(fmt::format("{}/?{}", ChannelUrl("xecm", address->host_port), ChannelParameters())));
   using Found = Result<std::vector<std::string>>;

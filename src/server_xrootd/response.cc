@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "server_xrootd/response.hh"
 
+#include <vector>
+
 namespace xec {
 namespace {
 
@@ -35,12 +37,49 @@ class Response final : public XrdCl::ResponseHandler {
   OnReply on_reply_;
 };
 
+// All gates there are, so that an executor can be left in peace before it goes.
+struct GateRegistry {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<ExecutorGate>> gates;  // guarded by mutex
+};
+
+GateRegistry& Gates() {
+  // Never destroyed: XrdCl's threads may outlive static objects.
+  static auto* registry = new GateRegistry;
+  return *registry;
+}
+
 }  // namespace
+
+ExecutorGatePtr ExecutorGate::Make(Executor* executor) {
+  const ExecutorGatePtr gate(new ExecutorGate(executor));
+  GateRegistry& registry = Gates();
+  std::lock_guard lock(registry.mutex);
+  std::erase_if(registry.gates, [](const std::weak_ptr<ExecutorGate>& g) { return g.expired(); });
+  registry.gates.push_back(gate);
+  return gate;
+}
+
+void CloseGates(const Executor& executor) {
+  GateRegistry& registry = Gates();
+  std::lock_guard lock(registry.mutex);
+  for (const auto& weak : registry.gates) {
+    const ExecutorGatePtr gate = weak.lock();
+    if (!gate) continue;
+    std::lock_guard gate_lock(gate->mutex_);
+    if (gate->executor_ == &executor) gate->executor_ = nullptr;
+  }
+}
 
 void ExecutorGate::Post(Closure work) {
   std::lock_guard lock(mutex_);
   if (executor_ != nullptr) executor_->Post(std::move(work));
   // Otherwise `work` is destroyed by the caller's frame, after the lock is released.
+}
+
+void ExecutorGate::PostAfter(Duration delay, Closure work) {
+  std::lock_guard lock(mutex_);
+  if (executor_ != nullptr) executor_->RunAt(executor_->Now() + delay, std::move(work));
 }
 
 void ExecutorGate::Close() {

@@ -14,10 +14,14 @@ namespace xec {
 // Lets completions through to the executor until it is closed. Thread-safe.
 class ExecutorGate {
  public:
-  explicit ExecutorGate(Executor* executor) : executor_(executor) {}
+  // An open gate, which CloseGates(*executor) finds.
+  static std::shared_ptr<ExecutorGate> Make(Executor* executor);
 
   // Posts the work, or, when closed, destroys it on this thread.
   void Post(Closure work);
+
+  // Posts the work after a delay, or, when closed, destroys it on this thread.
+  void PostAfter(Duration delay, Closure work);
 
   // After this returns the executor is not used any more.
   void Close();
@@ -26,11 +30,17 @@ class ExecutorGate {
   TimePoint Now() const;
 
  private:
+  friend void CloseGates(const Executor& executor);
+  explicit ExecutorGate(Executor* executor) : executor_(executor) {}
+
   mutable std::mutex mutex_;
   Executor* executor_;  // null when closed; guarded by mutex_
 };
 
 using ExecutorGatePtr = std::shared_ptr<ExecutorGate>;
+
+// Closes all gates to this executor.
+void CloseGates(const Executor& executor);
 
 // What XrdCl answered to one request.
 struct Reply {

@@ -12,7 +12,7 @@ ServerCore::ServerCore(ServerAddress address, Executor* executor)
     : name_("root://" + address.host_port + (address.prefix.empty() ? "" : "/" + address.prefix)),
       host_port_(address.host_port),
       prefix_(address.prefix),
-      gate_(std::make_shared<ExecutorGate>(executor)),
+      gate_(ExecutorGate::Make(executor)),
       filesystem_(XrdCl::URL(fmt::format("{}/?{}", ChannelUrl(kMetadataUser, host_port_), ChannelParameters())),
                   /*enablePlugIns=*/false) {
   // A redirector in a data server's place is an error, not a way to somewhere else.

@@ -48,4 +48,19 @@ class ServerCore {
 
 using ServerCorePtr = std::shared_ptr<ServerCore>;
 
+// Held by the server object and by every file of it; when the last goes, nobody waits for answers any more and
+// late ones are dropped.
+class ServerUse {
+ public:
+  explicit ServerUse(ExecutorGatePtr gate) : gate_(std::move(gate)) {}
+  ServerUse(const ServerUse&) = delete;
+  ServerUse& operator=(const ServerUse&) = delete;
+  ~ServerUse() { gate_->Close(); }
+
+ private:
+  const ExecutorGatePtr gate_;
+};
+
+using ServerUsePtr = std::shared_ptr<ServerUse>;
+
 }  // namespace xec

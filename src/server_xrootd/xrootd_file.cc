@@ -69,8 +69,12 @@ struct XrootdFile::ReadJob {
   uint64_t bytes_read = 0;
 };
 
-XrootdFile::XrootdFile(ServerCorePtr core, std::string path, OpenMode mode)
-    : core_(std::move(core)), path_(std::move(path)), mode_(mode), file_(new XrdCl::File(/*enablePlugIns=*/false)) {
+XrootdFile::XrootdFile(ServerCorePtr core, ServerUsePtr use, std::string path, OpenMode mode)
+    : core_(std::move(core)),
+      use_(std::move(use)),
+      path_(std::move(path)),
+      mode_(mode),
+      file_(new XrdCl::File(/*enablePlugIns=*/false)) {
   file_->SetProperty("ReadRecovery", "false");
   file_->SetProperty("WriteRecovery", "false");
   file_->SetProperty("FollowRedirects", "false");

@@ -29,7 +29,7 @@ std::vector<ReadStep> PlanRead(const std::vector<ByteRange>& ranges, uint64_t fi
 //  INV-2  The File is closed at most once, and only when no request is in flight (XrdCl refuses otherwise).
 class XrootdFile final : public ArchiveFile, public std::enable_shared_from_this<XrootdFile> {
  public:
-  XrootdFile(ServerCorePtr core, std::string path, OpenMode mode);
+  XrootdFile(ServerCorePtr core, ServerUsePtr use, std::string path, OpenMode mode);
   // Never waits: a file still open is handed to an asynchronous close that owns the XrdCl::File and ends by
   // its answer or after kAbandonedCloseSeconds.
   ~XrootdFile() override;
@@ -56,6 +56,7 @@ class XrootdFile final : public ArchiveFile, public std::enable_shared_from_this
   Error Failed(const Reply& reply, const char* verb) const;
 
   const ServerCorePtr core_;
+  const ServerUsePtr use_;
   const std::string path_;
   const OpenMode mode_;
   const std::shared_ptr<XrdCl::File> file_;  // thread-safe; shared only with the close of the destructor

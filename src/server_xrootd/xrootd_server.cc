@@ -57,26 +57,33 @@ Result<Space> SpaceOf(const XrdCl::Buffer* answer, const std::string& what) {
   return Space{*total, *free};
 }
 
-// XrdCl cuts names at '?', and listings are lines.
+// Delays between attempts to open a file that another handle still blocks; each is twice the one before.
+constexpr Duration kLockedRetryFirst = std::chrono::milliseconds(1);
+constexpr Duration kLockedRetryLast = std::chrono::milliseconds(64);
+
+// XrdCl cuts names at '?', listings are lines, and stock servers list names of 255 bytes without the last one.
 Status CheckName(const std::string& path) {
   XEC_TRY(CheckPath(path));
   if (path.find_first_of("?\n") != std::string::npos) {
     return Fail(Code::kInvalidArgument, "path '{}' has a '?' or a line feed, which the root protocol cannot carry", path);
+  }
+  for (const std::string_view part : Split(path, '/')) {
+    if (part.size() > kXrootdNameBytesMax) {
+      return Fail(Code::kInvalidArgument, "'{}' is longer than {} bytes", part, kXrootdNameBytesMax);
+    }
   }
   return OkStatus();
 }
 
 class XrootdServer final : public DataServer {
  public:
-  explicit XrootdServer(ServerCorePtr core) : core_(std::move(core)) {}
-  // Late answers are dropped from here on; see MakeXrootdServer.
-  ~XrootdServer() override { core_->gate()->Close(); }
+  explicit XrootdServer(ServerCorePtr core) : core_(std::move(core)), use_(std::make_shared<ServerUse>(core_->gate())) {}
 
   const std::string& name() const override { return core_->name(); }
 
   void Open(OpContext context, std::string path, OpenMode mode, Done<std::shared_ptr<ArchiveFile>> done) override {
     if (Refused(path, done)) return;
-    std::make_shared<XrootdFile>(core_, std::move(path), mode)->Open(context, std::move(done));
+    OpenFile(core_, use_, context, std::move(path), mode, kLockedRetryFirst, std::move(done));
   }
 
   void List(OpContext context, std::string path, Done<std::vector<Entry>> done) override {
@@ -195,6 +202,28 @@ class XrootdServer final : public DataServer {
     return true;
   }
 
+  // A server lets go of the path of a failed create, or of a writer whose connection broke, a moment after it
+  // has answered; until then it refuses others ("already opened by 1 writer").
+  static void OpenFile(ServerCorePtr core, ServerUsePtr use, OpContext context, std::string path, OpenMode mode,
+                       Duration retry_delay, Done<std::shared_ptr<ArchiveFile>> done) {
+    Done<std::shared_ptr<ArchiveFile>> judge =
+        [core, use, context, path, mode, retry_delay,
+         done = std::move(done)](Result<std::shared_ptr<ArchiveFile>> opened) mutable {
+          const bool locked = !opened && opened.code() == Code::kConflict;
+          const bool in_time = core->gate()->Now() + retry_delay < context.deadline;
+          if (!locked) return done(std::move(opened));
+          if (retry_delay > kLockedRetryLast || !in_time) {
+            if (mode == OpenMode::kRead) return done(std::move(opened));
+            return done(Error{Code::kAlreadyExists, opened.error().message});  // somebody is writing it
+          }
+          core->gate()->PostAfter(retry_delay, [core, use, context, path, mode, retry_delay,
+                                                done = std::move(done)]() mutable {
+            OpenFile(core, use, context, std::move(path), mode, 2 * retry_delay, std::move(done));
+          });
+        };
+    std::make_shared<XrootdFile>(core, use, path, mode)->Open(context, std::move(judge));
+  }
+
   // `submit` is called before this returns. The core is held by the answer's closure and by this frame, since
   // the answer may be dealt with, and this object destroyed, while the submitting call returns.
   template <typename Submit, typename Handle>
@@ -229,9 +258,12 @@ class XrootdServer final : public DataServer {
   }
 
   const ServerCorePtr core_;
+  const ServerUsePtr use_;
 };
 
 }  // namespace
+
+void AbandonXrootdRequests(const Executor& executor) { CloseGates(executor); }
 
 Result<DataServerPtr> MakeXrootdServer(XrootdServerOptions options) {
   XEC_CHECK(options.executor != nullptr);

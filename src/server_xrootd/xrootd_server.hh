@@ -3,6 +3,7 @@
 // No header of XRootD is visible here.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,22 +22,31 @@ struct XrootdServerOptions {
   Executor* executor = nullptr;
 };
 
+// Longest name of a file or directory: a stock server stores 255 bytes but lists only 254 of them.
+constexpr uint64_t kXrootdNameBytesMax = 254;
+
 // A handle on one data server; no request is sent before the first operation. Error: kInvalidArgument for a
 // URL that is none.
 //
-// Lifetime: completions run while the returned object exists. When it is destroyed, requests still in flight
-// keep their own buffers and connections until the server or the deadline ends them, but their `done` is
-// destroyed without being called. So whoever waits without a deadline keeps the server alive; files opened
-// through it are not to be used any more.
+// Lifetime: completions run while the returned object or a file opened through it exists. Then requests still in
+// flight keep their own buffers and connections until the server or the deadline ends them, but their `done`
+// is destroyed without being called. An executor that goes needs AbandonXrootdRequests first.
 //
-// Beyond the contract of DataServer:
-//  * Names: all bytes but 0, '/', '\n' and '?', which are refused with kInvalidArgument.
-//  * Rename never answers kNotFound when the target exists, since XrdCl may have sent the request twice over a
-//    broken connection; it answers kUnavailable ("may have happened").
-//  * Remove and RemoveDirectory may answer kNotFound for what this very call removed, for the same reason.
-//  * kNotFound is only as good as the server's exports: that the server is the right one is for the store
-//    descriptor to prove.
+// Where stock servers and XrdCl leave less than the contract of DataServer promises:
+//  * Names: all bytes but 0, '/', '\n' and '?', at most kXrootdNameBytesMax; others are refused (kInvalidArgument).
+//  * A name that anybody has open under its old path cannot be created anew (kAlreadyExists), even when the file
+//    was renamed or removed meanwhile: servers share handles by path. The engine never uses a name twice.
+//  * RemoveDirectory of a missing directory is OK.
+//  * XrdCl sends a request again when its connection breaks before the answer. So Rename never answers kNotFound
+//    when the target exists, but kUnavailable ("may have happened"), at the price of one stat; Remove may answer
+//    kNotFound for what this very call removed.
+//  * kNotFound is only as good as the server's exports: that it is the right server is for IdentityGuard to prove.
 Result<DataServerPtr> MakeXrootdServer(XrootdServerOptions options);
+
+// From when this returns, no request of this layer uses the executor: answers still to come are dropped. Call it
+// before an executor is destroyed that xrootd servers were made with, since a server that hangs may keep
+// requests in flight for seconds.
+void AbandonXrootdRequests(const Executor& executor);
 
 // The data servers below a redirector as "host:port", sorted, without duplicates. IPv4 addresses that the
 // redirector prints as "[::127.0.0.1]:1094" are given as "127.0.0.1:1094". A data server's own URL lists itself.

@@ -211,6 +211,7 @@ TEST_F(XrootdServerTest, ServerAndExecutorGoWhileRequestsAreInFlight) {
     const CallContext hasty{&pool, pool.Now() + milliseconds(100)};
     EXPECT_FALSE(SyncWait(Write(hasty, *file, 0, Filled(1 << 20, 4))));
     EXPECT_FALSE(SyncWait(List(hasty, server, "/")));
+    AbandonXrootdRequests(pool);
   }
   process.Signal(SIGCONT);
   // The late answers come on the same connections before this one's; nothing must crash.
@@ -336,6 +337,20 @@ TEST_F(XrootdServerTest, RenameOfAMissingSourceOntoAnExistingTargetIsNotProof) {
   EXPECT_EQ(SyncWait(Rename(Soon(), server, "/missing", "/there")).code(), Code::kUnavailable);
 }
 
+TEST_F(XrootdServerTest, ReaderAfterAFailedCreateIsNotTurnedAway) {
+  XrootdProcess process;
+  const DataServerPtr server = Connect(process);
+  ASSERT_TRUE(Put(server, "/f", "x"));
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_EQ(SyncWait(Open(Soon(), server, "/f", OpenMode::kCreate)).code(), Code::kAlreadyExists);
+    const auto got = SyncWait(ReadFile(Soon(), server, "/f", 10));
+    ASSERT_TRUE(got) << got.error().message;
+  }
+  // But a writer that stays is a conflict.
+  const ArchiveFilePtr writer = MustOpen(server, "/w", OpenMode::kCreate);
+  EXPECT_EQ(SyncWait(ReadFile(Soon(), server, "/w", 10)).code(), Code::kConflict);
+}
+
 TEST_F(XrootdServerTest, NamesThatSurvive) {
   XrootdProcess process;
   const DataServerPtr server = Connect(process);
@@ -359,6 +374,35 @@ TEST_F(XrootdServerTest, NamesThatSurvive) {
   }
 }
 
+// What the conformance suite asks of a new file under an open name is not to be had from a stock server.
+TEST_F(XrootdServerTest, FilesRenamedOrRemovedWhileOpenKeepTheirBytesAndBlockTheirNames) {
+  XrootdProcess process;
+  const DataServerPtr server = Connect(process);
+  const std::string content(200'000, 'c');
+  for (const bool rename : {true, false}) {
+    ASSERT_TRUE(Put(server, "/s", content));
+    const ArchiveFilePtr file = MustOpen(server, "/s", OpenMode::kRead);
+    ASSERT_TRUE(rename ? SyncWait(Rename(Soon(), server, "/s", "/p")) : SyncWait(Remove(Soon(), server, "/s")));
+    EXPECT_EQ(Put(server, "/s", "x").code(), Code::kAlreadyExists);
+    const Slice into(Buffer::Allocate(content.size()));
+    EXPECT_TRUE(SyncWait(Read(Soon(), file, {{0, content.size()}}, into)));
+    EXPECT_TRUE(AsText(into.span()) == content);
+    EXPECT_TRUE(SyncWait(Close(Soon(), file)));
+  }
+  EXPECT_TRUE(Put(server, "/s", "x"));
+}
+
+TEST_F(XrootdServerTest, RemoveDirectoryOnlyWhenEmptyAndOkWhenMissing) {
+  XrootdProcess process;
+  const DataServerPtr server = Connect(process);
+  ASSERT_TRUE(Put(server, "/d/f", "x"));
+  EXPECT_EQ(SyncWait(RemoveDirectory(Soon(), server, "/d")).code(), Code::kNotEmpty);
+  ASSERT_TRUE(SyncWait(Remove(Soon(), server, "/d/f")));
+  EXPECT_TRUE(SyncWait(RemoveDirectory(Soon(), server, "/d")));
+  EXPECT_TRUE(SyncWait(RemoveDirectory(Soon(), server, "/d")));
+  EXPECT_EQ(SyncWait(List(Soon(), server, "/d")).code(), Code::kNotFound);
+}
+
 TEST_F(XrootdServerTest, NamesTheProtocolCannotCarryAreRefused) {
   XrootdProcess process;
   const DataServerPtr server = Connect(process);
@@ -370,6 +414,7 @@ TEST_F(XrootdServerTest, NamesTheProtocolCannotCarryAreRefused) {
     EXPECT_EQ(SyncWait(Rename(Soon(), server, "/ok", path)).code(), Code::kInvalidArgument);
     EXPECT_EQ(SyncWait(Rename(Soon(), server, path, "/ok")).code(), Code::kInvalidArgument);
   }
+  EXPECT_EQ(Put(server, "/" + std::string(kXrootdNameBytesMax + 1, 'n'), "x").code(), Code::kInvalidArgument);
   EXPECT_TRUE(std::filesystem::is_empty(process.data_directory()));
 }
 
