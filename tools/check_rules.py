@@ -92,11 +92,12 @@ def check_banned(path, code):
 
 
 def cpp_functions(code):
-    """(first line, lines) of every function body that is in no other; good enough for code in our format.
-    Lines of the preprocessor are ignored."""
+    """(first line, lines) of every function body that is in no other; good enough for code in our format. Lines of
+    the preprocessor are ignored, and tables (initialisers after =) are not counted: they are data."""
     code = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda m: "\n" * m.group(0).count("\n"), code, flags=re.MULTILINE)
     stack = []
     head_start = 0
+    table_lines = 0
     for match in re.finditer(r"[{};]", code):
         mark = match.group(0)
         if mark == "{":
@@ -104,17 +105,23 @@ def cpp_functions(code):
             inside = bool(stack) and stack[-1][0] != "scope"
             scope = re.search(r"\b(?:namespace|class|struct|union|enum)\b(?![^<]*>)", head) or 'extern ""' in head
             if inside:
-                stack.append(("inner", 0))
+                is_table = head.rstrip().endswith("=") and stack[-1][0] != "table"
+                stack.append(("table" if is_table or stack[-1][0] == "table" else "inner",
+                              line_of(code, match.start()) if is_table else 0))
             elif ")" in head and not (scope and head.strip().startswith(("struct", "class", "namespace"))):
                 stack.append(("function", line_of(code, head_start + len(head) - len(head.lstrip()))))
+                table_lines = 0
             elif scope:
                 stack.append(("scope", 0))
             else:
                 stack.append(("inner", 0))
         elif mark == "}" and stack:
             kind, first = stack.pop()
+            last = line_of(code, match.start())
             if kind == "function":
-                yield first, line_of(code, match.start()) - first + 1
+                yield first, last - first + 1 - table_lines
+            elif kind == "table" and first:
+                table_lines += last - first
         head_start = match.end()
 
 

@@ -4,7 +4,7 @@
 import argparse
 import sys
 
-from xrootd_cluster import Cluster, ClusterError, Options
+from xrootd_cluster import Cluster, ClusterError, Options, UsageError
 
 
 class Parser(argparse.ArgumentParser):
@@ -75,7 +75,7 @@ def main(argv):
         run(parse(argv))
     except ClusterError as error:
         print(f"dev cluster: {error}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:
         return 130
     return 0

@@ -15,6 +15,10 @@ class DaemonError(Exception):
     """One sentence for the user."""
 
 
+class UsageError(DaemonError):
+    """One sentence about an option that makes no sense."""
+
+
 def start_time(pid):
     """Start of a process in clock ticks since boot, or None when there is none (a zombie counts as none)."""
     try:

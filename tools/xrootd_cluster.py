@@ -22,8 +22,8 @@ import subprocess
 import tempfile
 import time
 
-from daemons import Daemon, DaemonError as ClusterError, User, find_xrootd, start_time, stop_all, \
-    wait_exit_of, wait_for_line
+from daemons import Daemon, DaemonError as ClusterError, UsageError, User, find_xrootd, start_time, \
+    stop_all, wait_exit_of, wait_for_line
 
 HOST = "127.0.0.1"
 REPO = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -367,17 +367,17 @@ class Cluster:
     def check(self):
         options = self.options
         if not 1 <= options.servers <= SERVERS_MAX:
-            raise ClusterError(f"--servers must be between 1 and {SERVERS_MAX}")
+            raise UsageError(f"--servers must be between 1 and {SERVERS_MAX}")
         for name in ("gateways", "spaces", "hosts"):
             if getattr(options, name) < 0:
-                raise ClusterError(f"--{name} must not be negative")
+                raise UsageError(f"--{name} must not be negative")
         if options.hosts > options.servers:
-            raise ClusterError("--hosts must not be more than --servers")
+            raise UsageError("--hosts must not be more than --servers")
         if not 1024 <= options.base_port <= 65535 - GATEWAY_PORT_OFFSET - 2 * max(1, options.gateways):
-            raise ClusterError(f"--base-port {options.base_port} leaves no room for the ports of the cluster")
+            raise UsageError(f"--base-port {options.base_port} leaves no room for the ports of the cluster")
         for name in ("xrootd", "cmsd", "xrdfs"):
             if not shutil.which(self.program(name)):
-                raise ClusterError(f"no program {name} in {options.xrootd}/bin")
+                raise UsageError(f"no program {name} in {options.xrootd}/bin")
         if options.gateways:
             self.xec()
         if os.path.exists(os.path.join(options.dir, STATE_FILE)):

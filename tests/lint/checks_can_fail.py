@@ -60,6 +60,8 @@ class Rules(unittest.TestCase):
             with self.subTest(head=head):
                 self.assertEqual(rules_in("src/store/a.cc", self.HEAD + head + shorter + "}\n"), set())
                 self.assertEqual(rules_in("src/store/a.cc", self.HEAD + head + shorter + "Call();\n}\n"), {"function"})
+        table = "void F() {\n  int rows[] = {\n" + "      {1, [](int x) { return x; }},\n" * 90 + "  };\n}\n"
+        self.assertEqual(rules_in("src/store/a.cc", self.HEAD + table), set())
         many = "".join(f"void F{i}() {{\n  Call();\n}}\n" for i in range(60))
         self.assertEqual(rules_in("src/store/a.cc", self.HEAD + "namespace xec {\n" + many + "}\n"), set())
         self.assertEqual([lines for _, lines in check_rules.python_functions("def f():\n  x = 1\n  return x\n")], [3])
