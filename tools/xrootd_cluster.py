@@ -81,7 +81,6 @@ class Node:
             "# Written by tools/cluster.py.",
             "all.export /",
             f"all.adminpath {admin}/admin",
-            f"all.pidpath {admin}/admin",
             f"all.manager {HOST}:{self.cluster.manager_port}",
         ] + role_lines
         with open(os.path.join(self.base, "xrootd.cfg"), "w", encoding="utf-8") as file:
@@ -90,7 +89,9 @@ class Node:
     def start(self, program):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.log(program))
-        daemon = self.cluster.spawn([self.cluster.program(program), "-c", os.path.join(self.base, "xrootd.cfg")],
+        # -s: the file with the environment lies beside the pid file; else it is one in /tmp for all on the machine.
+        daemon = self.cluster.spawn([self.cluster.program(program), "-c", os.path.join(self.base, "xrootd.cfg"),
+                                     "-s", os.path.join(self.base, "admin", f"{program}.pid")],
                                     self.base, self.log(program))
         setattr(self, program, daemon)
 
