@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// GatedStore: the store as front ends see it. Before each operation it asks a gate whether there is a store yet,
+// and whether this process may still change it; the gate's error is the answer otherwise.
+#pragma once
+
+#include <functional>
+
+#include "store/store.hh"
+
+namespace xec {
+
+// Thread-safe as far as the gate is.
+class GatedStore final : public Store {
+ public:
+  // The store to use now, for reading or for changing something. The store never goes before the gate.
+  using Gate = std::function<Result<Store*>(bool change)>;
+
+  explicit GatedStore(Gate gate) : gate_(std::move(gate)) {}
+
+  Task<Result<ObjectInfo>> Stat(std::string path) override;
+  Task<Result<std::vector<ListedName>>> List(std::string path) override;
+  Task<Result<std::unique_ptr<ObjectWriter>>> Create(std::string path, CreateOptions options) override;
+  Task<Result<std::shared_ptr<ObjectReader>>> OpenRead(std::string path) override;
+  Task<Status> Remove(std::string path) override;
+  Task<Status> MakeDirectory(std::string path, bool parents) override;
+  Task<Status> RemoveDirectory(std::string path) override;
+  Task<Status> Rename(std::string from, std::string to) override;
+  Task<Result<std::map<std::string, std::string>>> Checksums(std::string path) override;
+  Task<Result<std::map<std::string, std::string>>> GetUserAttributes(std::string path) override;
+  Task<Status> SetUserAttribute(std::string path, std::string name, std::optional<std::string> value) override;
+  Task<Result<StoreSpace>> Space() override;
+  Task<Result<CleanReport>> Clean() override;
+
+ private:
+  const Gate gate_;
+};
+
+}  // namespace xec

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "assembly/open_store.hh"
+
+#include <filesystem>
+#include <thread>
+
+#include "assembly/site_server.hh"
+#include "assembly/store_process.hh"
+#include "base/log.hh"
+#include "base/text.hh"
+#include "runtime/gather.hh"
+#include "server_xrootd/xrootd_server.hh"
+
+namespace xec {
+namespace {
+
+// Coroutines never block, so a few threads carry any number of operations.
+constexpr int kEngineThreads = 4;
+constexpr Duration kInspectTimeout = std::chrono::seconds(5);
+// For how long an unfinished creation must not have changed before it is done again; above the time a creator
+// takes at most (create_store.cc).
+constexpr Duration kWatchUnfinished = std::chrono::seconds(6);
+// For how long a redirector must have named the same servers before a store is made on them.
+constexpr Duration kWatchDiscovered = std::chrono::seconds(4);
+
+std::string NewStoreId() { return Hex(SystemSeed(), 16) + Hex(SystemSeed(), 16); }
+
+bool ComesAndGoes(Code code) {
+  return code == Code::kUnavailable || code == Code::kDeadlineExceeded || code == Code::kNoQuorum;
+}
+
+// What can be compared between two looks.
+std::string Fingerprint(const std::vector<SiteView>& views) {
+  std::string text;
+  for (const SiteView& view : views) {
+    text += fmt::format("{} {} {}\n", view.site.address, static_cast<int>(view.state),
+                        view.identity ? view.identity->store_id : "");
+  }
+  return text;
+}
+
+}  // namespace
+
+StoreProcess::StoreProcess(Configuration configuration, OpenOptions options)
+    : configuration_(std::move(configuration)),
+      options_(options),
+      executor_("xec-engine", kEngineThreads),
+      background_(executor_),
+      not_open_(Fail(Code::kNoQuorum, "no data server has answered")),
+      gate_([this](bool change) { return Gate(change); }) {}
+
+StoreProcess::~StoreProcess() {
+  background_.Stop();
+  scope_.Drain();
+  AbandonXrootdRequests(executor_);
+  store_.reset();
+  // A request that a server never answered still owns its buffer, whose memory is counted by the engine's budget.
+  if (engine_ && engine_->budget().in_use() > 0) (void)engine_.release();
+}
+
+Status StoreProcess::Start() { return SyncWait(WaitUntilOpen()); }
+
+Task<Status> StoreProcess::WaitUntilOpen() {
+  OneShot<Status> opened;
+  scope_.Spawn(OpenLoop(opened.Setter()));
+  co_return co_await opened;
+}
+
+Task<void> StoreProcess::OpenLoop(UniqueFunction<void(Status)> answer) {
+  const TimePoint deadline = executor_.Now() + options_.wait;
+  const bool may_be_late = options_.background && configuration_.data.empty();
+  bool answered = false;
+  while (true) {
+    const Attempt attempt = co_await TryToOpen();
+    if (attempt.status) break;
+    SetNotOpen(attempt.status.error());
+    if (answered) Log(LogLevel::kWarning, "store", "{}", attempt.status.error().message);
+    const bool give_up = !attempt.again || executor_.Now() >= deadline;
+    if (give_up && !answered) {
+      if (!attempt.again || !may_be_late) {
+        answer(attempt.status);
+        co_return;
+      }
+      answered = true;
+      answer(OkStatus());
+    }
+    if (!co_await background_.Pause(answered ? kRetryInterval : kRetryInterval / 4)) break;
+  }
+  if (!answered) answer(background_.stopped() ? Status(Fail(Code::kCancelled, "stopped")) : OkStatus());
+  if (background_.stopped()) co_return;
+  if (answered) Log(LogLevel::kInfo, "store", "the store is open now");
+  if (options_.background) {
+    scope_.Spawn(RefreshLoop());
+    scope_.Spawn(CleanLoop());
+  }
+}
+
+Task<Result<std::vector<Site>>> StoreProcess::Sites() {
+  if (!configuration_.data.empty()) co_return configuration_.data;
+  if (!configuration_.servers.empty()) co_return configuration_.servers;
+  if (configuration_.origin.empty()) co_return std::vector<Site>{};
+  const auto found = co_await DiscoverServers(configuration_.origin, executor_, executor_.Now() + kInspectTimeout);
+  if (!found) co_return Fail(Code::kNoQuorum, "{}", found.error().message);
+  if (found->empty()) co_return Fail(Code::kNoQuorum, "{} knows no data servers yet", configuration_.origin);
+  std::vector<Site> sites;
+  for (const std::string& address : *found) sites.push_back(Site{"root://" + address, ""});
+  co_return std::move(sites);
+}
+
+Task<Result<std::vector<SiteView>>> StoreProcess::Inspect() {
+  Result<std::vector<Site>> sites = co_await Sites();
+  if (!sites) co_return sites.error();
+  std::vector<DataServerPtr> servers;
+  for (const Site& site : *sites) {
+    DataServerPtr& server = raw_servers_[site.address];
+    if (!server) {
+      Result<DataServerPtr> made = MakeSiteServer(site.address, executor_, {});
+      if (!made) co_return made.error();
+      server = std::move(*made);
+    }
+    servers.push_back(server);
+  }
+  const CallContext context{&executor_, executor_.Now() + kInspectTimeout};
+  co_return co_await InspectSites(context, scope_, std::move(*sites), std::move(servers));
+}
+
+Task<StoreProcess::Attempt> StoreProcess::TryToOpen() {
+  Result<std::vector<SiteView>> views = co_await Inspect();
+  if (!views) co_return Attempt{views.error(), ComesAndGoes(views.code())};
+  Result<Judgement> judgement = JudgeSites(*views, configuration_);
+  if (!judgement) co_return Attempt{judgement.error(), ComesAndGoes(judgement.code())};
+  if (judgement->kind != Judgement::kOpen) {
+    if (!options_.create_if_new) {
+      co_return Attempt{Fail(Code::kNotFound, "there is no store on {} yet: `xec serve`, `xec put` and `xec mkdir` make one",
+                             views->size() == 1 ? views->front().site.address
+                                                : fmt::format("these {} data servers", views->size()))};
+    }
+    const Attempt created = co_await CreateNew(std::move(*views), judgement->kind);
+    if (!created.status) co_return created;
+    views = co_await Inspect();
+    if (!views) co_return Attempt{views.error(), true};
+    judgement = JudgeSites(*views, configuration_);
+    if (!judgement) co_return Attempt{judgement.error(), ComesAndGoes(judgement.code())};
+    if (judgement->kind != Judgement::kOpen) co_return Attempt{Fail(Code::kUnavailable, "the new store is not there"), true};
+  }
+  const Status opened = co_await OpenFrom(std::move(*judgement), std::move(*views));
+  co_return Attempt{opened, !opened && ComesAndGoes(opened.code())};
+}
+
+std::optional<Error> StoreProcess::CreationMustWait(const std::vector<SiteView>& views, Judgement::Kind kind) {
+  const bool discovered = configuration_.data.empty() && configuration_.servers.empty();
+  if (kind == Judgement::kCreate && !discovered) return std::nullopt;
+  const std::string now = Fingerprint(views);
+  if (now != watched_) {
+    watched_ = now;
+    watched_since_ = executor_.Now();
+  }
+  const Duration watch = kind == Judgement::kUnfinished ? kWatchUnfinished : kWatchDiscovered;
+  if (executor_.Now() - watched_since_ >= watch) return std::nullopt;
+  if (kind == Judgement::kUnfinished) {
+    return Fail(Code::kUnavailable, "a store is being made on these data servers, or its making was cut short");
+  }
+  return Fail(Code::kUnavailable, "waiting for more data servers behind {}", configuration_.origin);
+}
+
+Task<StoreProcess::Attempt> StoreProcess::CreateNew(std::vector<SiteView> views, Judgement::Kind kind) {
+  const Result<StoreDescriptor> descriptor = NewDescriptor(views, configuration_, NewStoreId());
+  if (!descriptor) co_return Attempt{descriptor.error()};
+  for (const PathRule& rule : descriptor->rules) {
+    const Status fits = CheckBudget(rule.geometry, configuration_.engine.memory_bytes);
+    if (!fits) co_return Attempt{fits};
+  }
+  const Status fits = CheckBudget(descriptor->geometry, configuration_.engine.memory_bytes);
+  if (!fits) co_return Attempt{fits};
+  if (auto wait = CreationMustWait(views, kind)) co_return Attempt{std::move(*wait), true};
+  for (SiteView& view : views) {
+    if (view.state != SiteView::kMissing) continue;
+    std::error_code error;
+    std::filesystem::create_directories(view.site.address, error);
+    if (error) {
+      co_return Attempt{Fail(error == std::errc::permission_denied ? Code::kPermissionDenied : Code::kUnavailable,
+                             "the directory {} cannot be made: {}", view.site.address, error.message())};
+    }
+  }
+  const Status created = co_await CreateStoreOn(executor_, std::move(views), *descriptor);
+  if (!created) co_return Attempt{created, ComesAndGoes(created.code()) || created.code() == Code::kConflict};
+  Note(fmt::format("made a new store, {}, on {} data servers: geometry {}, chunks of {}, layout {}", descriptor->store_id,
+                   descriptor->members.size(), descriptor->geometry.ToString(),
+                   FormatSize(descriptor->geometry.chunk_size_bytes), LayoutName(descriptor->layout)));
+  co_return Attempt{OkStatus()};
+}
+
+Result<DataServerPtr> StoreProcess::Connect(const StoreDescriptor& descriptor, size_t member, const std::string& address) {
+  const std::string& id = descriptor.members[member].id;
+  SiteServerOptions options;
+  options.identity = FormatIdentity(descriptor.store_id, id);
+  options.description = fmt::format("{} of store {}", id, descriptor.store_id.substr(0, 8));
+  options.sync_directories = descriptor.sync == SyncPolicy::kCommit;
+  return MakeSiteServer(address, executor_, std::move(options));
+}
+
+Result<std::vector<DataServerPtr>> StoreProcess::ConnectMembers(const StoreDescriptor& descriptor,
+                                                                const Judgement& judgement,
+                                                                const std::vector<SiteView>& views) {
+  std::vector<DataServerPtr> servers(descriptor.members.size());
+  for (size_t i = 0; i < servers.size(); ++i) {
+    const Member& member = descriptor.members[i];
+    const auto& site = judgement.site_of_member[i];
+    const bool local = member.address.find("://") == std::string::npos;
+    if (!site) Note(fmt::format("{} of the store is missing{}", member.id, local ? "" : ": " + member.address));
+    if (site || !local) {
+      XEC_ASSIGN_OR_RETURN(servers[i], Connect(descriptor, i, site ? views[*site].site.address : member.address));
+    } else if (!judgement.unbound.empty()) {
+      auto late = std::make_shared<LateServer>(member.id, executor_);
+      late_.push_back({late, static_cast<MemberIndex>(i)});
+      servers[i] = std::move(late);
+    }
+  }
+  return servers;
+}
+
+Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> views) {
+  std::vector<std::string> notes = judgement.notes;
+  Result<StoreDescriptor> descriptor = EffectiveDescriptor(judgement, views, configuration_, notes);
+  if (!descriptor) co_return descriptor.error();
+  for (std::string& note : notes) Note(std::move(note));
+  // Creation was cut short while it wrote descriptors, or a file was damaged. Whether this helps decides nothing.
+  for (const size_t i : judgement.lack_descriptor) {
+    const CallContext call{&executor_, executor_.Now() + kInspectTimeout};
+    (void)co_await xec::Remove(call, views[i].server, std::string(kDescriptorPath));
+    (void)co_await CreateFile(call, views[i].server, std::string(kDescriptorPath), FormatDescriptor(judgement.descriptor), true);
+  }
+  late_.clear();
+  Result<std::vector<DataServerPtr>> servers = ConnectMembers(*descriptor, judgement, views);
+  if (!servers) co_return servers.error();
+  auto engine = std::make_unique<Engine>(std::move(*descriptor), std::move(*servers), executor_, scope_, SystemSeed(),
+                                         configuration_.engine);
+  std::unique_ptr<Store> store = Store::Make(*engine);
+  {
+    std::lock_guard lock(mutex_);
+    engine_ = std::move(engine);
+    store_ = std::move(store);
+  }
+  if (!late_.empty()) {
+    std::vector<Site> sites;
+    for (const size_t i : judgement.unbound) sites.push_back(views[i].site);
+    scope_.Spawn(BindLateMembers(std::move(sites)));
+  } else {
+    raw_servers_.clear();
+  }
+  co_return OkStatus();
+}
+
+Task<void> StoreProcess::BindLateMembers(std::vector<Site> sites) {
+  const StoreDescriptor& descriptor = engine_->descriptor();
+  while (!late_.empty() && !sites.empty()) {
+    if (!co_await background_.Pause(kRetryInterval)) co_return;
+    for (size_t i = 0; i < sites.size(); ++i) {
+      const CallContext call{&executor_, executor_.Now() + kInspectTimeout};
+      const SiteView view = co_await InspectSite(call, sites[i], raw_servers_[sites[i].address]);
+      if (view.state != SiteView::kMember || view.identity->store_id != descriptor.store_id) continue;
+      const auto late = std::find_if(late_.begin(), late_.end(), [&](const LateMember& member) {
+        return descriptor.members[member.member].id == view.identity->member_id;
+      });
+      if (late == late_.end()) continue;
+      Result<DataServerPtr> server = Connect(descriptor, late->member, sites[i].address);
+      if (!server) continue;
+      late->server->Bind(std::move(*server));
+      Log(LogLevel::kInfo, "store", "{} is back: {}", view.identity->member_id, sites[i].address);
+      late_.erase(late);
+      sites.erase(sites.begin() + static_cast<ptrdiff_t>(i--));
+    }
+  }
+}
+
+Task<void> StoreProcess::CleanLoop() {
+  while (co_await background_.Pause(configuration_.clean_interval)) {
+    const Result<CleanReport> report = co_await gate_.Clean();
+    if (!report) {
+      Log(LogLevel::kWarning, "cleaner", "{}", report.error().message);
+    } else if (report->removed > 0) {
+      Log(LogLevel::kInfo, "cleaner", "removed {} files of {} names, {} left for later", report->removed, report->names,
+          report->left);
+    }
+  }
+}
+
+Task<Result<StoreDescriptor>> StoreProcess::ReadDescriptorAgain() {
+  Gather<Result<std::string>> gather(scope_, executor_);
+  for (size_t i = 0; i < engine_->server_count(); ++i) {
+    gather.Start(i, ReadFile(engine_->MetadataCall(), engine_->server(static_cast<MemberIndex>(i)),
+                             std::string(kDescriptorPath), kDescriptorBytesMax));
+  }
+  Result<StoreDescriptor> best = Fail(Code::kUnavailable, "no data server shows it");
+  while (gather.pending() > 0) {
+    auto event = co_await gather.Next();
+    if (!*event.value) continue;
+    Result<StoreDescriptor> read = ParseDescriptor(**event.value);
+    if (!read || read->store_id != engine_->descriptor().store_id) continue;
+    if (!best || read->epoch > best->epoch) best = std::move(read);
+  }
+  co_return std::move(best);
+}
+
+Task<void> StoreProcess::RefreshLoop() {
+  TimePoint confirmed = executor_.Now();
+  while (co_await background_.Pause(kDescriptorInterval)) {
+    const Result<StoreDescriptor> read = co_await ReadDescriptorAgain();
+    if (read) confirmed = executor_.Now();
+    std::optional<Error> frozen;
+    if (read && read->epoch > engine_->descriptor().epoch) {
+      frozen = Fail(Code::kUnavailable, "the store was changed (epoch {}, this process knows {}): restart it", read->epoch,
+                    engine_->descriptor().epoch);
+    } else if (executor_.Now() - confirmed >= kDescriptorIntervalsMax * kDescriptorInterval) {
+      frozen = Fail(Code::kUnavailable, "nothing may be changed: the store descriptor could not be read for {} s",
+                    std::chrono::duration_cast<std::chrono::seconds>(executor_.Now() - confirmed).count());
+    }
+    if (frozen) Log(LogLevel::kError, "store", "{}", frozen->message);
+    std::lock_guard lock(mutex_);
+    frozen_ = std::move(frozen);
+  }
+}
+
+Result<Store*> StoreProcess::Gate(bool change) const {
+  std::lock_guard lock(mutex_);
+  if (!store_) return not_open_;
+  if (change && frozen_) return *frozen_;
+  return store_.get();
+}
+
+void StoreProcess::SetNotOpen(const Error& error) {
+  std::lock_guard lock(mutex_);
+  not_open_ = Fail(Code::kNoQuorum, "the store descriptor could not be read yet: {}", error.message);
+}
+
+void StoreProcess::Note(std::string note) {
+  Log(LogLevel::kInfo, "store", "{}", note);
+  std::lock_guard lock(mutex_);
+  notes_.push_back(std::move(note));
+}
+
+Engine* StoreProcess::engine() {
+  std::lock_guard lock(mutex_);
+  return engine_.get();
+}
+
+std::vector<std::string> StoreProcess::notes() const {
+  std::lock_guard lock(mutex_);
+  return notes_;
+}
+
+WriteOptions StoreProcess::WriteOptionsFor(std::string_view path) {
+  WriteOptions options;
+  options.digests = configuration_.DigestsFor(path);
+  if (const Engine* opened = engine()) {
+    options.archives_min = configuration_.ArchivesMin(GeometryFor(opened->descriptor(), path));
+  }
+  return options;
+}
+
+bool StoreProcess::Settle(Duration at_most) {
+  background_.Stop();
+  const TimePoint until = executor_.Now() + at_most;
+  while (scope_.running() > 0 && executor_.Now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return scope_.running() == 0;
+}
+
+Result<std::unique_ptr<OpenedStore>> OpenStore(Configuration configuration, OpenOptions options) {
+  XEC_TRY(ValidateConfiguration(configuration));
+  auto process = std::make_unique<StoreProcess>(std::move(configuration), options);
+  XEC_TRY(process->Start());
+  return std::unique_ptr<OpenedStore>(std::move(process));
+}
+
+}  // namespace xec

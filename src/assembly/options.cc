@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "assembly/options.hh"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/text.hh"
+
+namespace xec {
+namespace {
+
+using Values = std::vector<std::string>;
+using C = Configuration;
+
+// --- sites -------------------------------------------------------------------------------------------------
+
+constexpr std::string_view kHostLabel = ",host=";
+
+Result<Site> ParseSite(std::string_view text) {
+  Site site;
+  const size_t at = text.rfind(kHostLabel);
+  site.address = text.substr(0, at);
+  if (at != std::string_view::npos) {
+    site.host = text.substr(at + kHostLabel.size());
+    if (site.host.empty()) return Fail(Code::kInvalidArgument, "'{}' has an empty host label", text);
+  }
+  return site;
+}
+
+std::string FormatSite(const Site& site) {
+  return site.host.empty() ? site.address : site.address + std::string(kHostLabel) + site.host;
+}
+
+Values FormatSites(const std::vector<Site>& sites) {
+  Values values;
+  for (const Site& site : sites) values.push_back(FormatSite(site));
+  return values;
+}
+
+// "root://HOST:PORT", with the port (that of xrootd, 1094, when absent) and without a trailing slash, so that
+// equal servers have equal addresses.
+Result<std::string> ParseRootUrl(std::string_view text) {
+  constexpr std::string_view kScheme = "root://";
+  const auto bad = [&] { return Fail(Code::kInvalidArgument, "'{}' is no server (root://HOST:PORT)", text); };
+  if (!text.starts_with(kScheme)) return bad();
+  std::string_view host = text.substr(kScheme.size());
+  while (host.ends_with('/')) host.remove_suffix(1);
+  if (host.empty() || host.find_first_of("/@?# ,") != std::string_view::npos) return bad();
+  const size_t colon = host.rfind(':');
+  const size_t bracket = host.rfind(']');
+  const bool has_port = colon != std::string_view::npos && (bracket == std::string_view::npos || bracket < colon);
+  if (!has_port) return fmt::format("{}{}:1094", kScheme, host);
+  const auto port = ParseUint(host.substr(colon + 1));
+  if (colon == 0 || !port || *port == 0 || *port > 65535) {
+    return Fail(Code::kInvalidArgument, "'{}': the port must be a number from 1 to 65535", text);
+  }
+  return fmt::format("{}{}", kScheme, host);
+}
+
+Status SetData(C& c, std::string_view value) {
+  XEC_ASSIGN_OR_RETURN(Site site, ParseSite(value));
+  while (site.address.size() > 1 && site.address.ends_with('/')) site.address.pop_back();
+  if (site.address.empty()) return Fail(Code::kInvalidArgument, "'{}' names no directory", value);
+  if (site.address.find("://") != std::string::npos) {
+    return Fail(Code::kInvalidArgument, "'{}' is a server, not a directory: give it as server", value);
+  }
+  for (const Site& other : c.data) {
+    if (other.address == site.address) {
+      return Fail(Code::kInvalidArgument, "the directory {} is given twice", site.address);
+    }
+  }
+  c.data.push_back(std::move(site));
+  return OkStatus();
+}
+
+Status SetServer(C& c, std::string_view value) {
+  XEC_ASSIGN_OR_RETURN(Site site, ParseSite(value));
+  XEC_ASSIGN_OR_RETURN(site.address, ParseRootUrl(site.address));
+  for (const Site& other : c.servers) {
+    if (other.address == site.address) return Fail(Code::kInvalidArgument, "the server {} is given twice", site.address);
+  }
+  c.servers.push_back(std::move(site));
+  return OkStatus();
+}
+
+// --- values --------------------------------------------------------------------------------------------------
+
+Result<uint64_t> ParseCount(std::string_view value, uint64_t least, uint64_t most) {
+  const auto number = ParseUint(value);
+  if (number && *number >= least && *number <= most) return *number;
+  return Fail(Code::kInvalidArgument, "'{}' is no number from {} to {}", value, least, most);
+}
+
+Result<uint64_t> ParseChunkSize(std::string_view value) {
+  XEC_ASSIGN_OR_RETURN(uint64_t bytes, ParseSize(value));
+  if (bytes < kChunkSizeMin || bytes > kChunkSizeMax || bytes % kChunkSizeUnit != 0) {
+    return Fail(Code::kInvalidArgument, "'{}' is no chunk size: a multiple of 4KiB from 4KiB to 64MiB", value);
+  }
+  return bytes;
+}
+
+std::string FormatBytes(uint64_t bytes) {
+  if (bytes % kMiB == 0) return fmt::format("{}MiB", bytes / kMiB);
+  return bytes % kKiB == 0 ? fmt::format("{}KiB", bytes / kKiB) : fmt::format("{}B", bytes);
+}
+
+std::string FormatTime(Duration time) {
+  return fmt::format("{}ms", std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
+}
+
+Result<uint16_t> ParsePort(std::string_view value) {
+  const auto number = ParseUint(value);
+  if (number && *number >= 1 && *number <= 65535) return static_cast<uint16_t>(*number);
+  return Fail(Code::kInvalidArgument, "'{}' is no port: a number from 1 to 65535", value);
+}
+
+// A directory of the store: absolute, blanks and '%' percent-encoded, without trailing slash.
+Result<std::string> ParsePrefix(std::string_view text) {
+  auto path = PercentDecode(text);
+  if (!path || path->empty() || (*path)[0] != '/') {
+    return Fail(Code::kInvalidArgument, "'{}' is no path of the store: it must start with '/'", text);
+  }
+  while (path->size() > 1 && path->ends_with('/')) path->pop_back();
+  return *path;
+}
+
+std::string FormatPrefix(const std::string& prefix) {
+  return PercentEncode(prefix, [](unsigned char c) { return c > ' ' && c != 0x7f; });
+}
+
+std::vector<std::string_view> Words(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (!(text = Trim(text)).empty()) {
+    const size_t end = std::min(text.find_first_of(" \t"), text.size());
+    words.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  return words;
+}
+
+// --- path rules ------------------------------------------------------------------------------------------------
+
+Status SetRule(C& c, std::string_view value) {
+  const std::vector<std::string_view> words = Words(value);
+  if (words.size() < 2 || words.size() > 3) {
+    return Fail(Code::kInvalidArgument, "'{}' is no path rule: PATH K+M [CHUNK-SIZE]", value);
+  }
+  GeometryRule rule;
+  XEC_ASSIGN_OR_RETURN(rule.prefix, ParsePrefix(words[0]));
+  XEC_ASSIGN_OR_RETURN(rule.chunks, Geometry::Parse(words[1]));
+  if (words.size() == 3) {
+    XEC_ASSIGN_OR_RETURN(rule.chunk_size_bytes, ParseChunkSize(words[2]));
+  }
+  for (const GeometryRule& other : c.rules) {
+    if (other.prefix == rule.prefix) return Fail(Code::kInvalidArgument, "a second rule for {}", rule.prefix);
+  }
+  if (c.rules.size() >= kPathRulesMax) return Fail(Code::kInvalidArgument, "more than {} path rules", kPathRulesMax);
+  c.rules.push_back(std::move(rule));
+  return OkStatus();
+}
+
+Values GetRules(const C& c) {
+  Values values;
+  for (const GeometryRule& rule : c.rules) {
+    std::string text = fmt::format("{} {}", FormatPrefix(rule.prefix), rule.chunks.ToString());
+    if (rule.chunk_size_bytes) text += " " + FormatBytes(*rule.chunk_size_bytes);
+    values.push_back(std::move(text));
+  }
+  return values;
+}
+
+Status SetChecksums(C& c, std::string_view value) {
+  const std::vector<std::string_view> words = Words(value);
+  if (words.size() != 2) return Fail(Code::kInvalidArgument, "'{}' is no checksum rule: PATH NAME[,NAME...]", value);
+  ChecksumRule rule;
+  XEC_ASSIGN_OR_RETURN(rule.prefix, ParsePrefix(words[0]));
+  XEC_ASSIGN_OR_RETURN(rule.digests, DigestOptions::Parse(words[1]));
+  for (const ChecksumRule& other : c.checksums) {
+    if (other.prefix == rule.prefix) return Fail(Code::kInvalidArgument, "a second checksum rule for {}", rule.prefix);
+  }
+  if (c.checksums.size() >= kPathRulesMax) {
+    return Fail(Code::kInvalidArgument, "more than {} checksum rules", kPathRulesMax);
+  }
+  c.checksums.push_back(std::move(rule));
+  return OkStatus();
+}
+
+std::string FormatDigests(const DigestOptions& digests) {
+  std::string text = "adler32";
+  if (digests.md5) text += ",md5";
+  if (digests.sha256) text += ",sha256";
+  if (digests.crc32) text += ",crc32";
+  if (digests.zcrc32) text += ",zcrc32";
+  return text;
+}
+
+Values GetChecksums(const C& c) {
+  Values values;
+  for (const ChecksumRule& rule : c.checksums) {
+    values.push_back(FormatPrefix(rule.prefix) + " " + FormatDigests(rule.digests));
+  }
+  return values;
+}
+
+// --- rows of one kind ------------------------------------------------------------------------------------------
+
+template <Duration EngineOptions::*member>
+Status SetTime(C& c, std::string_view value) {
+  XEC_ASSIGN_OR_RETURN(std::chrono::milliseconds time, ParseDuration(value));
+  if (time.count() == 0) return Fail(Code::kInvalidArgument, "'{}' is no time: it must be more than 0", value);
+  c.engine.*member = time;
+  return OkStatus();
+}
+
+template <Duration EngineOptions::*member>
+Values GetTime(const C& c) {
+  if (c.engine.*member == EngineOptions().*member) return {};
+  return {FormatTime(c.engine.*member)};
+}
+
+template <std::string C::*member>
+Status SetText(C& c, std::string_view value) {
+  c.*member = value;
+  return OkStatus();
+}
+
+template <std::string C::*member>
+Values GetText(const C& c) {
+  if (c.*member == C().*member) return {};
+  return {c.*member};
+}
+
+#define XEC_TIME_ROW(name, initial, help, member)                                                              \
+  OptionRow {                                                                                                  \
+    name, "TIME", initial, help, OptionGroup::kLimits, false, SetTime<&EngineOptions::member>,                 \
+        GetTime<&EngineOptions::member>                                                                        \
+  }
+
+const std::vector<OptionRow>& Table() {
+  using enum OptionGroup;
+  static const std::vector<OptionRow> table = {
+      {"data", "DIR[,host=NAME]", "", "A directory that holds archives; directories with the same host name fail together.",
+       kStore, true, SetData, [](const C& c) { return FormatSites(c.data); }},
+      {"server", "root://HOST:PORT[,host=NAME]", "", "A vanilla XRootD data server that holds archives.", kStore, true,
+       SetServer, [](const C& c) { return FormatSites(c.servers); }},
+      {"origin", "root://HOST:PORT", "", "The redirector of a vanilla XRootD cluster whose data servers hold the archives.",
+       kStore, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(c.origin, ParseRootUrl(value));
+         return OkStatus();
+       },
+       GetText<&C::origin>},
+      {"geometry", "K+M", "8+2, or what the store was made with",
+       "Data and parity chunks of a stripe: any M of the K+M servers of an object may be lost.", kStore, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(c.chunks, Geometry::Parse(value));
+         return OkStatus();
+       },
+       [](const C& c) { return c.chunks ? Values{c.chunks->ToString()} : Values{}; }},
+      {"chunk-size", "SIZE", "1MiB, or what the store was made with",
+       "Size of a chunk: a multiple of 4KiB from 4KiB to 64MiB.", kStore, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(c.chunk_size_bytes, ParseChunkSize(value));
+         return OkStatus();
+       },
+       [](const C& c) { return c.chunk_size_bytes ? Values{FormatBytes(*c.chunk_size_bytes)} : Values{}; }},
+      {"rule", "PATH K+M [SIZE]", "",
+       "Objects below PATH get this geometry and chunk size; the longest PATH wins. Blanks in PATH are written %20.",
+       kStore, true, SetRule, GetRules},
+      {"layout", "native|xrdec", "native, or what the store was made with",
+       "How objects lie on the servers; xrdec is readable by stock XrdEc clients and write-once.", kStore, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(c.layout, ParseLayout(value));
+         return OkStatus();
+       },
+       [](const C& c) { return c.layout ? Values{LayoutName(*c.layout)} : Values{}; }},
+      {"sync", "commit|none", "commit, or what the store was made with",
+       "commit: archives are on stable storage before an object becomes visible. none: a power cut may lose the newest objects.",
+       kStore, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(c.sync, ParseSyncPolicy(value));
+         return OkStatus();
+       },
+       [](const C& c) { return c.sync ? Values{SyncPolicyName(*c.sync)} : Values{}; }},
+      {"checksums", "PATH NAME[,NAME...]", "",
+       "Objects below PATH get these checksums (md5, sha256, crc32, zcrc32) besides adler32 and crc32c, which all have.",
+       kStore, true, SetChecksums, GetChecksums},
+      {"min-redundancy", "N", "M of the geometry",
+       "An upload succeeds when at least N of its M parity archives were written; the others become a debt.", kStore,
+       false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(uint64_t count, ParseCount(value, 1, kChunksMax - 1));
+         c.redundancy_min = static_cast<uint32_t>(count);
+         return OkStatus();
+       },
+       [](const C& c) { return c.redundancy_min ? Values{fmt::format("{}", *c.redundancy_min)} : Values{}; }},
+
+      {"port", "PORT", "1094", "Where the gateway answers root:// and http://.", kGateway, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(c.port, ParsePort(value));
+         return OkStatus();
+       },
+       [](const C& c) { return c.port == C().port ? Values{} : Values{fmt::format("{}", c.port)}; }},
+      {"http-port", "PORT", "", "A second port, for http:// only.", kGateway, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(c.http_port, ParsePort(value));
+         return OkStatus();
+       },
+       [](const C& c) { return c.http_port ? Values{fmt::format("{}", *c.http_port)} : Values{}; }},
+      {"state", "DIR", "/var/lib/xec as root, else xec in $XDG_STATE_HOME or ~/.local/state; in it one directory for each port",
+       "Where the gateway keeps its generated configuration, its log and its sockets.", kGateway, false,
+       SetText<&C::state_directory>, GetText<&C::state_directory>},
+      {"export", "PATH", "/", "The directory of the store that the gateway offers.", kGateway, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(c.export_path, ParsePrefix(value));
+         return OkStatus();
+       },
+       [](const C& c) { return c.export_path == "/" ? Values{} : Values{FormatPrefix(c.export_path)}; }},
+      {"user", "NAME", "xrootd if there is such a user, else nobody",
+       "Whom a gateway that was started by root becomes; xrootd does not run as root.", kGateway, false,
+       SetText<&C::user>, GetText<&C::user>},
+      {"xrootd", "PROGRAM", "xrootd, found in $PATH", "The stock xrootd to run.", kGateway, false, SetText<&C::xrootd>,
+       GetText<&C::xrootd>},
+      {"clean-interval", "TIME", "60s",
+       "Pause between two passes of the gateway's cleaner, which removes what interrupted work left.", kGateway, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(std::chrono::milliseconds time, ParseDuration(value));
+         if (time.count() == 0) return Fail(Code::kInvalidArgument, "'{}' is no time: it must be more than 0", value);
+         c.clean_interval = time;
+         return OkStatus();
+       },
+       [](const C& c) {
+         return c.clean_interval == C().clean_interval ? Values{} : Values{FormatTime(c.clean_interval)};
+       }},
+
+      {"memory", "SIZE", "1GiB", "The one budget of the process for payload; at least one stripe must fit.", kLimits, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(uint64_t bytes, ParseSize(value));
+         if (bytes < kMiB) return Fail(Code::kInvalidArgument, "'{}' is too little: at least 1MiB", value);
+         c.engine.memory_bytes = bytes;
+         return OkStatus();
+       },
+       [](const C& c) {
+         const uint64_t bytes = c.engine.memory_bytes;
+         return bytes == EngineOptions().memory_bytes ? Values{} : Values{FormatBytes(bytes)};
+       }},
+      {"stripes-in-flight", "N", "3", "Stripes on their way at once for one writer or one sequential reader.", kLimits,
+       false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(uint64_t count, ParseCount(value, 1, 64));
+         c.engine.stripes_in_flight = count;
+         return OkStatus();
+       },
+       [](const C& c) {
+         const size_t count = c.engine.stripes_in_flight;
+         return count == EngineOptions().stripes_in_flight ? Values{} : Values{fmt::format("{}", count)};
+       }},
+      {"retries", "N", "4", "How often an operation that others overtook starts again.", kLimits, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(uint64_t count, ParseCount(value, 0, 100));
+         c.engine.retries_max = static_cast<int>(count);
+         return OkStatus();
+       },
+       [](const C& c) {
+         const int count = c.engine.retries_max;
+         return count == EngineOptions().retries_max ? Values{} : Values{fmt::format("{}", count)};
+       }},
+      XEC_TIME_ROW("metadata-timeout", "10s", "Longest wait for one listing, rename or removal on one server.",
+                   metadata_timeout),
+      XEC_TIME_ROW("read-timeout", "60s", "Longest wait for one read of chunk data.", read_timeout),
+      XEC_TIME_ROW("write-timeout", "30m", "Longest wait for one write of chunk data, or its sync and close.",
+                   write_timeout),
+      XEC_TIME_ROW("hedge-delay", "1s", "A chunk that is later than this is also computed from parity.", hedge_delay),
+      XEC_TIME_ROW("superseded-grace", "1h",
+                   "How long a version that was replaced or removed stays readable to who has it open.", superseded_grace),
+      XEC_TIME_ROW("upload-grace", "1h", "How long an upload may be silent before the cleaner gives it up.", upload_grace),
+      XEC_TIME_ROW("tombstone-horizon", "30m",
+                   "How long the mark of a removal is kept; a server that was away for longer counts for nothing until reconciled.",
+                   tombstone_horizon),
+      XEC_TIME_ROW("operation-limit", "10m",
+                   "When a removal, rename or commit gives up; must be well below the tombstone horizon.", operation_limit),
+  };
+  return table;
+}
+
+#undef XEC_TIME_ROW
+
+}  // namespace
+
+std::span<const OptionRow> OptionTable() { return Table(); }
+
+const OptionRow* FindOption(std::string_view name) {
+  for (const OptionRow& row : Table()) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+Status SetOption(Configuration& configuration, std::string_view name, std::string_view value, std::string where) {
+  const OptionRow* row = FindOption(name);
+  if (!row) return Fail(Code::kInvalidArgument, "there is no such option");
+  const std::string_view trimmed = Trim(value);
+  if (trimmed.empty()) return Fail(Code::kInvalidArgument, "a value is missing: {}", row->argument);
+  const auto before = configuration.given.find(name);
+  if (before != configuration.given.end() && !row->repeats) {
+    return Fail(Code::kInvalidArgument, "it was given already ({})", before->second);
+  }
+  XEC_TRY(row->set(configuration, trimmed));
+  configuration.given.emplace(name, std::move(where));
+  return OkStatus();
+}
+
+std::string FormatDirectives(const Configuration& configuration) {
+  std::string text;
+  for (const OptionRow& row : Table()) {
+    for (const std::string& value : row.get(configuration)) text += fmt::format("xec.{} {}\n", row.name, value);
+  }
+  return text;
+}
+
+}  // namespace xec

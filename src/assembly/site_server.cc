@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "assembly/site_server.hh"
+
+#include "server/identity_guard.hh"
+#include "server/local_server.hh"
+#include "server_xrootd/xrootd_server.hh"
+
+namespace xec {
+
+Result<DataServerPtr> MakeSiteServer(const std::string& address, Executor& executor, SiteServerOptions options) {
+  if (address.find("://") == std::string::npos) {
+    LocalServerOptions local;
+    if (!options.identity.empty()) local.identity = LocalIdentity{std::string(kIdentityPath), options.identity};
+    local.sync_directories = options.sync_directories;
+    return DataServerPtr(std::make_shared<LocalServer>(address, std::move(local)));
+  }
+  XEC_ASSIGN_OR_RETURN(DataServerPtr server, MakeXrootdServer({.url = address, .executor = &executor}));
+  if (options.identity.empty()) return server;
+  IdentityOptions identity;
+  identity.content = std::move(options.identity);
+  identity.description = std::move(options.description);
+  return DataServerPtr(std::make_shared<IdentityGuard>(std::move(server), executor, std::move(identity)));
+}
+
+}  // namespace xec

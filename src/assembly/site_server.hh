@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The data servers behind the addresses of a configuration.
+#pragma once
+
+#include <string>
+
+#include "runtime/executor.hh"
+#include "server/data_server.hh"
+
+namespace xec {
+
+// A directory, or root://HOST:PORT. `executor` outlives what is in flight. Error: kInvalidArgument.
+struct SiteServerOptions {
+  std::string identity;     // what the identity file must hold; "" = whatever it is, for looking around
+  std::string description;  // for messages: "s03 of store 4f2a91c0"
+  bool sync_directories = true;
+};
+Result<DataServerPtr> MakeSiteServer(const std::string& address, Executor& executor, SiteServerOptions options);
+
+}  // namespace xec

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "assembly/sites.hh"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "runtime/gather.hh"
+#include "server/local_root.hh"
+
+namespace xec {
+namespace {
+
+constexpr size_t kIdentityFileMax = 4096;
+
+// A directory as the system shows it. False: nothing more is to be asked.
+bool LookAtDirectory(SiteView& view) {
+  const std::string& path = view.site.address;
+  struct stat status = {};
+  if (stat(path.c_str(), &status) != 0) {
+    const int error = errno;
+    view.problem = Fail(error == ENOENT ? Code::kUnavailable : CodeOfErrno(error), "the directory {} cannot be used: {}",
+                        path, ErrnoWords(error));
+    view.state = error == ENOENT || error == EIO || error == ENOTCONN || error == ESTALE ? SiteView::kMissing
+                                                                                        : SiteView::kRefused;
+    return false;
+  }
+  if (!S_ISDIR(status.st_mode)) {
+    view.problem = Fail(Code::kInvalidArgument, "{} is a file, not a directory", path);
+    view.state = SiteView::kRefused;
+    return false;
+  }
+  // With the effective user, since a gateway has changed it.
+  if (faccessat(AT_FDCWD, path.c_str(), R_OK | X_OK, AT_EACCESS) != 0) {
+    view.problem = Fail(Code::kPermissionDenied, "the directory {} cannot be read: {}", path, ErrnoWords(errno));
+    view.state = SiteView::kRefused;
+    return false;
+  }
+  view.writable = faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
+  return true;
+}
+
+void Refuse(SiteView& view, SiteView::State state, const Error& error) {
+  view.state = state;
+  view.problem = Fail(error.code, "{}: {}", view.site.address, error.message);
+}
+
+bool SaysNotThere(const Error& error) { return error.code == Code::kNotFound || error.code == Code::kNotDirectory; }
+
+SiteView::State StateOfFailure(const Error& error) {
+  return error.code == Code::kPermissionDenied ? SiteView::kRefused : SiteView::kMissing;
+}
+
+// Is there anything besides the reserved area and what file systems put there themselves?
+Task<Status> LookForContent(CallContext context, SiteView& view) {
+  const Result<std::vector<Entry>> entries = co_await List(context, view.server, "/");
+  if (!entries) {
+    Refuse(view, StateOfFailure(entries.error()), entries.error());
+    co_return entries.error();
+  }
+  view.content = std::any_of(entries->begin(), entries->end(), [](const Entry& entry) {
+    return "/" + entry.name != kReservedDirectory && !(entry.name == "lost+found" && entry.directory);
+  });
+  co_return OkStatus();
+}
+
+}  // namespace
+
+Task<SiteView> InspectSite(CallContext context, Site site, DataServerPtr server) {
+  SiteView view;
+  view.site = std::move(site);
+  view.server = std::move(server);
+  view.directory = view.site.address.starts_with('/') || view.site.address.find("://") == std::string::npos;
+  if (view.directory && !LookAtDirectory(view)) co_return std::move(view);
+
+  const Result<std::string> identity =
+      co_await ReadFile(context, view.server, std::string(kIdentityPath), kIdentityFileMax);
+  if (!identity && !SaysNotThere(identity.error()) && identity.code() != Code::kCorruption) {
+    Refuse(view, StateOfFailure(identity.error()), identity.error());
+    co_return std::move(view);
+  }
+  const Result<std::string> text =
+      co_await ReadFile(context, view.server, std::string(kDescriptorPath), kDescriptorBytesMax);
+  if (!text && !SaysNotThere(text.error()) && text.code() != Code::kCorruption) {
+    Refuse(view, StateOfFailure(text.error()), text.error());
+    co_return std::move(view);
+  }
+  if (text) {
+    Result<StoreDescriptor> descriptor = ParseDescriptor(*text);
+    if (descriptor) {
+      view.descriptor = std::move(*descriptor);
+    } else if (descriptor.code() == Code::kUnsupported) {
+      Refuse(view, SiteView::kRefused, descriptor.error());
+      co_return std::move(view);
+    }
+  }
+  if (!view.descriptor) {
+    const Status looked = co_await LookForContent(context, view);
+    if (!looked) co_return std::move(view);
+  }
+  const bool anything = identity || text || identity.code() == Code::kCorruption || text.code() == Code::kCorruption;
+  const Result<Identity> parsed = identity ? ParseIdentity(*identity) : Result<Identity>(identity.error());
+  if (parsed) {
+    view.identity = *parsed;
+    view.state = SiteView::kMember;
+  } else if (anything) {
+    Refuse(view, SiteView::kUnreadable,
+           Fail(Code::kCorruption, "the file {}, which says whose archives these are, is missing or damaged", kIdentityPath));
+  } else {
+    view.state = view.content ? SiteView::kForeign : SiteView::kEmpty;
+  }
+  co_return std::move(view);
+}
+
+Task<std::vector<SiteView>> InspectSites(CallContext context, TaskScope& scope, std::vector<Site> sites,
+                                         std::vector<DataServerPtr> servers) {
+  Gather<SiteView> gather(scope, *context.executor);
+  for (size_t i = 0; i < sites.size(); ++i) gather.Start(i, InspectSite(context, sites[i], servers[i]));
+  std::vector<SiteView> views(sites.size());
+  while (gather.pending() > 0) {
+    auto event = co_await gather.Next();
+    views[event.tag] = std::move(*event.value);
+  }
+  co_return std::move(views);
+}
+
+namespace {
+
+std::string Short(std::string_view store_id) { return std::string(store_id.substr(0, 8)); }
+
+// All who say anything must name one store; the highest epoch of its descriptor wins.
+Result<const StoreDescriptor*> AgreedDescriptor(std::span<const SiteView> views) {
+  const SiteView* first = nullptr;
+  std::string_view store_id;
+  const StoreDescriptor* best = nullptr;
+  for (const SiteView& view : views) {
+    if (view.state != SiteView::kMember) continue;
+    for (const std::string_view id : {std::string_view(view.identity->store_id),
+                                      view.descriptor ? std::string_view(view.descriptor->store_id) : std::string_view()}) {
+      if (id.empty()) continue;
+      if (!first) {
+        first = &view;
+        store_id = id;
+      }
+      if (id != store_id) {
+        return Fail(Code::kConflict, "{} belongs to store {}, not to store {} as {} does", view.site.address, Short(id),
+                    Short(store_id), first->site.address);
+      }
+    }
+    if (view.descriptor && (!best || view.descriptor->epoch > best->epoch)) best = &*view.descriptor;
+  }
+  return best;
+}
+
+size_t CountIn(std::span<const SiteView> views, SiteView::State state) {
+  return static_cast<size_t>(std::count_if(views.begin(), views.end(), [&](const auto& v) { return v.state == state; }));
+}
+
+const SiteView& FirstIn(std::span<const SiteView> views, SiteView::State state) {
+  return *std::find_if(views.begin(), views.end(), [&](const auto& v) { return v.state == state; });
+}
+
+Error ForeignError(const SiteView& view) {
+  return Fail(Code::kConflict, "{} is not empty and belongs to no store: give an empty directory or server", view.site.address);
+}
+
+Result<Judgement> JudgeNew(std::span<const SiteView> views, const Configuration& configuration) {
+  Judgement judgement;
+  const bool adopts = configuration.layout == Layout::kXrdec;
+  if (CountIn(views, SiteView::kForeign) > 0 && !adopts) return ForeignError(FirstIn(views, SiteView::kForeign));
+  for (const SiteView& view : views) {
+    if (view.descriptor) return *view.problem;
+    const bool marked = view.state == SiteView::kMember || view.state == SiteView::kUnreadable;
+    if (marked && view.content && !adopts) {
+      return Fail(Code::kCorruption, "{} has archives, but no readable store descriptor ({})", view.site.address,
+                  kDescriptorPath);
+    }
+    // A directory that does not exist yet can be made; a server that does not answer may be anything.
+    if (view.state == SiteView::kMissing && !view.directory) {
+      return Fail(Code::kNoQuorum, "{}", view.problem->message);
+    }
+    if (view.directory && view.state != SiteView::kMissing && !view.writable) {
+      return Fail(Code::kPermissionDenied, "the directory {} cannot be written", view.site.address);
+    }
+  }
+  const bool begun = CountIn(views, SiteView::kMember) + CountIn(views, SiteView::kUnreadable) > 0;
+  judgement.kind = begun ? Judgement::kUnfinished : Judgement::kCreate;
+  return judgement;
+}
+
+// Who is which member of the store.
+Status BindMembers(std::span<const SiteView> views, Judgement& judgement) {
+  const StoreDescriptor& descriptor = judgement.descriptor;
+  judgement.site_of_member.resize(descriptor.members.size());
+  for (size_t i = 0; i < views.size(); ++i) {
+    const SiteView& view = views[i];
+    const auto leave_out = [&](std::string why) {
+      judgement.unbound.push_back(i);
+      judgement.notes.push_back(fmt::format("{} is left out: {}", view.site.address, why));
+    };
+    switch (view.state) {
+      case SiteView::kRefused: return *view.problem;
+      case SiteView::kForeign: return ForeignError(view);
+      case SiteView::kMissing: leave_out(view.problem->message); continue;
+      case SiteView::kUnreadable: leave_out(view.problem->message); continue;
+      case SiteView::kEmpty: leave_out("it is empty"); continue;
+      case SiteView::kMember: break;
+    }
+    const auto member = std::find_if(descriptor.members.begin(), descriptor.members.end(),
+                                     [&](const Member& m) { return m.id == view.identity->member_id; });
+    if (member == descriptor.members.end()) {
+      return Fail(Code::kConflict, "{} says it is {} of store {}, which has no such member", view.site.address,
+                  view.identity->member_id, Short(descriptor.store_id));
+    }
+    auto& site = judgement.site_of_member[static_cast<size_t>(member - descriptor.members.begin())];
+    if (site) {
+      return Fail(Code::kConflict, "{} and {} both say they are {}: one is a copy of the other, or they are the same",
+                  views[*site].site.address, view.site.address, member->id);
+    }
+    site = i;
+    if (!view.descriptor) judgement.lack_descriptor.push_back(i);
+    if (view.directory && !view.writable) {
+      judgement.notes.push_back(fmt::format("{} cannot be written: it is only read", view.site.address));
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<Judgement> JudgeSites(std::span<const SiteView> views, const Configuration& configuration) {
+  if (views.empty()) {
+    return Fail(Code::kInvalidArgument, "no data servers are given: say --data DIR (once for each directory), "
+                                        "--server or --origin root://HOST:PORT, or -c FILE");
+  }
+  if (CountIn(views, SiteView::kRefused) > 0) return *FirstIn(views, SiteView::kRefused).problem;
+  XEC_ASSIGN_OR_RETURN(const StoreDescriptor* found, AgreedDescriptor(views));
+  if (!found) return JudgeNew(views, configuration);
+
+  Judgement judgement;
+  judgement.descriptor = *found;
+  XEC_TRY(BindMembers(views, judgement));
+  const size_t members = judgement.descriptor.members.size();
+  size_t bound = 0;
+  for (size_t i = 0; i < members; ++i) {
+    if (judgement.site_of_member[i]) ++bound;
+  }
+  // Servers may have learnt of a newer epoch while others were away; directories are seen by one process only.
+  const bool remote = !views[0].directory;
+  if (remote && bound < Quorum(members)) {
+    return Fail(Code::kNoQuorum, "only {} of the {} data servers of the store answer", bound, members);
+  }
+  return judgement;
+}
+
+Result<StoreDescriptor> NewDescriptor(std::span<const SiteView> views, const Configuration& configuration,
+                                      std::string store_id) {
+  StoreDescriptor descriptor;
+  descriptor.store_id = std::move(store_id);
+  descriptor.layout = configuration.layout.value_or(Layout::kNative);
+  descriptor.sync = configuration.sync.value_or(SyncPolicy::kCommit);
+  descriptor.geometry = configuration.GeometryOver(Geometry{});
+  descriptor.rules = configuration.RulesOver(Geometry{});
+  descriptor.adopts_xrdec = descriptor.layout == Layout::kXrdec;
+  descriptor.tolerance = descriptor.geometry.parity_chunks;
+  for (const PathRule& rule : descriptor.rules) {
+    descriptor.tolerance = std::max(descriptor.tolerance, rule.geometry.parity_chunks);
+  }
+  for (size_t i = 0; i < views.size(); ++i) {
+    const SiteView& view = views[i];
+    const std::string name = view.directory ? view.site.address : view.site.address.substr(std::string("root://").size());
+    descriptor.members.push_back(Member{fmt::format("s{:02}", i + 1), view.directory ? "local" : view.site.address,
+                                        view.site.host.empty() ? name : view.site.host});
+  }
+  XEC_TRY(ValidateDescriptor(descriptor));
+  return descriptor;
+}
+
+Result<StoreDescriptor> EffectiveDescriptor(const Judgement& judgement, std::span<const SiteView> views,
+                                            const Configuration& configuration, std::vector<std::string>& notes) {
+  StoreDescriptor descriptor = judgement.descriptor;
+  if (configuration.layout && *configuration.layout != descriptor.layout) {
+    return Fail(Code::kInvalidArgument, "the store has layout {}, which cannot be changed to {}",
+                LayoutName(descriptor.layout), LayoutName(*configuration.layout));
+  }
+  const Geometry made_with = descriptor.geometry;
+  descriptor.geometry = configuration.GeometryOver(made_with);
+  if (!configuration.rules.empty()) descriptor.rules = configuration.RulesOver(made_with);
+  descriptor.sync = configuration.sync.value_or(descriptor.sync);
+  if (descriptor.geometry != made_with) {
+    notes.push_back(fmt::format("new objects get geometry {} with chunks of {}; the store was made with {} and {}",
+                                descriptor.geometry.ToString(), FormatSize(descriptor.geometry.chunk_size_bytes),
+                                made_with.ToString(), FormatSize(made_with.chunk_size_bytes)));
+  }
+  for (size_t i = 0; i < descriptor.members.size(); ++i) {
+    const auto& site = judgement.site_of_member[i];
+    if (site && !views[*site].site.host.empty()) descriptor.members[i].host = views[*site].site.host;
+  }
+  XEC_TRY(ValidateDescriptor(descriptor));
+  std::vector<PathRule> rules = descriptor.rules;
+  rules.push_back({"/", descriptor.geometry});
+  for (const PathRule& rule : rules) {
+    XEC_TRY(CheckBudget(rule.geometry, configuration.engine.memory_bytes));
+    if (rule.geometry.parity_chunks > descriptor.tolerance) {
+      return Fail(Code::kInvalidArgument,
+                  "geometry {} has {} parity chunks, but the store was made to survive the loss of {} servers only",
+                  rule.geometry.ToString(), rule.geometry.parity_chunks, descriptor.tolerance);
+    }
+  }
+  return descriptor;
+}
+
+}  // namespace xec

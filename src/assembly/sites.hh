@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// What the data servers say about themselves when a store is opened, and what follows from it.
+//
+//   no descriptor anywhere, all empty         a new store
+//   a descriptor on some, identities agree    the store; who is missing or empty is left out for now
+//   identities, but no descriptor anywhere    a creation that was cut short: it is done again
+//   anything else                             an error in one sentence
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "assembly/configuration.hh"
+#include "server/calls.hh"
+
+namespace xec {
+
+struct SiteView {
+  Site site;
+  DataServerPtr server;  // without any check of identity
+  enum State {
+    kMissing,      // does not exist, or does not answer: `problem`
+    kEmpty,        // holds nothing at all
+    kForeign,      // holds something, but nothing of a store
+    kMember,       // `identity` says whose
+    kUnreadable,   // what it says about itself is damaged: `problem`
+    kRefused,      // cannot be used, whatever the others say: `problem`
+  } state = kMissing;
+  std::optional<Identity> identity;
+  std::optional<StoreDescriptor> descriptor;
+  std::optional<Error> problem;
+  bool directory = false;  // a local directory
+  bool content = false;    // holds more than the reserved area; known only where there is no descriptor
+  bool writable = true;    // directories only
+};
+
+// Asks one server. A local directory is checked with system calls first (blocking, short).
+Task<SiteView> InspectSite(CallContext context, Site site, DataServerPtr server);
+
+// All at once; the views are in the order of the sites.
+Task<std::vector<SiteView>> InspectSites(CallContext context, TaskScope& scope, std::vector<Site> sites,
+                                         std::vector<DataServerPtr> servers);
+
+struct Judgement {
+  enum Kind {
+    kOpen,
+    kCreate,
+    kUnfinished,  // identities without a descriptor: create anew unless somebody is at it right now
+  } kind = kOpen;
+  StoreDescriptor descriptor;  // of kOpen: as found, without what the configuration changes
+  std::vector<std::optional<size_t>> site_of_member;  // of kOpen: index into the views
+  std::vector<size_t> unbound;           // of kOpen: sites that may turn out to be members later
+  std::vector<size_t> lack_descriptor;   // of kOpen: members that need a copy of the descriptor
+  std::vector<std::string> notes;
+};
+
+// Pure. Errors: see OpenStore. kNoQuorum when servers that do not answer could change the judgement.
+Result<Judgement> JudgeSites(std::span<const SiteView> views, const Configuration& configuration);
+
+// The descriptor of a new store on these sites (host labels applied), and of an existing one as this process uses
+// it: geometry, rules, sync policy and host labels of the configuration override it. Errors: kInvalidArgument.
+Result<StoreDescriptor> NewDescriptor(std::span<const SiteView> views, const Configuration& configuration,
+                                      std::string store_id);
+Result<StoreDescriptor> EffectiveDescriptor(const Judgement& judgement, std::span<const SiteView> views,
+                                            const Configuration& configuration, std::vector<std::string>& notes);
+
+// Writes identities, then the descriptor. Who is interrupted leaves identities without any descriptor, or with one
+// on some servers: both are recognised by JudgeSites. Of two who create at once at most one succeeds.
+// Errors: kConflict when somebody else is creating, and those of the servers.
+Task<Status> CreateStoreOn(Executor& executor, std::vector<SiteView> views, StoreDescriptor descriptor);
+
+}  // namespace xec

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// StoreProcess: the one implementation of OpenedStore.
+//
+//   opening --(servers agree)--> open --(descriptor unseen for too long, or changed)--> open for reading only
+//
+// INV-1  engine_ and store_ are set once, together, under mutex_, and never change afterwards.
+// INV-2  everything in scope_ ends soon after background_.Stop(), except requests to servers.
+#pragma once
+
+#include <map>
+#include <mutex>
+
+#include "assembly/background.hh"
+#include "assembly/gated_store.hh"
+#include "assembly/late_server.hh"
+#include "assembly/open_store.hh"
+#include "assembly/sites.hh"
+#include "runtime/thread_pool.hh"
+
+namespace xec {
+
+class StoreProcess final : public OpenedStore {
+ public:
+  StoreProcess(Configuration configuration, OpenOptions options);
+  ~StoreProcess() override;
+
+  // Opens, or starts to; see OpenStore. Call once, first.
+  Status Start();
+
+  Store& store() override { return gate_; }
+  Executor& executor() override { return executor_; }
+  const Configuration& configuration() const override { return configuration_; }
+  Engine* engine() override;
+  std::vector<std::string> notes() const override;
+  WriteOptions WriteOptionsFor(std::string_view path) override;
+  bool Settle(Duration at_most) override;
+
+ private:
+  struct Attempt {
+    Status status;
+    bool again = false;  // worth another attempt by itself
+  };
+  struct LateMember {
+    std::shared_ptr<LateServer> server;
+    MemberIndex member;
+  };
+
+  Task<Status> WaitUntilOpen();
+  Task<void> OpenLoop(UniqueFunction<void(Status)> answer);
+  Task<Attempt> TryToOpen();
+  Task<Result<std::vector<SiteView>>> Inspect();
+  Task<Result<std::vector<Site>>> Sites();
+  Task<Attempt> CreateNew(std::vector<SiteView> views, Judgement::Kind kind);
+  // Empty when the creation may begin, else why not yet.
+  std::optional<Error> CreationMustWait(const std::vector<SiteView>& views, Judgement::Kind kind);
+  Task<Status> OpenFrom(Judgement judgement, std::vector<SiteView> views);
+  Result<std::vector<DataServerPtr>> ConnectMembers(const StoreDescriptor& descriptor, const Judgement& judgement,
+                                                    const std::vector<SiteView>& views);
+  Result<DataServerPtr> Connect(const StoreDescriptor& descriptor, size_t member, const std::string& address);
+
+  Task<void> BindLateMembers(std::vector<Site> sites);
+  Task<void> CleanLoop();
+  Task<void> RefreshLoop();
+  // The newest descriptor that any member shows.
+  Task<Result<StoreDescriptor>> ReadDescriptorAgain();
+
+  Result<Store*> Gate(bool change) const;
+  void SetNotOpen(const Error& error);
+  void Note(std::string note);
+
+  const Configuration configuration_;
+  const OpenOptions options_;
+  ThreadPool executor_;
+  TaskScope scope_;
+  Background background_;
+
+  // Used by the opening loop only, and by BindLateMembers after it.
+  std::map<std::string, DataServerPtr> raw_servers_;  // by address; without check of identity
+  std::string watched_;        // what an unfinished creation, or the list of discovered servers, looked like
+  TimePoint watched_since_{};
+  std::vector<LateMember> late_;
+
+  mutable std::mutex mutex_;
+  std::unique_ptr<Engine> engine_;  // guarded by mutex_ until set, as all below
+  std::unique_ptr<Store> store_;
+  Error not_open_;                  // why not, while there is no store
+  std::optional<Error> frozen_;     // why nothing may be changed
+  std::vector<std::string> notes_;
+
+  GatedStore gate_;
+};
+
+}  // namespace xec
