@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "object/archive_opener.hh"
+
+#include <algorithm>
+
+#include "base/failpoint.hh"
+#include "object/layout.hh"
+#include "placement/homes.hh"
+#include "runtime/gather.hh"
+
+namespace xec {
+namespace {
+
+// Keeps the parts of a shortened name beside the archive, then creates the archive.
+Task<Result<ArchiveFilePtr>> CreateArchive(Engine& engine, MemberIndex server, ObjectPath path, State seal) {
+  const DataServerPtr target = engine.server(server);
+  for (const std::string& entry : path.LongNameEntries()) {
+    std::string directory = path.ObjectDirectory() + "/" + entry;
+    Status made = co_await MakeDirectory(engine.MetadataCall(), target, std::move(directory));
+    if (!made) co_return made.error();
+  }
+  std::string archive_path = ArchivePath(path, seal);
+  Result<ArchiveFilePtr> file = co_await xec::Open(engine.MetadataCall(), target, std::move(archive_path), OpenMode::kCreate);
+  co_return std::move(file);
+}
+
+}  // namespace
+
+ArchiveOpener::ArchiveOpener(Engine& engine, ObjectPath path, State seal)
+    : engine_(engine),
+      path_(std::move(path)),
+      seal_(std::move(seal)),
+      homes_(engine.Homes(path_)),
+      tried_(engine.server_count(), false) {}
+
+std::vector<MemberIndex> ArchiveOpener::NextCandidates(size_t count, size_t per_host_max, bool homes_only) const {
+  // std::span<const bool> cannot view a std::vector<bool>.
+  const auto usable = std::make_unique<bool[]>(tried_.size());
+  for (size_t i = 0; i < tried_.size(); ++i) {
+    usable[i] = !tried_[i] && (!homes_only || std::find(homes_.begin(), homes_.end(), i) != homes_.end());
+  }
+  return PlaceLanes(engine_.descriptor(), homes_, seal_.oid, count, per_host_max,
+                    std::span<const bool>(usable.get(), tried_.size()));
+}
+
+Task<std::vector<OpenedArchive>> ArchiveOpener::Open(size_t count, size_t per_host_max, bool homes_only) {
+  XEC_FAILPOINT("put.open");
+  std::vector<OpenedArchive> opened;
+  while (opened.size() < count) {
+    const std::vector<MemberIndex> candidates = NextCandidates(count - opened.size(), per_host_max, homes_only);
+    if (candidates.empty()) break;
+    Gather<Result<ArchiveFilePtr>> gather(engine_.scope(), engine_.executor());
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      tried_[candidates[i]] = true;
+      gather.Start(i, CreateArchive(engine_, candidates[i], path_, seal_));
+    }
+    std::vector<ArchiveFilePtr> files(candidates.size());
+    while (gather.pending() > 0) {
+      Gather<Result<ArchiveFilePtr>>::Event event = co_await gather.Next();
+      if (event.value->has_value()) {
+        files[event.tag] = event.value->value();
+      } else {
+        failures_.emplace_back(candidates[event.tag], event.value->error());
+      }
+    }
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      if (files[i]) opened.push_back(OpenedArchive{candidates[i], std::move(files[i])});
+    }
+  }
+  XEC_FAILPOINT("put.opened");
+  co_return std::move(opened);
+}
+
+Task<std::vector<OpenedArchive>> ArchiveOpener::OpenBest(size_t count, size_t per_host_max) {
+  return Open(count, per_host_max, false);
+}
+
+Task<std::vector<OpenedArchive>> ArchiveOpener::OpenOnHomes(size_t count) { return Open(count, homes_.size(), true); }
+
+std::vector<MemberIndex> ArchiveOpener::Tried() const {
+  std::vector<MemberIndex> servers;
+  for (size_t i = 0; i < tried_.size(); ++i) {
+    if (tried_[i]) servers.push_back(static_cast<MemberIndex>(i));
+  }
+  return servers;
+}
+
+Error ArchiveOpener::Problems(Code otherwise) const {
+  if (failures_.empty()) return Fail(otherwise, "the store has no more servers");
+  std::string text;
+  for (const auto& [server, error] : failures_) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", engine_.server_id(server), error.message);
+  }
+  const auto all = [&](Code code) {
+    return std::all_of(failures_.begin(), failures_.end(), [&](const auto& f) { return f.second.code == code; });
+  };
+  const Code code = all(Code::kNoSpace)            ? Code::kNoSpace
+                    : all(Code::kPermissionDenied) ? Code::kPermissionDenied
+                                                   : otherwise;
+  return Error{code, std::move(text)};
+}
+
+}  // namespace xec

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Creates the archives of one upload: on the best servers, and on others instead where that fails.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "commit/engine.hh"
+#include "protocol/state_name.hh"
+
+namespace xec {
+
+struct OpenedArchive {
+  MemberIndex server = 0;
+  ArchiveFilePtr file;
+};
+
+// One owner, calls one after another. Every server is tried at most once in the life of an opener.
+class ArchiveOpener {
+ public:
+  // The archives get the name of `seal` in the object directory of `path`.
+  ArchiveOpener(Engine& engine, ObjectPath path, State seal);
+
+  // Creates up to `count` archives on distinct servers, in parallel, homes first, at most `per_host_max` on a
+  // host while that can be avoided. In order of preference; fewer when there are no more servers.
+  Task<std::vector<OpenedArchive>> OpenBest(size_t count, size_t per_host_max);
+
+  // The same on homes only.
+  Task<std::vector<OpenedArchive>> OpenOnHomes(size_t count);
+
+  // Every server that was asked to create one: where seals may lie.
+  std::vector<MemberIndex> Tried() const;
+
+  // What went wrong, for messages: "s03: ...; s07: ...". kNoSpace or kPermissionDenied if all failures were so,
+  // else kUnavailable.
+  Error Problems(Code otherwise = Code::kUnavailable) const;
+
+ private:
+  std::vector<MemberIndex> NextCandidates(size_t count, size_t per_host_max, bool homes_only) const;
+  Task<std::vector<OpenedArchive>> Open(size_t count, size_t per_host_max, bool homes_only);
+
+  Engine& engine_;
+  const ObjectPath path_;
+  const State seal_;
+  const std::vector<MemberIndex> homes_;
+  std::vector<bool> tried_;  // by member
+  std::vector<std::pair<MemberIndex, Error>> failures_;
+};
+
+}  // namespace xec

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "object/archive_sealer.hh"
+
+#include <cstring>
+
+namespace xec {
+namespace {
+
+Task<Status> WriteEnd(Engine& engine, ArchiveFilePtr file, std::shared_ptr<ArchiveWriter> archive,
+                      LastPiece last, Manifest manifest) {
+  std::optional<StripeBuffer::Piece> piece;
+  if (last.stripe) {
+    Result<StripeBuffer::Piece> placed = last.stripe->PlaceChunk(last.chunk, *archive);
+    if (!placed) co_return placed.error();
+    piece = std::move(*placed);
+  }
+  Result<std::string> text = manifest.Serialize();
+  if (!text) co_return text.error();
+
+  ByteBudget::Lease lease;
+  if (!piece) {
+    // All chunks are on the server by now, so nothing of ours holds budget while this waits.
+    const uint64_t bytes = ArchiveTailSizeMax(archive->member_count(), text->size()) + kBufferAlignment;
+    Result<ByteBudget::Lease> acquired = co_await engine.budget().Acquire(bytes);
+    if (!acquired) co_return acquired.error();
+    lease = std::move(*acquired);
+  }
+  Result<std::vector<std::byte>> tail = archive->Finish(*text);
+  if (!tail) co_return tail.error();
+
+  if (piece) {
+    const bool whole = last.stripe->AddTail(last.chunk, *tail, *piece);
+    Status written = co_await Write(engine.WriteCall(), file, piece->archive_offset, piece->slice);
+    if (!written || whole) co_return std::move(written);
+  }
+  const std::shared_ptr<Buffer> buffer = Buffer::Allocate(tail->size(), std::move(lease));
+  std::memcpy(buffer->data(), tail->data(), tail->size());
+  Slice slice(buffer);
+  Status written = co_await Write(engine.WriteCall(), file, archive->next_offset(), std::move(slice));
+  co_return std::move(written);
+}
+
+}  // namespace
+
+Task<Status> SealArchive(Engine& engine, ArchiveFilePtr file, std::shared_ptr<ArchiveWriter> archive,
+                         LastPiece last, Manifest manifest) {
+  Status status = co_await WriteEnd(engine, file, std::move(archive), std::move(last), std::move(manifest));
+  if (status && engine.SyncBeforeCommit()) status = co_await Sync(engine.WriteCall(), file);
+  Status closed = co_await Close(engine.WriteCall(), file);
+  if (!status) co_return std::move(status);
+  co_return std::move(closed);
+}
+
+}  // namespace xec

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "object/archive_set.hh"
+
+#include <algorithm>
+
+#include "commit/access.hh"
+#include "commit/move.hh"
+#include "runtime/gather.hh"
+
+namespace xec {
+namespace {
+
+// How long a server that failed is not asked again by the same reader.
+constexpr Duration kRetryAfter = std::chrono::seconds(2);
+// A file can be renamed between being listed and being opened; so often in a row it is not.
+constexpr int kFindTriesMax = 3;
+constexpr int kMoveHopsMax = 4;
+
+Task<void> CloseQuietly(CallContext call, ArchiveFilePtr file) {
+  // Nothing is lost when a file opened for reading does not close well.
+  const Status closed = co_await Close(call, std::move(file));
+  (void)closed;
+}
+
+struct Ending {
+  ArchiveIndex index;
+  std::shared_ptr<Buffer> image;  // null unless the archive was read whole
+};
+
+// Reads and parses the end of an archive; the whole archive when it is small and memory is at hand.
+Task<Result<Ending>> ReadEnding(Engine& engine, ArchiveFilePtr file) {
+  const uint64_t size = file->size();
+  uint64_t from = size > kArchiveTailBytes ? size - kArchiveTailBytes : 0;
+  std::optional<ByteBudget::Lease> lease;
+  if (size <= kWholeArchiveBytesMax) lease = engine.budget().TryAcquire(size + kBufferAlignment);
+  if (lease) from = 0;
+  while (true) {
+    ByteBudget::Lease held = lease ? std::move(*lease) : ByteBudget::Lease();
+    lease.reset();
+    const bool whole = held.bytes() > 0;
+    const std::shared_ptr<Buffer> buffer = Buffer::Allocate(size - from, std::move(held));
+    Slice slice(buffer);
+    std::vector<ByteRange> ranges = {ByteRange{from, size - from}};
+    Result<uint64_t> got = size == from ? Result<uint64_t>(uint64_t{0})
+                                        : co_await Read(engine.ReadCall(), file, std::move(ranges), slice);
+    if (!got) co_return got.error();
+    if (*got != size - from) co_return Fail(Code::kCorruption, "the archive ends early");
+    Result<TailOutcome> parsed = ParseArchiveTail(slice.span(), size);
+    if (!parsed) co_return parsed.error();
+    if (parsed->index) co_return Ending{std::move(*parsed->index), whole ? buffer : nullptr};
+    if (parsed->need_from >= from) co_return Fail(Code::kCorruption, "the archive's end is inconsistent");
+    from = parsed->need_from;
+  }
+}
+
+// Rank of a state as a place of this upload's archive: promoted first; 0: none.
+int PlaceRank(const State& state, const std::string& oid) {
+  if (state.oid != oid) return 0;
+  switch (state.kind) {
+    case StateKind::kPromoted: return 4;
+    case StateKind::kSealed: return 3;
+    case StateKind::kAborted: return 2;
+    case StateKind::kWitness: return 1;
+    default: return 0;
+  }
+}
+
+const State* BestPlace(const States& states, const std::string& oid) {
+  const State* best = nullptr;
+  for (const State& state : states) {
+    const int rank = PlaceRank(state, oid);
+    if (rank > (best == nullptr ? 0 : PlaceRank(*best, oid))) best = &state;
+  }
+  return best;
+}
+
+}  // namespace
+
+Absence AbsenceOf(Code code) {
+  switch (code) {
+    case Code::kNotFound: return Absence::kMissing;
+    case Code::kCorruption:
+    case Code::kUnsupported: return Absence::kCorrupt;
+    default: return Absence::kUnavailable;
+  }
+}
+
+Archive::Archive(MemberIndex server, std::string path, ArchiveFilePtr file, ArchiveIndex index, Manifest manifest,
+                 std::weak_ptr<Buffer> image)
+    : server_(server),
+      path_(std::move(path)),
+      file_(std::move(file)),
+      manifest_(std::move(manifest)),
+      members_([&] {
+        std::sort(index.members.begin(), index.members.end(),
+                  [](const ArchiveMember& a, const ArchiveMember& b) { return a.name < b.name; });
+        return std::move(index.members);
+      }()),
+      image_(std::move(image)) {}
+
+const ArchiveMember* Archive::Find(MemberName name) const {
+  const auto found = std::lower_bound(members_.begin(), members_.end(), name,
+                                      [](const ArchiveMember& member, MemberName n) { return member.name < n; });
+  return found != members_.end() && found->name == name ? &*found : nullptr;
+}
+
+ArchiveSet::ArchiveSet(Engine& engine, NameInfo info) : engine_(engine), info_(std::move(info)) {}
+
+ArchiveSet::~ArchiveSet() {
+  for (auto& [server, slot] : slots_) {
+    if (slot.archive) engine_.scope().Spawn(CloseQuietly(engine_.MetadataCall(), slot.archive->file()));
+  }
+}
+
+std::vector<ArchivePtr> ArchiveSet::Open() const {
+  std::vector<ArchivePtr> open;
+  std::lock_guard lock(mutex_);
+  for (const auto& [server, slot] : slots_) {
+    if (slot.archive) open.push_back(slot.archive);
+  }
+  return open;
+}
+
+void ArchiveSet::MarkSuspect(MemberIndex server, bool suspect) {
+  std::lock_guard lock(mutex_);
+  slots_[server].suspect = suspect;
+}
+
+bool ArchiveSet::IsSuspect(MemberIndex server) const {
+  std::lock_guard lock(mutex_);
+  const auto slot = slots_.find(server);
+  return slot != slots_.end() && slot->second.suspect;
+}
+
+void ArchiveSet::Forget(MemberIndex server, const ArchivePtr& archive, Error error) {
+  {
+    std::lock_guard lock(mutex_);
+    Slot& slot = slots_[server];
+    slot.suspect = true;
+    if (slot.archive != archive) return;
+    slot.archive.reset();
+    slot.state = Slot::kFailed;
+    slot.error = std::move(error);
+    slot.failed_at = engine_.executor().Now();
+  }
+  engine_.scope().Spawn(CloseQuietly(engine_.MetadataCall(), archive->file()));
+}
+
+Task<Result<ArchiveSet::Loaded>> ArchiveSet::Load(std::shared_ptr<ArchiveSet> self, MemberIndex server) {
+  OneShot<Result<Loaded>> shared;
+  bool wait = false;
+  {
+    std::lock_guard lock(self->mutex_);
+    Slot& slot = self->slots_[server];
+    if (slot.state == Slot::kOpen) co_return Loaded{slot.archive, slot.archive->image()};
+    const TimePoint now = self->engine_.executor().Now();
+    if (slot.state == Slot::kFailed && now < slot.failed_at + kRetryAfter) co_return *slot.error;
+    wait = slot.state == Slot::kLoading;
+    if (wait) slot.waiters.emplace_back(shared.Setter());
+    slot.state = Slot::kLoading;
+  }
+  if (wait) {
+    Result<Loaded> loaded = co_await shared;
+    co_return std::move(loaded);
+  }
+  Result<Loaded> loaded = co_await LoadNow(self, server);
+  co_return std::move(loaded);
+}
+
+// Opens the archive and tells all who wait for it.
+Task<Result<ArchiveSet::Loaded>> ArchiveSet::LoadNow(std::shared_ptr<ArchiveSet> self, MemberIndex server) {
+  Result<Loaded> loaded = co_await self->OpenAndRead(server);
+  std::vector<Waiter> waiters;
+  {
+    std::lock_guard lock(self->mutex_);
+    Slot& slot = self->slots_[server];
+    waiters.swap(slot.waiters);
+    slot.suspect = !loaded.has_value();
+    if (loaded) {
+      slot.state = Slot::kOpen;
+      slot.archive = loaded->archive;
+      if (!self->manifest_) self->manifest_ = std::make_shared<const Manifest>(loaded->archive->manifest());
+    } else {
+      slot.state = Slot::kFailed;
+      slot.error = loaded.error();
+      slot.failed_at = self->engine_.executor().Now();
+    }
+  }
+  for (Waiter& waiter : waiters) waiter(loaded);
+  co_return std::move(loaded);
+}
+
+Result<Manifest> ArchiveSet::CheckManifest(const std::string& text) const {
+  XEC_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Parse(text));
+  if (manifest.object_id != info_.accepted.oid || manifest.size_bytes != info_.accepted.size) {
+    return Fail(Code::kCorruption, "it belongs to another object ({} of {} bytes, not {} of {})", manifest.object_id,
+                manifest.size_bytes, info_.accepted.oid, info_.accepted.size);
+  }
+  return manifest;
+}
+
+Task<Result<ArchiveSet::Loaded>> ArchiveSet::OpenAndRead(MemberIndex server) {
+  std::string path;
+  Result<ArchiveFilePtr> opened = co_await FindArchive(server, path);
+  if (!opened) co_return opened.error();
+  const ArchiveFilePtr file = *opened;
+  Result<Ending> ending = co_await ReadEnding(engine_, file);
+  Result<Manifest> manifest = ending ? CheckManifest(ending->index.manifest) : Result<Manifest>(ending.error());
+  if (!manifest) {
+    engine_.scope().Spawn(CloseQuietly(engine_.MetadataCall(), file));
+    co_return Fail(manifest.code(), "archive {} on {}: {}", path, engine_.server_id(server), manifest.error().message);
+  }
+  std::shared_ptr<Buffer> image = std::move(ending->image);
+  ArchivePtr archive = std::make_shared<const Archive>(server, std::move(path), file, std::move(ending->index),
+                                                       std::move(*manifest), image);
+  co_return Loaded{std::move(archive), std::move(image)};
+}
+
+// Opens the archive where it should be; else looks where else it could be: not promoted yet, or moved with its
+// name in either direction. `path` tells where it was found.
+Task<Result<ArchiveFilePtr>> ArchiveSet::FindArchive(MemberIndex server, std::string& path) {
+  const DataServerPtr target = engine_.server(server);
+  const std::string& oid = info_.accepted.oid;
+  State place = PromotedState(info_.accepted.version, oid, info_.accepted.size);
+  const auto listing = info_.listings.find(server);
+  if (listing != info_.listings.end()) {
+    if (const State* listed = BestPlace(listing->second, oid)) place = *listed;
+  }
+  path = ArchivePath(info_.path, place);
+  Result<ArchiveFilePtr> file = co_await xec::Open(engine_.MetadataCall(), target, path, OpenMode::kRead);
+  if (file || file.code() != Code::kNotFound) co_return std::move(file);
+
+  std::vector<ObjectPath> directories = {info_.path};
+  std::shared_ptr<const Manifest> manifest;
+  {
+    std::lock_guard lock(mutex_);
+    manifest = manifest_;
+  }
+  if (manifest && manifest->from) {
+    const Result<ObjectPath> from = ObjectPath::Parse(manifest->from->path);
+    if (from) directories.push_back(*from);
+  }
+  Accepted moved = info_.accepted;
+  for (int hop = 0; hop < kMoveHopsMax; ++hop) {
+    for (int tries = 0; tries < kFindTriesMax; ++tries) {
+      bool listed = false;
+      for (const ObjectPath& directory : directories) {
+        Result<States> states = co_await ListStates(engine_, server, directory);
+        if (!states) co_return states.error();
+        const State* found = BestPlace(*states, oid);
+        if (found == nullptr) continue;
+        listed = true;
+        path = ArchivePath(directory, *found);
+        file = co_await xec::Open(engine_.MetadataCall(), target, path, OpenMode::kRead);
+        if (file || file.code() != Code::kNotFound) co_return std::move(file);
+      }
+      if (!listed) break;
+    }
+    // Has the name been moved since it was looked up?
+    Result<NameInfo> now = co_await LookUp(engine_, directories.front());
+    if (!now || now->accepted.kind != Accepted::kMoved || now->accepted.version.Unmoved() != moved.version) break;
+    Result<MoveRecord> record = co_await ReadMoveRecord(engine_, directories.front(), now->accepted);
+    if (!record) break;
+    moved.version = *now->accepted.target;
+    directories = {record->to};
+  }
+  co_return Fail(Code::kNotFound, "{} has no archive of {} version {}", engine_.server_id(server), info_.path.text(),
+                 info_.accepted.version.ToString());
+}
+
+// Where a manifest may be: homes that list an archive, best first, then those with a witness, then all others.
+std::vector<MemberIndex> ArchiveSet::Candidates() const {
+  std::vector<MemberIndex> candidates;
+  const auto add = [&](MemberIndex member) {
+    if (std::find(candidates.begin(), candidates.end(), member) == candidates.end()) candidates.push_back(member);
+  };
+  const std::vector<MemberIndex> homes = engine_.Homes(info_.path);
+  for (const int rank_min : {2, 1}) {
+    for (const MemberIndex home : homes) {
+      const auto listing = info_.listings.find(home);
+      if (listing == info_.listings.end()) continue;
+      const State* place = BestPlace(listing->second, info_.accepted.oid);
+      if (place != nullptr && PlaceRank(*place, info_.accepted.oid) >= rank_min) add(home);
+    }
+  }
+  for (const MemberIndex holder : info_.holders) add(holder);
+  for (const MemberIndex home : homes) add(home);
+  for (size_t member = 0; member < engine_.server_count(); ++member) add(static_cast<MemberIndex>(member));
+  return candidates;
+}
+
+Task<Result<ArchiveSet::Described>> ArchiveSet::Describe() {
+  {
+    std::lock_guard lock(mutex_);
+    if (manifest_) co_return Described{manifest_, nullptr};
+  }
+  Result<Described> described = co_await LoadAnyOf(shared_from_this(), Candidates());
+  co_return std::move(described);
+}
+
+// Asks one candidate after the other, the next one as soon as one fails or is late.
+Task<Result<ArchiveSet::Described>> ArchiveSet::LoadAnyOf(std::shared_ptr<ArchiveSet> self,
+                                                          std::vector<MemberIndex> candidates) {
+  Engine& engine = self->engine_;
+  Gather<Result<Loaded>> gather(engine.scope(), engine.executor());
+  std::string problems;
+  bool unavailable = false;
+  size_t next = 0;
+  while (next < candidates.size() || gather.pending() > 0) {
+    if (next < candidates.size()) {
+      gather.Start(next, Load(self, candidates[next]));
+      ++next;
+      gather.StartTimer(SIZE_MAX, engine.executor().Now() + engine.options().hedge_delay);
+    }
+    const Gather<Result<Loaded>>::Event event = co_await gather.Next();
+    if (!event.value) continue;
+    if (event.value->has_value()) {
+      const Loaded& loaded = event.value->value();
+      std::lock_guard lock(self->mutex_);
+      co_return Described{self->manifest_, loaded.image};
+    }
+    const Error& error = event.value->error();
+    if (AbsenceOf(error.code) == Absence::kUnavailable) unavailable = true;
+    if (AbsenceOf(error.code) != Absence::kMissing) problems += (problems.empty() ? "" : "; ") + error.message;
+  }
+  const std::string& path = self->info_.path.text();
+  if (unavailable) co_return Fail(Code::kUnavailable, "cannot read {} now: {}", path, problems);
+  co_return Fail(Code::kDataLoss, "no archive of {} version {} can be read: {}", path,
+                 self->info_.accepted.version.ToString(), problems.empty() ? "all are missing" : problems);
+}
+
+}  // namespace xec

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// ArchiveSet: the archives of one version on their servers, opened when first needed and kept open, so that a
+// reader keeps its bytes while the name is replaced, renamed or removed. Shared by all reads of one reader.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "archive/archive_reader.hh"
+#include "archive/manifest.hh"
+#include "commit/names.hh"
+#include "object/layout.hh"
+
+namespace xec {
+
+// Archives up to this size are read whole at the first touch: one request for end and chunks of a small object.
+constexpr uint64_t kWholeArchiveBytesMax = 128 * kKiB;
+// Read of a larger archive's end at first.
+constexpr uint64_t kArchiveTailBytes = 64 * kKiB;
+
+// An open archive whose end was read and found to belong to the version. Immutable.
+class Archive {
+ public:
+  Archive(MemberIndex server, std::string path, ArchiveFilePtr file, ArchiveIndex index, Manifest manifest,
+          std::weak_ptr<Buffer> image);
+
+  MemberIndex server() const { return server_; }
+  const std::string& path() const { return path_; }
+  const ArchiveFilePtr& file() const { return file_; }
+  const Manifest& manifest() const { return manifest_; }
+  const std::vector<ArchiveMember>& members() const { return members_; }  // sorted by name
+  // The directory's record of a chunk; null when it is not here.
+  const ArchiveMember* Find(MemberName name) const;
+  // All bytes of the archive, while some read that loaded them goes on; else null.
+  std::shared_ptr<Buffer> image() const { return image_.lock(); }
+
+ private:
+  const MemberIndex server_;
+  const std::string path_;
+  const ArchiveFilePtr file_;
+  const Manifest manifest_;
+  const std::vector<ArchiveMember> members_;
+  const std::weak_ptr<Buffer> image_;
+};
+using ArchivePtr = std::shared_ptr<const Archive>;
+
+// Why an archive cannot be had, apart from the words.
+enum class Absence {
+  kMissing,      // its server says that it is not there
+  kCorrupt,      // it is there, but damaged or of another object
+  kUnavailable,  // its server does not answer, or refuses us
+};
+Absence AbsenceOf(Code code);
+
+class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
+ public:
+  // `engine` outlives it. `info` is live and an object.
+  ArchiveSet(Engine& engine, NameInfo info);
+  // Closes what is open, in the background.
+  ~ArchiveSet();
+
+  struct Loaded {
+    ArchivePtr archive;
+    std::shared_ptr<Buffer> image;  // keeps Archive::image() alive; null when it was not read whole
+  };
+
+  // The version's manifest, from any archive or witness; the image of the archive it came from comes with it.
+  // Error: kCorruption when all that answered are damaged; else kUnavailable.
+  struct Described {
+    std::shared_ptr<const Manifest> manifest;
+    std::shared_ptr<Buffer> image;
+  };
+  Task<Result<Described>> Describe();
+
+  // The archive on that server, opened now or before. Concurrent callers share one opening. A failure is
+  // remembered for a while, so that reads do not wait for a bad server one by one.
+  // Errors: kNotFound, kCorruption, or what the server said.
+  static Task<Result<Loaded>> Load(std::shared_ptr<ArchiveSet> self, MemberIndex server);
+
+  // What is open already.
+  std::vector<ArchivePtr> Open() const;
+
+  // Remembers that the server did not serve (or served again): it is asked last from now on.
+  void MarkSuspect(MemberIndex server, bool suspect);
+  bool IsSuspect(MemberIndex server) const;
+  // Forgets the open archive of a server whose requests fail, so that it is opened anew after a while.
+  void Forget(MemberIndex server, const ArchivePtr& archive, Error error);
+
+  const NameInfo& info() const { return info_; }
+  Engine& engine() const { return engine_; }
+
+ private:
+  using Waiter = UniqueFunction<void(Result<Loaded>)>;
+  struct Slot {
+    enum { kIdle, kLoading, kOpen, kFailed } state = kIdle;
+    ArchivePtr archive;            // of kOpen
+    std::optional<Error> error;    // of kFailed
+    TimePoint failed_at{};
+    std::vector<Waiter> waiters;   // of kLoading
+    bool suspect = false;
+  };
+
+  static Task<Result<Loaded>> LoadNow(std::shared_ptr<ArchiveSet> self, MemberIndex server);
+  static Task<Result<Described>> LoadAnyOf(std::shared_ptr<ArchiveSet> self, std::vector<MemberIndex> candidates);
+  Task<Result<Loaded>> OpenAndRead(MemberIndex server);
+  Task<Result<ArchiveFilePtr>> FindArchive(MemberIndex server, std::string& path);
+  Task<std::optional<std::string>> FindIn(MemberIndex server, ObjectPath directory);
+  Result<Manifest> CheckManifest(const std::string& text) const;
+  std::vector<MemberIndex> Candidates() const;
+
+  Engine& engine_;
+  const NameInfo info_;
+  mutable std::mutex mutex_;
+  std::map<MemberIndex, Slot> slots_;               // guarded by mutex_
+  std::shared_ptr<const Manifest> manifest_;        // guarded by mutex_; set once
+};
+
+}  // namespace xec

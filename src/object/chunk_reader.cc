@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "object/chunk_reader.hh"
+
+#include <algorithm>
+
+#include "codec/checksum.hh"
+
+namespace xec {
+namespace {
+
+ChunkHealth HealthOf(Code code) {
+  switch (AbsenceOf(code)) {
+    case Absence::kMissing: return ChunkHealth::kMissing;
+    case Absence::kCorrupt: return ChunkHealth::kCorrupt;
+    case Absence::kUnavailable: break;
+  }
+  return ChunkHealth::kUnavailable;
+}
+
+ChunkAnswer Bad(Error error) {
+  ChunkAnswer answer;
+  answer.health = HealthOf(error.code);
+  answer.code = error.code;
+  answer.problem = std::move(error.message);
+  return answer;
+}
+
+// Where the bytes of a request lie in its slice.
+struct Fetched {
+  Slice header;  // empty when the page checksums were known
+  Slice data;
+};
+
+// Reads header (if wanted) and range of a member in one request.
+Task<Result<Fetched>> Fetch(ReadContext context, ArchivePtr archive, ArchiveMember member, ChunkRange range,
+                            bool with_header, ByteBudget::Lease lease) {
+  const uint64_t header_bytes = with_header ? member.header_size() : 0;
+  if (const std::shared_ptr<Buffer> image = archive->image()) {
+    Fetched fetched;
+    if (with_header) fetched.header = Slice(image, member.header_offset, header_bytes);
+    fetched.data = Slice(image, member.data_offset + range.begin, range.size());
+    co_return std::move(fetched);
+  }
+  std::vector<ByteRange> ranges;
+  if (with_header && range.begin == 0) {
+    ranges.push_back(ByteRange{member.header_offset, header_bytes + range.end});
+  } else {
+    if (with_header) ranges.push_back(ByteRange{member.header_offset, header_bytes});
+    ranges.push_back(ByteRange{member.data_offset + range.begin, range.size()});
+  }
+  const Slice slice(Buffer::Allocate(header_bytes + range.size(), std::move(lease)));
+  Result<uint64_t> got = co_await Read(context.engine().ReadCall(), archive->file(), std::move(ranges), slice);
+  if (!got) co_return got.error();
+  if (*got != slice.length) co_return Fail(Code::kCorruption, "the archive ends early");
+  co_return Fetched{slice.Sub(0, header_bytes), slice.Sub(header_bytes, range.size())};
+}
+
+Status CheckPages(ByteSpan data, ChunkRange range, const PageChecksumTable& table) {
+  const size_t page_size = table.page_size_bytes;
+  std::vector<uint32_t> found((data.size() + page_size - 1) / page_size);
+  PageChecksums(data, page_size, found);
+  const size_t first = range.begin / page_size;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i] != table.crc32c[first + i]) {
+      return Fail(Code::kCorruption, "page {} has not the checksum it was written with", first + i);
+    }
+  }
+  return OkStatus();
+}
+
+// Sites may have configured XrdEc to put CRC-32C into the field of CRC-32.
+Status CheckWhole(ByteSpan data, const ArchiveMember& member) {
+  if (Crc32(data) == member.crc32 || Crc32c(data) == member.crc32) return OkStatus();
+  return Fail(Code::kCorruption, "its bytes have not the CRC of the directory");
+}
+
+Status Verify(const ReadContext& context, const ArchiveMember& member, const Fetched& fetched, ChunkRange range,
+              PageTables::Table table, bool thorough) {
+  if (!table) {
+    XEC_ASSIGN_OR_RETURN(PageChecksumTable parsed, ParseLocalHeader(fetched.header.span(), member));
+    if (parsed.page_size_bytes != context.manifest->page_size_bytes) {
+      return Fail(Code::kCorruption, "its pages have {} bytes instead of {}", parsed.page_size_bytes,
+                  context.manifest->page_size_bytes);
+    }
+    table = std::make_shared<const PageChecksumTable>(std::move(parsed));
+    if (table->page_size_bytes != 0 && range.size() < member.size_bytes) context.tables->Keep(member.name, table);
+  }
+  const ByteSpan data = fetched.data.span();
+  if (table->page_size_bytes != 0) XEC_TRY(CheckPages(data, range, *table));
+  if (table->page_size_bytes == 0 || thorough) XEC_TRY(CheckWhole(data, member));
+  return OkStatus();
+}
+
+// The directory's record of the chunk, in the archive of its lane or in another one that is open.
+const ArchiveMember* FindMember(const ReadContext& context, MemberName name, ArchivePtr& archive) {
+  if (const ArchiveMember* member = archive->Find(name)) return member;
+  for (const ArchivePtr& other : context.archives->Open()) {
+    if (const ArchiveMember* member = other->Find(name)) {
+      archive = other;
+      return member;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+PageTables::Table PageTables::Find(MemberName name) const {
+  std::lock_guard lock(mutex_);
+  const auto found = tables_.find(name);
+  return found == tables_.end() ? nullptr : found->second;
+}
+
+void PageTables::Keep(MemberName name, Table table) {
+  std::lock_guard lock(mutex_);
+  if (!tables_.emplace(name, std::move(table)).second) return;
+  order_.push_back(name);
+  if (order_.size() > kTablesMax) {
+    tables_.erase(order_.front());
+    order_.erase(order_.begin());
+  }
+}
+
+const std::string& ReadContext::ServerId(uint64_t stripe, uint32_t chunk) const {
+  static const std::string kNone;
+  const uint32_t lane = LaneOfChunk(stripe, chunk, geometry().Total());
+  return lane < manifest->servers.size() ? manifest->servers[lane] : kNone;
+}
+
+ChunkRange ReadContext::Align(uint64_t begin, uint64_t end, uint64_t chunk_bytes) const {
+  const uint64_t page = manifest->page_size_bytes;
+  if (page == 0) return ChunkRange{0, chunk_bytes};
+  return ChunkRange{begin / page * page, std::min(chunk_bytes, (end + page - 1) / page * page)};
+}
+
+uint64_t ReadContext::HeaderBytesMax() const {
+  const uint64_t page = manifest->page_size_bytes;
+  const uint64_t pages = page == 0 ? 0 : (geometry().chunk_size_bytes + page - 1) / page;
+  // Stock XrdEc writes no extra fields; a few bytes more do not hurt.
+  return LocalHeaderSizeMax(std::min(pages, kPagesPerChunkMax)) + 64;
+}
+
+uint64_t ReadContext::SlotBytes(uint64_t range_bytes) const {
+  return (HeaderBytesMax() + range_bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+}
+
+Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange range, ByteBudget::Lease lease,
+                            bool thorough) {
+  const std::string& id = context.ServerId(name.stripe, name.chunk);
+  if (id.empty()) co_return Bad(Fail(Code::kNotFound, "chunk {} was never written", name.chunk));
+  const std::optional<MemberIndex> server = context.engine().FindMember(id);
+  if (!server) co_return Bad(Fail(Code::kUnavailable, "{} is no member of the store", id));
+
+  Result<ArchiveSet::Loaded> loaded = co_await ArchiveSet::Load(context.archives, *server);
+  if (!loaded) co_return Bad(Fail(loaded.code(), "chunk {} on {}: {}", name.chunk, id, loaded.error().message));
+  ArchivePtr archive = loaded->archive;
+  const ArchiveMember* member = FindMember(context, name, archive);
+  if (member == nullptr) co_return Bad(Fail(Code::kNotFound, "chunk {} is not in {} on {}", name.chunk, archive->path(), id));
+  Status status;
+  if (member->size_bytes != context.ChunkBytes(name.stripe, name.chunk) || member->header_size() > context.HeaderBytesMax()) {
+    status = Fail(Code::kCorruption, "its size is wrong");
+  }
+  ChunkAnswer answer;
+  if (status) {
+    PageTables::Table table = thorough ? nullptr : context.tables->Find(name);
+    Result<Fetched> fetched = co_await Fetch(context, archive, *member, range, table == nullptr, std::move(lease));
+    if (fetched) {
+      status = Verify(context, *member, *fetched, range, std::move(table), thorough);
+      answer.data = fetched->data;
+      answer.header = fetched->header;
+    } else {
+      status = fetched.error();
+      if (AbsenceOf(status.code()) == Absence::kUnavailable) context.archives->Forget(*server, archive, status.error());
+    }
+  }
+  if (!status) {
+    answer = Bad(Fail(status.code(), "chunk {} in {} on {}: {}", name.chunk, archive->path(), id, status.error().message));
+  }
+  answer.archive = std::move(archive);
+  co_return std::move(answer);
+}
+
+}  // namespace xec

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Reads part of one chunk from its archive and verifies it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "object/archive_set.hh"
+#include "object/object_reader.hh"
+
+namespace xec {
+
+// A part of a chunk's data, in bytes; `begin` lies on a page border, `end` on one or at the chunk's end.
+struct ChunkRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  uint64_t size() const { return end - begin; }
+  bool operator==(const ChunkRange&) const = default;
+};
+
+// Page checksums of chunks read lately, so that another range of a chunk needs its bytes only. Thread-safe.
+class PageTables {
+ public:
+  // At most 16 KiB each; 1 KiB with the default geometry.
+  static constexpr size_t kTablesMax = 128;
+  using Table = std::shared_ptr<const PageChecksumTable>;
+
+  Table Find(MemberName name) const;
+  void Keep(MemberName name, Table table);
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<MemberName, Table> tables_;  // guarded by mutex_, as the next
+  std::vector<MemberName> order_;       // oldest first
+};
+
+// What all reads of one open version share.
+struct ReadContext {
+  std::shared_ptr<ArchiveSet> archives;
+  std::shared_ptr<const Manifest> manifest;
+  std::shared_ptr<PageTables> tables;
+
+  const Geometry& geometry() const { return manifest->geometry; }
+  Engine& engine() const { return archives->engine(); }
+  uint64_t ChunkBytes(uint64_t stripe, uint32_t chunk) const {
+    return geometry().ChunkBytes(manifest->size_bytes, stripe, chunk);
+  }
+  // The server that should hold the chunk; "" if none does.
+  const std::string& ServerId(uint64_t stripe, uint32_t chunk) const;
+  // The smallest readable range around [begin, end) of a chunk of `chunk_bytes` bytes.
+  ChunkRange Align(uint64_t begin, uint64_t end, uint64_t chunk_bytes) const;
+  // Budget that reading so many bytes of a chunk needs, its header included.
+  uint64_t SlotBytes(uint64_t range_bytes) const;
+  uint64_t HeaderBytesMax() const;
+};
+
+struct ChunkAnswer {
+  ChunkHealth health = ChunkHealth::kGood;
+  Slice data;                // the bytes of the range, when good
+  Code code = Code::kInternal;  // why not good
+  std::string problem;       // one clause that names the server, unless good
+  ArchivePtr archive;        // where it was found, if it was
+  Slice header;              // as read, if it was read now
+};
+
+// Reads `range` of a chunk, which lies within its bytes. `lease` has SlotBytes(range.size()); it is used if a
+// request is needed. With `thorough` the header is always read and the whole chunk must also match the
+// directory's CRC. Never fails but in the answer.
+Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange range, ByteBudget::Lease lease,
+                            bool thorough);
+
+}  // namespace xec

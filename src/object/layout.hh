@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Where the chunks of a version lie in the native layout. Pure.
+//
+// A version has n = k+m lanes. Lane i is one archive, on the server that the manifest names in servers[i]. Chunk c
+// of stripe s lies in lane (c + s) mod n, so that parity, which ordinary reads do not touch, goes round:
+//
+//              lane 0   lane 1   lane 2   lane 3   lane 4   lane 5        4+2
+//   stripe 0   data 0   data 1   data 2   data 3   par  4   par  5
+//   stripe 1   par  5   data 0   data 1   data 2   data 3   par  4
+//   stripe 2   par  4   par  5   data 0   data 1   data 2   data 3
+//
+// Chunks without bytes have no member, and a lane without members has no archive (servers[i] is empty): an object
+// of one stripe uses lanes 0..d-1 and k..n-1 only, d being its data chunks with bytes; the empty object none.
+// The lanes that are used get the homes first. If fewer than a quorum of homes has an archive then (the empty
+// object, a small m, homes that are down), archives without members, "fills", are added on further homes: same
+// file name, a manifest of the kind witness without lane.
+//
+// Readers take the mapping as a hint for what to open first; the directories of the archives tell.
+//
+// On its server an archive lies in the object directory of the name: as a seal (s.<oid> or e.<v>.<oid>) while it
+// is written, as p.<v>.<oid>.<size> once promoted (protocol/state_name.hh).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codec/geometry.hh"
+#include "protocol/object_path.hh"
+#include "protocol/state_name.hh"
+
+namespace xec {
+
+inline uint32_t LaneOfChunk(uint64_t stripe, uint32_t chunk, uint32_t lanes) {
+  return static_cast<uint32_t>((chunk + stripe) % lanes);
+}
+
+// The chunk of `stripe` that lane `lane` holds; the inverse of LaneOfChunk.
+inline uint32_t ChunkOfLane(uint64_t stripe, uint32_t lane, uint32_t lanes) {
+  return static_cast<uint32_t>((lane + lanes - stripe % lanes) % lanes);
+}
+
+// The lanes of an object of this size that hold members, ascending.
+inline std::vector<uint32_t> LanesWithMembers(const Geometry& geometry, uint64_t object_size) {
+  std::vector<uint32_t> lanes;
+  for (uint32_t lane = 0; lane < geometry.Total(); ++lane) {
+    if (geometry.ChunkBytes(object_size, 0, lane) > 0) lanes.push_back(lane);
+  }
+  return lanes;
+}
+
+inline std::string ArchivePath(const ObjectPath& path, const State& state) {
+  return path.ObjectDirectory() + "/" + FormatState(state);
+}
+
+}  // namespace xec

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "object/object_reader.hh"
+
+#include <algorithm>
+
+#include "object/stripe_reader.hh"
+#include "object/verify.hh"
+
+namespace xec {
+namespace {
+
+class Reader final : public ObjectReader {
+ public:
+  Reader(Engine& engine, NameInfo info)
+      : archives_(std::make_shared<ArchiveSet>(engine, std::move(info))), tables_(std::make_shared<PageTables>()) {}
+
+  uint64_t size() const override { return archives_->info().accepted.size; }
+  const Version& version() const override { return archives_->info().accepted.version; }
+  Task<Result<Manifest>> GetManifest() override;
+  Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into) override;
+  Task<Status> Verify(std::function<void(const ChunkReport&)> report) override;
+  Task<Status> Locate(std::function<void(const ChunkReport&)> report) override;
+
+ private:
+  struct Ready {
+    ReadContext context;
+    std::shared_ptr<Buffer> image;
+  };
+  Task<Result<Ready>> Prepare();
+
+  const std::shared_ptr<ArchiveSet> archives_;
+  const std::shared_ptr<PageTables> tables_;
+};
+
+Task<Result<Reader::Ready>> Reader::Prepare() {
+  Result<ArchiveSet::Described> described = co_await archives_->Describe();
+  if (!described) co_return described.error();
+  ReadContext context{archives_, std::move(described->manifest), tables_};
+  co_return Ready{std::move(context), std::move(described->image)};
+}
+
+Task<Result<Manifest>> Reader::GetManifest() {
+  Result<Ready> ready = co_await Prepare();
+  if (!ready) co_return ready.error();
+  co_return Manifest(*ready->context.manifest);
+}
+
+Task<Result<uint64_t>> Reader::Read(uint64_t offset, MutableByteSpan into) {
+  if (offset >= size() || into.empty()) co_return uint64_t{0};
+  const uint64_t end = std::min(size(), offset + std::min<uint64_t>(into.size(), size()));
+  Result<Ready> ready = co_await Prepare();
+  if (!ready) co_return ready.error();
+  const uint64_t stripe_size = ready->context.geometry().StripeSize();
+  for (uint64_t at = offset; at < end;) {
+    const uint64_t stripe = at / stripe_size;
+    const uint64_t stop = std::min(end, (stripe + 1) * stripe_size);
+    const MutableByteSpan target = into.subspan(at - offset, stop - at);
+    Status status = co_await ReadStripe(ready->context, stripe, at - stripe * stripe_size, target, ready->image);
+    if (!status) co_return status.error();
+    at = stop;
+  }
+  co_return end - offset;
+}
+
+Task<Status> Reader::Verify(std::function<void(const ChunkReport&)> report) {
+  Result<Ready> ready = co_await Prepare();
+  if (!ready) co_return ready.error();
+  ready->image.reset();
+  Status status = co_await VerifyObject(ready->context, std::move(report));
+  co_return std::move(status);
+}
+
+Task<Status> Reader::Locate(std::function<void(const ChunkReport&)> report) {
+  Result<Ready> ready = co_await Prepare();
+  if (!ready) co_return ready.error();
+  ready->image.reset();
+  Status status = co_await LocateObject(ready->context, std::move(report));
+  co_return std::move(status);
+}
+
+}  // namespace
+
+Task<Result<std::shared_ptr<ObjectReader>>> ObjectReader::Open(Engine& engine, NameInfo info) {
+  if (info.accepted.kind == Accepted::kDirectory) co_return Fail(Code::kIsDirectory, "{} is a directory", info.path.text());
+  if (info.accepted.kind != Accepted::kObject) co_return Fail(Code::kNotFound, "{} does not exist", info.path.text());
+  std::shared_ptr<ObjectReader> reader = std::make_shared<Reader>(engine, std::move(info));
+  co_return std::move(reader);
+}
+
+}  // namespace xec

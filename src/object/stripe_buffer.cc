@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "object/stripe_buffer.hh"
+
+#include <algorithm>
+#include <cstring>
+
+#include "object/padded_coding.hh"
+
+namespace xec {
+namespace {
+
+constexpr size_t RoundUp(size_t bytes) { return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment; }
+
+}  // namespace
+
+std::vector<StripeBuffer::Slot> StripeBuffer::Slots(const Shape& shape, uint64_t& buffer_bytes) {
+  const Geometry& geometry = shape.geometry;
+  std::vector<Slot> slots(geometry.Total());
+  size_t offset = 0;
+  for (uint32_t chunk = 0; chunk < geometry.Total(); ++chunk) {
+    Slot& slot = slots[chunk];
+    slot.capacity = geometry.ChunkBytes(shape.data_bytes_max, 0, chunk);
+    if (slot.capacity == 0) continue;
+    slot.headroom = RoundUp(LocalHeaderSizeMax(geometry.PageCount(slot.capacity)));
+    slot.data_offset = offset + slot.headroom;
+    offset = slot.data_offset + RoundUp(slot.capacity + shape.tail_room);
+  }
+  buffer_bytes = offset;
+  return slots;
+}
+
+uint64_t StripeBuffer::Shape::BufferBytes() const {
+  uint64_t bytes = 0;
+  Slots(*this, bytes);
+  return bytes;
+}
+
+StripeBuffer::StripeBuffer(const Shape& shape, uint64_t stripe, ByteBudget::Lease lease)
+    : shape_(shape), stripe_(stripe) {
+  XEC_CHECK(shape.data_bytes_max > 0 && shape.data_bytes_max <= shape.geometry.StripeSize());
+  uint64_t bytes = 0;
+  slots_ = Slots(shape_, bytes);
+  XEC_CHECK(lease.bytes() >= bytes, "a lease of {} bytes for a stripe of {}", lease.bytes(), bytes);
+  buffer_ = Buffer::Allocate(bytes, std::move(lease));
+}
+
+MutableByteSpan StripeBuffer::Data(uint32_t chunk, size_t bytes) const {
+  return buffer_->span().subspan(slots_[chunk].data_offset, bytes);
+}
+
+uint64_t StripeBuffer::ChunkSize(uint32_t chunk) const { return shape_.geometry.ChunkBytes(filled_, 0, chunk); }
+
+ByteSpan StripeBuffer::Chunk(uint32_t chunk) const {
+  const size_t bytes = ChunkSize(chunk);
+  return bytes == 0 ? ByteSpan{} : Data(chunk, bytes);
+}
+
+size_t StripeBuffer::Append(ByteSpan bytes, ObjectDigests& digests) {
+  XEC_CHECK(!finished_);
+  const uint64_t chunk_size = shape_.geometry.chunk_size_bytes;
+  size_t taken = 0;
+  while (taken < bytes.size() && !full()) {
+    const auto chunk = static_cast<uint32_t>(filled_ / chunk_size);
+    const size_t within = filled_ % chunk_size;
+    const size_t room = slots_[chunk].capacity - within;
+    const size_t count = std::min(room, bytes.size() - taken);
+    std::memcpy(Data(chunk, within + count).data() + within, bytes.data() + taken, count);
+    taken += count;
+    filled_ += count;
+    if (filled_ % chunk_size == 0) {
+      // While the chunk is still in the cache.
+      SumUp(chunk);
+      digests.Add(Chunk(chunk), slots_[chunk].page_crc32c, shape_.geometry.PageSize());
+    }
+  }
+  return taken;
+}
+
+void StripeBuffer::SumUp(uint32_t chunk) {
+  const ByteSpan data = Chunk(chunk);
+  Slot& slot = slots_[chunk];
+  slot.crc32 = Crc32(data);
+  slot.page_crc32c.resize(shape_.geometry.PageCount(data.size()));
+  PageChecksums(data, shape_.geometry.PageSize(), slot.page_crc32c);
+}
+
+void StripeBuffer::Finish(ObjectDigests& digests) {
+  XEC_CHECK(!finished_ && filled_ > 0);
+  finished_ = true;
+  const Geometry& geometry = shape_.geometry;
+  if (filled_ % geometry.chunk_size_bytes != 0) {
+    const auto partial = static_cast<uint32_t>(filled_ / geometry.chunk_size_bytes);
+    SumUp(partial);
+    digests.Add(Chunk(partial), slots_[partial].page_crc32c, geometry.PageSize());
+  }
+  std::vector<ByteSpan> data;
+  std::vector<MutableByteSpan> parity;
+  const size_t length = ChunkSize(0);
+  for (uint32_t chunk = 0; chunk < geometry.data_chunks; ++chunk) data.push_back(Chunk(chunk));
+  for (uint32_t chunk = geometry.data_chunks; chunk < geometry.Total(); ++chunk) parity.push_back(Data(chunk, length));
+  EncodePadded(CodecFor(geometry), data, parity, length);
+  for (uint32_t chunk = geometry.data_chunks; chunk < geometry.Total(); ++chunk) SumUp(chunk);
+}
+
+Result<StripeBuffer::Piece> StripeBuffer::PlaceChunk(uint32_t chunk, ArchiveWriter& archive) {
+  XEC_CHECK(finished_ && ChunkSize(chunk) > 0);
+  const Slot& slot = slots_[chunk];
+  MemberHeader member;
+  member.name = MemberName{static_cast<uint32_t>(stripe_), chunk};
+  member.size_bytes = static_cast<uint32_t>(ChunkSize(chunk));
+  member.crc32 = slot.crc32;
+  member.page_crc32c = slot.page_crc32c;
+  member.page_size_bytes = static_cast<uint32_t>(shape_.geometry.PageSize());
+  const MutableByteSpan headroom = buffer_->span().subspan(slot.data_offset - slot.headroom, slot.headroom);
+  XEC_ASSIGN_OR_RETURN(const PlacedHeader placed, archive.LocalHeader(member, headroom));
+  Slice slice(buffer_, slot.data_offset - placed.size_bytes, placed.size_bytes + member.size_bytes);
+  return Piece{std::move(slice), placed.archive_offset};
+}
+
+bool StripeBuffer::AddTail(uint32_t chunk, ByteSpan tail, Piece& piece) {
+  const Slot& slot = slots_[chunk];
+  const size_t end = slot.data_offset + ChunkSize(chunk);
+  const size_t limit = slot.data_offset + slot.capacity + shape_.tail_room;
+  if (tail.size() > limit - end) return false;
+  std::memcpy(buffer_->data() + end, tail.data(), tail.size());
+  piece.slice.length += tail.size();
+  return true;
+}
+
+}  // namespace xec

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// StripeBuffer: one stripe being written. Its k+m chunks lie in one Buffer; payload is copied into it once, and
+// coding, checksums and requests work on views of it.
+//
+//   slot of a chunk   | headroom | chunk data ...       | tail room |
+//                        header->| aligned to a page    |           a request sends header and data (and the
+//                                                                   archive's end, if it fits) as one piece
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "archive/archive_writer.hh"
+#include "codec/geometry.hh"
+#include "codec/object_digests.hh"
+#include "runtime/buffer.hh"
+
+namespace xec {
+
+// Not thread-safe. The memory lives as long as the longest-lived slice of it.
+class StripeBuffer {
+ public:
+  struct Shape {
+    Geometry geometry;
+    uint64_t data_bytes_max = 0;  // of the object in this stripe, 1..StripeSize()
+    size_t tail_room = 0;         // bytes free behind every chunk
+    // What a lease for the buffer must have.
+    uint64_t BufferBytes() const;
+  };
+
+  StripeBuffer(const Shape& shape, uint64_t stripe, ByteBudget::Lease lease);
+
+  uint64_t stripe() const { return stripe_; }
+  uint64_t size_bytes() const { return filled_; }
+  bool full() const { return filled_ == shape_.data_bytes_max; }
+
+  // Copies from the front of `bytes` what fits; answers how much. `digests` hears of every finished chunk.
+  size_t Append(ByteSpan bytes, ObjectDigests& digests);
+
+  // Ends the stripe: checksums of the partial chunk, parity and its checksums. Call once, before PlaceChunk.
+  void Finish(ObjectDigests& digests);
+
+  uint64_t ChunkSize(uint32_t chunk) const;
+  ByteSpan Chunk(uint32_t chunk) const;
+
+  struct Piece {
+    Slice slice;                  // header and data
+    uint64_t archive_offset = 0;  // of the header
+  };
+  // Puts the chunk's header before it and the chunk into the directory of `archive`. Not for empty chunks.
+  Result<Piece> PlaceChunk(uint32_t chunk, ArchiveWriter& archive);
+
+  // Copies `tail` behind the chunk of `piece` and lengthens the piece; false when there is no room.
+  bool AddTail(uint32_t chunk, ByteSpan tail, Piece& piece);
+
+ private:
+  struct Slot {
+    size_t data_offset = 0;  // of the chunk's data in the buffer
+    size_t headroom = 0;
+    size_t capacity = 0;     // of data, without tail room
+    uint32_t crc32 = 0;
+    std::vector<uint32_t> page_crc32c;
+  };
+  static std::vector<Slot> Slots(const Shape& shape, uint64_t& buffer_bytes);
+  void SumUp(uint32_t chunk);
+  MutableByteSpan Data(uint32_t chunk, size_t bytes) const;
+
+  const Shape shape_;
+  const uint64_t stripe_;
+  std::vector<Slot> slots_;
+  std::shared_ptr<Buffer> buffer_;
+  uint64_t filled_ = 0;
+  bool finished_ = false;
+};
+
+}  // namespace xec

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// A store on memory servers for the tests of this folder: every server counts its requests and fails on demand.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/random.hh"
+#include "commit/names.hh"
+#include "object/object_reader.hh"
+#include "object/object_writer.hh"
+#include "runtime/thread_pool.hh"
+#include "server/counting_server.hh"
+#include "server/fault_server.hh"
+#include "server/memory_server.hh"
+
+namespace xec {
+
+// The same bytes for the same size and seed.
+inline std::string TestBytes(size_t size, uint64_t seed = 1) {
+  Random random(seed);
+  std::string bytes(size, '\0');
+  for (size_t i = 0; i < size; i += 8) {
+    const uint64_t word = random.Next();
+    std::memcpy(bytes.data() + i, &word, std::min<size_t>(8, size - i));
+  }
+  return bytes;
+}
+
+class TestStore {
+ public:
+  struct Options {
+    Geometry geometry{4, 2, 64 * kKiB};
+    size_t servers = 0;  // 0: k + m + 2
+    EngineOptions engine = {};
+    SyncPolicy sync = SyncPolicy::kCommit;
+    size_t servers_of_host = 1;
+  };
+
+  explicit TestStore(const Options& options) : pool_("test", 4) {
+    StoreDescriptor descriptor;
+    descriptor.store_id = std::string(32, 'a');
+    descriptor.sync = options.sync;
+    descriptor.tolerance = options.geometry.parity_chunks;
+    descriptor.geometry = options.geometry;
+    const size_t count = options.servers != 0 ? options.servers : options.geometry.Total() + 2;
+    std::vector<DataServerPtr> servers;
+    for (size_t i = 0; i < count; ++i) {
+      Member member;
+      member.id = fmt::format("s{:02}", i);
+      member.address = "local";
+      member.host = fmt::format("h{:02}", i / options.servers_of_host);
+      descriptor.members.push_back(member);
+      memory_.push_back(std::make_shared<MemoryServer>(member.id, pool_));
+      faults_.push_back(std::make_shared<FaultServer>(memory_.back(), pool_, i + 1));
+      servers.push_back(std::make_shared<CountingServer>(faults_.back(), counts_));
+    }
+    engine_ = std::make_unique<Engine>(descriptor, servers, pool_, scope_, 7, options.engine);
+  }
+
+  ~TestStore() {
+    for (const auto& fault : faults_) fault->plan().DropHung();
+    scope_.Drain();
+  }
+
+  Engine& engine() { return *engine_; }
+  MemoryServer& memory(size_t i) { return *memory_[i]; }
+  FaultPlan& faults(size_t i) { return faults_[i]->plan(); }
+  RequestCounts& counts() { return *counts_; }
+  TaskScope& scope() { return scope_; }
+  size_t server_count() const { return memory_.size(); }
+
+  static ObjectPath Path(std::string_view text) {
+    Result<ObjectPath> path = ObjectPath::Parse(text);
+    XEC_CHECK(path.has_value());
+    return *path;
+  }
+
+  Result<std::unique_ptr<ObjectWriter>> Start(const std::string& path, WriteOptions options = {}) {
+    return SyncWait(ObjectWriter::Start(*engine_, Path(path), std::move(options)));
+  }
+
+  // Writes an object in pieces of `piece` bytes.
+  Result<Committed> Put(const std::string& path, const std::string& bytes, WriteOptions options = {},
+                        size_t piece = 100'003) {
+    Result<std::unique_ptr<ObjectWriter>> writer = Start(path, std::move(options));
+    if (!writer) return writer.error();
+    for (size_t at = 0; at < bytes.size(); at += piece) {
+      const Status status = SyncWait((*writer)->Append(AsBytes(std::string_view(bytes).substr(at, piece))));
+      if (!status) return status.error();
+    }
+    return SyncWait((*writer)->Commit());
+  }
+
+  Result<std::shared_ptr<ObjectReader>> OpenReader(const std::string& path) {
+    Result<NameInfo> info = SyncWait(LookUpLive(*engine_, Path(path)));
+    if (!info) return info.error();
+    return SyncWait(ObjectReader::Open(*engine_, std::move(*info)));
+  }
+
+  static Result<std::string> Read(ObjectReader& reader, uint64_t offset, size_t size) {
+    std::string bytes(size, '?');
+    const Result<uint64_t> got = SyncWait(reader.Read(offset, std::as_writable_bytes(std::span(bytes))));
+    if (!got) return got.error();
+    bytes.resize(*got);
+    return bytes;
+  }
+
+  Result<std::string> Get(const std::string& path) {
+    Result<std::shared_ptr<ObjectReader>> reader = OpenReader(path);
+    if (!reader) return reader.error();
+    return Read(**reader, 0, (*reader)->size() + 1);
+  }
+
+  // Waits for everything in the background.
+  void Settle() { scope_.Drain(); }
+
+  // The files of an object on all servers: (server, path).
+  std::vector<std::pair<size_t, std::string>> Archives(const std::string& path) const {
+    std::vector<std::pair<size_t, std::string>> archives;
+    const std::string directory = Path(path).ObjectDirectory() + "/";
+    for (size_t i = 0; i < memory_.size(); ++i) {
+      for (const auto& [file, size] : memory_[i]->Files()) {
+        if (file.starts_with(directory)) archives.emplace_back(i, file);
+      }
+    }
+    return archives;
+  }
+
+ private:
+  ThreadPool pool_;
+  TaskScope scope_;
+  std::vector<std::shared_ptr<MemoryServer>> memory_;
+  std::vector<std::shared_ptr<FaultServer>> faults_;
+  std::shared_ptr<RequestCounts> counts_ = std::make_shared<RequestCounts>();
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace xec

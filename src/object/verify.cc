@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "object/verify.hh"
+
+#include <cstring>
+
+#include "object/padded_coding.hh"
+#include "runtime/gather.hh"
+
+namespace xec {
+namespace {
+
+ChunkReport ReportOf(const ReadContext& context, uint64_t stripe, uint32_t chunk) {
+  ChunkReport report;
+  report.stripe = stripe;
+  report.chunk = chunk;
+  report.bytes = context.ChunkBytes(stripe, chunk);
+  const std::optional<MemberIndex> server = context.engine().FindMember(context.ServerId(stripe, chunk));
+  report.server = server.value_or(0);
+  return report;
+}
+
+void Fill(ChunkReport& report, const ChunkAnswer& answer) {
+  report.health = answer.health;
+  report.problem = answer.problem;
+  if (!answer.archive) return;
+  report.server = answer.archive->server();
+  report.archive_path = answer.archive->path();
+}
+
+// Reads all chunks of a stripe whole, with their headers.
+Task<Result<std::vector<ChunkAnswer>>> ReadAll(ReadContext context, uint64_t stripe) {
+  const uint32_t total = context.geometry().Total();
+  uint64_t bytes = 0;
+  for (uint32_t chunk = 0; chunk < total; ++chunk) {
+    const uint64_t size = context.ChunkBytes(stripe, chunk);
+    if (size > 0) bytes += context.SlotBytes(size);
+  }
+  Result<ByteBudget::Lease> lease = co_await context.engine().budget().Acquire(bytes);
+  if (!lease) co_return lease.error();
+  Gather<ChunkAnswer> gather(context.engine().scope(), context.engine().executor());
+  for (uint32_t chunk = 0; chunk < total; ++chunk) {
+    const uint64_t size = context.ChunkBytes(stripe, chunk);
+    if (size == 0) continue;
+    const MemberName name{static_cast<uint32_t>(stripe), chunk};
+    gather.Start(chunk, ReadChunk(context, name, ChunkRange{0, size}, lease->Split(context.SlotBytes(size)), true));
+  }
+  std::vector<ChunkAnswer> answers(total);
+  while (gather.pending() > 0) {
+    Gather<ChunkAnswer>::Event event = co_await gather.Next();
+    answers[event.tag] = std::move(*event.value);
+  }
+  co_return std::move(answers);
+}
+
+// With all data chunks good, parity must be what they give: a checksum only says that it is what was written.
+ChunkMask WrongParity(const ReadContext& context, uint64_t stripe, const std::vector<ChunkAnswer>& answers) {
+  std::vector<ByteSpan> chunks(answers.size());
+  for (uint32_t chunk = 0; chunk < answers.size(); ++chunk) {
+    if (answers[chunk].health != ChunkHealth::kGood) return 0;
+    chunks[chunk] = answers[chunk].data.span();
+  }
+  return VerifyPadded(CodecFor(context.geometry()), chunks, context.ChunkBytes(stripe, 0));
+}
+
+Task<ChunkAnswer> LookForChunk(ReadContext context, uint64_t stripe, uint32_t chunk) {
+  ChunkAnswer answer;
+  const std::string id = context.ServerId(stripe, chunk);
+  const std::optional<MemberIndex> server = context.engine().FindMember(id);
+  if (!server) {
+    answer.health = id.empty() ? ChunkHealth::kMissing : ChunkHealth::kUnavailable;
+    answer.problem = id.empty() ? "it was never written" : fmt::format("{} is no member of the store", id);
+    co_return std::move(answer);
+  }
+  Result<ArchiveSet::Loaded> loaded = co_await ArchiveSet::Load(context.archives, *server);
+  if (!loaded) {
+    const Absence absence = AbsenceOf(loaded.code());
+    answer.health = absence == Absence::kMissing   ? ChunkHealth::kMissing
+                    : absence == Absence::kCorrupt ? ChunkHealth::kCorrupt
+                                                   : ChunkHealth::kUnavailable;
+    answer.problem = loaded.error().message;
+    co_return std::move(answer);
+  }
+  answer.archive = loaded->archive;
+  const ArchiveMember* member = answer.archive->Find(MemberName{static_cast<uint32_t>(stripe), chunk});
+  if (member == nullptr) {
+    answer.health = ChunkHealth::kMissing;
+    answer.problem = "it is not in the archive's directory";
+  } else if (member->size_bytes != context.ChunkBytes(stripe, chunk)) {
+    answer.health = ChunkHealth::kCorrupt;
+    answer.problem = "its size is wrong";
+  }
+  co_return std::move(answer);
+}
+
+}  // namespace
+
+Task<Status> VerifyObject(ReadContext context, std::function<void(const ChunkReport&)> report) {
+  const uint64_t stripes = context.geometry().StripeCount(context.manifest->size_bytes);
+  for (uint64_t stripe = 0; stripe < stripes; ++stripe) {
+    Result<std::vector<ChunkAnswer>> answers = co_await ReadAll(context, stripe);
+    if (!answers) co_return answers.error();
+    const ChunkMask wrong = WrongParity(context, stripe, *answers);
+    for (uint32_t chunk = 0; chunk < answers->size(); ++chunk) {
+      if (context.ChunkBytes(stripe, chunk) == 0) continue;
+      ChunkAnswer& answer = (*answers)[chunk];
+      if (wrong & ChunkBit(chunk)) {
+        answer.health = ChunkHealth::kCorrupt;
+        answer.problem = fmt::format("parity chunk {} is not what the data chunks give", chunk);
+      }
+      ChunkReport line = ReportOf(context, stripe, chunk);
+      Fill(line, answer);
+      report(line);
+    }
+  }
+  co_return OkStatus();
+}
+
+Task<Status> LocateObject(ReadContext context, std::function<void(const ChunkReport&)> report) {
+  const uint64_t stripes = context.geometry().StripeCount(context.manifest->size_bytes);
+  const uint32_t total = context.geometry().Total();
+  for (uint64_t stripe = 0; stripe < stripes; ++stripe) {
+    Gather<ChunkAnswer> gather(context.engine().scope(), context.engine().executor());
+    for (uint32_t chunk = 0; chunk < total; ++chunk) {
+      if (context.ChunkBytes(stripe, chunk) > 0) gather.Start(chunk, LookForChunk(context, stripe, chunk));
+    }
+    std::vector<ChunkAnswer> answers(total);
+    while (gather.pending() > 0) {
+      Gather<ChunkAnswer>::Event event = co_await gather.Next();
+      answers[event.tag] = std::move(*event.value);
+    }
+    for (uint32_t chunk = 0; chunk < total; ++chunk) {
+      if (context.ChunkBytes(stripe, chunk) == 0) continue;
+      ChunkReport line = ReportOf(context, stripe, chunk);
+      Fill(line, answers[chunk]);
+      report(line);
+    }
+  }
+  co_return OkStatus();
+}
+
+}  // namespace xec
