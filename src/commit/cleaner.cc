@@ -131,6 +131,29 @@ Task<void> ForgetMoves(Pass& pass) {
   }
 }
 
+// Revisions of attributes below the highest one that a quorum of homes has, and drafts that were given up.
+Task<void> RemoveOldAttributes(Pass& pass) {
+  std::map<Version, size_t> homes_with;
+  const std::vector<MemberIndex> homes = pass.engine.Homes(pass.path);
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      if (state.kind == StateKind::kAttributes && state.version == pass.current.version) ++homes_with[*state.target];
+    }
+  }
+  std::optional<Version> settled;
+  for (const auto& [revision, count] : homes_with) {
+    if (count >= Quorum(homes.size())) settled = revision;
+  }
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      const bool draft = state.kind == StateKind::kAttributesDraft &&
+                         pass.Past(state.mtime_s * 1000, pass.engine.options().tombstone_horizon);
+      const bool old = state.kind == StateKind::kAttributes && state.version == pass.current.version && settled && *state.target < *settled;
+      if (draft || old) co_await Perform(pass, member, RemoveFile(FormatState(state)));
+    }
+  }
+}
+
 // Intents of renames that died: with all homes listening nobody can be between intent and tombstone any more once the
 // limit of operations has passed.
 Task<void> RemoveOldIntents(Pass& pass) {
@@ -333,6 +356,7 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
     co_await Sweep(pass);
     co_await ForgetMoves(pass);
   }
+  co_await RemoveOldAttributes(pass);
   co_await RemoveOldIntents(pass);
   co_await AbortSilentUploads(pass);
   co_await RemoveOldMarks(pass);

@@ -3,6 +3,7 @@
 
 #include "base/failpoint.hh"
 #include "base/text.hh"
+#include "commit/attributes.hh"
 #include "commit/rename.hh"
 #include "runtime/gather.hh"
 
@@ -34,7 +35,7 @@ Accepted GoalOf(const MoveRecord& record, const Accepted& moved) {
 
 // F1 on one home of the new name.
 Task<RollResult> AcceptAtTarget(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record, MemberIndex home,
-                                std::string witness) {
+                                std::string witness, std::optional<AttributeRevision> attributes) {
   Result<States> states = co_await ListStates(engine, home, record.to);
   if (!states) co_return RollResult::kFailed;
   const Accepted goal = GoalOf(record, moved);
@@ -43,6 +44,10 @@ Task<RollResult> AcceptAtTarget(Engine& engine, ObjectPath from, Accepted moved,
   if (step.kind == RollStep::kSuperseded) co_return RollResult::kSuperseded;
   if (witness.empty()) co_return RollResult::kFailed;
   const ObjectPath to = record.to;
+  if (attributes) {
+    const Status copied = co_await CopyAttributes(engine, home, to, *moved.target, *attributes);
+    if (!copied) co_return RollResult::kFailed;
+  }
   co_return co_await WriteWitness(engine, to, home, goal, std::move(witness),
                                   [&] { return TombstoneElsewhere(engine, from, std::nullopt, moved); });
 }
@@ -59,9 +64,15 @@ Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveR
     if (!content) co_return content.error();
     witness = std::move(*content);
   }
+  Look look = co_await LookAt(engine, from, LookWidth::kQuorum);
+  NameInfo source{from, old, {}, look.listings()};
+  Result<std::optional<AttributeRevision>> attributes = co_await ReadAttributes(engine, std::move(source));
+  if (!attributes) co_return attributes.error();
   Gather<RollResult> gather(engine.scope(), engine.executor());
   const std::vector<MemberIndex> homes = engine.Homes(record.to);
-  for (const MemberIndex home : homes) gather.Start(home, AcceptAtTarget(engine, from, moved, record, home, witness));
+  for (const MemberIndex home : homes) {
+    gather.Start(home, AcceptAtTarget(engine, from, moved, record, home, witness, *attributes));
+  }
   size_t done = 0;
   while (gather.pending() > 0) {
     const auto event = co_await gather.Next();

@@ -148,7 +148,9 @@ Rivalry RivalAtBarrier(const States& states, const State& own_seal, const Accept
         if (base < AcceptedFrom(state)) rivalry = std::max(rivalry, Rivalry::kBusy);
         break;
       case StateKind::kUnproved:
-      case StateKind::kIntent: break;
+      case StateKind::kIntent:
+      case StateKind::kAttributesDraft:
+      case StateKind::kAttributes: break;
     }
   }
   return rivalry;
@@ -190,6 +192,10 @@ std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input
         break;
       case StateKind::kUnproved:
         plan.push_back({state.oid == kDirectoryOid ? SweepAction::kRemoveMark : SweepAction::kRemoveFile, FormatState(state), {}});
+        break;
+      case StateKind::kAttributesDraft:
+      case StateKind::kAttributes:
+        if (lower && !input.keep_superseded && !input.moving.contains(*state.version)) remove(state);
         break;
       case StateKind::kIntent:
       case StateKind::kAbortMark: break;

@@ -69,6 +69,20 @@ std::optional<State> ParseTombstone(const std::vector<std::string_view>& words) 
   return state;
 }
 
+// a.<v>.<r> and b.<v>.<r>.<nonce>
+std::optional<State> ParseAttributesState(const std::vector<std::string_view>& words) {
+  State state;
+  state.kind = words[0] == "a" ? StateKind::kAttributes : StateKind::kAttributesDraft;
+  const bool draft = state.kind == StateKind::kAttributesDraft;
+  if (words.size() != (draft ? 4u : 3u)) return std::nullopt;
+  if (draft && (words[3].size() != kNonceBytes || !ParseHex(words[3]))) return std::nullopt;
+  if (draft) state.nonce = words[3];
+  state.version = Version::Parse(words[1]);
+  state.target = Version::Parse(words[2]);
+  if (!state.version || !state.target) return std::nullopt;
+  return state;
+}
+
 std::optional<State> ParseIntent(const std::vector<std::string_view>& words) {
   if (words.size() != 4 || words[3].size() != kNonceBytes || !ParseHex(words[3])) return std::nullopt;
   State state;
@@ -100,6 +114,8 @@ std::string FormatState(const State& state) {
     case StateKind::kIntent: return fmt::format("i.{}.{}.{}", version, state.target->ToString(), state.nonce);
     case StateKind::kAborted: return WithVersion('x', state);
     case StateKind::kAbortMark: return WithVersion('m', state);
+    case StateKind::kAttributesDraft: return fmt::format("b.{}.{}.{}", version, state.target->ToString(), state.nonce);
+    case StateKind::kAttributes: return fmt::format("a.{}.{}", version, state.target->ToString());
   }
   XEC_CHECK(false, "unknown state");
   return {};
@@ -116,6 +132,8 @@ std::optional<State> ParseState(std::string_view entry) {
     case 'y': return ParseUnproved(words);
     case 't': return ParseTombstone(words);
     case 'i': return ParseIntent(words);
+    case 'a':
+    case 'b': return ParseAttributesState(words);
     case 'x': return ParseSeal(StateKind::kAborted, words);
     case 'm': return ParseSeal(StateKind::kAbortMark, words);
     case 'd': {

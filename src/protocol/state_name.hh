@@ -14,6 +14,8 @@
 //   t.<v>m.<b>                 tombstone of v, moved away as b               accepted
 //   x.<oid>, x.<v>.<oid>       aborted
 //   m.<oid>, m.<v>.<oid>       abort mark: a late creation here is void
+//   b.<v>.<r>.<nonce>          user attributes being written
+//   a.<v>.<r>                  user attributes of v, revision r
 //   n.<i>.<n>.<part>           part of a long name
 #pragma once
 
@@ -37,6 +39,8 @@ enum class StateKind {
   kIntent,
   kAborted,
   kAbortMark,
+  kAttributesDraft,
+  kAttributes,
 };
 
 // A directory's unproved witness carries this instead of an object id.
@@ -47,8 +51,8 @@ struct State {
   std::optional<Version> version;  // absent for s, x and m of a plain upload
   std::string oid;                 // of s, e, p, y, w, x, m
   uint64_t size = 0;               // object size, of p and w
-  std::string nonce;               // of y and i: 8 hex digits
-  std::optional<Version> target;   // of i and of a moved tombstone: the version at the new name
+  std::string nonce;               // of y, i and b: 8 hex digits
+  std::optional<Version> target;   // of i and of a moved tombstone: the version at the new name; of a, b: the revision
   // About the entry itself, from the listing; not part of the name.
   uint64_t entry_bytes = 0;
   int64_t mtime_s = 0;

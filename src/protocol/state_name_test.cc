@@ -20,11 +20,18 @@ TEST(StateName, EveryKindRoundTrips) {
   State intent = moved;
   intent.kind = StateKind::kIntent;
   intent.nonce = "00000001";
+  State draft = moved;
+  draft.kind = StateKind::kAttributesDraft;
+  draft.version = kV;
+  draft.nonce = "0000abcd";
+  State attributes = draft;
+  attributes.kind = StateKind::kAttributes;
+  attributes.nonce.clear();
   const State exclusive = ExclusiveSealedState(kV, kOid);
   for (const State& state :
        {SealedState(kOid), exclusive, PromotedState(kV, kOid, 27000), unproved, unproved_directory,
         WitnessState(kV, kOid, 0), DirectoryState(kV), TombstoneState(kV), moved, intent, AbortedState(SealedState(kOid)),
-        AbortedState(exclusive), AbortMarkState(SealedState(kOid)), AbortMarkState(exclusive)}) {
+        AbortedState(exclusive), AbortMarkState(SealedState(kOid)), AbortMarkState(exclusive), draft, attributes}) {
     EXPECT_EQ(ParseState(FormatState(state)), state) << FormatState(state);
   }
   EXPECT_EQ(FormatState(PromotedState(kV, kOid, 5)), "p.0000000000123456-00000007.0123456789abcdef01234567.5");

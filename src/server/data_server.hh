@@ -50,6 +50,9 @@ struct Entry {
 struct Space {
   uint64_t total_bytes = 0;
   uint64_t free_bytes = 0;
+  // Names the file system where the implementation can tell: servers with the same one share its space.
+  // Empty: unknown.
+  std::string filesystem = {};
 };
 
 struct ByteRange {

@@ -259,8 +259,12 @@ Result<Attributes> LocalServer::Tree::GetAttributes(const std::string& path, con
 Result<Space> LocalServer::Tree::GetSpace() {
   XEC_ASSIGN_OR_RETURN(const RootFd root, root_.Open());
   struct statvfs now = {};
-  if (fstatvfs(root->get(), &now) != 0) return ErrnoError(errno, "query space of", "/", name());
-  return Space{uint64_t{now.f_blocks} * now.f_frsize, uint64_t{now.f_bavail} * now.f_frsize};
+  struct stat root_now = {};
+  if (fstatvfs(root->get(), &now) != 0 || fstat(root->get(), &root_now) != 0) {
+    return ErrnoError(errno, "query space of", "/", name());
+  }
+  return Space{uint64_t{now.f_blocks} * now.f_frsize, uint64_t{now.f_bavail} * now.f_frsize,
+               fmt::format("device {}", root_now.st_dev)};
 }
 
 LocalServer::LocalServer(std::string root, LocalServerOptions options)

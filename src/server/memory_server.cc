@@ -238,7 +238,7 @@ class MemoryServer::View final : public DataServer {
   void GetSpace(OpContext, Done<Space> done) override {
     Send<Space>(Operation::kGetSpace, std::move(done), [](MemoryTree& tree, uint64_t) -> Result<Space> {
       const uint64_t used = std::min(tree.used_bytes(), tree.capacity_bytes());
-      return Space{tree.capacity_bytes(), tree.capacity_bytes() - used};
+      return Space{tree.capacity_bytes(), tree.capacity_bytes() - used, {}};
     });
   }
 

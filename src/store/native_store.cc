@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "store/native_store.hh"
+
+#include "commit/attributes.hh"
+#include "commit/cleaner.hh"
+#include "commit/rename.hh"
+#include "store/space.hh"
+
+namespace xec {
+namespace {
+
+// The latest user attributes: those set later, else those of the manifest.
+Task<Result<UserAttributes>> CurrentAttributes(Engine& engine, NameInfo info, std::optional<Version>* revision) {
+  Result<std::optional<AttributeRevision>> set = co_await ReadAttributes(engine, info);
+  if (!set) co_return set.error();
+  if (*set) {
+    *revision = (*set)->revision;
+    co_return std::move((*set)->attributes);
+  }
+  if (info.accepted.kind == Accepted::kDirectory) co_return UserAttributes{};
+  Result<std::shared_ptr<ObjectReader>> reader = co_await ObjectReader::Open(engine, std::move(info));
+  if (!reader) co_return reader.error();
+  Result<Manifest> manifest = co_await (*reader)->GetManifest();
+  if (!manifest) co_return manifest.error();
+  co_return std::move(manifest->attributes);
+}
+
+}  // namespace
+
+Task<Result<ObjectInfo>> NativeStore::Stat(std::string text) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  ObjectInfo result;
+  result.directory = true;
+  if (path->IsRoot()) co_return result;
+  Result<NameInfo> info = co_await LookUpLive(engine_, *path);
+  if (!info) co_return info.error();
+  result.directory = info->accepted.kind == Accepted::kDirectory;
+  result.size = info->accepted.size;
+  result.version = info->accepted.version;
+  result.mtime_ms = info->accepted.version.WallMillis();
+  co_return result;
+}
+
+Task<Result<std::vector<ListedName>>> NativeStore::List(std::string text) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  co_return co_await ListDirectory(engine_, *path);
+}
+
+Task<Status> NativeStore::NeedParent(ObjectPath path, bool make) {
+  const ObjectPath parent = path.Parent();
+  if (parent.IsRoot() || parents_.Knows(parent.text(), engine_.executor().Now())) co_return OkStatus();
+  Result<NameInfo> info = co_await LookUp(engine_, parent);
+  if (!info) co_return info.error();
+  if (info->accepted.kind == Accepted::kObject) co_return Fail(Code::kNotDirectory, "{} is not a directory", parent.text());
+  if (!info->accepted.Live()) {
+    if (!make) co_return Fail(Code::kNotFound, "the directory {} does not exist", parent.text());
+    const Status made = co_await MakeDirectoryName(engine_, parent, true);
+    if (!made && made.code() != Code::kAlreadyExists) co_return made.error();
+  }
+  parents_.Learn(parent.text(), engine_.executor().Now());
+  co_return OkStatus();
+}
+
+Task<Result<std::unique_ptr<ObjectWriter>>> NativeStore::Create(std::string text, CreateOptions options) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  if (path->IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
+  const Status parent = co_await NeedParent(*path, options.make_parents);
+  if (!parent) co_return parent.error();
+  co_return co_await ObjectWriter::Start(engine_, *path, std::move(options.write));
+}
+
+Task<Result<NameInfo>> NativeStore::LookUpObject(std::string text) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  if (path->IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
+  Result<NameInfo> info = co_await LookUpLive(engine_, *path);
+  if (info && info->accepted.kind == Accepted::kDirectory) co_return Fail(Code::kIsDirectory, "{} is a directory", path->text());
+  co_return std::move(info);
+}
+
+Task<Result<std::shared_ptr<ObjectReader>>> NativeStore::OpenRead(std::string text) {
+  Result<NameInfo> info = co_await LookUpObject(std::move(text));
+  if (!info) co_return info.error();
+  co_return co_await ObjectReader::Open(engine_, std::move(*info));
+}
+
+Task<Status> NativeStore::Remove(std::string text) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  co_return co_await RemoveObject(engine_, *path);
+}
+
+Task<Status> NativeStore::MakeDirectory(std::string text, bool parents) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  co_return co_await MakeDirectoryName(engine_, *path, parents);
+}
+
+Task<Status> NativeStore::RemoveDirectory(std::string text) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  parents_.Forget(path->text());
+  co_return co_await RemoveDirectoryName(engine_, *path);
+}
+
+Task<Status> NativeStore::Rename(std::string from_text, std::string to_text) {
+  Result<ObjectPath> from = ObjectPath::Parse(from_text);
+  if (!from) co_return from.error();
+  Result<ObjectPath> to = ObjectPath::Parse(to_text);
+  if (!to) co_return to.error();
+  if (from->IsRoot() || to->IsRoot()) co_return Fail(Code::kInvalidArgument, "the root cannot be renamed");
+  Result<NameInfo> info = co_await LookUpLive(engine_, *from);
+  if (!info) co_return info.error();
+  const Status parent = co_await NeedParent(*to, true);
+  if (!parent) co_return parent.error();
+  if (info->accepted.kind == Accepted::kDirectory) {
+    parents_.Clear();
+    co_return co_await RenameDirectory(engine_, *from, *to);
+  }
+  co_return co_await RenameObject(engine_, *from, *to);
+}
+
+Task<Result<std::map<std::string, std::string>>> NativeStore::Checksums(std::string text) {
+  Result<NameInfo> info = co_await LookUpObject(std::move(text));
+  if (!info) co_return info.error();
+  Result<std::shared_ptr<ObjectReader>> reader = co_await ObjectReader::Open(engine_, std::move(*info));
+  if (!reader) co_return reader.error();
+  Result<Manifest> manifest = co_await (*reader)->GetManifest();
+  if (!manifest) co_return manifest.error();
+  co_return std::move(manifest->checksums);
+}
+
+Task<Result<std::map<std::string, std::string>>> NativeStore::GetUserAttributes(std::string text) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  if (path->IsRoot()) co_return UserAttributes{};
+  Result<NameInfo> info = co_await LookUpLive(engine_, *path);
+  if (!info) co_return info.error();
+  std::optional<Version> revision;
+  co_return co_await CurrentAttributes(engine_, std::move(*info), &revision);
+}
+
+Task<Status> NativeStore::SetUserAttribute(std::string text, std::string name, std::optional<std::string> value) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  if (path->IsRoot()) co_return Fail(Code::kUnsupported, "the root has no attributes");
+  if (name.empty()) co_return Fail(Code::kInvalidArgument, "an attribute needs a name");
+  Result<NameInfo> info = co_await LookUpLive(engine_, *path);
+  if (!info) co_return info.error();
+  std::optional<Version> revision;
+  Result<UserAttributes> attributes = co_await CurrentAttributes(engine_, *info, &revision);
+  if (!attributes) co_return attributes.error();
+  if (value) {
+    (*attributes)[name] = std::move(*value);
+  } else if (attributes->erase(name) == 0) {
+    co_return Fail(Code::kNotFound, "{} has no attribute '{}'", path->text(), name);
+  }
+  co_return co_await WriteAttributes(engine_, std::move(*info), revision, std::move(*attributes));
+}
+
+Task<Result<StoreSpace>> NativeStore::Space() { co_return co_await SumSpace(engine_); }
+
+Task<Result<CleanReport>> NativeStore::Clean() {
+  const Status resumed = co_await ResumeDirectoryRenames(engine_);
+  Result<ObjectPath> root = ObjectPath::Parse("/");
+  Result<CleanOutcome> outcome = co_await CleanTree(engine_, *root);
+  if (!outcome) co_return outcome.error();
+  if (!resumed) co_return resumed.error();
+  co_return CleanReport{outcome->names, outcome->removed, outcome->left};
+}
+
+}  // namespace xec

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The native layout: append-only versions, all promises.
+#pragma once
+
+#include "store/parent_cache.hh"
+#include "store/store.hh"
+
+namespace xec {
+
+class NativeStore final : public Store {
+ public:
+  explicit NativeStore(Engine& engine) : engine_(engine) {}
+
+  Task<Result<ObjectInfo>> Stat(std::string path) override;
+  Task<Result<std::vector<ListedName>>> List(std::string path) override;
+  Task<Result<std::unique_ptr<ObjectWriter>>> Create(std::string path, CreateOptions options) override;
+  Task<Result<std::shared_ptr<ObjectReader>>> OpenRead(std::string path) override;
+  Task<Status> Remove(std::string path) override;
+  Task<Status> MakeDirectory(std::string path, bool parents) override;
+  Task<Status> RemoveDirectory(std::string path) override;
+  Task<Status> Rename(std::string from, std::string to) override;
+  Task<Result<std::map<std::string, std::string>>> Checksums(std::string path) override;
+  Task<Result<std::map<std::string, std::string>>> GetUserAttributes(std::string path) override;
+  Task<Status> SetUserAttribute(std::string path, std::string name, std::optional<std::string> value) override;
+  Task<Result<StoreSpace>> Space() override;
+  Task<Result<CleanReport>> Clean() override;
+
+ private:
+  Task<Status> NeedParent(ObjectPath path, bool make);
+  Task<Result<NameInfo>> LookUpObject(std::string path);
+
+  Engine& engine_;
+  ParentCache parents_;
+};
+
+}  // namespace xec

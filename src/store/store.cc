@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "store/store.hh"
+
+#include "store/native_store.hh"
+
+namespace xec {
+
+std::unique_ptr<Store> Store::Make(Engine& engine) { return std::make_unique<NativeStore>(engine); }
+
+}  // namespace xec
