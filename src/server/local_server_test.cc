@@ -92,6 +92,14 @@ TEST_F(LocalServerTest, AttributesLieAsAStockServerStoresThem) {
   EXPECT_EQ(*SyncWait(GetAttributes(context(), server_, "/f", "")), some);
 }
 
+TEST_F(LocalServerTest, DirectoriesOfOneFileSystemSayThatTheyShareIt) {
+  fs::create_directory(top_ + "/d02");
+  const DataServerPtr other = std::make_shared<LocalServer>(top_ + "/d02");
+  const std::string filesystem = SyncWait(GetSpace(context(), server_))->filesystem;
+  EXPECT_NE(filesystem, "");
+  EXPECT_EQ(SyncWait(GetSpace(context(), other))->filesystem, filesystem);
+}
+
 TEST_F(LocalServerTest, IllegalPathsAreRefused) {
   WriteFileAt(top_ + "/outside", "secret");
   for (const char* path : {"", "outside", "/../outside", "/a/../../outside", "//outside", "/a/", "/."}) {
