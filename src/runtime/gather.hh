@@ -79,8 +79,9 @@ class Gather {
   };
 
   static Task<void> Run(size_t tag, Task<T> task, std::shared_ptr<State> state) {
-    Event event{tag, co_await task};
-    Deliver(*state, std::move(event));
+    // Named first: g++ 12 destroys a value awaited inside a braced list twice.
+    T value = co_await task;
+    Deliver(*state, Event{tag, std::move(value)});
   }
 
   static void Deliver(State& state, Event event) {
