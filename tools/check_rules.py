@@ -55,6 +55,7 @@ TEXT_RULES = [
 ]
 TEXT_EXCEPTIONS = {
     ("path", "tests/fixtures/"): "made elsewhere",
+    ("todo", "CONTRIBUTING.md"): "the rule itself",
 }
 SPDX_SUFFIXES = (".cc", ".hh", ".py", ".sh", ".cmake", "CMakeLists.txt")
 LENGTH_SUFFIXES = (".cc", ".hh", ".py", ".sh")
