@@ -54,7 +54,10 @@ Result<Space> SpaceOf(const XrdCl::Buffer* answer, const std::string& what) {
   const auto total = ParseUint(fields["oss.space"]);
   const auto free = ParseUint(fields["oss.free"]);
   if (!total || !free) return Fail(Code::kUnsupported, "{} failed: the server answered '{}'", what, text);
-  return Space{*total, *free};
+  Space space;  // which file system it is the protocol does not tell
+  space.total_bytes = *total;
+  space.free_bytes = *free;
+  return space;
 }
 
 // Delays between attempts to open a file that another handle still blocks; each is twice the one before.
