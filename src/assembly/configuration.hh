@@ -60,7 +60,7 @@ struct Configuration {
   std::string state_directory;  // "" = chosen by serve
   std::string export_path = "/";
   std::string user;             // whom a gateway started by root becomes; "" = chosen by serve
-  std::string xrootd = "xrootd";
+  std::string xrootd;           // the program; "" = chosen by serve
   Duration clean_interval = std::chrono::seconds(60);
 
   // Name of every option given -> where, for messages ("line 3", "--geometry").

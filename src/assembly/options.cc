@@ -320,7 +320,7 @@ const std::vector<OptionRow>& Table() {
       {"user", "NAME", "xrootd if there is such a user, else nobody",
        "Whom a gateway that was started by root becomes; xrootd does not run as root.", kGateway, false,
        SetText<&C::user>, GetText<&C::user>},
-      {"xrootd", "PROGRAM", "xrootd, found in $PATH", "The stock xrootd to run.", kGateway, false, SetText<&C::xrootd>,
+      {"xrootd", "PROGRAM", "that of the XRootD that XEC was built for", "The stock xrootd to run.", kGateway, false, SetText<&C::xrootd>,
        GetText<&C::xrootd>},
       {"clean-interval", "TIME", "60s",
        "Pause between two passes of the gateway's cleaner, which removes what interrupted work left.", kGateway, false,

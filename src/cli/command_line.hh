@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// What the user typed, as plain values. The only file that knows CLI11 is command_line.cc.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assembly/configuration.hh"
+
+namespace xec {
+
+struct CommandLine {
+  std::string command;               // "" when help or the version was printed
+  std::vector<std::string> operands;
+  Configuration configuration;
+  std::string configuration_file;  // of -c; "" = none
+  bool json = false;
+  bool quiet = false;
+  bool long_form = false;    // ls -l
+  bool recursive = false;    // ls -R, rm -r
+  bool parents = false;      // mkdir -p
+  bool exclusive = false;    // put --exclusive
+  std::string output;        // recover -o
+  std::string object;        // recover --object
+  std::vector<std::string> names;  // recover --name: XrdEc archives to look for
+  std::optional<uint64_t> size;    // recover --size
+};
+
+// Parses; prints help or version itself (to standard output), then `command` is empty. Error: kInvalidArgument
+// with a message that needs no further explanation.
+Result<CommandLine> ParseCommandLine(int argc, char** argv);
+
+}  // namespace xec

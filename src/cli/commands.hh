@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The commands of `xec`. Each prints its results on standard output and answers its exit code; an error is
+// returned and printed by main. All block.
+#pragma once
+
+#include "assembly/open_store.hh"
+#include "cli/command_line.hh"
+#include "cli/exit_code.hh"
+
+namespace xec {
+
+Result<int> RunPut(const CommandLine& line, OpenedStore& store);
+Result<int> RunGet(const CommandLine& line, OpenedStore& store);  // get and cat
+Result<int> RunList(const CommandLine& line, OpenedStore& store);
+Result<int> RunStat(const CommandLine& line, OpenedStore& store);
+Result<int> RunRemove(const CommandLine& line, OpenedStore& store);
+Result<int> RunMove(const CommandLine& line, OpenedStore& store);
+Result<int> RunMakeDirectory(const CommandLine& line, OpenedStore& store);
+Result<int> RunLocate(const CommandLine& line, OpenedStore& store);
+Result<int> RunVerify(const CommandLine& line, OpenedStore& store);
+Result<int> RunClean(const CommandLine& line, OpenedStore& store);
+
+// Without a store.
+Result<int> RunRecover(const CommandLine& line);
+Result<int> RunServe(CommandLine line);
+
+}  // namespace xec

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The program `xec`.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "base/log.hh"
+#include "cli/commands.hh"
+#include "cli/terminal.hh"
+
+namespace xec {
+namespace {
+
+// For how long the program stays to let the rest of its last operation end, e.g. archives on slow servers.
+constexpr Duration kSettle = std::chrono::seconds(30);
+
+using Command = Result<int> (*)(const CommandLine&, OpenedStore&);
+struct StoreCommand {
+  const char* name;
+  Command run;
+  bool creates;  // makes a new store where there is none
+};
+constexpr StoreCommand kStoreCommands[] = {
+    {"put", RunPut, true},         {"get", RunGet, false},       {"cat", RunGet, false},
+    {"ls", RunList, false},        {"stat", RunStat, false},     {"rm", RunRemove, false},
+    {"mv", RunMove, false},        {"mkdir", RunMakeDirectory, true}, {"locate", RunLocate, false},
+    {"verify", RunVerify, false},  {"clean", RunClean, false},
+};
+
+int Report(const Error& error) {
+  fmt::print(stderr, "xec: {}\n", error.message);
+  return ExitCodeOf(error.code);
+}
+
+Result<int> RunOnStore(const StoreCommand& command, const CommandLine& line) {
+  OpenOptions options;
+  options.create_if_new = command.creates;
+  XEC_ASSIGN_OR_RETURN(std::unique_ptr<OpenedStore> store, OpenStore(line.configuration, options));
+  if (!line.quiet) {
+    for (const std::string& note : store->notes()) fmt::print(stderr, "xec: {}\n", note);
+  }
+  CatchInterrupts();
+  Result<int> code = command.run(line, *store);
+  std::fflush(stdout);
+  if (!store->Settle(kSettle)) {
+    // A server that hangs still has requests of ours; the destructor would wait for it.
+    _exit(code ? *code : Report(code.error()));
+  }
+  return code;
+}
+
+Result<int> Run(int argc, char** argv) {
+  XEC_ASSIGN_OR_RETURN(CommandLine line, ParseCommandLine(argc, argv));
+  if (line.command.empty()) return kExitOk;
+  if (line.command == "version") {
+    if (line.json) {
+      fmt::print("{{\"version\": \"{}\"}}\n", XEC_VERSION);
+    } else {
+      fmt::print("xec {}\n", XEC_VERSION);
+    }
+    return kExitOk;
+  }
+  if (line.command == "serve") return RunServe(std::move(line));
+  if (line.command == "recover") return RunRecover(line);
+  for (const StoreCommand& command : kStoreCommands) {
+    if (line.command == command.name) return RunOnStore(command, line);
+  }
+  return Fail(Code::kInternal, "the command {} is not built in", line.command);
+}
+
+}  // namespace
+}  // namespace xec
+
+int main(int argc, char** argv) {
+  // What the library reports, front ends print themselves.
+  xec::SetLogLevel(xec::LogLevel::kError);
+  const xec::Result<int> code = xec::Run(argc, argv);
+  const int answer = code ? *code : xec::Report(code.error());
+  if (std::fflush(stdout) != 0) return answer == 0 ? xec::Report(xec::Fail(xec::Code::kNoSpace, "cannot write standard output")) : answer;
+  return answer;
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// ls, stat, rm, mv and mkdir.
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hh"
+#include "cli/terminal.hh"
+
+namespace xec {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Names may be any bytes; JSON is UTF-8.
+void PrintJson(const Json& json) { fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace)); }
+
+std::string Join(const std::string& directory, const std::string& name) {
+  return directory.ends_with('/') ? directory + name : directory + "/" + name;
+}
+
+std::string WithoutSlashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+class Lister {
+ public:
+  Lister(const CommandLine& line, Store& store) : line_(line), store_(store) {}
+
+  // `named`: the path itself was asked for, so an object is shown too.
+  Status Show(const std::string& path, bool named) {
+    Result<std::vector<ListedName>> names = SyncWait(store_.List(path));
+    if (!names && named && names.code() == Code::kNotDirectory) {
+      XEC_ASSIGN_OR_RETURN(const ObjectInfo info, SyncWait(store_.Stat(path)));
+      Print(path, ListedName{path, false, info.size, info.mtime_ms});
+      return OkStatus();
+    }
+    if (!names) return names.error();
+    const bool heading = line_.recursive || line_.operands.size() > 1;
+    if (heading && !line_.json) fmt::print("{}{}:\n", first_ ? "" : "\n", path);
+    first_ = false;
+    for (const ListedName& name : *names) Print(Join(path, name.name), name);
+    for (const ListedName& name : *names) {
+      if (name.directory && line_.recursive) XEC_TRY(Show(Join(path, name.name), false));
+    }
+    return OkStatus();
+  }
+
+  const Json& json() const { return json_; }
+
+ private:
+  void Print(const std::string& path, const ListedName& name) {
+    if (line_.json) {
+      Json entry = {{"path", path}, {"type", name.directory ? "directory" : "object"}};
+      if (!name.directory) entry["size"] = name.size;
+      if (!name.directory) entry["mtime_ms"] = name.mtime_ms;
+      json_.push_back(std::move(entry));
+    } else if (line_.long_form) {
+      fmt::print("{:>15}  {:19}  {}{}\n", name.directory ? std::string("-") : fmt::format("{}", name.size),
+                 name.directory ? "" : FormatTime(name.mtime_ms), name.name, name.directory ? "/" : "");
+    } else {
+      fmt::print("{}{}\n", name.name, name.directory ? "/" : "");
+    }
+  }
+
+  const CommandLine& line_;
+  Store& store_;
+  bool first_ = true;
+  Json json_ = Json::array();
+};
+
+Result<Json> Describe(OpenedStore& store, const std::string& path) {
+  XEC_ASSIGN_OR_RETURN(const ObjectInfo info, SyncWait(store.store().Stat(path)));
+  Json json = {{"path", path}, {"type", info.directory ? "directory" : "object"}};
+  if (info.directory) return json;
+  json["size"] = info.size;
+  json["mtime_ms"] = info.mtime_ms;
+  json["version"] = info.version.ToString();
+  XEC_ASSIGN_OR_RETURN(const auto reader, SyncWait(store.store().OpenRead(path)));
+  XEC_ASSIGN_OR_RETURN(const Manifest manifest, SyncWait(reader->GetManifest()));
+  json["geometry"] = manifest.geometry.ToString();
+  json["chunk_size"] = manifest.geometry.chunk_size_bytes;
+  json["object_id"] = manifest.object_id;
+  json["checksums"] = manifest.checksums;
+  json["attributes"] = manifest.attributes;
+  json["servers"] = manifest.servers;
+  json["debts"] = manifest.debts;
+  return json;
+}
+
+void PrintDescription(const Json& json) {
+  const auto row = [](const char* name, const std::string& value) { fmt::print("{:<12}{}\n", name, value); };
+  const auto text = [&](const char* key) { return json[key].get<std::string>(); };
+  row("path", text("path"));
+  row("type", text("type"));
+  if (!json.contains("size")) return;
+  row("size", fmt::format("{} ({})", json["size"].get<uint64_t>(), FormatSize(json["size"].get<uint64_t>())));
+  row("modified", FormatTime(json["mtime_ms"].get<int64_t>()) + " UTC");
+  row("version", text("version"));
+  row("geometry", fmt::format("{}, chunks of {}", text("geometry"), FormatSize(json["chunk_size"].get<uint64_t>())));
+  row("object id", text("object_id"));
+  std::string servers;
+  for (const auto& server : json["servers"]) {
+    const std::string id = server.get<std::string>();
+    servers += (servers.empty() ? "" : " ") + (id.empty() ? "-" : id);
+  }
+  row("servers", servers);
+  for (const auto& [name, value] : json["checksums"].items()) row(name.c_str(), value.get<std::string>());
+  for (const auto& [name, value] : json["attributes"].items()) row("attribute", name + "=" + value.get<std::string>());
+  if (!json["debts"].empty()) row("debt", fmt::format("{} archives are still owed", json["debts"].size()));
+}
+
+Status RemoveTree(Store& store, const std::string& path) {
+  XEC_ASSIGN_OR_RETURN(const std::vector<ListedName> names, SyncWait(store.List(path)));
+  for (const ListedName& name : names) {
+    const std::string child = Join(path, name.name);
+    const Status removed = name.directory ? RemoveTree(store, child) : SyncWait(store.Remove(child));
+    // Somebody else was faster: what was wanted is true.
+    if (!removed && removed.code() != Code::kNotFound) return removed.error();
+  }
+  if (path == "/") return OkStatus();
+  return SyncWait(store.RemoveDirectory(path));
+}
+
+}  // namespace
+
+Result<int> RunList(const CommandLine& line, OpenedStore& store) {
+  Lister lister(line, store.store());
+  const std::vector<std::string> paths = line.operands.empty() ? std::vector<std::string>{"/"} : line.operands;
+  for (const std::string& path : paths) XEC_TRY(lister.Show(path, true));
+  if (line.json) PrintJson(lister.json());
+  return kExitOk;
+}
+
+Result<int> RunStat(const CommandLine& line, OpenedStore& store) {
+  Json all = Json::array();
+  for (size_t i = 0; i < line.operands.size(); ++i) {
+    XEC_ASSIGN_OR_RETURN(Json json, Describe(store, line.operands[i]));
+    if (!line.json && i > 0) fmt::print("\n");
+    if (!line.json) PrintDescription(json);
+    all.push_back(std::move(json));
+  }
+  if (line.json) PrintJson(all);
+  return kExitOk;
+}
+
+Result<int> RunRemove(const CommandLine& line, OpenedStore& store) {
+  for (const std::string& path : line.operands) {
+    const Status removed = SyncWait(store.store().Remove(path));
+    if (!removed && removed.code() == Code::kIsDirectory && line.recursive) {
+      XEC_TRY(RemoveTree(store.store(), WithoutSlashes(path)));
+    } else if (!removed && removed.code() == Code::kIsDirectory) {
+      return Fail(Code::kIsDirectory, "{} is a directory: xec rm -r removes it with all in it", path);
+    } else if (!removed) {
+      return removed.error();
+    }
+  }
+  return kExitOk;
+}
+
+Result<int> RunMove(const CommandLine& line, OpenedStore& store) {
+  const std::string from = WithoutSlashes(line.operands[0]);
+  std::string to = line.operands[1];
+  const Result<ObjectInfo> info = SyncWait(store.store().Stat(to));
+  if (!info && info.code() != Code::kNotFound) return info.error();
+  if (info && info->directory) to = Join(to, from.substr(from.rfind('/') + 1));
+  XEC_TRY(SyncWait(store.store().Rename(from, WithoutSlashes(to))));
+  return kExitOk;
+}
+
+Result<int> RunMakeDirectory(const CommandLine& line, OpenedStore& store) {
+  for (const std::string& path : line.operands) {
+    const Status made = SyncWait(store.store().MakeDirectory(path, line.parents));
+    if (made || (line.parents && made.code() == Code::kAlreadyExists)) continue;
+    return made.error();
+  }
+  return kExitOk;
+}
+
+}  // namespace xec

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// xec serve: stock xrootd with our plug-in, in the foreground.
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+
+#include "cli/commands.hh"
+#include "cli/serve_setup.hh"
+#include "server/local_root.hh"
+
+namespace xec {
+namespace {
+
+constexpr Duration kLocalWait = std::chrono::seconds(15);
+constexpr Duration kClusterWait = std::chrono::seconds(3);
+// From SIGTERM to SIGKILL.
+constexpr auto kStopLimit = std::chrono::seconds(20);
+constexpr auto kPollInterval = std::chrono::milliseconds(50);
+constexpr size_t kErrorLinesMax = 12;
+
+// Opens the store once, before xrootd does: errors come out as one sentence, and a new store is there before the
+// first client. Servers that are not up yet are no error.
+Status TryStore(const Configuration& configuration) {
+  OpenOptions options;
+  options.create_if_new = true;
+  options.wait = configuration.data.empty() ? kClusterWait : kLocalWait;
+  Result<std::unique_ptr<OpenedStore>> store = OpenStore(configuration, options);
+  if (!store) {
+    if (configuration.data.empty() && IsRetryable(store.code())) {
+      fmt::print("waiting: {}\n", store.error().message);
+      return OkStatus();
+    }
+    return store.error();
+  }
+  for (const std::string& note : (*store)->notes()) fmt::print("{}\n", note);
+  // A server that hangs keeps the destructor waiting; this process has no other use for the store.
+  if (!(*store)->Settle(std::chrono::seconds(2))) (void)store->release();
+  return OkStatus();
+}
+
+Result<pid_t> StartXrootd(const ServePlan& plan, const sigset_t& blocked) {
+  const UniqueFd log(open(plan.log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!log) return Fail(CodeOfErrno(errno), "cannot write {}: {}", plan.log_file, ErrnoWords(errno));
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) return Fail(Code::kUnavailable, "cannot start a process: {}", ErrnoWords(errno));
+  if (child > 0) return child;
+  // A group of its own: ctrl-C reaches this process only, which stops xrootd in its own way.
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(kExitError);
+  sigprocmask(SIG_UNBLOCK, &blocked, nullptr);
+  const int null = open("/dev/null", O_RDONLY);
+  dup2(null, STDIN_FILENO);
+  dup2(log.get(), STDOUT_FILENO);
+  dup2(log.get(), STDERR_FILENO);
+  execl(plan.program.c_str(), plan.program.c_str(), "-c", plan.configuration_file.c_str(), nullptr);
+  _exit(127);
+}
+
+bool PortAnswers(uint16_t port) {
+  const UniqueFd socket_fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return socket_fd && connect(socket_fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+}
+
+// Follows what xrootd writes, from the end of the log at construction.
+class LogFollower {
+ public:
+  explicit LogFollower(const std::string& path) : path_(path) {
+    std::ifstream file(path_, std::ios::ate);
+    position_ = file ? file.tellg() : std::streampos(0);
+  }
+
+  bool SaysInitialized() {
+    std::ifstream file(path_);
+    file.seekg(position_);
+    std::string line;
+    while (std::getline(file, line)) {
+      if (line.find(" xrootd ") != std::string::npos && line.ends_with("initialization completed.")) return true;
+    }
+    return false;
+  }
+
+  // Lines that tell why it ended.
+  std::vector<std::string> Complaints() {
+    std::ifstream file(path_);
+    file.seekg(position_);
+    std::string line;
+    std::vector<std::string> all, telling;
+    while (std::getline(file, line)) {
+      for (const char* word : {"rror", "nable to", "ailed", "nvalid", "refuse", "superuser", "nknown", "xec:", "in use"}) {
+        if (line.find(word) == std::string::npos) continue;
+        telling.push_back(line);
+        break;
+      }
+      all.push_back(std::move(line));
+    }
+    std::vector<std::string>& chosen = telling.empty() ? all : telling;
+    if (chosen.size() > kErrorLinesMax) chosen.erase(chosen.begin(), chosen.end() - kErrorLinesMax);
+    return chosen;
+  }
+
+ private:
+  const std::string path_;
+  std::streampos position_;
+};
+
+void PrintReady(const ServePlan& plan, pid_t child) {
+  const Configuration& c = plan.configuration;
+  std::string urls = fmt::format("root://localhost:{0}/ http://localhost:{0}/", c.port);
+  if (c.http_port) urls += fmt::format(" http://localhost:{}/", *c.http_port);
+  fmt::print("ready: {} (xrootd is process {}, log {})\n", urls, child, plan.log_file);
+  std::fflush(stdout);
+}
+
+int ExitStatus(int status, bool stopped) {
+  if (WIFEXITED(status)) return stopped && WEXITSTATUS(status) == 0 ? kExitOk : WEXITSTATUS(status);
+  if (stopped && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL)) return kExitOk;
+  return 128 + WTERMSIG(status);
+}
+
+// Passes signals on until xrootd ends.
+Result<int> Attend(const ServePlan& plan, pid_t child, const sigset_t& signals, LogFollower& log) {
+  bool ready = false, stopping = false;
+  auto kill_at = std::chrono::steady_clock::time_point::max();
+  while (true) {
+    if (!ready && !stopping && log.SaysInitialized() && PortAnswers(plan.configuration.port)) {
+      ready = true;
+      PrintReady(plan, child);
+    }
+    const bool poll = !ready || stopping;
+    const timespec wait = {poll ? 0 : 3600, poll ? std::chrono::nanoseconds(kPollInterval).count() : 0};
+    const int signal = sigtimedwait(&signals, nullptr, &wait);
+    if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP) {
+      if (!stopping) kill_at = std::chrono::steady_clock::now() + kStopLimit;
+      stopping = true;
+      kill(child, SIGTERM);
+    }
+    if (std::chrono::steady_clock::now() >= kill_at) kill(child, SIGKILL);
+    int status = 0;
+    if (waitpid(child, &status, WNOHANG) != child) continue;
+    if (!stopping) {
+      fmt::print(stderr, "xec: xrootd ended{}; the log is {}\n", ready ? "" : " before it was ready", plan.log_file);
+      for (const std::string& line : log.Complaints()) fmt::print(stderr, "  {}\n", line);
+      const int code = ExitStatus(status, false);
+      return code == kExitOk ? kExitError : code;
+    }
+    return ExitStatus(status, true);
+  }
+}
+
+}  // namespace
+
+Result<int> RunServe(CommandLine line) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  // Before any thread starts, so that signals come to Attend and nowhere else.
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) sigaddset(&signals, signal);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  XEC_ASSIGN_OR_RETURN(const ServePlan plan, PrepareServe(line));
+  XEC_TRY(TryStore(plan.configuration));
+  XEC_TRY(WriteServeFiles(plan, line.configuration_file));
+  LogFollower log(plan.log_file);
+  XEC_ASSIGN_OR_RETURN(const pid_t child, StartXrootd(plan, signals));
+  Result<int> code = Attend(plan, child, signals, log);
+  if (plan.link_made) {
+    unlink(plan.short_state.c_str());
+    rmdir(plan.short_state.substr(0, plan.short_state.rfind('/')).c_str());
+  }
+  return code;
+}
+
+}  // namespace xec

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "cli/serve_setup.hh"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "assembly/options.hh"
+#include "base/text.hh"
+#include "server/local_root.hh"
+
+namespace xec {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Unix sockets below the admin path must stay under 108 bytes.
+constexpr size_t kStatePathMax = 64;
+
+Result<std::string> FindProgram(const std::string& wanted) {
+  const auto runs = [](const std::string& path) { return access(path.c_str(), X_OK) == 0 && !fs::is_directory(path); };
+  if (wanted.find('/') != std::string::npos) {
+    if (runs(wanted)) return fs::absolute(wanted).string();
+    return Fail(Code::kNotFound, "the program {} cannot be run", wanted);
+  }
+  const std::string name = wanted.empty() ? "xrootd" : wanted;
+  if (wanted.empty() && runs(XEC_XROOTD_PREFIX "/bin/xrootd")) return std::string(XEC_XROOTD_PREFIX "/bin/xrootd");
+  const char* path = std::getenv("PATH");
+  for (const std::string_view folder : Split(path ? path : "/usr/bin:/bin", ':')) {
+    const std::string candidate = fmt::format("{}/{}", folder, name);
+    if (!folder.empty() && runs(candidate)) return candidate;
+  }
+  return Fail(Code::kNotFound, "there is no program {}: install the XRootD server, or say --xrootd PROGRAM", name);
+}
+
+// Beside the program in a build directory, or in the lib directory of an installation.
+Result<std::string> FindPlugIn() {
+  std::error_code error;
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const char* folder : {"../plugin_oss", "../lib", "../lib64", "../lib/x86_64-linux-gnu", "../lib/xec"}) {
+    for (const char* name : {"libXrdOssXec-5.so", "libXrdOssXec-6.so", "libXrdOssXec.so"}) {
+      if (fs::exists(here / folder / name, error)) {
+        return (fs::canonical(here / folder, error) / "libXrdOssXec.so").string();
+      }
+    }
+  }
+  return Fail(Code::kNotFound, "the plug-in libXrdOssXec is not where it should be, near {}", here.string());
+}
+
+Result<const passwd*> ChooseUser(const std::string& wanted) {
+  if (!wanted.empty()) {
+    const passwd* entry = getpwnam(wanted.c_str());
+    if (!entry) return Fail(Code::kInvalidArgument, "--user: there is no user {}", wanted);
+    if (entry->pw_uid == 0) return Fail(Code::kInvalidArgument, "--user: xrootd refuses to run as {}", wanted);
+    return entry;
+  }
+  for (const char* name : {"xrootd", "nobody", "daemon"}) {
+    if (const passwd* entry = getpwnam(name)) return entry;
+  }
+  return Fail(Code::kInvalidArgument, "there is no user to run xrootd as: say --user NAME");
+}
+
+std::string StateDirectory(const Configuration& configuration) {
+  if (!configuration.state_directory.empty()) return fs::absolute(configuration.state_directory).string();
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  fs::path base = "/var/lib/xec";
+  if (geteuid() != 0 && state && *state == '/') {
+    base = fs::path(state) / "xec";
+  } else if (geteuid() != 0) {
+    base = home && *home == '/' ? fs::path(home) / ".local/state/xec" : fs::temp_directory_path() / fmt::format("xec-{}", getuid());
+  }
+  return (base / fmt::format("gateway-{}", configuration.port)).string();
+}
+
+Status MakeDirectories(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (!error) return OkStatus();
+  return Fail(Code::kPermissionDenied, "the directory {} cannot be made: {}", path, error.message());
+}
+
+// The state directory and all in it, so that a gateway that ran as somebody else is no obstacle.
+Status GiveTree(const std::string& path, const passwd& user) {
+  if (lchown(path.c_str(), user.pw_uid, user.pw_gid) != 0) {
+    return Fail(CodeOfErrno(errno), "{} cannot be given to user {}: {}", path, user.pw_name, ErrnoWords(errno));
+  }
+  std::error_code error;
+  for (const auto& entry : fs::recursive_directory_iterator(path, error)) {
+    if (lchown(entry.path().c_str(), user.pw_uid, user.pw_gid) != 0) {
+      return Fail(CodeOfErrno(errno), "{} cannot be given to user {}: {}", entry.path().string(), user.pw_name, ErrnoWords(errno));
+    }
+  }
+  return OkStatus();
+}
+
+bool HoldsStore(const Site& site) {
+  std::error_code error;
+  return fs::exists(site.address + std::string(kDescriptorPath), error);
+}
+
+// Missing directories are made for a new store only: where one exists, a missing disk must not be mistaken for an
+// empty one, and who puts it back must find the place free.
+Status PrepareData(const Configuration& configuration, const passwd* user) {
+  bool exists = false;
+  for (const Site& site : configuration.data) exists = exists || HoldsStore(site);
+  for (const Site& site : configuration.data) {
+    std::error_code error;
+    if (!fs::exists(site.address, error)) {
+      if (exists) continue;
+      XEC_TRY(MakeDirectories(site.address));
+    }
+    if (!fs::is_directory(site.address, error)) {
+      return Fail(Code::kInvalidArgument, "{} is a file, not a directory", site.address);
+    }
+    if (!user || !fs::is_empty(site.address, error) || error) continue;
+    if (chown(site.address.c_str(), user->pw_uid, user->pw_gid) != 0) {
+      return Fail(CodeOfErrno(errno), "{} cannot be given to user {}: {}", site.address, user->pw_name, ErrnoWords(errno));
+    }
+  }
+  return OkStatus();
+}
+
+Status Become(const passwd& user) {
+  if (setgroups(0, nullptr) != 0 || setresgid(user.pw_gid, user.pw_gid, user.pw_gid) != 0 ||
+      setresuid(user.pw_uid, user.pw_uid, user.pw_uid) != 0) {
+    return Fail(CodeOfErrno(errno), "cannot become user {}: {}", user.pw_name, ErrnoWords(errno));
+  }
+  return OkStatus();
+}
+
+// As the user that xrootd will be.
+Status CheckAccess(const std::string& path, const char* what) {
+  const std::string user = getpwuid(geteuid()) ? getpwuid(geteuid())->pw_name : fmt::format("{}", geteuid());
+  std::error_code error;
+  for (fs::path part = fs::path(path).parent_path();; part = part.parent_path()) {
+    if (faccessat(AT_FDCWD, part.c_str(), X_OK, AT_EACCESS) != 0 && errno == EACCES) {
+      return Fail(Code::kPermissionDenied, "user {} cannot reach the {} {}, because {} is closed to it", user, what, path,
+                  part.string());
+    }
+    if (part == part.parent_path()) break;
+  }
+  if (faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK | X_OK, AT_EACCESS) != 0 && errno != ENOENT) {
+    return Fail(Code::kPermissionDenied, "the {} {} is not writable by user {} ({})", what, path, user, ErrnoWords(errno));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<ServePlan> PrepareServe(const CommandLine& line) {
+  ServePlan plan;
+  plan.configuration = line.configuration;
+  for (Site& site : plan.configuration.data) site.address = fs::absolute(site.address).string();
+  const Configuration& configuration = plan.configuration;
+  if (configuration.data.empty() && configuration.servers.empty() && configuration.origin.empty()) {
+    return Fail(Code::kInvalidArgument, "say where the data is: --data DIR (once for each directory), --origin or --server");
+  }
+  XEC_ASSIGN_OR_RETURN(plan.program, FindProgram(configuration.xrootd));
+  XEC_ASSIGN_OR_RETURN(plan.plug_in, FindPlugIn());
+  plan.state = StateDirectory(configuration);
+  XEC_TRY(MakeDirectories(plan.state + "/admin"));
+
+  const passwd* user = nullptr;
+  if (geteuid() == 0) {
+    XEC_ASSIGN_OR_RETURN(user, ChooseUser(configuration.user));
+  } else if (!configuration.user.empty() && getpwnam(configuration.user.c_str()) != getpwuid(geteuid())) {
+    return Fail(Code::kInvalidArgument, "--user: only root can become another user");
+  }
+  XEC_TRY(PrepareData(configuration, user));
+  if (user) {
+    XEC_TRY(GiveTree(plan.state, *user));
+    XEC_TRY(Become(*user));
+  }
+  XEC_TRY(CheckAccess(plan.state, "state directory"));
+  for (const Site& site : configuration.data) XEC_TRY(CheckAccess(site.address, "data directory"));
+
+  plan.short_state = plan.state;
+  if (plan.state.size() > kStatePathMax) {
+    std::string folder = "/tmp/xec-XXXXXX";
+    if (!mkdtemp(folder.data())) return Fail(CodeOfErrno(errno), "no directory can be made in /tmp: {}", ErrnoWords(errno));
+    plan.short_state = folder + "/state";
+    plan.link_made = true;
+    if (symlink(plan.state.c_str(), plan.short_state.c_str()) != 0) {
+      return Fail(CodeOfErrno(errno), "cannot make {}: {}", plan.short_state, ErrnoWords(errno));
+    }
+  }
+  plan.configuration_file = plan.state + "/xrootd.cfg";
+  plan.log_file = plan.state + "/xrootd.log";
+  return plan;
+}
+
+std::string XrootdConfiguration(const ServePlan& plan, const std::string& others) {
+  const Configuration& c = plan.configuration;
+  std::string text = fmt::format(
+      "# Written by `xec serve`; what is changed here is lost.\n"
+      "all.role server\n"
+      "all.export {0}\n"
+      "all.adminpath {1}/admin\n"
+      "all.pidpath {1}/admin\n"
+      "xrd.port {2}\n"
+      "xrd.protocol http:{2} libXrdHttp.so\n",
+      c.export_path, plan.short_state, c.port);
+  if (c.http_port) text += fmt::format("xrd.protocol http:+{} libXrdHttp.so\n", *c.http_port);
+  text += fmt::format(
+      "ofs.osslib {0}\n"
+      "ofs.ckslib * {0}\n"
+      "ofs.xattrlib {0}\n"
+      // An upload that its client did not finish is told to the plug-in at once, as an abort.
+      "ofs.persist auto hold 0\n"
+      "xrootd.chksum adler32 crc32c md5 sha256 crc32 zcrc32\n"
+      "xrootd.async off\n",
+      plan.plug_in);
+  if (!others.empty()) text += "# From the user's file:\n" + others;
+  return text + "# The store:\n" + FormatDirectives(c);
+}
+
+Status WriteServeFiles(const ServePlan& plan, const std::string& users_file) {
+  std::string others;
+  if (!users_file.empty()) {
+    std::ifstream file(users_file);
+    std::string line;
+    while (std::getline(file, line)) {
+      if (!Trim(line).starts_with("xec.") && !Trim(line).empty()) others += line + "\n";
+    }
+  }
+  // What xrootd wants to remove at its start would be the pending uploads of a gateway that is gone; the engine
+  // knows them better.
+  std::error_code error;
+  for (const auto& entry : fs::recursive_directory_iterator(plan.state + "/admin", error)) {
+    if (entry.path().filename() == "posc.log") fs::remove(entry.path(), error);
+  }
+  std::ofstream file(plan.configuration_file, std::ios::trunc);
+  file << XrootdConfiguration(plan, others);
+  file.close();
+  if (!file) return Fail(Code::kPermissionDenied, "{} cannot be written", plan.configuration_file);
+  return OkStatus();
+}
+
+}  // namespace xec

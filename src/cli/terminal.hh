@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// What the program shows while it works, and how it is interrupted.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace xec {
+
+// A line on standard error that tells how far a transfer is; nothing unless that is a terminal. One thread.
+class Progress {
+ public:
+  // `total` 0: unknown.
+  Progress(std::string label, uint64_t total, bool quiet);
+  ~Progress();  // wipes the line
+  void Add(uint64_t bytes);
+
+ private:
+  void Draw();
+
+  const std::string label_;
+  const uint64_t total_;
+  const bool shown_;
+  uint64_t done_ = 0;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point drawn_{};
+};
+
+// From here on the first SIGINT or SIGTERM only makes Interrupted() true; a second one ends the process.
+void CatchInterrupts();
+bool Interrupted();
+
+// While a path is set, a signal that ends the process removes that file first. "" = none. CatchInterrupts first.
+void RemoveOnInterrupt(const std::string& path);
+
+// "2026-11-21 07:30:12", UTC.
+std::string FormatTime(int64_t milliseconds_since_1970);
+
+}  // namespace xec
