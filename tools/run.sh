@@ -65,6 +65,10 @@ if [[ -z $xec ]]; then
   echo "dev: the build made no program xec" >&2
   exit 1
 fi
+if ! getent ahosts "$(uname -n)" >/dev/null; then
+  echo "dev: the name of this machine, $(uname -n), has no address, and xrootd needs one: add it to /etc/hosts" >&2
+  exit 1
+fi
 mkdir -p "$repo/var"
 # exec: who signals ./dev run signals xec serve.
 exec "$xec" serve "${options[@]}" > >(announce)

@@ -18,6 +18,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -81,6 +82,7 @@ class Node:
             "# Written by tools/cluster.py.",
             "all.export /",
             f"all.adminpath {admin}/admin",
+            f"all.pidpath {admin}/admin",
             f"all.manager {HOST}:{self.cluster.manager_port}",
         ] + role_lines
         with open(os.path.join(self.base, "xrootd.cfg"), "w", encoding="utf-8") as file:
@@ -89,7 +91,7 @@ class Node:
     def start(self, program):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.log(program))
-        # -s: the file with the environment lies beside the pid file; else it is one in /tmp for all on the machine.
+        # -s beside all.pidpath: else the file with the environment is one in /tmp for all on the machine.
         daemon = self.cluster.spawn([self.cluster.program(program), "-c", os.path.join(self.base, "xrootd.cfg"),
                                      "-s", os.path.join(self.base, "admin", f"{program}.pid")],
                                     self.base, self.log(program))
@@ -381,6 +383,11 @@ class Cluster:
                 raise UsageError(f"no program {name} in {options.xrootd}/bin")
         if options.gateways:
             self.xec()
+        try:
+            socket.getaddrinfo(socket.gethostname(), None)
+        except OSError:
+            raise ClusterError(f"the name of this machine, {socket.gethostname()}, has no address, and xrootd needs one: "
+                               "add it to /etc/hosts") from None
         if os.path.exists(os.path.join(options.dir, STATE_FILE)):
             if any(daemon.alive() for part in Cluster.load(options.dir).parts() for daemon in part.daemons()):
                 raise ClusterError(f"a cluster is running in {options.dir} already: take it down first")

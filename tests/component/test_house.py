@@ -186,6 +186,19 @@ class VanillaCluster(HouseTest):
         self.assert_one_sentence(self.up(servers=1, code=1), "already")
         self.assert_one_sentence(self.dev("cluster", "start", "--dir", self.path("c"), "server.9", code=1), "server.9")
 
+    def test_a_machine_without_an_address(self):
+        self.require_root("only root gives a machine another name")
+        result = self.run_program(["unshare", "--uts", "sh", "-c", "echo nobody-knows-me >/proc/sys/kernel/hostname && "
+                                   f"{DEV} cluster up --servers 1 --dir {self.path('c')}"], code=1)
+        self.assert_one_sentence(result, "nobody-knows-me", "/etc/hosts")
+
+    def test_nothing_is_left_in_the_common_temporary_directory(self):
+        before = set(os.listdir("/tmp"))
+        self.up(servers=1)
+        self.dev("cluster", "down", "--dir", self.path("c"))
+        left = {name for name in set(os.listdir("/tmp")) - before if name.startswith(("xrootd", "cmsd", "xec-cluster"))}
+        self.assertEqual(left, set())
+
     def test_a_taken_port_fails_and_leaves_nothing(self):
         with socket.socket() as taken:
             taken.bind(("", 24011))
