@@ -70,5 +70,23 @@ if ! getent ahosts "$(uname -n)" >/dev/null; then
   exit 1
 fi
 mkdir -p "$repo/var"
+
+# As root, `xec serve` becomes another user. Where that user can't reach this directory (a clone below a home
+# directory that is closed to others), it starts as that user, with the one capability to pass closed directories.
+prefix=()
+if ((EUID == 0)); then
+  for user in xrootd nobody; do
+    if getent passwd "$user" >/dev/null; then break; fi
+  done
+  as_user=(setpriv "--reuid=$user" "--regid=$(id -g "$user")" --clear-groups)
+  if ! "${as_user[@]}" test -r "$xec" -a -x "$repo/var"; then
+    prefix=("${as_user[@]}" --securebits=+no_setuid_fixup --inh-caps=+dac_read_search
+      --ambient-caps=+dac_read_search)
+    # For a new store only: a disk that was taken away must find its place free when it comes back.
+    if [[ -n ${where:-} ]] && ! compgen -G "$repo/var/d*" >/dev/null; then mkdir -p "$repo"/var/d{01..12}; fi
+    mkdir -p "$repo/var/state"
+    chown "$user:" "$repo/var" "$repo"/var/*
+  fi
+fi
 # exec: who signals ./dev run signals xec serve.
-exec "$xec" serve "${options[@]}" > >(announce)
+exec "${prefix[@]}" "$xec" serve "${options[@]}" > >(announce)
