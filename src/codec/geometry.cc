@@ -77,7 +77,7 @@ uint64_t Geometry::ObjectOffset(const ChunkPosition& position) const {
   return position.stripe * StripeSize() + position.chunk * chunk_size_bytes + position.offset_bytes;
 }
 
-uint64_t Geometry::PageSize() const { 
+uint64_t Geometry::PageSize() const {
   const uint64_t least = (chunk_size_bytes + kPagesPerChunkMax - 1) / kPagesPerChunkMax;
   return std::max(kPageSizeMin, std::bit_ceil(least));
 }

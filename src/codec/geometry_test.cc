@@ -141,8 +141,8 @@ TEST(GeometryPages, SizeAndCount) {
   EXPECT_EQ((Geometry{8, 2, 16 * kMiB}.PageSize()), 4096u);
   EXPECT_EQ((Geometry{8, 2, 64 * kMiB}.PageSize()), 16384u);
   const Geometry odd{8, 2, 20 * kMiB + 4 * kKiB};
-  EXPECT_EQ(odd.PageSize(), 5121u);
-  EXPECT_EQ(odd.PageCount(odd.chunk_size_bytes), kPagesPerChunkMax);
+  EXPECT_EQ(odd.PageSize(), 8192u);
+  EXPECT_EQ(odd.PageCount(odd.chunk_size_bytes), 2561u);
   const Geometry geometry{8, 2, kMiB};
   EXPECT_EQ(geometry.PageCount(0), 0u);
   EXPECT_EQ(geometry.PageCount(1), 1u);

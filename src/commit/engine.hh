@@ -28,14 +28,14 @@ struct EngineOptions {
   size_t stripes_in_flight = 3;                            // of one writer or sequential reader
   int retries_max = 4;                                     // restarts of one operation overtaken by others
   // How long a version that was replaced or removed stays readable to who has it open.
-  Duration superseded_grace = std::chrono::hours(1);
+  Duration superseded_grace = std::chrono::minutes(5);
   // How long an upload may be silent before the cleaner gives it up.
   Duration upload_grace = std::chrono::hours(1);
   // How long a tombstone outlives its removal; far above operation_limit.
-  Duration tombstone_horizon = std::chrono::minutes(30);
+  Duration tombstone_horizon = std::chrono::minutes(15);
   // A remove, rename or promotion that has taken longer since it chose its version gives up (by its own
   // monotonic clock), so that what it sends cannot meet a collected tombstone.
-  Duration operation_limit = std::chrono::minutes(10);
+  Duration operation_limit = std::chrono::minutes(1);
 };
 
 class Engine {

@@ -40,7 +40,8 @@ Task<void> RunSync(Task<T> task, std::shared_ptr<SyncState<T>> state) {
   if constexpr (std::is_void_v<T>) {
     co_await task;
   } else {
-    state->value.emplace(co_await task);
+    T value = co_await task;
+    state->value.emplace(std::move(value));
   }
   state->Finish();
 }

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The facade on memory servers: what users can do, what it costs in requests, and what missing servers do to it.
+#include "store/store.hh"
+
+#include <gtest/gtest.h>
+
+#include "object/test_store.hh"
+
+namespace xec {
+namespace {
+
+TestStore::Options EightPlusTwo() {
+  TestStore::Options options;
+  options.geometry = Geometry{8, 2, kMiB};
+  options.servers = 12;
+  options.engine.superseded_grace = Duration(0);
+  options.engine.upload_grace = Duration(0);
+  options.engine.tombstone_horizon = Duration(0);
+  return options;
+}
+
+class StoreTest : public ::testing::Test {
+ protected:
+  explicit StoreTest(const TestStore::Options& options = EightPlusTwo()) : test_(options), store_(Store::Make(test_.engine())) {}
+
+  Status Put(const std::string& path, const std::string& bytes, bool exclusive = false) {
+    CreateOptions options;
+    options.write.exclusive = exclusive;
+    auto writer = SyncWait(store_->Create(path, std::move(options)));
+    if (!writer) return writer.error();
+    const Status appended = SyncWait((*writer)->Append(AsBytes(bytes)));
+    if (!appended) return appended.error();
+    const auto committed = SyncWait((*writer)->Commit());
+    return committed ? OkStatus() : Status(committed.error());
+  }
+
+  Result<std::string> Get(const std::string& path) {
+    auto reader = SyncWait(store_->OpenRead(path));
+    if (!reader) return reader.error();
+    return TestStore::Read(**reader, 0, (*reader)->size());
+  }
+
+  std::vector<std::string> Names(const std::string& path) {
+    const auto listed = SyncWait(store_->List(path));
+    std::vector<std::string> names;
+    if (!listed) return {listed.error().ToString()};
+    for (const ListedName& name : *listed) names.push_back(name.name + (name.directory ? "/" : ""));
+    return names;
+  }
+
+  void SetDown(std::initializer_list<MemberIndex> servers, bool down) {
+    for (const MemberIndex server : servers) test_.memory(server).SetDown(down);
+  }
+
+  size_t FilesLeft() {
+    size_t count = 0;
+    for (size_t i = 0; i < test_.server_count(); ++i) count += test_.memory(i).Files().size();
+    return count;
+  }
+
+  std::vector<MemberIndex> Homes(const std::string& path) { return test_.engine().Homes(TestStore::Path(path)); }
+
+  // Requests of one operation, without what follows in the background.
+  template <typename F>
+  uint64_t Cost(F operation) {
+    test_.Settle();
+    test_.counts().Reset();
+    operation();
+    return test_.counts().Total();
+  }
+
+  TestStore test_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(StoreTest, PutGetReplaceRemove) {
+  const std::string first = TestBytes(27'000);
+  const std::string second = TestBytes(9 * kMiB + 7, 2);
+  ASSERT_TRUE(Put("/a", first));
+  EXPECT_EQ(*Get("/a"), first);
+  ASSERT_TRUE(Put("/a", second));
+  EXPECT_EQ(*Get("/a"), second);
+  EXPECT_EQ(SyncWait(store_->Stat("/a"))->size, second.size());
+  EXPECT_EQ(Put("/a", first, true).code(), Code::kAlreadyExists);
+  ASSERT_TRUE(SyncWait(store_->Remove("/a")));
+  EXPECT_EQ(SyncWait(store_->Stat("/a")).code(), Code::kNotFound);
+  EXPECT_EQ(SyncWait(store_->Remove("/a")).code(), Code::kNotFound);
+  ASSERT_TRUE(Put("/a", first, true));
+  EXPECT_EQ(*Get("/a"), first);
+}
+
+TEST_F(StoreTest, AReaderKeepsTheVersionItOpened) {
+  const std::string first = TestBytes(300'000);
+  ASSERT_TRUE(Put("/a", first));
+  auto reader = SyncWait(store_->OpenRead("/a"));
+  ASSERT_TRUE(reader);
+  EXPECT_EQ(TestStore::Read(**reader, 0, 10)->substr(0, 10), first.substr(0, 10));
+  ASSERT_TRUE(Put("/a", "new"));
+  EXPECT_EQ(*TestStore::Read(**reader, 0, first.size()), first);
+  EXPECT_EQ(*Get("/a"), "new");
+}
+
+TEST_F(StoreTest, Directories) {
+  EXPECT_TRUE(Names("/").empty());
+  ASSERT_TRUE(Put("/d/e/x", "1"));
+  ASSERT_TRUE(Put("/d/y z", "22"));
+  EXPECT_EQ(Names("/"), std::vector<std::string>{"d/"});
+  EXPECT_EQ(Names("/d"), (std::vector<std::string>{"e/", "y z"}));
+  EXPECT_EQ(SyncWait(store_->MakeDirectory("/d", false)).code(), Code::kAlreadyExists);
+  EXPECT_EQ(SyncWait(store_->RemoveDirectory("/d")).code(), Code::kNotEmpty);
+  EXPECT_EQ(SyncWait(store_->List("/nope")).code(), Code::kNotFound);
+  EXPECT_EQ(SyncWait(store_->List("/d/y z")).code(), Code::kNotDirectory);
+  EXPECT_EQ(Put("/d", "x").code(), Code::kIsDirectory);
+  EXPECT_EQ(SyncWait(store_->MakeDirectory("/q/r", false)).code(), Code::kNotFound);
+  ASSERT_TRUE(SyncWait(store_->Remove("/d/e/x")));
+  ASSERT_TRUE(SyncWait(store_->RemoveDirectory("/d/e")));
+  EXPECT_EQ(Names("/d"), std::vector<std::string>{"y z"});
+}
+
+TEST_F(StoreTest, LongAndStrangeNames) {
+  for (const std::string& name : {std::string("/") + std::string(255, 'x'), std::string("/a b%41?#&\xc3\xa9"), "/" + std::string(255, '%')}) {
+    ASSERT_TRUE(Put(name, name)) << name;
+    EXPECT_EQ(*Get(name), name);
+  }
+  EXPECT_EQ(Names("/").size(), 3u);
+}
+
+TEST_F(StoreTest, RenamesObjectsAndDirectories) {
+  const std::string bytes = TestBytes(2 * kMiB);
+  ASSERT_TRUE(Put("/a", bytes));
+  ASSERT_TRUE(Put("/b", "old"));
+  ASSERT_TRUE(SyncWait(store_->SetUserAttribute("/a", "U.k", "v")));
+  ASSERT_TRUE(SyncWait(store_->Rename("/a", "/b")));
+  EXPECT_EQ(SyncWait(store_->Stat("/a")).code(), Code::kNotFound);
+  EXPECT_EQ(*Get("/b"), bytes);
+  EXPECT_EQ(SyncWait(store_->GetUserAttributes("/b"))->at("U.k"), "v");
+  ASSERT_TRUE(Put("/d/e/x", "1"));
+  ASSERT_TRUE(SyncWait(store_->Rename("/d", "/f/g")));
+  EXPECT_EQ(*Get("/f/g/e/x"), "1");
+  EXPECT_EQ(SyncWait(store_->Stat("/d")).code(), Code::kNotFound);
+  EXPECT_EQ(SyncWait(store_->Rename("/f", "/f/h")).code(), Code::kInvalidArgument);
+  EXPECT_EQ(SyncWait(store_->Rename("/nope", "/x")).code(), Code::kNotFound);
+}
+
+TEST_F(StoreTest, UserAttributesAreKeptAndReplaced) {
+  ASSERT_TRUE(Put("/a", "x"));
+  EXPECT_TRUE(SyncWait(store_->GetUserAttributes("/a"))->empty());
+  ASSERT_TRUE(SyncWait(store_->SetUserAttribute("/a", "U.one", std::string("\0\xff", 2))));
+  ASSERT_TRUE(SyncWait(store_->SetUserAttribute("/a", "U.two", "2")));
+  ASSERT_TRUE(SyncWait(store_->SetUserAttribute("/a", "U.two", std::nullopt)));
+  EXPECT_EQ(SyncWait(store_->SetUserAttribute("/a", "U.two", std::nullopt)).code(), Code::kNotFound);
+  const auto attributes = SyncWait(store_->GetUserAttributes("/a"));
+  EXPECT_EQ(attributes->size(), 1u);
+  EXPECT_EQ(attributes->at("U.one"), std::string("\0\xff", 2));
+}
+
+TEST_F(StoreTest, ChecksumsAreStored) {
+  ASSERT_TRUE(Put("/a", "123456789"));
+  const auto checksums = SyncWait(store_->Checksums("/a"));
+  ASSERT_TRUE(checksums);
+  EXPECT_EQ(checksums->at("crc32c"), "e3069283");
+  EXPECT_EQ(checksums->at("adler32"), "091e01de");
+}
+
+// Design decision 11, t = 2, fault-free.
+TEST_F(StoreTest, RequestBudgets) {
+  const std::string small = TestBytes(27'000);
+  EXPECT_LE(Cost([&] { ASSERT_TRUE(Put("/a", small)); }), 18u);
+  EXPECT_LE(Cost([&] { ASSERT_TRUE(SyncWait(store_->Stat("/a"))); }), 3u);
+  EXPECT_LE(Cost([&] { EXPECT_EQ(SyncWait(store_->Stat("/none")).code(), Code::kNotFound); }), 3u);
+  EXPECT_LE(Cost([&] {
+              EXPECT_EQ(*Get("/a"), small);
+              test_.Settle();
+            }),
+            6u);
+  EXPECT_LE(Cost([&] { ASSERT_TRUE(Put("/b", small, true)); }), 21u);
+  EXPECT_LE(Cost([&] { ASSERT_TRUE(SyncWait(store_->Remove("/a"))); }), 6u);
+}
+
+TEST_F(StoreTest, ReadsWithAnyTwoServersAway) {
+  const std::string bytes = TestBytes(17 * kMiB + 5);
+  ASSERT_TRUE(Put("/big", bytes));
+  ASSERT_TRUE(Put("/small", "tiny"));
+  for (MemberIndex a = 0; a < 12; ++a) {
+    const auto b = static_cast<MemberIndex>((a + 1 + a % 5) % 12);
+    SetDown({a, b}, true);
+    EXPECT_TRUE(*Get("/big") == bytes) << a << " " << b;
+    EXPECT_EQ(*Get("/small"), "tiny");
+    EXPECT_EQ(Names("/").size(), 2u);
+    SetDown({a, b}, false);
+  }
+}
+
+TEST_F(StoreTest, TooManyHomesAwayIsCannotTell) {
+  ASSERT_TRUE(Put("/a", "x"));
+  const auto homes = Homes("/a");
+  SetDown({homes[0], homes[1], homes[2]}, true);
+  EXPECT_EQ(SyncWait(store_->Stat("/a")).code(), Code::kNoQuorum);
+  EXPECT_EQ(Put("/a", "y", true).code(), Code::kNoQuorum);
+  SetDown({homes[0], homes[1], homes[2]}, false);
+  EXPECT_EQ(*Get("/a"), "x");
+}
+
+TEST_F(StoreTest, WhatWasRemovedOrReplacedWhileServersWereAwayStaysSo) {
+  ASSERT_TRUE(Put("/a", "old"));
+  ASSERT_TRUE(Put("/b", "old"));
+  const auto a = Homes("/a");
+  SetDown({a[0], a[1]}, true);
+  ASSERT_TRUE(SyncWait(store_->Remove("/a")));
+  SetDown({a[0], a[1]}, false);
+  const auto b = Homes("/b");
+  SetDown({b[0], b[1]}, true);
+  ASSERT_TRUE(Put("/b", "new"));
+  SetDown({b[0], b[1]}, false);
+  for (int round = 0; round < 2; ++round) {
+    SetDown({a[4]}, true);
+    EXPECT_EQ(SyncWait(store_->Stat("/a")).code(), Code::kNotFound);
+    SetDown({a[4]}, false);
+    EXPECT_EQ(*Get("/b"), "new");
+    ASSERT_TRUE(SyncWait(store_->Clean()));
+  }
+}
+
+TEST_F(StoreTest, TheCleanerLeavesNothingOfWhatIsGone) {
+  ASSERT_TRUE(Put("/d/a", TestBytes(9 * kMiB)));
+  ASSERT_TRUE(Put("/d/a", "x"));
+  ASSERT_TRUE(Put("/d/b", "x"));
+  ASSERT_TRUE(SyncWait(store_->Rename("/d/b", "/d/c")));
+  {
+    auto writer = SyncWait(store_->Create("/d/killed", {}));
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE(SyncWait((*writer)->Append(AsBytes(TestBytes(9 * kMiB)))));
+  }
+  test_.Settle();
+  for (const char* name : {"/d/a", "/d/c"}) ASSERT_TRUE(SyncWait(store_->Remove(name))) << name;
+  for (int pass = 0; pass < 4; ++pass) {
+    const auto cleaned = SyncWait(store_->Clean());
+    ASSERT_TRUE(cleaned) << cleaned.error().message;
+  }
+  ASSERT_TRUE(SyncWait(store_->RemoveDirectory("/d")));
+  for (int pass = 0; pass < 4; ++pass) ASSERT_TRUE(SyncWait(store_->Clean()));
+  EXPECT_EQ(FilesLeft(), 0u);
+}
+
+}  // namespace
+}  // namespace xec
