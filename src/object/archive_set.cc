@@ -41,8 +41,8 @@ Task<Result<Ending>> ReadEnding(Engine& engine, ArchiveFilePtr file) {
     const std::shared_ptr<Buffer> buffer = Buffer::Allocate(size - from, std::move(held));
     Slice slice(buffer);
     std::vector<ByteRange> ranges = {ByteRange{from, size - from}};
-    Result<uint64_t> got = size == from ? Result<uint64_t>(uint64_t{0})
-                                        : co_await Read(engine.ReadCall(), file, std::move(ranges), slice);
+    Result<uint64_t> got = uint64_t{0};
+    if (size > from) got = co_await Read(engine.ReadCall(), file, std::move(ranges), slice);
     if (!got) co_return got.error();
     if (*got != size - from) co_return Fail(Code::kCorruption, "the archive ends early");
     Result<TailOutcome> parsed = ParseArchiveTail(slice.span(), size);

@@ -118,6 +118,15 @@ class TestStore {
   // Waits for everything in the background.
   void Settle() { scope_.Drain(); }
 
+  // Everything in the background has ended and given its memory back; a request may hold its bytes for a moment
+  // after it was answered.
+  bool BudgetReturned() {
+    Settle();
+    const TimePoint give_up = pool_.Now() + std::chrono::seconds(30);
+    while (engine_->budget().in_use() != 0 && pool_.Now() < give_up) std::this_thread::yield();
+    return engine_->budget().in_use() == 0;
+  }
+
   // The files of an object on all servers: (server, path).
   std::vector<std::pair<size_t, std::string>> Archives(const std::string& path) const {
     std::vector<std::pair<size_t, std::string>> archives;
