@@ -23,8 +23,8 @@ import subprocess
 import tempfile
 import time
 
-from daemons import Daemon, DaemonError as ClusterError, UsageError, User, find_xrootd, start_time, \
-    stop_all, wait_exit_of, wait_for_line
+from daemons import Daemon, DaemonError as ClusterError, UsageError, User, find_xrootd, preload_environment, \
+    start_time, stop_all, wait_exit_of, wait_for_line
 
 HOST = "127.0.0.1"
 REPO = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -317,8 +317,9 @@ class Cluster:
         with open(log, "ab") as out:
             try:
                 # start_new_session: the daemon outlives us and gets no signal meant for our terminal.
+                env = dict(self.environment(), **(preload_environment() if as_caller else {}))
                 process = subprocess.Popen(argv, cwd=cwd, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                                           env=self.environment(), start_new_session=True)
+                                           env=env, start_new_session=True)
             except OSError as error:
                 raise ClusterError(f"cannot run {argv[0]}: {error.strerror}") from None
         # Reaped by wait_exit or by init; Popen's own bookkeeping would only print warnings.

@@ -180,7 +180,8 @@ class Serve:
                 "--state", self.state, *self._options]
 
     def start(self, seconds=READY_SECONDS, env=None):
-        self.process = Process(self.argv(), env={**os.environ, **self._env, **(env or {})})
+        self.process = Process(self.argv(), env={**os.environ, **daemons.preload_environment(), **self._env,
+                                                 **(env or {})})
         self._test.addCleanup(self.kill)
         self.process.wait_line("ready", seconds)
         pid = daemons.find_xrootd(self.process.pid)
