@@ -2,7 +2,9 @@
 #include "object/object_reader.hh"
 
 #include <algorithm>
+#include <cstring>
 
+#include "object/read_ahead.hh"
 #include "object/stripe_reader.hh"
 #include "object/verify.hh"
 
@@ -12,7 +14,9 @@ namespace {
 class Reader final : public ObjectReader {
  public:
   Reader(Engine& engine, NameInfo info)
-      : archives_(std::make_shared<ArchiveSet>(engine, std::move(info))), tables_(std::make_shared<PageTables>()) {}
+      : archives_(std::make_shared<ArchiveSet>(engine, std::move(info))),
+        tables_(std::make_shared<PageTables>()),
+        ahead_(std::make_shared<ReadAhead>(engine.executor(), engine.options().stripes_in_flight)) {}
 
   uint64_t size() const override { return archives_->info().accepted.size; }
   const Version& version() const override { return archives_->info().accepted.version; }
@@ -30,6 +34,7 @@ class Reader final : public ObjectReader {
 
   const std::shared_ptr<ArchiveSet> archives_;
   const std::shared_ptr<PageTables> tables_;
+  const std::shared_ptr<ReadAhead> ahead_;
 };
 
 Task<Result<Reader::Ready>> Reader::Prepare() {
@@ -45,18 +50,37 @@ Task<Result<Manifest>> Reader::GetManifest() {
   co_return Manifest(*ready->context.manifest);
 }
 
+void CopyOut(const StripeData& data, uint64_t chunk_size, uint64_t from, MutableByteSpan into) {
+  while (!into.empty()) {
+    const Slice& chunk = data.chunks[from / chunk_size];
+    const size_t within = from % chunk_size;
+    const size_t bytes = std::min(into.size(), chunk.length - within);
+    std::memcpy(into.data(), chunk.span().data() + within, bytes);
+    into = into.subspan(bytes);
+    from += bytes;
+  }
+}
+
 Task<Result<uint64_t>> Reader::Read(uint64_t offset, MutableByteSpan into) {
   if (offset >= size() || into.empty()) co_return uint64_t{0};
   const uint64_t end = std::min(size(), offset + std::min<uint64_t>(into.size(), size()));
   Result<Ready> ready = co_await Prepare();
   if (!ready) co_return ready.error();
-  const uint64_t stripe_size = ready->context.geometry().StripeSize();
+  const Geometry& geometry = ready->context.geometry();
+  const uint64_t stripe_size = geometry.StripeSize();
+  ReadAhead::Note(ahead_, ready->context, offset, end);
+  Held held{std::move(ready->image), ahead_.get()};
   for (uint64_t at = offset; at < end;) {
     const uint64_t stripe = at / stripe_size;
     const uint64_t stop = std::min(end, (stripe + 1) * stripe_size);
     const MutableByteSpan target = into.subspan(at - offset, stop - at);
-    Status status = co_await ReadStripe(ready->context, stripe, at - stripe * stripe_size, target, ready->image);
-    if (!status) co_return status.error();
+    const std::shared_ptr<const StripeData> data = co_await ReadAhead::Find(ahead_, stripe);
+    if (data) {
+      CopyOut(*data, geometry.chunk_size_bytes, at - stripe * stripe_size, target);
+    } else {
+      Status status = co_await ReadStripe(ready->context, stripe, at - stripe * stripe_size, target, held);
+      if (!status) co_return status.error();
+    }
     at = stop;
   }
   co_return end - offset;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "object/padded_coding.hh"
+#include "object/read_ahead.hh"
 #include "object/read_policy.hh"
 #include "runtime/gather.hh"
 
@@ -66,17 +67,19 @@ class StripeRead {
     }
   }
 
-  Task<Status> Run(uint64_t from, MutableByteSpan into, std::shared_ptr<Buffer>& image);
+  Task<Status> Run(uint64_t from, MutableByteSpan into, Held& held);
+  Task<Result<StripeData>> RunWithoutWaiting();
 
  private:
   enum class Outcome { kDone, kFailed, kAgain };
 
   ChunkRange RangeOf(uint32_t chunk, const Plan& plan) const;
   bool ExactIsHull() const;
-  Task<Result<ByteBudget::Lease>> Reserve(uint64_t bytes, std::shared_ptr<Buffer>& image);
+  Task<Result<ByteBudget::Lease>> Reserve(uint64_t bytes, Held& held);
   Task<Outcome> Try(Plan plan, ByteBudget::Lease& lease);
   bool StartReads(Gather<ChunkAnswer>& gather, ChunkMask chunks, Plan plan, ByteBudget::Lease& lease);
   void Deliver(Plan plan, uint64_t from, MutableByteSpan into) const;
+  void Decode(uint32_t chunk, MutableByteSpan target) const;
   uint64_t BytesToReserve(Plan plan) const;
 
   const ReadContext context_;
@@ -104,11 +107,12 @@ bool StripeRead::ExactIsHull() const {
   return true;
 }
 
-// Waits in line for memory, but never with small archives in hand that others may wait for.
-Task<Result<ByteBudget::Lease>> StripeRead::Reserve(uint64_t bytes, std::shared_ptr<Buffer>& image) {
+// Waits in line for memory, but never with memory in hand that others may wait for.
+Task<Result<ByteBudget::Lease>> StripeRead::Reserve(uint64_t bytes, Held& held) {
   std::optional<ByteBudget::Lease> at_once = context_.engine().budget().TryAcquire(bytes);
   if (at_once) co_return std::move(*at_once);
-  image.reset();
+  held.image.reset();
+  if (held.ahead != nullptr) held.ahead->Clear();
   for (ChunkAnswer& answer : answers_) answer.data = answer.header = Slice();
   Result<ByteBudget::Lease> lease = co_await context_.engine().budget().Acquire(bytes);
   co_return std::move(lease);
@@ -178,16 +182,21 @@ void StripeRead::Deliver(Plan plan, uint64_t from, MutableByteSpan into) const {
       std::memcpy(target.data(), answers_[chunk].data.span().data() + skip, target.size());
       continue;
     }
-    std::vector<ByteSpan> sources(answers_.size());
-    for (uint32_t source = 0; source < answers_.size(); ++source) {
-      if (!(good_ & ChunkBit(source)) || (empty_ & ChunkBit(source))) continue;
-      const ByteSpan bytes = answers_[source].data.span();
-      // All ranges begin where the hull does.
-      const size_t skip = exact.begin - wanted_.hull.begin;
-      sources[source] = bytes.subspan(std::min(skip, bytes.size()));
-    }
-    ReconstructPadded(CodecFor(context_.geometry()), sources, good_, chunk, target);
+    Decode(chunk, target);
   }
+}
+
+// Computes the wanted bytes of a needed chunk from the good ones.
+void StripeRead::Decode(uint32_t chunk, MutableByteSpan target) const {
+  std::vector<ByteSpan> sources(answers_.size());
+  for (uint32_t source = 0; source < answers_.size(); ++source) {
+    if (!(good_ & ChunkBit(source)) || (empty_ & ChunkBit(source))) continue;
+    const ByteSpan bytes = answers_[source].data.span();
+    // All ranges begin where the hull does.
+    const size_t skip = wanted_.exact[chunk].begin - wanted_.hull.begin;
+    sources[source] = bytes.subspan(std::min(skip, bytes.size()));
+  }
+  ReconstructPadded(CodecFor(context_.geometry()), sources, good_, chunk, target);
 }
 
 // Budget for what the plan starts with, or for everything it can ever start.
@@ -206,11 +215,11 @@ uint64_t StripeRead::BytesToReserve(Plan plan) const {
   return trouble && !plan.all_slots ? std::max(bytes, largest * context_.geometry().data_chunks) : bytes;
 }
 
-Task<Status> StripeRead::Run(uint64_t from, MutableByteSpan into, std::shared_ptr<Buffer>& image) {
+Task<Status> StripeRead::Run(uint64_t from, MutableByteSpan into, Held& held) {
   Plan plan;
   plan.exact = (wanted_.needed & suspect_) == 0 && !ExactIsHull();
   while (true) {
-    Result<ByteBudget::Lease> lease = co_await Reserve(BytesToReserve(plan), image);
+    Result<ByteBudget::Lease> lease = co_await Reserve(BytesToReserve(plan), held);
     if (!lease) co_return lease.error();
     const Outcome outcome = co_await Try(plan, *lease);
     if (outcome == Outcome::kDone) break;
@@ -223,6 +232,35 @@ Task<Status> StripeRead::Run(uint64_t from, MutableByteSpan into, std::shared_pt
   }
   Deliver(plan, from, into);
   co_return OkStatus();
+}
+
+Task<Result<StripeData>> StripeRead::RunWithoutWaiting() {
+  const Error no_memory = Fail(Code::kUnavailable, "no memory for a whole stripe is at hand");
+  const Plan plan;
+  // Half of the budget is never used ahead: a handle that stalls with its stripes holds up nobody's small reads.
+  ByteBudget& budget = context_.engine().budget();
+  const uint64_t bytes_ahead = BytesToReserve(plan);
+  if (budget.in_use() + bytes_ahead > budget.limit() / 2) co_return no_memory;
+  std::optional<ByteBudget::Lease> lease = budget.TryAcquire(bytes_ahead);
+  if (!lease) co_return no_memory;
+  const Outcome outcome = co_await Try(plan, *lease);
+  if (outcome == Outcome::kAgain) co_return no_memory;
+  if (outcome == Outcome::kFailed) co_return UnreadableStripe(context_, stripe_, answers_, bad_);
+  StripeData data;
+  for (uint32_t chunk = 0; chunk < context_.geometry().data_chunks; ++chunk) {
+    const uint64_t bytes = context_.ChunkBytes(stripe_, chunk);
+    Slice slice;
+    if (bytes > 0 && (good_ & ChunkBit(chunk))) {
+      slice = answers_[chunk].data;
+    } else if (bytes > 0) {
+      std::optional<ByteBudget::Lease> more = budget.TryAcquire(context_.SlotBytes(bytes));
+      if (!more) co_return no_memory;
+      slice = Slice(Buffer::Allocate(bytes, std::move(*more)));
+      Decode(chunk, slice.span());
+    }
+    data.chunks.push_back(std::move(slice));
+  }
+  co_return std::move(data);
 }
 
 }  // namespace
@@ -247,11 +285,19 @@ Error UnreadableStripe(const ReadContext& context, uint64_t stripe, std::span<co
 }
 
 Task<Status> ReadStripe(ReadContext context, uint64_t stripe, uint64_t from, MutableByteSpan into,
-                        std::shared_ptr<Buffer>& image) {
+                        Held& held) {
   Wanted wanted = WantedOf(context, stripe, from, from + into.size());
   StripeRead read(std::move(context), stripe, std::move(wanted));
-  Status status = co_await read.Run(from, into, image);
+  Status status = co_await read.Run(from, into, held);
   co_return std::move(status);
+}
+
+Task<Result<StripeData>> FetchStripe(ReadContext context, uint64_t stripe) {
+  const uint64_t bytes = context.geometry().StripeBytes(context.manifest->size_bytes, stripe);
+  Wanted wanted = WantedOf(context, stripe, 0, bytes);
+  StripeRead read(std::move(context), stripe, std::move(wanted));
+  Result<StripeData> data = co_await read.RunWithoutWaiting();
+  co_return std::move(data);
 }
 
 }  // namespace xec

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include <gtest/gtest.h>
+
+#include "object/test_store.hh"
+
+namespace xec {
+namespace {
+
+constexpr Geometry kGeometry{4, 2, 64 * kKiB};
+
+struct Opened {
+  explicit Opened(TestStore& s, size_t size) : store(s), bytes(TestBytes(size)) {
+    EXPECT_TRUE(store.Put("/o", bytes));
+    store.Settle();
+    Result<std::shared_ptr<ObjectReader>> opened = store.OpenReader("/o");
+    EXPECT_TRUE(opened);
+    reader = *opened;
+  }
+  // Reads the whole object in pieces; true if all bytes were right.
+  bool Stream(size_t piece) {
+    bool right = true;
+    for (size_t at = 0; at < bytes.size(); at += piece) {
+      const Result<std::string> got = TestStore::Read(*reader, at, piece);
+      right = right && got && *got == bytes.substr(at, piece);
+    }
+    return right;
+  }
+  TestStore& store;
+  std::string bytes;
+  std::shared_ptr<ObjectReader> reader;
+};
+
+TEST(ReadAheadTest, SequentialReadsFetchEveryChunkAboutOnce) {
+  TestStore store({.geometry = kGeometry});
+  Opened opened(store, 20 * kGeometry.StripeSize() + 12'345);
+  store.counts().Reset();
+  EXPECT_TRUE(opened.Stream(10'000));
+  store.Settle();
+  // 20 stripes of 4 chunks and a short one, six ends of archives, and the first stripe by pages.
+  EXPECT_LE(store.counts().Of(Operation::kRead), 20u * 4 + 1 + 6 + 40);
+}
+
+TEST(ReadAheadTest, SparseReadsFetchOnlyTheirPages) {
+  TestStore store({.geometry = kGeometry});
+  Opened opened(store, 20 * kGeometry.StripeSize());
+  ASSERT_TRUE(TestStore::Read(*opened.reader, 0, 10));
+  store.counts().Reset();
+  for (const size_t stripe : {19u, 3u, 11u}) {
+    const size_t at = stripe * kGeometry.StripeSize() + 100;
+    EXPECT_TRUE(*TestStore::Read(*opened.reader, at, 10) == opened.bytes.substr(at, 10));
+  }
+  store.Settle();
+  // One range each, and the ends of archives not open yet.
+  EXPECT_LE(store.counts().Of(Operation::kRead), 3u + 3u);
+}
+
+TEST(ReadAheadTest, DegradedStreamsAreRight) {
+  for (const size_t down : {0u, 1u, 2u, 3u}) {
+    TestStore store({.geometry = kGeometry});
+    Opened opened(store, 7 * kGeometry.StripeSize() + 70'000);
+    const auto archives = store.Archives("/o");
+    store.memory(archives[down].first).SetDown(true);
+    store.memory(archives[down + 1].first).Tamper(archives[down + 1].second, [](std::string& content) {
+      for (size_t at = 1000; at < content.size(); at += 100'000) content[at] ^= 1;
+    });
+    EXPECT_TRUE(opened.Stream(33'333)) << down;
+  }
+}
+
+// A handle that stalls after read-ahead must not keep others from the memory for ever; here: from the rest of it.
+TEST(ReadAheadTest, TightBudgetOnlyMeansLessOfIt) {
+  EngineOptions engine;
+  engine.memory_bytes = 600 * kKiB;
+  TestStore store({.geometry = kGeometry, .engine = engine});
+  Opened opened(store, 10 * kGeometry.StripeSize());
+  Result<std::shared_ptr<ObjectReader>> other = store.OpenReader("/o");
+  ASSERT_TRUE(other);
+  for (size_t at = 0; at < opened.bytes.size(); at += 100'000) {
+    for (ObjectReader* reader : {opened.reader.get(), other->get()}) {
+      const Result<std::string> got = TestStore::Read(*reader, at, 100'000);
+      ASSERT_TRUE(got) << got.error().ToString();
+      EXPECT_TRUE(*got == opened.bytes.substr(at, 100'000));
+    }
+  }
+  EXPECT_LE(store.engine().budget().peak(), engine.memory_bytes);
+}
+
+TEST(ReadAheadTest, ManyStreamsOfOneHandle) {
+  TestStore store({.geometry = kGeometry});
+  Opened opened(store, 30 * kGeometry.StripeSize() + 999);
+  std::vector<std::jthread> threads;
+  std::atomic<int> wrong = 0;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] { wrong += opened.Stream(50'000 + static_cast<size_t>(i) * 1000) ? 0 : 1; });
+  }
+  threads.clear();
+  EXPECT_EQ(wrong, 0);
+  opened.reader.reset();
+  EXPECT_TRUE(store.BudgetReturned());
+}
+
+}  // namespace
+}  // namespace xec
