@@ -236,6 +236,30 @@ TEST(FaultsTest, VerifyNamesEveryDamagedChunk) {
   EXPECT_EQ(found[ChunkHealth::kMissing], 0u);
 }
 
+// Whatever byte of an archive is flipped, verify says so.
+TEST(FaultsTest, VerifySeesEveryFlippedByte) {
+  TestStore store({.geometry = kSmall});
+  MustPut(store, "/o", 5 * 4 * 8 * kKiB + 7);
+  const auto archives = store.Archives("/o");
+  const auto& [server, path] = archives[1];
+  const size_t size = store.memory(server).Content(path)->size();
+  for (size_t at = 0; at < size; at += (at < 120 || at + 1700 > size) ? 1 : 1009) {
+    const auto flip = [at](std::string& content) { content[at] = static_cast<char>(content[at] ^ 0x20); };
+    ASSERT_TRUE(store.memory(server).Tamper(path, flip));
+    Result<std::shared_ptr<ObjectReader>> reader = store.OpenReader("/o");
+    ASSERT_TRUE(reader);
+    size_t corrupt = 0;
+    const Status status = SyncWait((*reader)->Verify([&](const ChunkReport& report) {
+      if (report.health != ChunkHealth::kCorrupt) return;
+      ++corrupt;
+      EXPECT_EQ(report.server, server);
+    }));
+    ASSERT_TRUE(status) << status.error().ToString();
+    EXPECT_GE(corrupt, 1u) << "at " << at << " of " << size;
+    ASSERT_TRUE(store.memory(server).Tamper(path, flip));
+  }
+}
+
 TEST(FaultsTest, LocateTellsWhereChunksAre) {
   TestStore store({.geometry = kSmall});
   MustPut(store, "/o", 20'000);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "object/verify.hh"
 
-#include <cstring>
-
+#include "object/archive_audit.hh"
 #include "object/padded_coding.hh"
 #include "runtime/gather.hh"
 
@@ -62,6 +61,17 @@ ChunkMask WrongParity(const ReadContext& context, uint64_t stripe, const std::ve
   return VerifyPadded(CodecFor(context.geometry()), chunks, context.ChunkBytes(stripe, 0));
 }
 
+void Audit(ArchiveAudit& audit, const ReadContext& context, MemberName name, ChunkAnswer& answer) {
+  if (answer.health != ChunkHealth::kGood) {
+    if (answer.archive) audit.GiveUp(answer.archive->server());
+    return;
+  }
+  const Status checked = audit.CheckHeader(context, name, answer);
+  if (checked) return;
+  answer.health = ChunkHealth::kCorrupt;
+  answer.problem = checked.error().message;
+}
+
 Task<ChunkAnswer> LookForChunk(ReadContext context, uint64_t stripe, uint32_t chunk) {
   ChunkAnswer answer;
   const std::string id = context.ServerId(stripe, chunk);
@@ -96,6 +106,9 @@ Task<ChunkAnswer> LookForChunk(ReadContext context, uint64_t stripe, uint32_t ch
 
 Task<Status> VerifyObject(ReadContext context, std::function<void(const ChunkReport&)> report) {
   const uint64_t stripes = context.geometry().StripeCount(context.manifest->size_bytes);
+  // Stock XrdEc fills fields of its headers in other ways than our writer.
+  const bool ours = context.manifest->page_size_bytes != 0;
+  ArchiveAudit audit;
   for (uint64_t stripe = 0; stripe < stripes; ++stripe) {
     Result<std::vector<ChunkAnswer>> answers = co_await ReadAll(context, stripe);
     if (!answers) co_return answers.error();
@@ -107,10 +120,21 @@ Task<Status> VerifyObject(ReadContext context, std::function<void(const ChunkRep
         answer.health = ChunkHealth::kCorrupt;
         answer.problem = fmt::format("parity chunk {} is not what the data chunks give", chunk);
       }
+      if (ours) Audit(audit, context, MemberName{static_cast<uint32_t>(stripe), chunk}, answer);
       ChunkReport line = ReportOf(context, stripe, chunk);
       Fill(line, answer);
       report(line);
     }
+  }
+  Result<std::vector<ArchiveAudit::Finding>> findings = co_await audit.CheckEnds(context);
+  if (!findings) co_return findings.error();
+  for (const ArchiveAudit::Finding& finding : *findings) {
+    ChunkReport line = ReportOf(context, finding.last.stripe, finding.last.chunk);
+    line.server = finding.archive->server();
+    line.archive_path = finding.archive->path();
+    line.health = ChunkHealth::kCorrupt;
+    line.problem = finding.problem;
+    report(line);
   }
   co_return OkStatus();
 }

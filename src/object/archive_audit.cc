@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "object/archive_audit.hh"
+
+#include <algorithm>
+#include <cstring>
+
+namespace xec {
+namespace {
+
+// What the end of the archive should be, given what is there; nullopt when it cannot be compared.
+Result<bool> EndIsAsWritten(const ArchiveWriter& writer, ByteSpan end, uint64_t archive_size) {
+  XEC_ASSIGN_OR_RETURN(const TailOutcome parsed, ParseArchiveTail(end, archive_size));
+  if (!parsed.index) return Fail(Code::kCorruption, "its end is inconsistent");
+  XEC_ASSIGN_OR_RETURN(const std::vector<std::byte> expected, writer.Finish(parsed.index->manifest));
+  // Another length: the writer had to avoid an ambiguous end record and chose another form than it does here.
+  return expected.size() != end.size() || std::memcmp(expected.data(), end.data(), end.size()) == 0;
+}
+
+}  // namespace
+
+Status ArchiveAudit::CheckHeader(const ReadContext& context, MemberName name, const ChunkAnswer& answer) {
+  const ArchiveMember* member = answer.archive->Find(name);
+  Lane& lane = lanes_[answer.archive->server()];
+  lane.archive = answer.archive;
+  lane.last = name;
+  XEC_ASSIGN_OR_RETURN(const PageChecksumTable table, ParseLocalHeader(answer.header.span(), *member));
+  MemberHeader header;
+  header.name = name;
+  header.size_bytes = member->size_bytes;
+  header.crc32 = member->crc32;
+  header.page_crc32c = table.crc32c;
+  header.page_size_bytes = table.page_size_bytes;
+  std::vector<std::byte> expected(context.HeaderBytesMax());
+  XEC_ASSIGN_OR_RETURN(const PlacedHeader placed, ArchiveWriter().LocalHeader(header, expected));
+  const ByteSpan made = ByteSpan(expected).last(placed.size_bytes);
+  const ByteSpan found = answer.header.span();
+  // Another length: a filler field, which depends on the place in the archive.
+  if (made.size() == found.size() && !std::equal(made.begin(), made.end(), found.begin())) {
+    lane.broken = true;
+    return Fail(Code::kCorruption, "the local header of chunk {} in {} on {} is damaged", name.chunk,
+                answer.archive->path(), context.engine().server_id(answer.archive->server()));
+  }
+  if (!lane.broken) XEC_TRY(lane.writer.LocalHeader(header, expected));
+  return OkStatus();
+}
+
+Task<Result<std::vector<ArchiveAudit::Finding>>> ArchiveAudit::CheckEnds(ReadContext context) {
+  std::vector<Finding> findings;
+  Engine& engine = context.engine();
+  for (auto& [server, lane] : lanes_) {
+    if (lane.broken) continue;
+    const ArchiveFilePtr file = lane.archive->file();
+    const uint64_t from = lane.writer.next_offset();
+    if (from > file->size()) continue;
+    const uint64_t bytes = file->size() - from;
+    Result<ByteBudget::Lease> lease = co_await engine.budget().Acquire(bytes + kBufferAlignment);
+    if (!lease) co_return lease.error();
+    const Slice slice(Buffer::Allocate(bytes, std::move(*lease)));
+    std::vector<ByteRange> ranges = {ByteRange{from, bytes}};
+    const Result<uint64_t> got = co_await Read(engine.ReadCall(), file, std::move(ranges), slice);
+    // A server that does not answer now says nothing about its archive.
+    if (!got) continue;
+    const Result<bool> as_written = EndIsAsWritten(lane.writer, slice.span().first(*got), file->size());
+    if (as_written && *as_written) continue;
+    findings.push_back(Finding{lane.archive, lane.last,
+                               fmt::format("the directory at the end of {} on {} is damaged", lane.archive->path(),
+                                           engine.server_id(server))});
+  }
+  co_return std::move(findings);
+}
+
+}  // namespace xec
