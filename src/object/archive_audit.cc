@@ -63,8 +63,8 @@ Task<Result<std::vector<ArchiveAudit::Finding>>> ArchiveAudit::CheckEnds(ReadCon
     const Result<bool> as_written = EndIsAsWritten(lane.writer, slice.span().first(*got), file->size());
     if (as_written && *as_written) continue;
     findings.push_back(Finding{lane.archive, lane.last,
-                               fmt::format("the directory at the end of {} on {} is damaged", lane.archive->path(),
-                                           engine.server_id(server))});
+                               fmt::format("the directory at the end of {} on {} is damaged",
+                                           lane.archive->path(), engine.server_id(server))});
   }
   co_return std::move(findings);
 }

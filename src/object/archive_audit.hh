@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Compares an archive byte by byte with what ArchiveWriter makes of its chunks: the writer is deterministic, so
-// damage shows even where no reader looks (times in headers, attributes in the directory).
+// Compares an archive byte by byte with what ArchiveWriter makes of its chunks: the writer is deterministic,
+// so damage shows even where no reader looks (times in headers, attributes in the directory).
 #pragma once
 
 #include <map>

@@ -20,7 +20,8 @@ Task<Result<ArchiveFilePtr>> CreateArchive(Engine& engine, MemberIndex server, O
     if (!made) co_return made.error();
   }
   std::string archive_path = ArchivePath(path, seal);
-  Result<ArchiveFilePtr> file = co_await xec::Open(engine.MetadataCall(), target, std::move(archive_path), OpenMode::kCreate);
+  Result<ArchiveFilePtr> file =
+      co_await xec::Open(engine.MetadataCall(), target, std::move(archive_path), OpenMode::kCreate);
   co_return std::move(file);
 }
 
@@ -33,7 +34,8 @@ ArchiveOpener::ArchiveOpener(Engine& engine, ObjectPath path, State seal)
       homes_(engine.Homes(path_)),
       tried_(engine.server_count(), false) {}
 
-std::vector<MemberIndex> ArchiveOpener::NextCandidates(size_t count, size_t per_host_max, bool homes_only) const {
+std::vector<MemberIndex> ArchiveOpener::NextCandidates(size_t count, size_t per_host_max,
+                                                       bool homes_only) const {
   // std::span<const bool> cannot view a std::vector<bool>.
   const auto usable = std::make_unique<bool[]>(tried_.size());
   for (size_t i = 0; i < tried_.size(); ++i) {
@@ -47,7 +49,8 @@ Task<std::vector<OpenedArchive>> ArchiveOpener::Open(size_t count, size_t per_ho
   XEC_FAILPOINT("put.open");
   std::vector<OpenedArchive> opened;
   while (opened.size() < count) {
-    const std::vector<MemberIndex> candidates = NextCandidates(count - opened.size(), per_host_max, homes_only);
+    const std::vector<MemberIndex> candidates =
+        NextCandidates(count - opened.size(), per_host_max, homes_only);
     if (candidates.empty()) break;
     Gather<Result<ArchiveFilePtr>> gather(engine_.scope(), engine_.executor());
     for (size_t i = 0; i < candidates.size(); ++i) {
@@ -75,7 +78,9 @@ Task<std::vector<OpenedArchive>> ArchiveOpener::OpenBest(size_t count, size_t pe
   return Open(count, per_host_max, false);
 }
 
-Task<std::vector<OpenedArchive>> ArchiveOpener::OpenOnHomes(size_t count) { return Open(count, homes_.size(), true); }
+Task<std::vector<OpenedArchive>> ArchiveOpener::OpenOnHomes(size_t count) {
+  return Open(count, homes_.size(), true);
+}
 
 std::vector<MemberIndex> ArchiveOpener::Tried() const {
   std::vector<MemberIndex> servers;
@@ -92,7 +97,8 @@ Error ArchiveOpener::Problems(Code otherwise) const {
     text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", engine_.server_id(server), error.message);
   }
   const auto all = [&](Code code) {
-    return std::all_of(failures_.begin(), failures_.end(), [&](const auto& f) { return f.second.code == code; });
+    return std::all_of(failures_.begin(), failures_.end(),
+                       [&](const auto& f) { return f.second.code == code; });
   };
   const Code code = all(Code::kNoSpace)            ? Code::kNoSpace
                     : all(Code::kPermissionDenied) ? Code::kPermissionDenied

@@ -31,8 +31,8 @@ class ArchiveOpener {
   // Every server that was asked to create one: where seals may lie.
   std::vector<MemberIndex> Tried() const;
 
-  // What went wrong, for messages: "s03: ...; s07: ...". kNoSpace or kPermissionDenied if all failures were so,
-  // else kUnavailable.
+  // What went wrong, for messages: "s03: ...; s07: ...". kNoSpace or kPermissionDenied if all failures were
+  // so, else kUnavailable.
   Error Problems(Code otherwise = Code::kUnavailable) const;
 
  private:

@@ -85,8 +85,8 @@ Absence AbsenceOf(Code code) {
   }
 }
 
-Archive::Archive(MemberIndex server, std::string path, ArchiveFilePtr file, ArchiveIndex index, Manifest manifest,
-                 std::weak_ptr<Buffer> image)
+Archive::Archive(MemberIndex server, std::string path, ArchiveFilePtr file, ArchiveIndex index,
+                 Manifest manifest, std::weak_ptr<Buffer> image)
     : server_(server),
       path_(std::move(path)),
       file_(std::move(file)),
@@ -99,8 +99,9 @@ Archive::Archive(MemberIndex server, std::string path, ArchiveFilePtr file, Arch
       image_(std::move(image)) {}
 
 const ArchiveMember* Archive::Find(MemberName name) const {
-  const auto found = std::lower_bound(members_.begin(), members_.end(), name,
-                                      [](const ArchiveMember& member, MemberName n) { return member.name < n; });
+  const auto found =
+      std::lower_bound(members_.begin(), members_.end(), name,
+                       [](const ArchiveMember& member, MemberName n) { return member.name < n; });
   return found != members_.end() && found->name == name ? &*found : nullptr;
 }
 
@@ -193,8 +194,8 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::LoadNow(std::shared_ptr<ArchiveSet>
 Result<Manifest> ArchiveSet::CheckManifest(const std::string& text) const {
   XEC_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Parse(text));
   if (manifest.object_id != info_.accepted.oid || manifest.size_bytes != info_.accepted.size) {
-    return Fail(Code::kCorruption, "it belongs to another object ({} of {} bytes, not {} of {})", manifest.object_id,
-                manifest.size_bytes, info_.accepted.oid, info_.accepted.size);
+    return Fail(Code::kCorruption, "it belongs to another object ({} of {} bytes, not {} of {})",
+                manifest.object_id, manifest.size_bytes, info_.accepted.oid, info_.accepted.size);
   }
   return manifest;
 }
@@ -205,19 +206,21 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::OpenAndRead(MemberIndex server) {
   if (!opened) co_return opened.error();
   const ArchiveFilePtr file = *opened;
   Result<Ending> ending = co_await ReadEnding(engine_, file);
-  Result<Manifest> manifest = ending ? CheckManifest(ending->index.manifest) : Result<Manifest>(ending.error());
+  Result<Manifest> manifest =
+      ending ? CheckManifest(ending->index.manifest) : Result<Manifest>(ending.error());
   if (!manifest) {
     engine_.scope().Spawn(CloseQuietly(engine_.MetadataCall(), file));
-    co_return Fail(manifest.code(), "archive {} on {}: {}", path, engine_.server_id(server), manifest.error().message);
+    co_return Fail(manifest.code(), "archive {} on {}: {}", path, engine_.server_id(server),
+                   manifest.error().message);
   }
   std::shared_ptr<Buffer> image = std::move(ending->image);
-  ArchivePtr archive = std::make_shared<const Archive>(server, std::move(path), file, std::move(ending->index),
-                                                       std::move(*manifest), image);
+  ArchivePtr archive = std::make_shared<const Archive>(server, std::move(path), file,
+                                                       std::move(ending->index), std::move(*manifest), image);
   co_return Loaded{std::move(archive), std::move(image)};
 }
 
-// Opens the archive where it should be; else looks where else it could be: not promoted yet, or moved with its
-// name in either direction. `path` tells where it was found.
+// Opens the archive where it should be; else looks where else it could be: not promoted yet, or moved with
+// its name in either direction. `path` tells where it was found.
 Task<Result<ArchiveFilePtr>> ArchiveSet::FindArchive(MemberIndex server, std::string& path) {
   const DataServerPtr target = engine_.server(server);
   const std::string& oid = info_.accepted.oid;
@@ -258,21 +261,24 @@ Task<Result<ArchiveFilePtr>> ArchiveSet::FindArchive(MemberIndex server, std::st
     }
     // Has the name been moved since it was looked up?
     Result<NameInfo> now = co_await LookUp(engine_, directories.front());
-    if (!now || now->accepted.kind != Accepted::kMoved || now->accepted.version.Unmoved() != moved.version) break;
+    if (!now || now->accepted.kind != Accepted::kMoved || now->accepted.version.Unmoved() != moved.version)
+      break;
     Result<MoveRecord> record = co_await ReadMoveRecord(engine_, directories.front(), now->accepted);
     if (!record) break;
     moved.version = *now->accepted.target;
     directories = {record->to};
   }
-  co_return Fail(Code::kNotFound, "{} has no archive of {} version {}", engine_.server_id(server), info_.path.text(),
-                 info_.accepted.version.ToString());
+  co_return Fail(Code::kNotFound, "{} has no archive of {} version {}", engine_.server_id(server),
+                 info_.path.text(), info_.accepted.version.ToString());
 }
 
-// Where a manifest may be: homes that list an archive, best first, then those with a witness, then all others.
+// Where a manifest may be: homes that list an archive, best first, then those with a witness, then all
+// others.
 std::vector<MemberIndex> ArchiveSet::Candidates() const {
   std::vector<MemberIndex> candidates;
   const auto add = [&](MemberIndex member) {
-    if (std::find(candidates.begin(), candidates.end(), member) == candidates.end()) candidates.push_back(member);
+    if (std::find(candidates.begin(), candidates.end(), member) == candidates.end())
+      candidates.push_back(member);
   };
   const std::vector<MemberIndex> homes = engine_.Homes(info_.path);
   for (const int rank_min : {2, 1}) {
@@ -321,7 +327,8 @@ Task<Result<ArchiveSet::Described>> ArchiveSet::LoadAnyOf(std::shared_ptr<Archiv
     }
     const Error& error = event.value->error();
     if (AbsenceOf(error.code) == Absence::kUnavailable) unavailable = true;
-    if (AbsenceOf(error.code) != Absence::kMissing) problems += (problems.empty() ? "" : "; ") + error.message;
+    if (AbsenceOf(error.code) != Absence::kMissing)
+      problems += (problems.empty() ? "" : "; ") + error.message;
   }
   const std::string& path = self->info_.path.text();
   if (unavailable) co_return Fail(Code::kUnavailable, "cannot read {} now: {}", path, problems);

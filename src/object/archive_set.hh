@@ -17,7 +17,8 @@
 
 namespace xec {
 
-// Archives up to this size are read whole at the first touch: one request for end and chunks of a small object.
+// Archives up to this size are read whole at the first touch: one request for end and chunks of a small
+// object.
 constexpr uint64_t kWholeArchiveBytesMax = 128 * kKiB;
 // Read of a larger archive's end at first.
 constexpr uint64_t kArchiveTailBytes = 64 * kKiB;
@@ -50,8 +51,8 @@ using ArchivePtr = std::shared_ptr<const Archive>;
 
 // Why an archive cannot be had, apart from the words.
 enum class Absence {
-  kMissing,      // its server says that it is not there
-  kCorrupt,      // it is there, but damaged or of another object
+  kMissing,  // its server says that it is not there
+  kCorrupt,  // it is there, but damaged or of another object
   kUnavailable,  // its server does not answer, or refuses us
 };
 Absence AbsenceOf(Code code);
@@ -97,15 +98,16 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   using Waiter = UniqueFunction<void(Result<Loaded>)>;
   struct Slot {
     enum { kIdle, kLoading, kOpen, kFailed } state = kIdle;
-    ArchivePtr archive;            // of kOpen
-    std::optional<Error> error;    // of kFailed
+    ArchivePtr archive;  // of kOpen
+    std::optional<Error> error;  // of kFailed
     TimePoint failed_at{};
-    std::vector<Waiter> waiters;   // of kLoading
+    std::vector<Waiter> waiters;  // of kLoading
     bool suspect = false;
   };
 
   static Task<Result<Loaded>> LoadNow(std::shared_ptr<ArchiveSet> self, MemberIndex server);
-  static Task<Result<Described>> LoadAnyOf(std::shared_ptr<ArchiveSet> self, std::vector<MemberIndex> candidates);
+  static Task<Result<Described>> LoadAnyOf(std::shared_ptr<ArchiveSet> self,
+                                           std::vector<MemberIndex> candidates);
   Task<Result<Loaded>> OpenAndRead(MemberIndex server);
   Task<Result<ArchiveFilePtr>> FindArchive(MemberIndex server, std::string& path);
   Task<std::optional<std::string>> FindIn(MemberIndex server, ObjectPath directory);
@@ -115,8 +117,8 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   Engine& engine_;
   const NameInfo info_;
   mutable std::mutex mutex_;
-  std::map<MemberIndex, Slot> slots_;               // guarded by mutex_
-  std::shared_ptr<const Manifest> manifest_;        // guarded by mutex_; set once
+  std::map<MemberIndex, Slot> slots_;  // guarded by mutex_
+  std::shared_ptr<const Manifest> manifest_;  // guarded by mutex_; set once
 };
 
 }  // namespace xec

@@ -49,7 +49,8 @@ Task<Result<Fetched>> Fetch(ReadContext context, ArchivePtr archive, ArchiveMemb
     ranges.push_back(ByteRange{member.data_offset + range.begin, range.size()});
   }
   const Slice slice(Buffer::Allocate(header_bytes + range.size(), std::move(lease)));
-  Result<uint64_t> got = co_await Read(context.engine().ReadCall(), archive->file(), std::move(ranges), slice);
+  Result<uint64_t> got =
+      co_await Read(context.engine().ReadCall(), archive->file(), std::move(ranges), slice);
   if (!got) co_return got.error();
   if (*got != slice.length) co_return Fail(Code::kCorruption, "the archive ends early");
   co_return Fetched{slice.Sub(0, header_bytes), slice.Sub(header_bytes, range.size())};
@@ -74,8 +75,8 @@ Status CheckWhole(ByteSpan data, const ArchiveMember& member) {
   return Fail(Code::kCorruption, "its bytes have not the CRC of the directory");
 }
 
-Status Verify(const ReadContext& context, const ArchiveMember& member, const Fetched& fetched, ChunkRange range,
-              PageTables::Table table, bool thorough) {
+Status Verify(const ReadContext& context, const ArchiveMember& member, const Fetched& fetched,
+              ChunkRange range, PageTables::Table table, bool thorough) {
   if (!table) {
     XEC_ASSIGN_OR_RETURN(PageChecksumTable parsed, ParseLocalHeader(fetched.header.span(), member));
     if (parsed.page_size_bytes != context.manifest->page_size_bytes) {
@@ -83,7 +84,8 @@ Status Verify(const ReadContext& context, const ArchiveMember& member, const Fet
                   context.manifest->page_size_bytes);
     }
     table = std::make_shared<const PageChecksumTable>(std::move(parsed));
-    if (table->page_size_bytes != 0 && range.size() < member.size_bytes) context.tables->Keep(member.name, table);
+    if (table->page_size_bytes != 0 && range.size() < member.size_bytes)
+      context.tables->Keep(member.name, table);
   }
   const ByteSpan data = fetched.data.span();
   if (table->page_size_bytes != 0) XEC_TRY(CheckPages(data, range, *table));
@@ -152,29 +154,35 @@ Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange ran
   if (!server) co_return Bad(Fail(Code::kUnavailable, "{} is no member of the store", id));
 
   Result<ArchiveSet::Loaded> loaded = co_await ArchiveSet::Load(context.archives, *server);
-  if (!loaded) co_return Bad(Fail(loaded.code(), "chunk {} on {}: {}", name.chunk, id, loaded.error().message));
+  if (!loaded)
+    co_return Bad(Fail(loaded.code(), "chunk {} on {}: {}", name.chunk, id, loaded.error().message));
   ArchivePtr archive = loaded->archive;
   const ArchiveMember* member = FindMember(context, name, archive);
-  if (member == nullptr) co_return Bad(Fail(Code::kNotFound, "chunk {} is not in {} on {}", name.chunk, archive->path(), id));
+  if (member == nullptr)
+    co_return Bad(Fail(Code::kNotFound, "chunk {} is not in {} on {}", name.chunk, archive->path(), id));
   Status status;
-  if (member->size_bytes != context.ChunkBytes(name.stripe, name.chunk) || member->header_size() > context.HeaderBytesMax()) {
+  if (member->size_bytes != context.ChunkBytes(name.stripe, name.chunk) ||
+      member->header_size() > context.HeaderBytesMax()) {
     status = Fail(Code::kCorruption, "its size is wrong");
   }
   ChunkAnswer answer;
   if (status) {
     PageTables::Table table = thorough ? nullptr : context.tables->Find(name);
-    Result<Fetched> fetched = co_await Fetch(context, archive, *member, range, table == nullptr, std::move(lease));
+    Result<Fetched> fetched =
+        co_await Fetch(context, archive, *member, range, table == nullptr, std::move(lease));
     if (fetched) {
       status = Verify(context, *member, *fetched, range, std::move(table), thorough);
       answer.data = fetched->data;
       answer.header = fetched->header;
     } else {
       status = fetched.error();
-      if (AbsenceOf(status.code()) == Absence::kUnavailable) context.archives->Forget(*server, archive, status.error());
+      if (AbsenceOf(status.code()) == Absence::kUnavailable)
+        context.archives->Forget(*server, archive, status.error());
     }
   }
   if (!status) {
-    answer = Bad(Fail(status.code(), "chunk {} in {} on {}: {}", name.chunk, archive->path(), id, status.error().message));
+    answer = Bad(Fail(status.code(), "chunk {} in {} on {}: {}", name.chunk, archive->path(), id,
+                      status.error().message));
   }
   answer.archive = std::move(archive);
   co_return std::move(answer);

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Where the chunks of a version lie in the native layout. Pure.
 //
-// A version has n = k+m lanes. Lane i is one archive, on the server that the manifest names in servers[i]. Chunk c
-// of stripe s lies in lane (c + s) mod n, so that parity, which ordinary reads do not touch, goes round:
+// A version has n = k+m lanes. Lane i is one archive, on the server that the manifest names in servers[i].
+// Chunk c of stripe s lies in lane (c + s) mod n, so that parity, which ordinary reads do not touch, goes
+// round:
 //
 //              lane 0   lane 1   lane 2   lane 3   lane 4   lane 5        4+2
 //   stripe 0   data 0   data 1   data 2   data 3   par  4   par  5
 //   stripe 1   par  5   data 0   data 1   data 2   data 3   par  4
 //   stripe 2   par  4   par  5   data 0   data 1   data 2   data 3
 //
-// Chunks without bytes have no member, and a lane without members has no archive (servers[i] is empty): an object
-// of one stripe uses lanes 0..d-1 and k..n-1 only, d being its data chunks with bytes; the empty object none.
-// The lanes that are used get the homes first. If fewer than a quorum of homes has an archive then (the empty
-// object, a small m, homes that are down), archives without members, "fills", are added on further homes: same
-// file name, a manifest of the kind witness without lane.
+// Chunks without bytes have no member, and a lane without members has no archive (servers[i] is empty): an
+// object of one stripe uses lanes 0..d-1 and k..n-1 only, d being its data chunks with bytes; the empty
+// object none. The lanes that are used get the homes first. If fewer than a quorum of homes has an archive
+// then (the empty object, a small m, homes that are down), archives without members, "fills", are added on
+// further homes: same file name, a manifest of the kind witness without lane.
 //
 // Readers take the mapping as a hint for what to open first; the directories of the archives tell.
 //
-// On its server an archive lies in the object directory of the name: as a seal (s.<oid> or e.<v>.<oid>) while it
-// is written, as p.<v>.<oid>.<size> once promoted (protocol/state_name.hh).
+// On its server an archive lies in the object directory of the name: as a seal (s.<oid> or e.<v>.<oid>) while
+// it is written, as p.<v>.<oid>.<size> once promoted (protocol/state_name.hh).
 #pragma once
 
 #include <string>

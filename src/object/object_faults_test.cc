@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Lost and damaged archives, servers that fail while an object is written or read, and what is said then.
-#include <gmock/gmock.h>
-
 #include <bit>
+
+#include <gmock/gmock.h>
 
 #include "object/layout.hh"
 #include "object/test_store.hh"
@@ -100,7 +100,8 @@ TEST(FaultsTest, ArchiveCutShortFilledWithNoiseOrOfAnotherObject) {
   const auto& [cut, cut_path] = archives[0];
   const auto& [noisy, noisy_path] = archives[1];
   store.memory(cut).Tamper(cut_path, [](std::string& content) { content.resize(content.size() / 2); });
-  store.memory(noisy).Tamper(noisy_path, [](std::string& content) { content = TestBytes(content.size(), 99); });
+  store.memory(noisy).Tamper(noisy_path,
+                             [](std::string& content) { content = TestBytes(content.size(), 99); });
   EXPECT_TRUE(*store.Get("/o") == bytes);
   store.memory(noisy).Tamper(noisy_path, [&](std::string& content) {
     content = *store.memory(others[0].first).Content(others[0].second);
@@ -109,7 +110,8 @@ TEST(FaultsTest, ArchiveCutShortFilledWithNoiseOrOfAnotherObject) {
 }
 
 // Makes the archives that hold these lanes unreadable by `spoil(server)`.
-void SpoilServersOf(TestStore& store, const std::string& path, size_t count, const std::function<void(size_t, std::string)>& spoil) {
+void SpoilServersOf(TestStore& store, const std::string& path, size_t count,
+                    const std::function<void(size_t, std::string)>& spoil) {
   const auto archives = store.Archives(path);
   for (size_t i = 0; i < count; ++i) spoil(archives[i].first, archives[i].second);
 }
@@ -134,7 +136,8 @@ TEST(FaultsTest, UnreachableServersAreNotDataLoss) {
   TestStore store({.geometry = kSmall});
   const std::string bytes = MustPut(store, "/o", 100'000);
   Result<std::shared_ptr<ObjectReader>> reader = store.OpenReader("/o");
-  SpoilServersOf(store, "/o", 3, [&](size_t server, const std::string&) { store.memory(server).SetDown(true); });
+  SpoilServersOf(store, "/o", 3,
+                 [&](size_t server, const std::string&) { store.memory(server).SetDown(true); });
   const Result<std::string> read = TestStore::Read(**reader, 0, 100'000);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.code(), Code::kUnavailable) << read.error().message;

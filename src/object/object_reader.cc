@@ -105,8 +105,10 @@ Task<Status> Reader::Locate(std::function<void(const ChunkReport&)> report) {
 }  // namespace
 
 Task<Result<std::shared_ptr<ObjectReader>>> ObjectReader::Open(Engine& engine, NameInfo info) {
-  if (info.accepted.kind == Accepted::kDirectory) co_return Fail(Code::kIsDirectory, "{} is a directory", info.path.text());
-  if (info.accepted.kind != Accepted::kObject) co_return Fail(Code::kNotFound, "{} does not exist", info.path.text());
+  if (info.accepted.kind == Accepted::kDirectory)
+    co_return Fail(Code::kIsDirectory, "{} is a directory", info.path.text());
+  if (info.accepted.kind != Accepted::kObject)
+    co_return Fail(Code::kNotFound, "{} does not exist", info.path.text());
   std::shared_ptr<ObjectReader> reader = std::make_shared<Reader>(engine, std::move(info));
   co_return std::move(reader);
 }

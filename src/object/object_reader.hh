@@ -23,8 +23,8 @@ struct ChunkReport {
   std::string problem;       // one sentence unless good
 };
 
-// One open version. Thread-safe: any number of reads may run at once (xrootd shares one handle among clients).
-// It keeps reading its version while the name is replaced, renamed or removed (promise P3).
+// One open version. Thread-safe: any number of reads may run at once (xrootd shares one handle among
+// clients). It keeps reading its version while the name is replaced, renamed or removed (promise P3).
 class ObjectReader {
  public:
   // `info` is a live object (LookUpLive). Opens nothing that the first read does not need anyway.
@@ -38,9 +38,9 @@ class ObjectReader {
   // The manifest, read from a holder at the first call.
   virtual Task<Result<Manifest>> GetManifest() = 0;
 
-  // Reads up to into.size() bytes at `offset`; short only at the end of the object. Every byte is verified by its
-  // page checksum (or the member's CRC32); what is missing, corrupt or late is decoded from the rest. The caller
-  // keeps `into` until the task ends. Error: kDataLoss naming object, stripe and servers; kNoQuorum or
+  // Reads up to into.size() bytes at `offset`; short only at the end of the object. Every byte is verified by
+  // its page checksum (or the member's CRC32); what is missing, corrupt or late is decoded from the rest. The
+  // caller keeps `into` until the task ends. Error: kDataLoss naming object, stripe and servers; kNoQuorum or
   // kUnavailable when too few servers answer; kInvalidArgument when the geometry exceeds the memory budget.
   virtual Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into) = 0;
 

@@ -9,7 +9,8 @@ namespace {
 
 // One object of this size: read whole, and pieces at every border.
 void RoundTrip(TestStore& store, const Geometry& geometry, size_t size) {
-  SCOPED_TRACE(fmt::format("{} chunks of {}, object of {}", geometry.ToString(), geometry.chunk_size_bytes, size));
+  SCOPED_TRACE(
+      fmt::format("{} chunks of {}, object of {}", geometry.ToString(), geometry.chunk_size_bytes, size));
   const std::string bytes = TestBytes(size, size + 1);
   const std::string path = fmt::format("/a/object {}", size);
   const Result<Committed> committed = store.Put(path, bytes);
@@ -25,7 +26,8 @@ void RoundTrip(TestStore& store, const Geometry& geometry, size_t size) {
   const Result<std::string> whole = TestStore::Read(**reader, 0, size + 10);
   ASSERT_TRUE(whole) << whole.error().ToString();
   EXPECT_TRUE(*whole == bytes);
-  for (const uint64_t border : {uint64_t{0}, geometry.chunk_size_bytes, geometry.StripeSize(), uint64_t{size}}) {
+  for (const uint64_t border :
+       {uint64_t{0}, geometry.chunk_size_bytes, geometry.StripeSize(), uint64_t{size}}) {
     for (const int64_t shift : {-5000, -1, 0, 1}) {
       const int64_t offset = static_cast<int64_t>(border) + shift;
       if (offset < 0) continue;
@@ -51,12 +53,13 @@ TEST_P(RoundTripTest, AllSizes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Geometries, RoundTripTest,
-                         testing::Values(Geometry{1, 1, 4 * kKiB}, Geometry{1, 2, 64 * kKiB}, Geometry{2, 1, kMiB},
-                                         Geometry{4, 2, 4 * kKiB}, Geometry{8, 2, 64 * kKiB}, Geometry{8, 3, 4 * kKiB},
+                         testing::Values(Geometry{1, 1, 4 * kKiB}, Geometry{1, 2, 64 * kKiB},
+                                         Geometry{2, 1, kMiB}, Geometry{4, 2, 4 * kKiB},
+                                         Geometry{8, 2, 64 * kKiB}, Geometry{8, 3, 4 * kKiB},
                                          Geometry{10, 2, kMiB}, Geometry{16, 4, 64 * kKiB}),
                          [](const auto& test) {
-                           return fmt::format("{}and{}chunk{}", test.param.data_chunks, test.param.parity_chunks,
-                                              test.param.chunk_size_bytes);
+                           return fmt::format("{}and{}chunk{}", test.param.data_chunks,
+                                              test.param.parity_chunks, test.param.chunk_size_bytes);
                          });
 
 }  // namespace

@@ -42,8 +42,8 @@ struct Upload {
 
 class Writer final : public ObjectWriter {
  public:
-  Writer(Engine& engine, ObjectPath path, WriteOptions options, Geometry geometry, ObjectDigests digests, State seal,
-         std::optional<Accepted> base);
+  Writer(Engine& engine, ObjectPath path, WriteOptions options, Geometry geometry, ObjectDigests digests,
+         State seal, std::optional<Accepted> base);
   ~Writer() override;
 
   uint64_t size() const override { return size_; }
@@ -98,8 +98,8 @@ size_t LossesMax(size_t total, size_t data, size_t archives_min) {
   return total - min;
 }
 
-Writer::Writer(Engine& engine, ObjectPath path, WriteOptions options, Geometry geometry, ObjectDigests digests,
-               State seal, std::optional<Accepted> base)
+Writer::Writer(Engine& engine, ObjectPath path, WriteOptions options, Geometry geometry,
+               ObjectDigests digests, State seal, std::optional<Accepted> base)
     : engine_(engine),
       path_(std::move(path)),
       options_(std::move(options)),
@@ -115,7 +115,8 @@ Writer::~Writer() {
   if (!finished_) engine_.scope().Spawn(Abandon());
 }
 
-// Marks the writer as finished at once and hands over what the task needs, so that the writer may go meanwhile.
+// Marks the writer as finished at once and hands over what the task needs, so that the writer may go
+// meanwhile.
 Task<void> Writer::Abandon() {
   finished_ = true;
   current_.reset();
@@ -144,13 +145,14 @@ Status Writer::CheckMayGrow(uint64_t bytes) const {
   if (failed_) return *failed_;
   if (finished_) return Fail(Code::kInvalidArgument, "the upload of {} has ended", path_.text());
   if (options_.size_hint && bytes > *options_.size_hint - size_) {
-    return Fail(Code::kInvalidArgument, "more bytes were sent for {} than the {} that were announced", path_.text(),
-                *options_.size_hint);
+    return Fail(Code::kInvalidArgument, "more bytes were sent for {} than the {} that were announced",
+                path_.text(), *options_.size_hint);
   }
   const uint64_t size_max = kMembersMax * geometry_.StripeSize();
   if (bytes > size_max - size_) {
     return Fail(Code::kInvalidArgument,
-                "{} exceeds {}, the most that a stream of unknown size can have with chunks of {}: announce the size, "
+                "{} exceeds {}, the most that a stream of unknown size can have with chunks of {}: announce "
+                "the size, "
                 "or configure larger chunks",
                 path_.text(), FormatSize(size_max), FormatSize(geometry_.chunk_size_bytes));
   }
@@ -223,7 +225,8 @@ Task<Status> Writer::SendStripe() {
       co_return piece.error();
     }
     ++stripes_on_their_way_[stripe];
-    writes_.Start(stripe * lanes_total() + i, Write(engine_.WriteCall(), upload.file, piece->archive_offset, piece->slice));
+    writes_.Start(stripe * lanes_total() + i,
+                  Write(engine_.WriteCall(), upload.file, piece->archive_offset, piece->slice));
   }
   current_.reset();
   ++next_stripe_;
@@ -246,16 +249,16 @@ void Writer::LoseArchive(Upload& upload, const Error& error) {
   if (upload.lane) ++lanes_lost_;
   if (error.code == Code::kNoSpace || error.code == Code::kPermissionDenied) loss_code_ = error.code;
   losses_.push_back(fmt::format("{}: {}", engine_.server_id(upload.server), error.message));
-  Log(LogLevel::kWarning, "object", "{}: lost an archive on {}: {}", path_.text(), engine_.server_id(upload.server),
-      error.message);
+  Log(LogLevel::kWarning, "object", "{}: lost an archive on {}: {}", path_.text(),
+      engine_.server_id(upload.server), error.message);
 }
 
 Status Writer::CheckRedundancy() {
   if (lanes_lost_ <= losses_max_) return OkStatus();
   std::string text;
   for (const std::string& loss : losses_) text += (text.empty() ? "" : "; ") + loss;
-  return Fail(loss_code_, "cannot write {}: {} of {} archives failed and at most {} may be missing ({})", path_.text(),
-              lanes_lost_, lanes_total(), losses_max_, text);
+  return Fail(loss_code_, "cannot write {}: {} of {} archives failed and at most {} may be missing ({})",
+              path_.text(), lanes_lost_, lanes_total(), losses_max_, text);
 }
 
 Task<Status> Writer::OpenLanes(std::vector<uint32_t> lanes) {
@@ -303,8 +306,8 @@ Task<Status> Writer::OpenFills() {
     }
   }
   if (HomesHeld() >= quorum) co_return OkStatus();
-  failed_ = Fail(Code::kNoQuorum, "cannot write {}: only {} of its homes take an archive, {} must ({})", path_.text(),
-                 HomesHeld(), quorum, opener_.Problems().message);
+  failed_ = Fail(Code::kNoQuorum, "cannot write {}: only {} of its homes take an archive, {} must ({})",
+                 path_.text(), HomesHeld(), quorum, opener_.Problems().message);
   co_return *failed_;
 }
 
@@ -359,8 +362,8 @@ Task<Status> Writer::SealAll(std::map<std::string, std::string> checksums) {
   if (enough && HomesHeld() < quorum) {
     std::string text;
     for (const std::string& loss : losses_) text += (text.empty() ? "" : "; ") + loss;
-    enough = Fail(Code::kNoQuorum, "cannot write {}: only {} of its homes have an archive, {} must ({})", path_.text(),
-                  HomesHeld(), quorum, text);
+    enough = Fail(Code::kNoQuorum, "cannot write {}: only {} of its homes have an archive, {} must ({})",
+                  path_.text(), HomesHeld(), quorum, text);
   }
   co_return std::move(enough);
 }
@@ -427,11 +430,13 @@ Task<Result<Committed>> Writer::Commit() {
 
 }  // namespace
 
-Task<Result<std::unique_ptr<ObjectWriter>>> ObjectWriter::Start(Engine& engine, ObjectPath path, WriteOptions options) {
+Task<Result<std::unique_ptr<ObjectWriter>>> ObjectWriter::Start(Engine& engine, ObjectPath path,
+                                                                WriteOptions options) {
   if (path.IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
   const Status attributes_fit = CheckUserAttributes(options.attributes);
   if (!attributes_fit) co_return attributes_fit.error();
-  Result<Geometry> geometry = FitGeometry(GeometryFor(engine.descriptor(), path.text()), options.size_hint.value_or(0));
+  Result<Geometry> geometry =
+      FitGeometry(GeometryFor(engine.descriptor(), path.text()), options.size_hint.value_or(0));
   if (!geometry) co_return geometry.error();
   Result<ObjectDigests> digests = ObjectDigests::Create(options.digests);
   if (!digests) co_return digests.error();
@@ -442,8 +447,8 @@ Task<Result<std::unique_ptr<ObjectWriter>>> ObjectWriter::Start(Engine& engine, 
   if (largest.BufferBytes() + 64 * kKiB > engine.budget().limit()) {
     co_return Fail(Code::kInvalidArgument,
                    "a stripe of {} with chunks of {} needs {}, more than the memory budget of {} allows",
-                   geometry->ToString(), FormatSize(geometry->chunk_size_bytes), FormatSize(largest.BufferBytes()),
-                   FormatSize(engine.budget().limit()));
+                   geometry->ToString(), FormatSize(geometry->chunk_size_bytes),
+                   FormatSize(largest.BufferBytes()), FormatSize(engine.budget().limit()));
   }
 
   State seal = SealedState(engine.NewObjectId());
@@ -454,8 +459,9 @@ Task<Result<std::unique_ptr<ObjectWriter>>> ObjectWriter::Start(Engine& engine, 
     seal = ExclusiveSealedState(start->version, seal.oid);
     base = start->base;
   }
-  std::unique_ptr<ObjectWriter> writer = std::make_unique<Writer>(
-      engine, std::move(path), std::move(options), *geometry, std::move(*digests), std::move(seal), std::move(base));
+  std::unique_ptr<ObjectWriter> writer =
+      std::make_unique<Writer>(engine, std::move(path), std::move(options), *geometry, std::move(*digests),
+                               std::move(seal), std::move(base));
   co_return std::move(writer);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// ObjectWriter: streams one object into sealed archives and commits it. See ARCHITECTURE.md, "Life of a write".
+// ObjectWriter: streams one object into sealed archives and commits it. See ARCHITECTURE.md, "Life of a
+// write".
 #pragma once
 
 #include <map>
@@ -31,9 +32,11 @@ struct Committed {
 // memory (in order, promise P7) and for the oldest stripe.
 class ObjectWriter {
  public:
-  // Checks that the name may be written (parent handled by the caller). Nothing is created on the servers before
-  // the first stripe is full or Commit is called. Errors: kIsDirectory, kAlreadyExists, kNoQuorum, kUnavailable.
-  static Task<Result<std::unique_ptr<ObjectWriter>>> Start(Engine& engine, ObjectPath path, WriteOptions options);
+  // Checks that the name may be written (parent handled by the caller). Nothing is created on the servers
+  // before the first stripe is full or Commit is called. Errors: kIsDirectory, kAlreadyExists, kNoQuorum,
+  // kUnavailable.
+  static Task<Result<std::unique_ptr<ObjectWriter>>> Start(Engine& engine, ObjectPath path,
+                                                           WriteOptions options);
 
   virtual ~ObjectWriter() = default;
 
@@ -41,11 +44,12 @@ class ObjectWriter {
   virtual uint64_t size() const = 0;
 
   // Appends. The bytes are read before the task ends. After an error the writer only accepts Abandon.
-  // Errors: kNoSpace, kUnavailable (fewer good archives than archives_min), kInvalidArgument (beyond the largest size).
+  // Errors: kNoSpace, kUnavailable (fewer good archives than archives_min), kInvalidArgument (beyond the
+  // largest size).
   virtual Task<Status> Append(ByteSpan bytes) = 0;
 
-  // Seals all archives and commits the version. OK means promise P1. On kUnknown the outcome is open. After it
-  // only the destructor may be called.
+  // Seals all archives and commits the version. OK means promise P1. On kUnknown the outcome is open. After
+  // it only the destructor may be called.
   virtual Task<Result<Committed>> Commit() = 0;
 
   // Gives the upload up; nothing becomes visible. Also done, in the background, when a writer is destroyed

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The writer's own promises: placement, requests, failures, limits, memory, giving up.
-#include <gmock/gmock.h>
-
 #include <set>
+
+#include <gmock/gmock.h>
 
 #include "object/test_store.hh"
 
@@ -125,7 +125,8 @@ TEST(ObjectWriterTest, TooFewHomesIsNoQuorum) {
 
 // Each mutating request of an upload fails once: the upload fails or works, never half.
 TEST(ObjectWriterTest, FailedRequestsNeverShowHalfAnObject) {
-  for (const Operation operation : {Operation::kCreate, Operation::kWrite, Operation::kSync, Operation::kClose}) {
+  for (const Operation operation :
+       {Operation::kCreate, Operation::kWrite, Operation::kSync, Operation::kClose}) {
     for (const FaultKind kind : {FaultKind::kFailBefore, FaultKind::kFailAfter}) {
       SCOPED_TRACE(OperationName(operation));
       TestStore store({.geometry = kSmall, .servers = 6});
@@ -228,7 +229,8 @@ TEST(ObjectWriterTest, ManyAtOnceWithinTheBudget) {
   for (int i = 0; i < 12; ++i) {
     threads.emplace_back([&, i] {
       const std::string path = fmt::format("/o{}", i);
-      const std::string bytes = TestBytes(1'500'000 + static_cast<size_t>(i) * 1000, static_cast<uint64_t>(i));
+      const std::string bytes =
+          TestBytes(1'500'000 + static_cast<size_t>(i) * 1000, static_cast<uint64_t>(i));
       const Result<Committed> committed = store.Put(path, bytes);
       if (!committed || !(*store.Get(path) == bytes)) ++failures;
     });

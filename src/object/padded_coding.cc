@@ -38,8 +38,8 @@ class PaddedBlocks {
 
 }  // namespace
 
-void EncodePadded(const ReedSolomon& codec, std::span<const ByteSpan> data, std::span<const MutableByteSpan> parity,
-                  size_t length) {
+void EncodePadded(const ReedSolomon& codec, std::span<const ByteSpan> data,
+                  std::span<const MutableByteSpan> parity, size_t length) {
   XEC_CHECK(data.size() == codec.data_chunks() && parity.size() == codec.parity_chunks());
   PaddedBlocks blocks(data);
   std::array<const std::byte*, kChunksMax> sources{};

@@ -59,7 +59,8 @@ void ReadAhead::MakeRoom(uint64_t stripe_now) {
   }
 }
 
-void ReadAhead::Note(const std::shared_ptr<ReadAhead>& self, const ReadContext& context, uint64_t begin, uint64_t end) {
+void ReadAhead::Note(const std::shared_ptr<ReadAhead>& self, const ReadContext& context, uint64_t begin,
+                     uint64_t end) {
   const uint64_t size = context.manifest->size_bytes;
   const uint64_t stripe_size = context.geometry().StripeSize();
   std::vector<uint64_t> fetch;
@@ -69,7 +70,8 @@ void ReadAhead::Note(const std::shared_ptr<ReadAhead>& self, const ReadContext& 
     self->MakeRoom(begin / stripe_size);
     // The stripe in which the read ends is read as asked; the next ones will be wanted whole.
     const uint64_t first = (end + stripe_size - 1) / stripe_size;
-    for (uint64_t stripe = first; stripe < first + self->stripes_max_ && stripe * stripe_size < size; ++stripe) {
+    for (uint64_t stripe = first; stripe < first + self->stripes_max_ && stripe * stripe_size < size;
+         ++stripe) {
       if (self->entries_.size() >= self->stripes_max_) break;
       if (self->entries_.try_emplace(stripe).second) fetch.push_back(stripe);
     }
@@ -90,15 +92,16 @@ Task<void> ReadAhead::Fetch(std::shared_ptr<ReadAhead> self, ReadContext context
       entry->second.loading = false;
       entry->second.data = data;
       const std::weak_ptr<ReadAhead> weak = self;
-      entry->second.timer = self->executor_.RunAt(self->executor_.Now() + kIdleMax, [weak, stripe, data = data.get()] {
-        const std::shared_ptr<ReadAhead> alive = weak.lock();
-        if (!alive) return;
-        std::lock_guard relock(alive->mutex_);
-        const auto found = alive->entries_.find(stripe);
-        if (found == alive->entries_.end() || found->second.data.get() != data) return;
-        found->second.timer = 0;
-        alive->Drop(found);
-      });
+      entry->second.timer =
+          self->executor_.RunAt(self->executor_.Now() + kIdleMax, [weak, stripe, data = data.get()] {
+            const std::shared_ptr<ReadAhead> alive = weak.lock();
+            if (!alive) return;
+            std::lock_guard relock(alive->mutex_);
+            const auto found = alive->entries_.find(stripe);
+            if (found == alive->entries_.end() || found->second.data.get() != data) return;
+            found->second.timer = 0;
+            alive->Drop(found);
+          });
     } else {
       self->entries_.erase(entry);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// ReadAhead: whole stripes fetched before a sequential reader asks for them, shared by all clients of one open
-// version. It never waits for budget, and its memory is let go when a read of the same handle has to wait, when a
-// stream has passed it, or after kIdleMax: a client that stalls holds nobody up (promise P7).
+// ReadAhead: whole stripes fetched before a sequential reader asks for them, shared by all clients of one
+// open version. It never waits for budget, and its memory is let go when a read of the same handle has to
+// wait, when a stream has passed it, or after kIdleMax: a client that stalls holds nobody up (promise P7).
 #pragma once
 
 #include <map>
@@ -29,7 +29,8 @@ class ReadAhead : public std::enable_shared_from_this<ReadAhead> {
 
   // A read of [begin, end) of the object was asked for. If it goes on where an earlier one ended, the stripes
   // after it are fetched.
-  static void Note(const std::shared_ptr<ReadAhead>& self, const ReadContext& context, uint64_t begin, uint64_t end);
+  static void Note(const std::shared_ptr<ReadAhead>& self, const ReadContext& context, uint64_t begin,
+                   uint64_t end);
 
   // Lets go of stripes that have arrived.
   void Clear();

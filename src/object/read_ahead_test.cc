@@ -67,7 +67,8 @@ TEST(ReadAheadTest, DegradedStreamsAreRight) {
   }
 }
 
-// A handle that stalls after read-ahead must not keep others from the memory for ever; here: from the rest of it.
+// A handle that stalls after read-ahead must not keep others from the memory for ever; here: from the rest of
+// it.
 TEST(ReadAheadTest, TightBudgetOnlyMeansLessOfIt) {
   EngineOptions engine;
   engine.memory_bytes = 600 * kKiB;

@@ -58,7 +58,8 @@ ReadPolicy::Actions ReadPolicy::Decide() {
   }
   // Needed chunks that are all still possible, or k possible ones, keep the stripe undecided.
   const ChunkMask possible = all_ & ~bad_;
-  if ((stripe_.needed & bad_) != 0 && Count(possible) < stripe_.data_chunks) actions.outcome = Actions::kFailed;
+  if ((stripe_.needed & bad_) != 0 && Count(possible) < stripe_.data_chunks)
+    actions.outcome = Actions::kFailed;
   return actions;
 }
 

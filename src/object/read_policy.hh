@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// ReadPolicy: which chunks of one stripe to read, as answers come in. A pure state machine: no I/O, clock, lock.
+// ReadPolicy: which chunks of one stripe to read, as answers come in. A pure state machine: no I/O, clock,
+// lock.
 //
 //   OnStart   reads the chunks that are needed; if the server of one of them is suspect, k others instead
 //   OnChunk   a bad answer is replaced at once by a chunk not asked yet
 //   OnTimer   what has not answered by now is late: others are asked in its place, its answer still counts
 //
-// The stripe is decided as soon as all needed chunks, or any k, are good; or when even all that are not bad yet
-// would be too few. No chunk is read twice, so n = k+m reads are the most there can be.
+// The stripe is decided as soon as all needed chunks, or any k, are good; or when even all that are not bad
+// yet would be too few. No chunk is read twice, so n = k+m reads are the most there can be.
 #pragma once
 
 #include <vector>
@@ -57,7 +58,7 @@ class ReadPolicy {
   ChunkMask good_ = 0;
   ChunkMask bad_ = 0;
   ChunkMask pending_ = 0;  // asked, no answer yet
-  ChunkMask late_ = 0;     // of those: too slow to count on
+  ChunkMask late_ = 0;  // of those: too slow to count on
 };
 
 }  // namespace xec

@@ -2,9 +2,9 @@
 // Every order of answers and timers for small stripes, and the numbers that matter for large ones.
 #include "object/read_policy.hh"
 
-#include <gtest/gtest.h>
-
 #include <bit>
+
+#include <gtest/gtest.h>
 
 namespace xec {
 namespace {
@@ -38,7 +38,8 @@ class Explorer {
     if (actions.outcome != ReadPolicy::Actions::kGoOn) {
       ++walks;
       if (actions.outcome == ReadPolicy::Actions::kDone) {
-        const bool enough = (stripe_.needed & ~policy.good()) == 0 || Count(policy.good()) >= static_cast<int>(stripe_.data_chunks);
+        const bool enough = (stripe_.needed & ~policy.good()) == 0 ||
+                            Count(policy.good()) >= static_cast<int>(stripe_.data_chunks);
         ASSERT_TRUE(enough);
         ASSERT_EQ(policy.good() & ~can_be_good, 0u);
       } else {
@@ -76,7 +77,8 @@ TEST(ReadPolicyTest, EveryOrderOfEverySmallStripe) {
         for (ChunkMask suspect = 0; suspect <= all; ++suspect) {
           Explorer explorer({k, m, needed, 0, suspect, 0}, good);
           explorer.Run();
-          if (HasFatalFailure()) FAIL() << k << "+" << m << " needed " << needed << " good " << good << " suspect " << suspect;
+          if (HasFatalFailure())
+            FAIL() << k << "+" << m << " needed " << needed << " good " << good << " suspect " << suspect;
           walks += explorer.walks;
         }
       }

@@ -9,7 +9,9 @@
 namespace xec {
 namespace {
 
-constexpr size_t RoundUp(size_t bytes) { return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment; }
+constexpr size_t RoundUp(size_t bytes) {
+  return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+}
 
 }  // namespace
 
@@ -48,7 +50,9 @@ MutableByteSpan StripeBuffer::Data(uint32_t chunk, size_t bytes) const {
   return buffer_->span().subspan(slots_[chunk].data_offset, bytes);
 }
 
-uint64_t StripeBuffer::ChunkSize(uint32_t chunk) const { return shape_.geometry.ChunkBytes(filled_, 0, chunk); }
+uint64_t StripeBuffer::ChunkSize(uint32_t chunk) const {
+  return shape_.geometry.ChunkBytes(filled_, 0, chunk);
+}
 
 ByteSpan StripeBuffer::Chunk(uint32_t chunk) const {
   const size_t bytes = ChunkSize(chunk);
@@ -97,7 +101,8 @@ void StripeBuffer::Finish(ObjectDigests& digests) {
   std::vector<MutableByteSpan> parity;
   const size_t length = ChunkSize(0);
   for (uint32_t chunk = 0; chunk < geometry.data_chunks; ++chunk) data.push_back(Chunk(chunk));
-  for (uint32_t chunk = geometry.data_chunks; chunk < geometry.Total(); ++chunk) parity.push_back(Data(chunk, length));
+  for (uint32_t chunk = geometry.data_chunks; chunk < geometry.Total(); ++chunk)
+    parity.push_back(Data(chunk, length));
   EncodePadded(CodecFor(geometry), data, parity, length);
   for (uint32_t chunk = geometry.data_chunks; chunk < geometry.Total(); ++chunk) SumUp(chunk);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// StripeBuffer: one stripe being written. Its k+m chunks lie in one Buffer; payload is copied into it once, and
-// coding, checksums and requests work on views of it.
+// StripeBuffer: one stripe being written. Its k+m chunks lie in one Buffer; payload is copied into it once,
+// and coding, checksums and requests work on views of it.
 //
 //   slot of a chunk   | headroom | chunk data ...       | tail room |
 //                        header->| aligned to a page    |           a request sends header and data (and the
@@ -44,7 +44,7 @@ class StripeBuffer {
   ByteSpan Chunk(uint32_t chunk) const;
 
   struct Piece {
-    Slice slice;                  // header and data
+    Slice slice;  // header and data
     uint64_t archive_offset = 0;  // of the header
   };
   // Puts the chunk's header before it and the chunk into the directory of `archive`. Not for empty chunks.
@@ -57,7 +57,7 @@ class StripeBuffer {
   struct Slot {
     size_t data_offset = 0;  // of the chunk's data in the buffer
     size_t headroom = 0;
-    size_t capacity = 0;     // of data, without tail room
+    size_t capacity = 0;  // of data, without tail room
     uint32_t crc32 = 0;
     std::vector<uint32_t> page_crc32c;
   };

@@ -119,7 +119,8 @@ Task<Result<ByteBudget::Lease>> StripeRead::Reserve(uint64_t bytes, Held& held) 
 }
 
 // False when memory for a read is not at hand.
-bool StripeRead::StartReads(Gather<ChunkAnswer>& gather, ChunkMask chunks, Plan plan, ByteBudget::Lease& lease) {
+bool StripeRead::StartReads(Gather<ChunkAnswer>& gather, ChunkMask chunks, Plan plan,
+                            ByteBudget::Lease& lease) {
   for (uint32_t chunk = 0; chunk < answers_.size(); ++chunk) {
     if (!(chunks & ChunkBit(chunk))) continue;
     const ChunkRange range = RangeOf(chunk, plan);
@@ -140,7 +141,8 @@ bool StripeRead::StartReads(Gather<ChunkAnswer>& gather, ChunkMask chunks, Plan 
 
 Task<StripeRead::Outcome> StripeRead::Try(Plan plan, ByteBudget::Lease& lease) {
   const Geometry& geometry = context_.geometry();
-  ReadPolicy::Stripe state{geometry.data_chunks, geometry.parity_chunks, wanted_.needed, empty_, suspect_, bad_};
+  ReadPolicy::Stripe state{
+      geometry.data_chunks, geometry.parity_chunks, wanted_.needed, empty_, suspect_, bad_};
   ReadPolicy policy(state);
   Gather<ChunkAnswer> gather(context_.engine().scope(), context_.engine().executor());
   ReadPolicy::Actions actions = policy.OnStart();
@@ -153,7 +155,8 @@ Task<StripeRead::Outcome> StripeRead::Try(Plan plan, ByteBudget::Lease& lease) {
     }
     if (actions.outcome != ReadPolicy::Actions::kGoOn) break;
     if (actions.arm_timer) {
-      gather.StartTimer(kTimerTag, context_.engine().executor().Now() + context_.engine().options().hedge_delay);
+      gather.StartTimer(kTimerTag,
+                        context_.engine().executor().Now() + context_.engine().options().hedge_delay);
     }
     Gather<ChunkAnswer>::Event event = co_await gather.Next();
     if (!event.value) {
@@ -237,7 +240,8 @@ Task<Status> StripeRead::Run(uint64_t from, MutableByteSpan into, Held& held) {
 Task<Result<StripeData>> StripeRead::RunWithoutWaiting() {
   const Error no_memory = Fail(Code::kUnavailable, "no memory for a whole stripe is at hand");
   const Plan plan;
-  // Half of the budget is never used ahead: a handle that stalls with its stripes holds up nobody's small reads.
+  // Half of the budget is never used ahead: a handle that stalls with its stripes holds up nobody's small
+  // reads.
   ByteBudget& budget = context_.engine().budget();
   const uint64_t bytes_ahead = BytesToReserve(plan);
   if (budget.in_use() + bytes_ahead > budget.limit() / 2) co_return no_memory;
@@ -265,7 +269,8 @@ Task<Result<StripeData>> StripeRead::RunWithoutWaiting() {
 
 }  // namespace
 
-Error UnreadableStripe(const ReadContext& context, uint64_t stripe, std::span<const ChunkAnswer> answers, ChunkMask bad) {
+Error UnreadableStripe(const ReadContext& context, uint64_t stripe, std::span<const ChunkAnswer> answers,
+                       ChunkMask bad) {
   std::string problems;
   bool unavailable = false;
   for (uint32_t chunk = 0; chunk < answers.size(); ++chunk) {
@@ -277,11 +282,12 @@ Error UnreadableStripe(const ReadContext& context, uint64_t stripe, std::span<co
   const std::string& path = context.archives->info().path.text();
   const int left = static_cast<int>(geometry.Total()) - std::popcount(bad);
   if (unavailable) {
-    return Fail(Code::kUnavailable, "cannot read stripe {} of {} now: at most {} of the {} chunks needed can be had ({})",
-                stripe, path, left, geometry.data_chunks, problems);
+    return Fail(Code::kUnavailable,
+                "cannot read stripe {} of {} now: at most {} of the {} chunks needed can be had ({})", stripe,
+                path, left, geometry.data_chunks, problems);
   }
-  return Fail(Code::kDataLoss, "stripe {} of {} is lost: {} of the {} chunks needed are good ({})", stripe, path, left,
-              geometry.data_chunks, problems);
+  return Fail(Code::kDataLoss, "stripe {} of {} is lost: {} of the {} chunks needed are good ({})", stripe,
+              path, left, geometry.data_chunks, problems);
 }
 
 Task<Status> ReadStripe(ReadContext context, uint64_t stripe, uint64_t from, MutableByteSpan into,

@@ -11,7 +11,8 @@ namespace xec {
 
 class ReadAhead;
 
-// The object bytes of one stripe, verified or decoded: data chunk i at chunks[i]; empty slices for empty chunks.
+// The object bytes of one stripe, verified or decoded: data chunk i at chunks[i]; empty slices for empty
+// chunks.
 struct StripeData {
   std::vector<Slice> chunks;
 };
@@ -22,18 +23,19 @@ struct Held {
   ReadAhead* ahead = nullptr;     // may be null; outlives the read
 };
 
-// Reads bytes [from, from + into.size()) of the stripe's object bytes, which must exist, into `into`; only this
-// coroutine touches `into`. `held` outlives the task.
-// Errors: kDataLoss, kUnavailable (docs of ObjectReader::Read), kInvalidArgument when the budget is too small.
+// Reads bytes [from, from + into.size()) of the stripe's object bytes, which must exist, into `into`; only
+// this coroutine touches `into`. `held` outlives the task. Errors: kDataLoss, kUnavailable (docs of
+// ObjectReader::Read), kInvalidArgument when the budget is too small.
 Task<Status> ReadStripe(ReadContext context, uint64_t stripe, uint64_t from, MutableByteSpan into,
                         Held& held);
 
-// Reads all of a stripe's object bytes, but never waits for budget. Errors: as ReadStripe; kUnavailable when memory
-// is not at hand.
+// Reads all of a stripe's object bytes, but never waits for budget. Errors: as ReadStripe; kUnavailable when
+// memory is not at hand.
 Task<Result<StripeData>> FetchStripe(ReadContext context, uint64_t stripe);
 
 // Sentence for a stripe that cannot be read: code kDataLoss if every server answered, else kUnavailable.
 // answers[i] is what is known of chunk i (health kGood for those that are not to blame).
-Error UnreadableStripe(const ReadContext& context, uint64_t stripe, std::span<const ChunkAnswer> answers, ChunkMask bad);
+Error UnreadableStripe(const ReadContext& context, uint64_t stripe, std::span<const ChunkAnswer> answers,
+                       ChunkMask bad);
 
 }  // namespace xec

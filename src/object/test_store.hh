@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// A store on memory servers for the tests of this folder: every server counts its requests and fails on demand.
+// A store on memory servers for the tests of this folder: every server counts its requests and fails on
+// demand.
 #pragma once
-
-#include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/random.hh"
 #include "commit/names.hh"
@@ -118,8 +119,8 @@ class TestStore {
   // Waits for everything in the background.
   void Settle() { scope_.Drain(); }
 
-  // Everything in the background has ended and given its memory back; a request may hold its bytes for a moment
-  // after it was answered.
+  // Everything in the background has ended and given its memory back; a request may hold its bytes for a
+  // moment after it was answered.
   bool BudgetReturned() {
     Settle();
     const TimePoint give_up = pool_.Now() + std::chrono::seconds(30);

@@ -41,7 +41,8 @@ Task<Result<std::vector<ChunkAnswer>>> ReadAll(ReadContext context, uint64_t str
     const uint64_t size = context.ChunkBytes(stripe, chunk);
     if (size == 0) continue;
     const MemberName name{static_cast<uint32_t>(stripe), chunk};
-    gather.Start(chunk, ReadChunk(context, name, ChunkRange{0, size}, lease->Split(context.SlotBytes(size)), true));
+    gather.Start(chunk,
+                 ReadChunk(context, name, ChunkRange{0, size}, lease->Split(context.SlotBytes(size)), true));
   }
   std::vector<ChunkAnswer> answers(total);
   while (gather.pending() > 0) {

@@ -8,9 +8,9 @@
 
 namespace xec {
 
-// One stripe at a time; needs budget for all chunks of one. OK when every chunk was asked for and reported, whatever
-// it turned out to be. An archive whose end is damaged while its chunks are good is reported last, under its last
-// chunk. Error: kInvalidArgument when a stripe exceeds the budget.
+// One stripe at a time; needs budget for all chunks of one. OK when every chunk was asked for and reported,
+// whatever it turned out to be. An archive whose end is damaged while its chunks are good is reported last,
+// under its last chunk. Error: kInvalidArgument when a stripe exceeds the budget.
 Task<Status> VerifyObject(ReadContext context, std::function<void(const ChunkReport&)> report);
 
 Task<Status> LocateObject(ReadContext context, std::function<void(const ChunkReport&)> report);
