@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// UserAttributesPlugin: XRootD's extended attributes of objects. Names arrive as "U.<name>" and are kept so.
+#pragma once
+
+#include <XrdSys/XrdSysXAttr.hh>
+
+#include "plugin_oss/gateway.hh"
+
+namespace xec {
+
+class UserAttributesPlugin final : public XrdSysXAttr {
+ public:
+  explicit UserAttributesPlugin(Gateway& gateway) : gateway_(gateway) {}
+
+  int Del(const char* name, const char* path, int fd) override;
+  void Free(AList* list) override;
+  int Get(const char* name, void* value, int size, const char* path, int fd) override;
+  int List(AList** list, const char* path, int fd, int with_sizes) override;
+  int Set(const char* name, const void* value, int size, const char* path, int fd, int is_new) override;
+
+ private:
+  Gateway& gateway_;
+};
+
+}  // namespace xec

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "plugin_oss/directory.hh"
+
+#include <cstring>
+
+#include "plugin_oss/storage.hh"
+
+namespace xec {
+
+int Directory::Opendir(const char* path, XrdOucEnv&) {
+  return Guarded("list", [&] {
+    Result<std::vector<ListedName>> names = SyncWait(gateway_.store().List(path));
+    if (!names) return Failed("list", path, names.error());
+    names_ = std::move(*names);
+    next_ = 0;
+    open_ = true;
+    return 0;
+  });
+}
+
+int Directory::Readdir(char* buffer, int length) {
+  if (!open_) return -EBADF;
+  if (next_ == names_.size()) {
+    *buffer = '\0';
+    return 0;
+  }
+  const ListedName& name = names_[next_];
+  if (name.name.size() >= static_cast<size_t>(length)) return -ENAMETOOLONG;
+  std::memcpy(buffer, name.name.c_str(), name.name.size() + 1);
+  if (stat_ != nullptr) {
+    ObjectInfo info;
+    info.directory = name.directory;
+    info.size = name.size;
+    info.mtime_ms = name.mtime_ms;
+    FillStat(info, stat_);
+  }
+  ++next_;
+  return 0;
+}
+
+int Directory::StatRet(struct stat* out) {
+  if (!open_) return -EBADF;
+  stat_ = out;
+  return 0;
+}
+
+int Directory::Close(long long*) {
+  if (!open_) return -EBADF;
+  open_ = false;
+  names_.clear();
+  return 0;
+}
+
+}  // namespace xec

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// What xrootd loads: `ofs.osslib`, `ofs.ckslib *` and `ofs.xattrlib` all name this module.
+#include <XrdSys/XrdSysError.hh>
+#include <XrdSys/XrdSysLogger.hh>
+#include <XrdVersion.hh>
+
+#include <cstdio>
+
+#include "base/log.hh"
+#include "plugin_oss/attributes.hh"
+#include "plugin_oss/checksums.hh"
+#include "plugin_oss/storage.hh"
+
+namespace {
+
+// The store of the configuration file, or nullptr after saying on the daemon's log what is wrong.
+xec::Gateway* OpenGateway(const char* file) noexcept {
+  try {
+    const xec::Result<xec::Gateway*> gateway = xec::Gateway::ForConfiguration(file);
+    if (gateway) return *gateway;
+    xec::Log(xec::LogLevel::kError, "gateway", "cannot start: {}", gateway.error().message);
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "xec: cannot start: %s\n", problem.what());
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+extern "C" {
+
+XrdOss* XrdOssGetStorageSystem2(XrdOss*, XrdSysLogger* logger, const char* file, const char*, XrdOucEnv*) {
+  // Our lines go where the daemon's go.
+  auto* route = new XrdSysError(logger, "xec_");
+  xec::SetLogSink([route](xec::LogLevel, std::string_view line) { route->Say("xec ", std::string(line).c_str()); });
+  xec::Gateway* gateway = OpenGateway(file);
+  return gateway == nullptr ? nullptr : new xec::Storage(*gateway);
+}
+
+XrdCks* XrdCksInit(XrdSysError* error, const char* file, const char*) {
+  xec::Gateway* gateway = OpenGateway(file);
+  return gateway == nullptr ? nullptr : new xec::Checksums(*gateway, error);
+}
+
+XrdSysXAttr* XrdSysGetXAttrObject(XrdSysError*, const char* file, const char*) {
+  xec::Gateway* gateway = OpenGateway(file);
+  return gateway == nullptr ? nullptr : new xec::UserAttributesPlugin(*gateway);
+}
+}
+
+XrdVERSIONINFO(XrdOssGetStorageSystem2, Xec)
+XrdVERSIONINFO(XrdCksInit, Xec)
+XrdVERSIONINFO(XrdSysGetXAttrObject, Xec)

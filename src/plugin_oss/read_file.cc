@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "plugin_oss/read_file.hh"
+
+#include <XrdOuc/XrdOucEnv.hh>
+#include <XrdSfs/XrdSfsAio.hh>
+#include <fcntl.h>
+
+#include "base/text.hh"
+#include "plugin_oss/storage.hh"
+#include "plugin_oss/write_file.hh"
+
+namespace xec {
+namespace {
+
+class Reading final : public OpenHandle {
+ public:
+  Reading(std::string path, std::shared_ptr<ObjectReader> reader) : path_(std::move(path)), reader_(std::move(reader)) {}
+
+  ssize_t Read(void* buffer, off_t offset, size_t size) override {
+    if (offset < 0) return -EINVAL;
+    const MutableByteSpan into(static_cast<std::byte*>(buffer), size);
+    const Result<uint64_t> got = SyncWait(reader_->Read(static_cast<uint64_t>(offset), into));
+    if (!got) return Failed("read", path_.c_str(), got.error());
+    return static_cast<ssize_t>(*got);
+  }
+  ssize_t Write(const void*, off_t, size_t) override { return -EBADF; }
+  int Fstat(struct stat* out) override {
+    ObjectInfo info;
+    info.size = reader_->size();
+    info.version = reader_->version();
+    info.mtime_ms = info.version.WallMillis();
+    FillStat(info, out);
+    return 0;
+  }
+  int Fchmod(mode_t) override { return 0; }
+  int Ftruncate(unsigned long long) override { return -EBADF; }
+  int Close() override { return 0; }
+
+ private:
+  const std::string path_;
+  const std::shared_ptr<ObjectReader> reader_;
+};
+
+}  // namespace
+
+std::unique_ptr<OpenHandle> MakeReading(std::string path, std::shared_ptr<ObjectReader> reader) {
+  return std::make_unique<Reading>(std::move(path), std::move(reader));
+}
+
+int File::Open(const char* path, int flags, mode_t mode, XrdOucEnv& env) {
+  return Guarded("open", [&]() -> int {
+    if (handle_) return -EBADF;
+    if ((flags & O_ACCMODE) == O_RDONLY) {
+      Result<std::shared_ptr<ObjectReader>> reader = SyncWait(gateway_.store().OpenRead(path));
+      if (!reader) return Failed("open", path, reader.error());
+      handle_ = MakeReading(path, std::move(*reader));
+      return 0;
+    }
+    UploadRequest request;
+    request.path = path;
+    request.exclusive = (flags & O_EXCL) != 0;
+    request.truncate = (flags & (O_TRUNC | O_CREAT)) != 0;
+    request.mode = mode & 07777;
+    if (const char* size = env.Get("oss.asize")) request.announced_size = ParseUint(size);
+    Result<std::unique_ptr<OpenHandle>> upload = StartUpload(gateway_, std::move(request));
+    if (!upload) return Failed("open", path, upload.error());
+    handle_ = std::move(*upload);
+    return 0;
+  });
+}
+
+ssize_t File::Read(void* buffer, off_t offset, size_t size) {
+  return Guarded("read", [&]() -> ssize_t { return handle_ ? handle_->Read(buffer, offset, size) : -EBADF; });
+}
+
+ssize_t File::Write(const void* buffer, off_t offset, size_t size) {
+  return Guarded("write", [&]() -> ssize_t { return handle_ ? handle_->Write(buffer, offset, size) : -EBADF; });
+}
+
+int File::Read(XrdSfsAio* aio) {
+  aio->Result = Read(const_cast<void*>(aio->sfsAio.aio_buf), aio->sfsAio.aio_offset, aio->sfsAio.aio_nbytes);
+  aio->doneRead();
+  return 0;
+}
+
+int File::Write(XrdSfsAio* aio) {
+  aio->Result = Write(const_cast<const void*>(aio->sfsAio.aio_buf), aio->sfsAio.aio_offset, aio->sfsAio.aio_nbytes);
+  aio->doneWrite();
+  return 0;
+}
+
+int File::Fsync(XrdSfsAio* aio) {
+  aio->Result = Fsync();
+  aio->doneWrite();
+  return 0;
+}
+
+int File::Fstat(struct stat* out) { return handle_ ? handle_->Fstat(out) : -EBADF; }
+int File::Fchmod(mode_t mode) { return handle_ ? handle_->Fchmod(mode) : -EBADF; }
+int File::Ftruncate(unsigned long long size) { return handle_ ? handle_->Ftruncate(size) : -EBADF; }
+
+int File::Close(long long* size) {
+  return Guarded("close", [&]() -> int {
+    if (!handle_) return -EBADF;
+    struct stat info;
+    if (size != nullptr && handle_->Fstat(&info) == 0) *size = info.st_size;
+    const int result = handle_->Close();
+    handle_.reset();
+    return result;
+  });
+}
+
+}  // namespace xec

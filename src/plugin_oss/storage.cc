@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "plugin_oss/storage.hh"
+
+#include <XrdOss/XrdOssVS.hh>
+#include <XrdOuc/XrdOucEnv.hh>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/random.hh"
+#include "plugin_oss/directory.hh"
+#include "plugin_oss/read_file.hh"
+
+namespace xec {
+namespace {
+
+// A query of the space costs a request to every server; monitoring asks often.
+constexpr Duration kSpaceLifetime = std::chrono::seconds(10);
+
+TimePoint SteadyNow() { return std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now()); }
+
+}  // namespace
+
+void FillStat(const ObjectInfo& info, struct stat* out) {
+  std::memset(out, 0, sizeof(*out));
+  out->st_mode = info.directory ? (S_IFDIR | 0755) : (S_IFREG | 0644);
+  out->st_nlink = 1;
+  out->st_size = info.directory ? 4096 : static_cast<off_t>(info.size);
+  out->st_blksize = 1 << 20;
+  out->st_blocks = (out->st_size + 511) / 512;
+  out->st_mtim.tv_sec = info.mtime_ms / 1000;
+  out->st_mtim.tv_nsec = info.mtime_ms % 1000 * 1'000'000;
+  out->st_atim = out->st_ctim = out->st_mtim;
+  // One number for each version: clients notice a replaced object.
+  out->st_ino = Mix64(info.version.clock ^ (uint64_t{info.version.writer} << 32)) | 1;
+  out->st_dev = 1;
+}
+
+XrdOssDF* Storage::newDir(const char*) { return new Directory(gateway_); }
+XrdOssDF* Storage::newFile(const char* tident) { return new File(gateway_, tident); }
+
+int Storage::Chmod(const char* path, mode_t, XrdOucEnv*) {
+  // Modes are not kept; saying so would make clients that set them after each upload fail.
+  struct stat info;
+  return Stat(path, &info, 0, nullptr);
+}
+
+int Storage::Create(const char*, const char*, mode_t, XrdOucEnv&, int) { return -ENOTSUP; }
+
+int Storage::Mkdir(const char* path, mode_t, int make_parents, XrdOucEnv*) {
+  return Guarded("mkdir", [&] { return Answer("mkdir", path, SyncWait(gateway_.store().MakeDirectory(path, make_parents != 0))); });
+}
+
+int Storage::Remdir(const char* path, int, XrdOucEnv*) {
+  return Guarded("rmdir", [&] { return Answer("rmdir", path, SyncWait(gateway_.store().RemoveDirectory(path))); });
+}
+
+int Storage::Rename(const char* from, const char* to, XrdOucEnv*, XrdOucEnv*) {
+  return Guarded("rename", [&] { return Answer("rename", from, SyncWait(gateway_.store().Rename(from, to))); });
+}
+
+int Storage::Stat(const char* path, struct stat* out, int, XrdOucEnv*) {
+  return Guarded("stat", [&] {
+    const Result<ObjectInfo> info = SyncWait(gateway_.store().Stat(path));
+    if (!info) return Failed("stat", path, info.error());
+    FillStat(*info, out);
+    return 0;
+  });
+}
+
+int Storage::Truncate(const char* path, unsigned long long size, XrdOucEnv*) {
+  return Failed("truncate", path, Fail(Code::kUnsupported, "objects cannot be cut to {} bytes; write them anew", size));
+}
+
+int Storage::Unlink(const char* path, int, XrdOucEnv* env) {
+  if (env == nullptr) return 0;
+  return Guarded("remove", [&] { return Answer("remove", path, SyncWait(gateway_.store().Remove(path))); });
+}
+
+Result<StoreSpace> Storage::Space() {
+  {
+    std::lock_guard lock(space_mutex_);
+    if (SteadyNow() < space_until_) return space_;
+  }
+  XEC_ASSIGN_OR_RETURN(const StoreSpace space, SyncWait(gateway_.store().Space()));
+  std::lock_guard lock(space_mutex_);
+  space_ = space;
+  space_until_ = SteadyNow() + kSpaceLifetime;
+  return space;
+}
+
+int Storage::StatFS(const char* path, char* buffer, int& length, XrdOucEnv*) {
+  return Guarded("statfs", [&] {
+    const Result<StoreSpace> space = Space();
+    if (!space) return Failed("statfs", path, space.error());
+    const auto free_mib = std::min<uint64_t>(space->usable_free_bytes / kMiB, 0x7fffffff);
+    const uint64_t used = space->usable_total_bytes - space->usable_free_bytes;
+    const uint64_t percent = space->usable_total_bytes == 0 ? 0 : used * 100 / space->usable_total_bytes;
+    // "nodes free-MiB utilisation-% nodes free-MiB utilisation-%": of writable space, then of staging space.
+    const std::string text = fmt::format("1 {} {} 0 0 0", free_mib, percent);
+    length = snprintf(buffer, static_cast<size_t>(length), "%s", text.c_str());
+    return 0;
+  });
+}
+
+int Storage::StatLS(XrdOucEnv&, const char* path, char* buffer, int& length) {
+  return Guarded("space", [&] {
+    const Result<StoreSpace> space = Space();
+    if (!space) return Failed("space", path, space.error());
+    const std::string text = fmt::format(
+        "oss.cgroup=public&oss.space={}&oss.free={}&oss.maxf={}&oss.used={}&oss.quota=-1&xec.raw={}&xec.rawfree={}",
+        space->usable_total_bytes, space->usable_free_bytes, space->usable_free_bytes,
+        space->usable_total_bytes - space->usable_free_bytes, space->raw_total_bytes, space->raw_free_bytes);
+    length = snprintf(buffer, static_cast<size_t>(length), "%s", text.c_str());
+    return 0;
+  });
+}
+
+int Storage::StatVS(XrdOssVSInfo* info, const char*, int) {
+  return Guarded("space", [&] {
+    const Result<StoreSpace> space = Space();
+    if (!space) return Failed("space", "/", space.error());
+    info->Total = static_cast<long long>(space->usable_total_bytes);
+    info->Free = static_cast<long long>(space->usable_free_bytes);
+    info->LFree = info->Free;
+    info->Large = info->Total;
+    info->Usage = info->Total - info->Free;
+    info->Quota = -1;
+    info->Extents = 1;
+    return 0;
+  });
+}
+
+int Storage::Lfn2Pfn(const char* path, char* buffer, int length) {
+  const size_t size = std::strlen(path) + 1;
+  if (size > static_cast<size_t>(length)) return -ENAMETOOLONG;
+  std::memcpy(buffer, path, size);
+  return 0;
+}
+
+const char* Storage::Lfn2Pfn(const char* path, char*, int, int& error) {
+  error = 0;
+  return path;
+}
+
+}  // namespace xec

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Storage: XRootD's OSS interface over a Gateway. Thread-safe, as XRootD wants it.
+#pragma once
+
+#include <XrdOss/XrdOss.hh>
+#include <sys/stat.h>
+
+#include "plugin_oss/gateway.hh"
+
+namespace xec {
+
+void FillStat(const ObjectInfo& info, struct stat* out);
+
+class Storage final : public XrdOss {
+ public:
+  explicit Storage(Gateway& gateway) : gateway_(gateway) {}
+
+  XrdOssDF* newDir(const char* tident) override;
+  XrdOssDF* newFile(const char* tident) override;
+
+  int Init(XrdSysLogger*, const char*) override { return 0; }
+  uint64_t Features() override { return XRDOSS_HASNAIO | XRDOSS_HASNOSF; }
+
+  int Chmod(const char* path, mode_t mode, XrdOucEnv* env) override;
+  // -ENOTSUP: XRootD then hands creation to the Open that follows (as it does for its proxy).
+  int Create(const char* tid, const char* path, mode_t mode, XrdOucEnv& env, int opts) override;
+  int Mkdir(const char* path, mode_t mode, int make_parents, XrdOucEnv* env) override;
+  int Remdir(const char* path, int opts, XrdOucEnv* env) override;
+  int Rename(const char* from, const char* to, XrdOucEnv* from_env, XrdOucEnv* to_env) override;
+  int Stat(const char* path, struct stat* out, int opts, XrdOucEnv* env) override;
+  int StatFS(const char* path, char* buffer, int& length, XrdOucEnv* env) override;
+  int StatLS(XrdOucEnv& env, const char* path, char* buffer, int& length) override;
+  int StatVS(XrdOssVSInfo* info, const char* name, int update) override;
+  int Truncate(const char* path, unsigned long long size, XrdOucEnv* env) override;
+  // With a null env XRootD drops an upload that was interrupted (POSC): the upload is ours to forget, the object of
+  // that name is not ours to remove, and any error would keep the daemon from starting.
+  int Unlink(const char* path, int opts, XrdOucEnv* env) override;
+
+  int Lfn2Pfn(const char* path, char* buffer, int length) override;
+  const char* Lfn2Pfn(const char* path, char* buffer, int length, int& error) override;
+
+ private:
+  Result<StoreSpace> Space();
+
+  Gateway& gateway_;
+  std::mutex space_mutex_;
+  StoreSpace space_;             // guarded by space_mutex_
+  TimePoint space_until_{};      // guarded by space_mutex_
+};
+
+}  // namespace xec

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "plugin_oss/write_file.hh"
+
+#include <ctime>
+
+#include "base/log.hh"
+#include "plugin_oss/storage.hh"
+
+namespace xec {
+namespace {
+
+// XRootD's mark of a file whose upload is not over.
+constexpr mode_t kPendingBit = 01000;
+
+class Upload final : public OpenHandle {
+ public:
+  Upload(UploadRequest request, std::unique_ptr<ObjectWriter> writer)
+      : request_(std::move(request)), writer_(std::move(writer)) {}
+
+  ~Upload() override {
+    std::lock_guard lock(mutex_);
+    if (writer_) Abandon();
+  }
+
+  ssize_t Read(void*, off_t, size_t) override { return -EBADF; }
+
+  ssize_t Write(const void* buffer, off_t offset, size_t size) override {
+    std::lock_guard lock(mutex_);
+    if (failure_ != 0) return failure_;
+    if (!writer_) return -EBADF;
+    if (offset < 0 || static_cast<uint64_t>(offset) != writer_->size()) {
+      failure_ = Failed("write", request_.path.c_str(),
+                        Fail(Code::kUnsupported, "write at {} after {} bytes: objects are written from start to end", offset,
+                             writer_->size()));
+      return failure_;
+    }
+    const Status appended = SyncWait(writer_->Append(ByteSpan(static_cast<const std::byte*>(buffer), size)));
+    if (!appended) {
+      failure_ = Failed("write", request_.path.c_str(), appended.error());
+      return failure_;
+    }
+    return static_cast<ssize_t>(size);
+  }
+
+  int Fstat(struct stat* out) override {
+    std::lock_guard lock(mutex_);
+    ObjectInfo info;
+    info.size = writer_ ? writer_->size() : 0;
+    info.mtime_ms = static_cast<int64_t>(std::time(nullptr)) * 1000;
+    FillStat(info, out);
+    return 0;
+  }
+
+  int Fchmod(mode_t mode) override {
+    std::lock_guard lock(mutex_);
+    const bool pending = (mode & kPendingBit) != 0;
+    // The daemon was configured without "persist on successful close" if no pending mark ever comes.
+    guarded_ = guarded_ || pending;
+    complete_ = !pending;
+    return 0;
+  }
+
+  int Ftruncate(unsigned long long size) override {
+    std::lock_guard lock(mutex_);
+    if (writer_ && size == writer_->size()) return 0;
+    return Failed("truncate", request_.path.c_str(), Fail(Code::kUnsupported, "an upload cannot be cut to {} bytes", size));
+  }
+
+  int Close() override {
+    std::lock_guard lock(mutex_);
+    if (!writer_) return failure_ != 0 ? failure_ : -EBADF;
+    const uint64_t size = writer_->size();
+    if (failure_ == 0 && guarded_ && !complete_) {
+      Log(LogLevel::kInfo, "gateway", "upload of {} was interrupted after {} bytes and is dropped", request_.path, size);
+      Abandon();
+      return 0;
+    }
+    if (failure_ == 0 && request_.announced_size && *request_.announced_size != size) {
+      failure_ = Failed("close", request_.path.c_str(), Fail(Code::kInvalidArgument, "{} bytes came of an upload announced with {}", size,
+                                                             *request_.announced_size));
+    }
+    if (failure_ != 0) {
+      Abandon();
+      return failure_;
+    }
+    const Result<Committed> committed = SyncWait(writer_->Commit());
+    writer_.reset();
+    if (!committed) failure_ = Failed("close", request_.path.c_str(), committed.error());
+    return failure_;
+  }
+
+ private:
+  void Abandon() {
+    SyncWait(writer_->Abandon());
+    writer_.reset();
+  }
+
+  const UploadRequest request_;
+  std::mutex mutex_;
+  std::unique_ptr<ObjectWriter> writer_;  // guarded by mutex_, as all below
+  int failure_ = 0;                       // -errno of the first failed write; every later call answers it
+  bool guarded_ = false;                  // a pending mark was seen
+  bool complete_ = false;                 // and taken back
+};
+
+}  // namespace
+
+Result<std::unique_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest request) {
+  if (!request.truncate) {
+    return Fail(Code::kUnsupported, "{} cannot be changed in place; write it anew", request.path);
+  }
+  CreateOptions options;
+  options.write = gateway.WriteOptionsFor(request.path);
+  options.write.exclusive = request.exclusive;
+  options.write.size_hint = request.announced_size;
+  options.make_parents = true;
+  XEC_ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer, SyncWait(gateway.store().Create(request.path, std::move(options))));
+  return std::unique_ptr<OpenHandle>(std::make_unique<Upload>(std::move(request), std::move(writer)));
+}
+
+}  // namespace xec

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Uploads. XRootD's sequence for a file that persists on successful close (ofs.persist auto hold 0):
+//
+//   success   Open, Fchmod(mode | 01000), Write..., Fchmod(mode), Close
+//   abort     Open, Fchmod(mode | 01000), Write..., Storage::Unlink(path, no env), Close
+//
+// Without the last Fchmod a Close may come from a client that died, so only a Close after it commits. The number of
+// bytes must also be the announced one, where one was announced, and no write may have failed.
+#pragma once
+
+#include <optional>
+
+#include "plugin_oss/read_file.hh"
+
+namespace xec {
+
+struct UploadRequest {
+  std::string path;
+  bool exclusive = false;
+  bool truncate = true;
+  mode_t mode = 0644;
+  std::optional<uint64_t> announced_size;
+};
+
+// Errors: as Store::Create; kUnsupported for opening an existing object to change it in place.
+Result<std::unique_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest request);
+
+}  // namespace xec
