@@ -191,8 +191,18 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::LoadNow(std::shared_ptr<ArchiveSet>
   co_return std::move(loaded);
 }
 
-Result<Manifest> ArchiveSet::CheckManifest(const std::string& text) const {
-  XEC_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Parse(text));
+Result<MemberIndex> ArchiveSet::ServerOf(const Manifest& manifest, uint64_t stripe, uint32_t chunk) const {
+  const uint32_t lane = LaneOfChunk(stripe, chunk, manifest.geometry.Total());
+  if (lane >= manifest.servers.size() || manifest.servers[lane].empty()) {
+    return Fail(Code::kNotFound, "chunk {} was never written", chunk);
+  }
+  const std::optional<MemberIndex> server = engine_.FindMember(manifest.servers[lane]);
+  if (!server) return Fail(Code::kUnavailable, "{} is no member of the store", manifest.servers[lane]);
+  return *server;
+}
+
+Result<Manifest> ArchiveSet::ReadManifest(const ArchiveIndex& index) const {
+  XEC_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Parse(index.manifest));
   if (manifest.object_id != info_.accepted.oid || manifest.size_bytes != info_.accepted.size) {
     return Fail(Code::kCorruption, "it belongs to another object ({} of {} bytes, not {} of {})",
                 manifest.object_id, manifest.size_bytes, info_.accepted.oid, info_.accepted.size);
@@ -206,8 +216,7 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::OpenAndRead(MemberIndex server) {
   if (!opened) co_return opened.error();
   const ArchiveFilePtr file = *opened;
   Result<Ending> ending = co_await ReadEnding(engine_, file);
-  Result<Manifest> manifest =
-      ending ? CheckManifest(ending->index.manifest) : Result<Manifest>(ending.error());
+  Result<Manifest> manifest = ending ? ReadManifest(ending->index) : Result<Manifest>(ending.error());
   if (!manifest) {
     engine_.scope().Spawn(CloseQuietly(engine_.MetadataCall(), file));
     co_return Fail(manifest.code(), "archive {} on {}: {}", path, engine_.server_id(server),

@@ -62,7 +62,7 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   // `engine` outlives it. `info` is live and an object.
   ArchiveSet(Engine& engine, NameInfo info);
   // Closes what is open, in the background.
-  ~ArchiveSet();
+  virtual ~ArchiveSet();
 
   struct Loaded {
     ArchivePtr archive;
@@ -75,12 +75,16 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
     std::shared_ptr<const Manifest> manifest;
     std::shared_ptr<Buffer> image;
   };
-  Task<Result<Described>> Describe();
+  virtual Task<Result<Described>> Describe();
 
   // The archive on that server, opened now or before. Concurrent callers share one opening. A failure is
   // remembered for a while, so that reads do not wait for a bad server one by one.
   // Errors: kNotFound, kCorruption, or what the server said.
   static Task<Result<Loaded>> Load(std::shared_ptr<ArchiveSet> self, MemberIndex server);
+
+  // The server whose archive holds, or should hold, the chunk. Errors: kNotFound when there is none for sure;
+  // kUnavailable when it cannot be known or the server is no member of the store.
+  virtual Result<MemberIndex> ServerOf(const Manifest& manifest, uint64_t stripe, uint32_t chunk) const;
 
   // What is open already.
   std::vector<ArchivePtr> Open() const;
@@ -93,6 +97,12 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
 
   const NameInfo& info() const { return info_; }
   Engine& engine() const { return engine_; }
+
+ protected:
+  // Opens the archive on that server, wherever it is; `path` tells where.
+  virtual Task<Result<ArchiveFilePtr>> FindArchive(MemberIndex server, std::string& path);
+  // The manifest of an archive whose end was read. Error: kCorruption when it is not this version's.
+  virtual Result<Manifest> ReadManifest(const ArchiveIndex& index) const;
 
  private:
   using Waiter = UniqueFunction<void(Result<Loaded>)>;
@@ -109,9 +119,6 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   static Task<Result<Described>> LoadAnyOf(std::shared_ptr<ArchiveSet> self,
                                            std::vector<MemberIndex> candidates);
   Task<Result<Loaded>> OpenAndRead(MemberIndex server);
-  Task<Result<ArchiveFilePtr>> FindArchive(MemberIndex server, std::string& path);
-  Task<std::optional<std::string>> FindIn(MemberIndex server, ObjectPath directory);
-  Result<Manifest> CheckManifest(const std::string& text) const;
   std::vector<MemberIndex> Candidates() const;
 
   Engine& engine_;

@@ -79,13 +79,15 @@ Status Verify(const ReadContext& context, const ArchiveMember& member, const Fet
               ChunkRange range, PageTables::Table table, bool thorough) {
   if (!table) {
     XEC_ASSIGN_OR_RETURN(PageChecksumTable parsed, ParseLocalHeader(fetched.header.span(), member));
-    if (parsed.page_size_bytes != context.manifest->page_size_bytes) {
+    const uint32_t expected = context.manifest->page_size_bytes;
+    // Without pages in the manifest a chunk is read and checked whole, whatever its header has.
+    if (expected == 0) parsed = PageChecksumTable{};
+    if (parsed.page_size_bytes != expected) {
       return Fail(Code::kCorruption, "its pages have {} bytes instead of {}", parsed.page_size_bytes,
-                  context.manifest->page_size_bytes);
+                  expected);
     }
     table = std::make_shared<const PageChecksumTable>(std::move(parsed));
-    if (table->page_size_bytes != 0 && range.size() < member.size_bytes)
-      context.tables->Keep(member.name, table);
+    if (expected != 0 && range.size() < member.size_bytes) context.tables->Keep(member.name, table);
   }
   const ByteSpan data = fetched.data.span();
   if (table->page_size_bytes != 0) XEC_TRY(CheckPages(data, range, *table));
@@ -123,12 +125,6 @@ void PageTables::Keep(MemberName name, Table table) {
   }
 }
 
-const std::string& ReadContext::ServerId(uint64_t stripe, uint32_t chunk) const {
-  static const std::string kNone;
-  const uint32_t lane = LaneOfChunk(stripe, chunk, geometry().Total());
-  return lane < manifest->servers.size() ? manifest->servers[lane] : kNone;
-}
-
 ChunkRange ReadContext::Align(uint64_t begin, uint64_t end, uint64_t chunk_bytes) const {
   const uint64_t page = manifest->page_size_bytes;
   if (page == 0) return ChunkRange{0, chunk_bytes};
@@ -148,10 +144,9 @@ uint64_t ReadContext::SlotBytes(uint64_t range_bytes) const {
 
 Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange range, ByteBudget::Lease lease,
                             bool thorough) {
-  const std::string& id = context.ServerId(name.stripe, name.chunk);
-  if (id.empty()) co_return Bad(Fail(Code::kNotFound, "chunk {} was never written", name.chunk));
-  const std::optional<MemberIndex> server = context.engine().FindMember(id);
-  if (!server) co_return Bad(Fail(Code::kUnavailable, "{} is no member of the store", id));
+  const Result<MemberIndex> server = context.ServerOf(name.stripe, name.chunk);
+  if (!server) co_return Bad(server.error());
+  const std::string& id = context.engine().server_id(*server);
 
   Result<ArchiveSet::Loaded> loaded = co_await ArchiveSet::Load(context.archives, *server);
   if (!loaded)

@@ -47,8 +47,9 @@ struct ReadContext {
   uint64_t ChunkBytes(uint64_t stripe, uint32_t chunk) const {
     return geometry().ChunkBytes(manifest->size_bytes, stripe, chunk);
   }
-  // The server that should hold the chunk; "" if none does.
-  const std::string& ServerId(uint64_t stripe, uint32_t chunk) const;
+  Result<MemberIndex> ServerOf(uint64_t stripe, uint32_t chunk) const {
+    return archives->ServerOf(*manifest, stripe, chunk);
+  }
   // The smallest readable range around [begin, end) of a chunk of `chunk_bytes` bytes.
   ChunkRange Align(uint64_t begin, uint64_t end, uint64_t chunk_bytes) const;
   // Budget that reading so many bytes of a chunk needs, its header included.

@@ -7,14 +7,15 @@
 #include "object/read_ahead.hh"
 #include "object/stripe_reader.hh"
 #include "object/verify.hh"
+#include "object/xrdec_archive_set.hh"
 
 namespace xec {
 namespace {
 
 class Reader final : public ObjectReader {
  public:
-  Reader(Engine& engine, NameInfo info)
-      : archives_(std::make_shared<ArchiveSet>(engine, std::move(info))),
+  Reader(Engine& engine, std::shared_ptr<ArchiveSet> archives)
+      : archives_(std::move(archives)),
         tables_(std::make_shared<PageTables>()),
         ahead_(std::make_shared<ReadAhead>(engine.executor(), engine.options().stripes_in_flight)) {}
 
@@ -109,7 +110,15 @@ Task<Result<std::shared_ptr<ObjectReader>>> ObjectReader::Open(Engine& engine, N
     co_return Fail(Code::kIsDirectory, "{} is a directory", info.path.text());
   if (info.accepted.kind != Accepted::kObject)
     co_return Fail(Code::kNotFound, "{} does not exist", info.path.text());
-  std::shared_ptr<ObjectReader> reader = std::make_shared<Reader>(engine, std::move(info));
+  auto archives = std::make_shared<ArchiveSet>(engine, std::move(info));
+  std::shared_ptr<ObjectReader> reader = std::make_shared<Reader>(engine, std::move(archives));
+  co_return std::move(reader);
+}
+
+Task<Result<std::shared_ptr<ObjectReader>>> ObjectReader::OpenXrdec(Engine& engine, NameInfo info) {
+  const Geometry geometry = GeometryFor(engine.descriptor(), info.path.text());
+  auto archives = std::make_shared<XrdecArchiveSet>(engine, std::move(info), geometry);
+  std::shared_ptr<ObjectReader> reader = std::make_shared<Reader>(engine, std::move(archives));
   co_return std::move(reader);
 }
 

@@ -30,6 +30,13 @@ class ObjectReader {
   // `info` is a live object (LookUpLive). Opens nothing that the first read does not need anyway.
   static Task<Result<std::shared_ptr<ObjectReader>>> Open(Engine& engine, NameInfo info);
 
+  // An object in the form of stock XrdEc: archives at its plain name on info.holders (all servers whose
+  // attributes show the newest version), info.accepted with its size and a version made of XrdEc's. The
+  // geometry is the one configured for the path. Whole chunks are read and checked by CRC-32 (or CRC-32C)
+  // where archives have no page checksums. A geometry that does not fit shows as kInvalidArgument at the
+  // first read.
+  static Task<Result<std::shared_ptr<ObjectReader>>> OpenXrdec(Engine& engine, NameInfo info);
+
   virtual ~ObjectReader() = default;
 
   virtual uint64_t size() const = 0;

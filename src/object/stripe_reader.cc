@@ -61,8 +61,7 @@ class StripeRead {
         empty_ |= ChunkBit(chunk);
         continue;
       }
-      const std::string& id = context_.ServerId(stripe_, chunk);
-      const std::optional<MemberIndex> server = context_.engine().FindMember(id);
+      const Result<MemberIndex> server = context_.ServerOf(stripe_, chunk);
       if (server && context_.archives->IsSuspect(*server)) suspect_ |= ChunkBit(chunk);
     }
   }

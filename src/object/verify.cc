@@ -13,8 +13,8 @@ ChunkReport ReportOf(const ReadContext& context, uint64_t stripe, uint32_t chunk
   report.stripe = stripe;
   report.chunk = chunk;
   report.bytes = context.ChunkBytes(stripe, chunk);
-  const std::optional<MemberIndex> server = context.engine().FindMember(context.ServerId(stripe, chunk));
-  report.server = server.value_or(0);
+  const Result<MemberIndex> server = context.ServerOf(stripe, chunk);
+  if (server) report.server = *server;
   return report;
 }
 
@@ -75,14 +75,13 @@ void Audit(ArchiveAudit& audit, const ReadContext& context, MemberName name, Chu
 
 Task<ChunkAnswer> LookForChunk(ReadContext context, uint64_t stripe, uint32_t chunk) {
   ChunkAnswer answer;
-  const std::string id = context.ServerId(stripe, chunk);
-  const std::optional<MemberIndex> server = context.engine().FindMember(id);
-  if (!server) {
-    answer.health = id.empty() ? ChunkHealth::kMissing : ChunkHealth::kUnavailable;
-    answer.problem = id.empty() ? "it was never written" : fmt::format("{} is no member of the store", id);
-    co_return std::move(answer);
+  const Result<MemberIndex> server = context.ServerOf(stripe, chunk);
+  Result<ArchiveSet::Loaded> loaded = Fail(Code::kInternal, "not loaded");
+  if (server) {
+    loaded = co_await ArchiveSet::Load(context.archives, *server);
+  } else {
+    loaded = server.error();
   }
-  Result<ArchiveSet::Loaded> loaded = co_await ArchiveSet::Load(context.archives, *server);
   if (!loaded) {
     const Absence absence = AbsenceOf(loaded.code());
     answer.health = absence == Absence::kMissing   ? ChunkHealth::kMissing

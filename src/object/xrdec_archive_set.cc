@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "object/xrdec_archive_set.hh"
+
+#include <algorithm>
+
+#include "runtime/gather.hh"
+
+namespace xec {
+
+XrdecArchiveSet::XrdecArchiveSet(Engine& engine, NameInfo info, Geometry geometry)
+    : ArchiveSet(engine, std::move(info)), geometry_(geometry) {}
+
+Task<Result<ArchiveFilePtr>> XrdecArchiveSet::FindArchive(MemberIndex server, std::string& path) {
+  path = info().path.PlainPath();
+  const DataServerPtr target = engine().server(server);
+  Result<ArchiveFilePtr> file = co_await xec::Open(engine().MetadataCall(), target, path, OpenMode::kRead);
+  co_return std::move(file);
+}
+
+// Archives that XEC wrote for the xrdec layout have a manifest, stock ones have none.
+Result<Manifest> XrdecArchiveSet::ReadManifest(const ArchiveIndex& index) const {
+  const Accepted& accepted = info().accepted;
+  if (!index.manifest.empty()) {
+    XEC_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Parse(index.manifest));
+    if (manifest.size_bytes == accepted.size &&
+        (accepted.oid.empty() || manifest.object_id == accepted.oid)) {
+      return manifest;
+    }
+    return Fail(Code::kCorruption, "it belongs to another object ({} of {} bytes)", manifest.object_id,
+                manifest.size_bytes);
+  }
+  Manifest manifest;
+  manifest.size_bytes = accepted.size;
+  manifest.geometry = geometry_;
+  manifest.path = info().path.text();
+  manifest.mtime_ns = accepted.version.WallMillis() * 1'000'000;
+  return manifest;
+}
+
+Status XrdecArchiveSet::CheckGeometry() const {
+  size_t fitting = 0;
+  size_t others = 0;
+  for (const ArchivePtr& archive : Open()) {
+    const Manifest& manifest = archive->manifest();
+    for (const ArchiveMember& member : archive->members()) {
+      const bool fits = member.name.chunk < manifest.geometry.Total() &&
+                        member.size_bytes == manifest.geometry.ChunkBytes(
+                                                 manifest.size_bytes, member.name.stripe, member.name.chunk);
+      ++(fits ? fitting : others);
+    }
+  }
+  if (others <= fitting) return OkStatus();
+  return Fail(Code::kInvalidArgument,
+              "the geometry configured for {} ({} with chunks of {}) does not fit its archives, which XrdEc "
+              "wrote with "
+              "another one",
+              info().path.text(), geometry_.ToString(), FormatSize(geometry_.chunk_size_bytes));
+}
+
+Task<Result<ArchiveSet::Described>> XrdecArchiveSet::OpenAll(std::shared_ptr<XrdecArchiveSet> self) {
+  constexpr size_t kTimerTag = SIZE_MAX;
+  Engine& engine = self->engine();
+  Gather<Result<Loaded>> gather(engine.scope(), engine.executor());
+  const std::vector<MemberIndex>& holders = self->info().holders;
+  for (size_t i = 0; i < holders.size(); ++i) gather.Start(i, Load(self, holders[i]));
+  gather.StartTimer(kTimerTag, engine.executor().Now() + engine.options().hedge_delay);
+  std::shared_ptr<const Manifest> manifest;
+  std::string problems;
+  bool unavailable = false;
+  bool late = false;
+  size_t open = 0;
+  while (gather.pending() > 0 && !(late && open >= self->geometry_.data_chunks)) {
+    Gather<Result<Loaded>>::Event event = co_await gather.Next();
+    if (!event.value) {
+      late = true;
+      continue;
+    }
+    if (event.value->has_value()) {
+      ++open;
+      if (!manifest) manifest = std::make_shared<const Manifest>(event.value->value().archive->manifest());
+      continue;
+    }
+    const Error& error = event.value->error();
+    if (AbsenceOf(error.code) == Absence::kUnavailable) unavailable = true;
+    problems += (problems.empty() ? "" : "; ") + error.message;
+  }
+  if (!manifest) {
+    const std::string& path = self->info().path.text();
+    if (unavailable) co_return Fail(Code::kUnavailable, "cannot read {} now: {}", path, problems);
+    co_return Fail(Code::kDataLoss, "no archive of {} can be read: {}", path, problems);
+  }
+  const Status fits = self->CheckGeometry();
+  if (!fits) co_return fits.error();
+  co_return Described{std::move(manifest), nullptr};
+}
+
+Task<Result<ArchiveSet::Described>> XrdecArchiveSet::Describe() {
+  const std::vector<ArchivePtr> open = Open();
+  if (open.size() == info().holders.size() && !open.empty()) {
+    co_return Described{std::make_shared<const Manifest>(open.front()->manifest()), nullptr};
+  }
+  Result<Described> described =
+      co_await OpenAll(std::static_pointer_cast<XrdecArchiveSet>(shared_from_this()));
+  co_return std::move(described);
+}
+
+Result<MemberIndex> XrdecArchiveSet::ServerOf(const Manifest&, uint64_t stripe, uint32_t chunk) const {
+  const MemberName name{static_cast<uint32_t>(stripe), chunk};
+  const std::vector<ArchivePtr> open = Open();
+  for (const ArchivePtr& archive : open) {
+    if (archive->Find(name) != nullptr) return archive->server();
+  }
+  std::string closed;
+  for (const MemberIndex holder : info().holders) {
+    const auto on_holder = [&](const ArchivePtr& archive) { return archive->server() == holder; };
+    if (std::any_of(open.begin(), open.end(), on_holder)) continue;
+    closed += (closed.empty() ? "" : ", ") + engine().server_id(holder);
+  }
+  if (closed.empty()) return Fail(Code::kNotFound, "chunk {} is in no archive", chunk);
+  return Fail(Code::kUnavailable, "chunk {} is in no archive that can be read (those on {} cannot)", chunk,
+              closed);
+}
+
+}  // namespace xec
