@@ -203,11 +203,12 @@ Result<std::vector<DataServerPtr>> StoreProcess::ConnectMembers(const StoreDescr
                                                                 const Judgement& judgement,
                                                                 const std::vector<SiteView>& views) {
   std::vector<DataServerPtr> servers(descriptor.members.size());
+  std::string missing;
   for (size_t i = 0; i < servers.size(); ++i) {
     const Member& member = descriptor.members[i];
     const auto& site = judgement.site_of_member[i];
     const bool local = member.address.find("://") == std::string::npos;
-    if (!site) Note(fmt::format("{} of the store is missing{}", member.id, local ? "" : ": " + member.address));
+    if (!site) missing += fmt::format("{}{}{}", missing.empty() ? "" : ", ", member.id, local ? "" : " (" + member.address + ")");
     if (site || !local) {
       XEC_ASSIGN_OR_RETURN(servers[i], Connect(descriptor, i, site ? views[*site].site.address : member.address));
     } else if (!judgement.unbound.empty()) {
@@ -216,6 +217,7 @@ Result<std::vector<DataServerPtr>> StoreProcess::ConnectMembers(const StoreDescr
       servers[i] = std::move(late);
     }
   }
+  if (!missing.empty()) Note(fmt::format("the store goes on without {}", missing));
   return servers;
 }
 

@@ -204,7 +204,10 @@ Status BindMembers(std::span<const SiteView> views, Judgement& judgement) {
     switch (view.state) {
       case SiteView::kRefused: return *view.problem;
       case SiteView::kForeign: return ForeignError(view);
-      case SiteView::kMissing: leave_out(view.problem->message); continue;
+      case SiteView::kMissing:
+        judgement.unbound.push_back(i);
+        judgement.notes.push_back(view.problem->message);
+        continue;
       case SiteView::kUnreadable: leave_out(view.problem->message); continue;
       case SiteView::kEmpty: leave_out("it is empty"); continue;
       case SiteView::kMember: break;

@@ -34,6 +34,9 @@ Status Search(const CommandLine& line, Found& found) {
       // Symbolic links to files are followed: a server with data spaces has them.
       fs::recursive_directory_iterator entries(folder, fs::directory_options::skip_permission_denied, error);
       for (; !error && entries != fs::recursive_directory_iterator(); entries.increment(error)) {
+        if (entries->is_directory() && "/" + entries->path().filename().string() == kReservedDirectory) {
+          entries.disable_recursion_pending();
+        }
         if (entries->is_regular_file()) paths.push_back(entries->path().string());
       }
     }

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// What commands there are and how they are used: the source of --help, the man page and the shell completion.
+// The options of stores are in assembly/options.hh.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace xec {
+
+inline constexpr const char* kProgramSummary = "XEC: an erasure-coded object store on XRootD servers or local directories.";
+inline constexpr const char* kProgramHelp =
+    "Every command that works on a store takes the same options (`xec put --help`), or -c FILE with the same as\n"
+    "directives: --data DIR is the line `xec.data DIR`.\n\n"
+    "Try it:\n"
+    "  xec put --data /tmp/x/1 --data /tmp/x/2 --data /tmp/x/3 --geometry 2+1 /etc/hosts /hosts\n"
+    "  rm -r /tmp/x/2\n"
+    "  xec cat --data /tmp/x/1 --data /tmp/x/2 --data /tmp/x/3 /hosts\n";
+
+struct CommandText {
+  const char* name;
+  const char* summary;
+  const char* operands;  // as printed in the usage line; "" = none
+  size_t operands_min;
+  size_t operands_max;
+  bool store;            // takes the options of a store
+  const char* examples;
+};
+
+constexpr size_t kAnyNumber = 1000000;
+
+inline constexpr CommandText kCommands[] = {
+    {"serve", "Run a gateway: stock xrootd in the foreground, answering root:// and http://", "", 0, 0, true,
+     "  xec serve --data=/data/d{01..12}                 bash makes twelve flags of it\n"
+     "  xec serve --data /d1 --data /d2 --data /d3 --geometry 2+1 --port 1094\n"
+     "  xec serve --origin root://redirector:1094 --geometry 8+2\n"
+     "Ready when it prints a line that starts with `ready`; ctrl-C or SIGTERM stops it.\n"},
+    {"put", "Store local files as objects", "SRC... DST", 2, kAnyNumber, true,
+     "  xec put -c xec.conf run1.root /data/run1.root    replaces what is there, atomically\n"
+     "  xec put -c xec.conf *.root /data/                a trailing / means: into this directory\n"
+     "  tar c dir | xec put -c xec.conf - /backup.tar    - is standard input\n"},
+    {"get", "Copy an object to a local file", "SRC DST", 2, 2, true,
+     "  xec get -c xec.conf /data/run1.root .            into a directory, under its own name\n"
+     "  xec get -c xec.conf /backup.tar - | tar x        - is standard output\n"
+     "DST appears when it is complete; an interrupted get leaves nothing.\n"},
+    {"cat", "Write objects to standard output", "OBJECT...", 1, kAnyNumber, true, "  xec cat -c xec.conf /a /b > both\n"},
+    {"ls", "List directories", "[PATH...]", 0, kAnyNumber, true,
+     "  xec ls -c xec.conf /data\n  xec ls -c xec.conf -l -R /                       sizes, times, all levels\n"},
+    {"stat", "Show what is known of an object or directory", "PATH...", 1, kAnyNumber, true,
+     "  xec stat -c xec.conf --json /data/run1.root\n"},
+    {"rm", "Remove objects", "PATH...", 1, kAnyNumber, true,
+     "  xec rm -c xec.conf /data/run1.root\n  xec rm -c xec.conf -r /data                      a directory with all in it\n"},
+    {"mv", "Rename an object or directory", "FROM TO", 2, 2, true,
+     "  xec mv -c xec.conf /data/a /data/b               replaces an object at the target\n"},
+    {"mkdir", "Make directories", "DIRECTORY...", 1, kAnyNumber, true, "  xec mkdir -c xec.conf -p /data/2026/run1\n"},
+    {"locate", "Show on which server each chunk of an object lies", "OBJECT...", 1, kAnyNumber, true,
+     "  xec locate -c xec.conf /data/run1.root\n"},
+    {"verify", "Read and check every chunk of objects", "OBJECT...", 1, kAnyNumber, true,
+     "  xec verify -c xec.conf /data/run1.root           names every bad chunk; exit code 6 if there is one\n"},
+    {"clean", "Remove now what interrupted work left behind", "", 0, 0, true, "  xec clean -c xec.conf\n"},
+    {"recover", "Rebuild an object from copied archives, without any service", "FOLDER...", 1, kAnyNumber, false,
+     "  xec recover copy/of/d01 copy/of/d07 -o run1.root\n"
+     "  xec recover copies --object 3f2a90 -o run1.root  when the folders hold several objects\n"
+     "  xec recover ds01 ds02 ds03 ds04 --name data/run1 --geometry 4+2 --chunk-size 64KiB -o run1.root\n"
+     "The last form is for archives of stock XrdEc, which do not say what they belong to.\n"},
+    {"version", "Print the version", "", 0, 0, false, ""},
+};
+
+// An option of some commands only.
+struct OwnOption {
+  const char* commands;  // blank-separated
+  const char* flag;      // "-q,--quiet"
+  const char* argument;  // "" = a switch
+  const char* help;
+};
+
+inline constexpr OwnOption kOwnOptions[] = {
+    {"put get ls stat locate verify clean recover version", "--json", "", "Print JSON, one document"},
+    {"put get recover verify", "-q,--quiet", "", "No progress, no summary"},
+    {"put", "--exclusive", "", "Fail when there is something under the name"},
+    {"ls", "-l", "", "Sizes and times"},
+    {"ls", "-R", "", "All levels below"},
+    {"rm", "-r", "", "Directories with all in them"},
+    {"mkdir", "-p", "", "Missing parents too; fine if it exists"},
+    {"recover", "-o", "FILE", "Where to write the object; - is standard output"},
+    {"recover", "--object", "ID", "Id of the object wanted, or its beginning, or its path"},
+    {"recover", "--name", "PATH", "XrdEc: path of the archives below the folders"},
+    {"recover", "--geometry", "K+M", "XrdEc: geometry of the object"},
+    {"recover", "--chunk-size", "SIZE", "XrdEc: chunk size of the object"},
+    {"recover", "--size", "BYTES", "XrdEc: size of the object, where its end is missing"},
+};
+
+constexpr bool TakesOption(const OwnOption& option, std::string_view command) {
+  std::string_view rest = option.commands;
+  while (!rest.empty()) {
+    const size_t end = rest.find(' ');
+    if (rest.substr(0, end) == command) return true;
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+  }
+  return false;
+}
+
+}  // namespace xec
