@@ -42,6 +42,10 @@ struct TaskScope::Root {
 TaskScope::~TaskScope() { XEC_CHECK(running() == 0, "{} tasks outlive their scope", running()); }
 
 void TaskScope::Spawn(Task<void> task) {
+  {
+    std::lock_guard lock(mutex_);
+    if (abandoning_) return;
+  }
   Root root = Root::Make(std::move(task));
   root.handle.promise().scope = this;
   {
@@ -76,8 +80,11 @@ void TaskScope::Abandon() {
   {
     std::lock_guard lock(mutex_);
     roots.swap(roots_);
+    abandoning_ = true;
   }
   for (void* address : roots) std::coroutine_handle<>::from_address(address).destroy();
+  std::lock_guard lock(mutex_);
+  abandoning_ = false;
 }
 
 size_t TaskScope::running() const {

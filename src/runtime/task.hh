@@ -124,7 +124,8 @@ class TaskScope {
   // Blocks until every spawned task has ended. Never call it on an engine thread.
   void Drain();
 
-  // Destroys all suspended tasks. Only where a single thread runs everything (simulator, unit tests).
+  // Destroys all suspended tasks. What their destructors spawn (the dead do not tidy up) is destroyed unstarted. Only
+  // where a single thread runs everything (simulator, unit tests).
   void Abandon();
 
   size_t running() const;
@@ -137,6 +138,7 @@ class TaskScope {
   mutable std::mutex mutex_;
   std::set<void*> roots_;          // frames of running roots; guarded by mutex_
   UniqueFunction<void()> on_empty_;  // set by Drain; guarded by mutex_
+  bool abandoning_ = false;          // guarded by mutex_
 };
 
 // One value handed from a callback to one waiting coroutine: Set() once from any thread, co_await once.

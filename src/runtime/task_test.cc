@@ -87,6 +87,28 @@ TEST(TaskScope, AbandonDestroysSuspendedTasks) {
   EXPECT_EQ(scope.running(), 0u);
 }
 
+Task<void> SpawnWhenDestroyed(Executor& executor, TaskScope& scope, bool& destroyed, bool& never) {
+  struct Guard {
+    Executor& executor;
+    TaskScope& scope;
+    bool& flag;
+    ~Guard() { scope.Spawn(SetWhenDestroyed(executor, flag)); }
+  } guard{executor, scope, never};
+  co_await SetWhenDestroyed(executor, destroyed);
+}
+
+TEST(TaskScope, TheDeadStartNothing) {
+  bool destroyed = false;
+  bool never = false;
+  ThreadPool pool("test", 1);
+  TaskScope scope;
+  scope.Spawn(SpawnWhenDestroyed(pool, scope, destroyed, never));
+  scope.Abandon();
+  EXPECT_TRUE(destroyed);
+  EXPECT_FALSE(never);
+  EXPECT_EQ(scope.running(), 0u);
+}
+
 TEST(OneShot, FirstSetterWinsEvenBeforeTheAwait) {
   const auto run = []() -> Task<int> {
     OneShot<int> done;
