@@ -4,14 +4,29 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 namespace xec {
+namespace {
+
+constexpr std::string_view kUserPrefix = "U.";
+
+// Without the prefix; empty if it is not a user's attribute.
+std::string UserName(const char* name) {
+  const std::string_view text = name;
+  return text.starts_with(kUserPrefix) ? std::string(text.substr(kUserPrefix.size())) : "";
+}
+
+}  // namespace
 
 int UserAttributesPlugin::Del(const char* name, const char* path, int) {
   return Guarded("remove attribute", [&]() -> int {
-    const Status removed = SyncWait(gateway_.store().SetUserAttribute(path, name, std::nullopt));
-    if (!removed && removed.code() == Code::kNotFound) return -ENODATA;
-    return Answer("remove attribute", path, removed);
+    const Operation operation = {"remove attribute of", path, ""};
+    const auto attributes = SyncWait(gateway_.store().GetUserAttributes(path));
+    if (!attributes) return Failed(operation, attributes.error());
+    const std::string user_name = UserName(name);
+    if (!attributes->contains(user_name)) return -ENODATA;
+    return Answer(operation, SyncWait(gateway_.store().SetUserAttribute(path, user_name, std::nullopt)));
   });
 }
 
@@ -26,8 +41,8 @@ void UserAttributesPlugin::Free(AList* list) {
 int UserAttributesPlugin::Get(const char* name, void* value, int size, const char* path, int) {
   return Guarded("get attribute", [&]() -> int {
     const auto attributes = SyncWait(gateway_.store().GetUserAttributes(path));
-    if (!attributes) return Failed("get attribute", path, attributes.error());
-    const auto found = attributes->find(name);
+    if (!attributes) return Failed({"get attribute of", path, ""}, attributes.error());
+    const auto found = attributes->find(UserName(name));
     if (found == attributes->end()) return -ENODATA;
     const int length = static_cast<int>(found->second.size());
     if (size == 0) return length;
@@ -41,9 +56,10 @@ int UserAttributesPlugin::List(AList** list, const char* path, int, int with_siz
   return Guarded("list attributes", [&]() -> int {
     *list = nullptr;
     const auto attributes = SyncWait(gateway_.store().GetUserAttributes(path));
-    if (!attributes) return Failed("list attributes", path, attributes.error());
+    if (!attributes) return Failed({"list attributes of", path, ""}, attributes.error());
     int longest = 0;
-    for (const auto& [name, value] : *attributes) {
+    for (const auto& [user_name, value] : *attributes) {
+      const std::string name = std::string(kUserPrefix) + user_name;
       // XRootD's list element ends in a name of any length; it is freed by Free.
       auto* element = static_cast<AList*>(std::malloc(sizeof(AList) + name.size()));
       if (element == nullptr) return -ENOMEM;
@@ -60,13 +76,16 @@ int UserAttributesPlugin::List(AList** list, const char* path, int, int with_siz
 
 int UserAttributesPlugin::Set(const char* name, const void* value, int size, const char* path, int, int is_new) {
   return Guarded("set attribute", [&]() -> int {
+    const Operation operation = {"set attribute of", path, ""};
+    const std::string user_name = UserName(name);
+    if (user_name.empty()) return Failed(operation, Fail(Code::kUnsupported, "{} is not an attribute of users", name));
     if (is_new != 0) {
       const auto attributes = SyncWait(gateway_.store().GetUserAttributes(path));
-      if (!attributes) return Failed("set attribute", path, attributes.error());
-      if (attributes->contains(name)) return -EEXIST;
+      if (!attributes) return Failed(operation, attributes.error());
+      if (attributes->contains(user_name)) return -EEXIST;
     }
     std::string text(static_cast<const char*>(value), static_cast<size_t>(std::max(size, 0)));
-    return Answer("set attribute", path, SyncWait(gateway_.store().SetUserAttribute(path, name, std::move(text))));
+    return Answer(operation, SyncWait(gateway_.store().SetUserAttribute(path, user_name, std::move(text))));
   });
 }
 

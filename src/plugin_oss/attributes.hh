@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// UserAttributesPlugin: XRootD's extended attributes of objects. Names arrive as "U.<name>" and are kept so.
+// UserAttributesPlugin: XRootD's extended attributes of objects. XRootD calls the attributes of
+// users "U.<name>"; the store has them as "<name>". There are no others: XRootD's own attributes are refused.
 #pragma once
 
 #include <XrdSys/XrdSysXAttr.hh>

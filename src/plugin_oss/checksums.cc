@@ -21,13 +21,12 @@ constexpr std::array<Algorithm, 6> kAlgorithms = {
 int Checksums::Get(const char* path, XrdCksData& checksum) {
   return Guarded("checksum", [&]() -> int {
     const Result<std::map<std::string, std::string>> stored = SyncWait(gateway_.store().Checksums(path));
-    if (!stored) return Failed("checksum", path, stored.error());
+    if (!stored) return Failed({"checksum", path, ""}, stored.error());
     const auto found = stored->find(checksum.Name);
     if (found == stored->end()) return -ESRCH;
     if (!checksum.Set(found->second.c_str(), static_cast<int>(found->second.size()))) return -EIO;
-    const Result<ObjectInfo> info = SyncWait(gateway_.store().Stat(path));
-    if (!info) return Failed("checksum", path, info.error());
-    checksum.fmTime = info->mtime_ms / 1000;
+    // XRootD compares times only to find checksums that are older than their file: ours belong to the version.
+    checksum.fmTime = 0;
     checksum.csTime = 0;
     return checksum.Length;
   });
@@ -37,24 +36,31 @@ int Checksums::Calc(const char* path, XrdCksData& checksum, int) {
   // XRootD calls this when Get found none; the answer to "is it stored" does not change by asking again.
   const int got = Get(path, checksum);
   if (got != -ESRCH) return got < 0 ? got : 0;
-  return Failed("checksum", path, Fail(Code::kUnsupported, "{} was not asked for when the object was written (directive xec.checksums)",
+  return Failed({"checksum", path, ""}, Fail(Code::kUnsupported, "{} was not asked for when the object was written (directive xec.checksums)",
                                        checksum.Name));
 }
 
 int Checksums::Init(const char*, const char*) { return 1; }
 
 char* Checksums::List(const char* path, char* buffer, int length, char separator) {
-  std::string names;
-  if (path == nullptr) {
-    for (const Algorithm& algorithm : kAlgorithms) names += (names.empty() ? "" : std::string(1, separator)) + algorithm.name;
-  } else {
-    const auto stored = SyncWait(gateway_.store().Checksums(path));
-    if (!stored) return nullptr;
-    for (const auto& [name, value] : *stored) names += (names.empty() ? "" : std::string(1, separator)) + name;
-  }
-  if (names.empty() || names.size() >= static_cast<size_t>(length)) return nullptr;
-  std::memcpy(buffer, names.c_str(), names.size() + 1);
-  return buffer;
+  const int listed = Guarded("checksums", [&]() -> int {
+    std::string names;
+    const auto add = [&](std::string_view name) {
+      if (!names.empty()) names += separator;
+      names += name;
+    };
+    if (path == nullptr) {
+      for (const Algorithm& algorithm : kAlgorithms) add(algorithm.name);
+    } else {
+      const auto stored = SyncWait(gateway_.store().Checksums(path));
+      if (!stored) return Failed({"checksums", path, ""}, stored.error());
+      for (const auto& [name, value] : *stored) add(name);
+    }
+    if (names.empty() || names.size() >= static_cast<size_t>(length)) return -ERANGE;
+    std::memcpy(buffer, names.c_str(), names.size() + 1);
+    return 0;
+  });
+  return listed == 0 ? buffer : nullptr;
 }
 
 const char* Checksums::Name(int sequence) {

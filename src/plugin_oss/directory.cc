@@ -10,7 +10,7 @@ namespace xec {
 int Directory::Opendir(const char* path, XrdOucEnv&) {
   return Guarded("list", [&] {
     Result<std::vector<ListedName>> names = SyncWait(gateway_.store().List(path));
-    if (!names) return Failed("list", path, names.error());
+    if (!names) return Failed({"list", path, client_}, names.error());
     names_ = std::move(*names);
     next_ = 0;
     open_ = true;

@@ -10,7 +10,8 @@ namespace xec {
 
 class Directory final : public XrdOssDF {
  public:
-  explicit Directory(Gateway& gateway) : XrdOssDF("", DF_isDir), gateway_(gateway) {}
+  Directory(Gateway& gateway, const char* client)
+      : XrdOssDF(client, DF_isDir), gateway_(gateway), client_(client == nullptr ? "" : client) {}
 
   int Opendir(const char* path, XrdOucEnv& env) override;
   // One name a call; an empty one at the end.
@@ -18,9 +19,13 @@ class Directory final : public XrdOssDF {
   // From now on Readdir fills `out` too, so that XRootD need not ask for each name.
   int StatRet(struct stat* out) override;
   int Close(long long* size) override;
+#if XrdVNUMBER >= 60000
+  bool getErrMsg(std::string& text) override { return TakeErrorText(text); }
+#endif
 
  private:
   Gateway& gateway_;
+  const std::string client_;
   bool open_ = false;
   std::vector<ListedName> names_;
   size_t next_ = 0;

@@ -31,8 +31,8 @@ extern "C" {
 
 XrdOss* XrdOssGetStorageSystem2(XrdOss*, XrdSysLogger* logger, const char* file, const char*, XrdOucEnv*) {
   // Our lines go where the daemon's go.
-  auto* route = new XrdSysError(logger, "xec_");
-  xec::SetLogSink([route](xec::LogLevel, std::string_view line) { route->Say("xec ", std::string(line).c_str()); });
+  auto* route = new XrdSysError(logger, "");
+  xec::SetLogSink([route](xec::LogLevel, std::string_view line) { route->Emsg("xec", std::string(line).c_str()); });
   xec::Gateway* gateway = OpenGateway(file);
   return gateway == nullptr ? nullptr : new xec::Storage(*gateway);
 }

@@ -1,9 +1,28 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "plugin_oss/gateway.hh"
 
+#include <fstream>
+#include <sstream>
+
 #include "base/log.hh"
+#include "base/text.hh"
 
 namespace xec {
+namespace {
+
+thread_local std::string last_error_text;
+
+void WarnUnlessGuarded(const std::string& file) {
+  std::ifstream stream(file);
+  std::stringstream text;
+  text << stream.rdbuf();
+  if (PersistsOnClose(text.str())) return;
+  Log(LogLevel::kError, "gateway",
+      "{} lacks the line `ofs.persist auto hold 0`: an upload whose client dies half-way is then kept as if it were "
+      "whole, unless its size was announced", file);
+}
+
+}  // namespace
 
 WriteOptions Gateway::WriteOptionsFor(std::string_view path) {
   return opened_ ? opened_->WriteOptionsFor(path) : WriteOptions{};
@@ -28,19 +47,40 @@ Result<Gateway*> Gateway::ForConfiguration(const char* file) {
     Log(LogLevel::kInfo, "store", "opened store {}: {} data servers, {} of {} each, layout {}, sync {}", d.store_id, d.members.size(),
         d.geometry.ToString(), FormatSize(d.geometry.chunk_size_bytes), LayoutName(d.layout), SyncPolicyName(d.sync));
   }
+  WarnUnlessGuarded(key);
   gateway = std::make_unique<Gateway>(std::move(opened));
   return gateway.get();
 }
 
-int Failed(const char* operation, const char* path, const Error& error) {
-  // "Not found" is an answer, not a failure.
-  const LogLevel level = error.code == Code::kNotFound ? LogLevel::kDebug : LogLevel::kWarning;
-  Log(level, "gateway", "{} {}: {}", operation, path, error.ToString());
+bool PersistsOnClose(std::string_view configuration_text) {
+  bool automatic = false;
+  for (const std::string_view line : Split(configuration_text, '\n')) {
+    std::istringstream words{std::string(Trim(line))};
+    std::string directive, word;
+    words >> directive;
+    if (directive != "ofs.persist") continue;
+    automatic = false;
+    while (words >> word) automatic = automatic || word == "auto";
+  }
+  return automatic;
+}
+
+int Failed(const Operation& operation, const Error& error) {
+  // These are answers rather than failures.
+  const bool answer = error.code == Code::kNotFound || error.code == Code::kAlreadyExists;
+  const std::string who = operation.client.empty() ? "" : fmt::format(" for {}", operation.client);
+  Log(answer ? LogLevel::kDebug : LogLevel::kWarning, "gateway", "{} {}{}: {}", operation.name, operation.path, who,
+      error.ToString());
+  last_error_text = error.message;
   return -ErrnoOf(error.code);
 }
 
-int Answer(const char* operation, const char* path, const Status& status) {
-  return status ? 0 : Failed(operation, path, status.error());
+int Answer(const Operation& operation, const Status& status) { return status ? 0 : Failed(operation, status.error()); }
+
+bool TakeErrorText(std::string& text) {
+  text = std::move(last_error_text);
+  last_error_text.clear();
+  return !text.empty();
 }
 
 }  // namespace xec

@@ -10,11 +10,21 @@
 
 #include "assembly/open_store.hh"
 #include "runtime/task.hh"
+#include "xrdcompat/version.hh"
 
 namespace xec {
 
-// What XRootD gets for each of our codes. EUSERS is kXR_Overloaded: an error that says "try again later" and, unlike
-// EBUSY, does not make the client wait for ever without a word. Stock XrdHttp turns it into status 500.
+// "Cannot tell, retry" (promise P6). EBUSY and ETIMEDOUT, and EUSERS in an open, would make XRootD tell the client to
+// wait and ask again, for up to an hour over HTTP, without a word; so it is an error that a client sees at once.
+// XRootD 6: ENOMEM is the one number that its XrdHttp turns into status 503; the sentence comes from getErrMsg.
+// XRootD 5: no number gives 503 (all are 500); of EAGAIN it makes the words "resource temporarily unavailable".
+#if XrdVNUMBER >= 60000
+constexpr int kRetryErrno = ENOMEM;
+#else
+constexpr int kRetryErrno = EAGAIN;
+#endif
+
+// What XRootD gets for each of our codes.
 constexpr int ErrnoOf(Code code) {
   switch (code) {
     case Code::kNotFound: return ENOENT;
@@ -24,14 +34,14 @@ constexpr int ErrnoOf(Code code) {
     case Code::kIsDirectory: return EISDIR;
     case Code::kNotDirectory: return ENOTDIR;
     case Code::kNotEmpty: return ENOTEMPTY;
-    case Code::kUnavailable: return EUSERS;
-    case Code::kDeadlineExceeded: return EUSERS;
+    case Code::kUnavailable: return kRetryErrno;
+    case Code::kDeadlineExceeded: return kRetryErrno;
     case Code::kCancelled: return ECANCELED;
-    case Code::kConflict: return EUSERS;
-    case Code::kUnknown: return EUSERS;
+    case Code::kConflict: return kRetryErrno;
+    case Code::kUnknown: return kRetryErrno;
     case Code::kCorruption: return EIO;
     case Code::kDataLoss: return EIO;
-    case Code::kNoQuorum: return EUSERS;
+    case Code::kNoQuorum: return kRetryErrno;
     case Code::kNoSpace: return ENOSPC;
     case Code::kUnsupported: return ENOTSUP;
     case Code::kInternal: return EIO;
@@ -59,11 +69,24 @@ class Gateway {
   Store* store_;
 };
 
-// Logs the failure of an operation once, and returns -errno.
-int Failed(const char* operation, const char* path, const Error& error);
+// True if a configuration file has xrootd tell an upload that ended from one whose client died (ofs.persist auto).
+bool PersistsOnClose(std::string_view configuration_text);
+
+// What is being done, for messages. The texts outlive it.
+struct Operation {
+  const char* name;
+  std::string_view path;
+  std::string_view client;  // XRootD's trace identity, "user.pid:fd@host"; "" if unknown
+};
+
+// Logs the failure of an operation once, remembers its sentence for TakeErrorText, and returns -errno.
+int Failed(const Operation& operation, const Error& error);
 
 // As Failed, or 0.
-int Answer(const char* operation, const char* path, const Status& status);
+int Answer(const Operation& operation, const Status& status);
+
+// The sentence of this thread's last failure, once; false if there is none. For getErrMsg of XRootD 6.
+bool TakeErrorText(std::string& text);
 
 // Runs `body`; an exception (out of memory, above all) becomes -EIO instead of ending the daemon.
 template <typename F>
@@ -71,7 +94,7 @@ auto Guarded(const char* operation, F body) noexcept -> decltype(body()) {
   try {
     return body();
   } catch (...) {
-    return static_cast<decltype(body())>(Failed(operation, "", Error{Code::kInternal, "unexpected exception"}));
+    return static_cast<decltype(body())>(Failed({operation, "", ""}, Error{Code::kInternal, "unexpected exception"}));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include "base/text.hh"
+#include "plugin_oss/handle_sharing.hh"
 #include "plugin_oss/storage.hh"
 #include "plugin_oss/write_file.hh"
 
@@ -14,13 +15,14 @@ namespace {
 
 class Reading final : public OpenHandle {
  public:
-  Reading(std::string path, std::shared_ptr<ObjectReader> reader) : path_(std::move(path)), reader_(std::move(reader)) {}
+  Reading(std::string path, std::string client, std::shared_ptr<ObjectReader> reader)
+      : path_(std::move(path)), client_(std::move(client)), reader_(std::move(reader)) {}
 
   ssize_t Read(void* buffer, off_t offset, size_t size) override {
     if (offset < 0) return -EINVAL;
     const MutableByteSpan into(static_cast<std::byte*>(buffer), size);
     const Result<uint64_t> got = SyncWait(reader_->Read(static_cast<uint64_t>(offset), into));
-    if (!got) return Failed("read", path_.c_str(), got.error());
+    if (!got) return Failed({"read", path_, client_}, got.error());
     return static_cast<ssize_t>(*got);
   }
   ssize_t Write(const void*, off_t, size_t) override { return -EBADF; }
@@ -37,33 +39,30 @@ class Reading final : public OpenHandle {
   int Close() override { return 0; }
 
  private:
-  const std::string path_;
+  const std::string path_, client_;
   const std::shared_ptr<ObjectReader> reader_;
 };
 
 }  // namespace
 
-std::unique_ptr<OpenHandle> MakeReading(std::string path, std::shared_ptr<ObjectReader> reader) {
-  return std::make_unique<Reading>(std::move(path), std::move(reader));
-}
-
-int File::Open(const char* path, int flags, mode_t mode, XrdOucEnv& env) {
+int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
   return Guarded("open", [&]() -> int {
     if (handle_) return -EBADF;
     if ((flags & O_ACCMODE) == O_RDONLY) {
       Result<std::shared_ptr<ObjectReader>> reader = SyncWait(gateway_.store().OpenRead(path));
-      if (!reader) return Failed("open", path, reader.error());
-      handle_ = MakeReading(path, std::move(*reader));
+      if (!reader) return Failed({"open", path, client_}, reader.error());
+      handle_ = std::make_unique<Reading>(path, client_, std::move(*reader));
+      HideHandles(path);
       return 0;
     }
     UploadRequest request;
     request.path = path;
+    request.client = client_;
     request.exclusive = (flags & O_EXCL) != 0;
     request.truncate = (flags & (O_TRUNC | O_CREAT)) != 0;
-    request.mode = mode & 07777;
     if (const char* size = env.Get("oss.asize")) request.announced_size = ParseUint(size);
     Result<std::unique_ptr<OpenHandle>> upload = StartUpload(gateway_, std::move(request));
-    if (!upload) return Failed("open", path, upload.error());
+    if (!upload) return Failed({"open", path, client_}, upload.error());
     handle_ = std::move(*upload);
     return 0;
   });
@@ -75,6 +74,18 @@ ssize_t File::Read(void* buffer, off_t offset, size_t size) {
 
 ssize_t File::Write(const void* buffer, off_t offset, size_t size) {
   return Guarded("write", [&]() -> ssize_t { return handle_ ? handle_->Write(buffer, offset, size) : -EBADF; });
+}
+
+ssize_t File::ReadV(XrdOucIOVec* pieces, int count) {
+  ssize_t total = 0;
+  for (int i = 0; i < count; ++i) {
+    const ssize_t got = Read(pieces[i].data, pieces[i].offset, static_cast<size_t>(pieces[i].size));
+    if (got < 0) return got;
+    // XRootD's word for a vector that goes beyond the end.
+    if (got != pieces[i].size) return -ESPIPE;
+    total += got;
+  }
+  return total;
 }
 
 int File::Read(XrdSfsAio* aio) {

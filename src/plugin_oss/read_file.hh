@@ -8,7 +8,7 @@
 
 namespace xec {
 
-// An open handle. XRootD shares one among all clients that read the same name, so it is thread-safe.
+// An open handle. Thread-safe: one client may have several requests under way.
 class OpenHandle {
  public:
   virtual ~OpenHandle() = default;
@@ -20,29 +20,34 @@ class OpenHandle {
   virtual int Close() = 0;
 };
 
-std::unique_ptr<OpenHandle> MakeReading(std::string path, std::shared_ptr<ObjectReader> reader);
-
 class File final : public XrdOssDF {
  public:
-  File(Gateway& gateway, const char* client) : XrdOssDF(client, DF_isFile), gateway_(gateway) {}
+  File(Gateway& gateway, const char* client)
+      : XrdOssDF(client, DF_isFile), gateway_(gateway), client_(client == nullptr ? "" : client) {}
 
   int Open(const char* path, int flags, mode_t mode, XrdOucEnv& env) override;
   ssize_t Read(off_t, size_t) override { return 0; }  // a hint to read ahead; the engine has its own
   ssize_t Read(void* buffer, off_t offset, size_t size) override;
   ssize_t ReadRaw(void* buffer, off_t offset, size_t size) override { return Read(buffer, offset, size); }
   int Read(XrdSfsAio* aio) override;
+  ssize_t ReadV(XrdOucIOVec* pieces, int count) override;
   ssize_t Write(const void* buffer, off_t offset, size_t size) override;
   int Write(XrdSfsAio* aio) override;
-  int Fsync() override { return handle_ ? 0 : -EBADF; }  // durable at Close, by the sync policy
+  // An upload is durable, and visible, at Close only, by the sync policy; until then there is nothing to keep.
+  int Fsync() override { return handle_ ? 0 : -EBADF; }
   int Fsync(XrdSfsAio* aio) override;
   int Fstat(struct stat* out) override;
   int Fchmod(mode_t mode) override;
   int Ftruncate(unsigned long long size) override;
   int Close(long long* size) override;
   int getFD() override { return -1; }
+#if XrdVNUMBER >= 60000
+  bool getErrMsg(std::string& text) override { return TakeErrorText(text); }
+#endif
 
  private:
   Gateway& gateway_;
+  const std::string client_;
   std::unique_ptr<OpenHandle> handle_;
 };
 

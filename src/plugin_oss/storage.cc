@@ -3,6 +3,8 @@
 
 #include <XrdOss/XrdOssVS.hh>
 #include <XrdOuc/XrdOucEnv.hh>
+#include <XrdSec/XrdSecEntity.hh>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -16,6 +18,17 @@ namespace {
 
 // A query of the space costs a request to every server; monitoring asks often.
 constexpr Duration kSpaceLifetime = std::chrono::seconds(10);
+
+std::string_view ClientOf(XrdOucEnv* env) {
+  const XrdSecEntity* entity = env == nullptr ? nullptr : env->secEnv();
+  return entity == nullptr || entity->tident == nullptr ? "" : entity->tident;
+}
+
+// For XRootD's answers in a buffer. Returns 0.
+int Print(const std::string& text, char* buffer, int& length) {
+  length = snprintf(buffer, static_cast<size_t>(length), "%s", text.c_str());
+  return 0;
+}
 
 TimePoint SteadyNow() { return std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now()); }
 
@@ -32,49 +45,73 @@ void FillStat(const ObjectInfo& info, struct stat* out) {
   out->st_mtim.tv_nsec = info.mtime_ms % 1000 * 1'000'000;
   out->st_atim = out->st_ctim = out->st_mtim;
   // One number for each version: clients notice a replaced object.
-  out->st_ino = Mix64(info.version.clock ^ (uint64_t{info.version.writer} << 32)) | 1;
+  out->st_ino = (Mix64(info.version.clock ^ (uint64_t{info.version.writer} << 32)) | 1) & INT64_MAX;
   out->st_dev = 1;
+  // XRootD tells its clients what its own user may do.
+  out->st_uid = geteuid();
+  out->st_gid = getegid();
 }
 
-XrdOssDF* Storage::newDir(const char*) { return new Directory(gateway_); }
+XrdOssDF* Storage::newDir(const char* tident) { return new Directory(gateway_, tident); }
 XrdOssDF* Storage::newFile(const char* tident) { return new File(gateway_, tident); }
 
-int Storage::Chmod(const char* path, mode_t, XrdOucEnv*) {
+int Storage::Chmod(const char* path, mode_t, XrdOucEnv* env) {
   // Modes are not kept; saying so would make clients that set them after each upload fail.
   struct stat info;
-  return Stat(path, &info, 0, nullptr);
+  return Guarded("chmod", [&] { return StatName({"chmod", path, ClientOf(env)}, &info); });
 }
 
 int Storage::Create(const char*, const char*, mode_t, XrdOucEnv&, int) { return -ENOTSUP; }
 
-int Storage::Mkdir(const char* path, mode_t, int make_parents, XrdOucEnv*) {
-  return Guarded("mkdir", [&] { return Answer("mkdir", path, SyncWait(gateway_.store().MakeDirectory(path, make_parents != 0))); });
-}
-
-int Storage::Remdir(const char* path, int, XrdOucEnv*) {
-  return Guarded("rmdir", [&] { return Answer("rmdir", path, SyncWait(gateway_.store().RemoveDirectory(path))); });
-}
-
-int Storage::Rename(const char* from, const char* to, XrdOucEnv*, XrdOucEnv*) {
-  return Guarded("rename", [&] { return Answer("rename", from, SyncWait(gateway_.store().Rename(from, to))); });
-}
-
-int Storage::Stat(const char* path, struct stat* out, int, XrdOucEnv*) {
-  return Guarded("stat", [&] {
-    const Result<ObjectInfo> info = SyncWait(gateway_.store().Stat(path));
-    if (!info) return Failed("stat", path, info.error());
-    FillStat(*info, out);
-    return 0;
+int Storage::Mkdir(const char* path, mode_t, int make_parents, XrdOucEnv* env) {
+  return Guarded("mkdir", [&] {
+    const Status made = SyncWait(gateway_.store().MakeDirectory(path, make_parents != 0));
+    return Answer({"mkdir", path, ClientOf(env)}, made);
   });
 }
 
-int Storage::Truncate(const char* path, unsigned long long size, XrdOucEnv*) {
-  return Failed("truncate", path, Fail(Code::kUnsupported, "objects cannot be cut to {} bytes; write them anew", size));
+int Storage::Remdir(const char* path, int, XrdOucEnv* env) {
+  return Guarded("rmdir", [&] {
+    return Answer({"rmdir", path, ClientOf(env)}, SyncWait(gateway_.store().RemoveDirectory(path)));
+  });
+}
+
+int Storage::Rename(const char* from, const char* to, XrdOucEnv* env, XrdOucEnv*) {
+  return Guarded("rename", [&] {
+    return Answer({"rename", from, ClientOf(env)}, SyncWait(gateway_.store().Rename(from, to)));
+  });
+}
+
+int Storage::StatName(const Operation& operation, struct stat* out) {
+  const Result<ObjectInfo> info = SyncWait(gateway_.store().Stat(std::string(operation.path)));
+  if (!info) return Failed(operation, info.error());
+  FillStat(*info, out);
+  return 0;
+}
+
+int Storage::Stat(const char* path, struct stat* out, int opts, XrdOucEnv* env) {
+  if (env == nullptr && opts == 0) return -ENOENT;
+  return Guarded("stat", [&] { return StatName({"stat", path, ClientOf(env)}, out); });
+}
+
+int Storage::StatXA(const char* path, char* buffer, int& length, XrdOucEnv* env) {
+  return Guarded("stat", [&] {
+    struct stat info;
+    if (const int failed = StatName({"stat", path, ClientOf(env)}, &info); failed != 0) return failed;
+    return Print(fmt::format("oss.cgroup=public&oss.type={}&oss.used={}&oss.mt={}&oss.ct={}&oss.at={}&oss.u=*&oss.g=*&oss.fs=w",
+                             S_ISDIR(info.st_mode) ? 'd' : 'f', info.st_size, info.st_mtime, info.st_mtime, info.st_mtime),
+                 buffer, length);
+  });
+}
+
+int Storage::Truncate(const char* path, unsigned long long size, XrdOucEnv* env) {
+  return Failed({"truncate", path, ClientOf(env)},
+                Fail(Code::kUnsupported, "objects cannot be cut to {} bytes; write them anew", size));
 }
 
 int Storage::Unlink(const char* path, int, XrdOucEnv* env) {
   if (env == nullptr) return 0;
-  return Guarded("remove", [&] { return Answer("remove", path, SyncWait(gateway_.store().Remove(path))); });
+  return Guarded("remove", [&] { return Answer({"remove", path, ClientOf(env)}, SyncWait(gateway_.store().Remove(path))); });
 }
 
 Result<StoreSpace> Storage::Space() {
@@ -89,37 +126,34 @@ Result<StoreSpace> Storage::Space() {
   return space;
 }
 
-int Storage::StatFS(const char* path, char* buffer, int& length, XrdOucEnv*) {
+int Storage::StatFS(const char* path, char* buffer, int& length, XrdOucEnv* env) {
   return Guarded("statfs", [&] {
     const Result<StoreSpace> space = Space();
-    if (!space) return Failed("statfs", path, space.error());
+    if (!space) return Failed({"statfs", path, ClientOf(env)}, space.error());
     const auto free_mib = std::min<uint64_t>(space->usable_free_bytes / kMiB, 0x7fffffff);
     const uint64_t used = space->usable_total_bytes - space->usable_free_bytes;
     const uint64_t percent = space->usable_total_bytes == 0 ? 0 : used * 100 / space->usable_total_bytes;
     // "nodes free-MiB utilisation-% nodes free-MiB utilisation-%": of writable space, then of staging space.
-    const std::string text = fmt::format("1 {} {} 0 0 0", free_mib, percent);
-    length = snprintf(buffer, static_cast<size_t>(length), "%s", text.c_str());
-    return 0;
+    return Print(fmt::format("1 {} {} 0 0 0", free_mib, percent), buffer, length);
   });
 }
 
-int Storage::StatLS(XrdOucEnv&, const char* path, char* buffer, int& length) {
+int Storage::StatLS(XrdOucEnv& env, const char* path, char* buffer, int& length) {
   return Guarded("space", [&] {
     const Result<StoreSpace> space = Space();
-    if (!space) return Failed("space", path, space.error());
+    if (!space) return Failed({"space", path, ClientOf(&env)}, space.error());
     const std::string text = fmt::format(
         "oss.cgroup=public&oss.space={}&oss.free={}&oss.maxf={}&oss.used={}&oss.quota=-1&xec.raw={}&xec.rawfree={}",
         space->usable_total_bytes, space->usable_free_bytes, space->usable_free_bytes,
         space->usable_total_bytes - space->usable_free_bytes, space->raw_total_bytes, space->raw_free_bytes);
-    length = snprintf(buffer, static_cast<size_t>(length), "%s", text.c_str());
-    return 0;
+    return Print(text, buffer, length);
   });
 }
 
 int Storage::StatVS(XrdOssVSInfo* info, const char*, int) {
   return Guarded("space", [&] {
     const Result<StoreSpace> space = Space();
-    if (!space) return Failed("space", "/", space.error());
+    if (!space) return Failed({"space", "/", ""}, space.error());
     info->Total = static_cast<long long>(space->usable_total_bytes);
     info->Free = static_cast<long long>(space->usable_free_bytes);
     info->LFree = info->Free;

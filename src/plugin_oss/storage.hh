@@ -19,7 +19,13 @@ class Storage final : public XrdOss {
   XrdOssDF* newFile(const char* tident) override;
 
   int Init(XrdSysLogger*, const char*) override { return 0; }
+  // No asynchronous I/O: XRootD would cut it into pieces of 64 KiB. No sendfile: there is no file.
+#if XrdVNUMBER >= 60000
+  uint64_t Features() override { return XRDOSS_HASNAIO | XRDOSS_HASNOSF | XRDOSS_HASXERT; }
+  bool getErrMsg(std::string& text) override { return TakeErrorText(text); }
+#else
   uint64_t Features() override { return XRDOSS_HASNAIO | XRDOSS_HASNOSF; }
+#endif
 
   int Chmod(const char* path, mode_t mode, XrdOucEnv* env) override;
   // -ENOTSUP: XRootD then hands creation to the Open that follows (as it does for its proxy).
@@ -27,7 +33,11 @@ class Storage final : public XrdOss {
   int Mkdir(const char* path, mode_t mode, int make_parents, XrdOucEnv* env) override;
   int Remdir(const char* path, int opts, XrdOucEnv* env) override;
   int Rename(const char* from, const char* to, XrdOucEnv* from_env, XrdOucEnv* to_env) override;
+  // With a null env and no options it is XRootD's list of uploads (POSC) that asks, under a lock which all uploads
+  // share. It wants to know whether to remove the object (at start), or to refuse a new one (Open knows better), so
+  // the answer is "not found" without looking.
   int Stat(const char* path, struct stat* out, int opts, XrdOucEnv* env) override;
+  int StatXA(const char* path, char* buffer, int& length, XrdOucEnv* env) override;
   int StatFS(const char* path, char* buffer, int& length, XrdOucEnv* env) override;
   int StatLS(XrdOucEnv& env, const char* path, char* buffer, int& length) override;
   int StatVS(XrdOssVSInfo* info, const char* name, int update) override;
@@ -40,6 +50,7 @@ class Storage final : public XrdOss {
   const char* Lfn2Pfn(const char* path, char* buffer, int length, int& error) override;
 
  private:
+  int StatName(const Operation& operation, struct stat* out);
   Result<StoreSpace> Space();
 
   Gateway& gateway_;

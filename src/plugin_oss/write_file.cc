@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "plugin_oss/write_file.hh"
 
+#include <atomic>
 #include <ctime>
 
 #include "base/log.hh"
@@ -28,24 +29,19 @@ class Upload final : public OpenHandle {
     std::lock_guard lock(mutex_);
     if (failure_ != 0) return failure_;
     if (!writer_) return -EBADF;
-    if (offset < 0 || static_cast<uint64_t>(offset) != writer_->size()) {
-      failure_ = Failed("write", request_.path.c_str(),
-                        Fail(Code::kUnsupported, "write at {} after {} bytes: objects are written from start to end", offset,
-                             writer_->size()));
-      return failure_;
+    if (offset < 0 || static_cast<uint64_t>(offset) != size_) {
+      return FailedToWrite(Fail(Code::kInvalidArgument, "write at {} after {} bytes: objects are written from start to end",
+                                offset, size_));
     }
     const Status appended = SyncWait(writer_->Append(ByteSpan(static_cast<const std::byte*>(buffer), size)));
-    if (!appended) {
-      failure_ = Failed("write", request_.path.c_str(), appended.error());
-      return failure_;
-    }
+    if (!appended) return FailedToWrite(appended.error());
+    size_ += size;
     return static_cast<ssize_t>(size);
   }
 
   int Fstat(struct stat* out) override {
-    std::lock_guard lock(mutex_);
     ObjectInfo info;
-    info.size = writer_ ? writer_->size() : 0;
+    info.size = size_;
     info.mtime_ms = static_cast<int64_t>(std::time(nullptr)) * 1000;
     FillStat(info, out);
     return 0;
@@ -61,44 +57,53 @@ class Upload final : public OpenHandle {
   }
 
   int Ftruncate(unsigned long long size) override {
-    std::lock_guard lock(mutex_);
-    if (writer_ && size == writer_->size()) return 0;
-    return Failed("truncate", request_.path.c_str(), Fail(Code::kUnsupported, "an upload cannot be cut to {} bytes", size));
+    if (size == size_) return 0;
+    return Failed(Doing("truncate"), Fail(Code::kUnsupported, "an upload of {} bytes cannot be cut to {}", size_.load(), size));
   }
 
   int Close() override {
     std::lock_guard lock(mutex_);
-    if (!writer_) return failure_ != 0 ? failure_ : -EBADF;
-    const uint64_t size = writer_->size();
-    if (failure_ == 0 && guarded_ && !complete_) {
-      Log(LogLevel::kInfo, "gateway", "upload of {} was interrupted after {} bytes and is dropped", request_.path, size);
+    // XRootD lets clients close after a failed write; they must hear of it once more.
+    if (failure_ != 0) return failure_;
+    if (!writer_) return -EBADF;
+    if (guarded_ && !complete_) {
+      Log(LogLevel::kWarning, "gateway", "upload of {} by {} was interrupted after {} bytes and is dropped", request_.path,
+          request_.client, size_.load());
       Abandon();
       return 0;
     }
-    if (failure_ == 0 && request_.announced_size && *request_.announced_size != size) {
-      failure_ = Failed("close", request_.path.c_str(), Fail(Code::kInvalidArgument, "{} bytes came of an upload announced with {}", size,
-                                                             *request_.announced_size));
-    }
-    if (failure_ != 0) {
+    if (request_.announced_size && *request_.announced_size != size_) {
+      failure_ = Failed(Doing("close"), Fail(Code::kInvalidArgument, "{} bytes came of an upload announced with {}",
+                                             size_.load(), *request_.announced_size));
       Abandon();
       return failure_;
     }
     const Result<Committed> committed = SyncWait(writer_->Commit());
     writer_.reset();
-    if (!committed) failure_ = Failed("close", request_.path.c_str(), committed.error());
+    if (!committed) failure_ = Failed(Doing("close"), committed.error());
     return failure_;
   }
 
  private:
+  Operation Doing(const char* name) const { return {name, request_.path, request_.client}; }
+
+  // Lets go of what the upload holds: clients that fail may stay for long.
+  int FailedToWrite(const Error& error) {
+    failure_ = Failed(Doing("write"), error);
+    Abandon();
+    return failure_;
+  }
+
   void Abandon() {
     SyncWait(writer_->Abandon());
     writer_.reset();
   }
 
   const UploadRequest request_;
-  std::mutex mutex_;
+  std::atomic<uint64_t> size_ = 0;        // bytes accepted
+  std::mutex mutex_;                      // one request of the writer after another
   std::unique_ptr<ObjectWriter> writer_;  // guarded by mutex_, as all below
-  int failure_ = 0;                       // -errno of the first failed write; every later call answers it
+  int failure_ = 0;                       // -errno of the first failure; every later call answers it
   bool guarded_ = false;                  // a pending mark was seen
   bool complete_ = false;                 // and taken back
 };

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// A store in a map for the tests of this folder. It answers at once and fails on demand.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "store/store.hh"
+
+namespace xec {
+
+class FakeStore final : public Store {
+ public:
+  struct Object {
+    std::string bytes;
+    Version version;
+    std::map<std::string, std::string> attributes;
+  };
+
+  std::map<std::string, Object> objects;
+  std::set<std::string> directories = {"/"};
+  std::optional<Code> all_fail, append_fails, commit_fails;  // injected errors
+  int calls = 0;                                             // of the store, not of writers and readers
+  int writers_alive = 0, commits = 0, abandons = 0;
+  StoreSpace space;
+
+  void Put(const std::string& path, const std::string& bytes) {
+    objects[path] = {bytes, Version{++clock_ << kLogicalBits, 1}, {}};
+  }
+
+  Task<Result<ObjectInfo>> Stat(std::string path) override {
+    if (auto problem = Problem()) co_return *problem;
+    if (directories.contains(path)) co_return ObjectInfo{true, 0, 1000, {}};
+    const auto found = objects.find(path);
+    if (found == objects.end()) co_return Fail(Code::kNotFound, "{} does not exist", path);
+    co_return ObjectInfo{false, found->second.bytes.size(), found->second.version.WallMillis(), found->second.version};
+  }
+
+  Task<Result<std::vector<ListedName>>> List(std::string path) override {
+    if (auto problem = Problem()) co_return *problem;
+    if (!directories.contains(path)) co_return Fail(Code::kNotDirectory, "{} is no directory", path);
+    std::vector<ListedName> names;
+    for (const std::string& name : directories) {
+      if (name != "/") names.push_back({name.substr(1), true, 0, 1000});
+    }
+    for (const auto& [name, object] : objects) names.push_back({name.substr(1), false, object.bytes.size(), 2500});
+    co_return names;
+  }
+
+  class Writer final : public ObjectWriter {
+   public:
+    Writer(FakeStore& store, std::string path) : store_(store), path_(std::move(path)) { ++store_.writers_alive; }
+    ~Writer() override { --store_.writers_alive; }
+    uint64_t size() const override { return bytes_.size(); }
+    Task<Status> Append(ByteSpan bytes) override {
+      if (store_.append_fails) co_return Fail(*store_.append_fails, "injected");
+      bytes_ += AsText(bytes);
+      co_return OkStatus();
+    }
+    Task<Result<Committed>> Commit() override {
+      if (store_.commit_fails) co_return Fail(*store_.commit_fails, "injected");
+      ++store_.commits;
+      store_.Put(path_, bytes_);
+      co_return Committed{};
+    }
+    Task<void> Abandon() override {
+      ++store_.abandons;
+      co_return;
+    }
+
+   private:
+    FakeStore& store_;
+    const std::string path_;
+    std::string bytes_;
+  };
+
+  Task<Result<std::unique_ptr<ObjectWriter>>> Create(std::string path, CreateOptions options) override {
+    if (auto problem = Problem()) co_return *problem;
+    if (directories.contains(path)) co_return Fail(Code::kIsDirectory, "{} is a directory", path);
+    if (options.write.exclusive && objects.contains(path)) co_return Fail(Code::kAlreadyExists, "{} exists", path);
+    co_return std::unique_ptr<ObjectWriter>(std::make_unique<Writer>(*this, path));
+  }
+
+  class Reader final : public ObjectReader {
+   public:
+    explicit Reader(Object object) : object_(std::move(object)) {}
+    uint64_t size() const override { return object_.bytes.size(); }
+    const Version& version() const override { return object_.version; }
+    Task<Result<Manifest>> GetManifest() override { co_return Fail(Code::kUnsupported, "not here"); }
+    Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into) override {
+      const std::string piece = offset < size() ? object_.bytes.substr(offset, into.size()) : "";
+      std::copy(piece.begin(), piece.end(), reinterpret_cast<char*>(into.data()));
+      co_return uint64_t{piece.size()};
+    }
+    Task<Status> Verify(std::function<void(const ChunkReport&)>) override { co_return OkStatus(); }
+    Task<Status> Locate(std::function<void(const ChunkReport&)>) override { co_return OkStatus(); }
+
+   private:
+    const Object object_;
+  };
+
+  Task<Result<std::shared_ptr<ObjectReader>>> OpenRead(std::string path) override {
+    if (auto problem = Problem()) co_return *problem;
+    const auto found = objects.find(path);
+    if (found == objects.end()) co_return Fail(Code::kNotFound, "{} does not exist", path);
+    co_return std::shared_ptr<ObjectReader>(std::make_shared<Reader>(found->second));
+  }
+
+  Task<Status> Remove(std::string path) override {
+    if (auto problem = Problem()) co_return *problem;
+    if (objects.erase(path) == 0) co_return Fail(Code::kNotFound, "{} does not exist", path);
+    co_return OkStatus();
+  }
+  Task<Status> MakeDirectory(std::string path, bool) override {
+    if (auto problem = Problem()) co_return *problem;
+    directories.insert(path);
+    co_return OkStatus();
+  }
+  Task<Status> RemoveDirectory(std::string path) override {
+    if (auto problem = Problem()) co_return *problem;
+    if (!objects.empty()) co_return Fail(Code::kNotEmpty, "{} is not empty", path);
+    directories.erase(path);
+    co_return OkStatus();
+  }
+  Task<Status> Rename(std::string from, std::string to) override {
+    if (auto problem = Problem()) co_return *problem;
+    const auto found = objects.find(from);
+    if (found == objects.end()) co_return Fail(Code::kNotFound, "{} does not exist", from);
+    Object object = std::move(found->second);
+    objects.erase(found);
+    objects[to] = std::move(object);
+    co_return OkStatus();
+  }
+  Task<Result<std::map<std::string, std::string>>> Checksums(std::string path) override {
+    if (auto problem = Problem()) co_return *problem;
+    if (!objects.contains(path)) co_return Fail(Code::kNotFound, "{} does not exist", path);
+    co_return std::map<std::string, std::string>{{"adler32", "0badcafe"}, {"crc32c", "00000001"}};
+  }
+  Task<Result<std::map<std::string, std::string>>> GetUserAttributes(std::string path) override {
+    if (auto problem = Problem()) co_return *problem;
+    if (!objects.contains(path)) co_return Fail(Code::kNotFound, "{} does not exist", path);
+    co_return objects[path].attributes;
+  }
+  Task<Status> SetUserAttribute(std::string path, std::string name, std::optional<std::string> value) override {
+    if (auto problem = Problem()) co_return *problem;
+    if (!objects.contains(path)) co_return Fail(Code::kNotFound, "{} does not exist", path);
+    if (value) {
+      objects[path].attributes[name] = *value;
+    } else {
+      objects[path].attributes.erase(name);
+    }
+    co_return OkStatus();
+  }
+  Task<Result<StoreSpace>> Space() override {
+    if (auto problem = Problem()) co_return *problem;
+    co_return space;
+  }
+  Task<Result<CleanReport>> Clean() override { co_return CleanReport{}; }
+
+ private:
+  std::optional<Error> Problem() {
+    ++calls;
+    if (!all_fail) return std::nullopt;
+    return Fail(*all_fail, "injected");
+  }
+
+  uint64_t clock_ = 1000;
+};
+
+}  // namespace xec
