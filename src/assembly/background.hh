@@ -25,7 +25,7 @@ class Background {
  private:
   Executor& executor_;
   mutable std::mutex mutex_;
-  bool stopped_ = false;                                    // guarded by mutex_, as all below
+  bool stopped_ = false;  // guarded by mutex_, as all below
   uint64_t next_ = 0;
   std::map<uint64_t, UniqueFunction<void(bool)>> pausing_;  // ends the pause
 };

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "assembly/configuration.hh"
 
+#include <algorithm>
+#include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
 
 #include "archive/archive_format.hh"
 #include "assembly/options.hh"
@@ -34,8 +33,10 @@ Status ParseLine(std::string_view line, size_t number, int& depth, Configuration
   if (word == "fi") --depth;
   if (!word.starts_with(kDirectivePrefix)) return OkStatus();
   const auto in_line = [&](const Error& error) { return Fail(error.code, "{}: {}", word, error.message); };
-  if (line.find('\0') != std::string_view::npos) return Fail(Code::kInvalidArgument, "the line has a zero byte");
-  if (depth > 0) return in_line(Fail(Code::kInvalidArgument, "xec directives cannot stand between if and fi"));
+  if (line.find('\0') != std::string_view::npos)
+    return Fail(Code::kInvalidArgument, "the line has a zero byte");
+  if (depth > 0)
+    return in_line(Fail(Code::kInvalidArgument, "xec directives cannot stand between if and fi"));
   const Status set = SetOption(configuration, word.substr(kDirectivePrefix.size()), line.substr(word.size()),
                                fmt::format("line {}", number));
   return set ? OkStatus() : Status(in_line(set.error()));
@@ -84,7 +85,8 @@ size_t Configuration::ArchivesMin(const Geometry& geometry) const {
 
 Result<Configuration> ParseConfiguration(std::string_view text, std::string_view name) {
   if (text.size() > kConfigurationBytesMax) {
-    return Fail(Code::kInvalidArgument, "{}: the file is larger than {}", name, FormatSize(kConfigurationBytesMax));
+    return Fail(Code::kInvalidArgument, "{}: the file is larger than {}", name,
+                FormatSize(kConfigurationBytesMax));
   }
   Configuration configuration;
   int depth = 0;
@@ -117,23 +119,27 @@ Result<Configuration> ParseConfigurationFile(const std::string& path) {
 
 Status CheckBudget(const Geometry& geometry, uint64_t memory_bytes) {
   // What a writer leases for a full stripe: chunks, each with its header, on page borders.
-  const uint64_t chunk = geometry.chunk_size_bytes + LocalHeaderSizeMax(geometry) + 3 * uint64_t{kBufferAlignment};
+  const uint64_t chunk =
+      geometry.chunk_size_bytes + LocalHeaderSizeMax(geometry) + 3 * uint64_t{kBufferAlignment};
   const uint64_t stripe = geometry.Total() * chunk;
   if (stripe <= memory_bytes) return OkStatus();
   return Fail(Code::kInvalidArgument,
               "a stripe of {} with chunks of {} needs {} of memory, more than the budget of {}: "
               "choose a smaller chunk size or more memory",
-              geometry.ToString(), FormatSize(geometry.chunk_size_bytes), FormatSize(stripe), FormatSize(memory_bytes));
+              geometry.ToString(), FormatSize(geometry.chunk_size_bytes), FormatSize(stripe),
+              FormatSize(memory_bytes));
 }
 
 Status ValidateConfiguration(const Configuration& c) {
   if (!c.data.empty() && (!c.servers.empty() || !c.origin.empty())) {
-    return Fail(Code::kInvalidArgument, "a store lies on directories (data) or on servers (server, origin), not on both");
+    return Fail(Code::kInvalidArgument,
+                "a store lies on directories (data) or on servers (server, origin), not on both");
   }
   // With a redirector or an existing store there may be more members than are listed here.
   const size_t listed = c.data.size() + c.servers.size();
   if (listed > kMembersOfStoreMax) {
-    return Fail(Code::kInvalidArgument, "{} data servers are more than the {} a store may have", listed, kMembersOfStoreMax);
+    return Fail(Code::kInvalidArgument, "{} data servers are more than the {} a store may have", listed,
+                kMembersOfStoreMax);
   }
   std::vector<PathRule> rules = c.RulesOver(Geometry{});
   if (c.chunks || c.chunk_size_bytes) rules.push_back({"/", c.GeometryOver(Geometry{})});
@@ -147,7 +153,8 @@ Status ValidateConfiguration(const Configuration& c) {
     }
   }
   if (c.http_port && *c.http_port == c.port) {
-    return Fail(Code::kInvalidArgument, "http-port {} is the port of the gateway already, which speaks http too", c.port);
+    return Fail(Code::kInvalidArgument,
+                "http-port {} is the port of the gateway already, which speaks http too", c.port);
   }
   if (c.engine.operation_limit * 2 > c.engine.tombstone_horizon) {
     return Fail(Code::kInvalidArgument, "operation-limit must be at most half of tombstone-horizon");

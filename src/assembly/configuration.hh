@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Configuration: everything a user can set, from the `xec.` directives of an xrootd configuration file and from
-// flags of the program `xec`. Both are rows of one table (options.hh), which docs/configuration.md repeats.
-// Plain values; parsing is pure but for the reading of the file.
+// Configuration: everything a user can set, from the `xec.` directives of an xrootd configuration file and
+// from flags of the program `xec`. Both are rows of one table (options.hh), which docs/configuration.md
+// repeats. Plain values; parsing is pure but for the reading of the file.
 #pragma once
 
 #include <map>
@@ -66,7 +66,8 @@ struct Configuration {
   // Name of every option given -> where, for messages ("line 3", "--geometry").
   std::map<std::string, std::string, std::less<>> given;
 
-  // k, m and chunk size of objects that no rule covers: as given, over `base` (a descriptor's, or the default).
+  // k, m and chunk size of objects that no rule covers: as given, over `base` (a descriptor's, or the
+  // default).
   Geometry GeometryOver(const Geometry& base) const;
   // The rules with chunk sizes, defaulting to that of `base`.
   std::vector<PathRule> RulesOver(const Geometry& base) const;
@@ -76,8 +77,8 @@ struct Configuration {
   size_t ArchivesMin(const Geometry& geometry) const;
 };
 
-// Reads the `xec.` lines of `text`; other lines are ignored. `name` is for messages. Errors: kInvalidArgument,
-// "NAME:LINE: ...". Calls Validate.
+// Reads the `xec.` lines of `text`; other lines are ignored. `name` is for messages. Errors:
+// kInvalidArgument, "NAME:LINE: ...". Calls Validate.
 Result<Configuration> ParseConfiguration(std::string_view text, std::string_view name);
 
 // The same from a file of at most kConfigurationBytesMax. Also kNotFound, kPermissionDenied.

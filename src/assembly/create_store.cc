@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The making of a new store, so that a crash at any moment can be made good and two creators do not mix.
 //
-// All creators go through the servers in the same order, of addresses; identity files are created exclusively, so
-// the first server decides between two who start together. What an earlier attempt left is removed first; the
-// caller has made sure that it is not at work any more. Only when all identities are ours the descriptors are
-// written: so a descriptor proves that every identity had been written.
+// All creators go through the servers in the same order, of addresses; identity files are created
+// exclusively, so the first server decides between two who start together. What an earlier attempt left is
+// removed first; the caller has made sure that it is not at work any more. Only when all identities are ours
+// the descriptors are written: so a descriptor proves that every identity had been written.
 #include <algorithm>
 
 #include "assembly/sites.hh"
@@ -12,8 +12,8 @@
 namespace xec {
 namespace {
 
-// A creator that takes longer stops before it writes a descriptor: others may have begun anew meanwhile. Below
-// the time for which OpenStore watches an unfinished creation.
+// A creator that takes longer stops before it writes a descriptor: others may have begun anew meanwhile.
+// Below the time for which OpenStore watches an unfinished creation.
 constexpr Duration kCreationLimit = std::chrono::seconds(4);
 constexpr Duration kRequestTimeout = std::chrono::seconds(10);
 constexpr size_t kIdentityFileMax = 4096;
@@ -29,8 +29,11 @@ Task<Status> CreateStoreOn(Executor& executor, std::vector<SiteView> views, Stor
   const auto call = [&] { return CallContext{&executor, executor.Now() + kRequestTimeout}; };
   std::vector<size_t> order(views.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return views[a].site.address < views[b].site.address; });
-  const auto identity = [&](size_t i) { return FormatIdentity(descriptor.store_id, descriptor.members[i].id); };
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return views[a].site.address < views[b].site.address; });
+  const auto identity = [&](size_t i) {
+    return FormatIdentity(descriptor.store_id, descriptor.members[i].id);
+  };
 
   for (const size_t i : order) {
     const SiteView& view = views[i];
@@ -40,12 +43,16 @@ Task<Status> CreateStoreOn(Executor& executor, std::vector<SiteView> views, Stor
         if (!removed && removed.code() != Code::kNotFound) co_return removed.error();
       }
     }
-    const Status written = co_await CreateFile(call(), view.server, std::string(kIdentityPath), identity(i), true);
+    const Status written =
+        co_await CreateFile(call(), view.server, std::string(kIdentityPath), identity(i), true);
     if (!written && written.code() == Code::kAlreadyExists) co_return BeingMade(view);
-    if (!written) co_return Fail(written.code(), "no store can be made on {}: {}", view.site.address, written.error().message);
+    if (!written)
+      co_return Fail(written.code(), "no store can be made on {}: {}", view.site.address,
+                     written.error().message);
   }
   for (const size_t i : order) {
-    const auto read = co_await ReadFile(call(), views[i].server, std::string(kIdentityPath), kIdentityFileMax);
+    const auto read =
+        co_await ReadFile(call(), views[i].server, std::string(kIdentityPath), kIdentityFileMax);
     if (!read) co_return read.error();
     if (*read != identity(i)) co_return BeingMade(views[i]);
   }
@@ -53,10 +60,12 @@ Task<Status> CreateStoreOn(Executor& executor, std::vector<SiteView> views, Stor
     if (executor.Now() - start > kCreationLimit) {
       co_return Fail(Code::kUnavailable, "making the store took too long: it will be tried again");
     }
-    const Status written =
-        co_await CreateFile(call(), views[i].server, std::string(kDescriptorPath), FormatDescriptor(descriptor), true);
+    const Status written = co_await CreateFile(call(), views[i].server, std::string(kDescriptorPath),
+                                               FormatDescriptor(descriptor), true);
     if (!written && written.code() == Code::kAlreadyExists) co_return BeingMade(views[i]);
-    if (!written) co_return Fail(written.code(), "no store can be made on {}: {}", views[i].site.address, written.error().message);
+    if (!written)
+      co_return Fail(written.code(), "no store can be made on {}: {}", views[i].site.address,
+                     written.error().message);
   }
   co_return OkStatus();
 }

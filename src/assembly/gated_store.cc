@@ -11,13 +11,16 @@ Task<T> Refused(Error error) {
 
 }  // namespace
 
-// Passes on what the gate lets through; a task is lazy, so nothing is started for an answer that nobody awaits.
-#define XEC_PASS(T, change, call)                             \
-  const Result<Store*> store = gate_(change);                 \
-  if (!store) return Refused<T>(store.error());               \
+// Passes on what the gate lets through; a task is lazy, so nothing is started for an answer that nobody
+// awaits.
+#define XEC_PASS(T, change, call)               \
+  const Result<Store*> store = gate_(change);   \
+  if (!store) return Refused<T>(store.error()); \
   return (*store)->call
 
-Task<Result<ObjectInfo>> GatedStore::Stat(std::string path) { XEC_PASS(Result<ObjectInfo>, false, Stat(std::move(path))); }
+Task<Result<ObjectInfo>> GatedStore::Stat(std::string path) {
+  XEC_PASS(Result<ObjectInfo>, false, Stat(std::move(path)));
+}
 
 Task<Result<std::vector<ListedName>>> GatedStore::List(std::string path) {
   XEC_PASS(Result<std::vector<ListedName>>, false, List(std::move(path)));
@@ -37,7 +40,9 @@ Task<Status> GatedStore::MakeDirectory(std::string path, bool parents) {
   XEC_PASS(Status, true, MakeDirectory(std::move(path), parents));
 }
 
-Task<Status> GatedStore::RemoveDirectory(std::string path) { XEC_PASS(Status, true, RemoveDirectory(std::move(path))); }
+Task<Status> GatedStore::RemoveDirectory(std::string path) {
+  XEC_PASS(Status, true, RemoveDirectory(std::move(path)));
+}
 
 Task<Status> GatedStore::Rename(std::string from, std::string to) {
   XEC_PASS(Status, true, Rename(std::move(from), std::move(to)));
@@ -53,7 +58,8 @@ Task<Result<std::map<std::string, std::string>>> GatedStore::GetUserAttributes(s
   XEC_PASS(Answer, false, GetUserAttributes(std::move(path)));
 }
 
-Task<Status> GatedStore::SetUserAttribute(std::string path, std::string name, std::optional<std::string> value) {
+Task<Status> GatedStore::SetUserAttribute(std::string path, std::string name,
+                                          std::optional<std::string> value) {
   XEC_PASS(Status, true, SetUserAttribute(std::move(path), std::move(name), std::move(value)));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// GatedStore: the store as front ends see it. Before each operation it asks a gate whether there is a store yet,
-// and whether this process may still change it; the gate's error is the answer otherwise.
+// GatedStore: the store as front ends see it. Before each operation it asks a gate whether there is a store
+// yet, and whether this process may still change it; the gate's error is the answer otherwise.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,8 @@ class GatedStore final : public Store {
   Task<Status> Rename(std::string from, std::string to) override;
   Task<Result<std::map<std::string, std::string>>> Checksums(std::string path) override;
   Task<Result<std::map<std::string, std::string>>> GetUserAttributes(std::string path) override;
-  Task<Status> SetUserAttribute(std::string path, std::string name, std::optional<std::string> value) override;
+  Task<Status> SetUserAttribute(std::string path, std::string name,
+                                std::optional<std::string> value) override;
   Task<Result<StoreSpace>> Space() override;
   Task<Result<CleanReport>> Clean() override;
 

@@ -3,7 +3,8 @@
 
 namespace xec {
 
-LateServer::LateServer(std::string member_id, Executor& executor) : name_(std::move(member_id)), executor_(executor) {}
+LateServer::LateServer(std::string member_id, Executor& executor)
+    : name_(std::move(member_id)), executor_(executor) {}
 
 void LateServer::Bind(DataServerPtr server) {
   std::lock_guard lock(mutex_);
@@ -33,7 +34,8 @@ DataServerPtr LateServer::ServerOr(Done<T>& done) {
   return nullptr;
 }
 
-void LateServer::Open(OpContext context, std::string path, OpenMode mode, Done<std::shared_ptr<ArchiveFile>> done) {
+void LateServer::Open(OpContext context, std::string path, OpenMode mode,
+                      Done<std::shared_ptr<ArchiveFile>> done) {
   if (auto server = ServerOr(done)) server->Open(context, std::move(path), mode, std::move(done));
 }
 
@@ -58,11 +60,14 @@ void LateServer::RemoveDirectory(OpContext context, std::string path, Done<void>
 }
 
 void LateServer::SetAttributes(OpContext context, std::string path, Attributes attributes, Done<void> done) {
-  if (auto server = ServerOr(done)) server->SetAttributes(context, std::move(path), std::move(attributes), std::move(done));
+  if (auto server = ServerOr(done))
+    server->SetAttributes(context, std::move(path), std::move(attributes), std::move(done));
 }
 
-void LateServer::GetAttributes(OpContext context, std::string path, std::string prefix, Done<Attributes> done) {
-  if (auto server = ServerOr(done)) server->GetAttributes(context, std::move(path), std::move(prefix), std::move(done));
+void LateServer::GetAttributes(OpContext context, std::string path, std::string prefix,
+                               Done<Attributes> done) {
+  if (auto server = ServerOr(done))
+    server->GetAttributes(context, std::move(path), std::move(prefix), std::move(done));
 }
 
 void LateServer::GetSpace(OpContext context, Done<Space> done) {

@@ -21,7 +21,8 @@ class LateServer final : public DataServer {
   bool bound() const;
 
   const std::string& name() const override;
-  void Open(OpContext context, std::string path, OpenMode mode, Done<std::shared_ptr<ArchiveFile>> done) override;
+  void Open(OpContext context, std::string path, OpenMode mode,
+            Done<std::shared_ptr<ArchiveFile>> done) override;
   void List(OpContext context, std::string path, Done<std::vector<Entry>> done) override;
   void Rename(OpContext context, std::string from, std::string to, Done<void> done) override;
   void Remove(OpContext context, std::string path, Done<void> done) override;

@@ -2,7 +2,6 @@
 #include "assembly/open_store.hh"
 
 #include <filesystem>
-#include <thread>
 
 #include "assembly/site_server.hh"
 #include "assembly/store_process.hh"
@@ -22,6 +21,8 @@ constexpr Duration kInspectTimeout = std::chrono::seconds(5);
 constexpr Duration kWatchUnfinished = std::chrono::seconds(6);
 // For how long a redirector must have named the same servers before a store is made on them.
 constexpr Duration kWatchDiscovered = std::chrono::seconds(4);
+
+constexpr Duration kSettleInterval = std::chrono::milliseconds(1);
 
 std::string NewStoreId() { return Hex(SystemSeed(), 16) + Hex(SystemSeed(), 16); }
 
@@ -54,7 +55,8 @@ StoreProcess::~StoreProcess() {
   scope_.Drain();
   AbandonXrootdRequests(executor_);
   store_.reset();
-  // A request that a server never answered still owns its buffer, whose memory is counted by the engine's budget.
+  // A request that a server never answered still owns its buffer, whose memory is counted by the engine's
+  // budget.
   if (engine_ && engine_->budget().in_use() > 0) (void)engine_.release();
 }
 
@@ -73,8 +75,9 @@ Task<void> StoreProcess::OpenLoop(UniqueFunction<void(Status)> answer) {
   while (true) {
     const Attempt attempt = co_await TryToOpen();
     if (attempt.status) break;
-    SetNotOpen(attempt.status.error());
-    if (answered) Log(LogLevel::kWarning, "store", "{}", attempt.status.error().message);
+    // Said once, not every two seconds.
+    if (SetNotOpen(attempt.status.error()))
+      Log(LogLevel::kWarning, "store", "not open: {}", attempt.status.error().message);
     const bool give_up = !attempt.again || executor_.Now() >= deadline;
     if (give_up && !answered) {
       if (!attempt.again || !may_be_late) {
@@ -99,7 +102,8 @@ Task<Result<std::vector<Site>>> StoreProcess::Sites() {
   if (!configuration_.data.empty()) co_return configuration_.data;
   if (!configuration_.servers.empty()) co_return configuration_.servers;
   if (configuration_.origin.empty()) co_return std::vector<Site>{};
-  const auto found = co_await DiscoverServers(configuration_.origin, executor_, executor_.Now() + kInspectTimeout);
+  const auto found =
+      co_await DiscoverServers(configuration_.origin, executor_, executor_.Now() + kInspectTimeout);
   if (!found) co_return Fail(Code::kNoQuorum, "{}", found.error().message);
   if (found->empty()) co_return Fail(Code::kNoQuorum, "{} knows no data servers yet", configuration_.origin);
   std::vector<Site> sites;
@@ -131,7 +135,8 @@ Task<StoreProcess::Attempt> StoreProcess::TryToOpen() {
   if (!judgement) co_return Attempt{judgement.error(), ComesAndGoes(judgement.code())};
   if (judgement->kind != Judgement::kOpen) {
     if (!options_.create_if_new) {
-      co_return Attempt{Fail(Code::kNotFound, "there is no store on {} yet: `xec serve`, `xec put` and `xec mkdir` make one",
+      co_return Attempt{Fail(Code::kNotFound,
+                             "there is no store on {} yet: `xec serve`, `xec put` and `xec mkdir` make one",
                              views->size() == 1 ? views->front().site.address
                                                 : fmt::format("these {} data servers", views->size()))};
     }
@@ -141,13 +146,15 @@ Task<StoreProcess::Attempt> StoreProcess::TryToOpen() {
     if (!views) co_return Attempt{views.error(), true};
     judgement = JudgeSites(*views, configuration_);
     if (!judgement) co_return Attempt{judgement.error(), ComesAndGoes(judgement.code())};
-    if (judgement->kind != Judgement::kOpen) co_return Attempt{Fail(Code::kUnavailable, "the new store is not there"), true};
+    if (judgement->kind != Judgement::kOpen)
+      co_return Attempt{Fail(Code::kUnavailable, "the new store is not there"), true};
   }
   const Status opened = co_await OpenFrom(std::move(*judgement), std::move(*views));
   co_return Attempt{opened, !opened && ComesAndGoes(opened.code())};
 }
 
-std::optional<Error> StoreProcess::CreationMustWait(const std::vector<SiteView>& views, Judgement::Kind kind) {
+std::optional<Error> StoreProcess::CreationMustWait(const std::vector<SiteView>& views,
+                                                    Judgement::Kind kind) {
   const bool discovered = configuration_.data.empty() && configuration_.servers.empty();
   if (kind == Judgement::kCreate && !discovered) return std::nullopt;
   const std::string now = Fingerprint(views);
@@ -158,7 +165,8 @@ std::optional<Error> StoreProcess::CreationMustWait(const std::vector<SiteView>&
   const Duration watch = kind == Judgement::kUnfinished ? kWatchUnfinished : kWatchDiscovered;
   if (executor_.Now() - watched_since_ >= watch) return std::nullopt;
   if (kind == Judgement::kUnfinished) {
-    return Fail(Code::kUnavailable, "a store is being made on these data servers, or its making was cut short");
+    return Fail(Code::kUnavailable,
+                "a store is being made on these data servers, or its making was cut short");
   }
   return Fail(Code::kUnavailable, "waiting for more data servers behind {}", configuration_.origin);
 }
@@ -178,19 +186,21 @@ Task<StoreProcess::Attempt> StoreProcess::CreateNew(std::vector<SiteView> views,
     std::error_code error;
     std::filesystem::create_directories(view.site.address, error);
     if (error) {
-      co_return Attempt{Fail(error == std::errc::permission_denied ? Code::kPermissionDenied : Code::kUnavailable,
-                             "the directory {} cannot be made: {}", view.site.address, error.message())};
+      co_return Attempt{
+          Fail(error == std::errc::permission_denied ? Code::kPermissionDenied : Code::kUnavailable,
+               "the directory {} cannot be made: {}", view.site.address, error.message())};
     }
   }
   const Status created = co_await CreateStoreOn(executor_, std::move(views), *descriptor);
   if (!created) co_return Attempt{created, ComesAndGoes(created.code()) || created.code() == Code::kConflict};
-  Note(fmt::format("made a new store, {}, on {} data servers: geometry {}, chunks of {}, layout {}", descriptor->store_id,
-                   descriptor->members.size(), descriptor->geometry.ToString(),
+  Note(fmt::format("made a new store, {}, on {} data servers: geometry {}, chunks of {}, layout {}",
+                   descriptor->store_id, descriptor->members.size(), descriptor->geometry.ToString(),
                    FormatSize(descriptor->geometry.chunk_size_bytes), LayoutName(descriptor->layout)));
   co_return Attempt{OkStatus()};
 }
 
-Result<DataServerPtr> StoreProcess::Connect(const StoreDescriptor& descriptor, size_t member, const std::string& address) {
+Result<DataServerPtr> StoreProcess::Connect(const StoreDescriptor& descriptor, size_t member,
+                                            const std::string& address) {
   const std::string& id = descriptor.members[member].id;
   SiteServerOptions options;
   options.identity = FormatIdentity(descriptor.store_id, id);
@@ -208,9 +218,12 @@ Result<std::vector<DataServerPtr>> StoreProcess::ConnectMembers(const StoreDescr
     const Member& member = descriptor.members[i];
     const auto& site = judgement.site_of_member[i];
     const bool local = member.address.find("://") == std::string::npos;
-    if (!site) missing += fmt::format("{}{}{}", missing.empty() ? "" : ", ", member.id, local ? "" : " (" + member.address + ")");
+    if (!site)
+      missing += fmt::format("{}{}{}", missing.empty() ? "" : ", ", member.id,
+                             local ? "" : " (" + member.address + ")");
     if (site || !local) {
-      XEC_ASSIGN_OR_RETURN(servers[i], Connect(descriptor, i, site ? views[*site].site.address : member.address));
+      XEC_ASSIGN_OR_RETURN(servers[i],
+                           Connect(descriptor, i, site ? views[*site].site.address : member.address));
     } else if (!judgement.unbound.empty()) {
       auto late = std::make_shared<LateServer>(member.id, executor_);
       late_.push_back({late, static_cast<MemberIndex>(i)});
@@ -226,17 +239,19 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
   Result<StoreDescriptor> descriptor = EffectiveDescriptor(judgement, views, configuration_, notes);
   if (!descriptor) co_return descriptor.error();
   for (std::string& note : notes) Note(std::move(note));
-  // Creation was cut short while it wrote descriptors, or a file was damaged. Whether this helps decides nothing.
+  // Creation was cut short while it wrote descriptors, or a file was damaged. Whether this helps decides
+  // nothing.
   for (const size_t i : judgement.lack_descriptor) {
     const CallContext call{&executor_, executor_.Now() + kInspectTimeout};
     (void)co_await xec::Remove(call, views[i].server, std::string(kDescriptorPath));
-    (void)co_await CreateFile(call, views[i].server, std::string(kDescriptorPath), FormatDescriptor(judgement.descriptor), true);
+    (void)co_await CreateFile(call, views[i].server, std::string(kDescriptorPath),
+                              FormatDescriptor(judgement.descriptor), true);
   }
   late_.clear();
   Result<std::vector<DataServerPtr>> servers = ConnectMembers(*descriptor, judgement, views);
   if (!servers) co_return servers.error();
-  auto engine = std::make_unique<Engine>(std::move(*descriptor), std::move(*servers), executor_, scope_, SystemSeed(),
-                                         configuration_.engine);
+  auto engine = std::make_unique<Engine>(std::move(*descriptor), std::move(*servers), executor_, scope_,
+                                         SystemSeed(), configuration_.engine);
   std::unique_ptr<Store> store = Store::Make(*engine);
   {
     std::lock_guard lock(mutex_);
@@ -281,8 +296,8 @@ Task<void> StoreProcess::CleanLoop() {
     if (!report) {
       Log(LogLevel::kWarning, "cleaner", "{}", report.error().message);
     } else if (report->removed > 0) {
-      Log(LogLevel::kInfo, "cleaner", "removed {} files of {} names, {} left for later", report->removed, report->names,
-          report->left);
+      Log(LogLevel::kInfo, "cleaner", "removed {} files of {} names, {} left for later", report->removed,
+          report->names, report->left);
     }
   }
 }
@@ -311,11 +326,12 @@ Task<void> StoreProcess::RefreshLoop() {
     if (read) confirmed = executor_.Now();
     std::optional<Error> frozen;
     if (read && read->epoch > engine_->descriptor().epoch) {
-      frozen = Fail(Code::kUnavailable, "the store was changed (epoch {}, this process knows {}): restart it", read->epoch,
-                    engine_->descriptor().epoch);
+      frozen = Fail(Code::kUnavailable, "the store was changed (epoch {}, this process knows {}): restart it",
+                    read->epoch, engine_->descriptor().epoch);
     } else if (executor_.Now() - confirmed >= kDescriptorIntervalsMax * kDescriptorInterval) {
-      frozen = Fail(Code::kUnavailable, "nothing may be changed: the store descriptor could not be read for {} s",
-                    std::chrono::duration_cast<std::chrono::seconds>(executor_.Now() - confirmed).count());
+      frozen =
+          Fail(Code::kUnavailable, "nothing may be changed: the store descriptor could not be read for {} s",
+               std::chrono::duration_cast<std::chrono::seconds>(executor_.Now() - confirmed).count());
     }
     if (frozen) Log(LogLevel::kError, "store", "{}", frozen->message);
     std::lock_guard lock(mutex_);
@@ -330,9 +346,11 @@ Result<Store*> StoreProcess::Gate(bool change) const {
   return store_.get();
 }
 
-void StoreProcess::SetNotOpen(const Error& error) {
+bool StoreProcess::SetNotOpen(const Error& error) {
+  Error now = Fail(Code::kNoQuorum, "the store descriptor could not be read yet: {}", error.message);
   std::lock_guard lock(mutex_);
-  not_open_ = Fail(Code::kNoQuorum, "the store descriptor could not be read yet: {}", error.message);
+  std::swap(not_open_, now);
+  return not_open_.message != now.message;
 }
 
 void StoreProcess::Note(std::string note) {
@@ -362,9 +380,12 @@ WriteOptions StoreProcess::WriteOptionsFor(std::string_view path) {
 
 bool StoreProcess::Settle(Duration at_most) {
   background_.Stop();
-  const TimePoint until = executor_.Now() + at_most;
-  while (scope_.running() > 0 && executor_.Now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return scope_.running() == 0;
+  const auto wait = [this](TimePoint until) -> Task<bool> {
+    Background pauses(executor_);
+    while (scope_.running() > 0 && executor_.Now() < until) co_await pauses.Pause(kSettleInterval);
+    co_return scope_.running() == 0;
+  };
+  return SyncWait(wait(executor_.Now() + at_most));
 }
 
 Result<std::unique_ptr<OpenedStore>> OpenStore(Configuration configuration, OpenOptions options) {

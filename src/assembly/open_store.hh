@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// From a configuration to a running store: finds the data servers, checks that they belong together, makes a new
-// store where there is none, and starts what works in the background. docs/configuration.md, "Opening a store".
+// From a configuration to a running store: finds the data servers, checks that they belong together, makes a
+// new store where there is none, and starts what works in the background. docs/configuration.md, "Opening a
+// store".
 #pragma once
 
 #include <memory>
@@ -24,13 +25,13 @@ struct OpenOptions {
   bool create_if_new = false;
   // Re-read the descriptor and run the cleaner in the background (gateways).
   bool background = false;
-  // How long to wait for servers that do not answer. After it a store of local directories is an error; of servers
-  // too, unless `background`: then every operation answers kNoQuorum until the store could be opened.
+  // How long to wait for servers that do not answer. After it a store of local directories is an error; of
+  // servers too, unless `background`: then every operation answers kNoQuorum until the store could be opened.
   Duration wait = std::chrono::seconds(10);
 };
 
-// A store with all it stands on. Thread-safe. Starts threads, so only after a daemon has forked. The destructor
-// waits for operations in flight; it must not run on an engine thread.
+// A store with all it stands on. Thread-safe. Starts threads, so only after a daemon has forked. The
+// destructor waits for operations in flight; it must not run on an engine thread.
 class OpenedStore {
  public:
   virtual ~OpenedStore() = default;
@@ -48,8 +49,8 @@ class OpenedStore {
   // WriteOptions for an object at `path` as the configuration wants them; front ends add their own.
   virtual WriteOptions WriteOptionsFor(std::string_view path) = 0;
 
-  // Waits for what goes on in the background after operations were answered, at most so long. True if all ended:
-  // otherwise the caller should leave the process without running the destructor.
+  // Waits for what goes on in the background after operations were answered, at most so long. True if all
+  // ended: otherwise the caller should leave the process without running the destructor.
   virtual bool Settle(Duration at_most) = 0;
 };
 

@@ -49,7 +49,8 @@ Result<std::string> ParseRootUrl(std::string_view text) {
   if (host.empty() || host.find_first_of("/@?# ,") != std::string_view::npos) return bad();
   const size_t colon = host.rfind(':');
   const size_t bracket = host.rfind(']');
-  const bool has_port = colon != std::string_view::npos && (bracket == std::string_view::npos || bracket < colon);
+  const bool has_port =
+      colon != std::string_view::npos && (bracket == std::string_view::npos || bracket < colon);
   if (!has_port) return fmt::format("{}{}:1094", kScheme, host);
   const auto port = ParseUint(host.substr(colon + 1));
   if (colon == 0 || !port || *port == 0 || *port > 65535) {
@@ -78,13 +79,15 @@ Status SetServer(C& c, std::string_view value) {
   XEC_ASSIGN_OR_RETURN(Site site, ParseSite(value));
   XEC_ASSIGN_OR_RETURN(site.address, ParseRootUrl(site.address));
   for (const Site& other : c.servers) {
-    if (other.address == site.address) return Fail(Code::kInvalidArgument, "the server {} is given twice", site.address);
+    if (other.address == site.address)
+      return Fail(Code::kInvalidArgument, "the server {} is given twice", site.address);
   }
   c.servers.push_back(std::move(site));
   return OkStatus();
 }
 
-// --- values --------------------------------------------------------------------------------------------------
+// --- values
+// --------------------------------------------------------------------------------------------------
 
 Result<uint64_t> ParseCount(std::string_view value, uint64_t least, uint64_t most) {
   const auto number = ParseUint(value);
@@ -95,7 +98,8 @@ Result<uint64_t> ParseCount(std::string_view value, uint64_t least, uint64_t mos
 Result<uint64_t> ParseChunkSize(std::string_view value) {
   XEC_ASSIGN_OR_RETURN(uint64_t bytes, ParseSize(value));
   if (bytes < kChunkSizeMin || bytes > kChunkSizeMax || bytes % kChunkSizeUnit != 0) {
-    return Fail(Code::kInvalidArgument, "'{}' is no chunk size: a multiple of 4KiB from 4KiB to 64MiB", value);
+    return Fail(Code::kInvalidArgument, "'{}' is no chunk size: a multiple of 4KiB from 4KiB to 64MiB",
+                value);
   }
   return bytes;
 }
@@ -139,7 +143,8 @@ std::vector<std::string_view> Words(std::string_view text) {
   return words;
 }
 
-// --- path rules ------------------------------------------------------------------------------------------------
+// --- path rules
+// ------------------------------------------------------------------------------------------------
 
 Status SetRule(C& c, std::string_view value) {
   const std::vector<std::string_view> words = Words(value);
@@ -155,7 +160,8 @@ Status SetRule(C& c, std::string_view value) {
   for (const GeometryRule& other : c.rules) {
     if (other.prefix == rule.prefix) return Fail(Code::kInvalidArgument, "a second rule for {}", rule.prefix);
   }
-  if (c.rules.size() >= kPathRulesMax) return Fail(Code::kInvalidArgument, "more than {} path rules", kPathRulesMax);
+  if (c.rules.size() >= kPathRulesMax)
+    return Fail(Code::kInvalidArgument, "more than {} path rules", kPathRulesMax);
   c.rules.push_back(std::move(rule));
   return OkStatus();
 }
@@ -172,12 +178,14 @@ Values GetRules(const C& c) {
 
 Status SetChecksums(C& c, std::string_view value) {
   const std::vector<std::string_view> words = Words(value);
-  if (words.size() != 2) return Fail(Code::kInvalidArgument, "'{}' is no checksum rule: PATH NAME[,NAME...]", value);
+  if (words.size() != 2)
+    return Fail(Code::kInvalidArgument, "'{}' is no checksum rule: PATH NAME[,NAME...]", value);
   ChecksumRule rule;
   XEC_ASSIGN_OR_RETURN(rule.prefix, ParsePrefix(words[0]));
   XEC_ASSIGN_OR_RETURN(rule.digests, DigestOptions::Parse(words[1]));
   for (const ChecksumRule& other : c.checksums) {
-    if (other.prefix == rule.prefix) return Fail(Code::kInvalidArgument, "a second checksum rule for {}", rule.prefix);
+    if (other.prefix == rule.prefix)
+      return Fail(Code::kInvalidArgument, "a second checksum rule for {}", rule.prefix);
   }
   if (c.checksums.size() >= kPathRulesMax) {
     return Fail(Code::kInvalidArgument, "more than {} checksum rules", kPathRulesMax);
@@ -203,56 +211,66 @@ Values GetChecksums(const C& c) {
   return values;
 }
 
-// --- rows of one kind ------------------------------------------------------------------------------------------
+// --- rows of one kind
+// ------------------------------------------------------------------------------------------
 
-template <Duration EngineOptions::*member>
+template <Duration EngineOptions::* member>
 Status SetTime(C& c, std::string_view value) {
   XEC_ASSIGN_OR_RETURN(std::chrono::milliseconds time, ParseDuration(value));
-  if (time.count() == 0) return Fail(Code::kInvalidArgument, "'{}' is no time: it must be more than 0", value);
+  if (time.count() == 0)
+    return Fail(Code::kInvalidArgument, "'{}' is no time: it must be more than 0", value);
   c.engine.*member = time;
   return OkStatus();
 }
 
-template <Duration EngineOptions::*member>
+template <Duration EngineOptions::* member>
 Values GetTime(const C& c) {
   if (c.engine.*member == EngineOptions().*member) return {};
   return {FormatTime(c.engine.*member)};
 }
 
-template <std::string C::*member>
+template <std::string C::* member>
 Status SetText(C& c, std::string_view value) {
   c.*member = value;
   return OkStatus();
 }
 
-template <std::string C::*member>
+template <std::string C::* member>
 Values GetText(const C& c) {
   if (c.*member == C().*member) return {};
   return {c.*member};
 }
 
-#define XEC_TIME_ROW(name, initial, help, member)                                                              \
-  OptionRow {                                                                                                  \
-    name, "TIME", initial, help, OptionGroup::kLimits, false, SetTime<&EngineOptions::member>,                 \
-        GetTime<&EngineOptions::member>                                                                        \
+#define XEC_TIME_ROW(name, initial, help, member)                                              \
+  OptionRow {                                                                                  \
+    name, "TIME", initial, help, OptionGroup::kLimits, false, SetTime<&EngineOptions::member>, \
+        GetTime<&EngineOptions::member>                                                        \
   }
 
-const std::vector<OptionRow>& Table() {
+std::vector<OptionRow> SiteRows() {
   using enum OptionGroup;
-  static const std::vector<OptionRow> table = {
-      {"data", "DIR[,host=NAME]", "", "A directory that holds archives; directories with the same host name fail together.",
-       kStore, true, SetData, [](const C& c) { return FormatSites(c.data); }},
-      {"server", "root://HOST:PORT[,host=NAME]", "", "A vanilla XRootD data server that holds archives.", kStore, true,
-       SetServer, [](const C& c) { return FormatSites(c.servers); }},
-      {"origin", "root://HOST:PORT", "", "The redirector of a vanilla XRootD cluster whose data servers hold the archives.",
-       kStore, false,
+  return {
+      {"data", "DIR[,host=NAME]", "",
+       "A directory that holds archives; directories with the same host name fail together.", kStore, true,
+       SetData, [](const C& c) { return FormatSites(c.data); }},
+      {"server", "root://HOST:PORT[,host=NAME]", "", "A vanilla XRootD data server that holds archives.",
+       kStore, true, SetServer, [](const C& c) { return FormatSites(c.servers); }},
+      {"origin", "root://HOST:PORT", "",
+       "The redirector of a vanilla XRootD cluster whose data servers hold the archives.", kStore, false,
        [](C& c, std::string_view value) -> Status {
          XEC_ASSIGN_OR_RETURN(c.origin, ParseRootUrl(value));
          return OkStatus();
        },
        GetText<&C::origin>},
+  };
+}
+
+std::vector<OptionRow> GeometryRows() {
+  using enum OptionGroup;
+  return {
       {"geometry", "K+M", "8+2, or what the store was made with",
-       "Data and parity chunks of a stripe: any M of the K+M servers of an object may be lost.", kStore, false,
+       "Data and parity chunks of a stripe: any M of the K+M servers of an object may be lost.", kStore,
+       false,
        [](C& c, std::string_view value) -> Status {
          XEC_ASSIGN_OR_RETURN(c.chunks, Geometry::Parse(value));
          return OkStatus();
@@ -266,17 +284,26 @@ const std::vector<OptionRow>& Table() {
        },
        [](const C& c) { return c.chunk_size_bytes ? Values{FormatBytes(*c.chunk_size_bytes)} : Values{}; }},
       {"rule", "PATH K+M [SIZE]", "",
-       "Objects below PATH get this geometry and chunk size; the longest PATH wins. Blanks in PATH are written %20.",
+       "Objects below PATH get this geometry and chunk size; the longest PATH wins. Blanks in PATH are "
+       "written %20.",
        kStore, true, SetRule, GetRules},
+  };
+}
+
+std::vector<OptionRow> PolicyRows() {
+  using enum OptionGroup;
+  return {
       {"layout", "native|xrdec", "native, or what the store was made with",
-       "How objects lie on the servers; xrdec is readable by stock XrdEc clients and write-once.", kStore, false,
+       "How objects lie on the servers; xrdec is readable by stock XrdEc clients and write-once.", kStore,
+       false,
        [](C& c, std::string_view value) -> Status {
          XEC_ASSIGN_OR_RETURN(c.layout, ParseLayout(value));
          return OkStatus();
        },
        [](const C& c) { return c.layout ? Values{LayoutName(*c.layout)} : Values{}; }},
       {"sync", "commit|none", "commit, or what the store was made with",
-       "commit: archives are on stable storage before an object becomes visible. none: a power cut may lose the newest objects.",
+       "commit: archives are on stable storage before an object becomes visible. none: a power cut may lose "
+       "the newest objects.",
        kStore, false,
        [](C& c, std::string_view value) -> Status {
          XEC_ASSIGN_OR_RETURN(c.sync, ParseSyncPolicy(value));
@@ -284,18 +311,24 @@ const std::vector<OptionRow>& Table() {
        },
        [](const C& c) { return c.sync ? Values{SyncPolicyName(*c.sync)} : Values{}; }},
       {"checksums", "PATH NAME[,NAME...]", "",
-       "Objects below PATH get these checksums (md5, sha256, crc32, zcrc32) besides adler32 and crc32c, which all have.",
+       "Objects below PATH get these checksums (md5, sha256, crc32, zcrc32) besides adler32 and crc32c, "
+       "which all have.",
        kStore, true, SetChecksums, GetChecksums},
       {"min-redundancy", "N", "M of the geometry",
-       "An upload succeeds when at least N of its M parity archives were written; the others become a debt.", kStore,
-       false,
+       "An upload succeeds when at least N of its M parity archives were written; the others become a debt.",
+       kStore, false,
        [](C& c, std::string_view value) -> Status {
          XEC_ASSIGN_OR_RETURN(uint64_t count, ParseCount(value, 1, kChunksMax - 1));
          c.redundancy_min = static_cast<uint32_t>(count);
          return OkStatus();
        },
        [](const C& c) { return c.redundancy_min ? Values{fmt::format("{}", *c.redundancy_min)} : Values{}; }},
+  };
+}
 
+std::vector<OptionRow> PortRows() {
+  using enum OptionGroup;
+  return {
       {"port", "PORT", "1094", "Where the gateway answers root:// and http://.", kGateway, false,
        [](C& c, std::string_view value) -> Status {
          XEC_ASSIGN_OR_RETURN(c.port, ParsePort(value));
@@ -308,7 +341,9 @@ const std::vector<OptionRow>& Table() {
          return OkStatus();
        },
        [](const C& c) { return c.http_port ? Values{fmt::format("{}", *c.http_port)} : Values{}; }},
-      {"state", "DIR", "/var/lib/xec as root, else xec in $XDG_STATE_HOME or ~/.local/state; in it one directory for each port",
+      {"state", "DIR",
+       "/var/lib/xec as root, else xec in $XDG_STATE_HOME or ~/.local/state; in it one directory for each "
+       "port",
        "Where the gateway keeps its generated configuration, its log and its sockets.", kGateway, false,
        SetText<&C::state_directory>, GetText<&C::state_directory>},
       {"export", "PATH", "/", "The directory of the store that the gateway offers.", kGateway, false,
@@ -317,24 +352,38 @@ const std::vector<OptionRow>& Table() {
          return OkStatus();
        },
        [](const C& c) { return c.export_path == "/" ? Values{} : Values{FormatPrefix(c.export_path)}; }},
+  };
+}
+
+std::vector<OptionRow> ProcessRows() {
+  using enum OptionGroup;
+  return {
       {"user", "NAME", "xrootd if there is such a user, else nobody",
        "Whom a gateway that was started by root becomes; xrootd does not run as root.", kGateway, false,
        SetText<&C::user>, GetText<&C::user>},
-      {"xrootd", "PROGRAM", "that of the XRootD that XEC was built for", "The stock xrootd to run.", kGateway, false, SetText<&C::xrootd>,
-       GetText<&C::xrootd>},
+      {"xrootd", "PROGRAM", "that of the XRootD that XEC was built for", "The stock xrootd to run.", kGateway,
+       false, SetText<&C::xrootd>, GetText<&C::xrootd>},
       {"clean-interval", "TIME", "60s",
-       "Pause between two passes of the gateway's cleaner, which removes what interrupted work left.", kGateway, false,
+       "Pause between two passes of the gateway's cleaner, which removes what interrupted work left.",
+       kGateway, false,
        [](C& c, std::string_view value) -> Status {
          XEC_ASSIGN_OR_RETURN(std::chrono::milliseconds time, ParseDuration(value));
-         if (time.count() == 0) return Fail(Code::kInvalidArgument, "'{}' is no time: it must be more than 0", value);
+         if (time.count() == 0)
+           return Fail(Code::kInvalidArgument, "'{}' is no time: it must be more than 0", value);
          c.clean_interval = time;
          return OkStatus();
        },
        [](const C& c) {
          return c.clean_interval == C().clean_interval ? Values{} : Values{FormatTime(c.clean_interval)};
        }},
+  };
+}
 
-      {"memory", "SIZE", "1GiB", "The one budget of the process for payload; at least one stripe must fit.", kLimits, false,
+std::vector<OptionRow> MemoryRows() {
+  using enum OptionGroup;
+  return {
+      {"memory", "SIZE", "1GiB", "The one budget of the process for payload; at least one stripe must fit.",
+       kLimits, false,
        [](C& c, std::string_view value) -> Status {
          XEC_ASSIGN_OR_RETURN(uint64_t bytes, ParseSize(value));
          if (bytes < kMiB) return Fail(Code::kInvalidArgument, "'{}' is too little: at least 1MiB", value);
@@ -345,8 +394,8 @@ const std::vector<OptionRow>& Table() {
          const uint64_t bytes = c.engine.memory_bytes;
          return bytes == EngineOptions().memory_bytes ? Values{} : Values{FormatBytes(bytes)};
        }},
-      {"stripes-in-flight", "N", "3", "Stripes on their way at once for one writer or one sequential reader.", kLimits,
-       false,
+      {"stripes-in-flight", "N", "3", "Stripes on their way at once for one writer or one sequential reader.",
+       kLimits, false,
        [](C& c, std::string_view value) -> Status {
          XEC_ASSIGN_OR_RETURN(uint64_t count, ParseCount(value, 1, 64));
          c.engine.stripes_in_flight = count;
@@ -366,21 +415,42 @@ const std::vector<OptionRow>& Table() {
          const int count = c.engine.retries_max;
          return count == EngineOptions().retries_max ? Values{} : Values{fmt::format("{}", count)};
        }},
-      XEC_TIME_ROW("metadata-timeout", "10s", "Longest wait for one listing, rename or removal on one server.",
-                   metadata_timeout),
+  };
+}
+
+std::vector<OptionRow> TimeRows() {
+  return {
+      XEC_TIME_ROW("metadata-timeout", "10s",
+                   "Longest wait for one listing, rename or removal on one server.", metadata_timeout),
       XEC_TIME_ROW("read-timeout", "60s", "Longest wait for one read of chunk data.", read_timeout),
       XEC_TIME_ROW("write-timeout", "30m", "Longest wait for one write of chunk data, or its sync and close.",
                    write_timeout),
-      XEC_TIME_ROW("hedge-delay", "1s", "A chunk that is later than this is also computed from parity.", hedge_delay),
-      XEC_TIME_ROW("superseded-grace", "1h",
-                   "How long a version that was replaced or removed stays readable to who has it open.", superseded_grace),
-      XEC_TIME_ROW("upload-grace", "1h", "How long an upload may be silent before the cleaner gives it up.", upload_grace),
-      XEC_TIME_ROW("tombstone-horizon", "30m",
-                   "How long the mark of a removal is kept; a server that was away for longer counts for nothing until reconciled.",
+      XEC_TIME_ROW("hedge-delay", "1s", "A chunk that is later than this is also computed from parity.",
+                   hedge_delay),
+      XEC_TIME_ROW("superseded-grace", "5m",
+                   "How long a version that was replaced or removed stays readable to who has it open.",
+                   superseded_grace),
+      XEC_TIME_ROW("upload-grace", "1h", "How long an upload may be silent before the cleaner gives it up.",
+                   upload_grace),
+      XEC_TIME_ROW("tombstone-horizon", "15m",
+                   "How long the mark of a removal is kept; a server that was away for longer counts for "
+                   "nothing until reconciled.",
                    tombstone_horizon),
-      XEC_TIME_ROW("operation-limit", "10m",
-                   "When a removal, rename or commit gives up; must be well below the tombstone horizon.", operation_limit),
+      XEC_TIME_ROW("operation-limit", "1m",
+                   "When a removal, rename or commit gives up; must be well below the tombstone horizon.",
+                   operation_limit),
   };
+}
+
+const std::vector<OptionRow>& Table() {
+  static const std::vector<OptionRow> table = [] {
+    std::vector<OptionRow> all;
+    for (const auto rows :
+         {SiteRows, GeometryRows, PolicyRows, PortRows, ProcessRows, MemoryRows, TimeRows}) {
+      for (const OptionRow& row : rows()) all.push_back(row);
+    }
+    return all;
+  }();
   return table;
 }
 
@@ -397,7 +467,8 @@ const OptionRow* FindOption(std::string_view name) {
   return nullptr;
 }
 
-Status SetOption(Configuration& configuration, std::string_view name, std::string_view value, std::string where) {
+Status SetOption(Configuration& configuration, std::string_view name, std::string_view value,
+                 std::string where) {
   const OptionRow* row = FindOption(name);
   if (!row) return Fail(Code::kInvalidArgument, "there is no such option");
   const std::string_view trimmed = Trim(value);
@@ -414,7 +485,8 @@ Status SetOption(Configuration& configuration, std::string_view name, std::strin
 std::string FormatDirectives(const Configuration& configuration) {
   std::string text;
   for (const OptionRow& row : Table()) {
-    for (const std::string& value : row.get(configuration)) text += fmt::format("xec.{} {}\n", row.name, value);
+    for (const std::string& value : row.get(configuration))
+      text += fmt::format("xec.{} {}\n", row.name, value);
   }
   return text;
 }

@@ -30,9 +30,10 @@ struct OptionRow {
 std::span<const OptionRow> OptionTable();
 const OptionRow* FindOption(std::string_view name);
 
-// Sets one option; `where` ("line 3", "--geometry") goes into given. Errors: kInvalidArgument: bad value, or a
-// second value for an option that does not repeat.
-Status SetOption(Configuration& configuration, std::string_view name, std::string_view value, std::string where);
+// Sets one option; `where` ("line 3", "--geometry") goes into given. Errors: kInvalidArgument: bad value, or
+// a second value for an option that does not repeat.
+Status SetOption(Configuration& configuration, std::string_view name, std::string_view value,
+                 std::string where);
 
 // The directives that restore `configuration`, one a line.
 std::string FormatDirectives(const Configuration& configuration);

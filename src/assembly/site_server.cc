@@ -7,10 +7,12 @@
 
 namespace xec {
 
-Result<DataServerPtr> MakeSiteServer(const std::string& address, Executor& executor, SiteServerOptions options) {
+Result<DataServerPtr> MakeSiteServer(const std::string& address, Executor& executor,
+                                     SiteServerOptions options) {
   if (address.find("://") == std::string::npos) {
     LocalServerOptions local;
-    if (!options.identity.empty()) local.identity = LocalIdentity{std::string(kIdentityPath), options.identity};
+    if (!options.identity.empty())
+      local.identity = LocalIdentity{std::string(kIdentityPath), options.identity};
     local.sync_directories = options.sync_directories;
     return DataServerPtr(std::make_shared<LocalServer>(address, std::move(local)));
   }

@@ -15,6 +15,7 @@ struct SiteServerOptions {
   std::string description;  // for messages: "s03 of store 4f2a91c0"
   bool sync_directories = true;
 };
-Result<DataServerPtr> MakeSiteServer(const std::string& address, Executor& executor, SiteServerOptions options);
+Result<DataServerPtr> MakeSiteServer(const std::string& address, Executor& executor,
+                                     SiteServerOptions options);
 
 }  // namespace xec

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "assembly/sites.hh"
 
+#include <algorithm>
+#include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
 
 #include "runtime/gather.hh"
 #include "server/local_root.hh"
@@ -22,10 +21,10 @@ bool LookAtDirectory(SiteView& view) {
   struct stat status = {};
   if (stat(path.c_str(), &status) != 0) {
     const int error = errno;
-    view.problem = Fail(error == ENOENT ? Code::kUnavailable : CodeOfErrno(error), "the directory {} cannot be used: {}",
-                        path, ErrnoWords(error));
+    view.problem = Fail(error == ENOENT ? Code::kUnavailable : CodeOfErrno(error),
+                        "the directory {} cannot be used: {}", path, ErrnoWords(error));
     view.state = error == ENOENT || error == EIO || error == ENOTCONN || error == ESTALE ? SiteView::kMissing
-                                                                                        : SiteView::kRefused;
+                                                                                         : SiteView::kRefused;
     return false;
   }
   if (!S_ISDIR(status.st_mode)) {
@@ -35,7 +34,8 @@ bool LookAtDirectory(SiteView& view) {
   }
   // With the effective user, since a gateway has changed it.
   if (faccessat(AT_FDCWD, path.c_str(), R_OK | X_OK, AT_EACCESS) != 0) {
-    view.problem = Fail(Code::kPermissionDenied, "the directory {} cannot be read: {}", path, ErrnoWords(errno));
+    view.problem =
+        Fail(Code::kPermissionDenied, "the directory {} cannot be read: {}", path, ErrnoWords(errno));
     view.state = SiteView::kRefused;
     return false;
   }
@@ -48,7 +48,9 @@ void Refuse(SiteView& view, SiteView::State state, const Error& error) {
   view.problem = Fail(error.code, "{}: {}", view.site.address, error.message);
 }
 
-bool SaysNotThere(const Error& error) { return error.code == Code::kNotFound || error.code == Code::kNotDirectory; }
+bool SaysNotThere(const Error& error) {
+  return error.code == Code::kNotFound || error.code == Code::kNotDirectory;
+}
 
 SiteView::State StateOfFailure(const Error& error) {
   return error.code == Code::kPermissionDenied ? SiteView::kRefused : SiteView::kMissing;
@@ -101,14 +103,16 @@ Task<SiteView> InspectSite(CallContext context, Site site, DataServerPtr server)
     const Status looked = co_await LookForContent(context, view);
     if (!looked) co_return std::move(view);
   }
-  const bool anything = identity || text || identity.code() == Code::kCorruption || text.code() == Code::kCorruption;
+  const bool anything =
+      identity || text || identity.code() == Code::kCorruption || text.code() == Code::kCorruption;
   const Result<Identity> parsed = identity ? ParseIdentity(*identity) : Result<Identity>(identity.error());
   if (parsed) {
     view.identity = *parsed;
     view.state = SiteView::kMember;
   } else if (anything) {
     Refuse(view, SiteView::kUnreadable,
-           Fail(Code::kCorruption, "the file {}, which says whose archives these are, is missing or damaged", kIdentityPath));
+           Fail(Code::kCorruption, "the file {}, which says whose archives these are, is missing or damaged",
+                kIdentityPath));
   } else {
     view.state = view.content ? SiteView::kForeign : SiteView::kEmpty;
   }
@@ -138,16 +142,17 @@ Result<const StoreDescriptor*> AgreedDescriptor(std::span<const SiteView> views)
   const StoreDescriptor* best = nullptr;
   for (const SiteView& view : views) {
     if (view.state != SiteView::kMember) continue;
-    for (const std::string_view id : {std::string_view(view.identity->store_id),
-                                      view.descriptor ? std::string_view(view.descriptor->store_id) : std::string_view()}) {
+    for (const std::string_view id :
+         {std::string_view(view.identity->store_id),
+          view.descriptor ? std::string_view(view.descriptor->store_id) : std::string_view()}) {
       if (id.empty()) continue;
       if (!first) {
         first = &view;
         store_id = id;
       }
       if (id != store_id) {
-        return Fail(Code::kConflict, "{} belongs to store {}, not to store {} as {} does", view.site.address, Short(id),
-                    Short(store_id), first->site.address);
+        return Fail(Code::kConflict, "{} belongs to store {}, not to store {} as {} does", view.site.address,
+                    Short(id), Short(store_id), first->site.address);
       }
     }
     if (view.descriptor && (!best || view.descriptor->epoch > best->epoch)) best = &*view.descriptor;
@@ -156,7 +161,8 @@ Result<const StoreDescriptor*> AgreedDescriptor(std::span<const SiteView> views)
 }
 
 size_t CountIn(std::span<const SiteView> views, SiteView::State state) {
-  return static_cast<size_t>(std::count_if(views.begin(), views.end(), [&](const auto& v) { return v.state == state; }));
+  return static_cast<size_t>(
+      std::count_if(views.begin(), views.end(), [&](const auto& v) { return v.state == state; }));
 }
 
 const SiteView& FirstIn(std::span<const SiteView> views, SiteView::State state) {
@@ -164,19 +170,21 @@ const SiteView& FirstIn(std::span<const SiteView> views, SiteView::State state) 
 }
 
 Error ForeignError(const SiteView& view) {
-  return Fail(Code::kConflict, "{} is not empty and belongs to no store: give an empty directory or server", view.site.address);
+  return Fail(Code::kConflict, "{} is not empty and belongs to no store: give an empty directory or server",
+              view.site.address);
 }
 
 Result<Judgement> JudgeNew(std::span<const SiteView> views, const Configuration& configuration) {
   Judgement judgement;
   const bool adopts = configuration.layout == Layout::kXrdec;
-  if (CountIn(views, SiteView::kForeign) > 0 && !adopts) return ForeignError(FirstIn(views, SiteView::kForeign));
+  if (CountIn(views, SiteView::kForeign) > 0 && !adopts)
+    return ForeignError(FirstIn(views, SiteView::kForeign));
   for (const SiteView& view : views) {
     if (view.descriptor) return *view.problem;
     const bool marked = view.state == SiteView::kMember || view.state == SiteView::kUnreadable;
     if (marked && view.content && !adopts) {
-      return Fail(Code::kCorruption, "{} has archives, but no readable store descriptor ({})", view.site.address,
-                  kDescriptorPath);
+      return Fail(Code::kCorruption, "{} has archives, but no readable store descriptor ({})",
+                  view.site.address, kDescriptorPath);
     }
     // A directory that does not exist yet can be made; a server that does not answer may be anything.
     if (view.state == SiteView::kMissing && !view.directory) {
@@ -215,12 +223,13 @@ Status BindMembers(std::span<const SiteView> views, Judgement& judgement) {
     const auto member = std::find_if(descriptor.members.begin(), descriptor.members.end(),
                                      [&](const Member& m) { return m.id == view.identity->member_id; });
     if (member == descriptor.members.end()) {
-      return Fail(Code::kConflict, "{} says it is {} of store {}, which has no such member", view.site.address,
-                  view.identity->member_id, Short(descriptor.store_id));
+      return Fail(Code::kConflict, "{} says it is {} of store {}, which has no such member",
+                  view.site.address, view.identity->member_id, Short(descriptor.store_id));
     }
     auto& site = judgement.site_of_member[static_cast<size_t>(member - descriptor.members.begin())];
     if (site) {
-      return Fail(Code::kConflict, "{} and {} both say they are {}: one is a copy of the other, or they are the same",
+      return Fail(Code::kConflict,
+                  "{} and {} both say they are {}: one is a copy of the other, or they are the same",
                   views[*site].site.address, view.site.address, member->id);
     }
     site = i;
@@ -236,8 +245,9 @@ Status BindMembers(std::span<const SiteView> views, Judgement& judgement) {
 
 Result<Judgement> JudgeSites(std::span<const SiteView> views, const Configuration& configuration) {
   if (views.empty()) {
-    return Fail(Code::kInvalidArgument, "no data servers are given: say --data DIR (once for each directory), "
-                                        "--server or --origin root://HOST:PORT, or -c FILE");
+    return Fail(Code::kInvalidArgument,
+                "no data servers are given: say --data DIR (once for each directory), "
+                "--server or --origin root://HOST:PORT, or -c FILE");
   }
   if (CountIn(views, SiteView::kRefused) > 0) return *FirstIn(views, SiteView::kRefused).problem;
   XEC_ASSIGN_OR_RETURN(const StoreDescriptor* found, AgreedDescriptor(views));
@@ -251,7 +261,8 @@ Result<Judgement> JudgeSites(std::span<const SiteView> views, const Configuratio
   for (size_t i = 0; i < members; ++i) {
     if (judgement.site_of_member[i]) ++bound;
   }
-  // Servers may have learnt of a newer epoch while others were away; directories are seen by one process only.
+  // Servers may have learnt of a newer epoch while others were away; directories are seen by one process
+  // only.
   const bool remote = !views[0].directory;
   if (remote && bound < Quorum(members)) {
     return Fail(Code::kNoQuorum, "only {} of the {} data servers of the store answer", bound, members);
@@ -274,8 +285,10 @@ Result<StoreDescriptor> NewDescriptor(std::span<const SiteView> views, const Con
   }
   for (size_t i = 0; i < views.size(); ++i) {
     const SiteView& view = views[i];
-    const std::string name = view.directory ? view.site.address : view.site.address.substr(std::string("root://").size());
-    descriptor.members.push_back(Member{fmt::format("s{:02}", i + 1), view.directory ? "local" : view.site.address,
+    const std::string name =
+        view.directory ? view.site.address : view.site.address.substr(std::string("root://").size());
+    descriptor.members.push_back(Member{fmt::format("s{:02}", i + 1),
+                                        view.directory ? "local" : view.site.address,
                                         view.site.host.empty() ? name : view.site.host});
   }
   XEC_TRY(ValidateDescriptor(descriptor));
@@ -283,7 +296,8 @@ Result<StoreDescriptor> NewDescriptor(std::span<const SiteView> views, const Con
 }
 
 Result<StoreDescriptor> EffectiveDescriptor(const Judgement& judgement, std::span<const SiteView> views,
-                                            const Configuration& configuration, std::vector<std::string>& notes) {
+                                            const Configuration& configuration,
+                                            std::vector<std::string>& notes) {
   StoreDescriptor descriptor = judgement.descriptor;
   if (configuration.layout && *configuration.layout != descriptor.layout) {
     return Fail(Code::kInvalidArgument, "the store has layout {}, which cannot be changed to {}",
@@ -294,9 +308,10 @@ Result<StoreDescriptor> EffectiveDescriptor(const Judgement& judgement, std::spa
   if (!configuration.rules.empty()) descriptor.rules = configuration.RulesOver(made_with);
   descriptor.sync = configuration.sync.value_or(descriptor.sync);
   if (descriptor.geometry != made_with) {
-    notes.push_back(fmt::format("new objects get geometry {} with chunks of {}; the store was made with {} and {}",
-                                descriptor.geometry.ToString(), FormatSize(descriptor.geometry.chunk_size_bytes),
-                                made_with.ToString(), FormatSize(made_with.chunk_size_bytes)));
+    notes.push_back(
+        fmt::format("new objects get geometry {} with chunks of {}; the store was made with {} and {}",
+                    descriptor.geometry.ToString(), FormatSize(descriptor.geometry.chunk_size_bytes),
+                    made_with.ToString(), FormatSize(made_with.chunk_size_bytes)));
   }
   for (size_t i = 0; i < descriptor.members.size(); ++i) {
     const auto& site = judgement.site_of_member[i];
@@ -308,9 +323,10 @@ Result<StoreDescriptor> EffectiveDescriptor(const Judgement& judgement, std::spa
   for (const PathRule& rule : rules) {
     XEC_TRY(CheckBudget(rule.geometry, configuration.engine.memory_bytes));
     if (rule.geometry.parity_chunks > descriptor.tolerance) {
-      return Fail(Code::kInvalidArgument,
-                  "geometry {} has {} parity chunks, but the store was made to survive the loss of {} servers only",
-                  rule.geometry.ToString(), rule.geometry.parity_chunks, descriptor.tolerance);
+      return Fail(
+          Code::kInvalidArgument,
+          "geometry {} has {} parity chunks, but the store was made to survive the loss of {} servers only",
+          rule.geometry.ToString(), rule.geometry.parity_chunks, descriptor.tolerance);
     }
   }
   return descriptor;

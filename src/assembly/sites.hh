@@ -59,16 +59,18 @@ struct Judgement {
 // Pure. Errors: see OpenStore. kNoQuorum when servers that do not answer could change the judgement.
 Result<Judgement> JudgeSites(std::span<const SiteView> views, const Configuration& configuration);
 
-// The descriptor of a new store on these sites (host labels applied), and of an existing one as this process uses
-// it: geometry, rules, sync policy and host labels of the configuration override it. Errors: kInvalidArgument.
+// The descriptor of a new store on these sites (host labels applied), and of an existing one as this process
+// uses it: geometry, rules, sync policy and host labels of the configuration override it. Errors:
+// kInvalidArgument.
 Result<StoreDescriptor> NewDescriptor(std::span<const SiteView> views, const Configuration& configuration,
                                       std::string store_id);
 Result<StoreDescriptor> EffectiveDescriptor(const Judgement& judgement, std::span<const SiteView> views,
-                                            const Configuration& configuration, std::vector<std::string>& notes);
+                                            const Configuration& configuration,
+                                            std::vector<std::string>& notes);
 
-// Writes identities, then the descriptor. Who is interrupted leaves identities without any descriptor, or with one
-// on some servers: both are recognised by JudgeSites. Of two who create at once at most one succeeds.
-// Errors: kConflict when somebody else is creating, and those of the servers.
+// Writes identities, then the descriptor. Who is interrupted leaves identities without any descriptor, or
+// with one on some servers: both are recognised by JudgeSites. Of two who create at once at most one
+// succeeds. Errors: kConflict when somebody else is creating, and those of the servers.
 Task<Status> CreateStoreOn(Executor& executor, std::vector<SiteView> views, StoreDescriptor descriptor);
 
 }  // namespace xec

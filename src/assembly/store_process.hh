@@ -54,7 +54,8 @@ class StoreProcess final : public OpenedStore {
   // Empty when the creation may begin, else why not yet.
   std::optional<Error> CreationMustWait(const std::vector<SiteView>& views, Judgement::Kind kind);
   Task<Status> OpenFrom(Judgement judgement, std::vector<SiteView> views);
-  Result<std::vector<DataServerPtr>> ConnectMembers(const StoreDescriptor& descriptor, const Judgement& judgement,
+  Result<std::vector<DataServerPtr>> ConnectMembers(const StoreDescriptor& descriptor,
+                                                    const Judgement& judgement,
                                                     const std::vector<SiteView>& views);
   Result<DataServerPtr> Connect(const StoreDescriptor& descriptor, size_t member, const std::string& address);
 
@@ -65,7 +66,8 @@ class StoreProcess final : public OpenedStore {
   Task<Result<StoreDescriptor>> ReadDescriptorAgain();
 
   Result<Store*> Gate(bool change) const;
-  void SetNotOpen(const Error& error);
+  // True if that is news.
+  bool SetNotOpen(const Error& error);
   void Note(std::string note);
 
   const Configuration configuration_;
@@ -76,15 +78,15 @@ class StoreProcess final : public OpenedStore {
 
   // Used by the opening loop only, and by BindLateMembers after it.
   std::map<std::string, DataServerPtr> raw_servers_;  // by address; without check of identity
-  std::string watched_;        // what an unfinished creation, or the list of discovered servers, looked like
+  std::string watched_;  // what an unfinished creation, or the list of discovered servers, looked like
   TimePoint watched_since_{};
   std::vector<LateMember> late_;
 
   mutable std::mutex mutex_;
   std::unique_ptr<Engine> engine_;  // guarded by mutex_ until set, as all below
   std::unique_ptr<Store> store_;
-  Error not_open_;                  // why not, while there is no store
-  std::optional<Error> frozen_;     // why nothing may be changed
+  Error not_open_;  // why not, while there is no store
+  std::optional<Error> frozen_;  // why nothing may be changed
   std::vector<std::string> notes_;
 
   GatedStore gate_;

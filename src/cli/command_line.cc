@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "cli/command_line.hh"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <deque>
 #include <iostream>
 #include <map>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
 
 #include "assembly/options.hh"
 #include "cli/command_table.hh"
@@ -49,12 +50,14 @@ struct Collected {
   std::vector<std::string> output, object, geometry, chunk_size, size;  // of recover
 };
 
-CLI::Option* AddValues(CLI::App& app, const std::string& flag, std::vector<std::string>& values, const std::string& help) {
+CLI::Option* AddValues(CLI::App& app, const std::string& flag, std::vector<std::string>& values,
+                       const std::string& help) {
   return app.add_option(flag, values, help)->allow_extra_args(false);
 }
 
 void AddStoreOptions(CLI::App& app, Collected& collected, bool gateway) {
-  AddValues(app, "-c", collected.configuration_files, "Read the xec. directives of this file; flags override them")
+  AddValues(app, "-c", collected.configuration_files,
+            "Read the xec. directives of this file; flags override them")
       ->type_name("FILE")
       ->group("The store");
   for (const OptionRow& row : OptionTable()) {
@@ -63,18 +66,25 @@ void AddStoreOptions(CLI::App& app, Collected& collected, bool gateway) {
     if (!row.initial.empty()) help += fmt::format(" Default: {}.", row.initial);
     if (row.repeats) help += " May be repeated.";
     auto& values = collected.options.emplace_back(&row, std::vector<std::string>{}).second;
-    AddValues(app, fmt::format("--{}", row.name), values, help)->type_name(std::string(row.argument))->group(GroupName(row.group));
+    AddValues(app, fmt::format("--{}", row.name), values, help)
+        ->type_name(std::string(row.argument))
+        ->group(GroupName(row.group));
   }
 }
 
 // The options of one command only; their texts are in the table.
 void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line, Collected& collected) {
   const std::map<std::string_view, bool*> switches = {
-      {"--json", &line.json},   {"-q,--quiet", &line.quiet}, {"--exclusive", &line.exclusive}, {"-l", &line.long_form},
-      {"-R", &line.recursive},  {"-r", &line.recursive},     {"-p", &line.parents}};
+      {"--json", &line.json},  {"-q,--quiet", &line.quiet}, {"--exclusive", &line.exclusive},
+      {"-l", &line.long_form}, {"-R", &line.recursive},     {"-r", &line.recursive},
+      {"-p", &line.parents}};
   const std::map<std::string_view, std::vector<std::string>*> values = {
-      {"-o", &collected.output},         {"--object", &collected.object},         {"--name", &line.names},
-      {"--geometry", &collected.geometry}, {"--chunk-size", &collected.chunk_size}, {"--size", &collected.size}};
+      {"-o", &collected.output},
+      {"--object", &collected.object},
+      {"--name", &line.names},
+      {"--geometry", &collected.geometry},
+      {"--chunk-size", &collected.chunk_size},
+      {"--size", &collected.size}};
   for (const OwnOption& option : kOwnOptions) {
     if (!TakesOption(option, command.name)) continue;
     const std::string flag(option.flag);
@@ -88,7 +98,8 @@ void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line,
 
 // The values in the order of precedence: flags, then the file.
 Status Apply(Collected& collected, CommandLine& line) {
-  if (collected.configuration_files.size() > 1) return Fail(Code::kInvalidArgument, "-c: only one file can be given");
+  if (collected.configuration_files.size() > 1)
+    return Fail(Code::kInvalidArgument, "-c: only one file can be given");
   Configuration file;
   if (!collected.configuration_files.empty()) {
     line.configuration_file = collected.configuration_files.front();
@@ -119,7 +130,8 @@ Status ApplyRecover(const Collected& collected, CommandLine& line) {
     }
     return OkStatus();
   };
-  if (collected.output.size() != 1) return Fail(Code::kInvalidArgument, "say -o FILE, once: where to write the object");
+  if (collected.output.size() != 1)
+    return Fail(Code::kInvalidArgument, "say -o FILE, once: where to write the object");
   line.output = collected.output.front();
   if (!collected.object.empty()) line.object = collected.object.front();
   XEC_TRY(set("geometry", collected.geometry));

@@ -26,8 +26,8 @@ struct CommandLine {
   std::optional<uint64_t> size;    // recover --size
 };
 
-// Parses; prints help or version itself (to standard output), then `command` is empty. Error: kInvalidArgument
-// with a message that needs no further explanation.
+// Parses; prints help or version itself (to standard output), then `command` is empty. Error:
+// kInvalidArgument with a message that needs no further explanation.
 Result<CommandLine> ParseCommandLine(int argc, char** argv);
 
 }  // namespace xec

@@ -8,9 +8,11 @@
 
 namespace xec {
 
-inline constexpr const char* kProgramSummary = "XEC: an erasure-coded object store on XRootD servers or local directories.";
+inline constexpr const char* kProgramSummary =
+    "XEC: an erasure-coded object store on XRootD servers or local directories.";
 inline constexpr const char* kProgramHelp =
-    "Every command that works on a store takes the same options (`xec put --help`), or -c FILE with the same as\n"
+    "Every command that works on a store takes the same options (`xec put --help`), or -c FILE with the same "
+    "as\n"
     "directives: --data DIR is the line `xec.data DIR`.\n\n"
     "Try it:\n"
     "  xec put --data /tmp/x/1 --data /tmp/x/2 --data /tmp/x/3 --geometry 2+1 /etc/hosts /hosts\n"
@@ -23,7 +25,7 @@ struct CommandText {
   const char* operands;  // as printed in the usage line; "" = none
   size_t operands_min;
   size_t operands_max;
-  bool store;            // takes the options of a store
+  bool store;  // takes the options of a store
   const char* examples;
 };
 
@@ -43,22 +45,28 @@ inline constexpr CommandText kCommands[] = {
      "  xec get -c xec.conf /data/run1.root .            into a directory, under its own name\n"
      "  xec get -c xec.conf /backup.tar - | tar x        - is standard output\n"
      "DST appears when it is complete; an interrupted get leaves nothing.\n"},
-    {"cat", "Write objects to standard output", "OBJECT...", 1, kAnyNumber, true, "  xec cat -c xec.conf /a /b > both\n"},
+    {"cat", "Write objects to standard output", "OBJECT...", 1, kAnyNumber, true,
+     "  xec cat -c xec.conf /a /b > both\n"},
     {"ls", "List directories", "[PATH...]", 0, kAnyNumber, true,
-     "  xec ls -c xec.conf /data\n  xec ls -c xec.conf -l -R /                       sizes, times, all levels\n"},
+     "  xec ls -c xec.conf /data\n  xec ls -c xec.conf -l -R /                       sizes, times, all "
+     "levels\n"},
     {"stat", "Show what is known of an object or directory", "PATH...", 1, kAnyNumber, true,
      "  xec stat -c xec.conf --json /data/run1.root\n"},
     {"rm", "Remove objects", "PATH...", 1, kAnyNumber, true,
-     "  xec rm -c xec.conf /data/run1.root\n  xec rm -c xec.conf -r /data                      a directory with all in it\n"},
+     "  xec rm -c xec.conf /data/run1.root\n  xec rm -c xec.conf -r /data                      a directory "
+     "with all in it\n"},
     {"mv", "Rename an object or directory", "FROM TO", 2, 2, true,
      "  xec mv -c xec.conf /data/a /data/b               replaces an object at the target\n"},
-    {"mkdir", "Make directories", "DIRECTORY...", 1, kAnyNumber, true, "  xec mkdir -c xec.conf -p /data/2026/run1\n"},
+    {"mkdir", "Make directories", "DIRECTORY...", 1, kAnyNumber, true,
+     "  xec mkdir -c xec.conf -p /data/2026/run1\n"},
     {"locate", "Show on which server each chunk of an object lies", "OBJECT...", 1, kAnyNumber, true,
      "  xec locate -c xec.conf /data/run1.root\n"},
     {"verify", "Read and check every chunk of objects", "OBJECT...", 1, kAnyNumber, true,
-     "  xec verify -c xec.conf /data/run1.root           names every bad chunk; exit code 6 if there is one\n"},
+     "  xec verify -c xec.conf /data/run1.root           names every bad chunk; exit code 6 if there is "
+     "one\n"},
     {"clean", "Remove now what interrupted work left behind", "", 0, 0, true, "  xec clean -c xec.conf\n"},
-    {"recover", "Rebuild an object from copied archives, without any service", "FOLDER...", 1, kAnyNumber, false,
+    {"recover", "Rebuild an object from copied archives, without any service", "FOLDER...", 1, kAnyNumber,
+     false,
      "  xec recover copy/of/d01 copy/of/d07 -o run1.root\n"
      "  xec recover copies --object 3f2a90 -o run1.root  when the folders hold several objects\n"
      "  xec recover ds01 ds02 ds03 ds04 --name data/run1 --geometry 4+2 --chunk-size 64KiB -o run1.root\n"
@@ -69,7 +77,7 @@ inline constexpr CommandText kCommands[] = {
 // An option of some commands only.
 struct OwnOption {
   const char* commands;  // blank-separated
-  const char* flag;      // "-q,--quiet"
+  const char* flag;  // "-q,--quiet"
   const char* argument;  // "" = a switch
   const char* help;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // locate, verify and clean.
+#include <cstdio>
 #include <unistd.h>
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hh"
@@ -44,7 +44,8 @@ Json ToJson(const Engine& engine, const ChunkReport& report) {
 }
 
 std::string ChunkLabel(const Geometry& geometry, uint32_t chunk) {
-  return chunk < geometry.data_chunks ? fmt::format("data {}", chunk) : fmt::format("parity {}", chunk - geometry.data_chunks);
+  return chunk < geometry.data_chunks ? fmt::format("data {}", chunk)
+                                      : fmt::format("parity {}", chunk - geometry.data_chunks);
 }
 
 // A row for each stripe, a column for each chunk; then who the servers are.
@@ -58,11 +59,14 @@ void PrintTable(const Engine& engine, const Geometry& geometry, const std::vecto
     if (report.chunk >= row.size()) continue;
     const std::string id = ServerId(engine, report);
     row[report.chunk] = report.health == ChunkHealth::kGood ? id : fmt::format("{}!", id);
-    if (report.health == ChunkHealth::kGood) archives[id] = ServerName(engine, report) + "  " + report.archive_path;
-    if (report.health != ChunkHealth::kGood) archives.emplace(id, fmt::format("{}: {}", HealthName(report.health), report.problem));
+    if (report.health == ChunkHealth::kGood)
+      archives[id] = ServerName(engine, report) + "  " + report.archive_path;
+    if (report.health != ChunkHealth::kGood)
+      archives.emplace(id, fmt::format("{}: {}", HealthName(report.health), report.problem));
   }
   fmt::print("{:<{}}", "stripe", kWidth);
-  for (uint32_t chunk = 0; chunk < geometry.Total(); ++chunk) fmt::print("{:<{}} ", ChunkLabel(geometry, chunk), kWidth);
+  for (uint32_t chunk = 0; chunk < geometry.Total(); ++chunk)
+    fmt::print("{:<{}} ", ChunkLabel(geometry, chunk), kWidth);
   fmt::print("\n");
   for (const auto& [stripe, row] : rows) {
     fmt::print("{:<{}}", stripe, kWidth);
@@ -78,7 +82,9 @@ Result<Engine*> EngineOf(OpenedStore& store) {
   return Fail(Code::kNoQuorum, "the store is not open yet");
 }
 
-void PrintJson(const Json& json) { fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace)); }
+void PrintJson(const Json& json) {
+  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+}
 
 }  // namespace
 
@@ -93,8 +99,11 @@ Result<int> RunLocate(const CommandLine& line, OpenedStore& store) {
     if (line.json) {
       Json chunks = Json::array();
       for (const ChunkReport& report : reports) chunks.push_back(ToJson(*engine, report));
-      all.push_back({{"path", path}, {"size", reader->size()}, {"geometry", manifest.geometry.ToString()},
-                     {"chunk_size", manifest.geometry.chunk_size_bytes}, {"chunks", std::move(chunks)}});
+      all.push_back({{"path", path},
+                     {"size", reader->size()},
+                     {"geometry", manifest.geometry.ToString()},
+                     {"chunk_size", manifest.geometry.chunk_size_bytes},
+                     {"chunks", std::move(chunks)}});
       continue;
     }
     fmt::print("{}  {} in {}, chunks of {}\n", path, FormatSize(reader->size()), manifest.geometry.ToString(),
@@ -128,7 +137,8 @@ Result<int> RunVerify(const CommandLine& line, OpenedStore& store) {
                    ServerName(*engine, report), report.problem);
       }
     }));
-    if (!verified && verified.code() != Code::kDataLoss && verified.code() != Code::kCorruption) return verified.error();
+    if (!verified && verified.code() != Code::kDataLoss && verified.code() != Code::kCorruption)
+      return verified.error();
     if (!verified) damaged = true;
     if (line.json) {
       Json json = {{"path", path}, {"chunks", chunks}, {"bad", std::move(found)}};
@@ -148,7 +158,8 @@ Result<int> RunClean(const CommandLine& line, OpenedStore& store) {
   if (line.json) {
     PrintJson({{"names", report.names}, {"removed", report.removed}, {"left", report.left}});
   } else {
-    fmt::print("{} names visited, {} files removed, {} left for later\n", report.names, report.removed, report.left);
+    fmt::print("{} names visited, {} files removed, {} left for later\n", report.names, report.removed,
+               report.left);
   }
   return kExitOk;
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "cli/local_output.hh"
 
+#include <cerrno>
+#include <cstdio>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
-
 #include "base/random.hh"
 #include "base/text.hh"
+#include "cli/owner.hh"
 #include "cli/terminal.hh"
 #include "server/local_root.hh"
 
@@ -24,13 +24,15 @@ bool IsDirectory(const std::string& path) {
 }  // namespace
 
 Result<LocalOutput> LocalOutput::Open(const std::string& target, const std::string& name_in_directory) {
+  const AsCaller caller;
   LocalOutput output;
   if (target == "-") {
     output.fd_ = STDOUT_FILENO;
     output.target_ = target;
     return output;
   }
-  output.target_ = IsDirectory(target) ? target + (target.ends_with('/') ? "" : "/") + name_in_directory : target;
+  output.target_ =
+      IsDirectory(target) ? target + (target.ends_with('/') ? "" : "/") + name_in_directory : target;
   if (IsDirectory(output.target_)) return Fail(Code::kIsDirectory, "{} is a directory", output.target_);
   const size_t slash = output.target_.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : output.target_.substr(0, slash + 1);
@@ -46,12 +48,15 @@ Result<LocalOutput> LocalOutput::Open(const std::string& target, const std::stri
 }
 
 LocalOutput::LocalOutput(LocalOutput&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), target_(std::move(other.target_)), temporary_(std::exchange(other.temporary_, "")) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      target_(std::move(other.target_)),
+      temporary_(std::exchange(other.temporary_, "")) {}
 
 LocalOutput::~LocalOutput() {
   if (temporary_.empty()) return;
   RemoveOnInterrupt("");
-  close(fd_);
+  const AsCaller caller;
+  if (fd_ >= 0) close(fd_);
   unlink(temporary_.c_str());
 }
 
@@ -68,7 +73,9 @@ Status LocalOutput::Write(ByteSpan bytes) {
 Status LocalOutput::Finish() {
   if (standard_output()) return OkStatus();
   // Delayed errors of the file system show up here.
-  if (close(std::exchange(fd_, -1)) != 0) return Fail(CodeOfErrno(errno), "cannot write {}: {}", target_, ErrnoWords(errno));
+  if (close(std::exchange(fd_, -1)) != 0)
+    return Fail(CodeOfErrno(errno), "cannot write {}: {}", target_, ErrnoWords(errno));
+  const AsCaller caller;
   if (rename(temporary_.c_str(), target_.c_str()) != 0) {
     return Fail(CodeOfErrno(errno), "cannot write {}: {}", target_, ErrnoWords(errno));
   }

@@ -9,8 +9,8 @@
 
 namespace xec {
 
-// A file is written beside its target under a temporary name and renamed at the end; the destructor, and a signal,
-// remove what was not finished.
+// A file is written beside its target under a temporary name and renamed at the end; the destructor, and a
+// signal, remove what was not finished.
 class LocalOutput {
  public:
   // "-" is standard output; a directory gets a file called `name_in_directory`. Errors: those of errno.
@@ -26,7 +26,7 @@ class LocalOutput {
   Status Finish();
 
   const std::string& target() const { return target_; }
-  bool standard_output() const { return temporary_.empty(); }
+  bool standard_output() const { return target_ == "-"; }
 
  private:
   LocalOutput() = default;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The program `xec`.
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstring>
+#include <unistd.h>
 
 #include "base/log.hh"
 #include "cli/commands.hh"
+#include "cli/owner.hh"
 #include "cli/terminal.hh"
 
 namespace xec {
@@ -22,10 +22,12 @@ struct StoreCommand {
   bool creates;  // makes a new store where there is none
 };
 constexpr StoreCommand kStoreCommands[] = {
-    {"put", RunPut, true},         {"get", RunGet, false},       {"cat", RunGet, false},
-    {"ls", RunList, false},        {"stat", RunStat, false},     {"rm", RunRemove, false},
-    {"mv", RunMove, false},        {"mkdir", RunMakeDirectory, true}, {"locate", RunLocate, false},
-    {"verify", RunVerify, false},  {"clean", RunClean, false},
+    {"put", RunPut, true},        {"get", RunGet, false},
+    {"cat", RunGet, false},       {"ls", RunList, false},
+    {"stat", RunStat, false},     {"rm", RunRemove, false},
+    {"mv", RunMove, false},       {"mkdir", RunMakeDirectory, true},
+    {"locate", RunLocate, false}, {"verify", RunVerify, false},
+    {"clean", RunClean, false},
 };
 
 int Report(const Error& error) {
@@ -36,6 +38,7 @@ int Report(const Error& error) {
 Result<int> RunOnStore(const StoreCommand& command, const CommandLine& line) {
   OpenOptions options;
   options.create_if_new = command.creates;
+  WorkAsOwner(line.configuration);
   XEC_ASSIGN_OR_RETURN(std::unique_ptr<OpenedStore> store, OpenStore(line.configuration, options));
   if (!line.quiet) {
     for (const std::string& note : store->notes()) fmt::print(stderr, "xec: {}\n", note);
@@ -77,6 +80,7 @@ int main(int argc, char** argv) {
   xec::SetLogLevel(xec::LogLevel::kError);
   const xec::Result<int> code = xec::Run(argc, argv);
   const int answer = code ? *code : xec::Report(code.error());
-  if (std::fflush(stdout) != 0) return answer == 0 ? xec::Report(xec::Fail(xec::Code::kNoSpace, "cannot write standard output")) : answer;
+  if (std::fflush(stdout) != 0)
+    return answer == 0 ? xec::Report(xec::Fail(xec::Code::kNoSpace, "cannot write standard output")) : answer;
   return answer;
 }

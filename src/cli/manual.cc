@@ -31,7 +31,8 @@ std::string RoffLines(std::string_view text) {
 }
 
 std::string Item(std::string_view flag, std::string_view argument, std::string_view help) {
-  return fmt::format(".TP\n.B {}{}\n{}\n", Roff(flag), argument.empty() ? "" : " \\fI" + Roff(argument) + "\\fR", Roff(help));
+  return fmt::format(".TP\n.B {}{}\n{}\n", Roff(flag),
+                     argument.empty() ? "" : " \\fI" + Roff(argument) + "\\fR", Roff(help));
 }
 
 std::string HelpOf(const OptionRow& row) {
@@ -48,7 +49,8 @@ struct Section {
 };
 constexpr Section kSections[] = {
     {OptionGroup::kStore, "The store", "Taken by every command but recover and version."},
-    {OptionGroup::kGateway, "The gateway", "Taken by serve only; other commands ignore these lines of a file."},
+    {OptionGroup::kGateway, "The gateway",
+     "Taken by serve only; other commands ignore these lines of a file."},
     {OptionGroup::kLimits, "Limits", "Bounds of the engine, taken by every command but recover and version."},
 };
 
@@ -66,13 +68,15 @@ std::string Flags(std::string_view flag) {
 std::string OptionsMarkdown() {
   std::string text;
   for (const Section& section : kSections) {
-    text += fmt::format("## {}\n\n{}\n\n| directive | default | meaning |\n| --- | --- | --- |\n", section.title, section.text);
+    text += fmt::format("## {}\n\n{}\n\n| directive | default | meaning |\n| --- | --- | --- |\n",
+                        section.title, section.text);
     for (const OptionRow& row : OptionTable()) {
       if (row.group != section.group) continue;
       std::string argument;
       for (const char c : row.argument) argument += c == '|' ? std::string("\\|") : std::string(1, c);
-      text += fmt::format("| `xec.{} {}` | {} | {}{} |\n", row.name, argument, row.initial.empty() ? "none" : row.initial,
-                          row.help, row.repeats ? " May be repeated." : "");
+      text += fmt::format("| `xec.{} {}` | {} | {}{} |\n", row.name, argument,
+                          row.initial.empty() ? "none" : row.initial, row.help,
+                          row.repeats ? " May be repeated." : "");
     }
     text += "\n";
   }
@@ -80,18 +84,23 @@ std::string OptionsMarkdown() {
 }
 
 std::string ManPage() {
-  std::string text = ".\\\" SPDX-License-Identifier: LGPL-3.0-or-later\n.\\\" Made from the tables of the program: see src/cli/manual.hh.\n";
-  text += ".TH XEC 1\n.SH NAME\nxec \\- erasure\\-coded object store on XRootD servers or local directories\n";
+  std::string text =
+      ".\\\" SPDX-License-Identifier: LGPL-3.0-or-later\n.\\\" Made from the tables of the program: see "
+      "src/cli/manual.hh.\n";
+  text +=
+      ".TH XEC 1\n.SH NAME\nxec \\- erasure\\-coded object store on XRootD servers or local directories\n";
   text += ".SH SYNOPSIS\n.B xec\n.I command\n[\\fIoption\\fR]... [\\fIoperand\\fR]...\n.SH DESCRIPTION\n";
   text += ".nf\n" + RoffLines(kProgramHelp) + ".fi\n.SH COMMANDS\n";
   for (const CommandText& command : kCommands) {
-    text += fmt::format(".SS xec {} {}\n{}.\n", Roff(command.name), Roff(command.operands), Roff(command.summary));
+    text += fmt::format(".SS xec {} {}\n{}.\n", Roff(command.name), Roff(command.operands),
+                        Roff(command.summary));
     if (*command.examples) text += ".PP\n.nf\n" + RoffLines(command.examples) + ".fi\n";
     for (const OwnOption& option : kOwnOptions) {
       if (TakesOption(option, command.name)) text += Item(Flags(option.flag), option.argument, option.help);
     }
   }
-  text += ".SH OPTIONS OF STORES\n" + Item("-c", "FILE", "Read the xec. directives of this file; flags override them.");
+  text += ".SH OPTIONS OF STORES\n" +
+          Item("-c", "FILE", "Read the xec. directives of this file; flags override them.");
   for (const Section& section : kSections) {
     text += fmt::format(".SS {}\n{}\n", section.title, Roff(section.text));
     for (const OptionRow& row : OptionTable()) {
@@ -99,13 +108,15 @@ std::string ManPage() {
     }
   }
   text += ".SH EXIT STATUS\n";
-  for (const ExitCodeMeaning& row : kExitCodes) text += fmt::format(".TP\n.B {}\n{}\n", row.code, Roff(row.meaning));
+  for (const ExitCodeMeaning& row : kExitCodes)
+    text += fmt::format(".TP\n.B {}\n{}\n", row.code, Roff(row.meaning));
   return text + ".SH SEE ALSO\n.BR xrootd (8),\n.BR xrdcp (1)\n";
 }
 
 std::string BashCompletion() {
   std::string commands, store, gateway;
-  for (const CommandText& command : kCommands) commands += fmt::format("{}{}", commands.empty() ? "" : " ", command.name);
+  for (const CommandText& command : kCommands)
+    commands += fmt::format("{}{}", commands.empty() ? "" : " ", command.name);
   for (const OptionRow& row : OptionTable()) {
     (row.group == OptionGroup::kGateway ? gateway : store) += fmt::format(" --{}", row.name);
   }

@@ -11,7 +11,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Names may be any bytes; JSON is UTF-8.
-void PrintJson(const Json& json) { fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace)); }
+void PrintJson(const Json& json) {
+  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+}
 
 std::string Join(const std::string& directory, const std::string& name) {
   return directory.ends_with('/') ? directory + name : directory + "/" + name;
@@ -96,7 +98,8 @@ void PrintDescription(const Json& json) {
   row("size", fmt::format("{} ({})", json["size"].get<uint64_t>(), FormatSize(json["size"].get<uint64_t>())));
   row("modified", FormatTime(json["mtime_ms"].get<int64_t>()) + " UTC");
   row("version", text("version"));
-  row("geometry", fmt::format("{}, chunks of {}", text("geometry"), FormatSize(json["chunk_size"].get<uint64_t>())));
+  row("geometry",
+      fmt::format("{}, chunks of {}", text("geometry"), FormatSize(json["chunk_size"].get<uint64_t>())));
   row("object id", text("object_id"));
   std::string servers;
   for (const auto& server : json["servers"]) {
@@ -105,7 +108,8 @@ void PrintDescription(const Json& json) {
   }
   row("servers", servers);
   for (const auto& [name, value] : json["checksums"].items()) row(name.c_str(), value.get<std::string>());
-  for (const auto& [name, value] : json["attributes"].items()) row("attribute", name + "=" + value.get<std::string>());
+  for (const auto& [name, value] : json["attributes"].items())
+    row("attribute", name + "=" + value.get<std::string>());
   if (!json["debts"].empty()) row("debt", fmt::format("{} archives are still owed", json["debts"].size()));
 }
 
@@ -125,7 +129,8 @@ Status RemoveTree(Store& store, const std::string& path) {
 
 Result<int> RunList(const CommandLine& line, OpenedStore& store) {
   Lister lister(line, store.store());
-  const std::vector<std::string> paths = line.operands.empty() ? std::vector<std::string>{"/"} : line.operands;
+  const std::vector<std::string> paths =
+      line.operands.empty() ? std::vector<std::string>{"/"} : line.operands;
   for (const std::string& path : paths) XEC_TRY(lister.Show(path, true));
   if (line.json) PrintJson(lister.json());
   return kExitOk;

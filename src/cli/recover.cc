@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "cli/recover.hh"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/xattr.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
 
 #include "archive/xrdec_attributes.hh"
 #include "base/text.hh"
@@ -58,7 +57,8 @@ std::optional<uint64_t> FileSizeAttribute(int fd) {
 Result<FoundArchive> ReadArchive(const std::string& path) {
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status = {};
-  if (!file || fstat(file.get(), &status) != 0) return Fail(CodeOfErrno(errno), "{}: {}", path, ErrnoWords(errno));
+  if (!file || fstat(file.get(), &status) != 0)
+    return Fail(CodeOfErrno(errno), "{}: {}", path, ErrnoWords(errno));
   FoundArchive found;
   found.path = path;
   found.size_bytes = static_cast<uint64_t>(status.st_size);
@@ -109,8 +109,9 @@ Result<FoundObject> XrdecObject(std::string path, std::vector<FoundArchive> arch
   for (const FoundArchive& archive : archives) {
     for (const ArchiveMember& member : archive.index.members) {
       if (member.name.chunk >= geometry.Total() || member.size_bytes > geometry.chunk_size_bytes) {
-        return Fail(Code::kInvalidArgument, "{} has the member {} of {} bytes, which does not fit {} with chunks of {}",
-                    archive.path, member.name.ToString(), member.size_bytes, geometry.ToString(),
+        return Fail(Code::kInvalidArgument,
+                    "{} has the member {} of {} bytes, which does not fit {} with chunks of {}", archive.path,
+                    member.name.ToString(), member.size_bytes, geometry.ToString(),
                     FormatSize(geometry.chunk_size_bytes));
       }
       sizes[member.name.stripe][member.name.chunk] = member.size_bytes;
@@ -123,8 +124,10 @@ Result<FoundObject> XrdecObject(std::string path, std::vector<FoundArchive> arch
     for (uint32_t chunk = 0; chunk < geometry.data_chunks; ++chunk) {
       const auto found = chunks.find(chunk);
       if (found == chunks.end()) {
-        return Fail(Code::kInvalidArgument, "the size of {} cannot be told, since chunk {} of its last stripe is missing: "
-                    "say --size BYTES", object.path, chunk);
+        return Fail(Code::kInvalidArgument,
+                    "the size of {} cannot be told, since chunk {} of its last stripe is missing: "
+                    "say --size BYTES",
+                    object.path, chunk);
       }
       last += found->second;
     }
@@ -146,7 +149,8 @@ class Rebuilder {
   Status Open() {
     for (size_t i = 0; i < object_.archives.size(); ++i) {
       files_.emplace_back(open(object_.archives[i].path.c_str(), O_RDONLY | O_CLOEXEC));
-      if (!files_.back()) return Fail(CodeOfErrno(errno), "{}: {}", object_.archives[i].path, ErrnoWords(errno));
+      if (!files_.back())
+        return Fail(CodeOfErrno(errno), "{}: {}", object_.archives[i].path, ErrnoWords(errno));
       for (const ArchiveMember& member : object_.archives[i].index.members) {
         members_[{member.name.stripe, member.name.chunk}].push_back({i, &member});
       }
@@ -182,7 +186,8 @@ class Rebuilder {
 
   MutableByteSpan ChunkSpan(uint32_t chunk) {
     // Chunks lie side by side, so that a stripe's data is contiguous.
-    return MutableByteSpan(buffer_).subspan(chunk * object_.geometry.chunk_size_bytes, object_.geometry.chunk_size_bytes);
+    return MutableByteSpan(buffer_).subspan(chunk * object_.geometry.chunk_size_bytes,
+                                            object_.geometry.chunk_size_bytes);
   }
 
   // Any good copy will do: the same chunk may have been copied from several servers.
@@ -192,7 +197,8 @@ class Rebuilder {
     for (const Copy& copy : copies->second) {
       const Status read = ReadCopy(copy, ChunkSpan(chunk).first(bytes));
       if (read) return true;
-      complain_(fmt::format("{}: {}: {}", object_.archives[copy.archive].path, copy.member->name.ToString(), read.error().message));
+      complain_(fmt::format("{}: {}: {}", object_.archives[copy.archive].path, copy.member->name.ToString(),
+                            read.error().message));
       std::memset(ChunkSpan(chunk).data(), 0, bytes);
     }
     return false;
@@ -206,7 +212,8 @@ class Rebuilder {
     const int fd = files_[copy.archive].get();
     XEC_TRY(ReadAt(fd, member.data_offset, into));
     // Sites may have configured XrdEc to keep a CRC-32C in the field.
-    if (Crc32(into) == member.crc32 || (!object_.archives[copy.archive].manifest && Crc32c(into) == member.crc32)) {
+    if (Crc32(into) == member.crc32 ||
+        (!object_.archives[copy.archive].manifest && Crc32c(into) == member.crc32)) {
       return OkStatus();
     }
     return Fail(Code::kCorruption, "the checksum is wrong");
@@ -214,11 +221,12 @@ class Rebuilder {
 
   Status Decode(uint64_t stripe, ChunkMask present, ChunkMask wanted, uint64_t length) {
     std::vector<std::byte*> chunks;
-    for (uint32_t chunk = 0; chunk < object_.geometry.Total(); ++chunk) chunks.push_back(ChunkSpan(chunk).data());
+    for (uint32_t chunk = 0; chunk < object_.geometry.Total(); ++chunk)
+      chunks.push_back(ChunkSpan(chunk).data());
     const Status decoded = CodecFor(object_.geometry).Reconstruct(chunks, present, wanted, length);
     if (decoded) return OkStatus();
-    return Fail(Code::kDataLoss, "stripe {} of {} cannot be read: {} of its chunks are good, {} are needed", stripe,
-                object_.path, std::popcount(present), object_.geometry.data_chunks);
+    return Fail(Code::kDataLoss, "stripe {} of {} cannot be read: {} of its chunks are good, {} are needed",
+                stripe, object_.path, std::popcount(present), object_.geometry.data_chunks);
   }
 
   const FoundObject& object_;

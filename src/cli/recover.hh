@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Offline recovery: an object from copies of its archives, found below some folders; no service, no store.
 //
-// Archives of XEC say in their manifest what they belong to. Those of stock XrdEc do not: they are found by the
-// path that the user names, and the geometry is the user's word. Blocking; one thread.
+// Archives of XEC say in their manifest what they belong to. Those of stock XrdEc do not: they are found by
+// the path that the user names, and the geometry is the user's word. Blocking; one thread.
 #pragma once
 
 #include <functional>
@@ -33,7 +33,7 @@ Result<FoundArchive> ReadArchive(const std::string& path);
 struct FoundObject {
   Geometry geometry;
   uint64_t size_bytes = 0;
-  std::string path;       // in the store; of XrdEc: as the user named it
+  std::string path;  // in the store; of XrdEc: as the user named it
   std::string object_id;  // "" of XrdEc
   std::map<std::string, std::string> checksums;
   std::vector<FoundArchive> archives;
@@ -47,9 +47,10 @@ std::map<std::string, FoundObject> GroupByObject(std::vector<FoundArchive> archi
 Result<FoundObject> XrdecObject(std::string path, std::vector<FoundArchive> archives, Geometry geometry,
                                 std::optional<uint64_t> size_bytes);
 
-// Writes the object's bytes in order to `write`, one stripe at a time; every byte is checked by its page checksums
-// or its member's CRC, and the whole by the manifest's checksums. `complain` hears of every chunk that is bad.
-// Errors: kDataLoss naming the stripe, kCorruption when the whole does not match, those of `write`.
+// Writes the object's bytes in order to `write`, one stripe at a time; every byte is checked by its page
+// checksums or its member's CRC, and the whole by the manifest's checksums. `complain` hears of every chunk
+// that is bad. Errors: kDataLoss naming the stripe, kCorruption when the whole does not match, those of
+// `write`.
 Status WriteObject(const FoundObject& object, const std::function<Status(ByteSpan)>& write,
                    const std::function<void(const std::string&)>& complain);
 

@@ -2,6 +2,7 @@
 // xec recover: finds archives below folders, chooses the object, writes it.
 #include <cstdio>
 #include <filesystem>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hh"
@@ -23,7 +24,8 @@ Status Search(const CommandLine& line, Found& found) {
   const auto wanted = [&](const std::string& path) {
     if (line.names.empty()) return true;
     return std::any_of(line.names.begin(), line.names.end(), [&](const std::string& name) {
-      return path.ends_with(name) && (path.size() == name.size() || name.starts_with('/') || path[path.size() - name.size() - 1] == '/');
+      return path.ends_with(name) && (path.size() == name.size() || name.starts_with('/') ||
+                                      path[path.size() - name.size() - 1] == '/');
     });
   };
   for (const std::string& folder : line.operands) {
@@ -56,8 +58,8 @@ Status Search(const CommandLine& line, Found& found) {
 }
 
 std::string Describe(const FoundObject& object) {
-  return fmt::format("{}  {}  {} bytes, {}, {} archives found", object.object_id, object.path, object.size_bytes,
-                     object.geometry.ToString(), object.archives.size());
+  return fmt::format("{}  {}  {} bytes, {}, {} archives found", object.object_id, object.path,
+                     object.size_bytes, object.geometry.ToString(), object.archives.size());
 }
 
 Result<FoundObject> Choose(const CommandLine& line, Found& found) {
@@ -69,7 +71,8 @@ Result<FoundObject> Choose(const CommandLine& line, Found& found) {
     }
     if (!plain.empty()) {
       if (!c.chunks || !c.chunk_size_bytes) {
-        return Fail(Code::kInvalidArgument, "archives of XrdEc do not say their geometry: say --geometry and --chunk-size");
+        return Fail(Code::kInvalidArgument,
+                    "archives of XrdEc do not say their geometry: say --geometry and --chunk-size");
       }
       return XrdecObject(line.names.empty() ? plain.front().path : line.names.front(), std::move(plain),
                          c.GeometryOver(Geometry{}), line.size);
@@ -100,7 +103,8 @@ Result<int> RunRecover(const CommandLine& line) {
   Found found;
   XEC_TRY(Search(line, found));
   XEC_ASSIGN_OR_RETURN(const FoundObject object, Choose(line, found));
-  XEC_ASSIGN_OR_RETURN(LocalOutput output, LocalOutput::Open(line.output, object.path.substr(object.path.rfind('/') + 1)));
+  XEC_ASSIGN_OR_RETURN(LocalOutput output,
+                       LocalOutput::Open(line.output, object.path.substr(object.path.rfind('/') + 1)));
   Progress progress("recover " + object.path, object.size_bytes, line.quiet);
   std::vector<std::string> bad = found.problems;
   const auto write = [&](ByteSpan bytes) {
@@ -110,9 +114,12 @@ Result<int> RunRecover(const CommandLine& line) {
   XEC_TRY(WriteObject(object, write, [&](const std::string& problem) { bad.push_back(problem); }));
   XEC_TRY(output.Finish());
   if (line.json && !output.standard_output()) {
-    const nlohmann::ordered_json json = {{"path", object.path},           {"object_id", object.object_id},
-                                         {"size", object.size_bytes},     {"geometry", object.geometry.ToString()},
-                                         {"archives", object.archives.size()}, {"bad", bad}};
+    const nlohmann::ordered_json json = {{"path", object.path},
+                                         {"object_id", object.object_id},
+                                         {"size", object.size_bytes},
+                                         {"geometry", object.geometry.ToString()},
+                                         {"archives", object.archives.size()},
+                                         {"bad", bad}};
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else if (!line.quiet) {
     for (const std::string& problem : bad) fmt::print(stderr, "xec: {}\n", problem);

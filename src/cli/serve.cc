@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // xec serve: stock xrootd with our plug-in, in the foreground.
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
 #include <fcntl.h>
+#include <fstream>
 #include <netinet/in.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <csignal>
-#include <cstdio>
-#include <ctime>
-#include <fstream>
 
 #include "cli/commands.hh"
 #include "cli/serve_setup.hh"
@@ -27,8 +26,8 @@ constexpr auto kStopLimit = std::chrono::seconds(20);
 constexpr auto kPollInterval = std::chrono::milliseconds(50);
 constexpr size_t kErrorLinesMax = 12;
 
-// Opens the store once, before xrootd does: errors come out as one sentence, and a new store is there before the
-// first client. Servers that are not up yet are no error.
+// Opens the store once, before xrootd does: errors come out as one sentence, and a new store is there before
+// the first client. Servers that are not up yet are no error.
 Status TryStore(const Configuration& configuration) {
   OpenOptions options;
   options.create_if_new = true;
@@ -73,7 +72,8 @@ bool PortAnswers(uint16_t port) {
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return socket_fd && connect(socket_fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+  return socket_fd &&
+         connect(socket_fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
 }
 
 // Follows what xrootd writes, from the end of the log at construction.
@@ -89,7 +89,8 @@ class LogFollower {
     file.seekg(position_);
     std::string line;
     while (std::getline(file, line)) {
-      if (line.find(" xrootd ") != std::string::npos && line.ends_with("initialization completed.")) return true;
+      if (line.find(" xrootd ") != std::string::npos && line.ends_with("initialization completed."))
+        return true;
     }
     return false;
   }
@@ -101,7 +102,8 @@ class LogFollower {
     std::string line;
     std::vector<std::string> all, telling;
     while (std::getline(file, line)) {
-      for (const char* word : {"rror", "nable to", "ailed", "nvalid", "refuse", "superuser", "nknown", "xec:", "in use"}) {
+      for (const char* word :
+           {"rror", "nable to", "ailed", "nvalid", "refuse", "superuser", "nknown", "xec:", "in use"}) {
         if (line.find(word) == std::string::npos) continue;
         telling.push_back(line);
         break;
@@ -153,7 +155,8 @@ Result<int> Attend(const ServePlan& plan, pid_t child, const sigset_t& signals, 
     int status = 0;
     if (waitpid(child, &status, WNOHANG) != child) continue;
     if (!stopping) {
-      fmt::print(stderr, "xec: xrootd ended{}; the log is {}\n", ready ? "" : " before it was ready", plan.log_file);
+      fmt::print(stderr, "xec: xrootd ended{}; the log is {}\n", ready ? "" : " before it was ready",
+                 plan.log_file);
       for (const std::string& line : log.Complaints()) fmt::print(stderr, "  {}\n", line);
       const int code = ExitStatus(status, false);
       return code == kExitOk ? kExitError : code;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "cli/serve_setup.hh"
 
-#include <fcntl.h>
-#include <grp.h>
-#include <pwd.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <grp.h>
+#include <pwd.h>
 #include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "assembly/options.hh"
 #include "base/text.hh"
@@ -26,26 +25,31 @@ namespace fs = std::filesystem;
 constexpr size_t kStatePathMax = 64;
 
 Result<std::string> FindProgram(const std::string& wanted) {
-  const auto runs = [](const std::string& path) { return access(path.c_str(), X_OK) == 0 && !fs::is_directory(path); };
+  const auto runs = [](const std::string& path) {
+    return access(path.c_str(), X_OK) == 0 && !fs::is_directory(path);
+  };
   if (wanted.find('/') != std::string::npos) {
     if (runs(wanted)) return fs::absolute(wanted).string();
     return Fail(Code::kNotFound, "the program {} cannot be run", wanted);
   }
   const std::string name = wanted.empty() ? "xrootd" : wanted;
-  if (wanted.empty() && runs(XEC_XROOTD_PREFIX "/bin/xrootd")) return std::string(XEC_XROOTD_PREFIX "/bin/xrootd");
+  if (wanted.empty() && runs(XEC_XROOTD_PREFIX "/bin/xrootd"))
+    return std::string(XEC_XROOTD_PREFIX "/bin/xrootd");
   const char* path = std::getenv("PATH");
   for (const std::string_view folder : Split(path ? path : "/usr/bin:/bin", ':')) {
     const std::string candidate = fmt::format("{}/{}", folder, name);
     if (!folder.empty() && runs(candidate)) return candidate;
   }
-  return Fail(Code::kNotFound, "there is no program {}: install the XRootD server, or say --xrootd PROGRAM", name);
+  return Fail(Code::kNotFound, "there is no program {}: install the XRootD server, or say --xrootd PROGRAM",
+              name);
 }
 
 // Beside the program in a build directory, or in the lib directory of an installation.
 Result<std::string> FindPlugIn() {
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const char* folder : {"../plugin_oss", "../lib", "../lib64", "../lib/x86_64-linux-gnu", "../lib/xec"}) {
+  for (const char* folder :
+       {"../plugin_oss", "../lib", "../lib64", "../lib/x86_64-linux-gnu", "../lib/xec"}) {
     for (const char* name : {"libXrdOssXec-5.so", "libXrdOssXec-6.so", "libXrdOssXec.so"}) {
       if (fs::exists(here / folder / name, error)) {
         return (fs::canonical(here / folder, error) / "libXrdOssXec.so").string();
@@ -59,7 +63,8 @@ Result<const passwd*> ChooseUser(const std::string& wanted) {
   if (!wanted.empty()) {
     const passwd* entry = getpwnam(wanted.c_str());
     if (!entry) return Fail(Code::kInvalidArgument, "--user: there is no user {}", wanted);
-    if (entry->pw_uid == 0) return Fail(Code::kInvalidArgument, "--user: xrootd refuses to run as {}", wanted);
+    if (entry->pw_uid == 0)
+      return Fail(Code::kInvalidArgument, "--user: xrootd refuses to run as {}", wanted);
     return entry;
   }
   for (const char* name : {"xrootd", "nobody", "daemon"}) {
@@ -76,7 +81,8 @@ std::string StateDirectory(const Configuration& configuration) {
   if (geteuid() != 0 && state && *state == '/') {
     base = fs::path(state) / "xec";
   } else if (geteuid() != 0) {
-    base = home && *home == '/' ? fs::path(home) / ".local/state/xec" : fs::temp_directory_path() / fmt::format("xec-{}", getuid());
+    base = home && *home == '/' ? fs::path(home) / ".local/state/xec"
+                                : fs::temp_directory_path() / fmt::format("xec-{}", getuid());
   }
   return (base / fmt::format("gateway-{}", configuration.port)).string();
 }
@@ -91,12 +97,14 @@ Status MakeDirectories(const std::string& path) {
 // The state directory and all in it, so that a gateway that ran as somebody else is no obstacle.
 Status GiveTree(const std::string& path, const passwd& user) {
   if (lchown(path.c_str(), user.pw_uid, user.pw_gid) != 0) {
-    return Fail(CodeOfErrno(errno), "{} cannot be given to user {}: {}", path, user.pw_name, ErrnoWords(errno));
+    return Fail(CodeOfErrno(errno), "{} cannot be given to user {}: {}", path, user.pw_name,
+                ErrnoWords(errno));
   }
   std::error_code error;
   for (const auto& entry : fs::recursive_directory_iterator(path, error)) {
     if (lchown(entry.path().c_str(), user.pw_uid, user.pw_gid) != 0) {
-      return Fail(CodeOfErrno(errno), "{} cannot be given to user {}: {}", entry.path().string(), user.pw_name, ErrnoWords(errno));
+      return Fail(CodeOfErrno(errno), "{} cannot be given to user {}: {}", entry.path().string(),
+                  user.pw_name, ErrnoWords(errno));
     }
   }
   return OkStatus();
@@ -107,8 +115,8 @@ bool HoldsStore(const Site& site) {
   return fs::exists(site.address + std::string(kDescriptorPath), error);
 }
 
-// Missing directories are made for a new store only: where one exists, a missing disk must not be mistaken for an
-// empty one, and who puts it back must find the place free.
+// Missing directories are made for a new store only: where one exists, a missing disk must not be mistaken
+// for an empty one, and who puts it back must find the place free.
 Status PrepareData(const Configuration& configuration, const passwd* user) {
   bool exists = false;
   for (const Site& site : configuration.data) exists = exists || HoldsStore(site);
@@ -123,7 +131,8 @@ Status PrepareData(const Configuration& configuration, const passwd* user) {
     }
     if (!user || !fs::is_empty(site.address, error) || error) continue;
     if (chown(site.address.c_str(), user->pw_uid, user->pw_gid) != 0) {
-      return Fail(CodeOfErrno(errno), "{} cannot be given to user {}: {}", site.address, user->pw_name, ErrnoWords(errno));
+      return Fail(CodeOfErrno(errno), "{} cannot be given to user {}: {}", site.address, user->pw_name,
+                  ErrnoWords(errno));
     }
   }
   return OkStatus();
@@ -143,13 +152,14 @@ Status CheckAccess(const std::string& path, const char* what) {
   std::error_code error;
   for (fs::path part = fs::path(path).parent_path();; part = part.parent_path()) {
     if (faccessat(AT_FDCWD, part.c_str(), X_OK, AT_EACCESS) != 0 && errno == EACCES) {
-      return Fail(Code::kPermissionDenied, "user {} cannot reach the {} {}, because {} is closed to it", user, what, path,
-                  part.string());
+      return Fail(Code::kPermissionDenied, "user {} cannot reach the {} {}, because {} is closed to it", user,
+                  what, path, part.string());
     }
     if (part == part.parent_path()) break;
   }
   if (faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK | X_OK, AT_EACCESS) != 0 && errno != ENOENT) {
-    return Fail(Code::kPermissionDenied, "the {} {} is not writable by user {} ({})", what, path, user, ErrnoWords(errno));
+    return Fail(Code::kPermissionDenied, "the {} {} is not writable by user {} ({})", what, path, user,
+                ErrnoWords(errno));
   }
   return OkStatus();
 }
@@ -162,7 +172,8 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
   for (Site& site : plan.configuration.data) site.address = fs::absolute(site.address).string();
   const Configuration& configuration = plan.configuration;
   if (configuration.data.empty() && configuration.servers.empty() && configuration.origin.empty()) {
-    return Fail(Code::kInvalidArgument, "say where the data is: --data DIR (once for each directory), --origin or --server");
+    return Fail(Code::kInvalidArgument,
+                "say where the data is: --data DIR (once for each directory), --origin or --server");
   }
   XEC_ASSIGN_OR_RETURN(plan.program, FindProgram(configuration.xrootd));
   XEC_ASSIGN_OR_RETURN(plan.plug_in, FindPlugIn());
@@ -186,7 +197,8 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
   plan.short_state = plan.state;
   if (plan.state.size() > kStatePathMax) {
     std::string folder = "/tmp/xec-XXXXXX";
-    if (!mkdtemp(folder.data())) return Fail(CodeOfErrno(errno), "no directory can be made in /tmp: {}", ErrnoWords(errno));
+    if (!mkdtemp(folder.data()))
+      return Fail(CodeOfErrno(errno), "no directory can be made in /tmp: {}", ErrnoWords(errno));
     plan.short_state = folder + "/state";
     plan.link_made = true;
     if (symlink(plan.state.c_str(), plan.short_state.c_str()) != 0) {
@@ -232,8 +244,8 @@ Status WriteServeFiles(const ServePlan& plan, const std::string& users_file) {
       if (!Trim(line).starts_with("xec.") && !Trim(line).empty()) others += line + "\n";
     }
   }
-  // What xrootd wants to remove at its start would be the pending uploads of a gateway that is gone; the engine
-  // knows them better.
+  // What xrootd wants to remove at its start would be the pending uploads of a gateway that is gone; the
+  // engine knows them better.
   std::error_code error;
   for (const auto& entry : fs::recursive_directory_iterator(plan.state + "/admin", error)) {
     if (entry.path().filename() == "posc.log") fs::remove(entry.path(), error);

@@ -2,9 +2,8 @@
 // What `xec serve` prepares before xrootd starts: programs, directories, the user, the configuration file.
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
+#include <sys/types.h>
 
 #include "cli/command_line.hh"
 
@@ -20,9 +19,9 @@ struct ServePlan {
   bool link_made = false;
 };
 
-// Finds programs and directories; makes the state directory and, for a new store, missing data directories. When
-// started by root, gives them to the chosen user and becomes that user for good. Errors: kNotFound (no plug-in, no
-// xrootd), kInvalidArgument, kPermissionDenied.
+// Finds programs and directories; makes the state directory and, for a new store, missing data directories.
+// When started by root, gives them to the chosen user and becomes that user for good. Errors: kNotFound (no
+// plug-in, no xrootd), kInvalidArgument, kPermissionDenied.
 Result<ServePlan> PrepareServe(const CommandLine& line);
 
 // Text of the configuration file for xrootd. `others` are lines of the user's own file, copied as they are.

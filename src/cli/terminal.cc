@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "cli/terminal.hh"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <unistd.h>
+
+#include <fmt/format.h>
 
 #include "base/units.hh"
 #include "cli/exit_code.hh"
+#include "cli/owner.hh"
 
 namespace xec {
 namespace {
@@ -27,6 +28,7 @@ std::array<char, 4096> path_to_remove;
 
 extern "C" void OnInterrupt(int) {
   if (remove_path.load()) {
+    BecomeCallerInSignalHandler();
     unlink(path_to_remove.data());
     _exit(kExitInterrupted);
   }
@@ -59,7 +61,8 @@ void Progress::Draw() {
     const int full = static_cast<int>(share * kBarWidth);
     bar = fmt::format("[{:#<{}}{:.<{}}] {:3.0f}%  ", "", full, "", kBarWidth - full, share * 100);
   }
-  fmt::print(stderr, "\r\033[K{}  {}{}  {}/s", label_, bar, FormatSize(done_), FormatSize(static_cast<uint64_t>(speed)));
+  fmt::print(stderr, "\r\033[K{}  {}{}  {}/s", label_, bar, FormatSize(done_),
+             FormatSize(static_cast<uint64_t>(speed)));
   std::fflush(stderr);
 }
 

@@ -31,7 +31,8 @@ class Progress {
 void CatchInterrupts();
 bool Interrupted();
 
-// While a path is set, a signal that ends the process removes that file first. "" = none. CatchInterrupts first.
+// While a path is set, a signal that ends the process removes that file first. "" = none. CatchInterrupts
+// first.
 void RemoveOnInterrupt(const std::string& path);
 
 // "2026-11-21 07:30:12", UTC.

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // put, get and cat.
+#include <cerrno>
+#include <cstdio>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hh"
 #include "cli/local_output.hh"
+#include "cli/owner.hh"
 #include "cli/terminal.hh"
 #include "server/local_root.hh"
 
@@ -33,6 +34,7 @@ Result<Source> OpenSource(const std::string& path) {
   if (path == "-") {
     source.file = UniqueFd(dup(STDIN_FILENO));
   } else {
+    const AsCaller caller;
     source.file = UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   }
   struct stat status = {};
@@ -57,7 +59,8 @@ Result<size_t> ReadPiece(int fd, MutableByteSpan piece, const std::string& path)
   return got;
 }
 
-Result<Committed> PutOne(const CommandLine& line, OpenedStore& store, const std::string& from, const std::string& to) {
+Result<Committed> PutOne(const CommandLine& line, OpenedStore& store, const std::string& from,
+                         const std::string& to) {
   XEC_ASSIGN_OR_RETURN(Source source, OpenSource(from));
   CreateOptions options;
   options.write = store.WriteOptionsFor(to);
@@ -81,14 +84,16 @@ Result<Committed> PutOne(const CommandLine& line, OpenedStore& store, const std:
 }
 
 // Where `from` goes below the operand `to`: into it when it is a directory or ends with a slash.
-Result<std::string> PutTarget(OpenedStore& store, const std::string& from, const std::string& to, bool several) {
+Result<std::string> PutTarget(OpenedStore& store, const std::string& from, const std::string& to,
+                              bool several) {
   bool directory = to.ends_with('/');
   if (!directory) {
     const Result<ObjectInfo> info = SyncWait(store.store().Stat(to));
     if (!info && info.code() != Code::kNotFound) return info.error();
     directory = info && info->directory;
   }
-  if (!directory && several) return Fail(Code::kNotDirectory, "{} must be a directory to hold several objects", to);
+  if (!directory && several)
+    return Fail(Code::kNotDirectory, "{} must be a directory to hold several objects", to);
   if (!directory) return to;
   if (from == "-") return Fail(Code::kInvalidArgument, "standard input needs a name: {} is a directory", to);
   return to + (to.ends_with('/') ? "" : "/") + LastPart(from);
@@ -97,7 +102,8 @@ Result<std::string> PutTarget(OpenedStore& store, const std::string& from, const
 Status CopyOut(OpenedStore& store, const std::string& path, LocalOutput& output, bool quiet) {
   XEC_ASSIGN_OR_RETURN(std::shared_ptr<ObjectReader> reader, SyncWait(store.store().OpenRead(path)));
   const auto buffer = Buffer::Allocate(kPieceBytes);
-  Progress progress("get " + path, reader->size(), quiet || (output.standard_output() && isatty(STDOUT_FILENO) == 1));
+  Progress progress("get " + path, reader->size(),
+                    quiet || (output.standard_output() && isatty(STDOUT_FILENO) == 1));
   uint64_t offset = 0;
   while (offset < reader->size()) {
     if (Interrupted()) return Fail(Code::kCancelled, "interrupted");

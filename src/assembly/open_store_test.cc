@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Stores on real directories: made, opened again in every state of disrepair, refused where they must be.
+#include "assembly/open_store.hh"
+
+#include <filesystem>
+#include <fstream>
+#include <future>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "assembly/options.hh"
+#include "assembly/sites.hh"
+
+namespace xec {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+class OpenStoreTest : public testing::Test {
+ protected:
+  OpenStoreTest() {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    root_ = fs::path(testing::TempDir()) / (std::string("open_store_") + info->name());
+    fs::remove_all(root_);
+    fs::create_directories(root_);
+  }
+  ~OpenStoreTest() override { fs::remove_all(root_); }
+
+  fs::path Directory(int i) const { return root_ / fmt::format("d{}", i); }
+
+  Configuration Config(int first, int last, const std::string& geometry = "") {
+    Configuration c;
+    for (int i = first; i <= last; ++i) EXPECT_TRUE(SetOption(c, "data", Directory(i).string(), "test"));
+    if (!geometry.empty()) EXPECT_TRUE(SetOption(c, "geometry", geometry, "test"));
+    return c;
+  }
+
+  static Result<std::unique_ptr<OpenedStore>> Open(Configuration c, bool create = false) {
+    OpenOptions options;
+    options.create_if_new = create;
+    return OpenStore(std::move(c), options);
+  }
+
+  void MakeStore(int count = 3, const std::string& geometry = "2+1") {
+    auto store = Open(Config(1, count, geometry), true);
+    ASSERT_TRUE(store) << store.error().message;
+  }
+
+  static Status Put(OpenedStore& store, const std::string& path, std::string_view content) {
+    auto writer = SyncWait(store.store().Create(path, {}));
+    if (!writer) return writer.error();
+    XEC_TRY(SyncWait((*writer)->Append(AsBytes(content))));
+    XEC_TRY(SyncWait((*writer)->Commit()));
+    return OkStatus();
+  }
+
+  static std::string Get(OpenedStore& store, const std::string& path) {
+    auto reader = SyncWait(store.store().OpenRead(path));
+    if (!reader) return "error: " + reader.error().message;
+    std::string content((*reader)->size(), '\0');
+    const auto got = SyncWait((*reader)->Read(0, std::as_writable_bytes(std::span(content))));
+    return got ? content : "error: " + got.error().message;
+  }
+
+  // The error of opening these directories.
+  Error Refusal(Configuration c, bool create = false) {
+    auto store = Open(std::move(c), create);
+    if (store) return Fail(Code::kInternal, "it opened");
+    return store.error();
+  }
+
+  fs::path root_;
+};
+
+TEST_F(OpenStoreTest, MakesAStoreAndFindsItAgainInAnyOrder) {
+  EXPECT_EQ(Refusal(Config(1, 3, "2+1")).code, Code::kNotFound);
+  EXPECT_FALSE(fs::exists(Directory(1)));
+  {
+    auto store = Open(Config(1, 3, "2+1"), true);
+    ASSERT_TRUE(store) << store.error().message;
+    ASSERT_TRUE(Put(**store, "/a", "hello"));
+  }
+  Configuration c;
+  for (int i : {3, 1, 2}) ASSERT_TRUE(SetOption(c, "data", Directory(i).string(), "test"));
+  auto store = Open(c);
+  ASSERT_TRUE(store) << store.error().message;
+  EXPECT_EQ(Get(**store, "/a"), "hello");
+  EXPECT_EQ((*store)->engine()->descriptor().geometry.ToString(), "2+1");
+  EXPECT_EQ((*store)->engine()->server(0)->name(), Directory(1).string());
+  EXPECT_TRUE((*store)->notes().empty());
+}
+
+TEST_F(OpenStoreTest, GoesOnWithoutAMissingDirectoryAndUsesItWhenItIsBack) {
+  MakeStore();
+  fs::rename(Directory(2), root_ / "away");
+  auto store = Open(Config(1, 3), true);
+  ASSERT_TRUE(store) << store.error().message;
+  EXPECT_FALSE(fs::exists(Directory(2)));
+  EXPECT_THAT((*store)->notes(), testing::Contains(HasSubstr("without s02")));
+  const CallContext call{&(*store)->executor(), (*store)->executor().Now() + std::chrono::seconds(10)};
+  EXPECT_EQ(SyncWait(List(call, (*store)->engine()->server(1), "/")).code(), Code::kUnavailable);
+  fs::rename(root_ / "away", Directory(2));
+  // The loop looks every kRetryInterval.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (std::chrono::steady_clock::now() < deadline) {
+    const CallContext again{&(*store)->executor(), (*store)->executor().Now() + std::chrono::seconds(10)};
+    if (SyncWait(List(again, (*store)->engine()->server(1), "/"))) return;
+  }
+  FAIL() << "s02 did not come back";
+}
+
+TEST_F(OpenStoreTest, AnEmptyDirectoryInAStoreIsLeftOut) {
+  MakeStore();
+  fs::remove_all(Directory(3));
+  fs::create_directory(Directory(3));
+  auto store = Open(Config(1, 3), true);
+  ASSERT_TRUE(store) << store.error().message;
+  EXPECT_THAT((*store)->notes(), testing::Contains(HasSubstr("d3 is left out: it is empty")));
+  EXPECT_TRUE(fs::is_empty(Directory(3)));
+}
+
+TEST_F(OpenStoreTest, RefusesWhatDoesNotBelongTogether) {
+  MakeStore();
+  // A directory of another store.
+  {
+    Configuration other;
+    for (const char* name : {"o1", "o2"})
+      ASSERT_TRUE(SetOption(other, "data", (root_ / name).string(), "test"));
+    ASSERT_TRUE(SetOption(other, "geometry", "1+1", "test"));
+    ASSERT_TRUE(Open(other, true));
+  }
+  Configuration mixed = Config(1, 2);
+  ASSERT_TRUE(SetOption(mixed, "data", (root_ / "o2").string(), "test"));
+  EXPECT_EQ(Refusal(mixed).code, Code::kConflict);
+  EXPECT_THAT(Refusal(mixed).message, HasSubstr("o2 belongs to store "));
+  // A copy of a disk.
+  fs::copy(Directory(2), root_ / "copy", fs::copy_options::recursive);
+  Configuration cloned = Config(1, 3);
+  ASSERT_TRUE(SetOption(cloned, "data", (root_ / "copy").string(), "test"));
+  EXPECT_EQ(Refusal(cloned).code, Code::kConflict);
+  EXPECT_THAT(Refusal(cloned).message, HasSubstr("both say they are s02"));
+  // A file.
+  Configuration file = Config(1, 3);
+  std::ofstream(root_ / "file") << "x";
+  ASSERT_TRUE(SetOption(file, "data", (root_ / "file").string(), "test"));
+  EXPECT_EQ(Refusal(file).message, (root_ / "file").string() + " is a file, not a directory");
+  // Somebody else's directory.
+  fs::create_directory(root_ / "home");
+  std::ofstream(root_ / "home" / "letter") << "x";
+  Configuration foreign = Config(1, 3);
+  ASSERT_TRUE(SetOption(foreign, "data", (root_ / "home").string(), "test"));
+  EXPECT_THAT(Refusal(foreign).message, HasSubstr("home is not empty and belongs to no store"));
+  Configuration all_foreign;
+  for (const char* name : {"home", "new"})
+    ASSERT_TRUE(SetOption(all_foreign, "data", (root_ / name).string(), "test"));
+  ASSERT_TRUE(SetOption(all_foreign, "geometry", "1+1", "test"));
+  EXPECT_THAT(Refusal(all_foreign, true).message, HasSubstr("home is not empty"));
+  EXPECT_FALSE(fs::exists(root_ / "new"));
+  EXPECT_THAT(Refusal(Configuration{}).message, HasSubstr("no data servers are given"));
+}
+
+TEST_F(OpenStoreTest, ANewerFormatIsRefusedAndADamagedIdentityLeftOut) {
+  MakeStore();
+  std::ofstream(Directory(1) / ".xec/server", std::ios::trunc) << "noise";
+  auto store = Open(Config(1, 3));
+  ASSERT_TRUE(store) << store.error().message;
+  EXPECT_THAT((*store)->notes(), testing::Contains(HasSubstr("d1 is left out")));
+  store = Fail(Code::kCancelled, "closed");
+  // It alone proves nothing, and above all not that a new store may be made there.
+  EXPECT_EQ(Refusal(Config(1, 1, "1+1"), true).code, Code::kInvalidArgument);
+  EXPECT_EQ(Refusal(Config(1, 1), true).code, Code::kInvalidArgument);
+  std::ofstream(Directory(2) / ".xec/store", std::ios::trunc) << "xec-store 2\nend\n";
+  EXPECT_EQ(Refusal(Config(1, 3)).code, Code::kUnsupported);
+  EXPECT_THAT(Refusal(Config(1, 3)).message, HasSubstr("d2: the store descriptor has format 2"));
+}
+
+TEST_F(OpenStoreTest, NeverMakesAStoreOverArchives) {
+  MakeStore();
+  {
+    auto store = Open(Config(1, 3));
+    ASSERT_TRUE(store && Put(**store, "/a", "hello"));
+  }
+  for (int i = 1; i <= 3; ++i) fs::remove(Directory(i) / ".xec/store");
+  EXPECT_EQ(Refusal(Config(1, 3, "2+1"), true).code, Code::kCorruption);
+  for (int i = 1; i <= 3; ++i) fs::remove(Directory(i) / ".xec/server");
+  EXPECT_EQ(Refusal(Config(1, 3, "2+1"), true).code, Code::kConflict);
+}
+
+TEST_F(OpenStoreTest, ACreationThatWasCutShortIsDoneAgain) {
+  // All identities and one descriptor: the store exists, and the others get their copy.
+  MakeStore();
+  fs::remove(Directory(2) / ".xec/store");
+  std::ofstream(Directory(3) / ".xec/store", std::ios::trunc) << "xec-store 1\n";
+  ASSERT_TRUE(Open(Config(1, 3)));
+  std::ifstream first(Directory(1) / ".xec/store"), second(Directory(2) / ".xec/store"),
+      third(Directory(3) / ".xec/store");
+  const std::string text{std::istreambuf_iterator<char>(first), {}};
+  EXPECT_EQ(text, std::string(std::istreambuf_iterator<char>(second), {}));
+  EXPECT_EQ(text, std::string(std::istreambuf_iterator<char>(third), {}));
+  // Two identities, one of them half written, and no descriptor: nothing can have been stored.
+  for (int i = 1; i <= 3; ++i) fs::remove(Directory(i) / ".xec/store");
+  std::ofstream(Directory(2) / ".xec/server", std::ios::trunc) << "xec-ser";
+  fs::remove_all(Directory(3));
+  auto store = Open(Config(1, 3, "2+1"), true);
+  ASSERT_TRUE(store) << store.error().message;
+  EXPECT_TRUE(Put(**store, "/a", "hello"));
+}
+
+TEST_F(OpenStoreTest, OfManyWhoMakeTheStoreAtOnceAllOpenTheSame) {
+  std::vector<std::future<std::string>> creators;
+  for (int i = 0; i < 4; ++i) {
+    creators.push_back(std::async(std::launch::async, [&] {
+      auto store = Open(Config(1, 3, "2+1"), true);
+      return store ? (*store)->engine()->descriptor().store_id : store.error().message;
+    }));
+  }
+  const std::string id = creators[0].get();
+  EXPECT_EQ(id.size(), 32u) << id;
+  for (int i = 1; i < 4; ++i) EXPECT_EQ(creators[static_cast<size_t>(i)].get(), id);
+}
+
+TEST_F(OpenStoreTest, WhatTheConfigurationMayAndMayNotChange) {
+  MakeStore(6, "2+1");
+  {
+    auto store = Open(Config(1, 6, "4+1"));
+    ASSERT_TRUE(store) << store.error().message;
+    EXPECT_EQ((*store)->engine()->descriptor().geometry.ToString(), "4+1");
+    EXPECT_THAT((*store)->notes(), testing::Contains(HasSubstr("new objects get geometry 4+1")));
+  }
+  {
+    auto store = Open(Config(1, 6));
+    ASSERT_TRUE(store);
+    EXPECT_EQ((*store)->engine()->descriptor().geometry.ToString(), "2+1");
+  }
+  EXPECT_THAT(Refusal(Config(1, 6, "4+2")).message, HasSubstr("made to survive the loss of 1 servers only"));
+  Configuration layout = Config(1, 6);
+  ASSERT_TRUE(SetOption(layout, "layout", "xrdec", "test"));
+  EXPECT_THAT(Refusal(layout).message, HasSubstr("layout native, which cannot be changed to xrdec"));
+  Configuration small = Config(1, 6);
+  ASSERT_TRUE(SetOption(small, "memory", "1MiB", "test"));
+  EXPECT_THAT(Refusal(small).message, HasSubstr("more than the budget of 1.0 MiB"));
+  EXPECT_THAT(Refusal(Config(7, 8), true).message,
+              HasSubstr("geometry 8+2 of the store needs 10 data servers"));
+}
+
+// --- servers, without a network
+// ----------------------------------------------------------------------------------
+
+SiteView Remote(int i, SiteView::State state, const std::string& member = "", uint64_t epoch = 0) {
+  SiteView view;
+  view.site.address = fmt::format("root://h{}:1094", i);
+  view.state = state;
+  const std::string store(32, 'a');
+  if (!member.empty()) view.identity = Identity{store, member};
+  if (epoch > 0) {
+    view.descriptor.emplace();
+    view.descriptor->store_id = store;
+    view.descriptor->epoch = epoch;
+    view.descriptor->geometry = Geometry{2, 1, kMiB};
+    for (int m = 1; m <= 5; ++m) {
+      view.descriptor->members.push_back(
+          {fmt::format("s{:02}", m), fmt::format("root://h{}:1094", m), fmt::format("h{}", m)});
+    }
+  }
+  if (state == SiteView::kMissing) view.problem = Fail(Code::kUnavailable, "h{} does not answer", i);
+  return view;
+}
+
+TEST(JudgeSitesTest, ServersNeedAQuorum) {
+  std::vector<SiteView> views = {Remote(1, SiteView::kMember, "s01", 1),
+                                 Remote(2, SiteView::kMember, "s02", 2), Remote(3, SiteView::kMissing),
+                                 Remote(4, SiteView::kMissing), Remote(5, SiteView::kMissing)};
+  auto judged = JudgeSites(views, {});
+  ASSERT_FALSE(judged);
+  EXPECT_EQ(judged.code(), Code::kNoQuorum);
+  EXPECT_EQ(judged.error().message, "only 2 of the 5 data servers of the store answer");
+  views[2] = Remote(3, SiteView::kMember, "s03", 1);
+  judged = JudgeSites(views, {});
+  ASSERT_TRUE(judged) << judged.error().message;
+  EXPECT_EQ(judged->kind, Judgement::kOpen);
+  EXPECT_EQ(judged->descriptor.epoch, 2u);
+  EXPECT_FALSE(judged->site_of_member[3]);
+}
+
+TEST(JudgeSitesTest, ANewStoreNeedsAllServers) {
+  std::vector<SiteView> views = {Remote(1, SiteView::kEmpty), Remote(2, SiteView::kMissing),
+                                 Remote(3, SiteView::kEmpty)};
+  auto judged = JudgeSites(views, {});
+  ASSERT_FALSE(judged);
+  EXPECT_EQ(judged.code(), Code::kNoQuorum);
+  EXPECT_EQ(judged.error().message, "h2 does not answer");
+  views[1] = Remote(2, SiteView::kEmpty);
+  judged = JudgeSites(views, {});
+  ASSERT_TRUE(judged);
+  EXPECT_EQ(judged->kind, Judgement::kCreate);
+}
+
+}  // namespace
+}  // namespace xec

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "cli/owner.hh"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace xec {
+namespace {
+
+// Set once, before threads are started.
+uid_t owner_uid = 0;
+gid_t owner_gid = 0;
+
+}  // namespace
+
+void WorkAsOwner(const Configuration& configuration) {
+  if (geteuid() != 0) return;
+  for (const Site& site : configuration.data) {
+    struct stat status = {};
+    if (stat(site.address.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) continue;
+    if (status.st_uid == 0) return;
+    // Not into a place that the owner itself could not reach.
+    if (setegid(status.st_gid) != 0 || seteuid(status.st_uid) != 0) return;
+    if (faccessat(AT_FDCWD, site.address.c_str(), R_OK | W_OK | X_OK, AT_EACCESS) != 0) {
+      (void)!seteuid(0);
+      (void)!setegid(0);
+      return;
+    }
+    owner_uid = status.st_uid;
+    owner_gid = status.st_gid;
+    return;
+  }
+}
+
+AsCaller::AsCaller() {
+  if (owner_uid == 0) return;
+  XEC_CHECK(seteuid(0) == 0 && setegid(0) == 0);
+}
+
+AsCaller::~AsCaller() {
+  if (owner_uid == 0) return;
+  XEC_CHECK(setegid(owner_gid) == 0 && seteuid(owner_uid) == 0);
+}
+
+void BecomeCallerInSignalHandler() {
+  if (owner_uid != 0) syscall(SYS_setresuid, -1, 0, -1);
+}
+
+}  // namespace xec
