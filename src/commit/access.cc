@@ -28,13 +28,16 @@ Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath p
     if (!state) continue;
     state->entry_bytes = entry.size;
     state->mtime_s = entry.mtime_s;
+    state->entry_directory = entry.directory;
     states.push_back(std::move(*state));
   }
   co_return std::move(states);
 }
 
-Task<Status> RenameState(Engine& engine, MemberIndex member, ObjectPath path, std::string from, std::string to) {
-  co_return co_await Rename(engine.MetadataCall(), engine.server(member), StatePath(path, from), StatePath(path, to));
+Task<Status> RenameState(Engine& engine, MemberIndex member, ObjectPath path, std::string from,
+                         std::string to) {
+  co_return co_await Rename(engine.MetadataCall(), engine.server(member), StatePath(path, from),
+                            StatePath(path, to));
 }
 
 Task<Status> RemoveState(Engine& engine, MemberIndex member, ObjectPath path, std::string entry) {
@@ -63,14 +66,20 @@ Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width) {
   Gather<Result<States>> gather(engine.scope(), engine.executor());
   const std::vector<MemberIndex>& homes = look.homes();
   size_t next = 0;
-  const size_t first = width == LookWidth::kAll ? homes.size() : look.quorum();
+  const size_t first = width == LookWidth::kQuorum ? look.quorum() : homes.size();
+  bool timer = false;
   for (; next < first; ++next) gather.Start(homes[next], ListStates(engine, homes[next], path));
   while (gather.pending() > 0) {
     auto event = co_await gather.Next();
+    if (!event.value) break;
     const auto home = static_cast<MemberIndex>(event.tag);
     if (*event.value) {
       look.Heard(home, std::move(**event.value));
       if (width == LookWidth::kQuorum && look.HasQuorum()) break;
+      if (width == LookWidth::kMost && look.HasQuorum() && !timer) {
+        gather.StartTimer(0, engine.executor().Now() + engine.options().hedge_delay);
+        timer = true;
+      }
     } else {
       look.Failed(home);
       if (next < homes.size()) {
@@ -88,8 +97,10 @@ Error CannotTell(const Engine& engine, const ObjectPath& path, const Look& look)
     if (look.listings().contains(home)) continue;
     missing += (missing.empty() ? "" : ", ") + engine.server(home)->name();
   }
-  return Fail(Code::kNoQuorum, "cannot tell whether {} exists: only {} of its {} homes answered, {} are needed (not {}); retry",
-              path.text(), look.listings().size(), look.homes().size(), look.quorum(), missing);
+  return Fail(
+      Code::kNoQuorum,
+      "cannot tell whether {} exists: only {} of its {} homes answered, {} are needed (not {}); retry",
+      path.text(), look.listings().size(), look.homes().size(), look.quorum(), missing);
 }
 
 }  // namespace xec

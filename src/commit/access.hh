@@ -7,11 +7,13 @@
 
 namespace xec {
 
-// Lists the object directory of `path`; a missing one is an empty list. Entries that are no states are left out.
+// Lists the object directory of `path`; a missing one is an empty list. Entries that are no states are left
+// out.
 Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath path);
 
 // Renames, removes or makes one entry of the object directory.
-Task<Status> RenameState(Engine& engine, MemberIndex member, ObjectPath path, std::string from, std::string to);
+Task<Status> RenameState(Engine& engine, MemberIndex member, ObjectPath path, std::string from,
+                         std::string to);
 Task<Status> RemoveState(Engine& engine, MemberIndex member, ObjectPath path, std::string entry);
 Task<Status> MakeMark(Engine& engine, MemberIndex member, ObjectPath path, std::string entry);
 Task<Status> RemoveMark(Engine& engine, MemberIndex member, ObjectPath path, std::string entry);
@@ -25,8 +27,9 @@ std::string StatePath(const ObjectPath& path, std::string_view entry);
 // Did the reply leave open whether the request was, or will be, executed?
 bool OutcomeUnknown(const Status& status);
 
-// Asks homes for their states: a quorum (asking further homes in place of those that fail), or all of them.
-enum class LookWidth { kQuorum, kAll };
+// Asks homes for their states: a quorum (asking further homes in place of those that fail); all of them; or
+// all, but without waiting long for the rest once a quorum was heard.
+enum class LookWidth { kQuorum, kAll, kMost };
 Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width);
 
 // The error "cannot tell, retry" of a name too few of whose homes answered.

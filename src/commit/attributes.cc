@@ -27,18 +27,23 @@ State AttributesState(Version version, Version revision) {
 std::optional<Version> HighestRevision(const States& states, const Version& version) {
   std::optional<Version> highest;
   for (const State& state : states) {
-    if (state.kind == StateKind::kAttributes && state.version == version) highest = std::max(highest, state.target);
+    if (state.kind == StateKind::kAttributes && state.version == version)
+      highest = std::max(highest, state.target);
   }
   return highest;
 }
 
 // Writes one revision on one home: under a name of its own first, so that nobody reads half of it.
-Task<Status> WriteOn(Engine& engine, MemberIndex home, ObjectPath path, Version version, Version revision, std::string content) {
+Task<Status> WriteOn(Engine& engine, MemberIndex home, ObjectPath path, Version version, Version revision,
+                     std::string content) {
   State writing = AttributesState(version, revision);
   writing.kind = StateKind::kAttributesDraft;
   writing.nonce = engine.NewNonce();
-  Status written = co_await CreateFile(engine.MetadataCall(), engine.server(home), StatePath(path, FormatState(writing)),
-                                       std::move(content), engine.SyncBeforeCommit());
+  const Status named = co_await KeepLongName(engine, home, path);
+  if (!named) co_return named.error();
+  Status written =
+      co_await CreateFile(engine.MetadataCall(), engine.server(home), StatePath(path, FormatState(writing)),
+                          std::move(content), engine.SyncBeforeCommit());
   if (!written) co_return written.error();
   const std::string target = FormatState(AttributesState(version, revision));
   Status renamed = co_await RenameState(engine, home, path, FormatState(writing), target);
@@ -52,8 +57,8 @@ Task<Status> WriteOn(Engine& engine, MemberIndex home, ObjectPath path, Version 
 }
 
 // Writes a revision on a quorum of homes, leaving out those in `having`.
-Task<Status> WriteOnQuorum(Engine& engine, ObjectPath path, Version version, Version revision, std::string content,
-                           std::vector<MemberIndex> having) {
+Task<Status> WriteOnQuorum(Engine& engine, ObjectPath path, Version version, Version revision,
+                           std::string content, std::vector<MemberIndex> having) {
   const std::vector<MemberIndex> homes = engine.Homes(path);
   Gather<Status> gather(engine.scope(), engine.executor());
   for (const MemberIndex home : homes) {
@@ -69,7 +74,8 @@ Task<Status> WriteOnQuorum(Engine& engine, ObjectPath path, Version version, Ver
     open = open || OutcomeUnknown(*event.value);
   }
   if (written >= Quorum(homes.size())) co_return OkStatus();
-  if (written > 0 || open) co_return Fail(Code::kUnknown, "too few homes of {} took the attributes; retry", path.text());
+  if (written > 0 || open)
+    co_return Fail(Code::kUnknown, "too few homes of {} took the attributes; retry", path.text());
   co_return Fail(Code::kNoQuorum, "no home of {} takes attributes now; retry", path.text());
 }
 
@@ -78,7 +84,8 @@ Task<Status> WriteOnQuorum(Engine& engine, ObjectPath path, Version version, Ver
 std::string FormatAttributes(const UserAttributes& attributes) {
   std::string text = "xec-attributes 1\n";
   for (const auto& [name, value] : attributes) {
-    text += fmt::format("{}={}\n", PercentEncode(name, KeepInAttributes), PercentEncode(value, KeepInAttributes));
+    text +=
+        fmt::format("{}={}\n", PercentEncode(name, KeepInAttributes), PercentEncode(value, KeepInAttributes));
   }
   return text + "end\n";
 }
@@ -104,7 +111,8 @@ Result<UserAttributes> ParseAttributes(std::string_view text) {
 Task<Result<std::optional<AttributeRevision>>> ReadAttributes(Engine& engine, NameInfo info) {
   const Version version = info.accepted.version;
   std::optional<Version> highest;
-  for (const auto& [home, states] : info.listings) highest = std::max(highest, HighestRevision(states, version));
+  for (const auto& [home, states] : info.listings)
+    highest = std::max(highest, HighestRevision(states, version));
   if (!highest) co_return std::optional<AttributeRevision>();
   std::vector<MemberIndex> having;
   for (const auto& [home, states] : info.listings) {
@@ -113,7 +121,8 @@ Task<Result<std::optional<AttributeRevision>>> ReadAttributes(Engine& engine, Na
   Error last = Fail(Code::kUnavailable, "the attributes of {} cannot be read", info.path.text());
   const std::string entry = StatePath(info.path, FormatState(AttributesState(version, *highest)));
   for (const MemberIndex home : having) {
-    Result<std::string> text = co_await ReadFile(engine.MetadataCall(), engine.server(home), entry, kAttributesBytesMax);
+    Result<std::string> text =
+        co_await ReadFile(engine.MetadataCall(), engine.server(home), entry, kAttributesBytesMax);
     if (!text) {
       last = text.error();
       continue;
@@ -133,16 +142,20 @@ Task<Result<std::optional<AttributeRevision>>> ReadAttributes(Engine& engine, Na
   co_return last;
 }
 
-Task<Status> WriteAttributes(Engine& engine, NameInfo info, std::optional<Version> previous, UserAttributes attributes) {
+Task<Status> WriteAttributes(Engine& engine, NameInfo info, std::optional<Version> previous,
+                             UserAttributes attributes) {
   Status fits = CheckUserAttributes(attributes);
   if (!fits) co_return fits.error();
   Result<Version> revision = engine.NextVersion(previous);
   if (!revision) co_return revision.error();
-  co_return co_await WriteOnQuorum(engine, info.path, info.accepted.version, *revision, FormatAttributes(attributes), {});
+  co_return co_await WriteOnQuorum(engine, info.path, info.accepted.version, *revision,
+                                   FormatAttributes(attributes), {});
 }
 
-Task<Status> CopyAttributes(Engine& engine, MemberIndex home, ObjectPath to, Version to_version, AttributeRevision revision) {
-  co_return co_await WriteOn(engine, home, to, to_version, revision.revision, FormatAttributes(revision.attributes));
+Task<Status> CopyAttributes(Engine& engine, ObjectPath to, Version to_version, AttributeRevision revision) {
+  std::vector<MemberIndex> nowhere;
+  co_return co_await WriteOnQuorum(engine, to, to_version, revision.revision,
+                                   FormatAttributes(revision.attributes), std::move(nowhere));
 }
 
 }  // namespace xec

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // READ and STAT: the decided state of a name.
+#include "commit/move.hh"
 #include "commit/names.hh"
-#include "commit/rename.hh"
 #include "commit/roll_forward.hh"
 
 namespace xec {
@@ -26,14 +26,16 @@ Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path) {
         holders = look.WithHighest();
       }
     }
-    if (highest.kind == Accepted::kMoved) {
-      // Whoever sees a name gone must find it at its new place.
-      const Status finished = co_await FinishMove(engine, path, highest);
-      if (!finished) co_return finished.error();
-    }
+    // Whoever sees a name gone must find it at its new place; a move hidden by a newer version counts as
+    // well.
+    const Status finished = co_await FinishMovesShown(engine, path, look.listings());
+    if (!finished && finished.code() == Code::kNotFound) continue;  // completed since the look
+    if (!finished) co_return finished.error();
     co_return NameInfo{path, highest, std::move(holders), look.listings()};
   }
-  co_return Fail(Code::kNoQuorum, "cannot tell what {} is: it changes faster than it can be read, or too few of its homes accept writes; retry",
+  co_return Fail(Code::kNoQuorum,
+                 "cannot tell what {} is: it changes faster than it can be read, or too few of its homes "
+                 "accept writes; retry",
                  path.text());
 }
 

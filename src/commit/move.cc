@@ -1,133 +1,38 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "commit/move.hh"
 
+#include <algorithm>
+
+#include "archive/manifest.hh"
 #include "base/failpoint.hh"
 #include "base/text.hh"
-#include "commit/attributes.hh"
-#include "commit/rename.hh"
 #include "runtime/gather.hh"
 
 namespace xec {
 namespace {
 
+constexpr int kFinishTriesMax = 2;
+constexpr size_t kMoveRecordBytesMax = 32 * 1024;
+
 bool KeepInRecord(unsigned char c) { return c > 0x20 && c < 0x7f; }
 
-State MovedState(const Accepted& moved) {
-  State state = TombstoneState(moved.version);
-  state.target = moved.target;
-  return state;
-}
-
-Task<bool> TombstoneElsewhere(Engine& engine, ObjectPath from, std::optional<MemberIndex> except, Accepted moved) {
-  const std::vector<MemberIndex> homes = engine.Homes(from);
-  for (const MemberIndex home : homes) {
-    if (home == except) continue;
-    Result<States> states = co_await ListStates(engine, home, from);
-    if (states && HasAccepted(*states, moved)) co_return true;
+// The first homes that showed it: they have just answered.
+std::vector<MemberIndex> HomesFirst(const Engine& engine, const ObjectPath& path,
+                                    std::vector<MemberIndex> first) {
+  for (const MemberIndex home : engine.Homes(path)) {
+    if (std::find(first.begin(), first.end(), home) == first.end()) first.push_back(home);
   }
-  co_return false;
+  return first;
 }
 
-// The version at the new name as a goal to roll to.
-Accepted GoalOf(const MoveRecord& record, const Accepted& moved) {
-  return AcceptedFrom(PromotedState(*moved.target, record.oid, record.size));
-}
-
-// F1 on one home of the new name.
-Task<RollResult> AcceptAtTarget(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record, MemberIndex home,
-                                std::string witness, std::optional<AttributeRevision> attributes) {
-  Result<States> states = co_await ListStates(engine, home, record.to);
-  if (!states) co_return RollResult::kFailed;
-  const Accepted goal = GoalOf(record, moved);
-  const RollStep step = NextRollStep(*states, goal);
-  if (step.kind == RollStep::kAccepted) co_return RollResult::kAccepted;
-  if (step.kind == RollStep::kSuperseded) co_return RollResult::kSuperseded;
-  if (witness.empty()) co_return RollResult::kFailed;
-  const ObjectPath to = record.to;
-  if (attributes) {
-    const Status copied = co_await CopyAttributes(engine, home, to, *moved.target, *attributes);
-    if (!copied) co_return RollResult::kFailed;
-  }
-  co_return co_await WriteWitness(engine, to, home, goal, std::move(witness),
-                                  [&] { return TombstoneElsewhere(engine, from, std::nullopt, moved); });
-}
-
-// F1: the new name is accepted on a quorum of its homes (or something newer is there already).
-Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record) {
-  Accepted old = GoalOf(record, moved);
-  old.version = moved.version.Unmoved();
-  std::string witness;
-  Result<std::string> manifest = co_await CopyManifest(engine, from, old);
-  if (manifest) {
-    Result<std::string> content =
-        WitnessContent(*manifest, ManifestFrom{from.text(), old.version.ToString()});
-    if (!content) co_return content.error();
-    witness = std::move(*content);
-  }
-  Look look = co_await LookAt(engine, from, LookWidth::kQuorum);
-  NameInfo source{from, old, {}, look.listings()};
-  Result<std::optional<AttributeRevision>> attributes = co_await ReadAttributes(engine, std::move(source));
-  if (!attributes) co_return attributes.error();
-  Gather<RollResult> gather(engine.scope(), engine.executor());
-  const std::vector<MemberIndex> homes = engine.Homes(record.to);
-  for (const MemberIndex home : homes) {
-    gather.Start(home, AcceptAtTarget(engine, from, moved, record, home, witness, *attributes));
-  }
-  size_t done = 0;
-  while (gather.pending() > 0) {
-    const auto event = co_await gather.Next();
-    if (*event.value != RollResult::kFailed) ++done;
-  }
-  if (done >= Quorum(homes.size())) co_return OkStatus();
-  co_return Fail(Code::kUnknown, "{} was renamed to {}, but too few homes of the new name answer; retry", from.text(),
-                 record.to.text());
-}
-
-// F2 on one server: its archive, under whatever state it has, goes to the new name.
-Task<Status> MoveArchive(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record, MemberIndex member) {
-  Result<States> states = co_await ListStates(engine, member, from);
-  if (!states) co_return states.error();
-  for (const State& state : *states) {
-    const bool archive = state.kind == StateKind::kPromoted || state.kind == StateKind::kSealed || state.kind == StateKind::kAborted;
-    if (!archive || state.oid != record.oid) continue;
-    const Status named = co_await KeepLongName(engine, member, record.to);
-    if (!named) co_return named.error();
-    const std::string target = FormatState(PromotedState(*moved.target, record.oid, record.size));
-    const Status renamed = co_await Rename(engine.MetadataCall(), engine.server(member), StatePath(from, FormatState(state)),
-                                           StatePath(record.to, target));
-    XEC_FAILPOINT("rename.archive");
-    if (!renamed && renamed.code() != Code::kNotFound) co_return renamed.error();
-  }
-  co_return OkStatus();
-}
-
-}  // namespace
-
-std::string FormatMoveRecord(const MoveRecord& record) {
-  return fmt::format("xec-move 1\nto {}\noid {}\nsize {}\nend\n", PercentEncode(record.to.text(), KeepInRecord), record.oid,
-                     record.size);
-}
-
-Result<MoveRecord> ParseMoveRecord(std::string_view text) {
-  const std::vector<std::string_view> lines = Split(text, '\n');
-  const Error damaged = Fail(Code::kCorruption, "a move record is damaged");
-  if (lines.size() != 6 || lines[0] != "xec-move 1" || !lines[1].starts_with("to ") || !lines[2].starts_with("oid ") ||
-      !lines[3].starts_with("size ") || lines[4] != "end") {
-    return damaged;
-  }
-  const auto path = PercentDecode(lines[1].substr(3));
-  const auto size = ParseUint(lines[3].substr(5));
-  if (!path || !size || !IsObjectId(lines[2].substr(4))) return damaged;
-  XEC_ASSIGN_OR_RETURN(ObjectPath to, ObjectPath::Parse(*path));
-  return MoveRecord{std::move(to), std::string(lines[2].substr(4)), *size};
-}
-
-Task<Result<MoveRecord>> ReadMoveRecord(Engine& engine, ObjectPath from, Accepted moved) {
-  Error last = Fail(Code::kUnavailable, "no home of {} shows where it was moved", from.text());
-  const std::vector<MemberIndex> homes = engine.Homes(from);
+// kNotFound: every home answered and none has the tombstone.
+Task<Result<MoveRecord>> ReadRecordFrom(Engine& engine, ObjectPath from, Accepted moved,
+                                        std::vector<MemberIndex> homes) {
+  Error last = Fail(Code::kNotFound, "no home of {} shows where it was moved", from.text());
   const std::string entry = StatePath(from, FormatState(MovedState(moved)));
   for (const MemberIndex home : homes) {
-    Result<std::string> text = co_await ReadFile(engine.MetadataCall(), engine.server(home), entry, kMoveRecordBytesMax);
+    Result<std::string> text =
+        co_await ReadFile(engine.MetadataCall(), engine.server(home), entry, kMoveRecordBytesMax);
     if (!text) {
       if (text.code() != Code::kNotFound) last = text.error();
       continue;
@@ -139,34 +44,216 @@ Task<Result<MoveRecord>> ReadMoveRecord(Engine& engine, ObjectPath from, Accepte
   co_return last;
 }
 
+Task<bool> TombstoneElsewhere(Engine& engine, ObjectPath from, MemberIndex except, Accepted moved) {
+  const std::vector<MemberIndex> homes = engine.Homes(from);
+  for (const MemberIndex home : homes) {
+    if (home == except) continue;
+    Result<States> states = co_await ListStates(engine, home, from);
+    if (states && HasAccepted(*states, moved)) co_return true;
+  }
+  co_return false;
+}
+
+// The version at the new name, as its first homes accept it.
+Accepted TargetOf(const MoveRecord& record, const Accepted& moved) {
+  State witness = WitnessState(*moved.target, record.oid, record.size);
+  witness.origin = moved.oid;
+  return AcceptedFrom(witness);
+}
+
+// How many of the homes accept the goal or have something higher.
+Task<size_t> RollOn(Engine& engine, ObjectPath path, Look look, Accepted goal,
+                    std::vector<MemberIndex> homes) {
+  Gather<RollResult> gather(engine.scope(), engine.executor());
+  for (const MemberIndex home : homes) {
+    std::optional<States> listing = look.listings().at(home);
+    gather.Start(home, RollForward(engine, path, home, goal, std::move(listing)));
+  }
+  size_t have = 0;
+  while (gather.pending() > 0) {
+    const auto event = co_await gather.Next();
+    if (*event.value != RollResult::kFailed) ++have;
+  }
+  co_return have;
+}
+
+Task<Status> AcceptTarget(Engine& engine, ObjectPath to, Accepted target, uint64_t proved) {
+  for (int tries = 0; tries < kFinishTriesMax; ++tries) {
+    Look look = co_await LookAt(engine, to, LookWidth::kMost);
+    FinishPlan plan = PlanFinish(look, target, proved);
+    if (plan.kind == FinishPlan::kDone) co_return OkStatus();
+    if (plan.kind == FinishPlan::kCannotTell) break;
+    size_t have = plan.have;
+    have += co_await RollOn(engine, to, look, plan.goal, std::move(plan.first));
+    XEC_FAILPOINT("rename.target_first");
+    // A copy needs one home that accepted before.
+    if (have > 0) have += co_await RollOn(engine, to, look, plan.goal, std::move(plan.then));
+    if (have >= look.quorum()) co_return OkStatus();
+  }
+  co_return Fail(Code::kNoQuorum,
+                 "cannot tell whether an object has moved to {}: too few of its homes answer; retry",
+                 to.text());
+}
+
+Task<Status> FinishShown(Engine& engine, ObjectPath from, Accepted moved, std::vector<MemberIndex> shown) {
+  std::vector<MemberIndex> order = HomesFirst(engine, from, std::move(shown));
+  Result<MoveRecord> record = co_await ReadRecordFrom(engine, from, moved, std::move(order));
+  if (!record && record.code() == Code::kNotFound) co_return record.error();
+  if (!record) {
+    co_return Fail(Code::kNoQuorum, "cannot tell where {} was moved to: {}", from.text(),
+                   record.error().message);
+  }
+  const Accepted target = TargetOf(*record, moved);
+  co_return co_await AcceptTarget(engine, record->to, target, moved.proved);
+}
+
+const State* ArchiveOf(const States& states, const Version& version, const std::string& oid) {
+  const auto archive = std::find_if(states.begin(), states.end(), [&](const State& s) {
+    if (s.oid != oid) return false;
+    const bool sealed = s.kind == StateKind::kSealed || s.kind == StateKind::kAborted;
+    return sealed || (s.kind == StateKind::kPromoted && s.version == version);
+  });
+  return archive == states.end() ? nullptr : &*archive;
+}
+
+// F2 on one server; true: no archive of the version is left there.
+Task<bool> MoveArchive(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record,
+                       MemberIndex member) {
+  Result<States> states = co_await ListStates(engine, member, from);
+  if (!states) co_return false;
+  const State* archive = ArchiveOf(*states, moved.version.Unmoved(), record.oid);
+  if (archive == nullptr) co_return true;
+  const std::string source = StatePath(from, FormatState(*archive));
+  const std::vector<MemberIndex> homes = engine.Homes(from);
+  if (std::find(homes.begin(), homes.end(), member) != homes.end()) {
+    // What a home accepts must never sink: it takes the tombstone before its archive leaves.
+    const RollResult rolled = co_await RollForward(engine, from, member, moved, std::move(*states));
+    if (rolled == RollResult::kFailed) co_return false;
+  }
+  const Status named = co_await KeepLongName(engine, member, record.to);
+  if (!named) co_return false;
+  const std::string target = FormatState(PromotedState(*moved.target, record.oid, record.size));
+  const Status renamed =
+      co_await Rename(engine.MetadataCall(), engine.server(member), source, StatePath(record.to, target));
+  XEC_FAILPOINT("rename.archive");
+  co_return renamed.has_value();
+}
+
+}  // namespace
+
+std::string FormatMoveRecord(const MoveRecord& record) {
+  std::string servers;
+  for (const std::string& server : record.servers) {
+    servers += (servers.empty() ? "" : ",") + server;
+  }
+  return fmt::format("xec-move 1\nto {}\noid {}\nsize {}\nservers {}\nend\n",
+                     PercentEncode(record.to.text(), KeepInRecord), record.oid, record.size, servers);
+}
+
+Result<MoveRecord> ParseMoveRecord(std::string_view text) {
+  const std::vector<std::string_view> lines = Split(text, '\n');
+  const Error damaged = Fail(Code::kCorruption, "a move record is damaged");
+  if (lines.size() != 7 || lines[0] != "xec-move 1" || !lines[1].starts_with("to ") ||
+      !lines[2].starts_with("oid ") || !lines[3].starts_with("size ") || !lines[4].starts_with("servers ") ||
+      lines[5] != "end") {
+    return damaged;
+  }
+  const auto path = PercentDecode(lines[1].substr(3));
+  const auto size = ParseUint(lines[3].substr(5));
+  if (!path || !size || !IsObjectId(lines[2].substr(4))) return damaged;
+  XEC_ASSIGN_OR_RETURN(ObjectPath to, ObjectPath::Parse(*path));
+  MoveRecord record{std::move(to), std::string(lines[2].substr(4)), *size, {}};
+  for (const std::string_view server : Split(lines[4].substr(8), ',')) {
+    if (!server.empty()) record.servers.emplace_back(server);
+  }
+  return record;
+}
+
+Task<Result<MoveRecord>> ReadMoveRecord(Engine& engine, ObjectPath from, Accepted moved) {
+  std::vector<MemberIndex> homes = engine.Homes(from);
+  co_return co_await ReadRecordFrom(engine, from, moved, std::move(homes));
+}
+
 Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
   Result<MoveRecord> record = co_await ReadMoveRecord(engine, path, goal);
   if (!record) co_return RollResult::kFailed;
-  State intent = MovedState(goal);
-  intent.kind = StateKind::kIntent;
-  intent.nonce = engine.NewNonce();
-  const Status created = co_await CreateFile(engine.MetadataCall(), engine.server(home), StatePath(path, FormatState(intent)),
-                                             FormatMoveRecord(*record), engine.SyncBeforeCommit());
+  State draft;
+  draft.kind = StateKind::kUnproved;
+  draft.version = goal.version;
+  draft.oid = goal.oid;
+  draft.nonce = engine.NewNonce();
+  const Status named = co_await KeepLongName(engine, home, path);
+  if (!named) co_return RollResult::kFailed;
+  const Status created =
+      co_await CreateFile(engine.MetadataCall(), engine.server(home), StatePath(path, FormatState(draft)),
+                          FormatMoveRecord(*record), engine.SyncBeforeCommit());
+  // Without a clear OK the creation may still arrive after everything else was cleaned: leave it alone.
   if (!created) co_return RollResult::kFailed;
   const bool stands = co_await TombstoneElsewhere(engine, path, home, goal);
   if (!stands) co_return RollResult::kFailed;
-  const Status renamed = co_await RenameState(engine, home, path, FormatState(intent), FormatState(MovedState(goal)));
+  const Status renamed =
+      co_await RenameState(engine, home, path, FormatState(draft), FormatState(MovedState(goal)));
   co_return renamed ? RollResult::kAccepted : RollResult::kFailed;
 }
 
-Task<Status> FinishMove(Engine& engine, ObjectPath from, Accepted moved) {
-  Result<MoveRecord> record = co_await ReadMoveRecord(engine, from, moved);
-  if (!record) co_return record.error();
-  const Status accepted = co_await AcceptTarget(engine, from, moved, *record);
-  if (!accepted) co_return accepted.error();
-  XEC_FAILPOINT("rename.target");
-  Gather<Status> gather(engine.scope(), engine.executor());
-  for (size_t i = 0; i < engine.server_count(); ++i) {
-    gather.Start(i, MoveArchive(engine, from, moved, *record, static_cast<MemberIndex>(i)));
+Task<Status> FinishTarget(Engine& engine, ObjectPath from, Accepted moved) {
+  std::vector<MemberIndex> homes = engine.Homes(from);
+  co_return co_await FinishShown(engine, from, moved, std::move(homes));
+}
+
+Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIndex, States> listings) {
+  const std::vector<Accepted> moves = MovesIn(listings);
+  for (const Accepted& moved : moves) {
+    std::vector<MemberIndex> shown;
+    for (const auto& [home, states] : listings) {
+      if (HasAccepted(states, moved)) shown.push_back(home);
+    }
+    Status finished = co_await FinishShown(engine, from, moved, std::move(shown));
+    if (!finished) co_return std::move(finished);
   }
-  // A server that does not answer keeps its archive under the old name until a cleaner meets it there.
-  while (gather.pending() > 0) co_await gather.Next();
   co_return OkStatus();
+}
+
+Task<size_t> MoveArchives(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record,
+                          std::vector<MemberIndex> servers) {
+  Gather<bool> gather(engine.scope(), engine.executor());
+  for (const MemberIndex member : servers) {
+    gather.Start(member, MoveArchive(engine, from, moved, record, member));
+  }
+  size_t clear = 0;
+  while (gather.pending() > 0) {
+    const auto event = co_await gather.Next();
+    if (*event.value) ++clear;
+  }
+  co_return clear;
+}
+
+std::vector<MemberIndex> ServersOfMove(const Engine& engine, const ObjectPath& from,
+                                       const MoveRecord& record) {
+  std::vector<MemberIndex> servers = engine.Homes(from);
+  for (const std::string& id : record.servers) {
+    const std::optional<MemberIndex> member = engine.FindMember(id);
+    if (member && std::find(servers.begin(), servers.end(), *member) == servers.end())
+      servers.push_back(*member);
+  }
+  return servers;
+}
+
+Task<std::optional<ObjectPath>> ReadOrigin(Engine& engine, ObjectPath path,
+                                           std::map<MemberIndex, States> listings, std::string rid) {
+  for (const auto& [home, states] : listings) {
+    for (const State& state : states) {
+      const bool knows = state.origin == rid || (state.kind == StateKind::kMoveIn && state.oid == rid);
+      if (!knows) continue;
+      Result<std::string> text = co_await ReadManifestText(engine, home, StatePath(path, FormatState(state)));
+      if (!text) continue;
+      Result<Manifest> manifest = Manifest::Parse(*text);
+      if (!manifest || !manifest->from) continue;
+      Result<ObjectPath> from = ObjectPath::Parse(manifest->from->path);
+      if (from) co_return std::move(*from);
+    }
+  }
+  co_return std::nullopt;
 }
 
 }  // namespace xec

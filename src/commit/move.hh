@@ -1,26 +1,50 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The moved tombstone `t.<v>m.<b>` of a rename: a small file that says where version v went.
+// FINISH: what everybody does who meets a moved tombstone `t.<v1>m.<rid>.<b>.<mask>` (docs/protocol.md,
+// RENAME). A rename is a put of that tombstone at its source and a put of a witness at its target, both
+// sealed first.
 #pragma once
 
 #include "commit/roll_forward.hh"
 
 namespace xec {
 
-// Content of an intent and of a moved tombstone.
+// Content of the seal r.<rid> and hence of the moved tombstone: what is moved, where to, and where it lies.
 struct MoveRecord {
   ObjectPath to;
   std::string oid;
   uint64_t size = 0;
+  std::vector<std::string> servers;  // that hold archives of the version, by the ids of the descriptor
 };
 std::string FormatMoveRecord(const MoveRecord& record);
 Result<MoveRecord> ParseMoveRecord(std::string_view text);
 
-constexpr size_t kMoveRecordBytesMax = 16 * 1024;
-
 // Reads the record of an accepted moved tombstone from a home that has it.
 Task<Result<MoveRecord>> ReadMoveRecord(Engine& engine, ObjectPath from, Accepted moved);
 
-// Writes the moved tombstone on one more home: as an intent first, renamed only if another home still has it.
+// Copies the moved tombstone to one more home: under a name of its own first, renamed only if another home
+// still has the tombstone then.
 Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal);
+
+// F1: the new name accepts the moved version, or something higher, on a quorum of its homes. `moved` or
+// something higher is accepted on a quorum of homes of `from`. Idempotent; any number of clients may do it at
+// once. Error: kNoQuorum ("cannot tell, retry").
+Task<Status> FinishTarget(Engine& engine, ObjectPath from, Accepted moved);
+
+// F1 of every moved tombstone in the listings: what readers, removers and renamers owe before they answer.
+Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIndex, States> listings);
+
+// F2: the archives of the moved version follow, on every server that may have one; only after F1. Answers on
+// how many of them nothing is left to move. `servers`: see ServersOfMove.
+Task<size_t> MoveArchives(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record,
+                          std::vector<MemberIndex> servers);
+
+// The homes of the old name and the servers of the version.
+std::vector<MemberIndex> ServersOfMove(const Engine& engine, const ObjectPath& from,
+                                       const MoveRecord& record);
+
+// The name from which the rename `rid` moved in: read from its seal or witness in the listings of `path`.
+// nullopt if none can be read.
+Task<std::optional<ObjectPath>> ReadOrigin(Engine& engine, ObjectPath path,
+                                           std::map<MemberIndex, States> listings, std::string rid);
 
 }  // namespace xec

@@ -33,15 +33,16 @@ Task<Vote> PromoteOne(Engine& engine, ObjectPath path, MemberIndex home, State p
 
 }  // namespace
 
-Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<MemberIndex> homes, State promoted,
-                                std::string from) {
+Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<MemberIndex> homes,
+                                State promoted, std::string from) {
   const size_t quorum = Quorum(engine.Homes(path).size());
   std::map<MemberIndex, Vote> votes;
   for (int pass = 0; pass < 2; ++pass) {
     Gather<Vote> gather(engine.scope(), engine.executor());
     for (const MemberIndex home : homes) {
       const auto vote = votes.find(home);
-      const bool settled = vote != votes.end() && (vote->second == Vote::kAccepted || vote->second == Vote::kSuperseded);
+      const bool settled =
+          vote != votes.end() && (vote->second == Vote::kAccepted || vote->second == Vote::kSuperseded);
       if (!settled) gather.Start(home, PromoteOne(engine, path, home, promoted, from));
     }
     while (gather.pending() > 0) {
@@ -49,15 +50,21 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
       votes[static_cast<MemberIndex>(event.tag)] = *event.value;
     }
     const auto count = [&](Vote wanted) {
-      return static_cast<size_t>(std::count_if(votes.begin(), votes.end(), [&](const auto& v) { return v.second == wanted; }));
+      return static_cast<size_t>(
+          std::count_if(votes.begin(), votes.end(), [&](const auto& v) { return v.second == wanted; }));
     };
     const size_t accepted = count(Vote::kAccepted);
-    if (accepted > 0 && accepted + count(Vote::kSuperseded) >= quorum) co_return true;
+    // A moved version that something higher hides must still be found by who finishes the move.
+    const size_t superseded = promoted.IsMoved() ? 0 : count(Vote::kSuperseded);
+    if (accepted > 0 && accepted + superseded >= quorum) co_return true;
     if (accepted == 0 && count(Vote::kOpen) == 0) {
-      co_return Fail(Code::kConflict, "the upload of {} was overtaken before it became visible; retry", path.text());
+      co_return Fail(Code::kConflict, "the change of {} was overtaken before it became visible; retry",
+                     path.text());
     }
   }
-  co_return Fail(Code::kUnknown, "too few homes of {} confirmed the new version: it may or may not become visible; retry", path.text());
+  co_return Fail(Code::kUnknown,
+                 "too few homes of {} confirmed the new version: it may or may not become visible; retry",
+                 path.text());
 }
 
 Task<Status> MarkQuorum(Engine& engine, ObjectPath path, State mark, std::vector<MemberIndex> preferred) {
@@ -87,7 +94,9 @@ Task<Status> MarkQuorum(Engine& engine, ObjectPath path, State mark, std::vector
     }
   }
   if (made > 0 || open) {
-    co_return Fail(Code::kUnknown, "too few homes of {} confirmed the change: it may or may not take effect; retry", path.text());
+    co_return Fail(Code::kUnknown,
+                   "too few homes of {} confirmed the change: it may or may not take effect; retry",
+                   path.text());
   }
   co_return Fail(Code::kNoQuorum, "no home of {} takes changes now; retry", path.text());
 }

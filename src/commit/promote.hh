@@ -6,15 +6,16 @@
 
 namespace xec {
 
-// Renames `from` to the promoted state on the homes; commit point: a quorum of homes accepts (having something
-// higher counts, if at least one home really took ours). True when committed. Errors: kUnknown when it cannot be
-// known; kConflict when no home took it and none ever will.
-// `promoted` may also be a moved tombstone, `from` then being its intent.
-Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<MemberIndex> homes, State promoted,
-                                std::string from);
+// Renames `from` to the promoted state on the homes; commit point: a quorum of homes accepts (having
+// something higher counts, if at least one home really took ours). True when committed. Errors: kUnknown when
+// it cannot be known; kConflict when no home took it and none ever will. `promoted` may also be a moved
+// tombstone, `from` then being the seal r of its rename: then every home of the quorum must really have taken
+// it.
+Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<MemberIndex> homes,
+                                State promoted, std::string from);
 
-// Makes the mark (tombstone or directory) on a quorum of homes, `preferred` first, further homes in place of those
-// that fail. Errors: kUnknown when some home may have taken it; kNoQuorum when none has.
+// Makes the mark (tombstone or directory) on a quorum of homes, `preferred` first, further homes in place of
+// those that fail. Errors: kUnknown when some home may have taken it; kNoQuorum when none has.
 Task<Status> MarkQuorum(Engine& engine, ObjectPath path, State mark, std::vector<MemberIndex> preferred);
 
 }  // namespace xec

@@ -7,7 +7,6 @@
 #include "commit/access.hh"
 #include "commit/names.hh"
 #include "commit/promote.hh"
-#include "commit/rename.hh"
 #include "runtime/gather.hh"
 
 namespace xec {
@@ -37,7 +36,8 @@ Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<M
     const Accepted here = HighestAccepted(states);
     if (barrier.highest < here) barrier.highest = here;
     if (request.exclusive_base) {
-      barrier.rivalry = std::max(barrier.rivalry, RivalAtBarrier(states, request.seal, *request.exclusive_base));
+      barrier.rivalry =
+          std::max(barrier.rivalry, RivalAtBarrier(states, request.seal, *request.exclusive_base));
     }
   }
   co_return std::move(barrier);
@@ -53,7 +53,8 @@ Task<Error> YieldError(Engine& engine, ObjectPath path) {
 std::vector<MemberIndex> HomesAmong(const Engine& engine, const PutRequest& request) {
   std::vector<MemberIndex> homes;
   for (const MemberIndex home : engine.Homes(request.path)) {
-    if (std::find(request.archives.begin(), request.archives.end(), home) != request.archives.end()) homes.push_back(home);
+    if (std::find(request.archives.begin(), request.archives.end(), home) != request.archives.end())
+      homes.push_back(home);
   }
   return homes;
 }
@@ -63,10 +64,12 @@ Task<Result<Version>> ChooseVersion(Engine& engine, const PutRequest& request, c
   const size_t quorum = Quorum(engine.Homes(request.path).size());
   if (barrier.sealed_homes.size() < quorum) {
     if (!barrier.void_homes.empty()) {
-      co_return Fail(Code::kConflict, "the upload of {} was given up by the cleaner because it was silent too long", request.path.text());
+      co_return Fail(Code::kConflict,
+                     "the upload of {} was given up by the cleaner because it was silent too long",
+                     request.path.text());
     }
-    co_return Fail(Code::kNoQuorum, "only {} homes of {} hold the upload, {} are needed; retry", barrier.sealed_homes.size(),
-                   request.path.text(), quorum);
+    co_return Fail(Code::kNoQuorum, "only {} homes of {} hold the upload, {} are needed; retry",
+                   barrier.sealed_homes.size(), request.path.text(), quorum);
   }
   if (request.archives.size() - barrier.void_homes.size() < request.archives_min) {
     co_return Fail(Code::kConflict, "the upload of {} lost archives to the cleaner", request.path.text());
@@ -75,11 +78,6 @@ Task<Result<Version>> ChooseVersion(Engine& engine, const PutRequest& request, c
     co_return Fail(Code::kIsDirectory, "{} is a directory", request.path.text());
   }
   if (barrier.rivalry != Rivalry::kNone) co_return co_await YieldError(engine, request.path);
-  if (barrier.highest.kind == Accepted::kMoved) {
-    // Our version will hide the moved tombstone from readers: its move must be finished before.
-    const Status finished = co_await FinishMove(engine, request.path, barrier.highest);
-    if (!finished) co_return finished.error();
-  }
   if (request.exclusive_base) co_return *request.seal.version;
   co_return engine.NextVersion(barrier.ceiling);
 }
@@ -101,7 +99,8 @@ Task<void> PromoteOthers(Engine& engine, PutRequest request, std::string from, s
 Task<Result<ExclusiveStart>> StartExclusive(Engine& engine, ObjectPath path) {
   Result<NameInfo> info = co_await LookUp(engine, path);
   if (!info) co_return info.error();
-  if (info->accepted.kind == Accepted::kDirectory) co_return Fail(Code::kIsDirectory, "{} is a directory", path.text());
+  if (info->accepted.kind == Accepted::kDirectory)
+    co_return Fail(Code::kIsDirectory, "{} is a directory", path.text());
   if (info->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
   std::optional<Version> ceiling;
   for (const auto& [home, states] : info->listings) ceiling = std::max(ceiling, Ceiling(states));

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 
+#include "archive/manifest.hh"
 #include "base/failpoint.hh"
+#include "commit/attributes.hh"
+#include "commit/fence.hh"
 #include "commit/move.hh"
 #include "commit/promote.hh"
 #include "runtime/gather.hh"
@@ -11,105 +14,267 @@
 namespace xec {
 namespace {
 
-// Writes the intent on homes until a quorum has it; returns those that clearly have.
-Task<std::vector<MemberIndex>> WriteIntents(Engine& engine, ObjectPath from, State intent, std::string content,
-                                            std::vector<MemberIndex> preferred) {
-  const std::vector<MemberIndex> homes = engine.Homes(from);
-  std::vector<MemberIndex> order = std::move(preferred);
-  for (const MemberIndex home : homes) {
-    if (std::find(order.begin(), order.end(), home) == order.end()) order.push_back(home);
-  }
-  const std::string path = StatePath(from, FormatState(intent));
-  std::vector<MemberIndex> written;
+constexpr int kRenameTriesMax = 4;
+
+// One attempt, under an id of its own.
+struct Attempt {
+  ObjectPath from;
+  ObjectPath to;
+  std::string rid;
+  Accepted source;            // what was live before the seals
+  std::set<std::string> own;  // this and the attempts before it, none of which can commit any more
+  TimePoint started;
+};
+
+struct Sealed {
+  std::vector<MemberIndex> homes;
+  Look look;
+};
+
+Task<Status> SealHome(Engine& engine, ObjectPath path, MemberIndex home, State seal, std::string content) {
+  Status named = co_await KeepLongName(engine, home, path);
+  if (!named) co_return named.error();
+  co_return co_await CreateFile(engine.MetadataCall(), engine.server(home),
+                                StatePath(path, FormatState(seal)), std::move(content),
+                                engine.SyncBeforeCommit());
+}
+
+// Creates the seal until a quorum of homes has it for certain; a home that is late is replaced by the next
+// one and does not count, even if it turns out to have the seal.
+Task<std::vector<MemberIndex>> SealQuorum(Engine& engine, ObjectPath path, State seal, std::string content) {
+  const std::vector<MemberIndex> homes = engine.Homes(path);
+  const size_t quorum = Quorum(homes.size());
+  std::vector<MemberIndex> sealed;
   Gather<Status> gather(engine.scope(), engine.executor());
   size_t next = 0;
   const auto start = [&] {
-    gather.Start(order[next], CreateFile(engine.MetadataCall(), engine.server(order[next]), path, content, engine.SyncBeforeCommit()));
+    gather.Start(homes[next], SealHome(engine, path, homes[next], seal, content));
     ++next;
   };
-  while (next < Quorum(homes.size())) start();
-  while (gather.pending() > 0) {
+  const auto patience = [&] { gather.StartTimer(0, engine.executor().Now() + engine.options().hedge_delay); };
+  while (next < quorum) start();
+  patience();
+  while (gather.pending() > 0 && sealed.size() < quorum) {
     const auto event = co_await gather.Next();
-    if (*event.value) {
-      written.push_back(static_cast<MemberIndex>(event.tag));
-    } else if (next < order.size()) {
-      start();
+    if (event.value && *event.value) {
+      sealed.push_back(static_cast<MemberIndex>(event.tag));
+      continue;
     }
+    if (next < homes.size()) start();
+    if (!event.value) patience();
   }
-  co_return std::move(written);
+  co_return std::move(sealed);
 }
 
-// After all intents are written: does anything stand in the way of moving exactly this version?
-Task<Status> LookForRivals(Engine& engine, ObjectPath from, State intent, std::vector<MemberIndex> homes) {
+// Lists the homes that were sealed, after all own seals; keeps those where the seal stands.
+Task<Sealed> LookAtSeals(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> homes) {
+  Sealed result{{}, Look(engine.Homes(path))};
   Gather<Result<States>> gather(engine.scope(), engine.executor());
-  for (const MemberIndex home : homes) gather.Start(home, ListStates(engine, home, from));
-  size_t heard = 0;
-  Status verdict;
+  for (const MemberIndex home : homes) gather.Start(home, ListStates(engine, home, path));
   while (gather.pending() > 0) {
-    const auto event = co_await gather.Next();
-    if (!*event.value) continue;
-    ++heard;
-    const States& states = **event.value;
-    const Accepted highest = HighestAccepted(states);
-    if (highest.kind != Accepted::kNothing && highest.version > intent.version->Unmoved()) {
-      verdict = Fail(Code::kConflict, "{} was changed while it was renamed; retry", from.text());
+    auto event = co_await gather.Next();
+    const auto home = static_cast<MemberIndex>(event.tag);
+    if (!*event.value) {
+      result.look.Failed(home);
+      continue;
     }
-    for (const State& state : states) {
-      const bool rival = state.kind == StateKind::kIntent && state.version == intent.version &&
-                         FormatState(state) != FormatState(intent);
-      if (rival) verdict = Fail(Code::kConflict, "{} is being renamed by somebody else; retry", from.text());
-    }
+    if (SealStands(**event.value, seal)) result.homes.push_back(home);
+    result.look.Heard(home, std::move(**event.value));
   }
-  if (heard < homes.size()) co_return Fail(Code::kNoQuorum, "a home of {} stopped answering while it was renamed; retry", from.text());
-  co_return std::move(verdict);
+  co_return std::move(result);
 }
 
-Task<void> WithdrawIntents(Engine& engine, ObjectPath from, State intent, std::vector<MemberIndex> homes) {
+Status NeedSeals(const Sealed& sealed, const ObjectPath& path) {
+  const size_t quorum = sealed.look.quorum();
+  if (!sealed.look.HasQuorum()) {
+    return Fail(Code::kNoQuorum, "a home of {} stopped answering while it was renamed; retry", path.text());
+  }
+  if (sealed.homes.size() >= quorum) return OkStatus();
+  return Fail(Code::kConflict,
+              "the rename of {} was given up by the cleaner because it was silent too long; retry",
+              path.text());
+}
+
+// Step 2. `changed`: something else than before the seals lives there now.
+Task<Status> DecideSource(Engine& engine, Attempt attempt, Sealed sealed, bool* changed) {
+  Status stand = NeedSeals(sealed, attempt.from);
+  if (!stand) co_return std::move(stand);
+  const Look& look = sealed.look;
+  for (const auto& [home, states] : look.listings()) {
+    if (RenameRival(states, attempt.own)) {
+      co_return Fail(Code::kConflict, "another rename of {} is under way or has died; retry",
+                     attempt.from.text());
+    }
+  }
+  const Error overtaken =
+      Fail(Code::kConflict, "{} was changed while it was renamed; retry", attempt.from.text());
+  if (!look.Decided()) {
+    RollOutcome rolled = co_await RollForwardAll(engine, attempt.from, look, look.LackingHighest());
+    *changed = rolled.superseded;
+    if (rolled.superseded) co_return overtaken;
+    if (look.WithHighest().size() + rolled.accepted.size() < look.quorum()) {
+      co_return Fail(Code::kNoQuorum, "cannot tell what {} is: too few of its homes accept writes; retry",
+                     attempt.from.text());
+    }
+  }
+  Status finished = co_await FinishMovesShown(engine, attempt.from, look.listings());
+  if (!finished && finished.code() != Code::kNotFound) co_return std::move(finished);
+  *changed = !finished || !(look.highest() == attempt.source);
+  if (*changed) co_return overtaken;
+  co_return OkStatus();
+}
+
+// Step 3: the moved tombstone, with a version above everything at the target that the target's seals have
+// seen.
+Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, Sealed sealed, Look source) {
+  const Status stand = NeedSeals(sealed, attempt.to);
+  if (!stand) co_return stand.error();
+  if (sealed.look.highest().kind == Accepted::kDirectory) {
+    co_return Fail(Code::kIsDirectory, "{} is a directory", attempt.to.text());
+  }
+  Result<Version> version = engine.NextVersion(sealed.look.ceiling());
+  if (!version) co_return version.error();
+  uint64_t proved = 0;
+  const std::vector<MemberIndex>& homes = sealed.look.homes();
+  for (size_t i = 0; i < homes.size() && i < 64; ++i) {
+    const bool stands = std::find(sealed.homes.begin(), sealed.homes.end(), homes[i]) != sealed.homes.end();
+    if (stands) proved |= uint64_t{1} << i;
+  }
+  NameInfo info{attempt.from, attempt.source, source.WithHighest(), source.listings()};
+  Result<std::optional<AttributeRevision>> attributes = co_await ReadAttributes(engine, std::move(info));
+  if (!attributes) co_return attributes.error();
+  if (*attributes) {
+    // Before the commit: whoever sees the new name sees them.
+    const Status copied = co_await CopyAttributes(engine, attempt.to, *version, **attributes);
+    if (!copied) co_return copied.error();
+  }
+  co_return MovedState(attempt.source.version, attempt.rid, *version, proved);
+}
+
+// Steps 1 to 3. An error: nothing of this attempt is or becomes visible once Withdraw is through.
+Task<Result<State>> Prepare(Engine& engine, Attempt attempt, std::vector<MemberIndex>* homes, bool* changed) {
+  Result<std::string> text = co_await CopyManifest(engine, attempt.from, attempt.source);
+  if (!text) co_return text.error();
+  Result<Manifest> manifest = Manifest::Parse(*text);
+  if (!manifest) co_return manifest.error();
+  Result<std::string> witness =
+      WitnessContent(*text, ManifestFrom{attempt.from.text(), attempt.source.version.ToString()});
+  if (!witness) co_return witness.error();
+  const MoveRecord record{attempt.to, attempt.source.oid, attempt.source.size, manifest->servers};
+
+  const State in = MoveInState(attempt.rid);
+  const State out = MoveOutState(attempt.rid);
+  XEC_FAILPOINT("rename.seal");
+  std::vector<MemberIndex> in_homes = co_await SealQuorum(engine, attempt.to, in, std::move(*witness));
+  XEC_FAILPOINT("rename.sealed_target");
+  std::vector<MemberIndex> out_homes =
+      co_await SealQuorum(engine, attempt.from, out, FormatMoveRecord(record));
+  XEC_FAILPOINT("rename.sealed_source");
+  if (in_homes.size() < Quorum(engine.Homes(attempt.to).size()) ||
+      out_homes.size() < Quorum(engine.Homes(attempt.from).size())) {
+    co_return Fail(Code::kNoQuorum, "too few homes of {} and {} take changes now; retry", attempt.from.text(),
+                   attempt.to.text());
+  }
+  Sealed source = co_await LookAtSeals(engine, attempt.from, out, std::move(out_homes));
+  const Status decided = co_await DecideSource(engine, attempt, source, changed);
+  if (!decided) co_return decided.error();
+  XEC_FAILPOINT("rename.looked");
+  Sealed target = co_await LookAtSeals(engine, attempt.to, in, std::move(in_homes));
+  Result<State> moved = co_await ChooseTarget(engine, attempt, std::move(target), source.look);
+  *homes = source.homes;
+  co_return std::move(moved);
+}
+
+// The seals of an attempt that has not committed, given up as the cleaner would do it. What cannot be reached
+// now is left to the cleaner.
+Task<bool> Withdraw(Engine& engine, Attempt attempt) {
+  const bool fenced = co_await FenceAllHomes(engine, attempt.from, MoveOutState(attempt.rid));
+  if (!fenced) co_return false;
   Gather<Status> gather(engine.scope(), engine.executor());
-  for (const MemberIndex home : homes) gather.Start(home, RemoveState(engine, home, from, FormatState(intent)));
+  const std::string in = FormatState(MoveInState(attempt.rid));
+  const std::string out = FormatState(AbortedState(MoveOutState(attempt.rid)));
+  for (const MemberIndex home : engine.Homes(attempt.to))
+    gather.Start(home, RemoveState(engine, home, attempt.to, in));
+  for (const MemberIndex home : engine.Homes(attempt.from)) {
+    gather.Start(home, RemoveState(engine, home, attempt.from, out));
+  }
   while (gather.pending() > 0) co_await gather.Next();
+  co_return true;
+}
+
+// F2 of the rename just committed.
+Task<bool> BringArchives(Engine& engine, ObjectPath from, Accepted moved) {
+  Result<MoveRecord> record = co_await ReadMoveRecord(engine, from, moved);
+  if (!record) co_return false;
+  std::vector<MemberIndex> servers = ServersOfMove(engine, from, *record);
+  const size_t count = servers.size();
+  const size_t clear = co_await MoveArchives(engine, from, moved, *record, std::move(servers));
+  co_return clear == count;
+}
+
+// Waits for the task, but not longer than for any slow server; then it goes on in the background.
+Task<void> RunPatiently(Engine& engine, Task<bool> task) {
+  Gather<bool> gather(engine.scope(), engine.executor());
+  gather.Start(0, std::move(task));
+  gather.StartTimer(1, engine.executor().Now() + engine.options().hedge_delay);
+  const auto event = co_await gather.Next();
+  (void)event;
+}
+
+// Step 4 and 5.
+Task<Status> Commit(Engine& engine, Attempt attempt, State moved, std::vector<MemberIndex> homes) {
+  Result<bool> committed = co_await PromoteHomes(engine, attempt.from, std::move(homes), moved,
+                                                 FormatState(MoveOutState(attempt.rid)));
+  if (!committed) co_return committed.error();
+  XEC_FAILPOINT("rename.committed");
+  const Accepted accepted = AcceptedFrom(moved);
+  Status finished = co_await FinishTarget(engine, attempt.from, accepted);
+  if (!finished && finished.code() != Code::kNotFound) {
+    co_return Fail(Code::kUnknown, "{} was renamed to {}, but too few homes of the new name answer; retry",
+                   attempt.from.text(), attempt.to.text());
+  }
+  XEC_FAILPOINT("rename.target");
+  co_await RunPatiently(engine, BringArchives(engine, attempt.from, accepted));
+  co_return OkStatus();
+}
+
+Task<Result<Accepted>> CheckNames(Engine& engine, ObjectPath from, ObjectPath to) {
+  Result<NameInfo> source = co_await LookUpLive(engine, from);
+  if (!source) co_return source.error();
+  if (source->accepted.kind == Accepted::kDirectory)
+    co_return Fail(Code::kIsDirectory, "{} is a directory", from.text());
+  if (from == to) co_return source->accepted;
+  Result<NameInfo> target = co_await LookUp(engine, to);
+  if (!target) co_return target.error();
+  if (target->accepted.kind == Accepted::kDirectory)
+    co_return Fail(Code::kIsDirectory, "{} is a directory", to.text());
+  co_return source->accepted;
 }
 
 }  // namespace
 
 Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to) {
-  Result<NameInfo> source = co_await LookUpLive(engine, from);
-  if (!source) co_return source.error();
-  if (source->accepted.kind == Accepted::kDirectory) co_return Fail(Code::kIsDirectory, "{} is a directory", from.text());
-  if (from == to) co_return OkStatus();
-  Result<NameInfo> target = co_await LookUp(engine, to);
-  if (!target) co_return target.error();
-  if (target->accepted.kind == Accepted::kDirectory) co_return Fail(Code::kIsDirectory, "{} is a directory", to.text());
-  std::optional<Version> ceiling;
-  for (const auto& [home, states] : target->listings) ceiling = std::max(ceiling, Ceiling(states));
-  Result<Version> version = engine.NextVersion(ceiling);
-  if (!version) co_return version.error();
-
-  State intent = TombstoneState(source->accepted.version.Moved());
-  intent.kind = StateKind::kIntent;
-  intent.target = *version;
-  intent.nonce = engine.NewNonce();
-  const std::string content = FormatMoveRecord(MoveRecord{to, source->accepted.oid, source->accepted.size});
-  XEC_FAILPOINT("rename.intent");
-  std::vector<MemberIndex> written = co_await WriteIntents(engine, from, intent, content, source->holders);
-  XEC_FAILPOINT("rename.intents_written");
-  Status clear;
-  if (written.size() < Quorum(engine.Homes(from).size())) {
-    clear = Fail(Code::kNoQuorum, "too few homes of {} take changes now; retry", from.text());
-  } else {
-    clear = co_await LookForRivals(engine, from, intent, written);
+  std::set<std::string> own;
+  for (int tries = 1;; ++tries) {
+    Result<Accepted> source = co_await CheckNames(engine, from, to);
+    if (!source) co_return source.error();
+    if (from == to) co_return OkStatus();
+    const std::string rid = engine.NewObjectId();
+    own.insert(rid);
+    Attempt attempt{from, to, rid, *source, own, engine.executor().Now()};
+    std::vector<MemberIndex> homes;
+    bool changed = false;
+    Result<State> moved = co_await Prepare(engine, attempt, &homes, &changed);
+    if (moved && engine.executor().Now() - attempt.started > engine.options().operation_limit) {
+      moved = Fail(Code::kConflict, "the rename of {} took too long; retry", from.text());
+    }
+    Status done = moved ? OkStatus() : Status(moved.error());
+    if (moved) done = co_await Commit(engine, attempt, *moved, std::move(homes));
+    // Nothing is known to be visible after these; after kUnknown or OK the tombstone may be.
+    const bool void_attempt = !moved || (!done && done.code() == Code::kConflict);
+    if (void_attempt) co_await RunPatiently(engine, Withdraw(engine, attempt));
+    if (!changed || tries == kRenameTriesMax) co_return std::move(done);
   }
-  if (!clear) {
-    co_await WithdrawIntents(engine, from, intent, written);
-    co_return clear.error();
-  }
-  State moved = TombstoneState(*intent.version);
-  moved.target = intent.target;
-  XEC_FAILPOINT("rename.commit");
-  Result<bool> committed = co_await PromoteHomes(engine, from, written, moved, FormatState(intent));
-  if (!committed) co_return committed.error();
-  XEC_FAILPOINT("rename.committed");
-  co_return co_await FinishMove(engine, from, AcceptedFrom(moved));
 }
 
 }  // namespace xec

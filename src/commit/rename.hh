@@ -6,19 +6,17 @@
 
 namespace xec {
 
-// Moves the object `from` to `to`, replacing an object there. Errors: kNotFound, kIsDirectory (either is one),
-// kNoQuorum, kConflict, kUnknown.
+// Moves the object `from` to `to`, replacing an object there; both change at one moment, the commit of the
+// moved tombstone. User attributes go along (one set while the rename runs may be lost). Errors: kNotFound,
+// kIsDirectory (either is one), kNoQuorum, kConflict (another rename of it is under way, or died and was not
+// cleaned up yet), kUnknown.
 Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to);
 
-// Renames a directory with everything below it; the target must not exist. Logged and resumable. Errors: as above,
-// kAlreadyExists, kInvalidArgument (into itself), kNotEmpty (others kept writing into it).
+// Renames a directory with everything below it; the target must not exist. Logged and resumable. Errors: as
+// above, kAlreadyExists, kInvalidArgument (into itself), kNotEmpty (others kept writing into it).
 Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to);
 
 // Goes on with directory renames whose process has died. The first problem met, if any.
 Task<Status> ResumeDirectoryRenames(Engine& engine);
-
-// Makes the new name of a move visible. `moved` is the accepted moved tombstone of `from`, on a quorum of its homes.
-// Idempotent; any number of clients may do it at once.
-Task<Status> FinishMove(Engine& engine, ObjectPath from, Accepted moved);
 
 }  // namespace xec

@@ -15,7 +15,83 @@ constexpr int kRollTriesMax = 3;
 // Enough for the directory's end record and every manifest.
 constexpr uint64_t kManifestTailBytes = 64 * 1024;
 
-// Reads the manifest text at the end of an archive.
+// Does some other home still have `goal` as the highest it accepted? (The look-again of a witness.)
+Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
+  const std::vector<MemberIndex> homes = engine.Homes(path);
+  for (const MemberIndex other : homes) {
+    if (other == home) continue;
+    Result<States> states = co_await ListStates(engine, other, path);
+    if (states && HighestAccepted(*states) == goal) co_return true;
+  }
+  co_return false;
+}
+
+Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
+  // A moved tombstone carries its target: it is copied like a witness.
+  if (goal.kind == Accepted::kMoved) co_return co_await CopyMovedTombstone(engine, path, home, goal);
+  std::string content;
+  if (goal.kind == Accepted::kObject) {
+    Result<std::string> manifest = co_await CopyManifest(engine, path, goal);
+    if (!manifest && !goal.origin.empty()) {
+      // The witness that knew the origin has gone since the look, as it may once the move is complete.
+      goal.origin.clear();
+      manifest = co_await CopyManifest(engine, path, goal);
+    }
+    if (!manifest) co_return RollResult::kFailed;
+    Result<std::string> witness = WitnessContent(*manifest);
+    if (!witness) co_return RollResult::kFailed;
+    content = std::move(*witness);
+  }
+  co_return co_await WriteWitness(engine, path, home, goal, std::move(content),
+                                  [&] { return StillHighestElsewhere(engine, path, home, goal); });
+}
+
+}  // namespace
+
+Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
+                              std::string content, UniqueFunction<Task<bool>()> still_true) {
+  State unproved;
+  unproved.kind = StateKind::kUnproved;
+  unproved.version = goal.version;
+  unproved.nonce = engine.NewNonce();
+  std::string proved;
+  const Status named = co_await KeepLongName(engine, home, path);
+  if (!named) co_return RollResult::kFailed;
+  Status created;
+  if (goal.kind == Accepted::kDirectory) {
+    unproved.oid = kDirectoryOid;
+    proved = FormatState(DirectoryState(goal.version));
+    created = co_await MakeMark(engine, home, path, FormatState(unproved));
+  } else {
+    unproved.oid = goal.oid;
+    State witness = WitnessState(goal.version, goal.oid, goal.size);
+    witness.origin = goal.origin;
+    proved = FormatState(witness);
+    created = co_await CreateFile(engine.MetadataCall(), engine.server(home),
+                                  StatePath(path, FormatState(unproved)), std::move(content),
+                                  engine.SyncBeforeCommit());
+  }
+  // Without a clear OK the creation may still arrive after everything else was cleaned: leave it alone.
+  if (!created) co_return RollResult::kFailed;
+  XEC_FAILPOINT("roll.unproved");
+  // After the creation, not before: who collects this version's tombstone later must then meet our file.
+  const bool current = co_await still_true();
+  if (!current) co_return RollResult::kFailed;
+  const Status renamed = co_await RenameState(engine, home, path, FormatState(unproved), proved);
+  XEC_FAILPOINT("roll.witness");
+  co_return renamed ? RollResult::kAccepted : RollResult::kFailed;
+}
+
+Result<std::string> WitnessContent(std::string_view manifest_text, std::optional<ManifestFrom> from) {
+  XEC_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Parse(manifest_text));
+  if (from) manifest.from = std::move(from);
+  manifest.kind = ManifestKind::kWitness;
+  manifest.lane.reset();
+  XEC_ASSIGN_OR_RETURN(const std::string text, manifest.Serialize());
+  XEC_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ArchiveWriter().Finish(text));
+  return std::string(AsText(bytes));
+}
+
 Task<Result<std::string>> ReadManifestText(Engine& engine, MemberIndex member, std::string file_path) {
   const CallContext call = engine.MetadataCall();
   Result<ArchiveFilePtr> opened = co_await Open(call, engine.server(member), file_path, OpenMode::kRead);
@@ -51,83 +127,16 @@ Task<Result<std::string>> ReadManifestText(Engine& engine, MemberIndex member, s
   co_return std::move(text);
 }
 
-// Does some other home still have `goal` as the highest it accepted? (The look-again of a witness.)
-Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
-  const std::vector<MemberIndex> homes = engine.Homes(path);
-  for (const MemberIndex other : homes) {
-    if (other == home) continue;
-    Result<States> states = co_await ListStates(engine, other, path);
-    if (states && HighestAccepted(*states) == goal) co_return true;
-  }
-  co_return false;
-}
-
-Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
-  std::string content;
-  if (goal.kind == Accepted::kObject) {
-    Result<std::string> manifest = co_await CopyManifest(engine, path, goal);
-    if (!manifest) co_return RollResult::kFailed;
-    Result<std::string> witness = WitnessContent(*manifest);
-    if (!witness) co_return RollResult::kFailed;
-    content = std::move(*witness);
-  }
-  // A moved tombstone carries its target: it is copied like a witness.
-  if (goal.kind == Accepted::kMoved) co_return co_await CopyMovedTombstone(engine, path, home, goal);
-  co_return co_await WriteWitness(engine, path, home, goal, std::move(content),
-                                  [&] { return StillHighestElsewhere(engine, path, home, goal); });
-}
-
-}  // namespace
-
-Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal, std::string content,
-                              UniqueFunction<Task<bool>()> still_true) {
-  State unproved;
-  unproved.kind = StateKind::kUnproved;
-  unproved.version = goal.version;
-  unproved.nonce = engine.NewNonce();
-  std::string proved;
-  const Status named = co_await KeepLongName(engine, home, path);
-  if (!named) co_return RollResult::kFailed;
-  Status created;
-  if (goal.kind == Accepted::kDirectory) {
-    unproved.oid = kDirectoryOid;
-    proved = FormatState(DirectoryState(goal.version));
-    created = co_await MakeMark(engine, home, path, FormatState(unproved));
-  } else {
-    unproved.oid = goal.oid;
-    proved = FormatState(WitnessState(goal.version, goal.oid, goal.size));
-    created = co_await CreateFile(engine.MetadataCall(), engine.server(home), StatePath(path, FormatState(unproved)),
-                                  std::move(content), engine.SyncBeforeCommit());
-  }
-  // Without a clear OK the creation may still arrive after everything else was cleaned: leave it alone.
-  if (!created) co_return RollResult::kFailed;
-  XEC_FAILPOINT("roll.unproved");
-  // After the creation, not before: who collects this version's tombstone later must then meet our file.
-  const bool current = co_await still_true();
-  if (!current) co_return RollResult::kFailed;
-  const Status renamed = co_await RenameState(engine, home, path, FormatState(unproved), proved);
-  XEC_FAILPOINT("roll.witness");
-  co_return renamed ? RollResult::kAccepted : RollResult::kFailed;
-}
-
-Result<std::string> WitnessContent(std::string_view manifest_text, std::optional<ManifestFrom> from) {
-  XEC_ASSIGN_OR_RETURN(Manifest manifest, Manifest::Parse(manifest_text));
-  if (from) manifest.from = std::move(from);
-  manifest.kind = ManifestKind::kWitness;
-  manifest.lane.reset();
-  XEC_ASSIGN_OR_RETURN(const std::string text, manifest.Serialize());
-  XEC_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ArchiveWriter().Finish(text));
-  return std::string(AsText(bytes));
-}
-
 Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted version) {
-  Error last = Fail(Code::kUnavailable, "no server shows an archive of {} version {}", path.text(), version.version.ToString());
+  Error last = Fail(Code::kNotFound, "no server shows an archive of {} version {}", path.text(),
+                    version.version.ToString());
   const std::vector<MemberIndex> homes = engine.Homes(path);
   for (const MemberIndex home : homes) {
     Result<States> states = co_await ListStates(engine, home, path);
     if (!states) continue;
     for (const State& state : *states) {
-      const bool holds = state.Accepted() && state.version == version.version && state.oid == version.oid;
+      const bool holds = state.Accepted() && state.version == version.version && state.oid == version.oid &&
+                         (version.origin.empty() || state.origin == version.origin);
       if (!holds) continue;
       Result<std::string> text = co_await ReadManifestText(engine, home, StatePath(path, FormatState(state)));
       if (text) co_return std::move(text);
@@ -170,7 +179,8 @@ Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, 
   co_return RollResult::kFailed;
 }
 
-Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& look, std::vector<MemberIndex> homes) {
+Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& look,
+                                 std::vector<MemberIndex> homes) {
   RollOutcome outcome;
   Gather<RollResult> gather(engine.scope(), engine.executor());
   for (const MemberIndex home : homes) {
@@ -182,7 +192,8 @@ Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& lo
   while (gather.pending() > 0) {
     const auto event = co_await gather.Next();
     if (*event.value == RollResult::kSuperseded) outcome.superseded = true;
-    if (*event.value == RollResult::kAccepted) outcome.accepted.push_back(static_cast<MemberIndex>(event.tag));
+    if (*event.value == RollResult::kAccepted)
+      outcome.accepted.push_back(static_cast<MemberIndex>(event.tag));
   }
   co_return std::move(outcome);
 }

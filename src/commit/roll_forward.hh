@@ -9,28 +9,35 @@ namespace xec {
 
 enum class RollResult { kAccepted, kSuperseded, kFailed };
 
-// `listing`: of this home, made in this operation, or nullopt. Never renames a source that no listing has shown,
-// and never proves a witness without looking again elsewhere.
+// `listing`: of this home, made in this operation, or nullopt. Never renames a source that no listing has
+// shown, and never proves a witness without looking again elsewhere.
 Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
                              std::optional<States> listing);
 
-// Rolls look.highest() forward on `homes` in parallel. kSuperseded: look again; kAccepted: `accepted` homes have it.
+// Rolls look.highest() forward on `homes` in parallel. kSuperseded: look again; kAccepted: `accepted` homes
+// have it.
 struct RollOutcome {
   bool superseded = false;
   std::vector<MemberIndex> accepted;
 };
-Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& look, std::vector<MemberIndex> homes);
+Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& look,
+                                 std::vector<MemberIndex> homes);
 
-// Writes a witness on `home` in two steps: unproved first, then, only if `still_true()` (asked after the first step),
-// proved. `content` is WitnessContent, or empty for a directory.
-Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal, std::string content,
-                              UniqueFunction<Task<bool>()> still_true);
+// Writes a witness on `home` in two steps: unproved first, then, only if `still_true()` (asked after the
+// first step), proved. `content` is WitnessContent, or empty for a directory.
+Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
+                              std::string content, UniqueFunction<Task<bool>()> still_true);
 
-// The text of the manifest of a version, from any home or server that lists an archive or witness of it.
+// The text of the manifest at the end of an archive or witness. Error: kCorruption, or what the server said.
+Task<Result<std::string>> ReadManifestText(Engine& engine, MemberIndex member, std::string file_path);
+
+// The text of the manifest of a version, from any home that lists an archive or witness of it; with an
+// origin, from a witness that rename moved in (kNotFound if no home shows one).
 Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted version);
 
-// The bytes of a witness that carries this manifest text (kind and lane adapted); `from` tells where the archives of
-// a moved version may still be. Error: kCorruption.
-Result<std::string> WitnessContent(std::string_view manifest_text, std::optional<ManifestFrom> from = std::nullopt);
+// The bytes of a witness that carries this manifest text (kind and lane adapted); `from` tells where the
+// archives of a moved version may still be. Error: kCorruption.
+Result<std::string> WitnessContent(std::string_view manifest_text,
+                                   std::optional<ManifestFrom> from = std::nullopt);
 
 }  // namespace xec

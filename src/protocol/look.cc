@@ -12,6 +12,9 @@ namespace {
 
 auto Rank(const Accepted& a) { return std::tuple(a.kind != Accepted::kNothing, a.version, a.target); }
 
+// Higher, or of the same rank and better known.
+bool IsBetter(const Accepted& a, const Accepted& b) { return b < a || (a == b && b.origin.empty()); }
+
 bool SameUpload(const State& state, const State& seal) { return state.oid == seal.oid && !state.oid.empty(); }
 
 }  // namespace
@@ -31,8 +34,30 @@ Accepted AcceptedFrom(const State& state) {
     default:
       accepted.kind = state.target ? Accepted::kMoved : Accepted::kRemoved;
       accepted.target = state.target;
+      accepted.oid = state.oid;
+      accepted.proved = state.proved;
   }
+  accepted.origin = state.origin;
   return accepted;
+}
+
+State MovedState(const Accepted& moved) {
+  XEC_CHECK(moved.kind == Accepted::kMoved, "not a moved version");
+  return MovedState(moved.version.Unmoved(), moved.oid, *moved.target, moved.proved);
+}
+
+std::vector<Accepted> MovesIn(const std::map<MemberIndex, States>& listings) {
+  std::vector<Accepted> moves;
+  for (const auto& [member, states] : listings) {
+    for (const State& state : states) {
+      if (!state.IsMoved()) continue;
+      const Accepted moved = AcceptedFrom(state);
+      const bool known =
+          std::any_of(moves.begin(), moves.end(), [&](const Accepted& m) { return m.oid == moved.oid; });
+      if (!known) moves.push_back(moved);
+    }
+  }
+  return moves;
 }
 
 bool Accepted::operator<(const Accepted& other) const { return Rank(*this) < Rank(other); }
@@ -42,8 +67,8 @@ Accepted HighestAccepted(const States& states) {
   Accepted highest;
   for (const State& state : states) {
     if (!state.Accepted()) continue;
-    const Accepted accepted = AcceptedFrom(state);
-    if (highest < accepted) highest = accepted;
+    Accepted accepted = AcceptedFrom(state);
+    if (IsBetter(accepted, highest)) highest = std::move(accepted);
   }
   return highest;
 }
@@ -67,8 +92,8 @@ bool HasAccepted(const States& states, const Version& version) {
 Look::Look(std::vector<MemberIndex> homes) : homes_(std::move(homes)), quorum_(Quorum(homes_.size())) {}
 
 void Look::Heard(MemberIndex home, States states) {
-  const Accepted here = HighestAccepted(states);
-  if (highest_ < here) highest_ = here;
+  Accepted here = HighestAccepted(states);
+  if (IsBetter(here, highest_)) highest_ = std::move(here);
   ceiling_ = std::max(ceiling_, Ceiling(states));
   listings_[home] = std::move(states);
 }
@@ -108,16 +133,58 @@ RollStep NextRollStep(const States& states, const Accepted& goal) {
   const Accepted here = HighestAccepted(states);
   if (goal < here) return {RollStep::kSuperseded, {}, {}};
   if (HasAccepted(states, goal)) return {RollStep::kAccepted, {}, {}};
-  if (goal.kind == Accepted::kRemoved) return {RollStep::kMark, {}, FormatState(TombstoneState(goal.version))};
-  if (goal.kind == Accepted::kObject) {
-    const std::string to = FormatState(PromotedState(goal.version, goal.oid, goal.size));
-    // An aborted archive of a version that was promoted elsewhere is as good as a sealed one.
-    for (const State& state : states) {
-      const bool waits = state.kind == StateKind::kSealed || state.kind == StateKind::kAborted;
-      if (waits && state.oid == goal.oid) return {RollStep::kRename, FormatState(state), to};
+  if (goal.kind == Accepted::kRemoved)
+    return {RollStep::kMark, {}, FormatState(TombstoneState(goal.version))};
+  for (const State& state : states) {
+    // An aborted seal of what was accepted elsewhere is as good as a valid one.
+    if (goal.kind == Accepted::kMoved && state.oid == goal.oid &&
+        (state.kind == StateKind::kMoveOut || state.kind == StateKind::kAbortedOut)) {
+      return {RollStep::kRename, FormatState(state), FormatState(MovedState(goal))};
+    }
+    if (goal.kind != Accepted::kObject) continue;
+    if (state.kind == StateKind::kMoveIn && state.oid == goal.origin) {
+      State witness = WitnessState(goal.version, goal.oid, goal.size);
+      witness.origin = goal.origin;
+      return {RollStep::kRename, FormatState(state), FormatState(witness)};
+    }
+    if (state.oid == goal.oid && (state.kind == StateKind::kSealed || state.kind == StateKind::kAborted)) {
+      return {RollStep::kRename, FormatState(state),
+              FormatState(PromotedState(goal.version, goal.oid, goal.size))};
     }
   }
   return {RollStep::kWitness, {}, {}};
+}
+
+FinishPlan PlanFinish(const Look& look, const Accepted& target, uint64_t proved) {
+  FinishPlan plan;
+  if (!look.HasQuorum()) {
+    plan.kind = FinishPlan::kCannotTell;
+    return plan;
+  }
+  const bool above = !(look.highest() < target);
+  plan.goal = above ? look.highest() : target;
+  size_t settled = 0;
+  for (size_t i = 0; i < look.homes().size(); ++i) {
+    const MemberIndex home = look.homes()[i];
+    const auto heard = look.listings().find(home);
+    if (heard == look.listings().end()) continue;
+    const Accepted here = HighestAccepted(heard->second);
+    if (!(here < target)) ++settled;
+    if (!(here < plan.goal)) {
+      ++plan.have;
+      continue;
+    }
+    const bool sealed = std::any_of(heard->second.begin(), heard->second.end(), [&](const State& s) {
+      return s.kind == StateKind::kMoveIn && s.oid == target.origin;
+    });
+    const bool may_begin = !above && sealed && i < 64 && (proved >> i & 1) != 0;
+    (may_begin ? plan.first : plan.then).push_back(home);
+  }
+  if (settled >= look.quorum()) return plan;
+  // The seals stood on a quorum before the commit, and go only when the rename is finished: it was, long ago.
+  if (!above && plan.first.empty()) return plan;
+  plan.kind = FinishPlan::kRoll;
+  return plan;
 }
 
 bool SealStands(const States& states, const State& seal) {
@@ -125,9 +192,16 @@ bool SealStands(const States& states, const State& seal) {
   for (const State& state : states) {
     if (!SameUpload(state, seal)) continue;
     if (state.kind == StateKind::kAbortMark) return false;
-    if (state.kind == StateKind::kSealed) present = true;
+    if (state.kind == seal.kind) present = true;
   }
   return present;
+}
+
+bool RenameRival(const States& states, const std::set<std::string>& own) {
+  return std::any_of(states.begin(), states.end(), [&](const State& state) {
+    const bool seal = state.kind == StateKind::kMoveOut || state.kind == StateKind::kAbortedOut;
+    return seal && !own.contains(state.oid);
+  });
 }
 
 Rivalry RivalAtBarrier(const States& states, const State& own_seal, const Accepted& base) {
@@ -136,7 +210,9 @@ Rivalry RivalAtBarrier(const States& states, const State& own_seal, const Accept
     if (SameUpload(state, own_seal)) continue;
     switch (state.kind) {
       case StateKind::kSealed:
-      case StateKind::kAborted: rivalry = std::max(rivalry, Rivalry::kBusy); break;
+      case StateKind::kAborted:
+      // A rename onto this name is a put: it may have chosen its version before our seal was there.
+      case StateKind::kMoveIn: rivalry = std::max(rivalry, Rivalry::kBusy); break;
       case StateKind::kAbortMark:
         if (state.version) rivalry = std::max(rivalry, Rivalry::kBusy);
         break;
@@ -148,7 +224,8 @@ Rivalry RivalAtBarrier(const States& states, const State& own_seal, const Accept
         if (base < AcceptedFrom(state)) rivalry = std::max(rivalry, Rivalry::kBusy);
         break;
       case StateKind::kUnproved:
-      case StateKind::kIntent:
+      case StateKind::kMoveOut:
+      case StateKind::kAbortedOut:
       case StateKind::kAttributesDraft:
       case StateKind::kAttributes: break;
     }
@@ -159,30 +236,39 @@ Rivalry RivalAtBarrier(const States& states, const State& own_seal, const Accept
 std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input) {
   std::vector<SweepAction> plan;
   const Version& current = input.current.version;
-  const auto remove = [&](const State& s) { plan.push_back({SweepAction::kRemoveFile, FormatState(s), {}}); };
-  const bool archive_here = std::any_of(states.begin(), states.end(), [&](const State& s) {
-    return s.kind == StateKind::kPromoted && s.version == current;
-  });
+  const auto remove = [&](const State& s) {
+    plan.push_back({s.IsMark() ? SweepAction::kRemoveMark : SweepAction::kRemoveFile, FormatState(s), {}});
+  };
+  const auto any_current = [&](StateKind kind, bool moved_in) {
+    return std::any_of(states.begin(), states.end(), [&](const State& s) {
+      return s.kind == kind && s.version == current && (!moved_in || !s.origin.empty());
+    });
+  };
+  const bool archive_here = any_current(StateKind::kPromoted, false);
+  const bool moved_in_here = any_current(StateKind::kWitness, true);
   for (const State& state : states) {
     const bool lower = state.version && *state.version < current;
+    const bool superseded = lower && !input.keep_superseded;
     switch (state.kind) {
       case StateKind::kPromoted:
-      case StateKind::kWitness:
-        if (lower && !input.keep_superseded && !input.moving.contains(*state.version)) remove(state);
-        // A witness beside the archive of its version says nothing more, but while a move is young it says where
-        // archives not moved yet are.
-        if (state.kind == StateKind::kWitness && state.version == current && archive_here && !input.keep_superseded) remove(state);
+      case StateKind::kAttributesDraft:
+      case StateKind::kAttributes:
+        if (superseded) remove(state);
         break;
+      case StateKind::kWitness: {
+        // Beside the archive of its version, or beside the witness that knows more, it says nothing.
+        const bool second =
+            state.version == current && (archive_here || (state.origin.empty() && moved_in_here));
+        if ((superseded || second) && !input.held.contains(state.origin)) remove(state);
+        break;
+      }
       case StateKind::kDirectory:
-        if (lower) plan.push_back({SweepAction::kRemoveMark, FormatState(state), {}});
-        break;
       case StateKind::kTombstone:
-        // A moved tombstone is a file and goes only after its move is finished; the mover's program does that.
-        if (lower && !state.target) plan.push_back({SweepAction::kRemoveMark, FormatState(state), {}});
+        if (lower && !state.IsMoved()) remove(state);
         break;
       case StateKind::kSealed:
       case StateKind::kAborted:
-        if (state.oid == input.current.oid && !state.oid.empty()) {
+        if (input.current.kind == Accepted::kObject && state.oid == input.current.oid && !archive_here) {
           // Left behind beside a witness of its own version: it is the better one.
           plan.push_back({SweepAction::kRename, FormatState(state),
                           FormatState(PromotedState(current, state.oid, input.current.size))});
@@ -190,14 +276,10 @@ std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input
           remove(state);
         }
         break;
-      case StateKind::kUnproved:
-        plan.push_back({state.oid == kDirectoryOid ? SweepAction::kRemoveMark : SweepAction::kRemoveFile, FormatState(state), {}});
-        break;
-      case StateKind::kAttributesDraft:
-      case StateKind::kAttributes:
-        if (lower && !input.keep_superseded && !input.moving.contains(*state.version)) remove(state);
-        break;
-      case StateKind::kIntent:
+      case StateKind::kUnproved: remove(state); break;
+      case StateKind::kMoveOut:
+      case StateKind::kMoveIn:
+      case StateKind::kAbortedOut:
       case StateKind::kAbortMark: break;
     }
   }
@@ -209,9 +291,11 @@ FenceStep NextFenceStep(const States& states, const State& seal) {
   bool aborted = false;
   for (const State& state : states) {
     if (!SameUpload(state, seal)) continue;
-    if (state.kind == StateKind::kPromoted || state.kind == StateKind::kWitness) return {FenceStep::kPromotedHere, {}, {}};
-    if (state.kind == StateKind::kSealed) return {FenceStep::kRename, FormatState(state), FormatState(AbortedState(state))};
-    aborted = aborted || state.kind == StateKind::kAborted;
+    if (state.Accepted()) return {FenceStep::kPromotedHere, {}, {}};
+    if (state.kind == StateKind::kSealed || state.kind == StateKind::kMoveOut) {
+      return {FenceStep::kRename, FormatState(state), FormatState(AbortedState(state))};
+    }
+    aborted = aborted || state.kind == StateKind::kAborted || state.kind == StateKind::kAbortedOut;
     marked = marked || state.kind == StateKind::kAbortMark;
   }
   if (aborted || marked) return {FenceStep::kFenced, {}, {}};

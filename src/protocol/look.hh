@@ -17,20 +17,30 @@ using States = std::vector<State>;
 // What a home has accepted: the highest p, w, d or t of its listing; kNothing if none.
 struct Accepted {
   enum Kind { kNothing, kObject, kDirectory, kRemoved, kMoved } kind = kNothing;
-  Version version;                // not of kNothing
+  Version version;  // not of kNothing
   std::optional<Version> target;  // of kMoved
-  std::string oid;                // of kObject
-  uint64_t size = 0;              // of kObject
+  std::string oid;  // of kObject; of kMoved the rename's id
+  uint64_t size = 0;  // of kObject
+  uint64_t proved = 0;  // of kMoved
+  std::string origin;  // of kObject: the rename that moved it in, as far as the listings show
 
   bool Live() const { return kind == kObject || kind == kDirectory; }
-  // Rank among accepted states: version, then (rival moves of one version) the target.
+  // Rank among accepted states: version, then target (moves of one version never differ in it). What is known
+  // about the origin does not count.
   bool operator<(const Accepted& other) const;
   bool operator==(const Accepted& other) const;
 };
 
+// The highest; of archive and witness of one version a moved-in witness, which says where archives may still
+// be.
 Accepted HighestAccepted(const States& states);
 // The one state as an accepted one; it must be accepted (CHECKed).
 Accepted AcceptedFrom(const State& state);
+// The moved tombstone as a state (CHECKs kMoved).
+State MovedState(const Accepted& moved);
+
+// The moved tombstones that listings show, also below the highest version, each once.
+std::vector<Accepted> MovesIn(const std::map<MemberIndex, States>& listings);
 
 // The highest version that appears in any state, which a new version must exceed.
 std::optional<Version> Ceiling(const States& states);
@@ -75,22 +85,42 @@ class Look {
 // One step of making a home accept `goal` (ROLL), decided on a listing of that home made in this operation.
 struct RollStep {
   enum Kind {
-    kAccepted,    // it has it
+    kAccepted,  // it has it
     kSuperseded,  // it has something higher
-    kRename,      // rename `from` to `to`: an archive of this upload waits here
-    kMark,        // make the directory entry `to` (a tombstone carries everything in its name)
-    kWitness,     // nothing here: write a witness
+    kRename,  // rename `from` to `to`: an archive of this upload, or a seal of this rename, waits here
+    kMark,  // make the directory entry `to` (a plain tombstone carries everything in its name)
+    kWitness,  // nothing here: write a witness, or copy the moved tombstone
   } kind = kAccepted;
   std::string from;
   std::string to;
 };
 RollStep NextRollStep(const States& states, const Accepted& goal);
 
-// Is the upload's own seal on this home valid (present, and not marked void)?
+// F1 of a rename: how the new name comes to accept `target` (or something higher), decided on a look at its
+// homes.
+struct FinishPlan {
+  enum Kind {
+    kDone,  // a quorum has it, or it was finished and collected long ago
+    kCannotTell,  // too few homes were heard
+    kRoll,  // make `first`, then (once some home has it) `then` accept `goal`; `have` homes do already
+  } kind = kDone;
+  Accepted goal;
+  size_t have = 0;
+  std::vector<MemberIndex> first;
+  std::vector<MemberIndex> then;
+};
+// Only homes in the mask `proved` may begin: a delayed creation can put a seal elsewhere after all is over.
+FinishPlan PlanFinish(const Look& look, const Accepted& target, uint64_t proved);
+
+// Is the own seal (s, e, r or q) on this home valid: present, and not marked void?
 bool SealStands(const States& states, const State& seal);
 
-// At the barrier of an exclusive creation: does any other upload or version stand in the way? `base` is what the
-// first look found (nothing or a tombstone).
+// At the source of a rename: does it show a seal, valid or aborted, of a rename that is not in `own`? Of two
+// renames that seal before they look at least one sees the other, and yields.
+bool RenameRival(const States& states, const std::set<std::string>& own);
+
+// At the barrier of an exclusive creation: does any other upload or version stand in the way? `base` is what
+// the first look found (nothing or a tombstone).
 enum class Rivalry { kNone, kExists, kBusy };
 Rivalry RivalAtBarrier(const States& states, const State& own_seal, const Accepted& base);
 
@@ -101,16 +131,16 @@ struct SweepAction {
   std::string to;  // of kRename
 };
 struct SweepInput {
-  Accepted current;                      // decided, and accepted on this server's quorum
+  Accepted current;  // decided, and accepted on this server's quorum
   std::set<std::string> promoted_below;  // ids of uploads seen promoted below current, on any server
-  std::set<Version> moving;              // versions with a moved tombstone: their archives leave by the move only
-  bool keep_superseded = false;          // grace time of readers not over
-  bool home = true;                      // homes keep witnesses and tombstones; other servers keep archives only
+  std::set<std::string> held;  // renames that are not complete at their source: their witnesses stay
+  bool keep_superseded = false;  // grace time of readers not over
 };
-// What may go from a server that has accepted `current` or more (homes), or from a non-home server.
+// What may go from a server that has accepted `current` or more (homes), or from a non-home server. Only for
+// names without open renames (no r, q, x.r or moved tombstone).
 std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input);
 
-// Abort of an upload: what to do on one home, decided on a fresh listing.
+// Abort of an upload (`seal` is s or e) or a rename (r): what to do on one home, decided on a fresh listing.
 struct FenceStep {
   enum Kind { kFenced, kPromotedHere, kRename, kMark } kind = kFenced;
   std::string from;

@@ -6,9 +6,9 @@
 namespace xec {
 namespace {
 
-const Version kV1{1 << kLogicalBits, 1, false};
-const Version kV2{2 << kLogicalBits, 1, false};
-const Version kV3{3 << kLogicalBits, 1, false};
+const Version kV1{1 << kLogicalBits, 1, 0};
+const Version kV2{2 << kLogicalBits, 1, 0};
+const Version kV3{3 << kLogicalBits, 1, 0};
 const std::string kA = "aaaaaaaaaaaaaaaaaaaaaaaa";
 const std::string kB = "bbbbbbbbbbbbbbbbbbbbbbbb";
 
@@ -55,12 +55,92 @@ TEST(Roll, RenamesWhatWaitsElseWritesAWitness) {
   EXPECT_EQ(NextRollStep({}, HighestAccepted({TombstoneState(kV1)})).kind, RollStep::kMark);
 }
 
+const std::string kRid = "cccccccccccccccccccccccc";
+
+State MovedIn(Version version, const std::string& oid) {
+  State state = WitnessState(version, oid, 9);
+  state.origin = kRid;
+  return state;
+}
+
+TEST(Look, PrefersTheWitnessThatKnowsItsOrigin) {
+  Look look = Five();
+  look.Heard(4, {PromotedState(kV2, kA, 9), MovedIn(kV2, kA)});
+  look.Heard(3, {PromotedState(kV2, kA, 9)});
+  look.Heard(2, {PromotedState(kV2, kA, 9)});
+  EXPECT_TRUE(look.Decided());
+  EXPECT_EQ(look.highest().origin, kRid);
+}
+
+TEST(Look, FindsMovesBelowTheHighest) {
+  const State moved = MovedState(kV1, kRid, kV3, 3);
+  const std::map<MemberIndex, States> listings = {{0, {moved, PromotedState(kV2, kA, 1)}}, {1, {moved}}};
+  ASSERT_EQ(MovesIn(listings).size(), 1u);
+  EXPECT_EQ(MovedState(MovesIn(listings)[0]), moved);
+}
+
+TEST(Roll, TurnsSealsOfTheRenameIntoItsTombstoneAndItsWitness) {
+  const Accepted moved = AcceptedFrom(MovedState(kV2, kRid, kV3, 3));
+  for (const State& seal : {MoveOutState(kRid), AbortedState(MoveOutState(kRid))}) {
+    const RollStep step = NextRollStep({PromotedState(kV2, kA, 9), seal}, moved);
+    EXPECT_EQ(step.kind, RollStep::kRename);
+    EXPECT_EQ(step.to, FormatState(MovedState(moved)));
+  }
+  EXPECT_EQ(NextRollStep({MoveOutState(kA)}, moved).kind, RollStep::kWitness) << "the seal of another rename";
+  EXPECT_EQ(NextRollStep({TombstoneState(kV2.MoveDone())}, moved).kind, RollStep::kSuperseded);
+  const Accepted goal = AcceptedFrom(MovedIn(kV2, kA));
+  EXPECT_EQ(NextRollStep({MoveInState(kRid)}, goal).to, FormatState(MovedIn(kV2, kA)));
+  EXPECT_EQ(NextRollStep({MoveInState(kRid)}, AcceptedFrom(PromotedState(kV2, kA, 9))).kind,
+            RollStep::kWitness)
+      << "a view that shows no origin does not know whose seal this is";
+}
+
+TEST(Rename, YieldsToEverySealOfARival) {
+  EXPECT_FALSE(RenameRival({MoveOutState(kRid), AbortMarkState(MoveOutState(kA))}, {kRid}));
+  EXPECT_TRUE(RenameRival({MoveOutState(kRid), MoveOutState(kA)}, {kRid}));
+  EXPECT_TRUE(RenameRival({AbortedState(MoveOutState(kA))}, {kRid}));
+}
+
+TEST(Finish, BeginsOnlyOnHomesWhoseSealWasProved) {
+  const Accepted target = AcceptedFrom(MovedIn(kV2, kA));
+  Look look = Five();
+  look.Heard(4, {MoveInState(kRid), PromotedState(kV1, kB, 1)});
+  look.Heard(3, {MoveInState(kRid)});
+  EXPECT_EQ(PlanFinish(look, target, 0b11).kind, FinishPlan::kCannotTell);
+  look.Heard(2, {});
+  const FinishPlan plan = PlanFinish(look, target, 0b10101);  // homes 4, 2 and 0
+  EXPECT_EQ(plan.kind, FinishPlan::kRoll);
+  EXPECT_EQ(plan.goal.origin, kRid);
+  EXPECT_EQ(plan.first, std::vector<MemberIndex>{4});
+  EXPECT_EQ(plan.then, (std::vector<MemberIndex>{3, 2}));
+  EXPECT_EQ(PlanFinish(look, target, 0b11100).kind, FinishPlan::kDone)
+      << "no seal of the mask: over long ago";
+}
+
+TEST(Finish, RollsWhatIsHigherAndStopsAtAQuorum) {
+  const Accepted target = AcceptedFrom(MovedIn(kV2, kA));
+  Look look = Five();
+  look.Heard(4, {TombstoneState(kV3), MoveInState(kRid)});
+  look.Heard(3, {MovedIn(kV2, kA)});
+  look.Heard(2, {MoveInState(kRid)});
+  const FinishPlan plan = PlanFinish(look, target, 0b111);
+  EXPECT_EQ(plan.kind, FinishPlan::kRoll);
+  EXPECT_EQ(plan.goal.kind, Accepted::kRemoved);
+  EXPECT_EQ(plan.have, 1u);
+  EXPECT_TRUE(plan.first.empty());
+  EXPECT_EQ(plan.then, (std::vector<MemberIndex>{3, 2}));
+  look.Heard(1, {PromotedState(kV2, kA, 9)});
+  EXPECT_EQ(PlanFinish(look, target, 0b111).kind, FinishPlan::kDone);
+}
+
 TEST(Seal, IsVoidBesideAnAbortMark) {
   const State seal = SealedState(kA);
   EXPECT_TRUE(SealStands({seal}, seal));
   EXPECT_FALSE(SealStands({seal, AbortMarkState(seal)}, seal));
   EXPECT_TRUE(SealStands({seal, AbortMarkState(SealedState(kB))}, seal));
   EXPECT_FALSE(SealStands({AbortedState(seal)}, seal));
+  EXPECT_TRUE(SealStands({MoveInState(kRid)}, MoveInState(kRid)));
+  EXPECT_FALSE(SealStands({MoveOutState(kRid), AbortMarkState(MoveOutState(kRid))}, MoveOutState(kRid)));
 }
 
 TEST(Barrier, YieldsToEveryTraceOfARival) {
@@ -68,7 +148,8 @@ TEST(Barrier, YieldsToEveryTraceOfARival) {
   const Accepted nothing;
   EXPECT_EQ(RivalAtBarrier({own}, own, nothing), Rivalry::kNone);
   for (const State& rival : {SealedState(kB), ExclusiveSealedState(kV1, kB), AbortedState(SealedState(kB)),
-                             AbortMarkState(ExclusiveSealedState(kV1, kB)), PromotedState(kV1, kB, 1), TombstoneState(kV1)}) {
+                             AbortMarkState(ExclusiveSealedState(kV1, kB)), PromotedState(kV1, kB, 1),
+                             TombstoneState(kV1), MoveInState(kRid)}) {
     EXPECT_EQ(RivalAtBarrier({own, rival}, own, nothing), Rivalry::kBusy) << FormatState(rival);
   }
   const Accepted tombstone = HighestAccepted({TombstoneState(kV1)});
@@ -84,16 +165,42 @@ TEST(Sweep, RemovesOnlyWhatIsBelow) {
     for (const SweepAction& action : plan) from.push_back(action.from);
     return from;
   };
-  EXPECT_TRUE(PlanSweep({PromotedState(kV2, kA, 9), PromotedState(kV3, kB, 1), SealedState(kB)}, input).empty());
+  EXPECT_TRUE(
+      PlanSweep({PromotedState(kV2, kA, 9), PromotedState(kV3, kB, 1), SealedState(kB)}, input).empty());
   EXPECT_EQ(names(PlanSweep({PromotedState(kV2, kA, 9), PromotedState(kV1, kB, 1)}, input)),
             (std::vector<std::string>{FormatState(PromotedState(kV1, kB, 1))}));
   input.keep_superseded = true;
   EXPECT_TRUE(PlanSweep({PromotedState(kV1, kB, 1)}, input).empty());
   input.promoted_below = {kB};
-  EXPECT_EQ(names(PlanSweep({SealedState(kB)}, input)), (std::vector<std::string>{FormatState(SealedState(kB))}));
+  EXPECT_EQ(names(PlanSweep({SealedState(kB)}, input)),
+            (std::vector<std::string>{FormatState(SealedState(kB))}));
   EXPECT_EQ(PlanSweep({WitnessState(kV2, kA, 9), SealedState(kA)}, input)[0].kind, SweepAction::kRename);
   EXPECT_EQ(names(PlanSweep({WitnessState(kV2, kA, 9), PromotedState(kV2, kA, 9)}, input)),
             (std::vector<std::string>{FormatState(WitnessState(kV2, kA, 9))}));
+}
+
+TEST(Sweep, KeepsWhatIsMovingIn) {
+  SweepInput input;
+  input.current = AcceptedFrom(PromotedState(kV2, kA, 9));
+  const States states = {PromotedState(kV2, kA, 9), MovedIn(kV2, kA), WitnessState(kV2, kA, 9),
+                         MovedIn(kV1, kB)};
+  input.held = {kRid};
+  ASSERT_EQ(PlanSweep(states, input).size(), 1u);
+  EXPECT_EQ(PlanSweep(states, input)[0].from, FormatState(WitnessState(kV2, kA, 9)));
+  input.held = {};
+  EXPECT_EQ(PlanSweep(states, input).size(), 3u);
+  EXPECT_TRUE(
+      PlanSweep({MovedState(kV1, kRid, kV3, 1), MoveInState(kRid), MoveOutState(kRid)}, input).empty());
+}
+
+TEST(Sweep, KnowsWhichTombstonesAreFiles) {
+  SweepInput input;
+  input.current = AcceptedFrom(PromotedState(kV2, kA, 9));
+  State done = TombstoneState(kV1.MoveDone());
+  EXPECT_EQ(PlanSweep({done}, input)[0].kind, SweepAction::kRemoveFile);
+  done.entry_directory = true;
+  EXPECT_EQ(PlanSweep({done}, input)[0].kind, SweepAction::kRemoveMark);
+  EXPECT_EQ(PlanSweep({TombstoneState(kV1)}, input)[0].kind, SweepAction::kRemoveMark);
 }
 
 TEST(Fence, NeverAbortsWhatWasPromoted) {
@@ -103,6 +210,10 @@ TEST(Fence, NeverAbortsWhatWasPromoted) {
   EXPECT_EQ(NextFenceStep({}, seal).kind, FenceStep::kMark);
   EXPECT_EQ(NextFenceStep({AbortMarkState(seal)}, seal).kind, FenceStep::kFenced);
   EXPECT_EQ(NextFenceStep({AbortMarkState(seal), seal}, seal).kind, FenceStep::kRename);
+  const State out = MoveOutState(kRid);
+  EXPECT_EQ(NextFenceStep({MovedState(kV1, kRid, kV3, 1)}, out).kind, FenceStep::kPromotedHere);
+  EXPECT_EQ(NextFenceStep({out}, out).to, FormatState(AbortedState(out)));
+  EXPECT_EQ(NextFenceStep({AbortedState(out)}, out).kind, FenceStep::kFenced);
 }
 
 TEST(Collect, NeedsTheTombstoneAlone) {

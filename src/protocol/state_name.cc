@@ -32,19 +32,22 @@ std::optional<State> ParseSeal(StateKind kind, const std::vector<std::string_vie
 }
 
 std::optional<State> ParseArchive(StateKind kind, const std::vector<std::string_view>& words) {
-  if (words.size() != 4) return std::nullopt;
+  const bool moved_in = kind == StateKind::kWitness && words.size() == 5;
+  if ((words.size() != 4 && !moved_in) || (moved_in && !IsObjectId(words[4]))) return std::nullopt;
   State state;
   state.kind = kind;
   state.version = Version::Parse(words[1]);
   const auto size = ParseUint(words[3]);
-  if (!state.version || state.version->moved || !IsObjectId(words[2]) || !size) return std::nullopt;
+  if (!state.version || state.version->move != 0 || !IsObjectId(words[2]) || !size) return std::nullopt;
   state.oid = words[2];
   state.size = *size;
+  if (moved_in) state.origin = words[4];
   return state;
 }
 
 std::optional<State> ParseUnproved(const std::vector<std::string_view>& words) {
-  if (words.size() != 4 || !IsOidOrDirectory(words[2]) || words[3].size() != kNonceBytes || !ParseHex(words[3])) {
+  if (words.size() != 4 || !IsOidOrDirectory(words[2]) || words[3].size() != kNonceBytes ||
+      !ParseHex(words[3])) {
     return std::nullopt;
   }
   State state;
@@ -57,15 +60,26 @@ std::optional<State> ParseUnproved(const std::vector<std::string_view>& words) {
 }
 
 std::optional<State> ParseTombstone(const std::vector<std::string_view>& words) {
-  if (words.size() != 2 && words.size() != 3) return std::nullopt;
+  if (words.size() != 2 && words.size() != 5) return std::nullopt;
   State state;
   state.kind = StateKind::kTombstone;
   state.version = Version::Parse(words[1]);
-  if (!state.version || state.version->moved != (words.size() == 3)) return std::nullopt;
-  if (words.size() == 3) {
-    state.target = Version::Parse(words[2]);
-    if (!state.target) return std::nullopt;
-  }
+  const bool moved = words.size() == 5;
+  if (!state.version || (state.version->move == 1) != moved) return std::nullopt;
+  if (!moved) return state;
+  state.target = Version::Parse(words[3]);
+  const auto proved = ParseHex(words[4]);
+  if (!IsObjectId(words[2]) || !state.target || state.target->move != 0 || !proved) return std::nullopt;
+  state.oid = words[2];
+  state.proved = *proved;
+  return state;
+}
+
+std::optional<State> ParseRename(StateKind kind, std::string_view rid) {
+  if (!IsObjectId(rid)) return std::nullopt;
+  State state;
+  state.kind = kind;
+  state.oid = rid;
   return state;
 }
 
@@ -83,22 +97,21 @@ std::optional<State> ParseAttributesState(const std::vector<std::string_view>& w
   return state;
 }
 
-std::optional<State> ParseIntent(const std::vector<std::string_view>& words) {
-  if (words.size() != 4 || words[3].size() != kNonceBytes || !ParseHex(words[3])) return std::nullopt;
-  State state;
-  state.kind = StateKind::kIntent;
-  state.version = Version::Parse(words[1]);
-  state.target = Version::Parse(words[2]);
-  if (!state.version || !state.version->moved || !state.target) return std::nullopt;
-  state.nonce = words[3];
-  return state;
-}
-
 }  // namespace
 
 bool State::Accepted() const {
   return kind == StateKind::kPromoted || kind == StateKind::kWitness || kind == StateKind::kDirectory ||
          kind == StateKind::kTombstone;
+}
+
+bool State::IsMark() const {
+  switch (kind) {
+    case StateKind::kDirectory:
+    case StateKind::kAbortMark: return true;
+    case StateKind::kUnproved: return oid == kDirectoryOid;
+    case StateKind::kTombstone: return !target && (version->move == 0 || entry_directory);
+    default: return false;
+  }
 }
 
 std::string FormatState(const State& state) {
@@ -107,14 +120,20 @@ std::string FormatState(const State& state) {
     case StateKind::kSealed: return WithVersion(state.version ? 'e' : 's', state);
     case StateKind::kPromoted: return fmt::format("p.{}.{}.{}", version, state.oid, state.size);
     case StateKind::kUnproved: return fmt::format("y.{}.{}.{}", version, state.oid, state.nonce);
-    case StateKind::kWitness: return fmt::format("w.{}.{}.{}", version, state.oid, state.size);
+    case StateKind::kWitness:
+      return fmt::format("w.{}.{}.{}{}{}", version, state.oid, state.size, state.origin.empty() ? "" : ".",
+                         state.origin);
     case StateKind::kDirectory: return fmt::format("d.{}", version);
     case StateKind::kTombstone:
-      return state.target ? fmt::format("t.{}.{}", version, state.target->ToString()) : fmt::format("t.{}", version);
-    case StateKind::kIntent: return fmt::format("i.{}.{}.{}", version, state.target->ToString(), state.nonce);
+      if (!state.target) return fmt::format("t.{}", version);
+      return fmt::format("t.{}.{}.{}.{:x}", version, state.oid, state.target->ToString(), state.proved);
+    case StateKind::kMoveOut: return fmt::format("r.{}", state.oid);
+    case StateKind::kMoveIn: return fmt::format("q.{}", state.oid);
+    case StateKind::kAbortedOut: return fmt::format("x.r.{}", state.oid);
     case StateKind::kAborted: return WithVersion('x', state);
     case StateKind::kAbortMark: return WithVersion('m', state);
-    case StateKind::kAttributesDraft: return fmt::format("b.{}.{}.{}", version, state.target->ToString(), state.nonce);
+    case StateKind::kAttributesDraft:
+      return fmt::format("b.{}.{}.{}", version, state.target->ToString(), state.nonce);
     case StateKind::kAttributes: return fmt::format("a.{}.{}", version, state.target->ToString());
   }
   XEC_CHECK(false, "unknown state");
@@ -131,15 +150,18 @@ std::optional<State> ParseState(std::string_view entry) {
     case 'w': return ParseArchive(StateKind::kWitness, words);
     case 'y': return ParseUnproved(words);
     case 't': return ParseTombstone(words);
-    case 'i': return ParseIntent(words);
+    case 'r': return words.size() == 2 ? ParseRename(StateKind::kMoveOut, words[1]) : std::nullopt;
+    case 'q': return words.size() == 2 ? ParseRename(StateKind::kMoveIn, words[1]) : std::nullopt;
     case 'a':
     case 'b': return ParseAttributesState(words);
-    case 'x': return ParseSeal(StateKind::kAborted, words);
+    case 'x':
+      if (words.size() == 3 && words[1] == "r") return ParseRename(StateKind::kAbortedOut, words[2]);
+      return ParseSeal(StateKind::kAborted, words);
     case 'm': return ParseSeal(StateKind::kAbortMark, words);
     case 'd': {
       if (words.size() != 2) return std::nullopt;
       const auto version = Version::Parse(words[1]);
-      if (!version || version->moved) return std::nullopt;
+      if (!version || version->move != 0) return std::nullopt;
       return DirectoryState(*version);
     }
     default: return std::nullopt;
@@ -186,9 +208,30 @@ State TombstoneState(Version version) {
   return state;
 }
 
+State MoveOutState(std::string rid) {
+  State state;
+  state.kind = StateKind::kMoveOut;
+  state.oid = std::move(rid);
+  return state;
+}
+
+State MoveInState(std::string rid) {
+  State state = MoveOutState(std::move(rid));
+  state.kind = StateKind::kMoveIn;
+  return state;
+}
+
+State MovedState(Version version, std::string rid, Version target, uint64_t proved) {
+  State state = TombstoneState(version.Moved());
+  state.oid = std::move(rid);
+  state.target = target;
+  state.proved = proved;
+  return state;
+}
+
 State AbortedState(const State& sealed) {
   State state;
-  state.kind = StateKind::kAborted;
+  state.kind = sealed.kind == StateKind::kMoveOut ? StateKind::kAbortedOut : StateKind::kAborted;
   state.version = sealed.version;
   state.oid = sealed.oid;
   return state;

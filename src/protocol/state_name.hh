@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The states of a name on one server are the entries of its object directory (docs/protocol.md). This is the
-// only place that formats or parses them. Nothing is ever overwritten; every entry name belongs to one version
-// or one upload.
+// only place that formats or parses them. Nothing is ever overwritten; every entry name belongs to one
+// version or one upload.
 //
 //   s.<oid>                    sealed: a complete archive whose version is not chosen yet
 //   e.<v>.<oid>                sealed for exclusive creation
 //   p.<v>.<oid>.<size>         promoted archive                              accepted
-//   y.<v>.<oid>.<nonce>        witness not proved yet ("dir" for <oid>: of a directory)
+//   y.<v>.<oid>.<nonce>        copy not proved yet: of a witness, of a directory ("dir" for <oid>) or of a
+//   moved
+//                              tombstone (<rid> for <oid>)
 //   w.<v>.<oid>.<size>         witness: manifest only                        accepted
+//   w.<v>.<oid>.<size>.<rid>   witness that rename <rid> moved in            accepted
 //   d.<v>                      directory                                     accepted
-//   t.<v>                      tombstone                                     accepted
-//   i.<v>m.<b>.<nonce>         intent to move v to another name as version b (content: that name)
-//   t.<v>m.<b>                 tombstone of v, moved away as b               accepted
-//   x.<oid>, x.<v>.<oid>       aborted
-//   m.<oid>, m.<v>.<oid>       abort mark: a late creation here is void
+//   t.<v>                      tombstone; t.<v>d: the move of v is complete  accepted
+//   t.<v>m.<rid>.<b>.<mask>    v was moved away by rename <rid> as version b (content: a move record); <mask>
+//                              says which homes of the new name had proved their q, bit i being home i, in
+//                              hex
+//                                                                            accepted
+//   r.<rid>                    rename <rid>, sealed at its source (content: a move record)
+//   q.<rid>                    rename <rid>, sealed at its target (content: a witness)
+//   x.<oid>, x.<v>.<oid>       aborted upload
+//   x.r.<rid>                  aborted rename, at its source
+//   m.<oid>, m.<v>.<oid>       abort mark of an upload or (m.<rid>) a rename: a late creation here is void
 //   b.<v>.<r>.<nonce>          user attributes being written
 //   a.<v>.<r>                  user attributes of v, revision r
 //   n.<i>.<n>.<part>           part of a long name
@@ -36,8 +44,10 @@ enum class StateKind {
   kWitness,
   kDirectory,
   kTombstone,
-  kIntent,
+  kMoveOut,
+  kMoveIn,
   kAborted,
+  kAbortedOut,
   kAbortMark,
   kAttributesDraft,
   kAttributes,
@@ -49,15 +59,23 @@ inline constexpr std::string_view kDirectoryOid = "dir";
 struct State {
   StateKind kind = StateKind::kSealed;
   std::optional<Version> version;  // absent for s, x and m of a plain upload
-  std::string oid;                 // of s, e, p, y, w, x, m
-  uint64_t size = 0;               // object size, of p and w
-  std::string nonce;               // of y, i and b: 8 hex digits
-  std::optional<Version> target;   // of i and of a moved tombstone: the version at the new name; of a, b: the revision
+  std::string oid;  // of s, e, p, y, w, x, m; of r, q, x.r and a moved tombstone the rename's id
+  uint64_t size = 0;  // object size, of p and w
+  std::string nonce;  // of y and b: 8 hex digits
+  std::optional<Version> target;  // of a moved tombstone: the version at the new name; of a, b: the revision
+  uint64_t proved = 0;  // of a moved tombstone: its mask
+  std::string origin;  // of a moved-in witness: the rename's id
   // About the entry itself, from the listing; not part of the name.
   uint64_t entry_bytes = 0;
   int64_t mtime_s = 0;
+  bool entry_directory = false;
 
   bool Accepted() const;
+  // A tombstone that says where its version went.
+  bool IsMoved() const { return kind == StateKind::kTombstone && target.has_value(); }
+  // Is the entry a directory (made by one mkdir), not a file? The tombstone of a complete move may be either:
+  // the listing knows.
+  bool IsMark() const;
   bool operator==(const State&) const = default;
 };
 
@@ -72,6 +90,11 @@ State PromotedState(Version version, std::string oid, uint64_t size);
 State WitnessState(Version version, std::string oid, uint64_t size);
 State DirectoryState(Version version);
 State TombstoneState(Version version);
+State MoveOutState(std::string rid);
+State MoveInState(std::string rid);
+// `version` is the ordinary one that is moved away.
+State MovedState(Version version, std::string rid, Version target, uint64_t proved);
+// Of s, e or r.
 State AbortedState(const State& sealed);
 State AbortMarkState(const State& sealed);
 

@@ -6,7 +6,7 @@
 namespace xec {
 namespace {
 
-const Version kV{0x123456, 7, false};
+const Version kV{0x123456, 7, 0};
 const std::string kOid = "0123456789abcdef01234567";
 
 TEST(StateName, EveryKindRoundTrips) {
@@ -15,35 +15,75 @@ TEST(StateName, EveryKindRoundTrips) {
   unproved.nonce = "00c0ffee";
   State unproved_directory = unproved;
   unproved_directory.oid = kDirectoryOid;
-  State moved = TombstoneState(kV.Moved());
-  moved.target = Version{9, 9, false};
-  State intent = moved;
-  intent.kind = StateKind::kIntent;
-  intent.nonce = "00000001";
-  State draft = moved;
+  const std::string rid = "fedcba9876543210fedcba98";
+  const State moved = MovedState(kV, rid, Version{9, 9, 0}, 0x1b);
+  State moved_in = WitnessState(kV, kOid, 7);
+  moved_in.origin = rid;
+  State draft;
   draft.kind = StateKind::kAttributesDraft;
   draft.version = kV;
+  draft.target = Version{9, 9, 0};
   draft.nonce = "0000abcd";
   State attributes = draft;
   attributes.kind = StateKind::kAttributes;
   attributes.nonce.clear();
   const State exclusive = ExclusiveSealedState(kV, kOid);
-  for (const State& state :
-       {SealedState(kOid), exclusive, PromotedState(kV, kOid, 27000), unproved, unproved_directory,
-        WitnessState(kV, kOid, 0), DirectoryState(kV), TombstoneState(kV), moved, intent, AbortedState(SealedState(kOid)),
-        AbortedState(exclusive), AbortMarkState(SealedState(kOid)), AbortMarkState(exclusive), draft, attributes}) {
+  for (const State& state : {SealedState(kOid),
+                             exclusive,
+                             PromotedState(kV, kOid, 27000),
+                             unproved,
+                             unproved_directory,
+                             WitnessState(kV, kOid, 0),
+                             moved_in,
+                             DirectoryState(kV),
+                             TombstoneState(kV),
+                             TombstoneState(kV.MoveDone()),
+                             moved,
+                             MoveOutState(rid),
+                             MoveInState(rid),
+                             AbortedState(MoveOutState(rid)),
+                             AbortMarkState(MoveOutState(rid)),
+                             AbortedState(SealedState(kOid)),
+                             AbortedState(exclusive),
+                             AbortMarkState(SealedState(kOid)),
+                             AbortMarkState(exclusive),
+                             draft,
+                             attributes}) {
     EXPECT_EQ(ParseState(FormatState(state)), state) << FormatState(state);
   }
-  EXPECT_EQ(FormatState(PromotedState(kV, kOid, 5)), "p.0000000000123456-00000007.0123456789abcdef01234567.5");
+  EXPECT_EQ(FormatState(moved),
+            "t.0000000000123456-00000007m.fedcba9876543210fedcba98.0000000000000009-00000009.1b");
+  EXPECT_EQ(FormatState(AbortedState(MoveOutState(rid))), "x.r." + rid);
+  EXPECT_EQ(FormatState(PromotedState(kV, kOid, 5)),
+            "p.0000000000123456-00000007.0123456789abcdef01234567.5");
 }
 
 TEST(StateName, RefusesEverythingElse) {
   const std::string v = kV.ToString();
-  const std::vector<std::string> wrong =
-       {"", "p", "p." + v, "p." + v + "." + kOid, "p." + v + "." + kOid + ".-1",
-        "p." + v + "m." + kOid + ".1", "s." + v + "." + kOid, "e." + kOid, "t." + v + "m", "t." + v + "." + v,
-        "d." + v + "m", "q." + kOid, "s." + kOid + ".", "n.0.1.rest", "y." + v + "." + kOid + ".1",
-        "s.0123456789ABCDEF01234567"};
+  const std::vector<std::string> wrong = {"",
+                                          "p",
+                                          "p." + v,
+                                          "p." + v + "." + kOid,
+                                          "p." + v + "." + kOid + ".-1",
+                                          "p." + v + "m." + kOid + ".1",
+                                          "s." + v + "." + kOid,
+                                          "e." + kOid,
+                                          "t." + v + "m",
+                                          "t." + v + "." + v,
+                                          "t." + v + "." + kOid + "." + v + ".3",
+                                          "t." + v + "m." + kOid + "." + v + "m.3",
+                                          "t." + v + "m." + kOid + "." + v,
+                                          "t." + v + "m." + kOid + "." + v + ".x",
+                                          "d." + v + "m",
+                                          "q." + v,
+                                          "r." + kOid + ".",
+                                          "x.q." + kOid,
+                                          "w." + v + "." + kOid + ".1." + v,
+                                          "p." + v + "." + kOid + ".1." + kOid,
+                                          "s." + kOid + ".",
+                                          "n.0.1.rest",
+                                          "y." + v + "." + kOid + ".1",
+                                          "s.0123456789ABCDEF01234567"};
   for (const std::string& bad : wrong) {
     EXPECT_FALSE(ParseState(bad)) << bad;
   }

@@ -7,12 +7,14 @@
 
 namespace xec {
 
-std::string Version::ToString() const { return Hex(clock, 16) + "-" + Hex(writer, 8) + (moved ? "m" : ""); }
+std::string Version::ToString() const {
+  return Hex(clock, 16) + "-" + Hex(writer, 8) + (move == 0 ? "" : move == 1 ? "m" : "d");
+}
 
 std::optional<Version> Version::Parse(std::string_view text) {
   Version version;
-  if (text.size() == kVersionTextBytes + 1 && text.back() == 'm') {
-    version.moved = true;
+  if (text.size() == kVersionTextBytes + 1 && (text.back() == 'm' || text.back() == 'd')) {
+    version.move = text.back() == 'm' ? 1 : 2;
     text.remove_suffix(1);
   }
   if (text.size() != kVersionTextBytes || text[16] != '-') return std::nullopt;

@@ -11,20 +11,23 @@
 
 namespace xec {
 
-// Ordered by clock, then writer, then the moved bit. Ordinary versions have moved = false; the moved bit marks
-// "this version was moved away" and is the immediate successor of its version: nothing lies between them.
+// Ordered by clock, then writer, then the move. Every version v has two immediate successors, which only a
+// rename uses: v.Moved(), "v was moved to another name", and above it v.MoveDone(), "and nothing of v is left
+// here". No other version lies between them.
 struct Version {
   uint64_t clock = 0;   // hybrid logical clock: milliseconds since 1970 << kLogicalBits | logical counter
   uint32_t writer = 0;  // who chose it; random for every process
-  bool moved = false;
+  uint8_t move = 0;     // 0: ordinary, 1: moved, 2: the move is complete
 
   auto operator<=>(const Version&) const = default;
-  // 16 hex digits, '-', 8 hex digits, 'm' if moved. Sorts as text in the order of versions.
+  // 16 hex digits, '-', 8 hex digits, then 'm' if moved, 'd' if the move is done. Ordinary versions sort as
+  // text in their order.
   std::string ToString() const;
   static std::optional<Version> Parse(std::string_view text);
 
-  Version Moved() const { return Version{clock, writer, true}; }
-  Version Unmoved() const { return Version{clock, writer, false}; }
+  Version Moved() const { return Version{clock, writer, 1}; }
+  Version MoveDone() const { return Version{clock, writer, 2}; }
+  Version Unmoved() const { return Version{clock, writer, 0}; }
   // The wall-clock part.
   int64_t WallMillis() const;
 };

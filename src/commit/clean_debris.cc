@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// What the cleaner removes from a name without open renames: lower versions, old attributes, given-up
+// uploads, marks.
+#include <algorithm>
+
+#include "base/failpoint.hh"
+#include "commit/clean_pass.hh"
+#include "commit/fence.hh"
+
+namespace xec {
+namespace {
+
+// Removes what the listings show of a fenced upload, on the homes or on the other servers.
+Task<void> RemoveUpload(CleanPass& pass, State seal, std::vector<MemberIndex> homes, bool on_homes) {
+  for (const auto& [member, states] : pass.servers) {
+    const bool home = std::find(homes.begin(), homes.end(), member) != homes.end();
+    if (home != on_homes) continue;
+    // Fencing has renamed what homes had; other servers still have what was listed.
+    if (home) co_await Perform(pass, member, RemoveEntry(AbortedState(seal)));
+    for (const State& state : states) {
+      const bool of_upload =
+          state.oid == seal.oid && (state.kind == StateKind::kSealed || state.kind == StateKind::kAborted);
+      if (!home && of_upload) co_await Perform(pass, member, RemoveEntry(state));
+    }
+  }
+}
+
+// One upload that is promoted nowhere and silent for long is given up: fenced on every home, then removed.
+Task<void> AbortUpload(CleanPass& pass, State seal) {
+  const std::vector<MemberIndex> homes = pass.engine.Homes(pass.path);
+  const bool fenced = co_await FenceAllHomes(pass.engine, pass.path, seal);
+  if (!fenced) {
+    ++pass.outcome.left;
+    co_return;
+  }
+  XEC_FAILPOINT("clean.all_fenced");
+  // Data on other servers first: as long as a home shows the aborted seal, the next cleaner finds the rest.
+  co_await RemoveUpload(pass, seal, homes, false);
+  co_await RemoveUpload(pass, seal, homes, true);
+}
+
+}  // namespace
+
+Task<void> Sweep(CleanPass& pass) {
+  SweepInput input;
+  input.current = pass.current;
+  input.keep_superseded =
+      !pass.Past(pass.current.version.WallMillis(), pass.engine.options().superseded_grace);
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      if (state.Accepted() && *state.version < pass.current.version && !state.oid.empty())
+        input.promoted_below.insert(state.oid);
+    }
+  }
+  input.held = co_await HeldRenames(pass);
+  const std::vector<MemberIndex> homes = pass.engine.Homes(pass.path);
+  for (const auto& [member, states] : pass.servers) {
+    const bool home = std::find(homes.begin(), homes.end(), member) != homes.end();
+    if (home && HighestAccepted(states) < pass.current) continue;
+    const std::vector<SweepAction> plan = PlanSweep(states, input);
+    for (const SweepAction& action : plan) {
+      const auto entry = std::find_if(states.begin(), states.end(),
+                                      [&](const State& s) { return FormatState(s) == action.from; });
+      // It may be somebody's roll-forward under way.
+      const bool young =
+          entry->kind == StateKind::kUnproved && !pass.Past(*entry, pass.engine.options().operation_limit);
+      if (young) {
+        ++pass.outcome.left;
+        continue;
+      }
+      co_await Perform(pass, member, action);
+    }
+    if (input.keep_superseded) {
+      pass.outcome.left +=
+          static_cast<uint64_t>(std::count_if(states.begin(), states.end(), [&](const State& s) {
+            return s.Accepted() && *s.version < pass.current.version;
+          }));
+    }
+  }
+}
+
+// Revisions of attributes below the highest one that a quorum of homes has; drafts that were given up; and
+// copies for a rename that never committed.
+Task<void> RemoveOldAttributes(CleanPass& pass) {
+  std::map<Version, size_t> homes_with;
+  std::set<Version> accepted;
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      if (state.Accepted()) accepted.insert(*state.version);
+      if (state.kind == StateKind::kAttributes && state.version == pass.current.version)
+        ++homes_with[*state.target];
+    }
+  }
+  std::optional<Version> settled;
+  for (const auto& [revision, count] : homes_with) {
+    if (count >= Quorum(pass.engine.Homes(pass.path).size())) settled = revision;
+  }
+  const Duration horizon = pass.engine.options().tombstone_horizon;
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      const bool draft = state.kind == StateKind::kAttributesDraft;
+      if (!draft && state.kind != StateKind::kAttributes) continue;
+      const bool current = state.version == pass.current.version;
+      const bool old = !draft && current && settled && *state.target < *settled;
+      const bool orphan = draft || (pass.AllHomesHeard() && !accepted.contains(*state.version));
+      if (old || (orphan && pass.Past(state, horizon))) co_await Perform(pass, member, RemoveEntry(state));
+    }
+  }
+}
+
+Task<void> AbortSilentUploads(CleanPass& pass) {
+  std::map<std::string, std::pair<State, int64_t>> uploads;  // by id: seal and last sign of life
+  std::set<std::string> promoted;
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      if (state.Accepted()) promoted.insert(state.oid);
+      if (state.kind != StateKind::kSealed && state.kind != StateKind::kAborted) continue;
+      State seal = state;
+      seal.kind = StateKind::kSealed;
+      auto& [known, last] = uploads[state.oid];
+      known = seal;
+      // Sealed archives show when they were written; a rename to aborted does not change that.
+      last = std::max(last, state.mtime_s * 1000);
+    }
+  }
+  for (const auto& [oid, upload] : uploads) {
+    if (promoted.contains(oid)) continue;
+    if (!pass.Past(upload.second, pass.engine.options().upload_grace)) {
+      ++pass.outcome.left;
+      continue;
+    }
+    co_await AbortUpload(pass, upload.first);
+  }
+}
+
+// Abort marks keep a late creation void; after the horizon no request of that age is executed any more.
+Task<void> RemoveOldMarks(CleanPass& pass) {
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      if (state.kind != StateKind::kAbortMark) continue;
+      if (!pass.Past(state, pass.engine.options().tombstone_horizon)) {
+        ++pass.outcome.left;
+        continue;
+      }
+      co_await Perform(pass, member, RemoveEntry(state));
+    }
+  }
+}
+
+}  // namespace xec

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// One pass of the cleaner over one name: what its steps share. Internal to the cleaner.
+#pragma once
+
+#include "commit/cleaner.hh"
+
+namespace xec {
+
+using ServerStates = std::map<MemberIndex, States>;
+
+// Everything one pass over one name knows.
+struct CleanPass {
+  Engine& engine;
+  ObjectPath path;
+  Accepted current;
+  ServerStates servers;  // all servers that answered
+  CleanOutcome outcome;
+
+  int64_t Now() const { return engine.executor().WallNow(); }
+  bool Past(int64_t since_ms, Duration wait) const;
+  bool Past(const State& entry, Duration wait) const { return Past(entry.mtime_s * 1000, wait); }
+  bool AllServersHeard() const { return servers.size() == engine.server_count(); }
+  bool AllHomesHeard() const;
+  std::map<MemberIndex, States> Homes() const;  // of those that answered
+};
+
+Task<ServerStates> ListEverywhere(Engine& engine, ObjectPath path);
+
+// The action that removes this entry, and the doing of any action; counted in the outcome.
+SweepAction RemoveEntry(const State& state);
+Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action);
+
+// Renames that begin or end at this name (clean_renames.cc). kNone: there are none, the name may be swept.
+// kDone: one was brought to its end; look again. kOpen: one is under way, or a server is missing: remove
+// nothing now.
+enum class RenamesLeft { kNone, kDone, kOpen };
+Task<RenamesLeft> ResolveRenames(CleanPass& pass);
+
+// Which of the moved-in witnesses shown are held, because their source has not retired their rename.
+Task<std::set<std::string>> HeldRenames(CleanPass& pass);
+
+// What is below the decided version goes, where it or something higher is accepted (clean_debris.cc).
+Task<void> Sweep(CleanPass& pass);
+Task<void> RemoveOldAttributes(CleanPass& pass);
+Task<void> RemoveOldMarks(CleanPass& pass);
+
+// Uploads that are promoted nowhere and silent for long are given up (clean_debris.cc).
+Task<void> AbortSilentUploads(CleanPass& pass);
+
+}  // namespace xec

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "commit/fence.hh"
+
+#include "base/failpoint.hh"
+#include "runtime/gather.hh"
+
+namespace xec {
+namespace {
+
+constexpr int kFenceStepsMax = 12;
+
+}  // namespace
+
+Task<bool> FenceHome(Engine& engine, ObjectPath path, MemberIndex home, State seal) {
+  for (int steps = 0; steps < kFenceStepsMax; ++steps) {
+    Result<States> states = co_await ListStates(engine, home, path);
+    if (!states) co_return false;
+    const FenceStep step = NextFenceStep(*states, seal);
+    if (step.kind == FenceStep::kFenced) co_return true;
+    if (step.kind == FenceStep::kPromotedHere) co_return false;
+    Status done;
+    if (step.kind == FenceStep::kRename) {
+      done = co_await RenameState(engine, home, path, step.from, step.to);
+    } else {
+      // The mark is made before the listing of the next round: a late creation and we cannot miss each other.
+      done = co_await KeepLongName(engine, home, path);
+      if (done) done = co_await MakeMark(engine, home, path, step.to);
+    }
+    if (!done && done.code() != Code::kNotFound) co_return false;
+    XEC_FAILPOINT("clean.fenced");
+  }
+  co_return false;
+}
+
+Task<bool> FenceAllHomes(Engine& engine, ObjectPath path, State seal) {
+  const std::vector<MemberIndex> homes = engine.Homes(path);
+  Gather<bool> gather(engine.scope(), engine.executor());
+  for (const MemberIndex home : homes) gather.Start(home, FenceHome(engine, path, home, seal));
+  size_t fenced = 0;
+  while (gather.pending() > 0) {
+    const auto event = co_await gather.Next();
+    if (*event.value) ++fenced;
+  }
+  co_return fenced == homes.size();
+}
+
+}  // namespace xec

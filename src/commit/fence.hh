@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Giving up a seal (of an upload or a rename) for ever: every home aborts it or marks it void
+// (docs/protocol.md).
+#pragma once
+
+#include "commit/access.hh"
+
+namespace xec {
+
+// Makes one home safe against a late promotion of the seal (s, e or r). False: it is promoted here, or the
+// home does not answer.
+Task<bool> FenceHome(Engine& engine, ObjectPath path, MemberIndex home, State seal);
+
+// The same on all homes: only then is the seal void.
+Task<bool> FenceAllHomes(Engine& engine, ObjectPath path, State seal);
+
+}  // namespace xec
