@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# Completion of the program xec for bash. Made from the tables of the program: see src/cli/manual.hh.
+_xec() {
+  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} flags
+  local commands="serve put get cat ls stat rm mv mkdir locate verify clean recover version"
+  local store="--data --server --origin --geometry --chunk-size --rule --layout --sync --checksums --min-redundancy --memory --stripes-in-flight --retries --metadata-timeout --read-timeout --write-timeout --hedge-delay --superseded-grace --upload-grace --tombstone-horizon --operation-limit"
+  local gateway="--port --http-port --state --export --user --xrootd --clean-interval"
+  COMPREPLY=()
+  if ((COMP_CWORD == 1)); then
+    COMPREPLY=($(compgen -W "$commands --help --version" -- "$word"))
+    return
+  fi
+  case "$previous" in
+    --layout) COMPREPLY=($(compgen -W "native xrdec" -- "$word")); return ;;
+    --sync) COMPREPLY=($(compgen -W "commit none" -- "$word")); return ;;
+    --data | --state) COMPREPLY=($(compgen -d -- "$word")); return ;;
+    -c | -o | --xrootd) COMPREPLY=($(compgen -f -- "$word")); return ;;
+    --user) COMPREPLY=($(compgen -u -- "$word")); return ;;
+  esac
+  case "$command" in
+    serve) flags="--help -c $store $gateway" ;;
+    put) flags="--help --json -q --quiet --exclusive -c $store" ;;
+    get) flags="--help --json -q --quiet -c $store" ;;
+    cat) flags="--help -c $store" ;;
+    ls) flags="--help --json -l -R -c $store" ;;
+    stat) flags="--help --json -c $store" ;;
+    rm) flags="--help -r -c $store" ;;
+    mv) flags="--help -c $store" ;;
+    mkdir) flags="--help -p -c $store" ;;
+    locate) flags="--help --json -c $store" ;;
+    verify) flags="--help --json -q --quiet -c $store" ;;
+    clean) flags="--help --json -c $store" ;;
+    recover) flags="--help --json -q --quiet -o --object --name --geometry --chunk-size --size" ;;
+    version) flags="--help --json" ;;
+    *) flags="" ;;
+  esac
+  if [[ $word == -* ]]; then
+    COMPREPLY=($(compgen -W "$flags" -- "$word"))
+  else
+    COMPREPLY=($(compgen -f -- "$word"))
+  fi
+}
+complete -o filenames -F _xec xec

@@ -106,7 +106,9 @@ TEST(ConfigurationTest, DirectivesRestoreTheConfiguration) {
   EXPECT_EQ(FormatDirectives(*second), text);
   // Every option but data (not together with servers) was given, so a row that does not come back is noticed.
   for (const OptionRow& row : OptionTable()) {
-    if (row.name != "data") EXPECT_FALSE(row.get(*second).empty()) << row.name;
+    if (row.name != "data") {
+      EXPECT_FALSE(row.get(*second).empty()) << row.name;
+    }
   }
   EXPECT_EQ(FormatDirectives(Configuration{}), "");
 }

@@ -144,18 +144,16 @@ Status ApplyRecover(const Collected& collected, CommandLine& line) {
   return OkStatus();
 }
 
-Result<std::vector<std::string>> Operands(const CLI::App& command) {
+// `literal`: what stood behind "--", operands whatever they look like.
+Result<std::vector<std::string>> Operands(const CLI::App& command, const std::vector<std::string>& literal) {
   std::vector<std::string> operands;
-  bool only_operands = false;
   for (const std::string& word : command.remaining()) {
-    if (word == "--" && !only_operands) {
-      only_operands = true;
-    } else if (word.size() > 1 && word[0] == '-' && !only_operands) {
+    if (word.size() > 1 && word[0] == '-') {
       return Fail(Code::kInvalidArgument, "unknown option {} (see xec {} --help)", word, command.get_name());
-    } else {
-      operands.push_back(word);
     }
+    operands.push_back(word);
   }
+  operands.insert(operands.end(), literal.begin(), literal.end());
   return operands;
 }
 
@@ -178,8 +176,13 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
     if (text.store) AddStoreOptions(*sub, values, std::string_view(text.name) == "serve");
     if (*text.examples) sub->footer(std::string("Examples:\n") + text.examples);
   }
+  // CLI11 would hand what follows "--" to the program instead of the command.
+  const char* const marker = "--";
+  char** const behind =
+      std::find_if(argv, argv + argc, [&](const char* word) { return std::string_view(word) == marker; });
+  const std::vector<std::string> literal(behind == argv + argc ? behind : behind + 1, argv + argc);
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(behind - argv), argv);
   } catch (const CLI::Success& success) {
     app.exit(success, std::cout, std::cerr);
     return CommandLine{};
@@ -188,7 +191,7 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
   }
   const CLI::App* chosen = app.get_subcommands().front();
   line.command = chosen->get_name();
-  XEC_ASSIGN_OR_RETURN(line.operands, Operands(*chosen));
+  XEC_ASSIGN_OR_RETURN(line.operands, Operands(*chosen, literal));
   for (size_t i = 0; i < std::size(kCommands); ++i) {
     const CommandText& text = kCommands[i];
     if (line.command != text.name) continue;

@@ -21,7 +21,9 @@ TEST(ExitCodeTest, EveryCodeHasADocumentedExitCode) {
 TEST(ExitCodeTest, RetryMeansRetry) {
   for (int i = 0; i < kCodeCount; ++i) {
     const Code code = static_cast<Code>(i);
-    if (ExitCodeOf(code) == kExitRetry) EXPECT_TRUE(IsRetryable(code)) << CodeName(code);
+    if (ExitCodeOf(code) == kExitRetry) {
+      EXPECT_TRUE(IsRetryable(code)) << CodeName(code);
+    }
   }
   // Promise P6: never merged.
   const std::set<int> three = {ExitCodeOf(Code::kNotFound), ExitCodeOf(Code::kNoQuorum),

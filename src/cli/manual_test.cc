@@ -61,15 +61,17 @@ TEST(CommandLineTest, HelpNamesEveryOption) {
     const std::string help = HelpOf(command.name);
     EXPECT_NE(help.find(std::string("Usage: xec ") + command.name), std::string::npos) << help;
     for (const OwnOption& option : kOwnOptions) {
-      if (TakesOption(option, command.name))
+      if (TakesOption(option, command.name)) {
         EXPECT_NE(help.find(option.flag), std::string::npos) << command.name << option.flag;
+      }
     }
     for (const OptionRow& row : OptionTable()) {
       const bool taken =
           command.store && (row.group != OptionGroup::kGateway || std::string_view(command.name) == "serve");
-      if (taken)
+      if (taken) {
         EXPECT_NE(help.find("--" + std::string(row.name) + " "), std::string::npos)
             << command.name << row.name;
+      }
     }
   }
 }

@@ -19,7 +19,9 @@ void WorkAsOwner(const Configuration& configuration) {
   if (geteuid() != 0) return;
   for (const Site& site : configuration.data) {
     struct stat status = {};
-    if (stat(site.address.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) continue;
+    // A directory that holds nothing of a store yet has no owner in this sense.
+    const std::string reserved = site.address + std::string(kReservedDirectory);
+    if (stat(reserved.c_str(), &status) != 0 || stat(site.address.c_str(), &status) != 0) continue;
     if (status.st_uid == 0) return;
     // Not into a place that the owner itself could not reach.
     if (setegid(status.st_gid) != 0 || seteuid(status.st_uid) != 0) return;

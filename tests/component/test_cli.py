@@ -209,6 +209,23 @@ class Serve(CliTest):
         self.assertEqual(store.xec("ls", "/dir").out, "f\ng\n")
         self.assertEqual(store.stop(), 0)
 
+    def test_what_root_does_the_gateway_can_change(self):
+        self.require_root("it is about root")
+        store = self.serve(geometry="4+2")
+        file = self.random_file("f", 100_000)
+        xec = self.program("xec")
+        self.run_program([xec, "put", *store.store_options(), file, "/a/b"])
+        self.run_program([xec, "get", *store.store_options(), "/a/b", self.path("back")])
+        self.assert_same(file, self.path("back"))
+        self.assertEqual(os.stat(self.path("back")).st_uid, 0)
+        owner = os.stat(store.dirs[0]).st_uid
+        self.assertNotEqual(owner, 0)
+        for folder, names, files in os.walk(store.dirs[0]):
+            for name in names + files:
+                self.assertEqual(os.stat(os.path.join(folder, name)).st_uid, owner, name)
+        self.xrdfs(store.url, "rm", "/a/b")
+        self.xrdfs(store.url, "rmdir", "/a")
+
     def test_survives_a_kill_and_lost_directories(self):
         store = self.serve(geometry="4+2")
         file = self.random_file("f", 1_500_000)
@@ -239,8 +256,9 @@ class Serve(CliTest):
                                   env={**xectest.QUICK_CLIENT, "XRD_REQUESTTIMEOUT": "10"})
         self.assertNotEqual(result.code, 0)
         self.assertNotIn("[3011]", result.err)  # not found
-        self.assertNotIn(self.http_status("--max-time", "5", gateway.http + "/f"), (200, 404))
-        cluster.start(*cluster.servers)
+        self.assertEqual(self.http_status("--max-time", "20", gateway.http + "/f"), 503)
+        for server in cluster.servers:
+            cluster.start(server)
         self.eventually(lambda: self.run_program(["xrdfs", gateway.url, "stat", "/f"], code=None,
                                                  env=xectest.QUICK_CLIENT).code == 0, 60, "the store opens")
         self.xrdcp(gateway.url + "//f", self.path("back"))
