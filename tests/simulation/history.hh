@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// What the clients of a simulated store asked and were told, and the judge of it: is there, for every name, an order
+// of the operations that explains all answers and respects which ended before which began? Pure.
+//
+// Linearizability is local, so each name is judged alone; a rename is a removal at one name and a write at the other.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.hh"
+
+namespace xec::sim {
+
+// One more for every event of a seed, so that events are totally ordered.
+using Moment = uint64_t;
+inline constexpr Moment kNever = UINT64_MAX;
+
+// A content is a number; 0 is "nothing there".
+using Content = uint64_t;
+inline constexpr Content kNothing = 0;
+
+enum class OpKind { kPut, kExclusivePut, kRemove, kRename, kStat, kRead, kList };
+const char* OpKindName(OpKind kind);
+
+struct Op {
+  size_t id = 0;
+  OpKind kind = OpKind::kRead;
+  std::string name;      // of kList: the directory
+  std::string to;        // of kRename
+  Moment invoked = 0;
+  Moment ended = kNever;  // kNever: the gateway died
+  std::optional<Code> error;
+  Content content = kNothing;   // written, or read
+  uint64_t size = 0;            // of kStat
+  std::set<std::string> listed;  // of kList: full names
+  std::string ToString() const;
+};
+
+class History {
+ public:
+  // `size_of` gives the bytes of a content.
+  explicit History(uint64_t (*size_of)(Content)) : size_of_(size_of) {}
+
+  // The reference lasts until the next Begin.
+  size_t Begin(Op op, Moment now);
+  Op& at(size_t id) { return ops_[id]; }
+  const std::vector<Op>& ops() const { return ops_; }
+
+  // The first broken rule as a sentence, or nullopt.
+  std::optional<std::string> Judge(const std::vector<std::string>& names) const;
+
+ private:
+  struct Event;
+  std::vector<Event> EventsOf(const std::string& name) const;
+  std::map<std::string, std::set<Content>> PossibleContents(const std::vector<std::string>& names) const;
+
+  uint64_t (*const size_of_)(Content);
+  std::vector<Op> ops_;
+};
+
+}  // namespace xec::sim
