@@ -2,6 +2,7 @@
 #include "assembly/open_store.hh"
 
 #include <filesystem>
+#include <set>
 
 #include "assembly/site_server.hh"
 #include "assembly/store_process.hh"
@@ -38,6 +39,25 @@ std::string Fingerprint(const std::vector<SiteView>& views) {
                         view.identity ? view.identity->store_id : "");
   }
   return text;
+}
+
+// The members that the newest descriptor names with an address, and that nobody has shown to be.
+std::vector<Site> UnlistedServers(const std::vector<SiteView>& views) {
+  const StoreDescriptor* newest = nullptr;
+  std::set<std::string_view> known;
+  for (const SiteView& view : views) {
+    known.insert(view.site.address);
+    if (view.identity) known.insert(view.identity->member_id);
+    if (view.descriptor && (!newest || view.descriptor->epoch > newest->epoch)) newest = &*view.descriptor;
+  }
+  std::vector<Site> sites;
+  if (!newest) return sites;
+  for (const Member& member : newest->members) {
+    const bool remote = member.address.find("://") != std::string::npos;
+    if (remote && !known.contains(member.id) && !known.contains(member.address))
+      sites.push_back({member.address, ""});
+  }
+  return sites;
 }
 
 }  // namespace
@@ -111,11 +131,9 @@ Task<Result<std::vector<Site>>> StoreProcess::Sites() {
   co_return std::move(sites);
 }
 
-Task<Result<std::vector<SiteView>>> StoreProcess::Inspect() {
-  Result<std::vector<Site>> sites = co_await Sites();
-  if (!sites) co_return sites.error();
+Task<Result<std::vector<SiteView>>> StoreProcess::InspectAll(std::vector<Site> sites) {
   std::vector<DataServerPtr> servers;
-  for (const Site& site : *sites) {
+  for (const Site& site : sites) {
     DataServerPtr& server = raw_servers_[site.address];
     if (!server) {
       Result<DataServerPtr> made = MakeSiteServer(site.address, executor_, {});
@@ -125,7 +143,21 @@ Task<Result<std::vector<SiteView>>> StoreProcess::Inspect() {
     servers.push_back(server);
   }
   const CallContext context{&executor_, executor_.Now() + kInspectTimeout};
-  co_return co_await InspectSites(context, scope_, std::move(*sites), std::move(servers));
+  co_return co_await InspectSites(context, scope_, std::move(sites), std::move(servers));
+}
+
+Task<Result<std::vector<SiteView>>> StoreProcess::Inspect() {
+  Result<std::vector<Site>> sites = co_await Sites();
+  if (!sites) co_return sites.error();
+  Result<std::vector<SiteView>> views = co_await InspectAll(std::move(*sites));
+  if (!views) co_return views.error();
+  // Servers that only the descriptor names: a user need not list them all.
+  const std::vector<Site> others = UnlistedServers(*views);
+  if (others.empty()) co_return std::move(views);
+  Result<std::vector<SiteView>> more = co_await InspectAll(others);
+  if (!more) co_return more.error();
+  for (SiteView& view : *more) views->push_back(std::move(view));
+  co_return std::move(views);
 }
 
 Task<StoreProcess::Attempt> StoreProcess::TryToOpen() {

@@ -49,6 +49,7 @@ class StoreProcess final : public OpenedStore {
   Task<void> OpenLoop(UniqueFunction<void(Status)> answer);
   Task<Attempt> TryToOpen();
   Task<Result<std::vector<SiteView>>> Inspect();
+  Task<Result<std::vector<SiteView>>> InspectAll(std::vector<Site> sites);
   Task<Result<std::vector<Site>>> Sites();
   Task<Attempt> CreateNew(std::vector<SiteView> views, Judgement::Kind kind);
   // Empty when the creation may begin, else why not yet.

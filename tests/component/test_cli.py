@@ -249,6 +249,9 @@ class Serve(CliTest):
         file = self.random_file("f", 500_000)
         self.xrdcp(file, gateway.url + "//f")
         gateway.kill()
+        # One server is enough to find the others.
+        self.run_program([self.program("xec"), "get", "--server", cluster.servers[1].url, "/f", self.path("one")])
+        self.assert_same(file, self.path("one"))
         for server in cluster.servers:
             server.kill()
         gateway.start()

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Put, look, remove and the cleaner: what they cost, every crash point, homes that are down or stale, lost
+// replies.
+#include "commit/fence.hh"
+#include "commit/test_world.hh"
+
+namespace xec {
+namespace {
+
+using namespace std::chrono_literals;
+using Gateway = TestWorld::Gateway;
+
+TestWorld::Options Small(uint64_t seed = 1) {
+  TestWorld::Options options;
+  options.seed = seed;
+  return options;
+}
+
+TestWorld::Options TwoMayFail(uint64_t seed = 1) {
+  TestWorld::Options options;
+  options.seed = seed;
+  options.tolerance = 2;
+  options.servers = 7;
+  return options;
+}
+
+TEST(Commit, CostsWhatThePromisesAllow) {
+  TestWorld world(TwoMayFail());
+  Gateway& gateway = world.NewGateway();
+  EXPECT_FALSE(world.Lives(gateway, "/a"));
+  EXPECT_EQ(gateway.counts->Total(), 3u) << "not found";
+  ASSERT_TRUE(world.Put(gateway, "/a"));
+  gateway.counts->Reset();
+  EXPECT_TRUE(world.Lives(gateway, "/a"));
+  EXPECT_EQ(gateway.counts->Total(), 3u) << "found";
+  gateway.counts->Reset();
+  ASSERT_TRUE(world.Run(RemoveObject(*gateway.engine, world.Path("/a"))));
+  EXPECT_EQ(gateway.counts->Total(), 6u) << "remove";
+}
+
+TEST(Commit, APutSurvivesEveryCrashWholeOrNotAtAll) {
+  bool without = false;
+  bool with = false;
+  for (size_t steps = 1;; ++steps) {
+    TestWorld world(Small(steps % 5 + 1));
+    ASSERT_TRUE(world.Put(world.NewGateway(), "/a"));
+    const std::string old = world.StateOf(world.NewGateway(), "/a").oid;
+    Gateway& gateway = world.NewGateway();
+    PutRequest request{world.Path("/a"), SealedState(gateway.engine->NewObjectId()), 7, {}, 0, std::nullopt};
+    for (const MemberIndex server : world.Placement(request.path)) {
+      ASSERT_TRUE(world.Seal(gateway, request.path, server, request.seal));
+      request.archives.push_back(server);
+    }
+    const std::string oid = request.seal.oid;
+    const auto ended = world.executor.RunTask(CommitPut(*gateway.engine, std::move(request)), steps);
+    gateway.Kill();
+    world.Pass(2h);
+    Gateway& fresh = world.NewGateway();
+    const std::string found = world.StateOf(fresh, "/a").oid;
+    EXPECT_TRUE(found == old || found == oid) << steps;
+    world.Clean(fresh);
+    EXPECT_EQ(world.StateOf(fresh, "/a").oid, found) << steps << ": the cleaner changed what is visible";
+    std::vector<std::string> entries = world.EntriesOf(fresh, "/a");
+    EXPECT_EQ(entries.size(), world.descriptor.geometry.Total()) << steps;
+    for (const std::string& entry : entries) EXPECT_TRUE(entry.starts_with("p.")) << steps << ": " << entry;
+    (found == old ? without : with) = true;
+    if (ended) break;
+  }
+  EXPECT_TRUE(with && without);
+}
+
+TEST(Commit, LostRepliesOfAPutNeverMakeAFalseAnswer) {
+  for (const FaultKind kind : {FaultKind::kFailAfter, FaultKind::kFailBefore}) {
+    for (uint64_t first = 1;; ++first) {
+      TestWorld world(Small(first));
+      Gateway& gateway = world.NewGateway();
+      for (const auto& fault : gateway.faults) {
+        FaultRule rule;
+        rule.kind = kind;
+        rule.operation = Operation::kRename;
+        rule.first = first;
+        rule.count = 2;
+        fault->plan().Add(rule);
+      }
+      const Result<Version> put = world.Put(gateway, "/a");
+      const bool lives = world.Lives(world.NewGateway(), "/a");
+      const bool open = !put && put.code() == Code::kUnknown;
+      EXPECT_TRUE(open || lives == put.has_value()) << first;
+      if (first > 3) break;
+    }
+  }
+}
+
+TEST(Commit, AStaleHomeIsOutvotedAndBroughtUp) {
+  TestWorld world(Small());
+  Gateway& gateway = world.NewGateway();
+  ASSERT_TRUE(world.Put(gateway, "/a"));
+  const MemberIndex stale = HomesOf(world.descriptor, "a")[0];
+  const auto snapshot = world.memory[stale]->Take();
+  ASSERT_TRUE(world.Run(RemoveObject(*gateway.engine, world.Path("/a"))));
+  world.memory[stale]->Restore(snapshot);
+  EXPECT_FALSE(world.Lives(gateway, "/a")) << "a removed object does not come back";
+  world.Pass(2h);
+  world.Clean(gateway);
+  EXPECT_TRUE(world.EntriesOf(gateway, "/a").empty());
+}
+
+TEST(Commit, WithTooFewHomesNothingIsSaid) {
+  TestWorld world(Small());
+  Gateway& gateway = world.NewGateway();
+  ASSERT_TRUE(world.Put(gateway, "/a"));
+  const std::vector<MemberIndex> homes = HomesOf(world.descriptor, "a");
+  world.memory[homes[0]]->SetDown(true);
+  EXPECT_TRUE(world.Lives(gateway, "/a"));
+  world.memory[homes[1]]->SetDown(true);
+  EXPECT_EQ(world.Run(LookUp(*gateway.engine, world.Path("/a"))).code(), Code::kNoQuorum);
+  EXPECT_EQ(world.Run(RemoveObject(*gateway.engine, world.Path("/a"))).code(), Code::kNoQuorum);
+  EXPECT_EQ(world.Run(CleanName(*gateway.engine, world.Path("/a"))).code(), Code::kNoQuorum);
+}
+
+TEST(Commit, ARemovalReachesAHomeThatWasAwayAndIsForgottenOnlyThen) {
+  TestWorld world(Small());
+  Gateway& gateway = world.NewGateway();
+  ASSERT_TRUE(world.Put(gateway, "/a"));
+  const MemberIndex away = HomesOf(world.descriptor, "a")[2];
+  world.memory[away]->SetDown(true);
+  ASSERT_TRUE(world.Run(RemoveObject(*gateway.engine, world.Path("/a"))));
+  world.Pass(2h);
+  world.Clean(gateway);
+  EXPECT_FALSE(world.EntriesOf(gateway, "/a").empty()) << "the tombstone waits";
+  world.memory[away]->SetDown(false);
+  EXPECT_FALSE(world.Lives(gateway, "/a"));
+  world.Clean(gateway);
+  EXPECT_TRUE(world.EntriesOf(gateway, "/a").empty());
+}
+
+TEST(Commit, ASilentUploadIsGivenUpOnlyWithAllHomes) {
+  TestWorld world(Small());
+  Gateway& gateway = world.NewGateway();
+  const ObjectPath path = world.Path("/a");
+  const State seal = SealedState(gateway.engine->NewObjectId());
+  PutRequest request{path, seal, 7, {}, 0, std::nullopt};
+  for (const MemberIndex server : world.Placement(path)) {
+    ASSERT_TRUE(world.Seal(gateway, path, server, seal));
+    request.archives.push_back(server);
+  }
+  const MemberIndex away = HomesOf(world.descriptor, "a")[1];
+  world.Pass(2h);
+  world.memory[away]->SetDown(true);
+  world.Clean(gateway);
+  EXPECT_FALSE(world.EntriesOf(gateway, "/a").empty());
+  world.memory[away]->SetDown(false);
+  world.Clean(gateway);
+  EXPECT_EQ(world.Run(CommitPut(*gateway.engine, std::move(request))).code(), Code::kConflict);
+  EXPECT_FALSE(world.Lives(gateway, "/a"));
+}
+
+TEST(Commit, AnExclusiveCreationYieldsToARenameOntoItsName) {
+  TestWorld world(Small());
+  Gateway& gateway = world.NewGateway();
+  const Result<ExclusiveStart> start = world.Run(StartExclusive(*gateway.engine, world.Path("/b")));
+  ASSERT_TRUE(start);
+  const State seal = ExclusiveSealedState(start->version, gateway.engine->NewObjectId());
+  PutRequest request{world.Path("/b"), seal, 7, {}, 0, start->base};
+  for (const MemberIndex server : world.Placement(request.path)) {
+    ASSERT_TRUE(world.Seal(gateway, request.path, server, seal));
+    ASSERT_TRUE(world.Seal(gateway, request.path, server, MoveInState(std::string(24, 'e'))));
+    request.archives.push_back(server);
+  }
+  EXPECT_EQ(world.Run(CommitPut(*gateway.engine, std::move(request))).code(), Code::kConflict);
+}
+
+}  // namespace
+}  // namespace xec

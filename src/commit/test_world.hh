@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// A world of memory servers on a virtual clock, with gateways that can be killed at any step, for the tests
+// of this folder. Archives are sealed by hand: their content is a manifest only.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "archive/archive_writer.hh"
+#include "archive/manifest.hh"
+#include "commit/cleaner.hh"
+#include "commit/put.hh"
+#include "commit/rename.hh"
+#include "runtime/virtual_executor.hh"
+#include "server/counting_server.hh"
+#include "server/fault_server.hh"
+#include "server/memory_server.hh"
+
+namespace xec {
+
+struct TestWorldOptions {
+  uint64_t seed = 1;
+  size_t servers = 6;
+  uint32_t tolerance = 1;
+  EngineOptions engine = {};
+};
+
+class TestWorld {
+ public:
+  using Options = TestWorldOptions;
+
+  // One gateway process.
+  struct Gateway {
+    Gateway(TestWorld& world, uint64_t seed, const EngineOptions& options) : process(world.executor) {
+      std::vector<DataServerPtr> views;
+      for (const auto& server : world.memory) {
+        faults.push_back(std::make_shared<FaultServer>(server->ViewFor(process), process, seed));
+        views.push_back(std::make_shared<CountingServer>(faults.back(), counts));
+      }
+      engine = std::make_unique<Engine>(world.descriptor, views, process, scope, seed, options);
+    }
+    ~Gateway() { Kill(); }
+    void Kill() {
+      process.Kill();
+      scope.Abandon();
+      for (const auto& fault : faults) fault->plan().DropHung();
+    }
+
+    VirtualProcess process;
+    TaskScope scope;
+    std::vector<std::shared_ptr<FaultServer>> faults;
+    std::shared_ptr<RequestCounts> counts = std::make_shared<RequestCounts>();
+    std::unique_ptr<Engine> engine;
+  };
+
+  explicit TestWorld(const Options& world_options)
+      : options(world_options), executor(VirtualOptions{.seed = world_options.seed}) {
+    descriptor.store_id = std::string(32, 'a');
+    descriptor.tolerance = options.tolerance;
+    descriptor.geometry = Geometry{3, options.tolerance, 64 * kKiB};
+    for (size_t i = 0; i < options.servers; ++i) {
+      Member member;
+      member.id = fmt::format("s{:02}", i);
+      member.address = "local";
+      member.host = member.id;
+      descriptor.members.push_back(member);
+      MemoryServerOptions server;
+      server.latency = [this](Operation) {
+        return Duration(std::chrono::milliseconds(1 + random_.Next() % 5));
+      };
+      memory.push_back(std::make_shared<MemoryServer>(member.id, executor, server));
+    }
+  }
+
+  static ObjectPath Path(std::string_view text) {
+    Result<ObjectPath> path = ObjectPath::Parse(text);
+    XEC_CHECK(path.has_value());
+    return *path;
+  }
+
+  // A started gateway; it lives until the world ends.
+  Gateway& NewGateway() { return NewGateway(options.engine); }
+  Gateway& NewGateway(const EngineOptions& engine) {
+    gateways.push_back(std::make_unique<Gateway>(*this, 100 * options.seed + gateways.size(), engine));
+    return *gateways.back();
+  }
+
+  template <typename T>
+  T Run(Task<T> task) {
+    std::optional<T> result = executor.RunTask(std::move(task));
+    XEC_CHECK(result.has_value(), "an operation does not end");
+    return std::move(*result);
+  }
+
+  void Pass(Duration time) { executor.RunUntilTime(executor.Now() + time); }
+
+  // The servers of a new object: the homes first.
+  std::vector<MemberIndex> Placement(const ObjectPath& path) const {
+    std::vector<MemberIndex> servers = HomesOf(descriptor, path.Last());
+    for (size_t i = 0; i < memory.size() && servers.size() < descriptor.geometry.Total(); ++i) {
+      const auto member = static_cast<MemberIndex>(i);
+      if (std::find(servers.begin(), servers.end(), member) == servers.end()) servers.push_back(member);
+    }
+    return servers;
+  }
+
+  // Seals one archive by hand.
+  Status Seal(Gateway& gateway, const ObjectPath& path, MemberIndex server, const State& seal) {
+    Manifest manifest;
+    manifest.object_id = seal.oid;
+    manifest.size_bytes = 7;
+    manifest.geometry = descriptor.geometry;
+    manifest.path = path.text();
+    for (const MemberIndex member : Placement(path))
+      manifest.servers.push_back(descriptor.members[member].id);
+    manifest.servers.resize(descriptor.geometry.Total());
+    const auto text = manifest.Serialize();
+    const auto bytes = ArchiveWriter().Finish(*text);
+    return Run(CreateFile(gateway.engine->MetadataCall(), gateway.engine->server(server),
+                          StatePath(path, FormatState(seal)), std::string(AsText(*bytes)), true));
+  }
+
+  // Puts an object with one archive on every server of its placement; those in `without` do not get theirs.
+  Result<Version> Put(Gateway& gateway, const std::string& name, std::vector<MemberIndex> without = {}) {
+    const ObjectPath path = Path(name);
+    PutRequest request{path, SealedState(gateway.engine->NewObjectId()), 7, {}, 0, std::nullopt};
+    for (const MemberIndex server : Placement(path)) {
+      if (std::find(without.begin(), without.end(), server) != without.end()) continue;
+      if (Seal(gateway, path, server, request.seal)) request.archives.push_back(server);
+    }
+    return Run(CommitPut(*gateway.engine, std::move(request)));
+  }
+
+  Accepted StateOf(Gateway& gateway, const std::string& name) {
+    const Result<NameInfo> info = Run(LookUp(*gateway.engine, Path(name)));
+    EXPECT_TRUE(info) << name << ": " << info.error().message;
+    return info ? info->accepted : Accepted{};
+  }
+  bool Lives(Gateway& gateway, const std::string& name) { return StateOf(gateway, name).Live(); }
+
+  // Cleans until nothing is left to do.
+  void Clean(Gateway& gateway) {
+    for (int i = 0; i < 6; ++i) {
+      const Result<CleanOutcome> cleaned = Run(CleanTree(*gateway.engine, Path("/")));
+      if (cleaned && cleaned->left == 0 && cleaned->removed == 0) return;
+      Pass(std::chrono::hours(2));
+    }
+  }
+
+  // The entries, marks included, of the object directory of a name on all servers.
+  std::vector<std::string> EntriesOf(Gateway& gateway, const std::string& name) {
+    std::vector<std::string> entries;
+    for (size_t i = 0; i < memory.size(); ++i) {
+      const auto states = Run(ListStates(*gateway.engine, static_cast<MemberIndex>(i), Path(name)));
+      if (!states) continue;
+      for (const State& state : *states) entries.push_back(FormatState(state));
+    }
+    return entries;
+  }
+
+  const Options options;
+  VirtualExecutor executor;
+  StoreDescriptor descriptor;
+  std::vector<std::shared_ptr<MemoryServer>> memory;
+  std::vector<std::unique_ptr<Gateway>> gateways;
+
+ private:
+  Random random_{7};
+};
+
+}  // namespace xec

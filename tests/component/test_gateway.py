@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""The gateway: stock xrootd with our plug-in, driven by stock clients (xrdcp, xrdfs, curl)."""
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import zlib
+
+import xectest
+
+KIB = 1024
+CHUNK = 64 * KIB
+STRIPE = 4 * CHUNK
+
+
+class GatewayTest(xectest.TestCase):
+    def gateway(self, **options):
+        return self.serve(**{"geometry": "4+2", "chunk_size": "64KiB", **options})
+
+    def put(self, store, name, size, seed=1):
+        file = self.random_file(f"put-{seed}-{size}", size, seed)
+        self.xrdcp(file, f"{store.url}/{name}")
+        return file
+
+    def get(self, store, name):
+        target = self.path("got")
+        self.xrdcp("-f", f"{store.url}/{name}", target)
+        return target
+
+    def log(self, store):
+        with open(os.path.join(store.state, "xrootd.log"), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def seals(self, store, name):
+        """Archives of uploads of `name` that are not committed."""
+        return [file for folder in store.dirs for file in self.files_below(folder)
+                if file.startswith(f"{name.lstrip('/')}.~xo/") and re.match(r"[se]\.", os.path.basename(file))]
+
+
+class RootProtocol(GatewayTest):
+    def test_sizes_come_back_byte_for_byte_over_both_protocols(self):
+        store = self.gateway()
+        for size in (0, 1, 27_000, CHUNK - 1, CHUNK, CHUNK + 1, STRIPE - 1, STRIPE, STRIPE + 1, 3 * STRIPE + 7, 9_000_001):
+            with self.subTest(size=size):
+                file = self.put(store, f"/sizes/{size}", size)
+                self.assert_same(file, self.get(store, f"/sizes/{size}"))
+                self.curl("-T", file, f"{store.http}/http/{size}")
+                self.curl("-o", self.path("http"), f"{store.http}/http/{size}")
+                self.assert_same(file, self.path("http"))
+                self.curl("-o", self.path("cross"), f"{store.http}/sizes/{size}")
+                self.assert_same(file, self.path("cross"))
+
+    def test_names_and_attributes(self):
+        store = self.gateway()
+        file = self.put(store, "/a/b/c", 300_000)
+        self.assertRegex(self.xrdfs(store.url, "ls", "-l", "/a/b").out, r"-rw-r--r-- .* 300000 .* /a/b/c")
+        stat = self.xrdfs(store.url, "stat", "/a/b/c").out
+        self.assertRegex(stat, r"Size: +300000")
+        self.assertIn("IsWritable", stat)
+        self.assertIn("IsDir", self.xrdfs(store.url, "stat", "/a/b").out)
+        self.xrdfs(store.url, "mkdir", "-p", "/x/y/z")
+        self.assertIn("[3011]", self.xrdfs(store.url, "mkdir", "/no/parent", code=54).err)
+        self.xrdfs(store.url, "mv", "/a/b/c", "/x/y/c")
+        self.assertIn("[3011]", self.xrdfs(store.url, "stat", "/a/b/c", code=54).err)
+        self.assert_same(file, self.get(store, "/x/y/c"))
+        self.assertIn("not empty", self.xrdfs(store.url, "rmdir", "/x/y", code=54).err)
+        self.xrdfs(store.url, "xattr", "/x/y/c", "set", "colour=red")
+        self.xrdfs(store.url, "xattr", "/x/y/c", "set", "shape=round")
+        self.xrdfs(store.url, "xattr", "/x/y/c", "del", "shape")
+        self.xrdfs(store.url, "mv", "/x/y/c", "/x/y/d")
+        self.assertIn('colour="red"', self.xrdfs(store.url, "xattr", "/x/y/d", "get", "colour").out)
+        self.assertNotIn("shape", self.xrdfs(store.url, "xattr", "/x/y/d", "list").out)
+        self.xrdfs(store.url, "rm", "/x/y/d")
+        self.xrdfs(store.url, "rmdir", "/x/y/z")
+        self.xrdfs(store.url, "rmdir", "/x/y")
+        self.assertEqual(self.xrdfs(store.url, "ls", "/x").out.strip(), "")
+
+    def test_queries(self):
+        store = self.gateway(options=("--checksums", "/sums md5,crc32"))
+        file = self.put(store, "/sums/a", 500_000)
+        with open(file, "rb") as source:
+            adler = f"{zlib.adler32(source.read()):08x}"
+        md5 = self.run_program(["md5sum", file]).out.split()[0]
+        query = lambda name: self.xrdfs(store.url, "query", "checksum", name, code=None)
+        self.assertEqual(query("/sums/a").out.split(), ["adler32", adler])
+        self.assertEqual(query("/sums/a?cks.type=md5").out.split(), ["md5", md5])
+        self.put(store, "/a", 1000)
+        self.assertNotEqual(query("/a?cks.type=md5").code, 0)
+        self.assertNotEqual(query("/missing").code, 0)
+        self.xrdcp("-C", "adler32", f"{store.url}//sums/a", self.path("checked"))
+        space = dict(pair.split("=") for pair in self.xrdfs(store.url, "query", "space", "/").out.strip().split("&"))
+        self.assertAlmostEqual(int(space["oss.space"]), int(space["xec.raw"]) * 4 // 6, delta=10)
+        self.assertGreater(int(space["oss.free"]), 0)
+        self.assertRegex(self.xrdfs(store.url, "statvfs", "/").out, r"Nodes with RW space: +1\b")
+        self.assertIn("oss.used=1000", self.xrdfs(store.url, "query", "xattr", "/a").out)
+
+    def test_replacing_and_exclusive_creation(self):
+        store = self.gateway()
+        old = self.put(store, "/a", 700_000, seed=1)
+        new = self.random_file("new", 500_000, 2)
+        self.xrdcp(new, store.url + "//a", code=50)
+        self.assert_same(old, self.get(store, "/a"))
+        self.xrdcp("-f", new, store.url + "//a")
+        self.assert_same(new, self.get(store, "/a"))
+        self.curl("-T", old, store.http + "/a")
+        self.assert_same(old, self.get(store, "/a"))
+        self.xrdfs(store.url, "mkdir", "/dir")
+        self.xrdcp("-f", new, store.url + "//dir/", code=0)
+        self.assertNotEqual(self.curl("-T", new, store.http + "/dir", code=None).code, 0)
+
+    def test_a_race_of_exclusive_creations_has_one_winner(self):
+        store = self.gateway()
+        files = [self.random_file(f"f{i}", 400_000 + i, i) for i in range(8)]
+        clients = [self.background(["xrdcp", "--nopbar", file, store.url + "//race"]) for file in files]
+        winners = [file for file, client in zip(files, clients) if client.wait() == 0]
+        self.assertEqual(len(winners), 1)
+        self.assert_same(winners[0], self.get(store, "/race"))
+
+
+class HttpProtocol(GatewayTest):
+    def test_methods(self):
+        store = self.gateway()
+        file = self.random_file("a", 600_000)
+        url = store.http + "/h/a"
+        self.assertEqual(self.http_status("-T", file, url), 200)
+        head = self.curl("-I", "-H", "Want-Digest: adler32", url).out
+        self.assertRegex(head, r"Content-Length: 600000\b")
+        self.assertRegex(head, r"Digest: adler32=[0-9a-f]{8}\b")
+        self.curl("-r", "1000-299999", "-o", self.path("range"), url)
+        with open(file, "rb") as whole, open(self.path("range"), "rb") as part:
+            self.assertEqual(whole.read()[1000:300000], part.read())
+        ranges = self.curl("-r", "0-9,100000-100009", url, binary=True).out
+        with open(file, "rb") as whole:
+            content = whole.read()
+        self.assertIn(content[:10], ranges)
+        self.assertIn(content[100000:100010], ranges)
+        listing = self.curl("-X", "PROPFIND", "-H", "Depth: 1", store.http + "/h").out
+        self.assertIn("/h/a", listing)
+        self.assertIn("600000", listing)
+        self.assertEqual(self.http_status("-X", "MKCOL", store.http + "/col"), 201)
+        self.assertEqual(self.http_status("-X", "MOVE", "-H", f"Destination: {store.http}/col/b", url), 201)
+        self.assertEqual(self.http_status(url), 404)
+        self.curl("-o", self.path("moved"), store.http + "/col/b")
+        self.assert_same(file, self.path("moved"))
+        self.assertEqual(self.http_status("-X", "DELETE", store.http + "/col/b"), 200)
+        self.assertEqual(self.http_status("-I", store.http + "/col/b"), 404)
+        self.assertEqual(self.http_status("-X", "DELETE", store.http + "/col"), 200)
+
+    def test_chunked_upload(self):
+        store = self.gateway()
+        file = self.random_file("a", 2_500_000)
+        with open(file, "rb") as source:
+            self.curl("-T", "-", store.http + "/chunked", stdin=source.read())
+        self.assert_same(file, self.get(store, "/chunked"))
+
+
+class Parallel(GatewayTest):
+    def test_streams_and_readers_of_one_object(self):
+        store = self.gateway(chunk_size="256KiB")
+        file = self.random_file("big", 60_000_000)
+        self.xrdcp("--streams", "4", file, store.url + "//big")
+        self.xrdcp("--streams", "4", store.url + "//big", self.path("back"))
+        self.assert_same(file, self.path("back"))
+        readers = [self.background(["xrdcp", "--nopbar", store.url + "//big", self.path(f"r{i}")]) for i in range(4)]
+        readers += [self.background(["curl", "-sSf", "-o", self.path(f"r{i}"), store.http + "/big"]) for i in range(4, 8)]
+        for number, reader in enumerate(readers):
+            self.assertEqual(reader.wait(), 0, reader.output())
+            self.assert_same(file, self.path(f"r{number}"))
+
+    def test_fifty_uploads(self):
+        store = self.gateway()
+        files = [self.random_file(f"u{i}", 300_000 + 1000 * i, i) for i in range(50)]
+        clients = []
+        for number, file in enumerate(files):
+            argv = (["xrdcp", "--nopbar", file, f"{store.url}//many/{number}"] if number % 2
+                    else ["curl", "-sSf", "-T", file, f"{store.http}/many/{number}"])
+            clients.append(self.background(argv))
+        for client in clients:
+            self.assertEqual(client.wait(), 0, client.output())
+        self.assertEqual(len(self.xrdfs(store.url, "ls", "/many").out.split()), 50)
+        for number in range(0, 50, 7):
+            self.assert_same(files[number], self.get(store, f"/many/{number}"))
+
+
+class Interrupted(GatewayTest):
+    """A client or the gateway dies in the middle of an upload. Until the cleaner has been there, what is left of it
+    keeps others from exclusive creation of the name (docs/protocol.md), but not from writing it."""
+
+    def gateway(self, **options):
+        return super().gateway(**{"clean_interval": "1s", "upload_grace": "2s", **options})
+
+    def create_exclusively(self, store, name, size, seed=1):
+        file = self.random_file(f"exclusive-{seed}", size, seed)
+        self.eventually(lambda: self.xrdcp(file, f"{store.url}/{name}", code=None).code == 0, 60, f"{name} can be created")
+        self.assert_same(file, self.get(store, name))
+
+    SIZE = 12_000_000
+
+    def half_upload(self, store, name, protocol):
+        """Starts an upload that takes a few seconds (http) or for ever (root), and waits until part of it is on the
+        data servers."""
+        if protocol == "root":
+            # The input ends only when the test does.
+            read_end, write_end = os.pipe()
+            self.addCleanup(os.close, write_end)
+            feeder = subprocess.Popen(["head", "-c", str(self.SIZE), "/dev/zero"], stdout=write_end)
+            client = subprocess.Popen(["xrdcp", "-f", "--nopbar", "-", f"{store.url}/{name}"], stdin=read_end,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            os.close(read_end)
+            self.addCleanup(feeder.wait)
+        else:
+            file = self.random_file("half", self.SIZE)
+            client = subprocess.Popen(["curl", "-sSf", "--limit-rate", "3M", "-T", file, store.http + name],
+                                      stdout=subprocess.DEVNULL)
+        self.addCleanup(client.wait)
+        self.addCleanup(client.kill)
+        self.eventually(lambda: self.seals(store, name), 30, "an archive of the upload is being written")
+        return client
+
+    def test_killed_client_leaves_nothing(self):
+        store = self.gateway()
+        for protocol in ("root", "http"):
+            with self.subTest(protocol=protocol):
+                client = self.half_upload(store, f"/new-{protocol}", protocol)
+                client.kill()
+                self.eventually(lambda: f"upload of /new-{protocol}" in self.log(store), 30, "the gateway noticed")
+                self.assertIn("[3011]", self.xrdfs(store.url, "stat", f"/new-{protocol}", code=54).err)
+                self.eventually(lambda: not self.seals(store, f"/new-{protocol}"), 30, "its archives are removed")
+                self.create_exclusively(store, f"/new-{protocol}", 1000)
+
+    def test_killed_client_does_not_harm_the_previous_object(self):
+        store = self.gateway()
+        for protocol in ("root", "http"):
+            with self.subTest(protocol=protocol):
+                file = self.put(store, f"/old-{protocol}", 400_000)
+                client = self.half_upload(store, f"/old-{protocol}", protocol)
+                client.kill()
+                self.eventually(lambda: f"upload of /old-{protocol}" in self.log(store), 30, "the gateway noticed")
+                self.assert_same(file, self.get(store, f"/old-{protocol}"))
+                self.curl("-T", self.random_file("next", 2000), f"{store.http}/old-{protocol}")
+                self.assert_same(self.path("next"), self.get(store, f"/old-{protocol}"))
+
+    def test_killed_gateway(self):
+        store = self.gateway()
+        file = self.put(store, "/old", 400_000)
+        clients = [self.half_upload(store, "/old", "http"), self.half_upload(store, "/new", "http")]
+        store.kill()
+        for client in clients:
+            client.kill()
+        store.start()
+        self.assert_same(file, self.get(store, "/old"))
+        self.assertIn("[3011]", self.xrdfs(store.url, "stat", "/new", code=54).err)
+        self.create_exclusively(store, "/new", 100_000)
+        self.assertEqual(self.xrdfs(store.url, "ls", "/").out.split(), ["/new", "/old"])
+
+    def test_second_writer_is_refused_and_does_not_harm_the_first(self):
+        store = self.gateway()
+        client = self.half_upload(store, "/a", "http")
+        self.assertEqual(self.http_status("-T", self.random_file("b", 1000), store.http + "/a"), 423)
+        self.assertEqual(client.wait(60), 0)
+        self.assert_same(self.path("half"), self.get(store, "/a"))
+
+
+class TwoGateways(GatewayTest):
+    def slow_reader(self, store, name):
+        """An HTTP client that has the object open and takes the rest later; returns a function that takes it."""
+        connection = socket.create_connection((xectest.HOST, store.port))
+        self.addCleanup(connection.close)
+        connection.settimeout(60)
+        connection.sendall(f"GET {name} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        data = b""
+        while b"\r\n\r\n" not in data:
+            data += connection.recv(4096)
+        header, _, body = data.partition(b"\r\n\r\n")
+        length = int(re.search(rb"Content-Length: (\d+)", header).group(1))
+
+        def rest():
+            pieces = [body]
+            received = len(body)
+            while received < length:
+                piece = connection.recv(1 << 20)
+                self.assertTrue(piece, f"closed after {received} of {length} bytes")
+                pieces.append(piece)
+                received += len(piece)
+            return b"".join(pieces)
+        return rest
+
+    def test_open_readers_keep_old_bytes_and_new_readers_get_new_ones(self):
+        first = self.gateway()
+        second = self.gateway(dirs=first.dirs)
+        for change in ("replace", "rename over", "remove and create"):
+            with self.subTest(change=change):
+                name = "/" + change.replace(" ", "-")
+                old = self.random_file("old", 40_000_000, 1)
+                new = self.random_file("new", 3_000_000, 2)
+                self.xrdcp(old, first.url + "/" + name)
+                rest = self.slow_reader(first, name)
+                if change == "replace":
+                    self.xrdcp("-f", new, second.url + "/" + name)
+                elif change == "rename over":
+                    self.xrdcp(new, second.url + "//moving")
+                    self.xrdfs(second.url, "mv", "/moving", name)
+                else:
+                    self.xrdfs(second.url, "rm", name)
+                    self.xrdcp(new, second.url + "/" + name)
+                for store in (first, second):
+                    self.assert_same(new, self.get(store, name))
+                    self.curl("-o", self.path("http"), store.http + name)
+                    self.assert_same(new, self.path("http"))
+                with open(old, "rb") as file:
+                    self.assertEqual(file.read(), rest())
+
+
+class MissingServers(GatewayTest):
+    def test_two_of_six_away(self):
+        store = self.gateway()
+        file = self.put(store, "/a", 3 * STRIPE + 7)
+        for path in store.dirs[1:3]:
+            shutil.rmtree(path)
+        self.assert_same(file, self.get(store, "/a"))
+        self.curl("-o", self.path("http"), store.http + "/a")
+        self.assert_same(file, self.path("http"))
+
+    def test_cannot_tell_is_neither_found_nor_not_found(self):
+        store = self.gateway()
+        file = self.put(store, "/a", 100_000)
+        other = self.random_file("other", 1000, 9)
+        for path in store.dirs[:5]:
+            os.rename(path, path + ".away")
+        for name in ("/a", "/never"):
+            stat = self.xrdfs(store.url, "stat", name, code=54).err
+            self.assertNotIn("[3011]", stat)
+            self.assertIn("temporarily unavailable", stat)
+            self.assertGreaterEqual(self.http_status(store.http + name), 500)
+            self.assertNotEqual(self.xrdcp(other, store.url + "/" + name, code=None).code, 0)
+            self.assertNotEqual(self.curl("-T", other, store.http + name, code=None).code, 0)
+        for path in store.dirs[:5]:
+            os.rename(path + ".away", path)
+        self.eventually(lambda: self.xrdfs(store.url, "stat", "/a", code=None).code == 0, 30, "the store is back")
+        self.assert_same(file, self.get(store, "/a"))
+        self.assertIn("[3011]", self.xrdfs(store.url, "stat", "/never", code=54).err)
+
+
+class Daemon(GatewayTest):
+    def xrootd(self, *lines):
+        """Stock xrootd with a configuration of our own; returns its exit code and what it said."""
+        store = self.gateway()
+        store.stop()
+        with open(os.path.join(store.state, "xrootd.cfg"), encoding="utf-8") as file:
+            text = file.read()
+        path = os.path.join(store.state, "other.cfg")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join([*(line for line in text.splitlines() if not line.startswith("ofs.persist")), *lines, ""]))
+        os.chmod(path, 0o644)
+        return self.run_as_owner(store.dirs[0], ["timeout", "--signal=KILL", "10", "xrootd", "-c", path], code=None)
+
+    def test_a_wrong_directive_stops_the_daemon_with_a_sentence(self):
+        result = self.xrootd("xec.geometry 9+9", "xec.nonsense 3")
+        self.assertNotIn(result.code, (0, -signal.SIGKILL, 137))
+        self.assertRegex(result.out + result.err, r"xec: .*other\.cfg:\d+: ")
+
+    def test_missing_persist_directive_is_reported(self):
+        result = self.xrootd()
+        self.assertIn("lacks the line `ofs.persist auto hold 0`", result.out + result.err)
+
+    def test_stops_on_sigterm(self):
+        store = self.gateway()
+        self.put(store, "/a", 1_000_000)
+        self.assertEqual(store.stop(), 0)
+        store.start()
+        self.assertIn("/a", self.xrdfs(store.url, "ls", "/").out)
+
+
+if __name__ == "__main__":
+    xectest.main()
