@@ -2,14 +2,14 @@
 // Speed of the codec on one core. Bytes per second are bytes of the object for the coding benchmarks, and
 // bytes read for checksums and memcpy. The raw ISA-L runs show what our wrapper costs: nothing, it should
 // say.
-#include <benchmark/benchmark.h>
-#include <isa-l.h>
-#include <zlib.h>
-
 #include <array>
 #include <cstring>
 #include <memory>
 #include <vector>
+
+#include <benchmark/benchmark.h>
+#include <isa-l.h>
+#include <zlib.h>
 
 #include "base/random.hh"
 #include "codec/checksum.hh"

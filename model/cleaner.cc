@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The cleaner of one name: rolls forward, finishes renames, gives up seals, removes what is superseded, collects.
+// The cleaner of one name: rolls forward, finishes renames, gives up seals, removes what is superseded,
+// collects.
 #include <algorithm>
 
 #include "common.hh"
@@ -53,8 +54,8 @@ Task<bool> ResolveMoved(Context& c, View view, File m) {
   int clear = kHomes;
   if (!variant.noFinish) clear = co_await MoveArchives(c, m);
   if (!variant.retireEarly && (clean < kHomes || clear < kHomes)) co_return false;
-  // Retire: the move is complete. By rename, never by removal: on a home that missed something higher the moved
-  // tombstone is all that hides the older version.
+  // Retire: the move is complete. By rename, never by removal: on a home that missed something higher the
+  // moved tombstone is all that hides the older version.
   for (int s : setup.homes[m.name]) {
     File t{.kind = kTombstone, .name = m.name, .ver = MoveDone(m.ver)};
     bool remove = variant.retireRemove && c.me.vars.ver > m.ver;
@@ -75,8 +76,8 @@ Task<bool> ResolveMoveIn(Context& c, File q) {
       if (s != Settled::kYes) co_return false;
     }
     bool ok = co_await FinishTarget(c, moved);
-    // The seal stays until the source has retired the move: where something higher made the witness unnecessary it is all
-    // that keeps this name from being collected before the last archive has moved in.
+    // The seal stays until the source has retired the move: where something higher made the witness
+    // unnecessary it is all that keeps this name from being collected before the last archive has moved in.
     if (!ok || !variant.dropSeal) co_return false;
   } else {
     Fence f = co_await FenceSeal(c, q.peer, q.id, File{.kind = kMoveOut});
@@ -95,8 +96,8 @@ bool RenamerActive(const World& w) {
   return false;
 }
 
-// C2: a fresh look, AFTER the highest version stands on t+1 homes: either it shows the seal of a renamer that still
-// believes in a lower version, or that renamer will see the higher one.
+// C2: a fresh look, AFTER the highest version stands on t+1 homes: either it shows the seal of a renamer that
+// still believes in a lower version, or that renamer will see the higher one.
 Task<u8> Resolve(Context& c) {
   int name = c.me.name;
   View view = co_await ListHomes(c, name, 0, kHomes, 7);
@@ -148,7 +149,8 @@ File Droppable(const Listing& files, Version u, bool lookForWitness, File* to) {
   return File{};
 }
 
-// C3: removes lower versions by exact name, only where the highest is accepted (or on a server that is no home).
+// C3: removes lower versions by exact name, only where the highest is accepted (or on a server that is no
+// home).
 Task<u8> Drop(Context& c) {
   Vars& v = c.me.vars;
   int name = c.me.name;
@@ -195,7 +197,8 @@ Task<u8> AbortSeals(Context& c) {
     s.kind = kAborted;
     for (int h : setup.homes[name]) (void)co_await c.Remove(h, s);
   }
-  // Promoted elsewhere: the home that still has the seal gets the archive into place; the next pass drops it if lower.
+  // Promoted elsewhere: the home that still has the seal gets the archive into place; the next pass drops it
+  // if lower.
   if (f == Fence::kPromotedSeen) {
     Version chosen = 0;
     for (const Listing* l : view.at)
@@ -213,7 +216,8 @@ Task<u8> AbortSeals(Context& c) {
   co_return kStart;
 }
 
-// Removers choose a version before they write: they must be over before a tombstone is collected (the horizon).
+// Removers choose a version before they write: they must be over before a tombstone is collected (the
+// horizon).
 bool HorizonPassed(const World& w) {
   for (const Client& c : w.clients)
     if (c.program == kRemover && c.vars.phase != kStart && c.vars.phase != kEnd) return false;

@@ -73,9 +73,7 @@ Task<u8> PutStep(Context& c) {
   int name = c.me.name;
   File seal = SealOf(c.me, kSealed, name);
   switch (v.phase) {
-    case kStart:
-      (void)co_await c.Choose(1);
-      co_return kSeal;
+    case kStart: (void)co_await c.Choose(1); co_return kSeal;
     case kSeal:
       v.sealed = co_await SealHomes(c, name, seal);
       NoteBegin(c);
@@ -141,7 +139,8 @@ Task<u8> LookAtSource(Context& c) {
   if (look.settled != Settled::kYes) co_return kEnd;
   if (!variant.noSourceSeal && !variant.lookBeforeSeal) v.sealed = StillSealed(look.view, kMoveOut, c.me.id);
   if (Count(v.sealed) < kQuorum) co_return kEnd;
-  // A rival that may still move this version: both seal before they look, so at least one of two sees the other.
+  // A rival that may still move this version: both seal before they look, so at least one of two sees the
+  // other.
   for (const Listing* l : look.view.at) {
     if (l == nullptr) continue;
     for (const File& f : *l) {
@@ -191,7 +190,8 @@ Task<u8> RenameStep(Context& c) {
       if (Count(in) < kQuorum) co_return kEnd;
       v.sealedIn = in;
       v.sealed = 7;
-      if (!variant.noSourceSeal) v.sealed = co_await SealHomes(c, c.me.name, SealOf(c.me, kMoveOut, c.me.name));
+      if (!variant.noSourceSeal)
+        v.sealed = co_await SealHomes(c, c.me.name, SealOf(c.me, kMoveOut, c.me.name));
       if (Count(v.sealed) < kQuorum) co_return kEnd;
       co_return variant.lookBeforeSeal ? kCommit : kLook;
     }
@@ -207,9 +207,7 @@ Task<u8> RenameStep(Context& c) {
       c.world.chosen[c.me.id] = v.bver;
       co_return variant.lookBeforeSeal ? kSeal : variant.earlyFinish ? kFinishEarly : kCommit;
     }
-    case kFinishEarly:
-      (void)co_await FinishTarget(c, MovedFile(c.me));
-      co_return kCommit;
+    case kFinishEarly: (void)co_await FinishTarget(c, MovedFile(c.me)); co_return kCommit;
     case kCommit: {
       u8 next = co_await CommitRename(c);
       co_return next;
@@ -218,15 +216,14 @@ Task<u8> RenameStep(Context& c) {
       bool ok = co_await FinishTarget(c, MovedFile(c.me));
       if (!ok) co_return kEnd;
       World& w = c.world;
-      if (v.bver <= v.floor[c.me.target]) w.Fail("a rename got a version below one already committed at its target");
+      if (v.bver <= v.floor[c.me.target])
+        w.Fail("a rename got a version below one already committed at its target");
       w.Raise(c.me.name, MovedAway(v.ver));
       w.Raise(c.me.target, v.bver);
       w.moves[c.me.id].answered = 1;
       co_return kMove;
     }
-    case kMove:
-      (void)co_await MoveArchives(c, MovedFile(c.me));
-      co_return kEnd;
+    case kMove: (void)co_await MoveArchives(c, MovedFile(c.me)); co_return kEnd;
   }
   co_return kEnd;
 }

@@ -62,8 +62,8 @@ File Promoted(File seal, File u) {
   return File{.kind = kPromoted, .name = u.name, .ver = u.ver, .oid = u.oid};
 }
 
-// A unique witness, then another look that u still is the highest somewhere else, then the rename: a witness written
-// by a sleeper can't bring back what was removed and collected meanwhile.
+// A unique witness, then another look that u still is the highest somewhere else, then the rename: a witness
+// written by a sleeper can't bring back what was removed and collected meanwhile.
 Task<Outcome> CopyWitness(Context& c, int name, int server, File u) {
   File y{.kind = kUnproved, .name = u.name, .ver = u.ver, .oid = u.oid, .peer = u.peer, .pver = u.pver};
   y.nonce = static_cast<u8>(1 + (&c.me - c.world.clients.data()));
@@ -126,7 +126,8 @@ Task<Settled> RollOut(Context& c, int name, View view, int need) {
 
 namespace {
 
-// Variant only (the first draft): no seal at the target; a witness is written and proved by a look at the source.
+// Variant only (the first draft): no seal at the target; a witness is written and proved by a look at the
+// source.
 Task<bool> FinishByWitness(Context& c, File moved, File target, View view) {
   int have = 0;
   for (int h = 0; h < kHomes; ++h) {
@@ -170,14 +171,14 @@ Task<bool> FinishTarget(Context& c, File moved) {
       co_return ok;
     }
     bool above = view.top.ver >= target.ver;
-    // Only seals that the renamer had proved count as a first acceptance; the moved tombstone names them (nonce): a
-    // create that was delayed may put a seal there after all is over.
+    // Only seals that the renamer had proved count as a first acceptance; the moved tombstone names them
+    // (nonce): a create that was delayed may put a seal there after all is over.
     auto mayBegin = [&](int h) {
       bool sealed = view.at[h] != nullptr && Find(*view.at[h], kMoveIn, moved.id) != nullptr;
       return sealed && ((moved.nonce >> h & 1) != 0 || variant.noMask);
     };
-    // They stood on t+1 homes before the commit and go only when the rename is finished (or void): so it was finished,
-    // removed and collected long ago.
+    // They stood on t+1 homes before the commit and go only when the rename is finished (or void): so it was
+    // finished, removed and collected long ago.
     if (!above && !mayBegin(0) && !mayBegin(1) && !mayBegin(2)) co_return true;
     File u = above ? view.top : target;
     int have = 0;
@@ -197,7 +198,8 @@ Task<bool> FinishTarget(Context& c, File moved) {
   co_return false;
 }
 
-// An archive of version v: promoted, or sealed on a home its writer did not reach (a complete archive all the same).
+// An archive of version v: promoted, or sealed on a home its writer did not reach (a complete archive all the
+// same).
 bool IsArchiveOf(const File& f, Version v) {
   if (f.kind == kPromoted) return f.ver == v;
   return (f.kind == kSealed || f.kind == kAborted) && f.id == Writer(v) && !variant.leaveSealed;
@@ -226,8 +228,8 @@ Task<int> MoveArchives(Context& c, File moved) {
   co_return clear;
 }
 
-// A moved-in witness is held until its rename is retired at the source, asked of all H homes: before that an archive may
-// still move in, and would be accepted long after the version was removed and collected here.
+// A moved-in witness is held until its rename is retired at the source, asked of all H homes: before that an
+// archive may still move in, and would be accepted long after the version was removed and collected here.
 Task<bool> HeldBySource(Context& c, File witness) {
   if (witness.pver == 0 || variant.noHold) co_return false;
   for (int s : setup.homes[witness.peer]) {
@@ -262,7 +264,8 @@ Task<Look> LookAndSettle(Context& c, int name, int first, int mask, bool finish)
   co_return look;
 }
 
-// Gives up a seal: on all H homes it is turned to x, or marked void where it never arrived (mark, then list again).
+// Gives up a seal: on all H homes it is turned to x, or marked void where it never arrived (mark, then list
+// again).
 Task<Fence> FenceSeal(Context& c, int name, int id, File hint) {
   int fenced = 0;
   for (int s : setup.homes[name]) {
@@ -274,7 +277,8 @@ Task<Fence> FenceSeal(Context& c, int name, int id, File hint) {
         if (f.accepted() && !variant.abortMajority &&
             (hint.kind == kMoveOut ? f.kind == kMoved && f.id == id : !f.gone() && f.sealId() == id))
           co_return Fence::kPromotedSeen;
-      Kind sealed = hint.kind == kMoveOut ? kMoveOut : kSealed, aborted = hint.kind == kMoveOut ? kAbortedOut : kAborted;
+      Kind sealed = hint.kind == kMoveOut ? kMoveOut : kSealed,
+           aborted = hint.kind == kMoveOut ? kAbortedOut : kAborted;
       if (const File* f = Find(files, sealed, id)) {
         File x = *f;
         x.kind = aborted;
@@ -286,7 +290,8 @@ Task<Fence> FenceSeal(Context& c, int name, int id, File hint) {
         ++fenced;
         break;
       }
-      u32 made = co_await c.Create(s, File{.kind = kMark, .name = static_cast<u8>(name), .id = static_cast<u8>(id)});
+      u32 made =
+          co_await c.Create(s, File{.kind = kMark, .name = static_cast<u8>(name), .id = static_cast<u8>(id)});
       if (made != kOk) break;
     }
   }
@@ -305,12 +310,14 @@ void NoteSeen(Context& c, int name, Version v) {
   bool gone = v == 0 || Sub(v) != 0 || w.isRemoval[Writer(v)];
   if (gone) v = std::max(v, w.collected[name]);
   if (v < c.me.vars.floor[name])
-    w.Fail(gone ? "not found, although a version was committed" : "an older, moved or removed version is visible");
+    w.Fail(gone ? "not found, although a version was committed"
+                : "an older, moved or removed version is visible");
   w.Raise(name, v);
   for (int i = 0; i < 4; ++i) {
     const Move& m = w.moves[i];
     if (!m.seen) continue;
-    // Who saw the source gone by this rename must find the target; who saw the target must find the source gone.
+    // Who saw the source gone by this rename must find the target; who saw the target must find the source
+    // gone.
     bool sure = (c.me.vars.movesBefore >> i & 1) != 0 || (v & ~3) == (m.v1 & ~3);
     if (m.src == name && v >= m.v1 && sure) w.Raise(m.dst, m.b);
     if (m.dst == name && v == m.b) w.Raise(m.src, m.v1);

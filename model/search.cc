@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The two searches: random walks and breadth first; both let the cleaners alone recover from the states they reach.
+// The two searches: random walks and breadth first; both let the cleaners alone recover from the states they
+// reach.
 //   ./model [mv:AB] [put:A] [rm:B] [read] [clean:A] ... [shared=N] [full=1] [stale=1] [downs=N] [delays=N]
 //           [rounds=N] [reads=N] [walks=N [seed=N]] [max=N] [trace=N] [VARIANT...]
 #include <algorithm>
@@ -71,7 +72,8 @@ bool StepClient(World& w, Step step, std::string* told) {
   Advance(c);  // only to learn what it waits for: nothing changes
   if (c.wants == Context::kChoice) {
     if (step.choice >= c.choices) return false;
-    if (told) *told = "client " + std::to_string(step.actor) + " begins, choice " + std::to_string(step.choice);
+    if (told)
+      *told = "client " + std::to_string(step.actor) + " begins, choice " + std::to_string(step.choice);
     Push(w, me, step.choice);
     return true;
   }
@@ -90,7 +92,8 @@ bool StepClient(World& w, Step step, std::string* told) {
   }
   if (step.choice != 0) return false;
   u32 reply = down ? static_cast<u32>(kSilent) : Execute(w, q);
-  if (told && reply < kListingBase) *told += reply == kSilent ? "  [down]" : reply == kRefused ? "  [refused]" : "";
+  if (told && reply < kListingBase)
+    *told += reply == kSilent ? "  [down]" : reply == kRefused ? "  [refused]" : "";
   CheckState(w);  // before the client's ghosts judge what it just learned
   Push(w, me, reply);
   return true;
@@ -119,7 +122,8 @@ bool Apply(World& w, Step step, std::string* told = nullptr) {
   } else {
     return false;
   }
-  if (told) *told = w.down != 0 ? "server" + std::to_string(step.choice) + " goes down" : "the server is back";
+  if (told)
+    *told = w.down != 0 ? "server" + std::to_string(step.choice) + " goes down" : "the server is back";
   return true;
 }
 
@@ -213,7 +217,8 @@ int Walk(const World& start, const Options& o) {
     for (const Move& m : w.moves) renamed += m.answered;
     if (why != nullptr) return Report(start, path, why, o, "walk " + std::to_string(n));
   }
-  std::printf("WALK  %s\n      %ld walks, %ld steps, %ld recoveries, ", o.label.c_str(), o.walks, steps, recoveries);
+  std::printf("WALK  %s\n      %ld walks, %ld steps, %ld recoveries, ", o.label.c_str(), o.walks, steps,
+              recoveries);
   std::printf("%ld renames answered OK, no error\n", renamed);
   return 0;
 }
@@ -324,7 +329,10 @@ void Fill(Scenario& s) {
     for (const Client& c : s.world.clients) source = source || (c.program == kRenamer && c.name == n);
     // B as source of a chain begins empty unless full=1.
     if (n == 1 ? !s.full : !source) continue;
-    File p{.kind = kPromoted, .name = static_cast<u8>(n), .ver = MakeVersion(1, 0), .oid = static_cast<u8>(4 + n)};
+    File p{.kind = kPromoted,
+           .name = static_cast<u8>(n),
+           .ver = MakeVersion(1, 0),
+           .oid = static_cast<u8>(4 + n)};
     for (int h = 0; h < kHomes - (s.stale ? 1 : 0); ++h) s.world.servers[setup.homes[n][h]].Add(p);
     s.world.floor[n] = p.ver;
   }
@@ -332,12 +340,30 @@ void Fill(Scenario& s) {
 
 std::map<std::string, bool*> VariantNames() {
   Variants& v = variant;
-  return {{"earlyfinish", &v.earlyFinish}, {"nosourceseal", &v.noSourceSeal}, {"witnessfinish", &v.witnessFinish},
-          {"retireearly", &v.retireEarly}, {"nofinish", &v.noFinish}, {"nohold", &v.noHold}, {"rivalblind", &v.rivalBlind},
-          {"rivalnox", &v.rivalNoX}, {"onelook", &v.oneLook}, {"readnofinish", &v.readNoFinish},
-          {"abortmaj", &v.abortMajority}, {"noverify", &v.noVerify}, {"nomark", &v.noMark},
-          {"notargetseal", &v.noTargetSeal}, {"collectearly", &v.collectEarly}, {"noroll", &v.noRoll},
-          {"lookbeforeseal", &v.lookBeforeSeal}, {"leavesealed", &v.leaveSealed}, {"nomask", &v.noMask}, {"noinbound", &v.noInbound}, {"retireremove", &v.retireRemove}, {"grace", &v.grace}, {"sink", &v.sink}, {"dropseal", &v.dropSeal}};
+  return {{"earlyfinish", &v.earlyFinish},
+          {"nosourceseal", &v.noSourceSeal},
+          {"witnessfinish", &v.witnessFinish},
+          {"retireearly", &v.retireEarly},
+          {"nofinish", &v.noFinish},
+          {"nohold", &v.noHold},
+          {"rivalblind", &v.rivalBlind},
+          {"rivalnox", &v.rivalNoX},
+          {"onelook", &v.oneLook},
+          {"readnofinish", &v.readNoFinish},
+          {"abortmaj", &v.abortMajority},
+          {"noverify", &v.noVerify},
+          {"nomark", &v.noMark},
+          {"notargetseal", &v.noTargetSeal},
+          {"collectearly", &v.collectEarly},
+          {"noroll", &v.noRoll},
+          {"lookbeforeseal", &v.lookBeforeSeal},
+          {"leavesealed", &v.leaveSealed},
+          {"nomask", &v.noMask},
+          {"noinbound", &v.noInbound},
+          {"retireremove", &v.retireRemove},
+          {"grace", &v.grace},
+          {"sink", &v.sink},
+          {"dropseal", &v.dropSeal}};
 }
 
 int Main(int argc, char** argv) {

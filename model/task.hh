@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Coroutines that are replayed: a client's phase runs from its start with the replies logged so far and stops at the
-// first request that has no reply yet. So a state of the world is plain data that can be copied and hashed.
-// Code of a phase may run many times: ghosts may be touched only after its last request.
+// Coroutines that are replayed: a client's phase runs from its start with the replies logged so far and stops
+// at the first request that has no reply yet. So a state of the world is plain data that can be copied and
+// hashed. Code of a phase may run many times: ghosts may be touched only after its last request.
 #pragma once
 
 #include <coroutine>
@@ -81,8 +81,12 @@ struct Context {
   Reply List(int server, int name) {
     return Ask({.type = kList, .server = static_cast<u8>(server), .name = static_cast<u8>(name)});
   }
-  Reply Create(int server, File f) { return Ask({.type = kCreate, .server = static_cast<u8>(server), .file = f}); }
-  Reply Remove(int server, File f) { return Ask({.type = kRemove, .server = static_cast<u8>(server), .file = f}); }
+  Reply Create(int server, File f) {
+    return Ask({.type = kCreate, .server = static_cast<u8>(server), .file = f});
+  }
+  Reply Remove(int server, File f) {
+    return Ask({.type = kRemove, .server = static_cast<u8>(server), .file = f});
+  }
   Reply Rename(int server, File f, File to) {
     return Ask({.type = kRename, .server = static_cast<u8>(server), .file = f, .to = to});
   }

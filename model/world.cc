@@ -29,7 +29,9 @@ bool Server::Remove(File f) {
   return false;
 }
 
-bool Server::Has(File f) const { return std::find(files.begin(), files.begin() + count, f) != files.begin() + count; }
+bool Server::Has(File f) const {
+  return std::find(files.begin(), files.begin() + count, f) != files.begin() + count;
+}
 
 int HomeIndex(int name, int server) {
   for (int i = 0; i < kHomes; ++i)
@@ -47,7 +49,8 @@ File Top(const Listing& files) {
   File top;
   for (const File& f : files) {
     // Of p and w of one version the witness is preferred: a moved-in one knows where the archives come from.
-    if (f.accepted() && (top.kind == kNone || f.ver > top.ver || (f.ver == top.ver && f.kind == kWitness))) top = f;
+    if (f.accepted() && (top.kind == kNone || f.ver > top.ver || (f.ver == top.ver && f.kind == kWitness)))
+      top = f;
   }
   return top;
 }
@@ -67,7 +70,8 @@ std::vector<Listing> internTable;
 u32 Intern(const Listing& files) {
   std::vector<u64> key;
   for (const File& f : files) key.push_back(f.bits());
-  auto [it, added] = internNumber.try_emplace(std::move(key), kListingBase + static_cast<u32>(internTable.size()));
+  auto [it, added] =
+      internNumber.try_emplace(std::move(key), kListingBase + static_cast<u32>(internTable.size()));
   if (added) internTable.push_back(files);
   return it->second;
 }
@@ -89,11 +93,11 @@ void NoteMove(World& w, const File& f) {
 u32 Execute(World& w, const Request& q) {
   Server& s = w.servers[q.server];
   switch (q.type) {
-    case kList:
-      return Intern(ListOf(w, q.server, q.name));
+    case kList: return Intern(ListOf(w, q.server, q.name));
     case kCreate:
       if (q.file.kind == kMoved) NoteMove(w, q.file);
-      if (s.Has(q.file)) return q.file.kind == kSealed || q.file.kind == kMoveIn || q.file.kind == kMoveOut ? kRefused : kOk;
+      if (s.Has(q.file))
+        return q.file.kind == kSealed || q.file.kind == kMoveIn || q.file.kind == kMoveOut ? kRefused : kOk;
       s.Add(q.file);
       return kOk;
     case kRename:
@@ -141,7 +145,9 @@ int Archives(const World& w, int name, Version v) {
   return m == nullptr ? n : n + Archives(w, m->src, static_cast<Version>(m->v1 & ~3));
 }
 
-bool Readable(const World& w, int name, Version v) { return IsGone(w, v) || Archives(w, name, v) >= kDataNeeded; }
+bool Readable(const World& w, int name, Version v) {
+  return IsGone(w, v) || Archives(w, name, v) >= kDataNeeded;
+}
 
 // Version v of the name, or something accepted above it, can be read.
 bool Available(const World& w, int name, Version v) {
@@ -167,7 +173,8 @@ void CheckState(World& w) {
   for (int n = 0; n < setup.names; ++n)
     if (!Available(w, n, w.floor[n])) w.Fail("fewer than k archives of the committed version are left");
   for (const Move& m : w.moves)
-    if (m.committed && !Available(w, m.dst, m.b)) w.Fail("fewer than k archives of the moved version are left");
+    if (m.committed && !Available(w, m.dst, m.b))
+      w.Fail("fewer than k archives of the moved version are left");
 }
 
 void CheckClean(World& w) {
@@ -182,15 +189,18 @@ void CheckClean(World& w) {
       int accepted = 0;
       for (const File& f : files) {
         if (f.kind == kMark) continue;
-        if ((f.kind != kPromoted && f.kind != kWitness) || f.ver != top || ++accepted > 1) w.Fail("not clean: debris left");
+        if ((f.kind != kPromoted && f.kind != kWitness) || f.ver != top || ++accepted > 1)
+          w.Fail("not clean: debris left");
         data += f.kind == kPromoted;
       }
     }
-    if (top != 0 && (data < kDataNeeded || IsGone(w, top))) w.Fail("not clean: archives missing or not moved");
+    if (top != 0 && (data < kDataNeeded || IsGone(w, top)))
+      w.Fail("not clean: archives missing or not moved");
     if (std::max(top, w.collected[n]) < w.floor[n]) w.Fail("cleaner lost the committed version");
     if (top != 0 && top < w.collected[n]) w.Fail("a removed version came back");
     for (const Move& m : w.moves)
-      if (m.committed && m.dst == n && std::max(top, w.collected[n]) < m.b) w.Fail("a committed rename never arrived");
+      if (m.committed && m.dst == n && std::max(top, w.collected[n]) < m.b)
+        w.Fail("a committed rename never arrived");
   }
 }
 
@@ -243,7 +253,8 @@ std::string Describe(const File& f) {
   if (f.ver != 0) out += "." + version(f.ver);
   if (f.id != 0) out += ".id" + std::to_string(f.id);
   if (f.kind == kMoved) out += std::string("->") + static_cast<char>('A' + f.peer) + version(f.pver);
-  if (f.kind == kWitness && f.pver != 0) out += std::string("<-") + static_cast<char>('A' + f.peer) + version(f.pver);
+  if (f.kind == kWitness && f.pver != 0)
+    out += std::string("<-") + static_cast<char>('A' + f.peer) + version(f.pver);
   return out;
 }
 

@@ -84,7 +84,7 @@ enum Program : u8 { kIdle, kPut, kRemover, kRenamer, kReader, kCleaner };
 struct Vars {
   u8 phase, rounds, choice, sealed, ver, bver, done, oid, sealedIn;
   std::array<u8, kNames> floor;  // ghost: what was already visible when the operation began
-  u8 movesBefore;                // ghost: renames committed when the operation began
+  u8 movesBefore;  // ghost: renames committed when the operation began
 };
 
 struct Client {
@@ -105,7 +105,8 @@ struct World {
   std::array<Client, kClients> clients{};
   std::array<Request, kDelayedMax> delayed{};
   u8 delayedCount = 0, delaysLeft = 0, down = 0 /* server + 1 */, downsLeft = 0;
-  // Ghosts: highest version visible or answered; highest collected; version chosen by each operation; removals.
+  // Ghosts: highest version visible or answered; highest collected; version chosen by each operation;
+  // removals.
   std::array<u8, kNames> floor{}, collected{};
   std::array<u8, 4> chosen{}, isRemoval{};
   std::array<Move, 4> moves{};
@@ -123,14 +124,16 @@ struct World {
 struct Setup {
   std::array<std::array<u8, kHomes>, kNames> homes{};
   int names = 2, servers = kServers;
-  std::array<u8, 8> placement{};  // oid (4 + name: what the name held at first) -> name whose homes hold its archives
+  std::array<u8, 8>
+      placement{};  // oid (4 + name: what the name held at first) -> name whose homes hold its archives
   int rounds = 1, reads = 2;
 };
 extern Setup setup;
 
 struct Variants {
-  bool earlyFinish, noSourceSeal, witnessFinish, retireEarly, noFinish, noHold, rivalBlind, rivalNoX, oneLook, readNoFinish,
-      abortMajority, noVerify, noMark, noTargetSeal, collectEarly, noRoll, lookBeforeSeal, leaveSealed, noMask, noInbound, retireRemove, grace, dropSeal, sink;
+  bool earlyFinish, noSourceSeal, witnessFinish, retireEarly, noFinish, noHold, rivalBlind, rivalNoX, oneLook,
+      readNoFinish, abortMajority, noVerify, noMark, noTargetSeal, collectEarly, noRoll, lookBeforeSeal,
+      leaveSealed, noMask, noInbound, retireRemove, grace, dropSeal, sink;
 };
 extern Variants variant;
 
@@ -142,8 +145,8 @@ u32 Intern(const Listing& files);
 const Listing& Interned(u32 reply);
 
 u32 Execute(World& w, const Request& q);
-void CheckState(World& w);   // what must hold in every state
-void CheckClean(World& w);   // what must hold after the cleaners had the world for themselves
+void CheckState(World& w);  // what must hold in every state
+void CheckClean(World& w);  // what must hold after the cleaners had the world for themselves
 u64 HashOf(const World& w);
 std::string Describe(const File& f);
 void Dump(const World& w);

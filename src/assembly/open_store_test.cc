@@ -172,7 +172,7 @@ TEST_F(OpenStoreTest, ANewerFormatIsRefusedAndADamagedIdentityLeftOut) {
   EXPECT_THAT((*store)->notes(), testing::Contains(HasSubstr("d1 is left out")));
   store = Fail(Code::kCancelled, "closed");
   // It alone proves nothing, and above all not that a new store may be made there.
-    EXPECT_EQ(Refusal(Config(1, 1), true).code, Code::kCorruption);
+  EXPECT_EQ(Refusal(Config(1, 1), true).code, Code::kCorruption);
   std::ofstream(Directory(2) / ".xec/store", std::ios::trunc) << "xec-store 2\nend\n";
   EXPECT_EQ(Refusal(Config(1, 3)).code, Code::kUnsupported);
   EXPECT_THAT(Refusal(Config(1, 3)).message, HasSubstr("d2: the store descriptor has format 2"));

@@ -3,9 +3,9 @@
 // are never CHECKed; they yield kCorruption or kInvalidArgument.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <string>
+
+#include <fmt/format.h>
 
 namespace xec {
 
@@ -14,8 +14,8 @@ namespace xec {
 
 }  // namespace xec
 
-#define XEC_CHECK(condition, ...)                                                          \
-  do {                                                                                     \
-    if (!(condition)) [[unlikely]]                                                         \
-      ::xec::CheckFailed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__));   \
+#define XEC_CHECK(condition, ...)                                                        \
+  do {                                                                                   \
+    if (!(condition)) [[unlikely]]                                                       \
+      ::xec::CheckFailed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
   } while (false)

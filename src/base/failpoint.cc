@@ -2,12 +2,11 @@
 #include "base/failpoint.hh"
 
 #if defined(XEC_FAILPOINTS)
-#include <signal.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cstdlib>
+#include <signal.h>
 #include <string>
+#include <unistd.h>
 
 #include "base/text.hh"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Fail points: named places before and after every step of the protocol where a test build dies on request.
-// The environment variable XEC_FAILPOINT="name" or "name:n" (the n-th passage, from 1) kills the process there
-// with SIGKILL. Compiled to nothing unless XEC_FAILPOINTS is set.
+// The environment variable XEC_FAILPOINT="name" or "name:n" (the n-th passage, from 1) kills the process
+// there with SIGKILL. Compiled to nothing unless XEC_FAILPOINTS is set.
 #pragma once
 
 namespace xec {

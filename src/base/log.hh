@@ -3,11 +3,11 @@
 // sets (standard error by default). Thread-safe. Secrets are never logged.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <functional>
 #include <string>
 #include <string_view>
+
+#include <fmt/format.h>
 
 namespace xec {
 

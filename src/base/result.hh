@@ -111,10 +111,10 @@ Error Fail(Code code, fmt::format_string<Args...> format, Args&&... args) {
 }  // namespace xec
 
 // Returns the error of a Result or Status expression from the enclosing function, else goes on.
-#define XEC_TRY(expression)                                     \
-  do {                                                          \
-    auto&& xec_try_status = (expression);                       \
-    if (!xec_try_status) return xec_try_status.error();         \
+#define XEC_TRY(expression)                             \
+  do {                                                  \
+    auto&& xec_try_status = (expression);               \
+    if (!xec_try_status) return xec_try_status.error(); \
   } while (false)
 
 #define XEC_CONCAT_INNER(a, b) a##b

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "base/result.hh"
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <set>
+
+#include <gtest/gtest.h>
 
 namespace xec {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "base/text.hh"
 
-#include <gtest/gtest.h>
-
 #include <array>
+
+#include <gtest/gtest.h>
 
 #include "base/bytes.hh"
 
@@ -13,7 +13,8 @@ namespace {
 TEST(Text, ParsesStrictNumbers) {
   EXPECT_EQ(ParseUint("18446744073709551615"), 18446744073709551615u);
   EXPECT_EQ(ParseHex("00ff"), 255u);
-  for (const char* bad : {"", "+1", " 1", "1 ", "0x1", "18446744073709551616"}) EXPECT_FALSE(ParseUint(bad)) << bad;
+  for (const char* bad : {"", "+1", " 1", "1 ", "0x1", "18446744073709551616"})
+    EXPECT_FALSE(ParseUint(bad)) << bad;
   for (const char* bad : {"", "FF", "0g", "00000000000000001"}) EXPECT_FALSE(ParseHex(bad)) << bad;
 }
 

@@ -16,7 +16,8 @@ struct Unit {
 
 // Splits "12MiB" into 12 and the factor of its unit; nullopt-like error when either part is wrong.
 template <size_t N>
-Result<uint64_t> ParseWithUnit(std::string_view text, const std::array<Unit, N>& units, std::string_view what) {
+Result<uint64_t> ParseWithUnit(std::string_view text, const std::array<Unit, N>& units,
+                               std::string_view what) {
   size_t digits = 0;
   while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') ++digits;
   const auto number = ParseUint(text.substr(0, digits));
@@ -65,7 +66,8 @@ std::string FormatSize(uint64_t bytes) {
 Result<std::chrono::milliseconds> ParseDuration(std::string_view text) {
   static constexpr std::array<Unit, 6> kUnits = {
       {{"ms", 1}, {"", 1000}, {"s", 1000}, {"m", 60 * 1000}, {"h", 3600 * 1000}, {"d", 24 * 3600 * 1000}}};
-  XEC_ASSIGN_OR_RETURN(uint64_t value, ParseWithUnit(text, kUnits, "time (a number with ms, s, m, h or d, e.g. 30s)"));
+  XEC_ASSIGN_OR_RETURN(uint64_t value,
+                       ParseWithUnit(text, kUnits, "time (a number with ms, s, m, h or d, e.g. 30s)"));
   constexpr uint64_t kMost = 100ull * 365 * 24 * 3600 * 1000;
   if (value > kMost) return Fail(Code::kInvalidArgument, "'{}' is longer than 100 years", text);
   return std::chrono::milliseconds(value);

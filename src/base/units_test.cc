@@ -11,7 +11,8 @@ TEST(Units, ParsesSizes) {
   EXPECT_EQ(*ParseSize("1MiB"), kMiB);
   EXPECT_EQ(*ParseSize("64K"), 64 * kKiB);
   EXPECT_EQ(*ParseSize("2GB"), 2'000'000'000u);
-  for (const char* bad : {"", "MiB", "-1", "1.5M", "1 MiB", "99999999999999999999", "17179869184TiB", "1mib"}) {
+  for (const char* bad :
+       {"", "MiB", "-1", "1.5M", "1 MiB", "99999999999999999999", "17179869184TiB", "1mib"}) {
     EXPECT_FALSE(ParseSize(bad)) << bad;
   }
 }

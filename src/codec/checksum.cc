@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "codec/checksum.hh"
 
-#include <isa-l.h>
-
 #include <algorithm>
+
+#include <isa-l.h>
 
 namespace xec {
 namespace {

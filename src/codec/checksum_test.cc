@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "codec/checksum.hh"
 
-#include <gtest/gtest.h>
-#include <zlib.h>
-
 #include <initializer_list>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
+#include <zlib.h>
 
 #include "base/random.hh"
 #include "codec/crc_combine.hh"

@@ -83,7 +83,8 @@ struct Geometry {
   ChunkPosition Locate(uint64_t object_offset) const;
   uint64_t ObjectOffset(const ChunkPosition& position) const;
 
-  // Bytes under one page checksum: max(4 KiB, chunk_size_bytes / 4096), rounded up to a power of two. A chunk has at most 4096 pages.
+  // Bytes under one page checksum: max(4 KiB, chunk_size_bytes / 4096), rounded up to a power of two. A chunk
+  // has at most 4096 pages.
   uint64_t PageSize() const;
   // Pages of a chunk of `chunk_bytes` bytes, the last one perhaps short; 0 for an empty chunk.
   uint64_t PageCount(uint64_t chunk_bytes) const;

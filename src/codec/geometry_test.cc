@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "codec/geometry.hh"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <limits>
 #include <set>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace xec {
 namespace {

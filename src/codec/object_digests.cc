@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "codec/object_digests.hh"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
+
+#include <openssl/evp.h>
 
 #include "base/text.hh"
 

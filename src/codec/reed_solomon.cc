@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "codec/reed_solomon.hh"
 
-#include <isa-l.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
+
+#include <isa-l.h>
 
 namespace xec {
 namespace {

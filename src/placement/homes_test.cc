@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "placement/homes.hh"
 
-#include <gtest/gtest.h>
-
 #include <map>
 #include <memory>
 #include <set>
+
+#include <gtest/gtest.h>
 
 namespace xec {
 namespace {
@@ -48,7 +48,8 @@ TEST(Homes, AddingAMemberMovesFewHomes) {
     const std::string name = fmt::format("n{}", i);
     const auto a = HomesOf(before, name);
     const auto b = HomesOf(after, name);
-    moved += static_cast<int>(std::count_if(a.begin(), a.end(), [&](MemberIndex m) { return std::find(b.begin(), b.end(), m) == b.end(); }));
+    moved += static_cast<int>(std::count_if(
+        a.begin(), a.end(), [&](MemberIndex m) { return std::find(b.begin(), b.end(), m) == b.end(); }));
   }
   EXPECT_LT(moved, 1000 * 5 / 13 * 3 / 2);
 }

@@ -16,8 +16,9 @@ bool KeepInDescriptor(unsigned char c) { return c > 0x20 && c < 0x7f; }
 
 bool IsMemberId(std::string_view id) {
   if (id.empty() || id.size() > kIdBytesMax) return false;
-  return std::all_of(id.begin(), id.end(),
-                     [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'; });
+  return std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
 }
 
 bool IsStoreId(std::string_view id) {
@@ -53,7 +54,8 @@ Status Apply(const std::vector<std::string_view>& words, StoreDescriptor& d) {
     XEC_TRY(want(3));
     auto address = PercentDecode(words[2]);
     auto host = PercentDecode(words[3]);
-    if (!address || !host || d.members.size() >= kMembersOfStoreMax) return Fail(Code::kCorruption, "bad member");
+    if (!address || !host || d.members.size() >= kMembersOfStoreMax)
+      return Fail(Code::kCorruption, "bad member");
     d.members.push_back(Member{std::string(words[1]), std::move(*address), std::move(*host)});
     return OkStatus();
   }
@@ -72,7 +74,8 @@ Status Apply(const std::vector<std::string_view>& words, StoreDescriptor& d) {
     d.store_id = value;
   } else if (key == "epoch" || key == "tolerance") {
     const auto number = ParseUint(value);
-    if (!number || (key == "tolerance" && *number > 31)) return Fail(Code::kCorruption, "'{}' is no {}", value, key);
+    if (!number || (key == "tolerance" && *number > 31))
+      return Fail(Code::kCorruption, "'{}' is no {}", value, key);
     if (key == "epoch") d.epoch = *number;
     if (key == "tolerance") d.tolerance = static_cast<uint32_t>(*number);
   } else if (key == "adopts-xrdec") {
@@ -87,9 +90,10 @@ Status Apply(const std::vector<std::string_view>& words, StoreDescriptor& d) {
 
 std::string FormatDescriptor(const StoreDescriptor& d) {
   const auto encode = [](const std::string& text) { return PercentEncode(text, KeepInDescriptor); };
-  std::string text = fmt::format("xec-store {}\nstore {}\nepoch {}\nlayout {}\nsync {}\ntolerance {}\ngeometry {}\n",
-                                 kDescriptorFormat, d.store_id, d.epoch, LayoutName(d.layout), SyncPolicyName(d.sync),
-                                 d.tolerance, FormatGeometry(d.geometry));
+  std::string text =
+      fmt::format("xec-store {}\nstore {}\nepoch {}\nlayout {}\nsync {}\ntolerance {}\ngeometry {}\n",
+                  kDescriptorFormat, d.store_id, d.epoch, LayoutName(d.layout), SyncPolicyName(d.sync),
+                  d.tolerance, FormatGeometry(d.geometry));
   if (d.adopts_xrdec) text += "adopts-xrdec yes\n";
   for (const PathRule& rule : d.rules) {
     text += fmt::format("rule {} {}\n", encode(rule.prefix), FormatGeometry(rule.geometry));
@@ -105,7 +109,8 @@ Result<StoreDescriptor> ParseDescriptor(std::string_view text) {
   StoreDescriptor descriptor;
   const std::vector<std::string_view> lines = Split(text, '\n');
   const std::vector<std::string_view> head = Split(lines[0], ' ');
-  if (head.size() != 2 || head[0] != "xec-store") return Fail(Code::kCorruption, "this is no store descriptor");
+  if (head.size() != 2 || head[0] != "xec-store")
+    return Fail(Code::kCorruption, "this is no store descriptor");
   if (ParseUint(head[1]) != kDescriptorFormat) {
     return Fail(Code::kUnsupported, "the store descriptor has format {}, this XEC knows format {}", head[1],
                 kDescriptorFormat);
@@ -133,8 +138,8 @@ Status ValidateDescriptor(const StoreDescriptor& d) {
   }
   const auto fits = [&](const Geometry& geometry, std::string_view where) -> Status {
     if (geometry.Total() <= d.members.size()) return OkStatus();
-    return Fail(Code::kInvalidArgument, "geometry {} {} needs {} data servers, the store has {}", geometry.ToString(),
-                where, geometry.Total(), d.members.size());
+    return Fail(Code::kInvalidArgument, "geometry {} {} needs {} data servers, the store has {}",
+                geometry.ToString(), where, geometry.Total(), d.members.size());
   };
   XEC_TRY(fits(d.geometry, "of the store"));
   for (const PathRule& rule : d.rules) {
@@ -160,7 +165,8 @@ Result<Identity> ParseIdentity(std::string_view text) {
   if (value(0, "xec-server") != "1") return Fail(Code::kCorruption, "this is no server identity of format 1");
   const std::string_view store = value(1, "store");
   const std::string_view member = value(2, "member");
-  if (!IsStoreId(store) || !IsMemberId(member)) return Fail(Code::kCorruption, "this server identity is damaged");
+  if (!IsStoreId(store) || !IsMemberId(member))
+    return Fail(Code::kCorruption, "this server identity is damaged");
   return Identity{std::string(store), std::string(member)};
 }
 
@@ -186,7 +192,8 @@ const Geometry& GeometryFor(const StoreDescriptor& descriptor, std::string_view 
   for (const PathRule& rule : descriptor.rules) {
     std::string_view prefix = rule.prefix;
     while (prefix.size() > 1 && prefix.ends_with('/')) prefix.remove_suffix(1);
-    const bool inside = prefix == "/" || (path.starts_with(prefix) && path.size() > prefix.size() && path[prefix.size()] == '/');
+    const bool inside = prefix == "/" || (path.starts_with(prefix) && path.size() > prefix.size() &&
+                                          path[prefix.size()] == '/');
     if (inside && prefix.size() >= best_length) {
       best = &rule.geometry;
       best_length = prefix.size();

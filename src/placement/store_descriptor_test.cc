@@ -12,7 +12,8 @@ StoreDescriptor Example() {
   d.tolerance = 2;
   d.geometry = Geometry{2, 2, 65536};
   d.rules = {PathRule{"/raw data", Geometry{3, 1, 4096}}};
-  for (int i = 1; i <= 4; ++i) d.members.push_back(Member{fmt::format("s{:02}", i), "local", fmt::format("h {}", i)});
+  for (int i = 1; i <= 4; ++i)
+    d.members.push_back(Member{fmt::format("s{:02}", i), "local", fmt::format("h {}", i)});
   return d;
 }
 
@@ -44,14 +45,16 @@ TEST(StoreDescriptor, SaysWhatIsWrongAndWhere) {
             "line 5 of the store descriptor: 'sometimes' is no sync policy (commit or none)");
   StoreDescriptor small = Example();
   small.geometry = Geometry{8, 2, 65536};
-  EXPECT_EQ(ValidateDescriptor(small).error().message, "geometry 8+2 of the store needs 10 data servers, the store has 4");
+  EXPECT_EQ(ValidateDescriptor(small).error().message,
+            "geometry 8+2 of the store needs 10 data servers, the store has 4");
 }
 
 TEST(StoreDescriptor, IdentityRoundTrips) {
   const auto identity = ParseIdentity(FormatIdentity(Example().store_id, "s03"));
   ASSERT_TRUE(identity);
   EXPECT_EQ(identity->member_id, "s03");
-  for (const char* bad : {"", "xec-server 2\n", "xec-server 1\nstore x\nmember s03\n"}) EXPECT_FALSE(ParseIdentity(bad));
+  for (const char* bad : {"", "xec-server 2\n", "xec-server 1\nstore x\nmember s03\n"})
+    EXPECT_FALSE(ParseIdentity(bad));
 }
 
 TEST(StoreDescriptor, TheLongestRuleWins) {

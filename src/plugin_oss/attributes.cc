@@ -74,11 +74,13 @@ int UserAttributesPlugin::List(AList** list, const char* path, int, int with_siz
   });
 }
 
-int UserAttributesPlugin::Set(const char* name, const void* value, int size, const char* path, int, int is_new) {
+int UserAttributesPlugin::Set(const char* name, const void* value, int size, const char* path, int,
+                              int is_new) {
   return Guarded("set attribute", [&]() -> int {
     const Operation operation = {"set attribute of", path, ""};
     const std::string user_name = UserName(name);
-    if (user_name.empty()) return Failed(operation, Fail(Code::kUnsupported, "{} is not an attribute of users", name));
+    if (user_name.empty())
+      return Failed(operation, Fail(Code::kUnsupported, "{} is not an attribute of users", name));
     if (is_new != 0) {
       const auto attributes = SyncWait(gateway_.store().GetUserAttributes(path));
       if (!attributes) return Failed(operation, attributes.error());

@@ -25,7 +25,8 @@ int Checksums::Get(const char* path, XrdCksData& checksum) {
     const auto found = stored->find(checksum.Name);
     if (found == stored->end()) return -ESRCH;
     if (!checksum.Set(found->second.c_str(), static_cast<int>(found->second.size()))) return -EIO;
-    // XRootD compares times only to find checksums that are older than their file: ours belong to the version.
+    // XRootD compares times only to find checksums that are older than their file: ours belong to the
+    // version.
     checksum.fmTime = 0;
     checksum.csTime = 0;
     return checksum.Length;
@@ -36,8 +37,10 @@ int Checksums::Calc(const char* path, XrdCksData& checksum, int) {
   // XRootD calls this when Get found none; the answer to "is it stored" does not change by asking again.
   const int got = Get(path, checksum);
   if (got != -ESRCH) return got < 0 ? got : 0;
-  return Failed({"checksum", path, ""}, Fail(Code::kUnsupported, "{} was not asked for when the object was written (directive xec.checksums)",
-                                       checksum.Name));
+  return Failed(
+      {"checksum", path, ""},
+      Fail(Code::kUnsupported, "{} was not asked for when the object was written (directive xec.checksums)",
+           checksum.Name));
 }
 
 int Checksums::Init(const char*, const char*) { return 1; }
@@ -64,7 +67,9 @@ char* Checksums::List(const char* path, char* buffer, int length, char separator
 }
 
 const char* Checksums::Name(int sequence) {
-  return sequence >= 0 && static_cast<size_t>(sequence) < kAlgorithms.size() ? kAlgorithms[static_cast<size_t>(sequence)].name : nullptr;
+  return sequence >= 0 && static_cast<size_t>(sequence) < kAlgorithms.size()
+             ? kAlgorithms[static_cast<size_t>(sequence)].name
+             : nullptr;
 }
 
 int Checksums::Size(const char* name) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Checksums: XRootD's checksum manager, answering with what was stored when the object was written. Nothing is ever
-// computed here: an algorithm that was not stored is an error that says how to have it (xec.checksums).
+// Checksums: XRootD's checksum manager, answering with what was stored when the object was written. Nothing
+// is ever computed here: an algorithm that was not stored is an error that says how to have it
+// (xec.checksums).
 #pragma once
 
 #include <XrdCks/XrdCks.hh>

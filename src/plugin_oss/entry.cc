@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // What xrootd loads: `ofs.osslib`, `ofs.ckslib *` and `ofs.xattrlib` all name this module.
+#include <cstdio>
+
 #include <XrdSys/XrdSysError.hh>
 #include <XrdSys/XrdSysLogger.hh>
 #include <XrdVersion.hh>
-
-#include <cstdio>
 
 #include "base/log.hh"
 #include "plugin_oss/attributes.hh"
@@ -32,7 +32,8 @@ extern "C" {
 XrdOss* XrdOssGetStorageSystem2(XrdOss*, XrdSysLogger* logger, const char* file, const char*, XrdOucEnv*) {
   // Our lines go where the daemon's go.
   auto* route = new XrdSysError(logger, "");
-  xec::SetLogSink([route](xec::LogLevel, std::string_view line) { route->Emsg("xec", std::string(line).c_str()); });
+  xec::SetLogSink(
+      [route](xec::LogLevel, std::string_view line) { route->Emsg("xec", std::string(line).c_str()); });
   xec::Gateway* gateway = OpenGateway(file);
   return gateway == nullptr ? nullptr : new xec::Storage(*gateway);
 }
@@ -48,6 +49,5 @@ XrdSysXAttr* XrdSysGetXAttrObject(XrdSysError*, const char* file, const char*) {
 }
 }
 
-XrdVERSIONINFO(XrdOssGetStorageSystem2, Xec)
-XrdVERSIONINFO(XrdCksInit, Xec)
-XrdVERSIONINFO(XrdSysGetXAttrObject, Xec)
+XrdVERSIONINFO(XrdOssGetStorageSystem2, Xec) XrdVERSIONINFO(XrdCksInit, Xec)
+    XrdVERSIONINFO(XrdSysGetXAttrObject, Xec)

@@ -35,7 +35,8 @@ class FakeStore final : public Store {
     if (directories.contains(path)) co_return ObjectInfo{true, 0, 1000, {}};
     const auto found = objects.find(path);
     if (found == objects.end()) co_return Fail(Code::kNotFound, "{} does not exist", path);
-    co_return ObjectInfo{false, found->second.bytes.size(), found->second.version.WallMillis(), found->second.version};
+    co_return ObjectInfo{false, found->second.bytes.size(), found->second.version.WallMillis(),
+                         found->second.version};
   }
 
   Task<Result<std::vector<ListedName>>> List(std::string path) override {
@@ -45,13 +46,16 @@ class FakeStore final : public Store {
     for (const std::string& name : directories) {
       if (name != "/") names.push_back({name.substr(1), true, 0, 1000});
     }
-    for (const auto& [name, object] : objects) names.push_back({name.substr(1), false, object.bytes.size(), 2500});
+    for (const auto& [name, object] : objects)
+      names.push_back({name.substr(1), false, object.bytes.size(), 2500});
     co_return names;
   }
 
   class Writer final : public ObjectWriter {
    public:
-    Writer(FakeStore& store, std::string path) : store_(store), path_(std::move(path)) { ++store_.writers_alive; }
+    Writer(FakeStore& store, std::string path) : store_(store), path_(std::move(path)) {
+      ++store_.writers_alive;
+    }
     ~Writer() override { --store_.writers_alive; }
     uint64_t size() const override { return bytes_.size(); }
     Task<Status> Append(ByteSpan bytes) override {
@@ -79,7 +83,8 @@ class FakeStore final : public Store {
   Task<Result<std::unique_ptr<ObjectWriter>>> Create(std::string path, CreateOptions options) override {
     if (auto problem = Problem()) co_return *problem;
     if (directories.contains(path)) co_return Fail(Code::kIsDirectory, "{} is a directory", path);
-    if (options.write.exclusive && objects.contains(path)) co_return Fail(Code::kAlreadyExists, "{} exists", path);
+    if (options.write.exclusive && objects.contains(path))
+      co_return Fail(Code::kAlreadyExists, "{} exists", path);
     co_return std::unique_ptr<ObjectWriter>(std::make_unique<Writer>(*this, path));
   }
 
@@ -143,7 +148,8 @@ class FakeStore final : public Store {
     if (!objects.contains(path)) co_return Fail(Code::kNotFound, "{} does not exist", path);
     co_return objects[path].attributes;
   }
-  Task<Status> SetUserAttribute(std::string path, std::string name, std::optional<std::string> value) override {
+  Task<Status> SetUserAttribute(std::string path, std::string name,
+                                std::optional<std::string> value) override {
     if (auto problem = Problem()) co_return *problem;
     if (!objects.contains(path)) co_return Fail(Code::kNotFound, "{} does not exist", path);
     if (value) {

@@ -18,8 +18,10 @@ void WarnUnlessGuarded(const std::string& file) {
   text << stream.rdbuf();
   if (PersistsOnClose(text.str())) return;
   Log(LogLevel::kError, "gateway",
-      "{} lacks the line `ofs.persist auto hold 0`: an upload whose client dies half-way is then kept as if it were "
-      "whole, unless its size was announced", file);
+      "{} lacks the line `ofs.persist auto hold 0`: an upload whose client dies half-way is then kept as if "
+      "it were "
+      "whole, unless its size was announced",
+      file);
 }
 
 }  // namespace
@@ -44,8 +46,9 @@ Result<Gateway*> Gateway::ForConfiguration(const char* file) {
   for (const std::string& note : opened->notes()) Log(LogLevel::kWarning, "store", "{}", note);
   if (Engine* engine = opened->engine()) {
     const StoreDescriptor& d = engine->descriptor();
-    Log(LogLevel::kInfo, "store", "opened store {}: {} data servers, {} of {} each, layout {}, sync {}", d.store_id, d.members.size(),
-        d.geometry.ToString(), FormatSize(d.geometry.chunk_size_bytes), LayoutName(d.layout), SyncPolicyName(d.sync));
+    Log(LogLevel::kInfo, "store", "opened store {}: {} data servers, {} of {} each, layout {}, sync {}",
+        d.store_id, d.members.size(), d.geometry.ToString(), FormatSize(d.geometry.chunk_size_bytes),
+        LayoutName(d.layout), SyncPolicyName(d.sync));
   }
   WarnUnlessGuarded(key);
   gateway = std::make_unique<Gateway>(std::move(opened));
@@ -69,13 +72,15 @@ int Failed(const Operation& operation, const Error& error) {
   // These are answers rather than failures.
   const bool answer = error.code == Code::kNotFound || error.code == Code::kAlreadyExists;
   const std::string who = operation.client.empty() ? "" : fmt::format(" for {}", operation.client);
-  Log(answer ? LogLevel::kDebug : LogLevel::kWarning, "gateway", "{} {}{}: {}", operation.name, operation.path, who,
-      error.ToString());
+  Log(answer ? LogLevel::kDebug : LogLevel::kWarning, "gateway", "{} {}{}: {}", operation.name,
+      operation.path, who, error.ToString());
   last_error_text = error.message;
   return -ErrnoOf(error.code);
 }
 
-int Answer(const Operation& operation, const Status& status) { return status ? 0 : Failed(operation, status.error()); }
+int Answer(const Operation& operation, const Status& status) {
+  return status ? 0 : Failed(operation, status.error());
+}
 
 bool TakeErrorText(std::string& text) {
   text = std::move(last_error_text);

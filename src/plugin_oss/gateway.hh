@@ -14,10 +14,11 @@
 
 namespace xec {
 
-// "Cannot tell, retry" (promise P6). EBUSY and ETIMEDOUT, and EUSERS in an open, would make XRootD tell the client to
-// wait and ask again, for up to an hour over HTTP, without a word; so it is an error that a client sees at once.
-// XRootD 6: ENOMEM is the one number that its XrdHttp turns into status 503; the sentence comes from getErrMsg.
-// XRootD 5: no number gives 503 (all are 500); of EAGAIN it makes the words "resource temporarily unavailable".
+// "Cannot tell, retry" (promise P6). EBUSY and ETIMEDOUT, and EUSERS in an open, would make XRootD tell the
+// client to wait and ask again, for up to an hour over HTTP, without a word; so it is an error that a client
+// sees at once. XRootD 6: ENOMEM is the one number that its XrdHttp turns into status 503; the sentence comes
+// from getErrMsg. XRootD 5: no number gives 503 (all are 500); of EAGAIN it makes the words "resource
+// temporarily unavailable".
 #if XrdVNUMBER >= 60000
 constexpr int kRetryErrno = ENOMEM;
 #else
@@ -53,7 +54,8 @@ class Gateway {
  public:
   // For tests: a store of the caller's.
   explicit Gateway(Store& store) : store_(&store) {}
-  explicit Gateway(std::unique_ptr<OpenedStore> opened) : opened_(std::move(opened)), store_(&opened_->store()) {}
+  explicit Gateway(std::unique_ptr<OpenedStore> opened)
+      : opened_(std::move(opened)), store_(&opened_->store()) {}
 
   Store& store() { return *store_; }
 
@@ -69,7 +71,8 @@ class Gateway {
   Store* store_;
 };
 
-// True if a configuration file has xrootd tell an upload that ended from one whose client died (ofs.persist auto).
+// True if a configuration file has xrootd tell an upload that ended from one whose client died (ofs.persist
+// auto).
 bool PersistsOnClose(std::string_view configuration_text);
 
 // What is being done, for messages. The texts outlive it.
@@ -94,7 +97,8 @@ auto Guarded(const char* operation, F body) noexcept -> decltype(body()) {
   try {
     return body();
   } catch (...) {
-    return static_cast<decltype(body())>(Failed({operation, "", ""}, Error{Code::kInternal, "unexpected exception"}));
+    return static_cast<decltype(body())>(
+        Failed({operation, "", ""}, Error{Code::kInternal, "unexpected exception"}));
   }
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The plug-in driven as XRootD drives it (the sequences are those that a tracing plug-in saw in stock daemons).
-#include <XrdOuc/XrdOucEnv.hh>
-#include <XrdOuc/XrdOucIOVec.hh>
+// The plug-in driven as XRootD drives it (the sequences are those that a tracing plug-in saw in stock
+// daemons).
 #include <fcntl.h>
+#include <set>
+
 #include <gtest/gtest.h>
 
-#include <set>
+#include <XrdOuc/XrdOucEnv.hh>
+#include <XrdOuc/XrdOucIOVec.hh>
 
 #include "plugin_oss/attributes.hh"
 #include "plugin_oss/checksums.hh"
@@ -141,7 +143,8 @@ TEST_F(PluginTest, WritesOutOfOrderAreRefusedAndNothingIsCommitted) {
 }
 
 TEST_F(PluginTest, CommitErrorIsAnsweredByClose) {
-  for (const auto& [code, error] : {std::pair{Code::kUnknown, kRetryErrno}, {Code::kNoSpace, ENOSPC}, {Code::kConflict, kRetryErrno}}) {
+  for (const auto& [code, error] :
+       {std::pair{Code::kUnknown, kRetryErrno}, {Code::kNoSpace, ENOSPC}, {Code::kConflict, kRetryErrno}}) {
     store_.commit_fails = code;
     EXPECT_EQ(Put("/a", "bytes", kCreate | O_TRUNC), -error);
   }
@@ -301,7 +304,8 @@ TEST_F(PluginTest, SpaceIsAskedForOnceInAWhile) {
   int length = sizeof(buffer);
   EXPECT_EQ(storage_.StatLS(env_, "/", buffer, length), 0);
   EXPECT_EQ(std::string(buffer),
-            fmt::format("oss.cgroup=public&oss.space={}&oss.free={}&oss.maxf={}&oss.used={}&oss.quota=-1&xec.raw={}&xec.rawfree={}",
+            fmt::format("oss.cgroup=public&oss.space={}&oss.free={}&oss.maxf={}&oss.used={}&oss.quota=-1&xec."
+                        "raw={}&xec.rawfree={}",
                         800 * kMiB, 400 * kMiB, 400 * kMiB, 400 * kMiB, 1000 * kMiB, 500 * kMiB));
   EXPECT_EQ(static_cast<size_t>(length), std::string(buffer).size());
   length = sizeof(buffer);

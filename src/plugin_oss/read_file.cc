@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "plugin_oss/read_file.hh"
 
+#include <fcntl.h>
+
 #include <XrdOuc/XrdOucEnv.hh>
 #include <XrdSfs/XrdSfsAio.hh>
-#include <fcntl.h>
 
 #include "base/text.hh"
 #include "plugin_oss/handle_sharing.hh"
@@ -73,7 +74,8 @@ ssize_t File::Read(void* buffer, off_t offset, size_t size) {
 }
 
 ssize_t File::Write(const void* buffer, off_t offset, size_t size) {
-  return Guarded("write", [&]() -> ssize_t { return handle_ ? handle_->Write(buffer, offset, size) : -EBADF; });
+  return Guarded("write",
+                 [&]() -> ssize_t { return handle_ ? handle_->Write(buffer, offset, size) : -EBADF; });
 }
 
 ssize_t File::ReadV(XrdOucIOVec* pieces, int count) {
@@ -95,7 +97,8 @@ int File::Read(XrdSfsAio* aio) {
 }
 
 int File::Write(XrdSfsAio* aio) {
-  aio->Result = Write(const_cast<const void*>(aio->sfsAio.aio_buf), aio->sfsAio.aio_offset, aio->sfsAio.aio_nbytes);
+  aio->Result =
+      Write(const_cast<const void*>(aio->sfsAio.aio_buf), aio->sfsAio.aio_offset, aio->sfsAio.aio_nbytes);
   aio->doneWrite();
   return 0;
 }

@@ -33,7 +33,8 @@ class File final : public XrdOssDF {
   ssize_t ReadV(XrdOucIOVec* pieces, int count) override;
   ssize_t Write(const void* buffer, off_t offset, size_t size) override;
   int Write(XrdSfsAio* aio) override;
-  // An upload is durable, and visible, at Close only, by the sync policy; until then there is nothing to keep.
+  // An upload is durable, and visible, at Close only, by the sync policy; until then there is nothing to
+  // keep.
   int Fsync() override { return handle_ ? 0 : -EBADF; }
   int Fsync(XrdSfsAio* aio) override;
   int Fstat(struct stat* out) override;

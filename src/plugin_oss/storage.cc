@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "plugin_oss/storage.hh"
 
+#include <algorithm>
+#include <cstring>
+#include <unistd.h>
+
 #include <XrdOss/XrdOssVS.hh>
 #include <XrdOuc/XrdOucEnv.hh>
 #include <XrdSec/XrdSecEntity.hh>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstring>
 
 #include "base/random.hh"
 #include "plugin_oss/directory.hh"
@@ -98,8 +98,10 @@ int Storage::StatXA(const char* path, char* buffer, int& length, XrdOucEnv* env)
   return Guarded("stat", [&] {
     struct stat info;
     if (const int failed = StatName({"stat", path, ClientOf(env)}, &info); failed != 0) return failed;
-    return Print(fmt::format("oss.cgroup=public&oss.type={}&oss.used={}&oss.mt={}&oss.ct={}&oss.at={}&oss.u=*&oss.g=*&oss.fs=w",
-                             S_ISDIR(info.st_mode) ? 'd' : 'f', info.st_size, info.st_mtime, info.st_mtime, info.st_mtime),
+    return Print(fmt::format("oss.cgroup=public&oss.type={}&oss.used={}&oss.mt={}&oss.ct={}&oss.at={}&oss.u=*"
+                             "&oss.g=*&oss.fs=w",
+                             S_ISDIR(info.st_mode) ? 'd' : 'f', info.st_size, info.st_mtime, info.st_mtime,
+                             info.st_mtime),
                  buffer, length);
   });
 }
@@ -111,7 +113,9 @@ int Storage::Truncate(const char* path, unsigned long long size, XrdOucEnv* env)
 
 int Storage::Unlink(const char* path, int, XrdOucEnv* env) {
   if (env == nullptr) return 0;
-  return Guarded("remove", [&] { return Answer({"remove", path, ClientOf(env)}, SyncWait(gateway_.store().Remove(path))); });
+  return Guarded("remove", [&] {
+    return Answer({"remove", path, ClientOf(env)}, SyncWait(gateway_.store().Remove(path)));
+  });
 }
 
 Result<StoreSpace> Storage::Space() {
@@ -143,7 +147,8 @@ int Storage::StatLS(XrdOucEnv& env, const char* path, char* buffer, int& length)
     const Result<StoreSpace> space = Space();
     if (!space) return Failed({"space", path, ClientOf(&env)}, space.error());
     const std::string text = fmt::format(
-        "oss.cgroup=public&oss.space={}&oss.free={}&oss.maxf={}&oss.used={}&oss.quota=-1&xec.raw={}&xec.rawfree={}",
+        "oss.cgroup=public&oss.space={}&oss.free={}&oss.maxf={}&oss.used={}&oss.quota=-1&xec.raw={}&xec."
+        "rawfree={}",
         space->usable_total_bytes, space->usable_free_bytes, space->usable_free_bytes,
         space->usable_total_bytes - space->usable_free_bytes, space->raw_total_bytes, space->raw_free_bytes);
     return Print(text, buffer, length);

@@ -2,8 +2,9 @@
 // Storage: XRootD's OSS interface over a Gateway. Thread-safe, as XRootD wants it.
 #pragma once
 
-#include <XrdOss/XrdOss.hh>
 #include <sys/stat.h>
+
+#include <XrdOss/XrdOss.hh>
 
 #include "plugin_oss/gateway.hh"
 
@@ -33,17 +34,17 @@ class Storage final : public XrdOss {
   int Mkdir(const char* path, mode_t mode, int make_parents, XrdOucEnv* env) override;
   int Remdir(const char* path, int opts, XrdOucEnv* env) override;
   int Rename(const char* from, const char* to, XrdOucEnv* from_env, XrdOucEnv* to_env) override;
-  // With a null env and no options it is XRootD's list of uploads (POSC) that asks, under a lock which all uploads
-  // share. It wants to know whether to remove the object (at start), or to refuse a new one (Open knows better), so
-  // the answer is "not found" without looking.
+  // With a null env and no options it is XRootD's list of uploads (POSC) that asks, under a lock which all
+  // uploads share. It wants to know whether to remove the object (at start), or to refuse a new one (Open
+  // knows better), so the answer is "not found" without looking.
   int Stat(const char* path, struct stat* out, int opts, XrdOucEnv* env) override;
   int StatXA(const char* path, char* buffer, int& length, XrdOucEnv* env) override;
   int StatFS(const char* path, char* buffer, int& length, XrdOucEnv* env) override;
   int StatLS(XrdOucEnv& env, const char* path, char* buffer, int& length) override;
   int StatVS(XrdOssVSInfo* info, const char* name, int update) override;
   int Truncate(const char* path, unsigned long long size, XrdOucEnv* env) override;
-  // With a null env XRootD drops an upload that was interrupted (POSC): the upload is ours to forget, the object of
-  // that name is not ours to remove, and any error would keep the daemon from starting.
+  // With a null env XRootD drops an upload that was interrupted (POSC): the upload is ours to forget, the
+  // object of that name is not ours to remove, and any error would keep the daemon from starting.
   int Unlink(const char* path, int opts, XrdOucEnv* env) override;
 
   int Lfn2Pfn(const char* path, char* buffer, int length) override;

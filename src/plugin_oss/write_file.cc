@@ -30,8 +30,9 @@ class Upload final : public OpenHandle {
     if (failure_ != 0) return failure_;
     if (!writer_) return -EBADF;
     if (offset < 0 || static_cast<uint64_t>(offset) != size_) {
-      return FailedToWrite(Fail(Code::kInvalidArgument, "write at {} after {} bytes: objects are written from start to end",
-                                offset, size_));
+      return FailedToWrite(Fail(Code::kInvalidArgument,
+                                "write at {} after {} bytes: objects are written from start to end", offset,
+                                size_));
     }
     const Status appended = SyncWait(writer_->Append(ByteSpan(static_cast<const std::byte*>(buffer), size)));
     if (!appended) return FailedToWrite(appended.error());
@@ -58,7 +59,8 @@ class Upload final : public OpenHandle {
 
   int Ftruncate(unsigned long long size) override {
     if (size == size_) return 0;
-    return Failed(Doing("truncate"), Fail(Code::kUnsupported, "an upload of {} bytes cannot be cut to {}", size_.load(), size));
+    return Failed(Doing("truncate"),
+                  Fail(Code::kUnsupported, "an upload of {} bytes cannot be cut to {}", size_.load(), size));
   }
 
   int Close() override {
@@ -67,14 +69,15 @@ class Upload final : public OpenHandle {
     if (failure_ != 0) return failure_;
     if (!writer_) return -EBADF;
     if (guarded_ && !complete_) {
-      Log(LogLevel::kWarning, "gateway", "upload of {} by {} was interrupted after {} bytes and is dropped", request_.path,
-          request_.client, size_.load());
+      Log(LogLevel::kWarning, "gateway", "upload of {} by {} was interrupted after {} bytes and is dropped",
+          request_.path, request_.client, size_.load());
       Abandon();
       return 0;
     }
     if (request_.announced_size && *request_.announced_size != size_) {
-      failure_ = Failed(Doing("close"), Fail(Code::kInvalidArgument, "{} bytes came of an upload announced with {}",
-                                             size_.load(), *request_.announced_size));
+      failure_ =
+          Failed(Doing("close"), Fail(Code::kInvalidArgument, "{} bytes came of an upload announced with {}",
+                                      size_.load(), *request_.announced_size));
       Abandon();
       return failure_;
     }
@@ -119,7 +122,8 @@ Result<std::unique_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest 
   options.write.exclusive = request.exclusive;
   options.write.size_hint = request.announced_size;
   options.make_parents = true;
-  XEC_ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer, SyncWait(gateway.store().Create(request.path, std::move(options))));
+  XEC_ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer,
+                       SyncWait(gateway.store().Create(request.path, std::move(options))));
   return std::unique_ptr<OpenHandle>(std::make_unique<Upload>(std::move(request), std::move(writer)));
 }
 

@@ -4,10 +4,10 @@
 //   success   Open, Fchmod(mode | 01000), Write..., Fchmod(mode), Close
 //   abort     Open, Fchmod(mode | 01000), Write..., Storage::Unlink(path, no env), Close
 //
-// Unlink tells nothing more, and it does not say whose upload of that name it means: it also comes when somebody else
-// wanted to write the name and was refused, while the first upload goes on.
-// Without the last Fchmod a Close may come from a client that died, so only a Close after it commits. The number of
-// bytes must also be the announced one, where one was announced, and no write may have failed.
+// Unlink tells nothing more, and it does not say whose upload of that name it means: it also comes when
+// somebody else wanted to write the name and was refused, while the first upload goes on. Without the last
+// Fchmod a Close may come from a client that died, so only a Close after it commits. The number of bytes must
+// also be the announced one, where one was announced, and no write may have failed.
 #pragma once
 
 #include <optional>

@@ -44,12 +44,15 @@ struct Slice {
   size_t length = 0;
 
   Slice() = default;
-  Slice(std::shared_ptr<Buffer> owner, size_t from, size_t bytes) : buffer(std::move(owner)), offset(from), length(bytes) {}
+  Slice(std::shared_ptr<Buffer> owner, size_t from, size_t bytes)
+      : buffer(std::move(owner)), offset(from), length(bytes) {}
   explicit Slice(std::shared_ptr<Buffer> whole) : buffer(std::move(whole)), length(buffer->size()) {}
   // A copy of `text` in a buffer of its own, for small records.
   static Slice Copy(ByteSpan bytes);
 
-  MutableByteSpan span() const { return length == 0 ? MutableByteSpan{} : MutableByteSpan{buffer->data() + offset, length}; }
+  MutableByteSpan span() const {
+    return length == 0 ? MutableByteSpan{} : MutableByteSpan{buffer->data() + offset, length};
+  }
   Slice Sub(size_t from, size_t bytes) const {
     XEC_CHECK(from + bytes <= length);
     return Slice(buffer, offset + from, bytes);

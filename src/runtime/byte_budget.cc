@@ -18,7 +18,8 @@ ByteBudget::Lease ByteBudget::Lease::Split(uint64_t bytes) {
 
 Task<Result<ByteBudget::Lease>> ByteBudget::Acquire(uint64_t bytes) {
   if (bytes > limit_) {
-    co_return Fail(Code::kInvalidArgument, "{} bytes are more than the whole memory budget of {} bytes", bytes, limit_);
+    co_return Fail(Code::kInvalidArgument, "{} bytes are more than the whole memory budget of {} bytes",
+                   bytes, limit_);
   }
   OneShot<bool> admitted;
   {

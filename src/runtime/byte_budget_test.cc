@@ -9,7 +9,8 @@
 namespace xec {
 namespace {
 
-Task<void> Take(ByteBudget& budget, uint64_t bytes, int id, std::vector<int>& order, ByteBudget::Lease& lease) {
+Task<void> Take(ByteBudget& budget, uint64_t bytes, int id, std::vector<int>& order,
+                ByteBudget::Lease& lease) {
   Result<ByteBudget::Lease> got = co_await budget.Acquire(bytes);
   order.push_back(id);
   lease = std::move(got).value();

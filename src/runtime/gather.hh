@@ -26,7 +26,8 @@ class Gather {
   };
 
   // `scope` runs the tasks and outlives this object.
-  Gather(TaskScope& scope, Executor& executor) : scope_(scope), executor_(executor), state_(std::make_shared<State>()) {}
+  Gather(TaskScope& scope, Executor& executor)
+      : scope_(scope), executor_(executor), state_(std::make_shared<State>()) {}
   Gather(const Gather&) = delete;
   Gather& operator=(const Gather&) = delete;
   ~Gather() {
@@ -44,7 +45,8 @@ class Gather {
 
   // Adds one event without a value at or after `when`. Not counted by pending().
   void StartTimer(size_t tag, TimePoint when) {
-    timers_.push_back(executor_.RunAt(when, [state = state_, tag] { Deliver(*state, Event{tag, std::nullopt}); }));
+    timers_.push_back(
+        executor_.RunAt(when, [state = state_, tag] { Deliver(*state, Event{tag, std::nullopt}); }));
   }
 
   // Tasks started whose event has not been taken yet.

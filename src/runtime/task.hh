@@ -124,8 +124,8 @@ class TaskScope {
   // Blocks until every spawned task has ended. Never call it on an engine thread.
   void Drain();
 
-  // Destroys all suspended tasks. What their destructors spawn (the dead do not tidy up) is destroyed unstarted. Only
-  // where a single thread runs everything (simulator, unit tests).
+  // Destroys all suspended tasks. What their destructors spawn (the dead do not tidy up) is destroyed
+  // unstarted. Only where a single thread runs everything (simulator, unit tests).
   void Abandon();
 
   size_t running() const;

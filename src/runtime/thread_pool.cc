@@ -59,7 +59,8 @@ TimerId ThreadPool::RunAt(TimePoint when, Closure work) {
 }
 
 bool ThreadPool::Cancel(TimerId timer) {
-  Closure dropped;  // declared before the lock: destroyed after it is released, as its captures may run anything
+  Closure
+      dropped;  // declared before the lock: destroyed after it is released, as its captures may run anything
   std::lock_guard lock(timer_mutex_);
   const auto time = timer_times_.find(timer);
   if (time == timer_times_.end()) return false;
@@ -96,7 +97,8 @@ TimePoint ThreadPool::Now() const {
 }
 
 WallMillis ThreadPool::WallNow() const {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
       .count();
 }
 

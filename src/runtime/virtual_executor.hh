@@ -128,9 +128,7 @@ class VirtualProcess final : public Executor {
 template <typename T>
 std::optional<T> VirtualExecutor::RunTask(Task<T> task, size_t limit) {
   std::optional<T> result;
-  const auto keep = [](Task<T> inner, std::optional<T>& into) -> Task<void> {
-    into.emplace(co_await inner);
-  };
+  const auto keep = [](Task<T> inner, std::optional<T>& into) -> Task<void> { into.emplace(co_await inner); };
   TaskScope scope;
   scope.Spawn(keep(std::move(task), result));
   RunUntil([&] { return result.has_value(); }, limit);

@@ -48,9 +48,8 @@ Task<Status> Rename(CallContext context, DataServerPtr server, std::string from,
 }
 
 Task<Status> Remove(CallContext context, DataServerPtr server, std::string path) {
-  co_return co_await Call<void>(
-      context, Describe("remove", server, path), server,
-      [&](OpContext op, auto done) { server->Remove(op, path, std::move(done)); });
+  co_return co_await Call<void>(context, Describe("remove", server, path), server,
+                                [&](OpContext op, auto done) { server->Remove(op, path, std::move(done)); });
 }
 
 Task<Status> MakeDirectory(CallContext context, DataServerPtr server, std::string path) {

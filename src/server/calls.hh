@@ -17,8 +17,7 @@ struct CallContext {
 
 using ArchiveFilePtr = std::shared_ptr<ArchiveFile>;
 
-Task<Result<ArchiveFilePtr>> Open(CallContext context, DataServerPtr server, std::string path,
-                                  OpenMode mode);
+Task<Result<ArchiveFilePtr>> Open(CallContext context, DataServerPtr server, std::string path, OpenMode mode);
 Task<Result<std::vector<Entry>>> List(CallContext context, DataServerPtr server, std::string path);
 Task<Status> Rename(CallContext context, DataServerPtr server, std::string from, std::string to);
 Task<Status> Remove(CallContext context, DataServerPtr server, std::string path);

@@ -129,8 +129,7 @@ TEST_F(CallsTest, ARequestOwnsItsServerPastTheDeadline) {
 }
 
 TEST_F(CallsTest, CreateFileReportsTheStepThatFailed) {
-  for (const Operation step :
-       {Operation::kCreate, Operation::kWrite, Operation::kSync, Operation::kClose}) {
+  for (const Operation step : {Operation::kCreate, Operation::kWrite, Operation::kSync, Operation::kClose}) {
     SCOPED_TRACE(OperationName(step));
     server_->plan().Clear();
     server_->plan().Add({.operation = step, .error = {Code::kNoSpace, "full"}});

@@ -2,9 +2,8 @@
 // The fixture of the conformance suite. The tests are in conformance_names.cc and conformance_files.cc.
 #include "server/conformance.hh"
 
-#include <unistd.h>
-
 #include <atomic>
+#include <unistd.h>
 
 #include "base/random.hh"
 

@@ -9,11 +9,11 @@
 // Every test works in a directory of its own below `base`, so one long-lived server can serve all of them.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <memory>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "runtime/thread_pool.hh"
 #include "server/calls.hh"

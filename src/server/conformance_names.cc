@@ -37,8 +37,7 @@ TEST_P(ConformanceTest, RacingCreatorsHaveOneWinner) {
   for (int round = 0; round < 5; ++round) {
     const std::string path = Path(fmt::format("new-{}/f", round));
     std::vector<Task<Status>> creators;
-    for (int i = 0; i < GetParam().racers; ++i)
-      creators.push_back(CreateAndClose(context(), server_, path));
+    for (int i = 0; i < GetParam().racers; ++i) creators.push_back(CreateAndClose(context(), server_, path));
     const std::vector<Status> results = RunAll(std::move(creators));
     EXPECT_EQ(Successes(results), 1);
     for (const Status& result : results) {
@@ -94,8 +93,7 @@ TEST_P(ConformanceTest, RacingRenamesOfOneSourceHaveOneWinner) {
     EXPECT_OK(Make(directory + "/s", "unique"));
     std::vector<Task<Status>> renamers;
     for (int i = 0; i < GetParam().racers; ++i) {
-      renamers.push_back(
-          Rename(context(), server_, directory + "/s", fmt::format("{}/p.{}", directory, i)));
+      renamers.push_back(Rename(context(), server_, directory + "/s", fmt::format("{}/p.{}", directory, i)));
     }
     const std::vector<Status> results = RunAll(std::move(renamers));
     ASSERT_EQ(Successes(results), 1);

@@ -123,8 +123,7 @@ class DataServer {
   virtual void RemoveDirectory(OpContext context, std::string path, Done<void> done) = 0;
 
   // Attributes of a file, used by the xrdec layout only; one request for all names given (at most 16).
-  virtual void SetAttributes(OpContext context, std::string path, Attributes attributes,
-                             Done<void> done) = 0;
+  virtual void SetAttributes(OpContext context, std::string path, Attributes attributes, Done<void> done) = 0;
   // All attributes of the file whose names start with `prefix`.
   virtual void GetAttributes(OpContext context, std::string path, std::string prefix,
                              Done<Attributes> done) = 0;

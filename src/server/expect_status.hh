@@ -2,9 +2,9 @@
 // GoogleTest expectations on Result and Status that print the error. For tests only.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "base/result.hh"
 

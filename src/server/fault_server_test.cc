@@ -2,9 +2,9 @@
 // The faults that can be ordered, and the counts of CountingServer.
 #include "server/fault_server.hh"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
+
+#include <gtest/gtest.h>
 
 #include "runtime/virtual_executor.hh"
 #include "server/calls.hh"

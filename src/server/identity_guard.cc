@@ -93,8 +93,8 @@ void IdentityCheck::OnRead(const std::shared_ptr<Flight>& flight, Result<uint64_
   // What closing a file that was only read answers interests nobody.
   flight->file->Close({flight->started + options_.check_timeout}, [file = flight->file](Status) {});
   if (!got) {
-    return Finish(flight, Fail(Code::kUnavailable, "{} cannot say who it is: {}", inner_->name(),
-                               got.error().message));
+    return Finish(
+        flight, Fail(Code::kUnavailable, "{} cannot say who it is: {}", inner_->name(), got.error().message));
   }
   if (AsText(flight->bytes.span().first(*got)) != options_.content) {
     return Finish(flight, Fail(Code::kUnavailable, "{} is not {}: its {} differs", inner_->name(),

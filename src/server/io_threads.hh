@@ -33,7 +33,7 @@ class IoThreads {
     std::mutex mutex;
     std::condition_variable ready;
     std::deque<Closure> work;  // guarded by mutex
-    bool stopping = false;     // guarded by mutex
+    bool stopping = false;  // guarded by mutex
   };
   static void Run(std::shared_ptr<Queue> queue, std::string name);
 

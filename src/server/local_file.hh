@@ -17,8 +17,8 @@ class LocalFile final : public ArchiveFile, public std::enable_shared_from_this<
  public:
   // `name_directories`: directories, absolute within `root`, that Sync has to make durable for the file's
   // name to be so.
-  LocalFile(std::shared_ptr<IoThreads> threads, std::shared_ptr<UniqueFd> root, UniqueFd file,
-            uint64_t size, std::string description, std::vector<std::string> name_directories);
+  LocalFile(std::shared_ptr<IoThreads> threads, std::shared_ptr<UniqueFd> root, UniqueFd file, uint64_t size,
+            std::string description, std::vector<std::string> name_directories);
 
   uint64_t size() const override { return size_; }
   void Read(OpContext context, std::vector<ByteRange> ranges, Slice into, Done<uint64_t> done) override;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "server/local_root.hh"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
 
 namespace xec {
 
@@ -86,8 +85,7 @@ Status LocalRoot::CheckIdentity(int root) const {
     const ssize_t n = pread(file.get(), bytes.data() + got, bytes.size() - got, static_cast<off_t>(got));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0)
-      return Fail(Code::kUnavailable, "cannot read {} of {}: {}", identity_->path, path_,
-                  ErrnoWords(errno));
+      return Fail(Code::kUnavailable, "cannot read {} of {}: {}", identity_->path, path_, ErrnoWords(errno));
     if (n == 0) break;
     got += static_cast<size_t>(n);
   }

@@ -6,13 +6,12 @@
 // ENOENT does so again, then also reads the identity file (promise P6).
 #pragma once
 
-#include <sys/types.h>
-
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 
 #include "base/result.hh"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "server/local_server.hh"
 
+#include <cerrno>
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -9,8 +10,6 @@
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 #include "server/io_threads.hh"
 #include "server/local_file.hh"
@@ -278,14 +277,13 @@ const std::string& LocalServer::name() const { return tree_->name(); }
 template <typename T, typename Work>
 void LocalServer::Run(OpContext context, const char* verb, Done<T> done, Work work) {
   // Queued work owns the tree and so the threads; each piece lets go when it has run.
-  tree_->threads().Post(
-      [tree = tree_, context, verb, done = std::move(done), work = std::move(work)]() mutable {
-        if (IsLate(context)) {
-          return done(
-              Fail(Code::kDeadlineExceeded, "{} on {} waited too long for its turn", verb, tree->name()));
-        }
-        done(work(*tree));
-      });
+  tree_->threads().Post([tree = tree_, context, verb, done = std::move(done),
+                         work = std::move(work)]() mutable {
+    if (IsLate(context)) {
+      return done(Fail(Code::kDeadlineExceeded, "{} on {} waited too long for its turn", verb, tree->name()));
+    }
+    done(work(*tree));
+  });
 }
 
 void LocalServer::Open(OpContext context, std::string path, OpenMode mode,
@@ -336,8 +334,7 @@ void LocalServer::RemoveDirectory(OpContext context, std::string path, Done<void
   });
 }
 
-void LocalServer::SetAttributes(OpContext context, std::string path, Attributes attributes,
-                                Done<void> done) {
+void LocalServer::SetAttributes(OpContext context, std::string path, Attributes attributes, Done<void> done) {
   Run<void>(context, "set attributes", std::move(done),
             [path = std::move(path), attributes = std::move(attributes)](Tree& tree) -> Status {
               XEC_TRY(CheckPath(path));

@@ -43,8 +43,7 @@ class LocalServer final : public DataServer {
   void MakeDirectory(OpContext context, std::string path, Done<void> done) override;
   void RemoveDirectory(OpContext context, std::string path, Done<void> done) override;
   void SetAttributes(OpContext context, std::string path, Attributes attributes, Done<void> done) override;
-  void GetAttributes(OpContext context, std::string path, std::string prefix,
-                     Done<Attributes> done) override;
+  void GetAttributes(OpContext context, std::string path, std::string prefix, Done<Attributes> done) override;
   void GetSpace(OpContext context, Done<Space> done) override;
 
  private:

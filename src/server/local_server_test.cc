@@ -2,17 +2,17 @@
 // What a LocalServer does beyond the contract: its root, its errors, its form on disk.
 #include "server/local_server.hh"
 
-#include <gtest/gtest.h>
-#include <sys/mount.h>
-#include <sys/xattr.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <sys/mount.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
 
 #include "runtime/thread_pool.hh"
 #include "server/calls.hh"
@@ -266,14 +266,13 @@ TEST_F(LocalServerTest, TheServerMayGoInItsOwnCompletion) {
   bool done = false;
   // The completion owns the last reference, and drops it on the server's own thread.
   LocalServer* raw = static_cast<LocalServer*>(server_.get());
-  raw->List({}, "/",
-            [&, owner = std::exchange(server_, nullptr)](Result<std::vector<Entry>> listed) mutable {
-              EXPECT_OK(listed);
-              owner.reset();
-              std::lock_guard lock(mutex);
-              done = true;
-              ready.notify_all();
-            });
+  raw->List({}, "/", [&, owner = std::exchange(server_, nullptr)](Result<std::vector<Entry>> listed) mutable {
+    EXPECT_OK(listed);
+    owner.reset();
+    std::lock_guard lock(mutex);
+    done = true;
+    ready.notify_all();
+  });
   std::unique_lock lock(mutex);
   EXPECT_TRUE(ready.wait_for(lock, 60s, [&] { return done; }));
 }

@@ -125,11 +125,11 @@ class MemoryServer::File final : public ArchiveFile {
   }
 
   void Write(OpContext, uint64_t offset, Slice from, Done<void> done) override {
-    machine_->Request<void>(Operation::kWrite, client_, boot_, std::move(done),
-                            [machine = machine_.get(), node = node_, offset, from = std::move(from)](
-                                MemoryTree& tree, uint64_t) {
-                              return tree.Write(*node, offset, from.span(), machine->NowSeconds());
-                            });
+    machine_->Request<void>(
+        Operation::kWrite, client_, boot_, std::move(done),
+        [machine = machine_.get(), node = node_, offset, from = std::move(from)](MemoryTree& tree, uint64_t) {
+          return tree.Write(*node, offset, from.span(), machine->NowSeconds());
+        });
   }
 
   void Sync(OpContext, Done<void> done) override {
@@ -155,8 +155,7 @@ class MemoryServer::File final : public ArchiveFile {
 
 class MemoryServer::View final : public DataServer {
  public:
-  View(std::shared_ptr<Machine> machine, Executor& client)
-      : machine_(std::move(machine)), client_(client) {}
+  View(std::shared_ptr<Machine> machine, Executor& client) : machine_(std::move(machine)), client_(client) {}
 
   const std::string& name() const override { return machine_->name(); }
 
@@ -169,8 +168,7 @@ class MemoryServer::View final : public DataServer {
           XEC_TRY(CheckPath(path));
           XEC_ASSIGN_OR_RETURN(MemoryNodePtr node,
                                create ? tree.Create(path, machine->NowSeconds()) : tree.OpenForRead(path));
-          return std::shared_ptr<ArchiveFile>(
-              std::make_shared<File>(machine, client, std::move(node), boot));
+          return std::shared_ptr<ArchiveFile>(std::make_shared<File>(machine, client, std::move(node), boot));
         });
   }
 

@@ -2,9 +2,9 @@
 // What a MemoryServer does beyond the contract: power cuts, stale states, being away, being full.
 #include "server/memory_server.hh"
 
-#include <gtest/gtest.h>
-
 #include <set>
+
+#include <gtest/gtest.h>
 
 #include "runtime/virtual_executor.hh"
 #include "server/calls.hh"

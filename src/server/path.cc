@@ -6,8 +6,7 @@
 namespace xec {
 
 Status CheckPath(std::string_view path) {
-  if (path.empty() || path[0] != '/')
-    return Fail(Code::kInvalidArgument, "path '{}' is not absolute", path);
+  if (path.empty() || path[0] != '/') return Fail(Code::kInvalidArgument, "path '{}' is not absolute", path);
   if (path.find('\0') != std::string_view::npos)
     return Fail(Code::kInvalidArgument, "a path holds a NUL byte");
   if (path == "/") return OkStatus();

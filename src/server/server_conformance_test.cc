@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The conformance suite on the data servers that need no network.
-#include <stdlib.h>
-
 #include <filesystem>
+#include <stdlib.h>
 
 #include "server/conformance.hh"
 #include "server/counting_server.hh"

@@ -12,8 +12,10 @@
 namespace xec {
 namespace {
 
-constexpr int64_t kBackstopMaxSeconds = 600;  // requests without a deadline, and the longest that is passed on
-constexpr int kStreamTimeoutSeconds = 30;     // a connection with requests but without a byte for so long is broken
+constexpr int64_t kBackstopMaxSeconds =
+    600;  // requests without a deadline, and the longest that is passed on
+constexpr int kStreamTimeoutSeconds =
+    30;     // a connection with requests but without a byte for so long is broken
 constexpr int kEventLoopsMax = 4;             // threads that move bytes between sockets and buffers
 
 }  // namespace

@@ -18,7 +18,7 @@ void ApplyClientSettings();
 
 struct ServerAddress {
   std::string host_port;  // "host:port"
-  std::string prefix;     // "" or "/a/b": prepended to all paths
+  std::string prefix;  // "" or "/a/b": prepended to all paths
 };
 
 // Splits "root://[user@]host[:port][//prefix]". Error: kInvalidArgument.
@@ -30,8 +30,8 @@ std::string ChannelUrl(std::string_view user, const std::string& host_port);
 // The settings in the form of URL parameters.
 std::string_view ChannelParameters();
 
-// XrdCl's own timeout, a backstop behind our timers: the time left, rounded up, and a second more so that ours
-// comes first. It bounds for how long a request given up on keeps its buffers.
+// XrdCl's own timeout, a backstop behind our timers: the time left, rounded up, and a second more so that
+// ours comes first. It bounds for how long a request given up on keeps its buffers.
 XrdTimeout BackstopTimeout(TimePoint now, TimePoint deadline);
 
 }  // namespace xec

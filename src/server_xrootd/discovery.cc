@@ -16,7 +16,8 @@ std::string NormalizeAddress(std::string address) {
     const size_t close = address.find(']');
     if (!address.starts_with(mapped) || close == std::string::npos) continue;
     const std::string inner = address.substr(mapped.size(), close - mapped.size());
-    const bool ipv4 = std::count(inner.begin(), inner.end(), '.') == 3 && inner.find(':') == std::string::npos;
+    const bool ipv4 =
+        std::count(inner.begin(), inner.end(), '.') == 3 && inner.find(':') == std::string::npos;
     if (ipv4) return inner + address.substr(close + 1);
   }
   return address;
@@ -30,7 +31,8 @@ struct Search {
 
 }  // namespace
 
-Task<Result<std::vector<std::string>>> DiscoverServers(std::string url, Executor& executor, TimePoint deadline) {
+Task<Result<std::vector<std::string>>> DiscoverServers(std::string url, Executor& executor,
+                                                       TimePoint deadline) {
   const Result<ServerAddress> address = ParseServerUrl(url);
   if (!address) co_return address.error();
   ApplyClientSettings();

@@ -25,7 +25,9 @@ class Response final : public XrdCl::ResponseHandler {
   // Posts the answer and deletes this object.
   void Finish(Reply reply) {
     const ExecutorGatePtr gate = std::move(gate_);
-    Closure work = [on_reply = std::move(on_reply_), reply = std::move(reply)]() mutable { on_reply(std::move(reply)); };
+    Closure work = [on_reply = std::move(on_reply_), reply = std::move(reply)]() mutable {
+      on_reply(std::move(reply));
+    };
     delete this;
     gate->Post(std::move(work));
   }

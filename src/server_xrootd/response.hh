@@ -46,7 +46,8 @@ void CloseGates(const Executor& executor);
 struct Reply {
   std::unique_ptr<XrdCl::XRootDStatus> status;
   std::unique_ptr<XrdCl::AnyObject> body;  // null where the answer has none
-  // False when XrdCl made the answer up: it reports the closing of a file whose connection is gone as success.
+  // False when XrdCl made the answer up: it reports the closing of a file whose connection is gone as
+  // success.
   bool from_server = false;
 
   bool ok() const { return status->IsOK(); }

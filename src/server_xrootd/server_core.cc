@@ -13,8 +13,9 @@ ServerCore::ServerCore(ServerAddress address, Executor* executor)
       host_port_(address.host_port),
       prefix_(address.prefix),
       gate_(ExecutorGate::Make(executor)),
-      filesystem_(XrdCl::URL(fmt::format("{}/?{}", ChannelUrl(kMetadataUser, host_port_), ChannelParameters())),
-                  /*enablePlugIns=*/false) {
+      filesystem_(
+          XrdCl::URL(fmt::format("{}/?{}", ChannelUrl(kMetadataUser, host_port_), ChannelParameters())),
+          /*enablePlugIns=*/false) {
   // A redirector in a data server's place is an error, not a way to somewhere else.
   filesystem_.SetProperty("FollowRedirects", "false");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// What a server, its files and its requests in flight share. Requests hold it, so it (and the FileSystem in it)
-// outlives the last answer.
+// What a server, its files and its requests in flight share. Requests hold it, so it (and the FileSystem in
+// it) outlives the last answer.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,9 @@ class ServerCore {
   // URL for opening a file, on the data channels in turn.
   std::string FileUrl(const std::string& path);
 
-  XrdTimeout Timeout(const OpContext& context) const { return BackstopTimeout(gate_->Now(), context.deadline); }
+  XrdTimeout Timeout(const OpContext& context) const {
+    return BackstopTimeout(gate_->Now(), context.deadline);
+  }
 
   // "rename /a on root://host:1094", for messages.
   std::string Describe(const char* verb, const std::string& path) const;
@@ -48,8 +50,8 @@ class ServerCore {
 
 using ServerCorePtr = std::shared_ptr<ServerCore>;
 
-// Held by the server object and by every file of it; when the last goes, nobody waits for answers any more and
-// late ones are dropped.
+// Held by the server object and by every file of it; when the last goes, nobody waits for answers any more
+// and late ones are dropped.
 class ServerUse {
  public:
   explicit ServerUse(ExecutorGatePtr gate) : gate_(std::move(gate)) {}

@@ -85,7 +85,9 @@ XrootdFile::~XrootdFile() {
   // Both closures own the File: the answer may come, and be dealt with, before Close returns.
   SendRequest(
       core_->gate(),
-      [file = file_](XrdCl::ResponseHandler* handler) { return file->Close(handler, kAbandonedCloseSeconds); },
+      [file = file_](XrdCl::ResponseHandler* handler) {
+        return file->Close(handler, kAbandonedCloseSeconds);
+      },
       [file = file_, core = core_](const Reply&) {});
 }
 
@@ -100,11 +102,10 @@ void XrootdFile::Send(Submit submit, OnReply on_reply) {
     std::lock_guard lock(mutex_);
     ++in_flight_;
   }
-  SendRequest(core_->gate(), std::move(submit),
-              [self, on_reply = std::move(on_reply)](Reply reply) mutable {
-                self->RequestEnded();
-                on_reply(std::move(reply));
-              });
+  SendRequest(core_->gate(), std::move(submit), [self, on_reply = std::move(on_reply)](Reply reply) mutable {
+    self->RequestEnded();
+    on_reply(std::move(reply));
+  });
 }
 
 void XrootdFile::RequestEnded() {
@@ -120,23 +121,24 @@ void XrootdFile::Open(OpContext context, Done<std::shared_ptr<ArchiveFile>> done
   using XrdCl::Access;
   using XrdCl::OpenFlags;
   const bool create = mode_ == OpenMode::kCreate;
-  const OpenFlags::Flags flags = create ? OpenFlags::New | OpenFlags::MakePath | OpenFlags::Update : OpenFlags::Read;
+  const OpenFlags::Flags flags =
+      create ? OpenFlags::New | OpenFlags::MakePath | OpenFlags::Update : OpenFlags::Read;
   const Access::Mode access = create ? Access::UR | Access::UW | Access::GR | Access::OR : Access::None;
-  Send(
-      [this, url = core_->FileUrl(path_), flags, access, timeout = core_->Timeout(context)](
-          XrdCl::ResponseHandler* handler) { return file_->Open(url, flags, access, handler, timeout); },
-      [this, create, done = std::move(done)](Reply reply) mutable {
-        if (!reply.ok()) return done(Failed(reply, create ? "create" : "open"));
-        if (!create) {
+  Send([this, url = core_->FileUrl(path_), flags, access, timeout = core_->Timeout(context)](
+           XrdCl::ResponseHandler* handler) { return file_->Open(url, flags, access, handler, timeout); },
+       [this, create, done = std::move(done)](Reply reply) mutable {
+         if (!reply.ok()) return done(Failed(reply, create ? "create" : "open"));
+         if (!create) {
           // Cached by the open; not a request.
-          XrdCl::StatInfo* info = nullptr;
-          const XrdCl::XRootDStatus status = file_->Stat(/*force=*/false, info);
-          const std::unique_ptr<XrdCl::StatInfo> owned(info);
-          if (!status.IsOK() || info == nullptr) return done(ToError(status, core_->Describe("size of", path_)));
-          size_ = info->GetSize();
-        }
-        done(std::shared_ptr<ArchiveFile>(shared_from_this()));
-      });
+           XrdCl::StatInfo* info = nullptr;
+           const XrdCl::XRootDStatus status = file_->Stat(/*force=*/false, info);
+           const std::unique_ptr<XrdCl::StatInfo> owned(info);
+           if (!status.IsOK() || info == nullptr)
+             return done(ToError(status, core_->Describe("size of", path_)));
+           size_ = info->GetSize();
+         }
+         done(std::shared_ptr<ArchiveFile>(shared_from_this()));
+       });
 }
 
 void XrootdFile::Read(OpContext context, std::vector<ByteRange> ranges, Slice into, Done<uint64_t> done) {
@@ -161,7 +163,8 @@ void XrootdFile::NextRead(std::shared_ptr<ReadJob> job) {
   Send(
       [this, &step, target, timeout = core_->Timeout(job->context)](XrdCl::ResponseHandler* handler) {
         if (step.pieces.size() == 1) {
-          return file_->Read(step.pieces[0].offset, static_cast<uint32_t>(step.length), target, handler, timeout);
+          return file_->Read(step.pieces[0].offset, static_cast<uint32_t>(step.length), target, handler,
+                             timeout);
         }
         XrdCl::ChunkList chunks;
         for (const ByteRange& piece : step.pieces) {
@@ -186,7 +189,8 @@ void XrootdFile::NextRead(std::shared_ptr<ReadJob> job) {
 void XrootdFile::Write(OpContext context, uint64_t offset, Slice from, Done<void> done) {
   if (from.length == 0 || from.length > kRequestBytesMax) {
     Status status;
-    if (from.length != 0) status = Fail(Code::kInvalidArgument, "a write of {} bytes is too long", from.length);
+    if (from.length != 0)
+      status = Fail(Code::kInvalidArgument, "a write of {} bytes is too long", from.length);
     core_->gate()->Post([done = std::move(done), status]() mutable { done(status); });
     return;
   }
@@ -223,7 +227,8 @@ void XrootdFile::Close(OpContext context, Done<void> done) {
     }
   }
   if (again) {
-    core_->gate()->Post([done = std::move(done)]() mutable { done(Fail(Code::kInvalidArgument, "closed twice")); });
+    core_->gate()->Post(
+        [done = std::move(done)]() mutable { done(Fail(Code::kInvalidArgument, "closed twice")); });
     return;
   }
   SendClose(context, std::move(done));
@@ -236,7 +241,8 @@ void XrootdFile::SendClose(OpContext context, Done<void> done) {
          if (!reply.ok()) return done(Failed(reply, "close"));
          // Without an answer from the server nobody knows what became of the last writes.
          if (!reply.from_server && mode_ == OpenMode::kCreate) {
-           return done(Fail(Code::kUnavailable, "{} failed: the connection was lost", core_->Describe("close", path_)));
+           return done(Fail(Code::kUnavailable, "{} failed: the connection was lost",
+                            core_->Describe("close", path_)));
          }
          done(OkStatus());
        });

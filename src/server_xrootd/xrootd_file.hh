@@ -20,8 +20,8 @@ struct ReadStep {
 };
 
 // Cuts ranges into requests. Neighbours are joined; one range is one plain read; several are a vector read
-// within the limits of stock servers. A vector read that leaves the file is an error there, so a range that ends
-// beyond `file_size` is a plain read and the last step.
+// within the limits of stock servers. A vector read that leaves the file is an error there, so a range that
+// ends beyond `file_size` is a plain read and the last step.
 std::vector<ReadStep> PlanRead(const std::vector<ByteRange>& ranges, uint64_t file_size);
 
 // Invariants:
@@ -60,10 +60,10 @@ class XrootdFile final : public ArchiveFile, public std::enable_shared_from_this
   const std::string path_;
   const OpenMode mode_;
   const std::shared_ptr<XrdCl::File> file_;  // thread-safe; shared only with the close of the destructor
-  uint64_t size_ = 0;                  // set by Open before anybody else has this object
+  uint64_t size_ = 0;  // set by Open before anybody else has this object
 
   std::mutex mutex_;
-  int in_flight_ = 0;      // guarded by mutex_, as the two below
+  int in_flight_ = 0;  // guarded by mutex_, as the two below
   bool closing_ = false;
   Closure close_when_idle_;
 };

@@ -18,7 +18,8 @@ using XrdCl::XRootDStatus;
 template <typename Attribute>
 Status FirstError(const std::vector<Attribute>& attributes, const std::string& what) {
   for (const Attribute& attribute : attributes) {
-    if (!attribute.status.IsOK()) return ToError(attribute.status, fmt::format("{} ({})", what, attribute.name));
+    if (!attribute.status.IsOK())
+      return ToError(attribute.status, fmt::format("{} ({})", what, attribute.name));
   }
   return OkStatus();
 }
@@ -64,11 +65,13 @@ Result<Space> SpaceOf(const XrdCl::Buffer* answer, const std::string& what) {
 constexpr Duration kLockedRetryFirst = std::chrono::milliseconds(1);
 constexpr Duration kLockedRetryLast = std::chrono::milliseconds(64);
 
-// XrdCl cuts names at '?', listings are lines, and stock servers list names of 255 bytes without the last one.
+// XrdCl cuts names at '?', listings are lines, and stock servers list names of 255 bytes without the last
+// one.
 Status CheckName(const std::string& path) {
   XEC_TRY(CheckPath(path));
   if (path.find_first_of("?\n") != std::string::npos) {
-    return Fail(Code::kInvalidArgument, "path '{}' has a '?' or a line feed, which the root protocol cannot carry", path);
+    return Fail(Code::kInvalidArgument,
+                "path '{}' has a '?' or a line feed, which the root protocol cannot carry", path);
   }
   for (const std::string_view part : Split(path, '/')) {
     if (part.size() > kXrootdNameBytesMax) {
@@ -80,11 +83,13 @@ Status CheckName(const std::string& path) {
 
 class XrootdServer final : public DataServer {
  public:
-  explicit XrootdServer(ServerCorePtr core) : core_(std::move(core)), use_(std::make_shared<ServerUse>(core_->gate())) {}
+  explicit XrootdServer(ServerCorePtr core)
+      : core_(std::move(core)), use_(std::make_shared<ServerUse>(core_->gate())) {}
 
   const std::string& name() const override { return core_->name(); }
 
-  void Open(OpContext context, std::string path, OpenMode mode, Done<std::shared_ptr<ArchiveFile>> done) override {
+  void Open(OpContext context, std::string path, OpenMode mode,
+            Done<std::shared_ptr<ArchiveFile>> done) override {
     if (Refused(path, done)) return;
     OpenFile(core_, use_, context, std::move(path), mode, kLockedRetryFirst, std::move(done));
   }
@@ -130,7 +135,8 @@ class XrootdServer final : public DataServer {
   void MakeDirectory(OpContext context, std::string path, Done<void> done) override {
     if (Refused(path, done)) return;
     using XrdCl::Access;
-    const Access::Mode mode = Access::UR | Access::UW | Access::UX | Access::GR | Access::GX | Access::OR | Access::OX;
+    const Access::Mode mode =
+        Access::UR | Access::UW | Access::UX | Access::GR | Access::GX | Access::OR | Access::OX;
     Simple(core_->Describe("make directory", path), std::move(done), [&](ResponseHandler* handler) {
       return core_->filesystem().MkDir(core_->ServerPath(path), XrdCl::MkDirFlags::MakePath, mode, handler,
                                        core_->Timeout(context));
@@ -151,7 +157,8 @@ class XrootdServer final : public DataServer {
     for (const auto& [name, value] : attributes) list.emplace_back(name, value);
     Send(
         [&](ResponseHandler* handler) {
-          return core_->filesystem().SetXAttr(core_->ServerPath(path), list, handler, core_->Timeout(context));
+          return core_->filesystem().SetXAttr(core_->ServerPath(path), list, handler,
+                                              core_->Timeout(context));
         },
         [what, done = std::move(done)](Reply reply) mutable {
           if (!reply.ok()) return done(ToError(*reply.status, what));
@@ -160,7 +167,8 @@ class XrootdServer final : public DataServer {
         });
   }
 
-  void GetAttributes(OpContext context, std::string path, std::string prefix, Done<Attributes> done) override {
+  void GetAttributes(OpContext context, std::string path, std::string prefix,
+                     Done<Attributes> done) override {
     if (Refused(path, done)) return;
     const std::string what = core_->Describe("get attributes of", path);
     Send(
@@ -174,7 +182,8 @@ class XrootdServer final : public DataServer {
             const Status status = FirstError(*results, what);
             if (!status) return done(status.error());
             for (const XrdCl::XAttr& attribute : *results) {
-              if (attribute.name.starts_with(prefix)) attributes.emplace_back(attribute.name, attribute.value);
+              if (attribute.name.starts_with(prefix))
+                attributes.emplace_back(attribute.name, attribute.value);
             }
           }
           done(std::move(attributes));
@@ -187,7 +196,8 @@ class XrootdServer final : public DataServer {
         [&](ResponseHandler* handler) {
           XrdCl::Buffer argument;
           argument.FromString(core_->ServerPath("/"));
-          return core_->filesystem().Query(XrdCl::QueryCode::Space, argument, handler, core_->Timeout(context));
+          return core_->filesystem().Query(XrdCl::QueryCode::Space, argument, handler,
+                                           core_->Timeout(context));
         },
         [what, done = std::move(done)](Reply reply) mutable {
           if (!reply.ok()) return done(ToError(*reply.status, what));
@@ -201,14 +211,15 @@ class XrootdServer final : public DataServer {
   bool Refused(const std::string& path, Done<T>& done) {
     const Status status = CheckName(path);
     if (status) return false;
-    core_->gate()->Post([done = std::move(done), error = status.error()]() mutable { done(std::move(error)); });
+    core_->gate()->Post(
+        [done = std::move(done), error = status.error()]() mutable { done(std::move(error)); });
     return true;
   }
 
   // A server lets go of the path of a failed create, or of a writer whose connection broke, a moment after it
   // has answered; until then it refuses others ("already opened by 1 writer").
-  static void OpenFile(ServerCorePtr core, ServerUsePtr use, OpContext context, std::string path, OpenMode mode,
-                       Duration retry_delay, Done<std::shared_ptr<ArchiveFile>> done) {
+  static void OpenFile(ServerCorePtr core, ServerUsePtr use, OpContext context, std::string path,
+                       OpenMode mode, Duration retry_delay, Done<std::shared_ptr<ArchiveFile>> done) {
     Done<std::shared_ptr<ArchiveFile>> judge =
         [core, use, context, path, mode, retry_delay,
          done = std::move(done)](Result<std::shared_ptr<ArchiveFile>> opened) mutable {
@@ -219,10 +230,10 @@ class XrootdServer final : public DataServer {
             if (mode == OpenMode::kRead) return done(std::move(opened));
             return done(Error{Code::kAlreadyExists, opened.error().message});  // somebody is writing it
           }
-          core->gate()->PostAfter(retry_delay, [core, use, context, path, mode, retry_delay,
-                                                done = std::move(done)]() mutable {
-            OpenFile(core, use, context, std::move(path), mode, 2 * retry_delay, std::move(done));
-          });
+          core->gate()->PostAfter(
+              retry_delay, [core, use, context, path, mode, retry_delay, done = std::move(done)]() mutable {
+                OpenFile(core, use, context, std::move(path), mode, 2 * retry_delay, std::move(done));
+              });
         };
     std::make_shared<XrootdFile>(core, use, path, mode)->Open(context, std::move(judge));
   }
@@ -244,10 +255,10 @@ class XrootdServer final : public DataServer {
     });
   }
 
-  // XrdCl repeats a request whose connection broke before the answer, so "no such source" may be the answer to
-  // the second of two copies, the first of which was obeyed. If the target is there we cannot tell.
-  static void SettleMissingSource(const ServerCorePtr& core, OpContext context, const std::string& to, Error missing,
-                                  Done<void> done) {
+  // XrdCl repeats a request whose connection broke before the answer, so "no such source" may be the answer
+  // to the second of two copies, the first of which was obeyed. If the target is there we cannot tell.
+  static void SettleMissingSource(const ServerCorePtr& core, OpContext context, const std::string& to,
+                                  Error missing, Done<void> done) {
     SendRequest(
         core->gate(),
         [&](ResponseHandler* handler) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// DataServer over the root protocol: archives on a vanilla XRootD data server (design.md, decisions 3 and 13).
-// No header of XRootD is visible here.
+// DataServer over the root protocol: archives on a vanilla XRootD data server (design.md, decisions 3 and
+// 13). No header of XRootD is visible here.
 #pragma once
 
 #include <cstdint>
@@ -28,29 +28,35 @@ constexpr uint64_t kXrootdNameBytesMax = 254;
 // A handle on one data server; no request is sent before the first operation. Error: kInvalidArgument for a
 // URL that is none.
 //
-// Lifetime: completions run while the returned object or a file opened through it exists. Then requests still in
-// flight keep their own buffers and connections until the server or the deadline ends them, but their `done`
-// is destroyed without being called. An executor that goes needs AbandonXrootdRequests first.
+// Lifetime: completions run while the returned object or a file opened through it exists. Then requests still
+// in flight keep their own buffers and connections until the server or the deadline ends them, but their
+// `done` is destroyed without being called. An executor that goes needs AbandonXrootdRequests first.
 //
 // Where stock servers and XrdCl leave less than the contract of DataServer promises:
-//  * Names: all bytes but 0, '/', '\n' and '?', at most kXrootdNameBytesMax; others are refused (kInvalidArgument).
-//  * A name that anybody has open under its old path cannot be created anew (kAlreadyExists), even when the file
+//  * Names: all bytes but 0, '/', '\n' and '?', at most kXrootdNameBytesMax; others are refused
+//  (kInvalidArgument).
+//  * A name that anybody has open under its old path cannot be created anew (kAlreadyExists), even when the
+//  file
 //    was renamed or removed meanwhile: servers share handles by path. The engine never uses a name twice.
 //  * RemoveDirectory of a missing directory is OK.
-//  * XrdCl sends a request again when its connection breaks before the answer. So Rename never answers kNotFound
-//    when the target exists, but kUnavailable ("may have happened"), at the price of one stat; Remove may answer
-//    kNotFound for what this very call removed.
-//  * kNotFound is only as good as the server's exports: that it is the right server is for IdentityGuard to prove.
+//  * XrdCl sends a request again when its connection breaks before the answer. So Rename never answers
+//  kNotFound
+//    when the target exists, but kUnavailable ("may have happened"), at the price of one stat; Remove may
+//    answer kNotFound for what this very call removed.
+//  * kNotFound is only as good as the server's exports: that it is the right server is for IdentityGuard to
+//  prove.
 Result<DataServerPtr> MakeXrootdServer(XrootdServerOptions options);
 
-// From when this returns, no request of this layer uses the executor: answers still to come are dropped. Call it
-// before an executor is destroyed that xrootd servers were made with, since a server that hangs may keep
+// From when this returns, no request of this layer uses the executor: answers still to come are dropped. Call
+// it before an executor is destroyed that xrootd servers were made with, since a server that hangs may keep
 // requests in flight for seconds.
 void AbandonXrootdRequests(const Executor& executor);
 
 // The data servers below a redirector as "host:port", sorted, without duplicates. IPv4 addresses that the
-// redirector prints as "[::127.0.0.1]:1094" are given as "127.0.0.1:1094". A data server's own URL lists itself.
-// Only for discovery: a server that is down is simply missing. Errors: kUnavailable, kDeadlineExceeded.
-Task<Result<std::vector<std::string>>> DiscoverServers(std::string url, Executor& executor, TimePoint deadline);
+// redirector prints as "[::127.0.0.1]:1094" are given as "127.0.0.1:1094". A data server's own URL lists
+// itself. Only for discovery: a server that is down is simply missing. Errors: kUnavailable,
+// kDeadlineExceeded.
+Task<Result<std::vector<std::string>>> DiscoverServers(std::string url, Executor& executor,
+                                                       TimePoint deadline);
 
 }  // namespace xec

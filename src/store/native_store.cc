@@ -10,7 +10,8 @@ namespace xec {
 namespace {
 
 // The latest user attributes: those set later, else those of the manifest.
-Task<Result<UserAttributes>> CurrentAttributes(Engine& engine, NameInfo info, std::optional<Version>* revision) {
+Task<Result<UserAttributes>> CurrentAttributes(Engine& engine, NameInfo info,
+                                               std::optional<Version>* revision) {
   Result<std::optional<AttributeRevision>> set = co_await ReadAttributes(engine, info);
   if (!set) co_return set.error();
   if (*set) {
@@ -53,7 +54,8 @@ Task<Status> NativeStore::NeedParent(ObjectPath path, bool make) {
   if (parent.IsRoot() || parents_.Knows(parent.text(), engine_.executor().Now())) co_return OkStatus();
   Result<NameInfo> info = co_await LookUp(engine_, parent);
   if (!info) co_return info.error();
-  if (info->accepted.kind == Accepted::kObject) co_return Fail(Code::kNotDirectory, "{} is not a directory", parent.text());
+  if (info->accepted.kind == Accepted::kObject)
+    co_return Fail(Code::kNotDirectory, "{} is not a directory", parent.text());
   if (!info->accepted.Live()) {
     if (!make) co_return Fail(Code::kNotFound, "the directory {} does not exist", parent.text());
     const Status made = co_await MakeDirectoryName(engine_, parent, true);
@@ -77,7 +79,8 @@ Task<Result<NameInfo>> NativeStore::LookUpObject(std::string text) {
   if (!path) co_return path.error();
   if (path->IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
   Result<NameInfo> info = co_await LookUpLive(engine_, *path);
-  if (info && info->accepted.kind == Accepted::kDirectory) co_return Fail(Code::kIsDirectory, "{} is a directory", path->text());
+  if (info && info->accepted.kind == Accepted::kDirectory)
+    co_return Fail(Code::kIsDirectory, "{} is a directory", path->text());
   co_return std::move(info);
 }
 
@@ -143,7 +146,8 @@ Task<Result<std::map<std::string, std::string>>> NativeStore::GetUserAttributes(
   co_return co_await CurrentAttributes(engine_, std::move(*info), &revision);
 }
 
-Task<Status> NativeStore::SetUserAttribute(std::string text, std::string name, std::optional<std::string> value) {
+Task<Status> NativeStore::SetUserAttribute(std::string text, std::string name,
+                                           std::optional<std::string> value) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
   if (path->IsRoot()) co_return Fail(Code::kUnsupported, "the root has no attributes");

@@ -21,7 +21,8 @@ class NativeStore final : public Store {
   Task<Status> Rename(std::string from, std::string to) override;
   Task<Result<std::map<std::string, std::string>>> Checksums(std::string path) override;
   Task<Result<std::map<std::string, std::string>>> GetUserAttributes(std::string path) override;
-  Task<Status> SetUserAttribute(std::string path, std::string name, std::optional<std::string> value) override;
+  Task<Status> SetUserAttribute(std::string path, std::string name,
+                                std::optional<std::string> value) override;
   Task<Result<StoreSpace>> Space() override;
   Task<Result<CleanReport>> Clean() override;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Directories that were seen to exist a moment ago, so that writing many objects into one directory does not look it
-// up each time. Only "exists" is kept, for a short time. Thread-safe.
+// Directories that were seen to exist a moment ago, so that writing many objects into one directory does not
+// look it up each time. Only "exists" is kept, for a short time. Thread-safe.
 #pragma once
 
 #include <map>

@@ -63,7 +63,8 @@ class Store {
 
   // User attributes of an object. Replace changes the whole map atomically.
   virtual Task<Result<std::map<std::string, std::string>>> GetUserAttributes(std::string path) = 0;
-  virtual Task<Status> SetUserAttribute(std::string path, std::string name, std::optional<std::string> value) = 0;
+  virtual Task<Status> SetUserAttribute(std::string path, std::string name,
+                                        std::optional<std::string> value) = 0;
 
   virtual Task<Result<StoreSpace>> Space() = 0;
 

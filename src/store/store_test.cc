@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The facade on memory servers: what users can do, what it costs in requests, and what missing servers do to it.
+// The facade on memory servers: what users can do, what it costs in requests, and what missing servers do to
+// it.
 #include "store/store.hh"
 
 #include <gtest/gtest.h>
@@ -21,7 +22,8 @@ TestStore::Options EightPlusTwo() {
 
 class StoreTest : public ::testing::Test {
  protected:
-  explicit StoreTest(const TestStore::Options& options = EightPlusTwo()) : test_(options), store_(Store::Make(test_.engine())) {}
+  explicit StoreTest(const TestStore::Options& options = EightPlusTwo())
+      : test_(options), store_(Store::Make(test_.engine())) {}
 
   Status Put(const std::string& path, const std::string& bytes, bool exclusive = false) {
     CreateOptions options;
@@ -58,7 +60,9 @@ class StoreTest : public ::testing::Test {
     return count;
   }
 
-  std::vector<MemberIndex> Homes(const std::string& path) { return test_.engine().Homes(TestStore::Path(path)); }
+  std::vector<MemberIndex> Homes(const std::string& path) {
+    return test_.engine().Homes(TestStore::Path(path));
+  }
 
   // Requests of one operation, without what follows in the background.
   template <typename F>
@@ -118,7 +122,8 @@ TEST_F(StoreTest, Directories) {
 }
 
 TEST_F(StoreTest, LongAndStrangeNames) {
-  for (const std::string& name : {std::string("/") + std::string(255, 'x'), std::string("/a b%41?#&\xc3\xa9"), "/" + std::string(255, '%')}) {
+  for (const std::string& name : {std::string("/") + std::string(255, 'x'), std::string("/a b%41?#&\xc3\xa9"),
+                                  "/" + std::string(255, '%')}) {
     ASSERT_TRUE(Put(name, name)) << name;
     EXPECT_EQ(*Get(name), name);
   }

@@ -66,7 +66,9 @@ Code Find(const std::array<Row, N>& rows, uint32_t number) {
   return row == rows.end() ? Code::kUnavailable : row->code;
 }
 
-bool Contains(const std::string& text, std::string_view words) { return text.find(words) != std::string::npos; }
+bool Contains(const std::string& text, std::string_view words) {
+  return text.find(words) != std::string::npos;
+}
 
 }  // namespace
 

@@ -26,7 +26,8 @@ TEST(XrdStatus, ServerAnswersKeepTheirMeaning) {
 TEST(XrdStatus, OneErrorNumberIsToldApartByItsWords) {
   EXPECT_EQ(CodeOf(FromServer(kXR_FSError, "Unable to remove /a; directory not empty")), Code::kNotEmpty);
   EXPECT_EQ(CodeOf(FromServer(kXR_ItExists, "Unable to remove /a; directory not empty")), Code::kNotEmpty);
-  EXPECT_EQ(CodeOf(FromServer(kXR_FSError, "Unable to open directory /a; not a directory")), Code::kNotDirectory);
+  EXPECT_EQ(CodeOf(FromServer(kXR_FSError, "Unable to open directory /a; not a directory")),
+            Code::kNotDirectory);
   EXPECT_EQ(CodeOf(FromServer(kXR_FSError, "something else")), Code::kUnavailable);
 }
 
@@ -41,13 +42,15 @@ TEST(XrdStatus, WhateverMayHaveBeenSentIsNeverAProvenAnswer) {
 }
 
 TEST(XrdStatus, UnknownServerErrorsClaimNothing) {
-  for (const uint32_t number : {uint32_t{kXR_ServerError}, uint32_t{kXR_IOError}, uint32_t{kXR_Overloaded}, 9999u}) {
+  for (const uint32_t number :
+       {uint32_t{kXR_ServerError}, uint32_t{kXR_IOError}, uint32_t{kXR_Overloaded}, 9999u}) {
     EXPECT_EQ(CodeOf(FromServer(number)), Code::kUnavailable) << number;
   }
 }
 
 TEST(XrdStatus, MessageNamesOperationServerAndReason) {
-  const Error error = ToError(FromServer(kXR_NotFound, "no such file or directory\n"), "open /a on root://h:1");
+  const Error error =
+      ToError(FromServer(kXR_NotFound, "no such file or directory\n"), "open /a on root://h:1");
   EXPECT_EQ(error.code, Code::kNotFound);
   EXPECT_EQ(error.message, "open /a on root://h:1 failed: no such file or directory");
 }

@@ -12,8 +12,8 @@ std::string* NoServersReason() {
 
 }  // namespace xec
 
-// Conformance tests that no stock server can pass, with the test of conformance_xrootd_test.cc that shows what
-// it does instead (documented at MakeXrootdServer).
+// Conformance tests that no stock server can pass, with the test of conformance_xrootd_test.cc that shows
+// what it does instead (documented at MakeXrootdServer).
 constexpr const char* kDeviations =
     // FilesRenamedOrRemovedWhileOpenKeepTheirBytesAndBlockTheirNames
     "*/ConformanceTest.AFileRenamedWhileOpenKeepsItsBytes/*:"

@@ -3,14 +3,14 @@
 // namespace of the test program, killed with the test program at the latest.
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
+#include <sys/types.h>
 
 namespace xec {
 
-// Moves this process into a network namespace of its own with loopback up, as xrootd listens on all addresses.
-// Call it first in main(). Returns why that is impossible ("" when done); servers are not started then.
+// Moves this process into a network namespace of its own with loopback up, as xrootd listens on all
+// addresses. Call it first in main(). Returns why that is impossible ("" when done); servers are not started
+// then.
 std::string EnterPrivateNetwork();
 
 // Why no servers can be started in this process; empty when they can. Set by main().

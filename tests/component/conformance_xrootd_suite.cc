@@ -47,7 +47,8 @@ ConformanceTarget Target(const char* name, bool spaces) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Xrootd, ConformanceTest,
-                         testing::Values(Target("Plain", false), Target("DataSpaces", true)), ConformanceName);
+                         testing::Values(Target("Plain", false), Target("DataSpaces", true)),
+                         ConformanceName);
 
 }  // namespace
 }  // namespace xec

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // What the conformance suite cannot show: the XRootD data server against servers that die, hang and return,
 // its requests as the server counts them, and its limits.
-#include <gtest/gtest.h>
-#include <signal.h>
-
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <signal.h>
+
+#include <gtest/gtest.h>
 
 #include "conformance_xrootd_process.hh"
 #include "runtime/thread_pool.hh"
@@ -64,7 +64,8 @@ class XrootdServerTest : public testing::Test {
 
 Slice Filled(size_t bytes, unsigned char seed) {
   Slice slice(Buffer::Allocate(bytes));
-  for (size_t i = 0; i < bytes; ++i) slice.span()[i] = static_cast<std::byte>((i * 131 + (i >> 12) + seed) & 0xff);
+  for (size_t i = 0; i < bytes; ++i)
+    slice.span()[i] = static_cast<std::byte>((i * 131 + (i >> 12) + seed) & 0xff);
   return slice;
 }
 
@@ -139,7 +140,8 @@ TEST_F(XrootdServerTest, CloseAfterTheServerDiedIsNotSuccess) {
   const ArchiveFilePtr file = MustOpen(server, "/f", OpenMode::kCreate);
   ASSERT_TRUE(SyncWait(Write(Soon(), file, 0, Filled(1000, 1))));
   process.Kill();
-  // Only after the loss is noticed does XrdCl pretend; a failed listing proves that it was, on this connection.
+  // Only after the loss is noticed does XrdCl pretend; a failed listing proves that it was, on this
+  // connection.
   while (SyncWait(Write(Soon(), file, 1000, Filled(10, 1)))) {
   }
   EXPECT_EQ(SyncWait(Close(Soon(), file)).code(), Code::kUnavailable);
@@ -153,7 +155,8 @@ TEST_F(XrootdServerTest, HungServerMeetsTheDeadlineAndIsUsedAgain) {
   process.Signal(SIGSTOP);
   for (int i = 0; i < 5; ++i) {
     const Duration took = Elapsed([&] {
-      const auto got = SyncWait(Read(Within(milliseconds(300)), file, {{0, 100'000}}, Slice(Buffer::Allocate(100'000))));
+      const auto got =
+          SyncWait(Read(Within(milliseconds(300)), file, {{0, 100'000}}, Slice(Buffer::Allocate(100'000))));
       ASSERT_FALSE(got);
       EXPECT_EQ(got.code(), Code::kDeadlineExceeded);
       EXPECT_EQ(SyncWait(List(Within(milliseconds(300)), server, "/")).code(), Code::kDeadlineExceeded);
@@ -193,9 +196,11 @@ TEST_F(XrootdServerTest, CloseWaitsForAWriteThatWasGivenUpOn) {
   const DataServerPtr server = Connect(process);
   const ArchiveFilePtr file = MustOpen(server, "/f", OpenMode::kCreate);
   process.Signal(SIGSTOP);
-  EXPECT_EQ(SyncWait(Write(Within(milliseconds(200)), file, 0, Filled(8 << 20, 3))).code(), Code::kDeadlineExceeded);
+  EXPECT_EQ(SyncWait(Write(Within(milliseconds(200)), file, 0, Filled(8 << 20, 3))).code(),
+            Code::kDeadlineExceeded);
   std::promise<Status> closed;
-  file->Close(OpContext{pool_.Now() + seconds(20)}, [&](Status status) { closed.set_value(std::move(status)); });
+  file->Close(OpContext{pool_.Now() + seconds(20)},
+              [&](Status status) { closed.set_value(std::move(status)); });
   process.Signal(SIGCONT);
   EXPECT_TRUE(closed.get_future().get());
 }
@@ -230,8 +235,8 @@ TEST_F(XrootdServerTest, ManyFilesAtOnceAndNoDescriptorsLeft) {
     std::vector<std::promise<Status>> results(64);
     TaskScope scope;
     for (size_t i = 0; i < results.size(); ++i) {
-      auto run = [](XrootdServerTest* test, CallContext context, DataServerPtr to, std::string path, bool abandon,
-                    std::promise<Status>* result) -> Task<void> {
+      auto run = [](XrootdServerTest* test, CallContext context, DataServerPtr to, std::string path,
+                    bool abandon, std::promise<Status>* result) -> Task<void> {
         (void)test;
         const std::string content(30'000, static_cast<char>('a' + path.size() % 20));
         Status status = co_await CreateFile(context, to, path, content, false);
@@ -268,7 +273,8 @@ TEST_F(XrootdServerTest, ManyFilesAtOnceAndNoDescriptorsLeft) {
   // Files abandoned without Close are closed on the server all the same.
   EXPECT_LT(UntilOk(seconds(10),
                     [&]() -> Status {
-                      return process.OpenDataFiles() == 0 ? OkStatus() : Status(Fail(Code::kUnavailable, "open"));
+                      return process.OpenDataFiles() == 0 ? OkStatus()
+                                                          : Status(Fail(Code::kUnavailable, "open"));
                     }),
             seconds(5));
 }
@@ -354,10 +360,12 @@ TEST_F(XrootdServerTest, ReaderAfterAFailedCreateIsNotTurnedAway) {
 TEST_F(XrootdServerTest, NamesThatSurvive) {
   XrootdProcess process;
   const DataServerPtr server = Connect(process);
-  for (const std::string name : {"plain", "with space", "two  spaces", "per%20cent", "100%", "%41", "ünïcödé", "a&b=c",
-                                 "plus+plus", "quote'\"", "semi;colon", "[x]{y}", "back\\slash", "~tilde", "@at", "a:b",
-                                 "comma,", "star*", "(p)", "!", "$x", "hash#tag", "%00%2F", " lead", "trail ", "tab\there",
-                                 "cr\rx", "\x01\x7f", "\xff\xfe", "...", "-dash", "<a|b>"}) {
+  for (const std::string name :
+       {"plain",    "with space", "two  spaces", "per%20cent", "100%",      "%41",         "ünïcödé",
+        "a&b=c",    "plus+plus",  "quote'\"",    "semi;colon", "[x]{y}",    "back\\slash", "~tilde",
+        "@at",      "a:b",        "comma,",      "star*",      "(p)",       "!",           "$x",
+        "hash#tag", "%00%2F",     " lead",       "trail ",     "tab\there", "cr\rx",       "\x01\x7f",
+        "\xff\xfe", "...",        "-dash",       "<a|b>"}) {
     SCOPED_TRACE(name);
     const Status put = Put(server, "/n/" + name, name);
     EXPECT_TRUE(put) << put.error().message;
@@ -382,7 +390,8 @@ TEST_F(XrootdServerTest, FilesRenamedOrRemovedWhileOpenKeepTheirBytesAndBlockThe
   for (const bool rename : {true, false}) {
     ASSERT_TRUE(Put(server, "/s", content));
     const ArchiveFilePtr file = MustOpen(server, "/s", OpenMode::kRead);
-    ASSERT_TRUE(rename ? SyncWait(Rename(Soon(), server, "/s", "/p")) : SyncWait(Remove(Soon(), server, "/s")));
+    ASSERT_TRUE(rename ? SyncWait(Rename(Soon(), server, "/s", "/p"))
+                       : SyncWait(Remove(Soon(), server, "/s")));
     EXPECT_EQ(Put(server, "/s", "x").code(), Code::kAlreadyExists);
     const Slice into(Buffer::Allocate(content.size()));
     EXPECT_TRUE(SyncWait(Read(Soon(), file, {{0, content.size()}}, into)));
