@@ -2,7 +2,6 @@
 #include "history.hh"
 
 #include <algorithm>
-#include <functional>
 
 namespace xec::sim {
 namespace {
@@ -42,7 +41,17 @@ std::string Op::ToString() const {
 
 // What one operation means to one name.
 struct History::Event {
-  enum Kind { kWrite, kWriteIfNothing, kErase, kMoveOut, kMoveIn, kSeeContent, kSeeSize, kSeeSomething, kSeeNothing };
+  enum Kind {
+    kWrite,
+    kWriteIfNothing,
+    kErase,
+    kMoveOut,
+    kMoveIn,
+    kSeeContent,
+    kSeeSize,
+    kSeeSomething,
+    kSeeNothing
+  };
   Kind kind;
   const Op* op;
   Moment from, to;
@@ -99,14 +108,16 @@ std::vector<History::Event> History::EventsOf(const std::string& name) const {
 }
 
 // What may ever have been at each name: written there, or moved there from where it may have been.
-std::map<std::string, std::set<Content>> History::PossibleContents(const std::vector<std::string>& names) const {
+std::map<std::string, std::set<Content>> History::PossibleContents(
+    const std::vector<std::string>& names) const {
   std::map<std::string, std::set<Content>> possible;
   for (const std::string& name : names) possible[name];
   for (bool grown = true; grown;) {
     grown = false;
     for (const Op& op : ops_) {
       if (op.error && !Open(op)) continue;
-      if (op.kind == OpKind::kPut || op.kind == OpKind::kExclusivePut) grown |= possible[op.name].insert(op.content).second;
+      if (op.kind == OpKind::kPut || op.kind == OpKind::kExclusivePut)
+        grown |= possible[op.name].insert(op.content).second;
       if (op.kind != OpKind::kRename) continue;
       for (const Content content : std::set<Content>(possible[op.name])) {
         const Op* const put = &*std::find_if(ops_.begin(), ops_.end(), [&](const Op& o) {
@@ -121,82 +132,107 @@ std::map<std::string, std::set<Content>> History::PossibleContents(const std::ve
 
 namespace {
 
-// A state of the search: which events have happened, and what is at the name. A moved-in content is not known until
-// somebody reads it: kMoved + the rename's id stands for it.
+// What a moved-in content is before somebody reads it: this + the rename's id.
 constexpr Content kMoved = uint64_t{1} << 62;
 
 }  // namespace
 
+// Looks for an order of the events of one name that explains all of them.
+class History::Search {
+ public:
+  Search(const History& history, std::vector<Event> events,
+         const std::map<std::string, std::set<Content>>& possible)
+      : history_(history), events_(std::move(events)), possible_(possible), done_(events_.size(), false) {}
+
+  bool Explains() { return From(kNothing, 0); }
+
+  // After Explains() said no: what got stuck where the search got furthest.
+  std::string Stuck() const {
+    const std::string there = stuck_at_ == kNothing ? "nothing can be there"
+                              : stuck_at_ >= kMoved
+                                  ? fmt::format("what rename #{} moved in", stuck_at_ - kMoved)
+                                  : fmt::format("content {}", stuck_at_);
+    return fmt::format("{} cannot be explained where {}", stuck_ ? stuck_->op->ToString() : "an operation",
+                       there);
+  }
+
+ private:
+  // What is at the name after the event; nullopt: it cannot happen now.
+  std::optional<Content> After(const Event& event, Content now) const {
+    const auto unless = [](bool impossible, Content next) {
+      return impossible ? std::nullopt : std::optional(next);
+    };
+    switch (event.kind) {
+      case Event::kWrite: return event.op->content;
+      case Event::kWriteIfNothing: return unless(now != kNothing, event.op->content);
+      case Event::kErase: return kNothing;
+      case Event::kMoveOut: return unless(now == kNothing, kNothing);
+      case Event::kMoveIn: return kMoved + event.op->id;
+      case Event::kSeeSomething: return unless(now == kNothing, now);
+      case Event::kSeeNothing: return unless(now != kNothing, now);
+      case Event::kSeeSize:
+        return unless(now == kNothing || (now < kMoved && history_.size_of_(now) != event.op->size), now);
+      case Event::kSeeContent:
+        if (now < kMoved) return unless(now != event.op->content, now);
+        return unless(!possible_.at(history_.ops_[now - kMoved].name).contains(event.op->content),
+                      event.op->content);
+    }
+    return std::nullopt;
+  }
+
+  // When the first of the events that must still happen is over: whatever begins after this comes later.
+  // nullopt: none is left.
+  std::optional<Moment> Horizon() const {
+    std::optional<Moment> horizon;
+    for (size_t i = 0; i < events_.size(); ++i) {
+      if (!done_[i] && !events_[i].optional) horizon = std::min(horizon.value_or(kNever), events_[i].to);
+    }
+    return horizon;
+  }
+
+  // Can the events that are not done follow, with `now` at the name? `sure`: how many of those that must
+  // happen are done.
+  bool From(Content now, size_t sure) {
+    const std::optional<Moment> horizon = Horizon();
+    if (!horizon || visited_.size() > kVisitedMax) return true;
+    if (!visited_.emplace(done_, now).second) return false;
+    for (const bool optional : {false, true}) {
+      for (size_t i = 0; i < events_.size(); ++i) {
+        const Event& event = events_[i];
+        if (done_[i] || event.optional != optional || event.from > *horizon) continue;
+        const std::optional<Content> next = After(event, now);
+        if (!next) {
+          const bool furthest = !optional && sure >= deepest_ && event.to == *horizon;
+          if (furthest) deepest_ = sure, stuck_ = &event, stuck_at_ = now;
+          continue;
+        }
+        done_[i] = true;
+        const bool found = From(*next, sure + (optional ? 0 : 1));
+        done_[i] = false;
+        if (found) return true;
+        // What only looks and fits may as well happen at once.
+        if (event.kind >= Event::kSeeContent && *next == now) return false;
+      }
+    }
+    return false;
+  }
+
+  const History& history_;
+  const std::vector<Event> events_;
+  const std::map<std::string, std::set<Content>>& possible_;
+  std::vector<bool> done_;
+  std::set<std::pair<std::vector<bool>, Content>> visited_;
+  size_t deepest_ = 0;
+  const Event* stuck_ = nullptr;
+  Content stuck_at_ = kNothing;
+};
+
 std::optional<std::string> History::Judge(const std::vector<std::string>& names) const {
   const auto possible = PossibleContents(names);
   for (const std::string& name : names) {
-    const std::vector<Event> events = EventsOf(name);
-    const size_t count = events.size();
-    std::set<std::pair<std::vector<bool>, Content>> visited;
-    size_t deepest = 0;
-    const Event* stuck = nullptr;
-    Content stuck_at = kNothing;
-
-    // What is at the name after the event; nullopt: it cannot happen now.
-    const auto after = [&](const Event& event, Content now) -> std::optional<Content> {
-      switch (event.kind) {
-        case Event::kWrite: return event.op->content;
-        case Event::kWriteIfNothing: return now == kNothing ? std::optional(event.op->content) : std::nullopt;
-        case Event::kErase: return kNothing;
-        case Event::kMoveOut: return now != kNothing ? std::optional(kNothing) : std::nullopt;
-        case Event::kMoveIn: return kMoved + event.op->id;
-        case Event::kSeeSomething: return now != kNothing ? std::optional(now) : std::nullopt;
-        case Event::kSeeNothing: return now == kNothing ? std::optional(now) : std::nullopt;
-        case Event::kSeeSize:
-          if (now == kNothing || (now < kMoved && size_of_(now) != event.op->size)) return std::nullopt;
-          return now;
-        case Event::kSeeContent:
-          if (now == event.op->content) return now;
-          if (now < kMoved) return std::nullopt;
-          return possible.at(ops_[now - kMoved].name).contains(event.op->content) ? std::optional(event.op->content) : std::nullopt;
-      }
-      return std::nullopt;
-    };
-
-    std::function<bool(std::vector<bool>&, Content, size_t, int)> search = [&](std::vector<bool>& done, Content now, size_t sure,
-                                                                              int extra) -> bool {
-      Moment horizon = kNever;  // whatever begins after this comes later
-      bool all = true;
-      for (size_t i = 0; i < count; ++i) {
-        if (done[i] || events[i].optional) continue;
-        all = false;
-        horizon = std::min(horizon, events[i].to);
-      }
-      if (all) return true;
-      if (visited.size() > kVisitedMax) return true;
-      if (!visited.emplace(done, now).second) return false;
-      // What only looks and fits may as well happen at once.
-      for (const bool optional : {false, true}) {
-        for (size_t i = 0; i < count; ++i) {
-          const Event& event = events[i];
-          if (done[i] || event.optional != optional || event.from > horizon) continue;
-          const std::optional<Content> next = after(event, now);
-          if (!next) {
-            if (!optional && sure >= deepest && event.to == horizon) deepest = sure, stuck = &event, stuck_at = now;
-            continue;
-          }
-          const bool looks = event.kind >= Event::kSeeContent;
-          done[i] = true;
-          const bool found = search(done, *next, sure + (optional ? 0 : 1), extra);
-          done[i] = false;
-          if (found) return true;
-          if (looks && *next == now) return false;
-        }
-      }
-      return false;
-    };
-    std::vector<bool> done(count, false);
-    if (search(done, kNothing, 0, 0)) continue;
-    std::string there = stuck_at == kNothing  ? "nothing can be there"
-                        : stuck_at >= kMoved ? fmt::format("what rename #{} moved in", stuck_at - kMoved)
-                                             : fmt::format("content {}", stuck_at);
-    return fmt::format("no order of the operations on {} explains all answers: {} cannot be explained where {}", name,
-                       stuck ? stuck->op->ToString() : "an operation", there);
+    Search search(*this, EventsOf(name), possible);
+    if (!search.Explains())
+      return fmt::format("no order of the operations on {} explains all answers: {}", name, search.Stuck());
   }
   return std::nullopt;
 }

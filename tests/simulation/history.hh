@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// What the clients of a simulated store asked and were told, and the judge of it: is there, for every name, an order
-// of the operations that explains all answers and respects which ended before which began? Pure.
+// What the clients of a simulated store asked and were told, and the judge of it: is there, for every name,
+// an order of the operations that explains all answers and respects which ended before which began? Pure.
 //
-// Linearizability is local, so each name is judged alone; a rename is a removal at one name and a write at the other.
+// Linearizability is local, so each name is judged alone; a rename is a removal at one name and a write at
+// the other.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +57,7 @@ class History {
 
  private:
   struct Event;
+  class Search;
   std::vector<Event> EventsOf(const std::string& name) const;
   std::map<std::string, std::set<Content>> PossibleContents(const std::vector<std::string>& names) const;
 

@@ -12,7 +12,7 @@
 #include <fmt/core.h>
 
 #include "base/log.hh"
-#include "world.hh"
+#include "run_seed.hh"
 
 namespace xec::sim {
 namespace {
@@ -37,7 +37,8 @@ thread_local uint64_t running_seed = 0;
 // An engine check that fails aborts: at least say in which seed.
 void OnAbort(int) {
   char text[80];
-  const int length = std::snprintf(text, sizeof text, "simulate: aborted in seed %llu\n", static_cast<unsigned long long>(running_seed));
+  const int length = std::snprintf(text, sizeof text, "simulate: aborted in seed %llu\n",
+                                   static_cast<unsigned long long>(running_seed));
   if (write(STDERR_FILENO, text, static_cast<size_t>(length)) < 0) _exit(3);
   _exit(3);
 }
@@ -91,7 +92,8 @@ void Report(uint64_t seed, const Arguments& arguments, const std::string& rule) 
   for (const std::string& line : again.trace) fmt::print("{}\n", line);
   fmt::print("seed {} breaks a rule: {}\nreplay it: ./dev simulate --seed {} --trace{}\n", seed, rule, seed,
              arguments.renames ? "" : " --no-rename");
-  if (again.broken != rule) fmt::print("(the replay did not show the same: {})\n", again.broken.value_or("nothing"));
+  if (again.broken != rule)
+    fmt::print("(the replay did not show the same: {})\n", again.broken.value_or("nothing"));
 }
 
 int Run(const Arguments& arguments) {
@@ -121,9 +123,10 @@ int Run(const Arguments& arguments) {
       if (!arguments.keep_going) stop = true;
     }
   };
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < arguments.jobs; ++i) threads.emplace_back(work);
-  for (std::thread& thread : threads) thread.join();
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned i = 0; i < arguments.jobs; ++i) threads.emplace_back(work);
+  }
   if (arguments.coverage) PrintCoverage(coverage);
   if (arguments.keep_going) {
     for (const auto& [seed, rule] : broken) fmt::print("seed {}: {}\n", seed, rule);
@@ -133,8 +136,9 @@ int Run(const Arguments& arguments) {
     Report(arguments.first, arguments, "none");
   }
   const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  fmt::print("seeds {}..{}: {} broken; {} operations answered, {} of them well, {} left open by crashes; {:.1f} s\n", arguments.first,
-             arguments.last, broken.size(), answered, succeeded, open, took);
+  fmt::print(
+      "seeds {}..{}: {} broken; {} operations answered, {} of them well, {} left open by crashes; {:.1f} s\n",
+      arguments.first, arguments.last, broken.size(), answered, succeeded, open, took);
   return broken.empty() ? 0 : 1;
 }
 

@@ -1,49 +1,137 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// One seed of the simulator: the real engine on memory servers in virtual time, clients that use it, and everything
-// that goes wrong meanwhile. One thread; the same options, the same run.
+// The simulated world of one seed: servers, gateways, clients and what happens to them. Internal to the
+// simulator; the parts of the class are in world.cc (what exists), clients.cc (what is asked), faults.cc
+// (what goes wrong) and rest.cc (what must hold when everything is well again). Everything runs on one
+// thread.
 #pragma once
 
 #include <array>
-#include <deque>
-#include <map>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/random.hh"
+#include "commit/names.hh"
 #include "history.hh"
+#include "run_seed.hh"
 #include "runtime/virtual_executor.hh"
 #include "server/memory_server.hh"
 #include "store/store.hh"
 
 namespace xec::sim {
 
-enum class Fault { kNone, kCrashBefore, kCrashAfter, kServerDown, kPowerLoss, kLostReply, kDelayed, kError };
-inline constexpr size_t kFaultCount = 8;
-const char* FaultName(Fault fault);
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
 
-// protocol step -> how often each fault met it.
-using Coverage = std::map<std::string, std::array<uint64_t, kFaultCount>>;
+inline constexpr size_t kGateways = 2;
+inline constexpr size_t kClients = 5;  // the first three write
+inline constexpr size_t kTraceLines = 250;
+inline constexpr size_t kStepsMax = 20'000'000;
+inline constexpr Duration kLongestOperation = minutes(20);
+inline constexpr size_t kLastPasses = 12;
+inline const std::vector<std::string> kNames = {"/a/x", "/a/y", "/b/x", "/b/z"};
 
-struct WorldOptions {
-  uint64_t seed = 1;
-  bool trace = false;
-  bool renames = true;
-  size_t operations = 200;
-  std::string sabotage;  // a rule of the protocol that is broken on purpose (sabotage.hh); empty: none
+struct Gateway {
+  size_t index = 0;
+  std::unique_ptr<VirtualProcess> process;
+  std::unique_ptr<TaskScope> scope;
+  std::unique_ptr<Engine> engine;
+  std::unique_ptr<Store> store;
+  bool dying = false;  // dies as soon as the present piece of work has ended
+  bool dead = false;
 };
 
-struct Outcome {
-  std::optional<std::string> broken;  // the rule that does not hold, in a sentence
-  std::deque<std::string> trace;      // the last lines, if asked for
-  Coverage coverage;
-  size_t answered = 0, succeeded = 0, open = 0;
+class World {
+ public:
+  explicit World(const WorldOptions& options)
+      : options_(options),
+        random_(options.seed),
+        executor_(VirtualOptions{options.seed, false, 1'700'000'000'000}),
+        history_(SizeOf) {}
+
+  Outcome Run();
+
+ private:
+  friend class Line;
+  struct Client {
+    bool busy = false;
+    size_t op = 0;
+    Gateway* gateway = nullptr;
+    TimePoint since = {};
+  };
+
+  // What exists (world.cc).
+  void MakeServers();
+  void StartGateway(size_t index);
+  void Bury(Gateway& gateway);
+  void KillTheDying();
+  bool RunUntil(const std::function<bool()>& done, Duration longest);
+
+  Duration Between(Duration low, Duration high) {
+    return low +
+           Duration(static_cast<int64_t>(random_.Below(static_cast<uint64_t>((high - low).count()) + 1)));
+  }
+  bool Chance(double p) { return static_cast<double>(random_.Below(1'000'000)) < p * 1e6; }
+  void Say(const std::string& who, const std::string& what);
+  void Break(std::string rule);
+
+  // What goes wrong (faults.cc).
+  DataServerPtr LineTo(Gateway& gateway, size_t server);
+  Fault PickFault();
+  bool TakeDown(size_t server);
+
+  // What is asked (clients.cc).
+  void Think(size_t client);
+  void Act(size_t client);
+  Op ChooseOp(size_t client);
+  Task<void> Perform(Gateway* gateway, size_t client, size_t id);
+  Task<Status> Put(Store* store, Op op);
+  Task<Status> Read(Store* store, size_t id, std::string name);
+  Task<Status> Other(Store* store, size_t id, Op op);
+  Task<void> Clean(Gateway* gateway);
+  void ScheduleCleaner(size_t gateway);
+  void Finish(size_t client, size_t id, Status status);
+
+  // What must hold at rest (rest.cc).
+  void ComeToRest();
+  bool CleanAll(Gateway& gateway);
+  void CheckNames(Gateway& gateway);
+  void CheckFiles(Gateway& gateway, const std::string& name, const std::optional<NameInfo>& info);
+  // Runs the world until the task has ended; nullopt, and a broken rule, if it does not end.
+  template <typename T>
+  std::optional<T> Wait(Task<T> task, Gateway& gateway);
+
+  const WorldOptions options_;
+  Random random_;
+  VirtualExecutor executor_;
+  History history_;
+  StoreDescriptor descriptor_;
+  std::vector<std::unique_ptr<MemoryServer>> servers_;
+  std::vector<bool> down_;
+  std::array<std::unique_ptr<Gateway>, kGateways> gateways_;
+  std::vector<std::unique_ptr<Gateway>> graves_;  // what is still under way refers to them
+  std::array<Client, kClients> clients_;
+  Moment moment_ = 1;
+  size_t issued_ = 0;
+  Content next_content_ = 1;
+  double intensity_ = 1;
+  bool faults_ = false;
+  Outcome outcome_;
 };
 
-// The bytes of a content carry its number.
-uint64_t SizeOf(Content content);
-std::string BytesOf(Content content);
-
-Outcome RunSeed(const WorldOptions& options);
+template <typename T>
+std::optional<T> World::Wait(Task<T> task, Gateway& gateway) {
+  auto result = std::make_shared<std::optional<T>>();
+  const auto keep = [](Task<T> inner, std::shared_ptr<std::optional<T>> into) -> Task<void> {
+    into->emplace(co_await inner);
+  };
+  gateway.scope->Spawn(keep(std::move(task), result));
+  RunUntil([&] { return result->has_value(); }, kLongestOperation);
+  if (!*result) Break("an operation on a healthy store does not end");
+  return std::move(*result);
+}
 
 }  // namespace xec::sim

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// What the clients ask, and the cleaners' rounds.
+#include <algorithm>
+#include <cstring>
+
+#include "object/object_reader.hh"
+#include "world.hh"
+
+namespace xec::sim {
+
+uint64_t SizeOf(Content content) {
+  constexpr uint64_t kSizes[] = {8, 100, 4095, 4096, 4097, 8192, 9000, 12288};
+  return kSizes[Mix64(content) % 8];
+}
+
+std::string BytesOf(Content content) {
+  std::string bytes(SizeOf(content) + sizeof(uint64_t), '\0');
+  Random random(content);
+  for (size_t at = 0; at + sizeof content <= bytes.size(); at += sizeof content) {
+    const uint64_t word = at == 0 ? content : random.Next();
+    std::memcpy(bytes.data() + at, &word, sizeof word);
+  }
+  bytes.resize(SizeOf(content));
+  return bytes;
+}
+
+void World::Think(size_t client) {
+  TimePoint when = executor_.Now() + Between(milliseconds(0), milliseconds(300));
+  if (random_.OneIn(10)) {
+    // All clients pause until the same quarter of an hour, so that they meet again.
+    const Duration past = (executor_.Now() - VirtualExecutor::kStart) % Duration(minutes(15));
+    when += Duration(minutes(15)) - past;
+  } else if (random_.OneIn(5)) {
+    when += Between(seconds(0), seconds(20));
+  }
+  executor_.RunAt(when, [this, client] { Act(client); });
+}
+
+Op World::ChooseOp(size_t client) {
+  Op op;
+  op.name = kNames[random_.Below(kNames.size())];
+  const bool writer = client < 3;
+  const uint64_t dice = random_.Below(100);
+  if (!writer || dice >= 80) {
+    op.kind = dice % 10 < 6 ? OpKind::kRead : dice % 10 < 9 ? OpKind::kStat : OpKind::kList;
+    if (op.kind == OpKind::kList) op.name = random_.OneIn(2) ? "/a" : "/b";
+  } else if (dice < 35) {
+    op.kind = OpKind::kPut;
+    op.content = next_content_++;
+  } else if (dice < 47) {
+    op.kind = OpKind::kExclusivePut;
+    op.content = next_content_++;
+  } else if (dice < 62 || !options_.renames) {
+    op.kind = OpKind::kRemove;
+  } else {
+    op.kind = OpKind::kRename;
+    do op.to = kNames[random_.Below(kNames.size())];
+    while (op.to == op.name);
+  }
+  return op;
+}
+
+void World::Act(size_t client) {
+  if (issued_ >= options_.operations) return;
+  Gateway* const gateway = gateways_[client % kGateways].get();
+  if (gateway == nullptr || gateway->dying) return Think(client);
+  ++issued_;
+  const size_t id = history_.Begin(ChooseOp(client), moment_++);
+  clients_[client] = {true, id, gateway, executor_.Now()};
+  if (options_.trace)
+    Say(fmt::format("c{}", client), fmt::format("asks g{}: {}", gateway->index, history_.at(id).ToString()));
+  gateway->scope->Spawn(Perform(gateway, client, id));
+}
+
+Task<void> World::Perform(Gateway* gateway, size_t client, size_t id) {
+  Store* const store = gateway->store.get();
+  const Op op = history_.at(id);
+  Status status;
+  switch (op.kind) {
+    case OpKind::kPut:
+    case OpKind::kExclusivePut: status = co_await Put(store, op); break;
+    case OpKind::kRead: status = co_await Read(store, id, op.name); break;
+    default: status = co_await Other(store, id, op); break;
+  }
+  Finish(client, id, std::move(status));
+}
+
+Task<Status> World::Put(Store* store, Op op) {
+  CreateOptions options;
+  options.write.exclusive = op.kind == OpKind::kExclusivePut;
+  Result<std::unique_ptr<ObjectWriter>> writer = co_await store->Create(op.name, std::move(options));
+  if (!writer) co_return writer.error();
+  const std::string bytes = BytesOf(op.content);
+  const Status appended = co_await (*writer)->Append(AsBytes(std::string_view(bytes)));
+  if (!appended) co_return appended.error();
+  Result<Committed> committed = co_await (*writer)->Commit();
+  if (!committed) co_return committed.error();
+  co_return OkStatus();
+}
+
+Task<Status> World::Read(Store* store, size_t id, std::string name) {
+  Result<std::shared_ptr<ObjectReader>> reader = co_await store->OpenRead(name);
+  if (!reader) co_return reader.error();
+  const Moment opened = moment_++;  // what is read was decided then
+  std::string bytes((*reader)->size(), '?');
+  const Result<uint64_t> got = co_await (*reader)->Read(0, std::as_writable_bytes(std::span(bytes)));
+  if (!got) {
+    const bool lost = got.code() == Code::kDataLoss || got.code() == Code::kCorruption;
+    if (lost) Break(fmt::format("a read of {} (#{}) found data lost: {}", name, id, got.error().message));
+    co_return Fail(Code::kUnavailable, "{}", got.error().ToString());
+  }
+  Content content = 0;
+  if (bytes.size() >= sizeof content) std::memcpy(&content, bytes.data(), sizeof content);
+  const bool known = content > 0 && content < next_content_;
+  if (!known || *got != bytes.size() || bytes != BytesOf(content)) {
+    Break(fmt::format("the read #{} of {} returned bytes that nobody wrote", id, name));
+  }
+  history_.at(id).content = content;
+  history_.at(id).ended = opened;
+  co_return OkStatus();
+}
+
+Task<Status> World::Other(Store* store, size_t id, Op op) {
+  if (op.kind == OpKind::kRemove) co_return co_await store->Remove(op.name);
+  if (op.kind == OpKind::kRename) co_return co_await store->Rename(op.name, op.to);
+  if (op.kind == OpKind::kStat) {
+    Result<ObjectInfo> info = co_await store->Stat(op.name);
+    if (!info) co_return info.error();
+    history_.at(id).size = info->size;
+    co_return OkStatus();
+  }
+  Result<std::vector<ListedName>> names = co_await store->List(op.name);
+  if (!names) co_return names.error();
+  for (const ListedName& name : *names) history_.at(id).listed.insert(op.name + "/" + name.name);
+  co_return OkStatus();
+}
+
+void World::Finish(size_t client, size_t id, Status status) {
+  Op& op = history_.at(id);
+  if (op.ended == kNever) op.ended = moment_++;
+  if (!status) op.error = status.code();
+  ++outcome_.answered;
+  if (status) ++outcome_.succeeded;
+  const Duration took = executor_.Now() - clients_[client].since;
+  if (options_.trace) {
+    Say(fmt::format("c{}", client),
+        fmt::format("is told: {}{} ({} ms)", op.ToString(), status ? "" : " - " + status.error().message,
+                    std::chrono::duration_cast<milliseconds>(took).count()));
+  }
+  if (took > kLongestOperation)
+    Break(fmt::format("{} took {} s", op.ToString(), std::chrono::duration_cast<seconds>(took).count()));
+  if (status.has_value() ? false : status.code() == Code::kInternal)
+    Break(fmt::format("{}: {}", op.ToString(), status.error().message));
+  clients_[client].busy = false;
+  Think(client);
+}
+
+Task<void> World::Clean(Gateway* gateway) {
+  Say(fmt::format("g{}", gateway->index), "cleans");
+  const Result<CleanReport> report = co_await gateway->store->Clean();
+  Say(fmt::format("g{}", gateway->index),
+      report ? fmt::format("has cleaned: removed {}, left {}", report->removed, report->left)
+             : "cleaning ends: " + report.error().message);
+}
+
+void World::ScheduleCleaner(size_t index) {
+  executor_.RunAt(executor_.Now() + Between(seconds(10), minutes(random_.OneIn(2) ? 2 : 30)), [this, index] {
+    if (issued_ >= options_.operations) return;
+    Gateway* const gateway = gateways_[index].get();
+    if (gateway != nullptr && !gateway->dying) gateway->scope->Spawn(Clean(gateway));
+    ScheduleCleaner(index);
+  });
+}
+
+}  // namespace xec::sim

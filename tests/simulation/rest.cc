@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// What must hold once everybody is back and nothing goes wrong any more.
+#include <algorithm>
+
+#include "commit/clean_pass.hh"
+#include "commit/cleaner.hh"
+#include "object/object_reader.hh"
+#include "world.hh"
+
+namespace xec::sim {
+
+// Everybody is back, nothing goes wrong any more: what was left half done must be brought to an end and
+// tidied up.
+void World::ComeToRest() {
+  Say("----", "all servers are back, no faults from here on");
+  faults_ = false;
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    down_[i] = false;
+    servers_[i]->SetDown(false);
+  }
+  const bool ended = RunUntil(
+      [&] { return std::none_of(clients_.begin(), clients_.end(), [](const Client& c) { return c.busy; }); },
+      Duration(minutes(60)));
+  if (!ended) {
+    for (const Client& client : clients_) {
+      if (client.busy) Break(history_.at(client.op).ToString() + " does not end");
+    }
+    return Break("the world does not come to rest");
+  }
+  executor_.RunUntilTime(executor_.Now() + minutes(60));
+  if (gateways_[0] == nullptr || gateways_[1] == nullptr) return Break("a gateway did not start again");
+  bool clean = false;
+  for (size_t pass = 0; pass < kLastPasses && !clean && !outcome_.broken; ++pass) {
+    clean = CleanAll(*gateways_[pass % kGateways]);
+    executor_.RunUntilTime(executor_.Now() + minutes(90));
+  }
+  if (outcome_.broken) return;
+  if (!clean) Break(fmt::format("the cleaner is not done after {} passes", kLastPasses));
+  for (auto& gateway : gateways_) CheckNames(*gateway);
+  for (auto& gateway : gateways_) {
+    if (gateway->engine->budget().in_use() != 0) {
+      Break(fmt::format("g{} at rest still holds {} bytes of its memory budget", gateway->index,
+                        gateway->engine->budget().in_use()));
+    }
+  }
+}
+
+bool World::CleanAll(Gateway& gateway) {
+  Say(fmt::format("g{}", gateway.index), "cleans");
+  const auto report = Wait(gateway.store->Clean(), gateway);
+  if (!report) return false;
+  Say(fmt::format("g{}", gateway.index),
+      *report ? fmt::format("has cleaned: removed {}, left {}", (*report)->removed, (*report)->left)
+              : "cleaning ends: " + report->error().message);
+  return *report && (*report)->removed == 0 && (*report)->left == 0;
+}
+
+void World::CheckNames(Gateway& gateway) {
+  for (const std::string& name : kNames) {
+    Op read;
+    read.kind = OpKind::kRead;
+    read.name = name;
+    const size_t id = history_.Begin(read, moment_++);
+    const auto status = Wait(Read(gateway.store.get(), id, name), gateway);
+    if (!status) return;
+    if (history_.at(id).ended == kNever) history_.at(id).ended = moment_++;
+    if (!*status) history_.at(id).error = status->code();
+    Say(fmt::format("g{}", gateway.index), fmt::format("at rest {}{}", history_.at(id).ToString(),
+                                                       *status ? "" : " " + status->error().message));
+    if (!*status && status->code() != Code::kNotFound) {
+      Break(fmt::format("at rest {} cannot be read: {}", name, status->error().ToString()));
+    }
+    const Result<ObjectPath> path = ObjectPath::Parse(name);
+    const auto info = Wait(LookUp(*gateway.engine, *path), gateway);
+    if (!info) return;
+    if (!*info)
+      return Break(fmt::format("at rest {} cannot be looked up: {}", name, info->error().ToString()));
+    CheckFiles(gateway, name, (*info)->accepted.Live() ? std::optional(**info) : std::nullopt);
+  }
+}
+
+// Exactly the archives and witnesses of what lives there.
+void World::CheckFiles(Gateway& gateway, const std::string& name, const std::optional<NameInfo>& info) {
+  const Result<ObjectPath> path = ObjectPath::Parse(name);
+  const auto servers = Wait(ListEverywhere(*gateway.engine, *path), gateway);
+  if (!servers) return;
+  size_t archives = 0, accepting = 0;
+  const std::vector<MemberIndex> homes = gateway.engine->Homes(*path);
+  for (const auto& [server, states] : *servers) {
+    for (const State& state : states) {
+      const bool current = info && state.Accepted() && state.version == info->accepted.version &&
+                           state.oid == info->accepted.oid;
+      if (!current)
+        return Break(fmt::format("at rest {} is left over on s{} for {}", FormatState(state), server, name));
+      if (state.kind == StateKind::kPromoted) ++archives;
+    }
+    if (!states.empty() && std::find(homes.begin(), homes.end(), server) != homes.end()) ++accepting;
+  }
+  if (!info) return;
+  const Geometry& geometry = descriptor_.geometry;
+  const size_t least = geometry.parity_chunks + 1;
+  if (archives < least)
+    Break(fmt::format("at rest {} has {} archives, {} are the least", name, archives, least));
+  if (accepting < least) Break(fmt::format("at rest {} is accepted by {} homes only", name, accepting));
+  Result<std::shared_ptr<ObjectReader>> reader = Fail(Code::kInternal, "not opened");
+  auto opened = Wait(gateway.store->OpenRead(name), gateway);
+  if (!opened || !*opened) return Break(fmt::format("at rest {} does not open", name));
+  std::string problem;
+  const auto verified = Wait((**opened)->Verify([&](const ChunkReport& chunk) {
+    if (chunk.health != ChunkHealth::kGood) problem = chunk.problem + " on " + chunk.archive_path;
+  }),
+                             gateway);
+  if (!verified || !*verified) return Break(fmt::format("at rest {} does not verify", name));
+  if (!problem.empty()) Break(fmt::format("at rest {} is not whole: {}", name, problem));
+}
+
+}  // namespace xec::sim

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// One seed of the simulator: the real engine on memory servers in virtual time, clients that use it, and
+// everything that goes wrong meanwhile. One thread; the same options, the same run.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "history.hh"
+
+namespace xec::sim {
+
+enum class Fault { kNone, kCrashBefore, kCrashAfter, kServerDown, kPowerLoss, kLostReply, kDelayed, kError };
+inline constexpr size_t kFaultCount = 8;
+const char* FaultName(Fault fault);
+
+// protocol step -> how often each fault met it.
+using Coverage = std::map<std::string, std::array<uint64_t, kFaultCount>>;
+
+struct WorldOptions {
+  uint64_t seed = 1;
+  bool trace = false;
+  bool renames = true;
+  size_t operations = 200;
+  std::string sabotage;  // a rule of the protocol that is broken on purpose (sabotage.hh); empty: none
+};
+
+struct Outcome {
+  std::optional<std::string> broken;  // the rule that does not hold, in a sentence
+  std::deque<std::string> trace;      // the last lines, if asked for
+  Coverage coverage;
+  size_t answered = 0, succeeded = 0, open = 0;
+};
+
+// The bytes of a content carry its number.
+uint64_t SizeOf(Content content);
+std::string BytesOf(Content content);
+
+Outcome RunSeed(const WorldOptions& options);
+
+}  // namespace xec::sim
