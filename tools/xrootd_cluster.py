@@ -208,6 +208,9 @@ class Gateway:
                 argv += [flag, value]
         argv += ["--port", str(self.port), "--http-port", str(self.http_port),
                  "--state", os.path.join(self.base, "state")]
+        if self.cluster.user.entry:
+            # Stock daemons close the directories above their admin path to all but their own user.
+            argv += ["--user", self.cluster.user.entry.pw_name]
         return argv + list(options.serve_options)
 
     def start(self):

@@ -220,6 +220,13 @@ class VanillaCluster(HouseTest):
         same = xrootd_cluster.Cluster.load(cluster.options.dir)
         self.assertEqual(same.describe(), cluster.describe())
 
+    def test_a_gateway_in_front(self):
+        gateway = self.cluster(servers=3, gateways=1, geometry="2+1").gateways[0]
+        file = self.random_file("a", 100_000)
+        self.xrdcp(file, gateway.url + "//a")
+        self.xrdcp(gateway.url + "//a", self.path("b"))
+        self.assert_same(file, self.path("b"))
+
 
 class Helpers(HouseTest):
     """xectest itself."""
