@@ -25,16 +25,12 @@ files with a line `# needs: failpoints`); both have defaults, so that a file can
 XEC_KEEP=1 keeps the directories of failed tests. XEC_TEST_DIR is where they are made (default: the usual temp dir).
 """
 import contextlib
-import ctypes
-import fcntl
 import functools
 import hashlib
 import os
 import random
 import shutil
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -46,6 +42,7 @@ import unittest
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(REPO, "tools"))
 import daemons  # noqa: E402
+import sandbox  # noqa: E402
 import xrootd_cluster  # noqa: E402
 
 HOST = "127.0.0.1"
@@ -422,45 +419,11 @@ class _Reporter(unittest.TestResult):
         print(f"skip {self._name(test)}: {reason}", flush=True)
 
 
-def _enter_network():
-    """Gives this process a network namespace of its own with the loopback device up; returns why it can't be."""
-    clone_newuser, clone_newnet = 0x10000000, 0x40000000
-    libc = ctypes.CDLL(None, use_errno=True)
-    uid, gid = os.geteuid(), os.getegid()
-    flags = clone_newnet if uid == 0 else clone_newnet | clone_newuser
-    if libc.unshare(flags) != 0:
-        return f"needs a network namespace of its own: {os.strerror(ctypes.get_errno())}"
-    if uid != 0:
-        for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
-            with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
-                file.write(text)
-    get_flags, set_flags, up = 0x8913, 0x8914, 1
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        request = fcntl.ioctl(control, get_flags, struct.pack("16sh14x", b"lo", 0))
-        value = struct.unpack("16sh14x", request)[1]
-        fcntl.ioctl(control, set_flags, struct.pack("16sh14x", b"lo", value | up))
-    return ""
-
-
-def _kill_descendants():
-    """Whatever a test left behind; daemons come back to us because we are their subreaper."""
-    while True:
-        left = [pid for pid in daemons.descendants(os.getpid()) if pid != os.getpid()]
-        if not left:
-            return
-        for pid in left:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(-1, 0)
-
-
 def main():
     """Runs the tests of the calling program, or those whose name contains one of the arguments."""
     global _network_error
-    set_child_subreaper = 36
-    ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)
-    _network_error = _enter_network()
+    sandbox.adopt_daemons()
+    _network_error = sandbox.enter_network()
     loader = unittest.TestLoader()
     loader.testNamePatterns = [f"*{word}*" for word in sys.argv[1:]] or None
     suite = loader.loadTestsFromModule(sys.modules["__main__"])
@@ -468,5 +431,5 @@ def main():
     try:
         suite.run(result)
     finally:
-        _kill_descendants()
+        sandbox.kill_descendants()
     sys.exit(0 if result.wasSuccessful() else 1)
