@@ -54,12 +54,7 @@ class Client {
         received_(options.size_bytes) {}
 
   // Opens the connection.
-  void Connect() {
-    XrdCl::StatInfo* info = nullptr;
-    const XrdCl::XRootDStatus status = filesystem_.Stat("/", info);
-    delete info;
-    Check(status, "connect to", options_.url);
-  }
+  void Connect() { Check(Ask("/").first, "connect to", options_.url); }
 
   // Runs operations until the time is over, at least one.
   void Run(Clock::time_point end) {
@@ -110,12 +105,15 @@ class Client {
   }
 
   void Stat(const std::string& path) {
-    XrdCl::StatInfo* info = nullptr;
-    const XrdCl::XRootDStatus status = filesystem_.Stat(path, info);
-    const uint64_t size = info == nullptr ? 0 : info->GetSize();
-    delete info;
+    const auto [status, info] = Ask(path);
     Check(status, "stat", path);
-    if (size != content_.size()) throw Failure{fmt::format("{}: size {}", path, size)};
+    if (info->GetSize() != content_.size()) throw Failure{fmt::format("{}: wrong size", path)};
+  }
+
+  std::pair<XrdCl::XRootDStatus, std::unique_ptr<XrdCl::StatInfo>> Ask(const std::string& path) {
+    XrdCl::StatInfo* info = nullptr;
+    XrdCl::XRootDStatus status = filesystem_.Stat(path, info);
+    return {std::move(status), std::unique_ptr<XrdCl::StatInfo>(info)};
   }
 
   const Options& options_;
