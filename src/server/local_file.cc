@@ -41,7 +41,9 @@ void LocalFile::Read(OpContext context, std::vector<ByteRange> ranges, Slice int
                   into = std::move(into), done = std::move(done)]() mutable {
     if (IsLate(context))
       return done(Fail(Code::kDeadlineExceeded, "read {} waited too long", self->description_));
-    done(self->ReadAll(fd->get(), ranges, into));
+    Result<uint64_t> answer = self->ReadAll(fd->get(), ranges, into);
+    fd.reset();  // an answered request keeps the file open no longer: Close is the last then
+    done(std::move(answer));
   });
 }
 
@@ -73,7 +75,9 @@ void LocalFile::Write(OpContext context, uint64_t offset, Slice from, Done<void>
                   done = std::move(done)]() mutable {
     if (IsLate(context))
       return done(Fail(Code::kDeadlineExceeded, "write {} waited too long", self->description_));
-    done(self->WriteAll(fd->get(), offset, from));
+    Status answer = self->WriteAll(fd->get(), offset, from);
+    fd.reset();  // an answered request keeps the file open no longer: Close is the last then
+    done(std::move(answer));
   });
 }
 
@@ -93,7 +97,9 @@ void LocalFile::Sync(OpContext context, Done<void> done) {
   threads_->Post([self = shared_from_this(), fd = Handle(), context, done = std::move(done)]() mutable {
     if (IsLate(context))
       return done(Fail(Code::kDeadlineExceeded, "sync {} waited too long", self->description_));
-    done(self->SyncAll(fd->get()));
+    Status answer = self->SyncAll(fd->get());
+    fd.reset();  // an answered request keeps the file open no longer: Close is the last then
+    done(std::move(answer));
   });
 }
 
