@@ -48,6 +48,7 @@ if [[ -n $xrootd ]]; then configure+=("-DXROOTD_PREFIX=$xrootd"); fi
 compile=(cmake --build "$build_dir")
 if ((${#targets[@]} > 0)); then compile+=(--target "${targets[@]}"); fi
 
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$repo}  # checkouts in other folders share compiled files
 cd "$repo"
 if ((quiet)); then
   mkdir -p "$build_dir"
