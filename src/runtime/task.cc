@@ -23,10 +23,10 @@ struct TaskScope::Root {
     struct FinalAwaiter {
       bool await_ready() noexcept { return false; }
       void await_suspend(std::coroutine_handle<promise_type> self) noexcept {
-        TaskScope* scope = self.promise().scope;
+        TaskScope* owner = self.promise().scope;
         void* address = self.address();
         self.destroy();
-        scope->Ended(address);
+        owner->Ended(address);
       }
       void await_resume() noexcept {}
     };
