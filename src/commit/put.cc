@@ -128,10 +128,9 @@ Task<Result<Version>> CommitPut(Engine& engine, PutRequest request) {
 }
 
 Task<void> AbandonUpload(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> archives) {
-  const std::string from = FormatState(seal);
-  const std::string to = FormatState(AbortedState(seal));
+  const std::string entry = FormatState(seal);
   Gather<Status> gather(engine.scope(), engine.executor());
-  for (const MemberIndex member : archives) gather.Start(member, RenameState(engine, member, path, from, to));
+  for (const MemberIndex member : archives) gather.Start(member, RemoveState(engine, member, path, entry));
   while (gather.pending() > 0) co_await gather.Next();
 }
 

@@ -7,8 +7,8 @@
 
 namespace xec {
 
-// What an exclusive creation needs before it may seal: proof that nothing lives under the name, and its version.
-// Errors: kAlreadyExists, kIsDirectory, kNoQuorum.
+// What an exclusive creation needs before it may seal: proof that nothing lives under the name, and its
+// version. Errors: kAlreadyExists, kIsDirectory, kNoQuorum.
 struct ExclusiveStart {
   Accepted base;     // nothing, or the tombstone that was found
   Version version;   // goes into the names of the seals
@@ -24,13 +24,16 @@ struct PutRequest {
   std::optional<Accepted> exclusive_base;
 };
 
-// Promotes the sealed archives. OK: the version is committed (promise P1). Errors: kIsDirectory; kConflict (an
-// exclusive creation yields, or the cleaner gave the upload up: nothing visible); kAlreadyExists; kNoQuorum or
-// kUnavailable before anything became visible; kUnknown when the outcome is open: "unknown, retry".
-// In every case but OK the seals are left to AbandonUpload and the cleaner.
+// Promotes the sealed archives. OK: the version is committed (promise P1). Errors: kIsDirectory; kConflict
+// (an exclusive creation yields, or the cleaner gave the upload up: nothing visible); kAlreadyExists;
+// kNoQuorum or kUnavailable before anything became visible; kUnknown when the outcome is open: "unknown,
+// retry". In every case but OK the seals are left to AbandonUpload and the cleaner.
 Task<Result<Version>> CommitPut(Engine& engine, PutRequest request);
 
-// Gives an upload up: renames its seals to aborted, best effort, in parallel. Safe at any time before CommitPut.
+// Gives an upload up: removes its seals, best effort, in parallel, so that nothing of it stands in the way of
+// an exclusive creation. For the writer itself only, before CommitPut or after CommitPut failed with anything
+// but kUnknown: nobody else promotes a seal that was promoted nowhere, and the writer never will. Everybody
+// else has to fence all homes first (fence.hh).
 Task<void> AbandonUpload(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> archives);
 
 }  // namespace xec

@@ -185,11 +185,8 @@ class Parallel(GatewayTest):
 
 
 class Interrupted(GatewayTest):
-    """A client or the gateway dies in the middle of an upload. Until the cleaner has been there, what is left of it
-    keeps others from exclusive creation of the name (docs/protocol.md), but not from writing it."""
-
-    def gateway(self, **options):
-        return super().gateway(**{"clean_interval": "1s", "upload_grace": "2s", **options})
+    """A client or the gateway dies in the middle of an upload. The gateway clears up after its clients; what is left
+    of a gateway keeps others from exclusive creation of the name until the cleaner has been there."""
 
     def create_exclusively(self, store, name, size, seed=1):
         file = self.random_file(f"exclusive-{seed}", size, seed)
@@ -198,7 +195,7 @@ class Interrupted(GatewayTest):
 
     SIZE = 12_000_000
 
-    def half_upload(self, store, name, protocol):
+    def half_upload(self, store, name, protocol, options=("-f",)):
         """Starts an upload that takes a few seconds (http) or for ever (root), and waits until part of it is on the
         data servers."""
         if protocol == "root":
@@ -206,13 +203,13 @@ class Interrupted(GatewayTest):
             read_end, write_end = os.pipe()
             self.addCleanup(os.close, write_end)
             feeder = subprocess.Popen(["head", "-c", str(self.SIZE), "/dev/zero"], stdout=write_end)
-            client = subprocess.Popen(["xrdcp", "-f", "--nopbar", "-", f"{store.url}/{name}"], stdin=read_end,
+            client = subprocess.Popen(["xrdcp", *options, "--nopbar", "-", f"{store.url}/{name}"], stdin=read_end,
                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             os.close(read_end)
             self.addCleanup(feeder.wait)
         else:
             file = self.random_file("half", self.SIZE)
-            client = subprocess.Popen(["curl", "-sSf", "--limit-rate", "3M", "-T", file, store.http + name],
+            client = subprocess.Popen(["curl", "-sf", "--limit-rate", "3M", "-T", file, store.http + name],
                                       stdout=subprocess.DEVNULL)
         self.addCleanup(client.wait)
         self.addCleanup(client.kill)
@@ -220,15 +217,18 @@ class Interrupted(GatewayTest):
         return client
 
     def test_killed_client_leaves_nothing(self):
-        store = self.gateway()
-        for protocol in ("root", "http"):
-            with self.subTest(protocol=protocol):
-                client = self.half_upload(store, f"/new-{protocol}", protocol)
+        # Without a cleaner: the gateway itself removes what its client left.
+        store = self.gateway(clean_interval="1h")
+        for protocol, options in (("root", ()), ("root", ("-f",)), ("root", ("--posc",)), ("http", ())):
+            name = f"/new-{protocol}{''.join(options)}"
+            with self.subTest(name):
+                client = self.half_upload(store, name, protocol, options)
                 client.kill()
-                self.eventually(lambda: f"upload of /new-{protocol}" in self.log(store), 30, "the gateway noticed")
-                self.assertIn("[3011]", self.xrdfs(store.url, "stat", f"/new-{protocol}", code=54).err)
-                self.eventually(lambda: not self.seals(store, f"/new-{protocol}"), 30, "its archives are removed")
-                self.create_exclusively(store, f"/new-{protocol}", 1000)
+                self.eventually(lambda: f"upload of {name} by" in self.log(store), 30, "the gateway noticed")
+                self.assertIn("[3011]", self.xrdfs(store.url, "stat", name, code=54).err)
+                self.eventually(lambda: not self.seals(store, name), 30, "its archives are removed")
+                self.xrdcp(self.random_file("next", 1000), f"{store.url}/{name}")
+                self.assert_same(self.path("next"), self.get(store, name))
 
     def test_killed_client_does_not_harm_the_previous_object(self):
         store = self.gateway()
@@ -243,7 +243,7 @@ class Interrupted(GatewayTest):
                 self.assert_same(self.path("next"), self.get(store, f"/old-{protocol}"))
 
     def test_killed_gateway(self):
-        store = self.gateway()
+        store = self.gateway(clean_interval="1s", upload_grace="2s")
         file = self.put(store, "/old", 400_000)
         clients = [self.half_upload(store, "/old", "http"), self.half_upload(store, "/new", "http")]
         store.kill()
@@ -254,6 +254,19 @@ class Interrupted(GatewayTest):
         self.assertIn("[3011]", self.xrdfs(store.url, "stat", "/new", code=54).err)
         self.create_exclusively(store, "/new", 100_000)
         self.assertEqual(self.xrdfs(store.url, "ls", "/").out.split(), ["/new", "/old"])
+
+    def test_gateway_stopped_in_mid_upload(self):
+        store = self.gateway()
+        file = self.put(store, "/old", 400_000)
+        self.half_upload(store, "/old", "http")
+        self.half_upload(store, "/new", "root", ("--posc",))
+        self.assertEqual(store.stop(), 0)
+        store.start()
+        self.assert_same(file, self.get(store, "/old"))
+        self.assertEqual(self.xrdfs(store.url, "ls", "/").out.split(), ["/old"])
+        for name in ("/old", "/new"):
+            self.curl("-T", file, store.http + name)
+            self.assert_same(file, self.get(store, name))
 
     def test_second_writer_is_refused_and_does_not_harm_the_first(self):
         store = self.gateway()
