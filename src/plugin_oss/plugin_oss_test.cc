@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <XrdOuc/XrdOucCRC.hh>
 #include <XrdOuc/XrdOucEnv.hh>
 #include <XrdOuc/XrdOucIOVec.hh>
 
@@ -82,6 +83,38 @@ TEST_F(PluginTest, UploadIsVisibleAfterCloseOnly) {
 TEST_F(PluginTest, EmptyUpload) {
   EXPECT_EQ(Put("/a", "", kCreate | O_TRUNC), 0);
   EXPECT_EQ(Get("/a"), "");
+}
+
+TEST_F(PluginTest, PageReadsCarryTheChecksumsOfXrootd) {
+  constexpr off_t kPage = 4096;
+  std::string bytes(3 * kPage + 100, '\0');
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * i >> 5);
+  store_.Put("/a", bytes);
+  EXPECT_NE(storage_.Features() & XRDOSS_HASPGRW, 0u);
+  const Handle file(storage_.newFile("user.1:2@host"));
+  ASSERT_EQ(file->Open("/a", O_RDONLY, 0, env_), 0);
+  const std::vector<std::pair<off_t, size_t>> reads = {{0, 3 * kPage},    {0, 4 * kPage}, {kPage, kPage},
+                                                       {100, 50},         {kPage - 1, 2}, {kPage - 1, 1},
+                                                       {5000, 3 * kPage}, {1, 1}};
+  for (const auto& [offset, size] : reads) {
+    std::string buffer(size, '\0');
+    std::vector<uint32_t> checksums(6, 0xdeadbeef);
+    const ssize_t got = file->pgRead(buffer.data(), offset, size, checksums.data(), 0);
+    ASSERT_EQ(got, static_cast<ssize_t>(std::min(size, bytes.size() - static_cast<size_t>(offset))));
+    EXPECT_EQ(bytes.compare(static_cast<size_t>(offset), static_cast<size_t>(got), buffer, 0,
+                            static_cast<size_t>(got)),
+              0);
+    std::vector<uint32_t> expected;
+    for (off_t at = offset; at < offset + got;) {
+      const off_t end = std::min(offset + got, (at / kPage + 1) * kPage);
+      expected.push_back(XrdOucCRC::Calc32C(buffer.data() + (at - offset), static_cast<size_t>(end - at)));
+      at = end;
+    }
+    expected.resize(checksums.size(), 0xdeadbeef);
+    EXPECT_EQ(checksums, expected) << offset << "+" << size;
+  }
+  EXPECT_EQ(file->pgRead(bytes.data(), 0, kPage, nullptr, 0), kPage);
+  EXPECT_EQ(file->pgRead(bytes.data(), 4 * kPage, kPage, nullptr, 0), 0);
 }
 
 TEST_F(PluginTest, InterruptedUploadLeavesThePreviousObject) {

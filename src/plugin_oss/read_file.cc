@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "plugin_oss/read_file.hh"
 
+#include <algorithm>
 #include <fcntl.h>
 
 #include <XrdOuc/XrdOucEnv.hh>
 #include <XrdSfs/XrdSfsAio.hh>
 
 #include "base/text.hh"
+#include "codec/checksum.hh"
 #include "plugin_oss/handle_sharing.hh"
 #include "plugin_oss/storage.hh"
 #include "plugin_oss/write_file.hh"
 
 namespace xec {
 namespace {
+
+constexpr size_t kWirePageBytes = 4096;  // XRootD's kXR_pgPageSZ
 
 class Reading final : public OpenHandle {
  public:
@@ -71,6 +75,21 @@ int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
 
 ssize_t File::Read(void* buffer, off_t offset, size_t size) {
   return Guarded("read", [&]() -> ssize_t { return handle_ ? handle_->Read(buffer, offset, size) : -EBADF; });
+}
+
+ssize_t File::pgRead(void* buffer, off_t offset, size_t size, uint32_t* checksums, uint64_t) {
+  const ssize_t got = Read(buffer, offset, size);
+  if (got <= 0 || checksums == nullptr) return got;
+  ByteSpan bytes(static_cast<const std::byte*>(buffer), static_cast<size_t>(got));
+  // Pages are those of the object, so the first one may be cut off at its front.
+  if (const size_t within = static_cast<size_t>(offset) % kWirePageBytes; within != 0) {
+    const ByteSpan first = bytes.first(std::min(bytes.size(), kWirePageBytes - within));
+    *checksums++ = Crc32c(first);
+    bytes = bytes.subspan(first.size());
+  }
+  PageChecksums(bytes, kWirePageBytes,
+                std::span(checksums, (bytes.size() + kWirePageBytes - 1) / kWirePageBytes));
+  return got;
 }
 
 ssize_t File::Write(const void* buffer, off_t offset, size_t size) {

@@ -20,12 +20,13 @@ class Storage final : public XrdOss {
   XrdOssDF* newFile(const char* tident) override;
 
   int Init(XrdSysLogger*, const char*) override { return 0; }
-  // No asynchronous I/O: XRootD would cut it into pieces of 64 KiB. No sendfile: there is no file.
+  // No asynchronous I/O: XRootD would cut it into pieces of 64 KiB. No sendfile: there is no file. Checksums
+  // of pages (PGRW): File::pgRead has its own.
 #if XrdVNUMBER >= 60000
-  uint64_t Features() override { return XRDOSS_HASNAIO | XRDOSS_HASNOSF | XRDOSS_HASXERT; }
+  uint64_t Features() override { return XRDOSS_HASPGRW | XRDOSS_HASNAIO | XRDOSS_HASNOSF | XRDOSS_HASXERT; }
   bool getErrMsg(std::string& text) override { return TakeErrorText(text); }
 #else
-  uint64_t Features() override { return XRDOSS_HASNAIO | XRDOSS_HASNOSF; }
+  uint64_t Features() override { return XRDOSS_HASPGRW | XRDOSS_HASNAIO | XRDOSS_HASNOSF; }
 #endif
 
   int Chmod(const char* path, mode_t mode, XrdOucEnv* env) override;
@@ -56,8 +57,8 @@ class Storage final : public XrdOss {
 
   Gateway& gateway_;
   std::mutex space_mutex_;
-  StoreSpace space_;             // guarded by space_mutex_
-  TimePoint space_until_{};      // guarded by space_mutex_
+  StoreSpace space_;  // guarded by space_mutex_
+  TimePoint space_until_{};  // guarded by space_mutex_
 };
 
 }  // namespace xec
