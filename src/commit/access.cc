@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "base/failpoint.hh"
 #include "runtime/gather.hh"
 
 namespace xec {
@@ -36,20 +37,33 @@ Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath p
 
 Task<Status> RenameState(Engine& engine, MemberIndex member, ObjectPath path, std::string from,
                          std::string to) {
-  co_return co_await Rename(engine.MetadataCall(), engine.server(member), StatePath(path, from),
-                            StatePath(path, to));
+  XEC_FAILPOINT("state.rename");
+  Status renamed = co_await Rename(engine.MetadataCall(), engine.server(member), StatePath(path, from),
+                                   StatePath(path, to));
+  XEC_FAILPOINT("state.renamed");
+  co_return std::move(renamed);
 }
 
 Task<Status> RemoveState(Engine& engine, MemberIndex member, ObjectPath path, std::string entry) {
-  co_return co_await Remove(engine.MetadataCall(), engine.server(member), StatePath(path, entry));
+  XEC_FAILPOINT("state.remove");
+  Status removed = co_await Remove(engine.MetadataCall(), engine.server(member), StatePath(path, entry));
+  XEC_FAILPOINT("state.removed");
+  co_return std::move(removed);
 }
 
 Task<Status> MakeMark(Engine& engine, MemberIndex member, ObjectPath path, std::string entry) {
-  co_return co_await MakeDirectory(engine.MetadataCall(), engine.server(member), StatePath(path, entry));
+  XEC_FAILPOINT("state.mark");
+  Status made = co_await MakeDirectory(engine.MetadataCall(), engine.server(member), StatePath(path, entry));
+  XEC_FAILPOINT("state.marked");
+  co_return std::move(made);
 }
 
 Task<Status> RemoveMark(Engine& engine, MemberIndex member, ObjectPath path, std::string entry) {
-  co_return co_await RemoveDirectory(engine.MetadataCall(), engine.server(member), StatePath(path, entry));
+  XEC_FAILPOINT("state.unmark");
+  Status removed =
+      co_await RemoveDirectory(engine.MetadataCall(), engine.server(member), StatePath(path, entry));
+  XEC_FAILPOINT("state.unmarked");
+  co_return std::move(removed);
 }
 
 Task<Status> KeepLongName(Engine& engine, MemberIndex member, ObjectPath path) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "archive/manifest.hh"
+#include "base/failpoint.hh"
 #include "base/text.hh"
 #include "runtime/gather.hh"
 
@@ -41,12 +42,15 @@ Task<Status> WriteOn(Engine& engine, MemberIndex home, ObjectPath path, Version 
   writing.nonce = engine.NewNonce();
   const Status named = co_await KeepLongName(engine, home, path);
   if (!named) co_return named.error();
+  XEC_FAILPOINT("attributes.write");
   Status written =
       co_await CreateFile(engine.MetadataCall(), engine.server(home), StatePath(path, FormatState(writing)),
                           std::move(content), engine.SyncBeforeCommit());
   if (!written) co_return written.error();
+  XEC_FAILPOINT("attributes.drafted");
   const std::string target = FormatState(AttributesState(version, revision));
   Status renamed = co_await RenameState(engine, home, path, FormatState(writing), target);
+  XEC_FAILPOINT("attributes.written");
   if (!renamed && renamed.code() == Code::kAlreadyExists) {
     // Another client has written the same revision here; ours is the same text.
     const Status removed = co_await RemoveState(engine, home, path, FormatState(writing));

@@ -99,6 +99,7 @@ Task<bool> ResolveMoved(CleanPass& pass, Accepted moved) {
   pass.servers = co_await ListEverywhere(pass.engine, pass.path);
   if (!pass.AllHomesHeard()) co_return false;
   co_await Retire(pass, moved);
+  XEC_FAILPOINT("clean.retired");
   co_return true;
 }
 

@@ -55,6 +55,7 @@ Task<bool> LookAgain(CleanPass& pass) {
 // Removes the empty object directory (and the parts of a long name) where nothing is left.
 Task<void> RemoveObjectDirectory(CleanPass& pass) {
   const std::vector<std::string> parts = pass.path.LongNameEntries();
+  XEC_FAILPOINT("clean.directory");
   Gather<Status> gather(pass.engine.scope(), pass.engine.executor());
   for (const auto& [member, states] : pass.servers) {
     if (!states.empty()) continue;
@@ -168,6 +169,7 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
   for (int round = 0; round < kCleanRoundsMax && renames == RenamesLeft::kDone; ++round) {
     bool settled = co_await Settle(pass);
     if (settled) settled = co_await LookAgain(pass);
+    XEC_FAILPOINT("clean.settled");
     if (!settled) {
       co_return Fail(Code::kNoQuorum,
                      "{} cannot be cleaned now: too few of its homes answer or it is changing", path.text());

@@ -133,6 +133,7 @@ Task<bool> MoveArchive(Engine& engine, ObjectPath from, Accepted moved, MoveReco
   const Status named = co_await KeepLongName(engine, member, record.to);
   if (!named) co_return false;
   const std::string target = FormatState(PromotedState(*moved.target, record.oid, record.size));
+  XEC_FAILPOINT("rename.move_archive");
   const Status renamed =
       co_await Rename(engine.MetadataCall(), engine.server(member), source, StatePath(record.to, target));
   XEC_FAILPOINT("rename.archive");
@@ -189,10 +190,12 @@ Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex
                           FormatMoveRecord(*record), engine.SyncBeforeCommit());
   // Without a clear OK the creation may still arrive after everything else was cleaned: leave it alone.
   if (!created) co_return RollResult::kFailed;
+  XEC_FAILPOINT("roll.moved_draft");
   const bool stands = co_await TombstoneElsewhere(engine, path, home, goal);
   if (!stands) co_return RollResult::kFailed;
   const Status renamed =
       co_await RenameState(engine, home, path, FormatState(draft), FormatState(MovedState(goal)));
+  XEC_FAILPOINT("roll.moved");
   co_return renamed ? RollResult::kAccepted : RollResult::kFailed;
 }
 

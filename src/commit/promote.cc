@@ -19,7 +19,7 @@ enum class Vote {
 
 Task<Vote> PromoteOne(Engine& engine, ObjectPath path, MemberIndex home, State promoted, std::string from) {
   const Status renamed = co_await RenameState(engine, home, path, from, FormatState(promoted));
-  XEC_FAILPOINT("put.promoted_home");
+  XEC_FAILPOINT("promote.home");
   if (renamed) co_return Vote::kAccepted;
   Result<States> states = co_await ListStates(engine, home, path);
   if (!states) co_return Vote::kOpen;
@@ -75,6 +75,7 @@ Task<Status> MarkQuorum(Engine& engine, ObjectPath path, State mark, std::vector
     if (std::find(order.begin(), order.end(), home) == order.end()) order.push_back(home);
   }
   const std::string entry = FormatState(mark);
+  XEC_FAILPOINT("mark.make");
   Gather<Status> gather(engine.scope(), engine.executor());
   size_t next = 0;
   for (; next < quorum; ++next) gather.Start(order[next], MakeMark(engine, order[next], path, entry));

@@ -91,12 +91,16 @@ Task<void> PromoteOthers(Engine& engine, PutRequest request, std::string from, s
     if (std::find(homes.begin(), homes.end(), member) != homes.end()) continue;
     gather.Start(member, RenameState(engine, member, request.path, from, to));
   }
-  while (gather.pending() > 0) co_await gather.Next();
+  while (gather.pending() > 0) {
+    co_await gather.Next();
+    XEC_FAILPOINT("put.promoted_other");
+  }
 }
 
 }  // namespace
 
 Task<Result<ExclusiveStart>> StartExclusive(Engine& engine, ObjectPath path) {
+  XEC_FAILPOINT("put.exclusive");
   Result<NameInfo> info = co_await LookUp(engine, path);
   if (!info) co_return info.error();
   if (info->accepted.kind == Accepted::kDirectory)
@@ -129,9 +133,11 @@ Task<Result<Version>> CommitPut(Engine& engine, PutRequest request) {
 
 Task<void> AbandonUpload(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> archives) {
   const std::string entry = FormatState(seal);
+  XEC_FAILPOINT("put.abandon");
   Gather<Status> gather(engine.scope(), engine.executor());
   for (const MemberIndex member : archives) gather.Start(member, RemoveState(engine, member, path, entry));
   while (gather.pending() > 0) co_await gather.Next();
+  XEC_FAILPOINT("put.abandoned");
 }
 
 }  // namespace xec

@@ -34,9 +34,11 @@ struct Sealed {
 Task<Status> SealHome(Engine& engine, ObjectPath path, MemberIndex home, State seal, std::string content) {
   Status named = co_await KeepLongName(engine, home, path);
   if (!named) co_return named.error();
-  co_return co_await CreateFile(engine.MetadataCall(), engine.server(home),
-                                StatePath(path, FormatState(seal)), std::move(content),
-                                engine.SyncBeforeCommit());
+  Status sealed = co_await CreateFile(engine.MetadataCall(), engine.server(home),
+                                      StatePath(path, FormatState(seal)), std::move(content),
+                                      engine.SyncBeforeCommit());
+  XEC_FAILPOINT("rename.sealed_one");
+  co_return std::move(sealed);
 }
 
 // Creates the seal until a quorum of homes has it for certain; a home that is late is replaced by the next
@@ -143,6 +145,7 @@ Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, Sealed sealed,
   NameInfo info{attempt.from, attempt.source, source.WithHighest(), source.listings()};
   Result<std::optional<AttributeRevision>> attributes = co_await ReadAttributes(engine, std::move(info));
   if (!attributes) co_return attributes.error();
+  XEC_FAILPOINT("rename.attributes");
   if (*attributes) {
     // Before the commit: whoever sees the new name sees them.
     const Status copied = co_await CopyAttributes(engine, attempt.to, *version, **attributes);
@@ -188,6 +191,7 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, std::vector<MemberI
 // The seals of an attempt that has not committed, given up as the cleaner would do it. What cannot be reached
 // now is left to the cleaner.
 Task<bool> Withdraw(Engine& engine, Attempt attempt) {
+  XEC_FAILPOINT("rename.withdraw");
   const bool fenced = co_await FenceAllHomes(engine, attempt.from, MoveOutState(attempt.rid));
   if (!fenced) co_return false;
   Gather<Status> gather(engine.scope(), engine.executor());
@@ -199,6 +203,7 @@ Task<bool> Withdraw(Engine& engine, Attempt attempt) {
     gather.Start(home, RemoveState(engine, home, attempt.from, out));
   }
   while (gather.pending() > 0) co_await gather.Next();
+  XEC_FAILPOINT("rename.withdrawn");
   co_return true;
 }
 
@@ -223,6 +228,7 @@ Task<void> RunPatiently(Engine& engine, Task<bool> task) {
 
 // Step 4 and 5.
 Task<Status> Commit(Engine& engine, Attempt attempt, State moved, std::vector<MemberIndex> homes) {
+  XEC_FAILPOINT("rename.promote");
   Result<bool> committed = co_await PromoteHomes(engine, attempt.from, std::move(homes), moved,
                                                  FormatState(MoveOutState(attempt.rid)));
   if (!committed) co_return committed.error();
@@ -235,6 +241,7 @@ Task<Status> Commit(Engine& engine, Attempt attempt, State moved, std::vector<Me
   }
   XEC_FAILPOINT("rename.target");
   co_await RunPatiently(engine, BringArchives(engine, attempt.from, accepted));
+  XEC_FAILPOINT("rename.done");
   co_return OkStatus();
 }
 

@@ -53,6 +53,7 @@ Task<Status> WriteLog(Engine& engine, MoveLog log) {
   size_t written = 0;
   while (gather.pending() > 0) {
     const auto event = co_await gather.Next();
+    XEC_FAILPOINT("rename_directory.logged_one");
     if (*event.value) ++written;
   }
   if (written > SilentServersMax(engine)) co_return OkStatus();
@@ -64,7 +65,10 @@ Task<void> RemoveLog(Engine& engine, std::string id) {
   for (size_t i = 0; i < engine.server_count(); ++i) {
     gather.Start(i, Remove(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)), LogPath(id)));
   }
-  while (gather.pending() > 0) co_await gather.Next();
+  while (gather.pending() > 0) {
+    co_await gather.Next();
+    XEC_FAILPOINT("rename_directory.unlogged_one");
+  }
 }
 
 // Renames everything in the directory; what somebody else has put at the target meanwhile is left in peace, and its
@@ -91,6 +95,7 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to) {
     XEC_FAILPOINT("rename_directory.step");
     if (!moved && moved.code() != Code::kNotFound) co_return moved.error();
   }
+  XEC_FAILPOINT("rename_directory.emptied");
   co_return co_await RemoveDirectoryName(engine, from);
 }
 
@@ -100,6 +105,7 @@ Task<Status> CarryThrough(Engine& engine, MoveLog log) {
   const bool over = moved || moved.code() == Code::kNotFound || moved.code() == Code::kNotEmpty ||
                     moved.code() == Code::kNotDirectory;
   if (over) co_await RemoveLog(engine, log.id);
+  XEC_FAILPOINT("rename_directory.done");
   co_return std::move(moved);
 }
 
@@ -113,6 +119,7 @@ Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to) {
   if (!target) co_return target.error();
   if (target->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", to.text());
   MoveLog log{engine.NewObjectId(), from, to};
+  XEC_FAILPOINT("rename_directory.log");
   const Status written = co_await WriteLog(engine, log);
   if (!written) co_return written.error();
   XEC_FAILPOINT("rename_directory.logged");

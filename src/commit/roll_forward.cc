@@ -57,6 +57,7 @@ Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home,
   std::string proved;
   const Status named = co_await KeepLongName(engine, home, path);
   if (!named) co_return RollResult::kFailed;
+  XEC_FAILPOINT("roll.create");
   Status created;
   if (goal.kind == Accepted::kDirectory) {
     unproved.oid = kDirectoryOid;
@@ -77,6 +78,7 @@ Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home,
   // After the creation, not before: who collects this version's tombstone later must then meet our file.
   const bool current = co_await still_true();
   if (!current) co_return RollResult::kFailed;
+  XEC_FAILPOINT("roll.proved");
   const Status renamed = co_await RenameState(engine, home, path, FormatState(unproved), proved);
   XEC_FAILPOINT("roll.witness");
   co_return renamed ? RollResult::kAccepted : RollResult::kFailed;

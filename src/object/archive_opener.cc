@@ -22,6 +22,7 @@ Task<Result<ArchiveFilePtr>> CreateArchive(Engine& engine, MemberIndex server, O
   std::string archive_path = ArchivePath(path, seal);
   Result<ArchiveFilePtr> file =
       co_await xec::Open(engine.MetadataCall(), target, std::move(archive_path), OpenMode::kCreate);
+  XEC_FAILPOINT("put.opened_one");
   co_return std::move(file);
 }
 

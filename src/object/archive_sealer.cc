@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "base/failpoint.hh"
+
 namespace xec {
 namespace {
 
@@ -47,6 +49,7 @@ Task<Status> SealArchive(Engine& engine, ArchiveFilePtr file, std::shared_ptr<Ar
   Status status = co_await WriteEnd(engine, file, std::move(archive), std::move(last), std::move(manifest));
   if (status && engine.SyncBeforeCommit()) status = co_await Sync(engine.WriteCall(), file);
   Status closed = co_await Close(engine.WriteCall(), file);
+  XEC_FAILPOINT("put.sealed_one");
   if (!status) co_return std::move(status);
   co_return std::move(closed);
 }

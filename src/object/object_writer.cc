@@ -235,6 +235,7 @@ Task<Status> Writer::SendStripe() {
 
 Task<void> Writer::TakeWrite() {
   const Gather<Status>::Event event = co_await writes_.Next();
+  XEC_FAILPOINT("put.chunk_written");
   const uint64_t stripe = event.tag / lanes_total();
   const auto pending = stripes_on_their_way_.find(stripe);
   if (--pending->second == 0) stripes_on_their_way_.erase(pending);
@@ -388,6 +389,7 @@ Task<Status> Writer::SealObject(std::map<std::string, std::string>& checksums) {
   Status filled = co_await OpenFills();
   if (!filled) co_return std::move(filled);
   checksums = digests_.Finish();
+  XEC_FAILPOINT("put.seal");
   Status sealed = co_await SealAll(checksums);
   XEC_FAILPOINT("put.sealed");
   co_return std::move(sealed);
@@ -432,6 +434,7 @@ Task<Result<Committed>> Writer::Commit() {
 
 Task<Result<std::unique_ptr<ObjectWriter>>> ObjectWriter::Start(Engine& engine, ObjectPath path,
                                                                 WriteOptions options) {
+  XEC_FAILPOINT("put.start");
   if (path.IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
   const Status attributes_fit = CheckUserAttributes(options.attributes);
   if (!attributes_fit) co_return attributes_fit.error();
