@@ -259,7 +259,8 @@ class Serve(CliTest):
                                   env={**xectest.QUICK_CLIENT, "XRD_REQUESTTIMEOUT": "10"})
         self.assertNotEqual(result.code, 0)
         self.assertNotIn("[3011]", result.err)  # not found
-        self.assertEqual(self.http_status("--max-time", "20", gateway.http + "/f"), 503)
+        # XRootD 5 has no status 503 for this (README, limits).
+        self.assertIn(self.http_status("--max-time", "20", gateway.http + "/f"), (500, 503))
         for server in cluster.servers:
             cluster.start(server)
         self.eventually(lambda: self.run_program(["xrdfs", gateway.url, "stat", "/f"], code=None,

@@ -8,21 +8,18 @@ import socket
 import subprocess
 import zlib
 
+import everyday
 import xectest
 
 KIB = 1024
+MIB = 1024 * KIB
 CHUNK = 64 * KIB
 STRIPE = 4 * CHUNK
 
 
-class GatewayTest(xectest.TestCase):
+class GatewayTest(everyday.EverydayTest):
     def gateway(self, **options):
         return self.serve(**{"geometry": "4+2", "chunk_size": "64KiB", **options})
-
-    def put(self, store, name, size, seed=1):
-        file = self.random_file(f"put-{seed}-{size}", size, seed)
-        self.xrdcp(file, f"{store.url}/{name}")
-        return file
 
     def get(self, store, name):
         target = self.path("got")
@@ -37,6 +34,33 @@ class GatewayTest(xectest.TestCase):
         """Archives of uploads of `name` that are not committed."""
         return [file for folder in store.dirs for file in self.files_below(folder)
                 if file.startswith(f"{name.lstrip('/')}.~xo/") and re.match(r"[se]\.", os.path.basename(file))]
+
+
+class TwelveDirectories(GatewayTest):
+    """The store of ./dev run: 8+2 on twelve directories."""
+
+    def check(self, size, chunk_size):
+        store = self.serve(dirs=12, geometry="8+2", chunk_size=chunk_size)
+        self.check_everyday_commands(store, size)
+        sizes = (0, 27_000, size)
+        files = {f"/kept/{size}": self.put(store, f"/kept/{size}", size) for size in sizes}
+        pairs = [(number, (number + 5) % 12) for number in range(0, 12, 2)] if size < 100 * MIB else [(2, 6)]
+        for pair in pairs:
+            for number in pair:
+                os.rename(store.dirs[number], store.dirs[number] + ".away")
+            for name, file in files.items():
+                self.check_reads(store, name, file)
+            for number in pair:
+                os.rename(store.dirs[number] + ".away", store.dirs[number])
+        self.flip_in_ten_stripes(store, store.xec, f"/kept/{size}", files[f"/kept/{size}"], lambda address: address)
+
+    def test_any_two_away_and_ten_flipped_bytes(self):
+        self.check(10 * 8 * CHUNK + 7, "64KiB")
+
+    def test_one_gibibyte(self):
+        if os.environ.get("XEC_TEST_LONG") != "1":
+            self.skipTest("takes a minute and 5 GiB of disk; set XEC_TEST_LONG=1")
+        self.check(1024 * MIB, "1MiB")
 
 
 class RootProtocol(GatewayTest):

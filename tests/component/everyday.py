@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""What users do with any store every day, with stock clients, and what happens to its disks meanwhile. Shared by the
+tests of stores on directories and on clusters.
+
+The gateway is anything with .url and .http; `folder_of(address)` gives the local directory of a data server's files.
+"""
+import json
+import re
+import zipfile
+import zlib
+
+import xectest
+
+KIB = 1024
+
+
+def place_of_chunk(archive, stripe, chunk):
+    """Offset and size of a chunk within the archive file, found with nothing but Python's zipfile."""
+    with zipfile.ZipFile(archive) as file:
+        member = next(info for info in file.infolist() if re.search(rf"\.{stripe}\.{chunk}$", info.filename))
+        # The local header has an extra field of its own.
+        file.fp.seek(member.header_offset + 26)
+        lengths = file.fp.read(4)
+    name, extra = int.from_bytes(lengths[:2], "little"), int.from_bytes(lengths[2:], "little")
+    return member.header_offset + 30 + name + extra, member.file_size
+
+
+class EverydayTest(xectest.TestCase):
+    def put(self, gateway, name, size, seed=1):
+        file = self.random_file(f"put-{seed}-{size}", size, seed)
+        self.xrdcp(file, f"{gateway.url}/{name}")
+        return file
+
+    def check_reads(self, gateway, name, file):
+        """Over both protocols."""
+        self.xrdcp("-f", f"{gateway.url}/{name}", self.path("over-root"))
+        self.assert_same(file, self.path("over-root"))
+        self.curl("-o", self.path("over-http"), gateway.http + name)
+        self.assert_same(file, self.path("over-http"))
+
+    def check_everyday_commands(self, gateway, size):
+        file = self.put(gateway, "/day/a", size)
+        self.curl("-T", file, gateway.http + "/day/b")
+        self.check_reads(gateway, "/day/a", file)
+        self.check_reads(gateway, "/day/b", file)
+        listing = self.xrdfs(gateway.url, "ls", "-l", "/day").out
+        self.assertRegex(listing, rf"-rw-r--r-- .* {size} .* /day/a\n")
+        self.assertEqual(len(listing.splitlines()), 2, listing)
+        self.assertRegex(self.xrdfs(gateway.url, "stat", "/day/b").out, rf"Size: +{size}\n")
+        with open(file, "rb") as source:
+            adler = f"{zlib.adler32(source.read()):08x}"
+        self.assertEqual(self.xrdfs(gateway.url, "query", "checksum", "/day/a").out.split(), ["adler32", adler])
+        self.xrdfs(gateway.url, "mv", "/day/a", "/day/c")
+        self.assertIn("[3011]", self.xrdfs(gateway.url, "stat", "/day/a", code=54).err)
+        self.check_reads(gateway, "/day/c", file)
+        self.assertEqual(self.xrdfs(gateway.url, "query", "checksum", "/day/c").out.split(), ["adler32", adler])
+        self.xrdfs(gateway.url, "rm", "/day/b")
+        self.xrdfs(gateway.url, "rm", "/day/c")
+        self.assertEqual(self.http_status(gateway.http + "/day/c"), 404)
+        self.xrdfs(gateway.url, "rmdir", "/day")
+        self.assertNotIn("/day", self.xrdfs(gateway.url, "ls", "/").out.split())
+
+    def chunks_of(self, xec, name):
+        return json.loads(xec("locate", "--json", name).out)[0]["chunks"]
+
+    def flip_in_ten_stripes(self, gateway, xec, name, file, folder_of):
+        """Flips a byte in one archive of each of ten stripes of the object, in turn at the start, in the middle and at
+        the end of the chunk; it still reads, and `xec verify` names exactly these."""
+        chunks = self.chunks_of(xec, name)
+        flipped = set()
+        for stripe in range(10):
+            of_stripe = [chunk for chunk in chunks if chunk["stripe"] == stripe]
+            victim = of_stripe[stripe % len(of_stripe)]
+            archive = folder_of(victim["address"]) + victim["archive"]
+            offset, size = place_of_chunk(archive, stripe, victim["chunk"])
+            self.flip_byte(archive, offset + (0, size // 2, size - 1)[stripe % 3])
+            flipped.add((stripe, victim["chunk"], victim["server"]))
+        self.check_reads(gateway, name, file)
+        report = json.loads(xec("verify", "--json", name, code=6).out)[0]
+        self.assertEqual({(bad["stripe"], bad["chunk"], bad["server"]) for bad in report["bad"]}, flipped)
+        self.assertEqual({bad["health"] for bad in report["bad"]}, {"corrupt"})
+        self.assertEqual(report["chunks"], len(chunks))
