@@ -5,6 +5,7 @@
 
 #include "commit/access.hh"
 #include "commit/move.hh"
+#include "commit/origin.hh"
 #include "runtime/gather.hh"
 
 namespace xec {
@@ -53,14 +54,17 @@ Task<Result<Ending>> ReadEnding(Engine& engine, ArchiveFilePtr file) {
   }
 }
 
+constexpr int kWitnessRank = 1;  // tells about the object, has no chunks
+constexpr int kArchiveRank = 2;
+
 // Rank of a state as a place of this upload's archive: promoted first; 0: none.
 int PlaceRank(const State& state, const std::string& oid) {
   if (state.oid != oid) return 0;
   switch (state.kind) {
     case StateKind::kPromoted: return 4;
     case StateKind::kSealed: return 3;
-    case StateKind::kAborted: return 2;
-    case StateKind::kWitness: return 1;
+    case StateKind::kAborted: return kArchiveRank;
+    case StateKind::kWitness: return kWitnessRank;
     default: return 0;
   }
 }
@@ -214,7 +218,23 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::OpenAndRead(MemberIndex server) {
   std::string path;
   Result<ArchiveFilePtr> opened = co_await FindArchive(server, path);
   if (!opened) co_return opened.error();
-  const ArchiveFilePtr file = *opened;
+  Result<Loaded> loaded = co_await ReadOpened(server, std::move(path), *opened);
+  if (!loaded || loaded->archive->manifest().kind != ManifestKind::kWitness) co_return std::move(loaded);
+  const std::optional<ManifestFrom>& from = loaded->archive->manifest().from;
+  if (!from) co_return std::move(loaded);
+  // Moved in: this server's archive may be here already, or still where it came from.
+  Result<ArchiveFilePtr> moved = co_await FindMoved(server, kArchiveRank, path);
+  if (!moved) {
+    if (moved.code() == Code::kNotFound) co_return std::move(loaded);
+    engine_.scope().Spawn(CloseQuietly(engine_.MetadataCall(), loaded->archive->file()));
+    co_return moved.error();
+  }
+  engine_.scope().Spawn(CloseQuietly(engine_.MetadataCall(), loaded->archive->file()));
+  co_return co_await ReadOpened(server, std::move(path), *moved);
+}
+
+Task<Result<ArchiveSet::Loaded>> ArchiveSet::ReadOpened(MemberIndex server, std::string path,
+                                                        ArchiveFilePtr file) {
   Result<Ending> ending = co_await ReadEnding(engine_, file);
   Result<Manifest> manifest = ending ? ReadManifest(ending->index) : Result<Manifest>(ending.error());
   if (!manifest) {
@@ -228,10 +248,22 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::OpenAndRead(MemberIndex server) {
   co_return Loaded{std::move(archive), std::move(image)};
 }
 
-// Opens the archive where it should be; else looks where else it could be: not promoted yet, or moved with
-// its name in either direction. `path` tells where it was found.
+// PlacesOf, remembered: archives only move on from what it says.
+Task<Result<std::vector<ObjectPath>>> ArchiveSet::Places() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!places_.empty()) co_return places_;
+  }
+  Result<std::vector<ObjectPath>> places = co_await PlacesOf(engine_, info_);
+  if (places) {
+    std::lock_guard lock(mutex_);
+    places_ = *places;
+  }
+  co_return std::move(places);
+}
+
+// Opens the archive where it should be; else looks where else it could be.
 Task<Result<ArchiveFilePtr>> ArchiveSet::FindArchive(MemberIndex server, std::string& path) {
-  const DataServerPtr target = engine_.server(server);
   const std::string& oid = info_.accepted.oid;
   State place = PromotedState(info_.accepted.version, oid, info_.accepted.size);
   const auto listing = info_.listings.find(server);
@@ -239,46 +271,62 @@ Task<Result<ArchiveFilePtr>> ArchiveSet::FindArchive(MemberIndex server, std::st
     if (const State* listed = BestPlace(listing->second, oid)) place = *listed;
   }
   path = ArchivePath(info_.path, place);
-  Result<ArchiveFilePtr> file = co_await xec::Open(engine_.MetadataCall(), target, path, OpenMode::kRead);
+  Result<ArchiveFilePtr> file =
+      co_await xec::Open(engine_.MetadataCall(), engine_.server(server), path, OpenMode::kRead);
   if (file || file.code() != Code::kNotFound) co_return std::move(file);
+  co_return co_await FindMoved(server, kWitnessRank, path);
+}
 
-  std::vector<ObjectPath> directories = {info_.path};
-  std::shared_ptr<const Manifest> manifest;
-  {
-    std::lock_guard lock(mutex_);
-    manifest = manifest_;
-  }
-  if (manifest && manifest->from) {
-    const Result<ObjectPath> from = ObjectPath::Parse(manifest->from->path);
-    if (from) directories.push_back(*from);
-  }
-  Accepted moved = info_.accepted;
-  for (int hop = 0; hop < kMoveHopsMax; ++hop) {
-    for (int tries = 0; tries < kFindTriesMax; ++tries) {
-      bool listed = false;
-      for (const ObjectPath& directory : directories) {
-        Result<States> states = co_await ListStates(engine_, server, directory);
-        if (!states) co_return states.error();
-        const State* found = BestPlace(*states, oid);
-        if (found == nullptr) continue;
-        listed = true;
-        path = ArchivePath(directory, *found);
-        file = co_await xec::Open(engine_.MetadataCall(), target, path, OpenMode::kRead);
-        if (file || file.code() != Code::kNotFound) co_return std::move(file);
-      }
-      if (!listed) break;
+// Lists the directories and opens the best archive of the upload in them. kNotFound: there is none, or only
+// one that `least` excludes.
+Task<Result<ArchiveFilePtr>> ArchiveSet::FindIn(MemberIndex server, std::vector<ObjectPath> directories,
+                                                int least, std::string& path) {
+  const std::string& oid = info_.accepted.oid;
+  for (int tries = 0; tries < kFindTriesMax; ++tries) {
+    const State* best = nullptr;
+    std::vector<States> listings;
+    listings.reserve(directories.size());
+    for (const ObjectPath& directory : directories) {
+      Result<States> states = co_await ListStates(engine_, server, directory);
+      if (!states) co_return states.error();
+      listings.push_back(std::move(*states));
+      const State* found = BestPlace(listings.back(), oid);
+      if (found == nullptr || PlaceRank(*found, oid) < least) continue;
+      if (best != nullptr && PlaceRank(*found, oid) <= PlaceRank(*best, oid)) continue;
+      best = found;
+      path = ArchivePath(directory, *found);
     }
-    // Has the name been moved since it was looked up?
-    Result<NameInfo> now = co_await LookUp(engine_, directories.front());
-    if (!now || now->accepted.kind != Accepted::kMoved || now->accepted.version.Unmoved() != moved.version)
-      break;
-    Result<MoveRecord> record = co_await ReadMoveRecord(engine_, directories.front(), now->accepted);
-    if (!record) break;
-    moved.version = *now->accepted.target;
-    directories = {record->to};
+    if (best == nullptr) break;
+    Result<ArchiveFilePtr> file =
+        co_await xec::Open(engine_.MetadataCall(), engine_.server(server), path, OpenMode::kRead);
+    if (file || file.code() != Code::kNotFound) co_return std::move(file);
   }
   co_return Fail(Code::kNotFound, "{} has no archive of {} version {}", engine_.server_id(server),
                  info_.path.text(), info_.accepted.version.ToString());
+}
+
+// The archive itself: not promoted yet, not moved in yet, or moved on with its name since the look-up.
+Task<Result<ArchiveFilePtr>> ArchiveSet::FindMoved(MemberIndex server, int least, std::string& path) {
+  Result<std::vector<ObjectPath>> places = co_await Places();
+  if (!places) co_return places.error();
+  std::vector<ObjectPath> directories = std::move(*places);
+  Accepted moved = info_.accepted;
+  Result<ArchiveFilePtr> file = Fail(Code::kNotFound, "not looked for");
+  for (int hop = 0; hop < kMoveHopsMax; ++hop) {
+    std::vector<ObjectPath> where = directories;
+    file = co_await FindIn(server, std::move(where), least, path);
+    if (file || file.code() != Code::kNotFound) break;
+    // Has the name been moved since it was looked up?
+    const ObjectPath last = directories.back();
+    Result<NameInfo> now = co_await LookUp(engine_, last);
+    if (!now || now->accepted.kind != Accepted::kMoved || now->accepted.version.Unmoved() != moved.version)
+      break;
+    Result<MoveRecord> record = co_await ReadMoveRecord(engine_, last, now->accepted);
+    if (!record) break;
+    moved.version = *now->accepted.target;
+    directories = {last, record->to};
+  }
+  co_return std::move(file);
 }
 
 // Where a manifest may be: homes that list an archive, best first, then those with a witness, then all

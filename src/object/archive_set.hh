@@ -119,6 +119,12 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   static Task<Result<Described>> LoadAnyOf(std::shared_ptr<ArchiveSet> self,
                                            std::vector<MemberIndex> candidates);
   Task<Result<Loaded>> OpenAndRead(MemberIndex server);
+  Task<Result<Loaded>> ReadOpened(MemberIndex server, std::string path, ArchiveFilePtr file);
+  // `least`: the lowest rank that will do (archive_set.cc).
+  Task<Result<ArchiveFilePtr>> FindMoved(MemberIndex server, int least, std::string& path);
+  Task<Result<ArchiveFilePtr>> FindIn(MemberIndex server, std::vector<ObjectPath> directories, int least,
+                                      std::string& path);
+  Task<Result<std::vector<ObjectPath>>> Places();
   std::vector<MemberIndex> Candidates() const;
 
   Engine& engine_;
@@ -126,6 +132,7 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   mutable std::mutex mutex_;
   std::map<MemberIndex, Slot> slots_;  // guarded by mutex_
   std::shared_ptr<const Manifest> manifest_;  // guarded by mutex_; set once
+  std::vector<ObjectPath> places_;  // guarded by mutex_; set once
 };
 
 }  // namespace xec
