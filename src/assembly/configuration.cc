@@ -102,14 +102,17 @@ Result<Configuration> ParseConfiguration(std::string_view text, std::string_view
 }
 
 Result<Configuration> ParseConfigurationFile(const std::string& path) {
+  const auto cannot_be_read = [&path](int error) {
+    return Fail(CodeOfErrno(error), "the configuration file {} cannot be read: {}", path, ErrnoWords(error));
+  };
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return ErrnoError(errno, "read", path, "this machine");
+  if (!file) return cannot_be_read(errno);
   std::string text(kConfigurationBytesMax + 1, '\0');
   size_t got = 0;
   while (got < text.size()) {
     const ssize_t count = read(file.get(), text.data() + got, text.size() - got);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return ErrnoError(errno, "read", path, "this machine");
+    if (count < 0) return cannot_be_read(errno);
     if (count == 0) break;
     got += static_cast<size_t>(count);
   }

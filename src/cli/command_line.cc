@@ -163,7 +163,8 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
   CommandLine line;
   std::deque<Collected> collected;
   CLI::App app(kProgramSummary, "xec");
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
+  app.allow_extras();
   app.set_version_flag("--version", std::string("xec ") + XEC_VERSION);
   app.footer(std::string(kProgramHelp) + "\n" + ExitCodeText());
   for (const CommandText& text : kCommands) {
@@ -189,6 +190,12 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return Fail(Code::kInvalidArgument, "{}", error.what());
   }
+  for (const std::string& word : app.remaining()) {
+    return Fail(Code::kInvalidArgument, "unknown {} {} (see xec --help)",
+                word.starts_with('-') ? "option" : "command", word);
+  }
+  if (app.get_subcommands().empty())
+    return Fail(Code::kInvalidArgument, "say what to do: xec COMMAND (see xec --help)");
   const CLI::App* chosen = app.get_subcommands().front();
   line.command = chosen->get_name();
   XEC_ASSIGN_OR_RETURN(line.operands, Operands(*chosen, literal));
