@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/failpoint.hh"
+#include "base/mutant.hh"
 #include "commit/clean_pass.hh"
 #include "commit/fence.hh"
 
@@ -45,6 +46,7 @@ Task<void> Sweep(CleanPass& pass) {
   SweepInput input;
   input.current = pass.current;
   input.keep_superseded =
+      !MutantActive(Mutant::kSweepSupersededAtOnce) &&
       !pass.Past(pass.current.version.WallMillis(), pass.engine.options().superseded_grace);
   for (const auto& [member, states] : pass.servers) {
     for (const State& state : states) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/failpoint.hh"
+#include "base/mutant.hh"
 #include "commit/clean_pass.hh"
 #include "commit/folder.hh"
 #include "commit/roll_forward.hh"
@@ -23,12 +24,16 @@ Task<bool> Settle(CleanPass& pass) {
   pass.current = look.highest();
   if (pass.current.kind == Accepted::kNothing) co_return true;
   // A tombstone goes to every home, since it can be forgotten only where all have it. An object or directory
-  // is rolled to homes that still show something older; a home that knows nothing of the name need not learn
-  // it.
+  // is rolled to homes that still show something older, a seal of its own or an unproved copy, so that these
+  // can be swept; a home that knows nothing of the name need not learn it.
   std::vector<MemberIndex> lacking = look.LackingHighest();
   if (pass.current.Live() && look.Decided()) {
     std::erase_if(lacking, [&](MemberIndex home) {
-      return HighestAccepted(look.listings().at(home)).kind == Accepted::kNothing;
+      const States& states = look.listings().at(home);
+      return std::none_of(states.begin(), states.end(), [&](const State& state) {
+        const bool own = !state.oid.empty() && state.oid == pass.current.oid;
+        return state.Accepted() || own || state.kind == StateKind::kUnproved;
+      });
     });
   }
   RollOutcome rolled = co_await RollForwardAll(pass.engine, pass.path, look, std::move(lacking));
@@ -79,7 +84,7 @@ Task<void> CollectTombstone(CleanPass& pass) {
   // The tombstone of a complete move has the old version's clock in its name: its entries tell when it was
   // made.
   int64_t made_ms = pass.current.version.WallMillis();
-  bool collect = pass.AllServersHeard();
+  bool collect = pass.AllServersHeard() || MutantActive(Mutant::kCollectTombstoneEarly);
   for (const auto& [member, states] : pass.servers) {
     const bool home = std::find(homes.begin(), homes.end(), member) != homes.end();
     collect = collect && (home ? OnlyTombstone(states, pass.current) : states.empty());

@@ -155,6 +155,36 @@ TEST(Commit, ASilentUploadIsGivenUpOnlyWithAllHomes) {
   EXPECT_FALSE(world.Lives(gateway, "/a"));
 }
 
+TEST(Commit, AHomeThatAcceptedNothingIsTidiedToo) {
+  TestWorld world(Small());
+  Gateway& gateway = world.NewGateway();
+  const ObjectPath path = world.Path("/a");
+  const MemberIndex home = HomesOf(world.descriptor, "a")[2];
+  ASSERT_TRUE(world.Put(gateway, "/a", {home}));
+  const Accepted current = world.StateOf(gateway, "/a");
+  // Its seal arrived late: it is an archive of the version, and debt until it is promoted.
+  ASSERT_TRUE(world.Seal(gateway, path, home, SealedState(current.oid)));
+  world.Clean(gateway);
+  for (const std::string& entry : world.EntriesOf(gateway, "/a"))
+    EXPECT_TRUE(entry.starts_with("p.")) << entry;
+  EXPECT_EQ(world.EntriesOf(gateway, "/a").size(), world.descriptor.geometry.Total());
+
+  // A copy that was never proved, of this version or of one before.
+  ASSERT_TRUE(world.Put(gateway, "/b", {HomesOf(world.descriptor, "b")[2]}));
+  for (const std::string& oid : {world.StateOf(gateway, "/b").oid, std::string(24, 'e')}) {
+    State copy;
+    copy.kind = StateKind::kUnproved;
+    copy.version = world.StateOf(gateway, "/b").version;
+    copy.oid = oid;
+    copy.nonce = gateway.engine->NewNonce();
+    ASSERT_TRUE(world.Seal(gateway, world.Path("/b"), HomesOf(world.descriptor, "b")[2], copy));
+    world.Pass(2h);
+    world.Clean(gateway);
+    for (const std::string& entry : world.EntriesOf(gateway, "/b"))
+      EXPECT_FALSE(entry.starts_with("y.")) << entry;
+  }
+}
+
 TEST(Commit, AnExclusiveCreationYieldsToARenameOntoItsName) {
   TestWorld world(Small());
   Gateway& gateway = world.NewGateway();

@@ -2,6 +2,7 @@
 #include "commit/fence.hh"
 
 #include "base/failpoint.hh"
+#include "base/mutant.hh"
 #include "runtime/gather.hh"
 
 namespace xec {
@@ -41,7 +42,7 @@ Task<bool> FenceAllHomes(Engine& engine, ObjectPath path, State seal) {
     const auto event = co_await gather.Next();
     if (*event.value) ++fenced;
   }
-  co_return fenced == homes.size();
+  co_return fenced >= (MutantActive(Mutant::kAbortAtMajority) ? Quorum(homes.size()) : homes.size());
 }
 
 }  // namespace xec

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/failpoint.hh"
+#include "base/mutant.hh"
 #include "commit/access.hh"
 #include "commit/names.hh"
 #include "commit/promote.hh"
@@ -77,7 +78,8 @@ Task<Result<Version>> ChooseVersion(Engine& engine, const PutRequest& request, c
   if (barrier.highest.kind == Accepted::kDirectory && !request.exclusive_base) {
     co_return Fail(Code::kIsDirectory, "{} is a directory", request.path.text());
   }
-  if (barrier.rivalry != Rivalry::kNone) co_return co_await YieldError(engine, request.path);
+  if (barrier.rivalry != Rivalry::kNone && !MutantActive(Mutant::kExclusiveByLookOnly))
+    co_return co_await YieldError(engine, request.path);
   if (request.exclusive_base) co_return *request.seal.version;
   co_return engine.NextVersion(barrier.ceiling);
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/failpoint.hh"
+#include "base/mutant.hh"
 
 namespace xec {
 namespace {
@@ -47,7 +48,8 @@ Task<Status> WriteEnd(Engine& engine, ArchiveFilePtr file, std::shared_ptr<Archi
 Task<Status> SealArchive(Engine& engine, ArchiveFilePtr file, std::shared_ptr<ArchiveWriter> archive,
                          LastPiece last, Manifest manifest) {
   Status status = co_await WriteEnd(engine, file, std::move(archive), std::move(last), std::move(manifest));
-  if (status && engine.SyncBeforeCommit()) status = co_await Sync(engine.WriteCall(), file);
+  if (status && engine.SyncBeforeCommit() && !MutantActive(Mutant::kPromoteBeforeSync))
+    status = co_await Sync(engine.WriteCall(), file);
   Status closed = co_await Close(engine.WriteCall(), file);
   XEC_FAILPOINT("put.sealed_one");
   if (!status) co_return std::move(status);

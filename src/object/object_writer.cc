@@ -6,6 +6,7 @@
 
 #include "base/failpoint.hh"
 #include "base/log.hh"
+#include "base/mutant.hh"
 #include "object/archive_opener.hh"
 #include "object/archive_sealer.hh"
 #include "object/layout.hh"
@@ -194,6 +195,9 @@ Task<Status> Writer::NewStripe() {
     if (failed_) co_return *failed_;
   }
   const StripeBuffer::Shape shape = ShapeOfStripe(next_stripe_);
+  Result<ByteBudget::Lease> half = ByteBudget::Lease();
+  if (MutantActive(Mutant::kAdmitHalfAStripe))
+    half = co_await engine_.budget().Acquire(shape.BufferBytes() / 2);
   Result<ByteBudget::Lease> lease = co_await engine_.budget().Acquire(shape.BufferBytes());
   if (!lease) {
     failed_ = lease.error();

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/mutant.hh"
+
 namespace xec {
 
 Result<Version> HybridClock::Next(int64_t wall_ms, const std::optional<Version>& above) {
@@ -13,7 +15,7 @@ Result<Version> HybridClock::Next(int64_t wall_ms, const std::optional<Version>&
   }
   std::lock_guard lock(mutex_);
   uint64_t clock = std::max(static_cast<uint64_t>(wall_ms) << kLogicalBits, last_ + 1);
-  if (above) clock = std::max(clock, above->clock + 1);
+  if (above && !MutantActive(Mutant::kVersionByClockAlone)) clock = std::max(clock, above->clock + 1);
   last_ = clock;
   return Version{clock, writer_, false};
 }

@@ -71,7 +71,17 @@ bool VirtualExecutor::RunOne() {
   Work work = std::move(ready_[index]);
   ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(index));
   ++steps_;
-  work.closure();
+  if (!Defer(work)) work.closure();
+  return true;
+}
+
+// Work of a sleeper waits until it wakes up. False: its owner is awake.
+bool VirtualExecutor::Defer(Work& work) {
+  const auto sleeper = asleep_.find(work.owner);
+  if (sleeper == asleep_.end() || sleeper->second <= now_) return false;
+  if (work.timer == 0) work.timer = next_timer_++;
+  timer_times_.emplace(work.timer, sleeper->second);
+  timers_.emplace(std::pair(sleeper->second, work.timer), std::move(work));
   return true;
 }
 
@@ -127,8 +137,16 @@ WallMillis VirtualProcess::WallNow() const {
   return world_.WallNow() + ToMillis(options_.wall_skew) + drift;
 }
 
+void VirtualProcess::SleepUntil(TimePoint when) { world_.asleep_[owner_] = when; }
+
+bool VirtualProcess::asleep() const {
+  const auto sleeper = world_.asleep_.find(owner_);
+  return sleeper != world_.asleep_.end() && world_.Now() < sleeper->second;
+}
+
 void VirtualProcess::Kill() {
   killed_ = true;
+  world_.asleep_.erase(owner_);
   world_.DropOwner(owner_);
 }
 

@@ -76,6 +76,7 @@ class VirtualExecutor final : public Executor {
   void PostFor(Owner owner, Closure work);
   TimerId RunAtFor(Owner owner, TimePoint when, Closure work);
   void DropOwner(Owner owner);
+  bool Defer(Work& work);
   void MoveDueTimers();
 
   const VirtualOptions options_;
@@ -87,6 +88,7 @@ class VirtualExecutor final : public Executor {
   std::vector<Work> ready_;
   std::map<std::pair<TimePoint, TimerId>, Work> timers_;
   std::unordered_map<TimerId, TimePoint> timer_times_;  // of those in timers_
+  std::unordered_map<Owner, TimePoint> asleep_;         // until then their work does not run
 };
 
 struct ProcessOptions {
@@ -114,6 +116,11 @@ class VirtualProcess final : public Executor {
   // later. May be called from its own work. Its suspended coroutines are ended by TaskScope::Abandon.
   void Kill();
   bool killed() const { return killed_; }
+
+  // The process is stopped (SIGSTOP) until then: nothing of it runs, while both clocks go on and what it has
+  // sent still happens.
+  void SleepUntil(TimePoint when);
+  bool asleep() const;
 
   // Makes the wall clock jump.
   void SetWallSkew(Duration skew) { options_.wall_skew = skew; }

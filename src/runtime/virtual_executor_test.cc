@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 namespace xec {
@@ -116,6 +117,31 @@ TEST(VirtualProcess, AProcessMayKillItself) {
   }
   world.RunUntilIdle(100);
   EXPECT_EQ(ran, 1);
+}
+
+TEST(VirtualProcess, NothingOfItRunsWhileItSleeps) {
+  VirtualExecutor world;
+  VirtualProcess sleeper(world);
+  VirtualProcess other(world);
+  std::vector<std::string> ran;
+  const auto note = [&](std::string who) {
+    return
+        [&, who] { ran.push_back(fmt::format("{} {}", who, (world.Now() - VirtualExecutor::kStart) / 1s)); };
+  };
+  sleeper.Post(note("posted"));
+  sleeper.RunAt(world.Now() + 1s, note("timer"));
+  const TimerId cancelled = sleeper.RunAt(world.Now() + 2s, note("cancelled"));
+  sleeper.RunAt(world.Now() + 70s, note("later"));
+  other.RunAt(world.Now() + 3s, note("other"));
+  sleeper.SleepUntil(world.Now() + 60s);
+  EXPECT_TRUE(sleeper.asleep());
+  world.RunUntilTime(world.Now() + 30s);
+  EXPECT_EQ(ran, std::vector<std::string>{"other 3"});
+  EXPECT_TRUE(sleeper.Cancel(cancelled)) << "though it was due while the process slept";
+  world.RunUntilIdle(100);
+  std::sort(ran.begin() + 1, ran.begin() + 3);
+  EXPECT_EQ(ran, (std::vector<std::string>{"other 3", "posted 60", "timer 60", "later 70"}));
+  EXPECT_FALSE(sleeper.asleep());
 }
 
 TEST(VirtualProcess, HasItsOwnWallClock) {

@@ -4,13 +4,14 @@
 #include <cstring>
 
 #include "object/object_reader.hh"
+#include "runtime/gather.hh"
 #include "world.hh"
 
 namespace xec::sim {
 
 uint64_t SizeOf(Content content) {
-  constexpr uint64_t kSizes[] = {8, 100, 4095, 4096, 4097, 8192, 9000, 12288};
-  return kSizes[Mix64(content) % 8];
+  constexpr uint64_t kSizes[] = {8, 100, 4095, 4096, 4097, 8192, 9000, 12288, 40000};
+  return kSizes[Mix64(content) % std::size(kSizes)];
 }
 
 std::string BytesOf(Content content) {
@@ -39,7 +40,7 @@ void World::Think(size_t client) {
 Op World::ChooseOp(size_t client) {
   Op op;
   op.name = kNames[random_.Below(kNames.size())];
-  const bool writer = client < 3;
+  const bool writer = clients_[client].writes;
   const uint64_t dice = random_.Below(100);
   if (!writer || dice >= 80) {
     op.kind = dice % 10 < 6 ? OpKind::kRead : dice % 10 < 9 ? OpKind::kStat : OpKind::kList;
@@ -63,10 +64,15 @@ Op World::ChooseOp(size_t client) {
 void World::Act(size_t client) {
   if (issued_ >= options_.operations) return;
   Gateway* const gateway = gateways_[client % kGateways].get();
-  if (gateway == nullptr || gateway->dying) return Think(client);
+  if (gateway == nullptr || gateway->dying || gateway->process->asleep()) return Think(client);
   ++issued_;
   const size_t id = history_.Begin(ChooseOp(client), moment_++);
-  clients_[client] = {true, id, gateway, executor_.Now()};
+  Client& asking = clients_[client];
+  asking.busy = true;
+  asking.op = id;
+  asking.gateway = gateway;
+  asking.since = executor_.Now();
+  asking.slept = gateway->slept;
   if (options_.trace)
     Say(fmt::format("c{}", client), fmt::format("asks g{}: {}", gateway->index, history_.at(id).ToString()));
   gateway->scope->Spawn(Perform(gateway, client, id));
@@ -79,7 +85,11 @@ Task<void> World::Perform(Gateway* gateway, size_t client, size_t id) {
   switch (op.kind) {
     case OpKind::kPut:
     case OpKind::kExclusivePut: status = co_await Put(store, op); break;
-    case OpKind::kRead: status = co_await Read(store, id, op.name); break;
+    case OpKind::kRead: {
+      const Duration hold = random_.OneIn(6) ? Between(seconds(0), seconds(40)) : Duration(0);
+      status = co_await Read(gateway, id, op.name, hold);
+      break;
+    }
     default: status = co_await Other(store, id, op); break;
   }
   Finish(client, id, std::move(status));
@@ -98,15 +108,24 @@ Task<Status> World::Put(Store* store, Op op) {
   co_return OkStatus();
 }
 
-Task<Status> World::Read(Store* store, size_t id, std::string name) {
-  Result<std::shared_ptr<ObjectReader>> reader = co_await store->OpenRead(name);
+// `hold`: the name may change while the client has it open.
+Task<Status> World::Read(Gateway* gateway, size_t id, std::string name, Duration hold) {
+  Result<std::shared_ptr<ObjectReader>> reader = co_await gateway->store->OpenRead(name);
   if (!reader) co_return reader.error();
   const Moment opened = moment_++;  // what is read was decided then
+  const TimePoint opened_at = executor_.Now();
+  if (hold > Duration(0)) {
+    Gather<bool> pause(*gateway->scope, *gateway->process);
+    pause.StartTimer(0, opened_at + hold);
+    co_await pause.Next();
+  }
   std::string bytes((*reader)->size(), '?');
   const Result<uint64_t> got = co_await (*reader)->Read(0, std::as_writable_bytes(std::span(bytes)));
   if (!got) {
     const bool lost = got.code() == Code::kDataLoss || got.code() == Code::kCorruption;
-    if (lost) Break(fmt::format("a read of {} (#{}) found data lost: {}", name, id, got.error().message));
+    const bool in_time = executor_.Now() - opened_at < kReadersGrace;
+    if (lost && in_time)
+      Break(fmt::format("a read of {} (#{}) found data lost: {}", name, id, got.error().message));
     co_return Fail(Code::kUnavailable, "{}", got.error().ToString());
   }
   Content content = 0;
@@ -141,7 +160,8 @@ void World::Finish(size_t client, size_t id, Status status) {
   if (!status) op.error = status.code();
   ++outcome_.answered;
   if (status) ++outcome_.succeeded;
-  const Duration took = executor_.Now() - clients_[client].since;
+  const Client& asked = clients_[client];
+  const Duration took = executor_.Now() - asked.since - (asked.gateway->slept - asked.slept);
   if (options_.trace) {
     Say(fmt::format("c{}", client),
         fmt::format("is told: {}{} ({} ms)", op.ToString(), status ? "" : " - " + status.error().message,
@@ -165,9 +185,10 @@ Task<void> World::Clean(Gateway* gateway) {
 
 void World::ScheduleCleaner(size_t index) {
   executor_.RunAt(executor_.Now() + Between(seconds(10), minutes(random_.OneIn(2) ? 2 : 30)), [this, index] {
-    if (issued_ >= options_.operations) return;
+    if (at_rest_) return;
     Gateway* const gateway = gateways_[index].get();
-    if (gateway != nullptr && !gateway->dying) gateway->scope->Spawn(Clean(gateway));
+    const bool awake = gateway != nullptr && !gateway->dying && !gateway->process->asleep();
+    if (awake) gateway->scope->Spawn(Clean(gateway));
     ScheduleCleaner(index);
   });
 }

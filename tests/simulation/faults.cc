@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // What goes wrong on the way to a server, and with it.
 #include <algorithm>
+#include <numeric>
 
+#include "protocol/state_name.hh"
 #include "steps.hh"
 #include "world.hh"
 
@@ -13,6 +15,18 @@ const char* FaultName(Fault fault) {
   return kWords[static_cast<size_t>(fault)];
 }
 
+namespace {
+
+// A step that has been seen this often in a seed is common.
+constexpr uint64_t kRareStep = 3;
+
+bool IsArchive(const std::string& path) {
+  const std::optional<State> state = ParseState(path.substr(path.rfind('/') + 1));
+  return state && (state->kind == StateKind::kPromoted || state->kind == StateKind::kSealed);
+}
+
+}  // namespace
+
 // Stands between one gateway and one server and lets things go wrong.
 class Line {
  public:
@@ -22,6 +36,7 @@ class Line {
   template <typename T>
   void Send(Operation operation, const std::string& path, const std::string& to, Start<T> start,
             Done<T> done);
+  void AfterRead(const Request& request, const Slice& into, Result<uint64_t>& result);
 
  private:
   World& world_;
@@ -52,9 +67,9 @@ template <typename T>
 void Line::Send(Operation operation, const std::string& path, const std::string& to, Start<T> start,
                 Done<T> done) {
   if (gateway_.dying || gateway_.dead) return;
-  Fault fault = world_.PickFault();
-  if (fault == Fault::kServerDown && !world_.TakeDown(server_)) fault = Fault::kNone;
   const std::string step = StepOf(operation, path, to);
+  Fault fault = world_.PickFault(step);
+  if (fault == Fault::kServerDown && !world_.TakeDown(server_)) fault = Fault::kNone;
   ++world_.outcome_.coverage[step][static_cast<size_t>(fault)];
   if (world_.options_.trace) {
     std::string line = fmt::format("s{} {:24} {}", server_, step, path);
@@ -95,10 +110,30 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
       });
       return;
     }
+    case Fault::kSleep: {
+      const Duration pause = world_.Between(seconds(10), world_.random_.OneIn(2) ? minutes(2) : minutes(40));
+      world_.Sleep(gateway_, pause);
+      process.RunAt(world_.executor_.Now() + pause,
+                    [start = std::move(start), done = std::move(done)]() mutable { start(std::move(done)); });
+      return;
+    }
     case Fault::kNone:
-    case Fault::kServerDown: break;
+    case Fault::kServerDown:
+    case Fault::kWrongBytes: break;  // of answers: AfterRead
   }
   start(std::move(done));
+}
+
+// One byte of an archive arrives wrong.
+void Line::AfterRead(const Request& request, const Slice& into, Result<uint64_t>& result) {
+  if (!world_.faults_ || !world_.traits_.liars[server_] || !result || *result == 0) return;
+  if (!IsArchive(request.path) || !world_.random_.OneIn(4)) return;
+  const size_t at = world_.random_.Below(*result);
+  into.span()[at] ^= static_cast<std::byte>(1 + world_.random_.Below(255));
+  ++world_.outcome_
+        .coverage[StepOf(request.operation, request.path, {})][static_cast<size_t>(Fault::kWrongBytes)];
+  world_.Say(fmt::format("g{}", gateway_.index),
+             fmt::format("s{} byte {} of {} read from {} is wrong", server_, at, *result, request.path));
 }
 
 DataServerPtr World::LineTo(Gateway& gateway, size_t server) {
@@ -106,9 +141,14 @@ DataServerPtr World::LineTo(Gateway& gateway, size_t server) {
                                       std::make_shared<Line>(*this, gateway, server));
 }
 
-Fault World::PickFault() {
+Fault World::PickFault(const std::string& step) {
   if (!faults_) return Fault::kNone;
-  const double dice = static_cast<double>(random_.Below(1'000'000)) / 1e6 / intensity_;
+  if (traits_.favourite) {
+    const auto& met = outcome_.coverage[step];
+    const bool rare = std::accumulate(met.begin(), met.end(), uint64_t{0}) < kRareStep;
+    if (rare && random_.OneIn(8)) return *traits_.favourite;
+  }
+  const double dice = static_cast<double>(random_.Below(1'000'000)) / 1e6 / traits_.intensity;
   double sum = 0;
   const auto within = [&](double p) { return dice < (sum += p); };
   if (within(1.0 / 2500)) return Fault::kCrashBefore;
@@ -118,12 +158,15 @@ Fault World::PickFault() {
   if (within(1.0 / 200)) return Fault::kLostReply;
   if (within(1.0 / 200)) return Fault::kDelayed;
   if (within(1.0 / 300)) return Fault::kError;
+  if (within(1.0 / 5000)) return Fault::kSleep;
   return Fault::kNone;
 }
 
+// False: it is down already, or enough others are.
 bool World::TakeDown(size_t server) {
   const auto count = static_cast<size_t>(std::count(down_.begin(), down_.end(), true));
-  if (down_[server] || count >= descriptor_.tolerance) return false;
+  const size_t count_max = traits_.blackouts ? servers_.size() : descriptor_.tolerance;
+  if (down_[server] || count >= count_max) return false;
   down_[server] = true;
   servers_[server]->SetDown(true);
   const Duration pause =
@@ -135,6 +178,13 @@ bool World::TakeDown(size_t server) {
     servers_[server]->SetDown(false);
   });
   return true;
+}
+
+void World::Sleep(Gateway& gateway, Duration how_long) {
+  gateway.process->SleepUntil(executor_.Now() + how_long);
+  gateway.slept += how_long;
+  Say(fmt::format("g{}", gateway.index),
+      fmt::format("sleeps for {} s", std::chrono::duration_cast<seconds>(how_long).count()));
 }
 
 }  // namespace xec::sim

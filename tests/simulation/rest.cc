@@ -14,6 +14,7 @@ namespace xec::sim {
 void World::ComeToRest() {
   Say("----", "all servers are back, no faults from here on");
   faults_ = false;
+  at_rest_ = true;
   for (size_t i = 0; i < servers_.size(); ++i) {
     down_[i] = false;
     servers_[i]->SetDown(false);
@@ -61,7 +62,7 @@ void World::CheckNames(Gateway& gateway) {
     read.kind = OpKind::kRead;
     read.name = name;
     const size_t id = history_.Begin(read, moment_++);
-    const auto status = Wait(Read(gateway.store.get(), id, name), gateway);
+    const auto status = Wait(Read(&gateway, id, name, Duration(0)), gateway);
     if (!status) return;
     if (history_.at(id).ended == kNever) history_.at(id).ended = moment_++;
     if (!*status) history_.at(id).error = status->code();

@@ -14,8 +14,19 @@
 
 namespace xec::sim {
 
-enum class Fault { kNone, kCrashBefore, kCrashAfter, kServerDown, kPowerLoss, kLostReply, kDelayed, kError };
-inline constexpr size_t kFaultCount = 8;
+enum class Fault {
+  kNone,
+  kCrashBefore,  // the gateway dies instead of sending the request
+  kCrashAfter,   // the gateway dies with the request on its way
+  kServerDown,   // the server goes away, and comes back later having missed everything
+  kPowerLoss,    // the server loses what was not synced, and restarts at once
+  kLostReply,    // the request is executed, the answer does not arrive
+  kDelayed,      // the request is executed up to a minute later
+  kError,        // the request is refused: no space, or the connection
+  kSleep,        // the gateway stops for minutes before it sends the request
+  kWrongBytes,   // the server answers a read with a wrong byte
+};
+inline constexpr size_t kFaultCount = 10;
 const char* FaultName(Fault fault);
 
 // protocol step -> how often each fault met it.
@@ -26,7 +37,6 @@ struct WorldOptions {
   bool trace = false;
   bool renames = true;
   size_t operations = 200;
-  std::string sabotage;  // a rule of the protocol that is broken on purpose (sabotage.hh); empty: none
 };
 
 struct Outcome {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "object/stripe_buffer.hh"
+
 namespace xec::sim {
 
 void World::Say(const std::string& who, const std::string& what) {
@@ -16,6 +18,29 @@ void World::Break(std::string rule) {
   if (outcome_.broken) return;
   Say("!!!!", rule);
   outcome_.broken = std::move(rule);
+}
+
+void World::ChooseTraits() {
+  constexpr double kIntensities[] = {0, 0.3, 1, 1, 2};
+  constexpr size_t kPickableFaults = static_cast<size_t>(Fault::kSleep);
+  const double intensity = kIntensities[random_.Below(5)];
+  const bool calm = intensity == 0;
+  traits_.intensity = std::max(intensity, 1e-9);
+  if (!calm && random_.OneIn(2)) traits_.favourite = static_cast<Fault>(1 + random_.Below(kPickableFaults));
+  traits_.crowded = random_.OneIn(10);
+  traits_.blackouts = random_.OneIn(6);
+  traits_.liars.resize(servers_.size());
+  if (!calm && random_.OneIn(3)) {
+    for (size_t i = 0; i < descriptor_.tolerance; ++i) traits_.liars[random_.Below(servers_.size())] = true;
+  }
+  clients_.resize(traits_.crowded ? 12 : 5);
+  for (size_t i = 0; i < clients_.size(); ++i) clients_[i].writes = i < (traits_.crowded ? 10 : 3);
+  if (traits_.crowded) {
+    StripeBuffer::Shape stripe;
+    stripe.geometry = descriptor_.geometry;
+    stripe.data_bytes_max = descriptor_.geometry.StripeSize();
+    memory_bytes_ = stripe.BufferBytes() + 64 * kKiB;  // the least that a writer accepts
+  }
 }
 
 void World::MakeServers() {
@@ -54,7 +79,7 @@ void World::StartGateway(size_t index) {
   EngineOptions options;
   options.write_timeout = seconds(30);
   options.read_timeout = seconds(20);
-  options.memory_bytes = kMiB;
+  options.memory_bytes = memory_bytes_;
   gateway->engine = std::make_unique<Engine>(descriptor_, std::move(lines), *gateway->process,
                                              *gateway->scope, random_.Next(), options);
   gateway->store = Store::Make(*gateway->engine);
@@ -70,7 +95,7 @@ void World::Bury(Gateway& gateway) {
   const size_t index = gateway.index;
   Say(fmt::format("g{}", index), "is killed");
   graves_.push_back(std::move(gateways_[index]));
-  for (size_t i = 0; i < kClients; ++i) {
+  for (size_t i = 0; i < clients_.size(); ++i) {
     Client& client = clients_[i];
     if (!client.busy || client.gateway != &gateway) continue;
     Say(fmt::format("c{}", i), history_.at(client.op).ToString());
@@ -100,18 +125,19 @@ bool World::RunUntil(const std::function<bool()>& done, Duration longest) {
 }
 
 Outcome World::Run() {
-  constexpr double kIntensities[] = {0, 0.3, 1, 1, 2};
-  intensity_ = std::max(kIntensities[random_.Below(5)], 1e-9);
   MakeServers();
+  ChooseTraits();
   for (size_t i = 0; i < kGateways; ++i) {
     StartGateway(i);
     ScheduleCleaner(i);
   }
   faults_ = true;
-  for (size_t i = 0; i < kClients; ++i) Think(i);
+  for (size_t i = 0; i < clients_.size(); ++i) Think(i);
   const bool ended =
       RunUntil([&] { return issued_ >= options_.operations; }, Duration(std::chrono::hours(200)));
   if (!ended && !outcome_.broken) Break("the clients do not get on");
+  // The cleaners meet what is left, and faults.
+  RunUntil([] { return false; }, kAftermath);
   if (!outcome_.broken) ComeToRest();
   for (const Op& op : history_.ops()) outcome_.open += op.ended == kNever;
   if (const auto broken = history_.Judge(kNames); broken) Break(*broken);

@@ -27,11 +27,14 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 inline constexpr size_t kGateways = 2;
-inline constexpr size_t kClients = 5;  // the first three write
 inline constexpr size_t kTraceLines = 250;
 inline constexpr size_t kStepsMax = 20'000'000;
 inline constexpr Duration kLongestOperation = minutes(20);
 inline constexpr size_t kLastPasses = 12;
+inline constexpr Duration kAftermath = minutes(100);
+// How long a reader may take over a version that is replaced meanwhile: the grace time less what clocks
+// differ.
+inline constexpr Duration kReadersGrace = seconds(55);
 inline const std::vector<std::string> kNames = {"/a/x", "/a/y", "/b/x", "/b/z"};
 
 struct Gateway {
@@ -42,6 +45,16 @@ struct Gateway {
   std::unique_ptr<Store> store;
   bool dying = false;  // dies as soon as the present piece of work has ended
   bool dead = false;
+  Duration slept = {};
+};
+
+// What kind of world a seed is.
+struct Traits {
+  double intensity = 1;           // of all faults
+  std::optional<Fault> favourite;  // met by steps that are rare in this seed
+  bool crowded = false;           // many writers on gateways with little memory
+  bool blackouts = false;         // more servers may be away at once than the protocol can do without
+  std::vector<bool> liars;        // servers that answer reads with wrong bytes: at most m
 };
 
 class World {
@@ -57,13 +70,16 @@ class World {
  private:
   friend class Line;
   struct Client {
+    bool writes = false;
     bool busy = false;
     size_t op = 0;
     Gateway* gateway = nullptr;
     TimePoint since = {};
+    Duration slept = {};  // of the gateway until then
   };
 
   // What exists (world.cc).
+  void ChooseTraits();
   void MakeServers();
   void StartGateway(size_t index);
   void Bury(Gateway& gateway);
@@ -80,8 +96,9 @@ class World {
 
   // What goes wrong (faults.cc).
   DataServerPtr LineTo(Gateway& gateway, size_t server);
-  Fault PickFault();
+  Fault PickFault(const std::string& step);
   bool TakeDown(size_t server);
+  void Sleep(Gateway& gateway, Duration how_long);
 
   // What is asked (clients.cc).
   void Think(size_t client);
@@ -89,7 +106,7 @@ class World {
   Op ChooseOp(size_t client);
   Task<void> Perform(Gateway* gateway, size_t client, size_t id);
   Task<Status> Put(Store* store, Op op);
-  Task<Status> Read(Store* store, size_t id, std::string name);
+  Task<Status> Read(Gateway* gateway, size_t id, std::string name, Duration hold);
   Task<Status> Other(Store* store, size_t id, Op op);
   Task<void> Clean(Gateway* gateway);
   void ScheduleCleaner(size_t gateway);
@@ -109,16 +126,18 @@ class World {
   VirtualExecutor executor_;
   History history_;
   StoreDescriptor descriptor_;
+  uint64_t memory_bytes_ = kMiB;  // of a gateway
   std::vector<std::unique_ptr<MemoryServer>> servers_;
   std::vector<bool> down_;
   std::array<std::unique_ptr<Gateway>, kGateways> gateways_;
   std::vector<std::unique_ptr<Gateway>> graves_;  // what is still under way refers to them
-  std::array<Client, kClients> clients_;
+  std::vector<Client> clients_;
   Moment moment_ = 1;
   size_t issued_ = 0;
   Content next_content_ = 1;
-  double intensity_ = 1;
+  Traits traits_;
   bool faults_ = false;
+  bool at_rest_ = false;
   Outcome outcome_;
 };
 
