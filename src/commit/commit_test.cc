@@ -185,6 +185,32 @@ TEST(Commit, AHomeThatAcceptedNothingIsTidiedToo) {
   }
 }
 
+TEST(Commit, AnUnreadableManifestOnOneHomeIsTakenFromAnother) {
+  TestWorld world(Small());
+  Gateway& gateway = world.NewGateway();
+  ASSERT_TRUE(world.Put(gateway, "/a"));
+  const std::string old = world.StateOf(gateway, "/a").oid;
+  const ObjectPath path = world.Path("/a");
+  const std::vector<MemberIndex> homes = HomesOf(world.descriptor, "a");
+  PutRequest request{path, SealedState(gateway.engine->NewObjectId()), 7, {}, 0, std::nullopt};
+  for (const MemberIndex server : world.Placement(path)) {
+    if (server == homes[2]) continue;  // it is to learn of the new version by a witness
+    request.archives.push_back(server);
+    if (server == homes[0]) continue;
+    ASSERT_TRUE(world.Seal(gateway, path, server, request.seal));
+  }
+  // Created, but its writer never heard so: nothing was written to it.
+  const std::string empty = StatePath(path, FormatState(request.seal));
+  const DataServerPtr& server = gateway.engine->server(homes[0]);
+  ASSERT_TRUE(world.Run(CreateFile(gateway.engine->MetadataCall(), server, empty, "", true)));
+  ASSERT_TRUE(world.Run(CommitPut(*gateway.engine, std::move(request))));
+  world.Pass(2h);
+  world.Clean(gateway);
+  for (const std::string& entry : world.EntriesOf(gateway, "/a")) {
+    EXPECT_EQ(entry.find(old), std::string::npos) << entry;
+  }
+}
+
 TEST(Commit, AnExclusiveCreationYieldsToARenameOntoItsName) {
   TestWorld world(Small());
   Gateway& gateway = world.NewGateway();

@@ -143,8 +143,12 @@ Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted
                          (version.origin.empty() || state.origin == version.origin);
       if (!holds) continue;
       Result<std::string> text = co_await ReadManifestText(engine, home, StatePath(path, FormatState(state)));
-      if (text) co_return std::move(text);
-      last = text.error();
+      // A home may accept a version with a file that its writer never knew it had: perhaps empty.
+      const Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
+      if (manifest && manifest->object_id == version.oid) co_return std::move(text);
+      last = manifest ? Fail(Code::kCorruption, "{} on {} belongs to another object", FormatState(state),
+                             engine.server_id(home))
+                      : manifest.error();
     }
   }
   co_return last;
