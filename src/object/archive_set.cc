@@ -316,14 +316,18 @@ Task<Result<ArchiveFilePtr>> ArchiveSet::FindMoved(MemberIndex server, int least
     std::vector<ObjectPath> where = directories;
     file = co_await FindIn(server, std::move(where), least, path);
     if (file || file.code() != Code::kNotFound) break;
-    // Has the name been moved since it was looked up?
+    // Has it been moved since it was looked up? Something newer may be at the name since.
     const ObjectPath last = directories.back();
     Result<NameInfo> now = co_await LookUp(engine_, last);
-    if (!now || now->accepted.kind != Accepted::kMoved || now->accepted.version.Unmoved() != moved.version)
-      break;
-    Result<MoveRecord> record = co_await ReadMoveRecord(engine_, last, now->accepted);
-    if (!record) break;
-    moved.version = *now->accepted.target;
+    if (!now) co_return now.error();
+    const std::vector<Accepted> moves = MovesIn(now->listings);
+    const auto on = std::find_if(moves.begin(), moves.end(), [&](const Accepted& move) {
+      return move.version.Unmoved() == moved.version;
+    });
+    if (on == moves.end()) break;
+    Result<MoveRecord> record = co_await ReadMoveRecord(engine_, last, *on);
+    if (!record) co_return record.error();
+    moved.version = *on->target;
     directories = {last, record->to};
   }
   co_return std::move(file);
