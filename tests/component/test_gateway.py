@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import zlib
 
@@ -180,34 +179,6 @@ class HttpProtocol(GatewayTest):
         self.assert_same(file, self.get(store, "/chunked"))
 
 
-class Parallel(GatewayTest):
-    def test_streams_and_readers_of_one_object(self):
-        store = self.gateway(chunk_size="256KiB")
-        file = self.random_file("big", 60_000_000)
-        self.xrdcp("--streams", "4", file, store.url + "//big")
-        self.xrdcp("--streams", "4", store.url + "//big", self.path("back"))
-        self.assert_same(file, self.path("back"))
-        readers = [self.background(["xrdcp", "--nopbar", store.url + "//big", self.path(f"r{i}")]) for i in range(4)]
-        readers += [self.background(["curl", "-sSf", "-o", self.path(f"r{i}"), store.http + "/big"]) for i in range(4, 8)]
-        for number, reader in enumerate(readers):
-            self.assertEqual(reader.wait(), 0, reader.output())
-            self.assert_same(file, self.path(f"r{number}"))
-
-    def test_fifty_uploads(self):
-        store = self.gateway()
-        files = [self.random_file(f"u{i}", 300_000 + 1000 * i, i) for i in range(50)]
-        clients = []
-        for number, file in enumerate(files):
-            argv = (["xrdcp", "--nopbar", file, f"{store.url}//many/{number}"] if number % 2
-                    else ["curl", "-sSf", "-T", file, f"{store.http}/many/{number}"])
-            clients.append(self.background(argv))
-        for client in clients:
-            self.assertEqual(client.wait(), 0, client.output())
-        self.assertEqual(len(self.xrdfs(store.url, "ls", "/many").out.split()), 50)
-        for number in range(0, 50, 7):
-            self.assert_same(files[number], self.get(store, f"/many/{number}"))
-
-
 class Interrupted(GatewayTest):
     """A client or the gateway dies in the middle of an upload. The gateway clears up after its clients; what is left
     of a gateway keeps others from exclusive creation of the name until the cleaner has been there."""
@@ -298,56 +269,6 @@ class Interrupted(GatewayTest):
         self.assertEqual(self.http_status("-T", self.random_file("b", 1000), store.http + "/a"), 423)
         self.assertEqual(client.wait(60), 0)
         self.assert_same(self.path("half"), self.get(store, "/a"))
-
-
-class TwoGateways(GatewayTest):
-    def slow_reader(self, store, name):
-        """An HTTP client that has the object open and takes the rest later; returns a function that takes it."""
-        connection = socket.create_connection((xectest.HOST, store.port))
-        self.addCleanup(connection.close)
-        connection.settimeout(60)
-        connection.sendall(f"GET {name} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
-        data = b""
-        while b"\r\n\r\n" not in data:
-            data += connection.recv(4096)
-        header, _, body = data.partition(b"\r\n\r\n")
-        length = int(re.search(rb"Content-Length: (\d+)", header).group(1))
-
-        def rest():
-            pieces = [body]
-            received = len(body)
-            while received < length:
-                piece = connection.recv(1 << 20)
-                self.assertTrue(piece, f"closed after {received} of {length} bytes")
-                pieces.append(piece)
-                received += len(piece)
-            return b"".join(pieces)
-        return rest
-
-    def test_open_readers_keep_old_bytes_and_new_readers_get_new_ones(self):
-        first = self.gateway()
-        second = self.gateway(dirs=first.dirs)
-        for change in ("replace", "rename over", "remove and create"):
-            with self.subTest(change=change):
-                name = "/" + change.replace(" ", "-")
-                old = self.random_file("old", 40_000_000, 1)
-                new = self.random_file("new", 3_000_000, 2)
-                self.xrdcp(old, first.url + "/" + name)
-                rest = self.slow_reader(first, name)
-                if change == "replace":
-                    self.xrdcp("-f", new, second.url + "/" + name)
-                elif change == "rename over":
-                    self.xrdcp(new, second.url + "//moving")
-                    self.xrdfs(second.url, "mv", "/moving", name)
-                else:
-                    self.xrdfs(second.url, "rm", name)
-                    self.xrdcp(new, second.url + "/" + name)
-                for store in (first, second):
-                    self.assert_same(new, self.get(store, name))
-                    self.curl("-o", self.path("http"), store.http + name)
-                    self.assert_same(new, self.path("http"))
-                with open(old, "rb") as file:
-                    self.assertEqual(file.read(), rest())
 
 
 class MissingServers(GatewayTest):
