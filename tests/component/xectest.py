@@ -229,7 +229,8 @@ class TestCase(unittest.TestCase):
             shutil.rmtree(self.dir, ignore_errors=True)
 
     def _failed(self):
-        return any(error for _, error in getattr(getattr(self, "_outcome", None), "errors", []) or [])
+        result = self._outcome.result
+        return any(test is self for test, _ in result.failures + result.errors)
 
     # What a test needs, or else is skipped for.
 

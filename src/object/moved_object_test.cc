@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Objects whose archives have not followed a rename yet: the homes of the new name show witnesses only.
+#include <gmock/gmock.h>
+
+#include "commit/cleaner.hh"
+#include "commit/rename.hh"
+#include "object/test_store.hh"
+
+namespace xec {
+namespace {
+
+constexpr Geometry kSmall{4, 2, 8 * kKiB};
+
+// Archives stay where they are from now on, on these servers.
+void HoldArchives(TestStore& store, const std::vector<size_t>& servers) {
+  for (const size_t server : servers) {
+    FaultRule rule;
+    rule.operation = Operation::kRename;
+    rule.path_contains = "/p.";
+    store.faults(server).Add(rule);
+  }
+}
+
+std::vector<size_t> All(const TestStore& store) {
+  std::vector<size_t> all;
+  for (size_t i = 0; i < store.server_count(); ++i) all.push_back(i);
+  return all;
+}
+
+Status Rename(TestStore& store, const std::string& from, const std::string& to) {
+  Status renamed = SyncWait(RenameObject(store.engine(), TestStore::Path(from), TestStore::Path(to)));
+  store.Settle();
+  return renamed;
+}
+
+class MovedObjectTest : public testing::TestWithParam<size_t> {};
+
+TEST_P(MovedObjectTest, IsReadWhereItsArchivesStillAre) {
+  TestStore store({.geometry = kSmall});
+  const std::string bytes = TestBytes(GetParam());
+  ASSERT_TRUE(store.Put("/a", bytes));
+  HoldArchives(store, All(store));
+  ASSERT_TRUE(Rename(store, "/a", "/b"));
+  const Result<std::string> got = store.Get("/b");
+  ASSERT_TRUE(got) << got.error().ToString();
+  EXPECT_TRUE(*got == bytes);
+}
+
+TEST_P(MovedObjectTest, IsReadWithArchivesAtBothNames) {
+  for (size_t held = 0; held < 8; ++held) {
+    TestStore store({.geometry = kSmall});
+    const std::string bytes = TestBytes(GetParam());
+    ASSERT_TRUE(store.Put("/a", bytes));
+    HoldArchives(store, {held, (held + 1) % 8, (held + 3) % 8});
+    ASSERT_TRUE(Rename(store, "/a", "/b"));
+    const Result<std::string> got = store.Get("/b");
+    ASSERT_TRUE(got) << "held on " << held << ": " << got.error().ToString();
+    EXPECT_TRUE(*got == bytes) << "held on " << held;
+  }
+}
+
+TEST_P(MovedObjectTest, IsReadAfterTwoRenamesWithoutItsArchives) {
+  TestStore store({.geometry = kSmall});
+  const std::string bytes = TestBytes(GetParam());
+  ASSERT_TRUE(store.Put("/a", bytes));
+  HoldArchives(store, All(store));
+  ASSERT_TRUE(Rename(store, "/a", "/b"));
+  ASSERT_TRUE(Rename(store, "/b", "/c"));
+  const Result<std::string> got = store.Get("/c");
+  ASSERT_TRUE(got) << got.error().ToString();
+  EXPECT_TRUE(*got == bytes);
+}
+
+TEST_P(MovedObjectTest, IsReadByWhoOpenedItBeforeTheArchivesMoved) {
+  TestStore store({.geometry = kSmall});
+  const std::string bytes = TestBytes(GetParam());
+  ASSERT_TRUE(store.Put("/a", bytes));
+  HoldArchives(store, All(store));
+  ASSERT_TRUE(Rename(store, "/a", "/b"));
+  Result<std::shared_ptr<ObjectReader>> reader = store.OpenReader("/b");
+  ASSERT_TRUE(reader);
+  for (const size_t server : All(store)) store.faults(server).Clear();
+  const Result<CleanOutcome> cleaned = SyncWait(CleanName(store.engine(), TestStore::Path("/a")));
+  ASSERT_TRUE(cleaned);
+  const Result<std::string> got = TestStore::Read(**reader, 0, bytes.size());
+  ASSERT_TRUE(got) << got.error().ToString();
+  EXPECT_TRUE(*got == bytes);
+}
+
+TEST_P(MovedObjectTest, HasNothingBadToReport) {
+  TestStore store({.geometry = kSmall});
+  ASSERT_TRUE(store.Put("/a", TestBytes(GetParam())));
+  HoldArchives(store, All(store));
+  ASSERT_TRUE(Rename(store, "/a", "/b"));
+  Result<std::shared_ptr<ObjectReader>> reader = store.OpenReader("/b");
+  ASSERT_TRUE(reader);
+  std::vector<std::string> problems;
+  const Status status = SyncWait((*reader)->Verify([&](const ChunkReport& report) {
+    if (report.health != ChunkHealth::kGood) problems.push_back(report.problem);
+  }));
+  ASSERT_TRUE(status) << status.error().ToString();
+  EXPECT_THAT(problems, testing::IsEmpty());
+}
+
+// One chunk (three archives, all on homes), one stripe, several.
+INSTANTIATE_TEST_SUITE_P(Sizes, MovedObjectTest, testing::Values(1000, 32 * kKiB, 100'000));
+
+}  // namespace
+}  // namespace xec
