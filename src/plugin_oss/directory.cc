@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "plugin_oss/directory.hh"
 
+#include <algorithm>
 #include <cstring>
 
 #include "plugin_oss/storage.hh"
@@ -25,8 +26,11 @@ int Directory::Readdir(char* buffer, int length) {
     return 0;
   }
   const ListedName& name = names_[next_];
-  if (name.name.size() >= static_cast<size_t>(length)) return -ENAMETOOLONG;
-  std::memcpy(buffer, name.name.c_str(), name.name.size() + 1);
+  // XRootD has room for names of 254 bytes and takes an error for the end of the list, so a name of 255 is
+  // cut as stock xrootd cuts it.
+  const size_t size = std::min(name.name.size(), static_cast<size_t>(length) - 1);
+  std::memcpy(buffer, name.name.data(), size);
+  buffer[size] = '\0';
   if (stat_ != nullptr) {
     ObjectInfo info;
     info.directory = name.directory;

@@ -31,11 +31,15 @@ class EverydayTest(xectest.TestCase):
         self.xrdcp(file, f"{gateway.url}/{name}")
         return file
 
-    def check_reads(self, gateway, name, file):
+    def content(self, path):
+        with open(path, "rb") as file:
+            return file.read()
+
+    def check_reads(self, gateway, name, file, http_name=None):
         """Over both protocols."""
         self.xrdcp("-f", f"{gateway.url}/{name}", self.path("over-root"))
         self.assert_same(file, self.path("over-root"))
-        self.curl("-o", self.path("over-http"), gateway.http + name)
+        self.curl("-o", self.path("over-http"), gateway.http + (http_name or name))
         self.assert_same(file, self.path("over-http"))
 
     def check_everyday_commands(self, gateway, size):

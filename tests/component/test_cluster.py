@@ -2,6 +2,7 @@
 """XEC on real vanilla clusters: stock xrootd and cmsd on every data server, a redirector, gateways in front."""
 import collections
 import os
+import urllib.parse
 
 import everyday
 import xectest
@@ -61,6 +62,26 @@ class WholeStore(ClusterTest):
         server = cluster.servers[0]
         links = [path for path in self.files_below(server.data) if os.path.islink(os.path.join(server.data, path))]
         self.assertTrue(links, "the name space has symbolic links")
+
+
+class Names(ClusterTest):
+    def test_names_reach_the_servers_unchanged(self):
+        cluster = self.up(servers=4, geometry="2+1", spaces=1)
+        gateway, xec = cluster.gateways[0], self.xec_on(cluster)
+        file = self.random_file("source", 300_000)
+        for name in ("a b", "gr\u00fc\u00dfe \u20ac", "%41", "100%", "a#b", "a&b=c", "a+b", "x" * 255, "\u00e9" * 127, "deep" + "/d" * 40):
+            with self.subTest(name):
+                self.xrdcp(file, f"{gateway.url}//root/{name}")
+                self.check_reads(gateway, "/root/" + name, file, "/root/" + urllib.parse.quote(name))
+                self.xrdfs(gateway.url, "mv", f"/root/{name}", f"/root/{name[:-1]}2")
+        # Only xec has a way to say these.
+        for name in ("a?b", "a?b=c&d", "?"):
+            with self.subTest(name):
+                xec("put", file, "/cli/" + name)
+                self.assertEqual(xec("cat", "/cli/" + name, binary=True).out, self.content(file))
+        self.assertEqual(xec("ls", "/cli").out.splitlines(), ["?", "a?b", "a?b=c&d"])
+        xec("rm", "/cli/a?b")
+        self.assertEqual(xec("ls", "/cli").out.splitlines(), ["?", "a?b=c&d"])
 
 
 class Hosts(ClusterTest):

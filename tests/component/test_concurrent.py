@@ -22,10 +22,6 @@ class ConcurrentTest(everyday.EverydayTest):
         first = self.gateway(**options)
         return first, self.gateway(dirs=first.dirs, **options)
 
-    def content(self, path):
-        with open(path, "rb") as file:
-            return file.read()
-
     def http_reader(self, gateway, name):
         """A client that has the object open and takes the rest later; returns a function that takes it."""
         connection = socket.socket()

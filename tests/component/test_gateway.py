@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
+import urllib.parse
 import zlib
 
 import everyday
@@ -140,6 +141,59 @@ class RootProtocol(GatewayTest):
         winners = [file for file, client in zip(files, clients) if client.wait() == 0]
         self.assertEqual(len(winners), 1)
         self.assert_same(winners[0], self.get(store, "/race"))
+
+
+class Names(GatewayTest):
+    ODD = ("a b", "two  spaces ", " lead", "gr\u00fc\u00dfe \u20ac", "\u65e5\u672c\u8a9e", "100%", "%41", "%2F", "a#b", "a&b=c", "a+b", "a'b\"c",
+           "a\\b", "[1,2]*", "~", "-f", ".xec", "e" * 254, "\u00e9" * 127 + "x")
+
+    def test_names_over_both_protocols(self):
+        store = self.gateway()
+        file = self.random_file("source", 5000)
+        for name in self.ODD:
+            with self.subTest(name):
+                quoted = urllib.parse.quote(name)
+                self.xrdcp(file, f"{store.url}//root/{name}")
+                self.curl("-T", file, f"{store.http}/http/{quoted}")
+                for folder in ("root", "http"):
+                    self.xrdcp("-f", f"{store.url}//{folder}/{name}", self.path("over-root"))
+                    self.assert_same(file, self.path("over-root"))
+                    self.curl("-o", self.path("over-http"), f"{store.http}/{folder}/{quoted}")
+                    self.assert_same(file, self.path("over-http"))
+                self.xrdfs(store.url, "mv", f"/root/{name}", f"/root/{name[:-1]}!")
+                self.xrdfs(store.url, "mv", f"/root/{name[:-1]}!", f"/root/{name}")
+        for folder in ("root", "http"):
+            # 255 bytes are one more than XRootD's listings have room for; stock xrootd cuts them likewise.
+            shown = {name.encode()[:254].decode(errors="replace") for name in self.ODD}
+            listed = self.xrdfs(store.url, "ls", "/" + folder).out.splitlines()
+            self.assertEqual({line.removeprefix(f"/{folder}/") for line in listed}, shown)
+            self.assertEqual(set(store.xec("ls", "/" + folder).out.splitlines()), set(self.ODD))
+
+    def test_deep_and_long_paths(self):
+        store = self.gateway()
+        file = self.random_file("source", 5000)
+        deep = "/deep" + "/d" * 60 + "/object"
+        long = "/" + "/".join("long" * 40 + str(number) for number in range(5)) + "/object"
+        for name in (deep, long):
+            self.xrdcp(file, f"{store.url}/{name}")
+            self.check_reads(store, name, file)
+            self.xrdfs(store.url, "mv", name, os.path.dirname(name) + "/other")
+            self.assertIn("other", self.xrdfs(store.url, "ls", os.path.dirname(name)).out)
+        self.xrdfs(store.url, "mv", "/deep/d/d", "/up")
+        self.check_reads(store, "/up" + "/d" * 58 + "/other", file)
+
+    def test_names_that_are_refused(self):
+        store = self.gateway()
+        file = self.random_file("source", 5000)
+        for name in ("a.~xo", "new\nline", "x" * 256, ".xec/store", ".xec"):
+            with self.subTest(name):
+                path = "/" + name if name.startswith(".xec") else "/d/" + name
+                self.assertRegex(self.xrdcp("-f", file, f"{store.url}/{path}", code=54).err, r"\[30\d\d\]")
+                self.assertGreaterEqual(self.http_status("-T", file, store.http + urllib.parse.quote(path)), 400)
+                self.assertNotEqual(self.xrdfs(store.url, "rm", path, code=None).code, 0)
+                self.assertNotEqual(self.xrdfs(store.url, "mkdir", path, code=None).code, 0)
+        self.assertEqual(self.xrdfs(store.url, "ls", "/").out, "")
+        self.xrdcp(file, f"{store.url}//still/works")
 
 
 class HttpProtocol(GatewayTest):
