@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """The gateway: stock xrootd with our plug-in, driven by stock clients (xrdcp, xrdfs, curl)."""
+import json
 import os
 import re
 import shutil
@@ -141,6 +142,86 @@ class RootProtocol(GatewayTest):
         winners = [file for file, client in zip(files, clients) if client.wait() == 0]
         self.assertEqual(len(winners), 1)
         self.assert_same(winners[0], self.get(store, "/race"))
+
+
+class Attributes(GatewayTest):
+    def attributes(self, store, name):
+        out = self.xrdfs(store.url, "xattr", name, "list").out
+        return dict(line.split("=", 1) for line in out.splitlines()[1:])
+
+    def test_set_get_list_and_remove(self):
+        store = self.gateway()
+        self.put(store, "/d/a", 300_000)
+        set_to = lambda *pairs, name="/d/a", code=0: self.xrdfs(store.url, "xattr", name, "set", *pairs, code=code)
+        set_to("k=first")
+        set_to("k=second")
+        set_to("empty=")
+        set_to("words=a b  c")
+        set_to("gr\u00fc\u00dfe=\u20ac")
+        expected = {"k": '"second"', "empty": '""', "words": '"a b  c"', "gr\u00fc\u00dfe": '"\u20ac"'}
+        self.assertEqual(self.attributes(store, "/d/a"), expected)
+        self.assertIn('k="second"', self.xrdfs(store.url, "xattr", "/d/a", "get", "k").out)
+        self.xrdfs(store.url, "xattr", "/d/a", "get", "none", code=54)
+        self.xrdfs(store.url, "xattr", "/d/a", "del", "none", code=54)
+        self.xrdfs(store.url, "xattr", "/none", "list", code=54)
+        set_to("k=v", name="/none", code=54)
+        set_to("big=" + "x" * 15_000)
+        set_to("more=" + "x" * 15_000, code=54)
+        self.assertRegex(self.log(store), r"set attribute of /d/a: .* 16384 is the limit")
+        self.xrdfs(store.url, "xattr", "/d/a", "del", "big")
+        self.assertEqual(self.attributes(store, "/d/a"), expected)
+        # They stay with the object whatever happens to its name and its gateway, and with two directories away.
+        self.xrdfs(store.url, "mv", "/d/a", "/d/b")
+        self.xrdfs(store.url, "mv", "/d", "/e")
+        store.kill()
+        for path in store.dirs[:2]:
+            os.rename(path, path + ".away")
+        store.start()
+        self.assertEqual(self.attributes(store, "/e/b"), expected)
+        # A new content begins without (README).
+        for path in store.dirs[:2]:
+            os.rename(path + ".away", path)
+        self.eventually(lambda: store.xec("verify", "/e/b", code=None).code == 0, 30, "the directories are back")
+        self.xrdcp("-f", self.random_file("new", 1000), f"{store.url}//e/b")
+        self.assertEqual(self.attributes(store, "/e/b"), {})
+
+
+class Geometries(GatewayTest):
+    def geometry(self, store, name):
+        entry = json.loads(store.xec("stat", "--json", name).out)[0]
+        return entry["geometry"], entry["chunk_size"]
+
+    def test_two_rules_and_what_is_no_longer_configured(self):
+        store = self.gateway(dirs=7, options=("--rule", "/two 2+1 64KiB", "--rule", "/three 5+2 256KiB"))
+        sizes = (0, 27_000, 3_000_000)
+        files = {f"{folder}/{size}": self.put(store, f"{folder}/{size}", size)
+                 for folder in ("/two", "/three", "/three/deep", "/other") for size in sizes}
+        expected = {"/two": ("2+1", 64 * KIB), "/three": ("5+2", 256 * KIB), "/three/deep": ("5+2", 256 * KIB),
+                    "/other": ("4+2", 64 * KIB)}
+
+        def check(skip=()):
+            for name, file in files.items():
+                if os.path.dirname(name) not in skip:
+                    self.check_reads(store, name, file)
+        for folder, geometry in expected.items():
+            self.assertEqual(self.geometry(store, f"{folder}/{sizes[-1]}"), geometry)
+        check()
+        self.assertEqual(store.stop(), 0)
+        # None of these geometries is configured any more.
+        store = self.serve(dirs=store.dirs, geometry="3+1", chunk_size="128KiB",
+                           options=("--rule", "/two 2+2 128KiB", "--rule", "/three 1+2 4KiB"))
+        check()
+        for folder, geometry in expected.items():
+            self.assertEqual(self.geometry(store, f"{folder}/{sizes[-1]}"), geometry)
+        self.xrdfs(store.url, "mv", "/three/3000000", "/two/moved")
+        self.assertEqual(self.geometry(store, "/two/moved"), ("5+2", 256 * KIB))
+        files["/two/moved"] = files.pop("/three/3000000")
+        self.put(store, "/two/new", 3_000_000, seed=2)
+        self.assertEqual(self.geometry(store, "/two/new"), ("2+2", 128 * KIB))
+        for path in store.dirs[:2]:
+            os.rename(path, path + ".away")
+        files.pop("/two/3000000")  # It survives the loss of one server only.
+        check()
 
 
 class Names(GatewayTest):
