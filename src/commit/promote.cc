@@ -56,10 +56,14 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
     };
     const size_t accepted = count(Vote::kAccepted);
     // A moved version that something higher hides must still be found by who finishes the move.
-    const size_t superseded = promoted.IsMoved() ? 0 : count(Vote::kSuperseded);
-    if (accepted > 0 && accepted + superseded >= quorum) co_return true;
-    if (accepted == 0 && count(Vote::kOpen) == 0) {
-      co_return Fail(Code::kConflict, "the change of {} was overtaken before it became visible; retry",
+    const size_t superseded = count(Vote::kSuperseded);
+    const size_t enough = promoted.IsMoved() ? accepted : accepted + superseded;
+    if (accepted > 0 && enough >= quorum) co_return true;
+    // A home with something higher may have accepted ours before: a reader rolled it on, and it was cleaned
+    // up.
+    if (accepted + superseded + count(Vote::kOpen) == 0) {
+      co_return Fail(Code::kConflict,
+                     "the change of {} was given up by the cleaner before it became visible; retry",
                      path.text());
     }
   }

@@ -34,9 +34,9 @@ struct Sealed {
 Task<Status> SealHome(Engine& engine, ObjectPath path, MemberIndex home, State seal, std::string content) {
   Status named = co_await KeepLongName(engine, home, path);
   if (!named) co_return named.error();
-  Status sealed = co_await CreateFile(engine.MetadataCall(), engine.server(home),
-                                      StatePath(path, FormatState(seal)), std::move(content),
-                                      engine.SyncBeforeCommit());
+  Status sealed =
+      co_await CreateFile(engine.MetadataCall(), engine.server(home), StatePath(path, FormatState(seal)),
+                          std::move(content), engine.SyncBeforeCommit());
   XEC_FAILPOINT("rename.sealed_one");
   co_return std::move(sealed);
 }
@@ -156,7 +156,10 @@ Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, Sealed sealed,
 
 // Steps 1 to 3. An error: nothing of this attempt is or becomes visible once Withdraw is through.
 Task<Result<State>> Prepare(Engine& engine, Attempt attempt, std::vector<MemberIndex>* homes, bool* changed) {
-  Result<std::string> text = co_await CopyManifest(engine, attempt.from, attempt.source);
+  // Any archive or witness will do: its origin is replaced below.
+  Accepted source_version = attempt.source;
+  source_version.origin.clear();
+  Result<std::string> text = co_await CopyManifest(engine, attempt.from, source_version);
   if (!text) co_return text.error();
   Result<Manifest> manifest = Manifest::Parse(*text);
   if (!manifest) co_return manifest.error();

@@ -132,12 +132,16 @@ Task<Result<std::string>> ReadManifestText(Engine& engine, MemberIndex member, s
 }
 
 Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted version) {
-  Error last = Fail(Code::kNotFound, "no server shows an archive of {} version {}", path.text(),
-                    version.version.ToString());
+  // Never "not found": the version was accepted.
+  Error last = Fail(Code::kConflict, "{} was changed meanwhile: no home shows version {} any more; retry",
+                    path.text(), version.version.ToString());
   const std::vector<MemberIndex> homes = engine.Homes(path);
   for (const MemberIndex home : homes) {
     Result<States> states = co_await ListStates(engine, home, path);
-    if (!states) continue;
+    if (!states) {
+      last = Fail(Code::kUnavailable, "cannot tell what {} is: {}", path.text(), states.error().message);
+      continue;
+    }
     for (const State& state : *states) {
       const bool holds = state.Accepted() && state.version == version.version && state.oid == version.oid &&
                          (version.origin.empty() || state.origin == version.origin);
@@ -148,7 +152,8 @@ Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted
       if (manifest && manifest->object_id == version.oid) co_return std::move(text);
       last = manifest ? Fail(Code::kCorruption, "{} on {} belongs to another object", FormatState(state),
                              engine.server_id(home))
-                      : manifest.error();
+                      : Fail(Code::kUnavailable, "cannot read {} on {}: {}", FormatState(state),
+                             engine.server_id(home), manifest.error().message);
     }
   }
   co_return last;

@@ -31,8 +31,9 @@ Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home,
 // The text of the manifest at the end of an archive or witness. Error: kCorruption, or what the server said.
 Task<Result<std::string>> ReadManifestText(Engine& engine, MemberIndex member, std::string file_path);
 
-// The text of the manifest of a version, from any home that lists an archive or witness of it; with an
-// origin, from a witness that rename moved in (kNotFound if no home shows one).
+// The text of the manifest of a version that was accepted, from any home that lists an archive or witness of
+// it; with an origin, from a witness that rename moved in. Error: kConflict if no home shows one any more;
+// kUnavailable if some home cannot be asked or read.
 Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted version);
 
 // The bytes of a witness that carries this manifest text (kind and lane adapted); `from` tells where the
