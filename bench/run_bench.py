@@ -151,15 +151,16 @@ class Bench:
         if not filecmp.cmp(self.file, target, shallow=False):
             raise BenchError(f"{setup.name} gives back other bytes than it got")
         os.unlink(target)
-        self.remove(setup, "/check")
+        self.remove(setup, "check")
 
-    def remove(self, setup, path):
-        run_client(["xrdfs", setup.url, "rm", path])
+    def remove(self, setup, name):
+        run_client(["xrdfs", setup.url, "rm", "/" + name])
+        setup.forget(name)
 
     def measure_stream(self, setup, turn):
-        name = f"/stream-{turn}"
-        for direction, argv in (("upload", [self.file, f"{setup.url}/{name}"]),
-                                ("download", [f"{setup.url}/{name}", "-"])):
+        name = f"stream-{turn}"
+        for direction, argv in (("upload", [self.file, f"{setup.url}//{name}"]),
+                                ("download", [f"{setup.url}//{name}", "-"])):
             # What earlier measurements left to be written is not this one's.
             os.sync()
             before = setup.cpu_seconds()

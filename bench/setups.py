@@ -51,6 +51,19 @@ class Setup:
         """The pids of all servers."""
         raise NotImplementedError
 
+    def roots(self):
+        """Where the data lies."""
+        raise NotImplementedError
+
+    def forget(self, name):
+        """Removes what is still on the disks of a removed top-level name that is not used again. A store keeps removed
+        archives for a time of grace; without them plain xrootd would get memory and disk space back earlier."""
+        for root in self.roots():
+            for entry in os.listdir(root):
+                if entry == name or entry.startswith(name + "."):
+                    path = os.path.join(root, entry)
+                    shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+
     def cpu_seconds(self):
         return sum(cpu_seconds(pid) for pid in self.processes())
 
@@ -86,6 +99,9 @@ class Plain(Setup):
     def processes(self):
         return [self.daemon.pid]
 
+    def roots(self):
+        return [os.path.join(self.dir, "data")]
+
 
 class Embedded(Setup):
     """`xec serve` on directories of one file system."""
@@ -94,8 +110,9 @@ class Embedded(Setup):
         super().__init__(f"embedded {sync}", directory, port)
         self.argv = [xec, "serve", "--geometry", geometry, "--sync", sync, "--port", str(port),
                      "--state", os.path.join(directory, "state")]
-        for number in range(1, servers + 1):
-            self.argv += ["--data", os.path.join(directory, f"d{number:02d}")]
+        self.directories = [os.path.join(directory, f"d{number:02d}") for number in range(1, servers + 1)]
+        for path in self.directories:
+            self.argv += ["--data", path]
         self.serve = daemons.Daemon()
         self.xrootd = 0
 
@@ -119,6 +136,9 @@ class Embedded(Setup):
     def processes(self):
         return [self.serve.pid, self.xrootd]
 
+    def roots(self):
+        return self.directories
+
 
 class OnCluster(Setup):
     """A gateway in front of a redirector and stock data servers."""
@@ -140,3 +160,6 @@ class OnCluster(Setup):
 
     def processes(self):
         return [daemon.pid for part in self.cluster.parts() for daemon in part.daemons()]
+
+    def roots(self):
+        return [server.data for server in self.cluster.servers]

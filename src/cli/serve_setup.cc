@@ -226,8 +226,9 @@ std::string XrootdConfiguration(const ServePlan& plan, const std::string& others
       "ofs.osslib {0}\n"
       "ofs.ckslib * {0}\n"
       "ofs.xattrlib {0}\n"
-      // An upload that its client did not finish is told to the plug-in at once, as an abort.
-      "ofs.persist auto hold 0\n"
+      // An upload that its client did not finish is told to the plug-in at once, as an abort. Nobody needs
+      // XRootD's own list of uploads after a crash, so it need not be on the disk before each upload starts.
+      "ofs.persist auto hold 0 sync 32767\n"
       "xrootd.chksum adler32 crc32c md5 sha256 crc32 zcrc32\n"
       "xrootd.async off\n",
       plan.plug_in);

@@ -54,8 +54,12 @@ uint32_t Adler32Combine(uint32_t first, uint32_t second, uint64_t second_bytes) 
 Crc32cCombiner::Crc32cCombiner(uint64_t second_bytes) : second_bytes_(second_bytes) {
   const uint32_t power = PowerOfBytes(second_bytes, kCrc32cPolynomial);
   for (uint32_t byte = 0; byte < 4; ++byte) {
-    for (uint32_t value = 0; value < 256; ++value) {
-      tables_[byte][value] = Multiply(value << (8 * byte), power, kCrc32cPolynomial);
+    tables_[byte][0] = 0;
+    for (uint32_t value = 1; value < 256; ++value) {
+      // Multiplication is linear: a value with several bits set is the sum of two that are known.
+      const uint32_t rest = value & (value - 1);
+      tables_[byte][value] = rest == 0 ? Multiply(value << (8 * byte), power, kCrc32cPolynomial)
+                                       : tables_[byte][rest] ^ tables_[byte][value ^ rest];
     }
   }
 }

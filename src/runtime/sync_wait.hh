@@ -2,8 +2,6 @@
 // The blocking edge of the engine; included by task.hh.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <type_traits>
 
@@ -18,32 +16,9 @@ void CheckMayBlock();
 namespace internal {
 
 template <typename T>
-struct SyncState {
-  std::mutex mutex;
-  std::condition_variable ready;
-  bool done = false;
-  std::optional<std::conditional_t<std::is_void_v<T>, bool, T>> value;
-
-  void Finish() {
-    std::lock_guard lock(mutex);
-    done = true;
-    ready.notify_all();
-  }
-  void Wait() {
-    std::unique_lock lock(mutex);
-    ready.wait(lock, [this] { return done; });
-  }
-};
-
-template <typename T>
-Task<void> RunSync(Task<T> task, std::shared_ptr<SyncState<T>> state) {
-  if constexpr (std::is_void_v<T>) {
-    co_await task;
-  } else {
-    T value = co_await task;
-    state->value.emplace(std::move(value));
-  }
-  state->Finish();
+Task<void> RunSync(Task<T> task, std::optional<T>* result) {
+  T value = co_await task;
+  result->emplace(std::move(value));
 }
 
 }  // namespace internal
@@ -51,12 +26,16 @@ Task<void> RunSync(Task<T> task, std::shared_ptr<SyncState<T>> state) {
 template <typename T>
 T SyncWait(Task<T> task) {
   CheckMayBlock();
-  auto state = std::make_shared<internal::SyncState<T>>();
   TaskScope scope;
-  scope.Spawn(internal::RunSync<T>(std::move(task), state));
-  state->Wait();
-  scope.Drain();
-  if constexpr (!std::is_void_v<T>) return std::move(*state->value);
+  if constexpr (std::is_void_v<T>) {
+    scope.Spawn(std::move(task));
+    scope.Drain();
+  } else {
+    std::optional<T> result;
+    scope.Spawn(internal::RunSync<T>(std::move(task), &result));
+    scope.Drain();
+    return std::move(*result);
+  }
 }
 
 }  // namespace xec

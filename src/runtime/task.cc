@@ -8,6 +8,27 @@ namespace {
 
 thread_local bool engine_thread = false;
 
+// Told once by one thread, waited for by another; shared, because the one that is waited for leaves last.
+class Signal {
+ public:
+  void Give() {
+    {
+      std::lock_guard lock(mutex_);
+      given_ = true;
+    }
+    ready_.notify_all();
+  }
+  void Wait() {
+    std::unique_lock lock(mutex_);
+    ready_.wait(lock, [this] { return given_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  bool given_ = false;  // guarded by mutex_
+};
+
 }  // namespace
 
 void MarkEngineThread() { engine_thread = true; }
@@ -64,13 +85,13 @@ void TaskScope::Ended(void* address) {
 
 void TaskScope::Drain() {
   CheckMayBlock();
-  auto state = std::make_shared<internal::SyncState<void>>();
+  auto empty = std::make_shared<Signal>();
   {
     std::lock_guard lock(mutex_);
     if (roots_.empty()) return;
-    on_empty_ = [state] { state->Finish(); };
+    on_empty_ = [empty] { empty->Give(); };
   }
-  state->Wait();
+  empty->Wait();
   // Waits for the thread that ran on_empty_ to leave the mutex.
   std::lock_guard lock(mutex_);
 }

@@ -28,8 +28,11 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::Post(Closure work) {
-  std::lock_guard lock(work_mutex_);
-  work_.push_back(std::move(work));
+  {
+    std::lock_guard lock(work_mutex_);
+    work_.push_back(std::move(work));
+  }
+  // A thread woken under the lock would go to sleep again at once.
   work_ready_.notify_one();
 }
 
@@ -52,9 +55,11 @@ void ThreadPool::Work() {
 TimerId ThreadPool::RunAt(TimePoint when, Closure work) {
   std::lock_guard lock(timer_mutex_);
   const TimerId id = next_timer_++;
-  const auto [at, inserted] = timers_.emplace(std::pair(when, id), std::move(work));
+  timers_.emplace(std::pair(when, id), std::move(work));
   timer_times_.emplace(id, when);
-  if (at == timers_.begin()) timer_changed_.notify_one();
+  // Almost every timer is cancelled long before its time: waking the thread for each costs more than the
+  // thread looking in vain now and then.
+  if (when < timer_wake_) timer_changed_.notify_one();
   return id;
 }
 
@@ -76,11 +81,13 @@ void ThreadPool::RunTimers() {
   std::unique_lock lock(timer_mutex_);
   while (!timers_stopping_) {
     if (timers_.empty()) {
+      timer_wake_ = TimePoint::max();
       timer_changed_.wait(lock);
       continue;
     }
     const TimePoint next = timers_.begin()->first.first;
     if (Now() < next) {
+      timer_wake_ = next;
       timer_changed_.wait_until(lock, next);
       continue;
     }

@@ -40,8 +40,9 @@ class ThreadPool final : public Executor {
 
   std::mutex timer_mutex_;
   std::condition_variable timer_changed_;
-  std::map<std::pair<TimePoint, TimerId>, Closure> timers_;  // guarded by timer_mutex_, as the two below
+  std::map<std::pair<TimePoint, TimerId>, Closure> timers_;  // guarded by timer_mutex_, as all below
   std::map<TimerId, TimePoint> timer_times_;
+  TimePoint timer_wake_ = TimePoint::max();  // when the timer thread wakes up by itself, while it sleeps
   TimerId next_timer_ = 1;
   bool timers_stopping_ = false;
 

@@ -28,9 +28,14 @@ IoThreads::~IoThreads() {
 }
 
 void IoThreads::Post(Closure work) {
-  std::lock_guard lock(queue_->mutex);
-  queue_->work.push_back(std::move(work));
-  queue_->ready.notify_one();
+  // Held, since what is posted may let go of this object.
+  const std::shared_ptr<Queue> queue = queue_;
+  {
+    std::lock_guard lock(queue->mutex);
+    queue->work.push_back(std::move(work));
+  }
+  // A thread woken under the lock would go to sleep again at once.
+  queue->ready.notify_one();
 }
 
 void IoThreads::Run(std::shared_ptr<Queue> queue, std::string name) {

@@ -115,6 +115,7 @@ Result<std::shared_ptr<ArchiveFile>> LocalServer::Tree::Create(const std::string
     UniqueFd file(openat(root->get(), Relative(path), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
     if (file) {
       if (Status synced = SyncIfAsked(root, changed); !synced) return synced.error();
+      if (options_.sync_directories) changed.clear();  // on the disk; not again with the file
       changed.emplace_back(ParentPath(path));
       return std::shared_ptr<ArchiveFile>(std::make_shared<LocalFile>(
           threads_, root, std::move(file), 0, path + " on " + name(), std::move(changed)));
