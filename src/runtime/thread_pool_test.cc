@@ -27,6 +27,19 @@ TEST(ThreadPool, TimersRunInOrderAndCancel) {
   EXPECT_EQ(order, (std::vector<int>{1, 3}));
 }
 
+TEST(ThreadPool, AnEarlierTimerWakesTheThreadThatWaitsForALaterOne) {
+  ThreadPool pool("test", 1);
+  for (int i = 0; i < 3; ++i) {
+    OneShot<int> soon;
+    const TimerId late = pool.RunAt(pool.Now() + 10min, [] {});
+    pool.RunAt(pool.Now() + 20ms, [set = soon.Setter()] { set(7); });
+    // Runs when the one before it has put the thread to sleep for ten minutes again, and when it is
+    // cancelled.
+    EXPECT_EQ(SyncWait(Wait(soon)), 7);
+    if (i == 1) EXPECT_TRUE(pool.Cancel(late));
+  }
+}
+
 TEST(ThreadPool, BlockingOnAnEngineThreadAborts) {
   EXPECT_DEATH(
       {
