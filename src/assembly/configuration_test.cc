@@ -54,6 +54,8 @@ TEST(ConfigurationTest, ErrorsNameFileAndLine) {
   EXPECT_EQ(ErrorOf("xec.chunksize 1MiB"), "xec.conf:1: xec.chunksize: there is no such option");
   EXPECT_EQ(ErrorOf("xec.port 1\n\nxec.port 2"), "xec.conf:3: xec.port: it was given already (line 1)");
   EXPECT_EQ(ErrorOf("xec.port 65536"), "xec.conf:1: xec.port: '65536' is no port: a number from 1 to 65535");
+  EXPECT_EQ(ErrorOf("xec.data /d /"),
+            "xec.conf:1: xec.data: '/d /': a directory's name may not begin or end with a blank");
   EXPECT_EQ(ErrorOf("xec.data"), "xec.conf:1: xec.data: a value is missing: DIR[,host=NAME]");
   EXPECT_THAT(ErrorOf("xec.geometry 8-2"), HasSubstr("xec.conf:1: xec.geometry: "));
   EXPECT_THAT(ErrorOf("xec.geometry 30+3"), HasSubstr("xec.conf:1: xec.geometry: "));

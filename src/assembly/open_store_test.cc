@@ -247,8 +247,7 @@ TEST_F(OpenStoreTest, WhatTheConfigurationMayAndMayNotChange) {
               HasSubstr("geometry 8+2 of the store needs 10 data servers"));
 }
 
-// --- servers, without a network
-// ----------------------------------------------------------------------------------
+// Servers, without a network.
 
 SiteView Remote(int i, SiteView::State state, const std::string& member = "", uint64_t epoch = 0) {
   SiteView view;

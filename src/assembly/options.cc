@@ -13,7 +13,7 @@ namespace {
 using Values = std::vector<std::string>;
 using C = Configuration;
 
-// --- sites -------------------------------------------------------------------------------------------------
+// Sites.
 
 constexpr std::string_view kHostLabel = ",host=";
 
@@ -63,6 +63,9 @@ Status SetData(C& c, std::string_view value) {
   XEC_ASSIGN_OR_RETURN(Site site, ParseSite(value));
   while (site.address.size() > 1 && site.address.ends_with('/')) site.address.pop_back();
   if (site.address.empty()) return Fail(Code::kInvalidArgument, "'{}' names no directory", value);
+  if (Trim(site.address) != site.address) {
+    return Fail(Code::kInvalidArgument, "'{}': a directory's name may not begin or end with a blank", value);
+  }
   if (site.address.find("://") != std::string::npos) {
     return Fail(Code::kInvalidArgument, "'{}' is a server, not a directory: give it as server", value);
   }
@@ -86,8 +89,7 @@ Status SetServer(C& c, std::string_view value) {
   return OkStatus();
 }
 
-// --- values
-// --------------------------------------------------------------------------------------------------
+// Values.
 
 Result<uint64_t> ParseCount(std::string_view value, uint64_t least, uint64_t most) {
   const auto number = ParseUint(value);
@@ -143,8 +145,7 @@ std::vector<std::string_view> Words(std::string_view text) {
   return words;
 }
 
-// --- path rules
-// ------------------------------------------------------------------------------------------------
+// Path rules.
 
 Status SetRule(C& c, std::string_view value) {
   const std::vector<std::string_view> words = Words(value);
@@ -211,8 +212,7 @@ Values GetChecksums(const C& c) {
   return values;
 }
 
-// --- rows of one kind
-// ------------------------------------------------------------------------------------------
+// Rows of one kind.
 
 template <Duration EngineOptions::* member>
 Status SetTime(C& c, std::string_view value) {

@@ -40,8 +40,7 @@ TEST(ManualTest, TableOfOptions) {
           document.substr(0, from) + begin + "\n" + OptionsMarkdown() + document.substr(to));
 }
 
-// --- the command line
-// ------------------------------------------------------------------------------------------
+// The command line.
 
 Result<CommandLine> Parse(std::vector<std::string> words) {
   words.insert(words.begin(), "xec");
