@@ -214,8 +214,9 @@ std::string XrootdConfiguration(const ServePlan& plan, const std::string& others
   const Configuration& c = plan.configuration;
   std::string text = fmt::format(
       "# Written by `xec serve`; what is changed here is lost.\n"
-      "all.role server\n"
-      "all.export {0}\n"
+      // The plug-in keeps clients of one name apart by itself, so that a name can be read while it is
+      // written.
+      "all.export {0} nolock\n"
       "all.adminpath {1}/admin\n"
       "all.pidpath {1}/admin\n"
       "xrd.port {2}\n"

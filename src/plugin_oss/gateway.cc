@@ -38,6 +38,9 @@ Result<Gateway*> Gateway::ForConfiguration(const char* file) {
   std::lock_guard lock(*mutex);
   auto& gateway = (*gateways)[key];
   if (gateway) return gateway.get();
+  if (!CanHideHandles()) {
+    return Fail(Code::kUnsupported, "this xrootd has no XrdOfsHandle::Hide: its clients would share uploads");
+  }
   XEC_ASSIGN_OR_RETURN(Configuration configuration, ParseConfigurationFile(key));
   OpenOptions options;
   options.create_if_new = true;

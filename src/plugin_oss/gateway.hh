@@ -9,6 +9,7 @@
 #include <string>
 
 #include "assembly/open_store.hh"
+#include "plugin_oss/handle_sharing.hh"
 #include "runtime/task.hh"
 #include "xrdcompat/version.hh"
 
@@ -58,6 +59,7 @@ class Gateway {
       : opened_(std::move(opened)), store_(&opened_->store()) {}
 
   Store& store() { return *store_; }
+  CreationTurns& creation_turns() { return creation_turns_; }
 
   // WriteOptions for an object at `path` by the configuration's rules.
   WriteOptions WriteOptionsFor(std::string_view path);
@@ -69,6 +71,7 @@ class Gateway {
  private:
   std::unique_ptr<OpenedStore> opened_;
   Store* store_;
+  CreationTurns creation_turns_;
 };
 
 // True if a configuration file has xrootd tell an upload that ended from one whose client died (ofs.persist

@@ -4,14 +4,40 @@
 #include <dlfcn.h>
 
 namespace xec {
+namespace {
 
-bool HideHandles(const char* path) {
-  // static void XrdOfsHandle::Hide(const char*)
-  using Hide = void (*)(const char*);
+// static void XrdOfsHandle::Hide(const char*)
+using Hide = void (*)(const char*);
+
+Hide FindHide() {
   static const Hide hide = reinterpret_cast<Hide>(dlsym(RTLD_DEFAULT, "_ZN12XrdOfsHandle4HideEPKc"));
-  if (hide == nullptr) return false;
-  hide(path);
-  return true;
+  return hide;
+}
+
+}  // namespace
+
+bool CanHideHandles() { return FindHide() != nullptr; }
+
+void HideHandles(const char* path) {
+  if (const Hide hide = FindHide()) hide(path);
+}
+
+void CreationTurns::Take(const std::string& path) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    const TimePoint now = std::chrono::steady_clock::now();
+    const auto [turn, free] = taken_.try_emplace(path, now);
+    if (free || now - turn->second >= limit_) {
+      turn->second = now;
+      return;
+    }
+    given_.wait_until(lock, turn->second + limit_);
+  }
+}
+
+void CreationTurns::Give(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  if (taken_.erase(path) > 0) given_.notify_all();
 }
 
 }  // namespace xec

@@ -1,15 +1,45 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// XRootD shares one open handle among all clients that read a name, for as long as one of them has it open.
-// When the name is replaced through another gateway meanwhile, every later client would still get the old
-// bytes (promise P3 wants the new ones). XRootD has the means against it, which it uses for names removed or
-// renamed in the same daemon: it hides the handle from those who open later.
+// XRootD keeps one handle for all clients that read a name, and one for all that write it, for as long as one
+// of them has it open. Shared readers would get old bytes after the name was replaced through another gateway
+// (promise P3 wants the new ones), shared writers would write into one upload. XRootD has the means against
+// it, which it uses for names removed or renamed in the same daemon: it hides a handle from those who open
+// later. We do so at every open, so no two clients share a handle, and XRootD's own locks (`all.export ...
+// nolock`) are not needed.
 #pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <string>
 
 namespace xec {
 
-// Hides the handles of `path` from the next one who opens it. Calls XrdOfsHandle::Hide of the daemon we run
-// in, which is in no public header but has been the same since XRootD 3; false if this daemon has none, as in
-// tests.
-bool HideHandles(const char* path);
+// Does the daemon we run in have XrdOfsHandle::Hide? It is in no public header but has been the same since
+// XRootD 3; tests have none.
+bool CanHideHandles();
+
+// Hides the handles of `path` from the next one who opens it; does nothing if that is not possible.
+void HideHandles(const char* path);
+
+// Between asking for creation and opening, XRootD looks for a handle of the name. Whoever creates has the
+// turn of the name from the one call to the other, where the handle is hidden; else a second writer could
+// find it in between. Thread-safe.
+class CreationTurns {
+ public:
+  // XRootD gives up between the two calls, when memory or authorization is missing, without telling us.
+  explicit CreationTurns(std::chrono::milliseconds limit = std::chrono::seconds(5)) : limit_(limit) {}
+
+  // Waits until nobody has the turn of `path`, or has had it for longer than the limit; takes it.
+  void Take(const std::string& path);
+  void Give(const std::string& path);
+
+ private:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  const std::chrono::milliseconds limit_;
+  std::mutex mutex_;
+  std::condition_variable given_;
+  std::map<std::string, TimePoint> taken_;  // since when; guarded by mutex_
+};
 
 }  // namespace xec

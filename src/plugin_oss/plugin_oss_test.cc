@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The plug-in driven as XRootD drives it (the sequences are those that a tracing plug-in saw in stock
 // daemons).
+#include <atomic>
 #include <fcntl.h>
 #include <set>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -300,6 +302,29 @@ TEST_F(PluginTest, Names) {
   EXPECT_EQ(storage_.Lfn2Pfn("/a b", buffer, sizeof(buffer)), 0);
   EXPECT_STREQ(buffer, "/a b");
   EXPECT_EQ(storage_.Lfn2Pfn("/123456789", buffer, sizeof(buffer)), -ENAMETOOLONG);
+}
+
+TEST(CreationTurnsTest, OneAfterAnother) {
+  CreationTurns turns(std::chrono::hours(1));
+  turns.Take("/a");
+  turns.Take("/b");
+  std::atomic<bool> had = false;
+  std::thread second([&] {
+    turns.Take("/a");
+    EXPECT_TRUE(had);
+    turns.Give("/a");
+  });
+  turns.Give("/b");
+  had = true;
+  turns.Give("/a");
+  second.join();
+  turns.Give("/never taken");
+}
+
+TEST(CreationTurnsTest, OneThatIsNotGivenBackEnds) {
+  CreationTurns turns(std::chrono::milliseconds(1));
+  turns.Take("/a");
+  turns.Take("/a");
 }
 
 // An error in the middle of a listing was its end for XRootD: what came after a name of 255 bytes was

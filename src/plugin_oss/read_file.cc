@@ -53,11 +53,13 @@ class Reading final : public OpenHandle {
 int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
   return Guarded("open", [&]() -> int {
     if (handle_) return -EBADF;
+    // Before the name is looked up: who opens it later looks for itself.
+    HideHandles(path);
+    if ((flags & O_CREAT) != 0) gateway_.creation_turns().Give(path);
     if ((flags & O_ACCMODE) == O_RDONLY) {
       Result<std::shared_ptr<ObjectReader>> reader = SyncWait(gateway_.store().OpenRead(path));
       if (!reader) return Failed({"open", path, client_}, reader.error());
       handle_ = std::make_unique<Reading>(path, client_, std::move(*reader));
-      HideHandles(path);
       return 0;
     }
     UploadRequest request;

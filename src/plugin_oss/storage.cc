@@ -61,7 +61,12 @@ int Storage::Chmod(const char* path, mode_t, XrdOucEnv* env) {
   return Guarded("chmod", [&] { return StatName({"chmod", path, ClientOf(env)}, &info); });
 }
 
-int Storage::Create(const char*, const char*, mode_t, XrdOucEnv&, int) { return -ENOTSUP; }
+int Storage::Create(const char*, const char* path, mode_t, XrdOucEnv&, int) {
+  return Guarded("create", [&] {
+    gateway_.creation_turns().Take(path);
+    return -ENOTSUP;
+  });
+}
 
 int Storage::Mkdir(const char* path, mode_t, int make_parents, XrdOucEnv* env) {
   return Guarded("mkdir", [&] {

@@ -30,7 +30,8 @@ class Storage final : public XrdOss {
 #endif
 
   int Chmod(const char* path, mode_t mode, XrdOucEnv* env) override;
-  // -ENOTSUP: XRootD then hands creation to the Open that follows (as it does for its proxy).
+  // -ENOTSUP: XRootD then hands creation to the Open that follows (as it does for its proxy). Takes the turn
+  // of the name, which that Open gives back.
   int Create(const char* tid, const char* path, mode_t mode, XrdOucEnv& env, int opts) override;
   int Mkdir(const char* path, mode_t mode, int make_parents, XrdOucEnv* env) override;
   int Remdir(const char* path, int opts, XrdOucEnv* env) override;
