@@ -12,6 +12,7 @@
 
 #include "archive/archive_writer.hh"
 #include "archive/manifest.hh"
+#include "commit/access.hh"
 #include "commit/cleaner.hh"
 #include "commit/put.hh"
 #include "commit/rename.hh"

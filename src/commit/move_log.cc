@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "commit/move_log.hh"
+
+#include <map>
+
+#include "base/failpoint.hh"
+#include "base/text.hh"
+#include "commit/folder.hh"
+#include "runtime/gather.hh"
+
+namespace xec {
+namespace {
+
+inline constexpr std::string_view kMoveLogDirectory = "/.xec/moves";
+constexpr size_t kMoveLogBytesMax = 32 * 1024;
+
+bool KeepInLog(unsigned char c) { return c > 0x20 && c < 0x7f; }
+
+std::string LogPath(const std::string& id) { return std::string(kMoveLogDirectory) + "/" + id; }
+
+std::string FormatMoveLog(const MoveLog& log) {
+  return fmt::format("xec-directory-move 1\nfrom {}\nto {}\nversion {}\nend\n",
+                     PercentEncode(log.from.text(), KeepInLog), PercentEncode(log.to.text(), KeepInLog),
+                     log.version.ToString());
+}
+
+Result<MoveLog> ParseMoveLog(std::string id, std::string_view text) {
+  const std::vector<std::string_view> lines = Split(text, '\n');
+  const Error damaged = Fail(Code::kCorruption, "the log of directory rename {} is damaged", id);
+  if (lines.size() != 6 || lines[0] != "xec-directory-move 1" || !lines[1].starts_with("from ") ||
+      !lines[2].starts_with("to ") || !lines[3].starts_with("version ") || lines[4] != "end") {
+    return damaged;
+  }
+  const auto from = PercentDecode(lines[1].substr(5));
+  const auto to = PercentDecode(lines[2].substr(3));
+  const auto version = Version::Parse(lines[3].substr(8));
+  if (!from || !to || !version) return damaged;
+  XEC_ASSIGN_OR_RETURN(ObjectPath from_path, ObjectPath::Parse(*from));
+  XEC_ASSIGN_OR_RETURN(ObjectPath to_path, ObjectPath::Parse(*to));
+  return MoveLog{std::move(id), std::move(from_path), std::move(to_path), *version};
+}
+
+// What the servers show of one log.
+struct Copies {
+  std::optional<MoveLog> log;
+  size_t whole = 0;
+  size_t unknown = 0;  // listed, but not read
+  bool young = false;
+};
+
+// Adds what one server shows. False: it does not answer.
+Task<bool> AddCopies(Engine& engine, MemberIndex member, std::map<std::string, Copies>& logs) {
+  const DataServerPtr& server = engine.server(member);
+  Result<std::vector<Entry>> listed =
+      co_await List(engine.MetadataCall(), server, std::string(kMoveLogDirectory));
+  if (!listed) co_return listed.code() == Code::kNotFound;
+  const int64_t now_s = engine.executor().WallNow() / 1000;
+  const int64_t limit_s =
+      std::chrono::duration_cast<std::chrono::seconds>(engine.options().operation_limit).count();
+  for (const Entry& entry : *listed) {
+    if (!IsObjectId(entry.name)) continue;
+    Copies& copies = logs[entry.name];
+    copies.young = copies.young || now_s - entry.mtime_s <= limit_s;
+    Result<std::string> text =
+        co_await ReadFile(engine.MetadataCall(), server, LogPath(entry.name), kMoveLogBytesMax);
+    if (!text) {
+      if (text.code() != Code::kNotFound) ++copies.unknown;
+      continue;
+    }
+    // A copy that its writer died over says nothing.
+    Result<MoveLog> log = ParseMoveLog(entry.name, *text);
+    if (!log) continue;
+    ++copies.whole;
+    copies.log = std::move(*log);
+  }
+  co_return true;
+}
+
+}  // namespace
+
+Task<Status> WriteMoveLog(Engine& engine, MoveLog log) {
+  Gather<Status> gather(engine.scope(), engine.executor());
+  for (size_t i = 0; i < engine.server_count(); ++i) {
+    gather.Start(i, CreateFile(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)),
+                               LogPath(log.id), FormatMoveLog(log), engine.SyncBeforeCommit()));
+  }
+  size_t written = 0;
+  while (gather.pending() > 0) {
+    const auto event = co_await gather.Next();
+    XEC_FAILPOINT("rename_directory.logged_one");
+    if (*event.value) ++written;
+  }
+  if (written > SilentServersMax(engine)) co_return OkStatus();
+  co_await RemoveMoveLog(engine, log.id);
+  co_return Fail(Code::kNoQuorum, "the rename of {} could not be logged on enough data servers; retry",
+                 log.from.text());
+}
+
+Task<void> RemoveMoveLog(Engine& engine, std::string id) {
+  Gather<Status> gather(engine.scope(), engine.executor());
+  for (size_t i = 0; i < engine.server_count(); ++i) {
+    gather.Start(i, Remove(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)), LogPath(id)));
+  }
+  while (gather.pending() > 0) {
+    co_await gather.Next();
+    XEC_FAILPOINT("rename_directory.unlogged_one");
+  }
+}
+
+Task<MoveLogsFound> FindMoveLogs(Engine& engine) {
+  std::map<std::string, Copies> logs;
+  size_t silent = 0;
+  for (size_t i = 0; i < engine.server_count(); ++i) {
+    const bool heard = co_await AddCopies(engine, static_cast<MemberIndex>(i), logs);
+    if (!heard) ++silent;
+  }
+  MoveLogsFound found;
+  for (auto& [id, copies] : logs) {
+    if (copies.young) continue;
+    // A rename begins only when more copies than this are whole.
+    const size_t few = SilentServersMax(engine);
+    if (copies.whole > few) {
+      found.open.push_back(std::move(*copies.log));
+    } else if (copies.whole + copies.unknown + silent <= few) {
+      found.void_.push_back(id);
+    } else {
+      ++found.undecided;
+    }
+  }
+  co_return std::move(found);
+}
+
+}  // namespace xec

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The log of a directory rename: one small file, the same on all data servers, from before the first object
+// is renamed until after the last one. Internal to rename_directory.cc.
+#pragma once
+
+#include "commit/engine.hh"
+
+namespace xec {
+
+struct MoveLog {
+  std::string id;
+  ObjectPath from;
+  ObjectPath to;
+  Version version;  // of the directory `from`: another one made there later is not what was renamed
+};
+
+// On all servers that take it. OK when these are enough that the rename can be found again; else nothing is
+// left behind where servers answer (kNoQuorum), and what is cannot be taken for a rename.
+Task<Status> WriteMoveLog(Engine& engine, MoveLog log);
+
+Task<void> RemoveMoveLog(Engine& engine, std::string id);
+
+// What the logs of processes that have died say. Young logs belong to renames under way and are not told.
+struct MoveLogsFound {
+  std::vector<MoveLog> open;       // renames that may have begun
+  std::vector<std::string> void_;  // ids: never begun (cut short while logged), or over, but for the log
+  size_t undecided = 0;            // too few servers answer
+};
+Task<MoveLogsFound> FindMoveLogs(Engine& engine);
+
+}  // namespace xec

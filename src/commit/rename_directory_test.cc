@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Renames of directories: every crash point, and logs that are torn, stale or on servers that are away.
+#include "commit/rename.hh"
+#include "commit/test_world.hh"
+
+namespace xec {
+namespace {
+
+using namespace std::chrono_literals;
+using Gateway = TestWorld::Gateway;
+
+constexpr size_t kStepsMax = 100'000;
+// Crash points between two that are tried.
+constexpr size_t kStride = 7;
+
+void MakeTree(TestWorld& world, Gateway& gateway) {
+  ASSERT_TRUE(world.Run(MakeDirectoryName(*gateway.engine, world.Path("/d/s"), true)));
+  ASSERT_TRUE(world.Put(gateway, "/d/a"));
+  ASSERT_TRUE(world.Put(gateway, "/d/s/b"));
+}
+
+size_t LogsLeft(TestWorld& world) {
+  size_t logs = 0;
+  for (const auto& server : world.memory) {
+    for (const auto& [file, size] : server->Files()) logs += file.starts_with("/.xec/moves/") ? 1 : 0;
+  }
+  return logs;
+}
+
+// Resumes and cleans until nothing is left to do; then the tree is under one of the names.
+bool EndsMoved(TestWorld& world, const std::string& where) {
+  Gateway& fresh = world.NewGateway();
+  for (int pass = 0; pass < 4; ++pass) {
+    world.Pass(2h);
+    const Status resumed = world.Run(ResumeDirectoryRenames(*fresh.engine));
+    EXPECT_TRUE(resumed || resumed.code() == Code::kConflict) << where << ": " << resumed.error().message;
+    world.Clean(fresh);
+  }
+  EXPECT_EQ(LogsLeft(world), 0u) << where;
+  const bool moved = world.Lives(fresh, "/e/a");
+  for (const std::string name : {"", "/a", "/s", "/s/b"}) {
+    EXPECT_EQ(world.Lives(fresh, "/e" + name), moved) << where << ": /e" << name;
+    EXPECT_EQ(world.Lives(fresh, "/d" + name), !moved) << where << ": /d" << name;
+  }
+  return moved;
+}
+
+Status Rename(TestWorld& world, Gateway& gateway) {
+  return world.Run(RenameDirectory(*gateway.engine, world.Path("/d"), world.Path("/e")));
+}
+
+TEST(RenameDirectoryTest, EveryCrashEndsUnderOneName) {
+  bool before = false;
+  bool after = false;
+  for (size_t steps = 1;; steps += kStride) {
+    TestWorld world({.seed = steps % 5 + 1});
+    Gateway& gateway = world.NewGateway();
+    MakeTree(world, gateway);
+    const auto ended =
+        world.executor.RunTask(RenameDirectory(*gateway.engine, world.Path("/d"), world.Path("/e")), steps);
+    gateway.Kill();
+    (EndsMoved(world, fmt::format("killed after {} steps", steps)) ? after : before) = true;
+    if (HasFailure() || ended) break;
+    ASSERT_LT(steps, kStepsMax);
+  }
+  EXPECT_TRUE(before && after) << "crashes before and after the log was whole were met";
+}
+
+// The log of a rename of /d, as it is now, to /e.
+std::string LogOf(TestWorld& world, Gateway& gateway) {
+  return fmt::format("xec-directory-move 1\nfrom /d\nto /e\nversion {}\nend\n",
+                     world.StateOf(gateway, "/d").version.ToString());
+}
+
+// Puts a copy of a log on one server.
+void WriteOn(TestWorld& world, Gateway& gateway, size_t server, std::string text) {
+  const std::string path = "/.xec/moves/0123456789abcdef01234567";
+  const auto member = static_cast<MemberIndex>(server);
+  const Status removed =
+      world.Run(Remove(gateway.engine->MetadataCall(), gateway.engine->server(member), path));
+  (void)removed;
+  EXPECT_TRUE(world.Run(CreateFile(gateway.engine->MetadataCall(), gateway.engine->server(member), path,
+                                   std::move(text), true)));
+}
+
+TEST(RenameDirectoryTest, TornCopiesOfTheLogDoNotHideWholeOnes) {
+  TestWorld world({});
+  Gateway& gateway = world.NewGateway();
+  MakeTree(world, gateway);
+  const std::string log = LogOf(world, gateway);
+  WriteOn(world, gateway, 0, "");
+  WriteOn(world, gateway, 1, log.substr(0, 30));
+  for (size_t i = 2; i < world.memory.size(); ++i) WriteOn(world, gateway, i, log);
+  EXPECT_TRUE(EndsMoved(world, "two torn copies"));
+}
+
+TEST(RenameDirectoryTest, ALogCutShortEverywhereIsForgotten) {
+  TestWorld world({});
+  Gateway& gateway = world.NewGateway();
+  MakeTree(world, gateway);
+  for (size_t i = 0; i < world.memory.size(); ++i) WriteOn(world, gateway, i, "");
+  world.Pass(2h);
+  // As long as enough servers are silent, they might hold it whole.
+  for (const size_t server : {0, 1}) world.memory[server]->SetDown(true);
+  EXPECT_EQ(world.Run(ResumeDirectoryRenames(*gateway.engine)).code(), Code::kNoQuorum);
+  EXPECT_EQ(LogsLeft(world), world.memory.size());
+  for (const size_t server : {0, 1}) world.memory[server]->SetDown(false);
+  EXPECT_FALSE(EndsMoved(world, "torn everywhere"));
+}
+
+TEST(RenameDirectoryTest, ALogThatComesBackLateRenamesNothing) {
+  TestWorld world({});
+  Gateway& gateway = world.NewGateway();
+  MakeTree(world, gateway);
+  const std::string log = LogOf(world, gateway);
+  ASSERT_TRUE(Rename(world, gateway));
+  // Another tree under the old name; then the log again, on one server and on all.
+  MakeTree(world, gateway);
+  for (const size_t servers : {size_t{1}, world.memory.size()}) {
+    for (size_t i = 0; i < servers; ++i) WriteOn(world, gateway, i, log);
+    world.Pass(2h);
+    EXPECT_TRUE(world.Run(ResumeDirectoryRenames(*gateway.engine)));
+    for (const std::string name : {"/d/a", "/d/s/b", "/e/a", "/e/s/b"}) {
+      EXPECT_TRUE(world.Lives(gateway, name)) << name;
+    }
+    EXPECT_EQ(LogsLeft(world), 0u);
+  }
+}
+
+TEST(RenameDirectoryTest, ARenameThatCannotBeLoggedLeavesNothing) {
+  TestWorld world({});
+  Gateway& gateway = world.NewGateway();
+  MakeTree(world, gateway);
+  for (size_t i = 1; i < world.memory.size(); ++i) {
+    FaultRule rule;
+    rule.path_contains = "/.xec/moves";
+    rule.error = Error{Code::kNoSpace, "full"};
+    gateway.faults[i]->plan().Add(rule);
+  }
+  EXPECT_EQ(Rename(world, gateway).code(), Code::kNoQuorum);
+  EXPECT_EQ(LogsLeft(world), 0u);
+  EXPECT_FALSE(EndsMoved(world, "not logged"));
+}
+
+}  // namespace
+}  // namespace xec
