@@ -65,6 +65,8 @@ Result<Committed> PutOne(const CommandLine& line, OpenedStore& store, const std:
   CreateOptions options;
   options.write = store.WriteOptionsFor(to);
   options.write.exclusive = line.exclusive;
+  // The chunk size depends on it. Files of /proc have content and no size.
+  if (source.size.value_or(0) > 0) options.write.size_hint = source.size;
   XEC_ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer, SyncWait(store.store().Create(to, options)));
   const auto buffer = Buffer::Allocate(kPieceBytes);
   Progress progress("put " + to, source.size.value_or(0), line.quiet);
