@@ -309,7 +309,7 @@ TEST(CreationTurnsTest, OneAfterAnother) {
   turns.Take("/a");
   turns.Take("/b");
   std::atomic<bool> had = false;
-  std::thread second([&] {
+  std::jthread second([&] {
     turns.Take("/a");
     EXPECT_TRUE(had);
     turns.Give("/a");
