@@ -308,12 +308,14 @@ def measure(options, directory):
         bench.start()
         bench.run()
     finally:
+        # After a failure too: what was measured until then took its time.
+        print()
+        print(bench.results.render(bench.columns, options.markdown))
+        print(f"\nload average {os.getloadavg()[0]:.1f} after", flush=True)
+        if options.json:
+            with open(options.json, "w", encoding="utf-8") as file:
+                json.dump(bench.results.as_dict(), file, indent=1)
         bench.stop()
-    print()
-    print(bench.results.render(bench.columns, options.markdown))
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(bench.results.as_dict(), file, indent=1)
 
 
 def main(argv):
