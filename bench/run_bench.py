@@ -254,8 +254,8 @@ def machine(directory):
                 break
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
     version = subprocess.run(["xrootd", "-v"], capture_output=True, text=True, check=False)
-    kind = subprocess.run(["stat", "--file-system", "--format=%T", directory], capture_output=True, text=True,
-                          check=False).stdout.strip()
+    kind = subprocess.run(["findmnt", "--noheadings", "--output", "FSTYPE", "--target", directory], capture_output=True,
+                          text=True, check=False).stdout.strip()
     return (f"{os.cpu_count()} cores {model}, {memory:.0f} GiB, data on {kind or 'an unknown file system'}, "
             f"XRootD {(version.stdout + version.stderr).strip().lstrip('v')}")
 
