@@ -73,7 +73,7 @@ void World::Act(size_t client) {
   asking.gateway = gateway;
   asking.since = executor_.Now();
   asking.slept = gateway->slept;
-  if (options_.trace)
+  if (options_.trace_lines > 0)
     Say(fmt::format("c{}", client), fmt::format("asks g{}: {}", gateway->index, history_.at(id).ToString()));
   gateway->scope->Spawn(Perform(gateway, client, id));
 }
@@ -86,7 +86,7 @@ Task<void> World::Perform(Gateway* gateway, size_t client, size_t id) {
     case OpKind::kPut:
     case OpKind::kExclusivePut: status = co_await Put(store, op); break;
     case OpKind::kRead: {
-      const Duration hold = random_.OneIn(6) ? Between(seconds(0), seconds(40)) : Duration(0);
+      const Duration hold = random_.OneIn(4) ? Between(seconds(1), seconds(40)) : Duration(0);
       status = co_await Read(gateway, id, op.name, hold);
       break;
     }
@@ -162,7 +162,7 @@ void World::Finish(size_t client, size_t id, Status status) {
   if (status) ++outcome_.succeeded;
   const Client& asked = clients_[client];
   const Duration took = executor_.Now() - asked.since - (asked.gateway->slept - asked.slept);
-  if (options_.trace) {
+  if (options_.trace_lines > 0) {
     Say(fmt::format("c{}", client),
         fmt::format("is told: {}{} ({} ms)", op.ToString(), status ? "" : " - " + status.error().message,
                     std::chrono::duration_cast<milliseconds>(took).count()));
@@ -172,6 +172,9 @@ void World::Finish(size_t client, size_t id, Status status) {
   if (status.has_value() ? false : status.code() == Code::kInternal)
     Break(fmt::format("{}: {}", op.ToString(), status.error().message));
   clients_[client].busy = false;
+  // Somebody is in a hurry to have the space back, while others may still read what was there.
+  const bool changed = status && op.kind < OpKind::kStat;
+  if (changed && random_.OneIn(12)) asked.gateway->scope->Spawn(Clean(asked.gateway));
   Think(client);
 }
 

@@ -71,7 +71,7 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
   Fault fault = world_.PickFault(step);
   if (fault == Fault::kServerDown && !world_.TakeDown(server_)) fault = Fault::kNone;
   ++world_.outcome_.coverage[step][static_cast<size_t>(fault)];
-  if (world_.options_.trace) {
+  if (world_.options_.trace_lines > 0) {
     std::string line = fmt::format("s{} {:24} {}", server_, step, path);
     if (!to.empty()) line += " -> " + to.substr(to.rfind('/') + 1);
     if (fault != Fault::kNone) line += fmt::format("  *** {}", FaultName(fault));

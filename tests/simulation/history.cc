@@ -145,6 +145,8 @@ class History::Search {
       : history_(history), events_(std::move(events)), possible_(possible), done_(events_.size(), false) {}
 
   bool Explains() { return From(kNothing, 0); }
+  // Explains() said yes without having tried all orders.
+  bool gave_up() const { return visited_.size() > kVisitedMax; }
 
   // After Explains() said no: what got stuck where the search got furthest.
   std::string Stuck() const {
@@ -194,7 +196,7 @@ class History::Search {
   // happen are done.
   bool From(Content now, size_t sure) {
     const std::optional<Moment> horizon = Horizon();
-    if (!horizon || visited_.size() > kVisitedMax) return true;
+    if (!horizon || gave_up()) return true;
     if (!visited_.emplace(done_, now).second) return false;
     for (const bool optional : {false, true}) {
       for (size_t i = 0; i < events_.size(); ++i) {
@@ -227,14 +229,18 @@ class History::Search {
   Content stuck_at_ = kNothing;
 };
 
-std::optional<std::string> History::Judge(const std::vector<std::string>& names) const {
+History::Verdict History::Judge(const std::vector<std::string>& names) const {
+  Verdict verdict;
   const auto possible = PossibleContents(names);
   for (const std::string& name : names) {
     Search search(*this, EventsOf(name), possible);
-    if (!search.Explains())
-      return fmt::format("no order of the operations on {} explains all answers: {}", name, search.Stuck());
+    const bool explained = search.Explains();
+    if (search.gave_up()) ++verdict.unjudged;
+    if (explained || verdict.broken) continue;
+    verdict.broken =
+        fmt::format("no order of the operations on {} explains all answers: {}", name, search.Stuck());
   }
-  return std::nullopt;
+  return verdict;
 }
 
 }  // namespace xec::sim

@@ -52,8 +52,11 @@ class History {
   Op& at(size_t id) { return ops_[id]; }
   const std::vector<Op>& ops() const { return ops_; }
 
-  // The first broken rule as a sentence, or nullopt.
-  std::optional<std::string> Judge(const std::vector<std::string>& names) const;
+  struct Verdict {
+    std::optional<std::string> broken;  // the first broken rule as a sentence
+    size_t unjudged = 0;                // names on which the search gave up
+  };
+  Verdict Judge(const std::vector<std::string>& names) const;
 
  private:
   struct Event;

@@ -34,7 +34,7 @@ using Coverage = std::map<std::string, std::array<uint64_t, kFaultCount>>;
 
 struct WorldOptions {
   uint64_t seed = 1;
-  bool trace = false;
+  size_t trace_lines = 0;  // keep that many of the last events
   bool renames = true;
   size_t operations = 200;
 };
@@ -44,6 +44,7 @@ struct Outcome {
   std::deque<std::string> trace;      // the last lines, if asked for
   Coverage coverage;
   size_t answered = 0, succeeded = 0, open = 0;
+  size_t unjudged = 0;  // names on which the oracle gave up
 };
 
 // The bytes of a content carry its number.

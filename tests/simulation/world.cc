@@ -8,10 +8,10 @@
 namespace xec::sim {
 
 void World::Say(const std::string& who, const std::string& what) {
-  if (!options_.trace) return;
+  if (options_.trace_lines == 0) return;
   const double at = std::chrono::duration<double>(executor_.Now() - VirtualExecutor::kStart).count();
   outcome_.trace.push_back(fmt::format("{:12.4f} {:4} {}", at, who, what));
-  if (outcome_.trace.size() > kTraceLines) outcome_.trace.pop_front();
+  if (outcome_.trace.size() > options_.trace_lines) outcome_.trace.pop_front();
 }
 
 void World::Break(std::string rule) {
@@ -140,12 +140,15 @@ Outcome World::Run() {
   RunUntil([] { return false; }, kAftermath);
   if (!outcome_.broken) ComeToRest();
   for (const Op& op : history_.ops()) outcome_.open += op.ended == kNever;
-  if (const auto broken = history_.Judge(kNames); broken) Break(*broken);
+  const History::Verdict verdict = history_.Judge(kNames);
+  outcome_.unjudged = verdict.unjudged;
+  if (verdict.broken) Break(*verdict.broken);
   // Nothing may be under way any more when gateways and servers go.
   for (auto& gateway : gateways_) {
     if (gateway) gateway->dying = true;
   }
   faults_ = false;
+  at_rest_ = true;
   issued_ = options_.operations;
   KillTheDying();
   executor_.RunUntilIdle(kStepsMax);

@@ -27,7 +27,6 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 inline constexpr size_t kGateways = 2;
-inline constexpr size_t kTraceLines = 250;
 inline constexpr size_t kStepsMax = 20'000'000;
 inline constexpr Duration kLongestOperation = minutes(20);
 inline constexpr size_t kLastPasses = 12;

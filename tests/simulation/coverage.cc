@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "coverage.hh"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/core.h>
+
+namespace xec::sim {
+namespace {
+
+// Every step of the protocol that the simulator's clients and cleaners take (steps.cc names them). User
+// attributes set after the upload and renames of directories are not asked for by them; these steps are
+// crashed in by tests/component/test_failpoints.py.
+constexpr const char* kSteps[] = {
+    "archive: close",
+    "exclusive seal: close",
+    "exclusive seal: create",
+    "exclusive seal: sync",
+    "exclusive seal: write",
+    "fence: abort rename",
+    "fence: abort seal",
+    "finish: accept",
+    "finish: move archive",
+    "list folder",
+    "look",
+    "mark: abort mark",
+    "mark: directory",
+    "mark: tombstone",
+    "mark: witness",
+    "moved tombstone: close",
+    "promote",
+    "proved witness: close",
+    "read: open",
+    "read: read",
+    "remove folder",
+    "remove object directory",
+    "rename seal: close",
+    "rename seal: create",
+    "rename seal: sync",
+    "rename seal: write",
+    "rename witness: close",
+    "rename witness: create",
+    "rename witness: sync",
+    "rename witness: write",
+    "rename: commit",
+    "rename: retire",
+    "seal: close",
+    "seal: create",
+    "seal: sync",
+    "seal: write",
+    "sweep: abort mark",
+    "sweep: aborted rename",
+    "sweep: aborted seal",
+    "sweep: archive",
+    "sweep: directory",
+    "sweep: exclusive seal",
+    "sweep: moved tombstone",
+    "sweep: proved witness",
+    "sweep: rename seal",
+    "sweep: rename witness",
+    "sweep: seal",
+    "sweep: tombstone",
+    "sweep: witness",
+    "witness: close",
+    "witness: create",
+    "witness: prove",
+    "witness: prove directory",
+    "witness: sync",
+    "witness: write",
+};
+
+// Why a step and a fault cannot meet; nullptr: they can.
+const char* Impossible(const std::string& step, Fault fault) {
+  if (fault == Fault::kWrongBytes && step != "read: read")
+    return "only the answer to a read has bytes of a file in it";
+  return nullptr;
+}
+
+}  // namespace
+
+void PrintCoverage(const Coverage& coverage) {
+  fmt::print("{:26}", "protocol step");
+  for (size_t f = 0; f < kFaultCount; ++f) fmt::print(" {:>12}", FaultName(static_cast<Fault>(f)));
+  fmt::print("\n");
+  for (const auto& [step, counts] : coverage) {
+    fmt::print("{:26}", step);
+    for (size_t f = 0; f < kFaultCount; ++f) {
+      const bool dash = counts[f] == 0 && Impossible(step, static_cast<Fault>(f)) != nullptr;
+      fmt::print(" {:>12}", dash ? "-" : std::to_string(counts[f]));
+    }
+    fmt::print("\n");
+  }
+  fmt::print("-: {}\n", Impossible("look", Fault::kWrongBytes));
+}
+
+std::vector<std::string> CoverageGaps(const Coverage& coverage) {
+  std::vector<std::string> gaps;
+  for (const char* step : kSteps) {
+    const auto row = coverage.find(step);
+    if (row == coverage.end()) {
+      gaps.push_back(fmt::format("no seed came to the step \"{}\"", step));
+      continue;
+    }
+    for (size_t f = 0; f < kFaultCount; ++f) {
+      const auto fault = static_cast<Fault>(f);
+      if (row->second[f] == 0 && Impossible(step, fault) == nullptr) {
+        gaps.push_back(fmt::format("no fault \"{}\" met the step \"{}\"", FaultName(fault), step));
+      }
+    }
+  }
+  for (const auto& [step, counts] : coverage) {
+    const bool known =
+        std::any_of(std::begin(kSteps), std::end(kSteps), [&](const char* s) { return step == s; });
+    if (!known) gaps.push_back(fmt::format("the step \"{}\" is not in the list of coverage.cc", step));
+  }
+  return gaps;
+}
+
+}  // namespace xec::sim

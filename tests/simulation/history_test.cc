@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The oracle on forged histories: what it must reject, and what it must accept.
+#include "history.hh"
+
+#include <gtest/gtest.h>
+
+namespace xec::sim {
+namespace {
+
+uint64_t SizeOf(Content content) { return 10 * content; }
+
+// Moments are given by hand: an operation lasts from `from` to `to`.
+class Forgery {
+ public:
+  Op& Add(OpKind kind, Moment from, Moment to, Content content = kNothing, std::optional<Code> error = {}) {
+    Op op;
+    op.kind = kind;
+    op.name = "/d/a";
+    op.content = content;
+    const size_t id = history_.Begin(op, from);
+    history_.at(id).ended = to;
+    history_.at(id).error = error;
+    return history_.at(id);
+  }
+  void Rename(Moment from, Moment to, std::optional<Code> error = {}) {
+    Add(OpKind::kRename, from, to, kNothing, error).to = "/d/b";
+  }
+  void ReadOther(Moment from, Moment to, Content content, std::optional<Code> error = {}) {
+    Add(OpKind::kRead, from, to, content, error).name = "/d/b";
+  }
+  bool Legal() const { return !Verdict().broken; }
+  History::Verdict Verdict() const { return history_.Judge({"/d/a", "/d/b"}); }
+
+ private:
+  History history_{SizeOf};
+};
+
+constexpr auto kNotThere = Code::kNotFound;
+
+TEST(History, PlainLifeOfAnObjectIsLegal) {
+  Forgery f;
+  f.Add(OpKind::kRead, 1, 2, kNothing, kNotThere);
+  f.Add(OpKind::kExclusivePut, 3, 4, 1);
+  f.Add(OpKind::kExclusivePut, 5, 6, 2, Code::kAlreadyExists);
+  f.Add(OpKind::kRead, 7, 8, 1);
+  f.Add(OpKind::kPut, 9, 10, 3);
+  f.Add(OpKind::kStat, 11, 12).size = 30;
+  f.Add(OpKind::kRemove, 13, 14);
+  f.Add(OpKind::kRead, 15, 16, kNothing, kNotThere);
+  EXPECT_TRUE(f.Legal());
+}
+
+TEST(History, ALostUpdateIsFound) {
+  Forgery f;
+  f.Add(OpKind::kPut, 1, 2, 1);
+  f.Add(OpKind::kPut, 3, 4, 2);
+  f.Add(OpKind::kRead, 5, 6, 1);
+  EXPECT_FALSE(f.Legal());
+}
+
+TEST(History, ConcurrentWritesMayEndEitherWayButNotBoth) {
+  for (const Content last : {1, 2}) {
+    Forgery f;
+    f.Add(OpKind::kPut, 1, 4, 1);
+    f.Add(OpKind::kPut, 2, 3, 2);
+    f.Add(OpKind::kRead, 5, 6, last);
+    EXPECT_TRUE(f.Legal());
+    f.Add(OpKind::kRead, 7, 8, 3 - last);
+    EXPECT_FALSE(f.Legal());
+  }
+}
+
+TEST(History, AResurrectedObjectIsFound) {
+  Forgery f;
+  f.Add(OpKind::kPut, 1, 2, 1);
+  f.Add(OpKind::kRemove, 3, 4);
+  f.Add(OpKind::kRead, 5, 6, 1);
+  EXPECT_FALSE(f.Legal());
+}
+
+TEST(History, ARemovalNobodyKnowsTheEndOfMayHappenLateOrNeverButOnce) {
+  Forgery f;
+  f.Add(OpKind::kPut, 1, 2, 1);
+  f.Add(OpKind::kRemove, 3, 4, kNothing, Code::kUnknown);
+  f.Add(OpKind::kRead, 5, 6, 1);
+  f.Add(OpKind::kRead, 7, 8, kNothing, kNotThere);
+  EXPECT_TRUE(f.Legal());
+  f.Add(OpKind::kRead, 9, 10, 1);
+  EXPECT_FALSE(f.Legal());
+}
+
+TEST(History, AWriteThatFailedForCertainIsNeverSeen) {
+  Forgery f;
+  f.Add(OpKind::kPut, 1, 2, 1, Code::kNoQuorum);
+  f.Add(OpKind::kRead, 3, 4, 1);
+  EXPECT_FALSE(f.Legal());
+}
+
+TEST(History, AWriteOfADeadGatewayMayBeSeenOrNot) {
+  Forgery f;
+  f.Add(OpKind::kPut, 1, kNever, 1);
+  f.Add(OpKind::kRead, 3, 4, kNothing, kNotThere);
+  f.Add(OpKind::kRead, 5, 6, 1);
+  EXPECT_TRUE(f.Legal());
+  f.Add(OpKind::kRead, 7, 8, kNothing, kNotThere);
+  EXPECT_FALSE(f.Legal()) << "seen once, it stays";
+}
+
+TEST(History, BytesThatNobodyWroteAreFound) {
+  Forgery f;
+  f.Add(OpKind::kPut, 1, 2, 1);
+  f.Add(OpKind::kRead, 3, 4, 9);
+  EXPECT_FALSE(f.Legal());
+}
+
+TEST(History, BytesReadBeforeTheyWereWrittenAreFound) {
+  Forgery f;
+  f.Add(OpKind::kRead, 1, 2, 1);
+  f.Add(OpKind::kPut, 3, 4, 1);
+  EXPECT_FALSE(f.Legal());
+}
+
+TEST(History, NotFoundWhileItIsThereIsFound) {
+  for (const OpKind kind : {OpKind::kRead, OpKind::kStat, OpKind::kRemove, OpKind::kRename}) {
+    Forgery f;
+    f.Add(OpKind::kPut, 1, 2, 1);
+    f.Add(kind, 3, 4, kNothing, kNotThere).to = "/d/b";
+    EXPECT_FALSE(f.Legal()) << OpKindName(kind);
+  }
+}
+
+TEST(History, AListingThatForgetsOrInventsIsFound) {
+  for (const bool listed : {false, true}) {
+    Forgery f;
+    f.Add(OpKind::kPut, 1, 2, 1);
+    if (listed) f.Add(OpKind::kRemove, 3, 4);
+    Op& list = f.Add(OpKind::kList, 5, 6);
+    list.name = "/d";
+    EXPECT_EQ(f.Legal(), listed);
+    list.listed = {"/d/a"};
+    EXPECT_EQ(f.Legal(), !listed);
+  }
+}
+
+TEST(History, AWrongSizeIsFound) {
+  Forgery f;
+  f.Add(OpKind::kPut, 1, 2, 1);
+  f.Add(OpKind::kStat, 3, 4).size = 11;
+  EXPECT_FALSE(f.Legal());
+}
+
+TEST(History, OfTwoExclusiveCreationsOneWins) {
+  Forgery f;
+  f.Add(OpKind::kExclusivePut, 1, 4, 1);
+  f.Add(OpKind::kExclusivePut, 2, 3, 2);
+  EXPECT_FALSE(f.Legal());
+}
+
+TEST(History, ExclusiveCreationOverAnObjectIsFound) {
+  Forgery f;
+  f.Add(OpKind::kPut, 1, 2, 1);
+  f.Add(OpKind::kExclusivePut, 3, 4, 2);
+  EXPECT_FALSE(f.Legal());
+}
+
+TEST(History, AlreadyExistsWhereNothingEverWasIsFound) {
+  Forgery f;
+  f.Add(OpKind::kExclusivePut, 1, 2, 1, Code::kAlreadyExists);
+  EXPECT_FALSE(f.Legal());
+}
+
+TEST(History, ARenameCarriesTheObjectOver) {
+  Forgery f;
+  f.Add(OpKind::kPut, 1, 2, 1);
+  f.Rename(3, 4);
+  f.Add(OpKind::kRead, 5, 6, kNothing, kNotThere);
+  f.ReadOther(7, 8, 1);
+  EXPECT_TRUE(f.Legal());
+}
+
+TEST(History, ARenameThatLeavesTheObjectOrLosesItIsFound) {
+  Forgery left;
+  left.Add(OpKind::kPut, 1, 2, 1);
+  left.Rename(3, 4);
+  left.Add(OpKind::kRead, 5, 6, 1);
+  EXPECT_FALSE(left.Legal());
+  Forgery lost;
+  lost.Add(OpKind::kPut, 1, 2, 1);
+  lost.Rename(3, 4);
+  lost.ReadOther(5, 6, kNothing, kNotThere);
+  EXPECT_FALSE(lost.Legal());
+}
+
+TEST(History, WhatARenameMovesMustHaveBeenThere) {
+  Forgery f;
+  f.Add(OpKind::kPut, 1, 2, 1);
+  f.Rename(3, 4);
+  f.ReadOther(5, 6, 7);
+  EXPECT_FALSE(f.Legal());
+}
+
+}  // namespace
+}  // namespace xec::sim

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "mutants.hh"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/core.h>
+
+#include "base/mutant.hh"
+
+namespace xec::sim {
+namespace {
+
+struct PlantedBug {
+  Mutant mutant;
+  const char* name;
+  const char* promise;  // of design.md
+  const char* what;
+};
+
+constexpr size_t kMutantCount = static_cast<size_t>(Mutant::kCount) - 1;
+constexpr std::array<PlantedBug, kMutantCount> kPlantedBugs = {{
+    {Mutant::kCommitOneHomeEarly, "commit-one-home-early", "P1",
+     "a version counts as committed one home below a quorum"},
+    {Mutant::kPromoteBeforeSync, "promote-before-sync", "P1",
+     "archives are promoted without having been synced"},
+    {Mutant::kAnswerWithoutRolling, "answer-without-rolling", "P2",
+     "a look-up answers with a version fewer than a quorum have"},
+    {Mutant::kExclusiveByLookOnly, "exclusive-by-look-only", "P3",
+     "exclusive creation does not look for rivals after sealing"},
+    {Mutant::kSweepSupersededAtOnce, "sweep-superseded-at-once", "P3",
+     "a replaced version goes while readers have it open"},
+    {Mutant::kSayDoneWhenUnknown, "say-done-when-unknown", "P4",
+     "a writer that cannot know its outcome is told OK"},
+    {Mutant::kAbortAtMajority, "abort-at-majority", "P5",
+     "an upload or rename is given up when a majority of homes is fenced"},
+    {Mutant::kCollectTombstoneEarly, "collect-tombstone-early", "P5",
+     "a tombstone is forgotten while servers are away"},
+    {Mutant::kCopyWithoutLookingAgain, "copy-without-looking-again", "P5",
+     "a witness is proved without another look"},
+    {Mutant::kGoneBeforeItArrives, "gone-before-it-arrives", "P5",
+     "a moved object is gone from its old name before it is at the new one"},
+    {Mutant::kNotFoundWithTooFewHomes, "not-found-with-too-few-homes", "P6",
+     "\"not found\" is said when too few homes answer"},
+    {Mutant::kIgnorePageChecksum, "ignore-page-checksum", "P6",
+     "bytes are returned whose page checksum is wrong"},
+    {Mutant::kAdmitHalfAStripe, "admit-half-a-stripe", "P7",
+     "a writer waits for memory while it holds half a stripe"},
+    {Mutant::kVersionByClockAlone, "version-by-clock-alone", "P9",
+     "a new version is not put above those that were seen"},
+}};
+
+static_assert(
+    [] {
+      for (size_t i = 0; i < kMutantCount; ++i) {
+        if (kPlantedBugs[i].mutant != static_cast<Mutant>(i + 1)) return false;
+      }
+      return true;
+    }(),
+    "each mutant of base/mutant.hh has its row, in order");
+
+#if defined(XEC_MUTANTS)
+
+int answer_pipe = STDERR_FILENO;
+
+void Answer(uint64_t seed, const std::string& rule) {
+  const std::string line = fmt::format("{}\t{}", seed, rule);
+  if (write(answer_pipe, line.data(), line.size()) < 0) std::perror("simulate");
+}
+
+// An engine check that fails finds a mutant as well.
+void OnAbort(int) {
+  Answer(RunningSeed(), "a check of the engine fails");
+  _exit(0);
+}
+
+struct Finding {
+  uint64_t seed = 0;  // 0: not found
+  std::string rule;
+};
+
+// In a process of its own, since a wrong engine may abort.
+Finding LookFor(Mutant mutant, const SeedRange& range) {
+  int ends[2];
+  if (pipe(ends) != 0) return {};
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    answer_pipe = ends[1];
+    std::signal(SIGABRT, OnAbort);
+    active_mutant = mutant;
+    const Summary summary = RunSeeds(range);
+    if (!summary.broken.empty()) Answer(summary.broken.begin()->first, summary.broken.begin()->second);
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<size_t>(got));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  const size_t tab = text.find('\t');
+  if (tab == std::string::npos) return {};
+  return Finding{std::strtoull(text.c_str(), nullptr, 10), text.substr(tab + 1)};
+}
+
+#endif
+
+}  // namespace
+
+#if defined(XEC_MUTANTS)
+
+bool PlantMutant(const std::string& name) {
+  for (const PlantedBug& bug : kPlantedBugs) {
+    if (name == bug.name) active_mutant = bug.mutant;
+  }
+  if (active_mutant != Mutant::kNone) return true;
+  fmt::print(stderr, "simulate: there is no mutant \"{}\"; there are:\n", name);
+  for (const PlantedBug& bug : kPlantedBugs)
+    fmt::print(stderr, "  {:30} {}: {}\n", bug.name, bug.promise, bug.what);
+  return false;
+}
+
+bool RunMutants(const SeedRange& range) {
+  constexpr size_t kRuleBytes = 160;
+  bool good = true;
+  uint64_t latest = range.first;
+  fmt::print("{:30} {:8} {:>10}  {}\n", "mutant", "promise", "first seed", "rule that is broken");
+  for (const PlantedBug& bug : kPlantedBugs) {
+    const Finding found = LookFor(bug.mutant, range);
+    good = good && found.seed != 0;
+    latest = std::max(latest, found.seed);
+    fmt::print("{:30} {:8} {:>10}  {}\n", bug.name, bug.promise,
+               found.seed == 0 ? "NOT FOUND" : std::to_string(found.seed), found.rule.substr(0, kRuleBytes));
+    std::fflush(stdout);
+  }
+  // What an engine without mutants breaks too shows nothing.
+  SeedRange healthy = range;
+  healthy.last = latest;
+  const Finding broken = LookFor(Mutant::kNone, healthy);
+  fmt::print("{:30} {:8} {:>10}  {}\n", "(none)", "-",
+             broken.seed == 0 ? "none" : std::to_string(broken.seed), broken.rule.substr(0, kRuleBytes));
+  return good && broken.seed == 0;
+}
+
+#else
+
+namespace {
+bool NoMutants() {
+  fmt::print(stderr, "simulate: this build has no mutants; ./dev simulate makes one that has\n");
+  return false;
+}
+}  // namespace
+bool PlantMutant(const std::string&) { return NoMutants(); }
+bool RunMutants(const SeedRange&) { return NoMutants(); }
+
+#endif
+
+}  // namespace xec::sim
