@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // What goes wrong on the way to a server, and with it.
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "protocol/state_name.hh"
@@ -10,8 +11,10 @@
 namespace xec::sim {
 
 const char* FaultName(Fault fault) {
-  constexpr const char* kWords[] = {"none",       "crash before", "crash after", "server down",
-                                    "power loss", "lost reply",   "delayed",     "error"};
+  constexpr std::array<const char*, kFaultCount> kWords = {
+      "none",       "crash before", "crash after", "server down", "power loss",
+      "lost reply", "delayed",      "error",       "sleep",       "wrong bytes"};
+  static_assert(kWords.back() != nullptr, "each fault has its name");
   return kWords[static_cast<size_t>(fault)];
 }
 
