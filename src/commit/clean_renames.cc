@@ -40,9 +40,11 @@ Task<bool> TurnSeals(CleanPass& pass, Accepted moved) {
 
 // Does the source of the rename still show its moved tombstone, or may it?
 Task<bool> HeldBySource(CleanPass& pass, std::string rid) {
-  std::optional<ObjectPath> source = co_await ReadOrigin(pass.engine, pass.path, pass.Homes(), rid);
+  Result<std::optional<ObjectPath>> source = co_await ReadOrigin(pass.engine, pass.path, pass.Homes(), rid);
   if (!source) co_return true;
-  Look look = co_await LookAt(pass.engine, *source, LookWidth::kAll);
+  // The seals that were proved go only after the rename was retired; one that was cut short may stay behind.
+  if (!*source) co_return !pass.AllHomesHeard();
+  Look look = co_await LookAt(pass.engine, **source, LookWidth::kAll);
   if (look.listings().size() < look.homes().size()) co_return true;
   for (const Accepted& moved : MovesIn(look.listings())) {
     if (moved.oid == rid) co_return true;
@@ -82,6 +84,11 @@ Task<void> Retire(CleanPass& pass, Accepted moved) {
 // A moved tombstone at its source: the rename is carried to its end. True: retired.
 Task<bool> ResolveMoved(CleanPass& pass, Accepted moved) {
   Result<MoveRecord> record = co_await ReadMoveRecord(pass.engine, pass.path, moved);
+  if (!record && record.code() == Code::kCorruption && pass.AllHomesHeard()) {
+    // Retired already where it was whole.
+    co_await Retire(pass, moved);
+    co_return true;
+  }
   if (!record) co_return false;
   const bool clean = co_await TurnSeals(pass, moved);
   const Status finished = co_await FinishTarget(pass.engine, pass.path, moved);
@@ -126,7 +133,10 @@ Task<void> RemoveMoveIn(CleanPass& pass, State seal) {
 // higher made the witness unnecessary it is all that keeps this name from being forgotten before the last
 // archive is in.
 Task<bool> ResolveMoveIn(CleanPass& pass, State seal) {
-  std::optional<ObjectPath> source = co_await ReadOrigin(pass.engine, pass.path, pass.Homes(), seal.oid);
+  Result<std::optional<ObjectPath>> found =
+      co_await ReadOrigin(pass.engine, pass.path, pass.Homes(), seal.oid);
+  if (!found) co_return false;
+  const std::optional<ObjectPath>& source = *found;
   if (!source) {
     // No home has a whole seal, so none can have been proved: its writer died over it.
     if (!pass.AllHomesHeard()) co_return false;

@@ -91,6 +91,40 @@ TEST(Commit, LostRepliesOfAPutNeverMakeAFalseAnswer) {
   }
 }
 
+// Its replies come too late: what it did was seen, and is history by the time it looks.
+TEST(Commit, WhoSleepsOverItsRepliesIsNotToldThatItFailed) {
+  bool seen = false;
+  for (size_t steps = 1; steps < 200; ++steps) {
+    TestWorld world(Small(steps % 5 + 1));
+    Gateway& sleeper = world.NewGateway();
+    PutRequest request{world.Path("/a"), SealedState(sleeper.engine->NewObjectId()), 7, {}, 0, std::nullopt};
+    for (const MemberIndex server : world.Placement(request.path)) {
+      ASSERT_TRUE(world.Seal(sleeper, request.path, server, request.seal));
+      request.archives.push_back(server);
+    }
+    std::optional<Result<Version>> put;
+    const auto keep = [&put](Task<Result<Version>> task) -> Task<void> {
+      Result<Version> version = co_await task;
+      put = std::move(version);
+    };
+    sleeper.scope.Spawn(keep(CommitPut(*sleeper.engine, std::move(request))));
+    world.executor.RunUntilIdle(steps);
+    if (put) break;
+    sleeper.process.SleepUntil(world.executor.Now() + 5h);
+    world.Pass(1s);
+    Gateway& fresh = world.NewGateway();
+    const bool lived = world.Lives(fresh, "/a");
+    ASSERT_TRUE(world.Put(fresh, "/a"));
+    world.Pass(1h);
+    world.Clean(fresh);
+    ASSERT_TRUE(world.executor.RunUntil([&] { return put.has_value(); }, 100'000));
+    if (!lived) continue;
+    seen = true;
+    EXPECT_TRUE(*put || put->code() == Code::kUnknown) << steps << ": " << put->error().message;
+  }
+  EXPECT_TRUE(seen);
+}
+
 TEST(Commit, AStaleHomeIsOutvotedAndBroughtUp) {
   TestWorld world(Small());
   Gateway& gateway = world.NewGateway();

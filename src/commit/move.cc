@@ -25,23 +25,21 @@ std::vector<MemberIndex> HomesFirst(const Engine& engine, const ObjectPath& path
   return first;
 }
 
-// kNotFound: every home answered and none has the tombstone.
 Task<Result<MoveRecord>> ReadRecordFrom(Engine& engine, ObjectPath from, Accepted moved,
                                         std::vector<MemberIndex> homes) {
-  Error last = Fail(Code::kNotFound, "no home of {} shows where it was moved", from.text());
+  Error problem = Fail(Code::kNotFound, "no home of {} shows where it was moved", from.text());
   const std::string entry = StatePath(from, FormatState(MovedState(moved)));
   for (const MemberIndex home : homes) {
     Result<std::string> text =
         co_await ReadFile(engine.MetadataCall(), engine.server(home), entry, kMoveRecordBytesMax);
-    if (!text) {
-      if (text.code() != Code::kNotFound) last = text.error();
-      continue;
-    }
-    Result<MoveRecord> record = ParseMoveRecord(*text);
+    Result<MoveRecord> record = text ? ParseMoveRecord(*text) : Result<MoveRecord>(text.error());
     if (record) co_return std::move(record);
-    last = record.error();
+    const bool damaged = record.code() == Code::kCorruption;
+    if (damaged && problem.code == Code::kNotFound) problem = record.error();
+    if (!damaged && record.code() != Code::kNotFound)
+      problem = Fail(Code::kUnavailable, "{}", record.error().message);
   }
-  co_return last;
+  co_return problem;
 }
 
 Task<bool> TombstoneElsewhere(Engine& engine, ObjectPath from, MemberIndex except, Accepted moved) {
@@ -99,6 +97,8 @@ Task<Status> FinishShown(Engine& engine, ObjectPath from, Accepted moved, std::v
   std::vector<MemberIndex> order = HomesFirst(engine, from, std::move(shown));
   Result<MoveRecord> record = co_await ReadRecordFrom(engine, from, moved, std::move(order));
   if (!record && record.code() == Code::kNotFound) co_return record.error();
+  // What was cut short was never proved. The proved ones have gone with the rename: nothing is owed any more.
+  if (!record && record.code() == Code::kCorruption) co_return OkStatus();
   if (!record) {
     co_return Fail(Code::kNoQuorum, "cannot tell where {} was moved to: {}", from.text(),
                    record.error().message);
@@ -242,20 +242,22 @@ std::vector<MemberIndex> ServersOfMove(const Engine& engine, const ObjectPath& f
   return servers;
 }
 
-Task<std::optional<ObjectPath>> ReadOrigin(Engine& engine, ObjectPath path,
-                                           std::map<MemberIndex, States> listings, std::string rid) {
+Task<Result<std::optional<ObjectPath>>> ReadOrigin(Engine& engine, ObjectPath path,
+                                                   std::map<MemberIndex, States> listings, std::string rid) {
+  std::optional<Error> problem;
   for (const auto& [home, states] : listings) {
     for (const State& state : states) {
       const bool knows = state.origin == rid || (state.kind == StateKind::kMoveIn && state.oid == rid);
       if (!knows) continue;
       Result<std::string> text = co_await ReadManifestText(engine, home, StatePath(path, FormatState(state)));
-      if (!text) continue;
-      Result<Manifest> manifest = Manifest::Parse(*text);
+      Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
+      if (!manifest && manifest.code() != Code::kCorruption) problem = manifest.error();
       if (!manifest || !manifest->from) continue;
       Result<ObjectPath> from = ObjectPath::Parse(manifest->from->path);
-      if (from) co_return std::move(*from);
+      if (from) co_return std::optional(std::move(*from));
     }
   }
+  if (problem) co_return Fail(Code::kUnavailable, "{}", problem->message);
   co_return std::nullopt;
 }
 

@@ -18,7 +18,9 @@ struct MoveRecord {
 std::string FormatMoveRecord(const MoveRecord& record);
 Result<MoveRecord> ParseMoveRecord(std::string_view text);
 
-// Reads the record of an accepted moved tombstone from a home that has it.
+// Reads the record of an accepted moved tombstone from a home that has it. Errors: kUnavailable; when every
+// home answered, kNotFound if none has it, kCorruption if it is whole on none. In both cases the rename is
+// complete: its seals were whole on a quorum, and only its retirement takes them away.
 Task<Result<MoveRecord>> ReadMoveRecord(Engine& engine, ObjectPath from, Accepted moved);
 
 // Copies the moved tombstone to one more home: under a name of its own first, renamed only if another home
@@ -43,8 +45,9 @@ std::vector<MemberIndex> ServersOfMove(const Engine& engine, const ObjectPath& f
                                        const MoveRecord& record);
 
 // The name from which the rename `rid` moved in: read from its seal or witness in the listings of `path`.
-// nullopt if none can be read.
-Task<std::optional<ObjectPath>> ReadOrigin(Engine& engine, ObjectPath path,
-                                           std::map<MemberIndex, States> listings, std::string rid);
+// nullopt if none of those listed is whole: its writer died over them. Error: kUnavailable, when one could
+// not be read now.
+Task<Result<std::optional<ObjectPath>>> ReadOrigin(Engine& engine, ObjectPath path,
+                                                   std::map<MemberIndex, States> listings, std::string rid);
 
 }  // namespace xec

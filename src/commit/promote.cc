@@ -11,25 +11,35 @@
 namespace xec {
 namespace {
 
-enum class Vote {
-  kAccepted,    // the home has really taken our version
-  kSuperseded,  // it has something higher and not ours
-  kRefused,     // it has not taken it and never will by this request
-  kOpen,        // nobody knows
+struct Vote {
+  enum Kind {
+    kAccepted,    // the home has really taken our version
+    kSuperseded,  // it has something higher and not ours
+    kRefused,     // it has not taken it and never will by this request
+    kOpen,        // nobody knows
+  } kind = kOpen;
+  // A reply was missing: the home may have taken our version and be rid of it again, or take it later.
+  bool unclear = false;
 };
 
 Task<Vote> PromoteOne(Engine& engine, ObjectPath path, MemberIndex home, State promoted, std::string from) {
   const Status renamed = co_await RenameState(engine, home, path, from, FormatState(promoted));
   XEC_FAILPOINT("promote.home");
-  if (renamed) co_return Vote::kAccepted;
+  if (renamed) co_return Vote{Vote::kAccepted, false};
+  Vote vote{Vote::kRefused, OutcomeUnknown(renamed)};
   Result<States> states = co_await ListStates(engine, home, path);
-  if (!states) co_return Vote::kOpen;
   const Accepted goal = AcceptedFrom(promoted);
-  if (HasAccepted(*states, goal)) co_return Vote::kAccepted;
-  if (goal < HighestAccepted(*states)) co_return Vote::kSuperseded;
-  // A request that may still be executed leaves the question open as long as its source is there.
-  if (OutcomeUnknown(renamed)) co_return Vote::kOpen;
-  co_return Vote::kRefused;
+  if (!states) {
+    vote.kind = Vote::kOpen;
+  } else if (HasAccepted(*states, goal)) {
+    vote.kind = Vote::kAccepted;
+  } else if (goal < HighestAccepted(*states)) {
+    vote.kind = Vote::kSuperseded;
+  } else if (vote.unclear) {
+    // A request that may still be executed leaves the question open as long as its source is there.
+    vote.kind = Vote::kOpen;
+  }
+  co_return vote;
 }
 
 }  // namespace
@@ -37,7 +47,8 @@ Task<Vote> PromoteOne(Engine& engine, ObjectPath path, MemberIndex home, State p
 Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<MemberIndex> homes,
                                 State promoted, std::string from) {
   const size_t quorum = Quorum(engine.Homes(path).size()) - MutantActive(Mutant::kCommitOneHomeEarly);
-  std::map<MemberIndex, Vote> votes;
+  std::map<MemberIndex, Vote::Kind> votes;
+  bool unclear = false;
   for (int pass = 0; pass < 2; ++pass) {
     Gather<Vote> gather(engine.scope(), engine.executor());
     for (const MemberIndex home : homes) {
@@ -48,22 +59,20 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
     }
     while (gather.pending() > 0) {
       const auto event = co_await gather.Next();
-      votes[static_cast<MemberIndex>(event.tag)] = *event.value;
+      votes[static_cast<MemberIndex>(event.tag)] = event.value->kind;
+      unclear = unclear || event.value->unclear;
     }
-    const auto count = [&](Vote wanted) {
+    const auto count = [&](Vote::Kind wanted) {
       return static_cast<size_t>(
           std::count_if(votes.begin(), votes.end(), [&](const auto& v) { return v.second == wanted; }));
     };
     const size_t accepted = count(Vote::kAccepted);
     // A moved version that something higher hides must still be found by who finishes the move.
-    const size_t superseded = count(Vote::kSuperseded);
-    const size_t enough = promoted.IsMoved() ? accepted : accepted + superseded;
-    if (accepted > 0 && enough >= quorum) co_return true;
-    // A home with something higher may have accepted ours before: a reader rolled it on, and it was cleaned
-    // up.
-    if (accepted + superseded + count(Vote::kOpen) == 0) {
-      co_return Fail(Code::kConflict,
-                     "the change of {} was given up by the cleaner before it became visible; retry",
+    const size_t superseded = promoted.IsMoved() ? 0 : count(Vote::kSuperseded);
+    if (accepted > 0 && accepted + superseded >= quorum) co_return true;
+    // Nobody but us can be the first to promote: where all refused, and clearly, nothing ever became visible.
+    if (accepted == 0 && !unclear && count(Vote::kOpen) == 0) {
+      co_return Fail(Code::kConflict, "the change of {} was overtaken before it became visible; retry",
                      path.text());
     }
   }

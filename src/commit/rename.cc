@@ -97,6 +97,10 @@ Status NeedSeals(const Sealed& sealed, const ObjectPath& path) {
               path.text());
 }
 
+Error ChangedMeanwhile(const ObjectPath& path) {
+  return Fail(Code::kConflict, "{} was changed while it was renamed; retry", path.text());
+}
+
 // Step 2. `changed`: something else than before the seals lives there now.
 Task<Status> DecideSource(Engine& engine, Attempt attempt, Sealed sealed, bool* changed) {
   Status stand = NeedSeals(sealed, attempt.from);
@@ -108,12 +112,10 @@ Task<Status> DecideSource(Engine& engine, Attempt attempt, Sealed sealed, bool* 
                      attempt.from.text());
     }
   }
-  const Error overtaken =
-      Fail(Code::kConflict, "{} was changed while it was renamed; retry", attempt.from.text());
   if (!look.Decided()) {
     RollOutcome rolled = co_await RollForwardAll(engine, attempt.from, look, look.LackingHighest());
     *changed = rolled.superseded;
-    if (rolled.superseded) co_return overtaken;
+    if (rolled.superseded) co_return ChangedMeanwhile(attempt.from);
     if (look.WithHighest().size() + rolled.accepted.size() < look.quorum()) {
       co_return Fail(Code::kNoQuorum, "cannot tell what {} is: too few of its homes accept writes; retry",
                      attempt.from.text());
@@ -122,7 +124,7 @@ Task<Status> DecideSource(Engine& engine, Attempt attempt, Sealed sealed, bool* 
   Status finished = co_await FinishMovesShown(engine, attempt.from, look.listings());
   if (!finished && finished.code() != Code::kNotFound) co_return std::move(finished);
   *changed = !finished || !(look.highest() == attempt.source);
-  if (*changed) co_return overtaken;
+  if (*changed) co_return ChangedMeanwhile(attempt.from);
   co_return OkStatus();
 }
 
@@ -160,6 +162,9 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, std::vector<MemberI
   Accepted source_version = attempt.source;
   source_version.origin.clear();
   Result<std::string> text = co_await CopyManifest(engine, attempt.from, source_version);
+  // No home has the version any more: the name was changed since it was looked up, whatever it is now.
+  *changed = !text && text.code() == Code::kNotFound;
+  if (*changed) co_return ChangedMeanwhile(attempt.from);
   if (!text) co_return text.error();
   Result<Manifest> manifest = Manifest::Parse(*text);
   if (!manifest) co_return manifest.error();
