@@ -20,12 +20,13 @@ LAYERS = {
     "protocol": ["base", "runtime", "placement"],
     "commit": CORE,
     "object": CORE + ["commit"],
-    "store": CORE + ["commit", "object"],
+    "xrdec": CORE + ["commit", "object"],
+    "store": CORE + ["commit", "object", "xrdec"],
     "xrdcompat": ["base"],
     "server_xrootd": ["base", "runtime", "server", "xrdcompat"],
-    "assembly": CORE + ["commit", "object", "store", "xrdcompat", "server_xrootd"],
-    "plugin_oss": CORE + ["commit", "object", "store", "xrdcompat", "server_xrootd", "assembly"],
-    "cli": CORE + ["commit", "object", "store", "xrdcompat", "server_xrootd", "assembly"],
+    "assembly": CORE + ["commit", "object", "xrdec", "store", "xrdcompat", "server_xrootd"],
+    "plugin_oss": CORE + ["commit", "object", "xrdec", "store", "xrdcompat", "server_xrootd", "assembly"],
+    "cli": CORE + ["commit", "object", "xrdec", "store", "xrdcompat", "server_xrootd", "assembly"],
 }
 XROOTD_FOLDERS = ["xrdcompat", "server_xrootd", "plugin_oss"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -162,7 +162,7 @@ Result<MoveRecord> ParseMoveRecord(std::string_view text) {
   const auto path = PercentDecode(lines[1].substr(3));
   const auto size = ParseUint(lines[3].substr(5));
   if (!path || !size || !IsObjectId(lines[2].substr(4))) return damaged;
-  XEC_ASSIGN_OR_RETURN(ObjectPath to, ObjectPath::Parse(*path));
+  XEC_ASSIGN_OR_RETURN(ObjectPath to, ObjectPath::ParseStored(*path));
   MoveRecord record{std::move(to), std::string(lines[2].substr(4)), *size, {}};
   for (const std::string_view server : Split(lines[4].substr(8), ',')) {
     if (!server.empty()) record.servers.emplace_back(server);
@@ -253,7 +253,7 @@ Task<Result<std::optional<ObjectPath>>> ReadOrigin(Engine& engine, ObjectPath pa
       Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
       if (!manifest && manifest.code() != Code::kCorruption) problem = manifest.error();
       if (!manifest || !manifest->from) continue;
-      Result<ObjectPath> from = ObjectPath::Parse(manifest->from->path);
+      Result<ObjectPath> from = ObjectPath::ParseStored(manifest->from->path);
       if (from) co_return std::optional(std::move(*from));
     }
   }

@@ -39,11 +39,13 @@ class TestStore {
     EngineOptions engine = {};
     SyncPolicy sync = SyncPolicy::kCommit;
     size_t servers_of_host = 1;
+    Layout layout = Layout::kNative;
   };
 
   explicit TestStore(const Options& options) : pool_("test", 4) {
     StoreDescriptor descriptor;
     descriptor.store_id = std::string(32, 'a');
+    descriptor.layout = options.layout;
     descriptor.sync = options.sync;
     descriptor.tolerance = options.geometry.parity_chunks;
     descriptor.geometry = options.geometry;

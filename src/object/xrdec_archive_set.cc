@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "protocol/xrdec_paths.hh"
 #include "runtime/gather.hh"
 
 namespace xec {
@@ -14,6 +15,18 @@ Task<Result<ArchiveFilePtr>> XrdecArchiveSet::FindArchive(MemberIndex server, st
   path = info().path.PlainPath();
   const DataServerPtr target = engine().server(server);
   Result<ArchiveFilePtr> file = co_await xec::Open(engine().MetadataCall(), target, path, OpenMode::kRead);
+  const std::string& oid = info().accepted.oid;
+  if (file || file.code() != Code::kNotFound || oid.empty()) co_return std::move(file);
+  // It is on its way to the name: just written, or being renamed.
+  Result<std::vector<Entry>> listed =
+      co_await List(engine().MetadataCall(), target, std::string(kStagedDirectory));
+  if (!listed) co_return std::move(file);
+  for (const Entry& entry : *listed) {
+    const std::optional<StagedName> staged = StagedName::Parse(entry.name);
+    if (!staged || staged->oid != oid) continue;
+    path = staged->Path();
+    co_return co_await xec::Open(engine().MetadataCall(), target, path, OpenMode::kRead);
+  }
   co_return std::move(file);
 }
 

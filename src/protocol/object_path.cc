@@ -72,6 +72,17 @@ Result<ObjectPath> ObjectPath::Parse(std::string_view text) {
   return ObjectPath(path.empty() ? "/" : std::move(path));
 }
 
+Result<ObjectPath> ObjectPath::ParseStored(std::string_view text) {
+  if (text != kNamesDirectory && !text.starts_with(std::string(kNamesDirectory) + "/")) return Parse(text);
+  const std::string_view name = text.substr(kNamesDirectory.size());
+  XEC_ASSIGN_OR_RETURN(const ObjectPath path, Parse(name.empty() ? "/" : name));
+  return path.Registered();
+}
+
+ObjectPath ObjectPath::Registered() const {
+  return ObjectPath(std::string(kNamesDirectory) + (IsRoot() ? "" : text_));
+}
+
 std::string_view ObjectPath::Last() const { return std::string_view(text_).substr(text_.rfind('/') + 1); }
 
 ObjectPath ObjectPath::Parent() const {
@@ -83,7 +94,7 @@ Result<ObjectPath> ObjectPath::Child(std::string_view component) const {
   if (component.empty() || component.find('/') != std::string_view::npos) {
     return Fail(Code::kInvalidArgument, "'{}' is not one part of a name", component);
   }
-  return Parse((IsRoot() ? "" : text_) + "/" + std::string(component));
+  return ParseStored((IsRoot() ? "" : text_) + "/" + std::string(component));
 }
 
 bool ObjectPath::IsBelow(const ObjectPath& directory) const {

@@ -18,6 +18,10 @@
 
 namespace xec {
 
+// Where the layout xrdec keeps the states of its names (docs/format.md, section 5): /a/b has its object directory
+// in the folder /.xec/names/a.
+inline constexpr std::string_view kNamesDirectory = "/.xec/names";
+
 constexpr size_t kComponentBytesMax = 255;
 constexpr size_t kPathBytesMax = 4000;
 inline constexpr std::string_view kObjectSuffix = ".~xo";
@@ -29,6 +33,11 @@ class ObjectPath {
  public:
   // Repeated and trailing slashes are dropped. Errors: kInvalidArgument, saying which rule is broken.
   static Result<ObjectPath> Parse(std::string_view text);
+
+  // As Parse, for texts that XEC itself has written: names from Registered() are accepted, too.
+  static Result<ObjectPath> ParseStored(std::string_view text);
+  // The name under which the layout xrdec keeps this one's states; no user can give it.
+  ObjectPath Registered() const;
 
   const std::string& text() const { return text_; }
   bool IsRoot() const { return text_ == "/"; }

@@ -6,6 +6,20 @@
 namespace xec {
 namespace {
 
+TEST(ObjectPath, NamesOfTheRegisterAreForXecOnly) {
+  const ObjectPath path = ObjectPath::Parse("/a/b c")->Registered();
+  EXPECT_EQ(path.text(), "/.xec/names/a/b c");
+  EXPECT_EQ(path.ObjectDirectory(), "/.xec/names/a/b%20c.~xo");
+  EXPECT_EQ(path.Last(), "b c");
+  EXPECT_FALSE(ObjectPath::Parse(path.text()));
+  EXPECT_EQ(ObjectPath::ParseStored(path.text())->text(), path.text());
+  EXPECT_EQ(path.Parent().Child("x")->text(), "/.xec/names/a/x");
+  EXPECT_EQ(ObjectPath::Parse("/")->Registered().Child("x")->text(), "/.xec/names/x");
+  EXPECT_FALSE(ObjectPath::ParseStored("/.xec/moves"));
+  EXPECT_FALSE(ObjectPath::ParseStored("/.xec/names/a/../b"));
+  EXPECT_FALSE(ObjectPath::Parse("/")->Child(".xec"));
+}
+
 TEST(ObjectPath, NormalisesAndRefuses) {
   EXPECT_EQ(ObjectPath::Parse("//a///b/")->text(), "/a/b");
   EXPECT_TRUE(ObjectPath::Parse("/")->IsRoot());

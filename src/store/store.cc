@@ -2,9 +2,13 @@
 #include "store/store.hh"
 
 #include "store/native_store.hh"
+#include "store/xrdec_store.hh"
 
 namespace xec {
 
-std::unique_ptr<Store> Store::Make(Engine& engine) { return std::make_unique<NativeStore>(engine); }
+std::unique_ptr<Store> Store::Make(Engine& engine) {
+  if (engine.descriptor().layout == Layout::kXrdec) return std::make_unique<XrdecStore>(engine);
+  return std::make_unique<NativeStore>(engine);
+}
 
 }  // namespace xec

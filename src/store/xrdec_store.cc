@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "store/xrdec_store.hh"
+
+#include "base/text.hh"
+#include "codec/object_digests.hh"
+#include "commit/attributes.hh"
+#include "store/space.hh"
+#include "xrdec/change.hh"
+#include "xrdec/clean.hh"
+#include "xrdec/entry.hh"
+#include "xrdec/plain_folder.hh"
+#include "xrdec/writer.hh"
+
+namespace xec {
+namespace {
+
+Task<Result<std::shared_ptr<ObjectReader>>> OpenArchives(Engine& engine, const XrdecName& name) {
+  Result<NameInfo> info = ForReading(engine, name);
+  if (!info) co_return info.error();
+  co_return co_await ObjectReader::OpenXrdec(engine, std::move(*info));
+}
+
+// The manifest of an archive; of one that a stock client wrote, or of an empty object, without checksums.
+Task<Result<Manifest>> ManifestOf(Engine& engine, const XrdecName& name) {
+  if (name.size == 0) co_return Manifest{};
+  Result<std::shared_ptr<ObjectReader>> reader = co_await OpenArchives(engine, name);
+  if (!reader) co_return reader.error();
+  co_return co_await (*reader)->GetManifest();
+}
+
+}  // namespace
+
+Task<Result<ObjectInfo>> XrdecStore::Stat(std::string text) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  ObjectInfo result;
+  result.directory = true;
+  if (path->IsRoot()) co_return result;
+  Result<XrdecName> name = co_await LookUpXrdec(engine_, *path, XrdecWidth::kExistence);
+  if (!name) co_return name.error();
+  if (name->kind == XrdecName::kNothing || name->kind == XrdecName::kUnfinished)
+    co_return Fail(Code::kNotFound, "{} does not exist", path->text());
+  result.directory = name->kind == XrdecName::kDirectory;
+  result.size = name->size;
+  result.version = name->version;
+  result.mtime_ms = name->version.WallMillis();
+  co_return result;
+}
+
+Task<Result<std::vector<ListedName>>> XrdecStore::List(std::string text) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  co_return co_await ListXrdec(engine_, *path);
+}
+
+Task<Status> XrdecStore::NeedParent(ObjectPath path, bool make) {
+  const ObjectPath parent = path.Parent();
+  if (parent.IsRoot() || parents_.Knows(parent.text(), engine_.executor().Now())) co_return OkStatus();
+  Status there = co_await NeedXrdecDirectory(engine_, parent, make);
+  if (there) parents_.Learn(parent.text(), engine_.executor().Now());
+  co_return std::move(there);
+}
+
+Task<Result<std::unique_ptr<ObjectWriter>>> XrdecStore::Create(std::string text, CreateOptions options) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  if (path->IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
+  const Status parent = co_await NeedParent(*path, options.make_parents);
+  if (!parent) co_return parent.error();
+  co_return co_await StartXrdecWriter(engine_, *path, std::move(options.write));
+}
+
+Task<Result<std::shared_ptr<ObjectReader>>> XrdecStore::OpenRead(std::string text) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  Result<XrdecName> name = co_await LookUpXrdecObject(engine_, *path, XrdecWidth::kArchives);
+  if (!name) co_return name.error();
+  co_return co_await OpenArchives(engine_, *name);
+}
+
+Task<Status> XrdecStore::Remove(std::string text) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  co_return co_await RemoveXrdec(engine_, *path);
+}
+
+Task<Status> XrdecStore::MakeDirectory(std::string text, bool parents) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  co_return co_await MakeXrdecDirectory(engine_, *path, parents);
+}
+
+Task<Status> XrdecStore::RemoveDirectory(std::string text) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  parents_.Forget(path->text());
+  co_return co_await RemoveXrdecDirectory(engine_, *path);
+}
+
+Task<Status> XrdecStore::Rename(std::string from_text, std::string to_text) {
+  Result<ObjectPath> from = ObjectPath::Parse(from_text);
+  if (!from) co_return from.error();
+  Result<ObjectPath> to = ObjectPath::Parse(to_text);
+  if (!to) co_return to.error();
+  if (from->IsRoot() || to->IsRoot()) co_return Fail(Code::kInvalidArgument, "the root cannot be renamed");
+  Result<XrdecName> source = co_await LookUpXrdec(engine_, *from, XrdecWidth::kExistence);
+  if (!source) co_return source.error();
+  if (source->kind == XrdecName::kDirectory) {
+    co_return Fail(
+        Code::kUnsupported,
+        "{} is a directory, and layout xrdec cannot rename directories: move its objects one by one",
+        from->text());
+  }
+  if (source->kind != XrdecName::kObject) co_return Fail(Code::kNotFound, "{} does not exist", from->text());
+  const Status parent = co_await NeedParent(*to, true);
+  if (!parent) co_return parent.error();
+  co_return co_await RenameXrdec(engine_, *from, *to);
+}
+
+Task<Result<std::map<std::string, std::string>>> XrdecStore::Checksums(std::string text) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  Result<XrdecName> name = co_await LookUpXrdecObject(engine_, *path, XrdecWidth::kArchives);
+  if (!name) co_return name.error();
+  if (name->size == 0) {
+    DigestOptions all;
+    all.md5 = all.sha256 = all.crc32 = all.zcrc32 = true;
+    Result<ObjectDigests> digests = ObjectDigests::Create(all);
+    if (!digests) digests = ObjectDigests::Create();
+    if (!digests) co_return digests.error();
+    co_return digests->Finish();
+  }
+  Result<Manifest> manifest = co_await ManifestOf(engine_, *name);
+  if (!manifest) co_return manifest.error();
+  std::map<std::string, std::string> checksums = std::move(manifest->checksums);
+  if (name->adler32) checksums.emplace("adler32", Hex(*name->adler32, 8));
+  co_return std::move(checksums);
+}
+
+// The latest user attributes: those set later, else those the object was written with.
+Task<Result<std::map<std::string, std::string>>> XrdecStore::AttributesOf(const XrdecName& name,
+                                                                          std::optional<Version>* revision) {
+  if (name.in_register) {
+    Result<std::optional<AttributeRevision>> set = co_await ReadAttributes(engine_, name.registered);
+    if (!set) co_return set.error();
+    if (*set) {
+      *revision = (*set)->revision;
+      co_return std::move((*set)->attributes);
+    }
+  }
+  Result<Manifest> manifest = co_await ManifestOf(engine_, name);
+  if (!manifest) co_return manifest.error();
+  co_return std::move(manifest->attributes);
+}
+
+Task<Result<std::map<std::string, std::string>>> XrdecStore::GetUserAttributes(std::string text) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  if (path->IsRoot()) co_return UserAttributes{};
+  Result<XrdecName> name = co_await LookUpXrdecObject(engine_, *path, XrdecWidth::kArchives);
+  if (!name && name.code() == Code::kIsDirectory) co_return UserAttributes{};
+  if (!name) co_return name.error();
+  std::optional<Version> revision;
+  co_return co_await AttributesOf(*name, &revision);
+}
+
+Task<Status> XrdecStore::SetUserAttribute(std::string text, std::string attribute,
+                                          std::optional<std::string> value) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  if (attribute.empty()) co_return Fail(Code::kInvalidArgument, "an attribute needs a name");
+  Result<XrdecName> name = co_await LookUpXrdecObject(engine_, *path, XrdecWidth::kArchives);
+  if (!name && name.code() == Code::kIsDirectory)
+    co_return Fail(Code::kUnsupported, "{}: directories of layout xrdec have no attributes", path->text());
+  if (!name) co_return name.error();
+  std::optional<Version> revision;
+  Result<UserAttributes> attributes = co_await AttributesOf(*name, &revision);
+  if (!attributes) co_return attributes.error();
+  if (value) {
+    (*attributes)[attribute] = std::move(*value);
+  } else if (attributes->erase(attribute) == 0) {
+    co_return Fail(Code::kNotFound, "{} has no attribute '{}'", path->text(), attribute);
+  }
+  if (!name->in_register) {
+    name = co_await TakeOver(engine_, std::move(*name), XrdecWidth::kExistence);
+    if (!name) co_return name.error();
+    if (!name->in_register) co_return Fail(Code::kConflict, "{} was changed meanwhile; retry", path->text());
+  }
+  Status written = co_await WriteAttributes(engine_, name->registered, revision, std::move(*attributes));
+  co_return InUserWords(std::move(written));
+}
+
+Task<Result<StoreSpace>> XrdecStore::Space() { co_return co_await SumSpace(engine_); }
+
+Task<Result<CleanReport>> XrdecStore::Clean() {
+  Result<CleanOutcome> outcome = co_await CleanXrdec(engine_);
+  if (!outcome) co_return outcome.error();
+  co_return CleanReport{outcome->names, outcome->removed, outcome->left};
+}
+
+}  // namespace xec

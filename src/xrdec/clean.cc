@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "xrdec/clean.hh"
+
+#include <algorithm>
+#include <set>
+
+#include "base/failpoint.hh"
+#include "base/text.hh"
+#include "commit/folder.hh"
+#include "xrdec/entry.hh"
+#include "xrdec/look.hh"
+#include "xrdec/publish.hh"
+
+namespace xec {
+namespace {
+
+// A rename that began so many times the operation limit ago is dead.
+constexpr int kMovingPatience = 10;
+
+struct Pass {
+  Engine& engine;
+  StagedArchives staged;  // listed before the register is walked
+  CleanOutcome outcome = {};
+  std::optional<Error> problem = {};
+  std::set<std::string> live = {};  // ids of objects in the register
+};
+
+int64_t Seconds(Duration time) { return std::chrono::duration_cast<std::chrono::seconds>(time).count(); }
+
+bool RenameIsDead(const Engine& engine, const StagedName& name) {
+  const int64_t now_s = engine.executor().WallNow() / 1000;
+  return now_s - *name.moving_since_s > kMovingPatience * Seconds(engine.options().operation_limit);
+}
+
+// Archives of a live name that are not there yet. Those of a rename under way are left alone.
+Task<void> BringArchives(Pass& pass, ObjectPath path, Accepted accepted) {
+  for (const StagedArchive& archive : pass.staged.archives) {
+    if (archive.name.oid != accepted.oid) continue;
+    if (archive.name.moving_since_s && !RenameIsDead(pass.engine, archive.name)) {
+      ++pass.outcome.left;
+      continue;
+    }
+    const Status published =
+        co_await PublishOn(pass.engine, archive.member, archive.name, path, XrdecVersionOf(accepted.version));
+    if (!published && published.code() != Code::kNotFound) ++pass.outcome.left;
+  }
+}
+
+// True when no server has an archive of the removed name any more, so that its tombstone may be forgotten.
+Task<bool> RemoveLeftOver(Pass& pass, ObjectPath path, Accepted accepted) {
+  Result<XrdecName> name = co_await LookUpXrdec(pass.engine, path, XrdecWidth::kEverybody);
+  if (!name) co_return false;
+  // It lives again: nothing of it is left over now.
+  if (!(name->registered.accepted == accepted)) co_return false;
+  const std::vector<MemberIndex> left_over = LeftOver(name->found, accepted);
+  const size_t gone = co_await RemoveArchives(pass.engine, left_over, path, RemovedUpTo(accepted));
+  XEC_FAILPOINT("xrdec.clean.removed");
+  pass.outcome.removed += gone;
+  pass.outcome.left += left_over.size() - gone;
+  const bool silent = std::any_of(name->found.begin(), name->found.end(),
+                                  [](const Found& found) { return found.kind == Found::kSilent; });
+  co_return gone == left_over.size() && !silent;
+}
+
+Task<void> CleanEntry(Pass& pass, ObjectPath path) {
+  Result<NameInfo> info = co_await LookUp(pass.engine, path.Registered());
+  if (!info) {
+    pass.problem = InUserWords(info.error());
+    ++pass.outcome.left;
+    co_return;
+  }
+  const Accepted& accepted = info->accepted;
+  if (accepted.kind == Accepted::kObject) {
+    pass.live.insert(accepted.oid);
+    co_await BringArchives(pass, path, accepted);
+  } else if (accepted.kind != Accepted::kNothing) {
+    const bool gone = co_await RemoveLeftOver(pass, path, accepted);
+    if (!gone) {
+      ++pass.outcome.names;
+      ++pass.outcome.left;
+      co_return;
+    }
+  }
+  Result<CleanOutcome> cleaned = co_await CleanName(pass.engine, path.Registered());
+  if (cleaned) {
+    pass.outcome.Add(*cleaned);
+  } else {
+    pass.problem = InUserWords(cleaned.error());
+    ++pass.outcome.left;
+  }
+}
+
+// The names of the register in this directory and below.
+Task<void> WalkRegister(Pass& pass, ObjectPath directory) {
+  const FolderUnion found = co_await ListFolder(pass.engine, directory.Registered());
+  if (found.failed.size() > SilentServersMax(pass.engine)) {
+    pass.problem =
+        Fail(Code::kNoQuorum, "the names below {} cannot be cleaned now: {} data servers do not answer",
+             directory.text(), found.failed.size());
+  }
+  for (const ObjectPath& entry : found.names) {
+    Result<ObjectPath> path = directory.Child(entry.Last());
+    if (path) co_await CleanEntry(pass, std::move(*path));
+  }
+  for (const std::string& folder : found.folders) {
+    // A folder of a shortened name does not tell it: what is below is not cleaned.
+    const std::optional<std::string> component =
+        folder.ends_with(kLongFolderSuffix) ? std::nullopt : PercentDecode(folder);
+    Result<ObjectPath> below = component ? directory.Child(*component) : Result<ObjectPath>(Error{});
+    if (!below) {
+      pass.problem = Fail(Code::kUnsupported, "the names below {}/{} are too long to be cleaned",
+                          directory.IsRoot() ? "" : directory.text(), folder);
+      continue;
+    }
+    co_await WalkRegister(pass, std::move(*below));
+  }
+}
+
+// Archives that belong to no name: uploads that died. Only after a walk that met every name; and never those
+// of a rename, which the walk may have met under neither name.
+Task<void> RemoveDeadUploads(Pass& pass) {
+  const int64_t now_s = pass.engine.executor().WallNow() / 1000;
+  for (const StagedArchive& archive : pass.staged.archives) {
+    if (pass.live.contains(archive.name.oid)) continue;
+    const bool silent_long = now_s - archive.mtime_s > Seconds(pass.engine.options().upload_grace);
+    if (pass.problem || archive.name.moving_since_s || !silent_long) {
+      ++pass.outcome.left;
+      continue;
+    }
+    std::vector<MemberIndex> one(1, archive.member);
+    pass.outcome.removed += co_await RemoveStagedOn(pass.engine, std::move(one), archive.name);
+  }
+}
+
+}  // namespace
+
+Task<Result<CleanOutcome>> CleanXrdec(Engine& engine) {
+  StagedArchives staged = co_await ListStaged(engine);
+  Pass pass{engine, std::move(staged)};
+  Result<ObjectPath> root = ObjectPath::Parse("/");
+  co_await WalkRegister(pass, *root);
+  co_await RemoveDeadUploads(pass);
+  if (pass.problem) co_return *pass.problem;
+  co_return pass.outcome;
+}
+
+}  // namespace xec

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "xrdec/look.hh"
+
+#include <algorithm>
+
+#include "runtime/gather.hh"
+
+namespace xec {
+namespace {
+
+constexpr size_t kTimerTag = SIZE_MAX;
+
+Task<Found> FindOn(Engine& engine, MemberIndex member, std::string path) {
+  Result<Attributes> got =
+      co_await GetAttributes(engine.MetadataCall(), engine.server(member), std::move(path), "xrdec.");
+  Found found;
+  if (!got) {
+    // "Not a directory": a part of the path is a file there, so this name is not.
+    const bool absent = got.code() == Code::kNotFound || got.code() == Code::kNotDirectory;
+    found.kind = absent ? Found::kAbsent : got.code() == Code::kIsDirectory ? Found::kOther : Found::kSilent;
+    co_return found;
+  }
+  const std::map<std::string, std::string> attributes(got->begin(), got->end());
+  Result<XrdecAttributes> parsed = XrdecAttributes::Parse(attributes);
+  found.kind = parsed ? Found::kArchive : Found::kOther;
+  if (parsed) found.attributes = *parsed;
+  co_return found;
+}
+
+bool Suffices(const Verdict& verdict, const Geometry& geometry) {
+  if (verdict.kind == Verdict::kObject) return verdict.holders.size() >= geometry.data_chunks;
+  return verdict.kind != Verdict::kCannotTell;
+}
+
+Task<std::vector<Found>> FindEverywhere(Engine& engine, ObjectPath path, Accepted registered,
+                                        bool everybody) {
+  const Geometry& geometry = GeometryFor(engine.descriptor(), path.text());
+  std::vector<Found> found(engine.server_count());
+  Gather<Found> gather(engine.scope(), engine.executor());
+  for (size_t i = 0; i < found.size(); ++i)
+    gather.Start(i, FindOn(engine, static_cast<MemberIndex>(i), path.PlainPath()));
+  if (!everybody) gather.StartTimer(kTimerTag, engine.executor().Now() + engine.options().hedge_delay);
+  bool late = false;
+  while (gather.pending() > 0 && !(late && Suffices(Judge(found, registered, geometry), geometry))) {
+    const Gather<Found>::Event event = co_await gather.Next();
+    if (event.value) {
+      found[event.tag] = *event.value;
+    } else {
+      late = true;
+    }
+  }
+  co_return std::move(found);
+}
+
+// Is what the servers have there, without being archives, a directory? kNoQuorum when none of them says.
+Task<Result<bool>> IsDirectory(Engine& engine, ObjectPath path, std::vector<Found> found) {
+  Gather<Result<std::vector<Entry>>> gather(engine.scope(), engine.executor());
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i].kind == Found::kOther)
+      gather.Start(i,
+                   List(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)), path.PlainPath()));
+  }
+  bool file = false;
+  while (gather.pending() > 0) {
+    const auto event = co_await gather.Next();
+    const Result<std::vector<Entry>>& listed = *event.value;
+    if (listed) co_return true;
+    if (listed.code() == Code::kNotDirectory || listed.code() == Code::kNotFound) file = true;
+  }
+  if (file) co_return false;
+  co_return Fail(Code::kNoQuorum, "cannot tell what {} is: its servers stopped answering; retry",
+                 path.text());
+}
+
+Task<Result<std::vector<Entry>>> ListStagedOn(Engine& engine, MemberIndex member) {
+  Result<std::vector<Entry>> listed =
+      co_await List(engine.MetadataCall(), engine.server(member), std::string(kStagedDirectory));
+  if (!listed && listed.code() == Code::kNotFound) co_return std::vector<Entry>{};
+  co_return std::move(listed);
+}
+
+// Archives that are on their way to the name, where too few are there.
+Task<void> AddStaged(Engine& engine, XrdecName& name) {
+  const Geometry& geometry = GeometryFor(engine.descriptor(), name.path.text());
+  if (!name.in_register || name.holders.size() >= geometry.Total()) co_return;
+  const StagedArchives staged = co_await ListStaged(engine);
+  for (const StagedArchive& archive : staged.archives) {
+    if (archive.name.oid != name.registered.accepted.oid) continue;
+    if (std::find(name.holders.begin(), name.holders.end(), archive.member) == name.holders.end())
+      name.holders.push_back(archive.member);
+  }
+  std::sort(name.holders.begin(), name.holders.end());
+}
+
+Version VersionOf(const XrdecAttributes& attributes) {
+  // Beyond the clock's range the time is no time.
+  const uint64_t millis_max = UINT64_MAX >> kLogicalBits;
+  Version version;
+  version.clock = std::min(attributes.version, millis_max / 1000) * 1000 << kLogicalBits;
+  return version;
+}
+
+}  // namespace
+
+Task<Result<XrdecName>> LookUpXrdec(Engine& engine, ObjectPath path, XrdecWidth width) {
+  Result<NameInfo> registered = co_await LookUp(engine, path.Registered());
+  if (!registered) co_return InUserWords(registered.error());
+  XrdecName name{XrdecName::kNothing, path, std::move(*registered)};
+  const Accepted& accepted = name.registered.accepted;
+  name.in_register = accepted.kind == Accepted::kObject;
+  if (name.in_register) {
+    name.kind = XrdecName::kObject;
+    name.size = accepted.size;
+    name.version = accepted.version;
+    if (width == XrdecWidth::kExistence) co_return std::move(name);
+  }
+  name.found = co_await FindEverywhere(engine, path, accepted, width == XrdecWidth::kEverybody);
+  Verdict verdict = Judge(name.found, accepted, GeometryFor(engine.descriptor(), path.text()));
+  switch (verdict.kind) {
+    case Verdict::kNothing: break;
+    case Verdict::kCannotTell:
+      co_return Fail(Code::kNoQuorum, "cannot tell whether {} exists: too few data servers answer; retry",
+                     path.text());
+    case Verdict::kOther: {
+      Result<bool> directory = co_await IsDirectory(engine, path, name.found);
+      if (!directory) co_return directory.error();
+      name.kind = *directory ? XrdecName::kDirectory : XrdecName::kUnfinished;
+      break;
+    }
+    case Verdict::kObject:
+      name.kind = XrdecName::kObject;
+      name.size = verdict.attributes.file_size;
+      name.holders = std::move(verdict.holders);
+      name.adler32 = verdict.attributes.adler32;
+      if (!name.in_register) name.version = VersionOf(verdict.attributes);
+      co_await AddStaged(engine, name);
+      break;
+  }
+  co_return std::move(name);
+}
+
+Task<Result<XrdecName>> LookUpXrdecObject(Engine& engine, ObjectPath path, XrdecWidth width) {
+  if (path.IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
+  Result<XrdecName> name = co_await LookUpXrdec(engine, path, width);
+  if (!name) co_return name.error();
+  switch (name->kind) {
+    case XrdecName::kObject: break;
+    case XrdecName::kDirectory: co_return Fail(Code::kIsDirectory, "{} is a directory", path.text());
+    case XrdecName::kUnfinished:
+      co_return Fail(Code::kNotFound, "{} does not exist (files without XrdEc's attributes lie there)",
+                     path.text());
+    case XrdecName::kNothing: co_return Fail(Code::kNotFound, "{} does not exist", path.text());
+  }
+  co_return std::move(name);
+}
+
+Task<StagedArchives> ListStaged(Engine& engine) {
+  StagedArchives staged;
+  Gather<Result<std::vector<Entry>>> gather(engine.scope(), engine.executor());
+  for (size_t i = 0; i < engine.server_count(); ++i)
+    gather.Start(i, ListStagedOn(engine, static_cast<MemberIndex>(i)));
+  while (gather.pending() > 0) {
+    const auto event = co_await gather.Next();
+    const Result<std::vector<Entry>>& listed = *event.value;
+    if (!listed) {
+      ++staged.silent;
+      continue;
+    }
+    for (const Entry& entry : *listed) {
+      std::optional<StagedName> name = StagedName::Parse(entry.name);
+      if (!name || entry.directory) continue;
+      StagedArchive archive{static_cast<MemberIndex>(event.tag), std::move(*name), entry.mtime_s};
+      staged.archives.push_back(std::move(archive));
+    }
+  }
+  co_return std::move(staged);
+}
+
+Result<NameInfo> ForReading(const Engine& engine, const XrdecName& name) {
+  NameInfo info{name.path, name.registered.accepted, name.holders, {}};
+  if (!name.in_register) {
+    info.accepted = Accepted();
+    info.accepted.kind = Accepted::kObject;
+    info.accepted.version = name.version;
+    info.accepted.size = name.size;
+  }
+  // Archives of XEC know their own geometry: how many of them are needed shows when one is open.
+  const size_t needed = name.in_register ? 1 : GeometryFor(engine.descriptor(), name.path.text()).data_chunks;
+  // The empty object is read from its size alone.
+  if (name.holders.size() >= needed || name.size == 0) return info;
+  const auto silent = static_cast<size_t>(std::count_if(
+      name.found.begin(), name.found.end(), [](const Found& found) { return found.kind == Found::kSilent; }));
+  if (silent > 0) {
+    return Fail(Code::kNoQuorum,
+                "cannot read {} now: {} archives of it are found, {} are needed, and {} data "
+                "servers do not answer; retry",
+                name.path.text(), name.holders.size(), needed, silent);
+  }
+  return Fail(
+      Code::kDataLoss,
+      "{} has lost its data: {} archives of it are left and {} are needed (another client than XEC may "
+      "have removed them; rm forgets the name)",
+      name.path.text(), name.holders.size(), needed);
+}
+
+Error InUserWords(Error error) {
+  for (size_t at = error.message.find(kNamesDirectory); at != std::string::npos;
+       at = error.message.find(kNamesDirectory, at)) {
+    error.message.erase(at, kNamesDirectory.size());
+  }
+  return error;
+}
+
+Status InUserWords(Status status) {
+  if (status) return status;
+  return InUserWords(status.error());
+}
+
+}  // namespace xec

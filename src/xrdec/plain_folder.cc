@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "xrdec/plain_folder.hh"
+
+#include <algorithm>
+#include <set>
+
+#include "commit/folder.hh"
+#include "runtime/gather.hh"
+#include "xrdec/publish.hh"
+
+namespace xec {
+namespace {
+
+// Names looked up at once by one listing; each asks the homes, and all servers if the register does not know
+// it.
+constexpr size_t kLookUpsInFlightMax = 32;
+
+struct PlainUnion {
+  std::set<ObjectPath> files;    // names that are files on some server
+  std::set<ObjectPath> folders;  // names that are folders on some server
+  size_t silent = 0;
+  bool exists = false;  // some server has the folder
+  bool file = false;    // some server has a file there
+};
+
+Task<PlainUnion> ListPlain(Engine& engine, ObjectPath path) {
+  PlainUnion found;
+  Gather<Result<std::vector<Entry>>> gather(engine.scope(), engine.executor());
+  for (size_t i = 0; i < engine.server_count(); ++i)
+    gather.Start(i,
+                 List(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)), path.PlainPath()));
+  while (gather.pending() > 0) {
+    const auto event = co_await gather.Next();
+    const Result<std::vector<Entry>>& listed = *event.value;
+    if (!listed) {
+      if (listed.code() == Code::kNotDirectory) {
+        found.file = true;
+      } else if (listed.code() != Code::kNotFound) {
+        ++found.silent;
+      }
+      continue;
+    }
+    found.exists = true;
+    for (const Entry& entry : *listed) {
+      // What no object can be called is none of ours, the reserved area among it.
+      Result<ObjectPath> name = path.Child(entry.name);
+      if (name) (entry.directory ? found.folders : found.files).insert(std::move(*name));
+    }
+  }
+  co_return std::move(found);
+}
+
+size_t SilentMax(const Engine& engine) { return engine.descriptor().tolerance; }
+
+Error CannotTellContents(const Engine& engine, const ObjectPath& path, size_t silent) {
+  return Fail(Code::kNoQuorum, "cannot tell what {} contains: {} of {} data servers do not answer; retry",
+              path.text(), silent, engine.server_count());
+}
+
+// The folder on all servers, if it is a directory.
+Task<Result<PlainUnion>> ListDirectoryPlain(Engine& engine, ObjectPath path) {
+  PlainUnion found = co_await ListPlain(engine, path);
+  if (found.silent > SilentMax(engine)) co_return CannotTellContents(engine, path, found.silent);
+  if (found.exists || path.IsRoot()) co_return std::move(found);
+  Result<XrdecName> name = co_await LookUpXrdec(engine, path, XrdecWidth::kExistence);
+  if (!name) co_return name.error();
+  if (name->kind == XrdecName::kObject || name->kind == XrdecName::kUnfinished)
+    co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
+  co_return Fail(Code::kNotFound, "the directory {} does not exist", path.text());
+}
+
+// Without decision: the names that may be objects.
+Task<Result<std::set<ObjectPath>>> NamesToLookUp(Engine& engine, ObjectPath path, PlainUnion found) {
+  FolderUnion entries = co_await ListFolder(engine, path.Registered());
+  if (entries.failed.size() > SilentServersMax(engine))
+    co_return CannotTellContents(engine, path, entries.failed.size());
+  std::set<ObjectPath> names = std::move(found.files);
+  for (const ObjectPath& entry : entries.names) {
+    Result<ObjectPath> name = path.Child(entry.Last());
+    if (name) names.insert(std::move(*name));
+  }
+  co_return std::move(names);
+}
+
+Task<Result<std::vector<ListedName>>> LookUpAll(Engine& engine, std::set<ObjectPath> names) {
+  std::vector<ListedName> live;
+  Gather<Result<XrdecName>> gather(engine.scope(), engine.executor());
+  auto next = names.begin();
+  while (next != names.end() || gather.pending() > 0) {
+    while (next != names.end() && gather.pending() < kLookUpsInFlightMax) {
+      gather.Start(0, LookUpXrdec(engine, *next, XrdecWidth::kExistence));
+      ++next;
+    }
+    const auto event = co_await gather.Next();
+    const Result<XrdecName>& name = *event.value;
+    if (!name) co_return name.error();
+    if (name->kind != XrdecName::kObject) continue;
+    ListedName listed{std::string(name->path.Last()), false, name->size, name->version.WallMillis()};
+    live.push_back(std::move(listed));
+  }
+  co_return std::move(live);
+}
+
+// Left-over archives in a directory that is going to be removed.
+Task<void> RemoveLeftOver(Engine& engine, std::set<ObjectPath> files) {
+  for (const ObjectPath& file : files) {
+    Result<XrdecName> name = co_await LookUpXrdec(engine, file, XrdecWidth::kArchives);
+    if (!name || name->kind == XrdecName::kObject) continue;
+    std::vector<MemberIndex> left_over = LeftOver(name->found, name->registered.accepted);
+    co_await RemoveArchives(engine, std::move(left_over), file, RemovedUpTo(name->registered.accepted));
+  }
+}
+
+// Makes the folder and its parents on all servers.
+Task<Status> MakeFolders(Engine& engine, ObjectPath path) {
+  Gather<Status> gather(engine.scope(), engine.executor());
+  for (size_t i = 0; i < engine.server_count(); ++i) {
+    gather.Start(i, MakeDirectory(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)),
+                                  path.PlainPath()));
+  }
+  size_t failed = 0;
+  Status problem;
+  while (gather.pending() > 0) {
+    Gather<Status>::Event event = co_await gather.Next();
+    if (*event.value) continue;
+    ++failed;
+    problem = std::move(*event.value);
+  }
+  if (failed <= SilentMax(engine)) co_return OkStatus();
+  const bool refused = problem.code() == Code::kPermissionDenied || problem.code() == Code::kNotDirectory ||
+                       problem.code() == Code::kAlreadyExists || problem.code() == Code::kNoSpace;
+  co_return Fail(refused ? problem.code() : Code::kNoQuorum,
+                 "the directory {} could not be made on {} of {} data servers: {}", path.text(), failed,
+                 engine.server_count(), problem.error().message);
+}
+
+}  // namespace
+
+Task<Result<std::vector<ListedName>>> ListXrdec(Engine& engine, ObjectPath path) {
+  Result<PlainUnion> found = co_await ListDirectoryPlain(engine, path);
+  if (!found) co_return found.error();
+  const std::set<ObjectPath> folders = found->folders;
+  Result<std::set<ObjectPath>> names = co_await NamesToLookUp(engine, path, std::move(*found));
+  if (!names) co_return names.error();
+  Result<std::vector<ListedName>> listed = co_await LookUpAll(engine, std::move(*names));
+  if (!listed) co_return listed.error();
+  std::set<std::string> objects;
+  for (const ListedName& name : *listed) objects.insert(name.name);
+  for (const ObjectPath& folder : folders) {
+    // An archive that a directory hides on another server still makes an object.
+    if (objects.contains(std::string(folder.Last()))) continue;
+    ListedName directory{std::string(folder.Last()), true, 0, 0};
+    listed->push_back(std::move(directory));
+  }
+  std::sort(listed->begin(), listed->end(),
+            [](const ListedName& a, const ListedName& b) { return a.name < b.name; });
+  co_return std::move(listed);
+}
+
+Task<Status> NeedXrdecDirectory(Engine& engine, ObjectPath path, bool make) {
+  if (path.IsRoot()) co_return OkStatus();
+  Result<XrdecName> name = co_await LookUpXrdec(engine, path, XrdecWidth::kArchives);
+  if (!name) co_return name.error();
+  switch (name->kind) {
+    case XrdecName::kDirectory: co_return OkStatus();
+    case XrdecName::kObject:
+    case XrdecName::kUnfinished: co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
+    case XrdecName::kNothing: break;
+  }
+  if (!make) co_return Fail(Code::kNotFound, "the directory {} does not exist", path.text());
+  Status parent = co_await NeedXrdecDirectory(engine, path.Parent(), true);
+  if (!parent) co_return std::move(parent);
+  const Status plain = CheckPlainName(path);
+  if (!plain) co_return plain.error();
+  co_return co_await MakeFolders(engine, path);
+}
+
+Task<Status> MakeXrdecDirectory(Engine& engine, ObjectPath path, bool parents) {
+  if (path.IsRoot()) co_return Fail(Code::kAlreadyExists, "/ exists");
+  const Status plain = CheckPlainName(path);
+  if (!plain) co_return plain.error();
+  Result<XrdecName> name = co_await LookUpXrdec(engine, path, XrdecWidth::kArchives);
+  if (!name) co_return name.error();
+  if (name->kind != XrdecName::kNothing) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
+  Status parent = co_await NeedXrdecDirectory(engine, path.Parent(), parents);
+  if (!parent) co_return std::move(parent);
+  co_return co_await MakeFolders(engine, path);
+}
+
+Task<Status> RemoveXrdecDirectory(Engine& engine, ObjectPath path) {
+  if (path.IsRoot()) co_return Fail(Code::kInvalidArgument, "the root cannot be removed");
+  Result<PlainUnion> found = co_await ListDirectoryPlain(engine, path);
+  if (!found) co_return found.error();
+  const std::set<ObjectPath> files = found->files;
+  const size_t folders = found->folders.size();
+  Result<std::set<ObjectPath>> names = co_await NamesToLookUp(engine, path, std::move(*found));
+  if (!names) co_return names.error();
+  Result<std::vector<ListedName>> listed = co_await LookUpAll(engine, std::move(*names));
+  if (!listed) co_return listed.error();
+  const size_t live = listed->size() + folders;
+  if (live > 0) co_return Fail(Code::kNotEmpty, "{} is not empty: it has {} names", path.text(), live);
+  co_await RemoveLeftOver(engine, files);
+  Gather<Status> gather(engine.scope(), engine.executor());
+  for (size_t i = 0; i < engine.server_count(); ++i) {
+    gather.Start(i, RemoveDirectory(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)),
+                                    path.PlainPath()));
+  }
+  Status status;
+  while (gather.pending() > 0) {
+    const Gather<Status>::Event event = co_await gather.Next();
+    if (!*event.value && event.value->code() == Code::kNotEmpty) {
+      status = Fail(Code::kNotEmpty, "{} is not empty on {}: files that are no objects lie there",
+                    path.text(), engine.server_id(static_cast<MemberIndex>(event.tag)));
+    }
+  }
+  co_return std::move(status);
+}
+
+}  // namespace xec

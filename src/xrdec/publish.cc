@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "xrdec/publish.hh"
+
+#include "base/failpoint.hh"
+#include "base/log.hh"
+#include "runtime/gather.hh"
+
+namespace xec {
+namespace {
+
+// Is the archive of a version up to `up_to_s`? nullopt: nobody can tell.
+Task<std::optional<bool>> IsUpTo(Engine& engine, MemberIndex member, std::string file, int64_t up_to_s) {
+  Result<Attributes> got =
+      co_await GetAttributes(engine.MetadataCall(), engine.server(member), std::move(file), "xrdec.");
+  if (!got) co_return std::nullopt;
+  const std::map<std::string, std::string> attributes(got->begin(), got->end());
+  const Result<XrdecAttributes> parsed = XrdecAttributes::Parse(attributes);
+  if (!parsed) co_return false;
+  co_return up_to_s >= 0 && parsed->version <= static_cast<uint64_t>(up_to_s);
+}
+
+Task<bool> RemoveArchive(Engine& engine, MemberIndex member, ObjectPath path, int64_t up_to_s) {
+  const DataServerPtr server = engine.server(member);
+  const std::string aside = StagedName{engine.NewObjectId(), {}}.Path();
+  const Status taken = co_await Rename(engine.MetadataCall(), server, path.PlainPath(), aside);
+  if (!taken) co_return taken.code() == Code::kNotFound;
+  std::optional<bool> old = co_await IsUpTo(engine, member, aside, up_to_s);
+  if (old && *old) {
+    const Status removed = co_await Remove(engine.MetadataCall(), server, aside);
+    co_return removed || removed.code() == Code::kNotFound;
+  }
+  const Status back = co_await Rename(engine.MetadataCall(), server, aside, path.PlainPath());
+  co_return old&& back;
+}
+
+}  // namespace
+
+Task<Status> PublishOn(Engine& engine, MemberIndex member, StagedName staged, ObjectPath path,
+                       int64_t version_s) {
+  const DataServerPtr server = engine.server(member);
+  Status renamed = co_await Rename(engine.MetadataCall(), server, staged.Path(), path.PlainPath());
+  if (!renamed && renamed.code() == Code::kAlreadyExists) {
+    const bool removed = co_await RemoveArchive(engine, member, path, version_s - 1);
+    if (removed) renamed = co_await Rename(engine.MetadataCall(), server, staged.Path(), path.PlainPath());
+  }
+  XEC_FAILPOINT("xrdec.published");
+  co_return std::move(renamed);
+}
+
+Task<size_t> PublishAll(Engine& engine, std::vector<MemberIndex> members, StagedName staged, ObjectPath path,
+                        int64_t version_s) {
+  Gather<Status> gather(engine.scope(), engine.executor());
+  for (const MemberIndex member : members)
+    gather.Start(member, PublishOn(engine, member, staged, path, version_s));
+  size_t published = 0;
+  while (gather.pending() > 0) {
+    const Gather<Status>::Event event = co_await gather.Next();
+    if (*event.value) {
+      ++published;
+      continue;
+    }
+    Log(LogLevel::kWarning, "xrdec", "the archive of {} on {} stays in {} until the cleaner moves it: {}",
+        path.text(), engine.server_id(static_cast<MemberIndex>(event.tag)), staged.Path(),
+        event.value->error().message);
+  }
+  co_return published;
+}
+
+Task<Status> Withdraw(Engine& engine, std::vector<MemberIndex> members, ObjectPath path, StagedName staged) {
+  Gather<Status> gather(engine.scope(), engine.executor());
+  for (const MemberIndex member : members) {
+    gather.Start(member,
+                 Rename(engine.MetadataCall(), engine.server(member), path.PlainPath(), staged.Path()));
+  }
+  Status all;
+  while (gather.pending() > 0) {
+    Gather<Status>::Event event = co_await gather.Next();
+    if (!*event.value && all) all = std::move(*event.value);
+  }
+  co_return std::move(all);
+}
+
+Task<size_t> RemoveArchives(Engine& engine, std::vector<MemberIndex> members, ObjectPath path,
+                            int64_t up_to_s) {
+  Gather<bool> gather(engine.scope(), engine.executor());
+  for (const MemberIndex member : members) gather.Start(member, RemoveArchive(engine, member, path, up_to_s));
+  size_t gone = 0;
+  while (gather.pending() > 0) {
+    const Gather<bool>::Event event = co_await gather.Next();
+    if (*event.value) ++gone;
+  }
+  co_return gone;
+}
+
+Task<size_t> RemoveStagedOn(Engine& engine, std::vector<MemberIndex> members, StagedName staged) {
+  Gather<Status> gather(engine.scope(), engine.executor());
+  for (const MemberIndex member : members)
+    gather.Start(member, Remove(engine.MetadataCall(), engine.server(member), staged.Path()));
+  size_t gone = 0;
+  while (gather.pending() > 0) {
+    const Gather<Status>::Event event = co_await gather.Next();
+    if (*event.value || event.value->code() == Code::kNotFound) ++gone;
+  }
+  co_return gone;
+}
+
+}  // namespace xec
