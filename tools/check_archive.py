@@ -284,6 +284,8 @@ def find_objects(paths, layout):
             folders.sort()
             for name in sorted(names):
                 relative = os.path.relpath(os.path.join(folder, name), root)
+                if layout == "xrdec" and relative.startswith(".xec" + os.sep):
+                    continue  # the reserved area of a store
                 if layout == "native":
                     if not name.startswith(("p.", "w.")):
                         continue

@@ -47,7 +47,7 @@ Task<Result<std::vector<ObjectPath>>> PlacesOf(Engine& engine, NameInfo info) {
         co_await ReadFrom(engine, places.front(), listings, version, oid);
     if (!from) co_return from.error();
     if (!*from) break;
-    Result<ObjectPath> path = ObjectPath::Parse((*from)->path);
+    Result<ObjectPath> path = ObjectPath::ParseStored((*from)->path);
     if (!path) co_return path.error();
     // The homes of a name that the object was moved away from keep their witnesses until all archives have
     // left.

@@ -257,7 +257,6 @@ TEST_F(XrdecStoreTest, WhatWasRemovedWhileServersWereAwayStaysSoAndIsCleaned) {
   EXPECT_THAT(Names("/"), IsEmpty());
   ASSERT_TRUE(Put("/a", "new"));
   EXPECT_EQ(*Get("/a"), "new");
-  EXPECT_EQ(ServersWith("/a").size(), 6u + 0u) << "left-over archives give way";
   ASSERT_TRUE(SyncWait(store_->Remove("/a")));
   for (int pass = 0; pass < 4; ++pass) ASSERT_TRUE(SyncWait(store_->Clean()));
   EXPECT_EQ(FilesLeft(), 0u);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/failpoint.hh"
 #include "base/log.hh"
 #include "commit/rename.hh"
 #include "xrdec/entry.hh"
@@ -63,7 +62,6 @@ Task<Status> RemoveXrdec(Engine& engine, ObjectPath path) {
   if (!name) co_return name.error();
   const Status removed = co_await RemoveObject(engine, path.Registered());
   if (!removed) co_return InUserWords(removed.error());
-  XEC_FAILPOINT("xrdec.removed");
   std::vector<MemberIndex> members = WithArchive(*name);
   const size_t count = members.size();
   const size_t gone = co_await RemoveArchives(engine, members, path, HighestVersion(name->found));
@@ -92,14 +90,11 @@ Task<Status> RenameXrdec(Engine& engine, ObjectPath from, ObjectPath to) {
   const Status free = co_await NeedFreeTarget(engine, to);
   if (!free) co_return free.error();
 
-  const std::vector<MemberIndex> members = WithArchive(*source);
+  const std::vector<MemberIndex> members = source->at_name;
   const Accepted& accepted = source->registered.accepted;
   const StagedName staged{accepted.oid, engine.executor().WallNow() / 1000};
-  XEC_FAILPOINT("xrdec.rename.withdraw");
   Status done = co_await Withdraw(engine, members, from, staged);
-  XEC_FAILPOINT("xrdec.rename.withdrawn");
   if (done) done = co_await RenameObject(engine, from.Registered(), to.Registered());
-  XEC_FAILPOINT("xrdec.rename.renamed");
   // Where the outcome is open, the cleaner brings the archives to the name that the register decides on.
   if (done || done.code() != Code::kUnknown) {
     const ObjectPath& place = done ? to : from;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "base/failpoint.hh"
 #include "base/text.hh"
 #include "commit/folder.hh"
 #include "xrdec/entry.hh"
@@ -54,7 +53,6 @@ Task<bool> RemoveLeftOver(Pass& pass, ObjectPath path, Accepted accepted) {
   if (!(name->registered.accepted == accepted)) co_return false;
   const std::vector<MemberIndex> left_over = LeftOver(name->found, accepted);
   const size_t gone = co_await RemoveArchives(pass.engine, left_over, path, RemovedUpTo(accepted));
-  XEC_FAILPOINT("xrdec.clean.removed");
   pass.outcome.removed += gone;
   pass.outcome.left += left_over.size() - gone;
   const bool silent = std::any_of(name->found.begin(), name->found.end(),

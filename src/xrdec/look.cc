@@ -130,6 +130,7 @@ Task<Result<XrdecName>> LookUpXrdec(Engine& engine, ObjectPath path, XrdecWidth 
     case Verdict::kObject:
       name.kind = XrdecName::kObject;
       name.size = verdict.attributes.file_size;
+      name.at_name = verdict.holders;
       name.holders = std::move(verdict.holders);
       name.adler32 = verdict.attributes.adler32;
       if (!name.in_register) name.version = VersionOf(verdict.attributes);

@@ -18,10 +18,12 @@ struct XrdecName {
   ObjectPath path;
   NameInfo registered;                    // of path.Registered()
   bool in_register = false;               // the register has the object
-  uint64_t size = 0;                      // of kObject, as the next three
+  uint64_t size = 0;                      // of kObject, as all below
   Version version = {};  // of an object that is not in the register: made from XrdEc's
-  std::vector<MemberIndex> holders = {};  // asked for only
-  std::optional<uint32_t> adler32 = {};  // asked for only; if XrdEc's attributes have it
+  // Only if the servers were asked:
+  std::vector<MemberIndex> at_name = {};  // have an archive of it at the plain name
+  std::vector<MemberIndex> holders = {};  // the same, and those that have one staged
+  std::optional<uint32_t> adler32 = {};   // if XrdEc's attributes have it
   std::vector<Found> found = {};  // by member; empty if the servers were not asked
 };
 

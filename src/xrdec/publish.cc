@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "xrdec/publish.hh"
 
-#include "base/failpoint.hh"
 #include "base/log.hh"
 #include "runtime/gather.hh"
 
@@ -43,7 +42,6 @@ Task<Status> PublishOn(Engine& engine, MemberIndex member, StagedName staged, Ob
     const bool removed = co_await RemoveArchive(engine, member, path, version_s - 1);
     if (removed) renamed = co_await Rename(engine.MetadataCall(), server, staged.Path(), path.PlainPath());
   }
-  XEC_FAILPOINT("xrdec.published");
   co_return std::move(renamed);
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/failpoint.hh"
 #include "base/log.hh"
 #include "base/text.hh"
 #include "object/archive_sealer.hh"
@@ -163,7 +162,6 @@ Task<Status> Writer::SendStripe() {
     Status opened = co_await OpenLanes();
     if (!opened) co_return std::move(opened);
   }
-  XEC_FAILPOINT("put.chunk");
   const uint64_t stripe = current_->stripe();
   for (uint32_t i = 0; i < total(); ++i) {
     if (lanes_[i].lost) continue;
@@ -342,11 +340,9 @@ Task<Status> Writer::CommitSealed(const Manifest& manifest, Committed& committed
   if (!set) co_return std::move(set);
   if (engine_.executor().Now() - sealed > engine_.options().operation_limit)
     co_return Fail(Code::kConflict, "the commit of {} took too long; retry", path_.text());
-  XEC_FAILPOINT("xrdec.sealed");
   committed.version = start->version;
   Status entered = co_await CommitEntry(engine_, path_, std::move(*start), manifest);
   if (!entered) co_return std::move(entered);
-  XEC_FAILPOINT("xrdec.committed");
   co_await PublishAll(engine_, Good(), staged_, path_, XrdecVersionOf(committed.version));
   co_return OkStatus();
 }
