@@ -142,13 +142,14 @@ class Written(XrdecTest):
         store = self.gateway()
         file = self.random_file("a", 3 * STRIPE + 7)
         store.xec("put", file, "/p/a")
-        store.xec("get", "/p/a", self.path("back"))
-        self.assert_same(file, self.path("back"))
+        with open(file, "rb") as content:
+            self.assertEqual(store.xec("cat", "/p/a", binary=True).out, content.read())
         self.assertIn("0 bad", store.xec("verify", "/p/a").out)
         chunks = json.loads(store.xec("locate", "--json", "/p/a").out)[0]["chunks"]
         self.assertEqual(len({chunk["server"] for chunk in chunks}), 6)
-        self.run_program([self.program("xec"), "recover", *self.holders(store.dirs, "/p/a")[:4], "-o",
-                          self.path("recovered")], code=None)
+        any_four = self.holders(store.dirs, "/p/a")[1:5]
+        self.run_program([self.program("xec"), "recover", *any_four, "--object", "/p/a", "-o", self.path("recovered")])
+        self.assert_same(file, self.path("recovered"))
         store.xec("mv", "/p/a", "/p/b")
         store.xec("rm", "/p/b")
         self.assertEqual(store.xec("ls", "/p").out.strip(), "")
@@ -323,6 +324,26 @@ class OnVanillaServers(XrdecTest):
 
     def test_data_spaces(self):
         self.check(spaces=2)
+
+
+class OnTwoGateways(XrdecTest):
+    def test_both_see_the_same_names(self):
+        cluster = self.cluster(servers=8, gateways=2, geometry="4+2", chunk_size="64KiB", layout="xrdec")
+        first, second = cluster.gateways
+        file = self.put(first.url, "/a", 300_000)
+        self.assert_same(file, self.get(second.url, "/a"))
+        self.xrdcp(self.random_file("b", 10), second.url + "//a", code=50)
+        files = [self.random_file(f"f{i}", 400_000 + i, i) for i in range(4)]
+        clients = [self.background(["xrdcp", "--nopbar", file, gateway.url + "//race"])
+                   for file, gateway in zip(files, (first, second, first, second))]
+        winners = [file for file, client in zip(files, clients) if client.wait() == 0]
+        self.assertEqual(len(winners), 1)
+        for gateway in (first, second):
+            self.assert_same(winners[0], self.get(gateway.url, "/race"))
+        self.xrdfs(first.url, "mv", "/race", "/won")
+        self.xrdfs(second.url, "rm", "/a")
+        self.assertEqual(self.xrdfs(first.url, "ls", "/").out.split(), ["/won"])
+        self.assert_same(winners[0], self.get(second.url, "/won"))
 
 
 if __name__ == "__main__":
