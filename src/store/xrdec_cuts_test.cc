@@ -54,12 +54,16 @@ TEST_F(XrdecCuts, OfAPut) {
       const Status put = Put(path, bytes_);
       Mend();
       const bool there = Exists(path, bytes_);
-      if (put) EXPECT_TRUE(there);
+      if (put) {
+        EXPECT_TRUE(there);
+      }
       EXPECT_TRUE(put || there || put.code() != Code::kAlreadyExists);
       const auto cleaned = SyncWait(store_->Clean());
       EXPECT_TRUE(cleaned) << cleaned.error().ToString();
       EXPECT_EQ(Exists(path, bytes_), there) << "cleaning changes nothing that is decided";
-      if (there) EXPECT_EQ(ServersWith(path).size(), 6u);
+      if (there) {
+        EXPECT_EQ(ServersWith(path).size(), 6u);
+      }
       ++(there ? committed : absent);
     }
   }
@@ -78,10 +82,14 @@ TEST_F(XrdecCuts, OfARemoval) {
       const Status removed = SyncWait(store_->Remove(path));
       Mend();
       const bool there = Exists(path, bytes_);
-      if (removed) EXPECT_FALSE(there);
+      if (removed) {
+        EXPECT_FALSE(there);
+      }
       for (int pass = 0; pass < 3; ++pass) (void)SyncWait(store_->Clean());
       EXPECT_EQ(Exists(path, bytes_), there);
-      if (!there) EXPECT_THAT(ServersWith(path), ::testing::IsEmpty());
+      if (!there) {
+        EXPECT_THAT(ServersWith(path), ::testing::IsEmpty());
+      }
       ++(there ? left : removed_names);
     }
   }
@@ -103,7 +111,9 @@ TEST_F(XrdecCuts, OfARename) {
       const bool at_from = Exists(from, bytes_);
       const bool at_to = Exists(to, bytes_);
       EXPECT_NE(at_from, at_to) << "under exactly one name";
-      if (renamed) EXPECT_TRUE(at_to);
+      if (renamed) {
+        EXPECT_TRUE(at_to);
+      }
       (void)SyncWait(store_->Clean());
       EXPECT_EQ(Exists(from, bytes_), at_from);
       EXPECT_EQ(Exists(to, bytes_), at_to);

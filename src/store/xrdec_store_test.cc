@@ -130,7 +130,7 @@ TEST_F(XrdecStoreTest, WhatWasRemovedWhileServersWereAwayStaysSoAndIsCleaned) {
   EXPECT_EQ(*Get("/a"), "new");
   ASSERT_TRUE(SyncWait(store_->Remove("/a")));
   for (int pass = 0; pass < 4; ++pass) ASSERT_TRUE(SyncWait(store_->Clean()));
-  EXPECT_EQ(FilesLeft(), 0u);
+  EXPECT_THAT(AllFiles(), IsEmpty());
 }
 
 TEST_F(XrdecStoreTest, ATombstoneOutlivesEveryArchiveLeftOver) {

@@ -80,6 +80,14 @@ class XrdecStoreTest : public ::testing::Test {
     return files;
   }
 
+  std::vector<std::string> AllFiles() {
+    std::vector<std::string> files;
+    for (size_t i = 0; i < test_.server_count(); ++i) {
+      for (const auto& [file, size] : test_.memory(i).Files()) files.push_back(file);
+    }
+    return files;
+  }
+
   size_t FilesLeft() {
     size_t count = 0;
     for (size_t i = 0; i < test_.server_count(); ++i) count += test_.memory(i).Files().size();

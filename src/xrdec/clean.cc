@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <set>
 
+#include "archive/manifest.hh"
 #include "base/text.hh"
 #include "commit/folder.hh"
+#include "commit/roll_forward.hh"
 #include "xrdec/entry.hh"
 #include "xrdec/look.hh"
 #include "xrdec/publish.hh"
@@ -114,6 +116,20 @@ Task<void> WalkRegister(Pass& pass, ObjectPath directory) {
   }
 }
 
+// Does the name that the archive was written for, if it says one, still belong to it? The walk may have
+// missed it.
+Task<bool> MayBeLive(Engine& engine, StagedArchive archive) {
+  Result<std::string> text = co_await ReadManifestText(engine, archive.member, archive.name.Path());
+  // An upload that died has no manifest; a server that does not answer says nothing.
+  if (!text) co_return text.code() != Code::kNotFound&& text.code() != Code::kCorruption;
+  const Result<Manifest> manifest = Manifest::Parse(*text);
+  if (!manifest) co_return false;
+  Result<ObjectPath> path = ObjectPath::Parse(manifest->path);
+  if (!path) co_return false;
+  Result<NameInfo> info = co_await LookUp(engine, path->Registered());
+  co_return !info || info->accepted.oid == archive.name.oid;
+}
+
 // Archives that belong to no name: uploads that died. Only after a walk that met every name; and never those
 // of a rename, which the walk may have met under neither name.
 Task<void> RemoveDeadUploads(Pass& pass) {
@@ -122,6 +138,11 @@ Task<void> RemoveDeadUploads(Pass& pass) {
     if (pass.live.contains(archive.name.oid)) continue;
     const bool silent_long = now_s - archive.mtime_s > Seconds(pass.engine.options().upload_grace);
     if (pass.problem || archive.name.moving_since_s || !silent_long) {
+      ++pass.outcome.left;
+      continue;
+    }
+    const bool live = co_await MayBeLive(pass.engine, archive);
+    if (live) {
       ++pass.outcome.left;
       continue;
     }
