@@ -35,8 +35,8 @@ Result<MoveLog> ParseMoveLog(std::string id, std::string_view text) {
   const auto to = PercentDecode(lines[2].substr(3));
   const auto version = Version::Parse(lines[3].substr(8));
   if (!from || !to || !version) return damaged;
-  XEC_ASSIGN_OR_RETURN(ObjectPath from_path, ObjectPath::Parse(*from));
-  XEC_ASSIGN_OR_RETURN(ObjectPath to_path, ObjectPath::Parse(*to));
+  XEC_ASSIGN_OR_RETURN(ObjectPath from_path, ObjectPath::ParseStored(*from));
+  XEC_ASSIGN_OR_RETURN(ObjectPath to_path, ObjectPath::ParseStored(*to));
   return MoveLog{std::move(id), std::move(from_path), std::move(to_path), *version};
 }
 
