@@ -255,7 +255,7 @@ def machine(directory):
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
     version = subprocess.run(["xrootd", "-v"], capture_output=True, text=True, check=False)
     kind = subprocess.run(["findmnt", "--noheadings", "--output", "FSTYPE", "--target", directory], capture_output=True,
-                          text=True, check=False).stdout.strip()
+                          text=True, check=False).stdout.strip().rpartition("\n")[2]
     return (f"{os.cpu_count()} cores {model}, {memory:.0f} GiB, data on {kind or 'an unknown file system'}, "
             f"XRootD {(version.stdout + version.stderr).strip().lstrip('v')}")
 
