@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// CLEANER: brings a name to one version everywhere and removes what is debris (docs/protocol.md). Any number of
-// cleaners may run, beside readers and writers. A server that does not answer only delays what concerns it.
+// CLEANER: brings a name to one version everywhere and removes what is debris (docs/protocol.md). Any number
+// of cleaners may run, beside readers and writers. A server that does not answer only delays what concerns
+// it.
 #pragma once
 
 #include "commit/names.hh"
@@ -21,8 +22,8 @@ struct CleanOutcome {
 // One name on all servers.
 Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path);
 
-// Everything below the directory, the directory's own name last. kNoQuorum if some name could not be decided (the
-// others are cleaned all the same).
+// Everything below the directory, the directory's own name last. kNoQuorum if some name could not be decided
+// (the others are cleaned all the same).
 Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory);
 
 }  // namespace xec

@@ -6,8 +6,8 @@
 
 namespace xec {
 
-Engine::Engine(StoreDescriptor descriptor, std::vector<DataServerPtr> servers, Executor& executor, TaskScope& scope,
-               uint64_t seed, EngineOptions options)
+Engine::Engine(StoreDescriptor descriptor, std::vector<DataServerPtr> servers, Executor& executor,
+               TaskScope& scope, uint64_t seed, EngineOptions options)
     : descriptor_(std::move(descriptor)),
       options_(options),
       servers_(std::move(servers)),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Engine: what every operation of one store works with: the servers, the clock, randomness, the budget and the
-// bounds. One for each gateway process (and for each simulated gateway). All of it is thread-safe; it outlives
-// every operation.
+// Engine: what every operation of one store works with: the servers, the clock, randomness, the budget and
+// the bounds. One for each gateway process (and for each simulated gateway). All of it is thread-safe; it
+// outlives every operation.
 #pragma once
 
 #include <mutex>
@@ -24,9 +24,9 @@ struct EngineOptions {
   Duration read_timeout = std::chrono::seconds(60);        // of one read of chunk data
   Duration write_timeout = std::chrono::seconds(1800);     // of one write of chunk data, sync or close
   Duration hedge_delay = std::chrono::milliseconds(1000);  // a chunk later than this is also read from parity
-  uint64_t memory_bytes = kGiB;                            // the one budget for payload (promise P7)
-  size_t stripes_in_flight = 3;                            // of one writer or sequential reader
-  int retries_max = 4;                                     // restarts of one operation overtaken by others
+  uint64_t memory_bytes = kGiB;  // the one budget for payload (promise P7)
+  size_t stripes_in_flight = 3;  // of one writer or sequential reader
+  int retries_max = 4;  // restarts of one operation overtaken by others
   // How long a version that was replaced or removed stays readable to who has it open.
   Duration superseded_grace = std::chrono::minutes(5);
   // How long an upload may be silent before the cleaner gives it up.
@@ -67,7 +67,7 @@ class Engine {
   // A version above `above` and everything before; see HybridClock.
   Result<Version> NextVersion(const std::optional<Version>& above);
   std::string NewObjectId();  // kObjectIdBytes hex digits
-  std::string NewNonce();     // 8 hex digits
+  std::string NewNonce();  // 8 hex digits
 
  private:
   CallContext Until(Duration timeout) const { return {&executor_, executor_.Now() + timeout}; }

@@ -15,7 +15,8 @@ Task<Listing> ListOn(Engine& engine, MemberIndex member, std::string folder) {
 }
 
 // The name kept in the object directory of a shortened name; nullopt when it cannot be read here.
-Task<std::optional<std::string>> LongNameOn(Engine& engine, MemberIndex member, std::string object_directory) {
+Task<std::optional<std::string>> LongNameOn(Engine& engine, MemberIndex member,
+                                            std::string object_directory) {
   Listing listed = co_await ListOn(engine, member, object_directory);
   if (!listed) co_return std::nullopt;
   std::vector<std::string> entries;

@@ -18,8 +18,8 @@ struct FolderUnion {
 // Lists the folder of the directory on all servers in parallel. Long names are read from their entries.
 Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory);
 
-// How many servers may be silent before a committed name could be missed: every name has been accepted by a quorum
-// of its homes, so one of them is heard.
+// How many servers may be silent before a committed name could be missed: every name has been accepted by a
+// quorum of its homes, so one of them is heard.
 size_t SilentServersMax(const Engine& engine);
 
 }  // namespace xec

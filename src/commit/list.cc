@@ -18,11 +18,13 @@ Task<Result<std::vector<ListedName>>> ListDirectory(Engine& engine, ObjectPath p
   if (!path.IsRoot()) {
     Result<NameInfo> info = co_await LookUpLive(engine, path);
     if (!info) co_return info.error();
-    if (info->accepted.kind != Accepted::kDirectory) co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
+    if (info->accepted.kind != Accepted::kDirectory)
+      co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
   }
   FolderUnion found = co_await ListFolder(engine, path);
   if (found.failed.size() > SilentServersMax(engine)) {
-    co_return Fail(Code::kNoQuorum, "cannot tell what {} contains: {} of {} data servers do not answer; retry", path.text(),
+    co_return Fail(Code::kNoQuorum,
+                   "cannot tell what {} contains: {} of {} data servers do not answer; retry", path.text(),
                    found.failed.size(), engine.server_count());
   }
   std::vector<ListedName> names;
@@ -38,10 +40,11 @@ Task<Result<std::vector<ListedName>>> ListDirectory(Engine& engine, ObjectPath p
     if (!info) co_return info.error();
     const Accepted& accepted = info->accepted;
     if (!accepted.Live()) continue;
-    names.push_back(ListedName{std::string(info->path.Last()), accepted.kind == Accepted::kDirectory, accepted.size,
-                               accepted.version.WallMillis()});
+    names.push_back(ListedName{std::string(info->path.Last()), accepted.kind == Accepted::kDirectory,
+                               accepted.size, accepted.version.WallMillis()});
   }
-  std::sort(names.begin(), names.end(), [](const ListedName& a, const ListedName& b) { return a.name < b.name; });
+  std::sort(names.begin(), names.end(),
+            [](const ListedName& a, const ListedName& b) { return a.name < b.name; });
   co_return std::move(names);
 }
 

@@ -37,7 +37,8 @@ struct ListedName {
   uint64_t size = 0;
   int64_t mtime_ms = 0;
 };
-// All live names of a directory, sorted. Needs all members but t. Errors: kNotFound, kNotDirectory, kNoQuorum.
+// All live names of a directory, sorted. Needs all members but t. Errors: kNotFound, kNotDirectory,
+// kNoQuorum.
 Task<Result<std::vector<ListedName>>> ListDirectory(Engine& engine, ObjectPath path);
 
 }  // namespace xec

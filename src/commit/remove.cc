@@ -30,7 +30,8 @@ Task<Status> NeedDirectory(Engine& engine, ObjectPath path) {
   if (path.IsRoot()) co_return OkStatus();
   Result<NameInfo> info = co_await LookUpLive(engine, path);
   if (!info) co_return info.error();
-  if (info->accepted.kind != Accepted::kDirectory) co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
+  if (info->accepted.kind != Accepted::kDirectory)
+    co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
   co_return OkStatus();
 }
 
@@ -40,7 +41,8 @@ Task<Status> RemoveObject(Engine& engine, ObjectPath path) {
   if (path.IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
   Result<NameInfo> info = co_await LookUpLive(engine, path);
   if (!info) co_return info.error();
-  if (info->accepted.kind == Accepted::kDirectory) co_return Fail(Code::kIsDirectory, "{} is a directory", path.text());
+  if (info->accepted.kind == Accepted::kDirectory)
+    co_return Fail(Code::kIsDirectory, "{} is a directory", path.text());
   XEC_FAILPOINT("remove.mark");
   Status marked = co_await MarkAbove(engine, std::move(*info), TombstoneState({}));
   XEC_FAILPOINT("remove.committed");
@@ -75,10 +77,12 @@ Task<Status> RemoveDirectoryName(Engine& engine, ObjectPath path) {
   if (path.IsRoot()) co_return Fail(Code::kInvalidArgument, "the root cannot be removed");
   Result<NameInfo> info = co_await LookUpLive(engine, path);
   if (!info) co_return info.error();
-  if (info->accepted.kind != Accepted::kDirectory) co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
+  if (info->accepted.kind != Accepted::kDirectory)
+    co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
   Result<std::vector<ListedName>> names = co_await ListDirectory(engine, path);
   if (!names) co_return names.error();
-  if (!names->empty()) co_return Fail(Code::kNotEmpty, "{} is not empty: it has {} names", path.text(), names->size());
+  if (!names->empty())
+    co_return Fail(Code::kNotEmpty, "{} is not empty: it has {} names", path.text(), names->size());
   XEC_FAILPOINT("rmdir.mark");
   Status marked = co_await MarkAbove(engine, std::move(*info), TombstoneState({}));
   XEC_FAILPOINT("rmdir.committed");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "protocol/object_path.hh"
 
-#include <openssl/sha.h>
-
 #include <algorithm>
 #include <map>
+
+#include <openssl/sha.h>
 
 #include "base/bytes.hh"
 #include "base/text.hh"
@@ -17,9 +17,7 @@ constexpr size_t kClearBytes = 160;
 constexpr size_t kHashBytes = 16;
 constexpr size_t kPartBytes = 240;
 
-bool KeepOnDisk(unsigned char c) {
-  return c > 0x20 && c != 0x7f && c != '?' && c != '#' && c != '&';
-}
+bool KeepOnDisk(unsigned char c) { return c > 0x20 && c != 0x7f && c != '?' && c != '#' && c != '&'; }
 
 std::string HashOf(std::string_view text) {
   unsigned char digest[SHA256_DIGEST_LENGTH];
@@ -39,14 +37,16 @@ Status CheckComponent(std::string_view component, std::string_view path) {
     return Fail(Code::kInvalidArgument, "the name '{}' contains a part '{}'", path, component);
   }
   if (component.size() > kComponentBytesMax) {
-    return Fail(Code::kInvalidArgument, "a part of the name '{}' is longer than {} bytes", path, kComponentBytesMax);
+    return Fail(Code::kInvalidArgument, "a part of the name '{}' is longer than {} bytes", path,
+                kComponentBytesMax);
   }
   if (component.find('\0') != std::string_view::npos || component.find('\n') != std::string_view::npos) {
     return Fail(Code::kInvalidArgument, "a name may contain neither zero bytes nor line ends");
   }
   for (const std::string_view suffix : {kObjectSuffix, kLongObjectSuffix, kLongFolderSuffix}) {
     if (component.ends_with(suffix)) {
-      return Fail(Code::kInvalidArgument, "the name '{}' is reserved: names ending in '{}' belong to XEC", path, suffix);
+      return Fail(Code::kInvalidArgument, "the name '{}' is reserved: names ending in '{}' belong to XEC",
+                  path, suffix);
     }
   }
   return OkStatus();
@@ -55,7 +55,8 @@ Status CheckComponent(std::string_view component, std::string_view path) {
 }  // namespace
 
 Result<ObjectPath> ObjectPath::Parse(std::string_view text) {
-  if (text.empty() || text[0] != '/') return Fail(Code::kInvalidArgument, "the name '{}' must start with '/'", text);
+  if (text.empty() || text[0] != '/')
+    return Fail(Code::kInvalidArgument, "the name '{}' must start with '/'", text);
   if (text.size() > kPathBytesMax) {
     return Fail(Code::kInvalidArgument, "a name of {} bytes is longer than {}", text.size(), kPathBytesMax);
   }

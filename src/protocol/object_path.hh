@@ -6,8 +6,8 @@
 //   object dir  /data/run%201/file%237.~xo        all states of the name on one server
 //
 // Bytes that some protocol cannot carry (blank, '%', '?', '#', '&', control) are percent-encoded on disk. A
-// component that would be longer than 255 bytes is shortened with a hash; its full name is then kept in the object
-// directory as entries `n.<i>.<part>`.
+// component that would be longer than 255 bytes is shortened with a hash; its full name is then kept in the
+// object directory as entries `n.<i>.<part>`.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@
 
 namespace xec {
 
-// Where the layout xrdec keeps the states of its names (docs/format.md, section 5): /a/b has its object directory
-// in the folder /.xec/names/a.
+// Where the layout xrdec keeps the states of its names (docs/format.md, section 5): /a/b has its object
+// directory in the folder /.xec/names/a.
 inline constexpr std::string_view kNamesDirectory = "/.xec/names";
 
 constexpr size_t kComponentBytesMax = 255;
@@ -28,7 +28,8 @@ inline constexpr std::string_view kObjectSuffix = ".~xo";
 inline constexpr std::string_view kLongObjectSuffix = ".~xl";
 inline constexpr std::string_view kLongFolderSuffix = ".~xd";
 
-// A validated absolute name: no empty, "." or ".." parts, no reserved names, within the limits. "/" is the root.
+// A validated absolute name: no empty, "." or ".." parts, no reserved names, within the limits. "/" is the
+// root.
 class ObjectPath {
  public:
   // Repeated and trailing slashes are dropped. Errors: kInvalidArgument, saying which rule is broken.

@@ -24,9 +24,10 @@ TEST(ObjectPath, NormalisesAndRefuses) {
   EXPECT_EQ(ObjectPath::Parse("//a///b/")->text(), "/a/b");
   EXPECT_TRUE(ObjectPath::Parse("/")->IsRoot());
   const std::string long_part(256, 'x');
-  for (const std::string& bad : {std::string(""), std::string("a"), std::string("/a/../b"), std::string("/./a"),
-                                 std::string("/.xec/store"), std::string("/a.~xo"), "/" + long_part, std::string("/a\nb"),
-                                 std::string("/a\0b", 4), std::string(5000, '/')}) {
+  for (const std::string& bad :
+       {std::string(""), std::string("a"), std::string("/a/../b"), std::string("/./a"),
+        std::string("/.xec/store"), std::string("/a.~xo"), "/" + long_part, std::string("/a\nb"),
+        std::string("/a\0b", 4), std::string(5000, '/')}) {
     EXPECT_FALSE(ObjectPath::Parse(bad)) << bad;
   }
 }
@@ -65,7 +66,8 @@ TEST(ObjectPath, LongNamesAreShortenedAndRecovered) {
   EXPECT_FALSE(ReadLongName(entries));
   std::string other = name;
   other.back() = 'x';
-  EXPECT_NE(ObjectPath::Parse("/" + other)->ObjectDirectory(), ObjectPath::Parse("/" + name)->ObjectDirectory());
+  EXPECT_NE(ObjectPath::Parse("/" + other)->ObjectDirectory(),
+            ObjectPath::Parse("/" + name)->ObjectDirectory());
 }
 
 }  // namespace

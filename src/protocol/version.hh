@@ -15,9 +15,9 @@ namespace xec {
 // rename uses: v.Moved(), "v was moved to another name", and above it v.MoveDone(), "and nothing of v is left
 // here". No other version lies between them.
 struct Version {
-  uint64_t clock = 0;   // hybrid logical clock: milliseconds since 1970 << kLogicalBits | logical counter
+  uint64_t clock = 0;  // hybrid logical clock: milliseconds since 1970 << kLogicalBits | logical counter
   uint32_t writer = 0;  // who chose it; random for every process
-  uint8_t move = 0;     // 0: ordinary, 1: moved, 2: the move is complete
+  uint8_t move = 0;  // 0: ordinary, 1: moved, 2: the move is complete
 
   auto operator<=>(const Version&) const = default;
   // 16 hex digits, '-', 8 hex digits, then 'm' if moved, 'd' if the move is done. Ordinary versions sort as
