@@ -110,20 +110,21 @@ Task<Status> World::Put(Store* store, Op op) {
 
 // `hold`: the name may change while the client has it open.
 Task<Status> World::Read(Gateway* gateway, size_t id, std::string name, Duration hold) {
+  // A gateway that is stopped between its look-up and its reads uses up the time for which old bytes stay.
+  const TimePoint asked_at = executor_.Now();
   Result<std::shared_ptr<ObjectReader>> reader = co_await gateway->store->OpenRead(name);
   if (!reader) co_return reader.error();
   const Moment opened = moment_++;  // what is read was decided then
-  const TimePoint opened_at = executor_.Now();
   if (hold > Duration(0)) {
     Gather<bool> pause(*gateway->scope, *gateway->process);
-    pause.StartTimer(0, opened_at + hold);
+    pause.StartTimer(0, executor_.Now() + hold);
     co_await pause.Next();
   }
   std::string bytes((*reader)->size(), '?');
   const Result<uint64_t> got = co_await (*reader)->Read(0, std::as_writable_bytes(std::span(bytes)));
   if (!got) {
     const bool lost = got.code() == Code::kDataLoss || got.code() == Code::kCorruption;
-    const bool in_time = executor_.Now() - opened_at < kReadersGrace;
+    const bool in_time = executor_.Now() - asked_at < kReadersGrace;
     if (lost && in_time)
       Break(fmt::format("a read of {} (#{}) found data lost: {}", name, id, got.error().message));
     co_return Fail(Code::kUnavailable, "{}", got.error().ToString());
