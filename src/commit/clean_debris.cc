@@ -42,7 +42,25 @@ Task<void> AbortUpload(CleanPass& pass, State seal) {
 
 }  // namespace
 
+Task<void> RemoveDrafts(CleanPass& pass) {
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      if (state.kind != StateKind::kUnproved) continue;
+      if (pass.Past(state, pass.engine.options().operation_limit)) {
+        co_await Perform(pass, member, RemoveEntry(state));
+      } else {
+        ++pass.outcome.left;
+      }
+    }
+  }
+}
+
 Task<void> Sweep(CleanPass& pass) {
+  if (pass.current.kind == Accepted::kNothing) {
+    // A creation that came when all else was forgotten.
+    co_await RemoveDrafts(pass);
+    co_return;
+  }
   SweepInput input;
   input.current = pass.current;
   input.keep_superseded =

@@ -182,7 +182,7 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
     renames = co_await ResolveRenames(pass);
   }
   if (renames != RenamesLeft::kNone) co_return pass.outcome;
-  if (pass.current.kind != Accepted::kNothing) co_await Sweep(pass);
+  co_await Sweep(pass);
   co_await RemoveOldAttributes(pass);
   co_await AbortSilentUploads(pass);
   co_await RemoveOldMarks(pass);

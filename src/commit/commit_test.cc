@@ -219,6 +219,20 @@ TEST(Commit, AHomeThatAcceptedNothingIsTidiedToo) {
   }
 }
 
+TEST(Commit, ADraftThatCameWhenAllWasForgottenIsRemoved) {
+  TestWorld world(Small());
+  Gateway& gateway = world.NewGateway();
+  State draft;
+  draft.kind = StateKind::kUnproved;
+  draft.version = Version{1, 0, 1};
+  draft.oid = std::string(24, 'e');
+  draft.nonce = gateway.engine->NewNonce();
+  ASSERT_TRUE(world.Seal(gateway, world.Path("/a"), HomesOf(world.descriptor, "a")[2], draft));
+  world.Pass(2h);
+  world.Clean(gateway);
+  EXPECT_TRUE(world.EntriesOf(gateway, "/a").empty());
+}
+
 TEST(Commit, AnUnreadableManifestOnOneHomeIsTakenFromAnother) {
   TestWorld world(Small());
   Gateway& gateway = world.NewGateway();

@@ -15,7 +15,7 @@ namespace {
 constexpr Duration kRetryAfter = std::chrono::seconds(2);
 // A file can be renamed between being listed and being opened; so often in a row it is not.
 constexpr int kFindTriesMax = 3;
-constexpr int kMoveHopsMax = 4;
+constexpr int kMoveHopsMax = 16;
 
 Task<void> CloseQuietly(CallContext call, ArchiveFilePtr file) {
   // Nothing is lost when a file opened for reading does not close well.
@@ -311,11 +311,10 @@ Task<Result<ArchiveFilePtr>> ArchiveSet::FindMoved(MemberIndex server, int least
   if (!places) co_return places.error();
   std::vector<ObjectPath> directories = std::move(*places);
   Accepted moved = info_.accepted;
-  Result<ArchiveFilePtr> file = Fail(Code::kNotFound, "not looked for");
   for (int hop = 0; hop < kMoveHopsMax; ++hop) {
     std::vector<ObjectPath> where = directories;
-    file = co_await FindIn(server, std::move(where), least, path);
-    if (file || file.code() != Code::kNotFound) break;
+    Result<ArchiveFilePtr> file = co_await FindIn(server, std::move(where), least, path);
+    if (file || file.code() != Code::kNotFound) co_return std::move(file);
     // Has it been moved since it was looked up? Something newer may be at the name since.
     const ObjectPath last = directories.back();
     Result<NameInfo> now = co_await LookUp(engine_, last);
@@ -324,13 +323,15 @@ Task<Result<ArchiveFilePtr>> ArchiveSet::FindMoved(MemberIndex server, int least
     const auto on = std::find_if(moves.begin(), moves.end(), [&](const Accepted& move) {
       return move.version.Unmoved() == moved.version;
     });
-    if (on == moves.end()) break;
+    if (on == moves.end()) co_return std::move(file);
     Result<MoveRecord> record = co_await ReadMoveRecord(engine_, last, *on);
     if (!record) co_return record.error();
     moved.version = *on->target;
     directories = {last, record->to};
   }
-  co_return std::move(file);
+  co_return Fail(Code::kUnavailable,
+                 "{} has been renamed more often than its archives are followed; open it again",
+                 info_.path.text());
 }
 
 // Where a manifest may be: homes that list an archive, best first, then those with a witness, then all
