@@ -41,6 +41,10 @@ class XrdecCuts : public XrdecStoreTest {
     return true;
   }
 
+  // An outcome that was told to be unknown may be decided by whoever hears more of the homes: a later look,
+  // or the cleaner. It takes effect then; what has taken effect stays.
+  static bool MayStillHappen(const Status& told) { return !told && told.code() != Code::kNotFound; }
+
   const std::string bytes_ = TestBytes(600'000);
 };
 
@@ -60,7 +64,10 @@ TEST_F(XrdecCuts, OfAPut) {
       EXPECT_TRUE(put || there || put.code() != Code::kAlreadyExists);
       const auto cleaned = SyncWait(store_->Clean());
       EXPECT_TRUE(cleaned) << cleaned.error().ToString();
-      EXPECT_EQ(Exists(path, bytes_), there) << "cleaning changes nothing that is decided";
+      const bool stands = Exists(path, bytes_);
+      if (there || !MayStillHappen(put)) {
+        EXPECT_EQ(stands, there) << "cleaning changes nothing that is decided";
+      }
       if (there) {
         EXPECT_EQ(ServersWith(path).size(), 6u);
       }
@@ -86,7 +93,10 @@ TEST_F(XrdecCuts, OfARemoval) {
         EXPECT_FALSE(there);
       }
       for (int pass = 0; pass < 3; ++pass) (void)SyncWait(store_->Clean());
-      EXPECT_EQ(Exists(path, bytes_), there);
+      const bool stands = Exists(path, bytes_);
+      if (!there || !MayStillHappen(removed)) {
+        EXPECT_EQ(stands, there);
+      }
       if (!there) {
         EXPECT_THAT(ServersWith(path), ::testing::IsEmpty());
       }
@@ -115,8 +125,11 @@ TEST_F(XrdecCuts, OfARename) {
         EXPECT_TRUE(at_to);
       }
       (void)SyncWait(store_->Clean());
-      EXPECT_EQ(Exists(from, bytes_), at_from);
-      EXPECT_EQ(Exists(to, bytes_), at_to);
+      const bool still_at_from = Exists(from, bytes_);
+      if (at_to || !MayStillHappen(renamed)) {
+        EXPECT_EQ(still_at_from, at_from);
+      }
+      EXPECT_NE(still_at_from, Exists(to, bytes_)) << "under exactly one name";
       ++(at_to ? moved : stayed);
     }
   }
