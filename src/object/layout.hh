@@ -22,6 +22,7 @@
 // it is written, as p.<v>.<oid>.<size> once promoted (protocol/state_name.hh).
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,13 @@ inline std::vector<uint32_t> LanesWithMembers(const Geometry& geometry, uint64_t
     if (geometry.ChunkBytes(object_size, 0, lane) > 0) lanes.push_back(lane);
   }
   return lanes;
+}
+
+// How many lanes may be missing when an upload ends; `archives_min` as in WriteOptions.
+inline size_t LossesMax(const Geometry& geometry, size_t archives_min) {
+  if (archives_min == 0) return 0;
+  const size_t total = geometry.Total();
+  return total - std::clamp<size_t>(archives_min, geometry.data_chunks + 1, total);
 }
 
 inline std::string ArchivePath(const ObjectPath& path, const State& state) {

@@ -93,12 +93,6 @@ class Writer final : public ObjectWriter {
   std::map<uint64_t, size_t> stripes_on_their_way_;  // stripe -> writes not answered yet
 };
 
-size_t LossesMax(size_t total, size_t data, size_t archives_min) {
-  if (archives_min == 0) return 0;
-  const size_t min = std::clamp(archives_min, data + 1, total);
-  return total - min;
-}
-
 Writer::Writer(Engine& engine, ObjectPath path, WriteOptions options, Geometry geometry,
                ObjectDigests digests, State seal, std::optional<Accepted> base)
     : engine_(engine),
@@ -107,7 +101,7 @@ Writer::Writer(Engine& engine, ObjectPath path, WriteOptions options, Geometry g
       geometry_(geometry),
       seal_(std::move(seal)),
       base_(std::move(base)),
-      losses_max_(LossesMax(geometry.Total(), geometry.data_chunks, options_.archives_min)),
+      losses_max_(LossesMax(geometry, options_.archives_min)),
       digests_(std::move(digests)),
       opener_(engine, path_, seal_),
       writes_(engine.scope(), engine.executor()) {}
@@ -448,15 +442,8 @@ Task<Result<std::unique_ptr<ObjectWriter>>> ObjectWriter::Start(Engine& engine, 
   Result<ObjectDigests> digests = ObjectDigests::Create(options.digests);
   if (!digests) co_return digests.error();
 
-  StripeBuffer::Shape largest;
-  largest.geometry = *geometry;
-  largest.data_bytes_max = geometry->StripeSize();
-  if (largest.BufferBytes() + 64 * kKiB > engine.budget().limit()) {
-    co_return Fail(Code::kInvalidArgument,
-                   "a stripe of {} with chunks of {} needs {}, more than the memory budget of {} allows",
-                   geometry->ToString(), FormatSize(geometry->chunk_size_bytes),
-                   FormatSize(largest.BufferBytes()), FormatSize(engine.budget().limit()));
-  }
+  const Status fits = CheckStripeFits(*geometry, engine.budget().limit());
+  if (!fits) co_return fits.error();
 
   State seal = SealedState(engine.NewObjectId());
   std::optional<Accepted> base;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/units.hh"
 #include "object/padded_coding.hh"
 
 namespace xec {
@@ -130,6 +131,17 @@ bool StripeBuffer::AddTail(uint32_t chunk, ByteSpan tail, Piece& piece) {
   std::memcpy(buffer_->data() + end, tail.data(), tail.size());
   piece.slice.length += tail.size();
   return true;
+}
+
+Status CheckStripeFits(const Geometry& geometry, uint64_t budget_bytes) {
+  StripeBuffer::Shape largest;
+  largest.geometry = geometry;
+  largest.data_bytes_max = geometry.StripeSize();
+  if (largest.BufferBytes() + 64 * kKiB <= budget_bytes) return OkStatus();
+  return Fail(Code::kInvalidArgument,
+              "a stripe of {} with chunks of {} needs {}, more than the memory budget of {} allows",
+              geometry.ToString(), FormatSize(geometry.chunk_size_bytes), FormatSize(largest.BufferBytes()),
+              FormatSize(budget_bytes));
 }
 
 }  // namespace xec

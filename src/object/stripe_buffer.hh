@@ -73,4 +73,7 @@ class StripeBuffer {
   bool finished_ = false;
 };
 
+// Can stripes of this geometry be written within a memory budget of so many bytes? Error: kInvalidArgument.
+Status CheckStripeFits(const Geometry& geometry, uint64_t budget_bytes);
+
 }  // namespace xec

@@ -53,10 +53,7 @@ class Writer final : public ObjectWriter {
         geometry_(geometry),
         staged_{engine.NewObjectId(), {}},
         above_s_(above_s),
-        losses_max_(options_.archives_min == 0
-                        ? 0
-                        : geometry.Total() - std::clamp<size_t>(options_.archives_min,
-                                                                geometry.data_chunks + 1, geometry.Total())),
+        losses_max_(LossesMax(geometry, options_.archives_min)),
         digests_(std::move(digests)),
         writes_(engine.scope(), engine.executor()) {}
 
@@ -393,17 +390,6 @@ Task<void> Writer::Abandon() {
   return GiveUp(engine_, staged_, tried_, std::move(files));
 }
 
-Status CheckStripeFits(Engine& engine, const Geometry& geometry) {
-  StripeBuffer::Shape largest;
-  largest.geometry = geometry;
-  largest.data_bytes_max = geometry.StripeSize();
-  if (largest.BufferBytes() + 64 * kKiB <= engine.budget().limit()) return OkStatus();
-  return Fail(Code::kInvalidArgument,
-              "a stripe of {} with chunks of {} needs {}, more than the memory budget of {} allows",
-              geometry.ToString(), FormatSize(geometry.chunk_size_bytes), FormatSize(largest.BufferBytes()),
-              FormatSize(engine.budget().limit()));
-}
-
 }  // namespace
 
 Task<Result<std::unique_ptr<ObjectWriter>>> StartXrdecWriter(Engine& engine, ObjectPath path,
@@ -413,7 +399,7 @@ Task<Result<std::unique_ptr<ObjectWriter>>> StartXrdecWriter(Engine& engine, Obj
   const Status attributes_fit = CheckUserAttributes(options.attributes);
   if (!attributes_fit) co_return attributes_fit.error();
   const Geometry geometry = GeometryFor(engine.descriptor(), path.text());
-  const Status fits = CheckStripeFits(engine, geometry);
+  const Status fits = CheckStripeFits(geometry, engine.budget().limit());
   if (!fits) co_return fits.error();
   if (geometry.StripeCount(options.size_hint.value_or(0)) > kMembersMax) {
     co_return Fail(Code::kInvalidArgument,
