@@ -5,6 +5,7 @@
 
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
+#include "base/text.hh"
 #include "commit/clean_pass.hh"
 #include "commit/folder.hh"
 #include "commit/roll_forward.hh"
@@ -15,6 +16,8 @@ namespace {
 
 // Renames of one name brought to their end in one cleaning.
 constexpr int kCleanRoundsMax = 8;
+// Where a file system keeps what its checker finds; empty as a rule.
+constexpr std::string_view kFileSystemFolder = "lost+found";
 
 // Step 1: the decided version, on all homes that answer. False: somebody is changing the name, come back
 // later.
@@ -113,6 +116,32 @@ Task<void> CollectTombstone(CleanPass& pass) {
   pass.servers = co_await ListEverywhere(pass.engine, pass.path);
 }
 
+struct TreePass {
+  CleanOutcome total;
+  std::optional<Error> problem;
+
+  void Add(const Result<CleanOutcome>& outcome) {
+    if (outcome) {
+      total.Add(*outcome);
+    } else {
+      problem = outcome.error();
+    }
+  }
+};
+
+// A folder of a directory that is forgotten: whoever fenced a rename or an upload below it made it anew, for
+// its marks. Nobody's marks are in it when it is empty.
+Task<Result<CleanOutcome>> CleanNamelessFolder(Engine& engine, ObjectPath directory) {
+  Result<CleanOutcome> below = co_await CleanTree(engine, directory);
+  Gather<Status> gather(engine.scope(), engine.executor());
+  for (size_t i = 0; i < engine.server_count(); ++i) {
+    gather.Start(i, RemoveDirectory(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)),
+                                    directory.Folder()));
+  }
+  while (gather.pending() > 0) co_await gather.Next();
+  co_return std::move(below);
+}
+
 }  // namespace
 
 bool CleanPass::Past(int64_t since_ms, Duration wait) const {
@@ -192,30 +221,31 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
 }
 
 Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory) {
-  CleanOutcome total;
-  std::optional<Error> problem;
+  TreePass pass;
   FolderUnion found = co_await ListFolder(engine, directory);
   for (const ObjectPath& name : found.names) {
     // Below first: a directory's tombstone can only go when its folder is empty.
     const std::string folder = name.Folder();
-    if (found.folders.contains(folder.substr(folder.rfind('/') + 1))) {
-      Result<CleanOutcome> below = co_await CleanTree(engine, name);
-      if (below) {
-        total.Add(*below);
-      } else {
-        problem = below.error();
-      }
+    if (found.folders.erase(folder.substr(folder.rfind('/') + 1)) > 0) {
+      const Result<CleanOutcome> below = co_await CleanTree(engine, name);
+      pass.Add(below);
     }
-    Result<CleanOutcome> cleaned = co_await CleanName(engine, name);
-    if (cleaned) {
-      total.Add(*cleaned);
-    } else {
-      problem = cleaned.error();
-      ++total.left;
-    }
+    const Result<CleanOutcome> cleaned = co_await CleanName(engine, name);
+    pass.Add(cleaned);
+    if (!cleaned) ++pass.total.left;
   }
-  if (problem) co_return *problem;
-  co_return total;
+  for (const std::string& folder : found.folders) {
+    if (directory.IsRoot() && folder == kFileSystemFolder) continue;
+    // The folder of a shortened name does not tell it.
+    const std::optional<std::string> component =
+        folder.ends_with(kLongFolderSuffix) ? std::nullopt : PercentDecode(folder);
+    Result<ObjectPath> name = component ? directory.Child(*component) : Result<ObjectPath>(Error{});
+    if (!name) continue;
+    const Result<CleanOutcome> below = co_await CleanNamelessFolder(engine, std::move(*name));
+    pass.Add(below);
+  }
+  if (pass.problem) co_return *pass.problem;
+  co_return pass.total;
 }
 
 }  // namespace xec

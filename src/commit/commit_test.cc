@@ -189,6 +189,31 @@ TEST(Commit, ASilentUploadIsGivenUpOnlyWithAllHomes) {
   EXPECT_FALSE(world.Lives(gateway, "/a"));
 }
 
+TEST(Commit, FoldersMadeForMarksBelowAForgottenDirectoryGo) {
+  TestWorld world(Small());
+  Gateway& gateway = world.NewGateway();
+  ASSERT_TRUE(world.Run(MakeDirectoryName(*gateway.engine, world.Path("/d/s"), true)));
+  for (const char* name : {"/d/s", "/d"}) {
+    ASSERT_TRUE(world.Run(RemoveDirectoryName(*gateway.engine, world.Path(name))));
+  }
+  world.Pass(2h);
+  world.Clean(gateway);
+  const State seal = MoveOutState(gateway.engine->NewObjectId());
+  ASSERT_TRUE(world.Run(FenceAllHomes(*gateway.engine, world.Path("/d/s/b"), seal)));
+  EXPECT_FALSE(world.EntriesOf(gateway, "/d/s/b").empty());
+  const Result<CleanOutcome> cleaned = world.Run(CleanTree(*gateway.engine, world.Path("/")));
+  ASSERT_TRUE(cleaned);
+  EXPECT_GT(cleaned->left, 0u) << "marks stay until the horizon";
+  EXPECT_FALSE(world.EntriesOf(gateway, "/d/s/b").empty());
+  world.Clean(gateway);
+  for (size_t i = 0; i < world.memory.size(); ++i) {
+    const auto left = world.Run(
+        List(gateway.engine->MetadataCall(), gateway.engine->server(static_cast<MemberIndex>(i)), "/"));
+    ASSERT_TRUE(left);
+    for (const Entry& entry : *left) EXPECT_EQ("/" + entry.name, kReservedDirectory);
+  }
+}
+
 TEST(Commit, AHomeThatAcceptedNothingIsTidiedToo) {
   TestWorld world(Small());
   Gateway& gateway = world.NewGateway();
