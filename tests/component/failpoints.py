@@ -1,0 +1,472 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""The engine killed at its fail points (src/base/failpoint.hh), and what must be true afterwards.
+
+A campaign works on one store. Every case is one operation on names of its own, killed at one passage of one fail
+point. Cases lie below two roots: under /read readers come first, and what they see done must stay done; under /clean
+the cleaner comes first. In the end every name is as one of the operation's legal results says, byte for byte; every data
+server holds exactly the archives of the versions that live; and when all is removed, nothing is left anywhere.
+"""
+import collections
+import concurrent.futures
+import dataclasses
+import hashlib
+import http.client
+import json
+import os
+import random
+import re
+import signal
+import urllib.parse
+
+import xectest
+
+GEOMETRY, CHUNK_SIZE, SERVERS = "4+2", "4KiB", 8
+LANES = 6
+SIZES = {"old": 23_456, "new": 40_007, "small": 100, "empty": 0}
+# Grace times of a cleaner that knows that nobody else is at work; what it resumes itself must end within the limit.
+NOW = ["--superseded-grace", "1ms", "--upload-grace", "1ms", "--tombstone-horizon", "400ms", "--operation-limit", "200ms"]
+KILLED = -signal.SIGKILL
+ROOTS = ("read", "clean")
+CLEAN_SECONDS = 120.0
+DIRECTORY = "directory"
+SEED = os.environ.get("XEC_TEST_SEED", "1")
+
+
+def all_points():
+    """Every name of the table in the header."""
+    with open(os.path.join(xectest.REPO, "src", "base", "failpoint.hh"), encoding="utf-8") as file:
+        table = file.read().partition("kFailPoints[] = {")[2].partition("};")[0]
+    return re.findall(r'^\s*"([a-z_.]+)",$', table, re.MULTILINE)
+
+
+def every(_scenario, _point, count):
+    """Every passage, below both roots."""
+    return (set(range(1, count + 1)),) * 2
+
+
+def once(scenario, point, count):
+    """The first or the last passage, below one of the roots."""
+    choice = random.Random(f"{SEED} {scenario.name} {point}")
+    return choice.sample(({choice.choice((1, count))}, set()), 2)
+
+
+@dataclasses.dataclass(frozen=True)
+class Scenario:
+    """`@` in a word stands for the case's directory, a word like `%new` for a local file with that content."""
+    name: str
+    words: tuple
+    # What is there before: relative path -> content or DIRECTORY.
+    before: dict
+    # Legal outcomes, the later the more was done.
+    results: tuple
+    # Operations before, each killed where the second says, with the home of "a" away if the third does.
+    earlier: tuple = ()
+    # More results that a reader may see before the cleaner has run (a logged rename of a directory under way).
+    legal_meanwhile: object = None
+
+
+def directory_rename_meanwhile(seen):
+    """Each object under exactly one of its two names."""
+    objects = {path.partition("/")[2]: [] for path in ("d/a", "d/s/b")}
+    for path, label in seen.items():
+        top, _, rest = path.partition("/")
+        if top not in ("d", "e") or (label == DIRECTORY) == (rest in objects):
+            return False
+        if rest in objects:
+            objects[rest].append(label)
+    return objects == {"a": ["old"], "s/b": ["small"]}
+
+
+TREE = {"d": DIRECTORY, "d/a": "old", "d/s": DIRECTORY, "d/s/b": "small"}
+MOVED_TREE = {"e" + path[1:]: label for path, label in TREE.items()}
+LONG = "l" * 250
+
+SCENARIOS = (
+    Scenario("create", ("put", "%new", "@/a"), {}, ({}, {"a": "new"})),
+    Scenario("create_small", ("put", "%small", "@/a"), {}, ({}, {"a": "small"})),
+    Scenario("create_long", ("put", "%small", f"@/{LONG}"), {}, ({}, {LONG: "small"})),
+    Scenario("create_exclusive", ("put", "--exclusive", "%new", "@/a"), {}, ({}, {"a": "new"})),
+    Scenario("create_busy", ("put", "--exclusive", "%new", "@/a"), {}, ({},),
+             earlier=((("put", "%old", "@/a"), "put.sealed", False),)),
+    Scenario("replace", ("put", "%new", "@/a"), {"a": "old"}, ({"a": "old"}, {"a": "new"})),
+    Scenario("replace_by_empty", ("put", "%empty", "@/a"), {"a": "old"}, ({"a": "old"}, {"a": "empty"})),
+    Scenario("remove", ("rm", "@/a"), {"a": "old"}, ({"a": "old"}, {})),
+    Scenario("mkdir", ("mkdir", "-p", f"@/d/{LONG}"), {},
+             ({}, {"d": DIRECTORY}, {"d": DIRECTORY, f"d/{LONG}": DIRECTORY})),
+    Scenario("rmdir", ("rm", "-r", "@/d"), {"d": DIRECTORY}, ({"d": DIRECTORY}, {})),
+    Scenario("rename", ("mv", "@/a", "@/b"), {"a": "old"}, ({"a": "old"}, {"b": "old"})),
+    Scenario("rename_over", ("mv", "@/a", "@/b"), {"a": "small", "b": "old"},
+             ({"a": "small", "b": "old"}, {"b": "small"})),
+    Scenario("rename_tagged", ("mv", "@/a", f"@/{LONG}"), {"a": "new+tag"},
+             ({"a": "new+tag"}, {LONG: "new+tag"})),
+    Scenario("rename_busy", ("mv", "@/a", "@/c"), {"a": "old"}, ({"a": "old"},),
+             earlier=((("mv", "@/a", "@/b"), "rename.sealed_source", False),)),
+    Scenario("rename_directory", ("mv", "@/d", "@/e"), TREE, (TREE, MOVED_TREE),
+             legal_meanwhile=directory_rename_meanwhile),
+    # Readers that find work half done, or a home that was away.
+    Scenario("read_half", ("cat", "@/a"), {}, ({"a": "new"},),
+             earlier=((("put", "%new", "@/a"), "put.committed", False),)),
+    Scenario("read_witness", ("cat", "@/a"), {}, ({"a": "small"},), earlier=((("put", "%small", "@/a"), None, True),)),
+    Scenario("read_removed", ("stat", "@/a"), {"a": "old"}, ({},), earlier=((("rm", "@/a"), None, True),)),
+    Scenario("read_directory", ("stat", "@/a"), {}, ({"a": DIRECTORY},), earlier=((("mkdir", "@/a"), None, True),)),
+    Scenario("read_moved", ("stat", "@/a"), {"a": "old"}, ({"b": "old"},),
+             earlier=((("mv", "@/a", "@/b"), "rename.target", True),)),
+    Scenario("read_renaming", ("stat", "@/a"), {"a": "old"}, ({"b": "old"},),
+             earlier=((("mv", "@/a", "@/b"), "rename.committed", False),)),
+)
+
+
+@dataclasses.dataclass
+class Case:
+    scenario: Scenario
+    root: str
+    point: str
+    passage: int
+    killed: bool = False
+
+    @property
+    def place(self):
+        return f"/{self.root}/{self.scenario.name}/{self.point}-{self.passage}"
+
+    def __str__(self):
+        return f"{self.scenario.name} killed at {self.point}:{self.passage}"
+
+
+class Store:
+    """A store, the programs that work on it, and the folders where its data servers keep their files."""
+
+    def __init__(self, test, servers, folders):
+        """`servers`: the words that name each data server on a command line."""
+        self.test = test
+        self.servers = servers
+        self.folders = folders
+        self.build = xectest.failpoints_dir()
+        self.program = test.program("xec", self.build)
+        self.files = {}
+        for seed, (label, size) in enumerate(SIZES.items()):
+            self.files[label] = test.random_file(f"content-{label}", size, seed)
+            os.chmod(self.files[label], 0o644)
+        self.labels = {test.sha256(path): label for label, path in self.files.items()}
+        self.gateway = None
+
+    def serve(self, env):
+        """A gateway on the store, whose own cleaner stays out of the way."""
+        words = [word for pair in self.servers for word in pair]
+        options = (*words, "--clean-interval", "24h", "--sync", "none", "--chunk-size", CHUNK_SIZE)
+        gateway = self.test.serve(dirs=[], options=options, build=self.build, start=False, geometry=GEOMETRY)
+        return gateway.start(env=env)
+
+    def words(self, command, *operands, without=None):
+        options = [word for i, pair in enumerate(self.servers) if i != without for word in pair]
+        return [self.program, command, *options, *operands]
+
+    def xec(self, command, *operands, point=None, log=None, without=None, code=0, binary=False):
+        env = {"XEC_FAILPOINT": point} if point else {}
+        if log:
+            with open(log, "w", encoding="ascii"):
+                os.chmod(log, 0o666)
+            env["XEC_FAILPOINT_LOG"] = log
+        return self.test.run_program(self.words(command, *operands, without=without), env=env, code=code, binary=binary)
+
+    def words_of(self, words, place):
+        return [self.files[word[1:]] if word.startswith("%") else word.replace("@", place, 1) for word in words]
+
+    # What readers see.
+
+    def read(self, path, tagged=False):
+        """The label of the object's content; None when it does not exist."""
+        connection = http.client.HTTPConnection(xectest.HOST, self.gateway.port, timeout=xectest.CLIENT_SECONDS)
+        try:
+            connection.request("GET", urllib.parse.quote(path))
+            response = connection.getresponse()
+            body = response.read()
+        except http.client.IncompleteRead as error:
+            self.test.fail(f"{path}: {error}: {error.partial[:300]}")
+        finally:
+            connection.close()
+        if response.status == 404:
+            return None
+        self.test.assertEqual(response.status, 200, f"{path}: {body[:200]}")
+        label = self.labels.get(hashlib.sha256(body).hexdigest())
+        self.test.assertIsNotNone(label, f"{path} is {len(body)} bytes of no known content")
+        return label + (self.tag(path) if tagged else "")
+
+    def tag(self, path):
+        result = self.test.xrdfs(self.gateway.url, "xattr", path, "get", "tag", code=None)
+        return "+tag" if 'tag="red"' in result.out else ""
+
+    def write(self, path, label):
+        with open(self.files[label.partition("+")[0]], "rb") as file:
+            body = file.read()
+        connection = http.client.HTTPConnection(xectest.HOST, self.gateway.port, timeout=xectest.CLIENT_SECONDS)
+        try:
+            connection.request("PUT", urllib.parse.quote(path), body)
+            response = connection.getresponse()
+            text = response.read()
+        finally:
+            connection.close()
+        self.test.assertEqual(response.status // 100, 2, f"{path}: {text[:200]}")
+        if label.endswith("+tag"):
+            self.test.xrdfs(self.gateway.url, "xattr", path, "set", "tag=red")
+
+    def snapshot(self, root):
+        """Every name below /root: path -> label."""
+        # The first listing decides what was left open, each name at its own moment; the second must be the truth.
+        self.xec("ls", "-R", f"/{root}")
+        entries = json.loads(self.xec("ls", "-R", "--json", f"/{root}").out)
+        seen = {}
+        for entry in entries:
+            path = entry["path"]
+            if entry["type"] == "directory":
+                seen[path] = DIRECTORY
+                continue
+            seen[path] = self.read(path, "/rename_tagged/" in path)
+            size = SIZES.get((seen[path] or "").partition("+")[0])
+            self.test.assertEqual(size, entry["size"], f"{path}: listed with {entry['size']} bytes, is {seen[path]}")
+        return seen
+
+    # What lies on the servers.
+
+    def entries(self):
+        """{object directory: [(folder, entry)]} of everything the servers hold of names. Fails on strays."""
+        found = collections.defaultdict(list)
+        for folder in self.folders:
+            for path, directories, files in os.walk(folder):
+                name = os.path.relpath(path, folder)
+                if name == ".xec":
+                    directories.clear()
+                elif name.endswith((".~xo", ".~xl")):
+                    found[name] += [(folder, entry) for entry in directories + files]
+                    directories.clear()
+                else:
+                    self.test.assertEqual(files, [], f"strange files in {path}")
+        return found
+
+    def everything(self):
+        """Every path on every server but those of the store itself."""
+        store = (".xec", ".xec/server", ".xec/store", ".xec/moves")
+        paths = [os.path.join(path, name) for folder in self.folders for path, directories, files in os.walk(folder)
+                 for name in directories + files]
+        return [path for path in paths if not path.endswith(store)]
+
+
+class Campaign:
+    def __init__(self, test, store, scenarios=SCENARIOS):
+        self.test, self.store, self.scenarios = test, store, scenarios
+        self.cases = []
+        self.killed = collections.Counter()
+        self.pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2)
+        test.addCleanup(self.pool.shutdown)
+        store.gateway = store.serve(env={})
+        self.home = self._first_home()
+
+    def run(self, choose):
+        """`choose(scenario, point, count)`: for each root, which passages of a point that is passed `count` times are
+        killed. Returns how often the cleaner had to run."""
+        self.discover(choose)
+        self.prepare(self.cases)
+        self.each(self.kill, self.cases)
+        before = self.look("read", meanwhile=True)
+        passes = self.clean()
+        after = {**self.look("read"), **self.look("clean")}
+        for case in self.cases:
+            if case.root == "read":
+                self.expect_forward(case, before, after)
+        self.expect_only_living()
+        self.remove_all()
+        return passes
+
+    def each(self, function, items):
+        return list(self.pool.map(function, items))
+
+    # Preparation.
+
+    def _first_home(self):
+        """The data server that is the first home of the name "a", wherever that is."""
+        self.store.write("/probe/a", "small")
+        self.store.xec("rm", "/probe/a")
+        return next(i for i, folder in enumerate(self.store.folders)
+                    if any(entry.startswith("t.") for entry in os.listdir(os.path.join(folder, "probe", "a.~xo"))))
+
+    def prepare(self, cases):
+        directories, objects = [], []
+        for case in cases:
+            directories.append(case.place)
+            for path, label in case.scenario.before.items():
+                if label == DIRECTORY:
+                    directories.append(f"{case.place}/{path}")
+                else:
+                    objects.append((f"{case.place}/{path}", label))
+        for start in range(0, len(directories), 500):
+            self.store.xec("mkdir", "-p", *directories[start:start + 500])
+        self.each(lambda entry: self.store.write(*entry), objects)
+        self.each(self._earlier, cases)
+
+    def _earlier(self, case):
+        for words, point, away in case.scenario.earlier:
+            self.store.xec(*self.store.words_of(words, case.place), point=point, code=KILLED if point else 0,
+                           without=self.home if away else None)
+
+    def passages(self, name, *words):
+        """How often the command passes each fail point."""
+        log = self.test.path(f"log-{name}")
+        self.store.xec(*words, log=log, code=None)
+        with open(log, encoding="ascii") as file:
+            return collections.Counter(file.read().split())
+
+    def discover(self, choose):
+        probes = [Case(scenario, "probe", "none", 1) for scenario in self.scenarios]
+        self.prepare(probes)
+        counted = self.each(lambda probe: self.passages(
+            probe.scenario.name, *self.store.words_of(probe.scenario.words, probe.place)), probes)
+        for probe, counts in zip(probes, counted):
+            for point, count in sorted(counts.items()):
+                for root, chosen in zip(ROOTS, choose(probe.scenario, point, count)):
+                    self.cases += [Case(probe.scenario, root, point, passage) for passage in sorted(chosen)]
+
+    def kill(self, case):
+        words = self.store.words_of(case.scenario.words, case.place)
+        result = self.store.xec(*words, point=f"{case.point}:{case.passage}", code=None)
+        case.killed = result.code == KILLED
+        if case.killed:
+            self.killed[case.point] += 1
+
+    # What must hold.
+
+    def look(self, root, meanwhile=False):
+        """Reads every name of the cases below the root and checks it; {case's place: {name: label}}."""
+        cases = [case for case in self.cases if case.root == root]
+        names = self.store.snapshot(root)
+        seen = {case.place: {} for case in cases}
+        for path, label in names.items():
+            place = "/".join(path.split("/")[:4])
+            if place in seen and path != place:
+                seen[place][path[len(place) + 1:]] = label
+        when = "before" if meanwhile else "after"
+        hidden = []
+        for case in cases:
+            found, scenario = seen[case.place], case.scenario
+            if not (meanwhile and scenario.legal_meanwhile and scenario.legal_meanwhile(found)):
+                self.test.assertIn(found, scenario.results, f"{case} ({when} the cleaner)")
+            hidden += [f"{case.place}/{name}" for result in scenario.results for name, label in result.items()
+                       if name not in found and label != DIRECTORY]
+        for path, label in zip(hidden, self.each(self.store.read, hidden)):
+            self.test.assertIsNone(label, f"{path} can be read but is not listed ({when} the cleaner)")
+        return seen
+
+    def expect_forward(self, case, before, after, more=""):
+        """What was seen done stays done. What was not may still be done: its client never got an answer."""
+        results = case.scenario.results
+        if case.scenario.legal_meanwhile is None:
+            self.test.assertLessEqual(results.index(before[case.place]), results.index(after[case.place]),
+                                      f"{case}{more}: seen done, then undone")
+
+    def clean(self):
+        """Runs the cleaner until it finds nothing to do; returns how often."""
+        passes = 0
+
+        def done():
+            nonlocal passes
+            passes += 1
+            report = json.loads(self.store.xec("clean", "--json", *NOW).out)
+            return report["removed"] == report["left"] == 0
+
+        self.test.eventually(done, CLEAN_SECONDS, "the cleaner finds nothing more to do")
+        return passes
+
+    def expect_only_living(self):
+        """Each object directory holds one version: all archives of an object, or the marks of a directory."""
+        objects = 0
+        for name, found in self.store.entries().items():
+            entries = [(folder, entry) for folder, entry in found if entry[:2] not in ("n.", "a.")]
+            states = [entry.split(".") for _, entry in entries]
+            what = f"left over in {name}: {found}"
+            self.test.assertEqual(len({state[1] for state in states if state[0] in "pwdt"}), 1, what)
+            self.test.assertEqual(len({folder for folder, _ in entries}), len(entries), what)
+            kinds = {state[0] for state in states}
+            if kinds == {"d"}:
+                continue
+            self.test.assertLessEqual(kinds, {"p", "w"}, what)
+            objects += 1
+            lanes = {0: 0, SIZES["small"]: 3}.get(int(states[0][3]), LANES)
+            self.test.assertGreaterEqual(sum(state[0] == "p" for state in states), lanes, f"archives of {name}: {found}")
+        listed = json.loads(self.store.xec("ls", "-R", "--json", "/").out)
+        self.test.assertEqual(objects, sum(entry["type"] == "object" for entry in listed), "objects on servers, listed")
+
+    def remove_all(self):
+        tops = [f"/{name}" for name in self.store.xec("ls", "/").out.replace("/", "").split()]
+        self.store.xec("rm", "-r", *tops)
+        self.clean()
+        self.test.assertEqual(self.store.everything(), [], "left when everything was removed")
+
+    def report(self, what, passes):
+        kills = sum(self.killed.values())
+        print(f"{what}: {len(self.scenarios)} operations, {kills} kills at {len(self.killed)} fail points "
+              f"({len(self.cases) - kills} ran past theirs), cleaner done after {passes} passes", flush=True)
+
+
+# What a cleaner finds in the store when it is killed itself: operations killed at these points.
+DEBRIS = (("create", "put.opened_one", 3), ("create", "put.sealed", 1), ("create", "promote.home", 1),
+          ("create_small", "put.committed", 1), ("create_long", "put.sealed", 1), ("create_exclusive", "put.look", 1),
+          ("replace", "put.committed", 1), ("remove", "mark.home", 1), ("mkdir", "mark.home", 1),
+          ("rename", "rename.sealed_target", 1), ("rename", "rename.looked", 1), ("rename", "rename.committed", 1),
+          ("rename_over", "rename.target", 1), ("rename_tagged", "rename.promote", 1),
+          ("rename_directory", "rename_directory.step", 1), ("rename_directory", "rename_directory.logged", 1),
+          ("read_witness", "roll.unproved", 1), ("read_moved", "roll.moved_draft", 1),
+          ("read_removed", "state.mark", 1))
+
+
+class CleanerCampaign(Campaign):
+    """The cleaner is killed over the debris, and started again."""
+
+    def run(self, choose):
+        """`choose(point, count)`: which passages of a point are killed."""
+        by_name = {scenario.name: scenario for scenario in self.scenarios}
+        self.cases = [Case(by_name[name], "clean", point, passage) for name, point, passage in DEBRIS]
+        self.prepare(self.cases)
+        self.each(self.kill, self.cases)
+        for case in self.cases:
+            self.test.assertTrue(case.killed, str(case))
+        self.killed.clear()
+        cleanings = 0
+        for point, passage, before in self.discover_passes(choose):
+            self.restore(before)
+            result = self.store.xec("clean", *NOW, point=f"{point}:{passage}", code=None)
+            self.killed[point] += result.code == KILLED
+            seen = self.look("clean", meanwhile=True)
+            self.clean()
+            after = self.look("clean")
+            for case in self.cases:
+                self.expect_forward(case, seen, after, f", then the cleaner at {point}:{passage}")
+            self.expect_only_living()
+            cleanings += 1
+        self.remove_all()
+        return cleanings
+
+    def discover_passes(self, choose):
+        """(point, passage, state of the store before) for passes of the cleaner until nothing new is passed."""
+        chosen, known = [], set()
+        for number in range(1, 10):
+            before = self.test.path(f"before-pass-{number}")
+            self.save(before)
+            counts = self.passages(f"clean-{number}", "clean", *NOW)
+            for point, count in sorted(counts.items()):
+                if point not in known:
+                    chosen += [(point, passage, before) for passage in sorted(choose(point, count))]
+            if known >= set(counts) and number > 2:
+                return chosen
+            known |= set(counts)
+        return chosen
+
+    def save(self, place):
+        os.makedirs(place)
+        self.test.run_program(["cp", "-a", *self.store.folders, place])
+
+    def restore(self, place):
+        """Names only: the store's own files stay as they are."""
+        gone = [os.path.join(folder, name) for folder in self.store.folders for name in os.listdir(folder)
+                if name != ".xec"]
+        gone += [os.path.join(folder, ".xec", "moves") for folder in self.store.folders]
+        self.test.run_program(["rm", "-rf", *gone])
+        saved = [os.path.join(place, name) for name in os.listdir(place)]
+        self.test.run_program(["cp", "-a", *saved, os.path.dirname(self.store.folders[0])])

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""The engine is killed at every fail point of every operation (failpoints.py says what must hold then).
+
+Here the program xec on local directories; test_failpoints_servers.py has gateways and stock servers. `./dev test` kills
+once at every point of every operation, by a choice that XEC_TEST_SEED varies; XEC_TEST_LONG=1 kills at every passage.
+"""
+# needs: failpoints
+import collections
+import os
+import random
+
+import failpoints
+import xectest
+
+LONG = os.environ.get("XEC_TEST_LONG") == "1"
+
+
+def cleaner_passages(point, count):
+    """In short runs only the cleaner's own steps, once each."""
+    if LONG:
+        return set(range(1, count + 1)) if count <= 8 else {1, 2, count // 3, count // 2, count - 1, count}
+    if not point.startswith(("clean.", "state.")):
+        return set()
+    return {random.Random(f"{failpoints.SEED} {point}").randint(1, count)}
+
+
+class FailPoints(xectest.TestCase):
+    killed = collections.Counter()
+
+    def local_store(self):
+        folders = [self.path(f"d{i}") for i in range(1, failpoints.SERVERS + 1)]
+        return failpoints.Store(self, [("--data", folder) for folder in folders], folders)
+
+    def test_1_operations_on_local_directories(self):
+        campaign = failpoints.Campaign(self, self.local_store())
+        passes = campaign.run(failpoints.every if LONG else failpoints.once)
+        campaign.report("operations", passes)
+        self.killed.update(campaign.killed)
+
+    def test_2_cleaner_on_local_directories(self):
+        campaign = failpoints.CleanerCampaign(self, self.local_store())
+        cleanings = campaign.run(cleaner_passages)
+        print(f"cleaner: {sum(campaign.killed.values())} kills at {len(campaign.killed)} fail points in {cleanings} runs",
+              flush=True)
+        self.killed.update(campaign.killed)
+
+    def test_3_every_fail_point_has_killed(self):
+        if not self.killed:
+            self.skipTest("needs the two tests before")
+        never = [point for point in failpoints.all_points() if not self.killed[point]]
+        self.assertEqual(never, [], "no operation was killed at these")
+
+
+if __name__ == "__main__":
+    xectest.main()
