@@ -3,6 +3,7 @@
 // replies.
 #include "commit/fence.hh"
 #include "commit/test_world.hh"
+#include "runtime/gather.hh"
 
 namespace xec {
 namespace {
@@ -282,6 +283,70 @@ TEST(Commit, AnUnreadableManifestOnOneHomeIsTakenFromAnother) {
   for (const std::string& entry : world.EntriesOf(gateway, "/a")) {
     EXPECT_EQ(entry.find(old), std::string::npos) << entry;
   }
+}
+
+// An exclusive creation of /race that has chosen its version and sealed.
+PutRequest SealedExclusive(TestWorld& world, Gateway& gateway, const Result<ExclusiveStart>& start) {
+  const ObjectPath path = TestWorld::Path("/race");
+  const State seal = ExclusiveSealedState(start->version, gateway.engine->NewObjectId());
+  PutRequest request{path, seal, 7, {}, 0, start->base};
+  for (const MemberIndex server : world.Placement(path)) {
+    EXPECT_TRUE(world.Seal(gateway, path, server, seal));
+    request.archives.push_back(server);
+  }
+  return request;
+}
+
+// What a writer does at its end.
+Task<Status> CommitOrAbandon(Engine& engine, PutRequest request) {
+  const Result<Version> committed = co_await CommitPut(engine, request);
+  if (committed) co_return OkStatus();
+  co_await AbandonUpload(engine, request.path, request.seal, request.archives);
+  co_return committed.error();
+}
+
+// All of them used to yield to each other.
+TEST(Commit, OfExclusiveCreationsThatEndTogetherOneWins) {
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    TestWorld::Options options;
+    options.seed = seed;
+    TestWorld world(options);
+    std::vector<PutRequest> requests;
+    std::vector<Gateway*> gateways;
+    std::vector<Result<ExclusiveStart>> starts;
+    for (int i = 0; i < 4; ++i) {
+      gateways.push_back(&world.NewGateway());
+      starts.push_back(world.Run(StartExclusive(*gateways[i]->engine, TestWorld::Path("/race"))));
+      ASSERT_TRUE(starts[i]);
+    }
+    for (int i = 0; i < 4; ++i) requests.push_back(SealedExclusive(world, *gateways[i], starts[i]));
+    TaskScope scope;
+    Gather<Status> gather(scope, world.executor);
+    for (int i = 0; i < 4; ++i) gather.Start(i, CommitOrAbandon(*gateways[i]->engine, requests[i]));
+    const auto wait = [&]() -> Task<int> {
+      int winners = 0;
+      while (gather.pending() > 0) {
+        const auto event = co_await gather.Next();
+        if (*event.value) ++winners;
+      }
+      co_return winners;
+    };
+    EXPECT_EQ(world.Run(wait()), 1) << "seed " << seed;
+    EXPECT_TRUE(world.StateOf(*gateways[0], "/race").Live());
+  }
+}
+
+TEST(Commit, AnExclusiveCreationDoesNotWaitForeverForOneThatDied) {
+  TestWorld world(Small());
+  Gateway& gateway = world.NewGateway();
+  const Result<ExclusiveStart> start = world.Run(StartExclusive(*gateway.engine, TestWorld::Path("/race")));
+  const Result<ExclusiveStart> later = world.Run(StartExclusive(*gateway.engine, TestWorld::Path("/race")));
+  ASSERT_TRUE(start && later);
+  PutRequest request = SealedExclusive(world, gateway, start);
+  SealedExclusive(world, gateway, later);
+  const TimePoint begin = world.executor.Now();
+  EXPECT_EQ(world.Run(CommitPut(*gateway.engine, std::move(request))).code(), Code::kConflict);
+  EXPECT_LT(world.executor.Now() - begin, 15s);
 }
 
 TEST(Commit, AnExclusiveCreationYieldsToARenameOntoItsName) {

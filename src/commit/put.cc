@@ -7,11 +7,17 @@
 #include "base/mutant.hh"
 #include "commit/access.hh"
 #include "commit/names.hh"
+#include "commit/pause.hh"
 #include "commit/promote.hh"
 #include "runtime/gather.hh"
 
 namespace xec {
 namespace {
+
+// How long an exclusive creator waits for later ones to give way, and how often it looks meanwhile.
+constexpr Duration kRivalPatience = std::chrono::seconds(10);
+constexpr Duration kRivalPauseMin = std::chrono::milliseconds(20);
+constexpr Duration kRivalPauseMax = std::chrono::seconds(1);
 
 // What the look after sealing found.
 struct Barrier {
@@ -42,6 +48,21 @@ Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<M
     }
   }
   co_return std::move(barrier);
+}
+
+// Looks until nothing but this upload is there, or something to which an exclusive creation yields. Without
+// the wait, all of several who come to their barriers together would yield, and none would create the object.
+// To look again is no more than to look later.
+Task<Barrier> LookPastLaterRivals(Engine& engine, PutRequest request, std::vector<MemberIndex> homes) {
+  const TimePoint until = engine.executor().Now() + kRivalPatience;
+  Duration pause = kRivalPauseMin;
+  for (;;) {
+    Barrier barrier = co_await LookAfterSealing(engine, request, homes);
+    if (barrier.rivalry != Rivalry::kLaterOnly || engine.executor().Now() + pause > until)
+      co_return std::move(barrier);
+    co_await Pause(engine, pause);
+    pause = std::min(2 * pause, kRivalPauseMax);
+  }
 }
 
 // Tells an exclusive creator that had to yield whether the name exists or is only contended.
@@ -118,7 +139,7 @@ Task<Result<ExclusiveStart>> StartExclusive(Engine& engine, ObjectPath path) {
 Task<Result<Version>> CommitPut(Engine& engine, PutRequest request) {
   XEC_FAILPOINT("put.look");
   const std::vector<MemberIndex> homes = HomesAmong(engine, request);
-  Barrier barrier = co_await LookAfterSealing(engine, request, homes);
+  Barrier barrier = co_await LookPastLaterRivals(engine, request, homes);
   Result<Version> version = co_await ChooseVersion(engine, request, barrier);
   if (!version) co_return version.error();
   const std::string from = FormatState(request.seal);

@@ -17,6 +17,12 @@ bool IsBetter(const Accepted& a, const Accepted& b) { return b < a || (a == b &&
 
 bool SameUpload(const State& state, const State& seal) { return state.oid == seal.oid && !state.oid.empty(); }
 
+// Of two exclusive uploads: the order in which they give way. Only the seal of an exclusive upload has a
+// version.
+bool IsLaterExclusive(const State& state, const State& seal) {
+  return state.version && std::tie(seal.version, seal.oid) < std::tie(state.version, state.oid);
+}
+
 }  // namespace
 
 Accepted AcceptedFrom(const State& state) {
@@ -210,6 +216,8 @@ Rivalry RivalAtBarrier(const States& states, const State& own_seal, const Accept
     if (SameUpload(state, own_seal)) continue;
     switch (state.kind) {
       case StateKind::kSealed:
+        rivalry = std::max(rivalry, IsLaterExclusive(state, own_seal) ? Rivalry::kLaterOnly : Rivalry::kBusy);
+        break;
       case StateKind::kAborted:
       // A rename onto this name is a put: it may have chosen its version before our seal was there.
       case StateKind::kMoveIn: rivalry = std::max(rivalry, Rivalry::kBusy); break;

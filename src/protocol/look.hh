@@ -121,7 +121,14 @@ bool RenameRival(const States& states, const std::set<std::string>& own);
 
 // At the barrier of an exclusive creation: does any other upload or version stand in the way? `base` is what
 // the first look found (nothing or a tombstone).
-enum class Rivalry { kNone, kExists, kBusy };
+enum class Rivalry {
+  kNone,
+  // Exclusive uploads only, all of them later in the order of (version, id): each yields to `own_seal` when
+  // it comes to its own barrier, unless it passed that already. So looking again will tell; nothing else
+  // does.
+  kLaterOnly,
+  kBusy,
+};
 Rivalry RivalAtBarrier(const States& states, const State& own_seal, const Accepted& base);
 
 // One action of the cleaner on one server.

@@ -152,6 +152,11 @@ TEST(Barrier, YieldsToEveryTraceOfARival) {
                              TombstoneState(kV1), MoveInState(kRid)}) {
     EXPECT_EQ(RivalAtBarrier({own, rival}, own, nothing), Rivalry::kBusy) << FormatState(rival);
   }
+  EXPECT_EQ(RivalAtBarrier({own, ExclusiveSealedState(kV2, kB)}, own, nothing), Rivalry::kLaterOnly);
+  EXPECT_EQ(RivalAtBarrier({own, ExclusiveSealedState(kV2, kA)}, ExclusiveSealedState(kV2, kB), nothing),
+            Rivalry::kBusy);
+  EXPECT_EQ(RivalAtBarrier({own, ExclusiveSealedState(kV2, kB), SealedState(kB)}, own, nothing),
+            Rivalry::kBusy);
   const Accepted tombstone = HighestAccepted({TombstoneState(kV1)});
   EXPECT_EQ(RivalAtBarrier({own, TombstoneState(kV1)}, own, tombstone), Rivalry::kNone);
   EXPECT_EQ(RivalAtBarrier({own, AbortMarkState(SealedState(kB))}, own, nothing), Rivalry::kNone);

@@ -2,6 +2,7 @@
 #include "xrdec/entry.hh"
 
 #include "commit/access.hh"
+#include "commit/pause.hh"
 #include "commit/roll_forward.hh"
 #include "object/object_reader.hh"
 #include "runtime/gather.hh"
@@ -11,12 +12,6 @@ namespace {
 
 // A second, and room for clocks that differ a little.
 constexpr int kStartTriesMax = 4;
-
-Task<void> Pause(Engine& engine, Duration time) {
-  Gather<bool> gather(engine.scope(), engine.executor());
-  gather.StartTimer(0, engine.executor().Now() + time);
-  co_await gather.Next();
-}
 
 Task<Status> SealOn(Engine& engine, MemberIndex home, ObjectPath path, State seal, std::string content) {
   Status named = co_await KeepLongName(engine, home, path);
