@@ -116,6 +116,12 @@ SCENARIOS = (
 )
 
 
+def passed(log):
+    """How often each point was passed, by the log."""
+    with open(log, encoding="ascii") as file:
+        return collections.Counter(file.read().split())
+
+
 @dataclasses.dataclass
 class Case:
     scenario: Scenario
@@ -135,15 +141,16 @@ class Case:
 class Store:
     """A store, the programs that work on it, and the folders where its data servers keep their files."""
 
-    def __init__(self, test, servers, folders):
-        """`servers`: the words that name each data server on a command line."""
+    def __init__(self, test, servers, folders, sizes=None):
+        """`servers`: the words that name each data server on a command line. `sizes`: of the files by their labels."""
         self.test = test
         self.servers = servers
         self.folders = folders
         self.build = xectest.failpoints_dir()
         self.program = test.program("xec", self.build)
         self.files = {}
-        for seed, (label, size) in enumerate(SIZES.items()):
+        self.sizes = sizes or SIZES
+        for seed, (label, size) in enumerate(self.sizes.items()):
             self.files[label] = test.random_file(f"content-{label}", size, seed)
             os.chmod(self.files[label], 0o644)
         self.labels = {test.sha256(path): label for label, path in self.files.items()}
@@ -156,6 +163,19 @@ class Store:
         gateway = self.test.serve(dirs=[], options=options, build=self.build, start=False, geometry=GEOMETRY)
         return gateway.start(env=env)
 
+    def fresh_gateway(self):
+        """In place of the one that readers asked until now."""
+        if self.gateway:
+            self.gateway.kill()
+        self.gateway = self.serve(env={})
+
+    def log_file(self, name):
+        """An empty file that every gateway and program may write to."""
+        path = self.test.path(f"log-{name}")
+        with open(path, "w", encoding="ascii"):
+            os.chmod(path, 0o666)
+        return path
+
     def words(self, command, *operands, without=None):
         options = [word for i, pair in enumerate(self.servers) if i != without for word in pair]
         return [self.program, command, *options, *operands]
@@ -163,8 +183,6 @@ class Store:
     def xec(self, command, *operands, point=None, log=None, without=None, code=0, binary=False):
         env = {"XEC_FAILPOINT": point} if point else {}
         if log:
-            with open(log, "w", encoding="ascii"):
-                os.chmod(log, 0o666)
             env["XEC_FAILPOINT_LOG"] = log
         return self.test.run_program(self.words(command, *operands, without=without), env=env, code=code, binary=binary)
 
@@ -221,7 +239,7 @@ class Store:
                 seen[path] = DIRECTORY
                 continue
             seen[path] = self.read(path, "/rename_tagged/" in path)
-            size = SIZES.get((seen[path] or "").partition("+")[0])
+            size = self.sizes.get((seen[path] or "").partition("+")[0])
             self.test.assertEqual(size, entry["size"], f"{path}: listed with {entry['size']} bytes, is {seen[path]}")
         return seen
 
@@ -257,7 +275,7 @@ class Campaign:
         self.killed = collections.Counter()
         self.pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2)
         test.addCleanup(self.pool.shutdown)
-        store.gateway = store.serve(env={})
+        store.fresh_gateway()
         self.home = self._first_home()
 
     def run(self, choose):
@@ -266,6 +284,7 @@ class Campaign:
         self.discover(choose)
         self.prepare(self.cases)
         self.each(self.kill, self.cases)
+        self.store.fresh_gateway()
         before = self.look("read", meanwhile=True)
         passes = self.clean()
         after = {**self.look("read"), **self.look("clean")}
@@ -309,16 +328,17 @@ class Campaign:
 
     def passages(self, name, *words):
         """How often the command passes each fail point."""
-        log = self.test.path(f"log-{name}")
+        log = self.store.log_file(name)
         self.store.xec(*words, log=log, code=None)
-        with open(log, encoding="ascii") as file:
-            return collections.Counter(file.read().split())
+        return passed(log)
+
+    def passages_of(self, case):
+        return self.passages(case.scenario.name, *self.store.words_of(case.scenario.words, case.place))
 
     def discover(self, choose):
         probes = [Case(scenario, "probe", "none", 1) for scenario in self.scenarios]
         self.prepare(probes)
-        counted = self.each(lambda probe: self.passages(
-            probe.scenario.name, *self.store.words_of(probe.scenario.words, probe.place)), probes)
+        counted = self.each(self.passages_of, probes)
         for probe, counts in zip(probes, counted):
             for point, count in sorted(counts.items()):
                 for root, chosen in zip(ROOTS, choose(probe.scenario, point, count)):
