@@ -140,14 +140,7 @@ class ClientCampaign(failpoints.Campaign):
 
     def seals(self, place):
         return [(folder, entry) for folder in self.store.folders
-                for entry in list_directory(f"{folder}{place}/a.~xo") if entry[:2] in ("s.", "e.", "x.")]
-
-
-def list_directory(path):
-    try:
-        return os.listdir(path)
-    except FileNotFoundError:
-        return []
+                for entry in failpoints.list_directory(f"{folder}{place}/a.~xo") if entry[:2] in ("s.", "e.", "x.")]
 
 
 def open_held(fifo):

@@ -10,6 +10,7 @@ import collections
 import os
 import random
 
+import failpoint_cleaner
 import failpoints
 import xectest
 
@@ -39,7 +40,7 @@ class FailPoints(xectest.TestCase):
         self.killed.update(campaign.killed)
 
     def test_2_cleaner_on_local_directories(self):
-        campaign = failpoints.CleanerCampaign(self, self.local_store())
+        campaign = failpoint_cleaner.CleanerCampaign(self, self.local_store())
         cleanings = campaign.run(cleaner_passages)
         print(f"cleaner: {sum(campaign.killed.values())} kills at {len(campaign.killed)} fail points in {cleanings} runs",
               flush=True)

@@ -10,6 +10,7 @@ passage of every point, gateways on local directories, the program xec and its c
 import os
 import random
 
+import failpoint_cleaner
 import failpoint_gateways
 import failpoints
 import xectest
@@ -57,7 +58,7 @@ class StockServers(xectest.TestCase):
 
     def test_cleaner_on_stock_servers(self):
         self.need_long("the cleaner killed at its points")
-        campaign = failpoints.CleanerCampaign(self, self.store())
+        campaign = failpoint_cleaner.CleanerCampaign(self, self.store())
         cleanings = campaign.run(lambda point, count: {1, count})
         print(f"cleaner on stock servers: {sum(campaign.killed.values())} kills in {cleanings} runs", flush=True)
 

@@ -103,10 +103,11 @@ class Process:
         return self.popen.pid
 
     def _read(self):
-        for line in self.popen.stdout:
-            with self._changed:
-                self._lines.append(line.rstrip("\n"))
-                self._changed.notify_all()
+        with self.popen.stdout as lines:
+            for line in lines:
+                with self._changed:
+                    self._lines.append(line.rstrip("\n"))
+                    self._changed.notify_all()
         with self._changed:
             self._ended = True
             self._changed.notify_all()
