@@ -62,8 +62,9 @@ class CleanerCampaign(failpoints.Campaign):
         return chosen
 
     def save(self, place):
-        os.makedirs(place)
-        self.test.run_program(["cp", "-a", *self.store.folders, place])
+        for i, folder in enumerate(self.store.folders):
+            os.makedirs(f"{place}/{i}")
+            self.test.run_program(["cp", "-a", f"{folder}/.", f"{place}/{i}"])
 
     def restore(self, place):
         """Names only: the store's own files stay as they are."""
@@ -71,5 +72,5 @@ class CleanerCampaign(failpoints.Campaign):
                 if name != ".xec"]
         gone += [os.path.join(folder, ".xec", "moves") for folder in self.store.folders]
         self.test.run_program(["rm", "-rf", *gone])
-        saved = [os.path.join(place, name) for name in os.listdir(place)]
-        self.test.run_program(["cp", "-a", *saved, os.path.dirname(self.store.folders[0])])
+        for i, folder in enumerate(self.store.folders):
+            self.test.run_program(["cp", "-a", f"{place}/{i}/.", folder])

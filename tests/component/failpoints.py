@@ -8,6 +8,7 @@ server holds exactly the archives of the versions that live; and when all is rem
 """
 import collections
 import concurrent.futures
+import contextlib
 import dataclasses
 import hashlib
 import http.client
@@ -148,8 +149,9 @@ class Case:
 class Store:
     """A store, the programs that work on it, and the folders where its data servers keep their files."""
 
-    def __init__(self, test, servers, folders, sizes=None):
-        """`servers`: the words that name each data server on a command line. `sizes`: of the files by their labels."""
+    def __init__(self, test, servers, folders, sizes=None, cluster=None):
+        """`servers`: the words that name each data server on a command line. `sizes`: of the files by their labels.
+        `cluster`: whose data servers these are."""
         self.test = test
         self.servers = servers
         self.folders = folders
@@ -162,6 +164,20 @@ class Store:
             os.chmod(self.files[label], 0o644)
         self.labels = {test.sha256(path): label for label, path in self.files.items()}
         self.gateway = None
+        self.cluster = cluster
+        self.left_out = None
+
+    @contextlib.contextmanager
+    def away(self, index):
+        """One data server is not there. Programs find those of a cluster by themselves; directories must be named."""
+        if self.cluster:
+            self.cluster.servers[index].kill()
+        else:
+            self.left_out = index
+        yield
+        if self.cluster:
+            self.cluster.start(self.cluster.servers[index])
+        self.left_out = None
 
     def serve(self, env):
         """A gateway on the store, whose own cleaner stays out of the way."""
@@ -183,15 +199,15 @@ class Store:
             os.chmod(path, 0o666)
         return path
 
-    def words(self, command, *operands, without=None):
-        options = [word for i, pair in enumerate(self.servers) if i != without for word in pair]
-        return [self.program, command, *options, *operands]
+    def words(self, command, *operands):
+        options = [word for i, pair in enumerate(self.servers) if i != self.left_out for word in pair]
+        return [self.program, command, *options, "--sync", "none", *operands]
 
-    def xec(self, command, *operands, point=None, log=None, without=None, code=0, binary=False):
+    def xec(self, command, *operands, point=None, log=None, code=0, binary=False):
         env = {"XEC_FAILPOINT": point} if point else {}
         if log:
             env["XEC_FAILPOINT_LOG"] = log
-        return self.test.run_program(self.words(command, *operands, without=without), env=env, code=code, binary=binary)
+        return self.test.run_program(self.words(command, *operands), env=env, code=code, binary=binary)
 
     def words_of(self, words, place):
         return [self.files[word[1:]] if word.startswith("%") else word.replace("@", place, 1) for word in words]
@@ -329,12 +345,14 @@ class Campaign:
         for start in range(0, len(directories), 500):
             self.store.xec("mkdir", "-p", *directories[start:start + 500])
         self.each(lambda entry: self.store.write(*entry), objects)
-        self.each(self._earlier, cases)
+        earlier = [(case.place, *operation) for case in cases for operation in case.scenario.earlier]
+        self.each(self._earlier, [operation for operation in earlier if not operation[-1]])
+        with self.store.away(self.home):
+            self.each(self._earlier, [operation for operation in earlier if operation[-1]])
 
-    def _earlier(self, case):
-        for words, point, away in case.scenario.earlier:
-            self.store.xec(*self.store.words_of(words, case.place), point=point, code=KILLED if point else 0,
-                           without=self.home if away else None)
+    def _earlier(self, operation):
+        place, words, point, _ = operation
+        self.store.xec(*self.store.words_of(words, place), point=point, code=KILLED if point else 0)
 
     def passages(self, name, *words):
         """How often the command passes each fail point."""

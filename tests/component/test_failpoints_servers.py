@@ -28,9 +28,9 @@ def a_few(scenario, point, count):
 
 class StockServers(xectest.TestCase):
     def store(self, sizes=None):
-        servers = self.cluster(servers=failpoints.SERVERS).servers
-        return failpoints.Store(self, [("--server", server.url) for server in servers],
-                                [server.data for server in servers], sizes)
+        cluster = self.cluster(servers=failpoints.SERVERS)
+        return failpoints.Store(self, [("--server", server.url) for server in cluster.servers],
+                                [server.data for server in cluster.servers], sizes, cluster)
 
     def local_store(self):
         folders = [self.path(f"d{i}") for i in range(1, failpoints.SERVERS + 1)]

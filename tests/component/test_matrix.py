@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""Sizes x geometries x chunk sizes x names x protocols through one gateway, pairwise: every two values of two
-dimensions meet in some object. Each is read whole, then with as many data servers away as it has parity.
+"""Sizes x geometries x chunk sizes x names x protocols x layouts through one gateway for each layout, pairwise: every two
+values of two dimensions meet in some object. Each is read whole, then with as many data servers away as it has parity.
 
 `./dev test` takes the objects up to SHORT_MAX bytes; XEC_TEST_LONG=1 takes all.
 """
 # seconds: 3600
+import functools
 import itertools
 import os
+import random
 import urllib.parse
 
 import xectest
@@ -34,10 +36,11 @@ SIZES = {
 NAMES = ("plain", "with two blanks", "ünïcode €", "x" * 255, "/".join(f"d{i}" for i in range(20)), "per%cent%41",
          "hash#mark", "question?mark")
 PROTOCOLS = ("root", "http")
-DIMENSIONS = (tuple(SIZES), GEOMETRIES, CHUNKS, NAMES, PROTOCOLS)
+LAYOUTS = ("native", "xrdec")
+DIMENSIONS = (tuple(SIZES), GEOMETRIES, CHUNKS, NAMES, PROTOCOLS, LAYOUTS)
 
 
-def possible(size, geometry, chunk, name, protocol):
+def possible(size, geometry, chunk, name, protocol, layout):
     """A question mark ends a path of root://; a stripe that exceeds the budget is refused (another test)."""
     return not (protocol == "root" and "?" in name) and sum(geometry) * chunk < MEMORY - 8 * MIB
 
@@ -46,16 +49,19 @@ def pairs_of(row):
     return {((i, row[i]), (j, row[j])) for i, j in itertools.combinations(range(len(row)), 2)}
 
 
+@functools.cache
 def covering_set():
     """Rows that cover all possible pairs: greedy, the same every time."""
-    rows = [row for row in itertools.product(*DIMENSIONS) if possible(*row)]
-    open_pairs = set().union(*(pairs_of(row) for row in rows))
+    open_rows = [(row, pairs_of(row)) for row in itertools.product(*DIMENSIONS) if possible(*row)]
+    # Among rows of equal worth no value is preferred.
+    random.Random(1).shuffle(open_rows)
+    open_pairs = set().union(*(pairs for _, pairs in open_rows))
     chosen = []
     while open_pairs:
-        best = max(rows, key=lambda row: len(pairs_of(row) & open_pairs))
+        best, covered = max(open_rows, key=lambda entry: len(entry[1] & open_pairs))
         chosen.append(best)
-        open_pairs -= pairs_of(best)
-        rows = [row for row in rows if pairs_of(row) & open_pairs]
+        open_pairs -= covered
+        open_rows = [(row, pairs) for row, pairs in open_rows if pairs & open_pairs]
     return chosen
 
 
@@ -94,13 +100,30 @@ class Matrix(xectest.TestCase):
                 open(target, "wb").close()
         self.assert_same(self.content(size_of(row)), target)
 
-    def test_pairs(self):
-        rows = covering_set()
-        chosen = [(number, row) for number, row in enumerate(rows) if LONG or size_of(row) <= SHORT_MAX]
+    def keeps_attributes(self):
+        probe = self.path("probe")
+        try:
+            with open(probe, "wb"):
+                os.setxattr(probe, "user.xec", b"1")
+        except OSError:
+            return False
+        return True
+
+    def test_pairs_native(self):
+        self.check_layout("native")
+
+    def test_pairs_xrdec(self):
+        if not self.keeps_attributes():
+            self.skipTest(f"{self.dir} keeps no attributes")
+        self.check_layout("xrdec")
+
+    def check_layout(self, layout):
+        rows = [(number, row) for number, row in enumerate(covering_set()) if row[5] == layout]
+        chosen = [(number, row) for number, row in rows if LONG or size_of(row) <= SHORT_MAX]
         rules = sorted({(row[1], row[2]) for _, row in chosen})
         options = [word for (k, m), chunk in rules
                    for word in ("--rule", f"/{k}+{m}-{chunk} {k}+{m} {chunk // KIB}KiB")]
-        store = self.serve(dirs=SERVERS, geometry="16+4", options=("--sync", "none", *options))
+        store = self.serve(dirs=SERVERS, geometry="16+4", layout=layout, options=("--sync", "none", *options))
         for number, row in chosen:
             with self.subTest(row=row):
                 self.put(store, self.path_of(number, row), row)
@@ -112,7 +135,7 @@ class Matrix(xectest.TestCase):
                 if row[1][1] == away:
                     with self.subTest(row=row, away=away):
                         self.get(store, self.path_of(number, row), row, swap=True)
-        print(f"{len(chosen)} of {len(rows)} objects of the pairwise set, "
+        print(f"layout {layout}: {len(chosen)} of {len(rows)} objects of the pairwise set, "
               f"{sum(size_of(row) for _, row in chosen) / MIB:.0f} MiB"
               + ("" if LONG else "; the larger ones with XEC_TEST_LONG=1"), flush=True)
 
