@@ -93,7 +93,9 @@ Task<void> Sweep(CleanPass& pass) {
     if (input.keep_superseded) {
       pass.outcome.left +=
           static_cast<uint64_t>(std::count_if(states.begin(), states.end(), [&](const State& s) {
-            return s.Accepted() && *s.version < pass.current.version;
+            const bool seal = s.kind == StateKind::kSealed || s.kind == StateKind::kAborted;
+            return (s.Accepted() && *s.version < pass.current.version) ||
+                   (seal && input.promoted_below.contains(s.oid));
           }));
     }
   }

@@ -280,7 +280,10 @@ std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input
           // Left behind beside a witness of its own version: it is the better one.
           plan.push_back({SweepAction::kRename, FormatState(state),
                           FormatState(PromotedState(current, state.oid, input.current.size))});
-        } else if (lower || input.promoted_below.contains(state.oid)) {
+        } else if (input.promoted_below.contains(state.oid)) {
+          // Readers who have that version open take a seal for its archive.
+          if (!input.keep_superseded) remove(state);
+        } else if (lower) {
           remove(state);
         }
         break;

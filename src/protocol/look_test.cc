@@ -176,7 +176,12 @@ TEST(Sweep, RemovesOnlyWhatIsBelow) {
             (std::vector<std::string>{FormatState(PromotedState(kV1, kB, 1))}));
   input.keep_superseded = true;
   EXPECT_TRUE(PlanSweep({PromotedState(kV1, kB, 1)}, input).empty());
+  EXPECT_EQ(names(PlanSweep({ExclusiveSealedState(kV1, kB)}, input)),
+            (std::vector<std::string>{FormatState(ExclusiveSealedState(kV1, kB))}));
   input.promoted_below = {kB};
+  EXPECT_TRUE(PlanSweep({SealedState(kB)}, input).empty());
+  EXPECT_TRUE(PlanSweep({ExclusiveSealedState(kV1, kB)}, input).empty());
+  input.keep_superseded = false;
   EXPECT_EQ(names(PlanSweep({SealedState(kB)}, input)),
             (std::vector<std::string>{FormatState(SealedState(kB))}));
   EXPECT_EQ(PlanSweep({WitnessState(kV2, kA, 9), SealedState(kA)}, input)[0].kind, SweepAction::kRename);

@@ -2,6 +2,7 @@
 // What the clients ask, and the cleaners' rounds.
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "object/object_reader.hh"
 #include "runtime/gather.hh"
@@ -27,10 +28,13 @@ std::string BytesOf(Content content) {
 
 void World::Think(size_t client) {
   TimePoint when = executor_.Now() + Between(milliseconds(0), milliseconds(300));
-  if (random_.OneIn(10)) {
+  // Where removals are soon forgotten, removed names are often left alone for so long.
+  const bool leave = traits_.forgetful && clients_[client].removed;
+  if (random_.OneIn(leave ? 2 : 10)) {
     // All clients pause until the same quarter of an hour, so that they meet again.
-    const Duration past = (executor_.Now() - VirtualExecutor::kStart) % Duration(minutes(15));
-    when += Duration(minutes(15)) - past;
+    const Duration period = minutes(traits_.unhurried ? 40 : 15);
+    const Duration past = (executor_.Now() - VirtualExecutor::kStart) % period;
+    when += period - past;
   } else if (random_.OneIn(5)) {
     when += Between(seconds(0), seconds(20));
   }
@@ -39,24 +43,29 @@ void World::Think(size_t client) {
 
 Op World::ChooseOp(size_t client) {
   Op op;
-  op.name = kNames[random_.Below(kNames.size())];
-  const bool writer = clients_[client].writes;
-  const uint64_t dice = random_.Below(100);
-  if (!writer || dice >= 80) {
-    op.kind = dice % 10 < 6 ? OpKind::kRead : dice % 10 < 9 ? OpKind::kStat : OpKind::kList;
-    if (op.kind == OpKind::kList) op.name = random_.OneIn(2) ? "/a" : "/b";
-  } else if (dice < 35) {
-    op.kind = OpKind::kPut;
-    op.content = next_content_++;
-  } else if (dice < 47) {
-    op.kind = OpKind::kExclusivePut;
-    op.content = next_content_++;
-  } else if (dice < 62 || !options_.renames) {
-    op.kind = OpKind::kRemove;
-  } else {
-    op.kind = OpKind::kRename;
-    do op.to = kNames[random_.Below(kNames.size())];
-    while (op.to == op.name);
+  op.name = kNames[random_.Below(traits_.names)];
+  constexpr OpKind kKinds[] = {OpKind::kPut, OpKind::kExclusivePut, OpKind::kRemove, OpKind::kRename,
+                               OpKind::kRead};
+  const auto& weights = traits_.op_weights;
+  uint64_t dice = random_.Below(std::accumulate(weights.begin(), weights.end(), uint64_t{0}));
+  size_t kind = 0;
+  while (dice >= weights[kind]) dice -= weights[kind++];
+  op.kind = clients_[client].writes ? kKinds[kind] : OpKind::kRead;
+  if (op.kind == OpKind::kRename && !options_.renames) op.kind = OpKind::kRemove;
+  switch (op.kind) {
+    case OpKind::kRead: {
+      const uint64_t how = random_.Below(10);
+      op.kind = how < 6 ? OpKind::kRead : how < 9 ? OpKind::kStat : OpKind::kList;
+      if (op.kind == OpKind::kList) op.name = random_.OneIn(2) ? "/a" : "/b";
+      break;
+    }
+    case OpKind::kPut:
+    case OpKind::kExclusivePut: op.content = next_content_++; break;
+    case OpKind::kRename:
+      do op.to = kNames[random_.Below(traits_.names)];
+      while (op.to == op.name);
+      break;
+    default: break;
   }
   return op;
 }
@@ -76,6 +85,23 @@ void World::Act(size_t client) {
   if (options_.trace_lines > 0)
     Say(fmt::format("c{}", client), fmt::format("asks g{}: {}", gateway->index, history_.at(id).ToString()));
   gateway->scope->Spawn(Perform(gateway, client, id));
+  Watch(client, id, kLongestOperation);
+}
+
+// How long its operation has been running while its gateway was awake.
+Duration World::Took(const Client& client) const {
+  return executor_.Now() - client.since - (client.gateway->slept - client.slept);
+}
+
+// Who waits for ever is found although it is never answered.
+void World::Watch(size_t client, size_t id, Duration wait) {
+  executor_.RunAt(executor_.Now() + wait, [this, client, id] {
+    const Client& asked = clients_[client];
+    if (!asked.busy || asked.op != id || asked.gateway->dead) return;
+    const Duration rest = kLongestOperation - Took(asked);
+    if (rest <= Duration(0)) return Break(history_.at(id).ToString() + " does not end");
+    Watch(client, id, rest);
+  });
 }
 
 Task<void> World::Perform(Gateway* gateway, size_t client, size_t id) {
@@ -162,7 +188,7 @@ void World::Finish(size_t client, size_t id, Status status) {
   ++outcome_.answered;
   if (status) ++outcome_.succeeded;
   const Client& asked = clients_[client];
-  const Duration took = executor_.Now() - asked.since - (asked.gateway->slept - asked.slept);
+  const Duration took = Took(asked);
   if (options_.trace_lines > 0) {
     Say(fmt::format("c{}", client),
         fmt::format("is told: {}{} ({} ms)", op.ToString(), status ? "" : " - " + status.error().message,
@@ -173,6 +199,7 @@ void World::Finish(size_t client, size_t id, Status status) {
   if (status.has_value() ? false : status.code() == Code::kInternal)
     Break(fmt::format("{}: {}", op.ToString(), status.error().message));
   clients_[client].busy = false;
+  clients_[client].removed = status && op.kind == OpKind::kRemove;
   // Somebody is in a hurry to have the space back, while others may still read what was there.
   const bool changed = status && op.kind < OpKind::kStat;
   if (changed && random_.OneIn(12)) asked.gateway->scope->Spawn(Clean(asked.gateway));
@@ -188,7 +215,8 @@ Task<void> World::Clean(Gateway* gateway) {
 }
 
 void World::ScheduleCleaner(size_t index) {
-  executor_.RunAt(executor_.Now() + Between(seconds(10), minutes(random_.OneIn(2) ? 2 : 30)), [this, index] {
+  const bool eager = traits_.forgetful || random_.OneIn(2);
+  executor_.RunAt(executor_.Now() + Between(seconds(10), minutes(eager ? 2 : 30)), [this, index] {
     if (at_rest_) return;
     Gateway* const gateway = gateways_[index].get();
     const bool awake = gateway != nullptr && !gateway->dying && !gateway->process->asleep();

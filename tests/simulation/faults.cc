@@ -12,8 +12,8 @@ namespace xec::sim {
 
 const char* FaultName(Fault fault) {
   constexpr std::array<const char*, kFaultCount> kWords = {
-      "none",       "crash before", "crash after", "server down", "power loss",
-      "lost reply", "delayed",      "error",       "sleep",       "wrong bytes"};
+      "none",    "crash before", "crash after",  "server down", "power loss", "lost reply",
+      "delayed", "error",        "sleep before", "sleep after", "wrong bytes"};
   static_assert(kWords.back() != nullptr, "each fault has its name");
   return kWords[static_cast<size_t>(fault)];
 }
@@ -72,7 +72,7 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
   if (gateway_.dying || gateway_.dead) return;
   const std::string step = StepOf(operation, path, to);
   Fault fault = world_.PickFault(step);
-  if (fault == Fault::kServerDown && !world_.TakeDown(server_)) fault = Fault::kNone;
+  if (fault == Fault::kServerDown && !world_.TakeDown(server_, world_.random_.OneIn(2))) fault = Fault::kNone;
   ++world_.outcome_.coverage[step][static_cast<size_t>(fault)];
   if (world_.options_.trace_lines > 0) {
     std::string line = fmt::format("s{} {:24} {}", server_, step, path);
@@ -91,7 +91,11 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
   VirtualProcess& process = *gateway_.process;
   switch (fault) {
     case Fault::kCrashBefore: gateway_.dying = true; return;
-    case Fault::kCrashAfter: gateway_.dying = true; break;
+    case Fault::kCrashAfter:
+      gateway_.dying = true;
+      // They may be on one host.
+      if (world_.random_.OneIn(3)) world_.TakeDown(server_, true);
+      break;
     case Fault::kPowerLoss: world_.servers_[server_]->Crash(world_.random_.Next()); break;
     case Fault::kLostReply: {
       const bool silent = world_.random_.OneIn(2);
@@ -113,10 +117,17 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
       });
       return;
     }
-    case Fault::kSleep: {
-      const Duration pause = world_.Between(seconds(10), world_.random_.OneIn(2) ? minutes(2) : minutes(40));
-      world_.Sleep(gateway_, pause);
-      process.RunAt(world_.executor_.Now() + pause,
+    case Fault::kSleepAfter:
+      // Timers that ran out meanwhile come at the same time as the answer.
+      start([this, done = std::move(done)](Result<T> result) mutable {
+        world_.Sleep(gateway_, world_.NapTime());
+        gateway_.process->Post(
+            [result = std::move(result), done = std::move(done)]() mutable { done(std::move(result)); });
+      });
+      return;
+    case Fault::kSleepBefore: {
+      world_.Sleep(gateway_, world_.NapTime());
+      process.RunAt(gateway_.awake,
                     [start = std::move(start), done = std::move(done)]() mutable { start(std::move(done)); });
       return;
     }
@@ -146,6 +157,10 @@ DataServerPtr World::LineTo(Gateway& gateway, size_t server) {
 
 Fault World::PickFault(const std::string& step) {
   if (!faults_) return Fault::kNone;
+  if (traits_.aimed && traits_.aimed_left > 0 && AimedAt(step) && random_.OneIn(12)) {
+    --traits_.aimed_left;
+    return *traits_.aimed;
+  }
   if (traits_.favourite) {
     const auto& met = outcome_.coverage[step];
     const bool rare = std::accumulate(met.begin(), met.end(), uint64_t{0}) < kRareStep;
@@ -161,31 +176,70 @@ Fault World::PickFault(const std::string& step) {
   if (within(1.0 / 200)) return Fault::kLostReply;
   if (within(1.0 / 200)) return Fault::kDelayed;
   if (within(1.0 / 300)) return Fault::kError;
-  if (within(1.0 / 5000)) return Fault::kSleep;
+  // Most requests look; what is done about it matters more, and most of all what has been read and is about
+  // to be written elsewhere.
+  const bool looks = step == "look" || step == "list folder" || step == "remove object directory";
+  const bool has_read = step == "archive: close" || step == "proved witness: close";
+  const double sleep = (traits_.sleepy ? 1.0 / 500 : 1.0 / 4000) * (looks ? 0.2 : has_read ? 6 : 1);
+  if (within(sleep)) return Fault::kSleepBefore;
+  if (within(sleep)) return Fault::kSleepAfter;
   return Fault::kNone;
 }
 
+// A sixteenth of the kinds of steps, other ones in each seed.
+bool World::AimedAt(const std::string& step) const {
+  uint64_t hash = traits_.aim;
+  for (const char c : step) hash = Mix64(hash + static_cast<unsigned char>(c));
+  return hash % 16 == 0;
+}
+
 // False: it is down already, or enough others are.
-bool World::TakeDown(size_t server) {
+bool World::TakeDown(size_t server, bool after_the_request) {
   const auto count = static_cast<size_t>(std::count(down_.begin(), down_.end(), true));
   const size_t count_max = traits_.blackouts ? servers_.size() : descriptor_.tolerance;
   if (down_[server] || count >= count_max) return false;
-  down_[server] = true;
-  servers_[server]->SetDown(true);
-  const Duration pause =
+  Duration pause =
       random_.OneIn(3) ? Between(minutes(1), minutes(40)) : Between(milliseconds(10), seconds(20));
+  if (traits_.absences && random_.OneIn(2)) pause = Between(minutes(20), minutes(120));
+  SwitchOff(server, pause, after_the_request);
+  if (traits_.blackouts && random_.OneIn(2)) {
+    // Others have the same power supply.
+    for (size_t i = 0; i < servers_.size(); ++i) {
+      if (!down_[i] && random_.OneIn(2))
+        SwitchOff(i, pause + Between(seconds(0), minutes(1)), after_the_request);
+    }
+  }
+  return true;
+}
+
+void World::SwitchOff(size_t server, Duration pause, bool after_the_request) {
+  down_[server] = true;
+  if (!after_the_request) {
+    servers_[server]->SetDown(true);
+  } else {
+    executor_.RunAt(executor_.Now() + milliseconds(5), [this, server] {
+      if (down_[server]) servers_[server]->SetDown(true);
+    });
+  }
   executor_.RunAt(executor_.Now() + pause, [this, server] {
     if (!down_[server]) return;
     Say(fmt::format("s{}", server), "is back");
     down_[server] = false;
     servers_[server]->SetDown(false);
   });
-  return true;
+}
+
+Duration World::NapTime() {
+  if (traits_.sleepy && random_.OneIn(2)) return Between(minutes(6), kLongestNap);
+  return Between(seconds(10), random_.OneIn(2) ? minutes(2) : minutes(40));
 }
 
 void World::Sleep(Gateway& gateway, Duration how_long) {
-  gateway.process->SleepUntil(executor_.Now() + how_long);
-  gateway.slept += how_long;
+  // One that is about to stop may be stopped again: it then sleeps until the later moment.
+  const TimePoint since = std::max(executor_.Now(), gateway.awake);
+  gateway.awake = std::max(gateway.awake, executor_.Now() + how_long);
+  gateway.process->SleepUntil(gateway.awake);
+  gateway.slept += std::max(Duration(0), gateway.awake - since);
   Say(fmt::format("g{}", gateway.index),
       fmt::format("sleeps for {} s", std::chrono::duration_cast<seconds>(how_long).count()));
 }

@@ -46,6 +46,7 @@ struct History::Event {
     kWriteIfNothing,
     kErase,
     kMoveOut,
+    kMoveOutHidden,
     kMoveIn,
     kSeeContent,
     kSeeSize,
@@ -108,9 +109,8 @@ std::vector<History::Event> History::EventsOf(const std::string& name) const {
 }
 
 // What may ever have been at each name: written there, or moved there from where it may have been.
-std::map<std::string, std::set<Content>> History::PossibleContents(
-    const std::vector<std::string>& names) const {
-  std::map<std::string, std::set<Content>> possible;
+History::Possible History::PossibleContents(const std::vector<std::string>& names) const {
+  Possible possible;
   for (const std::string& name : names) possible[name];
   for (bool grown = true; grown;) {
     grown = false;
@@ -134,14 +134,15 @@ namespace {
 
 // What a moved-in content is before somebody reads it: this + the rename's id.
 constexpr Content kMoved = uint64_t{1} << 62;
+// What a rename has moved out although nobody may see that it is gone.
+constexpr Content kHidden = uint64_t{1} << 63;
 
 }  // namespace
 
 // Looks for an order of the events of one name that explains all of them.
 class History::Search {
  public:
-  Search(const History& history, std::vector<Event> events,
-         const std::map<std::string, std::set<Content>>& possible)
+  Search(const History& history, std::vector<Event> events, const Possible& possible)
       : history_(history), events_(std::move(events)), possible_(possible), done_(events_.size(), false) {}
 
   bool Explains() { return From(kNothing, 0); }
@@ -150,7 +151,8 @@ class History::Search {
 
   // After Explains() said no: what got stuck where the search got furthest.
   std::string Stuck() const {
-    const std::string there = stuck_at_ == kNothing ? "nothing can be there"
+    const std::string there = stuck_at_ == kNothing  ? "nothing can be there"
+                              : stuck_at_ == kHidden ? std::string("something was moved away")
                               : stuck_at_ >= kMoved
                                   ? fmt::format("what rename #{} moved in", stuck_at_ - kMoved)
                                   : fmt::format("content {}", stuck_at_);
@@ -164,11 +166,15 @@ class History::Search {
     const auto unless = [](bool impossible, Content next) {
       return impossible ? std::nullopt : std::optional(next);
     };
+    const bool replaces =
+        event.kind == Event::kWrite || event.kind == Event::kErase || event.kind == Event::kMoveIn;
+    if (now == kHidden && !replaces) return std::nullopt;
     switch (event.kind) {
       case Event::kWrite: return event.op->content;
       case Event::kWriteIfNothing: return unless(now != kNothing, event.op->content);
       case Event::kErase: return kNothing;
       case Event::kMoveOut: return unless(now == kNothing, kNothing);
+      case Event::kMoveOutHidden: return unless(now == kNothing, kHidden);
       case Event::kMoveIn: return kMoved + event.op->id;
       case Event::kSeeSomething: return unless(now == kNothing, now);
       case Event::kSeeNothing: return unless(now != kNothing, now);
@@ -221,13 +227,95 @@ class History::Search {
 
   const History& history_;
   const std::vector<Event> events_;
-  const std::map<std::string, std::set<Content>>& possible_;
+  const Possible& possible_;
   std::vector<bool> done_;
   std::set<std::pair<std::vector<bool>, Content>> visited_;
   size_t deepest_ = 0;
   const Event* stuck_ = nullptr;
   Content stuck_at_ = kNothing;
 };
+
+bool History::ExplainsIf(const std::string& name, const Possible& possible,
+                         const Assumption& assumption) const {
+  std::vector<Event> events = EventsOf(name);
+  const auto moves = [&](const Event& event) {
+    const bool kind = event.kind == Event::kMoveOut || event.kind == Event::kMoveIn;
+    return kind && event.op->id == assumption.rename;
+  };
+  if (assumption.how == Assumption::kNever) std::erase_if(events, moves);
+  for (Event& event : events) {
+    if (!moves(event)) continue;
+    event.from = assumption.from;
+    event.to = assumption.to;
+    event.optional = false;
+    const bool hidden = event.kind == Event::kMoveOut && assumption.how == Assumption::kHidden;
+    if (hidden) event.kind = Event::kMoveOutHidden;
+  }
+  return Search(*this, std::move(events), possible).Explains();
+}
+
+// The earliest moment at which a rename, if it happens, can have happened for one of its names; nullopt: it
+// cannot.
+std::optional<Moment> History::Earliest(const std::string& name, const Possible& possible, const Op& rename,
+                                        Assumption::How how) const {
+  const Moment first = rename.invoked;
+  Moment low = first, high = LastMoment(rename);
+  if (!ExplainsIf(name, possible, {rename.id, how, first, high})) return std::nullopt;
+  while (low < high) {
+    const Moment middle = low + (high - low) / 2;
+    if (ExplainsIf(name, possible, {rename.id, how, first, middle})) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+std::optional<Moment> History::Latest(const std::string& name, const Possible& possible,
+                                      const Op& rename) const {
+  const Moment last = LastMoment(rename);
+  Moment low = rename.invoked, high = last;
+  if (!ExplainsIf(name, possible, {rename.id, Assumption::kHappens, low, last})) return std::nullopt;
+  while (low < high) {
+    const Moment middle = high - (high - low) / 2;
+    if (ExplainsIf(name, possible, {rename.id, Assumption::kHappens, middle, last})) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+Moment History::LastMoment(const Op& rename) const {
+  if (!Open(rename)) return rename.ended;
+  Moment last = rename.invoked;
+  for (const Op& op : ops_) last = std::max(last, op.ended == kNever ? op.invoked : op.ended);
+  return last;
+}
+
+// Can the source lose its content at the moment at which the target gets it, or neither ever happen? What
+// somebody else puts at the source in the middle of a rename hides that it is gone; the target gets its
+// content later then.
+bool History::IsOneStep(const Op& rename, const Possible& possible) const {
+  const auto both = [&](Assumption::How how, Moment when) {
+    const Assumption assumption{rename.id, how, when, when};
+    return ExplainsIf(rename.name, possible, assumption) && ExplainsIf(rename.to, possible, assumption);
+  };
+  if (Open(rename) && both(Assumption::kNever, 0)) return true;
+  // Mostly one of the ends will do.
+  if (both(Assumption::kHappens, LastMoment(rename)) || both(Assumption::kHappens, rename.invoked))
+    return true;
+  const auto in_last = Latest(rename.to, possible, rename);
+  if (!in_last) return false;
+  const auto hidden_first = Earliest(rename.name, possible, rename, Assumption::kHidden);
+  if (hidden_first && *hidden_first <= *in_last) return true;
+  const auto out_first = Earliest(rename.name, possible, rename, Assumption::kHappens);
+  if (!out_first || *in_last < *out_first) return false;
+  return *Earliest(rename.to, possible, rename, Assumption::kHappens) <=
+         *Latest(rename.name, possible, rename);
+}
 
 History::Verdict History::Judge(const std::vector<std::string>& names) const {
   Verdict verdict;
@@ -239,6 +327,14 @@ History::Verdict History::Judge(const std::vector<std::string>& names) const {
     if (explained || verdict.broken) continue;
     verdict.broken =
         fmt::format("no order of the operations on {} explains all answers: {}", name, search.Stuck());
+  }
+  if (verdict.broken) return verdict;
+  for (const Op& op : ops_) {
+    const bool changed = op.kind == OpKind::kRename && (!op.error || Open(op));
+    if (!changed || IsOneStep(op, possible)) continue;
+    verdict.broken =
+        fmt::format("{} has not happened at one moment for both names, nor for neither", op.ToString());
+    break;
   }
   return verdict;
 }

@@ -3,7 +3,7 @@
 // an order of the operations that explains all answers and respects which ended before which began? Pure.
 //
 // Linearizability is local, so each name is judged alone; a rename is a removal at one name and a write at
-// the other.
+// the other. That both happen at one moment, or neither, is judged after that, for each rename by itself.
 #pragma once
 
 #include <cstdint>
@@ -59,10 +59,28 @@ class History {
   Verdict Judge(const std::vector<std::string>& names) const;
 
  private:
+  using Possible = std::map<std::string, std::set<Content>>;
+  // What is assumed about one rename.
+  struct Assumption {
+    enum How {
+      kNever,
+      kHappens,  // within these moments
+      kHidden,   // as kHappens, but at its source something else came before anybody could see it gone
+    };
+    size_t rename;
+    How how;
+    Moment from, to;
+  };
   struct Event;
   class Search;
   std::vector<Event> EventsOf(const std::string& name) const;
-  std::map<std::string, std::set<Content>> PossibleContents(const std::vector<std::string>& names) const;
+  Possible PossibleContents(const std::vector<std::string>& names) const;
+  bool ExplainsIf(const std::string& name, const Possible& possible, const Assumption& assumption) const;
+  std::optional<Moment> Earliest(const std::string& name, const Possible& possible, const Op& rename,
+                                 Assumption::How how) const;
+  std::optional<Moment> Latest(const std::string& name, const Possible& possible, const Op& rename) const;
+  Moment LastMoment(const Op& rename) const;
+  bool IsOneStep(const Op& rename, const Possible& possible) const;
 
   uint64_t (*const size_of_)(Content);
   std::vector<Op> ops_;

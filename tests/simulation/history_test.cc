@@ -191,6 +191,60 @@ TEST(History, ARenameThatLeavesTheObjectOrLosesItIsFound) {
   EXPECT_FALSE(lost.Legal());
 }
 
+TEST(History, ARenameHappensAtBothNamesAtOnce) {
+  // Gone from the old name, and later not yet at the new one.
+  Forgery gap;
+  gap.Add(OpKind::kPut, 1, 2, 1);
+  gap.Rename(3, 10);
+  gap.Add(OpKind::kRead, 4, 5, kNothing, kNotThere);
+  gap.ReadOther(6, 7, kNothing, kNotThere);
+  EXPECT_FALSE(gap.Legal());
+  // At the new name, and later still at the old one.
+  Forgery both;
+  both.Add(OpKind::kPut, 1, 2, 1);
+  both.Rename(3, 10);
+  both.ReadOther(4, 5, 1);
+  both.Add(OpKind::kRead, 6, 7, 1);
+  EXPECT_FALSE(both.Legal());
+  // The same answers while the reads overlap.
+  Forgery overlap;
+  overlap.Add(OpKind::kPut, 1, 2, 1);
+  overlap.Rename(3, 10);
+  overlap.Add(OpKind::kRead, 4, 7, kNothing, kNotThere);
+  overlap.ReadOther(5, 6, kNothing, kNotThere);
+  EXPECT_TRUE(overlap.Legal());
+}
+
+TEST(History, ARenameThatIsOpenHappensAtBothNamesOrAtNone) {
+  for (const bool out : {false, true}) {
+    for (const bool in : {false, true}) {
+      Forgery f;
+      f.Add(OpKind::kPut, 1, 2, 1);
+      f.Rename(3, 4, Code::kUnknown);
+      f.Add(OpKind::kRead, 5, 6, out ? kNothing : 1, out ? std::optional(kNotThere) : std::nullopt);
+      f.ReadOther(7, 8, in ? 1 : kNothing, in ? std::nullopt : std::optional(kNotThere));
+      // What was at the old name before the rename may be read at the new one afterwards.
+      EXPECT_EQ(f.Legal(), !out || in) << out << in;
+      f.Add(OpKind::kRead, 9, 10, out ? kNothing : 1, out ? std::optional(kNotThere) : std::nullopt);
+      EXPECT_EQ(f.Legal(), out == in) << out << in;
+    }
+  }
+}
+
+TEST(History, APutInTheMiddleOfARenameHidesThatTheObjectIsGone) {
+  for (const bool seen_gone : {false, true}) {
+    Forgery f;
+    f.Add(OpKind::kPut, 1, 2, 1);
+    f.Rename(3, 20);
+    if (seen_gone) f.Add(OpKind::kRead, 4, 5, kNothing, kNotThere);
+    f.Add(OpKind::kPut, 6, 7, 2);
+    f.ReadOther(8, 9, kNothing, kNotThere);
+    f.Add(OpKind::kRead, 21, 22, 2);
+    f.ReadOther(23, 24, 1);
+    EXPECT_EQ(f.Legal(), !seen_gone);
+  }
+}
+
 TEST(History, WhatARenameMovesMustHaveBeenThere) {
   Forgery f;
   f.Add(OpKind::kPut, 1, 2, 1);

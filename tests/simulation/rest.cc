@@ -21,14 +21,14 @@ void World::ComeToRest() {
   }
   const bool ended = RunUntil(
       [&] { return std::none_of(clients_.begin(), clients_.end(), [](const Client& c) { return c.busy; }); },
-      Duration(minutes(60)));
+      kLongestNap + kLongestOperation);
   if (!ended) {
     for (const Client& client : clients_) {
       if (client.busy) Break(history_.at(client.op).ToString() + " does not end");
     }
     return Break("the world does not come to rest");
   }
-  executor_.RunUntilTime(executor_.Now() + minutes(60));
+  executor_.RunUntilTime(executor_.Now() + kLongestNap);
   if (gateways_[0] == nullptr || gateways_[1] == nullptr) return Break("a gateway did not start again");
   bool clean = false;
   for (size_t pass = 0; pass < kLastPasses && !clean && !outcome_.broken; ++pass) {

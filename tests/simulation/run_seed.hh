@@ -18,15 +18,16 @@ enum class Fault {
   kNone,
   kCrashBefore,  // the gateway dies instead of sending the request
   kCrashAfter,   // the gateway dies with the request on its way
-  kServerDown,   // the server goes away, and comes back later having missed everything
-  kPowerLoss,    // the server loses what was not synced, and restarts at once
-  kLostReply,    // the request is executed, the answer does not arrive
-  kDelayed,      // the request is executed up to a minute later
-  kError,        // the request is refused: no space, or the connection
-  kSleep,        // the gateway stops for minutes before it sends the request
-  kWrongBytes,   // the server answers a read with a wrong byte
+  kServerDown,  // the server goes away, before or after the request; comes back having missed what followed
+  kPowerLoss,  // the server loses what was not synced, and restarts at once
+  kLostReply,  // the request is executed, the answer does not arrive
+  kDelayed,  // the request is executed up to a minute later
+  kError,  // the request is refused: no space, or the connection
+  kSleepBefore,  // the gateway stops for minutes before it sends the request
+  kSleepAfter,  // the gateway stops for minutes as the answer arrives
+  kWrongBytes,  // the server answers a read with a wrong byte
 };
-inline constexpr size_t kFaultCount = 10;
+inline constexpr size_t kFaultCount = 11;
 const char* FaultName(Fault fault);
 
 // protocol step -> how often each fault met it.
@@ -41,7 +42,7 @@ struct WorldOptions {
 
 struct Outcome {
   std::optional<std::string> broken;  // the rule that does not hold, in a sentence
-  std::deque<std::string> trace;      // the last lines, if asked for
+  std::deque<std::string> trace;  // the last lines, if asked for
   Coverage coverage;
   size_t answered = 0, succeeded = 0, open = 0;
   size_t unjudged = 0;  // names on which the oracle gave up

@@ -22,13 +22,23 @@ void World::Break(std::string rule) {
 
 void World::ChooseTraits() {
   constexpr double kIntensities[] = {0, 0.3, 1, 1, 2};
-  constexpr size_t kPickableFaults = static_cast<size_t>(Fault::kSleep);
+  constexpr size_t kPickableFaults = static_cast<size_t>(Fault::kSleepAfter);
   const double intensity = kIntensities[random_.Below(5)];
   const bool calm = intensity == 0;
   traits_.intensity = std::max(intensity, 1e-9);
   if (!calm && random_.OneIn(2)) traits_.favourite = static_cast<Fault>(1 + random_.Below(kPickableFaults));
+  if (!calm && random_.OneIn(2)) traits_.aimed = static_cast<Fault>(1 + random_.Below(kPickableFaults));
+  traits_.aim = random_.Next();
   traits_.crowded = random_.OneIn(10);
   traits_.blackouts = random_.OneIn(6);
+  traits_.absences = random_.OneIn(4);
+  traits_.sleepy = random_.OneIn(4);
+  traits_.forgetful = random_.OneIn(3);
+  traits_.unhurried = random_.OneIn(4);
+  if (random_.OneIn(2)) {
+    for (uint64_t& weight : traits_.op_weights) weight *= 1 + 3 * random_.Below(2);
+  }
+  traits_.names = random_.OneIn(2) ? kNames.size() : 2 + random_.Below(kNames.size() - 1);
   traits_.liars.resize(servers_.size());
   if (!calm && random_.OneIn(3)) {
     for (size_t i = 0; i < descriptor_.tolerance; ++i) traits_.liars[random_.Below(servers_.size())] = true;
@@ -80,6 +90,8 @@ void World::StartGateway(size_t index) {
   options.write_timeout = seconds(30);
   options.read_timeout = seconds(20);
   options.memory_bytes = memory_bytes_;
+  // Still longer than operations, delays and what clocks differ together.
+  if (traits_.forgetful) options.tombstone_horizon = minutes(5);
   gateway->engine = std::make_unique<Engine>(descriptor_, std::move(lines), *gateway->process,
                                              *gateway->scope, random_.Next(), options);
   gateway->store = Store::Make(*gateway->engine);

@@ -29,6 +29,7 @@ using std::chrono::seconds;
 inline constexpr size_t kGateways = 2;
 inline constexpr size_t kStepsMax = 20'000'000;
 inline constexpr Duration kLongestOperation = minutes(20);
+inline constexpr Duration kLongestNap = minutes(80);
 inline constexpr size_t kLastPasses = 12;
 inline constexpr Duration kAftermath = minutes(100);
 // How long a reader may take over a version that is replaced meanwhile: the grace time less what clocks
@@ -45,15 +46,25 @@ struct Gateway {
   bool dying = false;  // dies as soon as the present piece of work has ended
   bool dead = false;
   Duration slept = {};
+  TimePoint awake = {};  // asleep until then
 };
 
-// What kind of world a seed is.
+// What kind of world a seed is. Each trait is drawn by itself, so that seeds differ in kind.
 struct Traits {
-  double intensity = 1;           // of all faults
+  double intensity = 1;            // of all faults
   std::optional<Fault> favourite;  // met by steps that are rare in this seed
-  bool crowded = false;           // many writers on gateways with little memory
-  bool blackouts = false;         // more servers may be away at once than the protocol can do without
-  std::vector<bool> liars;        // servers that answer reads with wrong bytes: at most m
+  std::optional<Fault> aimed;      // met often by some kinds of steps, chosen by `aim`
+  uint64_t aim = 0;
+  size_t aimed_left = 24;  // so often
+  bool crowded = false;    // many writers on gateways with little memory
+  bool blackouts = false;  // more servers may be away at once than the protocol can do without
+  bool absences = false;   // servers that go away may stay away for hours
+  bool sleepy = false;     // gateways stop more often, and for longer than anything is remembered
+  bool forgetful = false;  // tombstones are collected soon
+  bool unhurried = false;  // clients often wait for the next hour
+  std::vector<bool> liars;              // servers that answer reads with wrong bytes: at most m
+  std::array<uint64_t, 5> op_weights = {35, 12, 15, 18, 20};  // put, exclusive put, remove, rename, look
+  size_t names = 4;                     // of kNames that are used
 };
 
 class World {
@@ -71,6 +82,7 @@ class World {
   struct Client {
     bool writes = false;
     bool busy = false;
+    bool removed = false;  // its last operation was a removal
     size_t op = 0;
     Gateway* gateway = nullptr;
     TimePoint since = {};
@@ -96,8 +108,11 @@ class World {
   // What goes wrong (faults.cc).
   DataServerPtr LineTo(Gateway& gateway, size_t server);
   Fault PickFault(const std::string& step);
-  bool TakeDown(size_t server);
+  bool AimedAt(const std::string& step) const;
+  bool TakeDown(size_t server, bool after_the_request);
+  void SwitchOff(size_t server, Duration pause, bool after_the_request);
   void Sleep(Gateway& gateway, Duration how_long);
+  Duration NapTime();
 
   // What is asked (clients.cc).
   void Think(size_t client);
@@ -110,6 +125,8 @@ class World {
   Task<void> Clean(Gateway* gateway);
   void ScheduleCleaner(size_t gateway);
   void Finish(size_t client, size_t id, Status status);
+  void Watch(size_t client, size_t id, Duration wait);
+  Duration Took(const Client& client) const;
 
   // What must hold at rest (rest.cc).
   void ComeToRest();
