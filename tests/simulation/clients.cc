@@ -30,7 +30,9 @@ void World::Think(size_t client) {
   TimePoint when = executor_.Now() + Between(milliseconds(0), milliseconds(300));
   // Where removals are soon forgotten, removed names are often left alone for so long.
   const bool leave = traits_.forgetful && clients_[client].removed;
-  if (random_.OneIn(leave ? 2 : 10)) {
+  if (executor_.Now() < emptied_until_) {
+    if (random_.OneIn(6)) when = emptied_until_ + Between(seconds(0), seconds(20));
+  } else if (random_.OneIn(leave ? 2 : 10)) {
     // All clients pause until the same quarter of an hour, so that they meet again.
     const Duration period = minutes(traits_.unhurried ? 40 : 15);
     const Duration past = (executor_.Now() - VirtualExecutor::kStart) % period;
@@ -51,7 +53,8 @@ Op World::ChooseOp(size_t client) {
   size_t kind = 0;
   while (dice >= weights[kind]) dice -= weights[kind++];
   op.kind = clients_[client].writes ? kKinds[kind] : OpKind::kRead;
-  if (op.kind == OpKind::kRename && !options_.renames) op.kind = OpKind::kRemove;
+  const bool only_remove = executor_.Now() < emptied_until_ && clients_[client].writes;
+  if ((op.kind == OpKind::kRename && !options_.renames) || only_remove) op.kind = OpKind::kRemove;
   switch (op.kind) {
     case OpKind::kRead: {
       const uint64_t how = random_.Below(10);

@@ -23,6 +23,11 @@ namespace {
 // A step that has been seen this often in a seed is common.
 constexpr uint64_t kRareStep = 3;
 
+// Few seeds come to these at all.
+bool IsRarest(const std::string& step) {
+  return step == "sweep: rename seal" || step == "sweep: moved tombstone" || step == "sweep: directory";
+}
+
 bool IsArchive(const std::string& path) {
   const std::optional<State> state = ParseState(path.substr(path.rfind('/') + 1));
   return state && (state->kind == StateKind::kPromoted || state->kind == StateKind::kSealed);
@@ -42,6 +47,8 @@ class Line {
   void AfterRead(const Request& request, const Slice& into, Result<uint64_t>& result);
 
  private:
+  void SayRequest(const std::string& step, const std::string& path, const std::string& to, Fault fault);
+
   World& world_;
   Gateway& gateway_;
   const size_t server_;
@@ -61,6 +68,13 @@ class LineServer final : public DecoratedServer<Line> {
   }
 };
 
+void Line::SayRequest(const std::string& step, const std::string& path, const std::string& to, Fault fault) {
+  std::string line = fmt::format("s{} {:24} {}", server_, step, path);
+  if (!to.empty()) line += " -> " + to.substr(to.rfind('/') + 1);
+  if (fault != Fault::kNone) line += fmt::format("  *** {}", FaultName(fault));
+  world_.Say(fmt::format("g{}", gateway_.index), line);
+}
+
 template <typename T>
 void Line::Around(const Request& request, Start<T> start, Done<T> done) {
   Send(request.operation, request.path, {}, std::move(start), std::move(done));
@@ -75,10 +89,7 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
   if (fault == Fault::kServerDown && !world_.TakeDown(server_, world_.random_.OneIn(2))) fault = Fault::kNone;
   ++world_.outcome_.coverage[step][static_cast<size_t>(fault)];
   if (world_.options_.trace_lines > 0) {
-    std::string line = fmt::format("s{} {:24} {}", server_, step, path);
-    if (!to.empty()) line += " -> " + to.substr(to.rfind('/') + 1);
-    if (fault != Fault::kNone) line += fmt::format("  *** {}", FaultName(fault));
-    world_.Say(fmt::format("g{}", gateway_.index), line);
+    SayRequest(step, path, to, fault);
     if (fault == Fault::kNone) {
       done = [this, step, path, done = std::move(done)](Result<T> result) mutable {
         if (!result)
@@ -164,7 +175,7 @@ Fault World::PickFault(const std::string& step) {
   if (traits_.favourite) {
     const auto& met = outcome_.coverage[step];
     const bool rare = std::accumulate(met.begin(), met.end(), uint64_t{0}) < kRareStep;
-    if (rare && random_.OneIn(8)) return *traits_.favourite;
+    if (rare && random_.OneIn(IsRarest(step) ? 1 : 6)) return *traits_.favourite;
   }
   const double dice = static_cast<double>(random_.Below(1'000'000)) / 1e6 / traits_.intensity;
   double sum = 0;
@@ -240,6 +251,8 @@ void World::Sleep(Gateway& gateway, Duration how_long) {
   gateway.awake = std::max(gateway.awake, executor_.Now() + how_long);
   gateway.process->SleepUntil(gateway.awake);
   gateway.slept += std::max(Duration(0), gateway.awake - since);
+  const bool long_enough = how_long > minutes(12);
+  if (traits_.forgetful && traits_.sleepy && long_enough && random_.OneIn(2)) emptied_until_ = gateway.awake;
   Say(fmt::format("g{}", gateway.index),
       fmt::format("sleeps for {} s", std::chrono::duration_cast<seconds>(how_long).count()));
 }

@@ -26,7 +26,7 @@ void World::ChooseTraits() {
   const double intensity = kIntensities[random_.Below(5)];
   const bool calm = intensity == 0;
   traits_.intensity = std::max(intensity, 1e-9);
-  if (!calm && random_.OneIn(2)) traits_.favourite = static_cast<Fault>(1 + random_.Below(kPickableFaults));
+  if (!calm && !random_.OneIn(4)) traits_.favourite = static_cast<Fault>(1 + random_.Below(kPickableFaults));
   if (!calm && random_.OneIn(2)) traits_.aimed = static_cast<Fault>(1 + random_.Below(kPickableFaults));
   traits_.aim = random_.Next();
   traits_.crowded = random_.OneIn(10);

@@ -152,6 +152,8 @@ class World {
   size_t issued_ = 0;
   Content next_content_ = 1;
   Traits traits_;
+  TimePoint emptied_until_ =
+      {};  // until then names are only removed, so that what a sleeper knew is forgotten
   bool faults_ = false;
   bool at_rest_ = false;
   Outcome outcome_;
