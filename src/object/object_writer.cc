@@ -48,6 +48,7 @@ class Writer final : public ObjectWriter {
   ~Writer() override;
 
   uint64_t size() const override { return size_; }
+  Task<Status> Reserve() override;
   Task<Status> Append(ByteSpan bytes) override;
   Task<Result<Committed>> Commit() override;
   Task<void> Abandon() override;
@@ -81,6 +82,7 @@ class Writer final : public ObjectWriter {
   uint64_t size_ = 0;
   uint64_t next_stripe_ = 0;
   std::shared_ptr<StripeBuffer> current_;
+  StripeReservation reserved_;
   std::vector<Upload> uploads_;  // lanes in ascending order, then fills
   bool lanes_open_ = false;
   size_t lanes_lost_ = 0;
@@ -115,6 +117,7 @@ Writer::~Writer() {
 Task<void> Writer::Abandon() {
   finished_ = true;
   current_.reset();
+  reserved_.Take();
   if (!failed_) failed_ = Fail(Code::kCancelled, "the upload of {} was given up", path_.text());
   std::vector<ArchiveFilePtr> files;
   for (Upload& upload : uploads_) {
@@ -154,6 +157,15 @@ Status Writer::CheckMayGrow(uint64_t bytes) const {
   return OkStatus();
 }
 
+Task<Status> Writer::Reserve() {
+  if (size_ > 0 || options_.size_hint == 0) co_return OkStatus();
+  Result<ByteBudget::Lease> lease =
+      co_await engine_.budget().Acquire(ShapeOfStripe(0).BufferBytes(), ByteBudget::Use::kUpload);
+  if (!lease) co_return lease.error();
+  reserved_.Put(std::move(*lease), engine_.executor());
+  co_return OkStatus();
+}
+
 Task<Status> Writer::Append(ByteSpan bytes) {
   Status may_grow = CheckMayGrow(bytes.size());
   if (!may_grow) {
@@ -191,8 +203,10 @@ Task<Status> Writer::NewStripe() {
   const StripeBuffer::Shape shape = ShapeOfStripe(next_stripe_);
   Result<ByteBudget::Lease> half = ByteBudget::Lease();
   if (MutantActive(Mutant::kAdmitHalfAStripe))
-    half = co_await engine_.budget().Acquire(shape.BufferBytes() / 2);
-  Result<ByteBudget::Lease> lease = co_await engine_.budget().Acquire(shape.BufferBytes());
+    half = co_await engine_.budget().Acquire(shape.BufferBytes() / 2, ByteBudget::Use::kUpload);
+  Result<ByteBudget::Lease> lease = reserved_.Take();
+  if (lease->bytes() == 0)
+    lease = co_await engine_.budget().Acquire(shape.BufferBytes(), ByteBudget::Use::kUpload);
   if (!lease) {
     failed_ = lease.error();
     co_return lease.error();

@@ -133,6 +133,24 @@ bool StripeBuffer::AddTail(uint32_t chunk, ByteSpan tail, Piece& piece) {
   return true;
 }
 
+void StripeReservation::Put(ByteBudget::Lease lease, Executor& executor) {
+  kept_ = std::make_shared<Kept>();
+  kept_->lease = std::move(lease);
+  executor.RunAt(executor.Now() + kReservationMax, [weak = std::weak_ptr<Kept>(kept_)] {
+    if (const std::shared_ptr<Kept> kept = weak.lock()) {
+      std::lock_guard lock(kept->mutex);
+      kept->lease.Release();
+    }
+  });
+}
+
+ByteBudget::Lease StripeReservation::Take() {
+  const std::shared_ptr<Kept> kept = std::move(kept_);
+  if (!kept) return {};
+  std::lock_guard lock(kept->mutex);
+  return std::move(kept->lease);
+}
+
 Status CheckStripeFits(const Geometry& geometry, uint64_t budget_bytes) {
   StripeBuffer::Shape largest;
   largest.geometry = geometry;

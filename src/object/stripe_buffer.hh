@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "archive/archive_writer.hh"
@@ -71,6 +72,26 @@ class StripeBuffer {
   std::shared_ptr<Buffer> buffer_;
   uint64_t filled_ = 0;
   bool finished_ = false;
+};
+
+// Memory for the next stripe of an upload, taken before the stripe starts. Used by one owner, from any
+// thread.
+class StripeReservation {
+ public:
+  // A client that was told to come back does so sooner.
+  static constexpr Duration kReservationMax = std::chrono::seconds(15);
+
+  // Keeps `lease` until it is taken, at most for kReservationMax. `executor` outlives the engine's tasks.
+  void Put(ByteBudget::Lease lease, Executor& executor);
+  // The lease; an empty one if there is none (any more).
+  ByteBudget::Lease Take();
+
+ private:
+  struct Kept {
+    std::mutex mutex;
+    ByteBudget::Lease lease;  // guarded by mutex
+  };
+  std::shared_ptr<Kept> kept_;
 };
 
 // Can stripes of this geometry be written within a memory budget of so many bytes? Error: kInvalidArgument.

@@ -21,7 +21,9 @@ class FakeStore final : public Store {
 
   std::map<std::string, Object> objects;
   std::set<std::string> directories = {"/"};
-  std::optional<Code> all_fail, append_fails, commit_fails;  // injected errors
+  std::optional<Code> all_fail, reserve_fails, append_fails, commit_fails;  // injected errors
+  bool memory_short = false;  // uploads wait for memory until their entry in `waiting` is called
+  std::vector<UniqueFunction<void(bool)>> waiting;
   int calls = 0;                                             // of the store, not of writers and readers
   int writers_alive = 0, commits = 0, abandons = 0;
   StoreSpace space;
@@ -58,6 +60,14 @@ class FakeStore final : public Store {
     }
     ~Writer() override { --store_.writers_alive; }
     uint64_t size() const override { return bytes_.size(); }
+    Task<Status> Reserve() override {
+      if (store_.reserve_fails) co_return Fail(*store_.reserve_fails, "injected");
+      if (!store_.memory_short) co_return OkStatus();
+      OneShot<bool> admitted;
+      store_.waiting.push_back(admitted.Setter());
+      co_await admitted;
+      co_return OkStatus();
+    }
     Task<Status> Append(ByteSpan bytes) override {
       if (store_.append_fails) co_return Fail(*store_.append_fails, "injected");
       bytes_ += AsText(bytes);

@@ -10,6 +10,7 @@
 
 #include "assembly/open_store.hh"
 #include "plugin_oss/handle_sharing.hh"
+#include "plugin_oss/upload_line.hh"
 #include "runtime/task.hh"
 #include "xrdcompat/version.hh"
 
@@ -54,12 +55,13 @@ constexpr int ErrnoOf(Code code) {
 class Gateway {
  public:
   // For tests: a store of the caller's.
-  explicit Gateway(Store& store) : store_(&store) {}
+  Gateway(Store& store, std::chrono::milliseconds patience) : store_(&store), upload_line_(patience) {}
   explicit Gateway(std::unique_ptr<OpenedStore> opened)
       : opened_(std::move(opened)), store_(&opened_->store()) {}
 
   Store& store() { return *store_; }
   CreationTurns& creation_turns() { return creation_turns_; }
+  UploadLine& upload_line() { return upload_line_; }
 
   // WriteOptions for an object at `path` by the configuration's rules.
   WriteOptions WriteOptionsFor(std::string_view path);
@@ -72,6 +74,7 @@ class Gateway {
   std::unique_ptr<OpenedStore> opened_;
   Store* store_;
   CreationTurns creation_turns_;
+  UploadLine upload_line_;
 };
 
 // True if a configuration file has xrootd tell an upload that ended from one whose client died (ofs.persist

@@ -17,6 +17,8 @@ namespace xec {
 namespace {
 
 constexpr size_t kWirePageBytes = 4096;  // XRootD's kXR_pgPageSZ
+// A positive answer to an open: XRootD tells the client to repeat it after so many seconds.
+constexpr int kAskAgainSeconds = 1;
 
 class Reading final : public OpenHandle {
  public:
@@ -70,6 +72,7 @@ int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
     if (const char* size = env.Get("oss.asize")) request.announced_size = ParseUint(size);
     Result<std::unique_ptr<OpenHandle>> upload = StartUpload(gateway_, std::move(request));
     if (!upload) return Failed({"open", path, client_}, upload.error());
+    if (!*upload) return kAskAgainSeconds;
     handle_ = std::move(*upload);
     return 0;
   });

@@ -117,13 +117,21 @@ Result<std::unique_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest 
   if (!request.truncate) {
     return Fail(Code::kUnsupported, "{} cannot be changed in place; write it anew", request.path);
   }
-  CreateOptions options;
-  options.write = gateway.WriteOptionsFor(request.path);
-  options.write.exclusive = request.exclusive;
-  options.write.size_hint = request.announced_size;
-  options.make_parents = true;
-  XEC_ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer,
-                       SyncWait(gateway.store().Create(request.path, std::move(options))));
+  UploadLine& line = gateway.upload_line();
+  const std::string key = fmt::format("{}\n{}\n{}", request.client, request.path, request.exclusive);
+  std::unique_ptr<ObjectWriter> writer;
+  if (line.Has(key)) {
+    XEC_ASSIGN_OR_RETURN(writer, line.AskAgain(key));
+  } else {
+    CreateOptions options;
+    options.write = gateway.WriteOptionsFor(request.path);
+    options.write.exclusive = request.exclusive;
+    options.write.size_hint = request.announced_size;
+    options.make_parents = true;
+    XEC_ASSIGN_OR_RETURN(writer, SyncWait(gateway.store().Create(request.path, std::move(options))));
+    XEC_ASSIGN_OR_RETURN(writer, line.Enter(key, std::move(writer)));
+  }
+  if (!writer) return std::unique_ptr<OpenHandle>();
   return std::unique_ptr<OpenHandle>(std::make_unique<Upload>(std::move(request), std::move(writer)));
 }
 

@@ -24,7 +24,8 @@ struct UploadRequest {
   std::optional<uint64_t> announced_size;
 };
 
-// Errors: as Store::Create; kUnsupported for opening an existing object to change it in place.
+// Waits for memory; a null handle: there is none yet, the client is to ask again. Errors: as Store::Create;
+// kUnsupported for opening an existing object to change it in place.
 Result<std::unique_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest request);
 
 }  // namespace xec

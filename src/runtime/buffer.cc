@@ -10,23 +10,25 @@
 namespace xec {
 namespace {
 
-// Freed memory kept for reuse: page faults on fresh memory cost more than coding it. Bounded.
+// Freed memory kept for reuse: page faults on fresh memory cost more than coding it. Bounded, and given back
+// for fresh memory of another size: no budget counts what lies here.
 constexpr size_t kPooledBytesMax = 64 * 1024 * 1024;
 constexpr size_t kPooledBufferMax = 32 * 1024 * 1024;
 
 class Pool {
  public:
   std::byte* Take(size_t capacity) {
+    std::vector<std::byte*> given_back;
     {
       std::lock_guard lock(mutex_);
-      auto& list = free_[capacity];
-      if (!list.empty()) {
-        std::byte* data = list.back();
-        list.pop_back();
-        pooled_ -= capacity;
-        return data;
+      if (const auto list = free_.find(capacity); list != free_.end()) return TakeFrom(list);
+      for (size_t bytes = 0; bytes < capacity && !free_.empty();) {
+        const auto largest = std::prev(free_.end());
+        bytes += largest->first;
+        given_back.push_back(TakeFrom(largest));
       }
     }
+    for (std::byte* data : given_back) std::free(data);
     void* data = std::aligned_alloc(kBufferAlignment, capacity);
     XEC_CHECK(data != nullptr, "out of memory for a buffer of {} bytes", capacity);
     return static_cast<std::byte*>(data);
@@ -45,8 +47,18 @@ class Pool {
   }
 
  private:
+  using Lists = std::map<size_t, std::vector<std::byte*>>;
+
+  std::byte* TakeFrom(Lists::iterator list) {
+    std::byte* data = list->second.back();
+    list->second.pop_back();
+    pooled_ -= list->first;
+    if (list->second.empty()) free_.erase(list);
+    return data;
+  }
+
   std::mutex mutex_;
-  std::map<size_t, std::vector<std::byte*>> free_;  // by capacity; guarded by mutex_
+  Lists free_;         // by capacity, none empty; guarded by mutex_
   size_t pooled_ = 0;                               // guarded by mutex_
 };
 

@@ -5,6 +5,10 @@
 //
 // No deadlock: an operation reserves all it needs for one step (a whole stripe) in one Acquire and never
 // acquires while it holds bytes that only its own progress can release.
+//
+// How long an upload holds its bytes is up to its client and to the slowest of its servers, so uploads have
+// at most three quarters of the budget between them (a single one may have all): everything else always gets
+// on.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +24,19 @@ namespace xec {
 
 class ByteBudget {
  public:
+  enum class Use { kUpload, kOther };
+
   class Lease {
    public:
     Lease() = default;
-    Lease(ByteBudget* budget, uint64_t bytes) : budget_(budget), bytes_(bytes) {}
-    Lease(Lease&& other) noexcept : budget_(std::exchange(other.budget_, nullptr)), bytes_(other.bytes_) {}
+    Lease(ByteBudget* budget, uint64_t bytes, Use use) : budget_(budget), bytes_(bytes), use_(use) {}
+    Lease(Lease&& other) noexcept
+        : budget_(std::exchange(other.budget_, nullptr)), bytes_(other.bytes_), use_(other.use_) {}
     Lease& operator=(Lease&& other) noexcept {
       Release();
       budget_ = std::exchange(other.budget_, nullptr);
       bytes_ = other.bytes_;
+      use_ = other.use_;
       return *this;
     }
     ~Lease() { Release(); }
@@ -40,15 +48,17 @@ class ByteBudget {
    private:
     ByteBudget* budget_ = nullptr;
     uint64_t bytes_ = 0;
+    Use use_ = Use::kOther;
   };
 
   // `executor` resumes waiters. Both it and this outlive every lease and waiter.
   ByteBudget(uint64_t limit_bytes, Executor& executor) : limit_(limit_bytes), executor_(executor) {}
 
-  // Waits in line for `bytes`. Error: kInvalidArgument at once when bytes exceed the whole budget.
-  Task<Result<Lease>> Acquire(uint64_t bytes);
+  // Waits in line for `bytes`. Uploads that wait only because uploads have their share let others pass.
+  // Error: kInvalidArgument at once when bytes exceed the whole budget.
+  Task<Result<Lease>> Acquire(uint64_t bytes, Use use = Use::kOther);
 
-  // Takes `bytes` only if they are free and nobody waits.
+  // Takes `bytes` (not for an upload) only if they are free and nobody waits for such.
   std::optional<Lease> TryAcquire(uint64_t bytes);
 
   uint64_t limit() const { return limit_; }
@@ -59,14 +69,21 @@ class ByteBudget {
  private:
   struct Waiter {
     uint64_t bytes;
+    Use use;
     UniqueFunction<void(bool)> admit;
   };
-  void Return(uint64_t bytes);
+  bool ShareAllows(uint64_t bytes, Use use) const;
+  // The first waiter that waits for more than a share of uploads, if any.
+  std::deque<Waiter>::iterator FirstInLine();
+  bool MustWait(uint64_t bytes, Use use);
+  void Count(uint64_t bytes, Use use);
+  void Return(uint64_t bytes, Use use);
 
   const uint64_t limit_;
   Executor& executor_;
   mutable std::mutex mutex_;
-  uint64_t in_use_ = 0;          // guarded by mutex_, as the two below
+  uint64_t in_use_ = 0;          // guarded by mutex_, as all below
+  uint64_t uploads_in_use_ = 0;  // of in_use_
   uint64_t peak_ = 0;
   std::deque<Waiter> waiters_;
 };

@@ -62,12 +62,14 @@ class Writer final : public ObjectWriter {
   }
 
   uint64_t size() const override { return size_; }
+  Task<Status> Reserve() override;
   Task<Status> Append(ByteSpan bytes) override;
   Task<Result<Committed>> Commit() override;
   Task<void> Abandon() override;
 
  private:
   uint32_t total() const { return geometry_.Total(); }
+  StripeBuffer::Shape ShapeOfStripe(uint64_t stripe) const;
   Status CheckMayGrow(uint64_t bytes) const;
   Task<Status> NewStripe();
   Task<Status> SendStripe();
@@ -93,6 +95,7 @@ class Writer final : public ObjectWriter {
   uint64_t size_ = 0;
   uint64_t next_stripe_ = 0;
   std::shared_ptr<StripeBuffer> current_;
+  StripeReservation reserved_;
   std::vector<Lane> lanes_;          // empty until the first stripe is sent
   std::vector<MemberIndex> tried_;   // servers on which a staged archive may lie
   std::vector<std::string> losses_;  // one clause for each lost archive
@@ -121,6 +124,23 @@ Status Writer::CheckMayGrow(uint64_t bytes) const {
   return OkStatus();
 }
 
+StripeBuffer::Shape Writer::ShapeOfStripe(uint64_t stripe) const {
+  StripeBuffer::Shape shape;
+  shape.geometry = geometry_;
+  shape.data_bytes_max = geometry_.StripeSize();
+  if (options_.size_hint) shape.data_bytes_max = geometry_.StripeBytes(*options_.size_hint, stripe);
+  return shape;
+}
+
+Task<Status> Writer::Reserve() {
+  if (size_ > 0 || options_.size_hint == 0) co_return OkStatus();
+  Result<ByteBudget::Lease> lease =
+      co_await engine_.budget().Acquire(ShapeOfStripe(0).BufferBytes(), ByteBudget::Use::kUpload);
+  if (!lease) co_return lease.error();
+  reserved_.Put(std::move(*lease), engine_.executor());
+  co_return OkStatus();
+}
+
 Task<Status> Writer::Append(ByteSpan bytes) {
   Status ready = CheckMayGrow(bytes.size());
   while (ready && !bytes.empty()) {
@@ -142,11 +162,10 @@ Task<Status> Writer::NewStripe() {
     co_await TakeWrite();
     if (failed_) co_return *failed_;
   }
-  StripeBuffer::Shape shape;
-  shape.geometry = geometry_;
-  shape.data_bytes_max = geometry_.StripeSize();
-  if (options_.size_hint) shape.data_bytes_max = geometry_.StripeBytes(*options_.size_hint, next_stripe_);
-  Result<ByteBudget::Lease> lease = co_await engine_.budget().Acquire(shape.BufferBytes());
+  const StripeBuffer::Shape shape = ShapeOfStripe(next_stripe_);
+  Result<ByteBudget::Lease> lease = reserved_.Take();
+  if (lease->bytes() == 0)
+    lease = co_await engine_.budget().Acquire(shape.BufferBytes(), ByteBudget::Use::kUpload);
   if (!lease) co_return lease.error();
   current_ = std::make_shared<StripeBuffer>(shape, next_stripe_, std::move(*lease));
   co_return OkStatus();
@@ -381,6 +400,7 @@ Task<Result<Committed>> Writer::Commit() {
 Task<void> Writer::Abandon() {
   finished_ = true;
   current_.reset();
+  reserved_.Take();
   if (!failed_) failed_ = Fail(Code::kCancelled, "the upload of {} was given up", path_.text());
   std::vector<ArchiveFilePtr> files;
   for (Lane& lane : lanes_) {
