@@ -16,13 +16,14 @@ TEST(ThreadPool, TimersRunInOrderAndCancel) {
   ThreadPool pool("test", 1);
   std::vector<int> order;
   OneShot<int> last;
-  const TimePoint now = pool.Now();
-  pool.RunAt(now + 3ms, [&order] { order.push_back(3); });
-  const TimerId cancelled = pool.RunAt(now + 2ms, [&order] { order.push_back(2); });
-  pool.RunAt(now + 1ms, [&order] { order.push_back(1); });
+  // Far enough away that a slow machine has set all of them before the first is due.
+  const TimePoint base = pool.Now() + 200ms;
+  pool.RunAt(base + 3ms, [&order] { order.push_back(3); });
+  const TimerId cancelled = pool.RunAt(base + 2ms, [&order] { order.push_back(2); });
+  pool.RunAt(base + 1ms, [&order] { order.push_back(1); });
   EXPECT_TRUE(pool.Cancel(cancelled));
   EXPECT_FALSE(pool.Cancel(cancelled));
-  pool.RunAt(now + 5ms, [set = last.Setter()] { set(0); });
+  pool.RunAt(base + 5ms, [set = last.Setter()] { set(0); });
   SyncWait(Wait(last));
   EXPECT_EQ(order, (std::vector<int>{1, 3}));
 }
