@@ -105,7 +105,7 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
     case Fault::kCrashAfter:
       gateway_.dying = true;
       // They may be on one host.
-      if (world_.random_.OneIn(3)) world_.TakeDown(server_, true);
+      if (world_.random_.OneIn(2)) world_.TakeDown(server_, true);
       break;
     case Fault::kPowerLoss: world_.servers_[server_]->Crash(world_.random_.Next()); break;
     case Fault::kLostReply: {
@@ -181,7 +181,9 @@ Fault World::PickFault(const std::string& step) {
   double sum = 0;
   const auto within = [&](double p) { return dice < (sum += p); };
   if (within(1.0 / 2500)) return Fault::kCrashBefore;
-  if (within(1.0 / 2500)) return Fault::kCrashAfter;
+  // What decides is more interesting to die over.
+  const bool decides = step == "promote" || step == "rename: commit";
+  if (within(decides ? 1.0 / 120 : 1.0 / 2500)) return Fault::kCrashAfter;
   if (within(1.0 / 500)) return Fault::kServerDown;
   if (within(1.0 / 800)) return Fault::kPowerLoss;
   if (within(1.0 / 200)) return Fault::kLostReply;
