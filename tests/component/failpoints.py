@@ -28,7 +28,7 @@ SIZES = {"old": 23_456, "new": 40_007, "small": 100, "empty": 0}
 NOW = ["--superseded-grace", "1ms", "--upload-grace", "1ms", "--tombstone-horizon", "400ms", "--operation-limit", "200ms"]
 KILLED = -signal.SIGKILL
 ROOTS = ("read", "clean")
-CLEAN_SECONDS = 120.0
+CLEAN_SECONDS = 600.0
 DIRECTORY = "directory"
 SEED = os.environ.get("XEC_TEST_SEED", "1")
 
@@ -43,6 +43,11 @@ def all_points():
 def every(_scenario, _point, count):
     """Every passage, below both roots."""
     return (set(range(1, count + 1)),) * 2
+
+
+def first_and_last(_scenario, _point, count):
+    """One below each of the roots."""
+    return {1}, {count}
 
 
 def once(scenario, point, count):
@@ -203,11 +208,12 @@ class Store:
         options = [word for i, pair in enumerate(self.servers) if i != self.left_out for word in pair]
         return [self.program, command, *options, "--sync", "none", *operands]
 
-    def xec(self, command, *operands, point=None, log=None, code=0, binary=False):
+    def xec(self, command, *operands, point=None, log=None, code=0, binary=False, seconds=xectest.CLIENT_SECONDS):
         env = {"XEC_FAILPOINT": point} if point else {}
         if log:
             env["XEC_FAILPOINT_LOG"] = log
-        return self.test.run_program(self.words(command, *operands), env=env, code=code, binary=binary)
+        return self.test.run_program(self.words(command, *operands), env=env, code=code, binary=binary,
+                                     seconds=seconds)
 
     def words_of(self, words, place):
         return [self.files[word[1:]] if word.startswith("%") else word.replace("@", place, 1) for word in words]
@@ -411,16 +417,17 @@ class Campaign:
 
     def clean(self):
         """Runs the cleaner until it finds nothing to do; returns how often."""
-        passes = 0
+        reports = []
 
         def done():
-            nonlocal passes
-            passes += 1
-            report = json.loads(self.store.xec("clean", "--json", *NOW).out)
-            return report["removed"] == report["left"] == 0
+            reports.append(json.loads(self.store.xec("clean", "--json", *NOW, seconds=CLEAN_SECONDS).out))
+            return reports[-1]["removed"] == reports[-1]["left"] == 0
 
-        self.test.eventually(done, CLEAN_SECONDS, "the cleaner finds nothing more to do")
-        return passes
+        try:
+            self.test.eventually(done, CLEAN_SECONDS, "the cleaner finds nothing more to do")
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {reports[-1]} after {len(reports)} passes") from None
+        return len(reports)
 
     def expect_only_living(self):
         """Each object directory holds one version: all archives of an object, or the marks of a directory."""
