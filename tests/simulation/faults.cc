@@ -190,10 +190,12 @@ Fault World::PickFault(const std::string& step) {
   if (within(1.0 / 200)) return Fault::kDelayed;
   if (within(1.0 / 300)) return Fault::kError;
   // Most requests look; what is done about it matters more, and most of all what has been read and is about
-  // to be written elsewhere.
+  // to be written elsewhere: while the gateway sleeps there, the version may be removed and forgotten.
   const bool looks = step == "look" || step == "list folder" || step == "remove object directory";
-  const bool has_read = step == "archive: close" || step == "proved witness: close";
-  const double sleep = (traits_.sleepy ? 1.0 / 500 : 1.0 / 4000) * (looks ? 0.2 : has_read ? 6 : 1);
+  const bool has_read =
+      step == "archive: close" || step == "proved witness: close" || step == "witness: create";
+  const double weight = looks ? 0.2 : !has_read ? 1 : traits_.forgetful ? 100 : 6;
+  const double sleep = (traits_.sleepy ? 1.0 / 500 : 1.0 / 4000) * weight;
   if (within(sleep)) return Fault::kSleepBefore;
   if (within(sleep)) return Fault::kSleepAfter;
   return Fault::kNone;
