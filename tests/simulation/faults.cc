@@ -172,11 +172,10 @@ Fault World::PickFault(const std::string& step) {
     --traits_.aimed_left;
     return *traits_.aimed;
   }
-  if (traits_.favourite) {
-    const auto& met = outcome_.coverage[step];
-    const bool rare = std::accumulate(met.begin(), met.end(), uint64_t{0}) < kRareStep;
-    if (rare && random_.OneIn(IsRarest(step) ? 1 : 6)) return *traits_.favourite;
-  }
+  const auto& met = outcome_.coverage[step];
+  const bool rare = std::accumulate(met.begin(), met.end(), uint64_t{0}) < kRareStep;
+  if (rare && IsRarest(step) && !traits_.calm) return static_cast<Fault>(1 + random_.Below(kPickableFaults));
+  if (rare && traits_.favourite && random_.OneIn(6)) return *traits_.favourite;
   const double dice = static_cast<double>(random_.Below(1'000'000)) / 1e6 / traits_.intensity;
   double sum = 0;
   const auto within = [&](double p) { return dice < (sum += p); };

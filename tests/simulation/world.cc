@@ -22,9 +22,8 @@ void World::Break(std::string rule) {
 
 void World::ChooseTraits() {
   constexpr double kIntensities[] = {0, 0.3, 1, 1, 2};
-  constexpr size_t kPickableFaults = static_cast<size_t>(Fault::kSleepAfter);
   const double intensity = kIntensities[random_.Below(5)];
-  const bool calm = intensity == 0;
+  const bool calm = traits_.calm = intensity == 0;
   traits_.intensity = std::max(intensity, 1e-9);
   if (!calm && !random_.OneIn(4)) traits_.favourite = static_cast<Fault>(1 + random_.Below(kPickableFaults));
   if (!calm && random_.OneIn(2)) traits_.aimed = static_cast<Fault>(1 + random_.Below(kPickableFaults));

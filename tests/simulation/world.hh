@@ -49,8 +49,12 @@ struct Gateway {
   TimePoint awake = {};  // asleep until then
 };
 
+// Faults that any request may meet: the first ones.
+constexpr size_t kPickableFaults = static_cast<size_t>(Fault::kSleepAfter);
+
 // What kind of world a seed is. Each trait is drawn by itself, so that seeds differ in kind.
 struct Traits {
+  bool calm = false;               // nothing goes wrong
   double intensity = 1;            // of all faults
   std::optional<Fault> favourite;  // met by steps that are rare in this seed
   std::optional<Fault> aimed;      // met often by some kinds of steps, chosen by `aim`
