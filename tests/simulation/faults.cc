@@ -86,6 +86,7 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
   if (gateway_.dying || gateway_.dead) return;
   const std::string step = StepOf(operation, path, to);
   Fault fault = world_.PickFault(step);
+  if (fault == Fault::kServerDown && IsRarest(step)) world_.BringBackFor(server_);
   if (fault == Fault::kServerDown && !world_.TakeDown(server_, world_.random_.OneIn(2))) fault = Fault::kNone;
   ++world_.outcome_.coverage[step][static_cast<size_t>(fault)];
   if (world_.options_.trace_lines > 0) {
@@ -207,11 +208,28 @@ bool World::AimedAt(const std::string& step) const {
   return hash % 16 == 0;
 }
 
-// False: it is down already, or enough others are.
-bool World::TakeDown(size_t server, bool after_the_request) {
+bool World::MayGoDown(size_t server) const {
   const auto count = static_cast<size_t>(std::count(down_.begin(), down_.end(), true));
   const size_t count_max = traits_.blackouts ? servers_.size() : descriptor_.tolerance;
-  if (down_[server] || count >= count_max) return false;
+  return !down_[server] && count < count_max;
+}
+
+void World::SwitchOn(size_t server) {
+  Say(fmt::format("s{}", server), "is back");
+  down_[server] = false;
+  servers_[server]->SetDown(false);
+}
+
+// So that this server may go down: it comes back first if it is away, else one of the others does.
+void World::BringBackFor(size_t server) {
+  if (MayGoDown(server)) return;
+  const auto other = std::find(down_.begin(), down_.end(), true);
+  SwitchOn(down_[server] ? server : static_cast<size_t>(other - down_.begin()));
+}
+
+// False: it is down already, or enough others are.
+bool World::TakeDown(size_t server, bool after_the_request) {
+  if (!MayGoDown(server)) return false;
   Duration pause =
       random_.OneIn(3) ? Between(minutes(1), minutes(40)) : Between(milliseconds(10), seconds(20));
   if (traits_.absences && random_.OneIn(2)) pause = Between(minutes(20), minutes(120));
@@ -236,10 +254,7 @@ void World::SwitchOff(size_t server, Duration pause, bool after_the_request) {
     });
   }
   executor_.RunAt(executor_.Now() + pause, [this, server] {
-    if (!down_[server]) return;
-    Say(fmt::format("s{}", server), "is back");
-    down_[server] = false;
-    servers_[server]->SetDown(false);
+    if (down_[server]) SwitchOn(server);
   });
 }
 

@@ -113,8 +113,11 @@ class World {
   DataServerPtr LineTo(Gateway& gateway, size_t server);
   Fault PickFault(const std::string& step);
   bool AimedAt(const std::string& step) const;
+  bool MayGoDown(size_t server) const;
   bool TakeDown(size_t server, bool after_the_request);
+  void BringBackFor(size_t server);
   void SwitchOff(size_t server, Duration pause, bool after_the_request);
+  void SwitchOn(size_t server);
   void Sleep(Gateway& gateway, Duration how_long);
   Duration NapTime();
 
