@@ -5,16 +5,10 @@
 
 #include "archive/manifest.hh"
 #include "base/failpoint.hh"
-#include "base/text.hh"
 #include "runtime/gather.hh"
 
 namespace xec {
 namespace {
-
-// The limit of a manifest's attributes, and the frame around them.
-constexpr size_t kAttributesBytesMax = kUserAttributesSizeMax + 1024;
-
-bool KeepInAttributes(unsigned char c) { return c > 0x20 && c < 0x7f && c != '='; }
 
 State AttributesState(Version version, Version revision) {
   State state;
@@ -22,16 +16,6 @@ State AttributesState(Version version, Version revision) {
   state.version = version;
   state.target = revision;
   return state;
-}
-
-// The highest revision for `version` in a listing.
-std::optional<Version> HighestRevision(const States& states, const Version& version) {
-  std::optional<Version> highest;
-  for (const State& state : states) {
-    if (state.kind == StateKind::kAttributes && state.version == version)
-      highest = std::max(highest, state.target);
-  }
-  return highest;
 }
 
 // Writes one revision on one home: under a name of its own first, so that nobody reads half of it.
@@ -83,83 +67,157 @@ Task<Status> WriteOnQuorum(Engine& engine, ObjectPath path, Version version, Ver
   co_return Fail(Code::kNoQuorum, "no home of {} takes attributes now; retry", path.text());
 }
 
-}  // namespace
-
-std::string FormatAttributes(const UserAttributes& attributes) {
-  std::string text = "xec-attributes 1\n";
-  for (const auto& [name, value] : attributes) {
-    text +=
-        fmt::format("{}={}\n", PercentEncode(name, KeepInAttributes), PercentEncode(value, KeepInAttributes));
+// The revisions of a version that a listing of homes shows, and who shows them.
+std::map<Version, std::vector<MemberIndex>> RevisionsShown(const std::map<MemberIndex, States>& listings,
+                                                           const Version& version) {
+  std::map<Version, std::vector<MemberIndex>> shown;
+  for (const auto& [home, states] : listings) {
+    for (const State& state : states) {
+      if (state.kind == StateKind::kAttributes && state.version == version)
+        shown[*state.target].push_back(home);
+    }
   }
-  return text + "end\n";
+  return shown;
 }
 
-Result<UserAttributes> ParseAttributes(std::string_view text) {
-  const Error damaged = Fail(Code::kCorruption, "a file of user attributes is damaged");
-  if (text.size() > kAttributesBytesMax || !text.ends_with("\nend\n")) return damaged;
-  text.remove_suffix(5);
-  const std::vector<std::string_view> lines = Split(text, '\n');
-  if (lines[0] != "xec-attributes 1" || lines.size() > kUserAttributesMax + 1) return damaged;
-  UserAttributes attributes;
-  for (size_t i = 1; i < lines.size(); ++i) {
-    const size_t equal = lines[i].find('=');
-    if (equal == std::string_view::npos) return damaged;
-    auto name = PercentDecode(lines[i].substr(0, equal));
-    auto value = PercentDecode(lines[i].substr(equal + 1));
-    if (!name || !value || name->empty()) return damaged;
-    attributes.emplace(std::move(*name), std::move(*value));
-  }
-  return attributes;
-}
-
-Task<Result<std::optional<AttributeRevision>>> ReadAttributes(Engine& engine, NameInfo info) {
-  const Version version = info.accepted.version;
-  std::optional<Version> highest;
-  for (const auto& [home, states] : info.listings)
-    highest = std::max(highest, HighestRevision(states, version));
-  if (!highest) co_return std::optional<AttributeRevision>();
-  std::vector<MemberIndex> having;
-  for (const auto& [home, states] : info.listings) {
-    if (HighestRevision(states, version) == highest) having.push_back(home);
-  }
-  Error last = Fail(Code::kUnavailable, "the attributes of {} cannot be read", info.path.text());
-  const std::string entry = StatePath(info.path, FormatState(AttributesState(version, *highest)));
-  for (const MemberIndex home : having) {
+Task<Result<AttributeSet>> ReadRevision(Engine& engine, ObjectPath path, Version version, Version revision,
+                                        std::vector<MemberIndex> homes) {
+  Error last = Fail(Code::kUnavailable, "the attributes of {} cannot be read", path.text());
+  const std::string entry = StatePath(path, FormatState(AttributesState(version, revision)));
+  for (const MemberIndex home : homes) {
     Result<std::string> text =
-        co_await ReadFile(engine.MetadataCall(), engine.server(home), entry, kAttributesBytesMax);
+        co_await ReadFile(engine.MetadataCall(), engine.server(home), entry, kAttributeSetBytesMax);
     if (!text) {
       last = text.error();
       continue;
     }
-    Result<UserAttributes> attributes = ParseAttributes(*text);
-    if (!attributes) {
-      last = attributes.error();
-      continue;
-    }
-    // As with versions: what is on fewer homes than a quorum is rolled forward before it is told.
-    if (having.size() < Quorum(engine.Homes(info.path).size())) {
-      const Status rolled = co_await WriteOnQuorum(engine, info.path, version, *highest, *text, having);
-      if (!rolled) co_return rolled.error();
-    }
-    co_return std::optional<AttributeRevision>(AttributeRevision{*highest, std::move(*attributes)});
+    Result<AttributeSet> set = AttributeSet::Parse(*text);
+    if (set) co_return std::move(set);
+    last = set.error();
   }
   co_return last;
 }
 
-Task<Status> WriteAttributes(Engine& engine, NameInfo info, std::optional<Version> previous,
-                             UserAttributes attributes) {
-  Status fits = CheckUserAttributes(attributes);
-  if (!fits) co_return fits.error();
+// All revisions shown as one: those that a higher one has in it need not be read.
+Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameInfo info) {
+  const Version version = info.accepted.version;
+  const auto shown = RevisionsShown(info.listings, version);
+  if (shown.empty()) co_return std::optional<AttributeRevision>();
+  AttributeRevision merged;
+  merged.revision = shown.rbegin()->first;
+  size_t read = 0;
+  for (auto revision = shown.rbegin(); revision != shown.rend(); ++revision) {
+    if (merged.set.over.contains(revision->first)) continue;
+    Result<AttributeSet> set =
+        co_await ReadRevision(engine, info.path, version, revision->first, revision->second);
+    if (!set) co_return set.error();
+    merged.set.Merge(*set);
+    ++read;
+  }
+  merged.set.over.clear();
+  for (const auto& [revision, homes] : shown) merged.set.over.insert(revision);
+  merged.set.CutOver();
+  const std::vector<MemberIndex>& having = shown.rbegin()->second;
+  if (read == 1 && having.size() >= Quorum(engine.Homes(info.path).size())) co_return std::move(merged);
+  // As with versions: what is on fewer homes than a quorum is rolled forward before it is told. What nobody
+  // has written yet gets a revision of its own.
+  std::vector<MemberIndex> have = having;
+  if (read > 1) {
+    have.clear();
+    Result<Version> above = engine.NextVersion(merged.revision);
+    if (!above) co_return above.error();
+    merged.revision = *above;
+  }
+  const Status rolled =
+      co_await WriteOnQuorum(engine, info.path, version, merged.revision, merged.set.Format(), have);
+  if (!rolled) co_return rolled.error();
+  co_return std::move(merged);
+}
+
+// What a revision on a quorum has in it goes from the homes; what cannot be removed now is left to the
+// cleaner.
+Task<void> RemoveRevisions(Engine& engine, ObjectPath path, Version version, std::set<Version> revisions) {
+  const std::vector<MemberIndex> homes = engine.Homes(path);
+  for (const Version& revision : revisions) {
+    const std::string entry = FormatState(AttributesState(version, revision));
+    Gather<Status> removals(engine.scope(), engine.executor());
+    for (const MemberIndex home : homes) removals.Start(home, RemoveState(engine, home, path, entry));
+    while (removals.pending() > 0) co_await removals.Next();
+  }
+}
+
+// A rename seals the name before it reads the attributes it takes along: who wrote a revision and then sees
+// no seal can be sure that no rename, begun or over, has missed it.
+Task<Status> NeedUnchanged(Engine& engine, NameInfo info) {
+  const Look look = co_await LookAt(engine, info.path, LookWidth::kQuorum);
+  bool sure = look.HasQuorum() && look.highest() == info.accepted;
+  for (const auto& [home, states] : look.listings()) sure = sure && !RenameRival(states, {});
+  if (sure) co_return OkStatus();
+  co_return Fail(
+      Code::kUnknown,
+      "{} is being renamed, or was changed, while its attributes were set: they may not be kept; retry",
+      info.path.text());
+}
+
+// Removed attributes count as well, or a file could grow without bound.
+Status CheckFits(const AttributeSet& set) {
+  UserAttributes all;
+  for (const auto& [name, entry] : set.entries) all.emplace(name, entry.value.value_or(""));
+  const Status fits = CheckUserAttributes(all);
+  if (!fits && CheckUserAttributes(set.Values())) {
+    return Fail(
+        Code::kInvalidArgument,
+        "an object has at most {} user attributes of {} bytes together, those removed since it was written "
+        "included",
+        kUserAttributesMax, kUserAttributesSizeMax);
+  }
+  return fits;
+}
+
+}  // namespace
+
+Task<Result<std::optional<AttributeRevision>>> ReadAttributes(Engine& engine, NameInfo info) {
+  for (int tries = 0;; ++tries) {
+    Result<std::optional<AttributeRevision>> merged = co_await MergeShown(engine, info);
+    const bool read = merged || merged.code() == Code::kNoQuorum || merged.code() == Code::kUnknown;
+    if (read || tries >= engine.options().retries_max) co_return std::move(merged);
+    // Removed since the look because a later revision has it in it; or no home that was heard can read it.
+    const Look look = co_await LookAt(engine, info.path, LookWidth::kAll);
+    if (!look.HasQuorum()) co_return CannotTell(engine, info.path, look);
+    if (!(look.highest() == info.accepted))
+      co_return Fail(Code::kConflict, "{} was changed while its attributes were read; retry",
+                     info.path.text());
+    info.listings = look.listings();
+  }
+}
+
+Task<Status> ChangeAttribute(Engine& engine, NameInfo info, AttributeChange change) {
+  AttributeSet set = change.current ? std::move(change.current->set)
+                                    : AttributeSet::WrittenWith(change.written, info.accepted.version);
+  const auto found = set.entries.find(change.name);
+  if (!change.value && (found == set.entries.end() || !found->second.value))
+    co_return Fail(Code::kNotFound, "{} has no attribute '{}'", info.path.text(), change.name);
+  std::optional<Version> previous;
+  if (change.current) previous = change.current->revision;
   Result<Version> revision = engine.NextVersion(previous);
   if (!revision) co_return revision.error();
-  co_return co_await WriteOnQuorum(engine, info.path, info.accepted.version, *revision,
-                                   FormatAttributes(attributes), {});
+  set.Set(change.name, std::move(change.value), *revision);
+  const Status fits = CheckFits(set);
+  if (!fits) co_return fits.error();
+  const std::set<Version> old = set.over;
+  std::vector<MemberIndex> nowhere;
+  const Status written = co_await WriteOnQuorum(engine, info.path, info.accepted.version, *revision,
+                                                set.Format(), std::move(nowhere));
+  if (!written) co_return written.error();
+  engine.scope().Spawn(RemoveRevisions(engine, info.path, info.accepted.version, old));
+  co_return co_await NeedUnchanged(engine, std::move(info));
 }
 
 Task<Status> CopyAttributes(Engine& engine, ObjectPath to, Version to_version, AttributeRevision revision) {
   std::vector<MemberIndex> nowhere;
-  co_return co_await WriteOnQuorum(engine, to, to_version, revision.revision,
-                                   FormatAttributes(revision.attributes), std::move(nowhere));
+  revision.set.over.clear();
+  co_return co_await WriteOnQuorum(engine, to, to_version, revision.revision, revision.set.Format(),
+                                   std::move(nowhere));
 }
 
 }  // namespace xec

@@ -1,33 +1,38 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // User attributes set after a version was written: files `a.<v>.<r>` in the object directory, r being the
-// revision. The highest revision on a quorum of homes counts; without any, the attributes in the manifest do.
+// revision, their content an AttributeSet. All revisions on a quorum of homes count, merged; without any, the
+// attributes in the manifest do.
 #pragma once
-
-#include <map>
 
 #include "commit/access.hh"
 #include "commit/names.hh"
+#include "protocol/attribute_set.hh"
 
 namespace xec {
 
-using UserAttributes = std::map<std::string, std::string>;
-
-// The latest revision for this version, or nullopt if none was ever set. Errors: kNoQuorum, kCorruption.
+// What was set for a version, on a quorum of homes. `set.over` names the other revisions that were seen.
 struct AttributeRevision {
   Version revision;
-  UserAttributes attributes;
+  AttributeSet set;
 };
+
+// nullopt if nothing was ever set. Brings what it tells to a quorum of homes first. Errors: kNoQuorum,
+// kUnknown, kCorruption; kConflict if the name was changed meanwhile.
 Task<Result<std::optional<AttributeRevision>>> ReadAttributes(Engine& engine, NameInfo info);
 
-// Replaces the attributes of the version as a new revision above `previous`. Errors: kNoQuorum, kUnknown.
-Task<Status> WriteAttributes(Engine& engine, NameInfo info, std::optional<Version> previous,
-                             UserAttributes attributes);
+// One change to the attributes of the version that `info` shows.
+struct AttributeChange {
+  std::string name;
+  std::optional<std::string> value;  // nullopt: remove
+  std::optional<AttributeRevision> current;
+  UserAttributes written;  // without `current`: those the version was written with
+};
+// Errors: kNotFound (nothing to remove), kInvalidArgument (too many, too large; removed ones count until the
+// object is replaced), kNoQuorum, kUnknown: also if the name is being renamed or was changed meanwhile.
+Task<Status> ChangeAttribute(Engine& engine, NameInfo info, AttributeChange change);
 
-// Gives version `to_version` of another name, which is not visible yet, the attributes of a version that is
-// to be moved there: on a quorum of homes. Errors: kNoQuorum, kUnknown.
+// Gives version `to_version` of another name the attributes of a version that is to be moved there: on a
+// quorum of homes. Errors: kNoQuorum, kUnknown.
 Task<Status> CopyAttributes(Engine& engine, ObjectPath to, Version to_version, AttributeRevision revision);
-
-std::string FormatAttributes(const UserAttributes& attributes);
-Result<UserAttributes> ParseAttributes(std::string_view text);
 
 }  // namespace xec

@@ -5,6 +5,7 @@
 
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
+#include "commit/attributes.hh"
 #include "commit/clean_pass.hh"
 #include "commit/fence.hh"
 
@@ -101,21 +102,32 @@ Task<void> Sweep(CleanPass& pass) {
   }
 }
 
-// Revisions of attributes below the highest one that a quorum of homes has; drafts that were given up; and
+// The revision that has all others of the current version in it, and these others.
+Task<std::optional<AttributeRevision>> SettleAttributes(CleanPass& pass) {
+  std::set<Version> revisions;
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      if (state.kind == StateKind::kAttributes && state.version == pass.current.version)
+        revisions.insert(*state.target);
+    }
+  }
+  if (revisions.size() < 2) co_return std::nullopt;
+  NameInfo info{pass.path, pass.current, {}, pass.Homes()};
+  Result<std::optional<AttributeRevision>> settled = co_await ReadAttributes(pass.engine, std::move(info));
+  if (settled) co_return std::move(*settled);
+  ++pass.outcome.left;
+  co_return std::nullopt;
+}
+
+// Revisions of attributes that another one on a quorum of homes has in it; drafts that were given up; and
 // copies for a rename that never committed.
 Task<void> RemoveOldAttributes(CleanPass& pass) {
-  std::map<Version, size_t> homes_with;
+  const std::optional<AttributeRevision> settled = co_await SettleAttributes(pass);
   std::set<Version> accepted;
   for (const auto& [member, states] : pass.servers) {
     for (const State& state : states) {
       if (state.Accepted()) accepted.insert(*state.version);
-      if (state.kind == StateKind::kAttributes && state.version == pass.current.version)
-        ++homes_with[*state.target];
     }
-  }
-  std::optional<Version> settled;
-  for (const auto& [revision, count] : homes_with) {
-    if (count >= Quorum(pass.engine.Homes(pass.path).size())) settled = revision;
   }
   const Duration horizon = pass.engine.options().tombstone_horizon;
   for (const auto& [member, states] : pass.servers) {
@@ -123,7 +135,8 @@ Task<void> RemoveOldAttributes(CleanPass& pass) {
       const bool draft = state.kind == StateKind::kAttributesDraft;
       if (!draft && state.kind != StateKind::kAttributes) continue;
       const bool current = state.version == pass.current.version;
-      const bool old = !draft && current && settled && *state.target < *settled;
+      const bool old = !draft && current && settled && *state.target != settled->revision &&
+                       settled->set.over.contains(*state.target);
       const bool orphan = draft || (pass.AllHomesHeard() && !accepted.contains(*state.version));
       if (old || (orphan && pass.Past(state, horizon))) co_await Perform(pass, member, RemoveEntry(state));
     }

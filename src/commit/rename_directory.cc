@@ -2,17 +2,34 @@
 // Renaming a directory: a logged list of renames of what is in it. Every object below is atomically under
 // exactly one of the two names at any time; a crash leaves the log, and the next cleaner goes on.
 #include "base/failpoint.hh"
+#include "commit/attributes.hh"
 #include "commit/move_log.hh"
 #include "commit/rename.hh"
 
 namespace xec {
 namespace {
 
+// Gives the new directory the user attributes of the old one. Done once more after a crash it changes
+// nothing, nor does it undo what was set at the new place.
+Task<Status> CopyDirectoryAttributes(Engine& engine, ObjectPath from, ObjectPath to) {
+  Result<NameInfo> source = co_await LookUpLive(engine, from);
+  if (!source) co_return source.error();
+  Result<std::optional<AttributeRevision>> set = co_await ReadAttributes(engine, std::move(*source));
+  if (!set) co_return set.error();
+  if (!*set) co_return OkStatus();
+  Result<NameInfo> target = co_await LookUpLive(engine, to);
+  if (!target) co_return target.error();
+  if (target->accepted.kind != Accepted::kDirectory) co_return OkStatus();
+  co_return co_await CopyAttributes(engine, to, target->accepted.version, std::move(**set));
+}
+
 // Renames everything in the directory; what somebody else has put at the target meanwhile is left in peace,
 // and its namesake stays under the old name.
 Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to) {
   Status made = co_await MakeDirectoryName(engine, to, true);
   if (!made && made.code() != Code::kAlreadyExists) co_return made.error();
+  const Status copied = co_await CopyDirectoryAttributes(engine, from, to);
+  if (!copied) co_return copied.error();
   Result<std::vector<ListedName>> names = co_await ListDirectory(engine, from);
   if (!names) co_return names.error();
   for (const ListedName& name : *names) {

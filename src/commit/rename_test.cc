@@ -274,8 +274,8 @@ TEST_P(RenameTest, UserAttributesGoAlong) {
   Gateway& gateway = world.NewGateway();
   ASSERT_TRUE(world.Put(gateway, "/a"));
   const auto info = world.Run(LookUpLive(*gateway.engine, world.Path("/a")));
-  UserAttributes attributes = {{"U.k", "v"}};
-  ASSERT_TRUE(world.Run(WriteAttributes(*gateway.engine, *info, std::nullopt, attributes)));
+  const UserAttributes attributes = {{"U.k", "v"}};
+  ASSERT_TRUE(world.Run(ChangeAttribute(*gateway.engine, *info, AttributeChange{"U.k", "v", {}, {}})));
   ASSERT_TRUE(world.Run(RenameObject(*gateway.engine, world.Path("/a"), world.Path("/b"))));
   world.Pass(2h);
   world.Clean(gateway);
@@ -283,7 +283,7 @@ TEST_P(RenameTest, UserAttributesGoAlong) {
   ASSERT_TRUE(moved);
   const auto read = world.Run(ReadAttributes(*gateway.engine, *moved));
   ASSERT_TRUE(read && *read);
-  EXPECT_EQ((*read)->attributes, attributes);
+  EXPECT_EQ((*read)->set.Values(), attributes);
   EXPECT_TRUE(world.EntriesOf(gateway, "/a").empty());
 }
 

@@ -9,15 +9,8 @@
 namespace xec {
 namespace {
 
-// The latest user attributes: those set later, else those of the manifest.
-Task<Result<UserAttributes>> CurrentAttributes(Engine& engine, NameInfo info,
-                                               std::optional<Version>* revision) {
-  Result<std::optional<AttributeRevision>> set = co_await ReadAttributes(engine, info);
-  if (!set) co_return set.error();
-  if (*set) {
-    *revision = (*set)->revision;
-    co_return std::move((*set)->attributes);
-  }
+// The attributes the version was written with.
+Task<Result<UserAttributes>> WrittenAttributes(Engine& engine, NameInfo info) {
   if (info.accepted.kind == Accepted::kDirectory) co_return UserAttributes{};
   Result<std::shared_ptr<ObjectReader>> reader = co_await ObjectReader::Open(engine, std::move(info));
   if (!reader) co_return reader.error();
@@ -142,8 +135,10 @@ Task<Result<std::map<std::string, std::string>>> NativeStore::GetUserAttributes(
   if (path->IsRoot()) co_return UserAttributes{};
   Result<NameInfo> info = co_await LookUpLive(engine_, *path);
   if (!info) co_return info.error();
-  std::optional<Version> revision;
-  co_return co_await CurrentAttributes(engine_, std::move(*info), &revision);
+  Result<std::optional<AttributeRevision>> set = co_await ReadAttributes(engine_, *info);
+  if (!set) co_return set.error();
+  if (*set) co_return (*set)->set.Values();
+  co_return co_await WrittenAttributes(engine_, std::move(*info));
 }
 
 Task<Status> NativeStore::SetUserAttribute(std::string text, std::string name,
@@ -154,15 +149,15 @@ Task<Status> NativeStore::SetUserAttribute(std::string text, std::string name,
   if (name.empty()) co_return Fail(Code::kInvalidArgument, "an attribute needs a name");
   Result<NameInfo> info = co_await LookUpLive(engine_, *path);
   if (!info) co_return info.error();
-  std::optional<Version> revision;
-  Result<UserAttributes> attributes = co_await CurrentAttributes(engine_, *info, &revision);
-  if (!attributes) co_return attributes.error();
-  if (value) {
-    (*attributes)[name] = std::move(*value);
-  } else if (attributes->erase(name) == 0) {
-    co_return Fail(Code::kNotFound, "{} has no attribute '{}'", path->text(), name);
+  Result<std::optional<AttributeRevision>> current = co_await ReadAttributes(engine_, *info);
+  if (!current) co_return current.error();
+  AttributeChange change{std::move(name), std::move(value), std::move(*current), {}};
+  if (!change.current) {
+    Result<UserAttributes> written = co_await WrittenAttributes(engine_, *info);
+    if (!written) co_return written.error();
+    change.written = std::move(*written);
   }
-  co_return co_await WriteAttributes(engine_, std::move(*info), revision, std::move(*attributes));
+  co_return co_await ChangeAttribute(engine_, std::move(*info), std::move(change));
 }
 
 Task<Result<StoreSpace>> NativeStore::Space() { co_return co_await SumSpace(engine_); }

@@ -3,7 +3,6 @@
 
 #include "base/text.hh"
 #include "codec/object_digests.hh"
-#include "commit/attributes.hh"
 #include "store/space.hh"
 #include "xrdec/change.hh"
 #include "xrdec/clean.hh"
@@ -137,20 +136,9 @@ Task<Result<std::map<std::string, std::string>>> XrdecStore::Checksums(std::stri
   co_return std::move(checksums);
 }
 
-// The latest user attributes: those set later, else those the object was written with.
-Task<Result<std::map<std::string, std::string>>> XrdecStore::AttributesOf(const XrdecName& name,
-                                                                          std::optional<Version>* revision) {
-  if (name.in_register) {
-    Result<std::optional<AttributeRevision>> set = co_await ReadAttributes(engine_, name.registered);
-    if (!set) co_return set.error();
-    if (*set) {
-      *revision = (*set)->revision;
-      co_return std::move((*set)->attributes);
-    }
-  }
-  Result<Manifest> manifest = co_await ManifestOf(engine_, name);
-  if (!manifest) co_return manifest.error();
-  co_return std::move(manifest->attributes);
+Task<Result<std::optional<AttributeRevision>>> XrdecStore::AttributesSetFor(const XrdecName& name) {
+  if (!name.in_register) co_return std::optional<AttributeRevision>();
+  co_return co_await ReadAttributes(engine_, name.registered);
 }
 
 Task<Result<std::map<std::string, std::string>>> XrdecStore::GetUserAttributes(std::string text) {
@@ -160,8 +148,12 @@ Task<Result<std::map<std::string, std::string>>> XrdecStore::GetUserAttributes(s
   Result<XrdecName> name = co_await LookUpXrdecObject(engine_, *path, XrdecWidth::kArchives);
   if (!name && name.code() == Code::kIsDirectory) co_return UserAttributes{};
   if (!name) co_return name.error();
-  std::optional<Version> revision;
-  co_return co_await AttributesOf(*name, &revision);
+  Result<std::optional<AttributeRevision>> set = co_await AttributesSetFor(*name);
+  if (!set) co_return set.error();
+  if (*set) co_return (*set)->set.Values();
+  Result<Manifest> manifest = co_await ManifestOf(engine_, *name);
+  if (!manifest) co_return manifest.error();
+  co_return std::move(manifest->attributes);
 }
 
 Task<Status> XrdecStore::SetUserAttribute(std::string text, std::string attribute,
@@ -173,20 +165,20 @@ Task<Status> XrdecStore::SetUserAttribute(std::string text, std::string attribut
   if (!name && name.code() == Code::kIsDirectory)
     co_return Fail(Code::kUnsupported, "{}: directories of layout xrdec have no attributes", path->text());
   if (!name) co_return name.error();
-  std::optional<Version> revision;
-  Result<UserAttributes> attributes = co_await AttributesOf(*name, &revision);
-  if (!attributes) co_return attributes.error();
-  if (value) {
-    (*attributes)[attribute] = std::move(*value);
-  } else if (attributes->erase(attribute) == 0) {
-    co_return Fail(Code::kNotFound, "{} has no attribute '{}'", path->text(), attribute);
-  }
+  Result<Manifest> manifest = co_await ManifestOf(engine_, *name);
+  if (!manifest) co_return manifest.error();
   if (!name->in_register) {
+    if (!value && !manifest->attributes.contains(attribute))
+      co_return Fail(Code::kNotFound, "{} has no attribute '{}'", path->text(), attribute);
     name = co_await TakeOver(engine_, std::move(*name), XrdecWidth::kExistence);
     if (!name) co_return name.error();
     if (!name->in_register) co_return Fail(Code::kConflict, "{} was changed meanwhile; retry", path->text());
   }
-  Status written = co_await WriteAttributes(engine_, name->registered, revision, std::move(*attributes));
+  Result<std::optional<AttributeRevision>> current = co_await AttributesSetFor(*name);
+  if (!current) co_return current.error();
+  AttributeChange change{std::move(attribute), std::move(value), std::move(*current),
+                         std::move(manifest->attributes)};
+  Status written = co_await ChangeAttribute(engine_, name->registered, std::move(change));
   co_return InUserWords(std::move(written));
 }
 

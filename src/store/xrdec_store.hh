@@ -3,6 +3,7 @@
 // the native layout: docs/configuration.md, "Layout xrdec".
 #pragma once
 
+#include "commit/attributes.hh"
 #include "store/parent_cache.hh"
 #include "store/store.hh"
 #include "xrdec/look.hh"
@@ -34,8 +35,7 @@ class XrdecStore final : public Store {
 
  private:
   Task<Status> NeedParent(ObjectPath path, bool make);
-  Task<Result<std::map<std::string, std::string>>> AttributesOf(const XrdecName& name,
-                                                                std::optional<Version>* revision);
+  Task<Result<std::optional<AttributeRevision>>> AttributesSetFor(const XrdecName& name);
 
   Engine& engine_;
   ParentCache parents_;

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// User attributes: several who set some at once, renames meanwhile, homes that are down or stale, crashes.
+#include "commit/attributes.hh"
+
+#include "commit/test_world.hh"
+
+namespace xec {
+namespace {
+
+using namespace std::chrono_literals;
+using Gateway = TestWorld::Gateway;
+
+constexpr size_t kStepsMax = 100'000;
+
+class AttributesTest : public ::testing::TestWithParam<uint32_t> {
+ protected:
+  static TestWorld::Options OptionsOf(uint64_t seed) {
+    TestWorld::Options options;
+    options.seed = seed;
+    options.tolerance = GetParam();
+    options.servers = 3 + 2 * options.tolerance;
+    return options;
+  }
+
+  static Result<UserAttributes> Read(TestWorld& world, Gateway& gateway, const std::string& name) {
+    const auto info = world.Run(LookUpLive(*gateway.engine, world.Path(name)));
+    if (!info) return info.error();
+    const auto set = world.Run(ReadAttributes(*gateway.engine, *info));
+    if (!set) return set.error();
+    return *set ? (*set)->set.Values() : UserAttributes{};
+  }
+
+  static size_t Revisions(TestWorld& world, Gateway& gateway, const std::string& name) {
+    std::set<std::string> revisions;
+    for (const std::string& entry : world.EntriesOf(gateway, name)) {
+      if (entry.starts_with("a.") || entry.starts_with("b.")) revisions.insert(entry);
+    }
+    return revisions.size();
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Tolerance, AttributesTest, ::testing::Values(1, 2));
+
+Task<Status> SetAttribute(Engine& engine, ObjectPath path, std::string name,
+                          std::optional<std::string> value) {
+  Result<NameInfo> info = co_await LookUpLive(engine, path);
+  if (!info) co_return info.error();
+  Result<std::optional<AttributeRevision>> current = co_await ReadAttributes(engine, *info);
+  if (!current) co_return current.error();
+  AttributeChange change{std::move(name), std::move(value), std::move(*current), {}};
+  co_return co_await ChangeAttribute(engine, std::move(*info), std::move(change));
+}
+
+Task<void> Keep(Task<Status> task, std::optional<Status>* answer) {
+  Status status = co_await task;
+  *answer = std::move(status);
+}
+
+TEST_P(AttributesTest, OfSeveralSetAtOnceNoneIsLost) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    TestWorld world(OptionsOf(seed));
+    ASSERT_TRUE(world.Put(world.NewGateway(), "/a"));
+    ASSERT_TRUE(world.Run(SetAttribute(*world.NewGateway().engine, world.Path("/a"), "gone", "x")));
+    std::vector<std::optional<Status>> answers(4);
+    for (size_t i = 0; i < answers.size(); ++i) {
+      Gateway& gateway = world.NewGateway();
+      Task<Status> task = i == 0 ? SetAttribute(*gateway.engine, world.Path("/a"), "gone", std::nullopt)
+                                 : SetAttribute(*gateway.engine, world.Path("/a"), fmt::format("U.{}", i),
+                                                fmt::format("{}", seed));
+      gateway.scope.Spawn(Keep(std::move(task), &answers[i]));
+      if (seed % 2 == 0) world.executor.RunUntilIdle(seed);
+    }
+    const auto all = [&] {
+      return std::all_of(answers.begin(), answers.end(),
+                         [](const auto& answer) { return answer.has_value(); });
+    };
+    ASSERT_TRUE(world.executor.RunUntil(all, kStepsMax));
+    const auto read = Read(world, world.NewGateway(), "/a");
+    ASSERT_TRUE(read) << read.error().message;
+    for (size_t i = 0; i < answers.size(); ++i) {
+      ASSERT_TRUE(*answers[i]) << "seed " << seed << ": " << answers[i]->error().message;
+      const bool set = read->contains(fmt::format("U.{}", i));
+      EXPECT_EQ(set, i > 0) << "seed " << seed;
+    }
+    EXPECT_FALSE(read->contains("gone")) << "seed " << seed;
+    world.Pass(2h);
+    Gateway& fresh = world.NewGateway();
+    world.Clean(fresh);
+    EXPECT_EQ(Revisions(world, fresh, "/a"), 1U) << "seed " << seed;
+    const auto again = Read(world, fresh, "/a");
+    EXPECT_TRUE(again && *again == *read) << "seed " << seed;
+  }
+}
+
+TEST_P(AttributesTest, ARenameMeanwhileTakesThemAlongOrTheSetIsNotSaidToBeDone) {
+  size_t done = 0;
+  size_t unknown = 0;
+  for (uint64_t seed = 1; seed <= 120; ++seed) {
+    TestWorld world(OptionsOf(seed));
+    ASSERT_TRUE(world.Put(world.NewGateway(), "/a"));
+    std::optional<Status> renamed;
+    std::optional<Status> set;
+    Gateway& renamer = world.NewGateway();
+    Gateway& setter = world.NewGateway();
+    const auto rename = [&] {
+      renamer.scope.Spawn(Keep(RenameObject(*renamer.engine, world.Path("/a"), world.Path("/b")), &renamed));
+    };
+    if (seed % 2 == 0) rename();
+    if (seed % 2 == 0) world.executor.RunUntilIdle(seed);
+    setter.scope.Spawn(Keep(SetAttribute(*setter.engine, world.Path("/a"), "U.k", "v"), &set));
+    if (seed % 2 == 1) world.executor.RunUntilIdle(seed);
+    if (seed % 2 == 1) rename();
+    ASSERT_TRUE(world.executor.RunUntil([&] { return renamed && set; }, kStepsMax));
+    ASSERT_TRUE(*renamed) << "seed " << seed << ": " << renamed->error().message;
+    const auto read = Read(world, world.NewGateway(), "/b");
+    ASSERT_TRUE(read) << read.error().message;
+    if (*set) {
+      EXPECT_TRUE(read->contains("U.k")) << "seed " << seed;
+    } else {
+      EXPECT_NE(set->code(), Code::kCorruption) << set->error().message;
+    }
+    done += *set ? 1 : 0;
+    unknown += set->code() == Code::kUnknown ? 1 : 0;
+  }
+  EXPECT_GT(done, 10U);
+  EXPECT_GT(unknown, 0U);
+}
+
+TEST_P(AttributesTest, AHomeThatWasAwayDoesNotBringOldOnesBack) {
+  TestWorld world(OptionsOf(3));
+  Gateway& gateway = world.NewGateway();
+  ASSERT_TRUE(world.Put(gateway, "/a"));
+  ASSERT_TRUE(world.Run(SetAttribute(*gateway.engine, world.Path("/a"), "U.k", "old")));
+  ASSERT_TRUE(world.Run(SetAttribute(*gateway.engine, world.Path("/a"), "U.gone", "old")));
+  world.Pass(1min);
+  for (uint32_t i = 0; i < GetParam(); ++i) world.memory[HomesOf(world.descriptor, "a")[i]]->SetDown(true);
+  ASSERT_TRUE(world.Run(SetAttribute(*gateway.engine, world.Path("/a"), "U.k", "new")));
+  ASSERT_TRUE(world.Run(SetAttribute(*gateway.engine, world.Path("/a"), "U.gone", std::nullopt)));
+  world.Pass(1min);
+  for (const auto& server : world.memory) server->SetDown(false);
+  Gateway& fresh = world.NewGateway();
+  const UserAttributes expected = {{"U.k", "new"}};
+  for (int i = 0; i < 3; ++i) {
+    const auto read = Read(world, fresh, "/a");
+    ASSERT_TRUE(read);
+    EXPECT_EQ(*read, expected);
+    world.Clean(fresh);
+    world.Pass(2h);
+  }
+  EXPECT_EQ(Revisions(world, fresh, "/a"), 1U);
+}
+
+TEST_P(AttributesTest, ACrashAtAnyStepLeavesTheOldOrTheNew) {
+  for (size_t steps = 0; steps < 400; steps += 3) {
+    TestWorld world(OptionsOf(steps + 1));
+    Gateway& gateway = world.NewGateway();
+    ASSERT_TRUE(world.Put(gateway, "/a"));
+    ASSERT_TRUE(world.Run(SetAttribute(*gateway.engine, world.Path("/a"), "U.k", "old")));
+    Gateway& dies = world.NewGateway();
+    std::optional<Status> set;
+    dies.scope.Spawn(Keep(SetAttribute(*dies.engine, world.Path("/a"), "U.k", "new"), &set));
+    world.executor.RunUntilIdle(steps);
+    const bool answered = set.has_value();
+    dies.Kill();
+    const auto read = Read(world, world.NewGateway(), "/a");
+    ASSERT_TRUE(read);
+    if (answered) {
+      EXPECT_TRUE(*set && read->at("U.k") == "new") << steps;
+    }
+    world.Pass(2h);
+    Gateway& fresh = world.NewGateway();
+    world.Clean(fresh);
+    const auto again = Read(world, fresh, "/a");
+    ASSERT_TRUE(again) << steps;
+    // A revision on fewer homes than a quorum is decided by the first who meets it, never back.
+    if (read->at("U.k") == "new") {
+      EXPECT_EQ(again->at("U.k"), "new") << steps;
+    }
+    EXPECT_EQ(Revisions(world, fresh, "/a"), 1U) << steps;
+  }
+}
+
+TEST_P(AttributesTest, RemovedOnesCountAgainstTheLimit) {
+  TestWorld world(OptionsOf(4));
+  Gateway& gateway = world.NewGateway();
+  ASSERT_TRUE(world.Put(gateway, "/a"));
+  Status set;
+  size_t count = 0;
+  for (; set && count < 1000; ++count) {
+    set = world.Run(SetAttribute(*gateway.engine, world.Path("/a"), fmt::format("U.{}", count / 2),
+                                 count % 2 == 0 ? std::optional<std::string>("v") : std::nullopt));
+  }
+  EXPECT_EQ(set.code(), Code::kInvalidArgument);
+  EXPECT_EQ(count, 2 * 256 + 1U);
+  const auto read = Read(world, gateway, "/a");
+  EXPECT_TRUE(read && read->empty());
+}
+
+TEST_P(AttributesTest, ThoseOfADirectoryGoAlongWithIt) {
+  TestWorld world(OptionsOf(5));
+  Gateway& gateway = world.NewGateway();
+  ASSERT_TRUE(world.Run(MakeDirectoryName(*gateway.engine, world.Path("/d/e"), true)));
+  ASSERT_TRUE(world.Run(SetAttribute(*gateway.engine, world.Path("/d"), "U.outer", "1")));
+  ASSERT_TRUE(world.Run(SetAttribute(*gateway.engine, world.Path("/d/e"), "U.inner", "2")));
+  ASSERT_TRUE(world.Run(RenameDirectory(*gateway.engine, world.Path("/d"), world.Path("/f"))));
+  const auto outer = Read(world, gateway, "/f");
+  const auto inner = Read(world, gateway, "/f/e");
+  EXPECT_TRUE(outer && outer->contains("U.outer"));
+  EXPECT_TRUE(inner && inner->contains("U.inner"));
+}
+
+}  // namespace
+}  // namespace xec
