@@ -142,5 +142,40 @@ TEST(RenameDirectoryTest, ARenameThatCannotBeLoggedLeavesNothing) {
   EXPECT_FALSE(EndsMoved(world, "not logged"));
 }
 
+// Once it is logged, a rename that stops in the middle goes on later: only "unknown" says so.
+TEST(RenameDirectoryTest, ARenameThatStopsHalfWayIsUnknown) {
+  TestWorld world({});
+  Gateway& gateway = world.NewGateway();
+  MakeTree(world, gateway);
+  // Somebody died over a rename of the second object.
+  const std::string seal = FormatState(MoveOutState("0123456789abcdef01234567"));
+  const ObjectPath path = world.Path("/d/s/b");
+  for (const MemberIndex home : gateway.engine->Homes(path)) {
+    ASSERT_TRUE(world.Run(CreateFile(gateway.engine->MetadataCall(), gateway.engine->server(home),
+                                     StatePath(path, seal), "", true)));
+  }
+  EXPECT_EQ(Rename(world, gateway).code(), Code::kUnknown);
+  EXPECT_TRUE(world.Lives(gateway, "/e/a"));
+  EXPECT_TRUE(world.Lives(gateway, "/d/s/b"));
+  EXPECT_TRUE(EndsMoved(world, "stopped half way"));
+}
+
+TEST(RenameDirectoryTest, ANameInTheWayKeepsNothingElseBack) {
+  TestWorld world({});
+  Gateway& gateway = world.NewGateway();
+  MakeTree(world, gateway);
+  ASSERT_TRUE(world.Put(gateway, "/d/z"));
+  const std::string log = LogOf(world, gateway);
+  ASSERT_TRUE(world.Run(MakeDirectoryName(*gateway.engine, world.Path("/e/s"), true)));
+  ASSERT_TRUE(world.Put(gateway, "/e/s/b"));
+  for (size_t i = 0; i < world.memory.size(); ++i) WriteOn(world, gateway, i, log);
+  world.Pass(2h);
+  EXPECT_EQ(world.Run(ResumeDirectoryRenames(*gateway.engine)).code(), Code::kNotEmpty);
+  for (const std::string name : {"/e/a", "/e/z", "/e/s/b", "/d/s/b"})
+    EXPECT_TRUE(world.Lives(gateway, name)) << name;
+  for (const std::string name : {"/d/a", "/d/z"}) EXPECT_FALSE(world.Lives(gateway, name)) << name;
+  EXPECT_EQ(LogsLeft(world), 0u);
+}
+
 }  // namespace
 }  // namespace xec
