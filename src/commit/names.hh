@@ -31,6 +31,18 @@ Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents);
 // Removes an empty directory. Errors: kNotFound, kNotDirectory, kNotEmpty, kNoQuorum, kUnknown.
 Task<Status> RemoveDirectoryName(Engine& engine, ObjectPath path);
 
+// A directory as it was made once: another one made later under its name is another one.
+struct DirectoryVersion {
+  ObjectPath path;
+  Version version;
+};
+
+// kNotFound unless this very directory lives.
+Task<Status> NeedDirectoryVersion(Engine& engine, DirectoryVersion directory);
+
+// Removes this very directory, if it is empty; another one stays, however late this is done. Errors as above.
+Task<Status> RemoveDirectoryVersion(Engine& engine, DirectoryVersion directory);
+
 struct ListedName {
   std::string name;  // last component
   bool directory = false;

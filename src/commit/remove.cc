@@ -15,15 +15,19 @@ std::optional<Version> CeilingOf(const NameInfo& info) {
   return ceiling;
 }
 
+std::vector<MemberIndex> HomesHeard(const NameInfo& info) {
+  std::vector<MemberIndex> heard;
+  for (const auto& [home, states] : info.listings) heard.push_back(home);
+  return heard;
+}
+
 // Puts a mark above everything seen on a quorum of homes; those that hold the old version first, so that a
 // removal asks as few servers as the look did.
 Task<Status> MarkAbove(Engine& engine, NameInfo info, State mark) {
   Result<Version> version = engine.NextVersion(CeilingOf(info));
   if (!version) co_return version.error();
   mark.version = *version;
-  std::vector<MemberIndex> heard;
-  for (const auto& [home, states] : info.listings) heard.push_back(home);
-  co_return co_await MarkQuorum(engine, info.path, std::move(mark), std::move(heard));
+  co_return co_await MarkQuorum(engine, info.path, std::move(mark), HomesHeard(info));
 }
 
 Task<Status> NeedDirectory(Engine& engine, ObjectPath path) {
@@ -33,6 +37,20 @@ Task<Status> NeedDirectory(Engine& engine, ObjectPath path) {
   if (info->accepted.kind != Accepted::kDirectory)
     co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
   co_return OkStatus();
+}
+
+// A directory without live names in it.
+Task<Result<NameInfo>> LookUpEmpty(Engine& engine, ObjectPath path) {
+  if (path.IsRoot()) co_return Fail(Code::kInvalidArgument, "the root cannot be removed");
+  Result<NameInfo> info = co_await LookUpLive(engine, path);
+  if (!info) co_return info.error();
+  if (info->accepted.kind != Accepted::kDirectory)
+    co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
+  Result<std::vector<ListedName>> names = co_await ListDirectory(engine, path);
+  if (!names) co_return names.error();
+  if (!names->empty())
+    co_return Fail(Code::kNotEmpty, "{} is not empty: it has {} names", path.text(), names->size());
+  co_return std::move(info);
 }
 
 }  // namespace
@@ -74,17 +92,31 @@ Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents) {
 }
 
 Task<Status> RemoveDirectoryName(Engine& engine, ObjectPath path) {
-  if (path.IsRoot()) co_return Fail(Code::kInvalidArgument, "the root cannot be removed");
-  Result<NameInfo> info = co_await LookUpLive(engine, path);
+  Result<NameInfo> info = co_await LookUpEmpty(engine, std::move(path));
   if (!info) co_return info.error();
-  if (info->accepted.kind != Accepted::kDirectory)
-    co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
-  Result<std::vector<ListedName>> names = co_await ListDirectory(engine, path);
-  if (!names) co_return names.error();
-  if (!names->empty())
-    co_return Fail(Code::kNotEmpty, "{} is not empty: it has {} names", path.text(), names->size());
   XEC_FAILPOINT("rmdir.mark");
   Status marked = co_await MarkAbove(engine, std::move(*info), TombstoneState({}));
+  XEC_FAILPOINT("rmdir.committed");
+  co_return std::move(marked);
+}
+
+Task<Status> NeedDirectoryVersion(Engine& engine, DirectoryVersion directory) {
+  Result<NameInfo> info = co_await LookUpLive(engine, directory.path);
+  if (!info) co_return info.error();
+  if (info->accepted.kind == Accepted::kDirectory && info->accepted.version == directory.version)
+    co_return OkStatus();
+  co_return Fail(Code::kNotFound, "the directory {} was replaced by another one", directory.path.text());
+}
+
+Task<Status> RemoveDirectoryVersion(Engine& engine, DirectoryVersion directory) {
+  Result<NameInfo> info = co_await LookUpEmpty(engine, directory.path);
+  if (!info) co_return info.error();
+  if (info->accepted.version != directory.version)
+    co_return Fail(Code::kNotFound, "the directory {} was replaced by another one", directory.path.text());
+  XEC_FAILPOINT("rmdir.mark");
+  // Just above this version: below every directory that is made here later.
+  Status marked = co_await MarkQuorum(engine, info->path, TombstoneState(directory.version.MoveDone()),
+                                      HomesHeard(*info));
   XEC_FAILPOINT("rmdir.committed");
   co_return std::move(marked);
 }

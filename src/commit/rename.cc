@@ -24,6 +24,7 @@ struct Attempt {
   Accepted source;            // what was live before the seals
   std::set<std::string> own;  // this and the attempts before it, none of which can commit any more
   TimePoint started;
+  std::optional<DirectoryVersion> below;
 };
 
 struct Sealed {
@@ -189,6 +190,11 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, std::vector<MemberI
   Sealed source = co_await LookAtSeals(engine, attempt.from, out, std::move(out_homes));
   const Status decided = co_await DecideSource(engine, attempt, source, changed);
   if (!decided) co_return decided.error();
+  if (attempt.below) {
+    // After the look: what was seen there belonged to this directory, and may move even if it goes now.
+    const Status there = co_await NeedDirectoryVersion(engine, *attempt.below);
+    if (!there) co_return there.error();
+  }
   XEC_FAILPOINT("rename.looked");
   Sealed target = co_await LookAtSeals(engine, attempt.to, in, std::move(in_homes));
   Result<State> moved = co_await ChooseTarget(engine, attempt, std::move(target), source.look);
@@ -268,7 +274,8 @@ Task<Result<Accepted>> CheckNames(Engine& engine, ObjectPath from, ObjectPath to
 
 }  // namespace
 
-Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to) {
+Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to,
+                          std::optional<DirectoryVersion> below) {
   std::set<std::string> own;
   for (int tries = 1;; ++tries) {
     Result<Accepted> source = co_await CheckNames(engine, from, to);
@@ -276,7 +283,7 @@ Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to) {
     if (from == to) co_return OkStatus();
     const std::string rid = engine.NewObjectId();
     own.insert(rid);
-    Attempt attempt{from, to, rid, *source, own, engine.executor().Now()};
+    Attempt attempt{from, to, rid, *source, own, engine.executor().Now(), below};
     std::vector<MemberIndex> homes;
     bool changed = false;
     Result<State> moved = co_await Prepare(engine, attempt, &homes, &changed);

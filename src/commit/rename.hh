@@ -2,6 +2,8 @@
 // Renaming objects and directories (docs/protocol.md, RENAME and FINISH).
 #pragma once
 
+#include <optional>
+
 #include "commit/names.hh"
 
 namespace xec {
@@ -9,8 +11,9 @@ namespace xec {
 // Moves the object `from` to `to`, replacing an object there; both change at one moment, the commit of the
 // moved tombstone. User attributes go along (one set while the rename runs may be lost). Errors: kNotFound,
 // kIsDirectory (either is one), kNoQuorum, kConflict (another rename of it is under way, or died and was not
-// cleaned up yet), kUnknown.
-Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to);
+// cleaned up yet), kUnknown. `below`: only what is at `from` while this very directory lives, else kNotFound.
+Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to,
+                          std::optional<DirectoryVersion> below = std::nullopt);
 
 // Renames a directory with everything below it; the target must not exist. Logged and resumable. Errors: as
 // above, kAlreadyExists, kInvalidArgument (into itself), kNotEmpty (others kept writing into it).

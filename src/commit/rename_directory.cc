@@ -24,8 +24,13 @@ Task<Status> CopyDirectoryAttributes(Engine& engine, ObjectPath from, ObjectPath
 }
 
 // Renames everything in the directory; what somebody else has put at the target meanwhile is left in peace,
-// and its namesake stays under the old name.
-Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to) {
+// and its namesake stays under the old name. `top` is the directory that is renamed as a whole: whoever is
+// slow may find that another one has finished, and something else under the old name since.
+Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, DirectoryVersion top) {
+  Result<NameInfo> info = co_await LookUpLive(engine, from);
+  if (!info) co_return info.error();
+  const Status lives = co_await NeedDirectoryVersion(engine, top);
+  if (!lives) co_return lives.error();
   Status made = co_await MakeDirectoryName(engine, to, true);
   if (!made && made.code() != Code::kAlreadyExists) co_return made.error();
   const Status copied = co_await CopyDirectoryAttributes(engine, from, to);
@@ -39,12 +44,12 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to) {
     if (!target) co_return target.error();
     Status moved;
     if (name.directory) {
-      moved = co_await MoveContents(engine, *source, *target);
+      moved = co_await MoveContents(engine, *source, *target, top);
     } else {
       Result<NameInfo> there = co_await LookUp(engine, *target);
       if (!there) co_return there.error();
       if (there->accepted.Live()) continue;
-      moved = co_await RenameObject(engine, *source, *target);
+      moved = co_await RenameObject(engine, *source, *target, top);
     }
     XEC_FAILPOINT("rename_directory.step");
     // Gone, or in the way: that is told when the rest has moved.
@@ -52,12 +57,14 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to) {
     if (!goes_on) co_return moved.error();
   }
   XEC_FAILPOINT("rename_directory.emptied");
-  co_return co_await RemoveDirectoryName(engine, from);
+  DirectoryVersion emptied{from, info->accepted.version};
+  co_return co_await RemoveDirectoryVersion(engine, std::move(emptied));
 }
 
 // Carries a logged rename through; OK or kNotFound when nothing of it is left to do.
 Task<Status> CarryThrough(Engine& engine, MoveLog log) {
-  Status moved = co_await MoveContents(engine, log.from, log.to);
+  DirectoryVersion top{log.from, log.version};
+  Status moved = co_await MoveContents(engine, log.from, log.to, std::move(top));
   const bool over = moved || moved.code() == Code::kNotFound || moved.code() == Code::kNotEmpty ||
                     moved.code() == Code::kNotDirectory;
   if (over) co_await RemoveMoveLog(engine, log.id);

@@ -12,6 +12,7 @@ using Gateway = TestWorld::Gateway;
 constexpr size_t kStepsMax = 100'000;
 // Crash points between two that are tried.
 constexpr size_t kStride = 7;
+constexpr size_t kSleeperStride = 11;
 
 void MakeTree(TestWorld& world, Gateway& gateway) {
   ASSERT_TRUE(world.Run(MakeDirectoryName(*gateway.engine, world.Path("/d/s"), true)));
@@ -175,6 +176,44 @@ TEST(RenameDirectoryTest, ANameInTheWayKeepsNothingElseBack) {
     EXPECT_TRUE(world.Lives(gateway, name)) << name;
   for (const std::string name : {"/d/a", "/d/z"}) EXPECT_FALSE(world.Lives(gateway, name)) << name;
   EXPECT_EQ(LogsLeft(world), 0u);
+}
+
+// A cleaner that goes on with a rename stops for hours at some step. Meanwhile another one has finished it,
+// the tree has gone from its new place, and another one is under the old name: that is not what was renamed.
+TEST(RenameDirectoryTest, ASleeperLeavesAloneWhatIsThereLater) {
+  bool over = false;
+  for (size_t steps = 1; !over; steps += kSleeperStride) {
+    SCOPED_TRACE(fmt::format("asleep after {} steps", steps));
+    TestWorld world({});
+    Gateway& gateway = world.NewGateway();
+    MakeTree(world, gateway);
+    ASSERT_TRUE(world.Run(MakeDirectoryName(*gateway.engine, world.Path("/d/t"), true)));
+    const std::string log = LogOf(world, gateway);
+    for (size_t i = 0; i < world.memory.size(); ++i) WriteOn(world, gateway, i, log);
+    world.Pass(2h);
+    Gateway& sleeper = world.NewGateway();
+    bool awake = false;
+    const auto resume = [](Engine& engine, bool* ended) -> Task<void> {
+      const Status resumed = co_await ResumeDirectoryRenames(engine);
+      (void)resumed;
+      *ended = true;
+    };
+    sleeper.scope.Spawn(resume(*sleeper.engine, &awake));
+    for (size_t i = 0; i < steps && !awake; ++i) ASSERT_TRUE(world.executor.RunOne());
+    over = awake;
+    sleeper.process.SleepUntil(world.executor.Now() + 20h);
+    if (!EndsMoved(world, "by another cleaner")) break;
+    for (const std::string name : {"/e/a", "/e/s/b"})
+      ASSERT_TRUE(world.Run(RemoveObject(*gateway.engine, world.Path(name))));
+    MakeTree(world, gateway);
+    ASSERT_TRUE(world.Run(MakeDirectoryName(*gateway.engine, world.Path("/d/t"), true)));
+    world.Pass(21h);
+    EXPECT_TRUE(awake);
+    for (const std::string name : {"/d", "/d/a", "/d/s", "/d/s/b", "/d/t"})
+      EXPECT_TRUE(world.Lives(gateway, name)) << name;
+    if (HasFailure()) break;
+  }
+  EXPECT_TRUE(over);
 }
 
 }  // namespace
