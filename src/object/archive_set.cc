@@ -54,6 +54,11 @@ Task<Result<Ending>> ReadEnding(Engine& engine, ArchiveFilePtr file) {
   }
 }
 
+bool IsWitness(std::string_view path) {
+  const std::optional<State> state = ParseState(path.substr(path.rfind('/') + 1));
+  return state && state->kind == StateKind::kWitness;
+}
+
 constexpr int kWitnessRank = 1;  // tells about the object, has no chunks
 constexpr int kArchiveRank = 2;
 
@@ -218,18 +223,17 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::OpenAndRead(MemberIndex server) {
   std::string path;
   Result<ArchiveFilePtr> opened = co_await FindArchive(server, path);
   if (!opened) co_return opened.error();
-  Result<Loaded> loaded = co_await ReadOpened(server, std::move(path), *opened);
-  if (!loaded || loaded->archive->manifest().kind != ManifestKind::kWitness) co_return std::move(loaded);
-  const std::optional<ManifestFrom>& from = loaded->archive->manifest().from;
-  if (!from) co_return std::move(loaded);
-  // Moved in: this server's archive may be here already, or still where it came from.
+  Result<Loaded> loaded = co_await ReadOpened(server, path, *opened);
+  // A witness may say that the version was moved in; a damaged one may have said so.
+  const bool moved_in = loaded ? loaded->archive->manifest().kind == ManifestKind::kWitness &&
+                                     loaded->archive->manifest().from.has_value()
+                               : loaded.code() == Code::kCorruption && IsWitness(path);
+  if (!moved_in) co_return std::move(loaded);
+  // This server's archive may be here already, or still where it came from.
   Result<ArchiveFilePtr> moved = co_await FindMoved(server, kArchiveRank, path);
-  if (!moved) {
-    if (moved.code() == Code::kNotFound) co_return std::move(loaded);
-    engine_.scope().Spawn(CloseQuietly(engine_.MetadataCall(), loaded->archive->file()));
-    co_return moved.error();
-  }
-  engine_.scope().Spawn(CloseQuietly(engine_.MetadataCall(), loaded->archive->file()));
+  if (!moved && moved.code() == Code::kNotFound) co_return std::move(loaded);
+  if (loaded) engine_.scope().Spawn(CloseQuietly(engine_.MetadataCall(), loaded->archive->file()));
+  if (!moved) co_return moved.error();
   co_return co_await ReadOpened(server, std::move(path), *moved);
 }
 

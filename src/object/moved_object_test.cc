@@ -87,6 +87,32 @@ TEST_P(MovedObjectTest, IsReadByWhoOpenedItBeforeTheArchivesMoved) {
   EXPECT_TRUE(*got == bytes);
 }
 
+// A home may have the beginning of a witness only; the archive on it is as good as any other.
+TEST_P(MovedObjectTest, IsReadFromBehindADamagedWitness) {
+  TestStore store({.geometry = kSmall});
+  const std::string bytes = TestBytes(GetParam());
+  ASSERT_TRUE(store.Put("/a", bytes));
+  HoldArchives(store, All(store));
+  ASSERT_TRUE(Rename(store, "/a", "/b"));
+  const Result<NameInfo> info = SyncWait(LookUpLive(store.engine(), TestStore::Path("/b")));
+  ASSERT_TRUE(info);
+  const auto [damaged, states] = *info->listings.begin();
+  const std::string witness = TestStore::Path("/b").ObjectDirectory() + "/" + FormatState(states.front());
+  ASSERT_TRUE(store.memory(damaged).Tamper(witness, [](std::string& content) { content.clear(); }));
+  for (size_t one = 0; one < store.server_count(); ++one) {
+    for (size_t other = 0; other < one; ++other) {
+      if (one == damaged || other == damaged) continue;
+      store.memory(one).SetDown(true);
+      store.memory(other).SetDown(true);
+      const Result<std::string> got = store.Get("/b");
+      EXPECT_TRUE(got && *got == bytes)
+          << one << " and " << other << " down: " << (got ? "" : got.error().message);
+      store.memory(one).SetDown(false);
+      store.memory(other).SetDown(false);
+    }
+  }
+}
+
 TEST_P(MovedObjectTest, HasNothingBadToReport) {
   TestStore store({.geometry = kSmall});
   ASSERT_TRUE(store.Put("/a", TestBytes(GetParam())));
