@@ -30,7 +30,7 @@ while (($# > 0)); do
   esac
 done
 case "$preset" in
-  release | asan | tsan | failpoints | mutants) ;;
+  release | asan | tsan | mutants) ;;
   fuzz) groups+=" fuzz" ;;
   *) fail_usage "unknown preset \"$preset\"" ;;
 esac

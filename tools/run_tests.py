@@ -23,7 +23,7 @@ import xml.etree.ElementTree as ElementTree
 
 REPO = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COMPONENT = os.path.join(REPO, "tests", "component")
-PRESETS = ("release", "asan", "tsan", "failpoints")
+PRESETS = ("release", "asan", "tsan")
 FAILPOINTS_MARK = re.compile(r"^# needs: failpoints$", re.MULTILINE)
 COMPONENT_SECONDS = 900  # For one file, unless it says more with a line `# seconds: N`.
 SECONDS_MARK = re.compile(r"^# seconds: (\d+)$", re.MULTILINE)
@@ -228,12 +228,6 @@ def build(arguments, build_dir, preset, targets=()):
     return subprocess.run(command, check=False).returncode == 0
 
 
-def program_targets():
-    """What a build needs that only serves, without unit tests."""
-    text = read_text(os.path.join(REPO, "CMakeLists.txt"))
-    return ["programs"] if "add_custom_target(programs" in text else []
-
-
 class Parser(argparse.ArgumentParser):
     def error(self, message):
         print(f"dev test: {message} (see ./dev help)", file=sys.stderr)
@@ -273,10 +267,9 @@ def run(arguments, total):
     if wants_ctest:
         total.add(run_ctest(build_dir, arguments, env))
     if any(FAILPOINTS_MARK.search(read_text(path)) for path in files):
-        failpoints_dir = os.path.join(REPO, "build", "failpoints")
-        env["XEC_FAILPOINTS_BUILD"] = failpoints_dir
-        if not arguments.no_build and not build(arguments, failpoints_dir, "failpoints", program_targets()):
-            total.fail("build of the fail points")
+        env["XEC_FAILPOINTS_BUILD"] = build_dir + "-failpoints"
+        if not arguments.no_build and not build(arguments, build_dir, arguments.preset, ["failpoint_programs"]):
+            total.fail("build of the programs with fail points")
             return
     total.add(run_components(files, env, arguments.component_jobs))
     total.add(count_reports(build_dir))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Fail points: named places before and after every step of the protocol where a test build dies or waits on
-// request. Compiled to nothing unless XEC_FAILPOINTS is set; only names of the table below compile at all.
-// Tests read the table too (tests/component/failpoints.py), so that none is forgotten.
+// request: the programs that link failpoint_armed.cc (target failpoint_programs). In all others a fail point
+// is the test of a weak symbol that nobody defines. Only names of the table below compile at all. Tests read
+// the table too (tests/component/failpoints.py), so that none is forgotten.
 //
 //   XEC_FAILPOINT=NAME[:N]             the N-th passage (from 1) kills the process with SIGKILL
 //   XEC_FAILPOINT=NAME[:N]=wait:FIFO   the N-th passage opens the FIFO for reading and waits until its other
@@ -108,16 +109,13 @@ constexpr bool IsFailPoint(std::string_view name) {
   return false;
 }
 
-#if defined(XEC_FAILPOINTS)
-// Thread-safe.
-void FailPointPassed(std::string_view name);
+// Thread-safe. Null unless the program is armed.
+[[gnu::weak]] void FailPointPassed(std::string_view name);
+
 #define XEC_FAILPOINT(name)                                                           \
   do {                                                                                \
     static_assert(::xec::IsFailPoint(name), "add it to kFailPoints in failpoint.hh"); \
-    ::xec::FailPointPassed(name);                                                     \
+    if (::xec::FailPointPassed != nullptr) ::xec::FailPointPassed(name);              \
   } while (false)
-#else
-#define XEC_FAILPOINT(name) static_assert(::xec::IsFailPoint(name), "add it to kFailPoints in failpoint.hh")
-#endif
 
 }  // namespace xec

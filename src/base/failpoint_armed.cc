@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "base/failpoint.hh"
-
-#if defined(XEC_FAILPOINTS)
 #include <atomic>
 #include <cstdlib>
 #include <fcntl.h>
@@ -10,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/check.hh"
+#include "base/failpoint.hh"
 #include "base/text.hh"
 
 namespace xec {
@@ -74,4 +72,3 @@ void FailPointPassed(std::string_view name) {
 }
 
 }  // namespace xec
-#endif

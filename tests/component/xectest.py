@@ -61,7 +61,7 @@ def build_dir():
 
 
 def failpoints_dir():
-    return os.environ.get("XEC_FAILPOINTS_BUILD", os.path.join(REPO, "build", "failpoints"))
+    return os.environ.get("XEC_FAILPOINTS_BUILD", build_dir() + "-failpoints")
 
 
 @functools.cache
