@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""./dev test: builds, runs everything CTest knows and the component tests in tests/component, and counts.
+"""./dev test: builds, runs everything CTest knows and the component tests in tests/component and tests/chaos, and
+counts.
 
 A GoogleTest program counts by its cases, any other CTest test as one. Component tests print one line for each test:
 `ok NAME`, `FAIL NAME: reason`, `skip NAME: reason` (tests/component/xectest.py does). The last line of all is
@@ -22,7 +23,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 
 REPO = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-COMPONENT = os.path.join(REPO, "tests", "component")
+COMPONENT_FOLDERS = [os.path.join(REPO, "tests", name) for name in ("component", "chaos")]
 PRESETS = ("release", "asan", "tsan")
 FAILPOINTS_MARK = re.compile(r"^# needs: failpoints$", re.MULTILINE)
 COMPONENT_SECONDS = 900  # For one file, unless it says more with a line `# seconds: N`.
@@ -143,7 +144,7 @@ def read_text(path):
 
 
 def component_files(pattern):
-    files = sorted(glob.glob(os.path.join(COMPONENT, "test_*.py")))
+    files = sorted(path for folder in COMPONENT_FOLDERS for path in glob.glob(os.path.join(folder, "test_*.py")))
     if pattern:
         files = [file for file in files if fnmatch.fnmatch(os.path.basename(file), f"*{pattern}*")]
     return files
