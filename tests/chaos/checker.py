@@ -19,6 +19,7 @@ import judge
 
 # Why a client may have seen an error, best excuse first.
 CAUSES = {
+    "client": "it was killed itself",
     "gateway": "its gateway was killed meanwhile",
     "conflict": "another mutation of the same name was under way or never answered",
     "beyond": "more servers were bad than the geometry can lose",
@@ -35,6 +36,7 @@ class Errors:
         self.m = recorded.meta.get("m", 2)
         self.gateways = judge.faults_of(recorded, "gateway.")
         self.servers = judge.faults_of(recorded, "server.")
+        self.clients = judge.faults_of(recorded, "client.")
         self.mutations = collections.defaultdict(list)
         for op in recorded.ops:
             for name in op.names() if op.mutates else ():
@@ -57,6 +59,8 @@ class Errors:
     def cause(self, op):
         end = float("inf") if op.end is None else op.end
         begin = op.start - SETTLE_SECONDS
+        if op.end is None and any(fault.start >= op.start for fault in self.clients[f"client.{op.client}"]):
+            return "client"
         if any(fault.overlaps(begin, end) for fault in self.gateways[f"gateway.{op.gateway}"]):
             return "gateway"
         if op.outcome in (history.RETRY, history.CONFLICT) and next(self.rivals(op), None):
