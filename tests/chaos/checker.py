@@ -43,11 +43,19 @@ class Errors:
                 self.mutations[name].append(op)
 
     def bad_servers(self, start, end):
-        """How many servers were bad at the same moment, at most, from `start` to `end`."""
+        """How many servers were bad at the same moment, at most, from `start` to `end`; those that are back count until they
+        have settled."""
         faults = [fault for faults in self.servers.values() for fault in faults if fault.overlaps(start, end)]
-        moments = [max(start, fault.start) for fault in faults]
-        return max((len({fault.target for fault in faults if fault.overlaps(moment, moment)}) for moment in moments),
-                   default=0)
+        bad = [{fault.target for fault in faults if fault.overlaps(moment - SETTLE_SECONDS, moment)}
+               for moment in (max(start, fault.start) for fault in faults)]
+        return max(map(len, bad), default=0)
+
+    def faults_during(self, op):
+        """On servers, and on its gateway: those that can have something to do with its error."""
+        faults = [fault for faults in self.servers.values() for fault in faults] + self.gateways[f"gateway.{op.gateway}"]
+        end = float("inf") if op.end is None else op.end
+        return sorted((fault for fault in faults if fault.overlaps(op.start - SETTLE_SECONDS, end)),
+                      key=lambda fault: fault.start)
 
     def rivals(self, op):
         end = float("inf") if op.end is None else op.end
@@ -145,7 +153,7 @@ def report(recorded):
         "faults": dict(sorted(collections.Counter(fault.kind for fault in recorded.faults).items())),
         "share of time with a bad server": round(share, 3), "bad servers at most": worst,
         "seconds (median, p99, max)": latencies(recorded),
-        "errors": dict(causes), "failures": failures, "violations": judge.violations(recorded),
+        "errors": dict(causes), "failures": failures, "faults during": errors.faults_during, "violations": judge.violations(recorded),
     }
 
 
@@ -161,7 +169,7 @@ def exit_code(result, strict):
 
 def print_text(result, strict):
     for key, value in result.items():
-        if key in ("failures", "violations", "meta"):
+        if key in ("failures", "faults during", "violations", "meta"):
             continue
         if isinstance(value, dict):
             value = ", ".join(f"{name} {number}" for name, number in value.items()) or "none"
@@ -171,6 +179,8 @@ def print_text(result, strict):
         shown[cause] += 1
         if cause in ("unexplained", "faulted", "beyond") and shown[cause] <= 10:
             print(f"  {cause}: {op}")
+            for fault in result["faults during"](op):
+                print(f"      {fault}")
     for violation in result["violations"]:
         names = " ".join(violation.names[:8])
         print(f"\nBROKEN: {violation.kind}: {judge.KINDS[violation.kind]}\n  {names}\n  {violation.text}")
@@ -183,7 +193,9 @@ def print_text(result, strict):
 
 def as_json(result):
     plain = dict(result)
-    plain["failures"] = [{"cause": cause, "op": str(op)} for cause, op in result["failures"]]
+    faults_during = plain.pop("faults during")
+    plain["failures"] = [{"cause": cause, "op": str(op), "during": [str(fault) for fault in faults_during(op)]}
+                         for cause, op in result["failures"]]
     plain["violations"] = [violation.as_json() for violation in result["violations"]]
     return json.dumps(plain, indent=1)
 

@@ -8,6 +8,7 @@ import faults
 SECONDS = {"stop": (2, 25), "slow": (5, 20), "stale": (0, 0)}  # how long a fault lasts
 OTHER_SECONDS = (3, 20)
 PAUSE = (0.0, 4.0)           # between the end of one and the next, for each of the m places
+SETTLE_SECONDS = 5.0         # gateways use a server that is back within seconds, not at once; as in checker.py
 GATEWAY_PAUSE = (15.0, 40.0)
 CLIENT_PAUSE = (5.0, 15.0)
 COPY_AT, STALE_AT = 0.3, 0.7  # share of the time at which a copy of one disk is made, and may be put in its place
@@ -21,6 +22,7 @@ class Plan:
         self.random = faults.generator(seed)
         self.start, self.until, self.client_processes = start, until, client_processes
         self.running = []    # (end, fault, its number in the history)
+        self.settling = {}    # server -> until when it counts as bad although it is back
         self.forever = set()  # servers that have lost something for good
         self.counts = dict.fromkeys((kind.kind for kind in kinds), 0)
         self.next_server = start + 2.0
@@ -64,7 +66,8 @@ class Plan:
             faults.Stale.copy(self.copied)
 
     def _bad_servers(self):
-        return self.forever | {fault.server for _, fault, _ in self.running if isinstance(fault, faults.Fault)}
+        settling = {server for server, until in self.settling.items() if until > time.monotonic()}
+        return settling | self.forever | {fault.server for _, fault, _ in self.running if isinstance(fault, faults.Fault)}
 
     def _bad(self):
         return len(self._bad_servers())
@@ -98,5 +101,7 @@ class Plan:
         _, fault, number = entry
         self.running.remove(entry)
         fault.end()
+        if isinstance(fault, faults.Fault):
+            self.settling[fault.server] = time.monotonic() + SETTLE_SECONDS
         if not getattr(fault, "forever", False):
             self.recorder.healed(number)

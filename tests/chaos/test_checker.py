@@ -321,10 +321,16 @@ class Errors(JudgeTest):
         self.cause(forged, "beyond", strict=True)
 
     def test_three_bad_servers_one_after_the_other_are_one(self):
-        forged = Forged().put(1, 9, A, 8, "error")
+        forged = Forged().put(1, 90, A, 8, "error")
         for number in range(3):
-            forged.fault(2 + 2 * number, 3 + 2 * number, "kill", f"server.{number}")
+            forged.fault(20 + 20 * number, 30 + 20 * number, "kill", f"server.{number}")
         self.cause(forged, "faulted")
+
+    def test_a_server_counts_until_it_has_settled(self):
+        forged = Forged().put(1, 90, A, 8, "error")
+        for number in range(3):
+            forged.fault(20 + 4 * number, 22 + 4 * number, "kill", f"server.{number}")
+        self.cause(forged, "beyond", strict=True)
 
     def test_only_its_own_gateway_excuses(self):
         self.cause(Forged().put(1, 9, A, 8, "error").fault(5, 6, "kill", "gateway.1"), "gateway", strict=True)
