@@ -329,7 +329,7 @@ class Errors(JudgeTest):
     def test_a_server_counts_until_it_has_settled(self):
         forged = Forged().put(1, 90, A, 8, "error")
         for number in range(3):
-            forged.fault(20 + 4 * number, 22 + 4 * number, "kill", f"server.{number}")
+            forged.fault(20 + 2 * number, 21 + 2 * number, "kill", f"server.{number}")
         self.cause(forged, "beyond", strict=True)
 
     def test_only_its_own_gateway_excuses(self):
