@@ -14,8 +14,9 @@ struct MoveLog {
   Version version;  // of the directory `from`: another one made there later is not what was renamed
 };
 
-// On all servers that take it. OK when these are enough that the rename can be found again; else nothing is
-// left behind where servers answer (kNoQuorum), and what is cannot be taken for a rename.
+// On all servers that take it. OK when these are enough that the rename can be found again; else it is
+// removed where servers answer: kNoQuorum when what is left cannot be taken for a rename, kUnknown when a
+// cleaner may find enough of it.
 Task<Status> WriteMoveLog(Engine& engine, MoveLog log);
 
 Task<void> RemoveMoveLog(Engine& engine, std::string id);

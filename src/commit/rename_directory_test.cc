@@ -143,6 +143,23 @@ TEST(RenameDirectoryTest, ARenameThatCannotBeLoggedLeavesNothing) {
   EXPECT_FALSE(EndsMoved(world, "not logged"));
 }
 
+// All servers have the log, but only one has said so: who looks for logs before it is removed goes on with
+// it.
+TEST(RenameDirectoryTest, ARenameThatMayBeLoggedIsUnknown) {
+  TestWorld world({});
+  Gateway& gateway = world.NewGateway();
+  MakeTree(world, gateway);
+  for (size_t i = 1; i < world.memory.size(); ++i) {
+    FaultRule rule;
+    rule.kind = FaultKind::kFailAfter;
+    rule.operation = Operation::kClose;
+    rule.path_contains = "/.xec/moves";
+    rule.error = Error{Code::kUnavailable, "the connection broke"};
+    gateway.faults[i]->plan().Add(rule);
+  }
+  EXPECT_EQ(Rename(world, gateway).code(), Code::kUnknown);
+}
+
 // Once it is logged, a rename that stops in the middle goes on later: only "unknown" says so.
 TEST(RenameDirectoryTest, ARenameThatStopsHalfWayIsUnknown) {
   TestWorld world({});
