@@ -144,6 +144,37 @@ Task<Result<CleanOutcome>> CleanNamelessFolder(Engine& engine, ObjectPath direct
 
 }  // namespace
 
+Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
+  CleanOutcome outcome;
+  outcome.left = 1;
+  const int64_t horizon_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(engine.options().tombstone_horizon).count();
+  std::vector<std::pair<MemberIndex, std::string>> parts;
+  for (size_t i = 0; i < engine.server_count(); ++i) {
+    const auto member = static_cast<MemberIndex>(i);
+    Result<std::vector<Entry>> listed =
+        co_await List(engine.MetadataCall(), engine.server(member), object_directory);
+    if (!listed && listed.code() == Code::kNotFound) continue;
+    if (!listed) co_return outcome;
+    for (const Entry& entry : *listed) {
+      const bool old = engine.executor().WallNow() - entry.mtime_s * 1000 > horizon_ms;
+      if (!IsLongNamePart(entry.name) || !old) co_return outcome;
+      parts.emplace_back(member, object_directory + "/" + entry.name);
+    }
+  }
+  outcome.left = 0;
+  for (const auto& [member, part] : parts) {
+    const Status removed = co_await RemoveDirectory(engine.MetadataCall(), engine.server(member), part);
+    ++(removed ? outcome.removed : outcome.left);
+  }
+  for (size_t i = 0; i < engine.server_count(); ++i) {
+    const Status removed = co_await RemoveDirectory(
+        engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)), object_directory);
+    if (!removed && removed.code() != Code::kNotFound) ++outcome.left;
+  }
+  co_return outcome;
+}
+
 bool CleanPass::Past(int64_t since_ms, Duration wait) const {
   return Now() - since_ms > std::chrono::duration_cast<std::chrono::milliseconds>(wait).count();
 }
@@ -233,6 +264,10 @@ Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory) {
     const Result<CleanOutcome> cleaned = co_await CleanName(engine, name);
     pass.Add(cleaned);
     if (!cleaned) ++pass.total.left;
+  }
+  for (const std::string& object_directory : found.nameless) {
+    const CleanOutcome cleaned = co_await CleanNameless(engine, object_directory);
+    pass.total.Add(cleaned);
   }
   for (const std::string& folder : found.folders) {
     if (directory.IsRoot() && folder == kFileSystemFolder) continue;

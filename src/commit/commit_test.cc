@@ -2,6 +2,7 @@
 // Put, look, remove and the cleaner: what they cost, every crash point, homes that are down or stale, lost
 // replies.
 #include "commit/fence.hh"
+#include "commit/folder.hh"
 #include "commit/test_world.hh"
 #include "runtime/gather.hh"
 
@@ -213,6 +214,71 @@ TEST(Commit, FoldersMadeForMarksBelowAForgottenDirectoryGo) {
     ASSERT_TRUE(left);
     for (const Entry& entry : *left) EXPECT_EQ("/" + entry.name, kReservedDirectory);
   }
+}
+
+// What the servers show of `folder`, each entry once; without the store's own.
+std::set<std::string> FolderOnServers(TestWorld& world, Gateway& gateway, const std::string& folder) {
+  std::set<std::string> entries;
+  for (size_t i = 0; i < world.memory.size(); ++i) {
+    const auto server = gateway.engine->server(static_cast<MemberIndex>(i));
+    const auto listed = world.Run(List(gateway.engine->MetadataCall(), server, folder));
+    if (!listed) continue;
+    for (const Entry& entry : *listed) entries.insert(entry.name);
+    entries.erase(std::string(kReservedDirectory.substr(1)));
+  }
+  return entries;
+}
+
+// Its parts are made one after the other: until the last is there, no server can tell the name.
+TEST(Commit, ALongNameWhoseMakerDiedOverItIsNotLeftBehind) {
+  const std::string name = "/d/" + std::string(kComponentBytesMax, 'l');
+  bool cut_short = false;
+  for (size_t steps = 1;; ++steps) {
+    TestWorld world(Small(steps % 5 + 1));
+    Gateway& gateway = world.NewGateway();
+    ASSERT_TRUE(world.Run(MakeDirectoryName(*gateway.engine, world.Path("/d"), false)));
+    const auto ended =
+        world.executor.RunTask(MakeDirectoryName(*gateway.engine, world.Path(name), false), steps);
+    gateway.Kill();
+    Gateway& fresh = world.NewGateway();
+    const FolderUnion known = world.Run(ListFolder(*fresh.engine, world.Path("/d")));
+    const bool nameless = known.names.empty() && !FolderOnServers(world, fresh, "/d").empty();
+    cut_short = cut_short || nameless;
+    if (nameless) {
+      const Result<CleanOutcome> cleaned = world.Run(CleanTree(*fresh.engine, world.Path("/")));
+      ASSERT_TRUE(cleaned);
+      EXPECT_GT(cleaned->left, 0u) << steps << ": it may be going on";
+      EXPECT_FALSE(FolderOnServers(world, fresh, "/d").empty()) << steps;
+    }
+    world.Pass(2h);
+    world.Clean(fresh);
+    EXPECT_EQ(world.Lives(fresh, name), !FolderOnServers(world, fresh, "/d").empty()) << steps;
+    if (ended) break;
+  }
+  EXPECT_TRUE(cut_short);
+}
+
+TEST(Commit, ACleanerThatDiesOverALongNameLeavesItToTheNext) {
+  const std::string name = "/" + std::string(kComponentBytesMax, 'l');
+  bool cut_short = false;
+  for (size_t steps = 1;; ++steps) {
+    TestWorld world(Small(steps % 5 + 1));
+    Gateway& gateway = world.NewGateway();
+    ASSERT_TRUE(world.Run(MakeDirectoryName(*gateway.engine, world.Path(name), false)));
+    ASSERT_TRUE(world.Run(RemoveDirectoryName(*gateway.engine, world.Path(name))));
+    // The first brings the tombstone to all homes, the next forgets it.
+    ASSERT_TRUE(world.Run(CleanTree(*gateway.engine, world.Path("/"))));
+    world.Pass(2h);
+    const auto ended = world.executor.RunTask(CleanTree(*gateway.engine, world.Path("/")), steps);
+    gateway.Kill();
+    Gateway& fresh = world.NewGateway();
+    const FolderUnion known = world.Run(ListFolder(*fresh.engine, world.Path("/")));
+    cut_short = cut_short || (known.names.empty() && !FolderOnServers(world, fresh, "/").empty());
+    world.Clean(fresh);
+    EXPECT_TRUE(FolderOnServers(world, fresh, "/").empty()) << steps;
+    if (ended) break;
+  }
+  EXPECT_TRUE(cut_short);
 }
 
 TEST(Commit, AHomeThatAcceptedNothingIsTidiedToo) {

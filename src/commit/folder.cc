@@ -66,11 +66,13 @@ Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory) {
   std::set<std::string> solved;
   for (const auto& [entry, member] : long_names) {
     if (solved.contains(entry)) continue;
+    result.nameless.insert(prefix + entry);
     std::optional<std::string> component = co_await LongNameOn(engine, member, prefix + entry);
     if (!component) continue;
     Result<ObjectPath> name = directory.Child(*component);
     if (!name) continue;
     result.names.insert(std::move(*name));
+    result.nameless.erase(prefix + entry);
     solved.insert(entry);
   }
   co_return std::move(result);

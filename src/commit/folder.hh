@@ -11,6 +11,8 @@ namespace xec {
 struct FolderUnion {
   std::set<ObjectPath> names;      // that have an object directory on some server
   std::set<std::string> folders;   // physical sub-folders by their name on disk
+  // Object directories, by their path on disk, of shortened names that no server tells now.
+  std::set<std::string> nameless;
   size_t servers_heard = 0;
   std::vector<MemberIndex> failed;
 };

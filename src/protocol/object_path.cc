@@ -141,11 +141,13 @@ FolderEntryName ParseFolderEntry(std::string_view entry) {
   return {FolderEntryName::kObject, std::move(*component)};
 }
 
+bool IsLongNamePart(std::string_view entry) { return entry.starts_with("n."); }
+
 Result<std::string> ReadLongName(const std::vector<std::string>& entries) {
   std::map<uint64_t, std::string> parts;
   uint64_t count = 0;
   for (const std::string& entry : entries) {
-    if (!entry.starts_with("n.")) continue;
+    if (!IsLongNamePart(entry)) continue;
     const size_t first = entry.find('.', 2);
     const size_t second = first == std::string::npos ? first : entry.find('.', first + 1);
     if (second == std::string::npos) continue;

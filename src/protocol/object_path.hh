@@ -72,6 +72,8 @@ struct FolderEntryName {
 };
 FolderEntryName ParseFolderEntry(std::string_view entry);
 
+bool IsLongNamePart(std::string_view entry);
+
 // Puts the entries n.<i>.<part> of an object directory together; kCorruption when one is missing.
 Result<std::string> ReadLongName(const std::vector<std::string>& entries);
 

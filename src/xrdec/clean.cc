@@ -8,6 +8,7 @@
 #include "base/text.hh"
 #include "commit/folder.hh"
 #include "commit/roll_forward.hh"
+#include "runtime/gather.hh"
 #include "xrdec/entry.hh"
 #include "xrdec/look.hh"
 #include "xrdec/publish.hh"
@@ -62,12 +63,13 @@ Task<bool> RemoveLeftOver(Pass& pass, ObjectPath path, Accepted accepted) {
   co_return gone == left_over.size() && !silent;
 }
 
-Task<void> CleanEntry(Pass& pass, ObjectPath path) {
+// True: nothing of the entry is left.
+Task<bool> CleanEntry(Pass& pass, ObjectPath path) {
   Result<NameInfo> info = co_await LookUp(pass.engine, path.Registered());
   if (!info) {
     pass.problem = InUserWords(info.error());
     ++pass.outcome.left;
-    co_return;
+    co_return false;
   }
   const Accepted& accepted = info->accepted;
   if (accepted.kind == Accepted::kObject) {
@@ -78,29 +80,49 @@ Task<void> CleanEntry(Pass& pass, ObjectPath path) {
     if (!gone) {
       ++pass.outcome.names;
       ++pass.outcome.left;
-      co_return;
+      co_return false;
     }
   }
   Result<CleanOutcome> cleaned = co_await CleanName(pass.engine, path.Registered());
-  if (cleaned) {
-    pass.outcome.Add(*cleaned);
-  } else {
+  if (!cleaned) {
     pass.problem = InUserWords(cleaned.error());
     ++pass.outcome.left;
+    co_return false;
   }
+  pass.outcome.Add(*cleaned);
+  co_return accepted.kind != Accepted::kObject && cleaned->left == 0;
 }
 
-// The names of the register in this directory and below.
-Task<void> WalkRegister(Pass& pass, ObjectPath directory) {
+// Refused where something is in it; a creation that finds it gone makes it anew.
+Task<void> RemoveFolder(Engine& engine, ObjectPath directory) {
+  const std::string folder = directory.Registered().Folder();
+  Gather<Status> gather(engine.scope(), engine.executor());
+  for (size_t i = 0; i < engine.server_count(); ++i) {
+    gather.Start(i,
+                 RemoveDirectory(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)), folder));
+  }
+  while (gather.pending() > 0) co_await gather.Next();
+}
+
+// The names of the register in this directory and below, then its folder if that is empty now. True: it is.
+Task<bool> WalkRegister(Pass& pass, ObjectPath directory) {
   const FolderUnion found = co_await ListFolder(pass.engine, directory.Registered());
   if (found.failed.size() > SilentServersMax(pass.engine)) {
     pass.problem =
         Fail(Code::kNoQuorum, "the names below {} cannot be cleaned now: {} data servers do not answer",
              directory.text(), found.failed.size());
   }
+  bool empty = found.failed.empty();
   for (const ObjectPath& entry : found.names) {
     Result<ObjectPath> path = directory.Child(entry.Last());
-    if (path) co_await CleanEntry(pass, std::move(*path));
+    bool gone = false;
+    if (path) gone = co_await CleanEntry(pass, std::move(*path));
+    empty = empty && gone;
+  }
+  for (const std::string& entry : found.nameless) {
+    const CleanOutcome cleaned = co_await CleanNameless(pass.engine, entry);
+    pass.outcome.Add(cleaned);
+    empty = empty && cleaned.left == 0;
   }
   for (const std::string& folder : found.folders) {
     // A folder of a shortened name does not tell it: what is below is not cleaned.
@@ -110,10 +132,14 @@ Task<void> WalkRegister(Pass& pass, ObjectPath directory) {
     if (!below) {
       pass.problem = Fail(Code::kUnsupported, "the names below {}/{} are too long to be cleaned",
                           directory.IsRoot() ? "" : directory.text(), folder);
+      empty = false;
       continue;
     }
-    co_await WalkRegister(pass, std::move(*below));
+    const bool gone = co_await WalkRegister(pass, std::move(*below));
+    empty = empty && gone;
   }
+  if (empty && !directory.IsRoot()) co_await RemoveFolder(pass.engine, directory);
+  co_return empty;
 }
 
 // Does the name that the archive was written for, if it says one, still belong to it? The walk may have

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "xrdec/entry.hh"
 
+#include "base/failpoint.hh"
 #include "commit/access.hh"
 #include "commit/pause.hh"
 #include "commit/roll_forward.hh"
@@ -29,6 +30,7 @@ Task<std::vector<MemberIndex>> SealHomes(Engine& engine, ObjectPath path, State 
   std::vector<MemberIndex> sealed;
   while (gather.pending() > 0) {
     const Gather<Status>::Event event = co_await gather.Next();
+    XEC_FAILPOINT("xrdec.entry_sealed");
     if (*event.value) sealed.push_back(static_cast<MemberIndex>(event.tag));
   }
   co_return std::move(sealed);
@@ -68,6 +70,7 @@ Task<Status> CommitEntry(Engine& engine, ObjectPath path, ExclusiveStart start, 
   if (!text) co_return text.error();
   Result<std::string> content = WitnessContent(*text);
   if (!content) co_return content.error();
+  XEC_FAILPOINT("xrdec.entry");
   std::vector<MemberIndex> sealed = co_await SealHomes(engine, entry, seal, std::move(*content));
   const size_t quorum = Quorum(engine.Homes(entry).size());
   Status done;
@@ -79,6 +82,7 @@ Task<Status> CommitEntry(Engine& engine, ObjectPath path, ExclusiveStart start, 
     Result<Version> committed = co_await CommitPut(engine, std::move(request));
     if (!committed) done = InUserWords(committed.error());
   }
+  XEC_FAILPOINT("xrdec.entered");
   if (!done && done.code() != Code::kUnknown) {
     std::vector<MemberIndex> homes = engine.Homes(entry);
     co_await AbandonUpload(engine, entry, seal, std::move(homes));

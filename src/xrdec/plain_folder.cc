@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/failpoint.hh"
 #include "commit/folder.hh"
 #include "runtime/gather.hh"
 #include "xrdec/publish.hh"
@@ -122,6 +123,7 @@ Task<Status> MakeFolders(Engine& engine, ObjectPath path) {
   Status problem;
   while (gather.pending() > 0) {
     Gather<Status>::Event event = co_await gather.Next();
+    XEC_FAILPOINT("xrdec.folder_made");
     if (*event.value) continue;
     ++failed;
     problem = std::move(*event.value);
@@ -208,6 +210,7 @@ Task<Status> RemoveXrdecDirectory(Engine& engine, ObjectPath path) {
   Status status;
   while (gather.pending() > 0) {
     const Gather<Status>::Event event = co_await gather.Next();
+    XEC_FAILPOINT("xrdec.folder_removed");
     if (!*event.value && event.value->code() == Code::kNotEmpty) {
       status = Fail(Code::kNotEmpty, "{} is not empty on {}: files that are no objects lie there",
                     path.text(), engine.server_id(static_cast<MemberIndex>(event.tag)));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "xrdec/publish.hh"
 
+#include "base/failpoint.hh"
 #include "base/log.hh"
 #include "runtime/gather.hh"
 
@@ -21,11 +22,14 @@ Task<std::optional<bool>> IsUpTo(Engine& engine, MemberIndex member, std::string
 Task<bool> RemoveArchive(Engine& engine, MemberIndex member, ObjectPath path, int64_t up_to_s) {
   const DataServerPtr server = engine.server(member);
   const std::string aside = StagedName{engine.NewObjectId(), {}}.Path();
+  XEC_FAILPOINT("xrdec.take_aside");
   const Status taken = co_await Rename(engine.MetadataCall(), server, path.PlainPath(), aside);
+  XEC_FAILPOINT("xrdec.aside");
   if (!taken) co_return taken.code() == Code::kNotFound;
   std::optional<bool> old = co_await IsUpTo(engine, member, aside, up_to_s);
   if (old && *old) {
     const Status removed = co_await Remove(engine.MetadataCall(), server, aside);
+    XEC_FAILPOINT("xrdec.removed");
     co_return removed || removed.code() == Code::kNotFound;
   }
   const Status back = co_await Rename(engine.MetadataCall(), server, aside, path.PlainPath());
@@ -37,7 +41,9 @@ Task<bool> RemoveArchive(Engine& engine, MemberIndex member, ObjectPath path, in
 Task<Status> PublishOn(Engine& engine, MemberIndex member, StagedName staged, ObjectPath path,
                        int64_t version_s) {
   const DataServerPtr server = engine.server(member);
+  XEC_FAILPOINT("xrdec.publish");
   Status renamed = co_await Rename(engine.MetadataCall(), server, staged.Path(), path.PlainPath());
+  XEC_FAILPOINT("xrdec.published");
   if (!renamed && renamed.code() == Code::kAlreadyExists) {
     const bool removed = co_await RemoveArchive(engine, member, path, version_s - 1);
     if (removed) renamed = co_await Rename(engine.MetadataCall(), server, staged.Path(), path.PlainPath());
@@ -65,6 +71,7 @@ Task<size_t> PublishAll(Engine& engine, std::vector<MemberIndex> members, Staged
 }
 
 Task<Status> Withdraw(Engine& engine, std::vector<MemberIndex> members, ObjectPath path, StagedName staged) {
+  XEC_FAILPOINT("xrdec.withdraw");
   Gather<Status> gather(engine.scope(), engine.executor());
   for (const MemberIndex member : members) {
     gather.Start(member,
@@ -73,6 +80,7 @@ Task<Status> Withdraw(Engine& engine, std::vector<MemberIndex> members, ObjectPa
   Status all;
   while (gather.pending() > 0) {
     Gather<Status>::Event event = co_await gather.Next();
+    XEC_FAILPOINT("xrdec.withdrawn");
     if (!*event.value && all) all = std::move(*event.value);
   }
   co_return std::move(all);

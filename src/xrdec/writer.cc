@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/failpoint.hh"
 #include "base/log.hh"
 #include "base/text.hh"
 #include "object/archive_sealer.hh"
@@ -199,6 +200,7 @@ Task<Status> Writer::SendStripe() {
 
 Task<void> Writer::TakeWrite() {
   const Gather<Status>::Event event = co_await writes_.Next();
+  XEC_FAILPOINT("xrdec.chunk_written");
   const auto pending = stripes_on_their_way_.find(event.tag / total());
   if (--pending->second == 0) stripes_on_their_way_.erase(pending);
   if (!event.value->has_value()) Lose(lanes_[event.tag % total()], event.value->error());
@@ -234,6 +236,7 @@ Status Writer::CheckRedundancy() const {
 
 // Creates the staged archives on distinct servers, on others instead of those that fail.
 Task<Status> Writer::OpenLanes() {
+  XEC_FAILPOINT("xrdec.open");
   lanes_.resize(total());
   const auto usable = std::make_unique<bool[]>(engine_.server_count());
   std::fill_n(usable.get(), engine_.server_count(), true);
@@ -252,6 +255,7 @@ Task<Status> Writer::OpenLanes() {
     }
     while (gather.pending() > 0) {
       Gather<Result<ArchiveFilePtr>>::Event event = co_await gather.Next();
+      XEC_FAILPOINT("xrdec.opened_one");
       const auto server = static_cast<MemberIndex>(event.tag);
       Lane here;
       here.server = server;
@@ -303,6 +307,7 @@ Task<Status> SealEmpty(Engine& engine, ArchiveFilePtr file) {
 
 // Ends every archive, in parallel. Those of the empty object stay empty files, as XrdEc has them.
 Task<Status> Writer::SealLanes(const std::map<std::string, std::string>& checksums) {
+  XEC_FAILPOINT("xrdec.seal");
   const Manifest common = MakeManifest(checksums);
   Gather<Status> seals(engine_.scope(), engine_.executor());
   for (uint32_t i = 0; i < total(); ++i) {
@@ -320,6 +325,7 @@ Task<Status> Writer::SealLanes(const std::map<std::string, std::string>& checksu
   }
   while (seals.pending() > 0) {
     const Gather<Status>::Event event = co_await seals.Next();
+    XEC_FAILPOINT("xrdec.sealed_one");
     if (!event.value->has_value()) Lose(lanes_[event.tag], event.value->error());
   }
   co_return CheckRedundancy();
@@ -334,6 +340,7 @@ Task<Status> Writer::SetAllAttributes(XrdecAttributes attributes) {
   }
   while (sets.pending() > 0) {
     const Gather<Status>::Event event = co_await sets.Next();
+    XEC_FAILPOINT("xrdec.attributes_set");
     if (!event.value->has_value()) Lose(lanes_[event.tag], event.value->error());
   }
   co_return CheckRedundancy();

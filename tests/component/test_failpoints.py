@@ -11,6 +11,7 @@ import os
 import random
 
 import failpoint_cleaner
+import failpoint_xrdec
 import failpoints
 import xectest
 
@@ -29,9 +30,9 @@ def cleaner_passages(point, count):
 class FailPoints(xectest.TestCase):
     killed = collections.Counter()
 
-    def local_store(self):
+    def local_store(self, **options):
         folders = [self.path(f"d{i}") for i in range(1, failpoints.SERVERS + 1)]
-        return failpoints.Store(self, [("--data", folder) for folder in folders], folders)
+        return failpoints.Store(self, [("--data", folder) for folder in folders], folders, **options)
 
     def test_1_operations_on_local_directories(self):
         campaign = failpoints.Campaign(self, self.local_store())
@@ -46,9 +47,16 @@ class FailPoints(xectest.TestCase):
               flush=True)
         self.killed.update(campaign.killed)
 
-    def test_3_every_fail_point_has_killed(self):
+    def test_3_operations_of_layout_xrdec_on_local_directories(self):
+        failpoint_xrdec.need_attributes(self)
+        campaign = failpoint_xrdec.Campaign(self, self.local_store(layout="xrdec"), failpoint_xrdec.SCENARIOS)
+        passes = campaign.run(failpoints.every if LONG else failpoints.once)
+        campaign.report("operations of layout xrdec", passes)
+        self.killed.update(campaign.killed)
+
+    def test_4_every_fail_point_has_killed(self):
         if not self.killed:
-            self.skipTest("needs the two tests before")
+            self.skipTest("needs the tests before")
         never = [point for point in failpoints.all_points() if not self.killed[point]]
         self.assertEqual(never, [], "no operation was killed at these")
 
