@@ -24,7 +24,8 @@ struct Pass {
   StagedArchives staged;  // listed before the register is walked
   CleanOutcome outcome = {};
   std::optional<Error> problem = {};
-  std::set<std::string> live = {};  // ids of objects in the register
+  // Ids that the register shows: of objects, and of uploads that may still become one.
+  std::set<std::string> known = {};
 };
 
 int64_t Seconds(Duration time) { return std::chrono::duration_cast<std::chrono::seconds>(time).count(); }
@@ -71,9 +72,11 @@ Task<bool> CleanEntry(Pass& pass, ObjectPath path) {
     ++pass.outcome.left;
     co_return false;
   }
-  const Accepted& accepted = info->accepted;
+  const Accepted accepted = info->accepted;
+  for (const auto& [home, states] : info->listings) {
+    for (const State& state : states) pass.known.insert(state.oid);
+  }
   if (accepted.kind == Accepted::kObject) {
-    pass.live.insert(accepted.oid);
     co_await BringArchives(pass, path, accepted);
   } else if (accepted.kind != Accepted::kNothing) {
     const bool gone = co_await RemoveLeftOver(pass, path, accepted);
@@ -90,7 +93,12 @@ Task<bool> CleanEntry(Pass& pass, ObjectPath path) {
     co_return false;
   }
   pass.outcome.Add(*cleaned);
-  co_return accepted.kind != Accepted::kObject && cleaned->left == 0;
+  if (accepted.kind == Accepted::kObject) co_return false;
+  // An upload that had come to fewer homes than were asked above may have been decided since.
+  info = co_await LookUp(pass.engine, path.Registered());
+  const bool lives = info && info->accepted.kind == Accepted::kObject;
+  if (lives) co_await BringArchives(pass, path, info->accepted);
+  co_return info && !lives && cleaned->left == 0;
 }
 
 // Refused where something is in it; a creation that finds it gone makes it anew.
@@ -161,7 +169,7 @@ Task<bool> MayBeLive(Engine& engine, StagedArchive archive) {
 Task<void> RemoveDeadUploads(Pass& pass) {
   const int64_t now_s = pass.engine.executor().WallNow() / 1000;
   for (const StagedArchive& archive : pass.staged.archives) {
-    if (pass.live.contains(archive.name.oid)) continue;
+    if (pass.known.contains(archive.name.oid)) continue;
     const bool silent_long = now_s - archive.mtime_s > Seconds(pass.engine.options().upload_grace);
     if (pass.problem || archive.name.moving_since_s || !silent_long) {
       ++pass.outcome.left;
