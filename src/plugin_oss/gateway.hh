@@ -10,6 +10,7 @@
 
 #include "assembly/open_store.hh"
 #include "plugin_oss/handle_sharing.hh"
+#include "plugin_oss/told_sizes.hh"
 #include "plugin_oss/upload_line.hh"
 #include "runtime/task.hh"
 #include "xrdcompat/version.hh"
@@ -61,6 +62,7 @@ class Gateway {
 
   Store& store() { return *store_; }
   CreationTurns& creation_turns() { return creation_turns_; }
+  ToldSizes& told_sizes() { return told_sizes_; }
   UploadLine& upload_line() { return upload_line_; }
 
   // WriteOptions for an object at `path` by the configuration's rules.
@@ -74,6 +76,7 @@ class Gateway {
   std::unique_ptr<OpenedStore> opened_;
   Store* store_;
   CreationTurns creation_turns_;
+  ToldSizes told_sizes_;
   UploadLine upload_line_;
 };
 

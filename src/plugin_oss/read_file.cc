@@ -19,6 +19,8 @@ namespace {
 constexpr size_t kWirePageBytes = 4096;  // XRootD's kXR_pgPageSZ
 // A positive answer to an open: XRootD tells the client to repeat it after so many seconds.
 constexpr int kAskAgainSeconds = 1;
+// From XRootD 6 on HTTP takes an object's size from the open.
+constexpr bool kHttpStatsBeforeOpen = XrdVNUMBER < 60000;
 
 class Reading final : public OpenHandle {
  public:
@@ -61,6 +63,10 @@ int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
     if ((flags & O_ACCMODE) == O_RDONLY) {
       Result<std::shared_ptr<ObjectReader>> reader = SyncWait(gateway_.store().OpenRead(path));
       if (!reader) return Failed({"open", path, client_}, reader.error());
+      if (kHttpStatsBeforeOpen && IsHttp(&env) &&
+          gateway_.told_sizes().Contradicts(client_, path, (*reader)->size())) {
+        return Failed({"open", path, client_}, Fail(Code::kConflict, "{} was replaced a moment ago", path));
+      }
       handle_ = std::make_unique<Reading>(path, client_, std::move(*reader));
       return 0;
     }

@@ -96,7 +96,13 @@ int Storage::StatName(const Operation& operation, struct stat* out) {
 
 int Storage::Stat(const char* path, struct stat* out, int opts, XrdOucEnv* env) {
   if (env == nullptr && opts == 0) return -ENOENT;
-  return Guarded("stat", [&] { return StatName({"stat", path, ClientOf(env)}, out); });
+  return Guarded("stat", [&] {
+    const int answer = StatName({"stat", path, ClientOf(env)}, out);
+    if (answer == 0 && IsHttp(env)) {
+      gateway_.told_sizes().Tell(ClientOf(env), path, static_cast<uint64_t>(out->st_size));
+    }
+    return answer;
+  });
 }
 
 int Storage::StatXA(const char* path, char* buffer, int& length, XrdOucEnv* env) {

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Many clients at once, through one gateway and through two: whole versions only, at most one creator, and readers
 that keep what they opened."""
+import contextlib
+import http.client
+import itertools
 import os
 import re
 import socket
 import subprocess
+import threading
 
 import everyday
 import xectest
@@ -228,6 +232,37 @@ class TwoGateways(ConcurrentTest):
             finals.add(self.sha256(self.path("r")))
         self.assertEqual(len(finals), 1)
         self.assertIn(finals.pop(), known)
+
+    def test_http_never_gives_the_length_of_one_version_with_the_bytes_of_another(self):
+        """XRootD 5 stats and opens for one GET. Who is caught in between gets an error, and asks again."""
+        gateways = self.two_gateways()
+        versions = [b"s" * 2000, b"l" * 300_000]
+        over = threading.Event()
+
+        def request(gateway, method, body=None):
+            connection = http.client.HTTPConnection(xectest.HOST, gateway.port, timeout=60)
+            with contextlib.closing(connection):
+                connection.request(method, "/v", body)
+                response = connection.getresponse()
+                return response.status, response.read()
+
+        def replace():
+            for number in itertools.count():
+                if over.is_set():
+                    return
+                request(gateways[0], "PUT", versions[number % 2])
+        request(gateways[0], "PUT", versions[1])
+        writer = threading.Thread(target=replace)
+        writer.start()
+        try:
+            answers = [request(gateways[1], "GET") for _ in range(150)]
+        finally:
+            over.set()
+            writer.join()
+        whole = [data for status, data in answers if status == 200]
+        self.assertEqual({data for data in whole} - set(versions), set())
+        self.assertEqual({status for status, _ in answers} - {200, 500, 503}, set())
+        self.assertGreater(len(whole), 50)
 
     def test_many_uploads_and_listings(self):
         gateways = self.two_gateways()
