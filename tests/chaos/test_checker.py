@@ -218,6 +218,15 @@ class Right(JudgeTest):
         forged = Forged().put(1, 2, A, 7).rename(3, None, A, B).put(4, 5, A, 8).get(8, 9, B, None)
         self.accept(forged.list(10, 11, "/c", "a", "b"))
 
+    def test_rename_without_an_answer_whose_target_was_replaced_unseen(self):
+        forged = Forged().put(1, 2, A, 7).rename(3, None, A, B).put(4, 5, B, 9).get(6, 7, B, 9).get(8, 9, A, None)
+        self.accept(forged.get(10, 11, B, 9))
+
+    def test_two_ways_to_the_same_answer_are_both_kept(self):
+        """Either of the empty objects explains the first read; only the plain put can explain the last."""
+        forged = Forged().put(1, None, A, 5, size=0).create(1.5, None, A, 6, size=0).get(2, 3, A, history.EMPTY, size=0)
+        self.accept(forged.put(4, 5, A, 9).get(6, 7, A, 9).get(8, 9, A, history.EMPTY, size=0))
+
     def test_there_and_back_again(self):
         forged = Forged().put(1, 2, A, 7).rename(3, 6, A, B).rename(4, 8, B, A).get(9, 10, A, 7)
         self.accept(forged.get(11, 12, B, None))
@@ -320,6 +329,10 @@ class Errors(JudgeTest):
             forged.fault(2 + number, 8, "kill", f"server.{number}")
         self.cause(forged, "beyond", strict=True)
 
+    def test_as_many_bad_servers_as_m(self):
+        forged = Forged().put(1, 9, A, 8, "error").fault(2, 8, "kill", "server.1").fault(3, 8, "stop", "server.2")
+        self.cause(forged.fault(3, 8, "full", "server.2"), "faulted")
+
     def test_three_bad_servers_one_after_the_other_are_one(self):
         forged = Forged().put(1, 90, A, 8, "error")
         for number in range(3):
@@ -341,10 +354,12 @@ class Counts(JudgeTest):
     def test_counts(self):
         forged = Forged().put(0, 10, A, 7, client=1).get(5, 6, A, 7, client=2).get(20, 21, A, 7, client=2)
         forged.get(20, 21, A, 7, client=1).fault(5, 10, "kill", "server.1").fault(8, 15.5, "stop", "server.2")
+        # Its own operations are no rivals to a client that got no answer.
+        forged.put(30, None, B, 8, client=3).get(31, 32, B, None, client=3)
         result = self.accept(forged)
-        self.assertEqual((result["operations"], result["mutations"], result["contended"]), (4, 1, 2))
+        self.assertEqual((result["operations"], result["mutations"], result["contended"]), (6, 2, 2))
         self.assertEqual(result["faults"], {"kill": 1, "stop": 1})
-        self.assertEqual((result["share of time with a bad server"], result["bad servers at most"]), (0.5, 2))
+        self.assertEqual((result["share of time with a bad server"], result["bad servers at most"]), (0.328, 2))
 
 
 class Program(JudgeTest):
