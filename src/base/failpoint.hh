@@ -90,9 +90,6 @@ inline constexpr std::string_view kFailPoints[] = {
     "attributes.drafted",
     "attributes.written",
     // Layout xrdec: archives staged, the register, archives brought to their name and taken off it.
-    "xrdec.open",
-    "xrdec.opened_one",
-    "xrdec.chunk_written",
     "xrdec.seal",
     "xrdec.sealed_one",
     "xrdec.attributes_set",

@@ -11,38 +11,40 @@
 namespace xec {
 namespace {
 
-// Keeps the parts of a shortened name beside the archive, then creates the archive.
-Task<Result<ArchiveFilePtr>> CreateArchive(Engine& engine, MemberIndex server, ObjectPath path, State seal) {
+Task<Result<ArchiveFilePtr>> CreateArchive(Engine& engine, MemberIndex server, ArchivePlace place) {
   const DataServerPtr target = engine.server(server);
-  for (const std::string& entry : path.LongNameEntries()) {
-    std::string directory = path.ObjectDirectory() + "/" + entry;
-    Status made = co_await MakeDirectory(engine.MetadataCall(), target, std::move(directory));
+  for (const std::string& folder : place.folders) {
+    Status made = co_await MakeDirectory(engine.MetadataCall(), target, folder);
     if (!made) co_return made.error();
   }
-  std::string archive_path = ArchivePath(path, seal);
   Result<ArchiveFilePtr> file =
-      co_await xec::Open(engine.MetadataCall(), target, std::move(archive_path), OpenMode::kCreate);
+      co_await xec::Open(engine.MetadataCall(), target, place.path, OpenMode::kCreate);
   XEC_FAILPOINT("put.opened_one");
   co_return std::move(file);
 }
 
 }  // namespace
 
-ArchiveOpener::ArchiveOpener(Engine& engine, ObjectPath path, State seal)
-    : engine_(engine),
-      path_(std::move(path)),
-      seal_(std::move(seal)),
-      homes_(engine.Homes(path_)),
-      tried_(engine.server_count(), false) {}
+ArchivePlace SealPlace(const Engine& engine, const ObjectPath& path, const State& seal) {
+  ArchivePlace place{ArchivePath(path, seal), {}, engine.Homes(path), seal.oid};
+  // What keeps the parts of a shortened name.
+  for (const std::string& entry : path.LongNameEntries())
+    place.folders.push_back(path.ObjectDirectory() + "/" + entry);
+  return place;
+}
+
+ArchiveOpener::ArchiveOpener(Engine& engine, ArchivePlace place)
+    : engine_(engine), place_(std::move(place)), tried_(engine.server_count(), false) {}
 
 std::vector<MemberIndex> ArchiveOpener::NextCandidates(size_t count, size_t per_host_max,
                                                        bool homes_only) const {
   // std::span<const bool> cannot view a std::vector<bool>.
   const auto usable = std::make_unique<bool[]>(tried_.size());
   for (size_t i = 0; i < tried_.size(); ++i) {
-    usable[i] = !tried_[i] && (!homes_only || std::find(homes_.begin(), homes_.end(), i) != homes_.end());
+    const bool home = std::find(place_.homes.begin(), place_.homes.end(), i) != place_.homes.end();
+    usable[i] = !tried_[i] && (home || !homes_only);
   }
-  return PlaceLanes(engine_.descriptor(), homes_, seal_.oid, count, per_host_max,
+  return PlaceLanes(engine_.descriptor(), place_.homes, place_.salt, count, per_host_max,
                     std::span<const bool>(usable.get(), tried_.size()));
 }
 
@@ -56,7 +58,7 @@ Task<std::vector<OpenedArchive>> ArchiveOpener::Open(size_t count, size_t per_ho
     Gather<Result<ArchiveFilePtr>> gather(engine_.scope(), engine_.executor());
     for (size_t i = 0; i < candidates.size(); ++i) {
       tried_[candidates[i]] = true;
-      gather.Start(i, CreateArchive(engine_, candidates[i], path_, seal_));
+      gather.Start(i, CreateArchive(engine_, candidates[i], place_));
     }
     std::vector<ArchiveFilePtr> files(candidates.size());
     while (gather.pending() > 0) {
@@ -80,7 +82,7 @@ Task<std::vector<OpenedArchive>> ArchiveOpener::OpenBest(size_t count, size_t pe
 }
 
 Task<std::vector<OpenedArchive>> ArchiveOpener::OpenOnHomes(size_t count) {
-  return Open(count, homes_.size(), true);
+  return Open(count, place_.homes.size(), true);
 }
 
 std::vector<MemberIndex> ArchiveOpener::Tried() const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "commit/engine.hh"
+#include "protocol/object_path.hh"
 #include "protocol/state_name.hh"
 
 namespace xec {
@@ -15,11 +16,20 @@ struct OpenedArchive {
   ArchiveFilePtr file;
 };
 
+// Where the archives of an upload are made, and in which order servers are asked.
+struct ArchivePlace {
+  std::string path;                  // of the archive, the same on every server
+  std::vector<std::string> folders;  // made before it
+  std::vector<MemberIndex> homes;    // asked first
+  std::string salt;                  // orders the others
+};
+// In the object directory of `path` under the name of `seal`.
+ArchivePlace SealPlace(const Engine& engine, const ObjectPath& path, const State& seal);
+
 // One owner, calls one after another. Every server is tried at most once in the life of an opener.
 class ArchiveOpener {
  public:
-  // The archives get the name of `seal` in the object directory of `path`.
-  ArchiveOpener(Engine& engine, ObjectPath path, State seal);
+  ArchiveOpener(Engine& engine, ArchivePlace place);
 
   // Creates up to `count` archives on distinct servers, in parallel, homes first, at most `per_host_max` on a
   // host while that can be avoided. In order of preference; fewer when there are no more servers.
@@ -40,9 +50,7 @@ class ArchiveOpener {
   Task<std::vector<OpenedArchive>> Open(size_t count, size_t per_host_max, bool homes_only);
 
   Engine& engine_;
-  const ObjectPath path_;
-  const State seal_;
-  const std::vector<MemberIndex> homes_;
+  const ArchivePlace place_;
   std::vector<bool> tried_;  // by member
   std::vector<std::pair<MemberIndex, Error>> failures_;
 };

@@ -123,6 +123,17 @@ Result<StripeBuffer::Piece> StripeBuffer::PlaceChunk(uint32_t chunk, ArchiveWrit
   return Piece{std::move(slice), placed.archive_offset};
 }
 
+Result<StripeBuffer::Piece> StripeBuffer::PlaceEmptyChunk(uint32_t chunk, ArchiveWriter& archive) const {
+  XEC_CHECK(finished_ && ChunkSize(chunk) == 0);
+  const std::shared_ptr<Buffer> buffer = Buffer::Allocate(LocalHeaderSizeMax(0));
+  MemberHeader member;
+  member.name = MemberName{static_cast<uint32_t>(stripe_), chunk};
+  member.page_size_bytes = static_cast<uint32_t>(shape_.geometry.PageSize());
+  XEC_ASSIGN_OR_RETURN(const PlacedHeader placed, archive.LocalHeader(member, buffer->span()));
+  Slice slice(buffer, buffer->size() - placed.size_bytes, placed.size_bytes);
+  return Piece{std::move(slice), placed.archive_offset};
+}
+
 bool StripeBuffer::AddTail(uint32_t chunk, ByteSpan tail, Piece& piece) {
   const Slot& slot = slots_[chunk];
   const size_t end = slot.data_offset + ChunkSize(chunk);

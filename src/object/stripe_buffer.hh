@@ -51,6 +51,9 @@ class StripeBuffer {
   // Puts the chunk's header before it and the chunk into the directory of `archive`. Not for empty chunks.
   Result<Piece> PlaceChunk(uint32_t chunk, ArchiveWriter& archive);
 
+  // The same for a chunk without bytes: a member that is a header only.
+  Result<Piece> PlaceEmptyChunk(uint32_t chunk, ArchiveWriter& archive) const;
+
   // Copies `tail` behind the chunk of `piece` and lengthens the piece; false when there is no room.
   bool AddTail(uint32_t chunk, ByteSpan tail, Piece& piece);
 

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "object/stripe_upload.hh"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/failpoint.hh"
+#include "base/log.hh"
+#include "base/mutant.hh"
+#include "object/layout.hh"
+
+namespace xec {
+namespace {
+
+// Bytes of a manifest with these options, at most; only decides whether a small archive is one request.
+size_t ManifestSizeGuess(const UploadPlan& plan) {
+  size_t bytes = 1024 + 3 * plan.path.text().size() + plan.geometry.Total() * (kServerIdSizeMax / 4);
+  for (const auto& [name, value] : plan.options.attributes) bytes += 3 * (name.size() + value.size()) + 16;
+  return std::min(bytes, kManifestSizeMax);
+}
+
+}  // namespace
+
+Task<void> CloseAll(Engine& engine, std::vector<ArchiveFilePtr> files) {
+  Gather<Status> closes(engine.scope(), engine.executor());
+  for (size_t i = 0; i < files.size(); ++i) closes.Start(i, Close(engine.MetadataCall(), files[i]));
+  while (closes.pending() > 0) co_await closes.Next();
+}
+
+StripeUpload::StripeUpload(Engine& engine, UploadPlan plan, ObjectDigests digests)
+    : engine_(engine),
+      plan_(std::move(plan)),
+      losses_max_(LossesMax(plan_.geometry, plan_.options.archives_min)),
+      digests_(std::move(digests)),
+      opener_(engine, plan_.place),
+      writes_(engine.scope(), engine.executor()) {}
+
+StripeUpload::Remains StripeUpload::GiveUp() {
+  current_.reset();
+  reserved_.Take();
+  SetFailed(Fail(Code::kCancelled, "the upload of {} was given up", plan_.path.text()));
+  Remains remains;
+  remains.servers = opener_.Tried();
+  for (UploadedArchive& archive : archives_) {
+    if (!archive.closed && archive.file) remains.files.push_back(std::move(archive.file));
+    archive.closed = true;
+  }
+  return remains;
+}
+
+void StripeUpload::SetFailed(const Error& error) {
+  if (!failed_) failed_ = error;
+}
+
+StripeBuffer::Shape StripeUpload::ShapeOfStripe(uint64_t stripe) const {
+  const Geometry& geometry = plan_.geometry;
+  const std::optional<uint64_t>& announced = plan_.options.size_hint;
+  StripeBuffer::Shape shape;
+  shape.geometry = geometry;
+  shape.data_bytes_max = announced ? geometry.StripeBytes(*announced, stripe) : geometry.StripeSize();
+  const bool may_be_only = !announced || *announced <= geometry.StripeSize();
+  if (plan_.one_stripe_form && stripe == 0 && may_be_only)
+    shape.tail_room = ArchiveTailSizeMax(1, ManifestSizeGuess(plan_));
+  return shape;
+}
+
+Status StripeUpload::CheckMayGrow(uint64_t bytes) const {
+  if (failed_) return *failed_;
+  const std::string& path = plan_.path.text();
+  const std::optional<uint64_t>& announced = plan_.options.size_hint;
+  if (announced && bytes > *announced - size_) {
+    return Fail(Code::kInvalidArgument, "more bytes were sent for {} than the {} that were announced", path,
+                *announced);
+  }
+  const uint64_t size_max = kMembersMax * plan_.geometry.StripeSize();
+  if (bytes <= size_max - size_) return OkStatus();
+  // The native layout takes larger chunks where the size is known.
+  return Fail(
+      Code::kInvalidArgument,
+      "{} exceeds {}, the most that {} can have with chunks of {}: {}configure larger chunks", path,
+      FormatSize(size_max), plan_.one_stripe_form ? "a stream of unknown size" : "an object of layout xrdec",
+      FormatSize(plan_.geometry.chunk_size_bytes), plan_.one_stripe_form ? "announce the size, or " : "");
+}
+
+Task<Status> StripeUpload::Reserve() {
+  if (size_ > 0 || plan_.options.size_hint == 0) co_return OkStatus();
+  Result<ByteBudget::Lease> lease =
+      co_await engine_.budget().Acquire(ShapeOfStripe(0).BufferBytes(), ByteBudget::Use::kUpload);
+  if (!lease) co_return lease.error();
+  reserved_.Put(std::move(*lease), engine_.executor());
+  co_return OkStatus();
+}
+
+Task<Status> StripeUpload::Append(ByteSpan bytes) {
+  Status ready = CheckMayGrow(bytes.size());
+  while (ready && !bytes.empty()) {
+    // The first stripe waits for a byte more, in case it is the only one.
+    if (current_ && current_->full()) ready = co_await SendStripe();
+    if (ready && !current_) ready = co_await NewStripe();
+    if (!ready) break;
+    const size_t taken = current_->Append(bytes, digests_);
+    size_ += taken;
+    bytes = bytes.subspan(taken);
+    const bool hold_back = plan_.one_stripe_form && next_stripe_ == 0;
+    if (current_->full() && !hold_back) ready = co_await SendStripe();
+  }
+  if (!ready) SetFailed(ready.error());
+  co_return std::move(ready);
+}
+
+// Waits for a place in the pipeline, then for memory, and starts the next stripe.
+Task<Status> StripeUpload::NewStripe() {
+  const size_t in_flight_max = std::max<size_t>(engine_.options().stripes_in_flight, 1);
+  while (stripes_on_their_way_.size() >= in_flight_max) {
+    co_await TakeWrite();
+    if (failed_) co_return *failed_;
+  }
+  const StripeBuffer::Shape shape = ShapeOfStripe(next_stripe_);
+  Result<ByteBudget::Lease> half = ByteBudget::Lease();
+  if (MutantActive(Mutant::kAdmitHalfAStripe))
+    half = co_await engine_.budget().Acquire(shape.BufferBytes() / 2, ByteBudget::Use::kUpload);
+  Result<ByteBudget::Lease> lease = reserved_.Take();
+  if (lease->bytes() == 0)
+    lease = co_await engine_.budget().Acquire(shape.BufferBytes(), ByteBudget::Use::kUpload);
+  if (!lease) co_return lease.error();
+  current_ = std::make_shared<StripeBuffer>(shape, next_stripe_, std::move(*lease));
+  co_return OkStatus();
+}
+
+// Codes the current stripe and starts its writes; opens all lanes before the first.
+Task<Status> StripeUpload::SendStripe() {
+  current_->Finish(digests_);
+  if (archives_.empty()) {
+    std::vector<uint32_t> all(lanes_total());
+    std::iota(all.begin(), all.end(), 0);
+    Status opened = co_await OpenLanes(std::move(all));
+    if (!opened) co_return std::move(opened);
+  }
+  XEC_FAILPOINT("put.chunk");
+  for (size_t i = 0; i < archives_.size(); ++i) {
+    Status started = StartWrite(current_->stripe(), i);
+    if (!started) co_return std::move(started);
+  }
+  current_.reset();
+  ++next_stripe_;
+  co_return OkStatus();
+}
+
+Status StripeUpload::StartWrite(uint64_t stripe, size_t index) {
+  UploadedArchive& archive = archives_[index];
+  if (archive.lost || !archive.lane) return OkStatus();
+  const uint32_t chunk = ChunkOfLane(stripe, *archive.lane, lanes_total());
+  const bool empty = current_->ChunkSize(chunk) == 0;
+  if (empty && plan_.one_stripe_form) return OkStatus();
+  Result<StripeBuffer::Piece> piece = empty ? current_->PlaceEmptyChunk(chunk, *archive.archive)
+                                            : current_->PlaceChunk(chunk, *archive.archive);
+  if (!piece) return piece.error();
+  ++stripes_on_their_way_[stripe];
+  writes_.Start(stripe * lanes_total() + index,
+                Write(engine_.WriteCall(), archive.file, piece->archive_offset, piece->slice));
+  return OkStatus();
+}
+
+Task<void> StripeUpload::TakeWrite() {
+  const Gather<Status>::Event event = co_await writes_.Next();
+  XEC_FAILPOINT("put.chunk_written");
+  const auto pending = stripes_on_their_way_.find(event.tag / lanes_total());
+  if (--pending->second == 0) stripes_on_their_way_.erase(pending);
+  if (!event.value->has_value()) Lose(archives_[event.tag % lanes_total()], event.value->error());
+  const Status enough = CheckRedundancy();
+  if (!enough) SetFailed(enough.error());
+}
+
+Task<Status> StripeUpload::Flush() {
+  Status status = CheckMayGrow(0);
+  const std::optional<uint64_t>& announced = plan_.options.size_hint;
+  if (status && announced && *announced != size_) {
+    status = Fail(Code::kInvalidArgument, "{} ended after {} bytes, {} were announced", plan_.path.text(),
+                  size_, *announced);
+  }
+  const bool held_back = plan_.one_stripe_form && next_stripe_ == 0;
+  if (status && current_ && held_back) current_->Finish(digests_);
+  if (status && current_ && !held_back) status = co_await SendStripe();
+  while (status && writes_.pending() > 0) {
+    co_await TakeWrite();
+    if (failed_) status = *failed_;
+  }
+  if (!status) SetFailed(status.error());
+  co_return std::move(status);
+}
+
+void StripeUpload::Lose(UploadedArchive& archive, const Error& error) {
+  if (archive.lost) return;
+  archive.lost = true;
+  if (losses_.empty()) {
+    loss_code_ = error.code;
+  } else if (loss_code_ != error.code) {
+    loss_code_.reset();
+  }
+  losses_.push_back(fmt::format("{}: {}", engine_.server_id(archive.server), error.message));
+  Log(LogLevel::kWarning, "object", "{}: lost an archive on {}", plan_.path.text(), losses_.back());
+}
+
+std::string StripeUpload::Losses() const {
+  std::string text;
+  for (const std::string& loss : losses_) text += (text.empty() ? "" : "; ") + loss;
+  return text;
+}
+
+Status StripeUpload::CheckRedundancy() const {
+  const auto lost = static_cast<size_t>(
+      std::count_if(archives_.begin(), archives_.end(),
+                    [](const UploadedArchive& archive) { return archive.lane && archive.lost; }));
+  if (lost <= losses_max_) return OkStatus();
+  const bool told = loss_code_ == Code::kNoSpace || loss_code_ == Code::kPermissionDenied ||
+                    loss_code_ == Code::kUnsupported;
+  return Fail(told ? *loss_code_ : Code::kUnavailable,
+              "cannot write {}: {} of {} archives failed and at most {} may be missing ({})",
+              plan_.path.text(), lost, lanes_total(), losses_max_, Losses());
+}
+
+Task<Status> StripeUpload::OpenLanes(std::vector<uint32_t> lanes) {
+  std::vector<OpenedArchive> opened = co_await opener_.OpenBest(lanes.size(), plan_.geometry.parity_chunks);
+  for (size_t i = 0; i < lanes.size(); ++i) {
+    UploadedArchive archive;
+    archive.lane = lanes[i];
+    archive.lost = archive.closed = i >= opened.size();
+    if (!archive.lost) {
+      archive.server = opened[i].server;
+      archive.file = std::move(opened[i].file);
+    }
+    archives_.push_back(std::move(archive));
+  }
+  if (opened.size() < lanes.size()) {
+    const Error problems = opener_.Problems();
+    loss_code_ = problems.code;
+    losses_.push_back(problems.message);
+  }
+  Status enough = CheckRedundancy();
+  if (!enough) SetFailed(enough.error());
+  co_return std::move(enough);
+}
+
+Task<void> StripeUpload::OpenFills(size_t count) {
+  std::vector<OpenedArchive> opened = co_await opener_.OpenOnHomes(count);
+  for (OpenedArchive& fill : opened) {
+    UploadedArchive archive;
+    archive.server = fill.server;
+    archive.file = std::move(fill.file);
+    archives_.push_back(std::move(archive));
+  }
+}
+
+Manifest StripeUpload::MakeManifest(std::map<std::string, std::string> checksums) const {
+  Manifest manifest;
+  manifest.object_id = plan_.object_id;
+  manifest.size_bytes = size_;
+  manifest.geometry = plan_.geometry;
+  manifest.page_size_bytes = static_cast<uint32_t>(plan_.geometry.PageSize());
+  manifest.path = plan_.path.text();
+  manifest.mtime_ns = engine_.executor().WallNow() * 1'000'000;
+  manifest.mode = plan_.options.mode;
+  manifest.checksums = std::move(checksums);
+  manifest.attributes = plan_.options.attributes;
+  manifest.servers.resize(lanes_total());
+  for (const UploadedArchive& archive : archives_) {
+    if (!archive.lane) continue;
+    if (archive.lost) {
+      manifest.debts.push_back(*archive.lane);
+    } else {
+      manifest.servers[*archive.lane] = engine_.server_id(archive.server);
+    }
+  }
+  return manifest;
+}
+
+}  // namespace xec
