@@ -234,7 +234,7 @@ def parse(argv):
     parser.add_argument("--size-max-mib", type=int, default=256, help="largest object (default %(default)s)")
     parser.add_argument("--disk-mib", type=int, default=6144,
                         help="size of each server's disk where disks are filled (default %(default)s)")
-    parser.add_argument("--strict", action="store_true", help="a single bad server is no excuse for an error")
+    parser.add_argument("--strict", action="store_true", help="a bad server, or what an ended operation left behind, is no excuse for an error")
     parser.add_argument("--keep", default="", metavar="DIR", help="put everything into this new folder and leave it there")
     parser.add_argument("--xrootd", default="/usr", metavar="PREFIX")
     parser.add_argument("--xec", default="", metavar="PROGRAM", help="default: that of build/release")

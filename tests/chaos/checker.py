@@ -23,14 +23,17 @@ CAUSES = {
     "gateway": "its gateway was killed meanwhile",
     "conflict": "another mutation of the same name was under way or never answered",
     "beyond": "more servers were bad than the geometry can lose",
+    "leftover": "another mutation of the same name had just ended, and what it left behind was in the way",
     "faulted": "a server was bad, though no more than the geometry can lose",
     "unexplained": "no cause in the history",
 }
+LEFTOVER_SECONDS = 10.0  # the pause between two cleanings of chaos's gateways
 SETTLE_SECONDS = 5.0  # So long after a fault is healed connections may still break and servers be given up as bad.
 
 
 class Errors:
-    """Finds the cause of errors. --strict leaves no excuse to one bad server: failover must hide it."""
+    """Finds the cause of errors. --strict leaves no excuse to one bad server, which failover
+    must hide, nor to leftovers of what is over."""
 
     def __init__(self, recorded):
         self.m = recorded.meta.get("m", 2)
@@ -57,11 +60,12 @@ class Errors:
         return sorted((fault for fault in faults if fault.overlaps(op.start - SETTLE_SECONDS, end)),
                       key=lambda fault: fault.start)
 
-    def rivals(self, op):
+    def rivals(self, op, before=0.0):
+        """Mutations of its names that overlap with it, or ended less than `before` seconds earlier."""
         end = float("inf") if op.end is None else op.end
         for other in (other for name in op.names() for other in self.mutations[name]):
             lasts = other.end is None or judge.may_have_happened(other)
-            if other is not op and other.start <= end and (lasts or other.end >= op.start):
+            if other is not op and other.start <= end and (lasts or other.end >= op.start - before):
                 yield other
 
     def cause(self, op):
@@ -76,6 +80,8 @@ class Errors:
         bad = self.bad_servers(begin, end)
         if bad > self.m:
             return "beyond"
+        if op.outcome == history.RETRY and op.mutates and next(self.rivals(op, LEFTOVER_SECONDS), None):
+            return "leftover"
         return "faulted" if bad else "unexplained"
 
 
@@ -161,7 +167,7 @@ def exit_code(result, strict):
     kinds = {violation.kind for violation in result["violations"]}
     if kinds - {"undecided"}:
         return 1
-    not_allowed = ("unexplained", "faulted") if strict else ("unexplained",)
+    not_allowed = ("unexplained", "faulted", "leftover") if strict else ("unexplained",)
     if any(result["errors"].get(cause) for cause in not_allowed):
         return 3
     return 4 if kinds else 0
@@ -177,7 +183,7 @@ def print_text(result, strict):
     shown = collections.Counter()
     for cause, op in result["failures"]:
         shown[cause] += 1
-        if cause in ("unexplained", "faulted", "beyond") and shown[cause] <= 10:
+        if cause in ("unexplained", "faulted", "leftover", "beyond") and shown[cause] <= 10:
             print(f"  {cause}: {op}")
             for fault in result["faults during"](op):
                 print(f"      {fault}")
@@ -203,7 +209,7 @@ def as_json(result):
 def main(argv):
     parser = argparse.ArgumentParser(prog="checker.py", description="Verifies a recorded history.", allow_abbrev=False)
     parser.add_argument("history", help="a folder of *.jsonl, or one such file")
-    parser.add_argument("--strict", action="store_true", help="a single bad server is no excuse for an error")
+    parser.add_argument("--strict", action="store_true", help="a bad server, or what an ended operation left behind, is no excuse for an error")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args(argv)
     try:

@@ -306,7 +306,7 @@ class Errors(JudgeTest):
 
     def test_error_without_a_cause(self):
         self.cause(Forged().put(1, 2, A, 7).op(3, 4, history.GET, A, "error"), "unexplained", 3)
-        self.cause(Forged().put(1, 2, A, 7).put(3, 4, A, 8, "retry"), "unexplained", 3)
+        self.cause(Forged().put(1, 2, B, 7).put(3, 4, A, 8, "retry"), "unexplained", 3)
 
     def test_conflict(self):
         forged = Forged().put(1, 5, A, 7).create(2, 4, A, 8, "retry")
@@ -316,7 +316,12 @@ class Errors(JudgeTest):
         self.cause(Forged().put(1, 5, A, 7).put(2, 4, A, 8, "error"), "unexplained", 3)
 
     def test_a_rival_that_ended_is_none(self):
-        self.cause(Forged().put(1, 2, A, 7).put(3, 4, A, 8, "retry"), "unexplained", 3)
+        self.cause(Forged().put(1, 2, A, 7).put(30, 40, A, 8, "retry"), "unexplained", 3)
+
+    def test_what_a_rival_left_behind(self):
+        forged = Forged().put(1, 2, A, 7).create(3, 4, A, 8, "retry")
+        self.cause(forged, "leftover")
+        self.cause(forged, "leftover", 3, strict=True)
 
     def test_one_bad_server_excuses_unless_strict(self):
         forged = Forged().put(1, 4, A, 8, "error").fault(2, 3, "kill", "server.1")
