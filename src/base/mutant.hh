@@ -22,6 +22,8 @@ enum class Mutant {
   kIgnorePageChecksum,
   kAdmitHalfAStripe,
   kVersionByClockAlone,
+  kForgetDirectoryRename,
+  kRemoveFullDirectory,
   kCount,
 };
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/failpoint.hh"
+#include "base/mutant.hh"
 #include "base/text.hh"
 #include "commit/folder.hh"
 #include "runtime/gather.hh"
@@ -79,6 +80,7 @@ Task<bool> AddCopies(Engine& engine, MemberIndex member, std::map<std::string, C
 }  // namespace
 
 Task<Status> WriteMoveLog(Engine& engine, MoveLog log) {
+  if (MutantActive(Mutant::kForgetDirectoryRename)) co_return OkStatus();
   const TimePoint begun = engine.executor().Now();
   Gather<Status> gather(engine.scope(), engine.executor());
   for (size_t i = 0; i < engine.server_count(); ++i) {

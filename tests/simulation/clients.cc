@@ -44,8 +44,12 @@ void World::Think(size_t client) {
 }
 
 Op World::ChooseOp(size_t client) {
+  const bool only_remove = executor_.Now() < emptied_until_ && clients_[client].writes;
+  const bool directories = traits_.directories && clients_[client].writes && !only_remove;
+  if (directories && random_.OneIn(3)) return ChooseDirectoryOp();
   Op op;
-  op.name = kNames[random_.Below(traits_.names)];
+  op.parents = !traits_.directories || random_.OneIn(4);
+  op.name = names_[random_.Below(traits_.names)];
   constexpr OpKind kKinds[] = {OpKind::kPut, OpKind::kExclusivePut, OpKind::kRemove, OpKind::kRename,
                                OpKind::kRead};
   const auto& weights = traits_.op_weights;
@@ -53,19 +57,18 @@ Op World::ChooseOp(size_t client) {
   size_t kind = 0;
   while (dice >= weights[kind]) dice -= weights[kind++];
   op.kind = clients_[client].writes ? kKinds[kind] : OpKind::kRead;
-  const bool only_remove = executor_.Now() < emptied_until_ && clients_[client].writes;
   if ((op.kind == OpKind::kRename && !options_.renames) || only_remove) op.kind = OpKind::kRemove;
   switch (op.kind) {
     case OpKind::kRead: {
       const uint64_t how = random_.Below(10);
       op.kind = how < 6 ? OpKind::kRead : how < 9 ? OpKind::kStat : OpKind::kList;
-      if (op.kind == OpKind::kList) op.name = random_.OneIn(2) ? "/a" : "/b";
+      if (op.kind == OpKind::kList) op.name = directories_[random_.Below(directories_.size())];
       break;
     }
     case OpKind::kPut:
     case OpKind::kExclusivePut: op.content = next_content_++; break;
     case OpKind::kRename:
-      do op.to = kNames[random_.Below(traits_.names)];
+      do op.to = names_[random_.Below(traits_.names)];
       while (op.to == op.name);
       break;
     default: break;
@@ -79,6 +82,7 @@ void World::Act(size_t client) {
   if (gateway == nullptr || gateway->dying || gateway->process->asleep()) return Think(client);
   ++issued_;
   const size_t id = history_.Begin(ChooseOp(client), moment_++);
+  if (history_.at(id).kind == OpKind::kRenameDirectory) BeginParts(id);
   Client& asking = clients_[client];
   asking.busy = true;
   asking.op = id;
@@ -127,6 +131,7 @@ Task<void> World::Perform(Gateway* gateway, size_t client, size_t id) {
 Task<Status> World::Put(Store* store, Op op) {
   CreateOptions options;
   options.write.exclusive = op.kind == OpKind::kExclusivePut;
+  options.make_parents = op.parents;
   Result<std::unique_ptr<ObjectWriter>> writer = co_await store->Create(op.name, std::move(options));
   if (!writer) co_return writer.error();
   const std::string bytes = BytesOf(op.content);
@@ -170,14 +175,22 @@ Task<Status> World::Read(Gateway* gateway, size_t id, std::string name, Duration
 }
 
 Task<Status> World::Other(Store* store, size_t id, Op op) {
-  if (op.kind == OpKind::kRemove) co_return co_await store->Remove(op.name);
-  if (op.kind == OpKind::kRename) co_return co_await store->Rename(op.name, op.to);
-  if (op.kind == OpKind::kStat) {
-    Result<ObjectInfo> info = co_await store->Stat(op.name);
-    if (!info) co_return info.error();
-    history_.at(id).size = info->size;
-    co_return OkStatus();
+  switch (op.kind) {
+    case OpKind::kRemove: co_return co_await store->Remove(op.name);
+    case OpKind::kRename:
+    case OpKind::kRenameDirectory: co_return co_await store->Rename(op.name, op.to);
+    case OpKind::kMakeDirectory: co_return co_await store->MakeDirectory(op.name, op.parents);
+    case OpKind::kRemoveDirectory: co_return co_await store->RemoveDirectory(op.name);
+    case OpKind::kList: co_return co_await List(store, id, op);
+    default: break;
   }
+  Result<ObjectInfo> info = co_await store->Stat(op.name);
+  if (!info) co_return info.error();
+  history_.at(id).size = info->size;
+  co_return OkStatus();
+}
+
+Task<Status> World::List(Store* store, size_t id, Op op) {
   Result<std::vector<ListedName>> names = co_await store->List(op.name);
   if (!names) co_return names.error();
   for (const ListedName& name : *names) history_.at(id).listed.insert(op.name + "/" + name.name);
@@ -188,6 +201,8 @@ void World::Finish(size_t client, size_t id, Status status) {
   Op& op = history_.at(id);
   if (op.ended == kNever) op.ended = moment_++;
   if (!status) op.error = status.code();
+  if (op.kind == OpKind::kRenameDirectory) EndParts(id);
+  if (status && traits_.directories) RememberDirectories(op);
   ++outcome_.answered;
   if (status) ++outcome_.succeeded;
   const Client& asked = clients_[client];

@@ -10,10 +10,18 @@ namespace xec::sim {
 namespace {
 
 // Every step of the protocol that the simulator's clients and cleaners take (steps.cc names them). User
-// attributes set after the upload and renames of directories are not asked for by them; these steps are
-// crashed in by tests/component/test_failpoints.py.
+// attributes set after the upload are not asked for by them; these steps are crashed in by
+// tests/component/test_failpoints.py.
 constexpr const char* kSteps[] = {
     "archive: close",
+    "directory log: close",
+    "directory log: create",
+    "directory log: list",
+    "directory log: open",
+    "directory log: read",
+    "directory log: remove",
+    "directory log: sync",
+    "directory log: write",
     "exclusive seal: close",
     "exclusive seal: create",
     "exclusive seal: sync",

@@ -16,6 +16,11 @@ bool Open(const Op& op) {
 // The search gives up beyond this and finds nothing wrong; no seed comes near.
 constexpr size_t kVisitedMax = 400'000;
 
+std::string Parent(const std::string& name) { return name.substr(0, name.rfind('/')); }
+bool IsBelow(const std::string& name, const std::string& directory) {
+  return name.starts_with(directory + "/");
+}
+
 }  // namespace
 
 const char* OpKindName(OpKind kind) {
@@ -24,6 +29,9 @@ const char* OpKindName(OpKind kind) {
     case OpKind::kExclusivePut: return "exclusive put";
     case OpKind::kRemove: return "remove";
     case OpKind::kRename: return "rename";
+    case OpKind::kMakeDirectory: return "make directory";
+    case OpKind::kRemoveDirectory: return "remove directory";
+    case OpKind::kRenameDirectory: return "rename directory";
     case OpKind::kStat: return "stat";
     case OpKind::kRead: return "read";
     case OpKind::kList: return "list";
@@ -44,6 +52,7 @@ struct History::Event {
   enum Kind {
     kWrite,
     kWriteIfNothing,
+    kMake,
     kErase,
     kMoveOut,
     kMoveOutHidden,
@@ -56,7 +65,7 @@ struct History::Event {
   Kind kind;
   const Op* op;
   Moment from, to;
-  bool optional;  // it may also never happen
+  bool optional;  // it may also not happen
 };
 
 size_t History::Begin(Op op, Moment now) {
@@ -72,10 +81,11 @@ std::vector<History::Event> History::EventsOf(const std::string& name) const {
     const bool open = Open(op);
     const bool changed = !op.error || open;
     const auto add = [&](Event::Kind kind, bool optional) {
-      events.push_back({kind, &op, op.invoked, optional ? kNever : op.ended, optional});
+      events.push_back({kind, &op, op.invoked, open ? kNever : op.ended, optional});
     };
     const auto saw = [&](Code code) { return op.error == code && op.ended != kNever; };
     const bool here = op.name == name;
+    const bool just_above = Parent(name) == op.name;
     switch (op.kind) {
       case OpKind::kPut:
         if (here && changed) add(Event::kWrite, open);
@@ -89,9 +99,15 @@ std::vector<History::Event> History::EventsOf(const std::string& name) const {
         if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
         break;
       case OpKind::kRename:
-        if (here && changed) add(Event::kMoveOut, open);
-        if (op.to == name && changed) add(Event::kMoveIn, open);
+        if (here && changed) add(Event::kMoveOut, open || op.part > 0);
+        if (op.to == name && changed) add(Event::kMoveIn, open || op.part > 0);
         if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        break;
+      case OpKind::kMakeDirectory: break;
+      case OpKind::kRemoveDirectory:
+      case OpKind::kRenameDirectory:
+        // Whoever removes a directory has seen it empty.
+        if (just_above && !op.error && !open) add(Event::kSeeNothing, false);
         break;
       case OpKind::kRead:
       case OpKind::kStat:
@@ -100,9 +116,70 @@ std::vector<History::Event> History::EventsOf(const std::string& name) const {
         if (saw(Code::kNotFound)) add(Event::kSeeNothing, false);
         break;
       case OpKind::kList:
-        if (op.ended == kNever || op.error || !name.starts_with(op.name + "/")) break;
+        if (open || op.error || !just_above) break;
         add(op.listed.contains(name) ? Event::kSeeSomething : Event::kSeeNothing, false);
         break;
+    }
+  }
+  return events;
+}
+
+std::vector<History::Event> History::DirectoryEventsOf(const std::string& directory) const {
+  std::vector<Event> events;
+  for (const Op& op : ops_) {
+    const bool open = Open(op);
+    const bool changed = !op.error || open;
+    const auto add = [&](Event::Kind kind, bool optional) {
+      events.push_back({kind, &op, op.invoked, open ? kNever : op.ended, optional || open});
+    };
+    const auto saw = [&](Code code) { return op.error == code && op.ended != kNever; };
+    const bool here = op.name == directory;
+    const bool just_above = Parent(directory) == op.name;
+    // Makers of names make what is missing above them, even if they fail.
+    const bool makes = op.kind == OpKind::kRename || op.kind == OpKind::kRenameDirectory;
+    const bool makes_asked =
+        op.kind == OpKind::kPut || op.kind == OpKind::kExclusivePut || op.kind == OpKind::kMakeDirectory;
+    const bool above = IsBelow(makes ? op.to : op.name, directory);
+    if (above && (makes || (makes_asked && op.parents))) add(Event::kMake, true);
+    switch (op.kind) {
+      case OpKind::kPut:
+      case OpKind::kExclusivePut:
+        if (Parent(op.name) == directory && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        break;
+      case OpKind::kMakeDirectory:
+        if (here && changed) add(Event::kMake, false);
+        if (here && saw(Code::kAlreadyExists)) add(Event::kSeeSomething, false);
+        if (Parent(op.name) == directory && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        break;
+      case OpKind::kRemoveDirectory:
+        if (here && changed) add(Event::kErase, false);
+        if (here && saw(Code::kNotEmpty)) add(Event::kSeeSomething, false);
+        if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        if (just_above && !op.error && !open) add(Event::kSeeNothing, false);
+        break;
+      case OpKind::kRenameDirectory: {
+        const bool moves = changed || saw(Code::kNotEmpty);
+        if (here && changed) add(Event::kErase, false);
+        if (op.to == directory && moves) add(Event::kMake, false);
+        // As often as there are passes.
+        for (int pass = 0; pass < kPassesMax && moves; ++pass) {
+          if (IsBelow(directory, op.name)) add(Event::kErase, true);
+          if (directory == op.to || IsBelow(directory, op.to)) add(Event::kMake, true);
+        }
+        if (just_above && !op.error && !open) add(Event::kSeeNothing, false);
+        if (here && saw(Code::kNotEmpty)) add(Event::kSeeSomething, false);
+        if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        if (op.to == directory && saw(Code::kAlreadyExists)) add(Event::kSeeSomething, false);
+        break;
+      }
+      case OpKind::kList:
+        if (open) break;
+        if (here && !op.error) add(Event::kSeeSomething, false);
+        if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        if (just_above && !op.error)
+          add(op.listed.contains(directory) ? Event::kSeeSomething : Event::kSeeNothing, false);
+        break;
+      default: break;
     }
   }
   return events;
@@ -123,7 +200,9 @@ History::Possible History::PossibleContents(const std::vector<std::string>& name
         const Op* const put = &*std::find_if(ops_.begin(), ops_.end(), [&](const Op& o) {
           return o.content == content && (o.kind == OpKind::kPut || o.kind == OpKind::kExclusivePut);
         });
-        if (put->invoked < op.ended) grown |= possible[op.to].insert(content).second;
+        // What goes on after the answer may take what comes later.
+        const Moment last = op.part > 0 && Open(op) ? kNever : op.ended;
+        if (put->invoked < last) grown |= possible[op.to].insert(content).second;
       }
     }
   }
@@ -136,6 +215,8 @@ namespace {
 constexpr Content kMoved = uint64_t{1} << 62;
 // What a rename has moved out although nobody may see that it is gone.
 constexpr Content kHidden = uint64_t{1} << 63;
+// A directory.
+constexpr Content kDirectory = uint64_t{1} << 61;
 
 }  // namespace
 
@@ -151,8 +232,9 @@ class History::Search {
 
   // After Explains() said no: what got stuck where the search got furthest.
   std::string Stuck() const {
-    const std::string there = stuck_at_ == kNothing  ? "nothing can be there"
-                              : stuck_at_ == kHidden ? std::string("something was moved away")
+    const std::string there = stuck_at_ == kNothing     ? "nothing can be there"
+                              : stuck_at_ == kHidden    ? std::string("something was moved away")
+                              : stuck_at_ == kDirectory ? std::string("a directory is there")
                               : stuck_at_ >= kMoved
                                   ? fmt::format("what rename #{} moved in", stuck_at_ - kMoved)
                                   : fmt::format("content {}", stuck_at_);
@@ -172,6 +254,7 @@ class History::Search {
     switch (event.kind) {
       case Event::kWrite: return event.op->content;
       case Event::kWriteIfNothing: return unless(now != kNothing, event.op->content);
+      case Event::kMake: return kDirectory;
       case Event::kErase: return kNothing;
       case Event::kMoveOut: return unless(now == kNothing, kNothing);
       case Event::kMoveOutHidden: return unless(now == kNothing, kHidden);
@@ -198,28 +281,55 @@ class History::Search {
     return horizon;
   }
 
+  // When the last of the events that are done began: what had to be over before is too late.
+  Moment Reached() const {
+    Moment reached = 0;
+    for (size_t i = 0; i < events_.size(); ++i) {
+      if (done_[i]) reached = std::max(reached, events_[i].from);
+    }
+    return reached;
+  }
+
+  // Is there something that may happen until `reached` is past, but not after `from`?
+  bool Misses(Moment reached, Moment from) const {
+    for (size_t i = 0; i < events_.size(); ++i) {
+      if (!done_[i] && events_[i].to >= reached && events_[i].to < from) return true;
+    }
+    return false;
+  }
+
+  // The same part of an earlier pass may still happen first; which is which makes no difference.
+  bool OutOfOrder(size_t i) const {
+    if (i == 0 || events_[i].op->part < 2) return false;
+    return !done_[i - 1] && events_[i - 1].op->id + 1 == events_[i].op->id;
+  }
+
   // Can the events that are not done follow, with `now` at the name? `sure`: how many of those that must
   // happen are done.
   bool From(Content now, size_t sure) {
     const std::optional<Moment> horizon = Horizon();
     if (!horizon || gave_up()) return true;
     if (!visited_.emplace(done_, now).second) return false;
+    const Moment reached = Reached();
     for (const bool optional : {false, true}) {
       for (size_t i = 0; i < events_.size(); ++i) {
         const Event& event = events_[i];
-        if (done_[i] || event.optional != optional || event.from > *horizon) continue;
+        if (done_[i] || event.optional != optional || event.from > *horizon || event.to < reached) continue;
+        if (OutOfOrder(i)) continue;
         const std::optional<Content> next = After(event, now);
         if (!next) {
           const bool furthest = !optional && sure >= deepest_ && event.to == *horizon;
           if (furthest) deepest_ = sure, stuck_ = &event, stuck_at_ = now;
           continue;
         }
+        // What may not happen and changes nothing might as well come later.
+        if (optional && *next == now) continue;
         done_[i] = true;
         const bool found = From(*next, sure + (optional ? 0 : 1));
         done_[i] = false;
         if (found) return true;
-        // What only looks and fits may as well happen at once.
-        if (event.kind >= Event::kSeeContent && *next == now) return false;
+        // What only looks and fits may as well happen at once, unless something is too late then.
+        if (event.kind >= Event::kSeeContent && *next == now && !Misses(reached, event.from)) return false;
       }
     }
     return false;
@@ -242,7 +352,15 @@ bool History::ExplainsIf(const std::string& name, const Possible& possible,
     const bool kind = event.kind == Event::kMoveOut || event.kind == Event::kMoveIn;
     return kind && event.op->id == assumption.rename;
   };
-  if (assumption.how == Assumption::kNever) std::erase_if(events, moves);
+  // Without a part its later passes do not happen either: else each of them would excuse the other.
+  const auto follows = [&](const Event& event) {
+    const size_t later = event.op->id - assumption.rename;
+    const int first = ops_[assumption.rename].part;
+    return event.op->id > assumption.rename && first > 0 &&
+           event.op->part == first + static_cast<int>(later) && later < kPassesMax;
+  };
+  if (assumption.how == Assumption::kNever)
+    std::erase_if(events, [&](const Event& event) { return moves(event) || follows(event); });
   for (Event& event : events) {
     if (!moves(event)) continue;
     event.from = assumption.from;
@@ -303,7 +421,7 @@ bool History::IsOneStep(const Op& rename, const Possible& possible) const {
     const Assumption assumption{rename.id, how, when, when};
     return ExplainsIf(rename.name, possible, assumption) && ExplainsIf(rename.to, possible, assumption);
   };
-  if (Open(rename) && both(Assumption::kNever, 0)) return true;
+  if ((Open(rename) || rename.part > 0) && both(Assumption::kNever, 0)) return true;
   // Mostly one of the ends will do.
   if (both(Assumption::kHappens, LastMoment(rename)) || both(Assumption::kHappens, rename.invoked))
     return true;
@@ -317,17 +435,20 @@ bool History::IsOneStep(const Op& rename, const Possible& possible) const {
          *Latest(rename.name, possible, rename);
 }
 
-History::Verdict History::Judge(const std::vector<std::string>& names) const {
+History::Verdict History::Judge(const std::vector<std::string>& names,
+                                const std::vector<std::string>& directories) const {
   Verdict verdict;
   const auto possible = PossibleContents(names);
-  for (const std::string& name : names) {
-    Search search(*this, EventsOf(name), possible);
+  const auto judge = [&](const std::string& name, std::vector<Event> events) {
+    Search search(*this, std::move(events), possible);
     const bool explained = search.Explains();
     if (search.gave_up()) ++verdict.unjudged;
-    if (explained || verdict.broken) continue;
+    if (explained || verdict.broken) return;
     verdict.broken =
         fmt::format("no order of the operations on {} explains all answers: {}", name, search.Stuck());
-  }
+  };
+  for (const std::string& name : names) judge(name, EventsOf(name));
+  for (const std::string& directory : directories) judge(directory, DirectoryEventsOf(directory));
   if (verdict.broken) return verdict;
   for (const Op& op : ops_) {
     const bool changed = op.kind == OpKind::kRename && (!op.error || Open(op));

@@ -4,6 +4,9 @@
 //
 // Linearizability is local, so each name is judged alone; a rename is a removal at one name and a write at
 // the other. That both happen at one moment, or neither, is judged after that, for each rename by itself.
+//
+// A directory is a name that is there or not. Its rename is no single step: it is one rename for each name
+// that may be below it, its parts, each of which may also not happen.
 #pragma once
 
 #include <cstdint>
@@ -25,20 +28,39 @@ inline constexpr Moment kNever = UINT64_MAX;
 using Content = uint64_t;
 inline constexpr Content kNothing = 0;
 
-enum class OpKind { kPut, kExclusivePut, kRemove, kRename, kStat, kRead, kList };
+// How often a rename of a directory is gone through at most: by who was asked, and by a cleaner that goes on
+// with it and moves what was written under the old name meanwhile.
+inline constexpr int kPassesMax = 2;
+
+enum class OpKind {
+  kPut,
+  kExclusivePut,
+  kRemove,
+  kRename,
+  kMakeDirectory,
+  kRemoveDirectory,
+  kRenameDirectory,
+  kStat,
+  kRead,
+  kList
+};
 const char* OpKindName(OpKind kind);
 
 struct Op {
   size_t id = 0;
   OpKind kind = OpKind::kRead;
   std::string name;      // of kList: the directory
-  std::string to;        // of kRename
+  std::string to;        // of kRename and kRenameDirectory
   Moment invoked = 0;
   Moment ended = kNever;  // kNever: the gateway died
   std::optional<Code> error;
   Content content = kNothing;   // written, or read
   uint64_t size = 0;            // of kStat
   std::set<std::string> listed;  // of kList: full names
+  bool parents = true;           // of puts and kMakeDirectory: makes what is missing above the name
+  // Of kRename: one of the names below a directory that is renamed, in the first or a later pass; that one
+  // follows the earlier one in the history. 0: no part.
+  int part = 0;
   std::string ToString() const;
 };
 
@@ -56,7 +78,9 @@ class History {
     std::optional<std::string> broken;  // the first broken rule as a sentence
     size_t unjudged = 0;                // names on which the search gave up
   };
-  Verdict Judge(const std::vector<std::string>& names) const;
+  // `names` of objects and of directories that the operations may touch.
+  Verdict Judge(const std::vector<std::string>& names,
+                const std::vector<std::string>& directories = {}) const;
 
  private:
   using Possible = std::map<std::string, std::set<Content>>;
@@ -74,6 +98,7 @@ class History {
   struct Event;
   class Search;
   std::vector<Event> EventsOf(const std::string& name) const;
+  std::vector<Event> DirectoryEventsOf(const std::string& directory) const;
   Possible PossibleContents(const std::vector<std::string>& names) const;
   bool ExplainsIf(const std::string& name, const Possible& possible, const Assumption& assumption) const;
   std::optional<Moment> Earliest(const std::string& name, const Possible& possible, const Op& rename,

@@ -28,8 +28,26 @@ class Forgery {
   void ReadOther(Moment from, Moment to, Content content, std::optional<Code> error = {}) {
     Add(OpKind::kRead, from, to, content, error).name = "/d/b";
   }
+  Op& Directory(OpKind kind, Moment from, Moment to, std::optional<Code> error = {}) {
+    Op& op = Add(kind, from, to, kNothing, error);
+    op.name = "/d";
+    return op;
+  }
+  // Renames /d to /e: as a whole, and its part for /d/a in two passes.
+  void RenameDirectory(Moment from, Moment to, std::optional<Code> error = {}) {
+    Directory(OpKind::kRenameDirectory, from, to, error).to = "/e";
+    for (const int pass : {1, 2}) {
+      Op& part = Add(OpKind::kRename, from, to, kNothing, error);
+      part.to = "/e/a";
+      part.part = pass;
+    }
+  }
+  Op& at(size_t id) { return history_.at(id); }
+  void ReadMoved(Moment from, Moment to, Content content, std::optional<Code> error = {}) {
+    Add(OpKind::kRead, from, to, content, error).name = "/e/a";
+  }
   bool Legal() const { return !Verdict().broken; }
-  History::Verdict Verdict() const { return history_.Judge({"/d/a", "/d/b"}); }
+  History::Verdict Verdict() const { return history_.Judge({"/d/a", "/d/b", "/e/a"}, {"/d", "/e"}); }
 
  private:
   History history_{SizeOf};
@@ -251,6 +269,93 @@ TEST(History, WhatARenameMovesMustHaveBeenThere) {
   f.Rename(3, 4);
   f.ReadOther(5, 6, 7);
   EXPECT_FALSE(f.Legal());
+}
+
+TEST(History, ADirectoryIsThereFromItsMakingToItsRemoval) {
+  Forgery f;
+  f.Directory(OpKind::kList, 1, 2, kNotThere);
+  f.Directory(OpKind::kMakeDirectory, 3, 4);
+  f.Directory(OpKind::kMakeDirectory, 5, 6, Code::kAlreadyExists);
+  f.Directory(OpKind::kList, 7, 8);
+  f.Directory(OpKind::kRemoveDirectory, 9, 10);
+  f.Directory(OpKind::kRemoveDirectory, 11, 12, kNotThere);
+  EXPECT_TRUE(f.Legal());
+  f.Directory(OpKind::kList, 13, 14);
+  EXPECT_FALSE(f.Legal());
+}
+
+TEST(History, APutMakesItsDirectoryOnlyIfItIsAskedTo) {
+  for (const bool parents : {false, true}) {
+    Forgery f;
+    f.Add(OpKind::kPut, 1, 2, 1, Code::kConflict).parents = parents;
+    f.Directory(OpKind::kList, 3, 4);
+    EXPECT_EQ(f.Legal(), parents);
+  }
+}
+
+TEST(History, ADirectoryThatIsRemovedMustHaveBeenEmpty) {
+  for (const bool gone : {false, true}) {
+    Forgery f;
+    f.Add(OpKind::kPut, 1, 2, 1);
+    if (gone) f.Add(OpKind::kRemove, 3, 6);
+    f.Directory(OpKind::kRemoveDirectory, 5, 7);
+    EXPECT_EQ(f.Legal(), gone);
+  }
+}
+
+TEST(History, ARenamedDirectoryTakesWhatIsBelowAlong) {
+  Forgery f;
+  f.Add(OpKind::kPut, 1, 2, 1);
+  f.RenameDirectory(3, 6);
+  f.Add(OpKind::kRead, 7, 8, kNothing, kNotThere);
+  f.ReadMoved(9, 10, 1);
+  f.Directory(OpKind::kList, 11, 12, kNotThere);
+  EXPECT_TRUE(f.Legal());
+  f.Add(OpKind::kRead, 13, 14, 1);
+  EXPECT_FALSE(f.Legal()) << "at both names";
+}
+
+TEST(History, ARenamedDirectoryLosesNothingBelow) {
+  Forgery f;
+  f.Add(OpKind::kPut, 1, 2, 1);
+  f.RenameDirectory(3, 6);
+  f.ReadMoved(7, 8, kNothing, kNotThere);
+  EXPECT_FALSE(f.Legal());
+}
+
+TEST(History, ARenamedDirectoryLeavesNothingBehind) {
+  Forgery f;
+  f.Add(OpKind::kPut, 1, 2, 1);
+  f.RenameDirectory(3, 6);
+  f.Add(OpKind::kRead, 7, 8, 1);
+  EXPECT_FALSE(f.Legal());
+}
+
+TEST(History, OnlyAnOpenRenameOfADirectoryGoesOnAfterItsAnswer) {
+  for (const bool open : {false, true}) {
+    Forgery f;
+    f.Add(OpKind::kPut, 1, 2, 1);
+    f.RenameDirectory(3, 6, open ? Code::kUnknown : Code::kNoQuorum);
+    f.Add(OpKind::kRead, 7, 8, 1);
+    f.ReadMoved(9, 10, 1);
+    f.Add(OpKind::kPut, 11, 12, 2);
+    f.ReadMoved(13, 14, 2);
+    EXPECT_EQ(f.Legal(), open);
+    f.Add(OpKind::kRead, 15, 16, 2);
+    EXPECT_FALSE(f.Legal()) << "at both names";
+  }
+}
+
+TEST(History, APartMayNotHappenButNotTooLate) {
+  for (const bool late : {false, true}) {
+    Forgery f;
+    f.Add(OpKind::kPut, 1, 2, 1);
+    f.RenameDirectory(3, 6, Code::kUnknown);
+    for (const size_t part : {2, 3}) f.at(part).error.reset();
+    f.Add(OpKind::kRead, 7, 8, late ? 1 : kNothing, late ? std::nullopt : std::optional(kNotThere));
+    f.ReadMoved(9, 10, 1);
+    EXPECT_EQ(f.Legal(), !late);
+  }
 }
 
 }  // namespace

@@ -52,6 +52,10 @@ constexpr std::array<PlantedBug, kMutantCount> kPlantedBugs = {{
      "a writer waits for memory while it holds half a stripe"},
     {Mutant::kVersionByClockAlone, "version-by-clock-alone", "P9",
      "a new version is not put above those that were seen"},
+    {Mutant::kForgetDirectoryRename, "forget-directory-rename", "P5",
+     "a rename of a directory is not logged before it begins"},
+    {Mutant::kRemoveFullDirectory, "remove-full-directory", "P6",
+     "a directory is removed without a look whether it is empty"},
 }};
 
 static_assert(

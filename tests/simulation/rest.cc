@@ -9,16 +9,20 @@
 
 namespace xec::sim {
 
-// Everybody is back, nothing goes wrong any more: what was left half done must be brought to an end and
-// tidied up.
-void World::ComeToRest() {
+void World::AllIsWell() {
   Say("----", "all servers are back, no faults from here on");
   faults_ = false;
-  at_rest_ = true;
   for (size_t i = 0; i < servers_.size(); ++i) {
     down_[i] = false;
     servers_[i]->SetDown(false);
   }
+}
+
+// Everybody is back, nothing goes wrong any more: what was left half done must be brought to an end and
+// tidied up.
+void World::ComeToRest() {
+  AllIsWell();
+  at_rest_ = true;
   const bool ended = RunUntil(
       [&] { return std::none_of(clients_.begin(), clients_.end(), [](const Client& c) { return c.busy; }); },
       kLongestNap + kLongestOperation);
@@ -28,16 +32,42 @@ void World::ComeToRest() {
     }
     return Break("the world does not come to rest");
   }
+  CleanUp();
+  if (!outcome_.broken) CheckEverything();
+}
+
+void World::CleanUp() {
   executor_.RunUntilTime(executor_.Now() + kLongestNap);
   if (gateways_[0] == nullptr || gateways_[1] == nullptr) return Break("a gateway did not start again");
   bool clean = false;
   for (size_t pass = 0; pass < kLastPasses && !clean && !outcome_.broken; ++pass) {
     clean = CleanAll(*gateways_[pass % kGateways]);
     executor_.RunUntilTime(executor_.Now() + minutes(90));
+    if (pass == kPassesUntilMade && !clean && traits_.directories)
+      MakeMissingDirectories(*gateways_[pass % kGateways]);
   }
-  if (outcome_.broken) return;
   if (!clean) Break(fmt::format("the cleaner is not done after {} passes", kLastPasses));
+}
+
+// What was written while its directory was removed lives on below a name that is gone, and keeps the
+// tombstone of that from being forgotten.
+void World::MakeMissingDirectories(Gateway& gateway) {
+  for (const std::string& name : names_) {
+    const auto info = Wait(gateway.store->Stat(name), gateway);
+    if (!info || !*info) continue;
+    Op make;
+    make.kind = OpKind::kMakeDirectory;
+    make.name = name.substr(0, name.rfind('/'));
+    DoAtRest(gateway, make);
+  }
+}
+
+void World::CheckEverything() {
   for (auto& gateway : gateways_) CheckNames(*gateway);
+  if (traits_.directories) {
+    for (auto& gateway : gateways_) CheckDirectories(*gateway);
+  }
+  CheckNoOtherFiles();
   for (auto& gateway : gateways_) {
     if (gateway->engine->budget().in_use() != 0) {
       Break(fmt::format("g{} at rest still holds {} bytes of its memory budget", gateway->index,
@@ -57,7 +87,7 @@ bool World::CleanAll(Gateway& gateway) {
 }
 
 void World::CheckNames(Gateway& gateway) {
-  for (const std::string& name : kNames) {
+  for (const std::string& name : names_) {
     Op read;
     read.kind = OpKind::kRead;
     read.name = name;
@@ -66,6 +96,7 @@ void World::CheckNames(Gateway& gateway) {
     if (!status) return;
     if (history_.at(id).ended == kNever) history_.at(id).ended = moment_++;
     if (!*status) history_.at(id).error = status->code();
+    resting_[name] = history_.at(id).content;
     Say(fmt::format("g{}", gateway.index), fmt::format("at rest {}{}", history_.at(id).ToString(),
                                                        *status ? "" : " " + status->error().message));
     if (!*status && status->code() != Code::kNotFound) {
@@ -113,6 +144,55 @@ void World::CheckFiles(Gateway& gateway, const std::string& name, const std::opt
                              gateway);
   if (!verified || !*verified) return Break(fmt::format("at rest {} does not verify", name));
   if (!problem.empty()) Break(fmt::format("at rest {} is not whole: {}", name, problem));
+}
+
+// Asks for one thing while all is well and nobody else asks. False: it did not succeed.
+bool World::DoAtRest(Gateway& gateway, Op op) {
+  const size_t id = history_.Begin(op, moment_++);
+  const bool puts = op.kind == OpKind::kPut;
+  const auto status = Wait(puts ? Put(gateway.store.get(), op) : Other(gateway.store.get(), id, op), gateway);
+  if (!status) return false;
+  history_.at(id).ended = moment_++;
+  if (!*status) history_.at(id).error = status->code();
+  Say(fmt::format("g{}", gateway.index), "at rest " + history_.at(id).ToString());
+  return status->has_value();
+}
+
+void World::CheckDirectories(Gateway& gateway) {
+  for (const std::string& directory : directories_) {
+    Op list;
+    list.kind = OpKind::kList;
+    list.name = directory;
+    const bool there = DoAtRest(gateway, list);
+    const Op& asked = history_.ops().back();
+    if (!there && asked.error != Code::kNotFound)
+      return Break(fmt::format("at rest {} cannot be listed", directory));
+    if (there) resting_directories_.insert(directory);
+    if (!there) resting_directories_.erase(directory);
+    const Result<ObjectPath> path = ObjectPath::Parse(directory);
+    const auto servers = Wait(ListEverywhere(*gateway.engine, *path), gateway);
+    if (!servers) return;
+    std::set<std::string> entries;
+    for (const auto& [server, states] : *servers) {
+      for (const State& state : states) entries.insert(FormatState(state));
+    }
+    const bool one_mark = entries.size() == 1 && entries.begin()->starts_with("d.");
+    if (there ? !one_mark : !entries.empty())
+      return Break(fmt::format("at rest {} is left over for {}", *entries.begin(), directory));
+  }
+}
+
+// Files that belong to no name: CheckFiles has seen those that do.
+void World::CheckNoOtherFiles() {
+  std::vector<std::string> known;
+  for (const std::string& name : names_) known.push_back(ObjectPath::Parse(name)->ObjectDirectory() + "/");
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    for (const auto& [file, size] : servers_[i]->Files()) {
+      const bool of_a_name = std::any_of(known.begin(), known.end(),
+                                         [&f = file](const std::string& k) { return f.starts_with(k); });
+      if (!of_a_name) return Break(fmt::format("at rest {} is left over on s{}", file, i));
+    }
+  }
 }
 
 }  // namespace xec::sim

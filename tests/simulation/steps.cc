@@ -46,6 +46,7 @@ std::string RenameStep(const std::optional<State>& from, const std::optional<Sta
 }  // namespace
 
 std::string StepOf(Operation operation, const std::string& path, const std::string& to) {
+  if (path.starts_with("/.xec/moves")) return "directory log: " + std::string(OperationName(operation));
   const std::string last = LastPart(path);
   const std::optional<State> state = ParseState(last);
   const bool object_directory = last.ends_with(kObjectSuffix) || last.ends_with(kLongObjectSuffix);

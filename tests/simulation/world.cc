@@ -50,6 +50,7 @@ void World::ChooseTraits() {
     stripe.data_bytes_max = descriptor_.geometry.StripeSize();
     memory_bytes_ = stripe.BufferBytes() + 64 * kKiB;  // the least that a writer accepts
   }
+  if (Mix64(options_.seed) % 4 == 0) UseDirectories();
 }
 
 void World::MakeServers() {
@@ -150,8 +151,10 @@ Outcome World::Run() {
   // The cleaners meet what is left, and faults.
   RunUntil([] { return false; }, kAftermath);
   if (!outcome_.broken) ComeToRest();
-  for (const Op& op : history_.ops()) outcome_.open += op.ended == kNever;
-  const History::Verdict verdict = history_.Judge(kNames);
+  if (!outcome_.broken && traits_.directories) RenameAlone();
+  for (const Op& op : history_.ops()) outcome_.open += op.ended == kNever && op.part == 0;
+  const History::Verdict verdict =
+      history_.Judge(names_, traits_.directories ? directories_ : std::vector<std::string>{});
   outcome_.unjudged = verdict.unjudged;
   if (verdict.broken) Break(*verdict.broken);
   // Nothing may be under way any more when gateways and servers go.

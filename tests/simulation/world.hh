@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The simulated world of one seed: servers, gateways, clients and what happens to them. Internal to the
-// simulator; the parts of the class are in world.cc (what exists), clients.cc (what is asked), faults.cc
-// (what goes wrong) and rest.cc (what must hold when everything is well again). Everything runs on one
-// thread.
+// simulator; the parts of the class are in world.cc (what exists), clients.cc (what is asked), directories.cc
+// (what is asked about directories), faults.cc (what goes wrong) and rest.cc (what must hold when everything
+// is well again). Everything runs on one thread.
 #pragma once
 
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,7 +32,10 @@ inline constexpr size_t kGateways = 2;
 inline constexpr size_t kStepsMax = 20'000'000;
 inline constexpr Duration kLongestOperation = minutes(20);
 inline constexpr Duration kLongestNap = minutes(80);
-inline constexpr size_t kLastPasses = 12;
+// A name has so many dead renames of it ended in one pass; each cleaner that went on with the rename of a
+// directory has left some.
+inline constexpr size_t kLastPasses = 40;
+inline constexpr size_t kPassesUntilMade = 20;
 inline constexpr Duration kAftermath = minutes(100);
 // How long a reader may take over a version that is replaced meanwhile: the grace time less what clocks
 // differ.
@@ -54,21 +59,22 @@ constexpr size_t kPickableFaults = static_cast<size_t>(Fault::kSleepAfter);
 
 // What kind of world a seed is. Each trait is drawn by itself, so that seeds differ in kind.
 struct Traits {
-  bool calm = false;               // nothing goes wrong
-  double intensity = 1;            // of all faults
+  bool calm = false;  // nothing goes wrong
+  double intensity = 1;  // of all faults
   std::optional<Fault> favourite;  // met by steps that are rare in this seed
-  std::optional<Fault> aimed;      // met often by some kinds of steps, chosen by `aim`
+  std::optional<Fault> aimed;  // met often by some kinds of steps, chosen by `aim`
   uint64_t aim = 0;
   size_t aimed_left = 24;  // so often
-  bool crowded = false;    // many writers on gateways with little memory
+  bool crowded = false;  // many writers on gateways with little memory
   bool blackouts = false;  // more servers may be away at once than the protocol can do without
-  bool absences = false;   // servers that go away may stay away for hours
-  bool sleepy = false;     // gateways stop more often, and for longer than anything is remembered
+  bool absences = false;  // servers that go away may stay away for hours
+  bool sleepy = false;  // gateways stop more often, and for longer than anything is remembered
   bool forgetful = false;  // tombstones are collected soon
   bool unhurried = false;  // clients often wait for the next hour
-  std::vector<bool> liars;              // servers that answer reads with wrong bytes: at most m
+  bool directories = false;  // they are made, removed and renamed, and objects do not always make them
+  std::vector<bool> liars;  // servers that answer reads with wrong bytes: at most m
   std::array<uint64_t, 5> op_weights = {35, 12, 15, 18, 20};  // put, exclusive put, remove, rename, look
-  size_t names = 4;                     // of kNames that are used
+  size_t names = 4;  // that are used
 };
 
 class World {
@@ -129,16 +135,33 @@ class World {
   Task<Status> Put(Store* store, Op op);
   Task<Status> Read(Gateway* gateway, size_t id, std::string name, Duration hold);
   Task<Status> Other(Store* store, size_t id, Op op);
+  Task<Status> List(Store* store, size_t id, Op op);
   Task<void> Clean(Gateway* gateway);
   void ScheduleCleaner(size_t gateway);
   void Finish(size_t client, size_t id, Status status);
   void Watch(size_t client, size_t id, Duration wait);
   Duration Took(const Client& client) const;
 
+  // What is asked about directories (directories.cc).
+  void UseDirectories();
+  Op ChooseDirectoryOp();
+  void RememberDirectories(const Op& op);
+  void BeginParts(size_t id);
+  void EndParts(size_t id);
+  void RenameAlone();
+  void CheckRenamedAlone(const std::map<std::string, Content>& before, const Op& rename);
+
   // What must hold at rest (rest.cc).
   void ComeToRest();
+  void AllIsWell();
+  void CleanUp();
   bool CleanAll(Gateway& gateway);
+  void MakeMissingDirectories(Gateway& gateway);
+  bool DoAtRest(Gateway& gateway, Op op);
+  void CheckEverything();
   void CheckNames(Gateway& gateway);
+  void CheckDirectories(Gateway& gateway);
+  void CheckNoOtherFiles();
   void CheckFiles(Gateway& gateway, const std::string& name, const std::optional<NameInfo>& info);
   // Runs the world until the task has ended; nullopt, and a broken rule, if it does not end.
   template <typename T>
@@ -159,6 +182,11 @@ class World {
   size_t issued_ = 0;
   Content next_content_ = 1;
   Traits traits_;
+  std::vector<std::string> names_ = kNames;  // of objects
+  std::vector<std::string> directories_ = {"/a", "/b"};
+  std::set<std::string> likely_;  // directories that were there when one was last told of
+  std::map<std::string, Content> resting_;  // what was read of each name at rest
+  std::set<std::string> resting_directories_;  // that were listed at rest
   TimePoint emptied_until_ =
       {};  // until then names are only removed, so that what a sleeper knew is forgotten
   bool faults_ = false;
