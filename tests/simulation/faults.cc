@@ -175,7 +175,7 @@ Fault World::PickFault(const std::string& step) {
   }
   const auto& met = outcome_.coverage[step];
   const bool rare = std::accumulate(met.begin(), met.end(), uint64_t{0}) < kRareStep;
-  if (rare && IsRarest(step) && !traits_.calm) return static_cast<Fault>(1 + random_.Below(kPickableFaults));
+  if (rare && IsRarest(step) && !traits_.calm) return static_cast<Fault>(random_.Below(kPickableFaults + 1));
   if (rare && traits_.favourite && random_.OneIn(6)) return *traits_.favourite;
   const double dice = static_cast<double>(random_.Below(1'000'000)) / 1e6 / traits_.intensity;
   double sum = 0;
