@@ -2,25 +2,53 @@
 #include "runtime/byte_budget.hh"
 
 #include <algorithm>
+#include <deque>
+#include <mutex>
 #include <vector>
 
 namespace xec {
 
-void ByteBudget::Lease::Release() {
-  if (budget_) std::exchange(budget_, nullptr)->Return(bytes_, use_);
+// What the budget and its leases share. Thread-safe.
+class ByteBudget::Core {
+ public:
+  Core(uint64_t limit_bytes, Executor& executor) : limit(limit_bytes), executor_(executor) {}
+
+  // True when the bytes were free; else `admit` is called when it is their turn.
+  bool TakeOrWait(uint64_t bytes, Use use, UniqueFunction<void(bool)> admit);
+  bool TryTake(uint64_t bytes);
+  void Return(uint64_t bytes, Use use);
+
+  uint64_t in_use() const;
+  uint64_t peak() const;
+  size_t waiting() const;
+
+  const uint64_t limit;
+
+ private:
+  struct Waiter {
+    uint64_t bytes;
+    Use use;
+    UniqueFunction<void(bool)> admit;
+  };
+  bool ShareAllows(uint64_t bytes, Use use) const;
+  // The first waiter that waits for more than a share of uploads, if any.
+  std::deque<Waiter>::iterator FirstInLine();
+  bool MustWait(uint64_t bytes, Use use);
+  void Count(uint64_t bytes, Use use);
+
+  Executor& executor_;  // not used when nobody waits
+  mutable std::mutex mutex_;
+  uint64_t in_use_ = 0;          // guarded by mutex_, as all below
+  uint64_t uploads_in_use_ = 0;  // of in_use_
+  uint64_t peak_ = 0;
+  std::deque<Waiter> waiters_;
+};
+
+bool ByteBudget::Core::ShareAllows(uint64_t bytes, Use use) const {
+  return use == Use::kOther || uploads_in_use_ == 0 || uploads_in_use_ + bytes <= limit / 4 * 3;
 }
 
-ByteBudget::Lease ByteBudget::Lease::Split(uint64_t bytes) {
-  XEC_CHECK(budget_ != nullptr && bytes <= bytes_);
-  bytes_ -= bytes;
-  return Lease(budget_, bytes, use_);
-}
-
-bool ByteBudget::ShareAllows(uint64_t bytes, Use use) const {
-  return use == Use::kOther || uploads_in_use_ == 0 || uploads_in_use_ + bytes <= limit_ / 4 * 3;
-}
-
-std::deque<ByteBudget::Waiter>::iterator ByteBudget::FirstInLine() {
+std::deque<ByteBudget::Core::Waiter>::iterator ByteBudget::Core::FirstInLine() {
   bool uploads_wait = false;
   for (auto waiter = waiters_.begin(); waiter != waiters_.end(); ++waiter) {
     if (waiter->use == Use::kUpload && uploads_wait) continue;
@@ -30,52 +58,44 @@ std::deque<ByteBudget::Waiter>::iterator ByteBudget::FirstInLine() {
   return waiters_.end();
 }
 
-bool ByteBudget::MustWait(uint64_t bytes, Use use) {
-  if (limit_ - in_use_ < bytes || !ShareAllows(bytes, use)) return true;
+bool ByteBudget::Core::MustWait(uint64_t bytes, Use use) {
+  if (limit - in_use_ < bytes || !ShareAllows(bytes, use)) return true;
   return use == Use::kUpload ? !waiters_.empty() : FirstInLine() != waiters_.end();
 }
 
-void ByteBudget::Count(uint64_t bytes, Use use) {
+void ByteBudget::Core::Count(uint64_t bytes, Use use) {
   in_use_ += bytes;
   if (use == Use::kUpload) uploads_in_use_ += bytes;
   peak_ = std::max(peak_, in_use_);
 }
 
-Task<Result<ByteBudget::Lease>> ByteBudget::Acquire(uint64_t bytes, Use use) {
-  if (bytes > limit_) {
-    co_return Fail(Code::kInvalidArgument, "{} bytes are more than the whole memory budget of {} bytes",
-                   bytes, limit_);
-  }
-  OneShot<bool> admitted;
-  {
-    std::lock_guard lock(mutex_);
-    if (!MustWait(bytes, use)) {
-      Count(bytes, use);
-      co_return Lease(this, bytes, use);
-    }
-    // A waiter whose coroutine is gone (simulated crash) would be admitted to bytes nobody returns; the
-    // setter's shared state cannot tell, so a crash in the simulator discards the whole budget.
-    waiters_.push_back(Waiter{bytes, use, admitted.Setter()});
-  }
-  co_await admitted;
-  co_return Lease(this, bytes, use);
-}
-
-std::optional<ByteBudget::Lease> ByteBudget::TryAcquire(uint64_t bytes) {
+bool ByteBudget::Core::TakeOrWait(uint64_t bytes, Use use, UniqueFunction<void(bool)> admit) {
   std::lock_guard lock(mutex_);
-  if (MustWait(bytes, Use::kOther)) return std::nullopt;
-  Count(bytes, Use::kOther);
-  return Lease(this, bytes, Use::kOther);
+  if (!MustWait(bytes, use)) {
+    Count(bytes, use);
+    return true;
+  }
+  // A waiter whose coroutine is gone (simulated crash) would be admitted to bytes nobody returns; the
+  // setter's shared state cannot tell, so a crash in the simulator discards the whole budget.
+  waiters_.push_back(Waiter{bytes, use, std::move(admit)});
+  return false;
 }
 
-void ByteBudget::Return(uint64_t bytes, Use use) {
+bool ByteBudget::Core::TryTake(uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (MustWait(bytes, Use::kOther)) return false;
+  Count(bytes, Use::kOther);
+  return true;
+}
+
+void ByteBudget::Core::Return(uint64_t bytes, Use use) {
   std::vector<Waiter> admitted;
   {
     std::lock_guard lock(mutex_);
     XEC_CHECK(in_use_ >= bytes);
     in_use_ -= bytes;
     if (use == Use::kUpload) uploads_in_use_ -= bytes;
-    for (auto waiter = FirstInLine(); waiter != waiters_.end() && limit_ - in_use_ >= waiter->bytes;
+    for (auto waiter = FirstInLine(); waiter != waiters_.end() && limit - in_use_ >= waiter->bytes;
          waiter = FirstInLine()) {
       Count(waiter->bytes, waiter->use);
       admitted.push_back(std::move(*waiter));
@@ -88,19 +108,67 @@ void ByteBudget::Return(uint64_t bytes, Use use) {
   }
 }
 
-uint64_t ByteBudget::in_use() const {
+uint64_t ByteBudget::Core::in_use() const {
   std::lock_guard lock(mutex_);
   return in_use_;
 }
 
-uint64_t ByteBudget::peak() const {
+uint64_t ByteBudget::Core::peak() const {
   std::lock_guard lock(mutex_);
   return peak_;
 }
 
-size_t ByteBudget::waiting() const {
+size_t ByteBudget::Core::waiting() const {
   std::lock_guard lock(mutex_);
   return waiters_.size();
 }
+
+ByteBudget::Lease::Lease(std::shared_ptr<Core> core, uint64_t bytes, Use use)
+    : core_(std::move(core)), bytes_(bytes), use_(use) {}
+
+ByteBudget::Lease::Lease(Lease&& other) noexcept
+    : core_(std::move(other.core_)), bytes_(other.bytes_), use_(other.use_) {}
+
+ByteBudget::Lease& ByteBudget::Lease::operator=(Lease&& other) noexcept {
+  Release();
+  core_ = std::move(other.core_);
+  bytes_ = other.bytes_;
+  use_ = other.use_;
+  return *this;
+}
+
+void ByteBudget::Lease::Release() {
+  if (const std::shared_ptr<Core> core = std::move(core_)) core->Return(bytes_, use_);
+}
+
+ByteBudget::Lease ByteBudget::Lease::Split(uint64_t bytes) {
+  XEC_CHECK(core_ != nullptr && bytes <= bytes_);
+  bytes_ -= bytes;
+  return Lease(core_, bytes, use_);
+}
+
+ByteBudget::ByteBudget(uint64_t limit_bytes, Executor& executor)
+    : core_(std::make_shared<Core>(limit_bytes, executor)) {}
+
+Task<Result<ByteBudget::Lease>> ByteBudget::Acquire(uint64_t bytes, Use use) {
+  const std::shared_ptr<Core> core = core_;
+  if (bytes > core->limit) {
+    co_return Fail(Code::kInvalidArgument, "{} bytes are more than the whole memory budget of {} bytes",
+                   bytes, core->limit);
+  }
+  OneShot<bool> admitted;
+  if (!core->TakeOrWait(bytes, use, admitted.Setter())) co_await admitted;
+  co_return Lease(core, bytes, use);
+}
+
+std::optional<ByteBudget::Lease> ByteBudget::TryAcquire(uint64_t bytes) {
+  if (!core_->TryTake(bytes)) return std::nullopt;
+  return Lease(core_, bytes, Use::kOther);
+}
+
+uint64_t ByteBudget::limit() const { return core_->limit; }
+uint64_t ByteBudget::in_use() const { return core_->in_use(); }
+uint64_t ByteBudget::peak() const { return core_->peak(); }
+size_t ByteBudget::waiting() const { return core_->waiting(); }
 
 }  // namespace xec

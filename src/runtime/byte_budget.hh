@@ -12,9 +12,8 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <mutex>
+#include <optional>
 
 #include "base/result.hh"
 #include "runtime/executor.hh"
@@ -23,36 +22,32 @@
 namespace xec {
 
 class ByteBudget {
+  class Core;
+
  public:
   enum class Use { kUpload, kOther };
 
+  // May outlive the budget: a library may let go of a buffer after everything else has ended.
   class Lease {
    public:
     Lease() = default;
-    Lease(ByteBudget* budget, uint64_t bytes, Use use) : budget_(budget), bytes_(bytes), use_(use) {}
-    Lease(Lease&& other) noexcept
-        : budget_(std::exchange(other.budget_, nullptr)), bytes_(other.bytes_), use_(other.use_) {}
-    Lease& operator=(Lease&& other) noexcept {
-      Release();
-      budget_ = std::exchange(other.budget_, nullptr);
-      bytes_ = other.bytes_;
-      use_ = other.use_;
-      return *this;
-    }
+    Lease(std::shared_ptr<Core> core, uint64_t bytes, Use use);
+    Lease(Lease&& other) noexcept;
+    Lease& operator=(Lease&& other) noexcept;
     ~Lease() { Release(); }
     void Release();
     // Splits `bytes` off this lease (at most what it holds).
     Lease Split(uint64_t bytes);
-    uint64_t bytes() const { return budget_ ? bytes_ : 0; }
+    uint64_t bytes() const { return core_ ? bytes_ : 0; }
 
    private:
-    ByteBudget* budget_ = nullptr;
+    std::shared_ptr<Core> core_;
     uint64_t bytes_ = 0;
     Use use_ = Use::kOther;
   };
 
-  // `executor` resumes waiters. Both it and this outlive every lease and waiter.
-  ByteBudget(uint64_t limit_bytes, Executor& executor) : limit_(limit_bytes), executor_(executor) {}
+  // `executor` resumes waiters. Both it and this outlive every waiter.
+  ByteBudget(uint64_t limit_bytes, Executor& executor);
 
   // Waits in line for `bytes`. Uploads that wait only because uploads have their share let others pass.
   // Error: kInvalidArgument at once when bytes exceed the whole budget.
@@ -61,31 +56,13 @@ class ByteBudget {
   // Takes `bytes` (not for an upload) only if they are free and nobody waits for such.
   std::optional<Lease> TryAcquire(uint64_t bytes);
 
-  uint64_t limit() const { return limit_; }
+  uint64_t limit() const;
   uint64_t in_use() const;
   uint64_t peak() const;
   size_t waiting() const;
 
  private:
-  struct Waiter {
-    uint64_t bytes;
-    Use use;
-    UniqueFunction<void(bool)> admit;
-  };
-  bool ShareAllows(uint64_t bytes, Use use) const;
-  // The first waiter that waits for more than a share of uploads, if any.
-  std::deque<Waiter>::iterator FirstInLine();
-  bool MustWait(uint64_t bytes, Use use);
-  void Count(uint64_t bytes, Use use);
-  void Return(uint64_t bytes, Use use);
-
-  const uint64_t limit_;
-  Executor& executor_;
-  mutable std::mutex mutex_;
-  uint64_t in_use_ = 0;          // guarded by mutex_, as all below
-  uint64_t uploads_in_use_ = 0;  // of in_use_
-  uint64_t peak_ = 0;
-  std::deque<Waiter> waiters_;
+  const std::shared_ptr<Core> core_;
 };
 
 }  // namespace xec

@@ -41,6 +41,18 @@ TEST(ByteBudget, AdmitsInOrderSoThatALargeRequestIsNotStarved) {
   EXPECT_EQ(budget.peak(), 100u);
 }
 
+// Found by AddressSanitizer: a request's buffer went after its operation, and the engine, had ended.
+TEST(ByteBudget, ALeaseMayOutliveTheBudget) {
+  ThreadPool pool("test", 1);
+  std::optional<ByteBudget> budget(std::in_place, 100, pool);
+  std::optional<ByteBudget::Lease> lease = budget->TryAcquire(60);
+  ASSERT_TRUE(lease);
+  ByteBudget::Lease part = lease->Split(20);
+  budget.reset();
+  lease->Release();
+  EXPECT_EQ(part.bytes(), 20u);
+}
+
 TEST(ByteBudget, UploadsLeaveAQuarterToOthers) {
   constexpr auto kUpload = ByteBudget::Use::kUpload;
   ThreadPool pool("test", 1);
