@@ -50,7 +50,7 @@ void World::ChooseTraits() {
     stripe.data_bytes_max = descriptor_.geometry.StripeSize();
     memory_bytes_ = stripe.BufferBytes() + 64 * kKiB;  // the least that a writer accepts
   }
-  if (Mix64(options_.seed) % 4 == 0) UseDirectories();
+  if (options_.seed / 2 % 4 == 1) UseDirectories();  // few servers and many in turn
 }
 
 void World::MakeServers() {
