@@ -80,9 +80,9 @@ void World::EndParts(size_t id) {
     if (history_.at(part).invoked != whole.invoked) break;
     history_.at(part).ended = whole.ended;
     history_.at(part).error = whole.error;
-    // Some of it may have been done before it turned out that not all can be; what is not there says nothing
-    // about the names below.
-    if (whole.error == Code::kNotEmpty) history_.at(part).error.reset();
+    // Some of it has moved before it turned out that not all can; and a cleaner whose clock is ahead by more
+    // than the operation limit may be moving the rest. What is not there says nothing about the names below.
+    if (whole.error == Code::kNotEmpty) history_.at(part).error = Code::kUnknown;
     if (whole.error == Code::kNotFound) history_.at(part).error = Code::kConflict;
   }
 }

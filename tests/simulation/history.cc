@@ -130,7 +130,9 @@ std::vector<History::Event> History::DirectoryEventsOf(const std::string& direct
     const bool open = Open(op);
     const bool changed = !op.error || open;
     const auto add = [&](Event::Kind kind, bool optional) {
-      events.push_back({kind, &op, op.invoked, open ? kNever : op.ended, optional || open});
+      // A cleaner may still be at what was told to be in the way.
+      const bool later = open || (optional && op.error == Code::kNotEmpty);
+      events.push_back({kind, &op, op.invoked, later ? kNever : op.ended, optional || open});
     };
     const auto saw = [&](Code code) { return op.error == code && op.ended != kNever; };
     const bool here = op.name == directory;
