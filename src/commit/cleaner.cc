@@ -158,7 +158,9 @@ Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
     if (!listed) co_return outcome;
     for (const Entry& entry : *listed) {
       const bool old = engine.executor().WallNow() - entry.mtime_s * 1000 > horizon_ms;
-      if (!IsLongNamePart(entry.name) || !old) co_return outcome;
+      const std::optional<State> state = ParseState(entry.name);
+      const bool abort_mark = state && state->kind == StateKind::kAbortMark;
+      if (!(IsLongNamePart(entry.name) || abort_mark) || !old) co_return outcome;
       parts.emplace_back(member, object_directory + "/" + entry.name);
     }
   }

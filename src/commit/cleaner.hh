@@ -24,7 +24,7 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path);
 
 // An object directory, by its path on disk, whose name no server tells: its maker, or a cleaner that removed
 // it, died over the parts of the name, before anything else came in or after all else had gone. It goes when
-// all servers answer, none has more than such parts, and these are older than the horizon.
+// all servers answer, none has more than such parts and abort marks, and these are older than the horizon.
 Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory);
 
 // Everything below the directory, the directory's own name last. kNoQuorum if some name could not be decided

@@ -258,6 +258,24 @@ TEST(Commit, ALongNameWhoseMakerDiedOverItIsNotLeftBehind) {
   EXPECT_TRUE(cut_short);
 }
 
+// Found by the fail point tests: an upload was fenced on homes from which the parts of its name were gone.
+TEST(Commit, AnAbortMarkWithoutTheLongNameItBelongsToIsNotLeftBehind) {
+  TestWorld world(Small(1));
+  Gateway& gateway = world.NewGateway();
+  ASSERT_TRUE(world.Run(MakeDirectoryName(*gateway.engine, world.Path("/d"), false)));
+  const ObjectPath path = world.Path("/d/" + std::string(kComponentBytesMax, 'l'));
+  const std::string mark = "m." + gateway.engine->NewObjectId();
+  ASSERT_TRUE(world.Run(MakeMark(*gateway.engine, 0, path, mark)));
+  Result<CleanOutcome> cleaned = world.Run(CleanTree(*gateway.engine, world.Path("/")));
+  ASSERT_TRUE(cleaned);
+  EXPECT_GT(cleaned->left, 0u) << "a request that it voids may still come";
+  world.Pass(2h);
+  cleaned = world.Run(CleanTree(*gateway.engine, world.Path("/")));
+  ASSERT_TRUE(cleaned);
+  EXPECT_EQ(cleaned->left, 0u);
+  EXPECT_TRUE(FolderOnServers(world, gateway, "/d").empty());
+}
+
 TEST(Commit, ACleanerThatDiesOverALongNameLeavesItToTheNext) {
   const std::string name = "/" + std::string(kComponentBytesMax, 'l');
   bool cut_short = false;

@@ -39,6 +39,7 @@ def graces(limit_ms):
 
 
 LIMIT_MS = 200
+LIMIT_MS_MAX = 2_000  # longer graces would outgrow the time that the passes take, and nothing would ever be old enough
 NOW = graces(LIMIT_MS)
 
 
@@ -440,7 +441,7 @@ class Campaign:
         reports = []
 
         def done():
-            options = graces(LIMIT_MS * 2 ** (len(reports) // 4))
+            options = graces(min(LIMIT_MS * 2 ** (len(reports) // 4), LIMIT_MS_MAX))
             reports.append(json.loads(self.store.xec("clean", "--json", *options, seconds=CLEAN_SECONDS).out))
             return reports[-1]["removed"] == reports[-1]["left"] == 0
 

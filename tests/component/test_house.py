@@ -53,9 +53,6 @@ class FrontEnd(HouseTest):
             with self.subTest(arguments=arguments):
                 self.assert_one_sentence(self.dev(*arguments, code=2), word)
 
-    def test_what_comes_later_says_so(self):
-        self.assert_one_sentence(self.dev("chaos", code=1), "later")
-
 
 class CountedResults(HouseTest):
     """The last line of ./dev test is only as good as this."""
