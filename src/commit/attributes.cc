@@ -198,7 +198,12 @@ Task<Status> ChangeAttribute(Engine& engine, NameInfo info, AttributeChange chan
   if (!change.value && (found == set.entries.end() || !found->second.value))
     co_return Fail(Code::kNotFound, "{} has no attribute '{}'", info.path.text(), change.name);
   std::optional<Version> previous;
-  if (change.current) previous = change.current->revision;
+  if (change.current) {
+    // One that was made by merging is not among those that were seen.
+    previous = change.current->revision;
+    set.over.insert(*previous);
+    set.CutOver();
+  }
   Result<Version> revision = engine.NextVersion(previous);
   if (!revision) co_return revision.error();
   set.Set(change.name, std::move(change.value), *revision);

@@ -12,16 +12,8 @@ using Gateway = TestWorld::Gateway;
 
 constexpr size_t kStepsMax = 100'000;
 
-class AttributesTest : public ::testing::TestWithParam<uint32_t> {
+class AttributesTest : public ToleranceTest {
  protected:
-  static TestWorld::Options OptionsOf(uint64_t seed) {
-    TestWorld::Options options;
-    options.seed = seed;
-    options.tolerance = GetParam();
-    options.servers = 3 + 2 * options.tolerance;
-    return options;
-  }
-
   static Result<UserAttributes> Read(TestWorld& world, Gateway& gateway, const std::string& name) {
     const auto info = world.Run(LookUpLive(*gateway.engine, world.Path(name)));
     if (!info) return info.error();
@@ -90,6 +82,22 @@ TEST_P(AttributesTest, OfSeveralSetAtOnceNoneIsLost) {
     const auto again = Read(world, fresh, "/a");
     EXPECT_TRUE(again && *again == *read) << "seed " << seed;
   }
+}
+
+TEST_P(AttributesTest, ASetAfterAMergeHasTheMergedRevisionInIt) {
+  TestWorld world(OptionsOf(6));
+  Gateway& gateway = world.NewGateway();
+  ASSERT_TRUE(world.Put(gateway, "/a"));
+  const auto info = world.Run(LookUpLive(*gateway.engine, world.Path("/a")));
+  ASSERT_TRUE(info);
+  // Neither has seen the other.
+  for (const char* name : {"U.one", "U.two"})
+    ASSERT_TRUE(world.Run(ChangeAttribute(*gateway.engine, *info, AttributeChange{name, "v", {}, {}})));
+  ASSERT_TRUE(world.Run(SetAttribute(*gateway.engine, world.Path("/a"), "U.three", "v")));
+  world.Pass(1min);
+  EXPECT_EQ(Revisions(world, gateway, "/a"), 1U);
+  const auto read = Read(world, gateway, "/a");
+  EXPECT_TRUE(read && read->size() == 3);
 }
 
 TEST_P(AttributesTest, ARenameMeanwhileTakesThemAlongOrTheSetIsNotSaidToBeDone) {

@@ -14,16 +14,8 @@ using Gateway = TestWorld::Gateway;
 
 constexpr size_t kStepsMax = 100'000;
 
-class RenameTest : public ::testing::TestWithParam<uint32_t> {
+class RenameTest : public ToleranceTest {
  protected:
-  static TestWorld::Options OptionsOf(uint64_t seed) {
-    TestWorld::Options options;
-    options.seed = seed;
-    options.tolerance = GetParam();
-    options.servers = 3 + 2 * options.tolerance;
-    return options;
-  }
-
   // After everybody died: exactly one of the names lives, with all its archives, and nothing else is left.
   static void ExpectOneCleanName(TestWorld& world, const std::string& a, const std::string& b,
                                  const std::string& where) {

@@ -173,4 +173,16 @@ class TestWorld {
   Random random_{7};
 };
 
+// The parameter is the tolerance t of the worlds.
+class ToleranceTest : public ::testing::TestWithParam<uint32_t> {
+ protected:
+  static TestWorld::Options OptionsOf(uint64_t seed) {
+    TestWorld::Options options;
+    options.seed = seed;
+    options.tolerance = GetParam();
+    options.servers = 3 + 2 * options.tolerance;
+    return options;
+  }
+};
+
 }  // namespace xec
