@@ -131,9 +131,7 @@ Task<Status> StripeUpload::NewStripe() {
 Task<Status> StripeUpload::SendStripe() {
   current_->Finish(digests_);
   if (archives_.empty()) {
-    std::vector<uint32_t> all(lanes_total());
-    std::iota(all.begin(), all.end(), 0);
-    Status opened = co_await OpenLanes(std::move(all));
+    Status opened = co_await OpenAllLanes();
     if (!opened) co_return std::move(opened);
   }
   XEC_FAILPOINT("put.chunk");
@@ -239,6 +237,12 @@ Task<Status> StripeUpload::OpenLanes(std::vector<uint32_t> lanes) {
   Status enough = CheckRedundancy();
   if (!enough) SetFailed(enough.error());
   co_return std::move(enough);
+}
+
+Task<Status> StripeUpload::OpenAllLanes() {
+  std::vector<uint32_t> all(lanes_total());
+  std::iota(all.begin(), all.end(), 0);
+  return OpenLanes(std::move(all));
 }
 
 Task<void> StripeUpload::OpenFills(size_t count) {

@@ -64,6 +64,7 @@ class StripeUpload {
 
   // Creates the archives of these lanes, ascending. Once; Append and Flush do it for what they send.
   Task<Status> OpenLanes(std::vector<uint32_t> lanes);
+  Task<Status> OpenAllLanes();
   // Creates archives without members on homes until `count` more homes have one.
   Task<void> OpenFills(size_t count);
   std::vector<UploadedArchive>& archives() { return archives_; }

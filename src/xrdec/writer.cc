@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "xrdec/writer.hh"
 
-#include <numeric>
-
 #include "base/failpoint.hh"
 #include "base/text.hh"
 #include "object/archive_sealer.hh"
@@ -139,9 +137,7 @@ Task<Status> Writer::CommitSealed(const Manifest& manifest, Committed& committed
 Task<Status> Writer::WriteAll() {
   Status flushed = co_await upload_.Flush();
   if (!flushed || upload_.sent()) co_return std::move(flushed);
-  std::vector<uint32_t> all(upload_.lanes_total());
-  std::iota(all.begin(), all.end(), 0);
-  co_return co_await upload_.OpenLanes(std::move(all));
+  co_return co_await upload_.OpenAllLanes();
 }
 
 Task<Result<Committed>> Writer::Commit() {
