@@ -133,12 +133,7 @@ struct TreePass {
 // its marks. Nobody's marks are in it when it is empty.
 Task<Result<CleanOutcome>> CleanNamelessFolder(Engine& engine, ObjectPath directory) {
   Result<CleanOutcome> below = co_await CleanTree(engine, directory);
-  Gather<Status> gather(engine.scope(), engine.executor());
-  for (size_t i = 0; i < engine.server_count(); ++i) {
-    gather.Start(i, RemoveDirectory(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)),
-                                    directory.Folder()));
-  }
-  while (gather.pending() > 0) co_await gather.Next();
+  co_await RemoveEmptyFolder(engine, std::move(directory));
   co_return std::move(below);
 }
 

@@ -78,4 +78,14 @@ Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory) {
   co_return std::move(result);
 }
 
+Task<void> RemoveEmptyFolder(Engine& engine, ObjectPath directory) {
+  const std::string folder = directory.Folder();
+  Gather<Status> gather(engine.scope(), engine.executor());
+  for (size_t i = 0; i < engine.server_count(); ++i) {
+    gather.Start(i,
+                 RemoveDirectory(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)), folder));
+  }
+  while (gather.pending() > 0) co_await gather.Next();
+}
+
 }  // namespace xec

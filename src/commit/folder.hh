@@ -20,6 +20,10 @@ struct FolderUnion {
 // Lists the folder of the directory on all servers in parallel. Long names are read from their entries.
 Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory);
 
+// Removes the physical folder of the directory on all servers in parallel, where nothing is in it; a creation
+// that finds it gone makes it anew. Servers that refuse or do not answer keep it for the next cleaner.
+Task<void> RemoveEmptyFolder(Engine& engine, ObjectPath directory);
+
 // How many servers may be silent before a committed name could be missed: every name has been accepted by a
 // quorum of its homes, so one of them is heard.
 size_t SilentServersMax(const Engine& engine);

@@ -8,7 +8,6 @@
 #include "base/text.hh"
 #include "commit/folder.hh"
 #include "commit/roll_forward.hh"
-#include "runtime/gather.hh"
 #include "xrdec/entry.hh"
 #include "xrdec/look.hh"
 #include "xrdec/publish.hh"
@@ -101,17 +100,6 @@ Task<bool> CleanEntry(Pass& pass, ObjectPath path) {
   co_return info && !lives && cleaned->left == 0;
 }
 
-// Refused where something is in it; a creation that finds it gone makes it anew.
-Task<void> RemoveFolder(Engine& engine, ObjectPath directory) {
-  const std::string folder = directory.Registered().Folder();
-  Gather<Status> gather(engine.scope(), engine.executor());
-  for (size_t i = 0; i < engine.server_count(); ++i) {
-    gather.Start(i,
-                 RemoveDirectory(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)), folder));
-  }
-  while (gather.pending() > 0) co_await gather.Next();
-}
-
 // The names of the register in this directory and below, then its folder if that is empty now. True: it is.
 Task<bool> WalkRegister(Pass& pass, ObjectPath directory) {
   const FolderUnion found = co_await ListFolder(pass.engine, directory.Registered());
@@ -146,7 +134,7 @@ Task<bool> WalkRegister(Pass& pass, ObjectPath directory) {
     const bool gone = co_await WalkRegister(pass, std::move(*below));
     empty = empty && gone;
   }
-  if (empty && !directory.IsRoot()) co_await RemoveFolder(pass.engine, directory);
+  if (empty && !directory.IsRoot()) co_await RemoveEmptyFolder(pass.engine, directory.Registered());
   co_return empty;
 }
 
