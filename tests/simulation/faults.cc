@@ -132,7 +132,8 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
     case Fault::kSleepAfter:
       // Timers that ran out meanwhile come at the same time as the answer.
       start([this, done = std::move(done)](Result<T> result) mutable {
-        world_.Sleep(gateway_, world_.NapTime());
+        // Naps of several answers follow one another; they end when all is well.
+        if (world_.faults_) world_.Sleep(gateway_, world_.NapTime());
         gateway_.process->Post(
             [result = std::move(result), done = std::move(done)]() mutable { done(std::move(result)); });
       });

@@ -432,9 +432,24 @@ bool History::IsOneStep(const Op& rename, const Possible& possible) const {
   const auto hidden_first = Earliest(rename.name, possible, rename, Assumption::kHidden);
   if (hidden_first && *hidden_first <= *in_last) return true;
   const auto out_first = Earliest(rename.name, possible, rename, Assumption::kHappens);
-  if (!out_first || *in_last < *out_first) return false;
-  return *Earliest(rename.to, possible, rename, Assumption::kHappens) <=
-         *Latest(rename.name, possible, rename);
+  if (!out_first) return false;
+  if (*out_first <= *in_last && *Earliest(rename.to, possible, rename, Assumption::kHappens) <=
+                                    *Latest(rename.name, possible, rename)) {
+    return true;
+  }
+  return IsOverruled(rename) && ExplainsIf(rename.to, possible, {rename.id, Assumption::kNever, 0, 0});
+}
+
+// Has somebody changed the target while the rename was under way? The two are ordered by version there, and
+// the higher one stays, also if it was answered before the source's name was gone (docs/protocol.md, 4).
+bool History::IsOverruled(const Op& rename) const {
+  return std::any_of(ops_.begin(), ops_.end(), [&](const Op& op) {
+    const bool writes = op.kind == OpKind::kPut || op.kind == OpKind::kExclusivePut ||
+                        op.kind == OpKind::kRemove || op.kind == OpKind::kRename;
+    const std::string& target = op.kind == OpKind::kRename ? op.to : op.name;
+    const bool changed = writes && (!op.error || Open(op)) && op.id != rename.id && target == rename.to;
+    return changed && op.invoked < LastMoment(rename) && LastMoment(op) > rename.invoked;
+  });
 }
 
 History::Verdict History::Judge(const std::vector<std::string>& names,

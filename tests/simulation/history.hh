@@ -106,6 +106,7 @@ class History {
   std::optional<Moment> Latest(const std::string& name, const Possible& possible, const Op& rename) const;
   Moment LastMoment(const Op& rename) const;
   bool IsOneStep(const Op& rename, const Possible& possible) const;
+  bool IsOverruled(const Op& rename) const;
 
   uint64_t (*const size_of_)(Content);
   std::vector<Op> ops_;

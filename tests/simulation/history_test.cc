@@ -209,6 +209,20 @@ TEST(History, ARenameThatLeavesTheObjectOrLosesItIsFound) {
   EXPECT_FALSE(lost.Legal());
 }
 
+TEST(History, WhoChangesTheTargetDuringARenameMayOverruleIt) {
+  for (const bool meanwhile : {false, true}) {
+    Forgery f;
+    f.Add(OpKind::kPut, 1, 2, 1);
+    Op& other = f.Add(OpKind::kPut, 3, 4, 2);
+    other.name = "/d/b";
+    f.Rename(meanwhile ? 5 : 8, 12);
+    f.Add(OpKind::kRemove, 6, 7).name = "/d/b";
+    f.Add(OpKind::kRead, 9, 10, 1);
+    f.ReadOther(13, 14, kNothing, kNotThere);
+    EXPECT_EQ(f.Legal(), meanwhile);
+  }
+}
+
 TEST(History, ARenameHappensAtBothNamesAtOnce) {
   // Gone from the old name, and later not yet at the new one.
   Forgery gap;
