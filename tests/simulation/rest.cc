@@ -49,15 +49,19 @@ void World::CleanUp() {
   if (!clean) Break(fmt::format("the cleaner is not done after {} passes", kLastPasses));
 }
 
-// What was written while its directory was removed lives on below a name that is gone, and keeps the
+// What was written or made while its directory was removed lives on below a name that is gone, and keeps the
 // tombstone of that from being forgotten.
 void World::MakeMissingDirectories(Gateway& gateway) {
-  for (const std::string& name : names_) {
-    const auto info = Wait(gateway.store->Stat(name), gateway);
-    if (!info || !*info) continue;
+  std::vector<std::string> below = names_;
+  below.insert(below.end(), directories_.begin(), directories_.end());
+  for (const std::string& name : below) {
+    const ObjectPath path = *ObjectPath::Parse(name);
+    if (path.Parent().IsRoot()) continue;
+    const auto info = Wait(LookUp(*gateway.engine, path), gateway);
+    if (!info || !*info || !(*info)->accepted.Live()) continue;
     Op make;
     make.kind = OpKind::kMakeDirectory;
-    make.name = name.substr(0, name.rfind('/'));
+    make.name = path.Parent().text();
     DoAtRest(gateway, make);
   }
 }
