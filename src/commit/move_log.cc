@@ -108,15 +108,18 @@ Task<Status> WriteMoveLog(Engine& engine, MoveLog log) {
                  log.from.text());
 }
 
-Task<void> RemoveMoveLog(Engine& engine, std::string id) {
+Task<bool> RemoveMoveLog(Engine& engine, std::string id) {
   Gather<Status> gather(engine.scope(), engine.executor());
   for (size_t i = 0; i < engine.server_count(); ++i) {
     gather.Start(i, Remove(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)), LogPath(id)));
   }
+  size_t left = 0;
   while (gather.pending() > 0) {
-    co_await gather.Next();
+    const auto event = co_await gather.Next();
     XEC_FAILPOINT("rename_directory.unlogged_one");
+    if (!*event.value && event.value->code() != Code::kNotFound) ++left;
   }
+  co_return left <= SilentServersMax(engine);
 }
 
 Task<MoveLogsFound> FindMoveLogs(Engine& engine) {

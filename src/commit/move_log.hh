@@ -19,7 +19,8 @@ struct MoveLog {
 // cleaner may find enough of it.
 Task<Status> WriteMoveLog(Engine& engine, MoveLog log);
 
-Task<void> RemoveMoveLog(Engine& engine, std::string id);
+// Where servers answer. True: too few may still have it for anybody to take the rename up.
+Task<bool> RemoveMoveLog(Engine& engine, std::string id);
 
 // What the logs of processes that have died say. Young logs belong to renames under way and are not told.
 struct MoveLogsFound {

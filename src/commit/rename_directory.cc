@@ -61,14 +61,20 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, Direct
   co_return co_await RemoveDirectoryVersion(engine, std::move(emptied));
 }
 
-// Carries a logged rename through; OK or kNotFound when nothing of it is left to do.
+// Carries a logged rename through; OK or kNotFound when nothing of it is left to do, kNotEmpty when nobody
+// goes on with it.
 Task<Status> CarryThrough(Engine& engine, MoveLog log) {
   DirectoryVersion top{log.from, log.version};
   Status moved = co_await MoveContents(engine, log.from, log.to, std::move(top));
   const bool over = moved || moved.code() == Code::kNotFound || moved.code() == Code::kNotEmpty ||
                     moved.code() == Code::kNotDirectory;
-  if (over) co_await RemoveMoveLog(engine, log.id);
+  bool forgotten = true;
+  if (over) forgotten = co_await RemoveMoveLog(engine, log.id);
   XEC_FAILPOINT("rename_directory.done");
+  // Whoever finds the log later moves what is no longer in the way by then.
+  if (!moved && moved.code() == Code::kNotEmpty && !forgotten)
+    co_return Fail(Code::kUnknown, "{}, and the log of its rename cannot be removed now",
+                   moved.error().message);
   co_return std::move(moved);
 }
 

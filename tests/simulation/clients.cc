@@ -201,7 +201,7 @@ void World::Finish(size_t client, size_t id, Status status) {
   Op& op = history_.at(id);
   if (op.ended == kNever) op.ended = moment_++;
   if (!status) op.error = status.code();
-  if (op.kind == OpKind::kRenameDirectory) EndParts(id);
+  if (op.kind == OpKind::kRenameDirectory) EndParts(id, clients_[client].since);
   if (status && traits_.directories) RememberDirectories(op);
   ++outcome_.answered;
   if (status) ++outcome_.succeeded;

@@ -61,6 +61,17 @@ void World::RememberDirectories(const Op& op) {
   }
 }
 
+// Can a cleaner have found the log of a rename that began then, and is answered now, too old to be left
+// alone? Its age is the cleaner's clock less the server's, in seconds.
+bool World::MayBeTakenUp(TimePoint since) const {
+  const Duration young = EngineOptions().operation_limit - seconds(1) - (executor_.Now() - since);
+  const auto ahead = [&](const std::unique_ptr<Gateway>& gateway) {
+    return gateway && gateway->died >= since && gateway->clock_ahead >= young;
+  };
+  return std::any_of(gateways_.begin(), gateways_.end(), ahead) ||
+         std::any_of(graves_.begin(), graves_.end(), ahead);
+}
+
 // The parts of a directory's rename follow it in the history.
 void World::BeginParts(size_t id) {
   const Op whole = history_.at(id);
@@ -74,15 +85,17 @@ void World::BeginParts(size_t id) {
   }
 }
 
-void World::EndParts(size_t id) {
-  const Op& whole = history_.at(id);
+void World::EndParts(size_t id, TimePoint since) {
+  Op& whole = history_.at(id);
+  whole.taken_up = whole.error == Code::kNotEmpty && MayBeTakenUp(since);
   for (size_t part = id + 1; part < history_.ops().size() && history_.at(part).part > 0; ++part) {
     if (history_.at(part).invoked != whole.invoked) break;
     history_.at(part).ended = whole.ended;
     history_.at(part).error = whole.error;
-    // Some of it has moved before it turned out that not all can; and a cleaner whose clock is ahead by more
-    // than the operation limit may be moving the rest. What is not there says nothing about the names below.
-    if (whole.error == Code::kNotEmpty) history_.at(part).error = Code::kUnknown;
+    // Some of it has moved before it turned out that not all can. What is not there says nothing about the
+    // names below.
+    if (whole.error == Code::kNotEmpty) history_.at(part).error.reset();
+    if (whole.taken_up) history_.at(part).error = Code::kUnknown;
     if (whole.error == Code::kNotFound) history_.at(part).error = Code::kConflict;
   }
 }
@@ -112,10 +125,11 @@ void World::RenameAlone() {
   Gateway* const gateway = gateways_[0].get();
   const auto ask = [](World* world, Gateway* on, size_t asked) -> Task<void> {
     const Op op = world->history_.at(asked);
+    const TimePoint since = world->executor_.Now();
     const Status status = co_await world->Other(on->store.get(), asked, op);
     world->history_.at(asked).ended = world->moment_++;
     if (!status) world->history_.at(asked).error = status.code();
-    world->EndParts(asked);
+    world->EndParts(asked, since);
   };
   gateway->scope->Spawn(ask(this, gateway, id));
   const auto die = [this](size_t index) {

@@ -66,6 +66,7 @@ struct History::Event {
   const Op* op;
   Moment from, to;
   bool optional;  // it may also not happen
+  bool repeated = false;  // it may happen again and again
 };
 
 size_t History::Begin(Op op, Moment now) {
@@ -130,8 +131,7 @@ std::vector<History::Event> History::DirectoryEventsOf(const std::string& direct
     const bool open = Open(op);
     const bool changed = !op.error || open;
     const auto add = [&](Event::Kind kind, bool optional) {
-      // A cleaner may still be at what was told to be in the way.
-      const bool later = open || (optional && op.error == Code::kNotEmpty);
+      const bool later = open || (optional && op.taken_up);
       events.push_back({kind, &op, op.invoked, later ? kNever : op.ended, optional || open});
     };
     const auto saw = [&](Code code) { return op.error == code && op.ended != kNever; };
@@ -162,12 +162,16 @@ std::vector<History::Event> History::DirectoryEventsOf(const std::string& direct
       case OpKind::kRenameDirectory: {
         const bool moves = changed || saw(Code::kNotEmpty);
         if (here && changed) add(Event::kErase, false);
+        // Nothing may be in the way any more when a cleaner comes to it.
+        if (here && op.taken_up) add(Event::kErase, true);
         if (op.to == directory && moves) add(Event::kMake, false);
-        // As often as there are passes.
-        for (int pass = 0; pass < kPassesMax && moves; ++pass) {
-          if (IsBelow(directory, op.name)) add(Event::kErase, true);
-          if (directory == op.to || IsBelow(directory, op.to)) add(Event::kMake, true);
-        }
+        // Once by whoever goes on with it: what is below may be made anew each time.
+        const auto add_repeated = [&](Event::Kind kind) {
+          add(kind, true);
+          events.back().repeated = true;
+        };
+        if (moves && IsBelow(directory, op.name)) add_repeated(Event::kErase);
+        if (moves && (directory == op.to || IsBelow(directory, op.to))) add_repeated(Event::kMake);
         if (just_above && !op.error && !open) add(Event::kSeeNothing, false);
         if (here && saw(Code::kNotEmpty)) add(Event::kSeeSomething, false);
         if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
@@ -316,7 +320,8 @@ class History::Search {
     for (const bool optional : {false, true}) {
       for (size_t i = 0; i < events_.size(); ++i) {
         const Event& event = events_[i];
-        if (done_[i] || event.optional != optional || event.from > *horizon || event.to < reached) continue;
+        if ((done_[i] && !event.repeated) || event.optional != optional) continue;
+        if (event.from > *horizon || event.to < reached) continue;
         if (OutOfOrder(i)) continue;
         const std::optional<Content> next = After(event, now);
         if (!next) {
@@ -326,9 +331,10 @@ class History::Search {
         }
         // What may not happen and changes nothing might as well come later.
         if (optional && *next == now) continue;
+        const bool before = done_[i];
         done_[i] = true;
         const bool found = From(*next, sure + (optional ? 0 : 1));
-        done_[i] = false;
+        done_[i] = before;
         if (found) return true;
         // What only looks and fits may as well happen at once, unless something is too late then.
         if (event.kind >= Event::kSeeContent && *next == now && !Misses(reached, event.from)) return false;

@@ -61,6 +61,9 @@ struct Op {
   // Of kRename: one of the names below a directory that is renamed, in the first or a later pass; that one
   // follows the earlier one in the history. 0: no part.
   int part = 0;
+  // Of kRenameDirectory that was told to be in the way: a cleaner may have taken it up before the answer,
+  // since its clock was ahead, and goes on with it.
+  bool taken_up = false;
   std::string ToString() const;
 };
 

@@ -47,7 +47,7 @@ class Forgery {
     Add(OpKind::kRead, from, to, content, error).name = "/e/a";
   }
   bool Legal() const { return !Verdict().broken; }
-  History::Verdict Verdict() const { return history_.Judge({"/d/a", "/d/b", "/e/a"}, {"/d", "/e"}); }
+  History::Verdict Verdict() const { return history_.Judge({"/d/a", "/d/b", "/e/a"}, {"/d", "/d/s", "/e"}); }
 
  private:
   History history_{SizeOf};
@@ -357,6 +357,39 @@ TEST(History, OnlyAnOpenRenameOfADirectoryGoesOnAfterItsAnswer) {
     EXPECT_EQ(f.Legal(), open);
     f.Add(OpKind::kRead, 15, 16, 2);
     EXPECT_FALSE(f.Legal()) << "at both names";
+  }
+}
+
+TEST(History, WhatWasInTheWayMayStillMoveOnlyWhereACleanerHasTakenItUp) {
+  for (const bool taken_up : {false, true}) {
+    // The last name below moves after the answer, or the directory itself goes.
+    for (const bool name : {false, true}) {
+      Forgery f;
+      f.Directory(OpKind::kMakeDirectory, 1, 2);
+      f.Add(OpKind::kPut, 3, 4, 1);
+      f.RenameDirectory(5, 8, taken_up ? std::optional(Code::kUnknown) : std::nullopt);
+      f.at(2).error = Code::kNotEmpty;
+      f.at(2).taken_up = taken_up;
+      if (name) {
+        f.Add(OpKind::kRead, 9, 10, 1);
+        f.ReadMoved(11, 12, 1);
+      } else {
+        f.Directory(OpKind::kList, 9, 10, kNotThere);
+      }
+      EXPECT_EQ(f.Legal(), taken_up) << name;
+    }
+  }
+}
+
+TEST(History, EachCleanerThatGoesOnTakesAnInnerDirectoryAgain) {
+  for (const bool open : {false, true}) {
+    Forgery f;
+    f.RenameDirectory(1, 2, open ? Code::kUnknown : Code::kNoQuorum);
+    for (Moment moment = 3; moment < 20; moment += 4) {
+      f.Directory(OpKind::kMakeDirectory, moment, moment + 1).name = "/d/s";
+      f.Directory(OpKind::kList, moment + 2, moment + 3, kNotThere).name = "/d/s";
+    }
+    EXPECT_EQ(f.Legal(), open);
   }
 }
 

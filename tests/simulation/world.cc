@@ -80,6 +80,7 @@ void World::StartGateway(size_t index) {
   gateway->index = index;
   ProcessOptions clock;
   clock.wall_skew = Between(minutes(0), minutes(4)) - minutes(2);
+  gateway->clock_ahead = clock.wall_skew;
   gateway->process = std::make_unique<VirtualProcess>(executor_, clock);
   gateway->scope = std::make_unique<TaskScope>();
   std::vector<DataServerPtr> lines;
@@ -102,6 +103,7 @@ void World::StartGateway(size_t index) {
 
 void World::Bury(Gateway& gateway) {
   gateway.dead = true;
+  gateway.died = executor_.Now();
   gateway.process->Kill();
   gateway.scope->Abandon();
   const size_t index = gateway.index;

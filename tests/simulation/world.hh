@@ -50,6 +50,8 @@ struct Gateway {
   std::unique_ptr<Store> store;
   bool dying = false;  // dies as soon as the present piece of work has ended
   bool dead = false;
+  TimePoint died = TimePoint::max();
+  Duration clock_ahead = {};
   Duration slept = {};
   TimePoint awake = {};  // asleep until then
 };
@@ -147,7 +149,8 @@ class World {
   Op ChooseDirectoryOp();
   void RememberDirectories(const Op& op);
   void BeginParts(size_t id);
-  void EndParts(size_t id);
+  void EndParts(size_t id, TimePoint since);
+  bool MayBeTakenUp(TimePoint since) const;
   void RenameAlone();
   void CheckRenamedAlone(const std::map<std::string, Content>& before, const Op& rename);
 
