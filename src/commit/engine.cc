@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "commit/engine.hh"
 
+#include <algorithm>
+#include <numeric>
+
 #include "base/text.hh"
+#include "server/health_server.hh"
 #include "server/missing_server.hh"
 
 namespace xec {
@@ -13,13 +17,49 @@ Engine::Engine(StoreDescriptor descriptor, std::vector<DataServerPtr> servers, E
       servers_(std::move(servers)),
       executor_(executor),
       scope_(scope),
+      health_(std::make_shared<ServerHealth>(servers_.size(), options.health)),
+      monitor_(std::make_shared<HealthMonitor>(health_, executor, options.probes)),
       budget_(options.memory_bytes, executor),
       random_(seed),
       clock_(static_cast<uint32_t>(Mix64(seed))) {
   XEC_CHECK(servers_.size() == descriptor_.members.size());
+  std::vector<DataServerPtr> probed;
   for (size_t i = 0; i < servers_.size(); ++i) {
     if (!servers_[i]) servers_[i] = MakeMissingServer(descriptor_.members[i].id, executor_);
+    // Requests in flight may outlive the engine.
+    const auto on_trouble = [monitor = std::weak_ptr(monitor_), i] {
+      if (const auto watching = monitor.lock()) watching->Watch(i);
+    };
+    probed.push_back(std::make_shared<HealthServer>(servers_[i], health_, i, executor_));
+    servers_[i] = std::make_shared<HealthServer>(std::move(servers_[i]), health_, i, executor_, on_trouble);
   }
+  monitor_->SetServers(std::move(probed));
+}
+
+Engine::~Engine() { monitor_->Stop(); }
+
+std::vector<MemberIndex> Engine::ByHealth(std::vector<MemberIndex> members) const {
+  const TimePoint now = executor_.Now();
+  std::vector<std::pair<int, MemberIndex>> ranked;
+  ranked.reserve(members.size());
+  bool all_well = true;
+  for (const MemberIndex member : members) {
+    const int rank = health_->Rank(member, now);
+    if (rank >= ServerHealth::kRankUntrusted) monitor_->Watch(member);
+    all_well = all_well && rank == 0;
+    ranked.emplace_back(rank, member);
+  }
+  if (all_well) return members;
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (size_t i = 0; i < members.size(); ++i) members[i] = ranked[i].second;
+  return members;
+}
+
+std::vector<MemberIndex> Engine::AllByHealth() const {
+  std::vector<MemberIndex> members(servers_.size());
+  std::iota(members.begin(), members.end(), MemberIndex{0});
+  return ByHealth(std::move(members));
 }
 
 std::optional<MemberIndex> Engine::FindMember(std::string_view id) const {

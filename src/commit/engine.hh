@@ -15,6 +15,7 @@
 #include "protocol/object_path.hh"
 #include "runtime/byte_budget.hh"
 #include "server/calls.hh"
+#include "server/health_monitor.hh"
 
 namespace xec {
 
@@ -36,6 +37,8 @@ struct EngineOptions {
   // A remove, rename or promotion that has taken longer since it chose its version gives up (by its own
   // monotonic clock), so that what it sends cannot meet a collected tombstone.
   Duration operation_limit = std::chrono::minutes(1);
+  HealthRules health;  // when a server is suspect, and how long it is waited for
+  HealthMonitorOptions probes;  // how servers that are not well are probed
 };
 
 class Engine {
@@ -44,6 +47,8 @@ class Engine {
   // outlasts an operation's answer.
   Engine(StoreDescriptor descriptor, std::vector<DataServerPtr> servers, Executor& executor, TaskScope& scope,
          uint64_t seed, EngineOptions options);
+  // Ends the probing; what is in flight ends by itself.
+  ~Engine();
 
   const StoreDescriptor& descriptor() const { return descriptor_; }
   const EngineOptions& options() const { return options_; }
@@ -58,6 +63,16 @@ class Engine {
   std::optional<MemberIndex> FindMember(std::string_view id) const;
 
   std::vector<MemberIndex> Homes(const ObjectPath& path) const { return HomesOf(descriptor_, path.Last()); }
+  // What is known about the servers, and who probes those that are not well. All requests through server()
+  // feed it.
+  const ServerHealth& health() const { return *health_; }
+  HealthMonitor& monitor() const { return *monitor_; }
+  // The members in the order in which to ask them: as given, but those that are not well last. Has these
+  // probed.
+  std::vector<MemberIndex> ByHealth(std::vector<MemberIndex> members) const;
+  // All members, in that order.
+  std::vector<MemberIndex> AllByHealth() const;
+
   bool SyncBeforeCommit() const { return descriptor_.sync == SyncPolicy::kCommit; }
 
   CallContext MetadataCall() const { return Until(options_.metadata_timeout); }
@@ -77,6 +92,8 @@ class Engine {
   std::vector<DataServerPtr> servers_;
   Executor& executor_;
   TaskScope& scope_;
+  const std::shared_ptr<ServerHealth> health_;
+  const std::shared_ptr<HealthMonitor> monitor_;
   ByteBudget budget_;
   std::mutex random_mutex_;
   Random random_;  // guarded by random_mutex_

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "server/health_monitor.hh"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace xec {
+namespace {
+
+// Small on every member, and a server that lacks it answers as well.
+constexpr const char* kProbePath = "/.xec";
+
+std::string Seconds(Duration time) {
+  return fmt::format("{} s", std::chrono::duration_cast<std::chrono::seconds>(time).count());
+}
+
+}  // namespace
+
+HealthMonitor::HealthMonitor(std::shared_ptr<ServerHealth> health, Executor& executor, Options options)
+    : health_(std::move(health)), executor_(executor), options_(options), watched_(health_->size()) {}
+
+void HealthMonitor::SetServers(std::vector<DataServerPtr> servers) {
+  std::lock_guard lock(mutex_);
+  servers_ = std::move(servers);
+}
+
+void HealthMonitor::SetListener(std::function<void(const HealthChange&)> listener) {
+  std::lock_guard lock(mutex_);
+  listener_ = std::move(listener);
+}
+
+uint64_t HealthMonitor::probes() const {
+  std::lock_guard lock(mutex_);
+  return probes_;
+}
+
+void HealthMonitor::Stop() {
+  std::vector<DataServerPtr> servers;
+  std::lock_guard lock(mutex_);
+  stopped_ = true;
+  for (const Watched& watched : watched_) {
+    if (watched.timer != 0) executor_.Cancel(watched.timer);
+  }
+  servers.swap(servers_);  // they refer back to this
+}
+
+void HealthMonitor::Watch(size_t server) {
+  const TimePoint now = executor_.Now();
+  std::lock_guard lock(mutex_);
+  Watched& watched = watched_[server];
+  watched.wanted = now;
+  if (watched.active || stopped_) return;
+  watched.active = true;
+  watched.pause = options_.pause_first;
+  watched.probe_at = now;
+  watched.timer = executor_.RunAt(now, [self = weak_from_this(), server] {
+    if (const auto monitor = self.lock()) monitor->Step(server);
+  });
+}
+
+void HealthMonitor::Step(size_t server) {
+  const TimePoint now = executor_.Now();
+  std::optional<HealthChange> change;
+  std::function<void(const HealthChange&)> listener;
+  uint64_t probe = 0;
+  {
+    std::lock_guard lock(mutex_);
+    Watched& watched = watched_[server];
+    watched.timer = 0;
+    if (stopped_ || !watched.active) return;
+    const Standing standing = health_->At(server, now);
+    change = Tell(server, standing, now);
+    listener = listener_;
+    const bool well = standing.trusted && standing.state == ServerState::kUp;
+    const bool told = watched.told == standing.state;
+    const bool unwanted = now - watched.wanted > options_.idle;
+    if (told && (well || unwanted)) {
+      watched.active = false;
+      watched.probing = false;
+    } else {
+      if (watched.probing && now >= watched.probe_until) {
+        watched.probing = false;
+        watched.probe_at = now + watched.pause;
+        watched.pause = std::min(2 * watched.pause, options_.pause_longest);
+      }
+      if (!watched.probing && now >= watched.probe_at) {
+        watched.probing = true;
+        probe = ++watched.probe;
+        watched.probe_until = now + options_.probe_timeout;
+        ++probes_;
+      }
+      TimePoint next = watched.probing ? watched.probe_until : watched.probe_at;
+      // Silence becomes a state, and distrust ends, without any event.
+      next = std::min(next, now + options_.pause_longest);
+      watched.timer = executor_.RunAt(next, [self = weak_from_this(), server] {
+        if (const auto monitor = self.lock()) monitor->Step(server);
+      });
+    }
+  }
+  if (change && listener) listener(*change);
+  if (probe != 0) SendProbe(server, probe, now + options_.probe_timeout);
+}
+
+std::optional<HealthChange> HealthMonitor::Tell(size_t server, const Standing& standing, TimePoint now) {
+  Watched& watched = watched_[server];
+  if (standing.state != watched.seen) {
+    if (watched.seen == ServerState::kUp) watched.bad_since = standing.since;
+    watched.seen = standing.state;
+    ++watched.changes;
+  }
+  if (standing.state == watched.told) return std::nullopt;
+  if (watched.told_at != TimePoint::min() && now < watched.told_at + options_.tell_interval)
+    return std::nullopt;
+  HealthChange change;
+  change.server = server;
+  change.from = watched.told;
+  change.to = standing.state;
+  change.lasted = now - watched.bad_since;
+  change.problem = health_->ReportOf(server, now).problem;
+  change.untold = watched.changes > 0 ? watched.changes - 1 : 0;
+  watched.told = standing.state;
+  watched.told_at = now;
+  watched.changes = 0;
+  return change;
+}
+
+void HealthMonitor::SendProbe(size_t server, uint64_t probe, TimePoint deadline) {
+  DataServerPtr target;
+  {
+    std::lock_guard lock(mutex_);
+    if (stopped_ || servers_.empty()) return;
+    target = servers_[server];
+  }
+  target->List({deadline}, kProbePath,
+               [self = weak_from_this(), server, probe](Result<std::vector<Entry>> listed) {
+                 const bool well = listed || EndOf(listed.code()) == RequestEnd::kAnswered;
+                 if (const auto monitor = self.lock()) monitor->ProbeEnded(server, probe, well);
+               });
+}
+
+void HealthMonitor::ProbeEnded(size_t server, uint64_t probe, bool well) {
+  {
+    std::lock_guard lock(mutex_);
+    Watched& watched = watched_[server];
+    if (stopped_ || !watched.active || watched.probe != probe || !watched.probing) return;
+    watched.probing = false;
+    if (well) watched.pause = options_.pause_first;
+    watched.probe_at = executor_.Now() + watched.pause;
+    if (!well) watched.pause = std::min(2 * watched.pause, options_.pause_longest);
+    // When it cannot be cancelled any more, the step is about to run by itself.
+    if (!executor_.Cancel(watched.timer)) return;
+  }
+  Step(server);
+}
+
+std::string DescribeChange(const HealthChange& change, std::string_view name) {
+  const std::string often =
+      change.untold == 0 ? "" : fmt::format(" (its state changed {} more times before)", change.untold);
+  switch (change.to) {
+    case ServerState::kUp:
+      return fmt::format("data server {} answers again after {}{}", name, Seconds(change.lasted), often);
+    case ServerState::kSuspect:
+      return fmt::format(
+          "data server {} has not answered for {}{}: it is asked last. Objects stay available through the "
+          "others. Is it overloaded, stopped, or cut off?",
+          name, Seconds(change.lasted), often);
+    case ServerState::kDown:
+      return fmt::format(
+          "data server {} has been down for {}{}: {}. Objects stay available through the others. Start it "
+          "again, or see that it can be reached",
+          name, Seconds(change.lasted), often, change.problem);
+  }
+  return {};
+}
+
+}  // namespace xec

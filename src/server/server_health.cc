@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "server/server_health.hh"
+
+#include <algorithm>
+
+namespace xec {
+namespace {
+
+// Beyond it doubling the time of distrust changes nothing.
+constexpr int kFailuresMax = 10;
+
+}  // namespace
+
+RequestKind KindOf(Operation operation) {
+  switch (operation) {
+    case Operation::kRead: return RequestKind::kRead;
+    case Operation::kWrite: return RequestKind::kWrite;
+    case Operation::kSync:
+    case Operation::kClose: return RequestKind::kSync;
+    default: return RequestKind::kMetadata;
+  }
+}
+
+const char* RequestKindName(RequestKind kind) {
+  switch (kind) {
+    case RequestKind::kMetadata: return "metadata";
+    case RequestKind::kRead: return "read";
+    case RequestKind::kWrite: return "write";
+    case RequestKind::kSync: return "sync";
+  }
+  return "?";
+}
+
+RequestEnd EndOf(Code code) {
+  if (code == Code::kDeadlineExceeded) return RequestEnd::kSilent;
+  if (code == Code::kUnavailable) return RequestEnd::kUnreachable;
+  if (code == Code::kCancelled) return RequestEnd::kDropped;
+  return RequestEnd::kAnswered;
+}
+
+const char* ServerStateName(ServerState state) {
+  switch (state) {
+    case ServerState::kUp: return "up";
+    case ServerState::kSuspect: return "suspect";
+    case ServerState::kDown: return "down";
+  }
+  return "?";
+}
+
+uint64_t ServerRecord::Begin(RequestKind kind, TimePoint now) {
+  const uint64_t ticket = next_ticket_++;
+  of(kind).owed.emplace(ticket, now);
+  return ticket;
+}
+
+bool ServerRecord::End(RequestKind kind, uint64_t ticket, TimePoint started, TimePoint now, RequestEnd end) {
+  Kind& requests = of(kind);
+  if (end == RequestEnd::kAnswered) {
+    const bool was_bad = At(now).state != ServerState::kUp;
+    const bool late = now - started > Patience(kind);
+    requests.owed.erase(requests.owed.begin(), requests.owed.upper_bound(ticket));
+    requests.last_answer = now;
+    bad_.reset();
+    if (was_bad) {
+      up_since_ = now;
+      Distrust(now, true);
+    } else if (late) {
+      Distrust(now, now >= trusted_from_);
+    }
+    return requests.latencies.Add(now - started);
+  }
+  const std::optional<TimePoint> quiet = QuietSince(kind);
+  const bool owed = requests.owed.erase(ticket) > 0;
+  if (end == RequestEnd::kUnreachable) {
+    NoteBad(ServerState::kDown, quiet.value_or(now));
+  } else if (end == RequestEnd::kSilent && owed && now - started > Patience(kind)) {
+    NoteBad(ServerState::kSuspect, quiet.value_or(started));
+  }
+  return false;
+}
+
+void ServerRecord::NoteBad(ServerState state, TimePoint since) {
+  if (!bad_) bad_ = Bad{state, since};
+  if (state == ServerState::kDown) bad_->state = state;
+}
+
+void ServerRecord::Distrust(TimePoint now, bool again) {
+  if (again) {
+    const bool soon = trusted_from_ != TimePoint::min() && now < trusted_from_ + rules_.forgive;
+    failures_ = soon ? std::min(failures_ + 1, kFailuresMax) : 0;
+  }
+  const Duration wait = rules_.trust_first * (1 << failures_);
+  trusted_from_ = std::max(trusted_from_, now + std::min(wait, rules_.trust_longest));
+}
+
+std::optional<TimePoint> ServerRecord::QuietSince(RequestKind kind) const {
+  const Kind& requests = of(kind);
+  if (requests.owed.empty()) return std::nullopt;
+  return std::max(requests.owed.begin()->second, requests.last_answer);
+}
+
+Standing ServerRecord::At(TimePoint now) const {
+  if (bad_) return {bad_->state, bad_->since, false};
+  std::optional<TimePoint> silent;
+  for (size_t i = 0; i < kRequestKindCount; ++i) {
+    const auto kind = static_cast<RequestKind>(i);
+    const std::optional<TimePoint> quiet = QuietSince(kind);
+    if (quiet && now - *quiet > Patience(kind)) silent = silent ? std::min(*silent, *quiet) : *quiet;
+  }
+  if (silent) return {ServerState::kSuspect, *silent, false};
+  return {ServerState::kUp, up_since_, now >= trusted_from_};
+}
+
+TimePoint ServerRecord::SuspectFrom() const {
+  if (bad_) return TimePoint::min();
+  TimePoint from = TimePoint::max();
+  for (size_t i = 0; i < kRequestKindCount; ++i) {
+    const auto kind = static_cast<RequestKind>(i);
+    const std::optional<TimePoint> quiet = QuietSince(kind);
+    if (quiet) from = std::min(from, *quiet + Patience(kind) + Duration(1));
+  }
+  return from;
+}
+
+Duration ServerRecord::Patience(RequestKind kind) const {
+  const HealthRules::Bounds& bounds = rules_.patience[static_cast<size_t>(kind)];
+  const LatencyWindow& latencies = of(kind).latencies;
+  if (latencies.count() < LatencyWindow::kSamplesMin) return std::max(bounds.first, bounds.least);
+  return std::clamp(HealthRules::kPatienceFactor * latencies.high(), bounds.least, bounds.most);
+}
+
+ServerHealth::ServerHealth(size_t servers, HealthRules rules) : rules_(rules), medians_(servers, Medians{}) {
+  slots_.reserve(servers);
+  for (size_t i = 0; i < servers; ++i) slots_.push_back(std::make_unique<Slot>(rules_));
+}
+
+uint64_t ServerHealth::Begin(size_t server, RequestKind kind, TimePoint now) {
+  Slot& slot = *slots_[server];
+  std::lock_guard lock(slot.mutex);
+  return slot.record.Begin(kind, now);
+}
+
+void ServerHealth::End(size_t server, RequestKind kind, uint64_t ticket, TimePoint started, TimePoint now,
+                       RequestEnd end, const std::string& problem) {
+  Slot& slot = *slots_[server];
+  Duration median{0};
+  {
+    std::lock_guard lock(slot.mutex);
+    if (!problem.empty()) slot.problem = problem;
+    if (slot.record.End(kind, ticket, started, now, end)) {
+      const LatencyWindow& latencies = slot.record.latencies(kind);
+      if (latencies.count() >= LatencyWindow::kSamplesMin) median = latencies.median();
+    }
+  }
+  if (median > Duration::zero()) NoteMedian(server, kind, median, now);
+}
+
+void ServerHealth::NoteMedian(size_t server, RequestKind kind, Duration median, TimePoint now) {
+  const auto index = static_cast<size_t>(kind);
+  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(median).count();
+  std::lock_guard lock(fleet_mutex_);
+  medians_[server][index] = static_cast<uint32_t>(std::max<int64_t>(micros, 1));
+  if (kind != RequestKind::kMetadata && kind != RequestKind::kRead) return;
+  const auto least = std::chrono::duration_cast<std::chrono::microseconds>(rules_.slow_least).count();
+  std::vector<uint32_t> known;
+  for (const Medians& medians : medians_) {
+    if (medians[index] > 0) known.push_back(medians[index]);
+  }
+  const auto middle = known.begin() + static_cast<ptrdiff_t>((known.size() - 1) / 2);
+  std::nth_element(known.begin(), middle, known.end());
+  const uint64_t limit =
+      std::max<uint64_t>(static_cast<uint64_t>(least), uint64_t{HealthRules::kSlowFactor} * *middle);
+  if (medians_[server][index] <= limit) return;
+  const TimePoint until = now + rules_.slow_memory;
+  slots_[server]->slow_until.store(until.time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+Standing ServerHealth::At(size_t server, TimePoint now) const {
+  const Slot& slot = *slots_[server];
+  std::lock_guard lock(slot.mutex);
+  return slot.record.At(now);
+}
+
+TimePoint ServerHealth::SuspectFrom(size_t server) const {
+  const Slot& slot = *slots_[server];
+  std::lock_guard lock(slot.mutex);
+  return slot.record.SuspectFrom();
+}
+
+TimePoint ServerHealth::TrustedFrom(size_t server) const {
+  const Slot& slot = *slots_[server];
+  std::lock_guard lock(slot.mutex);
+  return slot.record.trusted_from();
+}
+
+Duration ServerHealth::Patience(size_t server, RequestKind kind) const {
+  const Slot& slot = *slots_[server];
+  std::lock_guard lock(slot.mutex);
+  return slot.record.Patience(kind);
+}
+
+int ServerHealth::Rank(size_t server, TimePoint now) const {
+  const Standing standing = At(server, now);
+  switch (standing.state) {
+    case ServerState::kDown: return kWorstRank;
+    case ServerState::kSuspect: return 3;
+    case ServerState::kUp: break;
+  }
+  if (!standing.trusted) return kRankUntrusted;
+  return slots_[server]->Slow(now) ? 1 : 0;
+}
+
+ServerHealth::Report ServerHealth::ReportOf(size_t server, TimePoint now) const {
+  const Slot& slot = *slots_[server];
+  Report report;
+  report.slow = slot.Slow(now);
+  std::lock_guard lock(slot.mutex);
+  report.standing = slot.record.At(now);
+  report.problem = slot.problem;
+  for (size_t i = 0; i < kRequestKindCount; ++i) {
+    const auto kind = static_cast<RequestKind>(i);
+    const LatencyWindow& latencies = slot.record.latencies(kind);
+    report.latencies[i] = {latencies.count(), latencies.median(), latencies.high(),
+                           slot.record.Patience(kind)};
+  }
+  return report;
+}
+
+}  // namespace xec

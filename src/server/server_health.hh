@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// ServerHealth: what one process knows about the health of its data servers (promise P8). Pure but for its
+// locks: it is told what happens, with times, and asked; it never reads a clock, waits or sends anything
+// (health_monitor.hh probes). One for each Engine.
+//
+//            owes an answer for longer than its patience,            refused, connection lost,
+//            or a deadline passed                                    not the server it should be
+//       up ------------------------------------------> suspect ----------------------------------> down
+//        ^                                                |                                          |
+//        +------------------------- any answer -----------+------------------------------------------+
+//
+// Silence needs no event: it follows from `now` and the oldest request that is owed, so a server that was
+// stopped is suspect long before the deadline of the first request it does not answer. A request does not
+// count as owed once a later one of its kind was answered: then it is stuck, not the server. Errors that are
+// the name's (not found, exists, no space, permission) are answers.
+//
+// After suspect or down, and after an answer that came late, a server is up at once but not *trusted*: it is
+// used, but asked after the others, until it has been good for a while, which doubles each time it fails
+// again soon.
+//
+// Patience of a server for a kind of request is kPatienceFactor times the high quantile of its last
+// latencies, within bounds: longer than that an answer hardly ever takes while it is well.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hh"
+#include "server/latency_window.hh"
+#include "server/operation.hh"
+
+namespace xec {
+
+// Requests whose latencies are comparable.
+enum class RequestKind {
+  kMetadata,  // listings, opens, renames, removals, directories, attributes
+  kRead,
+  kWrite,
+  kSync,  // sync and close: they wait for the disk
+};
+constexpr size_t kRequestKindCount = 4;
+RequestKind KindOf(Operation operation);
+// "metadata", "read", "write", "sync".
+const char* RequestKindName(RequestKind kind);
+
+// What the end of a request says about its server.
+enum class RequestEnd {
+  kAnswered,     // be it by an error of the name's
+  kSilent,       // the deadline passed
+  kUnreachable,  // refused, connection lost, or not the server it should be
+  kDropped,      // nobody waits for the answer any more: says nothing
+};
+RequestEnd EndOf(Code code);
+
+enum class ServerState { kUp, kSuspect, kDown };
+// "up", "suspect", "down".
+const char* ServerStateName(ServerState state);
+
+// The named constants of the rules above.
+struct HealthRules {
+  static constexpr int kPatienceFactor = 4;
+  struct Bounds {
+    Duration first;  // while there are few samples
+    Duration least;
+    Duration most;
+  };
+  // By RequestKind. What waits for a disk may take seconds on a busy one.
+  std::array<Bounds, kRequestKindCount> patience = {{
+      {std::chrono::milliseconds(150), std::chrono::milliseconds(80), std::chrono::seconds(2)},
+      {std::chrono::milliseconds(300), std::chrono::milliseconds(80), std::chrono::seconds(2)},
+      {std::chrono::seconds(1), std::chrono::milliseconds(500), std::chrono::seconds(10)},
+      {std::chrono::seconds(2), std::chrono::seconds(1), std::chrono::seconds(15)},
+  }};
+  // A server that was bad is trusted after this time; twice that when it was bad again within `forgive`, and
+  // so on.
+  Duration trust_first = std::chrono::seconds(1);
+  Duration trust_longest = std::chrono::seconds(30);
+  Duration forgive = std::chrono::seconds(60);
+  // Slow: its median is above slow_least and this many times the median of all servers' medians.
+  static constexpr int kSlowFactor = 5;
+  Duration slow_least = std::chrono::milliseconds(20);
+  // Without new evidence it is taken for slow no longer: who is asked last has few chances to prove
+  // otherwise.
+  Duration slow_memory = std::chrono::seconds(30);
+};
+
+struct Standing {
+  ServerState state = ServerState::kUp;
+  TimePoint since = TimePoint::min();  // of this state; min() = since the start
+  bool trusted = true;  // only ever true of kUp
+};
+
+// One server. Not thread-safe.
+class ServerRecord {
+ public:
+  explicit ServerRecord(const HealthRules& rules) : rules_(rules) {}
+
+  // A request was sent. The ticket goes to its End; tickets rise.
+  uint64_t Begin(RequestKind kind, TimePoint now);
+  // The request ended; `started` is the time of its Begin. True if quantiles of the kind were computed anew.
+  bool End(RequestKind kind, uint64_t ticket, TimePoint started, TimePoint now, RequestEnd end);
+
+  Standing At(TimePoint now) const;
+  // From when it is suspect if it answers nothing until then; min() if it is bad already, max() if it owes
+  // nothing.
+  TimePoint SuspectFrom() const;
+  // From when it is trusted if nothing bad happens until then.
+  TimePoint trusted_from() const { return trusted_from_; }
+  Duration Patience(RequestKind kind) const;
+  const LatencyWindow& latencies(RequestKind kind) const { return of(kind).latencies; }
+
+ private:
+  struct Kind {
+    LatencyWindow latencies;
+    // Start of each request sent after the last one that was answered, by ticket.
+    std::map<uint64_t, TimePoint> owed;
+    TimePoint last_answer = TimePoint::min();
+  };
+  struct Bad {
+    ServerState state;
+    TimePoint since;
+  };
+  Kind& of(RequestKind kind) { return kinds_[static_cast<size_t>(kind)]; }
+  const Kind& of(RequestKind kind) const { return kinds_[static_cast<size_t>(kind)]; }
+  // Since when it owes an answer of this kind without a sign of life; nullopt: it owes none.
+  std::optional<TimePoint> QuietSince(RequestKind kind) const;
+  void NoteBad(ServerState state, TimePoint since);
+  // It is well again, or well but late: not trusted for a while. `again`: one more failure to remember.
+  void Distrust(TimePoint now, bool again);
+
+  const HealthRules& rules_;
+  std::array<Kind, kRequestKindCount> kinds_;
+  uint64_t next_ticket_ = 1;
+  std::optional<Bad> bad_;  // latched until an answer
+  TimePoint up_since_ = TimePoint::min();
+  TimePoint trusted_from_ = TimePoint::min();
+  int failures_ = 0;  // in a row, each within `forgive` of the one before
+};
+
+// All servers of a process, by member index. Thread-safe; every call takes one short lock for each server it
+// is about.
+class ServerHealth {
+ public:
+  explicit ServerHealth(size_t servers, HealthRules rules = {});
+
+  size_t size() const { return slots_.size(); }
+  const HealthRules& rules() const { return rules_; }
+
+  uint64_t Begin(size_t server, RequestKind kind, TimePoint now);
+  // `problem`: what the server or the connection said, if it is bad news.
+  void End(size_t server, RequestKind kind, uint64_t ticket, TimePoint started, TimePoint now, RequestEnd end,
+           const std::string& problem = {});
+
+  Standing At(size_t server, TimePoint now) const;
+  TimePoint SuspectFrom(size_t server) const;
+  TimePoint TrustedFrom(size_t server) const;
+  Duration Patience(size_t server, RequestKind kind) const;
+
+  // In which order to ask, lower first: 0 trusted, 1 trusted but much slower than the others, 2 up but not
+  // trusted yet, 3 suspect, 4 down.
+  int Rank(size_t server, TimePoint now) const;
+  static constexpr int kRankUntrusted = 2;
+  static constexpr int kWorstRank = 4;
+
+  // For people.
+  struct Report {
+    Standing standing;
+    bool slow = false;
+    std::string problem;  // the last bad news; "" if there was none
+    struct Latency {
+      size_t samples = 0;
+      Duration median{0};
+      Duration high{0};
+      Duration patience{0};
+    };
+    std::array<Latency, kRequestKindCount> latencies;
+  };
+  Report ReportOf(size_t server, TimePoint now) const;
+
+ private:
+  struct Slot {
+    explicit Slot(const HealthRules& rules) : record(rules) {}
+    mutable std::mutex mutex;
+    ServerRecord record;  // guarded by mutex
+    std::string problem;  // guarded by mutex
+    std::atomic<TimePoint::rep> slow_until = 0;  // nanoseconds of TimePoint
+    bool Slow(TimePoint now) const {
+      return now.time_since_epoch().count() < slow_until.load(std::memory_order_relaxed);
+    }
+  };
+  // Server times kind; micros; 0 = too few samples.
+  using Medians = std::array<uint32_t, kRequestKindCount>;
+
+  void NoteMedian(size_t server, RequestKind kind, Duration median, TimePoint now);
+  const HealthRules rules_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::mutex fleet_mutex_;
+  std::vector<Medians> medians_;  // guarded by fleet_mutex_
+};
+
+}  // namespace xec

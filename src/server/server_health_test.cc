@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "server/server_health.hh"
+
+#include <gtest/gtest.h>
+
+namespace xec {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr TimePoint kStart = TimePoint(std::chrono::hours(1));
+constexpr auto kMeta = RequestKind::kMetadata;
+
+// One server on a clock that the test moves.
+class ServerHealthTest : public ::testing::Test {
+ protected:
+  struct Request {
+    uint64_t ticket;
+    TimePoint started;
+  };
+  Request Begin(RequestKind kind = kMeta, size_t server = 0) {
+    return {health_.Begin(server, kind, now_), now_};
+  }
+  void End(Request request, RequestEnd end = RequestEnd::kAnswered, RequestKind kind = kMeta,
+           size_t server = 0) {
+    health_.End(server, kind, request.ticket, request.started, now_, end);
+  }
+  // A request that is answered after `latency`; the clock moves on by it.
+  void Answer(Duration latency, RequestKind kind = kMeta, size_t server = 0) {
+    const Request request = Begin(kind, server);
+    now_ += latency;
+    End(request, RequestEnd::kAnswered, kind, server);
+  }
+  ServerState State(size_t server = 0) { return health_.At(server, now_).state; }
+  bool Trusted() { return health_.At(0, now_).trusted; }
+
+  ServerHealth health_{5};
+  TimePoint now_ = kStart;
+};
+
+TEST_F(ServerHealthTest, AServerIsUpAndTrustedFromTheStart) {
+  EXPECT_EQ(State(), ServerState::kUp);
+  EXPECT_TRUE(Trusted());
+  EXPECT_EQ(health_.Rank(0, now_), 0);
+  EXPECT_EQ(health_.SuspectFrom(0), TimePoint::max());
+}
+
+TEST_F(ServerHealthTest, SilenceBeyondThePatienceIsSuspectWithoutAnyEvent) {
+  for (int i = 0; i < 20; ++i) Answer(milliseconds(2));
+  const Duration patience = health_.Patience(0, kMeta);
+  EXPECT_EQ(patience, milliseconds(80));
+  const Request owed = Begin();
+  EXPECT_EQ(health_.SuspectFrom(0), now_ + patience + Duration(1));
+  now_ += patience;
+  EXPECT_EQ(State(), ServerState::kUp);
+  now_ += Duration(1);
+  EXPECT_EQ(State(), ServerState::kSuspect);
+  EXPECT_EQ(health_.At(0, now_).since, owed.started);
+  EXPECT_EQ(health_.Rank(0, now_), 3);
+}
+
+TEST_F(ServerHealthTest, ASteadyStreamOfAnswersIsNoSilenceHoweverLongTheQueue) {
+  for (int i = 0; i < 20; ++i) Answer(milliseconds(2));
+  std::vector<Request> queue;
+  for (int i = 0; i < 64; ++i) queue.push_back(Begin());
+  for (const Request& request : queue) {
+    now_ += milliseconds(10);  // the last one has waited for 640 ms
+    EXPECT_EQ(State(), ServerState::kUp);
+    End(request);
+  }
+}
+
+TEST_F(ServerHealthTest, ARequestThatALaterOneOvertookIsStuckNotTheServer) {
+  const Request stuck = Begin();
+  now_ += milliseconds(1);
+  Answer(milliseconds(1));
+  now_ += seconds(5);
+  EXPECT_EQ(State(), ServerState::kUp);
+  End(stuck, RequestEnd::kSilent);
+  EXPECT_EQ(State(), ServerState::kUp);
+}
+
+TEST_F(ServerHealthTest, KindsAreSilentOnTheirOwn) {
+  Begin(RequestKind::kWrite);
+  now_ += milliseconds(900);
+  Answer(milliseconds(1));
+  EXPECT_EQ(State(), ServerState::kUp);
+  now_ += milliseconds(200);
+  EXPECT_EQ(State(), ServerState::kSuspect) << "a write is owed for longer than a second";
+}
+
+TEST_F(ServerHealthTest, APassedDeadlineStaysSuspectUntilAnAnswer) {
+  const Request request = Begin();
+  now_ += seconds(10);
+  End(request, RequestEnd::kSilent);
+  now_ += seconds(100);
+  EXPECT_EQ(State(), ServerState::kSuspect);
+  EXPECT_EQ(health_.At(0, now_).since, request.started);
+  EXPECT_EQ(health_.SuspectFrom(0), TimePoint::min());
+  Answer(milliseconds(1));
+  EXPECT_EQ(State(), ServerState::kUp);
+  EXPECT_EQ(health_.At(0, now_).since, now_);
+}
+
+TEST_F(ServerHealthTest, AShortDeadlineOfTheCallerSaysNothing) {
+  const Request request = Begin();
+  now_ += milliseconds(5);
+  End(request, RequestEnd::kSilent);
+  EXPECT_EQ(State(), ServerState::kUp);
+}
+
+TEST_F(ServerHealthTest, RefusedIsDownAtOnceAndErrorsOfTheNameAreNot) {
+  for (const Code code : {Code::kNotFound, Code::kAlreadyExists, Code::kNoSpace, Code::kPermissionDenied,
+                          Code::kNotEmpty, Code::kConflict, Code::kCorruption}) {
+    EXPECT_EQ(EndOf(code), RequestEnd::kAnswered) << CodeName(code);
+  }
+  EXPECT_EQ(EndOf(Code::kDeadlineExceeded), RequestEnd::kSilent);
+  ASSERT_EQ(EndOf(Code::kUnavailable), RequestEnd::kUnreachable);
+  const Request request = Begin();
+  health_.End(0, kMeta, request.ticket, request.started, now_, RequestEnd::kUnreachable, "refused");
+  EXPECT_EQ(State(), ServerState::kDown);
+  EXPECT_EQ(health_.Rank(0, now_), ServerHealth::kWorstRank);
+  EXPECT_EQ(health_.ReportOf(0, now_).problem, "refused");
+  EXPECT_EQ(State(1), ServerState::kUp);
+}
+
+TEST_F(ServerHealthTest, ASuspectThatIsRefusedIsDownSinceItWasSilent) {
+  const Request silent = Begin();
+  now_ += seconds(10);
+  End(silent, RequestEnd::kSilent);
+  now_ += seconds(5);
+  const Request refused = Begin();
+  End(refused, RequestEnd::kUnreachable);
+  EXPECT_EQ(State(), ServerState::kDown);
+  EXPECT_EQ(health_.At(0, now_).since, silent.started);
+}
+
+TEST_F(ServerHealthTest, ADroppedRequestIsNotOwedAnyMore) {
+  const Request request = Begin();
+  End(request, RequestEnd::kDropped);
+  now_ += seconds(10);
+  EXPECT_EQ(State(), ServerState::kUp);
+  EXPECT_EQ(health_.SuspectFrom(0), TimePoint::max());
+}
+
+TEST_F(ServerHealthTest, AReturnedServerIsUpAtOnceAndTrustedAfterAWhile) {
+  End(Begin(), RequestEnd::kUnreachable);
+  now_ += seconds(30);
+  Answer(milliseconds(1));
+  EXPECT_EQ(State(), ServerState::kUp);
+  EXPECT_FALSE(Trusted());
+  EXPECT_EQ(health_.Rank(0, now_), ServerHealth::kRankUntrusted);
+  now_ += health_.rules().trust_first;
+  EXPECT_TRUE(Trusted());
+  EXPECT_EQ(health_.Rank(0, now_), 0);
+}
+
+TEST_F(ServerHealthTest, FlappingIsTrustedLaterEachTimeWithinABound) {
+  const auto time_to_trust = [&] {
+    End(Begin(), RequestEnd::kUnreachable);
+    Answer(milliseconds(1));
+    const Duration wait = health_.TrustedFrom(0) - now_;
+    now_ += wait;
+    return wait;
+  };
+  EXPECT_EQ(time_to_trust(), seconds(1));
+  EXPECT_EQ(time_to_trust(), seconds(2));
+  EXPECT_EQ(time_to_trust(), seconds(4));
+  for (int i = 0; i < 20; ++i) EXPECT_LE(time_to_trust(), health_.rules().trust_longest);
+  EXPECT_EQ(time_to_trust(), health_.rules().trust_longest);
+  now_ += health_.rules().forgive;
+  EXPECT_EQ(time_to_trust(), seconds(1)) << "it was good for long";
+}
+
+TEST_F(ServerHealthTest, ABurstOfLateAnswersIsOneFailure) {
+  for (int i = 0; i < 20; ++i) Answer(milliseconds(2));
+  std::vector<Request> stopped;
+  for (int i = 0; i < 30; ++i) stopped.push_back(Begin());
+  now_ += seconds(20);
+  for (const Request& request : stopped) End(request);
+  EXPECT_EQ(State(), ServerState::kUp);
+  EXPECT_EQ(health_.TrustedFrom(0), now_ + seconds(1));
+}
+
+TEST_F(ServerHealthTest, ALateAnswerCostsTrustAndPatienceFollowsLatency) {
+  for (int i = 0; i < 40; ++i) Answer(milliseconds(2));
+  Answer(milliseconds(100));
+  EXPECT_FALSE(Trusted());
+  // A server that always takes so long is no worse for it: patience follows its latencies, within a bound.
+  for (int i = 0; i < 40; ++i) Answer(milliseconds(100));
+  EXPECT_EQ(health_.Patience(0, kMeta), milliseconds(400));
+  now_ += seconds(60);
+  EXPECT_TRUE(Trusted());
+  for (int i = 0; i < 40; ++i) Answer(seconds(9));
+  EXPECT_EQ(health_.Patience(0, kMeta), seconds(2));
+}
+
+TEST_F(ServerHealthTest, AServerMuchSlowerThanTheOthersIsAskedAfterThemForAWhile) {
+  for (size_t server = 0; server < 5; ++server) {
+    for (int i = 0; i < 16; ++i) Answer(milliseconds(server == 3 ? 50 : 2), kMeta, server);
+  }
+  EXPECT_EQ(health_.Rank(3, now_), 1);
+  EXPECT_TRUE(health_.ReportOf(3, now_).slow);
+  EXPECT_EQ(health_.Rank(2, now_), 0);
+  now_ += health_.rules().slow_memory;
+  EXPECT_EQ(health_.Rank(3, now_), 0) << "it has to have a chance";
+}
+
+TEST_F(ServerHealthTest, SlowNeedsMoreThanAFewMilliseconds) {
+  for (size_t server = 0; server < 5; ++server) {
+    for (int i = 0; i < 16; ++i) Answer(milliseconds(server == 3 ? 15 : 1), kMeta, server);
+  }
+  EXPECT_EQ(health_.Rank(3, now_), 0);
+}
+
+TEST(LatencyWindowTest, QuantilesAreThoseOfTheLastSamples) {
+  LatencyWindow window;
+  EXPECT_EQ(window.high(), Duration(0));
+  EXPECT_TRUE(window.Add(milliseconds(7)));
+  EXPECT_EQ(window.median(), milliseconds(7));
+  for (int i = 1; i <= 39; ++i) window.Add(milliseconds(i));
+  EXPECT_EQ(window.count(), LatencyWindow::kSamples);
+  EXPECT_EQ(window.median(), milliseconds(23)) << "of 8 to 39";
+  EXPECT_EQ(window.high(), milliseconds(38));
+  for (size_t i = 0; i < LatencyWindow::kSamples; ++i) window.Add(-seconds(1));
+  EXPECT_EQ(window.high(), Duration(0));
+}
+
+}  // namespace
+}  // namespace xec
