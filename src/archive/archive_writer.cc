@@ -95,9 +95,22 @@ Result<PlacedHeader> ArchiveWriter::LocalHeader(const MemberHeader& member, Muta
   XEC_CHECK(writer.remaining() == 0);
 
   const PlacedHeader placed{size, next_offset_};
-  members_.push_back({member.name, member.size_bytes, member.crc32, next_offset_});
-  next_offset_ += size + member.size_bytes;
+  AddPlaced(member.name, member.size_bytes, member.crc32, size);
   return placed;
+}
+
+void ArchiveWriter::AddPlaced(MemberName name, uint32_t size_bytes, uint32_t crc32, uint64_t header_bytes) {
+  members_.push_back({name, size_bytes, crc32, next_offset_, next_offset_ + header_bytes});
+  next_offset_ += header_bytes + size_bytes;
+}
+
+std::optional<ArchiveWriter::PlacedMember> ArchiveWriter::Find(MemberName name) const {
+  auto found = members_.begin() + static_cast<ptrdiff_t>(std::min<size_t>(name.stripe, members_.size()));
+  if (found == members_.end() || found->name != name) {
+    found = std::find_if(members_.begin(), members_.end(), [&](const Entry& e) { return e.name == name; });
+  }
+  if (found == members_.end()) return std::nullopt;
+  return PlacedMember{found->data_offset, found->size_bytes, found->crc32};
 }
 
 std::vector<std::byte> ArchiveWriter::Tail(std::string_view comment, size_t filler_fields) const {

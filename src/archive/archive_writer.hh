@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -56,9 +57,21 @@ class ArchiveWriter {
   // refuse it.
   Result<PlacedHeader> LocalHeader(const MemberHeader& member, MutableByteSpan headroom);
 
+  // Takes a member into the directory whose header, of this many bytes, is there already.
+  void AddPlaced(MemberName name, uint32_t size_bytes, uint32_t crc32, uint64_t header_bytes);
+
   // Where the next header, or the directory, goes; the archive's size so far.
   uint64_t next_offset() const { return next_offset_; }
   size_t member_count() const { return members_.size(); }
+
+  // Where a member went.
+  struct PlacedMember {
+    uint64_t data_offset = 0;  // of the chunk's data in the archive
+    uint32_t size_bytes = 0;  // of the data
+    uint32_t crc32 = 0;
+  };
+  // Quick for members that were added in the order of their stripes, one for each stripe.
+  std::optional<PlacedMember> Find(MemberName name) const;
 
   // The bytes from next_offset() to the archive's end: directory, ZIP64 records where needed, end record with
   // `manifest` as its comment (text of Manifest::Serialize, or empty as stock XrdEc has it). Without members:
@@ -71,7 +84,8 @@ class ArchiveWriter {
     MemberName name;
     uint32_t size_bytes;
     uint32_t crc32;
-    uint64_t offset;
+    uint64_t offset;  // of the header
+    uint64_t data_offset;
   };
 
   std::vector<std::byte> Tail(std::string_view comment, size_t filler_fields) const;

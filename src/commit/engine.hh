@@ -25,6 +25,8 @@ struct EngineOptions {
   Duration read_timeout = std::chrono::seconds(60);        // of one read of chunk data
   Duration write_timeout = std::chrono::seconds(1800);     // of one write of chunk data, sync or close
   Duration hedge_delay = std::chrono::milliseconds(1000);  // a chunk later than this is also read from parity
+  // An upload gives a server up for a spare when it is at least this much later than the others.
+  Duration failover_delay = std::chrono::seconds(1);
   uint64_t memory_bytes = kGiB;  // the one budget for payload (promise P7)
   size_t stripes_in_flight = 3;  // of one writer or sequential reader
   int retries_max = 4;  // restarts of one operation overtaken by others

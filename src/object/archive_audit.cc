@@ -16,6 +16,16 @@ Result<bool> EndIsAsWritten(const ArchiveWriter& writer, ByteSpan end, uint64_t 
   return expected.size() != end.size() || std::memcmp(expected.data(), end.data(), end.size()) == 0;
 }
 
+// The writer of an archive with these members, in the order in which they lie in it.
+ArchiveWriter WriterOf(std::vector<ArchiveMember> members) {
+  std::sort(members.begin(), members.end(),
+            [](const ArchiveMember& a, const ArchiveMember& b) { return a.header_offset < b.header_offset; });
+  ArchiveWriter writer;
+  for (const ArchiveMember& member : members)
+    writer.AddPlaced(member.name, member.size_bytes, member.crc32, member.header_size());
+  return writer;
+}
+
 }  // namespace
 
 Status ArchiveAudit::CheckHeader(const ReadContext& context, MemberName name, const ChunkAnswer& answer) {
@@ -40,7 +50,7 @@ Status ArchiveAudit::CheckHeader(const ReadContext& context, MemberName name, co
     return Fail(Code::kCorruption, "the local header of chunk {} in {} on {} is damaged", name.chunk,
                 answer.archive->path(), context.engine().server_id(answer.archive->server()));
   }
-  if (!lane.broken) XEC_TRY(lane.writer.LocalHeader(header, expected));
+  if (!lane.broken) lane.members.push_back(*member);
   return OkStatus();
 }
 
@@ -50,7 +60,8 @@ Task<Result<std::vector<ArchiveAudit::Finding>>> ArchiveAudit::CheckEnds(ReadCon
   for (auto& [server, lane] : lanes_) {
     if (lane.broken) continue;
     const ArchiveFilePtr file = lane.archive->file();
-    const uint64_t from = lane.writer.next_offset();
+    const ArchiveWriter writer = WriterOf(std::move(lane.members));
+    const uint64_t from = writer.next_offset();
     if (from > file->size()) continue;
     const uint64_t bytes = file->size() - from;
     Result<ByteBudget::Lease> lease = co_await engine.budget().Acquire(bytes + kBufferAlignment);
@@ -60,7 +71,7 @@ Task<Result<std::vector<ArchiveAudit::Finding>>> ArchiveAudit::CheckEnds(ReadCon
     const Result<uint64_t> got = co_await Read(engine.ReadCall(), file, std::move(ranges), slice);
     // A server that does not answer now says nothing about its archive.
     if (!got) continue;
-    const Result<bool> as_written = EndIsAsWritten(lane.writer, slice.span().first(*got), file->size());
+    const Result<bool> as_written = EndIsAsWritten(writer, slice.span().first(*got), file->size());
     if (as_written && *as_written) continue;
     findings.push_back(Finding{lane.archive, lane.last,
                                fmt::format("the directory at the end of {} on {} is damaged",

@@ -10,7 +10,7 @@
 
 namespace xec {
 
-// One owner. Chunks are given in the order in which they lie in their archives: by stripe.
+// One owner.
 class ArchiveAudit {
  public:
   // Takes a good chunk's header, as read. Error: kCorruption when it is not what the writer makes.
@@ -29,7 +29,7 @@ class ArchiveAudit {
  private:
   struct Lane {
     ArchivePtr archive;
-    ArchiveWriter writer;
+    std::vector<ArchiveMember> members;  // whose headers are right
     MemberName last;
     bool broken = false;
   };

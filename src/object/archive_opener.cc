@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/failpoint.hh"
+#include "base/log.hh"
 #include "object/layout.hh"
 #include "placement/homes.hh"
 #include "runtime/gather.hh"
@@ -45,36 +46,95 @@ std::vector<MemberIndex> ArchiveOpener::NextCandidates(size_t count, size_t per_
     usable[i] = !tried_[i] && (home || !homes_only);
   }
   return PlaceLanes(engine_.descriptor(), place_.homes, place_.salt, count, per_host_max,
-                    std::span<const bool>(usable.get(), tried_.size()));
+                    std::span<const bool>(usable.get(), tried_.size()), held_);
 }
+
+// Several archives being created: every server asked is an attempt, in the order of preference.
+class ArchiveOpener::Opening {
+ public:
+  Opening(ArchiveOpener& opener, size_t count)
+      : opener_(opener), count_(count), gather_(opener.engine_.scope(), opener.engine_.executor()) {}
+
+  bool Done() const { return opened_ == count_; }
+  // How many more servers have to be asked for as many archives as are wanted, if nobody else is late.
+  size_t Lacking() const { return count_ - std::min(count_, opened_ + Promising()); }
+  bool Waiting() const { return gather_.pending() > 0; }
+
+  void Ask(const std::vector<MemberIndex>& servers) {
+    if (servers.empty()) return;
+    for (const MemberIndex server : servers) {
+      opener_.tried_[server] = true;
+      gather_.Start(attempts_.size(), CreateArchive(opener_.engine_, server, opener_.place_));
+      attempts_.push_back({server, nullptr, Attempt::kAsked});
+    }
+    Executor& executor = opener_.engine_.executor();
+    gather_.StartTimer(attempts_.size(), executor.Now() + opener_.engine_.options().failover_delay);
+  }
+
+  Task<void> Next() {
+    Gather<Result<ArchiveFilePtr>>::Event event = co_await gather_.Next();
+    if (!event.value) {
+      // Who was asked before the timer was set is late.
+      for (size_t i = 0; i < event.tag; ++i) {
+        if (attempts_[i].state != Attempt::kAsked) continue;
+        attempts_[i].state = Attempt::kLate;
+        Log(LogLevel::kWarning, "object", "{} is late to create {}: asking another server",
+            opener_.engine_.server_id(attempts_[i].server), opener_.place_.path);
+      }
+    } else if (event.value->has_value()) {
+      attempts_[event.tag].file = std::move(event.value->value());
+      attempts_[event.tag].state = Attempt::kOpened;
+      ++opened_;
+    } else {
+      attempts_[event.tag].state = Attempt::kFailed;
+      opener_.failures_.emplace_back(attempts_[event.tag].server, event.value->error());
+    }
+  }
+
+  std::vector<OpenedArchive> Take() {
+    std::vector<OpenedArchive> opened;
+    for (Attempt& attempt : attempts_) {
+      if (attempt.state != Attempt::kOpened) continue;
+      opener_.held_.push_back(attempt.server);
+      opened.push_back(OpenedArchive{attempt.server, std::move(attempt.file)});
+    }
+    return opened;
+  }
+
+ private:
+  struct Attempt {
+    MemberIndex server = 0;
+    ArchiveFilePtr file;
+    enum { kAsked, kLate, kOpened, kFailed } state = kAsked;
+  };
+  size_t Promising() const {
+    return static_cast<size_t>(std::count_if(attempts_.begin(), attempts_.end(), [](const Attempt& attempt) {
+      return attempt.state == Attempt::kAsked;
+    }));
+  }
+
+  ArchiveOpener& opener_;
+  const size_t count_;
+  Gather<Result<ArchiveFilePtr>> gather_;
+  std::vector<Attempt> attempts_;
+  size_t opened_ = 0;
+};
 
 Task<std::vector<OpenedArchive>> ArchiveOpener::Open(size_t count, size_t per_host_max, bool homes_only) {
   XEC_FAILPOINT("put.open");
-  std::vector<OpenedArchive> opened;
-  while (opened.size() < count) {
-    const std::vector<MemberIndex> candidates =
-        NextCandidates(count - opened.size(), per_host_max, homes_only);
-    if (candidates.empty()) break;
-    Gather<Result<ArchiveFilePtr>> gather(engine_.scope(), engine_.executor());
-    for (size_t i = 0; i < candidates.size(); ++i) {
-      tried_[candidates[i]] = true;
-      gather.Start(i, CreateArchive(engine_, candidates[i], place_));
-    }
-    std::vector<ArchiveFilePtr> files(candidates.size());
-    while (gather.pending() > 0) {
-      Gather<Result<ArchiveFilePtr>>::Event event = co_await gather.Next();
-      if (event.value->has_value()) {
-        files[event.tag] = event.value->value();
-      } else {
-        failures_.emplace_back(candidates[event.tag], event.value->error());
-      }
-    }
-    for (size_t i = 0; i < candidates.size(); ++i) {
-      if (files[i]) opened.push_back(OpenedArchive{candidates[i], std::move(files[i])});
-    }
+  Opening opening(*this, count);
+  while (!opening.Done()) {
+    const size_t lacking = opening.Lacking();
+    if (lacking > 0) opening.Ask(NextCandidates(lacking, per_host_max, homes_only));
+    if (!opening.Waiting()) break;
+    co_await opening.Next();
   }
   XEC_FAILPOINT("put.opened");
-  co_return std::move(opened);
+  co_return opening.Take();
+}
+
+bool ArchiveOpener::HasSpare() const {
+  return std::find(tried_.begin(), tried_.end(), false) != tried_.end();
 }
 
 Task<std::vector<OpenedArchive>> ArchiveOpener::OpenBest(size_t count, size_t per_host_max) {

@@ -32,11 +32,17 @@ class ArchiveOpener {
   ArchiveOpener(Engine& engine, ArchivePlace place);
 
   // Creates up to `count` archives on distinct servers, in parallel, homes first, at most `per_host_max` on a
-  // host while that can be avoided. In order of preference; fewer when there are no more servers.
+  // host while that can be avoided, those opened earlier included. A server that is late by failover_delay is
+  // given up for the next one, if there is one. In order of preference; fewer when there are no more servers.
   Task<std::vector<OpenedArchive>> OpenBest(size_t count, size_t per_host_max);
 
   // The same on homes only.
   Task<std::vector<OpenedArchive>> OpenOnHomes(size_t count);
+
+  // Is there a server that was not tried yet?
+  bool HasSpare() const;
+  // The archive on this server is not used any more: it does not count for its host.
+  void Release(MemberIndex server) { std::erase(held_, server); }
 
   // Every server that was asked to create one: where seals may lie.
   std::vector<MemberIndex> Tried() const;
@@ -48,10 +54,12 @@ class ArchiveOpener {
  private:
   std::vector<MemberIndex> NextCandidates(size_t count, size_t per_host_max, bool homes_only) const;
   Task<std::vector<OpenedArchive>> Open(size_t count, size_t per_host_max, bool homes_only);
+  class Opening;
 
   Engine& engine_;
   const ArchivePlace place_;
   std::vector<bool> tried_;  // by member
+  std::vector<MemberIndex> held_;  // have an archive of this upload
   std::vector<std::pair<MemberIndex, Error>> failures_;
 };
 

@@ -50,10 +50,8 @@ Task<Status> SealArchive(Engine& engine, ArchiveFilePtr file, std::shared_ptr<Ar
   Status status = co_await WriteEnd(engine, file, std::move(archive), std::move(last), std::move(manifest));
   if (status && engine.SyncBeforeCommit() && !MutantActive(Mutant::kPromoteBeforeSync))
     status = co_await Sync(engine.WriteCall(), file);
-  Status closed = co_await Close(engine.WriteCall(), file);
   XEC_FAILPOINT("put.sealed_one");
-  if (!status) co_return std::move(status);
-  co_return std::move(closed);
+  co_return std::move(status);
 }
 
 }  // namespace xec

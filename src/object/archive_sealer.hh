@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The last requests of an archive being written: what is left to write, sync, close.
+// The last requests of an archive being written: what is left to write, and sync.
 #pragma once
 
 #include <optional>
@@ -18,8 +18,8 @@ struct LastPiece {
 };
 
 // Writes header and chunk of `last` (if any) and the archive's end with `manifest`, in one request when it
-// fits; syncs if the store's policy says so; closes, also after an error. Waits for budget for the end of a
-// large archive.
+// fits; syncs if the store's policy says so. The file stays open. Waits for budget for the end of a large
+// archive.
 Task<Status> SealArchive(Engine& engine, ArchiveFilePtr file, std::shared_ptr<ArchiveWriter> archive,
                          LastPiece last, Manifest manifest);
 

@@ -202,6 +202,11 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::LoadNow(std::shared_ptr<ArchiveSet>
 
 Result<MemberIndex> ArchiveSet::ServerOf(const Manifest& manifest, uint64_t stripe, uint32_t chunk) const {
   const uint32_t lane = LaneOfChunk(stripe, chunk, manifest.geometry.Total());
+  {
+    std::lock_guard lock(mutex_);
+    const auto stray = strays_.find(lane);
+    if (stray != strays_.end()) return stray->second;
+  }
   if (lane >= manifest.servers.size() || manifest.servers[lane].empty()) {
     return Fail(Code::kNotFound, "chunk {} was never written", chunk);
   }

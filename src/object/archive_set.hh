@@ -86,6 +86,14 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   // kUnavailable when it cannot be known or the server is no member of the store.
   virtual Result<MemberIndex> ServerOf(const Manifest& manifest, uint64_t stripe, uint32_t chunk) const;
 
+  // Looks once for archives on servers that the manifest does not name; ServerOf tells them from then on.
+  // Concurrent callers wait for one search.
+  static Task<void> FindStrays(std::shared_ptr<ArchiveSet> self);
+  // The same in the background.
+  void StartFindStrays();
+  // How many were found so far.
+  size_t StrayCount() const;
+
   // What is open already.
   std::vector<ArchivePtr> Open() const;
 
@@ -101,6 +109,8 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
  protected:
   // Opens the archive on that server, wherever it is; `path` tells where.
   virtual Task<Result<ArchiveFilePtr>> FindArchive(MemberIndex server, std::string& path);
+  // Servers that FindStrays asks.
+  virtual std::vector<MemberIndex> StrayCandidates(const Manifest& manifest) const;
   // The manifest of an archive whose end was read. Error: kCorruption when it is not this version's.
   virtual Result<Manifest> ReadManifest(const ArchiveIndex& index) const;
 
@@ -133,6 +143,10 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   std::map<MemberIndex, Slot> slots_;  // guarded by mutex_
   std::shared_ptr<const Manifest> manifest_;  // guarded by mutex_; set once
   std::vector<ObjectPath> places_;  // guarded by mutex_; set once
+  bool strays_searching_ = false;  // guarded by mutex_, as all below
+  bool strays_searched_ = false;
+  std::map<uint32_t, MemberIndex> strays_;  // by lane
+  std::vector<UniqueFunction<void(bool)>> stray_waiters_;  // of the search under way
 };
 
 }  // namespace xec

@@ -147,10 +147,14 @@ uint64_t ReadContext::SlotBytes(uint64_t range_bytes) const {
 Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange range, ByteBudget::Lease lease,
                             bool thorough) {
   const Result<MemberIndex> server = context.ServerOf(name.stripe, name.chunk);
-  if (!server) co_return Bad(server.error());
+  if (!server) {
+    context.archives->StartFindStrays();
+    co_return Bad(server.error());
+  }
   const std::string& id = context.engine().server_id(*server);
 
   Result<ArchiveSet::Loaded> loaded = co_await ArchiveSet::Load(context.archives, *server);
+  if (!loaded) context.archives->StartFindStrays();
   if (!loaded)
     co_return Bad(Fail(loaded.code(), "chunk {} on {}: {}", name.chunk, id, loaded.error().message));
   ArchivePtr archive = loaded->archive;

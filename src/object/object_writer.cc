@@ -38,7 +38,7 @@ class Writer final : public ObjectWriter {
 
  private:
   Task<Status> OpenFills();
-  Task<Status> SealAll(std::map<std::string, std::string> checksums);
+  Task<Status> SealAll(const std::map<std::string, std::string>& checksums);
   Task<Status> SealObject(std::map<std::string, std::string>& checksums);
   Task<Result<Version>> Promote();
   size_t HomesHeld() const;
@@ -77,15 +77,10 @@ Task<Status> Writer::OpenFills() {
 }
 
 // Writes what is left, syncs and closes every archive, in parallel.
-Task<Status> Writer::SealAll(std::map<std::string, std::string> checksums) {
-  const Manifest common = upload_.MakeManifest(std::move(checksums));
-  std::shared_ptr<StripeBuffer> held_back = upload_.TakeHeldBack();
-  std::vector<UploadedArchive>& archives = upload_.archives();
-  Gather<Status> seals(engine_.scope(), engine_.executor());
-  for (size_t i = 0; i < archives.size(); ++i) {
-    UploadedArchive& archive = archives[i];
-    if (archive.lost) continue;
-    Manifest manifest = common;
+Task<Status> Writer::SealAll(const std::map<std::string, std::string>& checksums) {
+  const std::shared_ptr<StripeBuffer> held_back = upload_.TakeHeldBack();
+  Status sealed = co_await upload_.SealAll([&](const UploadedArchive& archive) {
+    Manifest manifest = upload_.MakeManifest(checksums);
     manifest.kind = archive.lane ? ManifestKind::kObject : ManifestKind::kWitness;
     manifest.lane = archive.lane;
     LastPiece last;
@@ -93,21 +88,14 @@ Task<Status> Writer::SealAll(std::map<std::string, std::string> checksums) {
       last.stripe = held_back;
       last.chunk = *archive.lane;
     }
-    archive.closed = true;
-    seals.Start(i, SealArchive(engine_, archive.file, archive.archive, std::move(last), std::move(manifest)));
-  }
-  held_back.reset();
-  while (seals.pending() > 0) {
-    const Gather<Status>::Event event = co_await seals.Next();
-    if (!event.value->has_value()) upload_.Lose(archives[event.tag], event.value->error());
-  }
-  Status enough = upload_.CheckRedundancy();
+    return SealArchive(engine_, archive.file, archive.archive, std::move(last), std::move(manifest));
+  });
   const size_t quorum = Quorum(engine_.Homes(path_).size());
-  if (enough && HomesHeld() < quorum) {
-    enough = Fail(Code::kNoQuorum, "cannot write {}: only {} of its homes have an archive, {} must ({})",
+  if (sealed && HomesHeld() < quorum) {
+    sealed = Fail(Code::kNoQuorum, "cannot write {}: only {} of its homes have an archive, {} must ({})",
                   path_.text(), HomesHeld(), quorum, upload_.Losses());
   }
-  co_return std::move(enough);
+  co_return std::move(sealed);
 }
 
 // Brings every archive to its seal; fills in the object's checksums.
@@ -158,6 +146,7 @@ Task<Result<Committed>> Writer::Commit() {
   finished_ = true;
   committed.version = *version;
   committed.size = upload_.size();
+  committed.debts = upload_.Debts();
   co_return std::move(committed);
 }
 

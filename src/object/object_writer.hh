@@ -24,6 +24,7 @@ struct Committed {
   Version version;
   uint64_t size = 0;
   std::map<std::string, std::string> checksums;
+  std::vector<uint32_t> debts;  // lanes that no server took, ascending: redundancy that the object lacks
 };
 
 // One object being written. Calls are made one after another by one owner (awaited before the next), from any

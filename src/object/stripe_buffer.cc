@@ -108,37 +108,80 @@ void StripeBuffer::Finish(ObjectDigests& digests) {
   for (uint32_t chunk = geometry.data_chunks; chunk < geometry.Total(); ++chunk) SumUp(chunk);
 }
 
-Result<StripeBuffer::Piece> StripeBuffer::PlaceChunk(uint32_t chunk, ArchiveWriter& archive) {
-  XEC_CHECK(finished_ && ChunkSize(chunk) > 0);
-  const Slot& slot = slots_[chunk];
+std::shared_ptr<StripeBuffer> StripeBuffer::ToRestore(const Shape& shape, uint64_t stripe,
+                                                      ByteBudget::Lease lease) {
+  auto restored = std::make_shared<StripeBuffer>(shape, stripe, std::move(lease));
+  restored->filled_ = shape.data_bytes_max;
+  restored->finished_ = true;
+  return restored;
+}
+
+Slice StripeBuffer::Place(uint32_t chunk) const {
+  XEC_CHECK(ChunkSize(chunk) > 0);
+  return Slice(buffer_, slots_[chunk].data_offset, ChunkSize(chunk));
+}
+
+void StripeBuffer::Restore(ChunkMask present, uint32_t chunk) {
+  std::vector<ByteSpan> sources;
+  for (uint32_t i = 0; i < shape_.geometry.Total(); ++i) {
+    sources.push_back(Chunk(i));
+    if (sources.back().empty()) present |= ChunkBit(i);
+  }
+  ReconstructPadded(CodecFor(shape_.geometry), sources, present, chunk, Data(chunk, ChunkSize(chunk)));
+  SumUp(chunk);
+}
+
+MemberHeader StripeBuffer::HeaderOf(uint32_t chunk) const {
   MemberHeader member;
   member.name = MemberName{static_cast<uint32_t>(stripe_), chunk};
   member.size_bytes = static_cast<uint32_t>(ChunkSize(chunk));
-  member.crc32 = slot.crc32;
-  member.page_crc32c = slot.page_crc32c;
+  member.crc32 = slots_[chunk].crc32;
+  member.page_crc32c = slots_[chunk].page_crc32c;
   member.page_size_bytes = static_cast<uint32_t>(shape_.geometry.PageSize());
+  return member;
+}
+
+Result<StripeBuffer::Piece> StripeBuffer::PlaceChunk(uint32_t chunk, ArchiveWriter& archive) {
+  XEC_CHECK(finished_ && ChunkSize(chunk) > 0);
+  Slot& slot = slots_[chunk];
+  if (slot.header_size > 0) return PlaceChunkAgain(chunk, archive);
   const MutableByteSpan headroom = buffer_->span().subspan(slot.data_offset - slot.headroom, slot.headroom);
-  XEC_ASSIGN_OR_RETURN(const PlacedHeader placed, archive.LocalHeader(member, headroom));
-  Slice slice(buffer_, slot.data_offset - placed.size_bytes, placed.size_bytes + member.size_bytes);
+  XEC_ASSIGN_OR_RETURN(const PlacedHeader placed, archive.LocalHeader(HeaderOf(chunk), headroom));
+  slot.header_size = placed.size_bytes;
+  Slice slice(buffer_, slot.data_offset - placed.size_bytes, placed.size_bytes + ChunkSize(chunk));
   return Piece{std::move(slice), placed.archive_offset};
+}
+
+Result<StripeBuffer::Piece> StripeBuffer::PlaceChunkAgain(uint32_t chunk, ArchiveWriter& archive) const {
+  const Slot& slot = slots_[chunk];
+  const std::shared_ptr<Buffer> scratch = Buffer::Allocate(slot.headroom);
+  XEC_ASSIGN_OR_RETURN(const PlacedHeader placed, archive.LocalHeader(HeaderOf(chunk), scratch->span()));
+  if (placed.size_bytes == slot.header_size) {
+    Slice slice(buffer_, slot.data_offset - placed.size_bytes, placed.size_bytes + ChunkSize(chunk));
+    return Piece{std::move(slice), placed.archive_offset};
+  }
+  // A header may be longer at one place than at another (ArchiveWriter, INV-2): once in 2^32 times.
+  const ByteSpan header = scratch->span().last(placed.size_bytes);
+  const std::shared_ptr<Buffer> copy = Buffer::Allocate(header.size() + ChunkSize(chunk));
+  std::memcpy(copy->data(), header.data(), header.size());
+  std::memcpy(copy->data() + header.size(), Chunk(chunk).data(), ChunkSize(chunk));
+  return Piece{Slice(copy), placed.archive_offset};
 }
 
 Result<StripeBuffer::Piece> StripeBuffer::PlaceEmptyChunk(uint32_t chunk, ArchiveWriter& archive) const {
   XEC_CHECK(finished_ && ChunkSize(chunk) == 0);
   const std::shared_ptr<Buffer> buffer = Buffer::Allocate(LocalHeaderSizeMax(0));
-  MemberHeader member;
-  member.name = MemberName{static_cast<uint32_t>(stripe_), chunk};
-  member.page_size_bytes = static_cast<uint32_t>(shape_.geometry.PageSize());
-  XEC_ASSIGN_OR_RETURN(const PlacedHeader placed, archive.LocalHeader(member, buffer->span()));
+  XEC_ASSIGN_OR_RETURN(const PlacedHeader placed, archive.LocalHeader(HeaderOf(chunk), buffer->span()));
   Slice slice(buffer, buffer->size() - placed.size_bytes, placed.size_bytes);
   return Piece{std::move(slice), placed.archive_offset};
 }
 
 bool StripeBuffer::AddTail(uint32_t chunk, ByteSpan tail, Piece& piece) {
-  const Slot& slot = slots_[chunk];
+  Slot& slot = slots_[chunk];
   const size_t end = slot.data_offset + ChunkSize(chunk);
   const size_t limit = slot.data_offset + slot.capacity + shape_.tail_room;
-  if (tail.size() > limit - end) return false;
+  if (slot.has_tail || tail.size() > limit - end) return false;
+  slot.has_tail = true;
   std::memcpy(buffer_->data() + end, tail.data(), tail.size());
   piece.slice.length += tail.size();
   return true;

@@ -14,6 +14,7 @@
 #include "archive/archive_writer.hh"
 #include "codec/geometry.hh"
 #include "codec/object_digests.hh"
+#include "codec/reed_solomon.hh"
 #include "runtime/buffer.hh"
 
 namespace xec {
@@ -30,6 +31,14 @@ class StripeBuffer {
   };
 
   StripeBuffer(const Shape& shape, uint64_t stripe, ByteBudget::Lease lease);
+
+  // A finished stripe of `shape.data_bytes_max` bytes whose chunks are still to be read back into Place().
+  static std::shared_ptr<StripeBuffer> ToRestore(const Shape& shape, uint64_t stripe,
+                                                 ByteBudget::Lease lease);
+  // Where the data of a chunk goes. Not for empty chunks.
+  Slice Place(uint32_t chunk) const;
+  // Decodes a chunk from those in `present`, at least k, the empty ones counted; its place is nobody else's.
+  void Restore(ChunkMask present, uint32_t chunk);
 
   uint64_t stripe() const { return stripe_; }
   uint64_t size_bytes() const { return filled_; }
@@ -48,13 +57,16 @@ class StripeBuffer {
     Slice slice;  // header and data
     uint64_t archive_offset = 0;  // of the header
   };
-  // Puts the chunk's header before it and the chunk into the directory of `archive`. Not for empty chunks.
+  // Puts the chunk's header before it and the chunk into the directory of `archive`. Not for empty chunks. A
+  // chunk can be placed in one archive after another: what an abandoned request may still read is left as it
+  // is.
   Result<Piece> PlaceChunk(uint32_t chunk, ArchiveWriter& archive);
 
   // The same for a chunk without bytes: a member that is a header only.
   Result<Piece> PlaceEmptyChunk(uint32_t chunk, ArchiveWriter& archive) const;
 
-  // Copies `tail` behind the chunk of `piece` and lengthens the piece; false when there is no room.
+  // Copies `tail` behind the chunk of `piece` and lengthens the piece; false when there is no room, or
+  // another one is there already.
   bool AddTail(uint32_t chunk, ByteSpan tail, Piece& piece);
 
  private:
@@ -62,11 +74,15 @@ class StripeBuffer {
     size_t data_offset = 0;  // of the chunk's data in the buffer
     size_t headroom = 0;
     size_t capacity = 0;  // of data, without tail room
+    size_t header_size = 0;  // once placed
+    bool has_tail = false;
     uint32_t crc32 = 0;
     std::vector<uint32_t> page_crc32c;
   };
   static std::vector<Slot> Slots(const Shape& shape, uint64_t& buffer_bytes);
   void SumUp(uint32_t chunk);
+  MemberHeader HeaderOf(uint32_t chunk) const;
+  Result<Piece> PlaceChunkAgain(uint32_t chunk, ArchiveWriter& archive) const;
   MutableByteSpan Data(uint32_t chunk, size_t bytes) const;
 
   const Shape shape_;

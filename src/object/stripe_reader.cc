@@ -89,6 +89,7 @@ class StripeRead {
   ChunkMask suspect_ = 0;
   ChunkMask bad_ = 0;   // found bad in an earlier try
   ChunkMask good_ = 0;  // of the last try
+  size_t strays_known_ = context_.archives->StrayCount();
 };
 
 // The part of a chunk to read: clipped to what the chunk has.
@@ -225,7 +226,13 @@ Task<Status> StripeRead::Run(uint64_t from, MutableByteSpan into, Held& held) {
     if (!lease) co_return lease.error();
     const Outcome outcome = co_await Try(plan, *lease);
     if (outcome == Outcome::kDone) break;
-    if (outcome == Outcome::kFailed) co_return UnreadableStripe(context_, stripe_, answers_, bad_);
+    if (outcome == Outcome::kFailed) {
+      co_await ArchiveSet::FindStrays(context_.archives);
+      const size_t strays = context_.archives->StrayCount();
+      if (strays == strays_known_) co_return UnreadableStripe(context_, stripe_, answers_, bad_);
+      strays_known_ = strays;
+      bad_ = 0;
+    }
     if (plan.exact) {
       plan.exact = false;
     } else {

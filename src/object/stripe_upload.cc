@@ -2,6 +2,7 @@
 #include "object/stripe_upload.hh"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "base/failpoint.hh"
@@ -17,6 +18,14 @@ size_t ManifestSizeGuess(const UploadPlan& plan) {
   size_t bytes = 1024 + 3 * plan.path.text().size() + plan.geometry.Total() * (kServerIdSizeMax / 4);
   for (const auto& [name, value] : plan.options.attributes) bytes += 3 * (name.size() + value.size()) + 16;
   return std::min(bytes, kManifestSizeMax);
+}
+
+Task<Status> WriteChunk(Engine& engine, ArchiveFilePtr file, std::shared_ptr<StripeBuffer> stripe,
+                        StripeBuffer::Piece piece) {
+  Status written =
+      co_await Write(engine.WriteCall(), std::move(file), piece.archive_offset, std::move(piece.slice));
+  stripe.reset();
+  co_return std::move(written);
 }
 
 }  // namespace
@@ -36,7 +45,6 @@ StripeUpload::StripeUpload(Engine& engine, UploadPlan plan, ObjectDigests digest
       writes_(engine.scope(), engine.executor()) {}
 
 StripeUpload::Remains StripeUpload::GiveUp() {
-  current_.reset();
   reserved_.Take();
   SetFailed(Fail(Code::kCancelled, "the upload of {} was given up", plan_.path.text()));
   Remains remains;
@@ -50,6 +58,8 @@ StripeUpload::Remains StripeUpload::GiveUp() {
 
 void StripeUpload::SetFailed(const Error& error) {
   if (!failed_) failed_ = error;
+  current_.reset();
+  in_flight_.clear();
 }
 
 StripeBuffer::Shape StripeUpload::ShapeOfStripe(uint64_t stripe) const {
@@ -102,7 +112,11 @@ Task<Status> StripeUpload::Append(ByteSpan bytes) {
     size_ += taken;
     bytes = bytes.subspan(taken);
     const bool hold_back = plan_.one_stripe_form && next_stripe_ == 0;
-    if (current_->full() && !hold_back) ready = co_await SendStripe();
+    if (current_->full() && !hold_back) {
+      ready = co_await SendStripe();
+      // What is missing follows beside what is new, so that a server that fails later does not add to it.
+      if (ready) ready = co_await RecreateNext();
+    }
   }
   if (!ready) SetFailed(ready.error());
   co_return std::move(ready);
@@ -110,9 +124,8 @@ Task<Status> StripeUpload::Append(ByteSpan bytes) {
 
 // Waits for a place in the pipeline, then for memory, and starts the next stripe.
 Task<Status> StripeUpload::NewStripe() {
-  const size_t in_flight_max = std::max<size_t>(engine_.options().stripes_in_flight, 1);
-  while (stripes_on_their_way_.size() >= in_flight_max) {
-    co_await TakeWrite();
+  while (in_flight_.size() >= InFlightMax()) {
+    co_await TakeEvent();
     if (failed_) co_return *failed_;
   }
   const StripeBuffer::Shape shape = ShapeOfStripe(next_stripe_);
@@ -135,38 +148,71 @@ Task<Status> StripeUpload::SendStripe() {
     if (!opened) co_return std::move(opened);
   }
   XEC_FAILPOINT("put.chunk");
-  for (size_t i = 0; i < archives_.size(); ++i) {
-    Status started = StartWrite(current_->stripe(), i);
-    if (!started) co_return std::move(started);
-  }
-  current_.reset();
-  ++next_stripe_;
-  co_return OkStatus();
+  Status sent = StartWrites(std::move(current_), FirstChunks(lanes_total()));
+  if (sent) ++next_stripe_;
+  co_return std::move(sent);
 }
 
-Status StripeUpload::StartWrite(uint64_t stripe, size_t index) {
-  UploadedArchive& archive = archives_[index];
-  if (archive.lost || !archive.lane) return OkStatus();
-  const uint32_t chunk = ChunkOfLane(stripe, *archive.lane, lanes_total());
-  const bool empty = current_->ChunkSize(chunk) == 0;
-  if (empty && plan_.one_stripe_form) return OkStatus();
-  Result<StripeBuffer::Piece> piece = empty ? current_->PlaceEmptyChunk(chunk, *archive.archive)
-                                            : current_->PlaceChunk(chunk, *archive.archive);
-  if (!piece) return piece.error();
-  ++stripes_on_their_way_[stripe];
-  writes_.Start(stripe * lanes_total() + index,
-                Write(engine_.WriteCall(), archive.file, piece->archive_offset, piece->slice));
+Status StripeUpload::StartWrites(std::shared_ptr<StripeBuffer> stripe, ChunkMask lanes) {
+  InFlight& flight = in_flight_[stripe->stripe()];
+  flight.stripe = stripe;
+  flight.lanes = lanes;
+  flight.sent = engine_.executor().Now();
+  for (size_t i = 0; i < lanes_total(); ++i) XEC_TRY(StartWrite(flight, stripe, i));
+  LookWhenLate(stripe->stripe());
   return OkStatus();
 }
 
-Task<void> StripeUpload::TakeWrite() {
+Status StripeUpload::StartWrite(InFlight& flight, const std::shared_ptr<StripeBuffer>& stripe, size_t index) {
+  UploadedArchive& archive = archives_[index];
+  const auto lane = static_cast<uint32_t>(index);
+  if (archive.lost || (flight.lanes & ChunkBit(lane)) == 0) return OkStatus();
+  const uint32_t chunk = ChunkOfLane(stripe->stripe(), lane, lanes_total());
+  const bool empty = stripe->ChunkSize(chunk) == 0;
+  if (empty && plan_.one_stripe_form) return OkStatus();
+  XEC_ASSIGN_OR_RETURN(StripeBuffer::Piece piece, empty ? stripe->PlaceEmptyChunk(chunk, *archive.archive)
+                                                        : stripe->PlaceChunk(chunk, *archive.archive));
+  flight.waiting |= ChunkBit(lane);
+  const size_t tag = WriteTag{stripe->stripe(), archive.spares, index}.Pack();
+  writes_.Start(tag, WriteChunk(engine_, archive.file, stripe, std::move(piece)));
+  return OkStatus();
+}
+
+Task<void> StripeUpload::TakeEvent() {
   const Gather<Status>::Event event = co_await writes_.Next();
+  if (!event.value) {
+    co_await GiveUpLate(event.tag);
+    co_return;
+  }
   XEC_FAILPOINT("put.chunk_written");
-  const auto pending = stripes_on_their_way_.find(event.tag / lanes_total());
-  if (--pending->second == 0) stripes_on_their_way_.erase(pending);
-  if (!event.value->has_value()) Lose(archives_[event.tag % lanes_total()], event.value->error());
-  const Status enough = CheckRedundancy();
-  if (!enough) SetFailed(enough.error());
+  const WriteTag tag = WriteTag::Unpack(event.tag);
+  // An answer of a server that was given up meanwhile says nothing any more.
+  if (archives_[tag.index].lost || archives_[tag.index].spares != tag.spares) co_return;
+  if (event.value->has_value()) {
+    Answered(tag.stripe, tag.index);
+  } else {
+    co_await FailOver(tag.index, event.value->error());
+  }
+}
+
+void StripeUpload::Answered(uint64_t stripe, size_t index) {
+  const auto flight = in_flight_.find(stripe);
+  if (flight == in_flight_.end()) return;
+  flight->second.waiting &= ~ChunkBit(static_cast<uint32_t>(index));
+  LookWhenLate(stripe);
+}
+
+// Lets go of a stripe that is written; sets the timer of one that waits for at most m servers.
+void StripeUpload::LookWhenLate(uint64_t stripe) {
+  const auto found = in_flight_.find(stripe);
+  InFlight& flight = found->second;
+  if (flight.waiting == 0) {
+    in_flight_.erase(found);
+    return;
+  }
+  if (flight.safe || std::popcount(flight.waiting) > static_cast<int>(plan_.geometry.parity_chunks)) return;
+  flight.safe = engine_.executor().Now();
+  writes_.StartTimer(LateTag{stripe, false}.Pack(), *flight.safe + Patience(flight.sent, *flight.safe));
 }
 
 Task<Status> StripeUpload::Flush() {
@@ -179,15 +225,17 @@ Task<Status> StripeUpload::Flush() {
   const bool held_back = plan_.one_stripe_form && next_stripe_ == 0;
   if (status && current_ && held_back) current_->Finish(digests_);
   if (status && current_ && !held_back) status = co_await SendStripe();
-  while (status && writes_.pending() > 0) {
-    co_await TakeWrite();
+  while (status && !in_flight_.empty()) {
+    co_await TakeEvent();
     if (failed_) status = *failed_;
   }
+  if (status) status = co_await Recreate();
   if (!status) SetFailed(status.error());
   co_return std::move(status);
 }
 
-void StripeUpload::Lose(UploadedArchive& archive, const Error& error) {
+void StripeUpload::Lose(size_t index, const Error& error) {
+  UploadedArchive& archive = archives_[index];
   if (archive.lost) return;
   archive.lost = true;
   if (losses_.empty()) {
@@ -268,14 +316,18 @@ Manifest StripeUpload::MakeManifest(std::map<std::string, std::string> checksums
   manifest.attributes = plan_.options.attributes;
   manifest.servers.resize(lanes_total());
   for (const UploadedArchive& archive : archives_) {
-    if (!archive.lane) continue;
-    if (archive.lost) {
-      manifest.debts.push_back(*archive.lane);
-    } else {
-      manifest.servers[*archive.lane] = engine_.server_id(archive.server);
-    }
+    if (archive.lane && !archive.lost) manifest.servers[*archive.lane] = engine_.server_id(archive.server);
   }
+  manifest.debts = Debts();
   return manifest;
+}
+
+std::vector<uint32_t> StripeUpload::Debts() const {
+  std::vector<uint32_t> debts;
+  for (const UploadedArchive& archive : archives_) {
+    if (archive.lane && archive.lost) debts.push_back(*archive.lane);
+  }
+  return debts;
 }
 
 }  // namespace xec

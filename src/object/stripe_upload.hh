@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// StripeUpload: the bytes of one object on their way into archives that are not sealed yet. What both layouts
-// share: the pipeline of stripes, the archives of the lanes, and what is known to be lost. Sealing and
-// committing is the writers' (object_writer.cc, xrdec/writer.cc).
+// StripeUpload: the bytes of one object on their way into sealed archives. What both layouts share: the
+// pipeline of stripes (stripe_upload.cc), the archives of the lanes, and what happens when a server fails or
+// hangs meanwhile (stripe_failover.cc): its lane goes on at once on a spare server, and what the lane held is
+// decoded from the other archives and written there before they are sealed; without a spare the lane is lost.
+// What is sealed, and committing, is the writers' (object_writer.cc, xrdec/writer.cc).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,7 +28,11 @@ struct UploadedArchive {
   ArchiveFilePtr file;  // null: no server took it
   std::shared_ptr<ArchiveWriter> archive = std::make_shared<ArchiveWriter>();
   bool lost = false;
+  bool sealed = false;
   bool closed = false;
+  uint32_t spares = 0;  // how often the lane went on on a spare server
+  // Stripes whose chunks were on a server that was given up, to be written again; descending.
+  std::vector<uint64_t> missing;
 };
 
 struct UploadPlan {
@@ -67,10 +74,15 @@ class StripeUpload {
   Task<Status> OpenAllLanes();
   // Creates archives without members on homes until `count` more homes have one.
   Task<void> OpenFills(size_t count);
-  std::vector<UploadedArchive>& archives() { return archives_; }
   const std::vector<UploadedArchive>& archives() const { return archives_; }
 
-  void Lose(UploadedArchive& archive, const Error& error);
+  // After Flush: runs `seal` for every archive, in parallel, which ends and syncs it, then closes all. Where
+  // it fails or is late the lane moves to a spare and is sealed there. Error: as CheckRedundancy.
+  using Seal = std::function<Task<Status>(const UploadedArchive&)>;
+  Task<Status> SealAll(Seal seal);
+
+  // The archive does not count any more, and its server gets nothing else.
+  void Lose(size_t index, const Error& error);
   // Error: more lanes are lost than the options allow; names each.
   Status CheckRedundancy() const;
   // How many lanes may be missing at the end.
@@ -80,10 +92,12 @@ class StripeUpload {
   Error OpenProblems() const { return opener_.Problems(); }
 
   std::map<std::string, std::string> Checksums() { return digests_.Finish(); }
+  // Lanes that are lost, ascending.
+  std::vector<uint32_t> Debts() const;
   // With everything but kind and lane.
   Manifest MakeManifest(std::map<std::string, std::string> checksums) const;
 
-  // The first error; nothing is accepted after it.
+  // The first error; nothing is accepted after it, and memory is let go.
   const std::optional<Error>& failed() const { return failed_; }
   void SetFailed(const Error& error);
 
@@ -95,12 +109,45 @@ class StripeUpload {
   Remains GiveUp();
 
  private:
+  // A stripe whose writes were not all answered.
+  struct InFlight {
+    // Owned by the writes alone: who does not look at their answers for a while holds no memory.
+    std::weak_ptr<StripeBuffer> stripe;
+    ChunkMask lanes = 0;  // whose chunks the buffer can give
+    ChunkMask waiting = 0;  // those not answered yet
+    TimePoint sent;
+    std::optional<TimePoint> safe;  // since when at most m are waited for
+  };
+  struct Restored {
+    std::shared_ptr<StripeBuffer> stripe;  // null: too few chunks can be read
+    ChunkMask lanes = 0;  // whose chunks were missing and are decoded
+    std::vector<std::pair<size_t, Error>> failures;  // by archive
+  };
+  class ReadingBack;
+
+  size_t InFlightMax() const { return std::max<size_t>(engine_.options().stripes_in_flight, 1); }
   StripeBuffer::Shape ShapeOfStripe(uint64_t stripe) const;
   Status CheckMayGrow(uint64_t bytes) const;
   Task<Status> NewStripe();
   Task<Status> SendStripe();
-  Status StartWrite(uint64_t stripe, size_t index);
-  Task<void> TakeWrite();
+  Status StartWrites(std::shared_ptr<StripeBuffer> stripe, ChunkMask lanes);
+  Status StartWrite(InFlight& flight, const std::shared_ptr<StripeBuffer>& stripe, size_t index);
+  Task<void> TakeEvent();
+  void Answered(uint64_t stripe, size_t index);
+  void LookWhenLate(uint64_t stripe);
+  Duration Patience(TimePoint sent, TimePoint safe) const;
+
+  Task<void> FailOver(size_t index, Error error);
+  void MoveTo(UploadedArchive& archive, OpenedArchive spare);
+  Status SendAgain(size_t index);
+
+  Task<void> GiveUpLate(size_t tag);
+  std::optional<uint64_t> LowestMissing() const;
+  Task<Status> RecreateNext();
+  Task<Status> Recreate();
+  Task<Restored> ReadBack(uint64_t stripe);
+  Task<Status> SealOnce(const Seal& seal);
+  Task<void> CloseSealed();
 
   Engine& engine_;
   const UploadPlan plan_;
@@ -117,8 +164,27 @@ class StripeUpload {
   std::optional<Code> loss_code_;  // of all losses, if they agree
   std::optional<Error> failed_;
 
-  Gather<Status> writes_;  // tag: stripe * lanes + index of the archive
-  std::map<uint64_t, size_t> stripes_on_their_way_;  // stripe -> writes not answered yet
+  Gather<Status> writes_;  // tags: see WriteTag
+  std::map<uint64_t, InFlight> in_flight_;  // by stripe
+};
+
+// Tags of the events of an upload's writes: of one write, and of the moment at which a stripe is late.
+struct WriteTag {
+  uint64_t stripe = 0;
+  uint32_t spares = 0;  // of the archive, as it was sent
+  size_t index = 0;  // of the archive
+
+  size_t Pack() const { return stripe << 32 | static_cast<size_t>(spares) << 16 | index; }
+  static WriteTag Unpack(size_t tag) {
+    return {tag >> 32, static_cast<uint32_t>(tag >> 16) & 0xffff, tag & 0xffff};
+  }
+};
+struct LateTag {
+  uint64_t stripe = 0;
+  bool again = false;  // what was answered before the first such event has been taken
+
+  size_t Pack() const { return stripe << 1 | (again ? 1 : 0); }
+  static LateTag Unpack(size_t tag) { return {tag >> 1, (tag & 1) != 0}; }
 };
 
 // Closes the files, in parallel, whatever the servers answer.

@@ -52,6 +52,25 @@ Task<Result<std::vector<ChunkAnswer>>> ReadAll(ReadContext context, uint64_t str
   co_return std::move(answers);
 }
 
+bool AllGood(const ReadContext& context, uint64_t stripe, const std::vector<ChunkAnswer>& answers) {
+  for (uint32_t chunk = 0; chunk < answers.size(); ++chunk) {
+    if (context.ChunkBytes(stripe, chunk) > 0 && answers[chunk].health != ChunkHealth::kGood) return false;
+  }
+  return true;
+}
+
+// Runs `ask` for the stripe; once more if chunks were not where they should be and were found elsewhere.
+template <typename Ask>
+Task<Result<std::vector<ChunkAnswer>>> Anywhere(ReadContext context, uint64_t stripe, Ask ask) {
+  const size_t strays = context.archives->StrayCount();
+  Result<std::vector<ChunkAnswer>> answers = co_await ask(context, stripe);
+  if (!answers || AllGood(context, stripe, *answers)) co_return std::move(answers);
+  co_await ArchiveSet::FindStrays(context.archives);
+  if (context.archives->StrayCount() == strays) co_return std::move(answers);
+  answers = co_await ask(context, stripe);
+  co_return std::move(answers);
+}
+
 // With all data chunks good, parity must be what they give: a checksum only says that it is what was written.
 ChunkMask WrongParity(const ReadContext& context, uint64_t stripe, const std::vector<ChunkAnswer>& answers) {
   std::vector<ByteSpan> chunks(answers.size());
@@ -102,6 +121,20 @@ Task<ChunkAnswer> LookForChunk(ReadContext context, uint64_t stripe, uint32_t ch
   co_return std::move(answer);
 }
 
+Task<Result<std::vector<ChunkAnswer>>> LookForAll(ReadContext context, uint64_t stripe) {
+  const uint32_t total = context.geometry().Total();
+  Gather<ChunkAnswer> gather(context.engine().scope(), context.engine().executor());
+  for (uint32_t chunk = 0; chunk < total; ++chunk) {
+    if (context.ChunkBytes(stripe, chunk) > 0) gather.Start(chunk, LookForChunk(context, stripe, chunk));
+  }
+  std::vector<ChunkAnswer> answers(total);
+  while (gather.pending() > 0) {
+    Gather<ChunkAnswer>::Event event = co_await gather.Next();
+    answers[event.tag] = std::move(*event.value);
+  }
+  co_return std::move(answers);
+}
+
 }  // namespace
 
 Task<Status> VerifyObject(ReadContext context, std::function<void(const ChunkReport&)> report) {
@@ -110,7 +143,7 @@ Task<Status> VerifyObject(ReadContext context, std::function<void(const ChunkRep
   const bool ours = context.manifest->page_size_bytes != 0;
   ArchiveAudit audit;
   for (uint64_t stripe = 0; stripe < stripes; ++stripe) {
-    Result<std::vector<ChunkAnswer>> answers = co_await ReadAll(context, stripe);
+    Result<std::vector<ChunkAnswer>> answers = co_await Anywhere(context, stripe, ReadAll);
     if (!answers) co_return answers.error();
     const ChunkMask wrong = WrongParity(context, stripe, *answers);
     for (uint32_t chunk = 0; chunk < answers->size(); ++chunk) {
@@ -143,19 +176,12 @@ Task<Status> LocateObject(ReadContext context, std::function<void(const ChunkRep
   const uint64_t stripes = context.geometry().StripeCount(context.manifest->size_bytes);
   const uint32_t total = context.geometry().Total();
   for (uint64_t stripe = 0; stripe < stripes; ++stripe) {
-    Gather<ChunkAnswer> gather(context.engine().scope(), context.engine().executor());
-    for (uint32_t chunk = 0; chunk < total; ++chunk) {
-      if (context.ChunkBytes(stripe, chunk) > 0) gather.Start(chunk, LookForChunk(context, stripe, chunk));
-    }
-    std::vector<ChunkAnswer> answers(total);
-    while (gather.pending() > 0) {
-      Gather<ChunkAnswer>::Event event = co_await gather.Next();
-      answers[event.tag] = std::move(*event.value);
-    }
+    const Result<std::vector<ChunkAnswer>> answers = co_await Anywhere(context, stripe, LookForAll);
+    if (!answers) co_return answers.error();
     for (uint32_t chunk = 0; chunk < total; ++chunk) {
       if (context.ChunkBytes(stripe, chunk) == 0) continue;
       ChunkReport line = ReportOf(context, stripe, chunk);
-      Fill(line, answers[chunk]);
+      Fill(line, (*answers)[chunk]);
       report(line);
     }
   }

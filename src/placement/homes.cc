@@ -44,7 +44,7 @@ std::vector<MemberIndex> HomesOf(const StoreDescriptor& descriptor, std::string_
 
 std::vector<MemberIndex> PlaceLanes(const StoreDescriptor& descriptor, std::span<const MemberIndex> homes,
                                     std::string_view salt, size_t lanes, size_t per_host_max,
-                                    std::span<const bool> usable) {
+                                    std::span<const bool> usable, std::span<const MemberIndex> taken) {
   std::vector<MemberIndex> candidates(homes.begin(), homes.end());
   for (const MemberIndex member : Ranked(descriptor, salt)) {
     if (std::find(homes.begin(), homes.end(), member) == homes.end()) candidates.push_back(member);
@@ -54,6 +54,7 @@ std::vector<MemberIndex> PlaceLanes(const StoreDescriptor& descriptor, std::span
   std::vector<MemberIndex> chosen;
   std::vector<MemberIndex> crowded;  // would put too many lanes on their host
   std::map<std::string_view, size_t> on_host;
+  for (const MemberIndex member : taken) ++on_host[descriptor.members[member].host];
   for (const MemberIndex member : candidates) {
     if (chosen.size() == lanes) return chosen;
     size_t& count = on_host[descriptor.members[member].host];

@@ -20,10 +20,10 @@ constexpr size_t Quorum(size_t homes) { return homes / 2 + 1; }
 // Chooses the server of every lane of a new version: `lanes` distinct members, in the order in which lanes
 // are to be filled. The homes come first, so that every version has archives on all homes it can; the others
 // follow by a hash of `salt` (the object id), which spreads load. No host gets more than `per_host_max` lanes
-// while that can be avoided. `usable[i]` false keeps member i out. Fewer than `lanes` are returned when fewer
-// are usable.
+// while that can be avoided; `taken` have a lane already. `usable[i]` false keeps member i out. Fewer than
+// `lanes` are returned when fewer are usable.
 std::vector<MemberIndex> PlaceLanes(const StoreDescriptor& descriptor, std::span<const MemberIndex> homes,
                                     std::string_view salt, size_t lanes, size_t per_host_max,
-                                    std::span<const bool> usable);
+                                    std::span<const bool> usable, std::span<const MemberIndex> taken = {});
 
 }  // namespace xec

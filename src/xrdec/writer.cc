@@ -18,10 +18,8 @@ Task<void> RemoveUpload(Engine& engine, StagedName staged, StripeUpload::Remains
 
 Task<Status> SealEmpty(Engine& engine, ArchiveFilePtr file) {
   Status synced;
-  if (engine.SyncBeforeCommit()) synced = co_await Sync(engine.WriteCall(), file);
-  Status closed = co_await Close(engine.WriteCall(), file);
-  if (!synced) co_return std::move(synced);
-  co_return std::move(closed);
+  if (engine.SyncBeforeCommit()) synced = co_await Sync(engine.WriteCall(), std::move(file));
+  co_return std::move(synced);
 }
 
 class Writer final : public ObjectWriter {
@@ -65,36 +63,19 @@ std::vector<MemberIndex> Writer::Good() const {
   return servers;
 }
 
-// Ends every archive, in parallel. Those of the empty object stay empty files, as XrdEc has them.
+// Ends every archive. Those of the empty object stay empty files, as XrdEc has them.
 Task<Status> Writer::SealLanes(const std::map<std::string, std::string>& checksums) {
   XEC_FAILPOINT("xrdec.seal");
-  const Manifest common = upload_.MakeManifest(checksums);
-  std::vector<UploadedArchive>& archives = upload_.archives();
-  Gather<Status> seals(engine_.scope(), engine_.executor());
-  for (size_t i = 0; i < archives.size(); ++i) {
-    UploadedArchive& archive = archives[i];
-    if (archive.lost) continue;
-    archive.closed = true;
-    if (upload_.size() == 0) {
-      seals.Start(i, SealEmpty(engine_, archive.file));
-      continue;
-    }
-    Manifest manifest = common;
+  co_return co_await upload_.SealAll([&](const UploadedArchive& archive) {
+    if (upload_.size() == 0) return SealEmpty(engine_, archive.file);
+    Manifest manifest = upload_.MakeManifest(checksums);
     manifest.lane = archive.lane;
-    LastPiece nothing;
-    seals.Start(i,
-                SealArchive(engine_, archive.file, archive.archive, std::move(nothing), std::move(manifest)));
-  }
-  while (seals.pending() > 0) {
-    const Gather<Status>::Event event = co_await seals.Next();
-    XEC_FAILPOINT("xrdec.sealed_one");
-    if (!event.value->has_value()) upload_.Lose(archives[event.tag], event.value->error());
-  }
-  co_return upload_.CheckRedundancy();
+    return SealArchive(engine_, archive.file, archive.archive, LastPiece(), std::move(manifest));
+  });
 }
 
 Task<Status> Writer::SetAllAttributes(XrdecAttributes attributes) {
-  std::vector<UploadedArchive>& archives = upload_.archives();
+  const std::vector<UploadedArchive>& archives = upload_.archives();
   Gather<Status> sets(engine_.scope(), engine_.executor());
   for (size_t i = 0; i < archives.size(); ++i) {
     if (archives[i].lost) continue;
@@ -104,7 +85,7 @@ Task<Status> Writer::SetAllAttributes(XrdecAttributes attributes) {
   while (sets.pending() > 0) {
     const Gather<Status>::Event event = co_await sets.Next();
     XEC_FAILPOINT("xrdec.attributes_set");
-    if (!event.value->has_value()) upload_.Lose(archives[event.tag], event.value->error());
+    if (!event.value->has_value()) upload_.Lose(event.tag, event.value->error());
   }
   co_return upload_.CheckRedundancy();
 }
@@ -159,6 +140,7 @@ Task<Result<Committed>> Writer::Commit() {
     co_return status.error();
   }
   finished_ = true;
+  committed.debts = upload_.Debts();
   co_return std::move(committed);
 }
 

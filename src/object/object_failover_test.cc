@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Servers that die, hang, fill up or fail while an object is written: its lanes go on on spares.
+#include <gmock/gmock.h>
+
+#include "object/test_store.hh"
+
+namespace xec {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr Geometry kSmall{4, 2, 8 * kKiB};
+constexpr size_t kStripe = 4 * 8 * kKiB;
+
+TestStore::Options Impatient(size_t servers = 0) {
+  TestStore::Options options{.geometry = kSmall, .servers = servers};
+  options.engine.failover_delay = std::chrono::milliseconds(30);
+  options.engine.metadata_timeout = std::chrono::milliseconds(400);
+  return options;
+}
+
+// Writes `size` bytes and breaks servers that hold archives of the upload when half of them are there.
+class Upload {
+ public:
+  Upload(TestStore& store, size_t size, WriteOptions options = {}) : store_(store), bytes_(TestBytes(size)) {
+    Result<std::unique_ptr<ObjectWriter>> writer = store.Start("/o", std::move(options));
+    EXPECT_TRUE(writer) << writer.error().ToString();
+    writer_ = std::move(*writer);
+  }
+
+  void Append(size_t from, size_t to) {
+    for (size_t at = from; at < to; at += 10'000) {
+      const size_t piece = std::min<size_t>(10'000, to - at);
+      status_ = SyncWait(writer_->Append(AsBytes(std::string_view(bytes_).substr(at, piece))));
+      if (!status_) return;
+    }
+  }
+  void FirstHalf() { Append(0, bytes_.size() / 2); }
+  void SecondHalf() { Append(bytes_.size() / 2, bytes_.size()); }
+  Result<Committed> Commit() {
+    Result<Committed> committed = Fail(Code::kInternal, "not tried");
+    if (status_) {
+      committed = SyncWait(writer_->Commit());
+    } else {
+      committed = status_.error();
+    }
+    writer_.reset();
+    return committed;
+  }
+  const std::string& bytes() const { return bytes_; }
+  // Servers with an archive of the upload, in no order that matters.
+  std::vector<size_t> Servers() const {
+    std::vector<size_t> servers;
+    for (const auto& [server, path] : store_.Archives("/o")) servers.push_back(server);
+    return servers;
+  }
+
+ private:
+  TestStore& store_;
+  const std::string bytes_;
+  std::unique_ptr<ObjectWriter> writer_;
+  Status status_;
+};
+
+// Every chunk is good and on none of `bad`.
+void ExpectWhole(TestStore& store, const std::vector<size_t>& bad, const std::string& bytes) {
+  Result<std::shared_ptr<ObjectReader>> reader = store.OpenReader("/o");
+  ASSERT_TRUE(reader) << reader.error().ToString();
+  size_t chunks = 0;
+  const Status verified = SyncWait((*reader)->Verify([&](const ChunkReport& chunk) {
+    ++chunks;
+    EXPECT_EQ(chunk.health, ChunkHealth::kGood) << chunk.problem;
+    for (const size_t server : bad) EXPECT_NE(chunk.server, server);
+  }));
+  EXPECT_TRUE(verified);
+  EXPECT_GT(chunks, 0u);
+  const Result<std::string> read = store.Get("/o");
+  ASSERT_TRUE(read) << read.error().ToString();
+  EXPECT_TRUE(*read == bytes);
+}
+
+enum class Ill { kDown, kFull, kReadOnly, kHung, kWritesLost };
+
+void MakeIll(TestStore& store, size_t server, Ill ill) {
+  switch (ill) {
+    case Ill::kDown: store.memory(server).SetDown(true); break;
+    case Ill::kFull: store.faults(server).SetFull(true); break;
+    case Ill::kReadOnly: store.faults(server).SetReadOnly(true); break;
+    case Ill::kHung: store.faults(server).Add({.kind = FaultKind::kHang}); break;
+    case Ill::kWritesLost:
+      store.faults(server).Add({.kind = FaultKind::kFailBefore, .operation = Operation::kWrite});
+      break;
+  }
+}
+
+class FailoverTest : public testing::TestWithParam<Ill> {};
+
+TEST_P(FailoverTest, TwoServersInMidStream) {
+  TestStore store(Impatient());
+  Upload upload(store, 20 * kStripe + 11'111);
+  upload.FirstHalf();
+  const std::vector<size_t> servers = upload.Servers();
+  ASSERT_EQ(servers.size(), 6u);
+  const std::vector<size_t> bad = {servers[1], servers[4]};
+  MakeIll(store, bad[0], GetParam());
+  upload.Append(upload.bytes().size() / 2, upload.bytes().size() / 2 + 5 * kStripe);
+  MakeIll(store, bad[1], GetParam());
+  upload.Append(upload.bytes().size() / 2 + 5 * kStripe, upload.bytes().size());
+  const Result<Committed> committed = upload.Commit();
+  ASSERT_TRUE(committed) << committed.error().ToString();
+  ExpectWhole(store, bad, upload.bytes());
+  for (const size_t server : bad) store.faults(server).DropHung();
+  EXPECT_TRUE(store.BudgetReturned());
+}
+
+TEST_P(FailoverTest, ServersBadFromTheBeginning) {
+  for (const size_t size : {size_t{20'000}, 4 * kStripe}) {
+    TestStore store(Impatient());
+    const std::vector<MemberIndex> homes = store.engine().Homes(TestStore::Path("/o"));
+    const std::vector<size_t> bad = {homes[0], homes[2]};
+    Upload upload(store, size);
+    for (const size_t server : bad) MakeIll(store, server, GetParam());
+    upload.FirstHalf();
+    upload.SecondHalf();
+    const Result<Committed> committed = upload.Commit();
+    ASSERT_TRUE(committed) << committed.error().ToString();
+    ExpectWhole(store, bad, upload.bytes());
+    for (const size_t server : bad) store.faults(server).DropHung();
+  }
+}
+
+TEST_P(FailoverTest, AServerAsTheArchivesAreSealed) {
+  for (const size_t size : {size_t{20'000}, 6 * kStripe + 1}) {
+    TestStore store(Impatient());
+    Upload upload(store, size);
+    upload.FirstHalf();
+    upload.SecondHalf();
+    const std::vector<MemberIndex> homes = store.engine().Homes(TestStore::Path("/o"));
+    // The first sync: all but the end is written.
+    const FaultKind kind = GetParam() == Ill::kHung ? FaultKind::kHang : FaultKind::kFailBefore;
+    store.faults(homes[1]).Add({.kind = kind, .operation = Operation::kSync});
+    const Result<Committed> committed = upload.Commit();
+    ASSERT_TRUE(committed) << committed.error().ToString();
+    store.memory(homes[1]).SetDown(true);
+    ExpectWhole(store, {homes[1]}, upload.bytes());
+    store.faults(homes[1]).DropHung();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, FailoverTest,
+                         testing::Values(Ill::kDown, Ill::kFull, Ill::kReadOnly, Ill::kHung,
+                                         Ill::kWritesLost));
+
+// What is missing is written beside what is new: after as many stripes more it is all there again.
+TEST(FailoverTest, OneServerAfterAnotherAsLongAsThereAreSpares) {
+  TestStore store(Impatient(12));
+  constexpr size_t kStripes = 200;
+  Upload upload(store, kStripes * kStripe);
+  const std::vector<MemberIndex> homes = store.engine().Homes(TestStore::Path("/o"));
+  std::vector<size_t> bad;
+  size_t at = 0;
+  for (const size_t until : {5, 12, 26, 54, 110}) {
+    upload.Append(at * kStripe, until * kStripe);
+    at = until;
+    for (const size_t server : upload.Servers()) {
+      const bool home = std::find(homes.begin(), homes.end(), server) != homes.end();
+      if (std::find(bad.begin(), bad.end(), server) != bad.end()) continue;
+      // Two of five homes may be missing.
+      if (home && bad.size() >= 2) continue;
+      MakeIll(store, server, Ill::kWritesLost);
+      bad.push_back(server);
+      break;
+    }
+  }
+  upload.Append(at * kStripe, kStripes * kStripe);
+  const Result<Committed> committed = upload.Commit();
+  ASSERT_TRUE(committed) << committed.error().ToString();
+  ExpectWhole(store, bad, upload.bytes());
+}
+
+TEST(FailoverTest, WithoutSparesTheLaneIsADebtIfTheOptionsAllowIt) {
+  for (const size_t archives_min : {0, 5}) {
+    TestStore store(Impatient(6));
+    WriteOptions options;
+    options.archives_min = archives_min;
+    Upload upload(store, 10 * kStripe, options);
+    upload.FirstHalf();
+    const size_t bad = upload.Servers()[3];
+    store.memory(bad).SetDown(true);
+    upload.SecondHalf();
+    const Result<Committed> committed = upload.Commit();
+    ASSERT_EQ(committed.has_value(), archives_min == 5);
+    if (!committed) {
+      EXPECT_EQ(committed.code(), Code::kUnavailable);
+      EXPECT_THAT(committed.error().message, HasSubstr(fmt::format("s{:02}: ", bad)));
+      continue;
+    }
+    EXPECT_EQ(committed->debts.size(), 1u);
+    EXPECT_TRUE(*store.Get("/o") == upload.bytes());
+  }
+}
+
+TEST(FailoverTest, MoreBadServersThanParityAreAnError) {
+  TestStore store(Impatient(9));
+  Upload upload(store, 10 * kStripe);
+  upload.FirstHalf();
+  const std::vector<size_t> servers = upload.Servers();
+  for (size_t i = 0; i < 3; ++i) store.memory(servers[i]).SetDown(true);
+  upload.SecondHalf();
+  const Result<Committed> committed = upload.Commit();
+  ASSERT_FALSE(committed);
+  EXPECT_EQ(committed.code(), Code::kUnavailable) << committed.error().ToString();
+  EXPECT_TRUE(store.BudgetReturned());
+}
+
+// What is read back to be decoded is compared with what was sent.
+TEST(FailoverTest, DamageDuringTheUploadIsNotDecodedIntoTheSpare) {
+  TestStore store(Impatient(9));
+  Upload upload(store, 10 * kStripe);
+  upload.FirstHalf();
+  const std::vector<size_t> servers = upload.Servers();
+  for (const auto& [server, path] : store.Archives("/o")) {
+    if (server != servers[0]) continue;
+    store.memory(server).Tamper(path, [](std::string& content) { content[3000] ^= 1; });
+  }
+  store.memory(servers[3]).SetDown(true);
+  upload.SecondHalf();
+  const Result<Committed> committed = upload.Commit();
+  ASSERT_TRUE(committed) << committed.error().ToString();
+  // Whether the damaged chunk was among those read back or not: nothing wrong is in the new archive.
+  Result<std::shared_ptr<ObjectReader>> reader = store.OpenReader("/o");
+  ASSERT_TRUE(reader);
+  size_t corrupt = 0;
+  ASSERT_TRUE(SyncWait((*reader)->Verify([&](const ChunkReport& chunk) {
+    if (chunk.health == ChunkHealth::kGood) return;
+    ++corrupt;
+    EXPECT_EQ(chunk.server, servers[0]) << chunk.problem;
+  })));
+  EXPECT_LE(corrupt, 1u);
+  EXPECT_TRUE(*store.Get("/o") == upload.bytes());
+}
+
+}  // namespace
+}  // namespace xec
