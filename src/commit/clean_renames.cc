@@ -96,6 +96,11 @@ Task<bool> ResolveMoved(CleanPass& pass, Accepted moved) {
   const bool moving_in = co_await StillMovingIn(pass, moved.version.Unmoved());
   if (moving_in) co_return false;
   std::vector<MemberIndex> servers = ServersOfMove(pass.engine, pass.path, *record);
+  // An archive that was written elsewhere after the others were sealed, or re-created, is not in the record.
+  for (const auto& [member, states] : pass.servers) {
+    const bool listed = std::find(servers.begin(), servers.end(), member) != servers.end();
+    if (!listed && HasArchiveOf(states, moved.version.Unmoved(), record->oid)) servers.push_back(member);
+  }
   const size_t count = servers.size();
   const size_t clear = co_await MoveArchives(pass.engine, pass.path, moved, *record, std::move(servers));
   if (!clean || clear < count) co_return false;

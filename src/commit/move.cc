@@ -231,6 +231,10 @@ Task<size_t> MoveArchives(Engine& engine, ObjectPath from, Accepted moved, MoveR
   co_return clear;
 }
 
+bool HasArchiveOf(const States& states, const Version& version, const std::string& oid) {
+  return ArchiveOf(states, version, oid) != nullptr;
+}
+
 std::vector<MemberIndex> ServersOfMove(const Engine& engine, const ObjectPath& from,
                                        const MoveRecord& record) {
   std::vector<MemberIndex> servers = engine.Homes(from);

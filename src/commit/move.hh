@@ -40,6 +40,9 @@ Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIn
 Task<size_t> MoveArchives(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record,
                           std::vector<MemberIndex> servers);
 
+// Is an archive of this version among the states, under its seal or promoted?
+bool HasArchiveOf(const States& states, const Version& version, const std::string& oid);
+
 // The homes of the old name and the servers of the version.
 std::vector<MemberIndex> ServersOfMove(const Engine& engine, const ObjectPath& from,
                                        const MoveRecord& record);

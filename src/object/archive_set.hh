@@ -93,6 +93,8 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   void StartFindStrays();
   // How many were found so far.
   size_t StrayCount() const;
+  // Has the search heard all servers that it asked? Else a chunk that was not found may not be lost.
+  bool StraysKnown() const;
 
   // What is open already.
   std::vector<ArchivePtr> Open() const;
@@ -145,6 +147,7 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   std::vector<ObjectPath> places_;  // guarded by mutex_; set once
   bool strays_searching_ = false;  // guarded by mutex_, as all below
   bool strays_searched_ = false;
+  bool strays_known_ = false;
   std::map<uint32_t, MemberIndex> strays_;  // by lane
   std::vector<UniqueFunction<void(bool)>> stray_waiters_;  // of the search under way
 };

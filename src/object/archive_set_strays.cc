@@ -49,9 +49,13 @@ Task<void> ArchiveSet::FindStrays(std::shared_ptr<ArchiveSet> self) {
   Gather<Result<Loaded>> gather(self->engine_.scope(), self->engine_.executor());
   for (const MemberIndex server : candidates) gather.Start(server, Load(self, server));
   std::map<uint32_t, MemberIndex> found;
+  bool known = true;
   while (gather.pending() > 0) {
     const Gather<Result<Loaded>>::Event event = co_await gather.Next();
-    if (!event.value->has_value()) continue;
+    if (!event.value->has_value()) {
+      if (AbsenceOf(event.value->code()) == Absence::kUnavailable) known = false;
+      continue;
+    }
     const Manifest& told = event.value->value().archive->manifest();
     if (told.kind == ManifestKind::kObject && told.lane && *told.lane < manifest->geometry.Total())
       found.emplace(*told.lane, static_cast<MemberIndex>(event.tag));
@@ -61,6 +65,7 @@ Task<void> ArchiveSet::FindStrays(std::shared_ptr<ArchiveSet> self) {
     std::lock_guard lock(self->mutex_);
     self->strays_ = found;
     self->strays_searched_ = true;
+    self->strays_known_ = known;
     waiters.swap(self->stray_waiters_);
   }
   for (UniqueFunction<void(bool)>& waiter : waiters) waiter(true);
@@ -72,6 +77,11 @@ void ArchiveSet::StartFindStrays() {
     if (strays_searching_ || strays_searched_) return;
   }
   engine_.scope().Spawn(FindStrays(shared_from_this()));
+}
+
+bool ArchiveSet::StraysKnown() const {
+  std::lock_guard lock(mutex_);
+  return strays_known_;
 }
 
 size_t ArchiveSet::StrayCount() const {

@@ -278,7 +278,7 @@ Task<Result<StripeData>> StripeRead::RunWithoutWaiting() {
 Error UnreadableStripe(const ReadContext& context, uint64_t stripe, std::span<const ChunkAnswer> answers,
                        ChunkMask bad) {
   std::string problems;
-  bool unavailable = false;
+  bool unavailable = !context.archives->StraysKnown();
   for (uint32_t chunk = 0; chunk < answers.size(); ++chunk) {
     if (!(bad & ChunkBit(chunk))) continue;
     if (answers[chunk].health == ChunkHealth::kUnavailable) unavailable = true;
