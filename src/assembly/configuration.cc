@@ -79,8 +79,7 @@ DigestOptions Configuration::DigestsFor(std::string_view path) const {
 }
 
 size_t Configuration::ArchivesMin(const Geometry& geometry) const {
-  if (!redundancy_min) return 0;
-  return geometry.data_chunks + std::min(*redundancy_min, geometry.parity_chunks);
+  return geometry.data_chunks + std::min(redundancy_min.value_or(1), geometry.parity_chunks);
 }
 
 Result<Configuration> ParseConfiguration(std::string_view text, std::string_view name) {

@@ -49,7 +49,7 @@ struct Configuration {
   std::optional<SyncPolicy> sync;
   std::vector<GeometryRule> rules;
   std::vector<ChecksumRule> checksums;
-  std::optional<uint32_t> redundancy_min;  // parity archives that close insists on; all m when absent
+  std::optional<uint32_t> redundancy_min;  // parity archives that close insists on; 1 when absent
 
   // The engine's bounds; memory_bytes is the process's budget.
   EngineOptions engine;

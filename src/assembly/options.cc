@@ -314,8 +314,9 @@ std::vector<OptionRow> PolicyRows() {
        "Objects below PATH get these checksums (md5, sha256, crc32, zcrc32) besides adler32 and crc32c, "
        "which all have.",
        kStore, true, SetChecksums, GetChecksums},
-      {"min-redundancy", "N", "M of the geometry",
-       "An upload succeeds when at least N of its M parity archives were written; the others become a debt.",
+      {"min-redundancy", "N", "1",
+       "An upload has all its archives as long as servers are left to take them. With too few servers it "
+       "succeeds when at least N of its M parity archives are there; the others become a debt.",
        kStore, false,
        [](C& c, std::string_view value) -> Status {
          XEC_ASSIGN_OR_RETURN(uint64_t count, ParseCount(value, 1, kChunksMax - 1));

@@ -131,9 +131,12 @@ Result<int> RunPut(const CommandLine& line, OpenedStore& store) {
     if (!done && done.code() == Code::kCancelled && Interrupted()) return kExitInterrupted;
     if (!done) return done.error();
     if (line.json) {
-      report.push_back({{"path", target}, {"size", done->size}, {"checksums", done->checksums}});
+      report.push_back(
+          {{"path", target}, {"size", done->size}, {"checksums", done->checksums}, {"debts", done->debts}});
     } else if (!line.quiet) {
-      fmt::print("{}  {}\n", target, FormatSize(done->size));
+      const std::string debt =
+          done->debts.empty() ? "" : fmt::format("  (a debt of {} archives)", done->debts.size());
+      fmt::print("{}  {}{}\n", target, FormatSize(done->size), debt);
     }
   }
   if (line.json) fmt::print("{}\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));

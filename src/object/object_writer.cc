@@ -147,6 +147,7 @@ Task<Result<Committed>> Writer::Commit() {
   committed.version = *version;
   committed.size = upload_.size();
   committed.debts = upload_.Debts();
+  upload_.LogDebts();
   co_return std::move(committed);
 }
 

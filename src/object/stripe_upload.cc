@@ -322,6 +322,13 @@ Manifest StripeUpload::MakeManifest(std::map<std::string, std::string> checksums
   return manifest;
 }
 
+void StripeUpload::LogDebts() const {
+  const size_t debts = Debts().size();
+  if (debts == 0) return;
+  Log(LogLevel::kWarning, "object", "{} is stored with a debt: {} of its {} archives found no server ({})",
+      plan_.path.text(), debts, lanes_total(), Losses());
+}
+
 std::vector<uint32_t> StripeUpload::Debts() const {
   std::vector<uint32_t> debts;
   for (const UploadedArchive& archive : archives_) {

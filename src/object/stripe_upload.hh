@@ -94,6 +94,7 @@ class StripeUpload {
   std::map<std::string, std::string> Checksums() { return digests_.Finish(); }
   // Lanes that are lost, ascending.
   std::vector<uint32_t> Debts() const;
+  void LogDebts() const;
   // With everything but kind and lane.
   Manifest MakeManifest(std::map<std::string, std::string> checksums) const;
 

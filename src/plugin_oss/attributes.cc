@@ -21,7 +21,7 @@ std::string UserName(const char* name) {
 
 int UserAttributesPlugin::Del(const char* name, const char* path, int) {
   return Guarded("remove attribute", [&]() -> int {
-    const Operation operation = {"remove attribute of", path, ""};
+    const Attempt operation = {"remove attribute of", path, ""};
     const auto attributes = SyncWait(gateway_.store().GetUserAttributes(path));
     if (!attributes) return Failed(operation, attributes.error());
     const std::string user_name = UserName(name);
@@ -77,7 +77,7 @@ int UserAttributesPlugin::List(AList** list, const char* path, int, int with_siz
 int UserAttributesPlugin::Set(const char* name, const void* value, int size, const char* path, int,
                               int is_new) {
   return Guarded("set attribute", [&]() -> int {
-    const Operation operation = {"set attribute of", path, ""};
+    const Attempt operation = {"set attribute of", path, ""};
     const std::string user_name = UserName(name);
     if (user_name.empty())
       return Failed(operation, Fail(Code::kUnsupported, "{} is not an attribute of users", name));

@@ -71,7 +71,7 @@ bool PersistsOnClose(std::string_view configuration_text) {
   return automatic;
 }
 
-int Failed(const Operation& operation, const Error& error) {
+int Failed(const Attempt& operation, const Error& error) {
   // These are answers rather than failures.
   const bool answer = error.code == Code::kNotFound || error.code == Code::kAlreadyExists;
   const std::string who = operation.client.empty() ? "" : fmt::format(" for {}", operation.client);
@@ -81,7 +81,7 @@ int Failed(const Operation& operation, const Error& error) {
   return -ErrnoOf(error.code);
 }
 
-int Answer(const Operation& operation, const Status& status) {
+int Answer(const Attempt& operation, const Status& status) {
   return status ? 0 : Failed(operation, status.error());
 }
 

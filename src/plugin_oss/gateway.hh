@@ -85,17 +85,17 @@ class Gateway {
 bool PersistsOnClose(std::string_view configuration_text);
 
 // What is being done, for messages. The texts outlive it.
-struct Operation {
+struct Attempt {
   const char* name;
   std::string_view path;
   std::string_view client;  // XRootD's trace identity, "user.pid:fd@host"; "" if unknown
 };
 
 // Logs the failure of an operation once, remembers its sentence for TakeErrorText, and returns -errno.
-int Failed(const Operation& operation, const Error& error);
+int Failed(const Attempt& operation, const Error& error);
 
 // As Failed, or 0.
-int Answer(const Operation& operation, const Status& status);
+int Answer(const Attempt& operation, const Status& status);
 
 // The sentence of this thread's last failure, once; false if there is none. For getErrMsg of XRootD 6.
 bool TakeErrorText(std::string& text);

@@ -87,7 +87,7 @@ int Storage::Rename(const char* from, const char* to, XrdOucEnv* env, XrdOucEnv*
   });
 }
 
-int Storage::StatName(const Operation& operation, struct stat* out) {
+int Storage::StatName(const Attempt& operation, struct stat* out) {
   const Result<ObjectInfo> info = SyncWait(gateway_.store().Stat(std::string(operation.path)));
   if (!info) return Failed(operation, info.error());
   FillStat(*info, out);

@@ -53,7 +53,7 @@ class Storage final : public XrdOss {
   const char* Lfn2Pfn(const char* path, char* buffer, int length, int& error) override;
 
  private:
-  int StatName(const Operation& operation, struct stat* out);
+  int StatName(const Attempt& operation, struct stat* out);
   Result<StoreSpace> Space();
 
   Gateway& gateway_;

@@ -88,7 +88,7 @@ class Upload final : public OpenHandle {
   }
 
  private:
-  Operation Doing(const char* name) const { return {name, request_.path, request_.client}; }
+  Attempt Doing(const char* name) const { return {name, request_.path, request_.client}; }
 
   // Lets go of what the upload holds: clients that fail may stay for long.
   int FailedToWrite(const Error& error) {

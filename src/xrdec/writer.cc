@@ -141,6 +141,7 @@ Task<Result<Committed>> Writer::Commit() {
   }
   finished_ = true;
   committed.debts = upload_.Debts();
+  upload_.LogDebts();
   co_return std::move(committed);
 }
 
