@@ -11,6 +11,17 @@
 
 namespace xec {
 
+// Sync and close wait for the disk.
+inline RequestKind KindOf(Operation operation) {
+  switch (operation) {
+    case Operation::kRead: return RequestKind::kRead;
+    case Operation::kWrite: return RequestKind::kWrite;
+    case Operation::kSync:
+    case Operation::kClose: return RequestKind::kSync;
+    default: return RequestKind::kMetadata;
+  }
+}
+
 class HealthFeed {
  public:
   // `on_trouble` runs, on the thread of the answer, after each request that did not end well for the server;

@@ -11,16 +11,6 @@ constexpr int kFailuresMax = 10;
 
 }  // namespace
 
-RequestKind KindOf(Operation operation) {
-  switch (operation) {
-    case Operation::kRead: return RequestKind::kRead;
-    case Operation::kWrite: return RequestKind::kWrite;
-    case Operation::kSync:
-    case Operation::kClose: return RequestKind::kSync;
-    default: return RequestKind::kMetadata;
-  }
-}
-
 const char* RequestKindName(RequestKind kind) {
   switch (kind) {
     case RequestKind::kMetadata: return "metadata";

@@ -33,7 +33,6 @@
 
 #include "base/result.hh"
 #include "server/latency_window.hh"
-#include "server/operation.hh"
 
 namespace xec {
 
@@ -45,7 +44,6 @@ enum class RequestKind {
   kSync,  // sync and close: they wait for the disk
 };
 constexpr size_t kRequestKindCount = 4;
-RequestKind KindOf(Operation operation);
 // "metadata", "read", "write", "sync".
 const char* RequestKindName(RequestKind kind);
 
