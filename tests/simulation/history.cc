@@ -2,6 +2,8 @@
 #include "history.hh"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 namespace xec::sim {
 namespace {
@@ -230,7 +232,7 @@ constexpr Content kDirectory = uint64_t{1} << 61;
 class History::Search {
  public:
   Search(const History& history, std::vector<Event> events, const Possible& possible)
-      : history_(history), events_(std::move(events)), possible_(possible), done_(events_.size(), false) {}
+      : history_(history), events_(std::move(events)), possible_(possible), done_(events_.size()) {}
 
   bool Explains() { return From(kNothing, 0); }
   // Explains() said yes without having tried all orders.
@@ -332,9 +334,9 @@ class History::Search {
         // What may not happen and changes nothing might as well come later.
         if (optional && *next == now) continue;
         const bool before = done_[i];
-        done_[i] = true;
+        done_.Set(i, true);
         const bool found = From(*next, sure + (optional ? 0 : 1));
-        done_[i] = before;
+        done_.Set(i, before);
         if (found) return true;
         // What only looks and fits may as well happen at once, unless something is too late then.
         if (event.kind >= Event::kSeeContent && *next == now && !Misses(reached, event.from)) return false;
@@ -343,11 +345,35 @@ class History::Search {
     return false;
   }
 
+  // Which events are done; compared far more often than anything else is done here.
+  class Marks {
+   public:
+    explicit Marks(size_t count) : words_((count + 63) / 64) {}
+    bool operator[](size_t i) const { return (words_[i / 64] >> (i % 64) & 1) != 0; }
+    void Set(size_t i, bool value) {
+      const uint64_t bit = uint64_t{1} << (i % 64);
+      words_[i / 64] = value ? words_[i / 64] | bit : words_[i / 64] & ~bit;
+    }
+    bool operator==(const Marks&) const = default;
+    size_t Hash() const {
+      const char* const bytes = reinterpret_cast<const char*>(words_.data());
+      return std::hash<std::string_view>()({bytes, 8 * words_.size()});
+    }
+
+   private:
+    std::vector<uint64_t> words_;
+  };
+  struct HashOfState {
+    size_t operator()(const std::pair<Marks, Content>& state) const {
+      return state.first.Hash() * 31 + std::hash<Content>()(state.second);
+    }
+  };
+
   const History& history_;
   const std::vector<Event> events_;
   const Possible& possible_;
-  std::vector<bool> done_;
-  std::set<std::pair<std::vector<bool>, Content>> visited_;
+  Marks done_;
+  std::unordered_set<std::pair<Marks, Content>, HashOfState> visited_;
   size_t deepest_ = 0;
   const Event* stuck_ = nullptr;
   Content stuck_at_ = kNothing;
