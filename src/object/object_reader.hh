@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 
 #include "archive/manifest.hh"
@@ -17,7 +18,7 @@ struct ChunkReport {
   uint64_t stripe = 0;
   uint32_t chunk = 0;
   uint64_t bytes = 0;
-  MemberIndex server = 0;
+  MemberIndex server = std::numeric_limits<MemberIndex>::max();  // that: none has it
   std::string archive_path;  // on that server
   ChunkHealth health = ChunkHealth::kGood;
   std::string problem;       // one sentence unless good

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Bad input: from the command line, from configuration files, and on the disks. One clear sentence each; nothing
 crashes, nothing else is affected, nothing is lost."""
-import ctypes
 import json
 import os
 import re
@@ -171,26 +170,7 @@ class SmallDisks(BadInputTest):
 
     def setUp(self):
         super().setUp()
-        self.require_root("it mounts file systems")
-        # In a mount namespace of this process and its children: everything goes when the test does.
-        clone_newns, recursive_private = 0x00020000, 0x4000 | 0x40000
-        libc = ctypes.CDLL(None, use_errno=True)
-        if libc.unshare(clone_newns) != 0 or libc.mount(b"none", b"/", None, recursive_private, None) != 0:
-            self.skipTest(f"needs a mount namespace: {os.strerror(ctypes.get_errno())}")
-
-    def disk(self, path, mebibytes):
-        """An ext4 on a loop device, or a tmpfs where there are none."""
-        os.makedirs(path)
-        image = path + ".img"
-        with open(image, "wb") as file:
-            file.truncate(mebibytes * MIB)
-        self.run_program(["mkfs.ext4", "-q", "-m", "0", image])
-        if self.run_program(["mount", "-o", "loop", image, path], code=None).code != 0:
-            self.run_program(["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "none", path])
-        self.addCleanup(self.run_program, ["umount", "-l", path])
-        with_lost_found = os.path.join(path, "data")
-        os.makedirs(with_lost_found)
-        return with_lost_found
+        self.enter_mounts()
 
     def test_all_disks_full(self):
         dirs = [self.disk(self.path(f"m{number}"), 12) for number in range(3)]
@@ -217,14 +197,9 @@ class SmallDisks(BadInputTest):
         dirs = [small] + [self.path(f"e{number}") for number in range(5)]
         store = self.serve(dirs=dirs, geometry="2+1", chunk_size="64KiB")
         files = {f"/before/{number}": self.put(store, f"/before/{number}", 600_000, number) for number in range(6)}
-        with open(os.path.join(os.path.dirname(small), "ballast"), "wb") as ballast:
-            try:
-                while True:
-                    ballast.write(bytes(MIB))
-            except OSError:
-                pass
+        ballast = self.fill_disk(os.path.dirname(small))
         self.check_goes_on(store, "/full", files)
-        os.unlink(os.path.join(os.path.dirname(small), "ballast"))
+        os.unlink(ballast)
         self.run_program(["mount", "-o", "remount,ro", os.path.dirname(small)])
         self.check_goes_on(store, "/read-only", files)
         self.run_program(["mount", "-o", "remount,rw", os.path.dirname(small)])

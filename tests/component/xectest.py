@@ -25,6 +25,7 @@ files with a line `# needs: failpoints`); both have defaults, so that a file can
 XEC_KEEP=1 keeps the directories of failed tests. XEC_TEST_DIR is where they are made (default: the usual temp dir).
 """
 import contextlib
+import ctypes
 import functools
 import hashlib
 import os
@@ -283,6 +284,42 @@ class TestCase(unittest.TestCase):
                       for folder, _, names in os.walk(root) for name in names)
 
     # Servers.
+
+    def enter_mounts(self):
+        """From here on mounts belong to this process and its children alone: they go when the test does."""
+        self.require_root("it mounts file systems")
+        clone_newns, recursive_private = 0x00020000, 0x4000 | 0x40000
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.unshare(clone_newns) != 0 or libc.mount(b"none", b"/", None, recursive_private, None) != 0:
+            self.skipTest(f"needs a mount namespace: {os.strerror(ctypes.get_errno())}")
+
+    def mount_disk(self, path, mebibytes):
+        """An ext4 on a loop device at `path`, or a tmpfs where there are none. After enter_mounts."""
+        os.makedirs(path, exist_ok=True)
+        image = path + ".img"
+        with open(image, "wb") as file:
+            file.truncate(mebibytes << 20)
+        self.run_program(["mkfs.ext4", "-q", "-m", "0", image])
+        if self.run_program(["mount", "-o", "loop", image, path], code=None).code != 0:
+            self.run_program(["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "none", path])
+        self.addCleanup(self.run_program, ["umount", "-l", path])
+
+    def disk(self, path, mebibytes):
+        """An empty directory on a small disk of its own."""
+        self.mount_disk(path, mebibytes)
+        beside_lost_found = os.path.join(path, "data")
+        os.makedirs(beside_lost_found)
+        return beside_lost_found
+
+    def fill_disk(self, path):
+        """Leaves no byte free; answers the file to remove."""
+        ballast = os.path.join(path, "ballast")
+        with open(ballast, "wb", buffering=0) as file:
+            for piece in (1 << 20, 4096, 1):
+                with contextlib.suppress(OSError):
+                    while True:
+                        file.write(bytes(piece))
+        return ballast
 
     def free_port(self):
         return next(_ports)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Data servers of a real cluster die, hang, fill up in the middle of an upload: the client notices nothing."""
+import collections
+import os
+import re
+import shutil
+import subprocess
+
+import everyday
+import xectest
+
+KIB = 1024
+GEOMETRY = "8+2"
+SIZE = 40 * 8 * 256 * KIB + 12_345  # 41 stripes
+
+
+class FailoverTest(everyday.EverydayTest):
+    def up(self, servers, **options):
+        cluster = self.cluster(servers=servers, geometry=GEOMETRY, gateways=1, chunk_size="256KiB", **options)
+        options = [word for server in cluster.servers for word in ("--server", server.server_option())]
+        cluster.gateways[0].http = cluster.gateways[0].http_url
+        xec = lambda command, *arguments, **more: self.run_program(
+            [self.program("xec"), command, *options, *arguments], **more)
+        return cluster, cluster.gateways[0], xec
+
+    def holders(self, cluster):
+        """The servers that have an archive of the upload under way."""
+        return [server for server in cluster.servers
+                if any(re.search(r"/s\.[0-9a-f]+$", path) for path in self.files_below(server.data))]
+
+    def upload(self, gateway, name, size, *steps):
+        """Streams a file through stock xrdcp; the steps are taken in between, each after an equal part. Answers the file."""
+        file = self.random_file("source" + name.replace("/", "-"), size)
+        client = subprocess.Popen(["xrdcp", "--nopbar", "-f", "-", f"{gateway.url}/{name}"], stdin=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, env={**os.environ, "XRD_WRITERECOVERY": "0"})
+        self.addCleanup(client.kill)
+        part = size // (len(steps) + 1)
+        with open(file, "rb") as source:
+            for step in steps:
+                client.stdin.write(source.read(part))
+                step()
+            shutil.copyfileobj(source, client.stdin)
+        client.stdin.close()
+        code = client.wait(timeout=xectest.CLIENT_SECONDS)
+        said = client.stderr.read().decode()
+        client.stderr.close()
+        self.assertEqual(code, 0, f"{said}\n{self.log_of(gateway)}")
+        return file
+
+    def log_of(self, gateway):
+        with open(gateway.log(), encoding="utf-8", errors="replace") as log:
+            return "".join(line for line in log if "object" in line)[-4000:]
+
+    def assert_whole(self, xec, name, bad):
+        """Every stripe has all its chunks, on servers other than the bad ones."""
+        chunks = collections.Counter()
+        for chunk in self.chunks_of(xec, name):
+            self.assertEqual(chunk["health"], "good", chunk)
+            self.assertNotIn(chunk["address"], [server.url for server in bad])
+            chunks[chunk["stripe"]] += 1
+        self.assertEqual(set(list(chunks.values())[:-1]), {10})
+
+    def test_two_of_fourteen_killed_one_after_the_other(self):
+        cluster, gateway, xec = self.up(14)
+        bad = []
+
+        def kill_one():
+            self.eventually(lambda: len(self.holders(cluster)) >= 10, 60, "the upload has archives")
+            bad.append(next(server for server in self.holders(cluster) if server not in bad))
+            bad[-1].kill()
+        file = self.upload(gateway, "/a", SIZE, kill_one, kill_one)
+        self.check_reads(gateway, "/a", file)
+        self.assert_whole(xec, "/a", bad)
+
+    def test_one_stopped_and_one_full(self):
+        self.enter_mounts()
+        cluster, gateway, xec = self.up(14)
+        for server in cluster.servers:
+            server.kill()
+            kept = server.data + ".kept"
+            os.rename(server.data, kept)
+            self.mount_disk(server.data, 48)
+            shutil.copystat(kept, server.data)
+            owner = os.stat(kept)
+            os.chown(server.data, owner.st_uid, owner.st_gid)
+            self.run_program(["cp", "-a", kept + "/.", server.data])
+            cluster.start(server)
+        bad = []
+
+        def stop_one():
+            self.eventually(lambda: len(self.holders(cluster)) >= 10, 60, "the upload has archives")
+            bad.append(self.holders(cluster)[0])
+            bad[0].freeze()
+            self.addCleanup(bad[0].thaw)
+
+        def fill_one():
+            bad.append(next(server for server in self.holders(cluster) if server not in bad))
+            self.fill_disk(bad[1].data)
+        file = self.upload(gateway, "/a", SIZE, stop_one, fill_one)
+        self.check_reads(gateway, "/a", file)
+        self.assert_whole(xec, "/a", bad)
+
+    def test_without_a_spare_the_object_has_a_debt(self):
+        cluster, gateway, xec = self.up(10)
+        bad = []
+
+        def kill_one():
+            self.eventually(lambda: len(self.holders(cluster)) >= 10, 60, "the upload has archives")
+            bad.append(self.holders(cluster)[3])
+            bad[0].kill()
+        file = self.upload(gateway, "/a", SIZE, kill_one)
+        self.check_reads(gateway, "/a", file)
+        missing = [chunk for chunk in self.chunks_of(xec, "/a") if chunk["health"] != "good"]
+        self.assertGreaterEqual(len(missing), 40, missing[:3])
+        self.assertRegex(self.log_of(gateway), r"/a is stored with a debt: 1 of its 10 archives found no server \(.*" +
+                         re.escape(f"{xectest.HOST}:{bad[0].port}"))
+
+
+if __name__ == "__main__":
+    xectest.main()
