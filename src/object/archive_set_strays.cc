@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Archives on servers that the other archives do not name: written when a server failed as the others were
-// sealed already, or re-created later.
+// Archives on servers that the other archives do not name: re-created after those were written.
 #include <algorithm>
 
 #include "object/archive_set.hh"

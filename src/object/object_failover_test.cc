@@ -143,6 +143,14 @@ TEST_P(FailoverTest, AServerAsTheArchivesAreSealed) {
     ASSERT_TRUE(committed) << committed.error().ToString();
     store.memory(homes[1]).SetDown(true);
     ExpectWhole(store, {homes[1]}, upload.bytes());
+    // All archives name the server that took the lane.
+    Result<std::shared_ptr<ObjectReader>> reader = store.OpenReader("/o");
+    ASSERT_TRUE(reader);
+    const std::string bad = store.engine().server_id(homes[1]);
+    for (const auto& [server, path] : store.Archives("/o")) {
+      if (server == homes[1]) continue;
+      EXPECT_THAT(*store.memory(server).Content(path), testing::Not(HasSubstr(bad))) << server;
+    }
     store.faults(homes[1]).DropHung();
   }
 }

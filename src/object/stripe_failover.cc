@@ -291,8 +291,18 @@ Task<Status> StripeUpload::SealOnce(const Seal& seal) {
     const bool waiting = !archives_[i].lost && !archives_[i].sealed && !answered[i];
     if (waiting) failures.emplace_back(i, Fail(Code::kUnavailable, "it is late to seal its archive"));
   }
+  if (!failures.empty()) SealAgain();
   for (auto& [index, error] : failures) co_await FailOver(index, std::move(error));
   co_return co_await Recreate();
+}
+
+// A lane has another server now, or none: all archives get a new end that says so, over the old one, which
+// must not be longer.
+void StripeUpload::SealAgain() {
+  for (UploadedArchive& archive : archives_) {
+    archive.sealed = false;
+    if (archive.lane) padding_bytes_ += engine_.server_id(archive.server).size() + 1;
+  }
 }
 
 // What is sealed is safe if it was synced; else errors of delayed writes may show up only now.

@@ -319,6 +319,7 @@ Manifest StripeUpload::MakeManifest(std::map<std::string, std::string> checksums
     if (archive.lane && !archive.lost) manifest.servers[*archive.lane] = engine_.server_id(archive.server);
   }
   manifest.debts = Debts();
+  if (padding_bytes_ > 0) manifest.unknown_fields.push_back("padding " + std::string(padding_bytes_, '.'));
   return manifest;
 }
 

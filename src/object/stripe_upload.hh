@@ -148,6 +148,7 @@ class StripeUpload {
   Task<Status> Recreate();
   Task<Restored> ReadBack(uint64_t stripe);
   Task<Status> SealOnce(const Seal& seal);
+  void SealAgain();
   Task<void> CloseSealed();
 
   Engine& engine_;
@@ -164,6 +165,7 @@ class StripeUpload {
   std::vector<std::string> losses_;  // one clause for each lost archive
   std::optional<Code> loss_code_;  // of all losses, if they agree
   std::optional<Error> failed_;
+  size_t padding_bytes_ = 0;  // of manifests, so that they are not shorter than those written before
 
   Gather<Status> writes_;  // tags: see WriteTag
   std::map<uint64_t, InFlight> in_flight_;  // by stripe

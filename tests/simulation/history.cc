@@ -2,8 +2,9 @@
 #include "history.hh"
 
 #include <algorithm>
-#include <string_view>
 #include <unordered_set>
+
+#include "marks.hh"
 
 namespace xec::sim {
 namespace {
@@ -345,24 +346,6 @@ class History::Search {
     return false;
   }
 
-  // Which events are done; compared far more often than anything else is done here.
-  class Marks {
-   public:
-    explicit Marks(size_t count) : words_((count + 63) / 64) {}
-    bool operator[](size_t i) const { return (words_[i / 64] >> (i % 64) & 1) != 0; }
-    void Set(size_t i, bool value) {
-      const uint64_t bit = uint64_t{1} << (i % 64);
-      words_[i / 64] = value ? words_[i / 64] | bit : words_[i / 64] & ~bit;
-    }
-    bool operator==(const Marks&) const = default;
-    size_t Hash() const {
-      const char* const bytes = reinterpret_cast<const char*>(words_.data());
-      return std::hash<std::string_view>()({bytes, 8 * words_.size()});
-    }
-
-   private:
-    std::vector<uint64_t> words_;
-  };
   struct HashOfState {
     size_t operator()(const std::pair<Marks, Content>& state) const {
       return state.first.Hash() * 31 + std::hash<Content>()(state.second);

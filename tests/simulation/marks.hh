@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace xec::sim {
+
+// A set of small numbers; compared and hashed by words, since the oracle does little else.
+class Marks {
+ public:
+  explicit Marks(size_t count) : words_((count + 63) / 64) {}
+  bool operator[](size_t i) const { return (words_[i / 64] >> (i % 64) & 1) != 0; }
+  void Set(size_t i, bool value) {
+    const uint64_t bit = uint64_t{1} << (i % 64);
+    words_[i / 64] = value ? words_[i / 64] | bit : words_[i / 64] & ~bit;
+  }
+  bool operator==(const Marks&) const = default;
+  size_t Hash() const {
+    const char* const bytes = reinterpret_cast<const char*>(words_.data());
+    return std::hash<std::string_view>()({bytes, 8 * words_.size()});
+  }
+
+ private:
+  std::vector<uint64_t> words_;
+};
+
+}  // namespace xec::sim
