@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/failpoint.hh"
-#include "runtime/gather.hh"
+#include "commit/server_gather.hh"
 
 namespace xec {
 
@@ -77,29 +77,24 @@ Task<Status> KeepLongName(Engine& engine, MemberIndex member, ObjectPath path) {
 
 Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width) {
   Look look(engine.Homes(path));
-  Gather<Result<States>> gather(engine.scope(), engine.executor());
-  const std::vector<MemberIndex>& homes = look.homes();
+  const std::vector<MemberIndex> order = engine.ByHealth(look.homes());
+  ServerGather<Result<States>> gather(engine);
   size_t next = 0;
-  const size_t first = width == LookWidth::kQuorum ? look.quorum() : homes.size();
-  bool timer = false;
-  for (; next < first; ++next) gather.Start(homes[next], ListStates(engine, homes[next], path));
-  while (gather.pending() > 0) {
+  while (true) {
+    // Those heard and those still to be expected make a quorum, if there are enough homes.
+    const size_t wanted = width == LookWidth::kAll ? order.size() : look.quorum();
+    while (next < order.size() && look.listings().size() + gather.timely() < wanted) {
+      gather.Start(order[next], ListStates(engine, order[next], path));
+      ++next;
+    }
+    if (gather.pending() == 0) break;
+    if (look.HasQuorum() && (width == LookWidth::kQuorum || gather.timely() == 0)) break;
     auto event = co_await gather.Next();
-    if (!event.value) break;
-    const auto home = static_cast<MemberIndex>(event.tag);
+    if (!event.value) continue;
     if (*event.value) {
-      look.Heard(home, std::move(**event.value));
-      if (width == LookWidth::kQuorum && look.HasQuorum()) break;
-      if (width == LookWidth::kMost && look.HasQuorum() && !timer) {
-        gather.StartTimer(0, engine.executor().Now() + engine.options().hedge_delay);
-        timer = true;
-      }
+      look.Heard(event.member, std::move(**event.value));
     } else {
-      look.Failed(home);
-      if (next < homes.size()) {
-        gather.Start(homes[next], ListStates(engine, homes[next], path));
-        ++next;
-      }
+      look.Failed(event.member);
     }
   }
   co_return std::move(look);

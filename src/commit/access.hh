@@ -27,9 +27,9 @@ std::string StatePath(const ObjectPath& path, std::string_view entry);
 // Did the reply leave open whether the request was, or will be, executed?
 bool OutcomeUnknown(const Status& status);
 
-// Asks homes for their states: a quorum (asking further homes in place of those that fail); all of them; or
-// all, but without waiting long for the rest once a quorum was heard.
-enum class LookWidth { kQuorum, kAll, kMost };
+// Asks homes for their states: a quorum, with further homes in place of those that fail or are late; or all
+// of them, without waiting for who is late once a quorum was heard.
+enum class LookWidth { kQuorum, kAll };
 Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width);
 
 // The error "cannot tell, retry" of a name too few of whose homes answered.

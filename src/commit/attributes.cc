@@ -5,7 +5,7 @@
 
 #include "archive/manifest.hh"
 #include "base/failpoint.hh"
-#include "runtime/gather.hh"
+#include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
@@ -48,7 +48,7 @@ Task<Status> WriteOn(Engine& engine, MemberIndex home, ObjectPath path, Version 
 Task<Status> WriteOnQuorum(Engine& engine, ObjectPath path, Version version, Version revision,
                            std::string content, std::vector<MemberIndex> having) {
   const std::vector<MemberIndex> homes = engine.Homes(path);
-  Gather<Status> gather(engine.scope(), engine.executor());
+  ServerGather<Status> gather(engine, RequestKind::kSync);
   for (const MemberIndex home : homes) {
     if (std::find(having.begin(), having.end(), home) == having.end()) {
       gather.Start(home, WriteOn(engine, home, path, version, revision, content));
@@ -56,8 +56,9 @@ Task<Status> WriteOnQuorum(Engine& engine, ObjectPath path, Version version, Ver
   }
   size_t written = having.size();
   bool open = false;
-  while (gather.pending() > 0) {
+  while (gather.pending() > 0 && (written < Quorum(homes.size()) || gather.timely() > 0)) {
     const auto event = co_await gather.Next();
+    if (!event.value) continue;
     if (*event.value) ++written;
     open = open || OutcomeUnknown(*event.value);
   }
@@ -84,18 +85,23 @@ Task<Result<AttributeSet>> ReadRevision(Engine& engine, ObjectPath path, Version
                                         std::vector<MemberIndex> homes) {
   Error last = Fail(Code::kUnavailable, "the attributes of {} cannot be read", path.text());
   const std::string entry = StatePath(path, FormatState(AttributesState(version, revision)));
-  for (const MemberIndex home : homes) {
-    Result<std::string> text =
-        co_await ReadFile(engine.MetadataCall(), engine.server(home), entry, kAttributeSetBytesMax);
-    if (!text) {
-      last = text.error();
-      continue;
-    }
-    Result<AttributeSet> set = AttributeSet::Parse(*text);
-    if (set) co_return std::move(set);
-    last = set.error();
-  }
-  co_return last;
+  std::optional<AttributeSet> found;
+  const bool read = co_await AskInTurn<Result<std::string>>(
+      engine, std::move(homes),
+      [&](MemberIndex home) {
+        return ReadFile(engine.MetadataCall(), engine.server(home), entry, kAttributeSetBytesMax);
+      },
+      [&](MemberIndex, const Result<std::string>& text) {
+        Result<AttributeSet> set = text ? AttributeSet::Parse(*text) : Result<AttributeSet>(text.error());
+        if (set) {
+          found = std::move(*set);
+        } else {
+          last = set.error();
+        }
+        return found.has_value();
+      });
+  if (!read) co_return last;
+  co_return std::move(*found);
 }
 
 // All revisions shown as one: those that a higher one has in it need not be read.
@@ -140,9 +146,9 @@ Task<void> RemoveRevisions(Engine& engine, ObjectPath path, Version version, std
   const std::vector<MemberIndex> homes = engine.Homes(path);
   for (const Version& revision : revisions) {
     const std::string entry = FormatState(AttributesState(version, revision));
-    Gather<Status> removals(engine.scope(), engine.executor());
+    ServerGather<Status> removals(engine);
     for (const MemberIndex home : homes) removals.Start(home, RemoveState(engine, home, path, entry));
-    while (removals.pending() > 0) co_await removals.Next();
+    while (removals.timely() > 0) co_await removals.Next();
   }
 }
 

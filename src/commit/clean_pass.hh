@@ -24,6 +24,7 @@ struct CleanPass {
   std::map<MemberIndex, States> Homes() const;  // of those that answered
 };
 
+// Of the servers that answer; those that are late count as silent.
 Task<ServerStates> ListEverywhere(Engine& engine, ObjectPath path);
 
 // The action that removes this entry, and the doing of any action; counted in the outcome.

@@ -9,13 +9,15 @@
 #include "commit/clean_pass.hh"
 #include "commit/folder.hh"
 #include "commit/roll_forward.hh"
-#include "runtime/gather.hh"
+#include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
 
 // Renames of one name brought to their end in one cleaning.
 constexpr int kCleanRoundsMax = 8;
+// A cleaner that hears everybody can do more, and nobody waits for it.
+constexpr Duration kCleanerPatience = std::chrono::seconds(1);
 // Where a file system keeps what its checker finds; empty as a rule.
 constexpr std::string_view kFileSystemFolder = "lost+found";
 
@@ -64,7 +66,7 @@ Task<bool> LookAgain(CleanPass& pass) {
 Task<void> RemoveObjectDirectory(CleanPass& pass) {
   const std::vector<std::string> parts = pass.path.LongNameEntries();
   XEC_FAILPOINT("clean.directory");
-  Gather<Status> gather(pass.engine.scope(), pass.engine.executor());
+  ServerGather<Status> gather(pass.engine);
   for (const auto& [member, states] : pass.servers) {
     if (!states.empty()) continue;
     for (const std::string& part : parts) {
@@ -75,7 +77,7 @@ Task<void> RemoveObjectDirectory(CleanPass& pass) {
                                          pass.path.ObjectDirectory()));
   }
   // Refused where a creation came first; that creation keeps or makes the directory.
-  while (gather.pending() > 0) co_await gather.Next();
+  while (gather.timely() > 0) co_await gather.Next();
 }
 
 // The tombstone that every home has, with nothing else anywhere, is forgotten after the horizon. A moved one
@@ -145,12 +147,18 @@ Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
   const int64_t horizon_ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(engine.options().tombstone_horizon).count();
   std::vector<std::pair<MemberIndex, std::string>> parts;
-  for (size_t i = 0; i < engine.server_count(); ++i) {
-    const auto member = static_cast<MemberIndex>(i);
-    Result<std::vector<Entry>> listed =
-        co_await List(engine.MetadataCall(), engine.server(member), object_directory);
-    if (!listed && listed.code() == Code::kNotFound) continue;
-    if (!listed) co_return outcome;
+  ServerGather<Result<std::vector<Entry>>> gather(engine, RequestKind::kMetadata, kCleanerPatience);
+  for (const MemberIndex member : engine.AllByHealth())
+    gather.Start(member, List(engine.MetadataCall(), engine.server(member), object_directory));
+  size_t heard = 0;
+  while (gather.timely() > 0) {
+    auto event = co_await gather.Next();
+    if (!event.value) continue;
+    const Result<std::vector<Entry>>& listed = *event.value;
+    if (!listed && listed.code() != Code::kNotFound) co_return outcome;
+    ++heard;
+    if (!listed) continue;
+    const MemberIndex member = event.member;
     for (const Entry& entry : *listed) {
       const bool old = engine.executor().WallNow() - entry.mtime_s * 1000 > horizon_ms;
       const std::optional<State> state = ParseState(entry.name);
@@ -159,6 +167,7 @@ Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
       parts.emplace_back(member, object_directory + "/" + entry.name);
     }
   }
+  if (heard < engine.server_count()) co_return outcome;
   outcome.left = 0;
   for (const auto& [member, part] : parts) {
     const Status removed = co_await RemoveDirectory(engine.MetadataCall(), engine.server(member), part);
@@ -189,12 +198,12 @@ bool CleanPass::AllHomesHeard() const { return Homes().size() == engine.Homes(pa
 
 Task<ServerStates> ListEverywhere(Engine& engine, ObjectPath path) {
   ServerStates servers;
-  Gather<Result<States>> gather(engine.scope(), engine.executor());
-  for (size_t i = 0; i < engine.server_count(); ++i)
-    gather.Start(i, ListStates(engine, static_cast<MemberIndex>(i), path));
-  while (gather.pending() > 0) {
+  ServerGather<Result<States>> gather(engine, RequestKind::kMetadata, kCleanerPatience);
+  for (const MemberIndex member : engine.AllByHealth())
+    gather.Start(member, ListStates(engine, member, path));
+  while (gather.timely() > 0) {
     auto event = co_await gather.Next();
-    if (*event.value) servers[static_cast<MemberIndex>(event.tag)] = std::move(**event.value);
+    if (event.value && *event.value) servers[event.member] = std::move(**event.value);
   }
   co_return std::move(servers);
 }
@@ -204,6 +213,12 @@ SweepAction RemoveEntry(const State& state) {
 }
 
 Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action) {
+  // Silent since it was listed: it is not waited for, entry by entry.
+  const Standing standing = pass.engine.health().At(member, pass.engine.executor().Now());
+  if (standing.state == ServerState::kSuspect) {
+    ++pass.outcome.left;
+    co_return;
+  }
   Status status;
   switch (action.kind) {
     case SweepAction::kRemoveFile:
@@ -245,12 +260,16 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
   co_await RemoveOldMarks(pass);
   co_await CollectTombstone(pass);
   co_await RemoveObjectDirectory(pass);
+  // What they have was not seen.
+  if (!pass.AllServersHeard()) ++pass.outcome.left;
   co_return pass.outcome;
 }
 
 Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory) {
   TreePass pass;
-  FolderUnion found = co_await ListFolder(engine, directory);
+  FolderUnion found = co_await ListFolder(engine, directory, kCleanerPatience);
+  // Names that only they show have not been visited.
+  pass.total.left += engine.server_count() - found.servers_heard;
   for (const ObjectPath& name : found.names) {
     // Below first: a directory's tombstone can only go when its folder is empty.
     const std::string folder = name.Folder();

@@ -3,12 +3,14 @@
 
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
-#include "runtime/gather.hh"
+#include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
 
 constexpr int kFenceStepsMax = 12;
+// All homes are needed, so one that was well is not given up lightly.
+constexpr Duration kFencePatience = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -35,12 +37,13 @@ Task<bool> FenceHome(Engine& engine, ObjectPath path, MemberIndex home, State se
 
 Task<bool> FenceAllHomes(Engine& engine, ObjectPath path, State seal) {
   const std::vector<MemberIndex> homes = engine.Homes(path);
-  Gather<bool> gather(engine.scope(), engine.executor());
+  ServerGather<bool> gather(engine, RequestKind::kSync, kFencePatience);
   for (const MemberIndex home : homes) gather.Start(home, FenceHome(engine, path, home, seal));
   size_t fenced = 0;
-  while (gather.pending() > 0) {
+  // One that is late is one that is missing: the seal is not void.
+  while (gather.timely() > 0) {
     const auto event = co_await gather.Next();
-    if (*event.value) ++fenced;
+    if (event.value && *event.value) ++fenced;
   }
   co_return fenced >= (MutantActive(Mutant::kAbortAtMajority) ? Quorum(homes.size()) : homes.size());
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "commit/folder.hh"
 
-#include "runtime/gather.hh"
+#include <map>
+
+#include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
@@ -33,21 +35,17 @@ size_t SilentServersMax(const Engine& engine) {
   return Quorum(homes) - 1;
 }
 
-Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory) {
+Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory, Duration least) {
   FolderUnion result;
   const std::string folder = directory.Folder();
-  std::set<std::pair<std::string, MemberIndex>> long_names;
-  Gather<Listing> gather(engine.scope(), engine.executor());
-  for (size_t i = 0; i < engine.server_count(); ++i) {
-    gather.Start(i, ListOn(engine, static_cast<MemberIndex>(i), folder));
-  }
-  while (gather.pending() > 0) {
+  std::map<std::string, std::vector<MemberIndex>> long_names;  // who shows them
+  ServerGather<Listing> gather(engine, RequestKind::kMetadata, least);
+  for (const MemberIndex member : engine.AllByHealth()) gather.Start(member, ListOn(engine, member, folder));
+  const size_t needed = engine.server_count() - SilentServersMax(engine);
+  while (gather.pending() > 0 && (result.servers_heard < needed || gather.timely() > 0)) {
     auto event = co_await gather.Next();
-    const auto member = static_cast<MemberIndex>(event.tag);
-    if (!*event.value) {
-      result.failed.push_back(member);
-      continue;
-    }
+    if (!event.value || !*event.value) continue;
+    const MemberIndex member = event.member;
     ++result.servers_heard;
     for (const Entry& entry : **event.value) {
       if (!entry.directory) continue;
@@ -56,36 +54,39 @@ Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory) {
         Result<ObjectPath> name = directory.Child(parsed.component);
         if (name) result.names.insert(std::move(*name));
       } else if (parsed.kind == FolderEntryName::kLongObject) {
-        long_names.emplace(entry.name, member);
+        long_names[entry.name].push_back(member);
       } else if (!(directory.IsRoot() && "/" + entry.name == kReservedDirectory)) {
         result.folders.insert(entry.name);
       }
     }
   }
   const std::string prefix = folder == "/" ? "/" : folder + "/";
-  std::set<std::string> solved;
-  for (const auto& [entry, member] : long_names) {
-    if (solved.contains(entry)) continue;
-    result.nameless.insert(prefix + entry);
-    std::optional<std::string> component = co_await LongNameOn(engine, member, prefix + entry);
-    if (!component) continue;
-    Result<ObjectPath> name = directory.Child(*component);
-    if (!name) continue;
-    result.names.insert(std::move(*name));
-    result.nameless.erase(prefix + entry);
-    solved.insert(entry);
+  for (const auto& [entry, members] : long_names) {
+    std::optional<ObjectPath> found;
+    const std::string object_directory = prefix + entry;
+    const bool told = co_await AskInTurn<std::optional<std::string>>(
+        engine, members, [&](MemberIndex member) { return LongNameOn(engine, member, object_directory); },
+        [&](MemberIndex, const std::optional<std::string>& component) {
+          if (!component) return false;
+          Result<ObjectPath> name = directory.Child(*component);
+          if (name) found = std::move(*name);
+          return found.has_value();
+        });
+    if (told) {
+      result.names.insert(std::move(*found));
+    } else {
+      result.nameless.insert(object_directory);
+    }
   }
   co_return std::move(result);
 }
 
 Task<void> RemoveEmptyFolder(Engine& engine, ObjectPath directory) {
   const std::string folder = directory.Folder();
-  Gather<Status> gather(engine.scope(), engine.executor());
-  for (size_t i = 0; i < engine.server_count(); ++i) {
-    gather.Start(i,
-                 RemoveDirectory(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)), folder));
-  }
-  while (gather.pending() > 0) co_await gather.Next();
+  ServerGather<Status> gather(engine);
+  for (const MemberIndex member : engine.AllByHealth())
+    gather.Start(member, RemoveDirectory(engine.MetadataCall(), engine.server(member), folder));
+  while (gather.timely() > 0) co_await gather.Next();
 }
 
 }  // namespace xec

@@ -14,11 +14,12 @@ struct FolderUnion {
   // Object directories, by their path on disk, of shortened names that no server tells now.
   std::set<std::string> nameless;
   size_t servers_heard = 0;
-  std::vector<MemberIndex> failed;
 };
 
-// Lists the folder of the directory on all servers in parallel. Long names are read from their entries.
-Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory);
+// Lists the folder of the directory on all servers in parallel, without waiting for those that are late once
+// all but SilentServersMax were heard. Long names are read from their entries.
+// `least`: as of ServerGather.
+Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory, Duration least = {});
 
 // Removes the physical folder of the directory on all servers in parallel, where nothing is in it; a creation
 // that finds it gone makes it anew. Servers that refuse or do not answer keep it for the next cleaner.

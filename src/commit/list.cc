@@ -22,10 +22,11 @@ Task<Result<std::vector<ListedName>>> ListDirectory(Engine& engine, ObjectPath p
       co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
   }
   FolderUnion found = co_await ListFolder(engine, path);
-  if (found.failed.size() > SilentServersMax(engine)) {
+  const size_t silent = engine.server_count() - found.servers_heard;
+  if (silent > SilentServersMax(engine)) {
     co_return Fail(Code::kNoQuorum,
                    "cannot tell what {} contains: {} of {} data servers do not answer; retry", path.text(),
-                   found.failed.size(), engine.server_count());
+                   silent, engine.server_count());
   }
   std::vector<ListedName> names;
   Gather<Result<NameInfo>> gather(engine.scope(), engine.executor());

@@ -6,7 +6,7 @@
 #include "archive/manifest.hh"
 #include "base/failpoint.hh"
 #include "base/text.hh"
-#include "runtime/gather.hh"
+#include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
@@ -29,27 +29,34 @@ Task<Result<MoveRecord>> ReadRecordFrom(Engine& engine, ObjectPath from, Accepte
                                         std::vector<MemberIndex> homes) {
   Error problem = Fail(Code::kNotFound, "no home of {} shows where it was moved", from.text());
   const std::string entry = StatePath(from, FormatState(MovedState(moved)));
-  for (const MemberIndex home : homes) {
-    Result<std::string> text =
-        co_await ReadFile(engine.MetadataCall(), engine.server(home), entry, kMoveRecordBytesMax);
-    Result<MoveRecord> record = text ? ParseMoveRecord(*text) : Result<MoveRecord>(text.error());
-    if (record) co_return std::move(record);
-    const bool damaged = record.code() == Code::kCorruption;
-    if (damaged && problem.code == Code::kNotFound) problem = record.error();
-    if (!damaged && record.code() != Code::kNotFound)
-      problem = Fail(Code::kUnavailable, "{}", record.error().message);
-  }
-  co_return problem;
+  std::optional<MoveRecord> found;
+  const bool read = co_await AskInTurn<Result<std::string>>(
+      engine, std::move(homes),
+      [&](MemberIndex home) {
+        return ReadFile(engine.MetadataCall(), engine.server(home), entry, kMoveRecordBytesMax);
+      },
+      [&](MemberIndex, const Result<std::string>& text) {
+        Result<MoveRecord> record = text ? ParseMoveRecord(*text) : Result<MoveRecord>(text.error());
+        if (record) {
+          found = std::move(*record);
+          return true;
+        }
+        const bool damaged = record.code() == Code::kCorruption;
+        if (damaged && problem.code == Code::kNotFound) problem = record.error();
+        if (!damaged && record.code() != Code::kNotFound)
+          problem = Fail(Code::kUnavailable, "{}", record.error().message);
+        return false;
+      });
+  if (!read) co_return problem;
+  co_return std::move(*found);
 }
 
 Task<bool> TombstoneElsewhere(Engine& engine, ObjectPath from, MemberIndex except, Accepted moved) {
-  const std::vector<MemberIndex> homes = engine.Homes(from);
-  for (const MemberIndex home : homes) {
-    if (home == except) continue;
-    Result<States> states = co_await ListStates(engine, home, from);
-    if (states && HasAccepted(*states, moved)) co_return true;
-  }
-  co_return false;
+  std::vector<MemberIndex> others = engine.Homes(from);
+  std::erase(others, except);
+  co_return co_await AskInTurn<Result<States>>(
+      engine, std::move(others), [&](MemberIndex home) { return ListStates(engine, home, from); },
+      [&](MemberIndex, const Result<States>& states) { return states && HasAccepted(*states, moved); });
 }
 
 // The version at the new name, as its first homes accept it.
@@ -59,33 +66,36 @@ Accepted TargetOf(const MoveRecord& record, const Accepted& moved) {
   return AcceptedFrom(witness);
 }
 
-// How many of the homes accept the goal or have something higher.
-Task<size_t> RollOn(Engine& engine, ObjectPath path, Look look, Accepted goal,
-                    std::vector<MemberIndex> homes) {
-  Gather<RollResult> gather(engine.scope(), engine.executor());
+// How many of the homes accept the goal or have something higher; who is late is not waited for once there
+// are `enough` of these.
+Task<size_t> RollOn(Engine& engine, ObjectPath path, Look look, Accepted goal, std::vector<MemberIndex> homes,
+                    size_t enough) {
+  ServerGather<RollResult> gather(engine, RequestKind::kSync);
   for (const MemberIndex home : homes) {
     std::optional<States> listing = look.listings().at(home);
     gather.Start(home, RollForward(engine, path, home, goal, std::move(listing)));
   }
   size_t have = 0;
-  while (gather.pending() > 0) {
+  while (gather.pending() > 0 && (have < enough || gather.timely() > 0)) {
     const auto event = co_await gather.Next();
-    if (*event.value != RollResult::kFailed) ++have;
+    if (event.value && *event.value != RollResult::kFailed) ++have;
   }
   co_return have;
 }
 
 Task<Status> AcceptTarget(Engine& engine, ObjectPath to, Accepted target, uint64_t proved) {
   for (int tries = 0; tries < kFinishTriesMax; ++tries) {
-    Look look = co_await LookAt(engine, to, LookWidth::kMost);
+    Look look = co_await LookAt(engine, to, LookWidth::kAll);
     FinishPlan plan = PlanFinish(look, target, proved);
     if (plan.kind == FinishPlan::kDone) co_return OkStatus();
     if (plan.kind == FinishPlan::kCannotTell) break;
     size_t have = plan.have;
-    have += co_await RollOn(engine, to, look, plan.goal, std::move(plan.first));
-    XEC_FAILPOINT("rename.target_first");
     // A copy needs one home that accepted before.
-    if (have > 0) have += co_await RollOn(engine, to, look, plan.goal, std::move(plan.then));
+    const size_t first = have > 0 ? 0 : 1;
+    have += co_await RollOn(engine, to, look, plan.goal, std::move(plan.first), first);
+    XEC_FAILPOINT("rename.target_first");
+    const size_t missing = have < look.quorum() ? look.quorum() - have : 0;
+    if (have > 0) have += co_await RollOn(engine, to, look, plan.goal, std::move(plan.then), missing);
     if (have >= look.quorum()) co_return OkStatus();
   }
   co_return Fail(Code::kNoQuorum,
@@ -114,6 +124,26 @@ const State* ArchiveOf(const States& states, const Version& version, const std::
     return sealed || (s.kind == StateKind::kPromoted && s.version == version);
   });
   return archive == states.end() ? nullptr : &*archive;
+}
+
+// What one home says to ReadOrigin.
+struct OriginHere {
+  std::optional<ObjectPath> from;
+  std::optional<Error> problem;
+};
+
+Task<OriginHere> ReadOriginOn(Engine& engine, MemberIndex home, std::vector<std::string> files) {
+  OriginHere here;
+  for (const std::string& file : files) {
+    Result<std::string> text = co_await ReadManifestText(engine, home, file);
+    Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
+    if (!manifest && manifest.code() != Code::kCorruption) here.problem = manifest.error();
+    if (!manifest || !manifest->from) continue;
+    Result<ObjectPath> from = ObjectPath::ParseStored(manifest->from->path);
+    if (from) here.from = std::move(*from);
+    if (here.from) break;
+  }
+  co_return std::move(here);
 }
 
 // F2 on one server; true: no archive of the version is left there.
@@ -219,14 +249,14 @@ Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIn
 
 Task<size_t> MoveArchives(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record,
                           std::vector<MemberIndex> servers) {
-  Gather<bool> gather(engine.scope(), engine.executor());
+  ServerGather<bool> gather(engine, RequestKind::kSync);
   for (const MemberIndex member : servers) {
     gather.Start(member, MoveArchive(engine, from, moved, record, member));
   }
   size_t clear = 0;
-  while (gather.pending() > 0) {
+  while (gather.timely() > 0) {
     const auto event = co_await gather.Next();
-    if (*event.value) ++clear;
+    if (event.value && *event.value) ++clear;
   }
   co_return clear;
 }
@@ -248,19 +278,26 @@ std::vector<MemberIndex> ServersOfMove(const Engine& engine, const ObjectPath& f
 
 Task<Result<std::optional<ObjectPath>>> ReadOrigin(Engine& engine, ObjectPath path,
                                                    std::map<MemberIndex, States> listings, std::string rid) {
-  std::optional<Error> problem;
+  std::map<MemberIndex, std::vector<std::string>> files;
+  std::vector<MemberIndex> homes;
   for (const auto& [home, states] : listings) {
     for (const State& state : states) {
       const bool knows = state.origin == rid || (state.kind == StateKind::kMoveIn && state.oid == rid);
-      if (!knows) continue;
-      Result<std::string> text = co_await ReadManifestText(engine, home, StatePath(path, FormatState(state)));
-      Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
-      if (!manifest && manifest.code() != Code::kCorruption) problem = manifest.error();
-      if (!manifest || !manifest->from) continue;
-      Result<ObjectPath> from = ObjectPath::ParseStored(manifest->from->path);
-      if (from) co_return std::optional(std::move(*from));
+      if (knows) files[home].push_back(StatePath(path, FormatState(state)));
     }
+    if (files.contains(home)) homes.push_back(home);
   }
+  std::optional<Error> problem;
+  std::optional<ObjectPath> origin;
+  const bool read = co_await AskInTurn<OriginHere>(
+      engine, std::move(homes),
+      [&](MemberIndex home) { return ReadOriginOn(engine, home, std::move(files.at(home))); },
+      [&](MemberIndex, OriginHere& here) {
+        if (here.problem) problem = std::move(here.problem);
+        origin = std::move(here.from);
+        return origin.has_value();
+      });
+  if (read) co_return std::move(origin);
   if (problem) co_return Fail(Code::kUnavailable, "{}", problem->message);
   co_return std::nullopt;
 }

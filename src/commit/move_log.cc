@@ -7,7 +7,7 @@
 #include "base/mutant.hh"
 #include "base/text.hh"
 #include "commit/folder.hh"
-#include "runtime/gather.hh"
+#include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
@@ -49,12 +49,14 @@ struct Copies {
   bool young = false;
 };
 
-// Adds what one server shows. False: it does not answer.
-Task<bool> AddCopies(Engine& engine, MemberIndex member, std::map<std::string, Copies>& logs) {
+// What one server shows, by the log's id; nullopt: it does not answer.
+Task<std::optional<std::map<std::string, Copies>>> CopiesOn(Engine& engine, MemberIndex member) {
+  std::map<std::string, Copies> logs;
   const DataServerPtr& server = engine.server(member);
   Result<std::vector<Entry>> listed =
       co_await List(engine.MetadataCall(), server, std::string(kMoveLogDirectory));
-  if (!listed) co_return listed.code() == Code::kNotFound;
+  if (!listed && listed.code() == Code::kNotFound) co_return std::move(logs);
+  if (!listed) co_return std::nullopt;
   const int64_t now_s = engine.executor().WallNow() / 1000;
   const int64_t limit_s =
       std::chrono::duration_cast<std::chrono::seconds>(engine.options().operation_limit).count();
@@ -74,7 +76,7 @@ Task<bool> AddCopies(Engine& engine, MemberIndex member, std::map<std::string, C
     ++copies.whole;
     copies.log = std::move(*log);
   }
-  co_return true;
+  co_return std::move(logs);
 }
 
 }  // namespace
@@ -82,20 +84,22 @@ Task<bool> AddCopies(Engine& engine, MemberIndex member, std::map<std::string, C
 Task<Status> WriteMoveLog(Engine& engine, MoveLog log) {
   if (MutantActive(Mutant::kForgetDirectoryRename)) co_return OkStatus();
   const TimePoint begun = engine.executor().Now();
-  Gather<Status> gather(engine.scope(), engine.executor());
-  for (size_t i = 0; i < engine.server_count(); ++i) {
-    gather.Start(i, CreateFile(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)),
-                               LogPath(log.id), FormatMoveLog(log), engine.SyncBeforeCommit()));
+  ServerGather<Status> gather(engine, RequestKind::kSync);
+  for (const MemberIndex member : engine.AllByHealth()) {
+    gather.Start(member, CreateFile(engine.MetadataCall(), engine.server(member), LogPath(log.id),
+                                    FormatMoveLog(log), engine.SyncBeforeCommit()));
   }
+  const size_t few = SilentServersMax(engine);
   size_t written = 0;
   size_t open = 0;
-  while (gather.pending() > 0) {
+  // Copies that turn up late, after the log was removed, must be too few to count.
+  while (gather.pending() > 0 && (written <= few || gather.pending() > few || gather.timely() > 0)) {
     const auto event = co_await gather.Next();
+    if (!event.value) continue;
     XEC_FAILPOINT("rename_directory.logged_one");
     if (*event.value) ++written;
     if (OutcomeUnknown(*event.value)) ++open;
   }
-  const size_t few = SilentServersMax(engine);
   // A log that is no longer young is taken up by cleaners, or removed if they do not find enough of it.
   const bool young = engine.executor().Now() - begun <= engine.options().operation_limit;
   if (written > few && young) co_return OkStatus();
@@ -109,25 +113,37 @@ Task<Status> WriteMoveLog(Engine& engine, MoveLog log) {
 }
 
 Task<bool> RemoveMoveLog(Engine& engine, std::string id) {
-  Gather<Status> gather(engine.scope(), engine.executor());
-  for (size_t i = 0; i < engine.server_count(); ++i) {
-    gather.Start(i, Remove(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)), LogPath(id)));
-  }
+  ServerGather<Status> gather(engine);
+  for (const MemberIndex member : engine.AllByHealth())
+    gather.Start(member, Remove(engine.MetadataCall(), engine.server(member), LogPath(id)));
+  const size_t few = SilentServersMax(engine);
   size_t left = 0;
-  while (gather.pending() > 0) {
+  // Copies that stay on a few servers are removed by cleaners.
+  while (gather.timely() > 0 || (gather.pending() > 0 && left + gather.pending() > few)) {
     const auto event = co_await gather.Next();
+    if (!event.value) continue;
     XEC_FAILPOINT("rename_directory.unlogged_one");
     if (!*event.value && event.value->code() != Code::kNotFound) ++left;
   }
-  co_return left <= SilentServersMax(engine);
+  co_return left + gather.pending() <= few;
 }
 
 Task<MoveLogsFound> FindMoveLogs(Engine& engine) {
   std::map<std::string, Copies> logs;
-  size_t silent = 0;
-  for (size_t i = 0; i < engine.server_count(); ++i) {
-    const bool heard = co_await AddCopies(engine, static_cast<MemberIndex>(i), logs);
-    if (!heard) ++silent;
+  size_t silent = engine.server_count();
+  ServerGather<std::optional<std::map<std::string, Copies>>> gather(engine, RequestKind::kSync);
+  for (const MemberIndex member : engine.AllByHealth()) gather.Start(member, CopiesOn(engine, member));
+  while (gather.timely() > 0) {
+    auto event = co_await gather.Next();
+    if (!event.value || !*event.value) continue;
+    --silent;
+    for (auto& [id, here] : **event.value) {
+      Copies& copies = logs[id];
+      copies.whole += here.whole;
+      copies.unknown += here.unknown;
+      copies.young = copies.young || here.young;
+      if (here.log) copies.log = std::move(here.log);
+    }
   }
   MoveLogsFound found;
   for (auto& [id, copies] : logs) {

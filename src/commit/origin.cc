@@ -6,6 +6,7 @@
 #include "archive/manifest.hh"
 #include "commit/access.hh"
 #include "commit/roll_forward.hh"
+#include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
@@ -16,18 +17,29 @@ using Listings = std::map<MemberIndex, States>;
 // rename that brought it is complete.
 Task<Result<std::optional<ManifestFrom>>> ReadFrom(Engine& engine, ObjectPath path, Listings listings,
                                                    std::string version, std::string oid) {
-  std::optional<Error> problem;
+  std::map<MemberIndex, std::string> witnesses;  // by home; of one version a home has one
+  std::vector<MemberIndex> homes;
   for (const auto& [home, states] : listings) {
     for (const State& state : states) {
       if (state.kind != StateKind::kWitness || state.origin.empty() || state.oid != oid) continue;
       if (!state.version || state.version->ToString() != version) continue;
-      Result<std::string> text = co_await ReadManifestText(engine, home, StatePath(path, FormatState(state)));
-      Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
-      if (manifest && manifest->from) co_return std::move(manifest->from);
-      const bool gone = !manifest && manifest.code() == Code::kNotFound;
-      if (!manifest && !gone) problem = manifest.error();
+      const bool first = witnesses.emplace(home, StatePath(path, FormatState(state))).second;
+      if (first) homes.push_back(home);
     }
   }
+  std::optional<Error> problem;
+  std::optional<ManifestFrom> found;
+  const bool read = co_await AskInTurn<Result<std::string>>(
+      engine, std::move(homes),
+      [&](MemberIndex home) { return ReadManifestText(engine, home, witnesses.at(home)); },
+      [&](MemberIndex, const Result<std::string>& text) {
+        Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
+        if (manifest && manifest->from) found = std::move(manifest->from);
+        const bool gone = !manifest && manifest.code() == Code::kNotFound;
+        if (!manifest && !gone) problem = manifest.error();
+        return found.has_value();
+      });
+  if (read) co_return std::move(found);
   if (problem) {
     co_return Fail(Code::kUnavailable, "cannot tell where {} was moved from: {}", path.text(),
                    problem->message);

@@ -6,7 +6,7 @@
 
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
-#include "runtime/gather.hh"
+#include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
@@ -50,28 +50,33 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
   std::map<MemberIndex, Vote::Kind> votes;
   bool unclear = false;
   for (int pass = 0; pass < 2; ++pass) {
-    Gather<Vote> gather(engine.scope(), engine.executor());
+    ServerGather<Vote> gather(engine);
     for (const MemberIndex home : homes) {
       const auto vote = votes.find(home);
       const bool settled =
           vote != votes.end() && (vote->second == Vote::kAccepted || vote->second == Vote::kSuperseded);
       if (!settled) gather.Start(home, PromoteOne(engine, path, home, promoted, from));
     }
-    while (gather.pending() > 0) {
-      const auto event = co_await gather.Next();
-      votes[static_cast<MemberIndex>(event.tag)] = event.value->kind;
-      unclear = unclear || event.value->unclear;
-    }
     const auto count = [&](Vote::Kind wanted) {
       return static_cast<size_t>(
           std::count_if(votes.begin(), votes.end(), [&](const auto& v) { return v.second == wanted; }));
     };
-    const size_t accepted = count(Vote::kAccepted);
-    // A moved version that something higher hides must still be found by who finishes the move.
-    const size_t superseded = promoted.IsMoved() ? 0 : count(Vote::kSuperseded);
-    if (accepted > 0 && accepted + superseded >= quorum) co_return true;
+    const auto committed = [&] {
+      const size_t accepted = count(Vote::kAccepted);
+      // A moved version that something higher hides must still be found by who finishes the move.
+      const size_t superseded = promoted.IsMoved() ? 0 : count(Vote::kSuperseded);
+      return accepted > 0 && accepted + superseded >= quorum;
+    };
+    while (gather.pending() > 0) {
+      if (committed() && gather.timely() == 0) co_return true;
+      const auto event = co_await gather.Next();
+      if (!event.value) continue;
+      votes[event.member] = event.value->kind;
+      unclear = unclear || event.value->unclear;
+    }
+    if (committed()) co_return true;
     // Nobody but us can be the first to promote: where all refused, and clearly, nothing ever became visible.
-    if (accepted == 0 && !unclear && count(Vote::kOpen) == 0) {
+    if (count(Vote::kAccepted) == 0 && !unclear && count(Vote::kOpen) == 0) {
       co_return Fail(Code::kConflict, "the change of {} was overtaken before it became visible; retry",
                      path.text());
     }
@@ -89,24 +94,24 @@ Task<Status> MarkQuorum(Engine& engine, ObjectPath path, State mark, std::vector
   for (const MemberIndex home : homes) {
     if (std::find(order.begin(), order.end(), home) == order.end()) order.push_back(home);
   }
+  order = engine.ByHealth(std::move(order));
   const std::string entry = FormatState(mark);
   XEC_FAILPOINT("mark.make");
-  Gather<Status> gather(engine.scope(), engine.executor());
+  ServerGather<Status> gather(engine);
   size_t next = 0;
-  for (; next < quorum; ++next) gather.Start(order[next], MakeMark(engine, order[next], path, entry));
   size_t made = 0;
   bool open = false;
-  while (gather.pending() > 0) {
-    const auto event = co_await gather.Next();
-    XEC_FAILPOINT("mark.home");
-    if (*event.value) {
-      if (++made >= quorum) co_return OkStatus();
-      continue;
-    }
-    open = open || OutcomeUnknown(*event.value);
-    if (next < order.size()) {
+  while (true) {
+    for (; next < order.size() && made + gather.timely() < quorum; ++next)
       gather.Start(order[next], MakeMark(engine, order[next], path, entry));
-      ++next;
+    if (gather.pending() == 0) break;
+    const auto event = co_await gather.Next();
+    if (!event.value) continue;
+    XEC_FAILPOINT("mark.home");
+    if (!*event.value) {
+      open = open || OutcomeUnknown(*event.value);
+    } else if (++made >= quorum) {
+      co_return OkStatus();
     }
   }
   if (made > 0 || open) {

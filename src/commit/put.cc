@@ -9,7 +9,7 @@
 #include "commit/names.hh"
 #include "commit/pause.hh"
 #include "commit/promote.hh"
-#include "runtime/gather.hh"
+#include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
@@ -31,13 +31,16 @@ struct Barrier {
 // Lists every home on which this upload is sealed: the homes that are going to be promoted.
 Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<MemberIndex> homes) {
   Barrier barrier;
-  Gather<Result<States>> gather(engine.scope(), engine.executor());
+  const size_t quorum = Quorum(engine.Homes(request.path).size());
+  ServerGather<Result<States>> gather(engine);
   for (const MemberIndex home : homes) gather.Start(home, ListStates(engine, home, request.path));
   while (gather.pending() > 0) {
+    // Homes that are late are not promoted, as those that failed.
+    if (barrier.sealed_homes.size() >= quorum && gather.timely() == 0) break;
     const auto event = co_await gather.Next();
-    if (!*event.value) continue;
+    if (!event.value || !*event.value) continue;
     const States& states = **event.value;
-    const auto home = static_cast<MemberIndex>(event.tag);
+    const MemberIndex home = event.member;
     (SealStands(states, request.seal) ? barrier.sealed_homes : barrier.void_homes).push_back(home);
     barrier.ceiling = std::max(barrier.ceiling, Ceiling(states));
     const Accepted here = HighestAccepted(states);
@@ -109,14 +112,14 @@ Task<Result<Version>> ChooseVersion(Engine& engine, const PutRequest& request, c
 // promoted by the cleaner.
 Task<void> PromoteOthers(Engine& engine, PutRequest request, std::string from, std::string to) {
   const std::vector<MemberIndex> homes = engine.Homes(request.path);
-  Gather<Status> gather(engine.scope(), engine.executor());
+  ServerGather<Status> gather(engine);
   for (const MemberIndex member : request.archives) {
     if (std::find(homes.begin(), homes.end(), member) != homes.end()) continue;
     gather.Start(member, RenameState(engine, member, request.path, from, to));
   }
-  while (gather.pending() > 0) {
-    co_await gather.Next();
-    XEC_FAILPOINT("put.promoted_other");
+  while (gather.timely() > 0) {
+    const auto event = co_await gather.Next();
+    if (event.value) XEC_FAILPOINT("put.promoted_other");
   }
 }
 
@@ -157,9 +160,9 @@ Task<Result<Version>> CommitPut(Engine& engine, PutRequest request) {
 Task<void> AbandonUpload(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> archives) {
   const std::string entry = FormatState(seal);
   XEC_FAILPOINT("put.abandon");
-  Gather<Status> gather(engine.scope(), engine.executor());
+  ServerGather<Status> gather(engine);
   for (const MemberIndex member : archives) gather.Start(member, RemoveState(engine, member, path, entry));
-  while (gather.pending() > 0) co_await gather.Next();
+  while (gather.timely() > 0) co_await gather.Next();
   XEC_FAILPOINT("put.abandoned");
 }
 

@@ -9,7 +9,7 @@
 #include "commit/fence.hh"
 #include "commit/move.hh"
 #include "commit/promote.hh"
-#include "runtime/gather.hh"
+#include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
@@ -25,11 +25,13 @@ struct Attempt {
   std::set<std::string> own;  // this and the attempts before it, none of which can commit any more
   TimePoint started;
   std::optional<DirectoryVersion> below;
+  bool last = false;  // homes that are late are waited for
 };
 
 struct Sealed {
   std::vector<MemberIndex> homes;
   Look look;
+  bool late = false;  // some home was not waited for
 };
 
 Task<Status> SealHome(Engine& engine, ObjectPath path, MemberIndex home, State seal, std::string content) {
@@ -45,38 +47,34 @@ Task<Status> SealHome(Engine& engine, ObjectPath path, MemberIndex home, State s
 // Creates the seal until a quorum of homes has it for certain; a home that is late is replaced by the next
 // one and does not count, even if it turns out to have the seal.
 Task<std::vector<MemberIndex>> SealQuorum(Engine& engine, ObjectPath path, State seal, std::string content) {
-  const std::vector<MemberIndex> homes = engine.Homes(path);
+  const std::vector<MemberIndex> homes = engine.ByHealth(engine.Homes(path));
   const size_t quorum = Quorum(homes.size());
   std::vector<MemberIndex> sealed;
-  Gather<Status> gather(engine.scope(), engine.executor());
+  ServerGather<Status> gather(engine, RequestKind::kSync);
   size_t next = 0;
-  const auto start = [&] {
-    gather.Start(homes[next], SealHome(engine, path, homes[next], seal, content));
-    ++next;
-  };
-  const auto patience = [&] { gather.StartTimer(0, engine.executor().Now() + engine.options().hedge_delay); };
-  while (next < quorum) start();
-  patience();
-  while (gather.pending() > 0 && sealed.size() < quorum) {
+  while (sealed.size() < quorum) {
+    for (; next < homes.size() && sealed.size() + gather.timely() < quorum; ++next)
+      gather.Start(homes[next], SealHome(engine, path, homes[next], seal, content));
+    if (gather.pending() == 0) break;
     const auto event = co_await gather.Next();
-    if (event.value && *event.value) {
-      sealed.push_back(static_cast<MemberIndex>(event.tag));
-      continue;
-    }
-    if (next < homes.size()) start();
-    if (!event.value) patience();
+    if (event.value && *event.value) sealed.push_back(event.member);
   }
   co_return std::move(sealed);
 }
 
-// Lists the homes that were sealed, after all own seals; keeps those where the seal stands.
-Task<Sealed> LookAtSeals(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> homes) {
+// Lists the homes that were sealed, after all own seals; keeps those where the seal stands. All of them are
+// needed: when one has stopped answering since, another attempt without it is faster than its deadline.
+Task<Sealed> LookAtSeals(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> homes,
+                         bool wait) {
   Sealed result{{}, Look(engine.Homes(path))};
-  Gather<Result<States>> gather(engine.scope(), engine.executor());
+  ServerGather<Result<States>> gather(engine);
   for (const MemberIndex home : homes) gather.Start(home, ListStates(engine, home, path));
   while (gather.pending() > 0) {
+    result.late = !wait && gather.timely() == 0;
+    if (result.late) break;
     auto event = co_await gather.Next();
-    const auto home = static_cast<MemberIndex>(event.tag);
+    if (!event.value) continue;
+    const MemberIndex home = event.member;
     if (!*event.value) {
       result.look.Failed(home);
       continue;
@@ -87,11 +85,13 @@ Task<Sealed> LookAtSeals(Engine& engine, ObjectPath path, State seal, std::vecto
   co_return std::move(result);
 }
 
+Error StoppedAnswering(const ObjectPath& path) {
+  return Fail(Code::kNoQuorum, "a home of {} stopped answering while it was renamed; retry", path.text());
+}
+
 Status NeedSeals(const Sealed& sealed, const ObjectPath& path) {
   const size_t quorum = sealed.look.quorum();
-  if (!sealed.look.HasQuorum()) {
-    return Fail(Code::kNoQuorum, "a home of {} stopped answering while it was renamed; retry", path.text());
-  }
+  if (!sealed.look.HasQuorum()) return StoppedAnswering(path);
   if (sealed.homes.size() >= quorum) return OkStatus();
   return Fail(Code::kConflict,
               "the rename of {} was given up by the cleaner because it was silent too long; retry",
@@ -157,7 +157,8 @@ Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, Sealed sealed,
   co_return MovedState(attempt.source.version, attempt.rid, *version, proved);
 }
 
-// Steps 1 to 3. An error: nothing of this attempt is or becomes visible once Withdraw is through.
+// Steps 1 to 3. `changed`: another attempt may do better. An error: nothing of this attempt is or becomes
+// visible once Withdraw is through.
 Task<Result<State>> Prepare(Engine& engine, Attempt attempt, std::vector<MemberIndex>* homes, bool* changed) {
   // Any archive or witness will do: its origin is replaced below.
   Accepted source_version = attempt.source;
@@ -187,7 +188,9 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, std::vector<MemberI
     co_return Fail(Code::kNoQuorum, "too few homes of {} and {} take changes now; retry", attempt.from.text(),
                    attempt.to.text());
   }
-  Sealed source = co_await LookAtSeals(engine, attempt.from, out, std::move(out_homes));
+  Sealed source = co_await LookAtSeals(engine, attempt.from, out, std::move(out_homes), attempt.last);
+  *changed = source.late;
+  if (source.late) co_return StoppedAnswering(attempt.from);
   const Status decided = co_await DecideSource(engine, attempt, source, changed);
   if (!decided) co_return decided.error();
   if (attempt.below) {
@@ -196,7 +199,9 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, std::vector<MemberI
     if (!there) co_return there.error();
   }
   XEC_FAILPOINT("rename.looked");
-  Sealed target = co_await LookAtSeals(engine, attempt.to, in, std::move(in_homes));
+  Sealed target = co_await LookAtSeals(engine, attempt.to, in, std::move(in_homes), attempt.last);
+  *changed = target.late;
+  if (target.late) co_return StoppedAnswering(attempt.to);
   Result<State> moved = co_await ChooseTarget(engine, attempt, std::move(target), source.look);
   *homes = source.homes;
   co_return std::move(moved);
@@ -208,15 +213,16 @@ Task<bool> Withdraw(Engine& engine, Attempt attempt) {
   XEC_FAILPOINT("rename.withdraw");
   const bool fenced = co_await FenceAllHomes(engine, attempt.from, MoveOutState(attempt.rid));
   if (!fenced) co_return false;
-  Gather<Status> gather(engine.scope(), engine.executor());
+  ServerGather<Status> gather_in(engine);
+  ServerGather<Status> gather_out(engine);
   const std::string in = FormatState(MoveInState(attempt.rid));
   const std::string out = FormatState(AbortedState(MoveOutState(attempt.rid)));
   for (const MemberIndex home : engine.Homes(attempt.to))
-    gather.Start(home, RemoveState(engine, home, attempt.to, in));
-  for (const MemberIndex home : engine.Homes(attempt.from)) {
-    gather.Start(home, RemoveState(engine, home, attempt.from, out));
-  }
-  while (gather.pending() > 0) co_await gather.Next();
+    gather_in.Start(home, RemoveState(engine, home, attempt.to, in));
+  for (const MemberIndex home : engine.Homes(attempt.from))
+    gather_out.Start(home, RemoveState(engine, home, attempt.from, out));
+  while (gather_in.timely() > 0) co_await gather_in.Next();
+  while (gather_out.timely() > 0) co_await gather_out.Next();
   XEC_FAILPOINT("rename.withdrawn");
   co_return true;
 }
@@ -283,7 +289,7 @@ Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to,
     if (from == to) co_return OkStatus();
     const std::string rid = engine.NewObjectId();
     own.insert(rid);
-    Attempt attempt{from, to, rid, *source, own, engine.executor().Now(), below};
+    Attempt attempt{from, to, rid, *source, own, engine.executor().Now(), below, tries == kRenameTriesMax};
     std::vector<MemberIndex> homes;
     bool changed = false;
     Result<State> moved = co_await Prepare(engine, attempt, &homes, &changed);

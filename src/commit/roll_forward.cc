@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "commit/roll_forward.hh"
 
+#include <algorithm>
+
 #include "archive/archive_reader.hh"
 #include "archive/archive_writer.hh"
 #include "archive/manifest.hh"
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
 #include "commit/move.hh"
-#include "runtime/gather.hh"
+#include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
@@ -18,13 +20,11 @@ constexpr uint64_t kManifestTailBytes = 64 * 1024;
 
 // Does some other home still have `goal` as the highest it accepted? (The look-again of a witness.)
 Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
-  const std::vector<MemberIndex> homes = engine.Homes(path);
-  for (const MemberIndex other : homes) {
-    if (other == home) continue;
-    Result<States> states = co_await ListStates(engine, other, path);
-    if (states && HighestAccepted(*states) == goal) co_return true;
-  }
-  co_return false;
+  std::vector<MemberIndex> others = engine.Homes(path);
+  std::erase(others, home);
+  co_return co_await AskInTurn<Result<States>>(
+      engine, std::move(others), [&](MemberIndex other) { return ListStates(engine, other, path); },
+      [&](MemberIndex, const Result<States>& states) { return states && HighestAccepted(*states) == goal; });
 }
 
 Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
@@ -131,32 +131,57 @@ Task<Result<std::string>> ReadManifestText(Engine& engine, MemberIndex member, s
   co_return std::move(text);
 }
 
+namespace {
+
+// What one home says to CopyManifest. No text and no error: it does not show the version.
+struct ManifestCopy {
+  std::optional<std::string> text;
+  std::optional<Error> error;
+};
+
+Task<ManifestCopy> CopyManifestFrom(Engine& engine, ObjectPath path, MemberIndex home, Accepted version) {
+  ManifestCopy copy;
+  Result<States> states = co_await ListStates(engine, home, path);
+  if (!states) {
+    copy.error = Fail(Code::kUnavailable, "cannot tell what {} is: {}", path.text(), states.error().message);
+    co_return std::move(copy);
+  }
+  for (const State& state : *states) {
+    const bool holds = state.Accepted() && state.version == version.version && state.oid == version.oid &&
+                       (version.origin.empty() || state.origin == version.origin);
+    if (!holds) continue;
+    Result<std::string> text = co_await ReadManifestText(engine, home, StatePath(path, FormatState(state)));
+    // A home may accept a version with a file that its writer never knew it had: perhaps empty.
+    const Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
+    if (manifest && manifest->object_id == version.oid) {
+      copy.text = std::move(*text);
+      co_return std::move(copy);
+    }
+    copy.error = manifest ? Fail(Code::kCorruption, "{} on {} belongs to another object", FormatState(state),
+                                 engine.server_id(home))
+                          : Fail(Code::kUnavailable, "cannot read {} on {}: {}", FormatState(state),
+                                 engine.server_id(home), manifest.error().message);
+  }
+  co_return std::move(copy);
+}
+
+}  // namespace
+
 Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted version) {
   // Never "not found": the version was accepted.
   Error last = Fail(Code::kConflict, "{} was changed meanwhile: no home shows version {} any more; retry",
                     path.text(), version.version.ToString());
-  const std::vector<MemberIndex> homes = engine.Homes(path);
-  for (const MemberIndex home : homes) {
-    Result<States> states = co_await ListStates(engine, home, path);
-    if (!states) {
-      last = Fail(Code::kUnavailable, "cannot tell what {} is: {}", path.text(), states.error().message);
-      continue;
-    }
-    for (const State& state : *states) {
-      const bool holds = state.Accepted() && state.version == version.version && state.oid == version.oid &&
-                         (version.origin.empty() || state.origin == version.origin);
-      if (!holds) continue;
-      Result<std::string> text = co_await ReadManifestText(engine, home, StatePath(path, FormatState(state)));
-      // A home may accept a version with a file that its writer never knew it had: perhaps empty.
-      const Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
-      if (manifest && manifest->object_id == version.oid) co_return std::move(text);
-      last = manifest ? Fail(Code::kCorruption, "{} on {} belongs to another object", FormatState(state),
-                             engine.server_id(home))
-                      : Fail(Code::kUnavailable, "cannot read {} on {}: {}", FormatState(state),
-                             engine.server_id(home), manifest.error().message);
-    }
-  }
-  co_return last;
+  std::string text;
+  const bool found = co_await AskInTurn<ManifestCopy>(
+      engine, engine.Homes(path),
+      [&](MemberIndex home) { return CopyManifestFrom(engine, path, home, version); },
+      [&](MemberIndex, ManifestCopy& copy) {
+        if (copy.error) last = std::move(*copy.error);
+        if (copy.text) text = std::move(*copy.text);
+        return copy.text.has_value();
+      });
+  if (!found) co_return last;
+  co_return std::move(text);
 }
 
 Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
@@ -195,18 +220,34 @@ Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, 
 Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& look,
                                  std::vector<MemberIndex> homes) {
   RollOutcome outcome;
-  Gather<RollResult> gather(engine.scope(), engine.executor());
+  // Homes that were not heard may have it, or take it, in place of those that fail or are late.
+  std::vector<MemberIndex> spares = look.homes();
+  std::erase_if(spares, [&](MemberIndex home) {
+    return look.listings().contains(home) || std::find(homes.begin(), homes.end(), home) != homes.end();
+  });
+  spares = engine.ByHealth(std::move(spares));
+  size_t next = 0;
+  ServerGather<RollResult> gather(engine, RequestKind::kSync);
   for (const MemberIndex home : homes) {
     std::optional<States> listing;
     const auto heard = look.listings().find(home);
     if (heard != look.listings().end()) listing = heard->second;
     gather.Start(home, RollForward(engine, path, home, look.highest(), std::move(listing)));
   }
-  while (gather.pending() > 0) {
+  const size_t quorum = look.quorum();
+  const size_t have = look.WithHighest().size();
+  while (true) {
+    const bool enough = have + outcome.accepted.size() >= quorum;
+    for (; !outcome.superseded && next < spares.size() &&
+           have + outcome.accepted.size() + gather.timely() < quorum;
+         ++next) {
+      gather.Start(spares[next], RollForward(engine, path, spares[next], look.highest(), std::nullopt));
+    }
+    if (gather.pending() == 0 || ((enough || outcome.superseded) && gather.timely() == 0)) break;
     const auto event = co_await gather.Next();
+    if (!event.value) continue;
     if (*event.value == RollResult::kSuperseded) outcome.superseded = true;
-    if (*event.value == RollResult::kAccepted)
-      outcome.accepted.push_back(static_cast<MemberIndex>(event.tag));
+    if (*event.value == RollResult::kAccepted) outcome.accepted.push_back(event.member);
   }
   co_return std::move(outcome);
 }

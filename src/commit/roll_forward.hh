@@ -14,8 +14,9 @@ enum class RollResult { kAccepted, kSuperseded, kFailed };
 Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
                              std::optional<States> listing);
 
-// Rolls look.highest() forward on `homes` in parallel. kSuperseded: look again; kAccepted: `accepted` homes
-// have it.
+// Rolls look.highest() forward on `homes` in parallel, and on homes that were not heard in place of those
+// that fail or are late, until a quorum has it, if there are enough. kSuperseded: look again; `accepted`
+// homes have it.
 struct RollOutcome {
   bool superseded = false;
   std::vector<MemberIndex> accepted;

@@ -22,14 +22,19 @@ class ServerGather {
     std::optional<T> value;  // nullopt: one more has become late
   };
 
-  // `kind`: the slowest kind of request in a task; patience is that of one such request.
-  explicit ServerGather(Engine& engine, RequestKind kind = RequestKind::kMetadata)
-      : engine_(engine), kind_(kind), gather_(engine.scope(), engine.executor()) {}
+  // `kind`: the slowest kind of request in a task; patience is that of one such request. `least`: so long
+  // a silence is no lateness, for work that nobody waits for.
+  explicit ServerGather(Engine& engine, RequestKind kind = RequestKind::kMetadata, Duration least = {})
+      : engine_(engine), kind_(kind), least_(least), gather_(engine.scope(), engine.executor()) {}
 
   // One task at a time for each member.
   void Start(MemberIndex member, Task<T> task) {
-    waiting_.push_back(
-        {member, engine_.executor().Now() + engine_.health().Patience(member, kind_) + Duration(1)});
+    const TimePoint now = engine_.executor().Now();
+    // Latched states have no time: who is known to be bad is late at once.
+    const TimePoint suspect = engine_.health().SuspectFrom(member);
+    const bool bad = suspect <= now && now - least_ >= suspect;
+    waiting_.push_back({member, now + engine_.health().Patience(member, kind_) + Duration(1),
+                        bad ? TimePoint::min() : now + least_});
     gather_.Start(member, std::move(task));
   }
 
@@ -72,10 +77,12 @@ class ServerGather {
   struct Waiting {
     MemberIndex member;
     TimePoint late_from;  // whatever the server does for others
+    TimePoint timely_until;
   };
 
   TimePoint LateFrom(const Waiting& waiting) const {
-    return std::min(waiting.late_from, engine_.health().SuspectFrom(waiting.member));
+    const TimePoint from = std::min(waiting.late_from, engine_.health().SuspectFrom(waiting.member));
+    return std::max(from, waiting.timely_until);
   }
 
   // A timer for the next one to become late.
@@ -93,6 +100,7 @@ class ServerGather {
 
   Engine& engine_;
   const RequestKind kind_;
+  const Duration least_;
   Gather<T> gather_;
   std::vector<Waiting> waiting_;
   TimePoint armed_ = TimePoint::max();  // the earliest timer that has not fired

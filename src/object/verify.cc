@@ -67,6 +67,7 @@ Task<Result<std::vector<ChunkAnswer>>> Anywhere(ReadContext context, uint64_t st
   if (!answers || AllGood(context, stripe, *answers)) co_return std::move(answers);
   co_await ArchiveSet::FindStrays(context.archives);
   if (context.archives->StrayCount() == strays) co_return std::move(answers);
+  answers->clear();  // they hold memory that the second time needs
   answers = co_await ask(context, stripe);
   co_return std::move(answers);
 }

@@ -3,20 +3,19 @@
 
 #include <set>
 
-#include "runtime/gather.hh"
+#include "commit/server_gather.hh"
 
 namespace xec {
 
 Task<Result<StoreSpace>> SumSpace(Engine& engine) {
   StoreSpace sum;
   std::set<std::string> counted;
-  Gather<Result<xec::Space>> gather(engine.scope(), engine.executor());
-  for (size_t i = 0; i < engine.server_count(); ++i) {
-    gather.Start(i, GetSpace(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i))));
-  }
-  while (gather.pending() > 0) {
+  ServerGather<Result<xec::Space>> gather(engine);
+  for (const MemberIndex member : engine.AllByHealth())
+    gather.Start(member, GetSpace(engine.MetadataCall(), engine.server(member)));
+  while (gather.pending() > 0 && (sum.servers_heard == 0 || gather.timely() > 0)) {
     const auto event = co_await gather.Next();
-    if (!*event.value) continue;
+    if (!event.value || !*event.value) continue;
     const xec::Space& space = **event.value;
     ++sum.servers_heard;
     if (!space.filesystem.empty() && !counted.insert(space.filesystem).second) continue;

@@ -42,7 +42,7 @@ Task<void> RemoveStaged(Engine& engine, std::string oid) {
 Task<Status> NeedFreeTarget(Engine& engine, ObjectPath to) {
   const Status plain = CheckPlainName(to);
   if (!plain) co_return plain.error();
-  Result<XrdecName> target = co_await LookUpXrdec(engine, to, XrdecWidth::kEverybody);
+  Result<XrdecName> target = co_await LookUpXrdec(engine, to, XrdecWidth::kArchives);
   if (!target) co_return target.error();
   if (target->kind != XrdecName::kNothing)
     co_return Fail(Code::kAlreadyExists, "{} exists, and layout xrdec replaces nothing: remove it first",
@@ -77,7 +77,7 @@ Task<Status> RemoveXrdec(Engine& engine, ObjectPath path) {
 }
 
 Task<Status> RenameXrdec(Engine& engine, ObjectPath from, ObjectPath to) {
-  Result<XrdecName> source = co_await LookUpRegistered(engine, from, XrdecWidth::kEverybody);
+  Result<XrdecName> source = co_await LookUpRegistered(engine, from, XrdecWidth::kArchives);
   if (!source) co_return source.error();
   if (from == to) co_return OkStatus();
   const bool silent = std::any_of(source->found.begin(), source->found.end(),

@@ -50,7 +50,7 @@ Task<void> BringArchives(Pass& pass, ObjectPath path, Accepted accepted) {
 
 // True when no server has an archive of the removed name any more, so that its tombstone may be forgotten.
 Task<bool> RemoveLeftOver(Pass& pass, ObjectPath path, Accepted accepted) {
-  Result<XrdecName> name = co_await LookUpXrdec(pass.engine, path, XrdecWidth::kEverybody);
+  Result<XrdecName> name = co_await LookUpXrdec(pass.engine, path, XrdecWidth::kArchives);
   if (!name) co_return false;
   // It lives again: nothing of it is left over now.
   if (!(name->registered.accepted == accepted)) co_return false;
@@ -103,12 +103,13 @@ Task<bool> CleanEntry(Pass& pass, ObjectPath path) {
 // The names of the register in this directory and below, then its folder if that is empty now. True: it is.
 Task<bool> WalkRegister(Pass& pass, ObjectPath directory) {
   const FolderUnion found = co_await ListFolder(pass.engine, directory.Registered());
-  if (found.failed.size() > SilentServersMax(pass.engine)) {
+  const size_t silent = pass.engine.server_count() - found.servers_heard;
+  if (silent > SilentServersMax(pass.engine)) {
     pass.problem =
         Fail(Code::kNoQuorum, "the names below {} cannot be cleaned now: {} data servers do not answer",
-             directory.text(), found.failed.size());
+             directory.text(), silent);
   }
-  bool empty = found.failed.empty();
+  bool empty = silent == 0;
   for (const ObjectPath& entry : found.names) {
     Result<ObjectPath> path = directory.Child(entry.Last());
     bool gone = false;

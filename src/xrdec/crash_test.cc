@@ -24,7 +24,7 @@ Task<void> WriteObject(Engine& engine, ObjectPath path, std::string bytes, bool&
 
 // How many servers have an archive of the object at its name; 0: there is no object.
 size_t ArchivesOf(TestWorld& world, Gateway& gateway, const ObjectPath& path) {
-  const Result<XrdecName> name = world.Run(LookUpXrdec(*gateway.engine, path, XrdecWidth::kEverybody));
+  const Result<XrdecName> name = world.Run(LookUpXrdec(*gateway.engine, path, XrdecWidth::kArchives));
   EXPECT_TRUE(name);
   if (!name) return 0;
   const auto archives =

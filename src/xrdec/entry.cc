@@ -5,8 +5,8 @@
 #include "commit/access.hh"
 #include "commit/pause.hh"
 #include "commit/roll_forward.hh"
+#include "commit/server_gather.hh"
 #include "object/object_reader.hh"
-#include "runtime/gather.hh"
 
 namespace xec {
 namespace {
@@ -24,14 +24,16 @@ Task<Status> SealOn(Engine& engine, MemberIndex home, ObjectPath path, State sea
 
 // The homes that have the seal now.
 Task<std::vector<MemberIndex>> SealHomes(Engine& engine, ObjectPath path, State seal, std::string content) {
-  Gather<Status> gather(engine.scope(), engine.executor());
-  for (const MemberIndex home : engine.Homes(path))
-    gather.Start(home, SealOn(engine, home, path, seal, content));
+  const std::vector<MemberIndex> homes = engine.Homes(path);
+  const size_t quorum = Quorum(homes.size());
+  ServerGather<Status> gather(engine, RequestKind::kSync);
+  for (const MemberIndex home : homes) gather.Start(home, SealOn(engine, home, path, seal, content));
   std::vector<MemberIndex> sealed;
-  while (gather.pending() > 0) {
-    const Gather<Status>::Event event = co_await gather.Next();
+  while (gather.pending() > 0 && (sealed.size() < quorum || gather.timely() > 0)) {
+    auto event = co_await gather.Next();
+    if (!event.value) continue;
     XEC_FAILPOINT("xrdec.entry_sealed");
-    if (*event.value) sealed.push_back(static_cast<MemberIndex>(event.tag));
+    if (*event.value) sealed.push_back(event.member);
   }
   co_return std::move(sealed);
 }

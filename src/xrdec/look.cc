@@ -3,12 +3,10 @@
 
 #include <algorithm>
 
-#include "runtime/gather.hh"
+#include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
-
-constexpr size_t kTimerTag = SIZE_MAX;
 
 Task<Found> FindOn(Engine& engine, MemberIndex member, std::string path) {
   Result<Attributes> got =
@@ -32,37 +30,31 @@ bool Suffices(const Verdict& verdict, const Geometry& geometry) {
   return verdict.kind != Verdict::kCannotTell;
 }
 
-Task<std::vector<Found>> FindEverywhere(Engine& engine, ObjectPath path, Accepted registered,
-                                        bool everybody) {
+Task<std::vector<Found>> FindEverywhere(Engine& engine, ObjectPath path, Accepted registered) {
   const Geometry& geometry = GeometryFor(engine.descriptor(), path.text());
   std::vector<Found> found(engine.server_count());
-  Gather<Found> gather(engine.scope(), engine.executor());
-  for (size_t i = 0; i < found.size(); ++i)
-    gather.Start(i, FindOn(engine, static_cast<MemberIndex>(i), path.PlainPath()));
-  if (!everybody) gather.StartTimer(kTimerTag, engine.executor().Now() + engine.options().hedge_delay);
-  bool late = false;
-  while (gather.pending() > 0 && !(late && Suffices(Judge(found, registered, geometry), geometry))) {
-    const Gather<Found>::Event event = co_await gather.Next();
-    if (event.value) {
-      found[event.tag] = *event.value;
-    } else {
-      late = true;
-    }
+  ServerGather<Found> gather(engine);
+  for (const MemberIndex member : engine.AllByHealth())
+    gather.Start(member, FindOn(engine, member, path.PlainPath()));
+  while (gather.timely() > 0 ||
+         (gather.pending() > 0 && !Suffices(Judge(found, registered, geometry), geometry))) {
+    auto event = co_await gather.Next();
+    if (event.value) found[event.member] = std::move(*event.value);
   }
   co_return std::move(found);
 }
 
 // Is what the servers have there, without being archives, a directory? kNoQuorum when none of them says.
 Task<Result<bool>> IsDirectory(Engine& engine, ObjectPath path, std::vector<Found> found) {
-  Gather<Result<std::vector<Entry>>> gather(engine.scope(), engine.executor());
-  for (size_t i = 0; i < found.size(); ++i) {
-    if (found[i].kind == Found::kOther)
-      gather.Start(i,
-                   List(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)), path.PlainPath()));
+  ServerGather<Result<std::vector<Entry>>> gather(engine);
+  for (const MemberIndex member : engine.AllByHealth()) {
+    if (found[member].kind == Found::kOther)
+      gather.Start(member, List(engine.MetadataCall(), engine.server(member), path.PlainPath()));
   }
   bool file = false;
-  while (gather.pending() > 0) {
+  while (gather.pending() > 0 && (!file || gather.timely() > 0)) {
     const auto event = co_await gather.Next();
+    if (!event.value) continue;
     const Result<std::vector<Entry>>& listed = *event.value;
     if (listed) co_return true;
     if (listed.code() == Code::kNotDirectory || listed.code() == Code::kNotFound) file = true;
@@ -114,7 +106,7 @@ Task<Result<XrdecName>> LookUpXrdec(Engine& engine, ObjectPath path, XrdecWidth 
     name.version = accepted.version;
     if (width == XrdecWidth::kExistence) co_return std::move(name);
   }
-  name.found = co_await FindEverywhere(engine, path, accepted, width == XrdecWidth::kEverybody);
+  name.found = co_await FindEverywhere(engine, path, accepted);
   Verdict verdict = Judge(name.found, accepted, GeometryFor(engine.descriptor(), path.text()));
   switch (verdict.kind) {
     case Verdict::kNothing: break;
@@ -157,20 +149,18 @@ Task<Result<XrdecName>> LookUpXrdecObject(Engine& engine, ObjectPath path, Xrdec
 
 Task<StagedArchives> ListStaged(Engine& engine) {
   StagedArchives staged;
-  Gather<Result<std::vector<Entry>>> gather(engine.scope(), engine.executor());
-  for (size_t i = 0; i < engine.server_count(); ++i)
-    gather.Start(i, ListStagedOn(engine, static_cast<MemberIndex>(i)));
-  while (gather.pending() > 0) {
+  ServerGather<Result<std::vector<Entry>>> gather(engine);
+  for (const MemberIndex member : engine.AllByHealth()) gather.Start(member, ListStagedOn(engine, member));
+  staged.silent = engine.server_count();
+  while (gather.timely() > 0) {
     const auto event = co_await gather.Next();
+    if (!event.value || !*event.value) continue;
+    --staged.silent;
     const Result<std::vector<Entry>>& listed = *event.value;
-    if (!listed) {
-      ++staged.silent;
-      continue;
-    }
     for (const Entry& entry : *listed) {
       std::optional<StagedName> name = StagedName::Parse(entry.name);
       if (!name || entry.directory) continue;
-      StagedArchive archive{static_cast<MemberIndex>(event.tag), std::move(*name), entry.mtime_s};
+      StagedArchive archive{event.member, std::move(*name), entry.mtime_s};
       staged.archives.push_back(std::move(archive));
     }
   }

@@ -30,8 +30,7 @@ struct XrdecName {
 // How much to find out.
 enum class XrdecWidth {
   kExistence,  // the register suffices if it has the object
-  kArchives,  // where the archives are; a server that is late counts as silent if that decides
-  kEverybody,  // waits for every server up to its deadline
+  kArchives,  // where the archives are; a server that is late counts as silent if the others decide
 };
 // Error: kNoQuorum ("cannot tell, retry").
 Task<Result<XrdecName>> LookUpXrdec(Engine& engine, ObjectPath path, XrdecWidth width);
@@ -39,7 +38,8 @@ Task<Result<XrdecName>> LookUpXrdec(Engine& engine, ObjectPath path, XrdecWidth 
 // As the above, but an error unless an object lives there: kNotFound, kIsDirectory, kNoQuorum.
 Task<Result<XrdecName>> LookUpXrdecObject(Engine& engine, ObjectPath path, XrdecWidth width);
 
-// The archives of an upload or rename that are not at the plain name, on all servers that answer.
+// The archives of an upload or rename that are not at the plain name, on all servers that answer and are not
+// late.
 struct StagedArchive {
   MemberIndex member = 0;
   StagedName name;

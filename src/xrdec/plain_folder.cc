@@ -6,7 +6,7 @@
 
 #include "base/failpoint.hh"
 #include "commit/folder.hh"
-#include "runtime/gather.hh"
+#include "commit/server_gather.hh"
 #include "xrdec/publish.hh"
 
 namespace xec {
@@ -24,21 +24,22 @@ struct PlainUnion {
   bool file = false;    // some server has a file there
 };
 
+size_t SilentMax(const Engine& engine) { return engine.descriptor().tolerance; }
+
 Task<PlainUnion> ListPlain(Engine& engine, ObjectPath path) {
   PlainUnion found;
-  Gather<Result<std::vector<Entry>>> gather(engine.scope(), engine.executor());
-  for (size_t i = 0; i < engine.server_count(); ++i)
-    gather.Start(i,
-                 List(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)), path.PlainPath()));
-  while (gather.pending() > 0) {
+  ServerGather<Result<std::vector<Entry>>> gather(engine);
+  for (const MemberIndex member : engine.AllByHealth())
+    gather.Start(member, List(engine.MetadataCall(), engine.server(member), path.PlainPath()));
+  found.silent = engine.server_count();
+  while (gather.pending() > 0 && (found.silent > SilentMax(engine) || gather.timely() > 0)) {
     const auto event = co_await gather.Next();
+    if (!event.value) continue;
     const Result<std::vector<Entry>>& listed = *event.value;
+    const bool heard = listed || listed.code() == Code::kNotDirectory || listed.code() == Code::kNotFound;
+    if (heard) --found.silent;
     if (!listed) {
-      if (listed.code() == Code::kNotDirectory) {
-        found.file = true;
-      } else if (listed.code() != Code::kNotFound) {
-        ++found.silent;
-      }
+      if (listed.code() == Code::kNotDirectory) found.file = true;
       continue;
     }
     found.exists = true;
@@ -50,8 +51,6 @@ Task<PlainUnion> ListPlain(Engine& engine, ObjectPath path) {
   }
   co_return std::move(found);
 }
-
-size_t SilentMax(const Engine& engine) { return engine.descriptor().tolerance; }
 
 Error CannotTellContents(const Engine& engine, const ObjectPath& path, size_t silent) {
   return Fail(Code::kNoQuorum, "cannot tell what {} contains: {} of {} data servers do not answer; retry",
@@ -73,8 +72,8 @@ Task<Result<PlainUnion>> ListDirectoryPlain(Engine& engine, ObjectPath path) {
 // Without decision: the names that may be objects.
 Task<Result<std::set<ObjectPath>>> NamesToLookUp(Engine& engine, ObjectPath path, PlainUnion found) {
   FolderUnion entries = co_await ListFolder(engine, path.Registered());
-  if (entries.failed.size() > SilentServersMax(engine))
-    co_return CannotTellContents(engine, path, entries.failed.size());
+  const size_t silent = engine.server_count() - entries.servers_heard;
+  if (silent > SilentServersMax(engine)) co_return CannotTellContents(engine, path, silent);
   std::set<ObjectPath> names = std::move(found.files);
   for (const ObjectPath& entry : entries.names) {
     Result<ObjectPath> name = path.Child(entry.Last());
@@ -114,19 +113,20 @@ Task<void> RemoveLeftOver(Engine& engine, std::set<ObjectPath> files) {
 
 // Makes the folder and its parents on all servers.
 Task<Status> MakeFolders(Engine& engine, ObjectPath path) {
-  Gather<Status> gather(engine.scope(), engine.executor());
-  for (size_t i = 0; i < engine.server_count(); ++i) {
-    gather.Start(i, MakeDirectory(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)),
-                                  path.PlainPath()));
-  }
-  size_t failed = 0;
+  ServerGather<Status> gather(engine);
+  for (const MemberIndex member : engine.AllByHealth())
+    gather.Start(member, MakeDirectory(engine.MetadataCall(), engine.server(member), path.PlainPath()));
+  size_t failed = engine.server_count();
   Status problem;
-  while (gather.pending() > 0) {
-    Gather<Status>::Event event = co_await gather.Next();
+  while (gather.pending() > 0 && (failed > SilentMax(engine) || gather.timely() > 0)) {
+    auto event = co_await gather.Next();
+    if (!event.value) continue;
     XEC_FAILPOINT("xrdec.folder_made");
-    if (*event.value) continue;
-    ++failed;
-    problem = std::move(*event.value);
+    if (*event.value) {
+      --failed;
+    } else {
+      problem = std::move(*event.value);
+    }
   }
   if (failed <= SilentMax(engine)) co_return OkStatus();
   const bool refused = problem.code() == Code::kPermissionDenied || problem.code() == Code::kNotDirectory ||
@@ -202,18 +202,17 @@ Task<Status> RemoveXrdecDirectory(Engine& engine, ObjectPath path) {
   const size_t live = listed->size() + folders;
   if (live > 0) co_return Fail(Code::kNotEmpty, "{} is not empty: it has {} names", path.text(), live);
   co_await RemoveLeftOver(engine, files);
-  Gather<Status> gather(engine.scope(), engine.executor());
-  for (size_t i = 0; i < engine.server_count(); ++i) {
-    gather.Start(i, RemoveDirectory(engine.MetadataCall(), engine.server(static_cast<MemberIndex>(i)),
-                                    path.PlainPath()));
-  }
+  ServerGather<Status> gather(engine);
+  for (const MemberIndex member : engine.AllByHealth())
+    gather.Start(member, RemoveDirectory(engine.MetadataCall(), engine.server(member), path.PlainPath()));
   Status status;
-  while (gather.pending() > 0) {
-    const Gather<Status>::Event event = co_await gather.Next();
+  while (gather.timely() > 0) {
+    auto event = co_await gather.Next();
+    if (!event.value) continue;
     XEC_FAILPOINT("xrdec.folder_removed");
     if (!*event.value && event.value->code() == Code::kNotEmpty) {
       status = Fail(Code::kNotEmpty, "{} is not empty on {}: files that are no objects lie there",
-                    path.text(), engine.server_id(static_cast<MemberIndex>(event.tag)));
+                    path.text(), engine.server_id(event.member));
     }
   }
   co_return std::move(status);

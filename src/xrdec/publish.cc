@@ -3,7 +3,7 @@
 
 #include "base/failpoint.hh"
 #include "base/log.hh"
-#include "runtime/gather.hh"
+#include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
@@ -53,19 +53,19 @@ Task<Status> PublishOn(Engine& engine, MemberIndex member, StagedName staged, Ob
 
 Task<size_t> PublishAll(Engine& engine, std::vector<MemberIndex> members, StagedName staged, ObjectPath path,
                         int64_t version_s) {
-  Gather<Status> gather(engine.scope(), engine.executor());
+  ServerGather<Status> gather(engine, RequestKind::kSync);
   for (const MemberIndex member : members)
     gather.Start(member, PublishOn(engine, member, staged, path, version_s));
   size_t published = 0;
-  while (gather.pending() > 0) {
-    const Gather<Status>::Event event = co_await gather.Next();
+  while (gather.timely() > 0) {
+    auto event = co_await gather.Next();
+    if (!event.value) continue;
     if (*event.value) {
       ++published;
       continue;
     }
     Log(LogLevel::kWarning, "xrdec", "the archive of {} on {} stays in {} until the cleaner moves it: {}",
-        path.text(), engine.server_id(static_cast<MemberIndex>(event.tag)), staged.Path(),
-        event.value->error().message);
+        path.text(), engine.server_id(event.member), staged.Path(), event.value->error().message);
   }
   co_return published;
 }
@@ -88,24 +88,24 @@ Task<Status> Withdraw(Engine& engine, std::vector<MemberIndex> members, ObjectPa
 
 Task<size_t> RemoveArchives(Engine& engine, std::vector<MemberIndex> members, ObjectPath path,
                             int64_t up_to_s) {
-  Gather<bool> gather(engine.scope(), engine.executor());
+  ServerGather<bool> gather(engine, RequestKind::kSync);
   for (const MemberIndex member : members) gather.Start(member, RemoveArchive(engine, member, path, up_to_s));
   size_t gone = 0;
-  while (gather.pending() > 0) {
-    const Gather<bool>::Event event = co_await gather.Next();
-    if (*event.value) ++gone;
+  while (gather.timely() > 0) {
+    auto event = co_await gather.Next();
+    if (event.value && *event.value) ++gone;
   }
   co_return gone;
 }
 
 Task<size_t> RemoveStagedOn(Engine& engine, std::vector<MemberIndex> members, StagedName staged) {
-  Gather<Status> gather(engine.scope(), engine.executor());
+  ServerGather<Status> gather(engine);
   for (const MemberIndex member : members)
     gather.Start(member, Remove(engine.MetadataCall(), engine.server(member), staged.Path()));
   size_t gone = 0;
-  while (gather.pending() > 0) {
-    const Gather<Status>::Event event = co_await gather.Next();
-    if (*event.value || event.value->code() == Code::kNotFound) ++gone;
+  while (gather.timely() > 0) {
+    auto event = co_await gather.Next();
+    if (event.value && (*event.value || event.value->code() == Code::kNotFound)) ++gone;
   }
   co_return gone;
 }

@@ -2,12 +2,26 @@
 // What must hold once everybody is back and nothing goes wrong any more.
 #include <algorithm>
 
+#include "commit/access.hh"
 #include "commit/clean_pass.hh"
 #include "commit/cleaner.hh"
 #include "object/object_reader.hh"
 #include "world.hh"
 
 namespace xec::sim {
+namespace {
+
+// What every server has of a name, however slow it is now.
+Task<ServerStates> ListOnAll(Engine& engine, ObjectPath path) {
+  ServerStates servers;
+  for (size_t i = 0; i < engine.server_count(); ++i) {
+    Result<States> states = co_await ListStates(engine, static_cast<MemberIndex>(i), path);
+    if (states) servers[static_cast<MemberIndex>(i)] = std::move(*states);
+  }
+  co_return std::move(servers);
+}
+
+}  // namespace
 
 void World::AllIsWell() {
   Say("----", "all servers are back, no faults from here on");
@@ -115,10 +129,22 @@ void World::CheckNames(Gateway& gateway) {
   }
 }
 
+// What an operation left to servers that were late goes on after its answer.
+void World::LetBackgroundEnd() {
+  const bool ended = RunUntil(
+      [&] {
+        return std::all_of(gateways_.begin(), gateways_.end(),
+                           [](const auto& gateway) { return gateway->scope->running() == 0; });
+      },
+      kLongestOperation);
+  if (!ended) Break("at rest something goes on for ever");
+}
+
 // Exactly the archives and witnesses of what lives there.
 void World::CheckFiles(Gateway& gateway, const std::string& name, const std::optional<NameInfo>& info) {
+  LetBackgroundEnd();
   const Result<ObjectPath> path = ObjectPath::Parse(name);
-  const auto servers = Wait(ListEverywhere(*gateway.engine, *path), gateway);
+  const auto servers = Wait(ListOnAll(*gateway.engine, *path), gateway);
   if (!servers) return;
   size_t archives = 0, accepting = 0;
   const std::vector<MemberIndex> homes = gateway.engine->Homes(*path);
@@ -173,8 +199,9 @@ void World::CheckDirectories(Gateway& gateway) {
       return Break(fmt::format("at rest {} cannot be listed", directory));
     if (there) resting_directories_.insert(directory);
     if (!there) resting_directories_.erase(directory);
+    LetBackgroundEnd();
     const Result<ObjectPath> path = ObjectPath::Parse(directory);
-    const auto servers = Wait(ListEverywhere(*gateway.engine, *path), gateway);
+    const auto servers = Wait(ListOnAll(*gateway.engine, *path), gateway);
     if (!servers) return;
     std::set<std::string> entries;
     for (const auto& [server, states] : *servers) {

@@ -88,6 +88,9 @@ void World::StartGateway(size_t index) {
     lines.push_back(LineTo(*gateway, i));
   }
   EngineOptions options;
+  // Seldom enough to leave most of the time to what is tested.
+  options.probes.pause_first = seconds(1);
+  options.probes.pause_longest = seconds(10);
   options.write_timeout = seconds(30);
   options.read_timeout = seconds(20);
   options.memory_bytes = memory_bytes_;

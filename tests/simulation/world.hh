@@ -165,6 +165,7 @@ class World {
   void CheckNames(Gateway& gateway);
   void CheckDirectories(Gateway& gateway);
   void CheckNoOtherFiles();
+  void LetBackgroundEnd();
   void CheckFiles(Gateway& gateway, const std::string& name, const std::optional<NameInfo>& info);
   // Runs the world until the task has ended; nullopt, and a broken rule, if it does not end.
   template <typename T>

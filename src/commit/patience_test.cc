@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Promise P8 for metadata: with t servers hung, nothing waits for their deadlines. All times are virtual.
+#include "commit/attributes.hh"
+#include "commit/server_gather.hh"
+#include "commit/test_world.hh"
+
+namespace xec {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class PatienceTest : public ::testing::Test {
+ protected:
+  PatienceTest() : world_(Options()), gateway_(world_.NewGateway()) {
+    EXPECT_TRUE(world_.Run(MakeDirectoryName(engine(), Path("/d"), false)));
+    for (int i = 0; i < 10; ++i) EXPECT_TRUE(world_.Put(gateway_, fmt::format("/d/{}", i)));
+    for (int i = 0; i < 10; ++i) EXPECT_TRUE(world_.Lives(gateway_, fmt::format("/d/{}", i)));
+  }
+
+  static TestWorldOptions Options() {
+    TestWorldOptions options;
+    options.servers = 12;
+    options.tolerance = 2;
+    return options;
+  }
+  static ObjectPath Path(std::string_view text) { return TestWorld::Path(text); }
+  Engine& engine() { return *gateway_.engine; }
+
+  // From now on the servers answer nothing, as if stopped.
+  void Stop(const std::vector<MemberIndex>& servers) {
+    for (const MemberIndex server : servers) {
+      FaultRule rule;
+      rule.kind = FaultKind::kHang;
+      gateway_.faults[server]->plan().Add(rule);
+    }
+  }
+  // They go on, and execute what they were sent meanwhile.
+  void Continue(const std::vector<MemberIndex>& servers) {
+    for (const MemberIndex server : servers) {
+      gateway_.faults[server]->plan().Clear();
+      gateway_.faults[server]->plan().ReleaseHung();
+    }
+  }
+  // The homes of the name that are asked first.
+  std::vector<MemberIndex> FirstHomes(std::string_view path) {
+    std::vector<MemberIndex> homes = engine().Homes(Path(path));
+    homes.resize(2);
+    return homes;
+  }
+  template <typename Work>
+  Duration TimeOf(Work work) {
+    const TimePoint begun = world_.executor.Now();
+    work();
+    return world_.executor.Now() - begun;
+  }
+  int Rank(MemberIndex server) { return engine().health().Rank(server, world_.executor.Now()); }
+
+  TestWorld world_;
+  TestWorld::Gateway& gateway_;
+};
+
+TEST_F(PatienceTest, OnlyTheFirstLookUpWaitsForItsPatience) {
+  Stop(FirstHomes("/d/3"));
+  EXPECT_LE(TimeOf([&] { EXPECT_TRUE(world_.Lives(gateway_, "/d/3")); }), milliseconds(170));
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_LE(TimeOf([&] { EXPECT_TRUE(world_.Lives(gateway_, fmt::format("/d/{}", i))); }), milliseconds(15))
+        << i;
+    EXPECT_LE(TimeOf([&] { EXPECT_FALSE(world_.Lives(gateway_, fmt::format("/d/no{}", i))); }),
+              milliseconds(15))
+        << i;
+  }
+}
+
+TEST_F(PatienceTest, AServerThatWasStoppedBeforeIsAskedLastByEverybody) {
+  Stop({3, 7});
+  EXPECT_TRUE(world_.Run(ListDirectory(engine(), Path("/d"))));
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = fmt::format("/d/missing{}", i);
+    EXPECT_LE(TimeOf([&] { EXPECT_FALSE(world_.Lives(gateway_, name)); }), milliseconds(15)) << name;
+  }
+}
+
+TEST_F(PatienceTest, ListingADirectoryGoesOnWithoutTheStopped) {
+  Stop({0, 1});
+  const auto list = [&] {
+    const auto names = world_.Run(ListDirectory(engine(), Path("/d")));
+    ASSERT_TRUE(names) << names.error().message;
+    EXPECT_EQ(names->size(), 10U);
+  };
+  EXPECT_LE(TimeOf(list), milliseconds(350));
+  EXPECT_LE(TimeOf(list), milliseconds(40));
+}
+
+TEST_F(PatienceTest, NoChangeWaitsForADeadline) {
+  Stop(FirstHomes("/d/3"));
+  const auto check = [&](std::string_view what, Duration first, auto task) {
+    EXPECT_LE(TimeOf([&] {
+                const auto done = world_.Run(std::move(task));
+                EXPECT_TRUE(done) << what << ": " << done.error().message;
+              }),
+              first)
+        << what;
+  };
+  check("remove", milliseconds(400), RemoveObject(engine(), Path("/d/3")));
+  check("make directory", milliseconds(400), MakeDirectoryName(engine(), Path("/d/sub"), false));
+  check("rename", milliseconds(700), RenameObject(engine(), Path("/d/4"), Path("/d/3")));
+  check("make it again", milliseconds(100), MakeDirectoryName(engine(), Path("/e"), false));
+  check("rename directory", milliseconds(1200), RenameDirectory(engine(), Path("/d/sub"), Path("/e/sub")));
+  check("remove directory", milliseconds(100), RemoveDirectoryName(engine(), Path("/e/sub")));
+  auto info = world_.Run(LookUpLive(engine(), Path("/d/5")));
+  ASSERT_TRUE(info);
+  check("attribute", milliseconds(100), ChangeAttribute(engine(), *info, {"a", "b", std::nullopt, {}}));
+  EXPECT_LE(TimeOf([&] { EXPECT_TRUE(world_.Put(gateway_, "/d/new", {FirstHomes("/d/3")})); }), seconds(1));
+}
+
+TEST_F(PatienceTest, AServerThatGoesOnIsUsedAgainWithinSeconds) {
+  const std::vector<MemberIndex> stopped = FirstHomes("/d/3");
+  Stop(stopped);
+  EXPECT_TRUE(world_.Lives(gateway_, "/d/3"));
+  world_.Pass(seconds(20));
+  for (const MemberIndex server : stopped) EXPECT_EQ(Rank(server), 3);
+  Continue(stopped);
+  world_.Pass(seconds(4));
+  for (const MemberIndex server : stopped) EXPECT_EQ(Rank(server), 0);
+  gateway_.counts->Reset();
+  EXPECT_TRUE(world_.Lives(gateway_, "/d/3"));
+  EXPECT_EQ(gateway_.counts->Total(), 3U);
+}
+
+TEST_F(PatienceTest, MoreStoppedThanToleratedIsWaitedForAndThenCannotTell) {
+  std::vector<MemberIndex> homes = engine().Homes(Path("/d/3"));
+  homes.resize(3);
+  Stop(homes);
+  EXPECT_GE(TimeOf([&] {
+              const auto info = world_.Run(LookUp(engine(), Path("/d/3")));
+              ASSERT_FALSE(info);
+              EXPECT_EQ(info.code(), Code::kNoQuorum);
+            }),
+            engine().options().metadata_timeout);
+  // Known to be silent, they are still waited for: nobody else can tell.
+  world_.Pass(seconds(1));
+  std::optional<Result<NameInfo>> info;
+  const auto keep = [&]() -> Task<void> { info = co_await LookUp(engine(), Path("/d/3")); };
+  gateway_.scope.Spawn(keep());
+  world_.Pass(seconds(1));
+  EXPECT_FALSE(info);
+  Continue(homes);
+  world_.Pass(seconds(1));
+  ASSERT_TRUE(info);
+  EXPECT_TRUE(*info);
+}
+
+TEST_F(PatienceTest, AskInTurnAsksTheNextWhenOneIsLateAndTakesTheFirstGoodAnswer) {
+  Stop({5});
+  std::vector<MemberIndex> asked;
+  const auto ask = [&](MemberIndex member) {
+    asked.push_back(member);
+    return ListStates(engine(), member, Path("/d"));
+  };
+  const auto good = [](MemberIndex, const Result<States>& states) { return states.has_value(); };
+  EXPECT_LE(
+      TimeOf([&] { EXPECT_TRUE(world_.Run(AskInTurn<Result<States>>(engine(), {5, 6, 8}, ask, good))); }),
+      milliseconds(170));
+  EXPECT_EQ(asked, (std::vector<MemberIndex>{5, 6}));
+  asked.clear();
+  EXPECT_TRUE(world_.Run(AskInTurn<Result<States>>(engine(), {5, 6, 8}, ask, good)));
+  EXPECT_EQ(asked, (std::vector<MemberIndex>{6}));
+}
+
+}  // namespace
+}  // namespace xec
