@@ -8,7 +8,7 @@
 #include "assembly/store_process.hh"
 #include "base/log.hh"
 #include "base/text.hh"
-#include "runtime/gather.hh"
+#include "commit/server_gather.hh"
 #include "server_xrootd/xrootd_server.hh"
 
 namespace xec {
@@ -24,6 +24,8 @@ constexpr Duration kWatchUnfinished = std::chrono::seconds(6);
 constexpr Duration kWatchDiscovered = std::chrono::seconds(4);
 
 constexpr Duration kSettleInterval = std::chrono::milliseconds(1);
+// For how long the end of what goes on is waited for while some server does not answer.
+constexpr Duration kSettleForBad = std::chrono::seconds(1);
 
 std::string NewStoreId() { return Hex(SystemSeed(), 16) + Hex(SystemSeed(), 16); }
 
@@ -74,6 +76,7 @@ StoreProcess::~StoreProcess() {
   background_.Stop();
   scope_.Drain();
   AbandonXrootdRequests(executor_);
+  if (engine_) engine_->monitor().Stop();
   store_.reset();
   // A request that a server never answered still owns its buffer, whose memory is counted by the engine's
   // budget.
@@ -113,6 +116,7 @@ Task<void> StoreProcess::OpenLoop(UniqueFunction<void(Status)> answer) {
   if (background_.stopped()) co_return;
   if (answered) Log(LogLevel::kInfo, "store", "the store is open now");
   if (options_.background) {
+    LogHealth();
     scope_.Spawn(RefreshLoop());
     scope_.Spawn(CleanLoop());
   }
@@ -131,7 +135,9 @@ Task<Result<std::vector<Site>>> StoreProcess::Sites() {
   co_return std::move(sites);
 }
 
-Task<Result<std::vector<SiteView>>> StoreProcess::InspectAll(std::vector<Site> sites) {
+// `known`: what other servers have shown.
+Task<Result<std::vector<SiteView>>> StoreProcess::InspectAll(std::vector<Site> sites,
+                                                             std::vector<SiteView> known) {
   std::vector<DataServerPtr> servers;
   for (const Site& site : sites) {
     DataServerPtr& server = raw_servers_[site.address];
@@ -143,18 +149,24 @@ Task<Result<std::vector<SiteView>>> StoreProcess::InspectAll(std::vector<Site> s
     servers.push_back(server);
   }
   const CallContext context{&executor_, executor_.Now() + kInspectTimeout};
-  co_return co_await InspectSites(context, scope_, std::move(sites), std::move(servers));
+  std::function<bool(std::span<const SiteView>)> enough = [this, known](std::span<const SiteView> views) {
+    std::vector<SiteView> all = known;
+    all.insert(all.end(), views.begin(), views.end());
+    const Result<Judgement> judgement = JudgeSites(all, configuration_);
+    return judgement && judgement->kind == Judgement::kOpen;
+  };
+  co_return co_await InspectSites(context, scope_, std::move(sites), std::move(servers), std::move(enough));
 }
 
 Task<Result<std::vector<SiteView>>> StoreProcess::Inspect() {
   Result<std::vector<Site>> sites = co_await Sites();
   if (!sites) co_return sites.error();
-  Result<std::vector<SiteView>> views = co_await InspectAll(std::move(*sites));
+  Result<std::vector<SiteView>> views = co_await InspectAll(std::move(*sites), {});
   if (!views) co_return views.error();
   // Servers that only the descriptor names: a user need not list them all.
   const std::vector<Site> others = UnlistedServers(*views);
   if (others.empty()) co_return std::move(views);
-  Result<std::vector<SiteView>> more = co_await InspectAll(others);
+  Result<std::vector<SiteView>> more = co_await InspectAll(others, *views);
   if (!more) co_return more.error();
   for (SiteView& view : *more) views->push_back(std::move(view));
   co_return std::move(views);
@@ -322,6 +334,17 @@ Task<void> StoreProcess::BindLateMembers(std::vector<Site> sites) {
   }
 }
 
+void StoreProcess::LogHealth() {
+  // The last one may be told while the engine goes.
+  std::vector<std::string> names;
+  for (const Member& member : engine_->descriptor().members)
+    names.push_back(fmt::format("{} ({})", member.id, member.address));
+  engine_->monitor().SetListener([names = std::move(names)](const HealthChange& change) {
+    const LogLevel level = change.to == ServerState::kUp ? LogLevel::kInfo : LogLevel::kWarning;
+    Log(level, "health", "{}", DescribeChange(change, names[change.server]));
+  });
+}
+
 Task<void> StoreProcess::CleanLoop() {
   while (co_await background_.Pause(configuration_.clean_interval)) {
     const Result<CleanReport> report = co_await gate_.Clean();
@@ -335,15 +358,15 @@ Task<void> StoreProcess::CleanLoop() {
 }
 
 Task<Result<StoreDescriptor>> StoreProcess::ReadDescriptorAgain() {
-  Gather<Result<std::string>> gather(scope_, executor_);
-  for (size_t i = 0; i < engine_->server_count(); ++i) {
-    gather.Start(i, ReadFile(engine_->MetadataCall(), engine_->server(static_cast<MemberIndex>(i)),
-                             std::string(kDescriptorPath), kDescriptorBytesMax));
+  ServerGather<Result<std::string>> gather(*engine_);
+  for (const MemberIndex member : engine_->AllByHealth()) {
+    gather.Start(member, ReadFile(engine_->MetadataCall(), engine_->server(member),
+                                  std::string(kDescriptorPath), kDescriptorBytesMax));
   }
   Result<StoreDescriptor> best = Fail(Code::kUnavailable, "no data server shows it");
-  while (gather.pending() > 0) {
+  while (gather.pending() > 0 && (!best || gather.timely() > 0)) {
     auto event = co_await gather.Next();
-    if (!*event.value) continue;
+    if (!event.value || !*event.value) continue;
     Result<StoreDescriptor> read = ParseDescriptor(**event.value);
     if (!read || read->store_id != engine_->descriptor().store_id) continue;
     if (!best || read->epoch > best->epoch) best = std::move(read);
@@ -410,14 +433,29 @@ WriteOptions StoreProcess::WriteOptionsFor(std::string_view path) {
   return options;
 }
 
+bool StoreProcess::AllAnswer(TimePoint now) {
+  const Engine* opened = engine();
+  for (size_t i = 0; opened != nullptr && i < opened->server_count(); ++i) {
+    if (opened->health().At(i, now).state != ServerState::kUp) return false;
+  }
+  return true;
+}
+
 bool StoreProcess::Settle(Duration at_most) {
   background_.Stop();
-  const auto wait = [this](TimePoint until) -> Task<bool> {
+  const TimePoint start = executor_.Now();
+  const auto wait = [&]() -> Task<bool> {
     Background pauses(executor_);
-    while (scope_.running() > 0 && executor_.Now() < until) co_await pauses.Pause(kSettleInterval);
+    while (scope_.running() > 0) {
+      const TimePoint now = executor_.Now();
+      // What is left for a server that does not answer is left to the cleaner.
+      const bool hopeless = now - start >= kSettleForBad && !AllAnswer(now);
+      if (hopeless || now >= start + at_most) break;
+      co_await pauses.Pause(kSettleInterval);
+    }
     co_return scope_.running() == 0;
   };
-  return SyncWait(wait(executor_.Now() + at_most));
+  return SyncWait(wait());
 }
 
 Result<std::unique_ptr<OpenedStore>> OpenStore(Configuration configuration, OpenOptions options) {

@@ -14,6 +14,8 @@ namespace xec {
 namespace {
 
 constexpr size_t kIdentityFileMax = 4096;
+// When nobody has answered for so long, those who have not are late.
+constexpr Duration kQuiet = std::chrono::milliseconds(200);
 
 // A directory as the system shows it. False: nothing more is to be asked.
 bool LookAtDirectory(SiteView& view) {
@@ -120,13 +122,29 @@ Task<SiteView> InspectSite(CallContext context, Site site, DataServerPtr server)
 }
 
 Task<std::vector<SiteView>> InspectSites(CallContext context, TaskScope& scope, std::vector<Site> sites,
-                                         std::vector<DataServerPtr> servers) {
+                                         std::vector<DataServerPtr> servers,
+                                         std::function<bool(std::span<const SiteView>)> enough) {
   Gather<SiteView> gather(scope, *context.executor);
-  for (size_t i = 0; i < sites.size(); ++i) gather.Start(i, InspectSite(context, sites[i], servers[i]));
   std::vector<SiteView> views(sites.size());
+  for (size_t i = 0; i < sites.size(); ++i) {
+    views[i].site = sites[i];
+    views[i].server = servers[i];
+    views[i].problem = Fail(Code::kUnavailable, "{} has not answered in time", sites[i].address);
+    gather.Start(i, InspectSite(context, sites[i], servers[i]));
+  }
+  TimePoint quiet_since = context.executor->Now();
+  gather.StartTimer(SIZE_MAX, quiet_since + kQuiet);
   while (gather.pending() > 0) {
     auto event = co_await gather.Next();
-    views[event.tag] = std::move(*event.value);
+    const TimePoint now = context.executor->Now();
+    if (event.value) {
+      views[event.tag] = std::move(*event.value);
+      quiet_since = now;
+      continue;
+    }
+    const bool quiet = now - quiet_since >= kQuiet;
+    if (quiet && enough(views)) break;
+    gather.StartTimer(SIZE_MAX, quiet ? now + kQuiet : quiet_since + kQuiet);
   }
   co_return std::move(views);
 }

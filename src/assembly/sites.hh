@@ -7,6 +7,7 @@
 //   anything else                             an error in one sentence
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,9 +40,11 @@ struct SiteView {
 // Asks one server. A local directory is checked with system calls first (blocking, short).
 Task<SiteView> InspectSite(CallContext context, Site site, DataServerPtr server);
 
-// All at once; the views are in the order of the sites.
+// All at once; the views are in the order of the sites. Once `enough(views)` holds, servers that are late are
+// not waited for: they are kMissing.
 Task<std::vector<SiteView>> InspectSites(CallContext context, TaskScope& scope, std::vector<Site> sites,
-                                         std::vector<DataServerPtr> servers);
+                                         std::vector<DataServerPtr> servers,
+                                         std::function<bool(std::span<const SiteView>)> enough);
 
 struct Judgement {
   enum Kind {
@@ -51,8 +54,8 @@ struct Judgement {
   } kind = kOpen;
   StoreDescriptor descriptor;  // of kOpen: as found, without what the configuration changes
   std::vector<std::optional<size_t>> site_of_member;  // of kOpen: index into the views
-  std::vector<size_t> unbound;           // of kOpen: sites that may turn out to be members later
-  std::vector<size_t> lack_descriptor;   // of kOpen: members that need a copy of the descriptor
+  std::vector<size_t> unbound;  // of kOpen: sites that may turn out to be members later
+  std::vector<size_t> lack_descriptor;  // of kOpen: members that need a copy of the descriptor
   std::vector<std::string> notes;
 };
 

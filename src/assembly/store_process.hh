@@ -49,7 +49,7 @@ class StoreProcess final : public OpenedStore {
   Task<void> OpenLoop(UniqueFunction<void(Status)> answer);
   Task<Attempt> TryToOpen();
   Task<Result<std::vector<SiteView>>> Inspect();
-  Task<Result<std::vector<SiteView>>> InspectAll(std::vector<Site> sites);
+  Task<Result<std::vector<SiteView>>> InspectAll(std::vector<Site> sites, std::vector<SiteView> known);
   Task<Result<std::vector<Site>>> Sites();
   Task<Attempt> CreateNew(std::vector<SiteView> views, Judgement::Kind kind);
   // Empty when the creation may begin, else why not yet.
@@ -60,6 +60,9 @@ class StoreProcess final : public OpenedStore {
                                                     const std::vector<SiteView>& views);
   Result<DataServerPtr> Connect(const StoreDescriptor& descriptor, size_t member, const std::string& address);
 
+  // Every change of a server's state becomes a line of the log.
+  void LogHealth();
+  bool AllAnswer(TimePoint now);
   Task<void> BindLateMembers(std::vector<Site> sites);
   Task<void> CleanLoop();
   Task<void> RefreshLoop();
