@@ -64,6 +64,8 @@ inline constexpr CommandText kCommands[] = {
     {"verify", "Read and check every chunk of objects", "OBJECT...", 1, kAnyNumber, true,
      "  xec verify -c xec.conf /data/run1.root           names every bad chunk; exit code 6 if there is "
      "one\n"},
+    {"health", "Show how the data servers answer, and their free space", "", 0, 0, true,
+     "  xec health -c xec.conf                           exit code 5 if a data server does not answer\n"},
     {"clean", "Remove now what interrupted work left behind", "", 0, 0, true, "  xec clean -c xec.conf\n"},
     {"recover", "Rebuild an object from copied archives, without any service", "FOLDER...", 1, kAnyNumber,
      false,
@@ -83,7 +85,7 @@ struct OwnOption {
 };
 
 inline constexpr OwnOption kOwnOptions[] = {
-    {"put get ls stat locate verify clean recover version", "--json", "", "Print JSON, one document"},
+    {"put get ls stat locate verify health clean recover version", "--json", "", "Print JSON, one document"},
     {"put get recover verify", "-q,--quiet", "", "No progress, no summary"},
     {"put", "--exclusive", "", "Fail when there is something under the name"},
     {"ls", "-l", "", "Sizes and times"},

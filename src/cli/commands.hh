@@ -19,6 +19,7 @@ Result<int> RunMakeDirectory(const CommandLine& line, OpenedStore& store);
 Result<int> RunLocate(const CommandLine& line, OpenedStore& store);
 Result<int> RunVerify(const CommandLine& line, OpenedStore& store);
 Result<int> RunClean(const CommandLine& line, OpenedStore& store);
+Result<int> RunHealth(const CommandLine& line, OpenedStore& store);
 
 // Without a store.
 Result<int> RunRecover(const CommandLine& line);

@@ -12,22 +12,24 @@
 namespace xec {
 namespace {
 
-// For how long the program stays to let the rest of its last operation end, e.g. archives on slow servers.
+// For how long the program stays to let the rest of its last change end, e.g. archives on slow servers.
 constexpr Duration kSettle = std::chrono::seconds(30);
+constexpr Duration kSettleReading = std::chrono::milliseconds(100);
 
 using Command = Result<int> (*)(const CommandLine&, OpenedStore&);
 struct StoreCommand {
   const char* name;
   Command run;
+  bool changes;  // what goes on after the answer is waited for
   bool creates;  // makes a new store where there is none
 };
 constexpr StoreCommand kStoreCommands[] = {
-    {"put", RunPut, true},        {"get", RunGet, false},
-    {"cat", RunGet, false},       {"ls", RunList, false},
-    {"stat", RunStat, false},     {"rm", RunRemove, false},
-    {"mv", RunMove, false},       {"mkdir", RunMakeDirectory, true},
-    {"locate", RunLocate, false}, {"verify", RunVerify, false},
-    {"clean", RunClean, false},
+    {"put", RunPut, true, true},         {"get", RunGet, false, false},
+    {"cat", RunGet, false, false},       {"ls", RunList, false, false},
+    {"stat", RunStat, false, false},     {"rm", RunRemove, true, false},
+    {"mv", RunMove, true, false},        {"mkdir", RunMakeDirectory, true, true},
+    {"locate", RunLocate, false, false}, {"verify", RunVerify, false, false},
+    {"health", RunHealth, false, false}, {"clean", RunClean, true, false},
 };
 
 int Report(const Error& error) {
@@ -46,7 +48,7 @@ Result<int> RunOnStore(const StoreCommand& command, const CommandLine& line) {
   CatchInterrupts();
   Result<int> code = command.run(line, *store);
   std::fflush(stdout);
-  if (!store->Settle(kSettle)) {
+  if (!store->Settle(command.changes ? kSettle : kSettleReading)) {
     // A server that hangs still has requests of ours; the destructor would wait for it.
     _exit(code ? *code : Report(code.error()));
   }

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Data servers that stop answering: everything goes on, the gateway says who it is, and they are used again."""
+import json
+import os
+
+import everyday
+import xectest
+
+KIB = 1024
+
+
+class Health(everyday.EverydayTest):
+    def up(self):
+        cluster = self.cluster(geometry="8+2", gateways=1, chunk_size="64KiB")
+        gateway = cluster.gateways[0]
+        gateway.http = gateway.http_url
+        return cluster, gateway
+
+    def xec_on(self, cluster):
+        options = [word for server in cluster.servers for word in ("--server", server.server_option())]
+        return lambda command, *arguments, **more: self.run_program(
+            [self.program("xec"), command, *options, *arguments], **more)
+
+    def health(self, xec, code):
+        answer = json.loads(xec("health", "--json", code=code).out)
+        return {row["address"].rstrip("/"): row for row in answer["servers"]}
+
+    def log_lines(self, gateway, server, words):
+        log = os.path.join(gateway.base, "state", "xrootd.log")
+        with open(log, encoding="utf-8", errors="replace") as file:
+            return [line for line in file if f":{server.port}" in line and words in line]
+
+    def check_everything(self, gateway, xec, kept, size):
+        for name, file in kept.items():
+            self.check_reads(gateway, name, file)
+        self.assertIn("[3011]", self.xrdfs(gateway.url, "stat", "/kept/none", code=54).err)
+        self.assertEqual(len(self.xrdfs(gateway.url, "ls", "/kept").out.split()), len(kept))
+        self.check_everyday_commands(gateway, size)
+        self.xrdfs(gateway.url, "mkdir", "/tree")
+        self.xrdfs(gateway.url, "mkdir", "/tree/a")
+        self.xrdfs(gateway.url, "mv", "/tree", "/moved")
+        self.assertEqual(self.xrdfs(gateway.url, "ls", "/moved").out.split(), ["/moved/a"])
+        self.xrdfs(gateway.url, "rmdir", "/moved/a")
+        self.xrdfs(gateway.url, "rmdir", "/moved")
+        self.assertEqual(sorted(xec("ls", "/kept").out.split()), sorted(name.split("/")[-1] for name in kept))
+
+    def test_two_servers_stopped_then_back_then_killed(self):
+        cluster, gateway = self.up()
+        xec = self.xec_on(cluster)
+        kept = {f"/kept/{size}": self.put(gateway, f"/kept/{size}", size) for size in (0, 27_000, 3_000_000)}
+        self.assertEqual({row["state"] for row in self.health(xec, 0).values()} - {"slow"}, {"up"})
+
+        bad = cluster.servers[2:4]
+        for server in bad:
+            server.freeze()
+        self.check_everything(gateway, xec, kept, 700_000)
+        for server in bad:
+            self.eventually(lambda server=server: self.log_lines(gateway, server, "has not answered"), 60,
+                            f"the gateway tells that {server.name} does not answer")
+        states = self.health(xec, 5)
+        self.assertEqual({address for address, row in states.items() if row["state"] == "suspect"},
+                         {server.url for server in bad})
+        table = xec("health", code=5).out
+        self.assertIn("2 of 12 data servers do not answer", table)
+
+        for server in bad:
+            server.thaw()
+        for server in bad:
+            self.eventually(lambda server=server: self.log_lines(gateway, server, "answers again"), 60,
+                            f"the gateway tells that {server.name} answers again")
+        self.eventually(lambda: xec("health", code=None).code == 0, 60, "all servers answer")
+
+        def used_again():
+            self.xrdcp("-f", self.random_file("again", 8 * 64 * KIB), f"{gateway.url}//again")
+            holders = {chunk["address"].rstrip("/") for chunk in self.chunks_of(xec, "/again")}
+            return any(server.url in holders for server in bad)
+        self.eventually(used_again, 60, "new objects lie on a server that was stopped")
+        # What they were sent while they were stopped they have done now: seals of uploads that are long over, which
+        # exclusive creations of the same names respect until the cleaner has been there.
+        xec("clean")
+        self.check_everything(gateway, xec, kept, 700_001)
+
+        for server in bad:
+            server.kill()
+        self.check_everything(gateway, xec, kept, 700_002)
+        for server in bad:
+            self.eventually(lambda server=server: self.log_lines(gateway, server, "has been down"), 60,
+                            f"the gateway tells that {server.name} is down")
+        states = self.health(xec, 5)
+        self.assertEqual({address for address, row in states.items() if row["state"] == "down"},
+                         {server.url for server in bad})
+        for server in bad:
+            cluster.start(server)
+        self.eventually(lambda: xec("health", code=None).code == 0, 60, "all servers answer")
+        self.check_everything(gateway, xec, kept, 700_003)
+
+
+if __name__ == "__main__":
+    xectest.main()
