@@ -2,6 +2,7 @@
 // Servers that die, hang, fill up or fail while an object is written: its lanes go on on spares.
 #include <gmock/gmock.h>
 
+#include "commit/access.hh"
 #include "object/test_store.hh"
 
 namespace xec {
@@ -218,6 +219,27 @@ TEST(FailoverTest, MoreBadServersThanParityAreAnError) {
   const Result<Committed> committed = upload.Commit();
   ASSERT_FALSE(committed);
   EXPECT_EQ(committed.code(), Code::kUnavailable) << committed.error().ToString();
+  EXPECT_TRUE(store.BudgetReturned());
+}
+
+// Where an archive is re-created on a server that the others do not name, its stripes are asked for twice,
+// with memory for one at a time.
+TEST(FailoverTest, AnArchiveElsewhereIsVerifiedWithLittleMemory) {
+  TestStore::Options options = Impatient();
+  options.engine.memory_bytes = 140 * kKiB;
+  TestStore store(options);
+  const std::string bytes = TestBytes(3 * kStripe);
+  ASSERT_TRUE(store.Put("/o", bytes));
+  const std::vector<std::pair<size_t, std::string>> archives = store.Archives("/o");
+  std::vector<bool> named(store.server_count());
+  for (const auto& [server, path] : archives) named[server] = true;
+  const auto spare = static_cast<MemberIndex>(std::find(named.begin(), named.end(), false) - named.begin());
+  const auto& [lost, path] = archives[2];
+  std::string content = *store.memory(lost).Content(path);
+  store.memory(lost).Wipe();
+  const CallContext call = store.engine().MetadataCall();
+  ASSERT_TRUE(SyncWait(CreateFile(call, store.engine().server(spare), path, std::move(content), true)));
+  ExpectWhole(store, {lost}, bytes);
   EXPECT_TRUE(store.BudgetReturned());
 }
 
