@@ -98,6 +98,16 @@ Status NeedSeals(const Sealed& sealed, const ObjectPath& path) {
               path.text());
 }
 
+Status NoRival(const std::map<MemberIndex, States>& listings, const ObjectPath& path,
+               const std::set<std::string>& own) {
+  for (const auto& [home, states] : listings) {
+    if (RenameRival(states, own)) {
+      return Fail(Code::kConflict, "another rename of {} is under way or has died; retry", path.text());
+    }
+  }
+  return OkStatus();
+}
+
 Error ChangedMeanwhile(const ObjectPath& path) {
   return Fail(Code::kConflict, "{} was changed while it was renamed; retry", path.text());
 }
@@ -107,12 +117,8 @@ Task<Status> DecideSource(Engine& engine, Attempt attempt, Sealed sealed, bool* 
   Status stand = NeedSeals(sealed, attempt.from);
   if (!stand) co_return std::move(stand);
   const Look& look = sealed.look;
-  for (const auto& [home, states] : look.listings()) {
-    if (RenameRival(states, attempt.own)) {
-      co_return Fail(Code::kConflict, "another rename of {} is under way or has died; retry",
-                     attempt.from.text());
-    }
-  }
+  Status alone = NoRival(look.listings(), attempt.from, attempt.own);
+  if (!alone) co_return std::move(alone);
   if (!look.Decided()) {
     RollOutcome rolled = co_await RollForwardAll(engine, attempt.from, look, look.LackingHighest());
     *changed = rolled.superseded;
@@ -265,7 +271,8 @@ Task<Status> Commit(Engine& engine, Attempt attempt, State moved, std::vector<Me
   co_return OkStatus();
 }
 
-Task<Result<Accepted>> CheckNames(Engine& engine, ObjectPath from, ObjectPath to) {
+// Before the first seal. `own`: attempts that are over.
+Task<Result<Accepted>> CheckNames(Engine& engine, ObjectPath from, ObjectPath to, std::set<std::string> own) {
   Result<NameInfo> source = co_await LookUpLive(engine, from);
   if (!source) co_return source.error();
   if (source->accepted.kind == Accepted::kDirectory)
@@ -275,6 +282,10 @@ Task<Result<Accepted>> CheckNames(Engine& engine, ObjectPath from, ObjectPath to
   if (!target) co_return target.error();
   if (target->accepted.kind == Accepted::kDirectory)
     co_return Fail(Code::kIsDirectory, "{} is a directory", to.text());
+  // It would yield after sealing; seals of a rename that died stay as long as a home is away, and who tries
+  // again meanwhile must not leave more of them each time.
+  const Status alone = NoRival(source->listings, from, own);
+  if (!alone) co_return alone.error();
   co_return source->accepted;
 }
 
@@ -284,7 +295,7 @@ Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to,
                           std::optional<DirectoryVersion> below) {
   std::set<std::string> own;
   for (int tries = 1;; ++tries) {
-    Result<Accepted> source = co_await CheckNames(engine, from, to);
+    Result<Accepted> source = co_await CheckNames(engine, from, to, own);
     if (!source) co_return source.error();
     if (from == to) co_return OkStatus();
     const std::string rid = engine.NewObjectId();
