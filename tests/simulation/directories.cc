@@ -81,7 +81,8 @@ void World::BeginParts(size_t id) {
     part.kind = OpKind::kRename;
     part.name = name;
     part.to = whole.to + name.substr(whole.name.size());
-    for (part.part = 1; part.part <= kPassesMax; ++part.part) history_.Begin(part, whole.invoked);
+    part.part = 1;
+    history_.Begin(std::move(part), whole.invoked);
   }
 }
 

@@ -1,28 +1,15 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "history.hh"
-
 #include <algorithm>
 #include <unordered_set>
 
+#include "history_event.hh"
 #include "marks.hh"
 
 namespace xec::sim {
 namespace {
 
-// Told only by who cannot know whether the change will take effect.
-bool Open(const Op& op) {
-  if (op.ended == kNever) return true;
-  if (!op.error) return false;
-  return *op.error == Code::kUnknown || *op.error == Code::kDeadlineExceeded || *op.error == Code::kCancelled;
-}
-
 // The search gives up beyond this and finds nothing wrong; no seed comes near.
 constexpr size_t kVisitedMax = 400'000;
-
-std::string Parent(const std::string& name) { return name.substr(0, name.rfind('/')); }
-bool IsBelow(const std::string& name, const std::string& directory) {
-  return name.starts_with(directory + "/");
-}
 
 }  // namespace
 
@@ -42,6 +29,12 @@ const char* OpKindName(OpKind kind) {
   return "?";
 }
 
+bool Op::Open() const {
+  if (ended == kNever) return true;
+  if (!error) return false;
+  return *error == Code::kUnknown || *error == Code::kDeadlineExceeded || *error == Code::kCancelled;
+}
+
 std::string Op::ToString() const {
   std::string text = fmt::format("#{} {} {}", id, OpKindName(kind), name);
   if (!to.empty()) text += " to " + to;
@@ -50,148 +43,12 @@ std::string Op::ToString() const {
   return text + (error ? fmt::format(": {}", CodeName(*error)) : std::string(": ok"));
 }
 
-// What one operation means to one name.
-struct History::Event {
-  enum Kind {
-    kWrite,
-    kWriteIfNothing,
-    kMake,
-    kErase,
-    kMoveOut,
-    kMoveOutHidden,
-    kMoveIn,
-    kSeeContent,
-    kSeeSize,
-    kSeeSomething,
-    kSeeNothing
-  };
-  Kind kind;
-  const Op* op;
-  Moment from, to;
-  bool optional;  // it may also not happen
-  bool repeated = false;  // it may happen again and again
-};
-
 size_t History::Begin(Op op, Moment now) {
   op.id = ops_.size();
+  if (op.part == 1) op.first_pass = op.id;
   op.invoked = now;
   ops_.push_back(std::move(op));
   return ops_.size() - 1;
-}
-
-std::vector<History::Event> History::EventsOf(const std::string& name) const {
-  std::vector<Event> events;
-  for (const Op& op : ops_) {
-    const bool open = Open(op);
-    const bool changed = !op.error || open;
-    const auto add = [&](Event::Kind kind, bool optional) {
-      events.push_back({kind, &op, op.invoked, open ? kNever : op.ended, optional});
-    };
-    const auto saw = [&](Code code) { return op.error == code && op.ended != kNever; };
-    const bool here = op.name == name;
-    const bool just_above = Parent(name) == op.name;
-    switch (op.kind) {
-      case OpKind::kPut:
-        if (here && changed) add(Event::kWrite, open);
-        break;
-      case OpKind::kExclusivePut:
-        if (here && changed) add(Event::kWriteIfNothing, open);
-        if (here && saw(Code::kAlreadyExists)) add(Event::kSeeSomething, false);
-        break;
-      case OpKind::kRemove:
-        if (here && changed) add(Event::kErase, open);
-        if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
-        break;
-      case OpKind::kRename:
-        if (here && changed) add(Event::kMoveOut, open || op.part > 0);
-        if (op.to == name && changed) add(Event::kMoveIn, open || op.part > 0);
-        if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
-        break;
-      case OpKind::kMakeDirectory: break;
-      case OpKind::kRemoveDirectory:
-      case OpKind::kRenameDirectory:
-        // Whoever removes a directory has seen it empty.
-        if (just_above && !op.error && !open) add(Event::kSeeNothing, false);
-        break;
-      case OpKind::kRead:
-      case OpKind::kStat:
-        if (!here || op.ended == kNever) break;
-        if (!op.error) add(op.kind == OpKind::kRead ? Event::kSeeContent : Event::kSeeSize, false);
-        if (saw(Code::kNotFound)) add(Event::kSeeNothing, false);
-        break;
-      case OpKind::kList:
-        if (open || op.error || !just_above) break;
-        add(op.listed.contains(name) ? Event::kSeeSomething : Event::kSeeNothing, false);
-        break;
-    }
-  }
-  return events;
-}
-
-std::vector<History::Event> History::DirectoryEventsOf(const std::string& directory) const {
-  std::vector<Event> events;
-  for (const Op& op : ops_) {
-    const bool open = Open(op);
-    const bool changed = !op.error || open;
-    const auto add = [&](Event::Kind kind, bool optional) {
-      const bool later = open || (optional && op.taken_up);
-      events.push_back({kind, &op, op.invoked, later ? kNever : op.ended, optional || open});
-    };
-    const auto saw = [&](Code code) { return op.error == code && op.ended != kNever; };
-    const bool here = op.name == directory;
-    const bool just_above = Parent(directory) == op.name;
-    // Makers of names make what is missing above them, even if they fail.
-    const bool makes = op.kind == OpKind::kRename || op.kind == OpKind::kRenameDirectory;
-    const bool makes_asked =
-        op.kind == OpKind::kPut || op.kind == OpKind::kExclusivePut || op.kind == OpKind::kMakeDirectory;
-    const bool above = IsBelow(makes ? op.to : op.name, directory);
-    if (above && (makes || (makes_asked && op.parents))) add(Event::kMake, true);
-    switch (op.kind) {
-      case OpKind::kPut:
-      case OpKind::kExclusivePut:
-        if (Parent(op.name) == directory && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
-        break;
-      case OpKind::kMakeDirectory:
-        if (here && changed) add(Event::kMake, false);
-        if (here && saw(Code::kAlreadyExists)) add(Event::kSeeSomething, false);
-        if (Parent(op.name) == directory && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
-        break;
-      case OpKind::kRemoveDirectory:
-        if (here && changed) add(Event::kErase, false);
-        if (here && saw(Code::kNotEmpty)) add(Event::kSeeSomething, false);
-        if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
-        if (just_above && !op.error && !open) add(Event::kSeeNothing, false);
-        break;
-      case OpKind::kRenameDirectory: {
-        const bool moves = changed || saw(Code::kNotEmpty);
-        if (here && changed) add(Event::kErase, false);
-        // Nothing may be in the way any more when a cleaner comes to it.
-        if (here && op.taken_up) add(Event::kErase, true);
-        if (op.to == directory && moves) add(Event::kMake, false);
-        // Once by whoever goes on with it: what is below may be made anew each time.
-        const auto add_repeated = [&](Event::Kind kind) {
-          add(kind, true);
-          events.back().repeated = true;
-        };
-        if (moves && IsBelow(directory, op.name)) add_repeated(Event::kErase);
-        if (moves && (directory == op.to || IsBelow(directory, op.to))) add_repeated(Event::kMake);
-        if (just_above && !op.error && !open) add(Event::kSeeNothing, false);
-        if (here && saw(Code::kNotEmpty)) add(Event::kSeeSomething, false);
-        if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
-        if (op.to == directory && saw(Code::kAlreadyExists)) add(Event::kSeeSomething, false);
-        break;
-      }
-      case OpKind::kList:
-        if (open) break;
-        if (here && !op.error) add(Event::kSeeSomething, false);
-        if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
-        if (just_above && !op.error)
-          add(op.listed.contains(directory) ? Event::kSeeSomething : Event::kSeeNothing, false);
-        break;
-      default: break;
-    }
-  }
-  return events;
 }
 
 // What may ever have been at each name: written there, or moved there from where it may have been.
@@ -201,7 +58,7 @@ History::Possible History::PossibleContents(const std::vector<std::string>& name
   for (bool grown = true; grown;) {
     grown = false;
     for (const Op& op : ops_) {
-      if (op.error && !Open(op)) continue;
+      if ((op.error && !op.Open()) || op.part > 1) continue;
       if (op.kind == OpKind::kPut || op.kind == OpKind::kExclusivePut)
         grown |= possible[op.name].insert(op.content).second;
       if (op.kind != OpKind::kRename) continue;
@@ -210,7 +67,7 @@ History::Possible History::PossibleContents(const std::vector<std::string>& name
           return o.content == content && (o.kind == OpKind::kPut || o.kind == OpKind::kExclusivePut);
         });
         // What goes on after the answer may take what comes later.
-        const Moment last = op.part > 0 && Open(op) ? kNever : op.ended;
+        const Moment last = op.part > 0 && op.Open() ? kNever : op.ended;
         if (put->invoked < last) grown |= possible[op.to].insert(content).second;
       }
     }
@@ -233,7 +90,17 @@ constexpr Content kDirectory = uint64_t{1} << 61;
 class History::Search {
  public:
   Search(const History& history, std::vector<Event> events, const Possible& possible)
-      : history_(history), events_(std::move(events)), possible_(possible), done_(events_.size()) {}
+      : history_(history), events_(std::move(events)), possible_(possible), done_(events_.size()) {
+    for (size_t i = 0; i < events_.size(); ++i) {
+      if (events_[i].op->part < 2) continue;
+      const Op* const pass = events_[i].op;
+      const auto before = [&](const Event& e) {
+        return e.op->first_pass == pass->first_pass && e.op->part == pass->part - 1;
+      };
+      const auto found = std::find_if(events_.begin(), events_.end(), before);
+      if (found != events_.end()) pass_before_[i] = static_cast<size_t>(found - events_.begin());
+    }
+  }
 
   bool Explains() { return From(kNothing, 0); }
   // Explains() said yes without having tried all orders.
@@ -309,8 +176,9 @@ class History::Search {
 
   // The same part of an earlier pass may still happen first; which is which makes no difference.
   bool OutOfOrder(size_t i) const {
-    if (i == 0 || events_[i].op->part < 2) return false;
-    return !done_[i - 1] && events_[i - 1].op->id + 1 == events_[i].op->id;
+    if (events_[i].op->part < 2) return false;
+    const auto before = pass_before_.find(i);
+    return before != pass_before_.end() && !done_[before->second];
   }
 
   // Can the events that are not done follow, with `now` at the name? `sure`: how many of those that must
@@ -355,6 +223,7 @@ class History::Search {
   const History& history_;
   const std::vector<Event> events_;
   const Possible& possible_;
+  std::map<size_t, size_t> pass_before_;  // of events of later passes
   Marks done_;
   std::unordered_set<std::pair<Marks, Content>, HashOfState> visited_;
   size_t deepest_ = 0;
@@ -371,10 +240,8 @@ bool History::ExplainsIf(const std::string& name, const Possible& possible,
   };
   // Without a part its later passes do not happen either: else each of them would excuse the other.
   const auto follows = [&](const Event& event) {
-    const size_t later = event.op->id - assumption.rename;
-    const int first = ops_[assumption.rename].part;
-    return event.op->id > assumption.rename && first > 0 &&
-           event.op->part == first + static_cast<int>(later) && later < kPassesMax;
+    const Op& pass = ops_[assumption.rename];
+    return pass.part > 0 && event.op->part > pass.part && event.op->first_pass == pass.first_pass;
   };
   if (assumption.how == Assumption::kNever)
     std::erase_if(events, [&](const Event& event) { return moves(event) || follows(event); });
@@ -424,7 +291,7 @@ std::optional<Moment> History::Latest(const std::string& name, const Possible& p
 }
 
 Moment History::LastMoment(const Op& rename) const {
-  if (!Open(rename)) return rename.ended;
+  if (!rename.Open()) return rename.ended;
   Moment last = rename.invoked;
   for (const Op& op : ops_) last = std::max(last, op.ended == kNever ? op.invoked : op.ended);
   return last;
@@ -438,7 +305,7 @@ bool History::IsOneStep(const Op& rename, const Possible& possible) const {
     const Assumption assumption{rename.id, how, when, when};
     return ExplainsIf(rename.name, possible, assumption) && ExplainsIf(rename.to, possible, assumption);
   };
-  if ((Open(rename) || rename.part > 0) && both(Assumption::kNever, 0)) return true;
+  if ((rename.Open() || rename.part > 0) && both(Assumption::kNever, 0)) return true;
   // Mostly one of the ends will do.
   if (both(Assumption::kHappens, LastMoment(rename)) || both(Assumption::kHappens, rename.invoked))
     return true;
@@ -462,13 +329,13 @@ bool History::IsOverruled(const Op& rename) const {
     const bool writes = op.kind == OpKind::kPut || op.kind == OpKind::kExclusivePut ||
                         op.kind == OpKind::kRemove || op.kind == OpKind::kRename;
     const std::string& target = op.kind == OpKind::kRename ? op.to : op.name;
-    const bool changed = writes && (!op.error || Open(op)) && op.id != rename.id && target == rename.to;
+    const bool changed = writes && (!op.error || op.Open()) && op.id != rename.id && target == rename.to;
     return changed && op.invoked < LastMoment(rename) && LastMoment(op) > rename.invoked;
   });
 }
 
-History::Verdict History::Judge(const std::vector<std::string>& names,
-                                const std::vector<std::string>& directories) const {
+History::Verdict History::JudgeAllPasses(const std::vector<std::string>& names,
+                                         const std::vector<std::string>& directories) const {
   Verdict verdict;
   const auto possible = PossibleContents(names);
   const auto judge = [&](const std::string& name, std::vector<Event> events) {
@@ -483,7 +350,7 @@ History::Verdict History::Judge(const std::vector<std::string>& names,
   for (const std::string& directory : directories) judge(directory, DirectoryEventsOf(directory));
   if (verdict.broken) return verdict;
   for (const Op& op : ops_) {
-    const bool changed = op.kind == OpKind::kRename && (!op.error || Open(op));
+    const bool changed = op.kind == OpKind::kRename && (!op.error || op.Open());
     if (!changed || IsOneStep(op, possible)) continue;
     verdict.broken =
         fmt::format("{} has not happened at one moment for both names, nor for neither", op.ToString());

@@ -28,9 +28,9 @@ inline constexpr Moment kNever = UINT64_MAX;
 using Content = uint64_t;
 inline constexpr Content kNothing = 0;
 
-// How often a rename of a directory is gone through at most: by who was asked, and by a cleaner that goes on
-// with it and moves what was written under the old name meanwhile.
-inline constexpr int kPassesMax = 2;
+// How often a rename of a directory is gone through for one name at most, as far as the judge follows: by who
+// was asked, and by cleaners that go on with it and move what came under the old name meanwhile.
+inline constexpr int kPassesMax = 8;
 
 enum class OpKind {
   kPut,
@@ -49,21 +49,24 @@ const char* OpKindName(OpKind kind);
 struct Op {
   size_t id = 0;
   OpKind kind = OpKind::kRead;
-  std::string name;      // of kList: the directory
-  std::string to;        // of kRename and kRenameDirectory
+  std::string name;  // of kList: the directory
+  std::string to;  // of kRename and kRenameDirectory
   Moment invoked = 0;
   Moment ended = kNever;  // kNever: the gateway died
   std::optional<Code> error;
-  Content content = kNothing;   // written, or read
-  uint64_t size = 0;            // of kStat
+  Content content = kNothing;  // written, or read
+  uint64_t size = 0;  // of kStat
   std::set<std::string> listed;  // of kList: full names
-  bool parents = true;           // of puts and kMakeDirectory: makes what is missing above the name
-  // Of kRename: one of the names below a directory that is renamed, in the first or a later pass; that one
-  // follows the earlier one in the history. 0: no part.
+  bool parents = true;  // of puts and kMakeDirectory: makes what is missing above the name
+  // Of kRename: one of the names below a directory that is renamed, in the first pass, which is put down when
+  // the rename begins, or in a later one, which Judge adds. 0: no part.
   int part = 0;
+  size_t first_pass = 0;  // of parts: the id of the same part in the first pass
   // Of kRenameDirectory that was told to be in the way: a cleaner may have taken it up before the answer,
   // since its clock was ahead, and goes on with it.
   bool taken_up = false;
+  // Told only by who cannot know whether the change will take effect, or not told at all.
+  bool Open() const;
   std::string ToString() const;
 };
 
@@ -79,7 +82,7 @@ class History {
 
   struct Verdict {
     std::optional<std::string> broken;  // the first broken rule as a sentence
-    size_t unjudged = 0;                // names on which the search gave up
+    size_t unjudged = 0;  // names on which the search gave up
   };
   // `names` of objects and of directories that the operations may touch.
   Verdict Judge(const std::vector<std::string>& names,
@@ -92,7 +95,7 @@ class History {
     enum How {
       kNever,
       kHappens,  // within these moments
-      kHidden,   // as kHappens, but at its source something else came before anybody could see it gone
+      kHidden,  // as kHappens, but at its source something else came before anybody could see it gone
     };
     size_t rename;
     How how;
@@ -100,6 +103,9 @@ class History {
   };
   struct Event;
   class Search;
+  Verdict JudgeAllPasses(const std::vector<std::string>& names,
+                         const std::vector<std::string>& directories) const;
+  void AddPasses();
   std::vector<Event> EventsOf(const std::string& name) const;
   std::vector<Event> DirectoryEventsOf(const std::string& directory) const;
   Possible PossibleContents(const std::vector<std::string>& names) const;

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// What the operations mean to each name.
+#include "history_event.hh"
+
+namespace xec::sim {
+namespace {
+
+std::string Parent(const std::string& name) { return name.substr(0, name.rfind('/')); }
+bool IsBelow(const std::string& name, const std::string& directory) {
+  return name.starts_with(directory + "/");
+}
+
+}  // namespace
+
+std::vector<History::Event> History::EventsOf(const std::string& name) const {
+  std::vector<Event> events;
+  for (const Op& op : ops_) {
+    const bool open = op.Open();
+    const bool changed = !op.error || open;
+    const auto add = [&](Event::Kind kind, bool optional) {
+      events.push_back({kind, &op, op.invoked, open ? kNever : op.ended, optional});
+    };
+    const auto saw = [&](Code code) { return op.error == code && op.ended != kNever; };
+    const bool here = op.name == name;
+    const bool just_above = Parent(name) == op.name;
+    switch (op.kind) {
+      case OpKind::kPut:
+        if (here && changed) add(Event::kWrite, open);
+        break;
+      case OpKind::kExclusivePut:
+        if (here && changed) add(Event::kWriteIfNothing, open);
+        if (here && saw(Code::kAlreadyExists)) add(Event::kSeeSomething, false);
+        break;
+      case OpKind::kRemove:
+        if (here && changed) add(Event::kErase, open);
+        if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        break;
+      case OpKind::kRename:
+        if (here && changed) add(Event::kMoveOut, open || op.part > 0);
+        if (op.to == name && changed) add(Event::kMoveIn, open || op.part > 0);
+        if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        break;
+      case OpKind::kMakeDirectory: break;
+      case OpKind::kRemoveDirectory:
+      case OpKind::kRenameDirectory:
+        // Whoever removes a directory has seen it empty.
+        if (just_above && !op.error && !open) add(Event::kSeeNothing, false);
+        break;
+      case OpKind::kRead:
+      case OpKind::kStat:
+        if (!here || op.ended == kNever) break;
+        if (!op.error) add(op.kind == OpKind::kRead ? Event::kSeeContent : Event::kSeeSize, false);
+        if (saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        break;
+      case OpKind::kList:
+        if (open || op.error || !just_above) break;
+        add(op.listed.contains(name) ? Event::kSeeSomething : Event::kSeeNothing, false);
+        break;
+    }
+  }
+  return events;
+}
+
+std::vector<History::Event> History::DirectoryEventsOf(const std::string& directory) const {
+  std::vector<Event> events;
+  for (const Op& op : ops_) {
+    const bool open = op.Open();
+    const bool changed = !op.error || open;
+    const auto add = [&](Event::Kind kind, bool optional) {
+      const bool later = open || (optional && op.taken_up);
+      events.push_back({kind, &op, op.invoked, later ? kNever : op.ended, optional || open});
+    };
+    const auto saw = [&](Code code) { return op.error == code && op.ended != kNever; };
+    const bool here = op.name == directory;
+    const bool just_above = Parent(directory) == op.name;
+    // Makers of names make what is missing above them, even if they fail.
+    const bool makes = op.kind == OpKind::kRename || op.kind == OpKind::kRenameDirectory;
+    const bool makes_asked =
+        op.kind == OpKind::kPut || op.kind == OpKind::kExclusivePut || op.kind == OpKind::kMakeDirectory;
+    const bool above = IsBelow(makes ? op.to : op.name, directory);
+    if (above && (makes || (makes_asked && op.parents))) add(Event::kMake, true);
+    switch (op.kind) {
+      case OpKind::kPut:
+      case OpKind::kExclusivePut:
+        if (Parent(op.name) == directory && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        break;
+      case OpKind::kMakeDirectory:
+        if (here && changed) add(Event::kMake, false);
+        if (here && saw(Code::kAlreadyExists)) add(Event::kSeeSomething, false);
+        if (Parent(op.name) == directory && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        break;
+      case OpKind::kRemoveDirectory:
+        if (here && changed) add(Event::kErase, false);
+        if (here && saw(Code::kNotEmpty)) add(Event::kSeeSomething, false);
+        if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        if (just_above && !op.error && !open) add(Event::kSeeNothing, false);
+        break;
+      case OpKind::kRenameDirectory: {
+        const bool moves = changed || saw(Code::kNotEmpty);
+        if (here && changed) add(Event::kErase, false);
+        // Nothing may be in the way any more when a cleaner comes to it.
+        if (here && op.taken_up) add(Event::kErase, true);
+        if (op.to == directory && moves) add(Event::kMake, false);
+        // Once by whoever goes on with it: what is below may be made anew each time.
+        const auto add_repeated = [&](Event::Kind kind) {
+          add(kind, true);
+          events.back().repeated = true;
+        };
+        if (moves && IsBelow(directory, op.name)) add_repeated(Event::kErase);
+        if (moves && (directory == op.to || IsBelow(directory, op.to))) add_repeated(Event::kMake);
+        if (just_above && !op.error && !open) add(Event::kSeeNothing, false);
+        if (here && saw(Code::kNotEmpty)) add(Event::kSeeSomething, false);
+        if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        if (op.to == directory && saw(Code::kAlreadyExists)) add(Event::kSeeSomething, false);
+        break;
+      }
+      case OpKind::kList:
+        if (open) break;
+        if (here && !op.error) add(Event::kSeeSomething, false);
+        if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        if (just_above && !op.error)
+          add(op.listed.contains(directory) ? Event::kSeeSomething : Event::kSeeNothing, false);
+        break;
+      default: break;
+    }
+  }
+  return events;
+}
+
+}  // namespace xec::sim
