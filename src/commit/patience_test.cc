@@ -81,6 +81,21 @@ TEST_F(PatienceTest, AServerThatWasStoppedBeforeIsAskedLastByEverybody) {
   }
 }
 
+TEST_F(PatienceTest, WhenOneIsSilentAllAreAskedAtOnce) {
+  Stop({3, 7, 8});
+  std::optional<Result<States>> states;
+  const auto ask = [&]() -> Task<void> { states = co_await ListStates(engine(), 3, Path("/d")); };
+  gateway_.scope.Spawn(ask());
+  world_.Pass(milliseconds(160));
+  EXPECT_EQ(Rank(3), 3);
+  EXPECT_EQ(Rank(7), 0);
+  engine().ByHealth({3});
+  world_.Pass(milliseconds(170));
+  EXPECT_EQ(Rank(7), 3);
+  EXPECT_EQ(Rank(8), 3);
+  EXPECT_EQ(Rank(6), 0);
+}
+
 TEST_F(PatienceTest, ListingADirectoryGoesOnWithoutTheStopped) {
   Stop({0, 1});
   const auto list = [&] {

@@ -8,6 +8,8 @@
 namespace xec {
 namespace {
 
+// No probe of one server has this number.
+constexpr uint64_t kRollCall = UINT64_MAX;
 // Small on every member, and a server that lacks it answers as well.
 constexpr const char* kProbePath = "/.xec";
 
@@ -42,6 +44,7 @@ void HealthMonitor::Stop() {
   for (const Watched& watched : watched_) {
     if (watched.timer != 0) executor_.Cancel(watched.timer);
   }
+  if (roll_call_ != 0) executor_.Cancel(roll_call_);
   servers.swap(servers_);  // they refer back to this
 }
 
@@ -64,12 +67,14 @@ void HealthMonitor::Step(size_t server) {
   std::optional<HealthChange> change;
   std::function<void(const HealthChange&)> listener;
   uint64_t probe = 0;
+  bool bad = false;
   {
     std::lock_guard lock(mutex_);
     Watched& watched = watched_[server];
     watched.timer = 0;
     if (stopped_ || !watched.active) return;
     const Standing standing = health_->At(server, now);
+    bad = watched.seen == ServerState::kUp && standing.state != ServerState::kUp;
     change = Tell(server, standing, now);
     listener = listener_;
     const bool well = standing.trusted && standing.state == ServerState::kUp;
@@ -100,6 +105,36 @@ void HealthMonitor::Step(size_t server) {
   }
   if (change && listener) listener(*change);
   if (probe != 0) SendProbe(server, probe, now + options_.probe_timeout);
+  if (bad) CallRoll();
+}
+
+void HealthMonitor::CallRoll() {
+  const TimePoint now = executor_.Now();
+  std::vector<size_t> called;
+  {
+    std::lock_guard lock(mutex_);
+    if (stopped_ || now < next_roll_call_) return;
+    next_roll_call_ = now + options_.roll_call_interval;
+    Duration patience{0};
+    for (size_t i = 0; i < watched_.size(); ++i) {
+      if (watched_[i].active) continue;
+      called.push_back(i);
+      patience = std::max(patience, health_->Patience(i, RequestKind::kMetadata));
+    }
+    probes_ += called.size();
+    if (called.empty()) return;
+    roll_call_ = executor_.RunAt(now + patience + Duration(1), [self = weak_from_this()] {
+      if (const auto monitor = self.lock()) monitor->EndRollCall();
+    });
+  }
+  for (const size_t server : called) SendProbe(server, kRollCall, now + options_.probe_timeout);
+}
+
+void HealthMonitor::EndRollCall() {
+  const TimePoint now = executor_.Now();
+  for (size_t i = 0; i < health_->size(); ++i) {
+    if (health_->At(i, now).state != ServerState::kUp) Watch(i);
+  }
 }
 
 std::optional<HealthChange> HealthMonitor::Tell(size_t server, const Standing& standing, TimePoint now) {

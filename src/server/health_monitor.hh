@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // HealthMonitor: probes the data servers that are not well, one probe at a time for each, with growing
-// pauses, until they are trusted again, and tells of changes of state. Servers that are well are never
-// probed, nor those that nobody has asked for since HealthMonitor::Options::idle.
+// pauses, until they are trusted again, and tells of changes of state. When one turns out to be bad all
+// others are probed once (a roll call), since seldom only one is: the next request need not find out about
+// the next one. But for that, servers that are well are never probed, nor those that nobody has asked for
+// since HealthMonitorOptions::idle.
 //
 // A probe is one listing of a small directory, which ServerHealth hears of like of any request.
 #pragma once
@@ -31,6 +33,7 @@ struct HealthMonitorOptions {
   Duration pause_longest = std::chrono::seconds(2);  // and so the longest until a returned server is found
   Duration probe_timeout = std::chrono::seconds(5);
   Duration idle = std::chrono::seconds(60);
+  Duration roll_call_interval = std::chrono::seconds(1);  // at least, between two of them
   // At most one change of a server is told in this time, the last one always.
   Duration tell_interval = std::chrono::seconds(10);
 };
@@ -76,6 +79,9 @@ class HealthMonitor : public std::enable_shared_from_this<HealthMonitor> {
   // One step for a server: looks at its state, tells, probes, sets the timer for the next step.
   void Step(size_t server);
   std::optional<HealthChange> Tell(size_t server, const Standing& standing, TimePoint now);
+  // Probes all servers that are not watched, and watches those that do not answer in time.
+  void CallRoll();
+  void EndRollCall();
   void SendProbe(size_t server, uint64_t probe, TimePoint deadline);
   void ProbeEnded(size_t server, uint64_t probe, bool well);
 
@@ -88,6 +94,8 @@ class HealthMonitor : public std::enable_shared_from_this<HealthMonitor> {
   std::vector<Watched> watched_;
   std::function<void(const HealthChange&)> listener_;
   uint64_t probes_ = 0;
+  TimePoint next_roll_call_ = TimePoint::min();
+  TimerId roll_call_ = 0;  // the timer that ends it
   bool stopped_ = false;
 };
 

@@ -91,6 +91,7 @@ void World::StartGateway(size_t index) {
   // Seldom enough to leave most of the time to what is tested.
   options.probes.pause_first = seconds(1);
   options.probes.pause_longest = seconds(10);
+  options.probes.roll_call_interval = seconds(60);
   options.write_timeout = seconds(30);
   options.read_timeout = seconds(20);
   options.memory_bytes = memory_bytes_;
