@@ -75,10 +75,10 @@ Task<Status> KeepLongName(Engine& engine, MemberIndex member, ObjectPath path) {
   co_return OkStatus();
 }
 
-Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width) {
+Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width, Duration least) {
   Look look(engine.Homes(path));
   const std::vector<MemberIndex> order = engine.ByHealth(look.homes());
-  ServerGather<Result<States>> gather(engine);
+  ServerGather<Result<States>> gather(engine, RequestKind::kMetadata, least);
   size_t next = 0;
   while (true) {
     // Those heard and those still to be expected make a quorum, if there are enough homes.

@@ -30,7 +30,8 @@ bool OutcomeUnknown(const Status& status);
 // Asks homes for their states: a quorum, with further homes in place of those that fail or are late; or all
 // of them, without waiting for who is late once a quorum was heard.
 enum class LookWidth { kQuorum, kAll };
-Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width);
+// `least`: as of ServerGather.
+Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width, Duration least = {});
 
 // The error "cannot tell, retry" of a name too few of whose homes answered.
 Error CannotTell(const Engine& engine, const ObjectPath& path, const Look& look);

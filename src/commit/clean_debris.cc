@@ -77,7 +77,13 @@ Task<void> Sweep(CleanPass& pass) {
   const std::vector<MemberIndex> homes = pass.engine.Homes(pass.path);
   for (const auto& [member, states] : pass.servers) {
     const bool home = std::find(homes.begin(), homes.end(), member) != homes.end();
-    if (home && HighestAccepted(states) < pass.current) continue;
+    if (home && HighestAccepted(states) < pass.current) {
+      // It was to accept the version before (Settle), and has not yet.
+      const bool older =
+          std::any_of(states.begin(), states.end(), [](const State& s) { return s.Accepted(); });
+      if (older) ++pass.outcome.left;
+      continue;
+    }
     const std::vector<SweepAction> plan = PlanSweep(states, input);
     for (const SweepAction& action : plan) {
       const auto entry = std::find_if(states.begin(), states.end(),
@@ -91,6 +97,13 @@ Task<void> Sweep(CleanPass& pass) {
       }
       co_await Perform(pass, member, action);
     }
+    // What waits for its source to retire the rename that brought it, or for the word of all homes that it
+    // has.
+    pass.outcome.left +=
+        static_cast<uint64_t>(std::count_if(states.begin(), states.end(), [&](const State& s) {
+          return s.kind == StateKind::kWitness && *s.version < pass.current.version &&
+                 input.held.contains(s.origin);
+        }));
     if (input.keep_superseded) {
       pass.outcome.left +=
           static_cast<uint64_t>(std::count_if(states.begin(), states.end(), [&](const State& s) {

@@ -6,6 +6,9 @@
 
 namespace xec {
 
+// A cleaner that hears everybody can do more, and nobody waits for it: its `least` of ServerGather.
+constexpr Duration kCleanerPatience = std::chrono::seconds(1);
+
 using ServerStates = std::map<MemberIndex, States>;
 
 // Everything one pass over one name knows.

@@ -44,7 +44,7 @@ Task<bool> HeldBySource(CleanPass& pass, std::string rid) {
   if (!source) co_return true;
   // The seals that were proved go only after the rename was retired; one that was cut short may stay behind.
   if (!*source) co_return !pass.AllHomesHeard();
-  Look look = co_await LookAt(pass.engine, **source, LookWidth::kAll);
+  Look look = co_await LookAt(pass.engine, **source, LookWidth::kAll, kCleanerPatience);
   if (look.listings().size() < look.homes().size()) co_return true;
   for (const Accepted& moved : MovesIn(look.listings())) {
     if (moved.oid == rid) co_return true;
@@ -148,7 +148,7 @@ Task<bool> ResolveMoveIn(CleanPass& pass, State seal) {
     co_await RemoveMoveIn(pass, seal);
     co_return true;
   }
-  Look look = co_await LookAt(pass.engine, *source, LookWidth::kAll);
+  Look look = co_await LookAt(pass.engine, *source, LookWidth::kAll, kCleanerPatience);
   if (!look.HasQuorum()) co_return false;
   for (const Accepted& moved : MovesIn(look.listings())) {
     if (moved.oid != seal.oid) continue;

@@ -16,15 +16,13 @@ namespace {
 
 // Renames of one name brought to their end in one cleaning.
 constexpr int kCleanRoundsMax = 8;
-// A cleaner that hears everybody can do more, and nobody waits for it.
-constexpr Duration kCleanerPatience = std::chrono::seconds(1);
 // Where a file system keeps what its checker finds; empty as a rule.
 constexpr std::string_view kFileSystemFolder = "lost+found";
 
 // Step 1: the decided version, on all homes that answer. False: somebody is changing the name, come back
 // later.
 Task<bool> Settle(CleanPass& pass) {
-  Look look = co_await LookAt(pass.engine, pass.path, LookWidth::kAll);
+  Look look = co_await LookAt(pass.engine, pass.path, LookWidth::kAll, kCleanerPatience);
   if (!look.HasQuorum()) co_return false;
   pass.current = look.highest();
   if (pass.current.kind == Accepted::kNothing) co_return true;
@@ -41,7 +39,8 @@ Task<bool> Settle(CleanPass& pass) {
       });
     });
   }
-  RollOutcome rolled = co_await RollForwardAll(pass.engine, pass.path, look, std::move(lacking));
+  RollOutcome rolled =
+      co_await RollForwardAll(pass.engine, pass.path, look, std::move(lacking), kCleanerPatience);
   if (rolled.superseded) co_return false;
   if (look.WithHighest().size() + rolled.accepted.size() < look.quorum()) co_return false;
   co_return true;

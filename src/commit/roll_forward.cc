@@ -218,7 +218,7 @@ Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, 
 }
 
 Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& look,
-                                 std::vector<MemberIndex> homes) {
+                                 std::vector<MemberIndex> homes, Duration least) {
   RollOutcome outcome;
   // Homes that were not heard may have it, or take it, in place of those that fail or are late.
   std::vector<MemberIndex> spares = look.homes();
@@ -227,7 +227,7 @@ Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& lo
   });
   spares = engine.ByHealth(std::move(spares));
   size_t next = 0;
-  ServerGather<RollResult> gather(engine, RequestKind::kSync);
+  ServerGather<RollResult> gather(engine, RequestKind::kSync, least);
   for (const MemberIndex home : homes) {
     std::optional<States> listing;
     const auto heard = look.listings().find(home);

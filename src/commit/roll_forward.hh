@@ -21,8 +21,9 @@ struct RollOutcome {
   bool superseded = false;
   std::vector<MemberIndex> accepted;
 };
+// `least`: as of ServerGather.
 Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& look,
-                                 std::vector<MemberIndex> homes);
+                                 std::vector<MemberIndex> homes, Duration least = {});
 
 // Writes a witness on `home` in two steps: unproved first, then, only if `still_true()` (asked after the
 // first step), proved. `content` is WitnessContent, or empty for a directory.
