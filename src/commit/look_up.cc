@@ -36,6 +36,13 @@ Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path) {
       finished = co_await FinishMovesShown(engine, path, look.listings());
     if (!finished && finished.code() == Code::kNotFound) continue;  // completed since the look
     if (!finished) co_return finished.error();
+    // Gone is told only of a moment at which the move was through. Else what was put here and then at the new
+    // name meanwhile would have come after the rename here, and before it there if its version is lower.
+    if (highest.kind == Accepted::kMoved) {
+      const Look again = co_await LookAt(engine, path, LookWidth::kQuorum);
+      if (!again.HasQuorum()) co_return CannotTell(engine, path, again);
+      if (!(again.highest() == highest)) continue;
+    }
     co_return NameInfo{path, highest, std::move(holders), look.listings()};
   }
   co_return Fail(Code::kNoQuorum,

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// What others do to the names while a committed rename is still being finished, or while it is not known
+// whether it is.
+#include "commit/rename.hh"
+#include "commit/test_world.hh"
+
+namespace xec {
+namespace {
+
+using namespace std::chrono_literals;
+using Gateway = TestWorld::Gateway;
+
+constexpr size_t kStepsMax = 100'000;
+
+class RenameLateTest : public ToleranceTest {};
+
+INSTANTIATE_TEST_SUITE_P(Tolerance, RenameLateTest, ::testing::Values(1, 2));
+
+// Else what is put at the old name, and then at the new one, while the move is being finished would come
+// after it at the one and before it at the other.
+TEST_P(RenameLateTest, WhoFinishesAMoveSaysGoneOnlyIfItStillIs) {
+  const auto count = [](const std::vector<std::string>& entries, std::string_view kind) {
+    return static_cast<size_t>(
+        std::count_if(entries.begin(), entries.end(), [&](const auto& e) { return e.starts_with(kind); }));
+  };
+  size_t met = 0;
+  for (size_t steps = 1; met == 0; ++steps) {
+    ASSERT_LT(steps, kStepsMax);
+    for (Duration when = 100ms; when < 3s; when += 50ms) {
+      TestWorld world(OptionsOf(3));
+      ASSERT_TRUE(world.Put(world.NewGateway(), "/a"));
+      Gateway& dying = world.NewGateway();
+      world.executor.RunTask(RenameObject(*dying.engine, world.Path("/a"), world.Path("/b")), steps);
+      dying.Kill();
+      Gateway& writer = world.NewGateway();
+      const size_t quorum = Quorum(writer.engine->Homes(world.Path("/a")).size());
+      const auto arrived = [&] { return count(world.EntriesOf(writer, "/b"), "w.") >= quorum; };
+      if (count(world.EntriesOf(writer, "/a"), "t.") < quorum || arrived()) break;
+      Gateway& reader = world.NewGateway();
+      for (const auto& fault : reader.faults) fault->plan().Add({.kind = FaultKind::kDelay, .delay = 200ms});
+      std::optional<Result<NameInfo>> told;
+      const auto keep = [&told](Task<Result<NameInfo>> task) -> Task<void> {
+        Result<NameInfo> info = co_await task;
+        told = std::move(info);
+      };
+      TaskScope scope;
+      scope.Spawn(keep(LookUp(*reader.engine, world.Path("/a"))));
+      world.Pass(when);
+      ASSERT_TRUE(world.Put(writer, "/a"));
+      const bool before = !told && !arrived();
+      ASSERT_TRUE(world.executor.RunUntil([&] { return told.has_value(); }, kStepsMax));
+      if (!before) continue;
+      ++met;
+      EXPECT_TRUE(*told && (*told)->accepted.Live()) << "put after " << when / 1ms << " ms";
+    }
+  }
+}
+
+// Whether the rename is retired is not known as long as a home of its source is late: what is kept because of
+// that is told as left.
+TEST_P(RenameLateTest, AWitnessKeptForALateSourceIsLeft) {
+  TestWorld world(OptionsOf(5));
+  Gateway& gateway = world.NewGateway();
+  ASSERT_TRUE(world.Put(gateway, "/a"));
+  ASSERT_TRUE(world.Run(RenameObject(*gateway.engine, world.Path("/a"), world.Path("/b"))));
+  world.Pass(2h);
+  for (int pass = 0; pass < 4; ++pass) {
+    ASSERT_TRUE(world.Run(CleanName(*gateway.engine, world.Path("/a"))));
+    world.Pass(2h);
+  }
+  ASSERT_TRUE(world.EntriesOf(gateway, "/a").empty());
+  ASSERT_TRUE(world.Put(gateway, "/b"));
+  world.Pass(2h);
+  Gateway& slow = world.NewGateway();
+  slow.faults[HomesOf(world.descriptor, "a")[0]]->plan().Add(
+      {.kind = FaultKind::kDelay, .path_contains = "/a.", .delay = 1500ms});
+  const auto superseded = [&] {
+    const Version current = world.StateOf(gateway, "/b").version;
+    const std::vector<std::string> entries = world.EntriesOf(gateway, "/b");
+    return std::any_of(entries.begin(), entries.end(),
+                       [&](const std::string& e) { return *ParseState(e)->version < current; });
+  };
+  ASSERT_TRUE(superseded());
+  const Result<CleanOutcome> cleaned = world.Run(CleanName(*slow.engine, world.Path("/b")));
+  EXPECT_TRUE(superseded());
+  ASSERT_TRUE(cleaned) << cleaned.error().message;
+  EXPECT_GT(cleaned->left, 0u);
+  world.Clean(gateway);
+  EXPECT_FALSE(superseded());
+}
+
+}  // namespace
+}  // namespace xec
