@@ -76,8 +76,8 @@ void AddStoreOptions(CLI::App& app, Collected& collected, bool gateway) {
 void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line, Collected& collected) {
   const std::map<std::string_view, bool*> switches = {
       {"--json", &line.json},  {"-q,--quiet", &line.quiet}, {"--exclusive", &line.exclusive},
-      {"-l", &line.long_form}, {"-R", &line.recursive},     {"-r", &line.recursive},
-      {"-p", &line.parents}};
+      {"--all", &line.all},    {"-l", &line.long_form},     {"-R", &line.recursive},
+      {"-r", &line.recursive}, {"-p", &line.parents}};
   const std::map<std::string_view, std::vector<std::string>*> values = {
       {"-o", &collected.output},
       {"--object", &collected.object},

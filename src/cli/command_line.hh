@@ -19,6 +19,7 @@ struct CommandLine {
   bool long_form = false;    // ls -l
   bool recursive = false;    // ls -R, rm -r
   bool parents = false;      // mkdir -p
+  bool all = false;          // repair --all
   bool exclusive = false;    // put --exclusive
   std::string output;        // recover -o
   std::string object;        // recover --object

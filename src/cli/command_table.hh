@@ -66,6 +66,11 @@ inline constexpr CommandText kCommands[] = {
      "one\n"},
     {"health", "Show how the data servers answer, and their free space", "", 0, 0, true,
      "  xec health -c xec.conf                           exit code 5 if a data server does not answer\n"},
+    {"repair", "Write lost and damaged archives of objects anew, and verify them", "[OBJECT...]", 0,
+     kAnyNumber, true,
+     "  xec repair -c xec.conf /data/run1.root\n"
+     "  xec repair -c xec.conf --all                     every object of the store\n"
+     "What a server that does not answer holds is left alone; exit code 5 then.\n"},
     {"clean", "Remove now what interrupted work left behind", "", 0, 0, true, "  xec clean -c xec.conf\n"},
     {"recover", "Rebuild an object from copied archives, without any service", "FOLDER...", 1, kAnyNumber,
      false,
@@ -85,12 +90,13 @@ struct OwnOption {
 };
 
 inline constexpr OwnOption kOwnOptions[] = {
-    {"put get ls stat locate verify health clean recover version", "--json", "", "Print JSON, one document"},
-    {"put get recover verify", "-q,--quiet", "", "No progress, no summary"},
+    {"put get ls stat locate verify health repair clean recover version", "--json", "", "Print JSON, one document"},
+    {"put get recover repair verify", "-q,--quiet", "", "No progress, no summary"},
     {"put", "--exclusive", "", "Fail when there is something under the name"},
     {"ls", "-l", "", "Sizes and times"},
     {"ls", "-R", "", "All levels below"},
     {"rm", "-r", "", "Directories with all in them"},
+    {"repair", "--all", "", "Every object of the store"},
     {"mkdir", "-p", "", "Missing parents too; fine if it exists"},
     {"recover", "-o", "FILE", "Where to write the object; - is standard output"},
     {"recover", "--object", "ID", "Id of the object wanted, or its beginning, or its path"},

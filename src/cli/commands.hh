@@ -18,6 +18,7 @@ Result<int> RunMove(const CommandLine& line, OpenedStore& store);
 Result<int> RunMakeDirectory(const CommandLine& line, OpenedStore& store);
 Result<int> RunLocate(const CommandLine& line, OpenedStore& store);
 Result<int> RunVerify(const CommandLine& line, OpenedStore& store);
+Result<int> RunRepair(const CommandLine& line, OpenedStore& store);
 Result<int> RunClean(const CommandLine& line, OpenedStore& store);
 Result<int> RunHealth(const CommandLine& line, OpenedStore& store);
 

@@ -3,15 +3,12 @@
 #include <cstdio>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/commands.hh"
+#include "cli/json_output.hh"
 #include "cli/terminal.hh"
 
 namespace xec {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 const char* HealthName(ChunkHealth health) {
   switch (health) {
@@ -80,10 +77,6 @@ void PrintTable(const Engine& engine, const Geometry& geometry, const std::vecto
 Result<Engine*> EngineOf(OpenedStore& store) {
   if (Engine* engine = store.engine()) return engine;
   return Fail(Code::kNoQuorum, "the store is not open yet");
-}
-
-void PrintJson(const Json& json) {
-  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ constexpr StoreCommand kStoreCommands[] = {
     {"stat", RunStat, false, false},     {"rm", RunRemove, true, false},
     {"mv", RunMove, true, false},        {"mkdir", RunMakeDirectory, true, true},
     {"locate", RunLocate, false, false}, {"verify", RunVerify, false, false},
-    {"health", RunHealth, false, false}, {"clean", RunClean, true, false},
+    {"health", RunHealth, false, false}, {"repair", RunRepair, true, false},
+    {"clean", RunClean, true, false},
 };
 
 int Report(const Error& error) {

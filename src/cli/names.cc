@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // ls, stat, rm, mv and mkdir.
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.hh"
+#include "cli/json_output.hh"
 #include "cli/terminal.hh"
 
 namespace xec {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-// Names may be any bytes; JSON is UTF-8.
-void PrintJson(const Json& json) {
-  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
-}
 
 std::string Join(const std::string& directory, const std::string& name) {
   return directory.ends_with('/') ? directory + name : directory + "/" + name;

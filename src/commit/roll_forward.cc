@@ -12,13 +12,7 @@
 #include "commit/server_gather.hh"
 
 namespace xec {
-namespace {
 
-constexpr int kRollTriesMax = 3;
-// Enough for the directory's end record and every manifest.
-constexpr uint64_t kManifestTailBytes = 64 * 1024;
-
-// Does some other home still have `goal` as the highest it accepted? (The look-again of a witness.)
 Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
   std::vector<MemberIndex> others = engine.Homes(path);
   std::erase(others, home);
@@ -26,6 +20,12 @@ Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex ho
       engine, std::move(others), [&](MemberIndex other) { return ListStates(engine, other, path); },
       [&](MemberIndex, const Result<States>& states) { return states && HighestAccepted(*states) == goal; });
 }
+
+namespace {
+
+constexpr int kRollTriesMax = 3;
+// Enough for the directory's end record and every manifest.
+constexpr uint64_t kManifestTailBytes = 64 * 1024;
 
 Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
   // A moved tombstone carries its target: it is copied like a witness.

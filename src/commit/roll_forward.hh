@@ -25,6 +25,10 @@ struct RollOutcome {
 Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& look,
                                  std::vector<MemberIndex> homes, Duration least = {});
 
+// Does some home but this server have `goal` as the highest it accepted? The look-again of whoever is about
+// to make a server show it.
+Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex server, Accepted goal);
+
 // Writes a witness on `home` in two steps: unproved first, then, only if `still_true()` (asked after the
 // first step), proved. `content` is WitnessContent, or empty for a directory.
 Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,

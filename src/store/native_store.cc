@@ -83,6 +83,12 @@ Task<Result<std::shared_ptr<ObjectReader>>> NativeStore::OpenRead(std::string te
   co_return co_await ObjectReader::Open(engine_, std::move(*info));
 }
 
+Task<Result<RepairReport>> NativeStore::Repair(std::string text, std::function<void(uint64_t)> progress) {
+  Result<NameInfo> info = co_await LookUpObject(std::move(text));
+  if (!info) co_return info.error();
+  co_return co_await RepairObject(engine_, std::move(*info), std::move(progress));
+}
+
 Task<Status> NativeStore::Remove(std::string text) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();

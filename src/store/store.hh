@@ -12,6 +12,7 @@
 #include "commit/names.hh"
 #include "object/object_reader.hh"
 #include "object/object_writer.hh"
+#include "object/repair.hh"
 
 namespace xec {
 
@@ -70,6 +71,10 @@ class Store {
 
   // One pass over every name of the store: rolls forward, finishes moves, removes debris past its grace time.
   virtual Task<Result<CleanReport>> Clean() = 0;
+
+  // Writes what is lost or damaged of an object anew, and verifies it then; see RepairObject. One at a time.
+  // Error: kUnsupported for layout xrdec.
+  virtual Task<Result<RepairReport>> Repair(std::string path, std::function<void(uint64_t)> progress) = 0;
 };
 
 }  // namespace xec

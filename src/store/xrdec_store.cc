@@ -190,4 +190,9 @@ Task<Result<CleanReport>> XrdecStore::Clean() {
   co_return CleanReport{outcome->names, outcome->removed, outcome->left};
 }
 
+Task<Result<RepairReport>> XrdecStore::Repair(std::string text, std::function<void(uint64_t)>) {
+  co_return Fail(Code::kUnsupported,
+                 "objects of layout xrdec are not repaired in place: copy {} out and store it again", text);
+}
+
 }  // namespace xec

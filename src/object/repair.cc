@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "object/repair.hh"
+
+#include <algorithm>
+
+#include "commit/place_copy.hh"
+#include "object/archive_sealer.hh"
+#include "object/layout.hh"
+#include "placement/homes.hh"
+#include "runtime/gather.hh"
+
+namespace xec {
+namespace {
+
+// An archive being written anew.
+struct Copy {
+  uint32_t lane = 0;
+  MemberIndex server = 0;
+  State draft;
+  ArchiveFilePtr file;
+  std::shared_ptr<ArchiveWriter> archive = std::make_shared<ArchiveWriter>();
+  Status status;
+};
+
+class Repair {
+ public:
+  Repair(Engine& engine, NameInfo info, std::shared_ptr<ObjectReader> reader, Manifest manifest,
+         std::function<void(uint64_t)> progress)
+      : engine_(engine),
+        info_(std::move(info)),
+        reader_(std::move(reader)),
+        manifest_(std::move(manifest)),
+        progress_(std::move(progress)) {}
+
+  Task<Result<RepairReport>> Run();
+
+ private:
+  Task<Status> FindBad();
+  std::vector<MemberIndex> Targets(uint32_t lane) const;
+  Task<void> OpenCopy(uint32_t lane);
+  Task<Status> WriteStripes(ObjectDigests& digests);
+  Task<Status> WriteStripe(uint64_t stripe, ObjectDigests& digests);
+  Task<Status> WriteChunks(std::shared_ptr<StripeBuffer> stripe);
+  Status CheckDigests(ObjectDigests& digests) const;
+  Task<void> Finish(Copy& copy);
+  Manifest ManifestOf(const Copy& copy) const;
+
+  Engine& engine_;
+  const NameInfo info_;
+  const std::shared_ptr<ObjectReader> reader_;
+  const Manifest manifest_;
+  const std::function<void(uint64_t)> progress_;
+  RepairReport report_;
+  std::vector<uint32_t> bad_;         // lanes, ascending
+  std::vector<MemberIndex> holders_;  // servers with a good or silent archive
+  std::vector<Copy> copies_;
+};
+
+// A lane is bad when a chunk of it is; it is silent when its server does not answer.
+Task<Status> Repair::FindBad() {
+  const uint32_t total = manifest_.geometry.Total();
+  std::vector<bool> bad(total, false), silent(total, false);
+  Status verified = co_await reader_->Verify([&](const ChunkReport& chunk) {
+    progress_(chunk.bytes);
+    const uint32_t lane = LaneOfChunk(chunk.stripe, chunk.chunk, total);
+    if (chunk.health == ChunkHealth::kUnavailable) {
+      silent[lane] = true;
+    } else if (chunk.health != ChunkHealth::kGood) {
+      bad[lane] = true;
+    }
+    const bool holds = chunk.server < engine_.server_count() && chunk.health != ChunkHealth::kMissing &&
+                       chunk.health != ChunkHealth::kCorrupt;
+    if (holds && std::find(holders_.begin(), holders_.end(), chunk.server) == holders_.end())
+      holders_.push_back(chunk.server);
+  });
+  for (uint32_t lane = 0; lane < total; ++lane) {
+    if (silent[lane]) ++report_.archives_silent;
+    if (bad[lane] && !silent[lane]) bad_.push_back(lane);
+  }
+  report_.archives_bad = bad_.size();
+  co_return std::move(verified);
+}
+
+// Servers that may take the lane: the one that should have it, then those that hold nothing of the object.
+std::vector<MemberIndex> Repair::Targets(uint32_t lane) const {
+  std::vector<MemberIndex> targets;
+  if (lane < manifest_.servers.size()) {
+    const std::optional<MemberIndex> named = engine_.FindMember(manifest_.servers[lane]);
+    if (named) targets.push_back(*named);
+  }
+  const auto usable = std::make_unique<bool[]>(engine_.server_count());
+  for (size_t i = 0; i < engine_.server_count(); ++i) {
+    const std::string& id = engine_.server_id(static_cast<MemberIndex>(i));
+    const auto is = [&](MemberIndex member) { return member == i; };
+    usable[i] = std::none_of(holders_.begin(), holders_.end(), is) &&
+                std::none_of(copies_.begin(), copies_.end(), [&](const Copy& c) { return is(c.server); }) &&
+                std::find(manifest_.servers.begin(), manifest_.servers.end(), id) == manifest_.servers.end();
+  }
+  const std::vector<MemberIndex> homes = engine_.Homes(info_.path);
+  const std::vector<MemberIndex> others =
+      PlaceLanes(engine_.descriptor(), homes, manifest_.object_id, engine_.server_count(),
+                 manifest_.geometry.parity_chunks, std::span(usable.get(), engine_.server_count()), holders_);
+  targets.insert(targets.end(), others.begin(), others.end());
+  return targets;
+}
+
+// Creates the copy's file on the first server that takes it.
+Task<void> Repair::OpenCopy(uint32_t lane) {
+  std::string problems;
+  const std::vector<MemberIndex> targets = Targets(lane);
+  for (const MemberIndex server : targets) {
+    Copy copy;
+    copy.lane = lane;
+    copy.server = server;
+    copy.draft = DraftOf(engine_, info_.accepted);
+    const Status named = co_await KeepLongName(engine_, server, info_.path);
+    Result<ArchiveFilePtr> file = named.has_value() ? Result<ArchiveFilePtr>(nullptr) : named.error();
+    if (named) {
+      file = co_await Open(engine_.MetadataCall(), engine_.server(server),
+                           StatePath(info_.path, FormatState(copy.draft)), OpenMode::kCreate);
+    }
+    if (file) {
+      copy.file = std::move(*file);
+      copies_.push_back(std::move(copy));
+      co_return;
+    }
+    problems += fmt::format("{}{}: {}", problems.empty() ? "" : "; ", engine_.server_id(server),
+                            file.error().message);
+  }
+  report_.problems.push_back(
+      fmt::format("no server takes archive {} of {} ({})", lane, info_.path.text(),
+                  problems.empty() ? "all of them hold a part of the object" : problems));
+}
+
+Task<Status> Repair::WriteChunks(std::shared_ptr<StripeBuffer> stripe) {
+  Gather<Status> writes(engine_.scope(), engine_.executor());
+  for (size_t i = 0; i < copies_.size(); ++i) {
+    Copy& copy = copies_[i];
+    const uint32_t chunk = ChunkOfLane(stripe->stripe(), copy.lane, manifest_.geometry.Total());
+    if (!copy.status || stripe->ChunkSize(chunk) == 0) continue;
+    Result<StripeBuffer::Piece> piece = stripe->PlaceChunk(chunk, *copy.archive);
+    if (!piece) co_return piece.error();
+    writes.Start(i, Write(engine_.WriteCall(), copy.file, piece->archive_offset, std::move(piece->slice)));
+  }
+  while (writes.pending() > 0) {
+    Gather<Status>::Event event = co_await writes.Next();
+    if (!event.value->has_value()) copies_[event.tag].status = event.value->error();
+  }
+  co_return OkStatus();
+}
+
+Task<Status> Repair::WriteStripe(uint64_t stripe, ObjectDigests& digests) {
+  const Geometry& geometry = manifest_.geometry;
+  StripeBuffer::Shape shape;
+  shape.geometry = geometry;
+  shape.data_bytes_max = geometry.StripeBytes(manifest_.size_bytes, stripe);
+  const uint64_t piece_max = geometry.chunk_size_bytes;
+  Result<ByteBudget::Lease> lease = co_await engine_.budget().Acquire(shape.BufferBytes() + piece_max);
+  if (!lease) co_return lease.error();
+  const std::shared_ptr<Buffer> piece = Buffer::Allocate(piece_max, lease->Split(piece_max));
+  auto buffer = std::make_shared<StripeBuffer>(shape, stripe, std::move(*lease));
+  uint64_t offset = stripe * geometry.StripeSize();
+  while (!buffer->full()) {
+    const uint64_t bytes = std::min(piece_max, shape.data_bytes_max - buffer->size_bytes());
+    const MutableByteSpan into = piece->span().first(bytes);
+    Result<uint64_t> got = co_await reader_->Read(offset, into);
+    if (!got) co_return got.error();
+    if (*got != bytes) co_return Fail(Code::kCorruption, "{} ends early", info_.path.text());
+    buffer->Append(into, digests);
+    progress_(bytes);
+    offset += bytes;
+  }
+  buffer->Finish(digests);
+  co_return co_await WriteChunks(std::move(buffer));
+}
+
+Task<Status> Repair::WriteStripes(ObjectDigests& digests) {
+  const uint64_t stripes = manifest_.geometry.StripeCount(manifest_.size_bytes);
+  for (uint64_t stripe = 0; stripe < stripes; ++stripe) {
+    Status written = co_await WriteStripe(stripe, digests);
+    if (!written) co_return std::move(written);
+  }
+  co_return CheckDigests(digests);
+}
+
+Status Repair::CheckDigests(ObjectDigests& digests) const {
+  for (const auto& [name, value] : digests.Finish()) {
+    const auto stored = manifest_.checksums.find(name);
+    if (stored == manifest_.checksums.end() || stored->second == value) continue;
+    return Fail(Code::kCorruption, "what was read of {} has the {} {}, not {} as it was stored with",
+                info_.path.text(), name, value, stored->second);
+  }
+  return OkStatus();
+}
+
+Manifest Repair::ManifestOf(const Copy& copy) const {
+  Manifest manifest = manifest_;
+  manifest.kind = ManifestKind::kObject;
+  manifest.lane = copy.lane;
+  manifest.servers.resize(manifest.geometry.Total());
+  for (const Copy& made : copies_) {
+    if (!made.status) continue;
+    manifest.servers[made.lane] = engine_.server_id(made.server);
+    std::erase(manifest.debts, made.lane);
+  }
+  return manifest;
+}
+
+// Ends the copy's archive and gives it its place.
+Task<void> Repair::Finish(Copy& copy) {
+  if (copy.status) {
+    copy.status = co_await SealArchive(engine_, copy.file, copy.archive, LastPiece(), ManifestOf(copy));
+  }
+  const Status closed = co_await Close(engine_.WriteCall(), copy.file);
+  if (copy.status) copy.status = closed;
+  if (copy.status)
+    copy.status = co_await PlaceCopy(engine_, info_.path, copy.server, copy.draft, info_.accepted);
+  if (copy.status) {
+    ++report_.archives_made;
+    co_return;
+  }
+  report_.problems.push_back(fmt::format("archive {} of {} on {}: {}", copy.lane, info_.path.text(),
+                                         engine_.server_id(copy.server), copy.status.error().message));
+  const Status removed = co_await Remove(engine_.MetadataCall(), engine_.server(copy.server),
+                                         StatePath(info_.path, FormatState(copy.draft)));
+  (void)removed;  // else the cleaner does it
+}
+
+Task<Result<RepairReport>> Repair::Run() {
+  Status found = co_await FindBad();
+  if (!found) co_return found.error();
+  for (const uint32_t lane : bad_) co_await OpenCopy(lane);
+  if (copies_.empty()) co_return std::move(report_);
+  Result<ObjectDigests> digests = ObjectDigests::Create({});
+  Status written = digests ? OkStatus() : Status(digests.error());
+  if (written) written = co_await WriteStripes(*digests);
+  for (Copy& copy : copies_) {
+    if (!written) copy.status = written;
+    co_await Finish(copy);
+  }
+  co_return std::move(report_);
+}
+
+// Reads everything once more, with eyes that have not seen what was bad.
+Task<Status> VerifyAgain(Engine& engine, NameInfo info, std::function<void(uint64_t)> progress,
+                         RepairReport& report) {
+  const std::string path = info.path.text();
+  Result<NameInfo> now = co_await LookUpLive(engine, info.path);
+  if (!now) co_return now.error();
+  // Another version lives there by now.
+  if (now->accepted.oid != info.accepted.oid) co_return OkStatus();
+  Result<std::shared_ptr<ObjectReader>> reader = co_await ObjectReader::Open(engine, std::move(*now));
+  if (!reader) co_return reader.error();
+  uint64_t bad = 0;
+  Status verified = co_await (*reader)->Verify([&](const ChunkReport& chunk) {
+    progress(chunk.bytes);
+    if (chunk.health != ChunkHealth::kGood && chunk.health != ChunkHealth::kUnavailable) ++bad;
+  });
+  if (bad > 0 && report.problems.empty())
+    report.problems.push_back(fmt::format("{} chunks of {} are still bad", bad, path));
+  co_return std::move(verified);
+}
+
+}  // namespace
+
+Task<Result<RepairReport>> RepairObject(Engine& engine, NameInfo info,
+                                        std::function<void(uint64_t bytes)> progress) {
+  NameInfo of_reader = info;
+  Result<std::shared_ptr<ObjectReader>> reader = co_await ObjectReader::Open(engine, std::move(of_reader));
+  if (!reader) co_return reader.error();
+  Result<Manifest> manifest = co_await (*reader)->GetManifest();
+  if (!manifest) co_return manifest.error();
+  NameInfo of_repair = info;
+  Repair repair(engine, std::move(of_repair), std::move(*reader), std::move(*manifest), progress);
+  Result<RepairReport> report = co_await repair.Run();
+  if (!report || report->archives_made == 0) co_return std::move(report);
+  const Status verified = co_await VerifyAgain(engine, std::move(info), std::move(progress), *report);
+  if (!verified) co_return verified.error();
+  co_return std::move(report);
+}
+
+}  // namespace xec

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "object/repair.hh"
+
+#include <gmock/gmock.h>
+
+#include "object/test_store.hh"
+
+namespace xec {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr Geometry kSmall{4, 2, 8 * kKiB};
+
+Result<RepairReport> Repair(TestStore& store) {
+  Result<NameInfo> info = SyncWait(LookUpLive(store.engine(), TestStore::Path("/o")));
+  if (!info) return info.error();
+  return SyncWait(RepairObject(store.engine(), std::move(*info), [](uint64_t) {}));
+}
+
+// Chunks by health.
+std::map<ChunkHealth, size_t> Verify(TestStore& store) {
+  std::map<ChunkHealth, size_t> found;
+  Result<std::shared_ptr<ObjectReader>> reader = store.OpenReader("/o");
+  EXPECT_TRUE(reader);
+  EXPECT_TRUE(SyncWait((*reader)->Verify([&](const ChunkReport& chunk) { ++found[chunk.health]; })));
+  return found;
+}
+
+void ExpectWhole(TestStore& store, const std::string& bytes) {
+  const auto found = Verify(store);
+  EXPECT_EQ(found.size(), 1u);
+  EXPECT_GT(found.at(ChunkHealth::kGood), 0u);
+  EXPECT_TRUE(*store.Get("/o") == bytes);
+}
+
+class RepairTest : public testing::TestWithParam<size_t> {};
+
+// Any two archives of the object, one damaged, one lost; made again byte for byte where they were.
+TEST_P(RepairTest, DamagedAndLostArchivesComeBackWhereTheyWere) {
+  TestStore store({.geometry = kSmall});
+  const std::string bytes = TestBytes(GetParam());
+  ASSERT_TRUE(store.Put("/o", bytes));
+  store.Settle();
+  const auto archives = store.Archives("/o");
+  for (size_t i = 0; i < archives.size(); ++i) {
+    const auto& [damaged, damaged_path] = archives[i];
+    const auto& [lost, lost_path] = archives[(i + 1) % archives.size()];
+    const std::string before = *store.memory(lost).Content(lost_path);
+    store.memory(damaged).Tamper(damaged_path, [](std::string& content) { content[100] ^= 1; });
+    const DataServerPtr server = store.engine().server(static_cast<MemberIndex>(lost));
+    ASSERT_TRUE(SyncWait(Remove(store.engine().MetadataCall(), server, lost_path)));
+    // Homes that lost their archive have a witness now.
+    EXPECT_TRUE(*store.Get("/o") == bytes);
+    store.Settle();
+    const Result<RepairReport> report = Repair(store);
+    ASSERT_TRUE(report) << report.error().ToString();
+    EXPECT_EQ(report->archives_bad, 2u);
+    EXPECT_EQ(report->archives_made, 2u);
+    EXPECT_EQ(report->problems, std::vector<std::string>{});
+    ExpectWhole(store, bytes);
+    ASSERT_TRUE(store.memory(lost).Content(lost_path));
+    EXPECT_TRUE(*store.memory(lost).Content(lost_path) == before);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, RepairTest, testing::Values(5000, 20'000, 5 * 4 * 8 * kKiB + 7));
+
+TEST(RepairTest, NothingBadNothingWritten) {
+  TestStore store({.geometry = kSmall});
+  ASSERT_TRUE(store.Put("/o", TestBytes(100'000)));
+  store.Settle();
+  const auto before = store.Archives("/o");
+  const Result<RepairReport> report = Repair(store);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->archives_bad + report->archives_made + report->archives_silent, 0u);
+  EXPECT_EQ(store.Archives("/o"), before);
+}
+
+TEST(RepairTest, WhatAServerThatIsAwayHasIsLeftAlone) {
+  TestStore store({.geometry = kSmall});
+  ASSERT_TRUE(store.Put("/o", TestBytes(100'000)));
+  store.Settle();
+  store.memory(store.Archives("/o")[2].first).SetDown(true);
+  const Result<RepairReport> report = Repair(store);
+  ASSERT_TRUE(report) << report.error().ToString();
+  EXPECT_EQ(report->archives_silent, 1u);
+  EXPECT_EQ(report->archives_made, 0u);
+}
+
+TEST(RepairTest, AnArchiveWhoseServerIsFullGoesElsewhere) {
+  TestStore store({.geometry = kSmall});
+  const std::string bytes = TestBytes(100'000);
+  ASSERT_TRUE(store.Put("/o", bytes));
+  store.Settle();
+  const auto [server, path] = store.Archives("/o")[3];
+  store.memory(server).Tamper(path, [](std::string& content) { content.resize(content.size() / 2); });
+  store.faults(server).SetFull(true);
+  const Result<RepairReport> report = Repair(store);
+  ASSERT_TRUE(report) << report.error().ToString();
+  EXPECT_EQ(report->archives_made, 1u) << testing::PrintToString(report->problems);
+  EXPECT_TRUE(*store.Get("/o") == bytes);
+  // It is found where it is now, also with two more servers away.
+  const auto archives = store.Archives("/o");
+  EXPECT_EQ(archives.size(), 7u);
+  store.memory(archives[0].first == server ? archives[1].first : archives[0].first).SetDown(true);
+  EXPECT_TRUE(*store.Get("/o") == bytes);
+}
+
+TEST(RepairTest, ADebtIsPaidWhenTheServerIsBack) {
+  TestStore store({.geometry = kSmall, .servers = 6});
+  WriteOptions options;
+  options.archives_min = 5;
+  store.memory(4).SetDown(true);
+  const std::string bytes = TestBytes(200'000);
+  const Result<Committed> committed = store.Put("/o", bytes, options);
+  ASSERT_TRUE(committed) << committed.error().ToString();
+  EXPECT_EQ(committed->debts.size(), 1u);
+  store.Settle();
+  Result<RepairReport> report = Repair(store);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->archives_made, 0u);
+  ASSERT_EQ(report->problems.size(), 1u);
+  EXPECT_THAT(report->problems[0], HasSubstr("s04"));
+  store.memory(4).SetDown(false);
+  report = Repair(store);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->archives_made, 1u) << testing::PrintToString(report->problems);
+  ExpectWhole(store, bytes);
+}
+
+// Two homes of five hold nothing else; the bad archive on a third may go only if two others stand in.
+TEST(RepairTest, ABadArchiveStaysAsLongAsItsHomeIsNeeded) {
+  TestStore store({.geometry = kSmall});
+  const std::string bytes = TestBytes(5000);
+  ASSERT_TRUE(store.Put("/o", bytes));
+  store.Settle();
+  const auto archives = store.Archives("/o");
+  ASSERT_EQ(archives.size(), 3u);
+  const std::vector<MemberIndex> homes = store.engine().Homes(TestStore::Path("/o"));
+  for (const MemberIndex home : homes) {
+    const bool holds = std::any_of(archives.begin(), archives.end(),
+                                   [&](const auto& archive) { return archive.first == home; });
+    if (!holds) store.memory(home).SetDown(true);
+  }
+  const auto& [server, path] = archives[0];
+  store.memory(server).Tamper(path, [](std::string& content) { content[100] ^= 1; });
+  const Result<RepairReport> report = Repair(store);
+  ASSERT_TRUE(report) << report.error().ToString();
+  EXPECT_EQ(report->archives_made, 0u);
+  ASSERT_EQ(report->problems.size(), 1u);
+  EXPECT_THAT(report->problems[0], HasSubstr("too few homes"));
+  EXPECT_TRUE(store.memory(server).Content(path)) << "still accepted there";
+}
+
+}  // namespace
+}  // namespace xec
