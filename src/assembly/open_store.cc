@@ -354,6 +354,30 @@ Task<void> StoreProcess::CleanLoop() {
       Log(LogLevel::kInfo, "cleaner", "removed {} files of {} names, {} left for later", report->removed,
           report->names, report->left);
     }
+    if (report) co_await RepairThin(report->thin);
+  }
+}
+
+// One object after another; what was found whole (it has another geometry than its path has today) is not
+// read again.
+Task<void> StoreProcess::RepairThin(std::vector<ThinObject> objects) {
+  for (const ThinObject& object : objects) {
+    if (background_.stopped()) co_return;
+    const std::string version = object.version.ToString();
+    if (found_whole_.contains(version)) continue;
+    const Result<RepairReport> report = co_await gate_.Repair(object.path.text(), [](uint64_t) {});
+    if (!report) {
+      if (report.code() != Code::kNotFound)
+        Log(LogLevel::kWarning, "repair", "{}: {}", object.path.text(), report.error().message);
+      continue;
+    }
+    for (const std::string& problem : report->problems) Log(LogLevel::kWarning, "repair", "{}", problem);
+    if (report->archives_made > 0)
+      Log(LogLevel::kInfo, "repair", "{}: {} of {} archives written anew", object.path.text(),
+          report->archives_made, report->archives_bad);
+    if (report->archives_bad > 0 || report->archives_silent > 0) continue;
+    if (found_whole_.size() >= kFoundWholeMax) found_whole_.clear();
+    found_whole_.insert(version);
   }
 }
 

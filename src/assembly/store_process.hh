@@ -65,6 +65,7 @@ class StoreProcess final : public OpenedStore {
   bool AllAnswer(TimePoint now);
   Task<void> BindLateMembers(std::vector<Site> sites);
   Task<void> CleanLoop();
+  Task<void> RepairThin(std::vector<ThinObject> objects);
   Task<void> RefreshLoop();
   // The newest descriptor that any member shows.
   Task<Result<StoreDescriptor>> ReadDescriptorAgain();
@@ -79,6 +80,8 @@ class StoreProcess final : public OpenedStore {
   ThreadPool executor_;
   TaskScope scope_;
   Background background_;
+
+  std::set<std::string> found_whole_;  // versions that RepairThin read for nothing; used by it only
 
   // Used by the opening loop only, and by BindLateMembers after it.
   std::map<std::string, DataServerPtr> raw_servers_;  // by address; without check of identity

@@ -8,6 +8,7 @@
 #include "base/text.hh"
 #include "commit/clean_pass.hh"
 #include "commit/folder.hh"
+#include "commit/move.hh"
 #include "commit/roll_forward.hh"
 #include "commit/server_gather.hh"
 
@@ -238,6 +239,33 @@ Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action) {
   }
 }
 
+// Archives that an object of this size has, if it was written with the geometry that its path has today.
+size_t ArchivesOf(const Engine& engine, const ObjectPath& path, uint64_t size) {
+  const Result<Geometry> geometry = FitGeometry(GeometryFor(engine.descriptor(), path.text()), size);
+  if (!geometry) return 0;
+  size_t archives = 0;
+  for (uint32_t lane = 0; lane < geometry->Total(); ++lane) {
+    if (geometry->ChunkBytes(size, 0, lane) > 0) ++archives;
+  }
+  return archives;
+}
+
+// Only names of archives are seen here: what is in them is for who reads them.
+void NoteThin(CleanPass& pass) {
+  const Accepted& current = pass.current;
+  // What was committed just now may still be promoted elsewhere.
+  const bool settled =
+      current.kind == Accepted::kObject && pass.AllServersHeard() &&
+      pass.Past(current.version.WallMillis(), pass.engine.options().operation_limit);
+  if (!settled) return;
+  const auto archives = static_cast<size_t>(
+      std::count_if(pass.servers.begin(), pass.servers.end(), [&](const auto& server) {
+        return HasArchiveOf(server.second, current.version, current.oid);
+      }));
+  if (archives < ArchivesOf(pass.engine, pass.path, current.size))
+    pass.outcome.thin.push_back(ThinObject{pass.path, current.version});
+}
+
 Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
   CleanPass pass{engine, path, {}, {}, {}};
   pass.outcome.names = 1;
@@ -253,6 +281,7 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
     renames = co_await ResolveRenames(pass);
   }
   if (renames != RenamesLeft::kNone) co_return pass.outcome;
+  NoteThin(pass);
   co_await Sweep(pass);
   co_await RemoveOldAttributes(pass);
   co_await AbortSilentUploads(pass);

@@ -8,11 +8,22 @@
 
 namespace xec {
 
+// An object that has fewer archives than it should have, although every server has answered.
+struct ThinObject {
+  ObjectPath path;
+  Version version;
+};
+constexpr size_t kThinObjectsMax = 1000;  // of one pass; the next pass finds more
+
 struct CleanOutcome {
   uint64_t names = 0;
   uint64_t removed = 0;  // files and marks
   uint64_t left = 0;     // states that wait for a grace time or for a server
+  std::vector<ThinObject> thin;
   void Add(const CleanOutcome& other) {
+    for (const ThinObject& object : other.thin) {
+      if (thin.size() < kThinObjectsMax) thin.push_back(object);
+    }
     names += other.names;
     removed += other.removed;
     left += other.left;

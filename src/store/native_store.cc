@@ -177,7 +177,8 @@ Task<Result<CleanReport>> NativeStore::Clean() {
   // next.
   const bool in_the_way = !resumed && resumed.code() == Code::kConflict;
   if (!resumed && !in_the_way) co_return resumed.error();
-  co_return CleanReport{outcome->names, outcome->removed, outcome->left + (in_the_way ? 1 : 0)};
+  co_return CleanReport{outcome->names, outcome->removed, outcome->left + (in_the_way ? 1 : 0),
+                        std::move(outcome->thin)};
 }
 
 }  // namespace xec

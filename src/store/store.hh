@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "archive/manifest.hh"
+#include "commit/cleaner.hh"
 #include "commit/names.hh"
 #include "object/object_reader.hh"
 #include "object/object_writer.hh"
@@ -39,6 +40,7 @@ struct CleanReport {
   uint64_t names = 0;        // object directories visited
   uint64_t removed = 0;      // files and marks removed
   uint64_t left = 0;         // states that wait for a grace time or a missing server
+  std::vector<ThinObject> thin;  // objects that lack archives
 };
 
 // Thread-safe. All paths are given as users write them; each operation validates (kInvalidArgument).

@@ -230,6 +230,14 @@ Task<void> World::Clean(Gateway* gateway) {
   Say(fmt::format("g{}", gateway->index),
       report ? fmt::format("has cleaned: removed {}, left {}", report->removed, report->left)
              : "cleaning ends: " + report.error().message);
+  for (const ThinObject& object : report ? report->thin : std::vector<ThinObject>()) {
+    const std::string path = object.path.text();
+    const Result<RepairReport> repaired = co_await gateway->store->Repair(path, [](uint64_t) {});
+    Say(fmt::format("g{}", gateway->index),
+        fmt::format("repairs {}: {}", path,
+                    repaired ? fmt::format("{} of {} archives", repaired->archives_made, repaired->archives_bad)
+                             : repaired.error().message));
+  }
 }
 
 void World::ScheduleCleaner(size_t index) {

@@ -101,7 +101,13 @@ bool World::CleanAll(Gateway& gateway) {
   Say(fmt::format("g{}", gateway.index),
       *report ? fmt::format("has cleaned: removed {}, left {}", (*report)->removed, (*report)->left)
               : "cleaning ends: " + report->error().message);
-  return *report && (*report)->removed == 0 && (*report)->left == 0;
+  if (!*report) return false;
+  uint64_t made = 0;
+  for (const ThinObject& object : (*report)->thin) {
+    const auto repaired = Wait(gateway.store->Repair(object.path.text(), [](uint64_t) {}), gateway);
+    if (repaired && *repaired) made += (*repaired)->archives_made;
+  }
+  return (*report)->removed == 0 && (*report)->left == 0 && made == 0;
 }
 
 void World::CheckNames(Gateway& gateway) {
