@@ -2,7 +2,7 @@
 # Completion of the program xec for bash. Made from the tables of the program: see src/cli/manual.hh.
 _xec() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} flags
-  local commands="serve put get cat ls stat rm mv mkdir locate verify health clean recover version"
+  local commands="serve put get cat ls stat rm mv mkdir locate verify health repair clean recover version"
   local store="--data --server --origin --geometry --chunk-size --rule --layout --sync --checksums --min-redundancy --memory --stripes-in-flight --retries --metadata-timeout --read-timeout --write-timeout --hedge-delay --superseded-grace --upload-grace --tombstone-horizon --operation-limit"
   local gateway="--port --http-port --state --export --user --xrootd --clean-interval"
   COMPREPLY=()
@@ -30,6 +30,7 @@ _xec() {
     locate) flags="--help --json -c $store" ;;
     verify) flags="--help --json -q --quiet -c $store" ;;
     health) flags="--help --json -c $store" ;;
+    repair) flags="--help --json -q --quiet --all -c $store" ;;
     clean) flags="--help --json -c $store" ;;
     recover) flags="--help --json -q --quiet -o --object --name --geometry --chunk-size --size" ;;
     version) flags="--help --json" ;;

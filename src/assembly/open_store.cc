@@ -14,6 +14,9 @@
 namespace xec {
 namespace {
 
+// Versions remembered as whole; beyond that they are read once more.
+constexpr size_t kFoundWholeMax = 10'000;
+
 // Coroutines never block, so a few threads carry any number of operations.
 constexpr int kEngineThreads = 4;
 constexpr Duration kInspectTimeout = std::chrono::seconds(5);

@@ -9,6 +9,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "assembly/background.hh"
 #include "assembly/gated_store.hh"

@@ -90,7 +90,8 @@ struct OwnOption {
 };
 
 inline constexpr OwnOption kOwnOptions[] = {
-    {"put get ls stat locate verify health repair clean recover version", "--json", "", "Print JSON, one document"},
+    {"put get ls stat locate verify health repair clean recover version", "--json", "",
+     "Print JSON, one document"},
     {"put get recover repair verify", "-q,--quiet", "", "No progress, no summary"},
     {"put", "--exclusive", "", "Fail when there is something under the name"},
     {"ls", "-l", "", "Sizes and times"},

@@ -220,6 +220,7 @@ Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action) {
     co_return;
   }
   Status status;
+  bool whole = true;
   switch (action.kind) {
     case SweepAction::kRemoveFile:
       status = co_await RemoveState(pass.engine, member, pass.path, action.from);
@@ -228,6 +229,8 @@ Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action) {
       status = co_await RemoveMark(pass.engine, member, pass.path, action.from);
       break;
     case SweepAction::kRename:
+      whole = co_await RemoveUnlessWhole(pass.engine, pass.path, member, action.from);
+      if (!whole) break;
       status = co_await RenameState(pass.engine, member, pass.path, action.from, action.to);
       break;
   }
@@ -254,12 +257,11 @@ size_t ArchivesOf(const Engine& engine, const ObjectPath& path, uint64_t size) {
 void NoteThin(CleanPass& pass) {
   const Accepted& current = pass.current;
   // What was committed just now may still be promoted elsewhere.
-  const bool settled =
-      current.kind == Accepted::kObject && pass.AllServersHeard() &&
-      pass.Past(current.version.WallMillis(), pass.engine.options().operation_limit);
+  const bool settled = current.kind == Accepted::kObject && pass.AllServersHeard() &&
+                       pass.Past(current.version.WallMillis(), pass.engine.options().operation_limit);
   if (!settled) return;
-  const auto archives = static_cast<size_t>(
-      std::count_if(pass.servers.begin(), pass.servers.end(), [&](const auto& server) {
+  const auto archives =
+      static_cast<size_t>(std::count_if(pass.servers.begin(), pass.servers.end(), [&](const auto& server) {
         return HasArchiveOf(server.second, current.version, current.oid);
       }));
   if (archives < ArchivesOf(pass.engine, pass.path, current.size))

@@ -7,6 +7,7 @@
 #include "archive/archive_writer.hh"
 #include "archive/manifest.hh"
 #include "base/failpoint.hh"
+#include "base/log.hh"
 #include "base/mutant.hh"
 #include "commit/move.hh"
 #include "commit/server_gather.hh"
@@ -184,6 +185,19 @@ Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted
   co_return std::move(text);
 }
 
+Task<bool> RemoveUnlessWhole(Engine& engine, ObjectPath path, MemberIndex member, std::string entry) {
+  const std::optional<State> state = ParseState(entry);
+  const bool seal = state && (state->kind == StateKind::kSealed || state->kind == StateKind::kAborted);
+  if (!seal) co_return true;
+  Result<std::string> text = co_await ReadManifestText(engine, member, StatePath(path, entry));
+  if (text || text.code() != Code::kCorruption) co_return true;
+  Log(LogLevel::kInfo, "commit", "removes {} of {} on {}: its server was given up while it was written",
+      entry, path.text(), engine.server_id(member));
+  const Status removed = co_await RemoveState(engine, member, path, entry);
+  (void)removed;  // the next listing tells
+  co_return false;
+}
+
 Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
                              std::optional<States> listing) {
   bool fresh = false;
@@ -200,6 +214,8 @@ Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, 
       case RollStep::kAccepted: co_return RollResult::kAccepted;
       case RollStep::kSuperseded: co_return RollResult::kSuperseded;
       case RollStep::kRename: {
+        const bool whole = co_await RemoveUnlessWhole(engine, path, home, step.from);
+        if (!whole) break;
         const Status renamed = co_await RenameState(engine, home, path, step.from, step.to);
         if (renamed) co_return RollResult::kAccepted;
         break;  // somebody else was faster, or the reply was lost: the next listing tells

@@ -9,6 +9,10 @@ namespace xec {
 
 enum class RollResult { kAccepted, kSuperseded, kFailed };
 
+// Before a seal of a committed version takes its place: one without an end was never counted by its writer,
+// who went on elsewhere when this server failed. It is removed; false then.
+Task<bool> RemoveUnlessWhole(Engine& engine, ObjectPath path, MemberIndex member, std::string entry);
+
 // `listing`: of this home, made in this operation, or nullopt. Never renames a source that no listing has
 // shown, and never proves a witness without looking again elsewhere.
 Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "commit/cleaner.hh"
 #include "object/test_store.hh"
 
 namespace xec {
@@ -127,6 +128,39 @@ TEST(RepairTest, ADebtIsPaidWhenTheServerIsBack) {
   ASSERT_TRUE(report);
   EXPECT_EQ(report->archives_made, 1u) << testing::PrintToString(report->problems);
   ExpectWhole(store, bytes);
+}
+
+// A server that dies in mid-upload comes back with a seal that has no end: it must not be taken for an
+// archive.
+TEST(RepairTest, WhatAServerHeldWhenItDiedIsNoArchive) {
+  TestStore::Options of_store{.geometry = kSmall, .servers = 6};
+  of_store.engine.operation_limit = std::chrono::milliseconds(0);
+  TestStore store(of_store);
+  WriteOptions options;
+  options.archives_min = 5;
+  const std::string bytes = TestBytes(400'000);
+  for (const size_t dies : {size_t{0}, size_t{5}}) {
+    Result<std::unique_ptr<ObjectWriter>> writer = store.Start("/o", options);
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE(SyncWait((*writer)->Append(AsBytes(std::string_view(bytes).substr(0, 200'000)))));
+    store.memory(dies).SetDown(true);
+    ASSERT_TRUE(SyncWait((*writer)->Append(AsBytes(std::string_view(bytes).substr(200'000)))));
+    const Result<Committed> committed = SyncWait((*writer)->Commit());
+    ASSERT_TRUE(committed) << committed.error().ToString();
+    EXPECT_EQ(committed->debts.size(), 1u);
+    store.Settle();
+    store.memory(dies).SetDown(false);
+    const Result<CleanOutcome> cleaned = SyncWait(CleanName(store.engine(), TestStore::Path("/o")));
+    ASSERT_TRUE(cleaned) << cleaned.error().ToString();
+    // The listing of this pass still had the seal.
+    const Result<CleanOutcome> again = SyncWait(CleanName(store.engine(), TestStore::Path("/o")));
+    ASSERT_TRUE(again) << again.error().ToString();
+    EXPECT_EQ(again->thin.size(), 1u);
+    const Result<RepairReport> report = Repair(store);
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->archives_made, 1u) << testing::PrintToString(report->problems);
+    ExpectWhole(store, bytes);
+  }
 }
 
 // Two homes of five hold nothing else; the bad archive on a third may go only if two others stand in.

@@ -187,7 +187,7 @@ Task<Result<StoreSpace>> XrdecStore::Space() { co_return co_await SumSpace(engin
 Task<Result<CleanReport>> XrdecStore::Clean() {
   Result<CleanOutcome> outcome = co_await CleanXrdec(engine_);
   if (!outcome) co_return outcome.error();
-  co_return CleanReport{outcome->names, outcome->removed, outcome->left};
+  co_return CleanReport{outcome->names, outcome->removed, outcome->left, {}};
 }
 
 Task<Result<RepairReport>> XrdecStore::Repair(std::string text, std::function<void(uint64_t)>) {

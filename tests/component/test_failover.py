@@ -101,7 +101,7 @@ class FailoverTest(everyday.EverydayTest):
         self.assert_whole(xec, "/a", bad)
 
     def test_without_a_spare_the_object_has_a_debt(self):
-        cluster, gateway, xec = self.up(10)
+        cluster, gateway, xec = self.up(10, serve_options=["--clean-interval", "1s", "--operation-limit", "2s"])
         bad = []
 
         def kill_one():
@@ -112,6 +112,21 @@ class FailoverTest(everyday.EverydayTest):
         self.check_reads(gateway, "/a", file)
         missing = [chunk for chunk in self.chunks_of(xec, "/a") if chunk["health"] != "good"]
         self.assertGreaterEqual(len(missing), 40, missing[:3])
+        whole = lambda: all(chunk["health"] == "good" for chunk in self.chunks_of(xec, "/a"))
+        cluster.start(bad[0])
+        self.eventually(whole, 180, "the gateway has repaired the object")
+        self.check_reads(gateway, "/a", file)
+        self.assertEqual(xec("verify", "/a").code, 0)
+        # A lost file is noticed in the same way, a damaged one by who reads all.
+        archive = next(path for path in self.files_below(bad[0].data) if re.search(r"/p\.[^/]*$", path))
+        with open(os.path.join(bad[0].data, archive), "r+b") as damaged:
+            damaged.seek(100_000)
+            damaged.write(b"not what was here")
+        self.assertEqual(xec("verify", "-q", "/a", code=None).code, 6)
+        self.assertIn("1 of 1 archives written anew", xec("repair", "/a").out)
+        self.assertEqual(xec("verify", "/a").code, 0)
+        os.unlink(os.path.join(bad[0].data, archive))
+        self.eventually(whole, 180, "the gateway has repaired the object again")
         self.assertRegex(self.log_of(gateway), r"/a is stored with a debt: 1 of its 10 archives found no server \(.*" +
                          re.escape(f"{xectest.HOST}:{bad[0].port}"))
 

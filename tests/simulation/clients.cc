@@ -235,8 +235,9 @@ Task<void> World::Clean(Gateway* gateway) {
     const Result<RepairReport> repaired = co_await gateway->store->Repair(path, [](uint64_t) {});
     Say(fmt::format("g{}", gateway->index),
         fmt::format("repairs {}: {}", path,
-                    repaired ? fmt::format("{} of {} archives", repaired->archives_made, repaired->archives_bad)
-                             : repaired.error().message));
+                    repaired
+                        ? fmt::format("{} of {} archives", repaired->archives_made, repaired->archives_bad)
+                        : repaired.error().message));
   }
 }
 
