@@ -2,6 +2,7 @@
 #include "object/repair.hh"
 
 #include <algorithm>
+#include <map>
 
 #include "commit/place_copy.hh"
 #include "object/archive_sealer.hh"
@@ -52,7 +53,8 @@ class Repair {
   const std::function<void(uint64_t)> progress_;
   RepairReport report_;
   std::vector<uint32_t> bad_;         // lanes, ascending
-  std::vector<MemberIndex> holders_;  // servers with a good or silent archive
+  std::map<uint32_t, MemberIndex> found_on_;  // by lane: its server, also of a damaged archive
+  std::vector<MemberIndex> holders_;          // servers with a good or silent archive
   std::vector<Copy> copies_;
 };
 
@@ -68,23 +70,26 @@ Task<Status> Repair::FindBad() {
     } else if (chunk.health != ChunkHealth::kGood) {
       bad[lane] = true;
     }
-    const bool holds = chunk.server < engine_.server_count() && chunk.health != ChunkHealth::kMissing &&
-                       chunk.health != ChunkHealth::kCorrupt;
-    if (holds && std::find(holders_.begin(), holders_.end(), chunk.server) == holders_.end())
-      holders_.push_back(chunk.server);
+    if (chunk.server < engine_.server_count() && chunk.health != ChunkHealth::kMissing)
+      found_on_[lane] = chunk.server;
   });
   for (uint32_t lane = 0; lane < total; ++lane) {
     if (silent[lane]) ++report_.archives_silent;
     if (bad[lane] && !silent[lane]) bad_.push_back(lane);
+    const auto found = found_on_.find(lane);
+    if (!bad[lane] && found != found_on_.end()) holders_.push_back(found->second);
   }
   report_.archives_bad = bad_.size();
   co_return std::move(verified);
 }
 
-// Servers that may take the lane: the one that should have it, then those that hold nothing of the object.
+// Servers that may take the lane: the one that has it damaged, or should have it, then those that hold
+// nothing of the object.
 std::vector<MemberIndex> Repair::Targets(uint32_t lane) const {
   std::vector<MemberIndex> targets;
-  if (lane < manifest_.servers.size()) {
+  const auto found = found_on_.find(lane);
+  if (found != found_on_.end()) targets.push_back(found->second);
+  if (targets.empty() && lane < manifest_.servers.size()) {
     const std::optional<MemberIndex> named = engine_.FindMember(manifest_.servers[lane]);
     if (named) targets.push_back(*named);
   }
@@ -94,6 +99,7 @@ std::vector<MemberIndex> Repair::Targets(uint32_t lane) const {
     const auto is = [&](MemberIndex member) { return member == i; };
     usable[i] = std::none_of(holders_.begin(), holders_.end(), is) &&
                 std::none_of(copies_.begin(), copies_.end(), [&](const Copy& c) { return is(c.server); }) &&
+                std::find(targets.begin(), targets.end(), i) == targets.end() &&
                 std::find(manifest_.servers.begin(), manifest_.servers.end(), id) == manifest_.servers.end();
   }
   const std::vector<MemberIndex> homes = engine_.Homes(info_.path);

@@ -48,8 +48,8 @@ class FailoverTest(everyday.EverydayTest):
         return file
 
     def log_of(self, gateway):
-        with open(gateway.log(), encoding="utf-8", errors="replace") as log:
-            return "".join(line for line in log if "object" in line)[-4000:]
+        with open(os.path.join(gateway.base, "state", "xrootd.log"), encoding="utf-8", errors="replace") as log:
+            return "".join(line for line in log if "xec:" in line)[-8000:]
 
     def assert_whole(self, xec, name, bad):
         """Every stripe has all its chunks, on servers other than the bad ones."""
