@@ -303,14 +303,15 @@ Task<void> StripeUpload::OpenFills(size_t count) {
   }
 }
 
-Manifest StripeUpload::MakeManifest(std::map<std::string, std::string> checksums) const {
+Manifest StripeUpload::MakeManifest(std::map<std::string, std::string> checksums) {
   Manifest manifest;
   manifest.object_id = plan_.object_id;
   manifest.size_bytes = size_;
   manifest.geometry = plan_.geometry;
   manifest.page_size_bytes = static_cast<uint32_t>(plan_.geometry.PageSize());
   manifest.path = plan_.path.text();
-  manifest.mtime_ns = engine_.executor().WallNow() * 1'000'000;
+  if (!mtime_ns_) mtime_ns_ = engine_.executor().WallNow() * 1'000'000;
+  manifest.mtime_ns = *mtime_ns_;
   manifest.mode = plan_.options.mode;
   manifest.checksums = std::move(checksums);
   manifest.attributes = plan_.options.attributes;

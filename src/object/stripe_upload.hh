@@ -95,8 +95,8 @@ class StripeUpload {
   // Lanes that are lost, ascending.
   std::vector<uint32_t> Debts() const;
   void LogDebts() const;
-  // With everything but kind and lane.
-  Manifest MakeManifest(std::map<std::string, std::string> checksums) const;
+  // With everything but kind and lane; its time is that of the first call.
+  Manifest MakeManifest(std::map<std::string, std::string> checksums);
 
   // The first error; nothing is accepted after it, and memory is let go.
   const std::optional<Error>& failed() const { return failed_; }
@@ -165,6 +165,7 @@ class StripeUpload {
   std::vector<std::string> losses_;  // one clause for each lost archive
   std::optional<Code> loss_code_;  // of all losses, if they agree
   std::optional<Error> failed_;
+  std::optional<int64_t> mtime_ns_;
   size_t padding_bytes_ = 0;  // of manifests, so that they are not shorter than those written before
 
   Gather<Status> writes_;  // tags: see WriteTag
