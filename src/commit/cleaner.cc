@@ -260,6 +260,13 @@ void NoteThin(CleanPass& pass) {
   const bool settled = current.kind == Accepted::kObject && pass.AllServersHeard() &&
                        pass.Past(current.version.WallMillis(), pass.engine.options().operation_limit);
   if (!settled) return;
+  for (const auto& [member, states] : pass.servers) {
+    // Archives may still be on their way from another name.
+    const bool moving_in = std::any_of(states.begin(), states.end(), [&](const State& state) {
+      return state.kind == StateKind::kWitness && state.version == current.version && !state.origin.empty();
+    });
+    if (moving_in) return;
+  }
   const auto archives =
       static_cast<size_t>(std::count_if(pass.servers.begin(), pass.servers.end(), [&](const auto& server) {
         return HasArchiveOf(server.second, current.version, current.oid);

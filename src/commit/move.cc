@@ -167,7 +167,10 @@ Task<bool> MoveArchive(Engine& engine, ObjectPath from, Accepted moved, MoveReco
   const Status renamed =
       co_await Rename(engine.MetadataCall(), engine.server(member), source, StatePath(record.to, target));
   XEC_FAILPOINT("rename.archive");
-  co_return renamed.has_value();
+  if (renamed || renamed.code() != Code::kAlreadyExists) co_return renamed.has_value();
+  // It was repaired at the new name meanwhile.
+  const Status removed = co_await Remove(engine.MetadataCall(), engine.server(member), source);
+  co_return removed.has_value();
 }
 
 }  // namespace

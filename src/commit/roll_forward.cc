@@ -84,7 +84,18 @@ Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home,
   XEC_FAILPOINT("roll.proved");
   const Status renamed = co_await RenameState(engine, home, path, FormatState(unproved), proved);
   XEC_FAILPOINT("roll.witness");
-  co_return renamed ? RollResult::kAccepted : RollResult::kFailed;
+  if (renamed) co_return RollResult::kAccepted;
+  if (renamed.code() != Code::kAlreadyExists) co_return RollResult::kFailed;
+  // Somebody else has proved the same meanwhile: the draft is for nothing.
+  const std::string draft = FormatState(unproved);
+  Status removed;
+  if (goal.kind == Accepted::kDirectory) {
+    removed = co_await RemoveMark(engine, home, path, draft);
+  } else {
+    removed = co_await RemoveState(engine, home, path, draft);
+  }
+  (void)removed;  // else the cleaner does it
+  co_return RollResult::kAccepted;
 }
 
 Result<std::string> WitnessContent(std::string_view manifest_text, std::optional<ManifestFrom> from) {

@@ -60,6 +60,10 @@ std::string StepOf(Operation operation, const std::string& path, const std::stri
       return object_directory ? "remove object directory" : "remove folder";
     case Operation::kOpen:
     case Operation::kRead: return "read: " + std::string(OperationName(operation));
+    // Was opened to see whether it is whole, as archives are.
+    case Operation::kClose:
+      if (state && state->kind == StateKind::kAborted) return "archive: close";
+      [[fallthrough]];
     default: return KindWord(state) + ": " + OperationName(operation);
   }
 }
