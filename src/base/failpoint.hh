@@ -91,7 +91,6 @@ inline constexpr std::string_view kFailPoints[] = {
     "attributes.written",
     // Layout xrdec: archives staged, the register, archives brought to their name and taken off it.
     "xrdec.seal",
-    "xrdec.sealed_one",
     "xrdec.attributes_set",
     "xrdec.entry",
     "xrdec.entry_sealed",

@@ -27,6 +27,11 @@ def cleaner_passages(point, count):
     return {random.Random(f"{failpoints.SEED} {point}").randint(1, count)}
 
 
+# Passed only when another rename seals the same name between the two looks of this one: one program at a time never gets
+# there. The simulator kills gateways there ("fence: abort rename", "sweep: aborted rename" in its table).
+IN_RACES_ONLY = {"rename.withdraw", "rename.withdrawn"}
+
+
 class FailPoints(xectest.TestCase):
     killed = collections.Counter()
 
@@ -57,7 +62,7 @@ class FailPoints(xectest.TestCase):
     def test_4_every_fail_point_has_killed(self):
         if not self.killed:
             self.skipTest("needs the tests before")
-        never = [point for point in failpoints.all_points() if not self.killed[point]]
+        never = [point for point in failpoints.all_points() if not self.killed[point] and point not in IN_RACES_ONLY]
         self.assertEqual(never, [], "no operation was killed at these")
 
 
