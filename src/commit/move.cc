@@ -211,11 +211,7 @@ Task<Result<MoveRecord>> ReadMoveRecord(Engine& engine, ObjectPath from, Accepte
 Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
   Result<MoveRecord> record = co_await ReadMoveRecord(engine, path, goal);
   if (!record) co_return RollResult::kFailed;
-  State draft;
-  draft.kind = StateKind::kUnproved;
-  draft.version = goal.version;
-  draft.oid = goal.oid;
-  draft.nonce = engine.NewNonce();
+  const State draft = DraftOf(engine, goal);
   const Status named = co_await KeepLongName(engine, home, path);
   if (!named) co_return RollResult::kFailed;
   const Status created =

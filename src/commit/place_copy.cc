@@ -27,15 +27,6 @@ Task<Status> StandWithout(Engine& engine, ObjectPath path, MemberIndex member, A
 
 }  // namespace
 
-State DraftOf(Engine& engine, const Accepted& version) {
-  State draft;
-  draft.kind = StateKind::kUnproved;
-  draft.version = version.version;
-  draft.oid = version.oid;
-  draft.nonce = engine.NewNonce();
-  return draft;
-}
-
 Task<Status> PlaceCopy(Engine& engine, ObjectPath path, MemberIndex member, State draft, Accepted version) {
   const State place = PromotedState(version.version, version.oid, version.size);
   const Error changed = Fail(Code::kConflict, "{} was changed meanwhile", path.text());

@@ -7,10 +7,6 @@
 
 namespace xec {
 
-// A name for the copy of an archive of this version. The cleaner removes drafts that were not written to for
-// the operation limit.
-State DraftOf(Engine& engine, const Accepted& version);
-
 // Gives the draft, complete, synced and closed, the archive's name on this server, if the version is still
 // what lives there. A bad archive in its place is removed first; if its server is a home, only when a quorum
 // of homes accepts the version without it. Errors: kConflict when the name was changed meanwhile; else what

@@ -14,6 +14,15 @@
 
 namespace xec {
 
+State DraftOf(Engine& engine, const Accepted& version) {
+  State draft;
+  draft.kind = StateKind::kUnproved;
+  draft.version = version.version;
+  draft.oid = version.oid;
+  draft.nonce = engine.NewNonce();
+  return draft;
+}
+
 Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
   std::vector<MemberIndex> others = engine.Homes(path);
   std::erase(others, home);
@@ -52,10 +61,7 @@ Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, 
 
 Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
                               std::string content, UniqueFunction<Task<bool>()> still_true) {
-  State unproved;
-  unproved.kind = StateKind::kUnproved;
-  unproved.version = goal.version;
-  unproved.nonce = engine.NewNonce();
+  State unproved = DraftOf(engine, goal);
   std::string proved;
   const Status named = co_await KeepLongName(engine, home, path);
   if (!named) co_return RollResult::kFailed;
@@ -66,7 +72,6 @@ Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home,
     proved = FormatState(DirectoryState(goal.version));
     created = co_await MakeMark(engine, home, path, FormatState(unproved));
   } else {
-    unproved.oid = goal.oid;
     State witness = WitnessState(goal.version, goal.oid, goal.size);
     witness.origin = goal.origin;
     proved = FormatState(witness);

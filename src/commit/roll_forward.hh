@@ -29,6 +29,10 @@ struct RollOutcome {
 Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& look,
                                  std::vector<MemberIndex> homes, Duration least = {});
 
+// A new name for a draft of this version, made by one client. The cleaner removes drafts that were not
+// written to for the operation limit.
+State DraftOf(Engine& engine, const Accepted& version);
+
 // Does some home but this server have `goal` as the highest it accepted? The look-again of whoever is about
 // to make a server show it.
 Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex server, Accepted goal);

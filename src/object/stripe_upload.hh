@@ -77,7 +77,8 @@ class StripeUpload {
   const std::vector<UploadedArchive>& archives() const { return archives_; }
 
   // After Flush: runs `seal` for every archive, in parallel, which ends and syncs it, then closes all. Where
-  // it fails or is late the lane moves to a spare and is sealed there. Error: as CheckRedundancy.
+  // it fails or is late the lane moves to a spare, and all are sealed once more, with manifests that name it.
+  // Error: as CheckRedundancy.
   using Seal = std::function<Task<Status>(const UploadedArchive&)>;
   Task<Status> SealAll(Seal seal);
 
@@ -124,7 +125,6 @@ class StripeUpload {
     ChunkMask lanes = 0;  // whose chunks were missing and are decoded
     std::vector<std::pair<size_t, Error>> failures;  // by archive
   };
-  class ReadingBack;
 
   size_t InFlightMax() const { return std::max<size_t>(engine_.options().stripes_in_flight, 1); }
   StripeBuffer::Shape ShapeOfStripe(uint64_t stripe) const;

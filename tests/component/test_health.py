@@ -25,6 +25,15 @@ class Health(everyday.EverydayTest):
         answer = json.loads(xec("health", "--json", code=code).out)
         return {row["address"].rstrip("/"): row for row in answer["servers"]}
 
+    def gateway_tells(self, gateway, servers, words):
+        for server in servers:
+            self.eventually(lambda server=server: self.log_lines(gateway, server, words), 60,
+                            f"the gateway tells of {server.name}: {words}")
+
+    def states(self, xec, code, state):
+        """Addresses of the servers in this state; `code`: of xec health."""
+        return {address for address, row in self.health(xec, code).items() if row["state"] == state}
+
     def log_lines(self, gateway, server, words):
         log = os.path.join(gateway.base, "state", "xrootd.log")
         with open(log, encoding="utf-8", errors="replace") as file:
@@ -54,20 +63,14 @@ class Health(everyday.EverydayTest):
         for server in bad:
             server.freeze()
         self.check_everything(gateway, xec, kept, 700_000)
-        for server in bad:
-            self.eventually(lambda server=server: self.log_lines(gateway, server, "has not answered"), 60,
-                            f"the gateway tells that {server.name} does not answer")
-        states = self.health(xec, 5)
-        self.assertEqual({address for address, row in states.items() if row["state"] == "suspect"},
-                         {server.url for server in bad})
+        self.gateway_tells(gateway, bad, "has not answered")
+        self.assertEqual(self.states(xec, 5, "suspect"), {server.url for server in bad})
         table = xec("health", code=5).out
         self.assertIn("2 of 12 data servers do not answer", table)
 
         for server in bad:
             server.thaw()
-        for server in bad:
-            self.eventually(lambda server=server: self.log_lines(gateway, server, "answers again"), 60,
-                            f"the gateway tells that {server.name} answers again")
+        self.gateway_tells(gateway, bad, "answers again")
         self.eventually(lambda: xec("health", code=None).code == 0, 60, "all servers answer")
 
         def used_again():
@@ -83,12 +86,8 @@ class Health(everyday.EverydayTest):
         for server in bad:
             server.kill()
         self.check_everything(gateway, xec, kept, 700_002)
-        for server in bad:
-            self.eventually(lambda server=server: self.log_lines(gateway, server, "has been down"), 60,
-                            f"the gateway tells that {server.name} is down")
-        states = self.health(xec, 5)
-        self.assertEqual({address for address, row in states.items() if row["state"] == "down"},
-                         {server.url for server in bad})
+        self.gateway_tells(gateway, bad, "has been down")
+        self.assertEqual(self.states(xec, 5, "down"), {server.url for server in bad})
         for server in bad:
             cluster.start(server)
         self.eventually(lambda: xec("health", code=None).code == 0, 60, "all servers answer")
