@@ -50,8 +50,7 @@ Result<pid_t> StartXrootd(const ServePlan& plan, const sigset_t& blocked) {
   const UniqueFd log(open(plan.log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!log) return Fail(CodeOfErrno(errno), "cannot write {}: {}", plan.log_file, ErrnoWords(errno));
   const pid_t parent = getpid();
-  // Not fork(): that runs XrdCl's handlers, and one of them waits for ever for a thread that waits for its
-  // lock.
+  // Not fork(): the handlers of libraries that it runs are of no use to a child that only execs.
   const pid_t child = _Fork();
   if (child < 0) return Fail(Code::kUnavailable, "cannot start a process: {}", ErrnoWords(errno));
   if (child > 0) return child;

@@ -29,6 +29,9 @@ void ApplyClientSettings() {
     env->PutInt("StreamTimeout", kStreamTimeoutSeconds);
     const int cores = static_cast<int>(std::thread::hardware_concurrency());
     env->PutInt("ParallelEvtLoop", std::clamp(cores, 1, kEventLoopsMax));
+    // At a fork XrdCl would cancel its threads, in mid-callback too, and wait for them while it holds their
+    // locks; our children only exec. The library's own proxy switches this off as well.
+    env->PutInt("RunForkHandler", 0);
     // An exclusive create that is repeated after a broken connection would meet its own file.
     env->PutString("OpenRecovery", "false");
   });

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // What the conformance suite cannot show: the XRootD data server against servers that die, hang and return,
 // its requests as the server counts them, and its limits.
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -223,6 +226,35 @@ TEST_F(XrootdServerTest, ServerAndExecutorGoWhileRequestsAreInFlight) {
   const DataServerPtr server = Connect(process);
   EXPECT_TRUE(Put(server, "/g", "x"));
   EXPECT_TRUE(Put(server, "/h", "x"));
+}
+
+// Whatever forks in a gateway (programs for copies, checksums), XrdCl must not stop its threads for it: they
+// are cancelled in mid-callback, and answers are lost.
+TEST_F(XrootdServerTest, ForksWhileRequestsAreInFlight) {
+  XrootdProcess process;
+  const DataServerPtr server = Connect(process);
+  ASSERT_TRUE(Put(server, "/f", std::string(1000, 'f')));
+  std::atomic<bool> enough = false;
+  std::vector<std::future<Status>> readers;
+  for (int i = 0; i < 4; ++i) {
+    readers.push_back(std::async(std::launch::async, [&]() -> Status {
+      while (!enough) {
+        auto got = SyncWait(ReadFile(Soon(), server, "/f", 1000));
+        if (!got) return got.error();
+      }
+      return OkStatus();
+    }));
+  }
+  for (int i = 0; i < 200; ++i) {
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    EXPECT_EQ(waitpid(child, nullptr, 0), child);
+  }
+  enough = true;
+  for (auto& reader : readers) {
+    const Status status = reader.get();
+    EXPECT_TRUE(status) << status.error().message;
+  }
 }
 
 TEST_F(XrootdServerTest, ManyFilesAtOnceAndNoDescriptorsLeft) {
