@@ -41,6 +41,18 @@ function(xec_layer name)
   endif()
 endfunction()
 
+# Sanitizers slow programs down as many times as this, at the worst.
+set(XEC_TEST_PATIENCE 1)
+if(XEC_SANITIZE)
+  set(XEC_TEST_PATIENCE 8)
+endif()
+
+# How long CTest waits for a test: `seconds` in an ordinary build.
+function(xec_test_limit name seconds)
+  math(EXPR limit "${seconds} * ${XEC_TEST_PATIENCE}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${limit})
+endfunction()
+
 # xec_test(name LABEL unit SOURCES a_test.cc ... [DEPS layer ...] [LIBS target ...])
 # A GoogleTest program registered with CTest under LABEL.
 function(xec_test name)
@@ -57,5 +69,6 @@ function(xec_test name)
     target_link_libraries(${name} PRIVATE xec_${dep})
   endforeach()
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL})
+  xec_test_limit(${name} ${ARG_TIMEOUT})
 endfunction()

@@ -6,6 +6,7 @@
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
 #include "base/text.hh"
+#include "commit/clean_pass.hh"
 #include "commit/folder.hh"
 #include "commit/server_gather.hh"
 
@@ -14,6 +15,8 @@ namespace {
 
 inline constexpr std::string_view kMoveLogDirectory = "/.xec/moves";
 constexpr size_t kMoveLogBytesMax = 32 * 1024;
+// Each server is asked for a listing and then for one log after the other.
+constexpr Duration kLogsPatience = 5 * kCleanerPatience;
 
 bool KeepInLog(unsigned char c) { return c > 0x20 && c < 0x7f; }
 
@@ -131,7 +134,8 @@ Task<bool> RemoveMoveLog(Engine& engine, std::string id) {
 Task<MoveLogsFound> FindMoveLogs(Engine& engine) {
   std::map<std::string, Copies> logs;
   size_t silent = engine.server_count();
-  ServerGather<std::optional<std::map<std::string, Copies>>> gather(engine, RequestKind::kSync);
+  ServerGather<std::optional<std::map<std::string, Copies>>> gather(engine, RequestKind::kSync,
+                                                                    kLogsPatience);
   for (const MemberIndex member : engine.AllByHealth()) gather.Start(member, CopiesOn(engine, member));
   while (gather.timely() > 0) {
     auto event = co_await gather.Next();

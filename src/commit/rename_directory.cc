@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Renaming a directory: a logged list of renames of what is in it. Every object below is atomically under
 // exactly one of the two names at any time; a crash leaves the log, and the next cleaner goes on.
+#include <map>
+#include <vector>
+
 #include "base/failpoint.hh"
 #include "commit/attributes.hh"
 #include "commit/move_log.hh"
@@ -78,6 +81,25 @@ Task<Status> CarryThrough(Engine& engine, MoveLog log) {
   co_return std::move(moved);
 }
 
+// Goes on with what logs that were found say, all of one rename. Their copies may not be on the disks: so
+// that a power cut does not end the rename half way, it is logged anew first.
+Task<Status> Resume(Engine& engine, std::vector<MoveLog> logs) {
+  MoveLog log = logs.front();
+  Result<NameInfo> from = co_await LookUp(engine, log.from);
+  if (!from) co_return from.error();
+  const bool there = from->accepted.kind == Accepted::kDirectory && from->accepted.version == log.version;
+  if (there) {
+    log.id = engine.NewObjectId();
+    const Status logged = co_await WriteMoveLog(engine, log);
+    if (!logged) co_return logged.error();
+  }
+  for (const MoveLog& found : logs) co_await RemoveMoveLog(engine, found.id);
+  if (!there) co_return OkStatus();
+  const Status carried = co_await CarryThrough(engine, std::move(log));
+  if (!carried && carried.code() != Code::kNotFound) co_return carried.error();
+  co_return OkStatus();
+}
+
 }  // namespace
 
 Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to) {
@@ -113,18 +135,14 @@ Task<Status> ResumeDirectoryRenames(Engine& engine) {
     result = Fail(Code::kNoQuorum, "{} renames of directories wait for data servers that do not answer",
                   logs.undecided);
   }
+  std::map<std::string, std::vector<MoveLog>> renames;  // by what is renamed, and to what
   for (MoveLog& log : logs.open) {
-    Result<NameInfo> from = co_await LookUp(engine, log.from);
-    if (!from) {
-      result = from.error();
-      continue;
-    }
-    if (from->accepted.kind != Accepted::kDirectory || from->accepted.version != log.version) {
-      co_await RemoveMoveLog(engine, log.id);
-      continue;
-    }
-    const Status carried = co_await CarryThrough(engine, std::move(log));
-    if (!carried && carried.code() != Code::kNotFound) result = carried.error();
+    std::string rename = log.from.text() + '\n' + log.to.text() + '\n' + log.version.ToString();
+    renames[std::move(rename)].push_back(std::move(log));
+  }
+  for (auto& [rename, same] : renames) {
+    const Status resumed = co_await Resume(engine, std::move(same));
+    if (!resumed) result = resumed.error();
   }
   co_return std::move(result);
 }

@@ -75,14 +75,14 @@ std::string LogOf(TestWorld& world, Gateway& gateway) {
 }
 
 // Puts a copy of a log on one server.
-void WriteOn(TestWorld& world, Gateway& gateway, size_t server, std::string text) {
+void WriteOn(TestWorld& world, Gateway& gateway, size_t server, std::string text, bool sync = true) {
   const std::string path = "/.xec/moves/0123456789abcdef01234567";
   const auto member = static_cast<MemberIndex>(server);
   const Status removed =
       world.Run(Remove(gateway.engine->MetadataCall(), gateway.engine->server(member), path));
   (void)removed;
   EXPECT_TRUE(world.Run(CreateFile(gateway.engine->MetadataCall(), gateway.engine->server(member), path,
-                                   std::move(text), true)));
+                                   std::move(text), sync)));
 }
 
 TEST(RenameDirectoryTest, TornCopiesOfTheLogDoNotHideWholeOnes) {
@@ -108,6 +108,41 @@ TEST(RenameDirectoryTest, ALogCutShortEverywhereIsForgotten) {
   EXPECT_EQ(LogsLeft(world), world.memory.size());
   for (const size_t server : {0, 1}) world.memory[server]->SetDown(false);
   EXPECT_FALSE(EndsMoved(world, "torn everywhere"));
+}
+
+TEST(RenameDirectoryTest, ALogThatIsNotOnTheDisksIsWrittenAgainBeforeItIsFollowed) {
+  bool after = false;
+  for (size_t steps = 1;; steps += kStride) {
+    TestWorld world({.seed = steps % 5 + 1});
+    Gateway& gateway = world.NewGateway();
+    MakeTree(world, gateway);
+    const std::string log = LogOf(world, gateway);
+    for (size_t i = 0; i < world.memory.size(); ++i) WriteOn(world, gateway, i, log, /*sync=*/false);
+    world.Pass(2h);
+    const auto ended = world.executor.RunTask(ResumeDirectoryRenames(*gateway.engine), steps);
+    gateway.Kill();
+    for (auto& server : world.memory) server->Crash(steps);
+    after = EndsMoved(world, fmt::format("power lost after {} steps", steps)) || after;
+    if (HasFailure() || ended) break;
+    ASSERT_LT(steps, kStepsMax);
+  }
+  EXPECT_TRUE(after);
+}
+
+TEST(RenameDirectoryTest, ALogOnASlowServerIsFoundInOnePass) {
+  TestWorld world({});
+  Gateway& gateway = world.NewGateway();
+  MakeTree(world, gateway);
+  WriteOn(world, gateway, 0, "");
+  world.Pass(2h);
+  FaultRule slow;
+  slow.kind = FaultKind::kDelay;
+  slow.delay = 400ms;
+  slow.path_contains = "/.xec/moves";
+  gateway.faults[0]->plan().Add(slow);
+  EXPECT_TRUE(world.Run(ResumeDirectoryRenames(*gateway.engine)));
+  world.Pass(1s);  // the removal is late as well
+  EXPECT_EQ(LogsLeft(world), 0u);
 }
 
 TEST(RenameDirectoryTest, ALogThatComesBackLateRenamesNothing) {

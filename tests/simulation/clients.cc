@@ -239,6 +239,7 @@ Task<void> World::Clean(Gateway* gateway) {
                         ? fmt::format("{} of {} archives", repaired->archives_made, repaired->archives_bad)
                         : repaired.error().message));
   }
+  if (traits_.rot) co_await RepairSome(gateway);
 }
 
 void World::ScheduleCleaner(size_t index) {

@@ -47,6 +47,7 @@ void World::ComeToRest() {
     return Break("the world does not come to rest");
   }
   CleanUp();
+  if (traits_.rot && !outcome_.broken) RepairAll(*gateways_[1]);
   if (!outcome_.broken) CheckEverything();
 }
 

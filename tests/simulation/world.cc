@@ -42,6 +42,7 @@ void World::ChooseTraits() {
   if (!calm && random_.OneIn(3)) {
     for (size_t i = 0; i < descriptor_.tolerance; ++i) traits_.liars[random_.Below(servers_.size())] = true;
   }
+  traits_.rot = std::count(traits_.liars.begin(), traits_.liars.end(), true) > 0 && rot_random_.OneIn(2);
   clients_.resize(traits_.crowded ? 12 : 5);
   for (size_t i = 0; i < clients_.size(); ++i) clients_[i].writes = i < (traits_.crowded ? 10 : 3);
   if (traits_.crowded) {
@@ -151,6 +152,7 @@ Outcome World::Run() {
   }
   faults_ = true;
   for (size_t i = 0; i < clients_.size(); ++i) Think(i);
+  if (traits_.rot) ScheduleRot();
   const bool ended =
       RunUntil([&] { return issued_ >= options_.operations; }, Duration(std::chrono::hours(200)));
   if (!ended && !outcome_.broken) Break("the clients do not get on");

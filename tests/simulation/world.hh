@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The simulated world of one seed: servers, gateways, clients and what happens to them. Internal to the
 // simulator; the parts of the class are in world.cc (what exists), clients.cc (what is asked), directories.cc
-// (what is asked about directories), faults.cc (what goes wrong) and rest.cc (what must hold when everything
-// is well again). Everything runs on one thread.
+// (what is asked about directories), faults.cc (what goes wrong), rot.cc (what goes bad on disks) and rest.cc
+// (what must hold when everything is well again). Everything runs on one thread.
 #pragma once
 
 #include <array>
@@ -75,6 +75,7 @@ struct Traits {
   bool unhurried = false;  // clients often wait for the next hour
   bool directories = false;  // they are made, removed and renamed, and objects do not always make them
   std::vector<bool> liars;  // servers that answer reads with wrong bytes: at most m
+  bool rot = false;  // what those servers keep goes bad on their disks, too
   std::array<uint64_t, 5> op_weights = {35, 12, 15, 18, 20};  // put, exclusive put, remove, rename, look
   size_t names = 4;  // that are used
 };
@@ -129,6 +130,12 @@ class World {
   void Sleep(Gateway& gateway, Duration how_long);
   Duration NapTime();
 
+  // What goes bad on disks (rot.cc).
+  void ScheduleRot();
+  void RotOnce();
+  Task<void> RepairSome(Gateway* gateway);
+  void RepairAll(Gateway& gateway);
+
   // What is asked (clients.cc).
   void Think(size_t client);
   void Act(size_t client);
@@ -173,6 +180,7 @@ class World {
 
   const WorldOptions options_;
   Random random_;
+  Random rot_random_{options_.seed + 1};  // of its own: worlds without rot are as they were
   VirtualExecutor executor_;
   History history_;
   StoreDescriptor descriptor_;

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Archives that go bad on the disks of at most m servers, and their repair. What a home knows of a name (its
+// states) is not touched: a home that forgets counts as one that is away (docs/protocol.md 5).
+#include <algorithm>
+#include <array>
+
+#include "object/repair.hh"
+#include "protocol/state_name.hh"
+#include "world.hh"
+
+namespace xec::sim {
+namespace {
+
+bool IsArchive(const std::string& path) {
+  const std::optional<State> state = ParseState(path.substr(path.rfind('/') + 1));
+  return state && (state->kind == StateKind::kPromoted || state->kind == StateKind::kSealed);
+}
+
+}  // namespace
+
+void World::ScheduleRot() {
+  const auto pause = seconds(1 + rot_random_.Below(rot_random_.OneIn(2) ? 20 : 900));
+  executor_.RunAt(executor_.Now() + pause, [this] {
+    if (!faults_) return;
+    RotOnce();
+    ScheduleRot();
+  });
+}
+
+void World::RotOnce() {
+  const size_t server = rot_random_.Below(servers_.size());
+  if (!traits_.liars[server]) return;
+  const auto all = servers_[server]->Files();
+  std::vector<std::string> archives;
+  for (const auto& [path, size] : all) {
+    if (size > 0 && IsArchive(path)) archives.push_back(path);
+  }
+  if (archives.empty()) return;
+  const std::string path = archives[rot_random_.Below(archives.size())];
+  const bool cut = rot_random_.OneIn(4);
+  servers_[server]->Tamper(path, [&](std::string& bytes) {
+    const size_t at = rot_random_.Below(bytes.size());
+    if (cut) {
+      bytes.resize(at);
+    } else {
+      bytes[at] = static_cast<char>(bytes[at] ^ static_cast<char>(1 + rot_random_.Below(255)));
+    }
+  });
+  Say(fmt::format("s{}", server), fmt::format("{} {}", path, cut ? "is cut short" : "has a wrong byte"));
+}
+
+// As an operator or a gateway that has met damage does, while everything else goes on.
+Task<void> World::RepairSome(Gateway* gateway) {
+  if (!faults_ || rot_random_.OneIn(2)) co_return;
+  const std::string name = names_[rot_random_.Below(traits_.names)];
+  const Result<RepairReport> repaired = co_await gateway->store->Repair(name, [](uint64_t) {});
+  Say(fmt::format("g{}", gateway->index),
+      fmt::format("repairs {}: {}", name,
+                  repaired ? fmt::format("{} of {} archives", repaired->archives_made, repaired->archives_bad)
+                           : repaired.error().message));
+}
+
+void World::RepairAll(Gateway& gateway) {
+  for (const std::string& name : names_) {
+    const auto repaired = Wait(gateway.store->Repair(name, [](uint64_t) {}), gateway);
+    if (!repaired) return;
+    const bool whole = *repaired && (*repaired)->archives_made == (*repaired)->archives_bad;
+    if (!whole && (*repaired || repaired->code() != Code::kNotFound)) {
+      return Break(fmt::format(
+          "at rest {} is not repaired: {}", name,
+          *repaired ? fmt::format("{} of {} archives", (*repaired)->archives_made, (*repaired)->archives_bad)
+                    : repaired->error().ToString()));
+    }
+  }
+}
+
+}  // namespace xec::sim
