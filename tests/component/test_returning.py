@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Servers that were away while objects were removed, renamed and replaced bring nothing of it back (promise P5).
+
+`./dev test` takes a few objects of each kind; XEC_TEST_LONG=1 takes 1,000.
+"""
+import concurrent.futures
+import http.client
+import os
+import threading
+import time
+
+import xectest
+
+LONG = os.environ.get("XEC_TEST_LONG") == "1"
+COUNT = 1000 if LONG else 40
+SIZE = 3000
+CLIENTS = 8
+# So that a minute is long enough for everything that waits for a time of grace.
+SERVE_OPTIONS = ["--superseded-grace", "2s", "--upload-grace", "2s", "--operation-limit", "2s", "--tombstone-horizon", "10s",
+                 "--clean-interval", "2s"]
+KINDS = ("removed", "renamed", "replaced", "kept")
+
+
+class Client:
+    """HTTP to the gateways; each thread has connections of its own."""
+
+    def __init__(self):
+        self.of_thread = threading.local()
+
+    def connection(self, gateway):
+        connections = self.of_thread.__dict__.setdefault("connections", {})
+        if gateway not in connections:
+            connections[gateway] = http.client.HTTPConnection(xectest.HOST, gateway.http_port, timeout=xectest.CLIENT_SECONDS)
+        return connections[gateway]
+
+    def ask(self, gateway, method, name, body=None, headers=None):
+        connection = self.connection(gateway)
+        connection.request(method, name, body, headers or {})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+
+def content(name, version):
+    return (f"{name} version {version} " * SIZE)[:SIZE].encode()
+
+
+class Returning(xectest.TestCase):
+    def each(self, work, items):
+        with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
+            for _ in pool.map(work, items):
+                pass
+
+    def ask(self, wanted, gateway, method, name, body=None, headers=None):
+        status, got = self.client.ask(gateway, method, name, body, headers)
+        self.assertIn(status, wanted, f"{method} {name} on {gateway.name}: {got[:300]!r}")
+        return got
+
+    def change(self, number):
+        gateway = self.cluster_up.gateways[number % 2]
+        self.ask((200, 204), gateway, "DELETE", f"/removed/{number}")
+        self.ask((201, 204), gateway, "MOVE", f"/renamed/{number}", headers={"Destination": f"{gateway.http_url}/moved/{number}"})
+        self.ask((200, 201), gateway, "PUT", f"/replaced/{number}", content(f"/replaced/{number}", 2))
+
+    def check(self, number):
+        for gateway in self.cluster_up.gateways:
+            self.ask((404,), gateway, "GET", f"/removed/{number}")
+            self.ask((404,), gateway, "GET", f"/renamed/{number}")
+            for name, wanted in ((f"/moved/{number}", content(f"/renamed/{number}", 1)),
+                                 (f"/replaced/{number}", content(f"/replaced/{number}", 2)),
+                                 (f"/kept/{number}", content(f"/kept/{number}", 1))):
+                self.assertEqual(self.ask((200,), gateway, "GET", name), wanted, f"{name} on {gateway.name}")
+
+    def debris(self):
+        """What the servers keep of names that are gone, and old versions."""
+        left = []
+        for server in self.cluster_up.servers:
+            archives = {}
+            for path in self.files_below(server.data):
+                top, _, rest = path.partition("/")
+                name = rest.partition(".~xo/")[0]
+                if top in ("removed", "renamed"):
+                    left.append(f"{server.name}/{path}")
+                elif top in ("moved", "replaced", "kept"):
+                    archives.setdefault((top, name), []).append(f"{server.name}/{path}")
+            left += [path for paths in archives.values() if len(paths) > 1 for path in paths]
+        return left
+
+    def test_nothing_comes_back(self):
+        self.client = Client()
+        self.cluster_up = cluster = self.cluster(servers=12, geometry="8+2", gateways=2, chunk_size="64KiB",
+                                                 serve_options=SERVE_OPTIONS)
+        self.each(lambda number: [self.ask((200, 201), cluster.gateways[number % 2], "PUT", f"/{kind}/{number}",
+                                           content(f"/{kind}/{number}", 1)) for kind in KINDS], range(COUNT))
+        away = cluster.servers[2], cluster.servers[7]
+        for server in away:
+            server.kill()
+        self.each(self.change, range(COUNT))
+        self.each(self.check, range(COUNT))
+        for server in away:
+            cluster.start(server)
+        back = time.monotonic()
+        self.each(self.check, range(COUNT))
+        self.eventually(lambda: not self.debris(), 300, "the debris is gone")
+        print(f"test_returning: {COUNT} of each kind; {time.monotonic() - back:.0f} s after the servers came back nothing was "
+              "left over", flush=True)
+        self.each(self.check, range(COUNT))
+
+
+if __name__ == "__main__":
+    xectest.main()
