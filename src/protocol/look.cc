@@ -276,7 +276,12 @@ std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input
         break;
       case StateKind::kSealed:
       case StateKind::kAborted:
-        if (input.current.kind == Accepted::kObject && state.oid == input.current.oid && !archive_here) {
+        if (input.current.kind == Accepted::kObject && state.oid == input.current.oid) {
+          if (archive_here) {
+            // It was bad, and a good copy of it has been placed.
+            remove(state);
+            break;
+          }
           // Left behind beside a witness of its own version: it is the better one.
           plan.push_back({SweepAction::kRename, FormatState(state),
                           FormatState(PromotedState(current, state.oid, input.current.size))});

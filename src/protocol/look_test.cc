@@ -185,6 +185,8 @@ TEST(Sweep, RemovesOnlyWhatIsBelow) {
   EXPECT_EQ(names(PlanSweep({SealedState(kB)}, input)),
             (std::vector<std::string>{FormatState(SealedState(kB))}));
   EXPECT_EQ(PlanSweep({WitnessState(kV2, kA, 9), SealedState(kA)}, input)[0].kind, SweepAction::kRename);
+  EXPECT_EQ(names(PlanSweep({PromotedState(kV2, kA, 9), ExclusiveSealedState(kV2, kA)}, input)),
+            (std::vector<std::string>{FormatState(ExclusiveSealedState(kV2, kA))}));
   EXPECT_EQ(names(PlanSweep({WitnessState(kV2, kA, 9), PromotedState(kV2, kA, 9)}, input)),
             (std::vector<std::string>{FormatState(WitnessState(kV2, kA, 9))}));
 }
