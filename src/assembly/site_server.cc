@@ -16,7 +16,9 @@ Result<DataServerPtr> MakeSiteServer(const std::string& address, Executor& execu
     local.sync_directories = options.sync_directories;
     return DataServerPtr(std::make_shared<LocalServer>(address, std::move(local)));
   }
-  XEC_ASSIGN_OR_RETURN(DataServerPtr server, MakeXrootdServer({.url = address, .executor = &executor}));
+  XEC_ASSIGN_OR_RETURN(
+      DataServerPtr server,
+      MakeXrootdServer({.url = address, .executor = &executor, .sync_names = options.sync_directories}));
   if (options.identity.empty()) return server;
   IdentityOptions identity;
   identity.content = std::move(options.identity);

@@ -150,6 +150,7 @@ Task<MoveLogsFound> FindMoveLogs(Engine& engine) {
     }
   }
   MoveLogsFound found;
+  found.silent = silent;
   for (auto& [id, copies] : logs) {
     if (copies.young) continue;
     // A rename begins only when more copies than this are whole.

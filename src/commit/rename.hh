@@ -19,7 +19,8 @@ Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to,
 // above, kAlreadyExists, kInvalidArgument (into itself), kNotEmpty (others kept writing into it).
 Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to);
 
-// Goes on with directory renames whose process has died. The first problem met, if any.
-Task<Status> ResumeDirectoryRenames(Engine& engine);
+// Goes on with directory renames whose process has died. False: servers were not heard that may know of more.
+// Error: the last problem met.
+Task<Result<bool>> ResumeDirectoryRenames(Engine& engine);
 
 }  // namespace xec

@@ -127,7 +127,7 @@ Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to) {
                  from.text(), to.text(), carried.error().message);
 }
 
-Task<Status> ResumeDirectoryRenames(Engine& engine) {
+Task<Result<bool>> ResumeDirectoryRenames(Engine& engine) {
   MoveLogsFound logs = co_await FindMoveLogs(engine);
   for (const std::string& id : logs.void_) co_await RemoveMoveLog(engine, id);
   Status result;
@@ -144,7 +144,8 @@ Task<Status> ResumeDirectoryRenames(Engine& engine) {
     const Status resumed = co_await Resume(engine, std::move(same));
     if (!resumed) result = resumed.error();
   }
-  co_return std::move(result);
+  if (!result) co_return result.error();
+  co_return logs.silent == 0;
 }
 
 }  // namespace xec

@@ -34,7 +34,7 @@ bool EndsMoved(TestWorld& world, const std::string& where) {
   Gateway& fresh = world.NewGateway();
   for (int pass = 0; pass < 4; ++pass) {
     world.Pass(2h);
-    const Status resumed = world.Run(ResumeDirectoryRenames(*fresh.engine));
+    const Result<bool> resumed = world.Run(ResumeDirectoryRenames(*fresh.engine));
     EXPECT_TRUE(resumed || resumed.code() == Code::kConflict) << where << ": " << resumed.error().message;
     world.Clean(fresh);
   }
@@ -143,6 +143,9 @@ TEST(RenameDirectoryTest, ALogOnASlowServerIsFoundInOnePass) {
   EXPECT_TRUE(world.Run(ResumeDirectoryRenames(*gateway.engine)));
   world.Pass(1s);  // the removal is late as well
   EXPECT_EQ(LogsLeft(world), 0u);
+  EXPECT_TRUE(*world.Run(ResumeDirectoryRenames(*gateway.engine)));
+  world.memory[1]->SetDown(true);
+  EXPECT_FALSE(*world.Run(ResumeDirectoryRenames(*gateway.engine)));
 }
 
 TEST(RenameDirectoryTest, ALogThatComesBackLateRenamesNothing) {
@@ -280,7 +283,7 @@ TEST(RenameDirectoryTest, ASleeperLeavesAloneWhatIsThereLater) {
     Gateway& sleeper = world.NewGateway();
     bool awake = false;
     const auto resume = [](Engine& engine, bool* ended) -> Task<void> {
-      const Status resumed = co_await ResumeDirectoryRenames(engine);
+      const Result<bool> resumed = co_await ResumeDirectoryRenames(engine);
       (void)resumed;
       *ended = true;
     };

@@ -21,7 +21,7 @@ Task<Status> WriteEnd(Engine& engine, ArchiveFilePtr file, std::shared_ptr<Archi
   if (!text) co_return text.error();
 
   ByteBudget::Lease lease;
-  if (!piece) {
+  if (!piece && !last.holds_stripe) {
     // All chunks are on the server by now, so nothing of ours holds budget while this waits.
     const uint64_t bytes = ArchiveTailSizeMax(archive->member_count(), text->size()) + kBufferAlignment;
     Result<ByteBudget::Lease> acquired = co_await engine.budget().Acquire(bytes);

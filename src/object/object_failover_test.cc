@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Servers that die, hang, fill up or fail while an object is written: its lanes go on on spares.
+#include <future>
+#include <thread>
+
 #include <gmock/gmock.h>
 
 #include "commit/access.hh"
@@ -240,6 +243,34 @@ TEST(FailoverTest, AnArchiveElsewhereIsVerifiedWithLittleMemory) {
   const CallContext call = store.engine().MetadataCall();
   ASSERT_TRUE(SyncWait(CreateFile(call, store.engine().server(spare), path, std::move(content), true)));
   ExpectWhole(store, {lost}, bytes);
+  EXPECT_TRUE(store.BudgetReturned());
+}
+
+// An object of one stripe is held in memory until all its archives are sealed, and they may be sealed twice.
+TEST(FailoverTest, ASmallObjectIsSealedAgainWhileOthersWaitForItsMemory) {
+  TestStore::Options options = Impatient(9);
+  options.engine.memory_bytes = 140 * kKiB;
+  TestStore store(options);
+  ASSERT_TRUE(store.Put("/o", TestBytes(20'000)));
+  const size_t bad = store.Archives("/o").front().first;
+  FaultRule rule;
+  rule.operation = Operation::kSync;
+  rule.count = 1;
+  store.faults(bad).Add(rule);
+  Upload upload(store, 20'000);
+  upload.FirstHalf();
+  upload.SecondHalf();
+  ByteBudget& budget = store.engine().budget();
+  auto other =
+      std::async(std::launch::async, [&] { return SyncWait(budget.Acquire(budget.limit())).has_value(); });
+  while (budget.waiting() == 0) std::this_thread::yield();
+  auto commit = std::async(std::launch::async, [&] { return upload.Commit(); });
+  XEC_CHECK(commit.wait_for(std::chrono::seconds(60)) == std::future_status::ready,
+            "the upload waits for ever");
+  const Result<Committed> committed = commit.get();
+  EXPECT_TRUE(committed) << committed.error().ToString();
+  EXPECT_TRUE(other.get());
+  ExpectWhole(store, {bad}, upload.bytes());
   EXPECT_TRUE(store.BudgetReturned());
 }
 

@@ -84,6 +84,7 @@ Task<Status> Writer::SealAll(const std::map<std::string, std::string>& checksums
     manifest.kind = archive.lane ? ManifestKind::kObject : ManifestKind::kWitness;
     manifest.lane = archive.lane;
     LastPiece last;
+    last.holds_stripe = held_back != nullptr;
     if (archive.lane && held_back && archive.archive->member_count() == 0) {
       last.stripe = held_back;
       last.chunk = *archive.lane;

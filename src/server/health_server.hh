@@ -11,13 +11,16 @@
 
 namespace xec {
 
-// Sync and close wait for the disk.
+// Sync and close wait for the disk, and so do changes of names where they are synced.
 inline RequestKind KindOf(Operation operation) {
   switch (operation) {
     case Operation::kRead: return RequestKind::kRead;
     case Operation::kWrite: return RequestKind::kWrite;
     case Operation::kSync:
-    case Operation::kClose: return RequestKind::kSync;
+    case Operation::kClose:
+    case Operation::kRename:
+    case Operation::kMakeDirectory:
+    case Operation::kSetAttributes: return RequestKind::kSync;
     default: return RequestKind::kMetadata;
   }
 }

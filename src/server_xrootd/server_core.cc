@@ -4,7 +4,9 @@
 namespace xec {
 namespace {
 
-constexpr const char* kMetadataUser = "xecm";  // user names on the wire have at most 8 bytes
+// User names on the wire have at most 8 bytes.
+constexpr const char* kMetadataUser = "xecm";
+constexpr const char* kSyncUser = "xecs";
 
 }  // namespace
 
@@ -22,8 +24,13 @@ ServerCore::ServerCore(ServerAddress address, Executor* executor)
 
 std::string ServerCore::FileUrl(const std::string& path) {
   const uint32_t channel = next_channel_.fetch_add(1, std::memory_order_relaxed) % kDataChannels;
-  return fmt::format("{}/{}?{}", ChannelUrl(fmt::format("xecd{}", channel), host_port_), ServerPath(path),
-                     ChannelParameters());
+  return UrlFor(fmt::format("xecd{}", channel), path);
+}
+
+std::string ServerCore::SyncUrl(const std::string& path) const { return UrlFor(kSyncUser, path); }
+
+std::string ServerCore::UrlFor(const std::string& user, const std::string& path) const {
+  return fmt::format("{}/{}?{}", ChannelUrl(user, host_port_), ServerPath(path), ChannelParameters());
 }
 
 std::string ServerCore::Describe(const char* verb, const std::string& path) const {

@@ -31,6 +31,9 @@ class ServerCore {
 
   // URL for opening a file, on the data channels in turn.
   std::string FileUrl(const std::string& path);
+  // URL for opening the file of NameSync, on a channel of its own: neither waits its sync behind data, nor
+  // metadata behind the sync.
+  std::string SyncUrl(const std::string& path) const;
 
   XrdTimeout Timeout(const OpContext& context) const {
     return BackstopTimeout(gate_->Now(), context.deadline);
@@ -40,6 +43,8 @@ class ServerCore {
   std::string Describe(const char* verb, const std::string& path) const;
 
  private:
+  std::string UrlFor(const std::string& user, const std::string& path) const;
+
   const std::string name_;
   const std::string host_port_;
   const std::string prefix_;

@@ -118,13 +118,17 @@ void XrootdFile::RequestEnded() {
 }
 
 void XrootdFile::Open(OpContext context, Done<std::shared_ptr<ArchiveFile>> done) {
+  OpenAt(core_->FileUrl(path_), context, std::move(done));
+}
+
+void XrootdFile::OpenAt(std::string url, OpContext context, Done<std::shared_ptr<ArchiveFile>> done) {
   using XrdCl::Access;
   using XrdCl::OpenFlags;
   const bool create = mode_ == OpenMode::kCreate;
   const OpenFlags::Flags flags =
       create ? OpenFlags::New | OpenFlags::MakePath | OpenFlags::Update : OpenFlags::Read;
   const Access::Mode access = create ? Access::UR | Access::UW | Access::GR | Access::OR : Access::None;
-  Send([this, url = core_->FileUrl(path_), flags, access, timeout = core_->Timeout(context)](
+  Send([this, url = std::move(url), flags, access, timeout = core_->Timeout(context)](
            XrdCl::ResponseHandler* handler) { return file_->Open(url, flags, access, handler, timeout); },
        [this, create, done = std::move(done)](Reply reply) mutable {
          if (!reply.ok()) return done(Failed(reply, create ? "create" : "open"));

@@ -34,8 +34,9 @@ class XrootdFile final : public ArchiveFile, public std::enable_shared_from_this
   // its answer or after kAbandonedCloseSeconds.
   ~XrootdFile() override;
 
-  // Sends the open; once, before anything else.
+  // Sends the open; once, before anything else. On one of the data channels, or with a URL of its own.
   void Open(OpContext context, Done<std::shared_ptr<ArchiveFile>> done);
+  void OpenAt(std::string url, OpContext context, Done<std::shared_ptr<ArchiveFile>> done);
 
   uint64_t size() const override { return size_; }
   void Read(OpContext context, std::vector<ByteRange> ranges, Slice into, Done<uint64_t> done) override;

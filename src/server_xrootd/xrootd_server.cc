@@ -5,6 +5,7 @@
 
 #include "base/text.hh"
 #include "server/path.hh"
+#include "server_xrootd/name_sync.hh"
 #include "server_xrootd/xrootd_file.hh"
 #include "xrdcompat/status.hh"
 
@@ -83,8 +84,10 @@ Status CheckName(const std::string& path) {
 
 class XrootdServer final : public DataServer {
  public:
-  explicit XrootdServer(ServerCorePtr core)
-      : core_(std::move(core)), use_(std::make_shared<ServerUse>(core_->gate())) {}
+  XrootdServer(ServerCorePtr core, bool sync_names)
+      : core_(std::move(core)),
+        use_(std::make_shared<ServerUse>(core_->gate())),
+        names_(sync_names ? std::make_shared<NameSync>(core_, use_) : nullptr) {}
 
   const std::string& name() const override { return core_->name(); }
 
@@ -112,6 +115,7 @@ class XrootdServer final : public DataServer {
     if (Refused(from, done)) return;
     if (Refused(to, done)) return;
     const std::string what = core_->Describe("rename", from + " to " + to);
+    done = WhenDurable(context, std::move(done));
     Send(
         [&](ResponseHandler* handler) {
           return core_->filesystem().Mv(core_->ServerPath(from), core_->ServerPath(to), handler,
@@ -135,6 +139,7 @@ class XrootdServer final : public DataServer {
   void MakeDirectory(OpContext context, std::string path, Done<void> done) override {
     if (Refused(path, done)) return;
     using XrdCl::Access;
+    done = WhenDurable(context, std::move(done));
     const Access::Mode mode =
         Access::UR | Access::UW | Access::UX | Access::GR | Access::GX | Access::OR | Access::OX;
     Simple(core_->Describe("make directory", path), std::move(done), [&](ResponseHandler* handler) {
@@ -155,6 +160,7 @@ class XrootdServer final : public DataServer {
     const std::string what = core_->Describe("set attributes of", path);
     std::vector<XrdCl::xattr_t> list;
     for (const auto& [name, value] : attributes) list.emplace_back(name, value);
+    done = WhenDurable(context, std::move(done));
     Send(
         [&](ResponseHandler* handler) {
           return core_->filesystem().SetXAttr(core_->ServerPath(path), list, handler,
@@ -206,6 +212,18 @@ class XrootdServer final : public DataServer {
   }
 
  private:
+  // Answers OK later: when what has been done to a name is on the server's disk. So is what somebody else did
+  // before.
+  Done<void> WhenDurable(OpContext context, Done<void> done) {
+    if (names_ == nullptr) return done;
+    return [names = names_, context, done = std::move(done)](Status status) mutable {
+      if (!status && status.code() != Code::kAlreadyExists) return done(std::move(status));
+      names->Wait(context, [status = std::move(status), done = std::move(done)](Status synced) mutable {
+        done(synced ? std::move(status) : std::move(synced));
+      });
+    };
+  }
+
   // True when the path cannot be used; `done` has got the error then.
   template <typename T>
   bool Refused(const std::string& path, Done<T>& done) {
@@ -273,6 +291,7 @@ class XrootdServer final : public DataServer {
 
   const ServerCorePtr core_;
   const ServerUsePtr use_;
+  const std::shared_ptr<NameSync> names_;  // null: names are not synced
 };
 
 }  // namespace
@@ -283,8 +302,8 @@ Result<DataServerPtr> MakeXrootdServer(XrootdServerOptions options) {
   XEC_CHECK(options.executor != nullptr);
   XEC_ASSIGN_OR_RETURN(ServerAddress address, ParseServerUrl(options.url));
   ApplyClientSettings();
-  return DataServerPtr(
-      std::make_shared<XrootdServer>(std::make_shared<ServerCore>(std::move(address), options.executor)));
+  return DataServerPtr(std::make_shared<XrootdServer>(
+      std::make_shared<ServerCore>(std::move(address), options.executor), options.sync_names));
 }
 
 }  // namespace xec

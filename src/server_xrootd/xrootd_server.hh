@@ -20,6 +20,8 @@ struct XrootdServerOptions {
   std::string url;
   // Runs all completions; must outlive the returned server.
   Executor* executor = nullptr;
+  // Renames, new directories and attributes are on the server's disk before they are answered (name_sync.hh).
+  bool sync_names = false;
 };
 
 // Longest name of a file or directory: a stock server stores 255 bytes but lists only 254 of them.

@@ -169,7 +169,7 @@ Task<Status> NativeStore::SetUserAttribute(std::string text, std::string name,
 Task<Result<StoreSpace>> NativeStore::Space() { co_return co_await SumSpace(engine_); }
 
 Task<Result<CleanReport>> NativeStore::Clean() {
-  const Status resumed = co_await ResumeDirectoryRenames(engine_);
+  const Result<bool> resumed = co_await ResumeDirectoryRenames(engine_);
   Result<ObjectPath> root = ObjectPath::Parse("/");
   Result<CleanOutcome> outcome = co_await CleanTree(engine_, *root);
   if (!outcome) co_return outcome.error();
@@ -177,7 +177,8 @@ Task<Result<CleanReport>> NativeStore::Clean() {
   // next.
   const bool in_the_way = !resumed && resumed.code() == Code::kConflict;
   if (!resumed && !in_the_way) co_return resumed.error();
-  co_return CleanReport{outcome->names, outcome->removed, outcome->left + (in_the_way ? 1 : 0),
+  const bool unheard = resumed && !*resumed;  // logs may lie on servers that were not
+  co_return CleanReport{outcome->names, outcome->removed, outcome->left + (in_the_way || unheard ? 1 : 0),
                         std::move(outcome->thin)};
 }
 

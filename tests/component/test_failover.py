@@ -75,16 +75,7 @@ class FailoverTest(everyday.EverydayTest):
     def test_one_stopped_and_one_full(self):
         self.enter_mounts()
         cluster, gateway, xec = self.up(14)
-        for server in cluster.servers:
-            server.kill()
-            kept = server.data + ".kept"
-            os.rename(server.data, kept)
-            self.mount_disk(server.data, 48)
-            shutil.copystat(kept, server.data)
-            owner = os.stat(kept)
-            os.chown(server.data, owner.st_uid, owner.st_gid)
-            self.run_program(["cp", "-a", kept + "/.", server.data])
-            cluster.start(server)
+        self.give_disks(cluster, 48)
         bad = []
 
         def stop_one():

@@ -311,6 +311,20 @@ class TestCase(unittest.TestCase):
         os.makedirs(beside_lost_found)
         return beside_lost_found
 
+    def give_disks(self, cluster, mebibytes):
+        """Each data server of the cluster gets a disk of its own, with what it had. After enter_mounts."""
+        for server in cluster.servers:
+            server.kill()
+            kept = server.data + ".kept"
+            os.rename(server.data, kept)
+            self.mount_disk(server.data, mebibytes)
+            shutil.copystat(kept, server.data)
+            owner = os.stat(kept)
+            os.chown(server.data, owner.st_uid, owner.st_gid)
+            self.run_program(["cp", "-a", kept + "/.", server.data])
+            self.run_program(["sync", "-f", server.data])
+            cluster.start(server)
+
     def fill_disk(self, path):
         """Leaves no byte free; answers the file to remove."""
         ballast = os.path.join(path, "ballast")
