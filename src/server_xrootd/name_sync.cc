@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 
+#include "base/random.hh"
 #include "xrdcompat/status.hh"
 
 namespace xec {
@@ -15,8 +15,7 @@ constexpr uint64_t kFileBytesMax = 1 << 20;
 
 // In the reserved area; only until it is open.
 std::string NewPath() {
-  std::random_device random;
-  return fmt::format("/.xec/sync.{:08x}{:08x}", random(), random());
+  return fmt::format("/.xec/sync.{:016x}", SystemSeed());
 }
 
 }  // namespace
