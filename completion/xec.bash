@@ -29,8 +29,8 @@ _xec() {
     mkdir) flags="--help -p -c $store" ;;
     locate) flags="--help --json -c $store" ;;
     verify) flags="--help --json -q --quiet -c $store" ;;
-    health) flags="--help --json -c $store" ;;
-    repair) flags="--help --json -q --quiet --all -c $store" ;;
+    health) flags="--help --json --servers --deep -c $store" ;;
+    repair) flags="--help --json -q --quiet --all --gone -c $store" ;;
     clean) flags="--help --json -c $store" ;;
     recover) flags="--help --json -q --quiet -o --object --name --geometry --chunk-size --size" ;;
     version) flags="--help --json" ;;

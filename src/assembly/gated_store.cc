@@ -67,8 +67,8 @@ Task<Result<StoreSpace>> GatedStore::Space() { XEC_PASS(Result<StoreSpace>, fals
 
 Task<Result<CleanReport>> GatedStore::Clean() { XEC_PASS(Result<CleanReport>, true, Clean()); }
 
-Task<Result<RepairReport>> GatedStore::Repair(std::string path, std::function<void(uint64_t)> progress) {
-  XEC_PASS(Result<RepairReport>, true, Repair(std::move(path), std::move(progress)));
+Task<Result<RepairReport>> GatedStore::Repair(std::string path, RepairOptions options) {
+  XEC_PASS(Result<RepairReport>, true, Repair(std::move(path), std::move(options)));
 }
 
 #undef XEC_PASS

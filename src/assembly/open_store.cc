@@ -14,9 +14,6 @@
 namespace xec {
 namespace {
 
-// Versions remembered as whole; beyond that they are read once more.
-constexpr size_t kFoundWholeMax = 10'000;
-
 // Coroutines never block, so a few threads carry any number of operations.
 constexpr int kEngineThreads = 4;
 constexpr Duration kInspectTimeout = std::chrono::seconds(5);
@@ -122,6 +119,7 @@ Task<void> StoreProcess::OpenLoop(UniqueFunction<void(Status)> answer) {
     LogHealth();
     scope_.Spawn(RefreshLoop());
     scope_.Spawn(CleanLoop());
+    scope_.Spawn(RepairLoop());
   }
 }
 
@@ -357,30 +355,9 @@ Task<void> StoreProcess::CleanLoop() {
       Log(LogLevel::kInfo, "cleaner", "removed {} files of {} names, {} left for later", report->removed,
           report->names, report->left);
     }
-    if (report) co_await RepairThin(report->thin);
-  }
-}
-
-// One object after another; what was found whole (it has another geometry than its path has today) is not
-// read again.
-Task<void> StoreProcess::RepairThin(std::vector<ThinObject> objects) {
-  for (const ThinObject& object : objects) {
-    if (background_.stopped()) co_return;
-    const std::string version = object.version.ToString();
-    if (found_whole_.contains(version)) continue;
-    const Result<RepairReport> report = co_await gate_.Repair(object.path.text(), [](uint64_t) {});
-    if (!report) {
-      if (report.code() != Code::kNotFound)
-        Log(LogLevel::kWarning, "repair", "{}: {}", object.path.text(), report.error().message);
-      continue;
-    }
-    for (const std::string& problem : report->problems) Log(LogLevel::kWarning, "repair", "{}", problem);
-    if (report->archives_made > 0)
-      Log(LogLevel::kInfo, "repair", "{}: {} of {} archives written anew", object.path.text(),
-          report->archives_made, report->archives_bad);
-    if (report->archives_bad > 0 || report->archives_silent > 0) continue;
-    if (found_whole_.size() >= kFoundWholeMax) found_whole_.clear();
-    found_whole_.insert(version);
+    if (!report) continue;
+    for (const ThinObject& object : report->thin)
+      store_->damage().Report(object.path, object.version, "an archive is missing", executor_.Now());
   }
 }
 

@@ -49,6 +49,11 @@ class OpenedStore {
   // WriteOptions for an object at `path` as the configuration wants them; front ends add their own.
   virtual WriteOptions WriteOptionsFor(std::string_view path) = 0;
 
+  // Members whose place answers, but holds nothing of the store any more: the folder was deleted or emptied.
+  // A server that does not answer is not among them, nor a directory that could be one of several. Asks all
+  // servers; blocking. Empty while the store is not open.
+  virtual std::vector<MemberIndex> GoneMembers() = 0;
+
   // Waits for what goes on in the background after operations were answered, at most so long. True if all
   // ended: otherwise the caller should leave the process without running the destructor.
   virtual bool Settle(Duration at_most) = 0;

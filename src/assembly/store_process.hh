@@ -34,6 +34,7 @@ class StoreProcess final : public OpenedStore {
   Engine* engine() override;
   std::vector<std::string> notes() const override;
   WriteOptions WriteOptionsFor(std::string_view path) override;
+  std::vector<MemberIndex> GoneMembers() override;
   bool Settle(Duration at_most) override;
 
  private:
@@ -66,10 +67,14 @@ class StoreProcess final : public OpenedStore {
   bool AllAnswer(TimePoint now);
   Task<void> BindLateMembers(std::vector<Site> sites);
   Task<void> CleanLoop();
-  Task<void> RepairThin(std::vector<ThinObject> objects);
+  // Repairs what readers and the cleaner report, one object at a time (background_repair.cc).
+  Task<void> RepairLoop();
+  Task<RepairQueue::End> RepairDamaged(const DamagedObject& object);
   Task<void> RefreshLoop();
   // The newest descriptor that any member shows.
   Task<Result<StoreDescriptor>> ReadDescriptorAgain();
+
+  Task<std::vector<MemberIndex>> FindGone();
 
   Result<Store*> Gate(bool change) const;
   // True if that is news.
@@ -81,8 +86,6 @@ class StoreProcess final : public OpenedStore {
   ThreadPool executor_;
   TaskScope scope_;
   Background background_;
-
-  std::set<std::string> found_whole_;  // versions that RepairThin read for nothing; used by it only
 
   // Used by the opening loop only, and by BindLateMembers after it.
   std::map<std::string, DataServerPtr> raw_servers_;  // by address; without check of identity

@@ -75,13 +75,16 @@ void AddStoreOptions(CLI::App& app, Collected& collected, bool gateway) {
 // The options of one command only; their texts are in the table.
 void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line, Collected& collected) {
   const std::map<std::string_view, bool*> switches = {
-      {"--json", &line.json},  {"-q,--quiet", &line.quiet}, {"--exclusive", &line.exclusive},
-      {"--all", &line.all},    {"-l", &line.long_form},     {"-R", &line.recursive},
-      {"-r", &line.recursive}, {"-p", &line.parents}};
+      {"--json", &line.json},           {"-q,--quiet", &line.quiet},
+      {"--exclusive", &line.exclusive}, {"--all", &line.all},
+      {"-l", &line.long_form},          {"-R", &line.recursive},
+      {"-r", &line.recursive},          {"-p", &line.parents},
+      {"--deep", &line.deep},           {"--servers", &line.servers_only}};
   const std::map<std::string_view, std::vector<std::string>*> values = {
       {"-o", &collected.output},
       {"--object", &collected.object},
       {"--name", &line.names},
+      {"--gone", &line.gone},
       {"--geometry", &collected.geometry},
       {"--chunk-size", &collected.chunk_size},
       {"--size", &collected.size}};

@@ -20,6 +20,9 @@ struct CommandLine {
   bool recursive = false;    // ls -R, rm -r
   bool parents = false;      // mkdir -p
   bool all = false;          // repair --all
+  bool deep = false;         // health --deep
+  bool servers_only = false;       // health --servers
+  std::vector<std::string> gone;   // repair --gone: members, by id or address
   bool exclusive = false;    // put --exclusive
   std::string output;        // recover -o
   std::string object;        // recover --object

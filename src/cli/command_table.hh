@@ -64,13 +64,20 @@ inline constexpr CommandText kCommands[] = {
     {"verify", "Read and check every chunk of objects", "OBJECT...", 1, kAnyNumber, true,
      "  xec verify -c xec.conf /data/run1.root           names every bad chunk; exit code 6 if there is "
      "one\n"},
-    {"health", "Show how the data servers answer, and their free space", "", 0, 0, true,
-     "  xec health -c xec.conf                           exit code 5 if a data server does not answer\n"},
+    {"health", "Show how the data servers answer, and how many losses every object survives", "", 0, 0, true,
+     "  xec health -c xec.conf                           looks at every archive; exit code 5 if a data "
+     "server\n"
+     "                                                   does not answer or an object lacks redundancy\n"
+     "  xec health -c xec.conf --servers                 the data servers only\n"
+     "  xec health -c xec.conf --deep                    reads and checks every chunk\n"},
     {"repair", "Write lost and damaged archives of objects anew, and verify them", "[OBJECT...]", 0,
      kAnyNumber, true,
      "  xec repair -c xec.conf /data/run1.root\n"
      "  xec repair -c xec.conf --all                     every object of the store\n"
-     "What a server that does not answer holds is left alone; exit code 5 then.\n"},
+     "  xec repair -c xec.conf --all --gone s03          the server s03 will never come back\n"
+     "What a server that does not answer holds is left alone (exit code 5), unless it is said to be gone or "
+     "its\n"
+     "folder is: then it is written anew on other servers.\n"},
     {"clean", "Remove now what interrupted work left behind", "", 0, 0, true, "  xec clean -c xec.conf\n"},
     {"recover", "Rebuild an object from copied archives, without any service", "FOLDER...", 1, kAnyNumber,
      false,
@@ -97,7 +104,10 @@ inline constexpr OwnOption kOwnOptions[] = {
     {"ls", "-l", "", "Sizes and times"},
     {"ls", "-R", "", "All levels below"},
     {"rm", "-r", "", "Directories with all in them"},
-    {"repair", "--all", "", "Every object of the store"},
+    {"repair", "--all", "", "Every object of the store, and a census at the end"},
+    {"repair", "--gone", "SERVER", "A member (s03, or its address) that is lost for good; may be repeated"},
+    {"health", "--servers", "", "The data servers only, no census of the objects"},
+    {"health", "--deep", "", "Read and check every chunk, not only the archives' directories"},
     {"mkdir", "-p", "", "Missing parents too; fine if it exists"},
     {"recover", "-o", "FILE", "Where to write the object; - is standard output"},
     {"recover", "--object", "ID", "Id of the object wanted, or its beginning, or its path"},

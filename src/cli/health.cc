@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// health: how the data servers answer, asked by this process now.
-#include <cstdio>
-
-#include <nlohmann/json.hpp>
-
+// health: how the data servers answer, and what redundancy every object has left, asked by this process now.
+#include "cli/census_report.hh"
 #include "cli/commands.hh"
+#include "cli/terminal.hh"
 #include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // A server that needs longer than this for a small request is no use now; commands wait for less.
 constexpr Duration kPatience = std::chrono::seconds(1);
@@ -117,19 +113,33 @@ Result<int> RunHealth(const CommandLine& line, OpenedStore& store) {
     rows.push_back(MakeRow(*engine, static_cast<MemberIndex>(i), checked[i]));
     if (rows.back().state != "up" && rows.back().state != "slow") ++bad;
   }
-  if (line.json) {
-    Json servers = Json::array();
-    for (const Row& row : rows) servers.push_back(ToJson(row));
-    const Json all = {{"servers", std::move(servers)}, {"not_answering", bad}};
-    fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
-  } else {
+  if (!line.json) {
     PrintTable(rows);
     if (bad > 0) {
       fmt::print("\n{} of {} data servers do not answer; any {} may be away without loss\n", bad, rows.size(),
                  engine->descriptor().tolerance);
     }
+    std::fflush(stdout);
   }
-  return bad > 0 ? kExitRetry : kExitOk;
+  std::optional<Census> census;
+  if (!line.servers_only) {
+    Result<Census> counted = CountObjects(line, store, *engine);
+    if (!counted && Interrupted()) return kExitInterrupted;
+    if (!counted) return counted.error();
+    census = std::move(*counted);
+  }
+  if (line.json) {
+    Json servers = Json::array();
+    for (const Row& row : rows) servers.push_back(ToJson(row));
+    Json all = {{"servers", std::move(servers)}, {"not_answering", bad}};
+    if (census) all["census"] = CensusJson(*census);
+    PrintJson(all);
+  } else if (census) {
+    fmt::print("\n");
+    PrintCensus(*census);
+  }
+  const int code = census ? CensusExitCode(*census) : kExitOk;
+  return code == kExitOk && bad > 0 ? kExitRetry : code;
 }
 
 }  // namespace xec

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // xec repair.
+#include <algorithm>
+#include <set>
+
+#include "cli/census_report.hh"
 #include "cli/commands.hh"
-#include "cli/json_output.hh"
 #include "cli/terminal.hh"
 
 namespace xec {
@@ -20,35 +23,105 @@ Status VisitObjects(Store& store, const std::string& directory,
   return OkStatus();
 }
 
+std::string Words(const Engine& engine, MemberIndex member) {
+  return fmt::format("{} ({})", engine.server_id(member), engine.server(member)->name());
+}
+
+// Servers that will not come back: those the user says, and those whose folders are gone.
+Result<std::vector<MemberIndex>> FindGone(const CommandLine& line, OpenedStore& store, const Engine& engine) {
+  std::vector<MemberIndex> gone = store.GoneMembers();
+  for (const MemberIndex member : gone) {
+    fmt::print(stderr, "xec: {} has nothing of the store any more: what it held is written anew elsewhere\n",
+               Words(engine, member));
+  }
+  for (const std::string& said : line.gone) {
+    std::optional<MemberIndex> found;
+    for (size_t i = 0; i < engine.server_count(); ++i) {
+      const auto member = static_cast<MemberIndex>(i);
+      const bool meant = engine.server_id(member) == said || engine.descriptor().members[i].address == said ||
+                         engine.server(member)->name() == said;
+      if (meant) found = member;
+    }
+    if (!found)
+      return Fail(Code::kInvalidArgument, "--gone: {} is no member of the store (see xec health)", said);
+    if (std::find(gone.begin(), gone.end(), *found) == gone.end()) gone.push_back(*found);
+  }
+  return gone;
+}
+
 class Repairs {
  public:
-  Repairs(const CommandLine& line, Store& store) : line_(line), store_(store) {}
+  Repairs(const CommandLine& line, OpenedStore& store, const Engine& engine, std::vector<MemberIndex> gone)
+      : line_(line),
+        store_(store.store()),
+        engine_(engine),
+        gone_(std::move(gone)),
+        status_(line.quiet || line.json) {}
 
   // An object that cannot be repaired is told, and the next one follows.
   Status One(const std::string& path) {
     if (Interrupted()) return Fail(Code::kCancelled, "interrupted");
-    Result<RepairReport> report = Fail(Code::kInternal, "not tried");
-    {
-      Progress progress("repair " + path, 0, line_.quiet || line_.json);
-      report = SyncWait(store_.Repair(path, [&](uint64_t bytes) { progress.Add(bytes); }));
-    }
+    RepairOptions options;
+    options.gone = gone_;
+    options.progress = [&](uint64_t bytes) {
+      read_bytes_ += bytes;
+      status_.Show([&] {
+        return fmt::format("repair: {} objects looked at, {} needed repair, {} read; {}", objects_, needed_,
+                           FormatSize(read_bytes_), path);
+      });
+    };
+    const Result<RepairReport> report = SyncWait(store_.Repair(path, std::move(options)));
+    if (!report && report.code() == Code::kNotFound) return report.error();
+    if (!report && report.code() == Code::kUnsupported) return report.error();
+    ++objects_;
+    status_.Wipe();
     if (!report) {
-      if (report.code() == Code::kNotFound || report.code() == Code::kUnsupported) return report.error();
+      ++needed_;
       damaged_ = damaged_ || report.code() == Code::kDataLoss || report.code() == Code::kCorruption;
       TellError(path, report.error());
       return OkStatus();
     }
+    if (report->archives_bad > 0) ++needed_;
+    if (report->archives_bad > 0 && report->problems.empty()) ++repaired_;
+    silent_.insert(report->silent.begin(), report->silent.end());
     open_ = open_ || report->archives_silent > 0 || !report->problems.empty();
     Tell(path, *report);
     return OkStatus();
   }
 
-  int Finish() const {
-    if (line_.json) PrintJson(json_);
-    return damaged_ ? kExitDamage : open_ ? kExitRetry : kExitOk;
+  // What all came to; `census`: of --all.
+  int Finish(const Census* census) {
+    status_.Wipe();
+    if (line_.json) {
+      PrintJson(census ? Summary(*census) : json_);
+    } else {
+      if (census) {
+        fmt::print("{} of {} objects needed repair; {} of them were repaired\n\n", needed_, objects_,
+                   repaired_);
+        PrintCensus(*census);
+      }
+      TellSilent();
+    }
+    const int code = census ? CensusExitCode(*census) : kExitOk;
+    if (damaged_ || code == kExitDamage) return kExitDamage;
+    return open_ || code != kExitOk ? kExitRetry : kExitOk;
   }
 
  private:
+  Json Summary(const Census& census) const {
+    Json gone = Json::array();
+    for (const MemberIndex member : gone_) gone.push_back(engine_.server_id(member));
+    return {{"objects", objects_}, {"needed_repair", needed_}, {"repaired", repaired_},
+            {"gone", gone},        {"details", json_},         {"census", CensusJson(census)}};
+  }
+
+  void TellSilent() const {
+    for (const MemberIndex member : silent_) {
+      fmt::print("{} does not answer; what it holds was left alone. If it is lost for good: --gone {}\n",
+                 Words(engine_, member), engine_.server_id(member));
+    }
+  }
+
   void TellError(const std::string& path, const Error& error) {
     open_ = true;
     if (line_.json) {
@@ -59,27 +132,36 @@ class Repairs {
   }
 
   void Tell(const std::string& path, const RepairReport& report) {
+    if (line_.all && report.Whole()) return;
     if (line_.json) {
       json_.push_back({{"path", path},
                        {"bad", report.archives_bad},
                        {"made", report.archives_made},
                        {"silent", report.archives_silent},
+                       {"changes", report.made},
                        {"problems", report.problems}});
       return;
     }
     for (const std::string& problem : report.problems) fmt::print("{}  {}\n", path, problem);
-    const bool whole = report.archives_bad == 0 && report.archives_silent == 0;
-    if (line_.quiet || (whole && line_.all)) return;
-    std::string text =
-        whole ? "is whole"
-              : fmt::format("{} of {} archives written anew", report.archives_made, report.archives_bad);
+    if (line_.quiet) return;
+    std::string text = report.Whole() ? "is whole"
+                                      : fmt::format("{} of {} archives written anew", report.archives_made,
+                                                    report.archives_bad);
     if (report.archives_silent > 0)
       text += fmt::format(", {} on servers that do not answer", report.archives_silent);
+    for (const std::string& made : report.made) text += "; " + made;
     fmt::print("{}  {}\n", path, text);
+    std::fflush(stdout);  // a long run is watched, through a pipe too
   }
 
   const CommandLine& line_;
   Store& store_;
+  const Engine& engine_;
+  const std::vector<MemberIndex> gone_;
+  StatusLine status_;
+  uint64_t objects_ = 0, needed_ = 0, repaired_ = 0;
+  uint64_t read_bytes_ = 0;
+  std::set<MemberIndex> silent_;
   Json json_ = Json::array();
   bool damaged_ = false;
   bool open_ = false;
@@ -91,16 +173,25 @@ Result<int> RunRepair(const CommandLine& line, OpenedStore& store) {
   if (line.all != line.operands.empty()) {
     return Fail(Code::kInvalidArgument, "xec repair wants either objects or --all; see xec repair --help");
   }
-  Repairs repairs(line, store.store());
+  Engine* engine = store.engine();
+  if (engine == nullptr) return Fail(Code::kNoQuorum, "the store is not open yet");
+  XEC_ASSIGN_OR_RETURN(std::vector<MemberIndex> gone, FindGone(line, store, *engine));
+  Repairs repairs(line, store, *engine, std::move(gone));
   Status status;
   if (line.all)
     status = VisitObjects(store.store(), "/", [&](const std::string& path) { return repairs.One(path); });
   for (const std::string& path : line.operands) {
     if (status) status = repairs.One(path);
   }
+  std::optional<Census> census;
+  if (status && line.all) {
+    Result<Census> counted = CountObjects(line, store, *engine);
+    if (!counted) status = counted.error();
+    if (counted) census = std::move(*counted);
+  }
   if (!status && status.code() == Code::kCancelled && Interrupted()) return kExitInterrupted;
   if (!status) return status.error();
-  return repairs.Finish();
+  return repairs.Finish(census ? &*census : nullptr);
 }
 
 }  // namespace xec

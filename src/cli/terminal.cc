@@ -52,6 +52,27 @@ void Progress::Add(uint64_t bytes) {
   Draw();
 }
 
+StatusLine::StatusLine(bool quiet) : shown_(!quiet && isatty(STDERR_FILENO) == 1) {}
+
+StatusLine::~StatusLine() { Wipe(); }
+
+bool StatusLine::Due() {
+  const auto now = std::chrono::steady_clock::now();
+  if (!shown_ || now - drawn_ < kDrawInterval) return false;
+  drawn_ = now;
+  return true;
+}
+
+void StatusLine::Draw(const std::string& text) {
+  drawn_now_ = true;
+  fmt::print(stderr, "\r\033[K{}", text);
+}
+
+void StatusLine::Wipe() {
+  if (drawn_now_) fmt::print(stderr, "\r\033[K");
+  drawn_now_ = false;
+}
+
 void Progress::Draw() {
   const double seconds = std::chrono::duration<double>(drawn_ - start_).count();
   const double speed = seconds > 0 ? static_cast<double>(done_) / seconds : 0;

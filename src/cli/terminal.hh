@@ -27,6 +27,29 @@ class Progress {
   std::chrono::steady_clock::time_point drawn_{};
 };
 
+// A line on standard error that says where a long piece of work stands; nothing unless that is a terminal.
+// One thread at a time.
+class StatusLine {
+ public:
+  explicit StatusLine(bool quiet);
+  ~StatusLine();  // wipes the line
+  // Asks for the text only when it is time to show it.
+  template <typename Text>
+  void Show(Text text) {
+    if (Due()) Draw(text());
+  }
+  // Makes room for a line of results.
+  void Wipe();
+
+ private:
+  bool Due();
+  void Draw(const std::string& text);
+
+  const bool shown_;
+  bool drawn_now_ = false;
+  std::chrono::steady_clock::time_point drawn_{};
+};
+
 // From here on the first SIGINT or SIGTERM only makes Interrupted() true; a second one ends the process.
 void CatchInterrupts();
 bool Interrupted();

@@ -242,9 +242,9 @@ Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action) {
   }
 }
 
-// Archives that an object of this size has, if it was written with the geometry that its path has today.
-size_t ArchivesOf(const Engine& engine, const ObjectPath& path, uint64_t size) {
-  const Result<Geometry> geometry = FitGeometry(GeometryFor(engine.descriptor(), path.text()), size);
+// Archives that an object of this size has in this geometry.
+size_t ArchivesIn(const Geometry& wanted, uint64_t size) {
+  const Result<Geometry> geometry = FitGeometry(wanted, size);
   if (!geometry) return 0;
   size_t archives = 0;
   for (uint32_t lane = 0; lane < geometry->Total(); ++lane) {
@@ -253,25 +253,39 @@ size_t ArchivesOf(const Engine& engine, const ObjectPath& path, uint64_t size) {
   return archives;
 }
 
-// Only names of archives are seen here: what is in them is for who reads them.
-void NoteThin(CleanPass& pass) {
-  const Accepted& current = pass.current;
+// The most that it can have. It may have been written with the geometry of another path, and renamed since.
+size_t ArchivesMax(const Engine& engine, uint64_t size) {
+  size_t most = ArchivesIn(engine.descriptor().geometry, size);
+  for (const PathRule& rule : engine.descriptor().rules)
+    most = std::max(most, ArchivesIn(rule.geometry, size));
+  return most;
+}
+
+// Only names of archives are seen here: what is in them is for who reads them. Their number is compared with
+// what the manifest says, which is read when there might be too few.
+Task<void> NoteThin(CleanPass& pass) {
+  const Accepted current = pass.current;
   // What was committed just now may still be promoted elsewhere.
   const bool settled = current.kind == Accepted::kObject && pass.AllServersHeard() &&
                        pass.Past(current.version.WallMillis(), pass.engine.options().operation_limit);
-  if (!settled) return;
+  if (!settled) co_return;
   for (const auto& [member, states] : pass.servers) {
     // Archives may still be on their way from another name.
     const bool moving_in = std::any_of(states.begin(), states.end(), [&](const State& state) {
       return state.kind == StateKind::kWitness && state.version == current.version && !state.origin.empty();
     });
-    if (moving_in) return;
+    if (moving_in) co_return;
   }
   const auto archives =
       static_cast<size_t>(std::count_if(pass.servers.begin(), pass.servers.end(), [&](const auto& server) {
         return HasArchiveOf(server.second, current.version, current.oid);
       }));
-  if (archives < ArchivesOf(pass.engine, pass.path, current.size))
+  if (archives >= ArchivesMax(pass.engine, current.size)) co_return;
+  const Result<std::string> text = co_await CopyManifest(pass.engine, pass.path, current);
+  const Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
+  const Geometry written =
+      manifest ? manifest->geometry : GeometryFor(pass.engine.descriptor(), pass.path.text());
+  if (archives < ArchivesIn(written, current.size))
     pass.outcome.thin.push_back(ThinObject{pass.path, current.version});
 }
 
@@ -290,7 +304,7 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
     renames = co_await ResolveRenames(pass);
   }
   if (renames != RenamesLeft::kNone) co_return pass.outcome;
-  NoteThin(pass);
+  co_await NoteThin(pass);
   co_await Sweep(pass);
   co_await RemoveOldAttributes(pass);
   co_await AbortSilentUploads(pass);

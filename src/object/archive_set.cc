@@ -114,7 +114,8 @@ const ArchiveMember* Archive::Find(MemberName name) const {
   return found != members_.end() && found->name == name ? &*found : nullptr;
 }
 
-ArchiveSet::ArchiveSet(Engine& engine, NameInfo info) : engine_(engine), info_(std::move(info)) {}
+ArchiveSet::ArchiveSet(Engine& engine, NameInfo info, std::shared_ptr<RepairQueue> damage)
+    : engine_(engine), info_(std::move(info)), damage_(std::move(damage)) {}
 
 ArchiveSet::~ArchiveSet() {
   for (auto& [server, slot] : slots_) {
@@ -181,6 +182,7 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::Load(std::shared_ptr<ArchiveSet> se
 Task<Result<ArchiveSet::Loaded>> ArchiveSet::LoadNow(std::shared_ptr<ArchiveSet> self, MemberIndex server) {
   Result<Loaded> loaded = co_await self->OpenAndRead(server);
   std::vector<Waiter> waiters;
+  bool lost = false;
   {
     std::lock_guard lock(self->mutex_);
     Slot& slot = self->slots_[server];
@@ -190,12 +192,16 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::LoadNow(std::shared_ptr<ArchiveSet>
       slot.state = Slot::kOpen;
       slot.archive = loaded->archive;
       if (!self->manifest_) self->manifest_ = std::make_shared<const Manifest>(loaded->archive->manifest());
+      lost = self->NamedServerHasNothing();
     } else {
       slot.state = Slot::kFailed;
       slot.error = loaded.error();
       slot.failed_at = self->engine_.executor().Now();
     }
   }
+  // Reads may have no need of it any more.
+  if (!loaded && AbsenceOf(loaded.code()) == Absence::kCorrupt) self->ReportDamage(loaded.error().message);
+  if (lost) self->StartFindStrays();
   for (Waiter& waiter : waiters) waiter(loaded);
   co_return std::move(loaded);
 }

@@ -14,6 +14,7 @@
 #include "archive/manifest.hh"
 #include "commit/names.hh"
 #include "object/layout.hh"
+#include "object/repair_queue.hh"
 
 namespace xec {
 
@@ -59,8 +60,9 @@ Absence AbsenceOf(Code code);
 
 class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
  public:
-  // `engine` outlives it. `info` is live and an object.
-  ArchiveSet(Engine& engine, NameInfo info);
+  // `engine` outlives it. `info` is live and an object. `damage` hears what is found lost or damaged; may be
+  // null.
+  ArchiveSet(Engine& engine, NameInfo info, std::shared_ptr<RepairQueue> damage = nullptr);
   // Closes what is open, in the background.
   virtual ~ArchiveSet();
 
@@ -87,10 +89,13 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   virtual Result<MemberIndex> ServerOf(const Manifest& manifest, uint64_t stripe, uint32_t chunk) const;
 
   // Looks once for archives on servers that the manifest does not name; ServerOf tells them from then on.
+  // Lanes that are nowhere, while the servers that should have them answer, are reported as damage.
   // Concurrent callers wait for one search.
   static Task<void> FindStrays(std::shared_ptr<ArchiveSet> self);
   // The same in the background.
   void StartFindStrays();
+  // An archive of this version is damaged or lost. Cheap.
+  void ReportDamage(std::string problem) const;
   // How many were found so far.
   size_t StrayCount() const;
   // Has the search heard all servers that it asked? Else a chunk that was not found may not be lost.
@@ -138,9 +143,15 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
                                       std::string& path);
   Task<Result<std::vector<ObjectPath>>> Places();
   std::vector<MemberIndex> Candidates() const;
+  // Was a server asked that the manifest names, and says that it has no archive? Under mutex_.
+  bool NamedServerHasNothing() const;
+  // Was the server asked, and has it no archive of the lane that it is named for?
+  bool ShowsNoLane(MemberIndex server) const;
+  void ReportLost(const Manifest& manifest, const std::map<uint32_t, MemberIndex>& elsewhere) const;
 
   Engine& engine_;
   const NameInfo info_;
+  const std::shared_ptr<RepairQueue> damage_;
   mutable std::mutex mutex_;
   std::map<MemberIndex, Slot> slots_;  // guarded by mutex_
   std::shared_ptr<const Manifest> manifest_;  // guarded by mutex_; set once

@@ -3,28 +3,89 @@
 #include <algorithm>
 
 #include "object/archive_set.hh"
-#include "placement/homes.hh"
+#include "object/spares.hh"
 #include "runtime/gather.hh"
 
 namespace xec {
 namespace {
 
-// So many servers that hold no lane are asked: a lane goes to the first of them that take it.
-constexpr size_t kStraysSearchedMax = 16;
+// Tags of servers that the manifest names.
+constexpr size_t kNamed = kMembersOfStoreMax;
+
+// The lane of an archive; nullopt: it has none, or one that its version does not have.
+std::optional<uint32_t> LaneOf(const Archive& archive, const Manifest& manifest) {
+  const Manifest& told = archive.manifest();
+  if (told.kind != ManifestKind::kObject || !told.lane || *told.lane >= manifest.geometry.Total())
+    return std::nullopt;
+  return *told.lane;
+}
+
+// Lanes whose archives are open where the manifest does not name them.
+std::map<uint32_t, MemberIndex> OpenElsewhere(const Engine& engine, const Manifest& manifest,
+                                              const std::vector<ArchivePtr>& open) {
+  std::map<uint32_t, MemberIndex> elsewhere;
+  std::vector<uint32_t> in_place;
+  for (const ArchivePtr& archive : open) {
+    const std::optional<uint32_t> lane = LaneOf(*archive, manifest);
+    if (!lane) continue;
+    const bool named =
+        *lane < manifest.servers.size() && manifest.servers[*lane] == engine.server_id(archive->server());
+    if (named) {
+      in_place.push_back(*lane);
+    } else {
+      elsewhere.emplace(*lane, archive->server());
+    }
+  }
+  for (const uint32_t lane : in_place) elsewhere.erase(lane);
+  return elsewhere;
+}
 
 }  // namespace
 
-// Servers without a lane, in the order in which uploads choose spares.
 std::vector<MemberIndex> ArchiveSet::StrayCandidates(const Manifest& manifest) const {
-  const StoreDescriptor& descriptor = engine_.descriptor();
-  const auto usable = std::make_unique<bool[]>(engine_.server_count());
-  for (size_t i = 0; i < engine_.server_count(); ++i) {
-    const std::string& id = engine_.server_id(static_cast<MemberIndex>(i));
-    usable[i] = std::find(manifest.servers.begin(), manifest.servers.end(), id) == manifest.servers.end();
+  return SparesSearched(engine_, info_.path, manifest);
+}
+
+void ArchiveSet::ReportDamage(std::string problem) const {
+  if (!damage_) return;
+  damage_->Report(info_.path, info_.accepted.version, std::move(problem), engine_.executor().Now());
+}
+
+bool ArchiveSet::NamedServerHasNothing() const {
+  return std::any_of(slots_.begin(), slots_.end(), [&](const auto& known) {
+    const Slot& slot = known.second;
+    if (slot.state != Slot::kFailed || slot.error->code != Code::kNotFound) return false;
+    const std::string& id = engine_.server_id(known.first);
+    return std::find(manifest_->servers.begin(), manifest_->servers.end(), id) != manifest_->servers.end();
+  });
+}
+
+bool ArchiveSet::ShowsNoLane(MemberIndex server) const {
+  std::lock_guard lock(mutex_);
+  const auto slot = slots_.find(server);
+  if (slot == slots_.end()) return false;
+  // What is open there is of another lane, or of none.
+  return slot->second.state == Slot::kOpen ||
+         (slot->second.state == Slot::kFailed && slot->second.error->code == Code::kNotFound);
+}
+
+void ArchiveSet::ReportLost(const Manifest& manifest,
+                            const std::map<uint32_t, MemberIndex>& elsewhere) const {
+  const std::vector<ArchivePtr> open = Open();
+  for (uint32_t lane = 0; lane < manifest.geometry.Total(); ++lane) {
+    // If any stripe has bytes in this lane, the first one has.
+    const uint32_t chunk = ChunkOfLane(0, lane, manifest.geometry.Total());
+    if (manifest.geometry.ChunkBytes(manifest.size_bytes, 0, chunk) == 0 || elsewhere.contains(lane))
+      continue;
+    const std::string named = lane < manifest.servers.size() ? manifest.servers[lane] : "";
+    if (named.empty()) return ReportDamage(fmt::format("archive {} was never written", lane));
+    const std::optional<MemberIndex> server = engine_.FindMember(named);
+    const bool in_place = std::any_of(open.begin(), open.end(), [&](const ArchivePtr& archive) {
+      return server && archive->server() == *server && LaneOf(*archive, manifest) == lane;
+    });
+    if (!server || in_place || !ShowsNoLane(*server)) continue;
+    return ReportDamage(fmt::format("archive {} is not on {}", lane, named));
   }
-  const std::vector<MemberIndex> homes = engine_.Homes(info_.path);
-  return PlaceLanes(descriptor, homes, info_.accepted.oid, kStraysSearchedMax, engine_.server_count(),
-                    std::span<const bool>(usable.get(), engine_.server_count()));
 }
 
 Task<void> ArchiveSet::FindStrays(std::shared_ptr<ArchiveSet> self) {
@@ -47,18 +108,19 @@ Task<void> ArchiveSet::FindStrays(std::shared_ptr<ArchiveSet> self) {
   const std::vector<MemberIndex> candidates = self->StrayCandidates(*manifest);
   Gather<Result<Loaded>> gather(self->engine_.scope(), self->engine_.executor());
   for (const MemberIndex server : candidates) gather.Start(server, Load(self, server));
-  std::map<uint32_t, MemberIndex> found;
+  // One that lost its archive for good may have got another lane since.
+  for (const std::string& id : manifest->servers) {
+    const std::optional<MemberIndex> named = self->engine_.FindMember(id);
+    if (named) gather.Start(kNamed + *named, Load(self, *named));
+  }
   bool known = true;
   while (gather.pending() > 0) {
     const Gather<Result<Loaded>>::Event event = co_await gather.Next();
-    if (!event.value->has_value()) {
-      if (AbsenceOf(event.value->code()) == Absence::kUnavailable) known = false;
-      continue;
-    }
-    const Manifest& told = event.value->value().archive->manifest();
-    if (told.kind == ManifestKind::kObject && told.lane && *told.lane < manifest->geometry.Total())
-      found.emplace(*told.lane, static_cast<MemberIndex>(event.tag));
+    const bool silent = !event.value->has_value() && AbsenceOf(event.value->code()) == Absence::kUnavailable;
+    if (silent && event.tag < kNamed) known = false;
   }
+  const std::map<uint32_t, MemberIndex> found = OpenElsewhere(self->engine_, *manifest, self->Open());
+  if (known) self->ReportLost(*manifest, found);
   std::vector<UniqueFunction<void(bool)>> waiters;
   {
     std::lock_guard lock(self->mutex_);

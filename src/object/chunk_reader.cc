@@ -154,13 +154,16 @@ Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange ran
   const std::string& id = context.engine().server_id(*server);
 
   Result<ArchiveSet::Loaded> loaded = co_await ArchiveSet::Load(context.archives, *server);
-  if (!loaded) context.archives->StartFindStrays();
-  if (!loaded)
+  if (!loaded) {
+    context.archives->StartFindStrays();
     co_return Bad(Fail(loaded.code(), "chunk {} on {}: {}", name.chunk, id, loaded.error().message));
+  }
   ArchivePtr archive = loaded->archive;
   const ArchiveMember* member = FindMember(context, name, archive);
-  if (member == nullptr)
+  if (member == nullptr) {
+    context.archives->StartFindStrays();
     co_return Bad(Fail(Code::kNotFound, "chunk {} is not in {} on {}", name.chunk, archive->path(), id));
+  }
   Status status;
   if (member->size_bytes != context.ChunkBytes(name.stripe, name.chunk) ||
       member->header_size() > context.HeaderBytesMax()) {
@@ -184,6 +187,7 @@ Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange ran
   if (!status) {
     answer = Bad(Fail(status.code(), "chunk {} in {} on {}: {}", name.chunk, archive->path(), id,
                       status.error().message));
+    if (AbsenceOf(status.code()) == Absence::kCorrupt) context.archives->ReportDamage(answer.problem);
   }
   answer.archive = std::move(archive);
   co_return std::move(answer);

@@ -105,12 +105,13 @@ Task<Status> Reader::Locate(std::function<void(const ChunkReport&)> report) {
 
 }  // namespace
 
-Task<Result<std::shared_ptr<ObjectReader>>> ObjectReader::Open(Engine& engine, NameInfo info) {
+Task<Result<std::shared_ptr<ObjectReader>>> ObjectReader::Open(Engine& engine, NameInfo info,
+                                                               std::shared_ptr<RepairQueue> damage) {
   if (info.accepted.kind == Accepted::kDirectory)
     co_return Fail(Code::kIsDirectory, "{} is a directory", info.path.text());
   if (info.accepted.kind != Accepted::kObject)
     co_return Fail(Code::kNotFound, "{} does not exist", info.path.text());
-  auto archives = std::make_shared<ArchiveSet>(engine, std::move(info));
+  auto archives = std::make_shared<ArchiveSet>(engine, std::move(info), std::move(damage));
   std::shared_ptr<ObjectReader> reader = std::make_shared<Reader>(engine, std::move(archives));
   co_return std::move(reader);
 }

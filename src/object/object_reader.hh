@@ -8,6 +8,7 @@
 
 #include "archive/manifest.hh"
 #include "commit/names.hh"
+#include "object/repair_queue.hh"
 
 namespace xec {
 
@@ -28,8 +29,10 @@ struct ChunkReport {
 // clients). It keeps reading its version while the name is replaced, renamed or removed (promise P3).
 class ObjectReader {
  public:
-  // `info` is a live object (LookUpLive). Opens nothing that the first read does not need anyway.
-  static Task<Result<std::shared_ptr<ObjectReader>>> Open(Engine& engine, NameInfo info);
+  // `info` is a live object (LookUpLive). Opens nothing that the first read does not need anyway. `damage`
+  // hears of lost and damaged archives that reads meet; may be null.
+  static Task<Result<std::shared_ptr<ObjectReader>>> Open(Engine& engine, NameInfo info,
+                                                          std::shared_ptr<RepairQueue> damage = nullptr);
 
   // An object in the form of stock XrdEc: archives at its plain name on info.holders (all servers whose
   // attributes show the newest version), info.accepted with its size and a version made of XrdEc's. The

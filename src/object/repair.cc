@@ -7,7 +7,7 @@
 #include "commit/place_copy.hh"
 #include "object/archive_sealer.hh"
 #include "object/layout.hh"
-#include "placement/homes.hh"
+#include "object/spares.hh"
 #include "runtime/gather.hh"
 
 namespace xec {
@@ -23,20 +23,34 @@ struct Copy {
   Status status;
 };
 
+bool IsOneOf(const std::vector<MemberIndex>& members, size_t member) {
+  return std::find(members.begin(), members.end(), member) != members.end();
+}
+
+// Will the chunk's server never answer again?
+bool IsGone(const Engine& engine, const Manifest& manifest, const RepairOptions& options,
+            const ChunkReport& chunk) {
+  if (chunk.health != ChunkHealth::kUnavailable) return false;
+  if (chunk.server < engine.server_count()) return IsOneOf(options.gone, chunk.server);
+  const uint32_t lane = LaneOfChunk(chunk.stripe, chunk.chunk, manifest.geometry.Total());
+  return lane < manifest.servers.size() && !engine.FindMember(manifest.servers[lane]);
+}
+
 class Repair {
  public:
   Repair(Engine& engine, NameInfo info, std::shared_ptr<ObjectReader> reader, Manifest manifest,
-         std::function<void(uint64_t)> progress)
+         RepairOptions options)
       : engine_(engine),
         info_(std::move(info)),
         reader_(std::move(reader)),
         manifest_(std::move(manifest)),
-        progress_(std::move(progress)) {}
+        options_(std::move(options)) {}
 
   Task<Result<RepairReport>> Run();
 
  private:
   Task<Status> FindBad();
+  void NoteSilent(MemberIndex server);
   std::vector<MemberIndex> Targets(uint32_t lane) const;
   Task<void> OpenCopy(uint32_t lane);
   Task<Status> WriteStripes(ObjectDigests& digests);
@@ -50,27 +64,31 @@ class Repair {
   const NameInfo info_;
   const std::shared_ptr<ObjectReader> reader_;
   const Manifest manifest_;
-  const std::function<void(uint64_t)> progress_;
+  const RepairOptions options_;
   RepairReport report_;
+  std::map<uint32_t, std::string> wrong_;  // by lane: the first thing that is wrong with it
   std::vector<uint32_t> bad_;         // lanes, ascending
   std::map<uint32_t, MemberIndex> found_on_;  // by lane: its server, also of a damaged archive
   std::vector<MemberIndex> holders_;          // servers with a good or silent archive
   std::vector<Copy> copies_;
 };
 
-// A lane is bad when a chunk of it is; it is silent when its server does not answer.
+// A lane is bad when a chunk of it is; it is silent when its server does not answer, but may come back.
 Task<Status> Repair::FindBad() {
   const uint32_t total = manifest_.geometry.Total();
   std::vector<bool> bad(total, false), silent(total, false);
   Status verified = co_await reader_->Verify([&](const ChunkReport& chunk) {
-    progress_(chunk.bytes);
+    options_.progress(chunk.bytes);
     const uint32_t lane = LaneOfChunk(chunk.stripe, chunk.chunk, total);
-    if (chunk.health == ChunkHealth::kUnavailable) {
+    const bool gone = IsGone(engine_, manifest_, options_, chunk);
+    if (chunk.health == ChunkHealth::kUnavailable && !gone) {
       silent[lane] = true;
+      if (chunk.server < engine_.server_count()) NoteSilent(chunk.server);
     } else if (chunk.health != ChunkHealth::kGood) {
       bad[lane] = true;
+      wrong_.emplace(lane, chunk.problem);
     }
-    if (chunk.server < engine_.server_count() && chunk.health != ChunkHealth::kMissing)
+    if (chunk.server < engine_.server_count() && chunk.health != ChunkHealth::kMissing && !gone)
       found_on_[lane] = chunk.server;
   });
   for (uint32_t lane = 0; lane < total; ++lane) {
@@ -83,6 +101,12 @@ Task<Status> Repair::FindBad() {
   co_return std::move(verified);
 }
 
+void Repair::NoteSilent(MemberIndex server) {
+  std::vector<MemberIndex>& silent = report_.silent;
+  const auto place = std::lower_bound(silent.begin(), silent.end(), server);
+  if (place == silent.end() || *place != server) silent.insert(place, server);
+}
+
 // Servers that may take the lane: the one that has it damaged, or should have it, then those that hold
 // nothing of the object.
 std::vector<MemberIndex> Repair::Targets(uint32_t lane) const {
@@ -93,20 +117,20 @@ std::vector<MemberIndex> Repair::Targets(uint32_t lane) const {
     const std::optional<MemberIndex> named = engine_.FindMember(manifest_.servers[lane]);
     if (named) targets.push_back(*named);
   }
-  const auto usable = std::make_unique<bool[]>(engine_.server_count());
-  for (size_t i = 0; i < engine_.server_count(); ++i) {
-    const std::string& id = engine_.server_id(static_cast<MemberIndex>(i));
-    const auto is = [&](MemberIndex member) { return member == i; };
-    usable[i] = std::none_of(holders_.begin(), holders_.end(), is) &&
-                std::none_of(copies_.begin(), copies_.end(), [&](const Copy& c) { return is(c.server); }) &&
-                std::find(targets.begin(), targets.end(), i) == targets.end() &&
-                std::find(manifest_.servers.begin(), manifest_.servers.end(), id) == manifest_.servers.end();
+  std::vector<MemberIndex> taken = holders_;
+  for (const Copy& copy : copies_) taken.push_back(copy.server);
+  for (const MemberIndex spare :
+       SparesFor(engine_, info_.path, manifest_, taken, manifest_.geometry.parity_chunks)) {
+    if (!IsOneOf(targets, spare)) targets.push_back(spare);
   }
-  const std::vector<MemberIndex> homes = engine_.Homes(info_.path);
-  const std::vector<MemberIndex> others =
-      PlaceLanes(engine_.descriptor(), homes, manifest_.object_id, engine_.server_count(),
-                 manifest_.geometry.parity_chunks, std::span(usable.get(), engine_.server_count()), holders_);
-  targets.insert(targets.end(), others.begin(), others.end());
+  // Servers that came back with nothing, while what they had lies elsewhere by now.
+  for (uint32_t other = 0; other < manifest_.servers.size(); ++other) {
+    const std::optional<MemberIndex> named = engine_.FindMember(manifest_.servers[other]);
+    const auto now = found_on_.find(other);
+    if (named && now != found_on_.end() && now->second != *named) targets.push_back(*named);
+  }
+  std::erase_if(targets,
+                [&](MemberIndex target) { return IsOneOf(options_.gone, target) || IsOneOf(taken, target); });
   return targets;
 }
 
@@ -173,7 +197,7 @@ Task<Status> Repair::WriteStripe(uint64_t stripe, ObjectDigests& digests) {
     if (!got) co_return got.error();
     if (*got != bytes) co_return Fail(Code::kCorruption, "{} ends early", info_.path.text());
     buffer->Append(into, digests);
-    progress_(bytes);
+    options_.progress(bytes);
     offset += bytes;
   }
   buffer->Finish(digests);
@@ -223,6 +247,8 @@ Task<void> Repair::Finish(Copy& copy) {
     copy.status = co_await PlaceCopy(engine_, info_.path, copy.server, copy.draft, info_.accepted);
   if (copy.status) {
     ++report_.archives_made;
+    report_.made.push_back(fmt::format("archive {} is on {} now (it was lost: {})", copy.lane,
+                                       engine_.server_id(copy.server), wrong_[copy.lane]));
     co_return;
   }
   report_.problems.push_back(fmt::format("archive {} of {} on {}: {}", copy.lane, info_.path.text(),
@@ -248,8 +274,7 @@ Task<Result<RepairReport>> Repair::Run() {
 }
 
 // Reads everything once more, with eyes that have not seen what was bad.
-Task<Status> VerifyAgain(Engine& engine, NameInfo info, std::function<void(uint64_t)> progress,
-                         RepairReport& report) {
+Task<Status> VerifyAgain(Engine& engine, NameInfo info, RepairOptions options, RepairReport& report) {
   const std::string path = info.path.text();
   Result<NameInfo> now = co_await LookUpLive(engine, info.path);
   if (!now) co_return now.error();
@@ -257,10 +282,14 @@ Task<Status> VerifyAgain(Engine& engine, NameInfo info, std::function<void(uint6
   if (now->accepted.oid != info.accepted.oid) co_return OkStatus();
   Result<std::shared_ptr<ObjectReader>> reader = co_await ObjectReader::Open(engine, std::move(*now));
   if (!reader) co_return reader.error();
+  Result<Manifest> manifest = co_await (*reader)->GetManifest();
+  if (!manifest) co_return manifest.error();
   uint64_t bad = 0;
   Status verified = co_await (*reader)->Verify([&](const ChunkReport& chunk) {
-    progress(chunk.bytes);
-    if (chunk.health != ChunkHealth::kGood && chunk.health != ChunkHealth::kUnavailable) ++bad;
+    options.progress(chunk.bytes);
+    const bool silent =
+        chunk.health == ChunkHealth::kUnavailable && !IsGone(engine, *manifest, options, chunk);
+    if (chunk.health != ChunkHealth::kGood && !silent) ++bad;
   });
   if (bad > 0 && report.problems.empty())
     report.problems.push_back(fmt::format("{} chunks of {} are still bad", bad, path));
@@ -269,18 +298,18 @@ Task<Status> VerifyAgain(Engine& engine, NameInfo info, std::function<void(uint6
 
 }  // namespace
 
-Task<Result<RepairReport>> RepairObject(Engine& engine, NameInfo info,
-                                        std::function<void(uint64_t bytes)> progress) {
+Task<Result<RepairReport>> RepairObject(Engine& engine, NameInfo info, RepairOptions options) {
+  if (options.version && *options.version != info.accepted.version) co_return RepairReport{};
   NameInfo of_reader = info;
   Result<std::shared_ptr<ObjectReader>> reader = co_await ObjectReader::Open(engine, std::move(of_reader));
   if (!reader) co_return reader.error();
   Result<Manifest> manifest = co_await (*reader)->GetManifest();
   if (!manifest) co_return manifest.error();
   NameInfo of_repair = info;
-  Repair repair(engine, std::move(of_repair), std::move(*reader), std::move(*manifest), progress);
+  Repair repair(engine, std::move(of_repair), std::move(*reader), std::move(*manifest), options);
   Result<RepairReport> report = co_await repair.Run();
   if (!report || report->archives_made == 0) co_return std::move(report);
-  const Status verified = co_await VerifyAgain(engine, std::move(info), std::move(progress), *report);
+  const Status verified = co_await VerifyAgain(engine, std::move(info), std::move(options), *report);
   if (!verified) co_return verified.error();
   co_return std::move(report);
 }

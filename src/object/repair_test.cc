@@ -16,7 +16,7 @@ constexpr Geometry kSmall{4, 2, 8 * kKiB};
 Result<RepairReport> Repair(TestStore& store) {
   Result<NameInfo> info = SyncWait(LookUpLive(store.engine(), TestStore::Path("/o")));
   if (!info) return info.error();
-  return SyncWait(RepairObject(store.engine(), std::move(*info), [](uint64_t) {}));
+  return SyncWait(RepairObject(store.engine(), std::move(*info), {}));
 }
 
 // Chunks by health.

@@ -174,9 +174,7 @@ class FakeStore final : public Store {
     co_return space;
   }
   Task<Result<CleanReport>> Clean() override { co_return CleanReport{}; }
-  Task<Result<RepairReport>> Repair(std::string, std::function<void(uint64_t)>) override {
-    co_return RepairReport{};
-  }
+  Task<Result<RepairReport>> Repair(std::string, RepairOptions) override { co_return RepairReport{}; }
 
  private:
   std::optional<Error> Problem() {

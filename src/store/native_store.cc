@@ -80,13 +80,13 @@ Task<Result<NameInfo>> NativeStore::LookUpObject(std::string text) {
 Task<Result<std::shared_ptr<ObjectReader>>> NativeStore::OpenRead(std::string text) {
   Result<NameInfo> info = co_await LookUpObject(std::move(text));
   if (!info) co_return info.error();
-  co_return co_await ObjectReader::Open(engine_, std::move(*info));
+  co_return co_await ObjectReader::Open(engine_, std::move(*info), damage_);
 }
 
-Task<Result<RepairReport>> NativeStore::Repair(std::string text, std::function<void(uint64_t)> progress) {
+Task<Result<RepairReport>> NativeStore::Repair(std::string text, RepairOptions options) {
   Result<NameInfo> info = co_await LookUpObject(std::move(text));
   if (!info) co_return info.error();
-  co_return co_await RepairObject(engine_, std::move(*info), std::move(progress));
+  co_return co_await RepairObject(engine_, std::move(*info), std::move(options));
 }
 
 Task<Status> NativeStore::Remove(std::string text) {

@@ -76,7 +76,13 @@ class Store {
 
   // Writes what is lost or damaged of an object anew, and verifies it then; see RepairObject. One at a time.
   // Error: kUnsupported for layout xrdec.
-  virtual Task<Result<RepairReport>> Repair(std::string path, std::function<void(uint64_t)> progress) = 0;
+  virtual Task<Result<RepairReport>> Repair(std::string path, RepairOptions options) = 0;
+
+  // Objects in which readers met damage that Repair can mend; nobody does it by himself.
+  RepairQueue& damage() { return *damage_; }
+
+ protected:
+  const std::shared_ptr<RepairQueue> damage_ = std::make_shared<RepairQueue>();
 };
 
 }  // namespace xec

@@ -190,9 +190,12 @@ Task<Result<CleanReport>> XrdecStore::Clean() {
   co_return CleanReport{outcome->names, outcome->removed, outcome->left, {}};
 }
 
-Task<Result<RepairReport>> XrdecStore::Repair(std::string text, std::function<void(uint64_t)>) {
-  co_return Fail(Code::kUnsupported,
-                 "objects of layout xrdec are not repaired in place: copy {} out and store it again", text);
+Task<Result<RepairReport>> XrdecStore::Repair(std::string text, RepairOptions) {
+  co_return Fail(
+      Code::kUnsupported,
+      "objects of layout xrdec are not repaired in place, since stock clients read their archives at "
+      "the only name they have: `xec get` {} to a file, `xec rm` it and `xec put` it back",
+      text);
 }
 
 }  // namespace xec

@@ -32,7 +32,7 @@ class XrdecStore final : public Store {
                                 std::optional<std::string> value) override;
   Task<Result<StoreSpace>> Space() override;
   Task<Result<CleanReport>> Clean() override;
-  Task<Result<RepairReport>> Repair(std::string path, std::function<void(uint64_t)> progress) override;
+  Task<Result<RepairReport>> Repair(std::string path, RepairOptions options) override;
 
  private:
   Task<Status> NeedParent(ObjectPath path, bool make);

@@ -69,7 +69,7 @@ class EverydayTest(xectest.TestCase):
 
     def flip_in_ten_stripes(self, gateway, xec, name, file, folder_of):
         """Flips a byte in one archive of each of ten stripes of the object, in turn at the start, in the middle and at
-        the end of the chunk; it still reads, and `xec verify` names exactly these."""
+        the end of the chunk; `xec verify` names exactly these, and it still reads."""
         chunks = self.chunks_of(xec, name)
         flipped = set()
         for stripe in range(10):
@@ -79,8 +79,9 @@ class EverydayTest(xectest.TestCase):
             offset, size = place_of_chunk(archive, stripe, victim["chunk"])
             self.flip_byte(archive, offset + (0, size // 2, size - 1)[stripe % 3])
             flipped.add((stripe, victim["chunk"], victim["server"]))
-        self.check_reads(gateway, name, file)
+        # Before the gateway reads it, and repairs what it meets.
         report = json.loads(xec("verify", "--json", name, code=6).out)[0]
         self.assertEqual({(bad["stripe"], bad["chunk"], bad["server"]) for bad in report["bad"]}, flipped)
         self.assertEqual({bad["health"] for bad in report["bad"]}, {"corrupt"})
         self.assertEqual(report["chunks"], len(chunks))
+        self.check_reads(gateway, name, file)

@@ -22,7 +22,7 @@ class Health(everyday.EverydayTest):
             [self.program("xec"), command, *options, *arguments], **more)
 
     def health(self, xec, code):
-        answer = json.loads(xec("health", "--json", code=code).out)
+        answer = json.loads(xec("health", "--servers", "--json", code=code).out)
         return {row["address"].rstrip("/"): row for row in answer["servers"]}
 
     def gateway_tells(self, gateway, servers, words):
@@ -65,13 +65,13 @@ class Health(everyday.EverydayTest):
         self.check_everything(gateway, xec, kept, 700_000)
         self.gateway_tells(gateway, bad, "has not answered")
         self.assertEqual(self.states(xec, 5, "suspect"), {server.url for server in bad})
-        table = xec("health", code=5).out
+        table = xec("health", "--servers", code=5).out
         self.assertIn("2 of 12 data servers do not answer", table)
 
         for server in bad:
             server.thaw()
         self.gateway_tells(gateway, bad, "answers again")
-        self.eventually(lambda: xec("health", code=None).code == 0, 60, "all servers answer")
+        self.eventually(lambda: xec("health", "--servers", code=None).code == 0, 60, "all servers answer")
 
         def used_again():
             self.xrdcp("-f", self.random_file("again", 8 * 64 * KIB), f"{gateway.url}//again")
@@ -90,7 +90,7 @@ class Health(everyday.EverydayTest):
         self.assertEqual(self.states(xec, 5, "down"), {server.url for server in bad})
         for server in bad:
             cluster.start(server)
-        self.eventually(lambda: xec("health", code=None).code == 0, 60, "all servers answer")
+        self.eventually(lambda: xec("health", "--servers", code=None).code == 0, 60, "all servers answer")
         self.check_everything(gateway, xec, kept, 700_003)
 
 

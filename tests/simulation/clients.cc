@@ -232,7 +232,7 @@ Task<void> World::Clean(Gateway* gateway) {
              : "cleaning ends: " + report.error().message);
   for (const ThinObject& object : report ? report->thin : std::vector<ThinObject>()) {
     const std::string path = object.path.text();
-    const Result<RepairReport> repaired = co_await gateway->store->Repair(path, [](uint64_t) {});
+    const Result<RepairReport> repaired = co_await gateway->store->Repair(path, {});
     Say(fmt::format("g{}", gateway->index),
         fmt::format("repairs {}: {}", path,
                     repaired

@@ -105,7 +105,7 @@ bool World::CleanAll(Gateway& gateway) {
   if (!*report) return false;
   uint64_t made = 0;
   for (const ThinObject& object : (*report)->thin) {
-    const auto repaired = Wait(gateway.store->Repair(object.path.text(), [](uint64_t) {}), gateway);
+    const auto repaired = Wait(gateway.store->Repair(object.path.text(), {}), gateway);
     if (repaired && *repaired) made += (*repaired)->archives_made;
   }
   return (*report)->removed == 0 && (*report)->left == 0 && made == 0;

@@ -53,7 +53,7 @@ void World::RotOnce() {
 Task<void> World::RepairSome(Gateway* gateway) {
   if (!faults_ || rot_random_.OneIn(2)) co_return;
   const std::string name = names_[rot_random_.Below(traits_.names)];
-  const Result<RepairReport> repaired = co_await gateway->store->Repair(name, [](uint64_t) {});
+  const Result<RepairReport> repaired = co_await gateway->store->Repair(name, {});
   Say(fmt::format("g{}", gateway->index),
       fmt::format("repairs {}: {}", name,
                   repaired ? fmt::format("{} of {} archives", repaired->archives_made, repaired->archives_bad)
@@ -62,7 +62,7 @@ Task<void> World::RepairSome(Gateway* gateway) {
 
 void World::RepairAll(Gateway& gateway) {
   for (const std::string& name : names_) {
-    const auto repaired = Wait(gateway.store->Repair(name, [](uint64_t) {}), gateway);
+    const auto repaired = Wait(gateway.store->Repair(name, {}), gateway);
     if (!repaired) return;
     const bool whole = *repaired && (*repaired)->archives_made == (*repaired)->archives_bad;
     if (!whole && (*repaired || repaired->code() != Code::kNotFound)) {

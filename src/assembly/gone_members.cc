@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Which members have lost all they had: told from what their places show, never from silence.
+#include <algorithm>
+#include <filesystem>
+
+#include "assembly/site_server.hh"
+#include "assembly/store_process.hh"
+
+namespace xec {
+namespace {
+
+constexpr Duration kLookTimeout = std::chrono::seconds(5);
+
+// Does the place answer and hold nothing?
+bool ShowsNothing(const SiteView& view) {
+  if (view.state == SiteView::kEmpty) return true;
+  if (view.state != SiteView::kMissing || !view.problem) return false;
+  // A server that answers that its root is not there; a directory that is not, while its disk can be read.
+  if (!view.directory) return view.problem->code == Code::kNotFound;
+  std::error_code error;
+  return !std::filesystem::exists(view.site.address, error) && !error;
+}
+
+}  // namespace
+
+Task<std::vector<MemberIndex>> StoreProcess::FindGone() {
+  std::vector<MemberIndex> gone;
+  const Engine* opened = engine();
+  if (opened == nullptr) co_return std::move(gone);
+  const std::vector<Member>& members = opened->descriptor().members;
+  const bool directories = !configuration_.data.empty();
+  std::vector<Site> sites = configuration_.data;
+  for (size_t i = 0; !directories && i < members.size(); ++i) sites.push_back({members[i].address, ""});
+  std::vector<DataServerPtr> servers;
+  for (const Site& site : sites) {
+    Result<DataServerPtr> server = MakeSiteServer(site.address, executor_, {});
+    if (!server) co_return std::move(gone);
+    servers.push_back(std::move(*server));
+  }
+  const CallContext context{&executor_, executor_.Now() + kLookTimeout};
+  std::function<bool(std::span<const SiteView>)> never = [](std::span<const SiteView>) { return false; };
+  std::vector<SiteView> views =
+      co_await InspectSites(context, scope_, std::move(sites), std::move(servers), std::move(never));
+  if (!directories) {
+    for (size_t i = 0; i < views.size(); ++i) {
+      if (ShowsNothing(views[i])) gone.push_back(static_cast<MemberIndex>(i));
+    }
+    co_return std::move(gone);
+  }
+  // Only identities tell which directory is whose: there must be an empty or missing one for every member
+  // that shows itself nowhere, and nothing else that might be one.
+  size_t nothing = 0;
+  for (const SiteView& view : views) {
+    if (ShowsNothing(view)) ++nothing;
+  }
+  for (size_t i = 0; i < members.size(); ++i) {
+    const bool shown = std::any_of(views.begin(), views.end(), [&](const SiteView& view) {
+      return view.state == SiteView::kMember && view.identity->member_id == members[i].id;
+    });
+    if (!shown) gone.push_back(static_cast<MemberIndex>(i));
+  }
+  if (nothing < gone.size()) gone.clear();
+  co_return std::move(gone);
+}
+
+std::vector<MemberIndex> StoreProcess::GoneMembers() { return SyncWait(FindGone()); }
+
+}  // namespace xec

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "cli/census_report.hh"
+
+#include "cli/exit_code.hh"
+#include "cli/terminal.hh"
+
+namespace xec {
+namespace {
+
+// Objects named in the table; --json names all.
+constexpr size_t kNamesShown = 20;
+
+std::string LevelText(int survives, const Geometry& geometry) {
+  if (survives == -2) return "lost";
+  if (survives == -1) return "unreadable until servers answer";
+  if (survives == static_cast<int>(geometry.parity_chunks))
+    return fmt::format("survive {} losses (full)", survives);
+  if (survives == 0) return "survive no further loss";
+  return fmt::format("survive {} {}", survives, survives == 1 ? "loss" : "losses");
+}
+
+const char* LevelName(int survives) { return survives == -2 ? "lost" : "unreadable"; }
+
+std::string LeftText(const Redundancy& left) {
+  const std::string level = LevelText(left.Lost() ? -2 : left.survives, left.geometry);
+  return left.away && left.survives >= 0 ? level + ", not counting servers that do not answer" : level;
+}
+
+}  // namespace
+
+Result<Census> CountObjects(const CommandLine& line, OpenedStore& store, Engine& engine) {
+  StatusLine status(line.quiet || line.json);
+  CensusOptions options;
+  options.deep = line.deep;
+  options.progress = [&](const Census& census) {
+    const Census::Count total = census.total();
+    status.Show([&] {
+      return fmt::format("census: {} objects of {} counted, {} lack redundancy", total.objects,
+                         FormatSize(total.bytes), census.thin());
+    });
+    return !Interrupted();
+  };
+  return SyncWait(TakeCensus(engine, store.store(), std::move(options)));
+}
+
+void PrintCensus(const Census& census) {
+  fmt::print("{:<10}{:<10}{:<34}{:>10}{:>14}\n", "geometry", "chunks", "objects that", "objects", "bytes");
+  for (const Census::OfGeometry& of : census.geometries()) {
+    for (auto level = of.survive.rbegin(); level != of.survive.rend(); ++level) {
+      fmt::print("{:<10}{:<10}{:<34}{:>10}{:>14}\n", of.geometry.ToString(),
+                 FormatSize(of.geometry.chunk_size_bytes), LevelText(level->first, of.geometry),
+                 level->second.objects, FormatSize(level->second.bytes));
+    }
+  }
+  size_t shown = 0;
+  for (const Census::Thin& thin : census.names()) {
+    if (shown++ == 0) fmt::print("\n");
+    if (shown > kNamesShown) break;
+    fmt::print("{}  {}: {}\n", thin.path, LeftText(thin.left), thin.left.problem);
+  }
+  if (census.names().size() > kNamesShown)
+    fmt::print("and {} more; --json names them all\n", census.names().size() - kNamesShown);
+  const uint64_t all = census.full() + census.thin();
+  fmt::print("\n{} of {} objects have their full redundancy", census.full(), all);
+  if (census.lost() > 0) fmt::print(", {} are lost", census.lost());
+  if (census.away() > 0) fmt::print(", {} have archives on servers that do not answer", census.away());
+  fmt::print("\n");
+}
+
+Json CensusJson(const Census& census) {
+  Json geometries = Json::array();
+  for (const Census::OfGeometry& of : census.geometries()) {
+    Json levels = Json::array();
+    for (auto level = of.survive.rbegin(); level != of.survive.rend(); ++level) {
+      Json json = {{"objects", level->second.objects}, {"bytes", level->second.bytes}};
+      if (level->first >= 0) {
+        json["survives"] = level->first;
+      } else {
+        json["state"] = LevelName(level->first);
+      }
+      levels.push_back(std::move(json));
+    }
+    geometries.push_back({{"geometry", of.geometry.ToString()},
+                          {"chunk_bytes", of.geometry.chunk_size_bytes},
+                          {"full", of.geometry.parity_chunks},
+                          {"levels", std::move(levels)}});
+  }
+  Json names = Json::array();
+  for (const Census::Thin& thin : census.names()) {
+    Json json = {{"path", thin.path},      {"bytes", thin.left.bytes}, {"survives", thin.left.survives},
+                 {"away", thin.left.away}, {"lost", thin.left.Lost()}, {"problem", thin.left.problem}};
+    names.push_back(std::move(json));
+  }
+  return {{"objects", census.full() + census.thin()},
+          {"bytes", census.total().bytes},
+          {"full", census.full()},
+          {"thin", census.thin()},
+          {"away", census.away()},
+          {"lost", census.lost()},
+          {"geometries", std::move(geometries)},
+          {"names", std::move(names)}};
+}
+
+int CensusExitCode(const Census& census) {
+  if (census.lost() > 0) return kExitDamage;
+  return census.thin() > 0 ? kExitRetry : kExitOk;
+}
+
+}  // namespace xec

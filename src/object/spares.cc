@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "object/spares.hh"
+
+#include <algorithm>
+
+#include "placement/homes.hh"
+
+namespace xec {
+namespace {
+
+// So many servers that hold no lane are asked for strays. A rename puts up to 2t+1 other homes in front, and
+// manifests of an object differ by the archives that were re-created: both together stay below the
+// difference.
+constexpr size_t kSparesSearchedMax = 24;
+constexpr size_t kSparesUsedMax = 12;
+
+std::vector<MemberIndex> Spares(const Engine& engine, const ObjectPath& path, const Manifest& manifest,
+                                size_t count) {
+  const auto usable = std::make_unique<bool[]>(engine.server_count());
+  for (size_t i = 0; i < engine.server_count(); ++i) {
+    const std::string& id = engine.server_id(static_cast<MemberIndex>(i));
+    usable[i] = std::find(manifest.servers.begin(), manifest.servers.end(), id) == manifest.servers.end();
+  }
+  const std::vector<MemberIndex> homes = engine.Homes(path);
+  // Hosts make no difference here: their labels may change.
+  return PlaceLanes(engine.descriptor(), homes, manifest.object_id, count, engine.server_count(),
+                    std::span<const bool>(usable.get(), engine.server_count()));
+}
+
+}  // namespace
+
+std::vector<MemberIndex> SparesSearched(const Engine& engine, const ObjectPath& path,
+                                        const Manifest& manifest) {
+  return Spares(engine, path, manifest, kSparesSearchedMax);
+}
+
+std::vector<MemberIndex> SparesFor(const Engine& engine, const ObjectPath& path, const Manifest& manifest,
+                                   const std::vector<MemberIndex>& taken, size_t per_host_max) {
+  std::vector<MemberIndex> spares = Spares(engine, path, manifest, kSparesUsedMax);
+  std::erase_if(
+      spares, [&](MemberIndex spare) { return std::find(taken.begin(), taken.end(), spare) != taken.end(); });
+  const std::vector<Member>& members = engine.descriptor().members;
+  std::stable_partition(spares.begin(), spares.end(), [&](MemberIndex spare) {
+    const auto beside = std::count_if(taken.begin(), taken.end(), [&](MemberIndex member) {
+      return members[member].host == members[spare].host;
+    });
+    return static_cast<size_t>(beside) < per_host_max;
+  });
+  return engine.ByHealth(std::move(spares));
+}
+
+}  // namespace xec
