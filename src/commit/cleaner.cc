@@ -269,13 +269,6 @@ Task<void> NoteThin(CleanPass& pass) {
   const bool settled = current.kind == Accepted::kObject && pass.AllServersHeard() &&
                        pass.Past(current.version.WallMillis(), pass.engine.options().operation_limit);
   if (!settled) co_return;
-  for (const auto& [member, states] : pass.servers) {
-    // Archives may still be on their way from another name.
-    const bool moving_in = std::any_of(states.begin(), states.end(), [&](const State& state) {
-      return state.kind == StateKind::kWitness && state.version == current.version && !state.origin.empty();
-    });
-    if (moving_in) co_return;
-  }
   const auto archives =
       static_cast<size_t>(std::count_if(pass.servers.begin(), pass.servers.end(), [&](const auto& server) {
         return HasArchiveOf(server.second, current.version, current.oid);
@@ -285,8 +278,17 @@ Task<void> NoteThin(CleanPass& pass) {
   const Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
   const Geometry written =
       manifest ? manifest->geometry : GeometryFor(pass.engine.descriptor(), pass.path.text());
-  if (archives < ArchivesIn(written, current.size))
-    pass.outcome.thin.push_back(ThinObject{pass.path, current.version});
+  if (archives >= ArchivesIn(written, current.size)) co_return;
+  // They may still be on their way from another name.
+  const std::set<std::string> held = co_await HeldRenames(pass);
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      if (state.kind == StateKind::kWitness && state.version == current.version &&
+          held.contains(state.origin))
+        co_return;
+    }
+  }
+  pass.outcome.thin.push_back(ThinObject{pass.path, current.version});
 }
 
 Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {

@@ -90,6 +90,36 @@ TEST_P(RenameTest, MovesTheObjectAndLeavesNothingBehind) {
   ExpectOneCleanName(world, "/a", "/b", "without faults");
 }
 
+// Homes keep the name of the rename that brought an object in; when it is over, archives that are lost are
+// missed.
+TEST_P(RenameTest, AnObjectThatWasRenamedIsFoundThin) {
+  TestWorld world(OptionsOf(3));
+  Gateway& gateway = world.NewGateway();
+  ASSERT_TRUE(world.Put(gateway, "/a"));
+  ASSERT_TRUE(world.Run(RenameObject(*gateway.engine, world.Path("/a"), world.Path("/b"))));
+  const auto count_thin = [&] {
+    world.Pass(std::chrono::hours(2));
+    const Result<CleanOutcome> cleaned = world.Run(CleanName(*gateway.engine, world.Path("/b")));
+    EXPECT_TRUE(cleaned);
+    return cleaned ? cleaned->thin.size() : 0;
+  };
+  world.Clean(gateway);
+  EXPECT_EQ(count_thin(), 0u);
+  // An object of seven bytes has 1 + t archives in earnest; all but t go.
+  std::vector<std::pair<MemberIndex, std::string>> archives;
+  for (size_t i = 0; i < world.memory.size(); ++i) {
+    for (const auto& [path, size] : world.memory[i]->Files()) {
+      if (path.starts_with("/b.~xo/p.")) archives.emplace_back(static_cast<MemberIndex>(i), path);
+    }
+  }
+  ASSERT_GT(archives.size(), GetParam());
+  for (size_t i = GetParam(); i < archives.size(); ++i) {
+    const auto& [server, path] = archives[i];
+    EXPECT_TRUE(world.Run(Remove(gateway.engine->MetadataCall(), gateway.engine->server(server), path)));
+  }
+  EXPECT_EQ(count_thin(), 1u);
+}
+
 TEST_P(RenameTest, ReplacesAnObjectAndRefusesDirectories) {
   TestWorld world(OptionsOf(2));
   Gateway& gateway = world.NewGateway();
