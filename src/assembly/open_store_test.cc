@@ -298,5 +298,24 @@ TEST(JudgeSitesTest, ANewStoreNeedsAllServers) {
   EXPECT_EQ(judged->kind, Judgement::kCreate);
 }
 
+// What `xec repair` takes for lost for good.
+TEST_F(OpenStoreTest, AMemberIsGoneWhenNothingIsLeftInItsPlace) {
+  MakeStore(4);
+  const auto gone = [&](int last) {
+    const auto store = Open(Config(1, last));
+    EXPECT_TRUE(store) << store.error().message;
+    return (*store)->GoneMembers();
+  };
+  EXPECT_EQ(gone(4), std::vector<MemberIndex>{});
+  EXPECT_EQ(gone(3), std::vector<MemberIndex>{}) << "not listed is not gone";
+  fs::remove_all(Directory(2));
+  EXPECT_EQ(gone(4), std::vector<MemberIndex>{1});
+  EXPECT_EQ(gone(3), std::vector<MemberIndex>{}) << "the missing directory may be that of either";
+  fs::create_directory(Directory(2));
+  EXPECT_EQ(gone(4), std::vector<MemberIndex>{1});
+  fs::create_directory(Directory(2) / "lost+found");
+  EXPECT_EQ(gone(4), std::vector<MemberIndex>{1});
+}
+
 }  // namespace
 }  // namespace xec

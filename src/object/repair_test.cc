@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "object/repair.hh"
 
+#include <thread>
+
 #include <gmock/gmock.h>
 
 #include "commit/cleaner.hh"
@@ -139,6 +141,35 @@ void ExpectThin(TestStore& store) {
     if (cleaned) thin = cleaned->thin.size();
   }
   EXPECT_EQ(thin, 1u);
+}
+
+// Written with another geometry than its path has today: its manifest says how many archives it should have.
+TEST(RepairTest, ThinIsWhatLacksArchivesOfItsOwnGeometry) {
+  TestStore store({.geometry = kSmall, .servers = 8});
+  ASSERT_TRUE(store.Put("/o", TestBytes(100'000)));
+  store.Settle();
+  StoreDescriptor wider = store.engine().descriptor();
+  wider.geometry.data_chunks = 5;
+  EngineOptions options = Patient();
+  options.operation_limit = Duration(0);
+  std::vector<DataServerPtr> servers;
+  for (size_t i = 0; i < store.server_count(); ++i)
+    servers.push_back(store.engine().server(static_cast<MemberIndex>(i)));
+  Engine other(wider, servers, store.engine().executor(), store.scope(), 8, options);
+  const auto count_thin = [&] {
+    const Result<CleanOutcome> cleaned = SyncWait(CleanName(other, TestStore::Path("/o")));
+    EXPECT_TRUE(cleaned) << cleaned.error().ToString();
+    return cleaned->thin.size();
+  };
+  const Result<NameInfo> info = SyncWait(LookUpLive(other, TestStore::Path("/o")));
+  ASSERT_TRUE(info);
+  // What was committed in this very millisecond is nobody's yet.
+  while (other.executor().WallNow() <= info->accepted.version.WallMillis()) std::this_thread::yield();
+  EXPECT_EQ(count_thin(), 0u);
+  const auto [server, path] = store.Archives("/o").front();
+  ASSERT_TRUE(SyncWait(Remove(other.MetadataCall(), servers[server], path)));
+  EXPECT_EQ(count_thin(), 1u);
+  store.Settle();
 }
 
 // A server that dies in mid-upload comes back with a seal that has no end: it must not be taken for an
