@@ -156,6 +156,12 @@ Task<void> Repair::OpenCopy(uint32_t lane) {
     }
     problems += fmt::format("{}{}: {}", problems.empty() ? "" : "; ", engine_.server_id(server),
                             file.error().message);
+    // It answers again sooner or later, with the damaged archive: that is not left beside a good one.
+    const auto damaged = found_on_.find(lane);
+    const Code code = file.code();
+    const bool later =
+        code == Code::kUnavailable || code == Code::kDeadlineExceeded || code == Code::kUnknown;
+    if (later && damaged != found_on_.end() && damaged->second == server) break;
   }
   report_.problems.push_back(
       fmt::format("no server takes archive {} of {} ({})", lane, info_.path.text(),

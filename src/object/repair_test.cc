@@ -110,6 +110,27 @@ TEST(RepairTest, AnArchiveWhoseServerIsFullGoesElsewhere) {
   EXPECT_TRUE(*store.Get("/o") == bytes);
 }
 
+// Whoever reads by the old manifests would meet the bad one again (simulator, seed 458).
+TEST(RepairTest, ADamagedArchiveIsNotLeftBesideACopyWhenItsServerFailsForAMoment) {
+  TestStore store({.geometry = kSmall});
+  const std::string bytes = TestBytes(100'000);
+  ASSERT_TRUE(store.Put("/o", bytes));
+  store.Settle();
+  const auto [server, path] = store.Archives("/o")[3];
+  store.memory(server).Tamper(path, [](std::string& content) { content[5000] ^= 1; });
+  store.faults(server).Add({.path_contains = "/y."});
+  Result<RepairReport> report = Repair(store);
+  ASSERT_TRUE(report) << report.error().ToString();
+  EXPECT_EQ(report->archives_made, 0u);
+  EXPECT_EQ(report->problems.size(), 1u);
+  store.faults(server).Clear();
+  report = Repair(store);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->archives_made, 1u) << testing::PrintToString(report->problems);
+  EXPECT_EQ(store.Archives("/o").size(), 6u);
+  ExpectWhole(store, bytes);
+}
+
 TEST(RepairTest, ADebtIsPaidWhenTheServerIsBack) {
   TestStore store({.geometry = kSmall, .servers = 6});
   WriteOptions options;
