@@ -97,7 +97,8 @@ TEST(ConfigurationTest, DirectivesRestoreTheConfiguration) {
       "/x\nxec.clean-interval 5s\n"
       "xec.memory 2GiB\nxec.stripes-in-flight 5\nxec.retries 0\nxec.metadata-timeout 1s\nxec.read-timeout "
       "2s\n"
-      "xec.write-timeout 3s\nxec.hedge-delay 4ms\nxec.superseded-grace 5s\nxec.upload-grace 6s\n"
+      "xec.write-timeout 3s\nxec.hedge-delay 4ms\nxec.hedge-percent 7\nxec.superseded-grace "
+      "5s\nxec.upload-grace 6s\n"
       "xec.tombstone-horizon 70s\nxec.operation-limit 8s\n",
       "a");
   ASSERT_TRUE(first) << first.error().message;

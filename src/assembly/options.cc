@@ -5,6 +5,8 @@
 #include <array>
 #include <limits>
 
+#include "assembly/limit_options.hh"
+#include "assembly/option_values.hh"
 #include "base/text.hh"
 
 namespace xec {
@@ -91,12 +93,6 @@ Status SetServer(C& c, std::string_view value) {
 
 // Values.
 
-Result<uint64_t> ParseCount(std::string_view value, uint64_t least, uint64_t most) {
-  const auto number = ParseUint(value);
-  if (number && *number >= least && *number <= most) return *number;
-  return Fail(Code::kInvalidArgument, "'{}' is no number from {} to {}", value, least, most);
-}
-
 Result<uint64_t> ParseChunkSize(std::string_view value) {
   XEC_ASSIGN_OR_RETURN(uint64_t bytes, ParseSize(value));
   if (bytes < kChunkSizeMin || bytes > kChunkSizeMax || bytes % kChunkSizeUnit != 0) {
@@ -104,15 +100,6 @@ Result<uint64_t> ParseChunkSize(std::string_view value) {
                 value);
   }
   return bytes;
-}
-
-std::string FormatBytes(uint64_t bytes) {
-  if (bytes % kMiB == 0) return fmt::format("{}MiB", bytes / kMiB);
-  return bytes % kKiB == 0 ? fmt::format("{}KiB", bytes / kKiB) : fmt::format("{}B", bytes);
-}
-
-std::string FormatTime(Duration time) {
-  return fmt::format("{}ms", std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
 }
 
 Result<uint16_t> ParsePort(std::string_view value) {
@@ -214,21 +201,6 @@ Values GetChecksums(const C& c) {
 
 // Rows of one kind.
 
-template <Duration EngineOptions::* member>
-Status SetTime(C& c, std::string_view value) {
-  XEC_ASSIGN_OR_RETURN(std::chrono::milliseconds time, ParseDuration(value));
-  if (time.count() == 0)
-    return Fail(Code::kInvalidArgument, "'{}' is no time: it must be more than 0", value);
-  c.engine.*member = time;
-  return OkStatus();
-}
-
-template <Duration EngineOptions::* member>
-Values GetTime(const C& c) {
-  if (c.engine.*member == EngineOptions().*member) return {};
-  return {FormatTime(c.engine.*member)};
-}
-
 template <std::string C::* member>
 Status SetText(C& c, std::string_view value) {
   c.*member = value;
@@ -240,12 +212,6 @@ Values GetText(const C& c) {
   if (c.*member == C().*member) return {};
   return {c.*member};
 }
-
-#define XEC_TIME_ROW(name, initial, help, member)                                              \
-  OptionRow {                                                                                  \
-    name, "TIME", initial, help, OptionGroup::kLimits, false, SetTime<&EngineOptions::member>, \
-        GetTime<&EngineOptions::member>                                                        \
-  }
 
 std::vector<OptionRow> SiteRows() {
   using enum OptionGroup;
@@ -380,82 +346,16 @@ std::vector<OptionRow> ProcessRows() {
   };
 }
 
-std::vector<OptionRow> MemoryRows() {
-  using enum OptionGroup;
-  return {
-      {"memory", "SIZE", "1GiB", "The one budget of the process for payload; at least one stripe must fit.",
-       kLimits, false,
-       [](C& c, std::string_view value) -> Status {
-         XEC_ASSIGN_OR_RETURN(uint64_t bytes, ParseSize(value));
-         if (bytes < kMiB) return Fail(Code::kInvalidArgument, "'{}' is too little: at least 1MiB", value);
-         c.engine.memory_bytes = bytes;
-         return OkStatus();
-       },
-       [](const C& c) {
-         const uint64_t bytes = c.engine.memory_bytes;
-         return bytes == EngineOptions().memory_bytes ? Values{} : Values{FormatBytes(bytes)};
-       }},
-      {"stripes-in-flight", "N", "3", "Stripes on their way at once for one writer or one sequential reader.",
-       kLimits, false,
-       [](C& c, std::string_view value) -> Status {
-         XEC_ASSIGN_OR_RETURN(uint64_t count, ParseCount(value, 1, 64));
-         c.engine.stripes_in_flight = count;
-         return OkStatus();
-       },
-       [](const C& c) {
-         const size_t count = c.engine.stripes_in_flight;
-         return count == EngineOptions().stripes_in_flight ? Values{} : Values{fmt::format("{}", count)};
-       }},
-      {"retries", "N", "4", "How often an operation that others overtook starts again.", kLimits, false,
-       [](C& c, std::string_view value) -> Status {
-         XEC_ASSIGN_OR_RETURN(uint64_t count, ParseCount(value, 0, 100));
-         c.engine.retries_max = static_cast<int>(count);
-         return OkStatus();
-       },
-       [](const C& c) {
-         const int count = c.engine.retries_max;
-         return count == EngineOptions().retries_max ? Values{} : Values{fmt::format("{}", count)};
-       }},
-  };
-}
-
-std::vector<OptionRow> TimeRows() {
-  return {
-      XEC_TIME_ROW("metadata-timeout", "10s",
-                   "Longest wait for one listing, rename or removal on one server.", metadata_timeout),
-      XEC_TIME_ROW("read-timeout", "60s", "Longest wait for one read of chunk data.", read_timeout),
-      XEC_TIME_ROW("write-timeout", "30m", "Longest wait for one write of chunk data, or its sync and close.",
-                   write_timeout),
-      XEC_TIME_ROW("hedge-delay", "1s", "A chunk that is later than this is also computed from parity.",
-                   hedge_delay),
-      XEC_TIME_ROW("superseded-grace", "5m",
-                   "How long a version that was replaced or removed stays readable to who has it open.",
-                   superseded_grace),
-      XEC_TIME_ROW("upload-grace", "1h", "How long an upload may be silent before the cleaner gives it up.",
-                   upload_grace),
-      XEC_TIME_ROW("tombstone-horizon", "15m",
-                   "How long the mark of a removal is kept; a server that was away for longer counts for "
-                   "nothing until reconciled.",
-                   tombstone_horizon),
-      XEC_TIME_ROW("operation-limit", "1m",
-                   "When a removal, rename or commit gives up; must be well below the tombstone horizon.",
-                   operation_limit),
-  };
-}
-
 const std::vector<OptionRow>& Table() {
   static const std::vector<OptionRow> table = [] {
     std::vector<OptionRow> all;
-    for (const auto rows :
-         {SiteRows, GeometryRows, PolicyRows, PortRows, ProcessRows, MemoryRows, TimeRows}) {
+    for (const auto rows : {SiteRows, GeometryRows, PolicyRows, PortRows, ProcessRows, LimitRows}) {
       for (const OptionRow& row : rows()) all.push_back(row);
     }
     return all;
   }();
   return table;
 }
-
-#undef XEC_TIME_ROW
 
 }  // namespace
 

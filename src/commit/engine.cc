@@ -20,6 +20,7 @@ Engine::Engine(StoreDescriptor descriptor, std::vector<DataServerPtr> servers, E
       health_(std::make_shared<ServerHealth>(servers_.size(), options.health)),
       monitor_(std::make_shared<HealthMonitor>(health_, executor, options.probes)),
       budget_(options.memory_bytes, executor),
+      hedges_(options.hedge_percent),
       random_(seed),
       clock_(static_cast<uint32_t>(Mix64(seed))) {
   XEC_CHECK(servers_.size() == descriptor_.members.size());
@@ -38,14 +39,23 @@ Engine::Engine(StoreDescriptor descriptor, std::vector<DataServerPtr> servers, E
 
 Engine::~Engine() { monitor_->Stop(); }
 
+int Engine::Rank(MemberIndex member) const {
+  const int rank = health_->Rank(member, executor_.Now());
+  if (rank >= ServerHealth::kRankUntrusted) monitor_->Watch(member);
+  return rank;
+}
+
+Duration Engine::ReadPatience(MemberIndex member, uint64_t bytes) const {
+  const auto times = static_cast<Duration::rep>(std::max<uint64_t>(1, bytes / kReadBytesMax));
+  return std::min(health_->Patience(member, ReadKindOf(bytes)), options_.hedge_delay * times);
+}
+
 std::vector<MemberIndex> Engine::ByHealth(std::vector<MemberIndex> members) const {
-  const TimePoint now = executor_.Now();
   std::vector<std::pair<int, MemberIndex>> ranked;
   ranked.reserve(members.size());
   bool all_well = true;
   for (const MemberIndex member : members) {
-    const int rank = health_->Rank(member, now);
-    if (rank >= ServerHealth::kRankUntrusted) monitor_->Watch(member);
+    const int rank = Rank(member);
     all_well = all_well && rank == 0;
     ranked.emplace_back(rank, member);
   }

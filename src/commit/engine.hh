@@ -14,6 +14,7 @@
 #include "protocol/hybrid_clock.hh"
 #include "protocol/object_path.hh"
 #include "runtime/byte_budget.hh"
+#include "runtime/hedge_budget.hh"
 #include "server/calls.hh"
 #include "server/health_monitor.hh"
 
@@ -24,7 +25,10 @@ struct EngineOptions {
   Duration metadata_timeout = std::chrono::seconds(10);    // of one listing, rename, removal, small file
   Duration read_timeout = std::chrono::seconds(60);        // of one read of chunk data
   Duration write_timeout = std::chrono::seconds(1800);     // of one write of chunk data, sync or close
-  Duration hedge_delay = std::chrono::milliseconds(1000);  // a chunk later than this is also read from parity
+  // A chunk of up to kReadBytesMax is late after its server's patience, and after this at the latest; larger
+  // ones after as many times of it. Then others are asked in its place.
+  Duration hedge_delay = std::chrono::milliseconds(200);
+  uint32_t hedge_percent = 5;  // so many requests more for chunks that are merely late (hedge_budget.hh)
   // An upload gives a server up for a spare when it is at least this much later than the others.
   Duration failover_delay = std::chrono::seconds(1);
   uint64_t memory_bytes = kGiB;  // the one budget for payload (promise P7)
@@ -57,6 +61,7 @@ class Engine {
   Executor& executor() const { return executor_; }
   TaskScope& scope() const { return scope_; }
   ByteBudget& budget() { return budget_; }
+  HedgeBudget& hedges() { return hedges_; }
 
   size_t server_count() const { return servers_.size(); }
   // A server that answers kUnavailable to everything stands in for a missing member.
@@ -72,6 +77,10 @@ class Engine {
   // The members in the order in which to ask them: as given, but those that are not well last. Has these
   // probed.
   std::vector<MemberIndex> ByHealth(std::vector<MemberIndex> members) const;
+  // ServerHealth::Rank now; has a server that is not well probed.
+  int Rank(MemberIndex member) const;
+  // After which time a read of so many bytes is late.
+  Duration ReadPatience(MemberIndex member, uint64_t bytes) const;
   // All members, in that order.
   std::vector<MemberIndex> AllByHealth() const;
 
@@ -97,6 +106,7 @@ class Engine {
   const std::shared_ptr<ServerHealth> health_;
   const std::shared_ptr<HealthMonitor> monitor_;
   ByteBudget budget_;
+  HedgeBudget hedges_;
   std::mutex random_mutex_;
   Random random_;  // guarded by random_mutex_
   HybridClock clock_;

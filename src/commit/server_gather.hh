@@ -9,6 +9,8 @@
 // harmless as the requests of a client that sleeps.
 #pragma once
 
+#include <algorithm>
+
 #include "commit/engine.hh"
 #include "runtime/gather.hh"
 
@@ -19,7 +21,8 @@ class ServerGather {
  public:
   struct Event {
     MemberIndex member = 0;
-    std::optional<T> value;  // nullopt: one more has become late
+    size_t tag = 0;
+    std::optional<T> value;  // nullopt: one more has become late, or it is time
   };
 
   // `kind`: the slowest kind of request in a task; patience is that of one such request. `least`: so long
@@ -27,68 +30,87 @@ class ServerGather {
   explicit ServerGather(Engine& engine, RequestKind kind = RequestKind::kMetadata, Duration least = {})
       : engine_(engine), kind_(kind), least_(least), gather_(engine.scope(), engine.executor()) {}
 
-  // One task at a time for each member.
+  // One task at a time for each member; its tag is the member.
   void Start(MemberIndex member, Task<T> task) {
+    Start(member, member, engine_.health().Patience(member, kind_), std::move(task));
+  }
+  // One task at a time for each tag. By itself it is late after `patience`.
+  void Start(size_t tag, MemberIndex member, Duration patience, Task<T> task) {
     const TimePoint now = engine_.executor().Now();
     // Latched states have no time: who is known to be bad is late at once.
     const TimePoint suspect = engine_.health().SuspectFrom(member);
     const bool bad = suspect <= now && now - least_ >= suspect;
-    waiting_.push_back({member, now + engine_.health().Patience(member, kind_) + Duration(1),
-                        bad ? TimePoint::min() : now + least_});
-    gather_.Start(member, std::move(task));
+    waiting_.push_back(
+        {tag, member, now + patience + Duration(1), bad ? TimePoint::min() : now + least_, false});
+    gather_.Start(tag, std::move(task));
   }
 
   size_t pending() const { return waiting_.size(); }
 
   // How many of those pending are late now.
-  size_t late() const {
+  size_t late() { return LateTags().size(); }
+  std::vector<size_t> LateTags() {
     const TimePoint now = engine_.executor().Now();
-    size_t count = 0;
-    for (const Waiting& waiting : waiting_) {
+    std::vector<size_t> tags;
+    for (Waiting& waiting : waiting_) {
       if (LateFrom(waiting) > now) continue;
-      ++count;
+      waiting.told = true;
+      tags.push_back(waiting.tag);
       engine_.monitor().Watch(waiting.member);
     }
-    return count;
+    return tags;
   }
   // Those pending who are not late.
-  size_t timely() const { return pending() - late(); }
+  size_t timely() { return pending() - late(); }
 
-  // The next result, or the news that somebody is late who was not when this was called. Something must be
-  // pending.
-  Task<Event> Next() {
-    const size_t late_before = late();
+  // The next result, or the news that somebody is late of whom the owner was not told yet (by this or by
+  // late()), or that it is `until`. Something must be pending.
+  Task<Event> Next(TimePoint until = TimePoint::max()) {
     while (true) {
-      Arm();
-      typename Gather<T>::Event event = co_await gather_.Next();
       Event result;
+      // After a stall of our own, answers may be here that would seem to be late.
+      if (!gather_.ready() && (HasNews() || engine_.executor().Now() >= until)) co_return std::move(result);
+      Arm(until);
+      typename Gather<T>::Event event = co_await gather_.Next();
       if (event.value) {
-        result.member = static_cast<MemberIndex>(event.tag);
+        result.tag = event.tag;
         result.value = std::move(event.value);
-        std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.member == result.member; });
+        const auto ended = std::find_if(waiting_.begin(), waiting_.end(),
+                                        [&](const Waiting& waiting) { return waiting.tag == result.tag; });
+        result.member = ended->member;
+        waiting_.erase(ended);
         co_return std::move(result);
       }
       armed_ = TimePoint::max();
-      if (late() > late_before) co_return std::move(result);
     }
   }
 
  private:
   struct Waiting {
+    size_t tag;
     MemberIndex member;
     TimePoint late_from;  // whatever the server does for others
     TimePoint timely_until;
+    bool told = false;  // the owner knows that it is late
   };
+
+  // Has somebody become late of whom the owner does not know?
+  bool HasNews() {
+    const auto untold = [](const Waiting& waiting) { return !waiting.told; };
+    const auto before = std::count_if(waiting_.begin(), waiting_.end(), untold);
+    LateTags();
+    return std::count_if(waiting_.begin(), waiting_.end(), untold) < before;
+  }
 
   TimePoint LateFrom(const Waiting& waiting) const {
     const TimePoint from = std::min(waiting.late_from, engine_.health().SuspectFrom(waiting.member));
     return std::max(from, waiting.timely_until);
   }
 
-  // A timer for the next one to become late.
-  void Arm() {
+  // A timer for the next one to become late, or for `until`.
+  void Arm(TimePoint until) {
     const TimePoint now = engine_.executor().Now();
-    TimePoint next = TimePoint::max();
+    TimePoint next = until;
     for (const Waiting& waiting : waiting_) {
       const TimePoint from = LateFrom(waiting);
       if (from > now) next = std::min(next, from);

@@ -6,7 +6,7 @@
 #include "commit/access.hh"
 #include "commit/move.hh"
 #include "commit/origin.hh"
-#include "runtime/gather.hh"
+#include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
@@ -52,6 +52,12 @@ Task<Result<Ending>> ReadEnding(Engine& engine, ArchiveFilePtr file) {
     if (parsed->need_from >= from) co_return Fail(Code::kCorruption, "the archive's end is inconsistent");
     from = parsed->need_from;
   }
+}
+
+// For one open and one read of an archive's end.
+Duration PatienceToOpen(const Engine& engine, MemberIndex server) {
+  return engine.health().Patience(server, RequestKind::kMetadata) +
+         engine.ReadPatience(server, kArchiveTailBytes);
 }
 
 bool IsWitness(std::string_view path) {
@@ -132,22 +138,29 @@ std::vector<ArchivePtr> ArchiveSet::Open() const {
   return open;
 }
 
-void ArchiveSet::MarkSuspect(MemberIndex server, bool suspect) {
-  std::lock_guard lock(mutex_);
-  slots_[server].suspect = suspect;
-}
-
-bool ArchiveSet::IsSuspect(MemberIndex server) const {
+bool ArchiveSet::HasFailed(MemberIndex server) const {
+  const TimePoint now = engine_.executor().Now();
   std::lock_guard lock(mutex_);
   const auto slot = slots_.find(server);
-  return slot != slots_.end() && slot->second.suspect;
+  return slot != slots_.end() && slot->second.state == Slot::kFailed &&
+         now < slot->second.failed_at + kRetryAfter;
+}
+
+Duration ArchiveSet::Patience(MemberIndex server, uint64_t bytes) const {
+  bool open = false;
+  {
+    std::lock_guard lock(mutex_);
+    const auto slot = slots_.find(server);
+    open = slot != slots_.end() && slot->second.state == Slot::kOpen;
+  }
+  const Duration read = engine_.ReadPatience(server, bytes);
+  return open ? read : read + PatienceToOpen(engine_, server);
 }
 
 void ArchiveSet::Forget(MemberIndex server, const ArchivePtr& archive, Error error) {
   {
     std::lock_guard lock(mutex_);
     Slot& slot = slots_[server];
-    slot.suspect = true;
     if (slot.archive != archive) return;
     slot.archive.reset();
     slot.state = Slot::kFailed;
@@ -187,7 +200,6 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::LoadNow(std::shared_ptr<ArchiveSet>
     std::lock_guard lock(self->mutex_);
     Slot& slot = self->slots_[server];
     waiters.swap(slot.waiters);
-    slot.suspect = !loaded.has_value();
     if (loaded) {
       slot.state = Slot::kOpen;
       slot.archive = loaded->archive;
@@ -381,21 +393,21 @@ Task<Result<ArchiveSet::Described>> ArchiveSet::Describe() {
   co_return std::move(described);
 }
 
-// Asks one candidate after the other, the next one as soon as one fails or is late.
+// Asks one candidate after the other, those that are well first, the next one as soon as all asked have
+// failed or are late.
 Task<Result<ArchiveSet::Described>> ArchiveSet::LoadAnyOf(std::shared_ptr<ArchiveSet> self,
                                                           std::vector<MemberIndex> candidates) {
   Engine& engine = self->engine_;
-  Gather<Result<Loaded>> gather(engine.scope(), engine.executor());
+  const std::vector<MemberIndex> order = engine.ByHealth(std::move(candidates));
+  ServerGather<Result<Loaded>> gather(engine);
   std::string problems;
   bool unavailable = false;
   size_t next = 0;
-  while (next < candidates.size() || gather.pending() > 0) {
-    if (next < candidates.size()) {
-      gather.Start(next, Load(self, candidates[next]));
-      ++next;
-      gather.StartTimer(SIZE_MAX, engine.executor().Now() + engine.options().hedge_delay);
-    }
-    const Gather<Result<Loaded>>::Event event = co_await gather.Next();
+  while (true) {
+    for (; next < order.size() && gather.timely() == 0; ++next)
+      gather.Start(order[next], order[next], PatienceToOpen(engine, order[next]), Load(self, order[next]));
+    if (gather.pending() == 0) break;
+    const ServerGather<Result<Loaded>>::Event event = co_await gather.Next();
     if (!event.value) continue;
     if (event.value->has_value()) {
       const Loaded& loaded = event.value->value();

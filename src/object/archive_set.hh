@@ -104,9 +104,11 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   // What is open already.
   std::vector<ArchivePtr> Open() const;
 
-  // Remembers that the server did not serve (or served again): it is asked last from now on.
-  void MarkSuspect(MemberIndex server, bool suspect);
-  bool IsSuspect(MemberIndex server) const;
+  // Could the archive on that server not be had a moment ago? What Load remembers.
+  bool HasFailed(MemberIndex server) const;
+  // After which time a read of so many bytes of the archive on that server is late, with opening it if it is
+  // not open.
+  Duration Patience(MemberIndex server, uint64_t bytes) const;
   // Forgets the open archive of a server whose requests fail, so that it is opened anew after a while.
   void Forget(MemberIndex server, const ArchivePtr& archive, Error error);
 
@@ -129,7 +131,6 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
     std::optional<Error> error;  // of kFailed
     TimePoint failed_at{};
     std::vector<Waiter> waiters;  // of kLoading
-    bool suspect = false;
   };
 
   static Task<Result<Loaded>> LoadNow(std::shared_ptr<ArchiveSet> self, MemberIndex server);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
 
 namespace xec {
 namespace {
@@ -19,13 +20,27 @@ ReadPolicy::ReadPolicy(const Stripe& stripe)
   for (uint32_t chunk = 0; chunk < stripe.data_chunks + stripe.parity_chunks; ++chunk) {
     if (!((good_ | bad_) & ChunkBit(chunk))) order_.push_back(chunk);
   }
-  const auto rank = [&](uint32_t chunk) {
-    const bool suspect = (stripe_.suspect & ChunkBit(chunk)) != 0;
+  SetRanks(stripe.ranks);
+}
+
+void ReadPolicy::SetRanks(const Ranks& ranks) {
+  stripe_.ranks = ranks;
+  const auto key = [&](uint32_t chunk) {
     const bool needed = (stripe_.needed & ChunkBit(chunk)) != 0;
-    return (suspect ? 2 : 0) + (needed ? 0 : 1);
+    return std::tuple(ranks[chunk], !needed, chunk);
   };
-  // Stable: data before parity within a rank.
-  std::stable_sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) { return rank(a) < rank(b); });
+  std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
+}
+
+// Would reading the best k chunks leave the worst server of a needed one in peace?
+bool ReadPolicy::Sparing() const {
+  const uint32_t lacking = stripe_.data_chunks - std::min(stripe_.data_chunks, Count(good_));
+  if (lacking == 0 || order_.size() < lacking) return false;
+  uint8_t worst = 0;
+  for (const uint32_t chunk : order_) {
+    if (stripe_.needed & ChunkBit(chunk)) worst = std::max(worst, stripe_.ranks[chunk]);
+  }
+  return stripe_.ranks[order_[lacking - 1]] < worst;
 }
 
 bool ReadPolicy::Satisfied() const {
@@ -54,7 +69,6 @@ ReadPolicy::Actions ReadPolicy::Decide() {
   // Without trouble the needed chunks are enough; otherwise k of any kind are.
   if ((stripe_.needed & ~timely) != 0 && Count(timely) < stripe_.data_chunks) {
     actions.start = TakeUnasked(stripe_.data_chunks - Count(timely));
-    actions.arm_timer = actions.start != 0;
   }
   // Needed chunks that are all still possible, or k possible ones, keep the stripe undecided.
   const ChunkMask possible = all_ & ~bad_;
@@ -65,13 +79,10 @@ ReadPolicy::Actions ReadPolicy::Decide() {
 
 ReadPolicy::Actions ReadPolicy::OnStart() {
   ChunkMask ready = stripe_.needed & ~(good_ | bad_);
-  if ((stripe_.needed & (bad_ | stripe_.suspect) & ~good_) == 0) {
-    pending_ |= ready;
-  }
+  if ((stripe_.needed & bad_) == 0 && !Sparing()) pending_ |= ready;
   Actions actions = Decide();
   if (actions.outcome != Actions::kGoOn) return actions;
   actions.start |= pending_;
-  actions.arm_timer = true;
   return actions;
 }
 
@@ -83,8 +94,8 @@ ReadPolicy::Actions ReadPolicy::OnChunk(uint32_t chunk, bool good) {
   return Decide();
 }
 
-ReadPolicy::Actions ReadPolicy::OnTimer() {
-  late_ |= pending_;
+ReadPolicy::Actions ReadPolicy::OnLate(ChunkMask late) {
+  late_ |= pending_ & late;
   return Decide();
 }
 

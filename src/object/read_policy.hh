@@ -2,14 +2,16 @@
 // ReadPolicy: which chunks of one stripe to read, as answers come in. A pure state machine: no I/O, clock,
 // lock.
 //
-//   OnStart   reads the chunks that are needed; if the server of one of them is suspect, k others instead
+//   OnStart   reads the chunks that are needed; if the server of one of them is not well, the best k
+//             instead, as far as that spares the server
 //   OnChunk   a bad answer is replaced at once by a chunk not asked yet
-//   OnTimer   what has not answered by now is late: others are asked in its place, its answer still counts
+//   OnLate    others are asked in place of what is late; its answer still counts
 //
 // The stripe is decided as soon as all needed chunks, or any k, are good; or when even all that are not bad
 // yet would be too few. No chunk is read twice, so n = k+m reads are the most there can be.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "codec/reed_solomon.hh"
@@ -18,18 +20,20 @@ namespace xec {
 
 class ReadPolicy {
  public:
+  // By chunk: in which order to ask its server, lower first; 0: it is well (ServerHealth::Rank).
+  using Ranks = std::array<uint8_t, kChunksMax>;
+
   struct Stripe {
     uint32_t data_chunks = 1;    // k
     uint32_t parity_chunks = 1;  // m
     ChunkMask needed = 0;   // what the caller wants; not empty
     ChunkMask empty = 0;    // chunks without bytes: known without reading
-    ChunkMask suspect = 0;  // on servers that failed lately: asked last
     ChunkMask absent = 0;   // known to be nowhere: never asked
+    Ranks ranks = {};       // of the servers of the chunks
   };
 
   struct Actions {
-    ChunkMask start = 0;     // reads to start now
-    bool arm_timer = false;  // call OnTimer after the hedging delay, unless decided before
+    ChunkMask start = 0;  // reads to start now
     enum { kGoOn, kDone, kFailed } outcome = kGoOn;
   };
 
@@ -39,22 +43,26 @@ class ReadPolicy {
   Actions OnStart();
   // The read of `chunk`, started before, was good or bad. Not after the outcome.
   Actions OnChunk(uint32_t chunk, bool good);
-  Actions OnTimer();
+  // These, asked before, are late.
+  Actions OnLate(ChunkMask late);
+  // What is known of the servers has changed.
+  void SetRanks(const Ranks& ranks);
 
   // Read well, or empty.
   ChunkMask good() const { return good_; }
   ChunkMask bad() const { return bad_; }
-  // Asked, without answer when OnTimer was called last, and still without.
+  // Said to be late, and still without an answer.
   ChunkMask late() const { return late_; }
 
  private:
   Actions Decide();
   bool Satisfied() const;
   ChunkMask TakeUnasked(uint32_t count);
+  bool Sparing() const;
 
-  const Stripe stripe_;
-  const ChunkMask all_;
-  std::vector<uint32_t> order_;  // in which chunks are asked: needed, data, parity; suspects after all others
+  Stripe stripe_;
+  ChunkMask all_;
+  std::vector<uint32_t> order_;  // in which chunks are asked: by rank; within one needed, data, parity
   ChunkMask good_ = 0;
   ChunkMask bad_ = 0;
   ChunkMask pending_ = 0;  // asked, no answer yet

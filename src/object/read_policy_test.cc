@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Every order of answers and timers for small stripes, and the numbers that matter for large ones.
+// Every order of answers and lateness for small stripes, and the numbers that matter for large ones.
 #include "object/read_policy.hh"
 
 #include <bit>
@@ -11,7 +11,16 @@ namespace {
 
 int Count(ChunkMask mask) { return std::popcount(mask); }
 
-// Walks through all orders in which the reads asked for can end, and a timer between any two of them.
+ReadPolicy::Ranks RanksOf(ChunkMask chunks, uint8_t rank) {
+  ReadPolicy::Ranks ranks{};
+  for (uint32_t chunk = 0; chunk < kChunksMax; ++chunk) {
+    if (chunks & ChunkBit(chunk)) ranks[chunk] = rank;
+  }
+  return ranks;
+}
+
+// Walks through all orders in which the reads asked for can end, and all that are left be late between any
+// two of them.
 class Explorer {
  public:
   explicit Explorer(const ReadPolicy::Stripe& stripe, ChunkMask good) : stripe_(stripe), good_(good) {}
@@ -30,9 +39,6 @@ class Explorer {
     ASSERT_EQ(actions.start & asked, 0u) << "a chunk is read twice";
     ASSERT_EQ(actions.start & (stripe_.empty | stripe_.absent), 0u);
     asked |= actions.start;
-    if (actions.start != 0) {
-      ASSERT_TRUE(actions.arm_timer);
-    }
     const ChunkMask all = FirstChunks(stripe_.data_chunks + stripe_.parity_chunks);
     const ChunkMask can_be_good = (good_ | stripe_.empty) & all & ~(stripe_.absent & ~stripe_.empty);
     if (actions.outcome != ReadPolicy::Actions::kGoOn) {
@@ -59,7 +65,7 @@ class Explorer {
     }
     if (timers_left > 0) {
       ReadPolicy next = policy;
-      const ReadPolicy::Actions then = next.OnTimer();
+      const ReadPolicy::Actions then = next.OnLate(waiting);
       Step(next, then, asked, answered, timers_left - 1);
     }
   }
@@ -75,7 +81,7 @@ TEST(ReadPolicyTest, EveryOrderOfEverySmallStripe) {
     for (ChunkMask needed = 1; needed <= FirstChunks(k); ++needed) {
       for (ChunkMask good = 0; good <= all; ++good) {
         for (ChunkMask suspect = 0; suspect <= all; ++suspect) {
-          Explorer explorer({k, m, needed, 0, suspect, 0}, good);
+          Explorer explorer({k, m, needed, 0, 0, RanksOf(suspect, 3)}, good);
           explorer.Run();
           if (HasFatalFailure())
             FAIL() << k << "+" << m << " needed " << needed << " good " << good << " suspect " << suspect;
@@ -90,7 +96,8 @@ TEST(ReadPolicyTest, EveryOrderOfEverySmallStripe) {
 TEST(ReadPolicyTest, EmptyAndAbsentChunksOfShortStripes) {
   for (ChunkMask good = 0; good < 32; ++good) {
     for (ChunkMask absent = 0; absent < 32; ++absent) {
-      Explorer explorer({3, 2, 1, ChunkBit(1) | ChunkBit(2), 0, absent & ~(ChunkBit(1) | ChunkBit(2))}, good);
+      Explorer explorer({3, 2, 1, ChunkBit(1) | ChunkBit(2), absent & ~(ChunkBit(1) | ChunkBit(2)), {}},
+                        good);
       explorer.Run();
       if (HasFatalFailure()) FAIL() << "good " << good << " absent " << absent;
     }
@@ -98,7 +105,7 @@ TEST(ReadPolicyTest, EmptyAndAbsentChunksOfShortStripes) {
 }
 
 TEST(ReadPolicyTest, WithoutTroubleOnlyWhatIsNeededIsRead) {
-  ReadPolicy policy({8, 2, ChunkBit(3) | ChunkBit(4), 0, 0, 0});
+  ReadPolicy policy({8, 2, ChunkBit(3) | ChunkBit(4), 0, 0, {}});
   const ReadPolicy::Actions start = policy.OnStart();
   EXPECT_EQ(start.start, ChunkBit(3) | ChunkBit(4));
   EXPECT_EQ(policy.OnChunk(3, true).start, 0u);
@@ -106,14 +113,14 @@ TEST(ReadPolicyTest, WithoutTroubleOnlyWhatIsNeededIsRead) {
 }
 
 TEST(ReadPolicyTest, OneBadChunkOfAWholeStripeCostsOneParityChunk) {
-  ReadPolicy policy({8, 2, FirstChunks(8), 0, 0, 0});
+  ReadPolicy policy({8, 2, FirstChunks(8), 0, 0, {}});
   EXPECT_EQ(policy.OnStart().start, FirstChunks(8));
   EXPECT_EQ(policy.OnChunk(5, false).start, ChunkBit(8));
   EXPECT_EQ(policy.OnChunk(8, false).start, ChunkBit(9));
 }
 
 TEST(ReadPolicyTest, SuspectsAreAskedLast) {
-  ReadPolicy policy({4, 2, FirstChunks(4), 0, ChunkBit(1), 0});
+  ReadPolicy policy({4, 2, FirstChunks(4), 0, 0, RanksOf(ChunkBit(1), 3)});
   EXPECT_EQ(policy.OnStart().start, FirstChunks(5) & ~ChunkBit(1));
   EXPECT_EQ(policy.OnChunk(0, false).start, ChunkBit(5));
   EXPECT_EQ(policy.OnChunk(2, false).start, ChunkBit(1));
@@ -121,16 +128,42 @@ TEST(ReadPolicyTest, SuspectsAreAskedLast) {
 }
 
 TEST(ReadPolicyTest, LateChunksAreHedgedOnceAndStillCount) {
-  ReadPolicy policy({4, 2, FirstChunks(4), 0, 0, 0});
+  ReadPolicy policy({4, 2, FirstChunks(4), 0, 0, {}});
   policy.OnStart();
   policy.OnChunk(0, true);
   policy.OnChunk(1, true);
   policy.OnChunk(2, true);
-  EXPECT_EQ(policy.OnTimer().start, ChunkBit(4));
+  EXPECT_EQ(policy.OnLate(ChunkBit(3)).start, ChunkBit(4));
   EXPECT_EQ(policy.late(), ChunkBit(3));
-  EXPECT_EQ(policy.OnTimer().start, ChunkBit(5));
-  EXPECT_EQ(policy.OnTimer().start, 0u);
+  EXPECT_EQ(policy.OnLate(ChunkBit(3)).start, 0u);
+  EXPECT_EQ(policy.OnLate(ChunkBit(4)).start, ChunkBit(5));
+  EXPECT_EQ(policy.OnLate(ChunkBit(5)).start, 0u);
   EXPECT_EQ(policy.OnChunk(3, true).outcome, ReadPolicy::Actions::kDone);
+}
+
+TEST(ReadPolicyTest, TheBestServersAreAskedAndTheWorstLast) {
+  ReadPolicy::Ranks ranks = RanksOf(ChunkBit(0), 4);
+  ranks[2] = 1;
+  ranks[5] = 2;
+  ReadPolicy policy({4, 2, FirstChunks(4), 0, 0, ranks});
+  EXPECT_EQ(policy.OnStart().start, ChunkBit(1) | ChunkBit(2) | ChunkBit(3) | ChunkBit(4));
+  EXPECT_EQ(policy.OnLate(ChunkBit(1)).start, ChunkBit(5));
+  EXPECT_EQ(policy.OnLate(ChunkBit(2)).start, ChunkBit(0));
+}
+
+TEST(ReadPolicyTest, WhatSparesNobodyIsNotRead) {
+  // One chunk is wanted; with three bad servers no four others are better.
+  ReadPolicy all_bad({4, 2, ChunkBit(1), 0, 0, RanksOf(ChunkBit(1) | ChunkBit(2) | ChunkBit(5), 3)});
+  EXPECT_EQ(all_bad.OnStart().start, ChunkBit(1));
+  ReadPolicy two_bad({4, 2, ChunkBit(1), 0, 0, RanksOf(ChunkBit(1) | ChunkBit(2), 3)});
+  EXPECT_EQ(two_bad.OnStart().start, ChunkBit(0) | ChunkBit(3) | ChunkBit(4) | ChunkBit(5));
+}
+
+TEST(ReadPolicyTest, NewsOfServersCountsForWhatIsAskedNext) {
+  ReadPolicy policy({4, 2, FirstChunks(4), 0, 0, {}});
+  policy.OnStart();
+  policy.SetRanks(RanksOf(ChunkBit(4), 3));
+  EXPECT_EQ(policy.OnLate(ChunkBit(0)).start, ChunkBit(5));
 }
 
 }  // namespace

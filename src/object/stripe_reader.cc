@@ -5,21 +5,29 @@
 #include <bit>
 #include <cstring>
 
+#include "commit/server_gather.hh"
 #include "object/padded_coding.hh"
 #include "object/read_ahead.hh"
 #include "object/read_policy.hh"
-#include "runtime/gather.hh"
 
 namespace xec {
 namespace {
 
-constexpr size_t kTimerTag = SIZE_MAX;
+// A late chunk for which the budget of hedges had nothing left is looked at again after this time.
+constexpr Duration kHedgeRetry = std::chrono::milliseconds(20);
+// Suspect or down.
+constexpr int kBadRank = ServerHealth::kRankUntrusted + 1;
+// After so many times the hedging delay nobody waits for a bad server any more, whatever the budget of hedges
+// says.
+constexpr int kLongWait = 5;
+
+using Chunks = ServerGather<ChunkAnswer>;
 
 // What the caller wants of one stripe, chunk by chunk.
 struct Wanted {
   ChunkMask needed = 0;
   std::vector<ChunkRange> exact;  // by chunk: the bytes themselves
-  ChunkRange hull;                // page-aligned, around all of them
+  ChunkRange hull;  // page-aligned, around all of them
 };
 
 Wanted WantedOf(const ReadContext& context, uint64_t stripe, uint64_t from, uint64_t to) {
@@ -44,7 +52,7 @@ Wanted WantedOf(const ReadContext& context, uint64_t stripe, uint64_t from, uint
 
 // One try at a stripe: how much of each chunk is read.
 struct Plan {
-  bool exact = false;      // only the pages wanted, only of needed chunks
+  bool exact = false;  // only the pages wanted, only of needed chunks
   bool all_slots = false;  // memory for all k+m chunks was reserved
 };
 
@@ -54,15 +62,11 @@ class StripeRead {
       : context_(std::move(context)),
         stripe_(stripe),
         wanted_(std::move(wanted)),
-        answers_(context_.geometry().Total()) {
+        answers_(context_.geometry().Total()),
+        asked_(answers_.size()) {
     for (uint32_t chunk = 0; chunk < answers_.size(); ++chunk) {
       // A chunk that ends before the hull has nothing but zeros there.
-      if (context_.ChunkBytes(stripe_, chunk) <= wanted_.hull.begin) {
-        empty_ |= ChunkBit(chunk);
-        continue;
-      }
-      const Result<MemberIndex> server = context_.ServerOf(stripe_, chunk);
-      if (server && context_.archives->IsSuspect(*server)) suspect_ |= ChunkBit(chunk);
+      if (context_.ChunkBytes(stripe_, chunk) <= wanted_.hull.begin) empty_ |= ChunkBit(chunk);
     }
   }
 
@@ -71,23 +75,33 @@ class StripeRead {
 
  private:
   enum class Outcome { kDone, kFailed, kAgain };
+  struct Asked {
+    int rank = 0;  // of the server then
+    TimePoint at;
+  };
 
   ChunkRange RangeOf(uint32_t chunk, const Plan& plan) const;
   bool ExactIsHull() const;
   Task<Result<ByteBudget::Lease>> Reserve(uint64_t bytes, Held& held);
-  Task<Outcome> Try(Plan plan, ByteBudget::Lease& lease);
-  bool StartReads(Gather<ChunkAnswer>& gather, ChunkMask chunks, Plan plan, ByteBudget::Lease& lease);
+  ReadPolicy NewPolicy() const;
+  ReadPolicy::Ranks RanksNow() const;
+  bool IsBad(uint32_t chunk) const;
+  bool HedgesForNothing(ChunkMask late, ChunkMask others) const;
+  Task<Outcome> Try(ReadPolicy policy, Plan plan, ByteBudget::Lease& lease);
+  bool StartReads(Chunks& gather, ChunkMask chunks, Plan plan, ByteBudget::Lease& lease);
+  ReadPolicy::Actions Hedge(ReadPolicy& policy, ChunkMask late);
   void Deliver(Plan plan, uint64_t from, MutableByteSpan into) const;
   void Decode(uint32_t chunk, MutableByteSpan target) const;
-  uint64_t BytesToReserve(Plan plan) const;
+  uint64_t BytesToReserve(ChunkMask first, Plan plan) const;
 
   const ReadContext context_;
   const uint64_t stripe_;
   const Wanted wanted_;
   std::vector<ChunkAnswer> answers_;
   ChunkMask empty_ = 0;
-  ChunkMask suspect_ = 0;
-  ChunkMask bad_ = 0;   // found bad in an earlier try
+  std::vector<Asked> asked_;  // of the last read of each chunk
+  ChunkMask late_ = 0;  // in an earlier try
+  ChunkMask bad_ = 0;  // found bad in an earlier try
   ChunkMask good_ = 0;  // of the last try
   size_t strays_known_ = context_.archives->StrayCount();
 };
@@ -118,9 +132,35 @@ Task<Result<ByteBudget::Lease>> StripeRead::Reserve(uint64_t bytes, Held& held) 
   co_return std::move(lease);
 }
 
+// Of the servers of all chunks.
+ReadPolicy::Ranks StripeRead::RanksNow() const {
+  ReadPolicy::Ranks ranks{};
+  for (uint32_t chunk = 0; chunk < answers_.size(); ++chunk) {
+    const Result<MemberIndex> server = context_.ServerOf(stripe_, chunk);
+    if (!server) continue;
+    int rank = context_.engine().Rank(*server);
+    if (late_ & ChunkBit(chunk)) rank = std::max(rank, kBadRank);
+    if (context_.archives->HasFailed(*server)) rank = ServerHealth::kWorstRank + 1;
+    ranks[chunk] = static_cast<uint8_t>(rank);
+  }
+  return ranks;
+}
+
+ReadPolicy StripeRead::NewPolicy() const {
+  const Geometry& geometry = context_.geometry();
+  const ReadPolicy::Stripe state{
+      geometry.data_chunks, geometry.parity_chunks, wanted_.needed, empty_, bad_, RanksNow()};
+  return ReadPolicy(state);
+}
+
+// Is the server of the chunk known to be bad?
+bool StripeRead::IsBad(uint32_t chunk) const {
+  const Result<MemberIndex> server = context_.ServerOf(stripe_, chunk);
+  return server && context_.engine().Rank(*server) >= kBadRank;
+}
+
 // False when memory for a read is not at hand.
-bool StripeRead::StartReads(Gather<ChunkAnswer>& gather, ChunkMask chunks, Plan plan,
-                            ByteBudget::Lease& lease) {
+bool StripeRead::StartReads(Chunks& gather, ChunkMask chunks, Plan plan, ByteBudget::Lease& lease) {
   for (uint32_t chunk = 0; chunk < answers_.size(); ++chunk) {
     if (!(chunks & ChunkBit(chunk))) continue;
     const ChunkRange range = RangeOf(chunk, plan);
@@ -134,39 +174,84 @@ bool StripeRead::StartReads(Gather<ChunkAnswer>& gather, ChunkMask chunks, Plan 
       slot = std::move(*more);
     }
     const MemberName name{static_cast<uint32_t>(stripe_), chunk};
-    gather.Start(chunk, ReadChunk(context_, name, range, std::move(slot), false));
+    // What nobody has is answered at once.
+    const Result<MemberIndex> holder = context_.ServerOf(stripe_, chunk);
+    const MemberIndex server = holder ? *holder : MemberIndex{0};
+    asked_[chunk] = {context_.engine().Rank(server), context_.engine().executor().Now()};
+    gather.Start(chunk, server, context_.archives->Patience(server, bytes),
+                 ReadChunk(context_, name, range, std::move(slot), false));
   }
   return true;
 }
 
-Task<StripeRead::Outcome> StripeRead::Try(Plan plan, ByteBudget::Lease& lease) {
-  const Geometry& geometry = context_.geometry();
-  ReadPolicy::Stripe state{
-      geometry.data_chunks, geometry.parity_chunks, wanted_.needed, empty_, suspect_, bad_};
-  ReadPolicy policy(state);
-  Gather<ChunkAnswer> gather(context_.engine().scope(), context_.engine().executor());
+// Hedges that are no matter of the budget: a server was well and has become bad, and those asked in its place
+// are better. It happens to what is in flight then; who comes later asks it last. A server that fails again
+// and again was not trusted when it was asked.
+bool StripeRead::HedgesForNothing(ChunkMask late, ChunkMask others) const {
+  const Engine& engine = context_.engine();
+  const TimePoint long_ago = engine.executor().Now() - kLongWait * engine.options().hedge_delay;
+  for (uint32_t chunk = 0; chunk < answers_.size(); ++chunk) {
+    if ((others & ChunkBit(chunk)) && IsBad(chunk)) return false;
+    if (!(late & ChunkBit(chunk))) continue;
+    const bool known = asked_[chunk].rank >= ServerHealth::kRankUntrusted && asked_[chunk].at > long_ago;
+    if (known || !IsBad(chunk)) return false;
+  }
+  return true;
+}
+
+// Asks others in place of the late chunks, as far as the budget of hedges allows it.
+ReadPolicy::Actions StripeRead::Hedge(ReadPolicy& policy, ChunkMask late) {
+  policy.SetRanks(RanksNow());
+  ChunkMask bad = 0;
+  for (uint32_t chunk = 0; chunk < answers_.size(); ++chunk) {
+    if ((late & ChunkBit(chunk)) && IsBad(chunk)) bad |= ChunkBit(chunk);
+  }
+  ReadPolicy::Actions all;
+  for (const ChunkMask part : {bad, late & ~bad}) {
+    if (part == 0) continue;
+    ReadPolicy next = policy;
+    const ReadPolicy::Actions actions = next.OnLate(part);
+    Engine& engine = context_.engine();
+    const auto more = static_cast<uint64_t>(std::popcount(actions.start));
+    const bool allowed = more == 0 || HedgesForNothing(part, actions.start) ||
+                         engine.hedges().Take(more, engine.executor().Now());
+    if (!allowed) continue;
+    policy = next;
+    all.start |= actions.start;
+  }
+  return all;
+}
+
+Task<StripeRead::Outcome> StripeRead::Try(ReadPolicy policy, Plan plan, ByteBudget::Lease& lease) {
+  Engine& engine = context_.engine();
+  Chunks gather(engine);
   ReadPolicy::Actions actions = policy.OnStart();
+  engine.hedges().Note(static_cast<uint64_t>(std::popcount(actions.start)));
+  TimePoint retry = TimePoint::max();
   while (true) {
     // Other chunks help only from the same offsets.
     const bool too_little = plan.exact && (actions.start & ~wanted_.needed) != 0;
     if (too_little || !StartReads(gather, actions.start, plan, lease)) {
-      suspect_ |= policy.late();
+      late_ |= policy.late();
       co_return Outcome::kAgain;
     }
     if (actions.outcome != ReadPolicy::Actions::kGoOn) break;
-    if (actions.arm_timer) {
-      gather.StartTimer(kTimerTag,
-                        context_.engine().executor().Now() + context_.engine().options().hedge_delay);
-    }
-    Gather<ChunkAnswer>::Event event = co_await gather.Next();
+    Chunks::Event event = co_await gather.Next(retry);
     if (!event.value) {
-      actions = policy.OnTimer();
+      ChunkMask late = 0;
+      for (const size_t tag : gather.LateTags()) late |= ChunkBit(static_cast<uint32_t>(tag));
+      actions = Hedge(policy, late & ~policy.late());
+      const bool unhedged = (late & ~policy.late()) != 0;
+      retry = unhedged ? engine.executor().Now() + kHedgeRetry : TimePoint::max();
       continue;
     }
     const auto chunk = static_cast<uint32_t>(event.tag);
     answers_[chunk] = std::move(*event.value);
     const bool good = answers_[chunk].health == ChunkHealth::kGood;
-    if (!good) bad_ |= ChunkBit(chunk);
+    if (!good) {
+      bad_ |= ChunkBit(chunk);
+      policy.SetRanks(RanksNow());
+    }
     actions = policy.OnChunk(chunk, good);
   }
   good_ = policy.good();
@@ -203,28 +288,25 @@ void StripeRead::Decode(uint32_t chunk, MutableByteSpan target) const {
 }
 
 // Budget for what the plan starts with, or for everything it can ever start.
-uint64_t StripeRead::BytesToReserve(Plan plan) const {
-  const bool trouble = (wanted_.needed & (bad_ | suspect_)) != 0;
+uint64_t StripeRead::BytesToReserve(ChunkMask first, Plan plan) const {
   uint64_t bytes = 0;
-  uint64_t largest = 0;
   for (uint32_t chunk = 0; chunk < answers_.size(); ++chunk) {
-    if (empty_ & ChunkBit(chunk)) continue;
-    const bool needed = (wanted_.needed & ChunkBit(chunk)) != 0;
-    if (plan.exact && !needed) continue;
-    const uint64_t slot = context_.SlotBytes(RangeOf(chunk, plan).size());
-    largest = std::max(largest, slot);
-    if (plan.all_slots || needed) bytes += slot;
+    const bool started = plan.all_slots ? !(empty_ & ChunkBit(chunk)) : (first & ChunkBit(chunk)) != 0;
+    if (started) bytes += context_.SlotBytes(RangeOf(chunk, plan).size());
   }
-  return trouble && !plan.all_slots ? std::max(bytes, largest * context_.geometry().data_chunks) : bytes;
+  return bytes;
 }
 
 Task<Status> StripeRead::Run(uint64_t from, MutableByteSpan into, Held& held) {
   Plan plan;
-  plan.exact = (wanted_.needed & suspect_) == 0 && !ExactIsHull();
+  plan.exact = !ExactIsHull();
   while (true) {
-    Result<ByteBudget::Lease> lease = co_await Reserve(BytesToReserve(plan), held);
+    ReadPolicy policy = NewPolicy();
+    const ChunkMask first = ReadPolicy(policy).OnStart().start;
+    plan.exact = plan.exact && (first & ~wanted_.needed) == 0;
+    Result<ByteBudget::Lease> lease = co_await Reserve(BytesToReserve(first, plan), held);
     if (!lease) co_return lease.error();
-    const Outcome outcome = co_await Try(plan, *lease);
+    const Outcome outcome = co_await Try(std::move(policy), plan, *lease);
     if (outcome == Outcome::kDone) break;
     if (outcome == Outcome::kFailed) {
       co_await ArchiveSet::FindStrays(context_.archives);
@@ -249,11 +331,12 @@ Task<Result<StripeData>> StripeRead::RunWithoutWaiting() {
   // Half of the budget is never used ahead: a handle that stalls with its stripes holds up nobody's small
   // reads.
   ByteBudget& budget = context_.engine().budget();
-  const uint64_t bytes_ahead = BytesToReserve(plan);
+  ReadPolicy policy = NewPolicy();
+  const uint64_t bytes_ahead = BytesToReserve(ReadPolicy(policy).OnStart().start, plan);
   if (budget.in_use() + bytes_ahead > budget.limit() / 2) co_return no_memory;
   std::optional<ByteBudget::Lease> lease = budget.TryAcquire(bytes_ahead);
   if (!lease) co_return no_memory;
-  const Outcome outcome = co_await Try(plan, *lease);
+  const Outcome outcome = co_await Try(std::move(policy), plan, *lease);
   if (outcome == Outcome::kAgain) co_return no_memory;
   if (outcome == Outcome::kFailed) co_return UnreadableStripe(context_, stripe_, answers_, bad_);
   StripeData data;

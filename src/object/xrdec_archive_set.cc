@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "commit/server_gather.hh"
 #include "protocol/xrdec_paths.hh"
-#include "runtime/gather.hh"
 
 namespace xec {
 
@@ -71,23 +71,16 @@ Status XrdecArchiveSet::CheckGeometry() const {
 }
 
 Task<Result<ArchiveSet::Described>> XrdecArchiveSet::OpenAll(std::shared_ptr<XrdecArchiveSet> self) {
-  constexpr size_t kTimerTag = SIZE_MAX;
-  Engine& engine = self->engine();
-  Gather<Result<Loaded>> gather(engine.scope(), engine.executor());
-  const std::vector<MemberIndex>& holders = self->info().holders;
-  for (size_t i = 0; i < holders.size(); ++i) gather.Start(i, Load(self, holders[i]));
-  gather.StartTimer(kTimerTag, engine.executor().Now() + engine.options().hedge_delay);
+  ServerGather<Result<Loaded>> gather(self->engine());
+  for (const MemberIndex holder : self->info().holders)
+    gather.Start(holder, holder, self->Patience(holder, 0), Load(self, holder));
   std::shared_ptr<const Manifest> manifest;
   std::string problems;
   bool unavailable = false;
-  bool late = false;
   size_t open = 0;
-  while (gather.pending() > 0 && !(late && open >= self->geometry_.data_chunks)) {
-    Gather<Result<Loaded>>::Event event = co_await gather.Next();
-    if (!event.value) {
-      late = true;
-      continue;
-    }
+  while (gather.pending() > 0 && (open < self->geometry_.data_chunks || gather.timely() > 0)) {
+    ServerGather<Result<Loaded>>::Event event = co_await gather.Next();
+    if (!event.value) continue;
     if (event.value->has_value()) {
       ++open;
       if (!manifest) manifest = std::make_shared<const Manifest>(event.value->value().archive->manifest());

@@ -52,6 +52,12 @@ class Gather {
   // Tasks started whose event has not been taken yet.
   size_t pending() const { return pending_; }
 
+  // Will Next answer at once?
+  bool ready() const {
+    std::lock_guard lock(state_->mutex);
+    return !state_->events.empty();
+  }
+
   // The next event. Something must be pending or a timer must be set, else this waits for ever.
   Task<Event> Next() {
     NextAwaiter awaiter{*state_};

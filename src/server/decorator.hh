@@ -25,6 +25,7 @@ struct Request {
   Operation operation;
   std::string path;  // of renames: the source; of space queries: "/"
   OpContext context;
+  uint64_t bytes = 0;  // of reads: how many are wanted
 };
 
 // Executes a request once; owns everything it needs.
@@ -40,7 +41,8 @@ class DecoratedFile final : public ArchiveFile, public std::enable_shared_from_t
   uint64_t size() const override { return inner_->size(); }
 
   void Read(OpContext context, std::vector<ByteRange> ranges, Slice into, Done<uint64_t> done) override {
-    Request request{Operation::kRead, path_, context};
+    Request request{Operation::kRead, path_, context, 0};
+    for (const ByteRange& range : ranges) request.bytes += range.length;
     if constexpr (requires(Core& c, Result<uint64_t>& r) { c.AfterRead(request, into, r); }) {
       done = [core = core_, request, into, done = std::move(done)](Result<uint64_t> result) mutable {
         core->AfterRead(request, into, result);

@@ -12,9 +12,9 @@
 namespace xec {
 
 // Sync and close wait for the disk, and so do changes of names where they are synced.
-inline RequestKind KindOf(Operation operation) {
-  switch (operation) {
-    case Operation::kRead: return RequestKind::kRead;
+inline RequestKind KindOf(const Request& request) {
+  switch (request.operation) {
+    case Operation::kRead: return ReadKindOf(request.bytes);
     case Operation::kWrite: return RequestKind::kWrite;
     case Operation::kSync:
     case Operation::kClose:
@@ -90,8 +90,7 @@ class HealthServer final : public DecoratedServer<HealthFeed> {
 
 template <typename T>
 void HealthFeed::Around(const Request& request, Start<T> start, Done<T> done) {
-  start([sent = Sent(self_.lock(), KindOf(request.operation)),
-         done = std::move(done)](Result<T> result) mutable {
+  start([sent = Sent(self_.lock(), KindOf(request)), done = std::move(done)](Result<T> result) mutable {
     sent.End(result ? nullptr : &result.error());
     done(std::move(result));
   });

@@ -11,10 +11,17 @@ constexpr int kFailuresMax = 10;
 
 }  // namespace
 
+RequestKind ReadKindOf(uint64_t bytes) {
+  if (bytes <= kSmallReadBytesMax) return RequestKind::kReadSmall;
+  return bytes <= kReadBytesMax ? RequestKind::kRead : RequestKind::kReadLarge;
+}
+
 const char* RequestKindName(RequestKind kind) {
   switch (kind) {
     case RequestKind::kMetadata: return "metadata";
+    case RequestKind::kReadSmall: return "small read";
     case RequestKind::kRead: return "read";
+    case RequestKind::kReadLarge: return "large read";
     case RequestKind::kWrite: return "write";
     case RequestKind::kSync: return "sync";
   }
@@ -47,7 +54,7 @@ bool ServerRecord::End(RequestKind kind, uint64_t ticket, TimePoint started, Tim
   Kind& requests = of(kind);
   if (end == RequestEnd::kAnswered) {
     const bool was_bad = At(now).state != ServerState::kUp;
-    const bool late = now - started > Patience(kind);
+    const bool late = now - started > Patience(kind) && !requests.owed.contains(ticket);
     requests.owed.erase(requests.owed.begin(), requests.owed.upper_bound(ticket));
     requests.last_answer = now;
     bad_.reset();
@@ -137,20 +144,22 @@ void ServerHealth::End(size_t server, RequestKind kind, uint64_t ticket, TimePoi
   {
     std::lock_guard lock(slot.mutex);
     if (!problem.empty()) slot.problem = problem;
-    if (slot.record.End(kind, ticket, started, now, end)) {
-      const LatencyWindow& latencies = slot.record.latencies(kind);
-      if (latencies.count() >= LatencyWindow::kSamplesMin) median = latencies.median();
-    }
+    const bool changed = slot.record.End(kind, ticket, started, now, end);
+    // A slow answer of a server that was slow before is new evidence at once.
+    const bool slow = end == RequestEnd::kAnswered && now - started > rules_.slow_least;
+    const LatencyWindow& latencies = slot.record.latencies(kind);
+    if ((changed || slow) && latencies.count() >= LatencyWindow::kSamplesMin) median = latencies.median();
   }
-  if (median > Duration::zero()) NoteMedian(server, kind, median, now);
+  if (median > Duration::zero()) NoteMedian(server, kind, median, now - started, now);
 }
 
-void ServerHealth::NoteMedian(size_t server, RequestKind kind, Duration median, TimePoint now) {
+void ServerHealth::NoteMedian(size_t server, RequestKind kind, Duration median, Duration latency,
+                              TimePoint now) {
   const auto index = static_cast<size_t>(kind);
   const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(median).count();
   std::lock_guard lock(fleet_mutex_);
   medians_[server][index] = static_cast<uint32_t>(std::max<int64_t>(micros, 1));
-  if (kind != RequestKind::kMetadata && kind != RequestKind::kRead) return;
+  if (kind == RequestKind::kWrite || kind == RequestKind::kSync || latency <= rules_.slow_least) return;
   const auto least = std::chrono::duration_cast<std::chrono::microseconds>(rules_.slow_least).count();
   std::vector<uint32_t> known;
   for (const Medians& medians : medians_) {
@@ -161,6 +170,7 @@ void ServerHealth::NoteMedian(size_t server, RequestKind kind, Duration median, 
   const uint64_t limit =
       std::max<uint64_t>(static_cast<uint64_t>(least), uint64_t{HealthRules::kSlowFactor} * *middle);
   if (medians_[server][index] <= limit) return;
+  if (latency <= std::chrono::microseconds(limit)) return;
   const TimePoint until = now + rules_.slow_memory;
   slots_[server]->slow_until.store(until.time_since_epoch().count(), std::memory_order_relaxed);
 }

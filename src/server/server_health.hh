@@ -14,9 +14,10 @@
 // count as owed once a later one of its kind was answered: then it is stuck, not the server. Errors that are
 // the name's (not found, exists, no space, permission) are answers.
 //
-// After suspect or down, and after an answer that came late, a server is up at once but not *trusted*: it is
-// used, but asked after the others, until it has been good for a while, which doubles each time it fails
-// again soon.
+// After suspect or down, and after an answer that came late and was overtaken by others, a server is up at
+// once but not *trusted*: it is used, but asked after the others, until it has been good for a while, which
+// doubles each time it fails again soon. Requests that wait for each other, since we sent many, overtake
+// nobody: our own queue makes no server look bad.
 //
 // Patience of a server for a kind of request is kPatienceFactor times the high quantile of its last
 // latencies, within bounds: longer than that an answer hardly ever takes while it is well.
@@ -38,13 +39,19 @@ namespace xec {
 
 // Requests whose latencies are comparable.
 enum class RequestKind {
-  kMetadata,  // listings, opens, renames, removals, directories, attributes
-  kRead,
+  kMetadata,   // listings, opens, renames, removals, directories, attributes
+  kReadSmall,  // up to kSmallReadBytesMax: some pages, ends of archives
+  kRead,       // up to kReadBytesMax: chunks of usual sizes
+  kReadLarge,
   kWrite,
   kSync,  // sync and close: they wait for the disk
 };
-constexpr size_t kRequestKindCount = 4;
-// "metadata", "read", "write", "sync".
+constexpr size_t kRequestKindCount = 6;
+constexpr uint64_t kSmallReadBytesMax = uint64_t{128} << 10;
+constexpr uint64_t kReadBytesMax = uint64_t{2} << 20;
+// Of a read of so many bytes.
+RequestKind ReadKindOf(uint64_t bytes);
+// "metadata", "small read", "read", "large read", "write", "sync".
 const char* RequestKindName(RequestKind kind);
 
 // What the end of a request says about its server.
@@ -71,7 +78,9 @@ struct HealthRules {
   // By RequestKind. What waits for a disk may take seconds on a busy one.
   std::array<Bounds, kRequestKindCount> patience = {{
       {std::chrono::milliseconds(150), std::chrono::milliseconds(80), std::chrono::seconds(2)},
-      {std::chrono::milliseconds(300), std::chrono::milliseconds(80), std::chrono::seconds(2)},
+      {std::chrono::milliseconds(150), std::chrono::milliseconds(80), std::chrono::seconds(2)},
+      {std::chrono::milliseconds(200), std::chrono::milliseconds(80), std::chrono::seconds(2)},
+      {std::chrono::seconds(1), std::chrono::milliseconds(200), std::chrono::seconds(5)},
       {std::chrono::seconds(1), std::chrono::milliseconds(500), std::chrono::seconds(10)},
       {std::chrono::seconds(2), std::chrono::seconds(1), std::chrono::seconds(15)},
   }};
@@ -80,7 +89,8 @@ struct HealthRules {
   Duration trust_first = std::chrono::seconds(1);
   Duration trust_longest = std::chrono::seconds(30);
   Duration forgive = std::chrono::seconds(60);
-  // Slow: its median is above slow_least and this many times the median of all servers' medians.
+  // Slow: its median, and its last answer, are above slow_least and this many times the median of all
+  // servers' medians.
   static constexpr int kSlowFactor = 5;
   Duration slow_least = std::chrono::milliseconds(20);
   // Without new evidence it is taken for slow no longer: who is asked last has few chances to prove
@@ -195,7 +205,8 @@ class ServerHealth {
   // Server times kind; micros; 0 = too few samples.
   using Medians = std::array<uint32_t, kRequestKindCount>;
 
-  void NoteMedian(size_t server, RequestKind kind, Duration median, TimePoint now);
+  // After an answer that took `latency`.
+  void NoteMedian(size_t server, RequestKind kind, Duration median, Duration latency, TimePoint now);
   const HealthRules rules_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::mutex fleet_mutex_;

@@ -71,6 +71,25 @@ TEST_F(ServerHealthTest, ASteadyStreamOfAnswersIsNoSilenceHoweverLongTheQueue) {
   }
 }
 
+TEST_F(ServerHealthTest, OurOwnQueueCostsNoTrust) {
+  for (int i = 0; i < 20; ++i) Answer(milliseconds(2));
+  std::vector<Request> queue;
+  for (int i = 0; i < 64; ++i) queue.push_back(Begin());
+  for (const Request& request : queue) {
+    now_ += milliseconds(10);
+    End(request);
+    EXPECT_TRUE(Trusted());
+  }
+}
+
+TEST_F(ServerHealthTest, AnAnswerThatOthersOvertookLongAgoCostsTrust) {
+  const Request stuck = Begin();
+  for (int i = 0; i < 20; ++i) Answer(milliseconds(20));
+  EXPECT_TRUE(Trusted());
+  End(stuck);
+  EXPECT_FALSE(Trusted());
+}
+
 TEST_F(ServerHealthTest, ARequestThatALaterOneOvertookIsStuckNotTheServer) {
   const Request stuck = Begin();
   now_ += milliseconds(1);
@@ -205,6 +224,31 @@ TEST_F(ServerHealthTest, AServerMuchSlowerThanTheOthersIsAskedAfterThemForAWhile
   EXPECT_EQ(health_.Rank(2, now_), 0);
   now_ += health_.rules().slow_memory;
   EXPECT_EQ(health_.Rank(3, now_), 0) << "it has to have a chance";
+}
+
+TEST_F(ServerHealthTest, AfterThatOneAnswerTellsWhetherItIsStillSlow) {
+  for (size_t server = 0; server < 5; ++server) {
+    for (int i = 0; i < 16; ++i) Answer(milliseconds(server == 3 ? 50 : 2), kMeta, server);
+  }
+  now_ += health_.rules().slow_memory;
+  Answer(milliseconds(50), kMeta, 3);
+  EXPECT_EQ(health_.Rank(3, now_), 1);
+  now_ += health_.rules().slow_memory;
+  for (int i = 0; i < 12; ++i) {
+    Answer(milliseconds(2), kMeta, 3);
+    EXPECT_EQ(health_.Rank(3, now_), 0) << i;
+  }
+}
+
+TEST_F(ServerHealthTest, ReadsAreComparedWithReadsOfTheirSize) {
+  EXPECT_EQ(ReadKindOf(4096), RequestKind::kReadSmall);
+  EXPECT_EQ(ReadKindOf(uint64_t{1} << 20), RequestKind::kRead);
+  EXPECT_EQ(ReadKindOf(uint64_t{16} << 20), RequestKind::kReadLarge);
+  for (int i = 0; i < 20; ++i) Answer(milliseconds(2), RequestKind::kReadSmall);
+  for (int i = 0; i < 20; ++i) Answer(milliseconds(90), RequestKind::kReadLarge);
+  EXPECT_TRUE(Trusted());
+  EXPECT_EQ(health_.Patience(0, RequestKind::kReadSmall), milliseconds(80));
+  EXPECT_EQ(health_.Patience(0, RequestKind::kReadLarge), milliseconds(360));
 }
 
 TEST_F(ServerHealthTest, SlowNeedsMoreThanAFewMilliseconds) {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "assembly/limit_options.hh"
+
+#include "assembly/option_values.hh"
+
+namespace xec {
+namespace {
+
+using Values = std::vector<std::string>;
+using C = Configuration;
+
+template <Duration EngineOptions::* member>
+Status SetTime(C& c, std::string_view value) {
+  XEC_ASSIGN_OR_RETURN(std::chrono::milliseconds time, ParseDuration(value));
+  if (time.count() == 0)
+    return Fail(Code::kInvalidArgument, "'{}' is no time: it must be more than 0", value);
+  c.engine.*member = time;
+  return OkStatus();
+}
+
+template <Duration EngineOptions::* member>
+Values GetTime(const C& c) {
+  if (c.engine.*member == EngineOptions().*member) return {};
+  return {FormatTime(c.engine.*member)};
+}
+
+#define XEC_TIME_ROW(name, initial, help, member)                                              \
+  OptionRow {                                                                                  \
+    name, "TIME", initial, help, OptionGroup::kLimits, false, SetTime<&EngineOptions::member>, \
+        GetTime<&EngineOptions::member>                                                        \
+  }
+
+std::vector<OptionRow> CountRows() {
+  using enum OptionGroup;
+  return {
+      {"memory", "SIZE", "1GiB", "The one budget of the process for payload; at least one stripe must fit.",
+       kLimits, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(uint64_t bytes, ParseSize(value));
+         if (bytes < kMiB) return Fail(Code::kInvalidArgument, "'{}' is too little: at least 1MiB", value);
+         c.engine.memory_bytes = bytes;
+         return OkStatus();
+       },
+       [](const C& c) {
+         const uint64_t bytes = c.engine.memory_bytes;
+         return bytes == EngineOptions().memory_bytes ? Values{} : Values{FormatBytes(bytes)};
+       }},
+      {"stripes-in-flight", "N", "3", "Stripes on their way at once for one writer or one sequential reader.",
+       kLimits, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(uint64_t count, ParseCount(value, 1, 64));
+         c.engine.stripes_in_flight = count;
+         return OkStatus();
+       },
+       [](const C& c) {
+         const size_t count = c.engine.stripes_in_flight;
+         return count == EngineOptions().stripes_in_flight ? Values{} : Values{fmt::format("{}", count)};
+       }},
+      {"retries", "N", "4", "How often an operation that others overtook starts again.", kLimits, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(uint64_t count, ParseCount(value, 0, 100));
+         c.engine.retries_max = static_cast<int>(count);
+         return OkStatus();
+       },
+       [](const C& c) {
+         const int count = c.engine.retries_max;
+         return count == EngineOptions().retries_max ? Values{} : Values{fmt::format("{}", count)};
+       }},
+      {"hedge-percent", "N", "5",
+       "For chunks that are merely late so many requests, in percent, may be added to those for chunks.",
+       kLimits, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(uint64_t count, ParseCount(value, 0, 100));
+         c.engine.hedge_percent = static_cast<uint32_t>(count);
+         return OkStatus();
+       },
+       [](const C& c) {
+         const uint32_t percent = c.engine.hedge_percent;
+         return percent == EngineOptions().hedge_percent ? Values{} : Values{fmt::format("{}", percent)};
+       }},
+  };
+}
+
+std::vector<OptionRow> TimeRows() {
+  return {
+      XEC_TIME_ROW("metadata-timeout", "10s",
+                   "Longest wait for one listing, rename or removal on one server.", metadata_timeout),
+      XEC_TIME_ROW("read-timeout", "60s", "Longest wait for one read of chunk data.", read_timeout),
+      XEC_TIME_ROW("write-timeout", "30m", "Longest wait for one write of chunk data, or its sync and close.",
+                   write_timeout),
+      XEC_TIME_ROW("hedge-delay", "200ms",
+                   "A chunk is late, and others are read in its place, after four times what its server "
+                   "usually takes, and after this at the latest (for each 2MiB of a larger chunk).",
+                   hedge_delay),
+      XEC_TIME_ROW("superseded-grace", "5m",
+                   "How long a version that was replaced or removed stays readable to who has it open.",
+                   superseded_grace),
+      XEC_TIME_ROW("upload-grace", "1h", "How long an upload may be silent before the cleaner gives it up.",
+                   upload_grace),
+      XEC_TIME_ROW("tombstone-horizon", "15m",
+                   "How long the mark of a removal is kept; a server that was away for longer counts for "
+                   "nothing until reconciled.",
+                   tombstone_horizon),
+      XEC_TIME_ROW("operation-limit", "1m",
+                   "When a removal, rename or commit gives up; must be well below the tombstone horizon.",
+                   operation_limit),
+  };
+}
+
+#undef XEC_TIME_ROW
+
+}  // namespace
+
+std::vector<OptionRow> LimitRows() {
+  std::vector<OptionRow> rows = CountRows();
+  for (OptionRow& row : TimeRows()) rows.push_back(std::move(row));
+  return rows;
+}
+
+}  // namespace xec

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Values of options as text and back.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/result.hh"
+#include "base/text.hh"
+#include "base/units.hh"
+#include "runtime/executor.hh"
+
+namespace xec {
+
+inline Result<uint64_t> ParseCount(std::string_view value, uint64_t least, uint64_t most) {
+  const auto number = ParseUint(value);
+  if (number && *number >= least && *number <= most) return *number;
+  return Fail(Code::kInvalidArgument, "'{}' is no number from {} to {}", value, least, most);
+}
+
+inline std::string FormatBytes(uint64_t bytes) {
+  if (bytes % kMiB == 0) return fmt::format("{}MiB", bytes / kMiB);
+  return bytes % kKiB == 0 ? fmt::format("{}KiB", bytes / kKiB) : fmt::format("{}B", bytes);
+}
+
+inline std::string FormatTime(Duration time) {
+  return fmt::format("{}ms", std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
+}
+
+}  // namespace xec
