@@ -37,6 +37,7 @@ inline EngineOptions Patient() {
   EngineOptions options;
   for (HealthRules::Bounds& bounds : options.health.patience)
     bounds = {std::chrono::seconds(10), std::chrono::seconds(10), std::chrono::seconds(10)};
+  options.hedge_delay = std::chrono::seconds(1);
   return options;
 }
 

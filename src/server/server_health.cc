@@ -141,36 +141,40 @@ void ServerHealth::End(size_t server, RequestKind kind, uint64_t ticket, TimePoi
                        RequestEnd end, const std::string& problem) {
   Slot& slot = *slots_[server];
   Duration median{0};
+  Duration least{0};
   {
     std::lock_guard lock(slot.mutex);
     if (!problem.empty()) slot.problem = problem;
     const bool changed = slot.record.End(kind, ticket, started, now, end);
-    // A slow answer of a server that was slow before is new evidence at once.
-    const bool slow = end == RequestEnd::kAnswered && now - started > rules_.slow_least;
     const LatencyWindow& latencies = slot.record.latencies(kind);
-    if ((changed || slow) && latencies.count() >= LatencyWindow::kSamplesMin) median = latencies.median();
+    if (changed && latencies.count() >= LatencyWindow::kSamplesMin) median = latencies.median();
+    if (end == RequestEnd::kAnswered) least = latencies.least_in_a_row();
   }
-  if (median > Duration::zero()) NoteMedian(server, kind, median, now - started, now);
+  if (median > Duration::zero()) NoteMedian(server, kind, median);
+  // Writes and syncs wait for the disk.
+  if (least > rules_.slow_least && kind != RequestKind::kWrite && kind != RequestKind::kSync)
+    NoteSlow(server, kind, least, now);
 }
 
-void ServerHealth::NoteMedian(size_t server, RequestKind kind, Duration median, Duration latency,
-                              TimePoint now) {
-  const auto index = static_cast<size_t>(kind);
+void ServerHealth::NoteMedian(size_t server, RequestKind kind, Duration median) {
   const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(median).count();
   std::lock_guard lock(fleet_mutex_);
-  medians_[server][index] = static_cast<uint32_t>(std::max<int64_t>(micros, 1));
-  if (kind == RequestKind::kWrite || kind == RequestKind::kSync || latency <= rules_.slow_least) return;
-  const auto least = std::chrono::duration_cast<std::chrono::microseconds>(rules_.slow_least).count();
+  medians_[server][static_cast<size_t>(kind)] = static_cast<uint32_t>(std::max<int64_t>(micros, 1));
+}
+
+void ServerHealth::NoteSlow(size_t server, RequestKind kind, Duration least, TimePoint now) {
+  const auto index = static_cast<size_t>(kind);
   std::vector<uint32_t> known;
-  for (const Medians& medians : medians_) {
-    if (medians[index] > 0) known.push_back(medians[index]);
+  {
+    std::lock_guard lock(fleet_mutex_);
+    for (const Medians& medians : medians_) {
+      if (medians[index] > 0) known.push_back(medians[index]);
+    }
   }
+  if (known.empty()) return;
   const auto middle = known.begin() + static_cast<ptrdiff_t>((known.size() - 1) / 2);
   std::nth_element(known.begin(), middle, known.end());
-  const uint64_t limit =
-      std::max<uint64_t>(static_cast<uint64_t>(least), uint64_t{HealthRules::kSlowFactor} * *middle);
-  if (medians_[server][index] <= limit) return;
-  if (latency <= std::chrono::microseconds(limit)) return;
+  if (least <= std::chrono::microseconds(uint64_t{HealthRules::kSlowFactor} * *middle)) return;
   const TimePoint until = now + rules_.slow_memory;
   slots_[server]->slow_until.store(until.time_since_epoch().count(), std::memory_order_relaxed);
 }

@@ -89,8 +89,8 @@ struct HealthRules {
   Duration trust_first = std::chrono::seconds(1);
   Duration trust_longest = std::chrono::seconds(30);
   Duration forgive = std::chrono::seconds(60);
-  // Slow: its median, and its last answer, are above slow_least and this many times the median of all
-  // servers' medians.
+  // Slow: its last answers, LatencyWindow::kInARow, all took longer than slow_least and than this many times
+  // the median of all servers' medians.
   static constexpr int kSlowFactor = 5;
   Duration slow_least = std::chrono::milliseconds(20);
   // Without new evidence it is taken for slow no longer: who is asked last has few chances to prove
@@ -205,8 +205,9 @@ class ServerHealth {
   // Server times kind; micros; 0 = too few samples.
   using Medians = std::array<uint32_t, kRequestKindCount>;
 
-  // After an answer that took `latency`.
-  void NoteMedian(size_t server, RequestKind kind, Duration median, Duration latency, TimePoint now);
+  void NoteMedian(size_t server, RequestKind kind, Duration median);
+  // Its last answers took `least` and longer.
+  void NoteSlow(size_t server, RequestKind kind, Duration least, TimePoint now);
   const HealthRules rules_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::mutex fleet_mutex_;
