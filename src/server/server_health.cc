@@ -145,10 +145,13 @@ void ServerHealth::End(size_t server, RequestKind kind, uint64_t ticket, TimePoi
   {
     std::lock_guard lock(slot.mutex);
     if (!problem.empty()) slot.problem = problem;
+    // What was kept waiting while the server was bad is all one failure.
+    const Standing before = slot.record.At(now);
+    const bool usual = before.state == ServerState::kUp && started >= before.since;
     const bool changed = slot.record.End(kind, ticket, started, now, end);
     const LatencyWindow& latencies = slot.record.latencies(kind);
     if (changed && latencies.count() >= LatencyWindow::kSamplesMin) median = latencies.median();
-    if (end == RequestEnd::kAnswered) least = latencies.least_in_a_row();
+    if (end == RequestEnd::kAnswered && usual) least = latencies.least_in_a_row();
   }
   if (median > Duration::zero()) NoteMedian(server, kind, median);
   // Writes and syncs wait for the disk.
