@@ -14,7 +14,7 @@ import xectest
 
 LONG = os.environ.get("XEC_TEST_LONG") == "1"
 OBJECTS = 500 if LONG else 90
-KILLS = 10
+KILLS = 10 if LONG else 5
 
 
 class RepairTest(everyday.EverydayTest):
@@ -57,7 +57,7 @@ class RepairTest(everyday.EverydayTest):
             process = start()
             process.wait_line("/data/")
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.popen.wait(0.003 * number)
+                process.popen.wait(0.001 * number)
             if process.popen.poll() is None:
                 process.kill()
                 killed += 1
