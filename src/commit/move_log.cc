@@ -152,7 +152,10 @@ Task<MoveLogsFound> FindMoveLogs(Engine& engine) {
   MoveLogsFound found;
   found.silent = silent;
   for (auto& [id, copies] : logs) {
-    if (copies.young) continue;
+    if (copies.young) {
+      ++found.young;
+      continue;
+    }
     // A rename begins only when more copies than this are whole.
     const size_t few = SilentServersMax(engine);
     if (copies.whole > few) {

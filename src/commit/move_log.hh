@@ -22,11 +22,12 @@ Task<Status> WriteMoveLog(Engine& engine, MoveLog log);
 // Where servers answer. True: too few may still have it for anybody to take the rename up.
 Task<bool> RemoveMoveLog(Engine& engine, std::string id);
 
-// What the logs of processes that have died say. Young logs belong to renames under way and are not told.
+// What the logs of processes that have died say. Young logs may belong to renames under way.
 struct MoveLogsFound {
   std::vector<MoveLog> open;       // renames that may have begun
   std::vector<std::string> void_;  // ids: never begun (cut short while logged), or over, but for the log
   size_t undecided = 0;            // too few servers answer
+  size_t young = 0;
   size_t silent = 0;               // servers that did not answer in time: they may have more
 };
 Task<MoveLogsFound> FindMoveLogs(Engine& engine);

@@ -19,7 +19,8 @@ Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to,
 // above, kAlreadyExists, kInvalidArgument (into itself), kNotEmpty (others kept writing into it).
 Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to);
 
-// Goes on with directory renames whose process has died. False: servers were not heard that may know of more.
+// Goes on with directory renames whose process has died. False: come again, since servers were not heard that
+// may know of more, or somebody may still be at one.
 // Error: the last problem met.
 Task<Result<bool>> ResumeDirectoryRenames(Engine& engine);
 

@@ -145,7 +145,7 @@ Task<Result<bool>> ResumeDirectoryRenames(Engine& engine) {
     if (!resumed) result = resumed.error();
   }
   if (!result) co_return result.error();
-  co_return logs.silent == 0;
+  co_return logs.silent + logs.young == 0;
 }
 
 }  // namespace xec

@@ -134,6 +134,7 @@ TEST(RenameDirectoryTest, ALogOnASlowServerIsFoundInOnePass) {
   Gateway& gateway = world.NewGateway();
   MakeTree(world, gateway);
   WriteOn(world, gateway, 0, "");
+  EXPECT_FALSE(*world.Run(ResumeDirectoryRenames(*gateway.engine))) << "somebody may still be writing it";
   world.Pass(2h);
   FaultRule slow;
   slow.kind = FaultKind::kDelay;

@@ -177,8 +177,8 @@ Task<Result<CleanReport>> NativeStore::Clean() {
   // next.
   const bool in_the_way = !resumed && resumed.code() == Code::kConflict;
   if (!resumed && !in_the_way) co_return resumed.error();
-  const bool unheard = resumed && !*resumed;  // logs may lie on servers that were not
-  co_return CleanReport{outcome->names, outcome->removed, outcome->left + (in_the_way || unheard ? 1 : 0),
+  const bool later = in_the_way || (resumed && !*resumed);
+  co_return CleanReport{outcome->names, outcome->removed, outcome->left + (later ? 1 : 0),
                         std::move(outcome->thin)};
 }
 
