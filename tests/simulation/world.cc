@@ -98,6 +98,8 @@ void World::StartGateway(size_t index) {
   options.memory_bytes = memory_bytes_;
   // Still longer than operations, delays and what clocks differ together.
   if (traits_.forgetful) options.tombstone_horizon = minutes(5);
+  // Who sleeps then meets what has become of its upload.
+  if (traits_.forgetful) options.upload_grace = minutes(6);
   gateway->engine = std::make_unique<Engine>(descriptor_, std::move(lines), *gateway->process,
                                              *gateway->scope, random_.Next(), options);
   gateway->store = Store::Make(*gateway->engine);
