@@ -14,9 +14,7 @@ namespace {
 constexpr uint64_t kFileBytesMax = 1 << 20;
 
 // In the reserved area; only until it is open.
-std::string NewPath() {
-  return fmt::format("/.xec/sync.{:016x}", SystemSeed());
-}
+std::string NewPath() { return fmt::format("/.xec/sync.{:016x}", SystemSeed()); }
 
 }  // namespace
 
