@@ -138,17 +138,5 @@ def main():
     return 0 if report(results, options.stopped) else 1
 
 
-def run():
-    sandbox.adopt_daemons()
-    reason = sandbox.enter_network()
-    if reason:
-        print(f"metadata_bench: {reason}", file=sys.stderr)
-        return 2
-    try:
-        return main()
-    finally:
-        sandbox.kill_descendants()
-
-
 if __name__ == "__main__":
-    sys.exit(run())
+    sys.exit(sandbox.run_alone("metadata_bench", main))

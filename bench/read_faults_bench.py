@@ -227,17 +227,5 @@ def main():
     return 0
 
 
-def run():
-    sandbox.adopt_daemons()
-    reason = sandbox.enter_network()
-    if reason:
-        print(f"read_faults_bench: {reason}", file=sys.stderr)
-        return 2
-    try:
-        return main()
-    finally:
-        sandbox.kill_descendants()
-
-
 if __name__ == "__main__":
-    sys.exit(run())
+    sys.exit(sandbox.run_alone("read_faults_bench", main))

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import struct
+import sys
 
 import daemons
 
@@ -36,6 +37,19 @@ def enter_network():
         value = struct.unpack("16sh14x", request)[1]
         fcntl.ioctl(control, SET_INTERFACE_FLAGS, struct.pack("16sh14x", b"lo", value | INTERFACE_UP))
     return ""
+
+
+def run_alone(program, main):
+    """Runs `main` in a network of its own and leaves no daemon behind; answers its exit code, or 2."""
+    adopt_daemons()
+    reason = enter_network()
+    if reason:
+        print(f"{program}: {reason}", file=sys.stderr)
+        return 2
+    try:
+        return main()
+    finally:
+        kill_descendants()
 
 
 def kill_descendants():

@@ -27,7 +27,7 @@ struct MoveLogsFound {
   std::vector<MoveLog> open;       // renames that may have begun
   std::vector<std::string> void_;  // ids: never begun (cut short while logged), or over, but for the log
   size_t undecided = 0;            // too few servers answer
-  size_t young = 0;
+  size_t young = 0;                // not told of
   size_t silent = 0;               // servers that did not answer in time: they may have more
 };
 Task<MoveLogsFound> FindMoveLogs(Engine& engine);

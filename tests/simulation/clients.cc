@@ -231,13 +231,7 @@ Task<void> World::Clean(Gateway* gateway) {
       report ? fmt::format("has cleaned: removed {}, left {}", report->removed, report->left)
              : "cleaning ends: " + report.error().message);
   for (const ThinObject& object : report ? report->thin : std::vector<ThinObject>()) {
-    const std::string path = object.path.text();
-    const Result<RepairReport> repaired = co_await gateway->store->Repair(path, {});
-    Say(fmt::format("g{}", gateway->index),
-        fmt::format("repairs {}: {}", path,
-                    repaired
-                        ? fmt::format("{} of {} archives", repaired->archives_made, repaired->archives_bad)
-                        : repaired.error().message));
+    co_await Repair(gateway, object.path.text());
   }
   if (traits_.rot) co_await RepairSome(gateway);
 }

@@ -4,7 +4,6 @@
 #include <array>
 #include <numeric>
 
-#include "protocol/state_name.hh"
 #include "steps.hh"
 #include "world.hh"
 
@@ -26,11 +25,6 @@ constexpr uint64_t kRareStep = 3;
 // Few seeds come to these at all.
 bool IsRarest(const std::string& step) {
   return step == "sweep: rename seal" || step == "sweep: moved tombstone" || step == "sweep: directory";
-}
-
-bool IsArchive(const std::string& path) {
-  const std::optional<State> state = ParseState(path.substr(path.rfind('/') + 1));
-  return state && (state->kind == StateKind::kPromoted || state->kind == StateKind::kSealed);
 }
 
 }  // namespace

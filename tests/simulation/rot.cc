@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Archives that go bad on the disks of at most m servers, and their repair. What a home knows of a name (its
 // states) is not touched: a home that forgets counts as one that is away (docs/protocol.md 5).
-#include <algorithm>
-#include <array>
-
 #include "object/repair.hh"
-#include "protocol/state_name.hh"
+#include "steps.hh"
 #include "world.hh"
 
 namespace xec::sim {
-namespace {
-
-bool IsArchive(const std::string& path) {
-  const std::optional<State> state = ParseState(path.substr(path.rfind('/') + 1));
-  return state && (state->kind == StateKind::kPromoted || state->kind == StateKind::kSealed);
-}
-
-}  // namespace
 
 void World::ScheduleRot() {
   const auto pause = seconds(1 + rot_random_.Below(rot_random_.OneIn(2) ? 20 : 900));
@@ -53,6 +42,10 @@ void World::RotOnce() {
 Task<void> World::RepairSome(Gateway* gateway) {
   if (!faults_ || rot_random_.OneIn(2)) co_return;
   const std::string name = names_[rot_random_.Below(traits_.names)];
+  co_await Repair(gateway, name);
+}
+
+Task<void> World::Repair(Gateway* gateway, std::string name) {
   const Result<RepairReport> repaired = co_await gateway->store->Repair(name, {});
   Say(fmt::format("g{}", gateway->index),
       fmt::format("repairs {}: {}", name,

@@ -68,4 +68,9 @@ std::string StepOf(Operation operation, const std::string& path, const std::stri
   }
 }
 
+bool IsArchive(const std::string& path) {
+  const std::optional<State> state = ParseState(LastPart(path));
+  return state && (state->kind == StateKind::kPromoted || state->kind == StateKind::kSealed);
+}
+
 }  // namespace xec::sim

@@ -11,4 +11,7 @@ namespace xec::sim {
 // `to`: of renames. E.g. "promote", "witness: prove", "sweep: remove file".
 std::string StepOf(Operation operation, const std::string& path, const std::string& to);
 
+// Is it the path of an archive, sealed or promoted?
+bool IsArchive(const std::string& path);
+
 }  // namespace xec::sim

@@ -134,6 +134,7 @@ class World {
   void ScheduleRot();
   void RotOnce();
   Task<void> RepairSome(Gateway* gateway);
+  Task<void> Repair(Gateway* gateway, std::string name);
   void RepairAll(Gateway& gateway);
 
   // What is asked (clients.cc).
