@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // What xrootd loads: `ofs.osslib`, `ofs.ckslib *` and `ofs.xattrlib` all name this module.
-#include <malloc.h>
-
 #include <cstdio>
+#include <malloc.h>
 
 #include <XrdSys/XrdSysError.hh>
 #include <XrdSys/XrdSysLogger.hh>
@@ -15,9 +14,10 @@
 
 namespace {
 
-// Blocks of this size, in bytes, and larger ones are mapped on their own and go back to the system when they are freed.
-// glibc raises its limit to 32 MiB by itself as soon as large blocks are freed; the daemon's buffers of up to 2 MiB a
-// stream then lie scattered over its arenas, which keep a third more than is in use (test_memory.py).
+// Blocks of this size, in bytes, and larger ones are mapped on their own and go back to the system when they
+// are freed. glibc raises its limit to 32 MiB by itself as soon as large blocks are freed; the daemon's
+// buffers of up to 2 MiB a stream then lie scattered over its arenas, which keep a third more than is in use
+// (test_memory.py).
 constexpr int kMappedBlockBytes = 512 << 10;
 
 // The store of the configuration file, or nullptr after saying on the daemon's log what is wrong.
