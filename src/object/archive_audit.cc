@@ -40,7 +40,7 @@ Status ArchiveAudit::CheckHeader(const ReadContext& context, MemberName name, co
   header.crc32 = member->crc32;
   header.page_crc32c = table.crc32c;
   header.page_size_bytes = table.page_size_bytes;
-  std::vector<std::byte> expected(context.HeaderBytesMax());
+  std::vector<std::byte> expected(HeaderBytesMax(*context.manifest));
   XEC_ASSIGN_OR_RETURN(const PlacedHeader placed, ArchiveWriter().LocalHeader(header, expected));
   const ByteSpan made = ByteSpan(expected).last(placed.size_bytes);
   const ByteSpan found = answer.header.span();

@@ -133,15 +133,16 @@ ChunkRange ReadContext::Align(uint64_t begin, uint64_t end, uint64_t chunk_bytes
   return ChunkRange{begin / page * page, std::min(chunk_bytes, (end + page - 1) / page * page)};
 }
 
-uint64_t ReadContext::HeaderBytesMax() const {
-  const uint64_t page = manifest->page_size_bytes;
-  const uint64_t pages = page == 0 ? 0 : (geometry().chunk_size_bytes + page - 1) / page;
+uint64_t HeaderBytesMax(const Manifest& manifest) {
+  const uint64_t page = manifest.page_size_bytes;
+  const uint64_t pages = page == 0 ? 0 : (manifest.geometry.chunk_size_bytes + page - 1) / page;
   // Stock XrdEc writes no extra fields; a few bytes more do not hurt.
   return LocalHeaderSizeMax(std::min(pages, kPagesPerChunkMax)) + 64;
 }
 
-uint64_t ReadContext::SlotBytes(uint64_t range_bytes) const {
-  return (HeaderBytesMax() + range_bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+uint64_t SlotBytes(const Manifest& manifest, uint64_t range_bytes) {
+  return (HeaderBytesMax(manifest) + range_bytes + kBufferAlignment - 1) / kBufferAlignment *
+         kBufferAlignment;
 }
 
 Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange range, ByteBudget::Lease lease,
@@ -166,7 +167,7 @@ Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange ran
   }
   Status status;
   if (member->size_bytes != context.ChunkBytes(name.stripe, name.chunk) ||
-      member->header_size() > context.HeaderBytesMax()) {
+      member->header_size() > HeaderBytesMax(*context.manifest)) {
     status = Fail(Code::kCorruption, "its size is wrong");
   }
   ChunkAnswer answer;

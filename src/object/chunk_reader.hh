@@ -36,14 +36,21 @@ class PageTables {
   std::vector<MemberName> order_;       // oldest first
 };
 
+// Of a member's local header in an archive of the object.
+uint64_t HeaderBytesMax(const Manifest& manifest);
+// Budget that reading so many bytes of a chunk needs, its header included.
+uint64_t SlotBytes(const Manifest& manifest, uint64_t range_bytes);
+
 // What all reads of one open version share.
 struct ReadContext {
   std::shared_ptr<ArchiveSet> archives;
   std::shared_ptr<const Manifest> manifest;
   std::shared_ptr<PageTables> tables;
+  ByteBudget* budget = nullptr;  // for what is read; null: the engine's
 
   const Geometry& geometry() const { return manifest->geometry; }
   Engine& engine() const { return archives->engine(); }
+  ByteBudget& memory() const { return budget != nullptr ? *budget : engine().budget(); }
   uint64_t ChunkBytes(uint64_t stripe, uint32_t chunk) const {
     return geometry().ChunkBytes(manifest->size_bytes, stripe, chunk);
   }
@@ -52,9 +59,7 @@ struct ReadContext {
   }
   // The smallest readable range around [begin, end) of a chunk of `chunk_bytes` bytes.
   ChunkRange Align(uint64_t begin, uint64_t end, uint64_t chunk_bytes) const;
-  // Budget that reading so many bytes of a chunk needs, its header included.
-  uint64_t SlotBytes(uint64_t range_bytes) const;
-  uint64_t HeaderBytesMax() const;
+  uint64_t SlotBytes(uint64_t range_bytes) const { return xec::SlotBytes(*manifest, range_bytes); }
 };
 
 struct ChunkAnswer {

@@ -23,6 +23,7 @@ class Reader final : public ObjectReader {
   const Version& version() const override { return archives_->info().accepted.version; }
   Task<Result<Manifest>> GetManifest() override;
   Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into) override;
+  Task<Result<uint64_t>> ReadWithin(ByteBudget& budget, uint64_t offset, MutableByteSpan into) override;
   Task<Status> Verify(std::function<void(const ChunkReport&)> report) override;
   Task<Status> Locate(std::function<void(const ChunkReport&)> report) override;
 
@@ -32,6 +33,10 @@ class Reader final : public ObjectReader {
     std::shared_ptr<Buffer> image;
   };
   Task<Result<Ready>> Prepare();
+  Task<Result<uint64_t>> ReadStripes(Ready ready, ReadAhead* ahead, uint64_t offset, MutableByteSpan into);
+  uint64_t EndOf(uint64_t offset, MutableByteSpan into) const {
+    return std::min(size(), offset + std::min<uint64_t>(into.size(), size()));
+  }
 
   const std::shared_ptr<ArchiveSet> archives_;
   const std::shared_ptr<PageTables> tables_;
@@ -64,22 +69,36 @@ void CopyOut(const StripeData& data, uint64_t chunk_size, uint64_t from, Mutable
 
 Task<Result<uint64_t>> Reader::Read(uint64_t offset, MutableByteSpan into) {
   if (offset >= size() || into.empty()) co_return uint64_t{0};
-  const uint64_t end = std::min(size(), offset + std::min<uint64_t>(into.size(), size()));
   Result<Ready> ready = co_await Prepare();
   if (!ready) co_return ready.error();
-  const Geometry& geometry = ready->context.geometry();
+  ReadAhead::Note(ahead_, ready->context, offset, EndOf(offset, into));
+  co_return co_await ReadStripes(std::move(*ready), ahead_.get(), offset, into);
+}
+
+Task<Result<uint64_t>> Reader::ReadWithin(ByteBudget& budget, uint64_t offset, MutableByteSpan into) {
+  if (offset >= size() || into.empty()) co_return uint64_t{0};
+  Result<Ready> ready = co_await Prepare();
+  if (!ready) co_return ready.error();
+  ready->context.budget = &budget;
+  co_return co_await ReadStripes(std::move(*ready), nullptr, offset, into);
+}
+
+Task<Result<uint64_t>> Reader::ReadStripes(Ready ready, ReadAhead* ahead, uint64_t offset,
+                                           MutableByteSpan into) {
+  const uint64_t end = EndOf(offset, into);
+  const Geometry& geometry = ready.context.geometry();
   const uint64_t stripe_size = geometry.StripeSize();
-  ReadAhead::Note(ahead_, ready->context, offset, end);
-  Held held{std::move(ready->image), ahead_.get()};
+  Held held{std::move(ready.image), ahead};
   for (uint64_t at = offset; at < end;) {
     const uint64_t stripe = at / stripe_size;
     const uint64_t stop = std::min(end, (stripe + 1) * stripe_size);
     const MutableByteSpan target = into.subspan(at - offset, stop - at);
-    const std::shared_ptr<const StripeData> data = co_await ReadAhead::Find(ahead_, stripe);
+    std::shared_ptr<const StripeData> data;
+    if (ahead != nullptr) data = co_await ReadAhead::Find(ahead_, stripe);
     if (data) {
       CopyOut(*data, geometry.chunk_size_bytes, at - stripe * stripe_size, target);
     } else {
-      Status status = co_await ReadStripe(ready->context, stripe, at - stripe * stripe_size, target, held);
+      Status status = co_await ReadStripe(ready.context, stripe, at - stripe * stripe_size, target, held);
       if (!status) co_return status.error();
     }
     at = stop;

@@ -55,6 +55,10 @@ class ObjectReader {
   // kUnavailable when too few servers answer; kInvalidArgument when the geometry exceeds the memory budget.
   virtual Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into) = 0;
 
+  // The same with memory of `budget`, which outlives the task, in place of the engine's, and never ahead: for
+  // who holds memory of the engine's budget himself. It needs k + m times SlotBytes() of a chunk's part.
+  virtual Task<Result<uint64_t>> ReadWithin(ByteBudget& budget, uint64_t offset, MutableByteSpan into) = 0;
+
   // Reads and checks every chunk of every archive, parity included (against the data), one stripe at a time.
   // `report` runs for every chunk, in order; chunks without bytes are not reported.
   virtual Task<Status> Verify(std::function<void(const ChunkReport&)> report) = 0;

@@ -6,6 +6,7 @@
 
 #include "commit/place_copy.hh"
 #include "object/archive_sealer.hh"
+#include "object/chunk_reader.hh"
 #include "object/layout.hh"
 #include "object/spares.hh"
 #include "runtime/gather.hh"
@@ -54,6 +55,8 @@ class Repair {
   std::vector<MemberIndex> Targets(uint32_t lane) const;
   Task<void> OpenCopy(uint32_t lane);
   Task<Status> WriteStripes(ObjectDigests& digests);
+  uint64_t PieceBytes(uint64_t stripe_bytes) const;
+  uint64_t BytesToRead(uint64_t piece) const;
   Task<Status> WriteStripe(uint64_t stripe, ObjectDigests& digests);
   Task<Status> WriteChunks(std::shared_ptr<StripeBuffer> stripe);
   Status CheckDigests(ObjectDigests& digests) const;
@@ -185,21 +188,39 @@ Task<Status> Repair::WriteChunks(std::shared_ptr<StripeBuffer> stripe) {
   co_return OkStatus();
 }
 
+// Memory for reading a piece of one chunk, with whatever is needed to decode it.
+uint64_t Repair::BytesToRead(uint64_t piece) const {
+  return piece + manifest_.geometry.Total() * SlotBytes(manifest_, piece);
+}
+
+// How much is read at a time, in bytes: whole pages of a chunk, as many as the memory budget has room for
+// beside a stripe.
+uint64_t Repair::PieceBytes(uint64_t stripe_bytes) const {
+  const uint64_t chunk_size = manifest_.geometry.chunk_size_bytes;
+  const uint64_t page = manifest_.page_size_bytes != 0 ? manifest_.page_size_bytes : chunk_size;
+  uint64_t pages = (chunk_size + page - 1) / page;
+  while (pages > 1 && stripe_bytes + BytesToRead(pages * page) > engine_.budget().limit()) pages /= 2;
+  return pages * page;
+}
+
 Task<Status> Repair::WriteStripe(uint64_t stripe, ObjectDigests& digests) {
   const Geometry& geometry = manifest_.geometry;
   StripeBuffer::Shape shape;
   shape.geometry = geometry;
   shape.data_bytes_max = geometry.StripeBytes(manifest_.size_bytes, stripe);
-  const uint64_t piece_max = geometry.chunk_size_bytes;
-  Result<ByteBudget::Lease> lease = co_await engine_.budget().Acquire(shape.BufferBytes() + piece_max);
+  const uint64_t piece_max = PieceBytes(shape.BufferBytes());
+  Result<ByteBudget::Lease> lease =
+      co_await engine_.budget().Acquire(shape.BufferBytes() + BytesToRead(piece_max));
   if (!lease) co_return lease.error();
+  auto buffer = std::make_shared<StripeBuffer>(shape, stripe, lease->Split(shape.BufferBytes()));
   const std::shared_ptr<Buffer> piece = Buffer::Allocate(piece_max, lease->Split(piece_max));
-  auto buffer = std::make_shared<StripeBuffer>(shape, stripe, std::move(*lease));
+  ByteBudget for_reading(std::move(*lease), engine_.executor());
   uint64_t offset = stripe * geometry.StripeSize();
   while (!buffer->full()) {
-    const uint64_t bytes = std::min(piece_max, shape.data_bytes_max - buffer->size_bytes());
+    const uint64_t left_of_chunk = geometry.chunk_size_bytes - offset % geometry.chunk_size_bytes;
+    const uint64_t bytes = std::min({piece_max, left_of_chunk, shape.data_bytes_max - buffer->size_bytes()});
     const MutableByteSpan into = piece->span().first(bytes);
-    Result<uint64_t> got = co_await reader_->Read(offset, into);
+    Result<uint64_t> got = co_await reader_->ReadWithin(for_reading, offset, into);
     if (!got) co_return got.error();
     if (*got != bytes) co_return Fail(Code::kCorruption, "{} ends early", info_.path.text());
     buffer->Append(into, digests);

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "commit/cleaner.hh"
+#include "object/stripe_buffer.hh"
 #include "object/test_store.hh"
 
 namespace xec {
@@ -78,6 +79,26 @@ TEST(RepairTest, NothingBadNothingWritten) {
   ASSERT_TRUE(report);
   EXPECT_EQ(report->archives_bad + report->archives_made + report->archives_silent, 0u);
   EXPECT_EQ(store.Archives("/o"), before);
+}
+
+// Found by the simulator (seed 8413): it waited for memory to read with while it held the stripe it read for.
+TEST(RepairTest, TheLeastMemoryThatAWriterAcceptsIsEnough) {
+  StripeBuffer::Shape stripe{.geometry = kSmall, .data_bytes_max = kSmall.StripeSize()};
+  EngineOptions engine = Patient();
+  engine.memory_bytes = stripe.BufferBytes() + 64 * kKiB;
+  TestStore store({.geometry = kSmall, .engine = engine});
+  const std::string bytes = TestBytes(5 * kSmall.StripeSize() + 7);
+  ASSERT_TRUE(store.Put("/o", bytes));
+  store.Settle();
+  for (const size_t lane : {size_t{0}, size_t{3}}) {
+    const auto [server, path] = store.Archives("/o")[lane];
+    store.memory(server).Tamper(path, [](std::string& content) { content[5000] ^= 1; });
+  }
+  const Result<RepairReport> report = Repair(store);
+  ASSERT_TRUE(report) << report.error().ToString();
+  EXPECT_EQ(report->archives_made, 2u) << testing::PrintToString(report->problems);
+  ExpectWhole(store, bytes);
+  EXPECT_TRUE(store.BudgetReturned());
 }
 
 TEST(RepairTest, WhatAServerThatIsAwayHasIsLeftAlone) {

@@ -209,11 +209,16 @@ Status CheckStripeFits(const Geometry& geometry, uint64_t budget_bytes) {
   StripeBuffer::Shape largest;
   largest.geometry = geometry;
   largest.data_bytes_max = geometry.StripeSize();
-  if (largest.BufferBytes() + 64 * kKiB <= budget_bytes) return OkStatus();
+  // A repair holds a stripe and reads a page of every chunk at least.
+  const uint64_t page = geometry.PageSize();
+  const uint64_t part =
+      RoundUp(LocalHeaderSizeMax(geometry.PageCount(geometry.chunk_size_bytes)) + 64 + page);
+  const uint64_t beside = std::max<uint64_t>(64 * kKiB, page + geometry.Total() * part);
+  if (largest.BufferBytes() + beside <= budget_bytes) return OkStatus();
   return Fail(Code::kInvalidArgument,
               "a stripe of {} with chunks of {} needs {}, more than the memory budget of {} allows",
-              geometry.ToString(), FormatSize(geometry.chunk_size_bytes), FormatSize(largest.BufferBytes()),
-              FormatSize(budget_bytes));
+              geometry.ToString(), FormatSize(geometry.chunk_size_bytes),
+              FormatSize(largest.BufferBytes() + beside), FormatSize(budget_bytes));
 }
 
 }  // namespace xec

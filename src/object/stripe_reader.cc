@@ -123,12 +123,12 @@ bool StripeRead::ExactIsHull() const {
 
 // Waits in line for memory, but never with memory in hand that others may wait for.
 Task<Result<ByteBudget::Lease>> StripeRead::Reserve(uint64_t bytes, Held& held) {
-  std::optional<ByteBudget::Lease> at_once = context_.engine().budget().TryAcquire(bytes);
+  std::optional<ByteBudget::Lease> at_once = context_.memory().TryAcquire(bytes);
   if (at_once) co_return std::move(*at_once);
   held.image.reset();
   if (held.ahead != nullptr) held.ahead->Clear();
   for (ChunkAnswer& answer : answers_) answer.data = answer.header = Slice();
-  Result<ByteBudget::Lease> lease = co_await context_.engine().budget().Acquire(bytes);
+  Result<ByteBudget::Lease> lease = co_await context_.memory().Acquire(bytes);
   co_return std::move(lease);
 }
 
@@ -169,7 +169,7 @@ bool StripeRead::StartReads(Chunks& gather, ChunkMask chunks, Plan plan, ByteBud
     if (lease.bytes() >= bytes) {
       slot = lease.Split(bytes);
     } else {
-      std::optional<ByteBudget::Lease> more = context_.engine().budget().TryAcquire(bytes);
+      std::optional<ByteBudget::Lease> more = context_.memory().TryAcquire(bytes);
       if (!more) return false;
       slot = std::move(*more);
     }
@@ -330,7 +330,7 @@ Task<Result<StripeData>> StripeRead::RunWithoutWaiting() {
   const Plan plan;
   // Half of the budget is never used ahead: a handle that stalls with its stripes holds up nobody's small
   // reads.
-  ByteBudget& budget = context_.engine().budget();
+  ByteBudget& budget = context_.memory();
   ReadPolicy policy = NewPolicy();
   const uint64_t bytes_ahead = BytesToReserve(ReadPolicy(policy).OnStart().start, plan);
   if (budget.in_use() + bytes_ahead > budget.limit() / 2) co_return no_memory;

@@ -109,6 +109,9 @@ class FakeStore final : public Store {
       std::copy(piece.begin(), piece.end(), reinterpret_cast<char*>(into.data()));
       co_return uint64_t{piece.size()};
     }
+    Task<Result<uint64_t>> ReadWithin(ByteBudget&, uint64_t offset, MutableByteSpan into) override {
+      return Read(offset, into);
+    }
     Task<Status> Verify(std::function<void(const ChunkReport&)>) override { co_return OkStatus(); }
     Task<Status> Locate(std::function<void(const ChunkReport&)>) override { co_return OkStatus(); }
 

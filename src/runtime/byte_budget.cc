@@ -12,6 +12,8 @@ namespace xec {
 class ByteBudget::Core {
  public:
   Core(uint64_t limit_bytes, Executor& executor) : limit(limit_bytes), executor_(executor) {}
+  Core(Lease whole, Executor& executor)
+      : limit(whole.bytes()), executor_(executor), whole_(std::move(whole)) {}
 
   // True when the bytes were free; else `admit` is called when it is their turn.
   bool TakeOrWait(uint64_t bytes, Use use, UniqueFunction<void(bool)> admit);
@@ -37,6 +39,7 @@ class ByteBudget::Core {
   void Count(uint64_t bytes, Use use);
 
   Executor& executor_;  // not used when nobody waits
+  const Lease whole_;   // of another budget, whose part this is; may be empty
   mutable std::mutex mutex_;
   uint64_t in_use_ = 0;          // guarded by mutex_, as all below
   uint64_t uploads_in_use_ = 0;  // of in_use_
@@ -149,6 +152,9 @@ ByteBudget::Lease ByteBudget::Lease::Split(uint64_t bytes) {
 
 ByteBudget::ByteBudget(uint64_t limit_bytes, Executor& executor)
     : core_(std::make_shared<Core>(limit_bytes, executor)) {}
+
+ByteBudget::ByteBudget(Lease whole, Executor& executor)
+    : core_(std::make_shared<Core>(std::move(whole), executor)) {}
 
 Task<Result<ByteBudget::Lease>> ByteBudget::Acquire(uint64_t bytes, Use use) {
   const std::shared_ptr<Core> core = core_;

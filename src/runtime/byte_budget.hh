@@ -49,6 +49,10 @@ class ByteBudget {
   // `executor` resumes waiters. Both it and this outlive every waiter.
   ByteBudget(uint64_t limit_bytes, Executor& executor);
 
+  // A budget of what `whole` has, for work that must wait for memory while its operation holds some: what it
+  // waits for is then its own. `whole` is returned once everything taken from it was.
+  ByteBudget(Lease whole, Executor& executor);
+
   // Waits in line for `bytes`. Uploads that wait only because uploads have their share let others pass.
   // Error: kInvalidArgument at once when bytes exceed the whole budget.
   Task<Result<Lease>> Acquire(uint64_t bytes, Use use = Use::kOther);

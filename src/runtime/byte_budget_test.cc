@@ -53,6 +53,21 @@ TEST(ByteBudget, ALeaseMayOutliveTheBudget) {
   EXPECT_EQ(part.bytes(), 20u);
 }
 
+TEST(ByteBudget, APartIsABudgetOfItsOwnAndGoesBackWithItsLastLease) {
+  ThreadPool pool("test", 1);
+  ByteBudget whole(100, pool);
+  std::optional<ByteBudget> part(std::in_place, std::move(*whole.TryAcquire(60)), pool);
+  EXPECT_EQ(part->limit(), 60u);
+  std::optional<ByteBudget::Lease> lease = part->TryAcquire(50);
+  ASSERT_TRUE(lease);
+  EXPECT_FALSE(part->TryAcquire(20));
+  EXPECT_TRUE(whole.TryAcquire(40));
+  part.reset();
+  EXPECT_EQ(whole.in_use(), 60u) << "a request may still use it";
+  lease->Release();
+  EXPECT_EQ(whole.in_use(), 0u);
+}
+
 TEST(ByteBudget, UploadsLeaveAQuarterToOthers) {
   constexpr auto kUpload = ByteBudget::Use::kUpload;
   ThreadPool pool("test", 1);

@@ -47,7 +47,9 @@ void World::ComeToRest() {
     return Break("the world does not come to rest");
   }
   CleanUp();
-  if (traits_.rot && !outcome_.broken) RepairAll(*gateways_[1]);
+  // As an operator does who takes a census. A repair that ends half way may leave less than it found.
+  const bool thin = traits_.rot || repairs_unfinished_ > 0;
+  if (thin && !outcome_.broken) RepairAll(*gateways_[1]);
   if (!outcome_.broken) CheckEverything();
 }
 
@@ -108,8 +110,10 @@ bool World::CleanAll(Gateway& gateway) {
   if (!*report) return false;
   uint64_t made = 0;
   for (const ThinObject& object : (*report)->thin) {
+    ++repairs_unfinished_;
     const auto repaired = Wait(gateway.store->Repair(object.path.text(), {}), gateway);
     if (repaired && *repaired) made += (*repaired)->archives_made;
+    if (repaired && IsWhole(*repaired)) --repairs_unfinished_;
   }
   return (*report)->removed == 0 && (*report)->left == 0 && made == 0;
 }

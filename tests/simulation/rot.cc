@@ -46,19 +46,24 @@ Task<void> World::RepairSome(Gateway* gateway) {
 }
 
 Task<void> World::Repair(Gateway* gateway, std::string name) {
+  ++repairs_unfinished_;
   const Result<RepairReport> repaired = co_await gateway->store->Repair(name, {});
+  if (IsWhole(repaired)) --repairs_unfinished_;
   Say(fmt::format("g{}", gateway->index),
       fmt::format("repairs {}: {}", name,
                   repaired ? fmt::format("{} of {} archives", repaired->archives_made, repaired->archives_bad)
                            : repaired.error().message));
 }
 
+bool World::IsWhole(const Result<RepairReport>& repaired) {
+  return repaired && repaired->archives_made == repaired->archives_bad;
+}
+
 void World::RepairAll(Gateway& gateway) {
   for (const std::string& name : names_) {
     const auto repaired = Wait(gateway.store->Repair(name, {}), gateway);
     if (!repaired) return;
-    const bool whole = *repaired && (*repaired)->archives_made == (*repaired)->archives_bad;
-    if (!whole && (*repaired || repaired->code() != Code::kNotFound)) {
+    if (!IsWhole(*repaired) && (*repaired || repaired->code() != Code::kNotFound)) {
       return Break(fmt::format(
           "at rest {} is not repaired: {}", name,
           *repaired ? fmt::format("{} of {} archives", (*repaired)->archives_made, (*repaired)->archives_bad)

@@ -135,6 +135,7 @@ class World {
   void RotOnce();
   Task<void> RepairSome(Gateway* gateway);
   Task<void> Repair(Gateway* gateway, std::string name);
+  static bool IsWhole(const Result<RepairReport>& repaired);
   void RepairAll(Gateway& gateway);
 
   // What is asked (clients.cc).
@@ -188,6 +189,7 @@ class World {
   uint64_t memory_bytes_ = kMiB;  // of a gateway
   std::vector<std::unique_ptr<MemoryServer>> servers_;
   std::vector<bool> down_;
+  size_t repairs_unfinished_ = 0;  // begun and not ended well
   std::array<std::unique_ptr<Gateway>, kGateways> gateways_;
   std::vector<std::unique_ptr<Gateway>> graves_;  // what is still under way refers to them
   std::vector<Client> clients_;
