@@ -451,7 +451,8 @@ class Daemon(GatewayTest):
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join([*(line for line in text.splitlines() if not line.startswith("ofs.persist")), *lines, ""]))
         os.chmod(path, 0o644)
-        return self.run_as_owner(store.dirs[0], ["timeout", "--signal=KILL", "10", "xrootd", "-c", path], code=None)
+        return self.run_as_owner(store.dirs[0], ["timeout", "--signal=KILL", "10", "xrootd", "-c", path], code=None,
+                                 env=xectest.daemons.preload_environment())
 
     def test_a_wrong_directive_stops_the_daemon_with_a_sentence(self):
         result = self.xrootd("xec.geometry 9+9", "xec.nonsense 3")
