@@ -30,8 +30,9 @@ uint64_t IdentityCheck::checks() const {
 }
 
 bool IdentityCheck::Confirmed() const {
+  const TimePoint now = executor_.Now();
   std::lock_guard lock(mutex_);
-  return confirmed_.has_value();
+  return confirmed_ && now - heard_ <= options_.silence_max;
 }
 
 bool IdentityCheck::ConfirmedAfter(TimePoint oldest) const {
@@ -42,6 +43,12 @@ bool IdentityCheck::ConfirmedAfter(TimePoint oldest) const {
 void IdentityCheck::NoteUnavailable() {
   std::lock_guard lock(mutex_);
   confirmed_.reset();
+}
+
+void IdentityCheck::NoteHeard() {
+  const TimePoint now = executor_.Now();
+  std::lock_guard lock(mutex_);
+  heard_ = std::max(heard_, now);
 }
 
 void IdentityCheck::Check(TimePoint oldest, Waiter waiter) {
@@ -110,6 +117,7 @@ void IdentityCheck::Finish(const std::shared_ptr<Flight>& flight, Status status)
     std::lock_guard lock(mutex_);
     if (flight->finished) return;  // the timer was faster
     flight->finished = true;
+    if (status) heard_ = executor_.Now();
     waiters = std::move(flight->waiters);
     if (status) {
       confirmed_ = flight->started;

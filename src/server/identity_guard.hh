@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // IdentityGuard: makes sure that a data server is the member it is taken for (promise P6). Each member
 // holds a small file, kIdentityPath, that names the store and the member. The guard reads it before the
-// first use, again before the next use after the server could not be reached, and before it passes on a
-// "not found" when the last reading is older than `confirm_interval`. When it is missing or differs, the
+// first use, again before the next use after the server could not be reached or has not been heard of for
+// `silence_max`, and before it passes on a "not found" when the last reading is older than
+// `confirm_interval`. When it is missing or differs, the
 // answer is kUnavailable: a disk that is not mounted, or a server of another store, knows nothing about our
 // names.
 //
@@ -26,6 +27,9 @@ struct IdentityOptions {
   std::string description;  // for messages: "member s03 of store 4f2a"
   // For how long a reading proves a "not found". 0: each is proved afresh.
   Duration confirm_interval = std::chrono::seconds(5);
+  // A server that has answered nothing for longer than this may have been away meanwhile, and have come back
+  // with another disk: no disk is replaced faster, nor under a server that goes on answering.
+  Duration silence_max = std::chrono::seconds(5);
   // After this time an unanswered check counts as failed (kUnavailable).
   Duration check_timeout = std::chrono::seconds(10);
 };
@@ -47,6 +51,7 @@ class IdentityCheck : public std::enable_shared_from_this<IdentityCheck> {
   bool Confirmed() const;  // may be used without a check first
   bool ConfirmedAfter(TimePoint oldest) const;
   void NoteUnavailable();
+  void NoteHeard();
   // Calls the waiter after a check that was started after `oldest`, never inline: joins the one under
   // way when it is young enough, else starts one or waits for its turn.
   void Check(TimePoint oldest, Waiter waiter);
@@ -60,8 +65,9 @@ class IdentityCheck : public std::enable_shared_from_this<IdentityCheck> {
   const IdentityOptions options_;
   mutable std::mutex mutex_;
   std::optional<TimePoint> confirmed_;  // guarded by mutex_, as all below; start of the last good check
-  std::shared_ptr<Flight> flight_;      // the check under way
-  std::vector<Waiter> next_;            // who needs one that starts after it
+  TimePoint heard_ = {};  // when the server has answered last
+  std::shared_ptr<Flight> flight_;  // the check under way
+  std::vector<Waiter> next_;  // who needs one that starts after it
   uint64_t checks_ = 0;
 };
 
@@ -77,6 +83,9 @@ class IdentityGuard final : public DecoratedServer<IdentityCheck> {
 template <typename T>
 void IdentityCheck::Around(const Request& request, Start<T> start, Done<T> done) {
   Done<T> judge = [self = shared_from_this(), done = std::move(done)](Result<T> result) mutable {
+    const bool answered =
+        result || (result.code() != Code::kUnavailable && result.code() != Code::kDeadlineExceeded);
+    if (answered) self->NoteHeard();
     if (result) return done(std::move(result));
     if (result.code() == Code::kUnavailable) self->NoteUnavailable();
     const TimePoint oldest = self->executor_.Now() - self->options_.confirm_interval;

@@ -55,11 +55,36 @@ TEST_F(IdentityGuardTest, ChecksOnceThenOnlyForOldNotFounds) {
   EXPECT_EQ(counting_->Total(), 4u);  // open, read, close, list
   EXPECT_CODE(Run(List(context_, guard, "/none")), Code::kNotFound);
   EXPECT_EQ(guard->checks(), 1u);
-  Pass(6s);
+  Pass(3s);
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  Pass(3s);
   EXPECT_OK(Run(List(context_, guard, "/")));
   EXPECT_EQ(guard->checks(), 1u);
   EXPECT_CODE(Run(List(context_, guard, "/none")), Code::kNotFound);
   EXPECT_EQ(guard->checks(), 2u);
+}
+
+TEST_F(IdentityGuardTest, AServerNotHeardOfForLongIsCheckedBeforeItIsUsedAgain) {
+  const auto guard = Guard();
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  // Nobody has asked it for anything while it was off and got another store's disk.
+  Pass(6s);
+  EXPECT_TRUE(memory_->Tamper(kIdentityPath, [](std::string& text) { text = "store 2 member s03\n"; }));
+  EXPECT_CODE(Run(List(context_, guard, "/")), Code::kUnavailable);
+  EXPECT_CODE(Run(MakeDirectory(context_, guard, "/d")), Code::kUnavailable);
+  EXPECT_CODE(Run(List(context_, memory_, "/d")), Code::kNotFound);
+}
+
+TEST_F(IdentityGuardTest, AFileThatAnswersProvesThatTheServerWasNotAway) {
+  const auto guard = Guard();
+  const auto file = Run(Open(context_, guard, "/f", OpenMode::kRead));
+  ASSERT_TRUE(file);
+  for (int i = 0; i < 5; ++i) {
+    Pass(4s);
+    EXPECT_OK(Run(Read(context_, *file, {ByteRange{0, 1}}, Slice(Buffer::Allocate(1)))));
+  }
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  EXPECT_EQ(guard->checks(), 1u);
 }
 
 TEST_F(IdentityGuardTest, AnotherStoresServerIsNeverUsed) {
