@@ -29,6 +29,16 @@ class AttributesTest : public ToleranceTest {
     }
     return revisions.size();
   }
+
+  static size_t HomesHavingAttributes(TestWorld& world, const std::string& name) {
+    size_t count = 0;
+    for (const MemberIndex home : HomesOf(world.descriptor, name)) {
+      const auto files = world.memory[home]->Files();
+      const auto after = files.lower_bound("/" + name + ".~xo/a.");
+      count += after != files.end() && after->first.starts_with("/" + name + ".~xo/a.");
+    }
+    return count;
+  }
 };
 
 INSTANTIATE_TEST_SUITE_P(Tolerance, AttributesTest, ::testing::Values(1, 2));
@@ -185,7 +195,26 @@ TEST_P(AttributesTest, ACrashAtAnyStepLeavesTheOldOrTheNew) {
       EXPECT_EQ(again->at("U.k"), "new") << steps;
     }
     EXPECT_EQ(Revisions(world, fresh, "/a"), 1U) << steps;
+    const size_t homes = HomesHavingAttributes(world, "a");
+    EXPECT_GE(homes, GetParam() + 1) << steps;
   }
+}
+
+TEST_P(AttributesTest, TheCleanerDecidesWhatADeadSetterLeftOnOneHome) {
+  TestWorld world(OptionsOf(7));
+  Gateway& gateway = world.NewGateway();
+  ASSERT_TRUE(world.Put(gateway, "/a"));
+  const std::vector<MemberIndex> homes = HomesOf(world.descriptor, "a");
+  FaultRule hang{.kind = FaultKind::kHang, .operation = Operation::kRename};
+  for (size_t i = 1; i < homes.size(); ++i) gateway.faults[homes[i]]->plan().Add(hang);
+  std::optional<Status> set;
+  gateway.scope.Spawn(Keep(SetAttribute(*gateway.engine, world.Path("/a"), "U.k", "v"), &set));
+  world.Pass(std::chrono::seconds(1));
+  gateway.Kill();
+  ASSERT_FALSE(set);
+  ASSERT_EQ(HomesHavingAttributes(world, "a"), 1U);
+  world.Clean(world.NewGateway());
+  EXPECT_GE(HomesHavingAttributes(world, "a"), GetParam() + 1);
 }
 
 TEST_P(AttributesTest, RemovedOnesCountAgainstTheLimit) {

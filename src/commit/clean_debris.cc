@@ -115,16 +115,19 @@ Task<void> Sweep(CleanPass& pass) {
   }
 }
 
-// The revision that has all others of the current version in it, and these others.
+// The revision that has all others of the current version in it, and these others; who set it may have died
+// before a quorum had it.
 Task<std::optional<AttributeRevision>> SettleAttributes(CleanPass& pass) {
-  std::set<Version> revisions;
-  for (const auto& [member, states] : pass.servers) {
+  std::map<Version, size_t> revisions;  // and how many homes show them
+  for (const auto& [home, states] : pass.Homes()) {
     for (const State& state : states) {
       if (state.kind == StateKind::kAttributes && state.version == pass.current.version)
-        revisions.insert(*state.target);
+        ++revisions[*state.target];
     }
   }
-  if (revisions.size() < 2) co_return std::nullopt;
+  const size_t quorum = Quorum(pass.engine.Homes(pass.path).size());
+  const bool decided = revisions.size() == 1 && revisions.begin()->second >= quorum;
+  if (revisions.empty() || decided) co_return std::nullopt;
   NameInfo info{pass.path, pass.current, {}, pass.Homes()};
   Result<std::optional<AttributeRevision>> settled = co_await ReadAttributes(pass.engine, std::move(info));
   if (settled) co_return std::move(*settled);
