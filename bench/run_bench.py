@@ -318,13 +318,7 @@ def measure(options, directory):
         bench.stop()
 
 
-def main(argv):
-    options = parse(argv)
-    sandbox.adopt_daemons()
-    reason = sandbox.enter_network()
-    if reason:
-        print(f"bench: {reason}", file=sys.stderr)
-        return 1
+def run(options):
     if options.dir:
         os.makedirs(options.dir, exist_ok=True)
     directory = tempfile.mkdtemp(prefix="xec-bench-", dir=options.dir)
@@ -337,9 +331,15 @@ def main(argv):
     except KeyboardInterrupt:
         return 130
     finally:
+        # Before the directory goes.
         sandbox.kill_descendants()
         shutil.rmtree(directory, ignore_errors=True)
     return 0
+
+
+def main(argv):
+    options = parse(argv)
+    return sandbox.run_alone("bench", lambda: run(options))
 
 
 if __name__ == "__main__":

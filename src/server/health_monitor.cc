@@ -192,19 +192,24 @@ void HealthMonitor::ProbeEnded(size_t server, uint64_t probe, bool well) {
 std::string DescribeChange(const HealthChange& change, std::string_view name) {
   const std::string often =
       change.untold == 0 ? "" : fmt::format(" (its state changed {} more times before)", change.untold);
+  // Most changes are told at once, when there is no time to speak of yet.
+  const bool just_now = change.lasted < std::chrono::seconds(1);
+  const std::string time = just_now ? "" : Seconds(change.lasted);
   switch (change.to) {
     case ServerState::kUp:
-      return fmt::format("data server {} answers again after {}{}", name, Seconds(change.lasted), often);
+      return fmt::format("data server {} answers again{}{}", name, just_now ? "" : " after " + time, often);
     case ServerState::kSuspect:
       return fmt::format(
-          "data server {} has not answered for {}{}: it is asked last. Objects stay available through the "
-          "others. Is it overloaded, stopped, or cut off?",
-          name, Seconds(change.lasted), often);
+          "data server {} {}{}: it is asked last. Objects stay available through the others. Is it "
+          "overloaded, "
+          "stopped, or cut off?",
+          name, just_now ? "does not answer" : "has not answered for " + time, often);
     case ServerState::kDown:
       return fmt::format(
-          "data server {} has been down for {}{}: {}. Objects stay available through the others. Start it "
-          "again, or see that it can be reached",
-          name, Seconds(change.lasted), often, change.problem);
+          "data server {} {}{}: {}. Objects stay available through the others. Start it again, or see that "
+          "it "
+          "can be reached",
+          name, just_now ? "is down" : "has been down for " + time, often, change.problem);
   }
   return {};
 }

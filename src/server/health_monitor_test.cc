@@ -157,7 +157,21 @@ TEST(DescribeChangeTest, SaysWhatAndWhereAndForHowLong) {
   EXPECT_THAT(down, HasSubstr("connection refused"));
   change.to = ServerState::kUp;
   change.untold = 3;
+  EXPECT_THAT(DescribeChange(change, "s03"), HasSubstr("answers again after 12 s"));
   EXPECT_THAT(DescribeChange(change, "s03"), HasSubstr("changed 3 more times"));
+}
+
+TEST(DescribeChangeTest, WhatHappenedJustNowHasNoTime) {
+  HealthChange change;
+  change.lasted = std::chrono::milliseconds(90);
+  for (const auto& [state, words] :
+       {std::pair{ServerState::kSuspect, "data server s03 does not answer: it is"},
+        {ServerState::kDown, "data server s03 is down: "},
+        {ServerState::kUp, "data server s03 answers again"}}) {
+    change.to = state;
+    EXPECT_THAT(DescribeChange(change, "s03"), HasSubstr(words));
+    EXPECT_THAT(DescribeChange(change, "s03"), testing::Not(HasSubstr("0 s")));
+  }
 }
 
 }  // namespace
