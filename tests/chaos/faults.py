@@ -101,26 +101,28 @@ class Empty(Fault):
 
 
 class Stale(Fault):
-    """It comes back with a copy of its disk that was made earlier; what it got since is gone for good."""
+    """It comes back with a copy of its disk that was made earlier; what it got since is gone for good. The next time it may go
+    back to the same copy, or to one of now."""
     kind = "stale"
     forever = True
 
     @staticmethod
     def copy(server):
-        subprocess.run(["cp", "-a", server.data, server.data + ".copy"], check=True)
-
-    @staticmethod
-    def possible(server):
-        return os.path.isdir(server.data + ".copy")
+        copy = server.data + ".copy"
+        shutil.rmtree(copy, ignore_errors=True)
+        # Of a running server: a file that goes while it is copied is not in the copy.
+        subprocess.run(["cp", "-a", server.data, copy], stderr=subprocess.DEVNULL, check=False)
 
     def begin(self):
         self.server.kill()
         shutil.rmtree(self.server.data)
-        os.rename(self.server.data + ".copy", self.server.data)
+        subprocess.run(["cp", "-a", self.server.data + ".copy", self.server.data], check=True)
         start_server(self.cluster, self.server)
 
     def end(self):
         """Nothing can be undone."""
+        if self.random.random() < 0.5:
+            self.copy(self.server)
 
 
 class Full(Fault):
@@ -162,9 +164,10 @@ class ReadOnly(Fault):
 
 
 class Flip(Fault):
-    """Bytes of its archives change, and later change back: also if the archive was renamed meanwhile."""
+    """Bytes of its archives change, or their ends are missing, and later all is as it was: also if the archive was renamed
+    meanwhile."""
     kind = "flip"
-    ARCHIVES, BYTES = 60, 3
+    ARCHIVES, BYTES, CUT_SHARE = 60, 3, 0.25
 
     def begin(self):
         self._flipped = []
@@ -175,7 +178,16 @@ class Flip(Fault):
                 file = open(path, "r+b", buffering=0)
             except OSError:
                 continue  # superseded meanwhile
-            self._flipped.append((file, self._flip(file)))
+            cut = os.path.basename(path).startswith("p.") and self.random.random() < self.CUT_SHARE
+            self._flipped.append((file, self._cut(file) if cut else self._flip(file)))
+
+    def _cut(self, file):
+        """Of archives that nobody writes any more."""
+        size = os.fstat(file.fileno()).st_size
+        at = self.random.randrange(size) if size else 0
+        end = os.pread(file.fileno(), size - at, at)
+        os.truncate(file.fileno(), at)
+        return [(at, end)]
 
     def _flip(self, file):
         size, old = os.fstat(file.fileno()).st_size, []

@@ -5,13 +5,15 @@ import time
 
 import faults
 
-SECONDS = {"stop": (2, 25), "slow": (5, 20), "stale": (0, 0)}  # how long a fault lasts
-OTHER_SECONDS = (3, 20)
-PAUSE = (0.0, 4.0)           # between the end of one and the next, for each of the m places
-SETTLE_SECONDS = 5.0         # gateways use a server that is back within seconds, not at once; as in checker.py
+# How long a fault lasts: so that 15 minutes have twenty of each kind.
+SECONDS = {"stop": (2, 9), "slow": (2, 8), "stale": (0, 3)}
+OTHER_SECONDS = (2, 7)
+PAUSE = (0.0, 1.0)           # between the end of one and the next, for each of the m places
+SETTLE_SECONDS = 3.0         # gateways use a server that is back within seconds, not at once; as in checker.py
 GATEWAY_PAUSE = (15.0, 40.0)
 CLIENT_PAUSE = (5.0, 15.0)
-COPY_AT, STALE_AT = 0.3, 0.7  # share of the time at which a copy of one disk is made, and may be put in its place
+COPY_AT, STALE_AT = 0.3, 0.6  # share of the time at which a copy of one disk is made, and may be put in its place
+STALE_PAUSE = (6.0, 20.0)     # then again and again
 
 
 class Plan:
@@ -28,7 +30,7 @@ class Plan:
         self.next_server = start + 2.0
         self.next_gateway = start + self.random.uniform(*GATEWAY_PAUSE)
         self.next_client = start + self.random.uniform(*CLIENT_PAUSE)
-        self.copied = None
+        self.copied, self.next_stale = None, start + STALE_AT * (until - start)
 
     def run(self, over):
         """In the calling thread, until the time is over or `over` (an Event) is set. Then everything is healed."""
@@ -49,6 +51,8 @@ class Plan:
         if now >= self.next_server and self._bad() < self.m:
             self._on_server(now)
             self.next_server = now + self.random.uniform(*PAUSE)
+        if now >= self.next_stale and self.copied in self.forever and self.copied not in self._running_on():
+            self._again_stale(now)
         if now >= self.next_gateway:
             gateway = self.random.choice(self.cluster.gateways)
             self._begin(faults.GatewayKill(self.cluster, gateway), now)
@@ -65,19 +69,27 @@ class Plan:
             self.copied = self.random.choice([server for server in self.cluster.servers if server not in self._bad_servers()])
             faults.Stale.copy(self.copied)
 
+    def _again_stale(self, now):
+        self.counts[faults.Stale.kind] += 1
+        self._begin(faults.Stale(self.cluster, self.copied, self.random), now)
+        self.next_stale = time.monotonic() + self.random.uniform(*STALE_PAUSE)
+
+    def _running_on(self):
+        return {fault.server for _, fault, _ in self.running if isinstance(fault, faults.Fault)}
+
     def _bad_servers(self):
         settling = {server for server, until in self.settling.items() if until > time.monotonic()}
-        return settling | self.forever | {fault.server for _, fault, _ in self.running if isinstance(fault, faults.Fault)}
+        return settling | self.forever | self._running_on()
 
     def _bad(self):
         return len(self._bad_servers())
 
     def _on_server(self, now):
         good = [server for server in self.cluster.servers if server not in self._bad_servers()]
-        late = now >= self.start + STALE_AT * (self.until - self.start)
         kinds = [kind for kind in self.kinds if not kind.forever]
-        if late and self.copied in good and faults.Stale in self.kinds and not self.forever:
+        if now >= self.next_stale and self.copied in good and faults.Stale in self.kinds and not self.forever:
             kind, server = faults.Stale, self.copied
+            self.next_stale = now + self.random.uniform(*STALE_PAUSE)
         elif kinds:
             rarest = min(self.counts[kind.kind] for kind in kinds)
             kind = self.random.choice([kind for kind in kinds if self.counts[kind.kind] <= rarest + 1])
