@@ -161,6 +161,11 @@ Status ValidateConfiguration(const Configuration& c) {
   if (c.engine.operation_limit * 2 > c.engine.tombstone_horizon) {
     return Fail(Code::kInvalidArgument, "operation-limit must be at most half of tombstone-horizon");
   }
+  if (c.engine.descriptor_interval > EngineOptions().descriptor_interval) {
+    return Fail(
+        Code::kInvalidArgument, "descriptor-interval must be at most {}s",
+        std::chrono::duration_cast<std::chrono::seconds>(EngineOptions().descriptor_interval).count());
+  }
   return OkStatus();
 }
 

@@ -85,6 +85,7 @@ TEST(ConfigurationTest, RefusesWhatCannotWork) {
   EXPECT_THAT(ErrorOf("xec.data /1\nxec.server root://a:1\n"), HasSubstr("not on both"));
   EXPECT_THAT(ErrorOf("xec.port 80\nxec.http-port 80\n"), HasSubstr("http-port 80"));
   EXPECT_THAT(ErrorOf("xec.operation-limit 20m"), HasSubstr("tombstone-horizon"));
+  EXPECT_THAT(ErrorOf("xec.descriptor-interval 31s"), HasSubstr("descriptor-interval must be at most 30s"));
 }
 
 TEST(ConfigurationTest, DirectivesRestoreTheConfiguration) {
@@ -99,7 +100,7 @@ TEST(ConfigurationTest, DirectivesRestoreTheConfiguration) {
       "2s\n"
       "xec.write-timeout 3s\nxec.hedge-delay 4ms\nxec.hedge-percent 7\nxec.superseded-grace "
       "5s\nxec.upload-grace 6s\n"
-      "xec.tombstone-horizon 70s\nxec.operation-limit 8s\n",
+      "xec.tombstone-horizon 70s\nxec.operation-limit 8s\nxec.descriptor-interval 9s\n",
       "a");
   ASSERT_TRUE(first) << first.error().message;
   EXPECT_EQ(first->servers[0].address, "root://a:1094");

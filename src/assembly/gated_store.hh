@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // GatedStore: the store as front ends see it. Before each operation it asks a gate whether there is a store
-// yet, and whether this process may still change it; the gate's error is the answer otherwise.
+// yet, and whether this process may still go by what it knows of it; the gate's error is the answer
+// otherwise.
 #pragma once
 
 #include <functional>
@@ -12,8 +13,8 @@ namespace xec {
 // Thread-safe as far as the gate is.
 class GatedStore final : public Store {
  public:
-  // The store to use now, for reading or for changing something. The store never goes before the gate.
-  using Gate = std::function<Result<Store*>(bool change)>;
+  // The store to use now. The store never goes before the gate.
+  using Gate = std::function<Result<Store*>()>;
 
   explicit GatedStore(Gate gate) : gate_(std::move(gate)) {}
 

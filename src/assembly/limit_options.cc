@@ -104,6 +104,11 @@ std::vector<OptionRow> TimeRows() {
       XEC_TIME_ROW("operation-limit", "1m",
                    "When a removal, rename or commit gives up; must be well below the tombstone horizon.",
                    operation_limit),
+      XEC_TIME_ROW(
+          "descriptor-interval", "30s",
+          "How often the store descriptor is read again, at most 30s: after three times as long without "
+          "it nothing is answered, and whoever changes the members waits for that.",
+          descriptor_interval),
   };
 }
 

@@ -29,6 +29,15 @@ constexpr Duration kSettleForBad = std::chrono::seconds(1);
 
 std::string NewStoreId() { return Hex(SystemSeed(), 16) + Hex(SystemSeed(), 16); }
 
+// How many members must confirm the descriptor: as many as were needed to open the store. Fewer directories
+// may be enough for that, since who opens the store asks all there are.
+size_t ConfirmationsNeeded(const Judgement& judgement) {
+  const auto& bound = judgement.site_of_member;
+  const auto count = static_cast<size_t>(
+      std::count_if(bound.begin(), bound.end(), [](const auto& site) { return site.has_value(); }));
+  return std::min(Quorum(bound.size()), count);
+}
+
 bool ComesAndGoes(Code code) {
   return code == Code::kUnavailable || code == Code::kDeadlineExceeded || code == Code::kNoQuorum;
 }
@@ -43,8 +52,24 @@ std::string Fingerprint(const std::vector<SiteView>& views) {
   return text;
 }
 
+// A place that only the descriptor names may have become somebody else's since: then the member is away.
+void LeaveOutStrangers(std::vector<SiteView>& views, const std::string& store_id) {
+  for (SiteView& view : views) {
+    const bool newer = view.state == SiteView::kRefused && view.problem->code == Code::kUnsupported;
+    const bool ours = view.state == SiteView::kMember && view.identity->store_id == store_id;
+    if (ours || newer || view.state == SiteView::kMissing) continue;
+    view.state = SiteView::kMissing;
+    view.problem = Fail(Code::kUnavailable, "{} is no data server of this store any more", view.site.address);
+    view.descriptor.reset();
+  }
+}
+
 // The members that the newest descriptor names with an address, and that nobody has shown to be.
-std::vector<Site> UnlistedServers(const std::vector<SiteView>& views) {
+struct Unlisted {
+  std::vector<Site> sites;
+  std::string store_id;
+};
+Unlisted UnlistedServers(const std::vector<SiteView>& views) {
   const StoreDescriptor* newest = nullptr;
   std::set<std::string_view> known;
   for (const SiteView& view : views) {
@@ -52,14 +77,14 @@ std::vector<Site> UnlistedServers(const std::vector<SiteView>& views) {
     if (view.identity) known.insert(view.identity->member_id);
     if (view.descriptor && (!newest || view.descriptor->epoch > newest->epoch)) newest = &*view.descriptor;
   }
-  std::vector<Site> sites;
-  if (!newest) return sites;
+  if (!newest) return {};
+  Unlisted result{{}, newest->store_id};
   for (const Member& member : newest->members) {
     const bool remote = member.address.find("://") != std::string::npos;
     if (remote && !known.contains(member.id) && !known.contains(member.address))
-      sites.push_back({member.address, ""});
+      result.sites.push_back({member.address, ""});
   }
-  return sites;
+  return result;
 }
 
 }  // namespace
@@ -70,7 +95,7 @@ StoreProcess::StoreProcess(Configuration configuration, OpenOptions options)
       executor_("xec-engine", kEngineThreads),
       background_(executor_),
       not_open_(Fail(Code::kNoQuorum, "no data server has answered")),
-      gate_([this](bool change) { return Gate(change); }) {}
+      gate_([this] { return Gate(); }) {}
 
 StoreProcess::~StoreProcess() {
   background_.Stop();
@@ -115,9 +140,9 @@ Task<void> StoreProcess::OpenLoop(UniqueFunction<void(Status)> answer) {
   if (!answered) answer(background_.stopped() ? Status(Fail(Code::kCancelled, "stopped")) : OkStatus());
   if (background_.stopped()) co_return;
   if (answered) Log(LogLevel::kInfo, "store", "the store is open now");
+  scope_.Spawn(RefreshLoop());
   if (options_.background) {
     LogHealth();
-    scope_.Spawn(RefreshLoop());
     scope_.Spawn(CleanLoop());
     scope_.Spawn(RepairLoop());
   }
@@ -165,15 +190,17 @@ Task<Result<std::vector<SiteView>>> StoreProcess::Inspect() {
   Result<std::vector<SiteView>> views = co_await InspectAll(std::move(*sites), {});
   if (!views) co_return views.error();
   // Servers that only the descriptor names: a user need not list them all.
-  const std::vector<Site> others = UnlistedServers(*views);
-  if (others.empty()) co_return std::move(views);
-  Result<std::vector<SiteView>> more = co_await InspectAll(others, *views);
+  const Unlisted others = UnlistedServers(*views);
+  if (others.sites.empty()) co_return std::move(views);
+  Result<std::vector<SiteView>> more = co_await InspectAll(others.sites, *views);
   if (!more) co_return more.error();
+  LeaveOutStrangers(*more, others.store_id);
   for (SiteView& view : *more) views->push_back(std::move(view));
   co_return std::move(views);
 }
 
 Task<StoreProcess::Attempt> StoreProcess::TryToOpen() {
+  TimePoint asked = executor_.Now();
   Result<std::vector<SiteView>> views = co_await Inspect();
   if (!views) co_return Attempt{views.error(), ComesAndGoes(views.code())};
   Result<Judgement> judgement = JudgeSites(*views, configuration_);
@@ -187,6 +214,7 @@ Task<StoreProcess::Attempt> StoreProcess::TryToOpen() {
     }
     const Attempt created = co_await CreateNew(std::move(*views), judgement->kind);
     if (!created.status) co_return created;
+    asked = executor_.Now();
     views = co_await Inspect();
     if (!views) co_return Attempt{views.error(), true};
     judgement = JudgeSites(*views, configuration_);
@@ -194,7 +222,7 @@ Task<StoreProcess::Attempt> StoreProcess::TryToOpen() {
     if (judgement->kind != Judgement::kOpen)
       co_return Attempt{Fail(Code::kUnavailable, "the new store is not there"), true};
   }
-  const Status opened = co_await OpenFrom(std::move(*judgement), std::move(*views));
+  const Status opened = co_await OpenFrom(std::move(*judgement), std::move(*views), asked);
   co_return Attempt{opened, !opened && ComesAndGoes(opened.code())};
 }
 
@@ -279,25 +307,33 @@ Result<std::vector<DataServerPtr>> StoreProcess::ConnectMembers(const StoreDescr
   return servers;
 }
 
-Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> views) {
+Task<void> StoreProcess::FillDescriptors(const Judgement& judgement, const std::vector<SiteView>& views) {
+  for (const size_t i : judgement.lack_descriptor) {
+    const CallContext call{&executor_, executor_.Now() + kInspectTimeout};
+    // Nothing is removed but what was seen to be damaged: somebody may be writing a newer one.
+    if (views[i].damaged_descriptor)
+      (void)co_await xec::Remove(call, views[i].server, std::string(kDescriptorPath));
+    (void)co_await CreateFile(call, views[i].server, std::string(kDescriptorPath),
+                              FormatDescriptor(judgement.descriptor), true);
+  }
+}
+
+Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> views, TimePoint asked) {
   std::vector<std::string> notes = judgement.notes;
   Result<StoreDescriptor> descriptor = EffectiveDescriptor(judgement, views, configuration_, notes);
   if (!descriptor) co_return descriptor.error();
   for (std::string& note : notes) Note(std::move(note));
-  // Creation was cut short while it wrote descriptors, or a file was damaged. Whether this helps decides
-  // nothing.
-  for (const size_t i : judgement.lack_descriptor) {
-    const CallContext call{&executor_, executor_.Now() + kInspectTimeout};
-    (void)co_await xec::Remove(call, views[i].server, std::string(kDescriptorPath));
-    (void)co_await CreateFile(call, views[i].server, std::string(kDescriptorPath),
-                              FormatDescriptor(judgement.descriptor), true);
-  }
+  // Creation was cut short while it wrote descriptors, or a file was damaged.
+  co_await FillDescriptors(judgement, views);
   late_.clear();
   Result<std::vector<DataServerPtr>> servers = ConnectMembers(*descriptor, judgement, views);
   if (!servers) co_return servers.error();
   auto engine = std::make_unique<Engine>(std::move(*descriptor), std::move(*servers), executor_, scope_,
                                          SystemSeed(), configuration_.engine);
   std::unique_ptr<Store> store = Store::Make(*engine);
+  confirmations_ = ConfirmationsNeeded(judgement);
+  const Duration lease = kDescriptorIntervalsMax * configuration_.engine.descriptor_interval;
+  engine->member_list().Watch(judgement.descriptor, {confirmations_, lease}, asked);
   {
     std::lock_guard lock(mutex_);
     engine_ = std::move(engine);
@@ -325,6 +361,14 @@ Task<void> StoreProcess::BindLateMembers(std::vector<Site> sites) {
         return descriptor.members[member.member].id == view.identity->member_id;
       });
       if (late == late_.end()) continue;
+      const DescriptorSays says =
+          view.descriptor ? engine_->member_list().Says(*view.descriptor) : DescriptorSays::kNothing;
+      if (says == DescriptorSays::kNewer || says == DescriptorSays::kOther) {
+        Log(LogLevel::kError, "store", "{} stays away: it shows another store descriptor (epoch {}, not {})",
+            sites[i].address, view.descriptor->epoch, descriptor.epoch);
+        sites.erase(sites.begin() + static_cast<ptrdiff_t>(i--));
+        continue;
+      }
       Result<DataServerPtr> server = Connect(descriptor, late->member, sites[i].address);
       if (!server) continue;
       late->server->Bind(std::move(*server));
@@ -361,47 +405,11 @@ Task<void> StoreProcess::CleanLoop() {
   }
 }
 
-Task<Result<StoreDescriptor>> StoreProcess::ReadDescriptorAgain() {
-  ServerGather<Result<std::string>> gather(*engine_);
-  for (const MemberIndex member : engine_->AllByHealth()) {
-    gather.Start(member, ReadFile(engine_->MetadataCall(), engine_->server(member),
-                                  std::string(kDescriptorPath), kDescriptorBytesMax));
-  }
-  Result<StoreDescriptor> best = Fail(Code::kUnavailable, "no data server shows it");
-  while (gather.pending() > 0 && (!best || gather.timely() > 0)) {
-    auto event = co_await gather.Next();
-    if (!event.value || !*event.value) continue;
-    Result<StoreDescriptor> read = ParseDescriptor(**event.value);
-    if (!read || read->store_id != engine_->descriptor().store_id) continue;
-    if (!best || read->epoch > best->epoch) best = std::move(read);
-  }
-  co_return std::move(best);
-}
-
-Task<void> StoreProcess::RefreshLoop() {
-  TimePoint confirmed = executor_.Now();
-  while (co_await background_.Pause(kDescriptorInterval)) {
-    const Result<StoreDescriptor> read = co_await ReadDescriptorAgain();
-    if (read) confirmed = executor_.Now();
-    std::optional<Error> frozen;
-    if (read && read->epoch > engine_->descriptor().epoch) {
-      frozen = Fail(Code::kUnavailable, "the store was changed (epoch {}, this process knows {}): restart it",
-                    read->epoch, engine_->descriptor().epoch);
-    } else if (executor_.Now() - confirmed >= kDescriptorIntervalsMax * kDescriptorInterval) {
-      frozen =
-          Fail(Code::kUnavailable, "nothing may be changed: the store descriptor could not be read for {} s",
-               std::chrono::duration_cast<std::chrono::seconds>(executor_.Now() - confirmed).count());
-    }
-    if (frozen) Log(LogLevel::kError, "store", "{}", frozen->message);
-    std::lock_guard lock(mutex_);
-    frozen_ = std::move(frozen);
-  }
-}
-
-Result<Store*> StoreProcess::Gate(bool change) const {
+Result<Store*> StoreProcess::Gate() const {
   std::lock_guard lock(mutex_);
   if (!store_) return not_open_;
-  if (change && frozen_) return *frozen_;
+  const Status in_force = engine_->MembersInForce();
+  if (!in_force) return in_force.error();
   return store_.get();
 }
 

@@ -13,9 +13,8 @@
 
 namespace xec {
 
-// How often a running process reads the descriptor again, and for how long it goes on changing things when
-// nobody could show it to it.
-constexpr Duration kDescriptorInterval = std::chrono::seconds(30);
+// For how many of EngineOptions::descriptor_interval a process goes by its list of members when too few of
+// them show the descriptor again. Whoever changes the members waits for that (docs/protocol.md, section 13).
 constexpr int kDescriptorIntervalsMax = 3;
 // How often a directory or server that was missing is looked at again.
 constexpr Duration kRetryInterval = std::chrono::seconds(2);
@@ -23,7 +22,7 @@ constexpr Duration kRetryInterval = std::chrono::seconds(2);
 struct OpenOptions {
   // Make a new store when all data servers are empty; else that is an error.
   bool create_if_new = false;
-  // Re-read the descriptor and run the cleaner in the background (gateways).
+  // Run the cleaner and repair in the background (gateways).
   bool background = false;
   // How long to wait for servers that do not answer. After it a store of local directories is an error; of
   // servers too, unless `background`: then every operation answers kNoQuorum until the store could be opened.

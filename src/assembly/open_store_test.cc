@@ -2,8 +2,10 @@
 // Stores on real directories: made, opened again in every state of disrepair, refused where they must be.
 #include "assembly/open_store.hh"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <future>
 
 #include <gmock/gmock.h>
@@ -11,6 +13,8 @@
 
 #include "assembly/options.hh"
 #include "assembly/sites.hh"
+#include "base/log.hh"
+#include "commit/pause.hh"
 
 namespace xec {
 namespace {
@@ -65,6 +69,40 @@ class OpenStoreTest : public testing::Test {
     std::string content((*reader)->size(), '\0');
     const auto got = SyncWait((*reader)->Read(0, std::as_writable_bytes(std::span(content))));
     return got ? content : "error: " + got.error().message;
+  }
+
+  // Writes another descriptor into the directories, as who changes the members does.
+  void Rewrite(int first, int last, const std::function<void(StoreDescriptor&)>& change) const {
+    std::ifstream old(Directory(1) / ".xec/store");
+    auto descriptor = ParseDescriptor(std::string(std::istreambuf_iterator<char>(old), {}));
+    ASSERT_TRUE(descriptor);
+    change(*descriptor);
+    for (int i = first; i <= last; ++i) {
+      std::ofstream(Directory(i) / ".xec/new", std::ios::trunc) << FormatDescriptor(*descriptor);
+      fs::rename(Directory(i) / ".xec/new", Directory(i) / ".xec/store");
+    }
+  }
+
+  // Waits until `holds()`; the store's loops look again after some milliseconds to seconds.
+  static bool Eventually(OpenedStore& store, const std::function<bool()>& holds) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!holds()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      SyncWait(Pause(*store.engine(), std::chrono::milliseconds(5)));
+    }
+    return true;
+  }
+
+  static bool SaysNotFound(OpenedStore& store) {
+    return SyncWait(store.store().Stat("/missing")).code() == Code::kNotFound;
+  }
+
+  // Waits until a look-up says "cannot tell" in these words.
+  static bool EventuallySays(OpenedStore& store, std::string_view words) {
+    return Eventually(store, [&] {
+      const auto info = SyncWait(store.store().Stat("/missing"));
+      return info.code() == Code::kNoQuorum && info.error().message.find(words) != std::string::npos;
+    });
   }
 
   // The error of opening these directories.
@@ -247,6 +285,73 @@ TEST_F(OpenStoreTest, WhatTheConfigurationMayAndMayNotChange) {
               HasSubstr("geometry 8+2 of the store needs 10 data servers"));
 }
 
+TEST_F(OpenStoreTest, AProcessStopsWhenTheStoreIsChanged) {
+  MakeStore();
+  Configuration c = Config(1, 3);
+  c.engine.descriptor_interval = std::chrono::milliseconds(100);
+  auto store = Open(c);
+  ASSERT_TRUE(store) << store.error().message;
+  Rewrite(3, 3, [](StoreDescriptor& d) { ++d.epoch; });
+  EXPECT_TRUE(EventuallySays(**store, "(epoch 2, this process knows 1); restart this process"));
+  EXPECT_EQ(Put(**store, "/a", "hello").code(), Code::kNoQuorum);
+  // A new process goes by the newer one.
+  store = Open(Config(1, 3));
+  ASSERT_TRUE(store) << store.error().message;
+  EXPECT_EQ((*store)->engine()->descriptor().epoch, 2u);
+  EXPECT_TRUE(Put(**store, "/a", "hello"));
+}
+
+TEST_F(OpenStoreTest, AProcessStopsWhenNobodyShowsTheDescriptorAndGoesOnWhenSomebodyDoes) {
+  MakeStore();
+  Configuration c = Config(1, 3);
+  c.engine.descriptor_interval = std::chrono::milliseconds(100);
+  auto store = Open(c);
+  ASSERT_TRUE(store) << store.error().message;
+  for (const int i : {1, 2}) fs::rename(Directory(i) / ".xec/store", Directory(i) / ".xec/away");
+  EXPECT_TRUE(EventuallySays(**store, "fewer than 2 of the 3 data servers have shown the store descriptor"));
+  fs::rename(Directory(1) / ".xec/away", Directory(1) / ".xec/store");
+  EXPECT_TRUE(Eventually(**store, [&] { return SaysNotFound(**store); }));
+}
+
+TEST_F(OpenStoreTest, NobodyOpensAStoreWhoseMembersAreBeingChanged) {
+  MakeStore();
+  Rewrite(2, 2, [](StoreDescriptor& d) {
+    ++d.epoch;
+    d.announced = true;
+  });
+  OpenOptions options;
+  options.wait = Duration(0);
+  const auto store = OpenStore(Config(1, 3), options);
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.code(), Code::kNoQuorum);
+  EXPECT_EQ(store.error().message,
+            "the members of the store are being changed (epoch 2 is announced); retry");
+}
+
+TEST_F(OpenStoreTest, ADirectoryThatComesBackWithANewerDescriptorStaysAway) {
+  MakeStore();
+  fs::rename(Directory(3), root_ / "away");
+  auto store = Open(Config(1, 3));
+  ASSERT_TRUE(store) << store.error().message;
+  {
+    std::ifstream old(root_ / "away/.xec/store");
+    auto descriptor = ParseDescriptor(std::string(std::istreambuf_iterator<char>(old), {}));
+    ASSERT_TRUE(descriptor);
+    descriptor->epoch = 5;
+    std::ofstream(root_ / "away/.xec/store", std::ios::trunc) << FormatDescriptor(*descriptor);
+  }
+  std::atomic<bool> told = false;
+  SetLogSink([&](LogLevel, std::string_view line) {
+    const std::string_view wanted = "stays away: it shows another store descriptor (epoch 5, not 1)";
+    if (line.find(wanted) != std::string_view::npos) told = true;
+  });
+  fs::rename(root_ / "away", Directory(3));
+  EXPECT_TRUE(Eventually(**store, [&] { return told.load(); }));
+  SetLogSink(nullptr);
+  const CallContext call{&(*store)->executor(), (*store)->executor().Now() + std::chrono::seconds(10)};
+  EXPECT_EQ(SyncWait(List(call, (*store)->engine()->server(2), "/")).code(), Code::kUnavailable);
+}
+
 // Servers, without a network.
 
 SiteView Remote(int i, SiteView::State state, const std::string& member = "", uint64_t epoch = 0) {
@@ -283,6 +388,52 @@ TEST(JudgeSitesTest, ServersNeedAQuorum) {
   EXPECT_EQ(judged->kind, Judgement::kOpen);
   EXPECT_EQ(judged->descriptor.epoch, 2u);
   EXPECT_FALSE(judged->site_of_member[3]);
+}
+
+TEST(JudgeSitesTest, WhoLostItsCopyConfirmsNoChangedStore) {
+  std::vector<SiteView> views = {Remote(1, SiteView::kMember, "s01", 1), Remote(2, SiteView::kMember, "s02"),
+                                 Remote(3, SiteView::kMember, "s03"), Remote(4, SiteView::kMissing),
+                                 Remote(5, SiteView::kMissing)};
+  EXPECT_TRUE(JudgeSites(views, {})) << "while a store is made there has been no change";
+  views[0] = Remote(1, SiteView::kMember, "s01", 2);
+  EXPECT_EQ(JudgeSites(views, {}).code(), Code::kNoQuorum);
+  views[1] = Remote(2, SiteView::kMember, "s02", 1);
+  views[2] = Remote(3, SiteView::kMember, "s03", 2);
+  EXPECT_TRUE(JudgeSites(views, {}));
+}
+
+TEST(JudgeSitesTest, AStoreThatIsBeingChangedIsNotOpened) {
+  std::vector<SiteView> views;
+  for (int i = 1; i <= 5; ++i) views.push_back(Remote(i, SiteView::kMember, fmt::format("s{:02}", i), 1));
+  views[4].descriptor->epoch = 2;
+  views[4].descriptor->announced = true;
+  EXPECT_EQ(JudgeSites(views, {}).code(), Code::kNoQuorum);
+  views[3].descriptor->epoch = 3;
+  const auto judged = JudgeSites(views, {});
+  ASSERT_TRUE(judged) << judged.error().message;
+  EXPECT_EQ(judged->descriptor.epoch, 3u);
+}
+
+TEST(JudgeSitesTest, TwoDescriptorsOfOneEpochAreRefused) {
+  std::vector<SiteView> views;
+  for (int i = 1; i <= 5; ++i) views.push_back(Remote(i, SiteView::kMember, fmt::format("s{:02}", i), 2));
+  views[3].descriptor->tolerance = 3;
+  const auto judged = JudgeSites(views, {});
+  ASSERT_FALSE(judged);
+  EXPECT_EQ(judged.code(), Code::kConflict);
+  EXPECT_EQ(
+      judged.error().message,
+      "root://h4:1094 shows another descriptor of store aaaaaaaa, epoch 2, than others do: the wrong one has "
+      "to be replaced");
+}
+
+TEST(JudgeSitesTest, AServerThatLeftTheStoreIsNamed) {
+  std::vector<SiteView> views;
+  for (int i = 1; i <= 6; ++i) views.push_back(Remote(i, SiteView::kMember, fmt::format("s{:02}", i), 2));
+  EXPECT_EQ(
+      JudgeSites(views, {}).error().message,
+      "root://h6:1094 says it is s06 of store aaaaaaaa, which has no such member (epoch 2): take it off the "
+      "list");
 }
 
 TEST(JudgeSitesTest, ANewStoreNeedsAllServers) {

@@ -101,6 +101,7 @@ Task<SiteView> InspectSite(CallContext context, Site site, DataServerPtr server)
       co_return std::move(view);
     }
   }
+  view.damaged_descriptor = !view.descriptor && (text || text.code() == Code::kCorruption);
   if (!view.descriptor) {
     const Status looked = co_await LookForContent(context, view);
     if (!looked) co_return std::move(view);
@@ -173,6 +174,13 @@ Result<const StoreDescriptor*> AgreedDescriptor(std::span<const SiteView> views)
                     Short(id), Short(store_id), first->site.address);
       }
     }
+    if (view.descriptor && best && view.descriptor->epoch == best->epoch && !(*view.descriptor == *best)) {
+      return Fail(
+          Code::kConflict,
+          "{} shows another descriptor of store {}, epoch {}, than others do: the wrong one has to be "
+          "replaced",
+          view.site.address, Short(store_id), best->epoch);
+    }
     if (view.descriptor && (!best || view.descriptor->epoch > best->epoch)) best = &*view.descriptor;
   }
   return best;
@@ -241,8 +249,9 @@ Status BindMembers(std::span<const SiteView> views, Judgement& judgement) {
     const auto member = std::find_if(descriptor.members.begin(), descriptor.members.end(),
                                      [&](const Member& m) { return m.id == view.identity->member_id; });
     if (member == descriptor.members.end()) {
-      return Fail(Code::kConflict, "{} says it is {} of store {}, which has no such member",
-                  view.site.address, view.identity->member_id, Short(descriptor.store_id));
+      return Fail(Code::kConflict,
+                  "{} says it is {} of store {}, which has no such member (epoch {}): take it off the list",
+                  view.site.address, view.identity->member_id, Short(descriptor.store_id), descriptor.epoch);
     }
     auto& site = judgement.site_of_member[static_cast<size_t>(member - descriptor.members.begin())];
     if (site) {
@@ -271,13 +280,19 @@ Result<Judgement> JudgeSites(std::span<const SiteView> views, const Configuratio
   XEC_ASSIGN_OR_RETURN(const StoreDescriptor* found, AgreedDescriptor(views));
   if (!found) return JudgeNew(views, configuration);
 
+  if (found->announced) {
+    return Fail(Code::kNoQuorum, "the members of the store are being changed (epoch {} is announced); retry",
+                found->epoch);
+  }
   Judgement judgement;
   judgement.descriptor = *found;
   XEC_TRY(BindMembers(views, judgement));
   const size_t members = judgement.descriptor.members.size();
   size_t bound = 0;
   for (size_t i = 0; i < members; ++i) {
-    if (judgement.site_of_member[i]) ++bound;
+    const auto& site = judgement.site_of_member[i];
+    // Who lost its copy may have lost a later one. While a store is made, none has ever been there.
+    if (site && (views[*site].descriptor || found->epoch == 1)) ++bound;
   }
   // Servers may have learnt of a newer epoch while others were away; directories are seen by one process
   // only.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // StoreProcess: the one implementation of OpenedStore.
 //
-//   opening --(servers agree)--> open --(descriptor unseen for too long, or changed)--> open for reading only
+//   opening --(servers agree)--> open <--(descriptor unseen for too long, or changed)--> answers "cannot
+//   tell"
 //
 // INV-1  engine_ and store_ are set once, together, under mutex_, and never change afterwards.
 // INV-2  everything in scope_ ends soon after background_.Stop(), except requests to servers.
@@ -56,7 +57,10 @@ class StoreProcess final : public OpenedStore {
   Task<Attempt> CreateNew(std::vector<SiteView> views, Judgement::Kind kind);
   // Empty when the creation may begin, else why not yet.
   std::optional<Error> CreationMustWait(const std::vector<SiteView>& views, Judgement::Kind kind);
-  Task<Status> OpenFrom(Judgement judgement, std::vector<SiteView> views);
+  // `asked`: when the views were begun.
+  Task<Status> OpenFrom(Judgement judgement, std::vector<SiteView> views, TimePoint asked);
+  // Writes copies of the descriptor where there is none. Whether this helps decides nothing.
+  Task<void> FillDescriptors(const Judgement& judgement, const std::vector<SiteView>& views);
   Result<std::vector<DataServerPtr>> ConnectMembers(const StoreDescriptor& descriptor,
                                                     const Judgement& judgement,
                                                     const std::vector<SiteView>& views);
@@ -70,13 +74,14 @@ class StoreProcess final : public OpenedStore {
   // Repairs what readers and the cleaner report, one object at a time (background_repair.cc).
   Task<void> RepairLoop();
   Task<RepairQueue::End> RepairDamaged(const DamagedObject& object);
+  // Keeps Engine::member_list up to date.
   Task<void> RefreshLoop();
-  // The newest descriptor that any member shows.
-  Task<Result<StoreDescriptor>> ReadDescriptorAgain();
+  // What the members show that answer in time, or more slowly as long as fewer than needed did.
+  Task<std::vector<Result<StoreDescriptor>>> ReadDescriptors();
 
   Task<std::vector<MemberIndex>> FindGone();
 
-  Result<Store*> Gate(bool change) const;
+  Result<Store*> Gate() const;
   // True if that is news.
   bool SetNotOpen(const Error& error);
   void Note(std::string note);
@@ -92,12 +97,13 @@ class StoreProcess final : public OpenedStore {
   std::string watched_;  // what an unfinished creation, or the list of discovered servers, looked like
   TimePoint watched_since_{};
   std::vector<LateMember> late_;
+  size_t confirmations_ =
+      0;  // so many members must show that the descriptor is the newest; set before engine_
 
   mutable std::mutex mutex_;
   std::unique_ptr<Engine> engine_;  // guarded by mutex_ until set, as all below
   std::unique_ptr<Store> store_;
   Error not_open_;  // why not, while there is no store
-  std::optional<Error> frozen_;  // why nothing may be changed
   std::vector<std::string> notes_;
 
   GatedStore gate_;

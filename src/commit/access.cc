@@ -19,6 +19,8 @@ bool OutcomeUnknown(const Status& status) {
 Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath path) {
   Result<std::vector<Entry>> listed =
       co_await List(engine.MetadataCall(), engine.server(member), path.ObjectDirectory());
+  const Status in_force = engine.MembersInForce();
+  if (!in_force) co_return in_force.error();
   if (!listed) {
     if (listed.code() == Code::kNotFound) co_return States{};
     co_return listed.error();
@@ -101,6 +103,8 @@ Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width, Duration lea
 }
 
 Error CannotTell(const Engine& engine, const ObjectPath& path, const Look& look) {
+  const Status in_force = engine.MembersInForce();
+  if (!in_force) return in_force.error();
   std::string missing;
   for (const MemberIndex home : look.homes()) {
     if (look.listings().contains(home)) continue;

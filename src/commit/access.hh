@@ -8,7 +8,7 @@
 namespace xec {
 
 // Lists the object directory of `path`; a missing one is an empty list. Entries that are no states are left
-// out.
+// out. Error also when the list of members is not in force any more.
 Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath path);
 
 // Renames, removes or makes one entry of the object directory.
@@ -33,7 +33,7 @@ enum class LookWidth { kQuorum, kAll };
 // `least`: as of ServerGather.
 Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width, Duration least = {});
 
-// The error "cannot tell, retry" of a name too few of whose homes answered.
+// The error "cannot tell, retry" of a name too few of whose homes answered, or whose homes may be others.
 Error CannotTell(const Engine& engine, const ObjectPath& path, const Look& look);
 
 }  // namespace xec

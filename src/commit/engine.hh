@@ -12,6 +12,7 @@
 #include "placement/homes.hh"
 #include "placement/store_descriptor.hh"
 #include "protocol/hybrid_clock.hh"
+#include "protocol/member_list.hh"
 #include "protocol/object_path.hh"
 #include "runtime/byte_budget.hh"
 #include "runtime/hedge_budget.hh"
@@ -43,6 +44,8 @@ struct EngineOptions {
   // A remove, rename or promotion that has taken longer since it chose its version gives up (by its own
   // monotonic clock), so that what it sends cannot meet a collected tombstone.
   Duration operation_limit = std::chrono::minutes(1);
+  // How often the store descriptor is read again; after three times as long without it nothing is answered.
+  Duration descriptor_interval = std::chrono::seconds(30);
   HealthRules health;  // when a server is suspect, and how long it is waited for
   HealthMonitorOptions probes;  // how servers that are not well are probed
 };
@@ -84,6 +87,11 @@ class Engine {
   // All members, in that order.
   std::vector<MemberIndex> AllByHealth() const;
 
+  // Whether the members are still those of the descriptor; whoever opened the store keeps it up to date. Each
+  // listing of a home asks it after the answer has come, so no decision outlives it.
+  MemberList& member_list() { return member_list_; }
+  Status MembersInForce() const { return member_list_.InForce(executor_.Now()); }
+
   bool SyncBeforeCommit() const { return descriptor_.sync == SyncPolicy::kCommit; }
 
   CallContext MetadataCall() const { return Until(options_.metadata_timeout); }
@@ -110,6 +118,7 @@ class Engine {
   std::mutex random_mutex_;
   Random random_;  // guarded by random_mutex_
   HybridClock clock_;
+  MemberList member_list_;
 };
 
 }  // namespace xec

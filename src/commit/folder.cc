@@ -12,6 +12,8 @@ using Listing = Result<std::vector<Entry>>;
 
 Task<Listing> ListOn(Engine& engine, MemberIndex member, std::string folder) {
   Listing listed = co_await List(engine.MetadataCall(), engine.server(member), folder);
+  const Status in_force = engine.MembersInForce();
+  if (!in_force) co_return in_force.error();
   if (!listed && listed.code() == Code::kNotFound) co_return std::vector<Entry>{};
   co_return std::move(listed);
 }

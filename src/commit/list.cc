@@ -23,6 +23,8 @@ Task<Result<std::vector<ListedName>>> ListDirectory(Engine& engine, ObjectPath p
   }
   FolderUnion found = co_await ListFolder(engine, path);
   const size_t silent = engine.server_count() - found.servers_heard;
+  const Status in_force = engine.MembersInForce();
+  if (!in_force) co_return in_force.error();
   if (silent > SilentServersMax(engine)) {
     co_return Fail(Code::kNoQuorum,
                    "cannot tell what {} contains: {} of {} data servers do not answer; retry", path.text(),

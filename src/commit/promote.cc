@@ -42,6 +42,14 @@ Task<Vote> PromoteOne(Engine& engine, ObjectPath path, MemberIndex home, State p
   co_return vote;
 }
 
+// A quorum of homes has it; which are the homes must not have changed meanwhile, since the answer is final.
+Status StillTheHomes(const Engine& engine, const ObjectPath& path) {
+  const Status in_force = engine.MembersInForce();
+  if (in_force) return OkStatus();
+  return Fail(Code::kUnknown, "the change of {} may or may not take effect: {}", path.text(),
+              in_force.error().message);
+}
+
 }  // namespace
 
 Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<MemberIndex> homes,
@@ -68,13 +76,17 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
       return accepted > 0 && accepted + superseded >= quorum;
     };
     while (gather.pending() > 0) {
-      if (committed() && gather.timely() == 0) co_return true;
+      if (committed() && gather.timely() == 0) break;
       const auto event = co_await gather.Next();
       if (!event.value) continue;
       votes[event.member] = event.value->kind;
       unclear = unclear || event.value->unclear;
     }
-    if (committed()) co_return true;
+    if (committed()) {
+      const Status still = StillTheHomes(engine, path);
+      if (!still) co_return still.error();
+      co_return true;
+    }
     // Nobody but us can be the first to promote: where all refused, and clearly, nothing ever became visible.
     if (count(Vote::kAccepted) == 0 && !unclear && count(Vote::kOpen) == 0) {
       co_return Fail(Code::kConflict, "the change of {} was overtaken before it became visible; retry",
@@ -111,7 +123,7 @@ Task<Status> MarkQuorum(Engine& engine, ObjectPath path, State mark, std::vector
     if (!*event.value) {
       open = open || OutcomeUnknown(*event.value);
     } else if (++made >= quorum) {
-      co_return OkStatus();
+      co_return StillTheHomes(engine, path);
     }
   }
   if (made > 0 || open) {

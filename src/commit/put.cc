@@ -87,6 +87,8 @@ std::vector<MemberIndex> HomesAmong(const Engine& engine, const PutRequest& requ
 // Checks the barrier and chooses the version. An error: nothing of this upload is or becomes visible.
 Task<Result<Version>> ChooseVersion(Engine& engine, const PutRequest& request, const Barrier& barrier) {
   const size_t quorum = Quorum(engine.Homes(request.path).size());
+  const Status in_force = engine.MembersInForce();
+  if (!in_force) co_return in_force.error();
   if (barrier.sealed_homes.size() < quorum) {
     if (!barrier.void_homes.empty()) {
       co_return Fail(Code::kConflict,

@@ -6,11 +6,18 @@
 
 #include "base/text.hh"
 #include "base/units.hh"
+#include "codec/checksum.hh"
 
 namespace xec {
 namespace {
 
 constexpr size_t kIdBytesMax = 32;
+constexpr std::string_view kChecksumField = "checksum";
+
+// Of all lines before its own.
+std::string ChecksumLine(std::string_view before) {
+  return fmt::format("{} {}", kChecksumField, Hex(Crc32c(AsBytes(before)), 8));
+}
 
 bool KeepInDescriptor(unsigned char c) { return c > 0x20 && c < 0x7f; }
 
@@ -80,6 +87,8 @@ Status Apply(const std::vector<std::string_view>& words, StoreDescriptor& d) {
     if (key == "tolerance") d.tolerance = static_cast<uint32_t>(*number);
   } else if (key == "adopts-xrdec") {
     d.adopts_xrdec = value == "yes";
+  } else if (key == "!announced") {
+    d.announced = value == "yes";
   } else if (key.starts_with('!')) {
     return Fail(Code::kUnsupported, "critical field '{}' was written by a newer XEC", key);
   }
@@ -94,6 +103,7 @@ std::string FormatDescriptor(const StoreDescriptor& d) {
       fmt::format("xec-store {}\nstore {}\nepoch {}\nlayout {}\nsync {}\ntolerance {}\ngeometry {}\n",
                   kDescriptorFormat, d.store_id, d.epoch, LayoutName(d.layout), SyncPolicyName(d.sync),
                   d.tolerance, FormatGeometry(d.geometry));
+  if (d.announced) text += "!announced yes\n";
   if (d.adopts_xrdec) text += "adopts-xrdec yes\n";
   for (const PathRule& rule : d.rules) {
     text += fmt::format("rule {} {}\n", encode(rule.prefix), FormatGeometry(rule.geometry));
@@ -101,6 +111,7 @@ std::string FormatDescriptor(const StoreDescriptor& d) {
   for (const Member& member : d.members) {
     text += fmt::format("member {} {} {}\n", member.id, encode(member.address), encode(member.host));
   }
+  text += ChecksumLine(text) + "\n";
   return text + "end\n";
 }
 
@@ -120,7 +131,12 @@ Result<StoreDescriptor> ParseDescriptor(std::string_view text) {
       XEC_TRY(ValidateDescriptor(descriptor));
       return descriptor;
     }
-    const Status applied = Apply(Split(lines[i], ' '), descriptor);
+    const std::vector<std::string_view> words = Split(lines[i], ' ');
+    if (words[0] == kChecksumField &&
+        lines[i] != ChecksumLine(text.substr(0, static_cast<size_t>(lines[i].data() - text.data())))) {
+      return Fail(Code::kCorruption, "the store descriptor is damaged: its checksum does not match");
+    }
+    const Status applied = Apply(words, descriptor);
     if (!applied) {
       return Fail(applied.code(), "line {} of the store descriptor: {}", i + 1, applied.error().message);
     }

@@ -48,6 +48,7 @@ struct PathRule {
 struct StoreDescriptor {
   std::string store_id;  // 32 lower-case hex digits
   uint64_t epoch = 1;    // grows with every change
+  bool announced = false;  // not in force yet, nor is any earlier one: docs/protocol.md, section 13
   Layout layout = Layout::kNative;
   SyncPolicy sync = SyncPolicy::kCommit;
   uint32_t tolerance = 0;          // t: the largest m of the store when it was made
@@ -59,7 +60,8 @@ struct StoreDescriptor {
 };
 
 std::string FormatDescriptor(const StoreDescriptor& descriptor);
-// Errors: kCorruption (with the line number), kUnsupported for a newer format or an unknown critical field.
+// Errors: kCorruption (with the line number, or the checksum, which older ones lack), kUnsupported for a
+// newer format or an unknown critical field.
 Result<StoreDescriptor> ParseDescriptor(std::string_view text);
 
 // Refuses what could not work: no members, duplicate ids, more chunks than members in any rule, bad ids.

@@ -38,6 +38,35 @@ TEST(StoreDescriptor, UnknownFieldsAreIgnoredUnlessCritical) {
   EXPECT_EQ(ParseDescriptor(text).code(), Code::kUnsupported);
 }
 
+TEST(StoreDescriptor, AChangeIsAnnouncedInAFieldThatOldProcessesRefuse) {
+  StoreDescriptor d = Example();
+  d.announced = true;
+  EXPECT_NE(FormatDescriptor(d).find("\n!announced yes\n"), std::string::npos);
+  EXPECT_TRUE(ParseDescriptor(FormatDescriptor(d))->announced);
+}
+
+// A number that rots would be another epoch, or other homes.
+TEST(StoreDescriptor, NoFlippedBitIsBelieved) {
+  const std::string text = FormatDescriptor(Example());
+  for (size_t i = 0; i < text.size(); ++i) {
+    for (const int bit : {0, 1, 2, 3, 4, 5, 6, 7}) {
+      std::string rotten = text;
+      rotten[i] = static_cast<char>(rotten[i] ^ (1 << bit));
+      const auto parsed = ParseDescriptor(rotten);
+      EXPECT_TRUE(!parsed || *parsed == Example()) << i << ", bit " << bit;
+    }
+  }
+}
+
+TEST(StoreDescriptor, OldOnesHaveNoChecksum) {
+  std::string text = FormatDescriptor(Example());
+  const size_t at = text.find("checksum ");
+  text.erase(at, text.find('\n', at) + 1 - at);
+  const auto parsed = ParseDescriptor(text);
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(*parsed, Example());
+}
+
 TEST(StoreDescriptor, SaysWhatIsWrongAndWhere) {
   std::string text = FormatDescriptor(Example());
   text.replace(text.find("sync commit"), 11, "sync sometimes");

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Whether a process may still go by the list of members that it knows (docs/protocol.md, section 13): while
+// enough of these members have shown, not too long ago, that they know of no later list. Homes follow from
+// the list, so with an old one "not found" could be wrong, and a change could be made where nobody looks.
+//
+// No I/O and no clock: it is told what was shown, and when that was asked for. Thread-safe; InForce is cheap.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <span>
+
+#include "placement/store_descriptor.hh"
+#include "runtime/executor.hh"
+
+namespace xec {
+
+// What one data server's copy of the store descriptor means to a process that goes by `known`. An error is
+// that of reading or parsing it.
+enum class DescriptorSays {
+  kNothing,  // not readable, or of another store: it confirms nothing
+  kNoNewer,  // the same, or an older one
+  kNewer,  // a later epoch, or one that only a newer XEC can read
+  kOther,  // another descriptor of the same epoch
+};
+DescriptorSays WhatItSays(const StoreDescriptor& known, const Result<StoreDescriptor>& shown);
+
+class MemberList {
+ public:
+  // In force for ever, until Watch: for engines whose list nobody changes.
+  MemberList() = default;
+
+  struct Rules {
+    size_t needed = 0;  // so many members confirm the list
+    Duration lease{};  // for so long after they were asked
+  };
+  // From now on `known` is what counts; it was confirmed by what was asked for at `asked`. Once.
+  void Watch(StoreDescriptor known, Rules rules, TimePoint asked);
+
+  enum class Round { kConfirmed, kTooFew, kChanged };
+  // What the members that answered have shown in a round that began at `asked`. One later descriptor is
+  // enough to end the list; if nobody shows it any more it never came into force. Rounds do not overlap.
+  Round Heard(TimePoint asked, std::span<const Result<StoreDescriptor>> shown);
+
+  // What one more member's copy means to the list watched.
+  DescriptorSays Says(const Result<StoreDescriptor>& shown) const;
+
+  // Error: kNoQuorum, in a sentence that says what is the matter and what to do.
+  Status InForce(TimePoint now) const;
+
+ private:
+  std::atomic<TimePoint> until_{TimePoint::max()};
+  mutable std::mutex mutex_;
+  StoreDescriptor known_;  // guarded by mutex_, as all below
+  Rules rules_;
+  TimePoint confirmed_{};
+  std::optional<Error> changed_;  // the last round showed another descriptor
+};
+
+}  // namespace xec

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "protocol/member_list.hh"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace xec {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using Shown = std::vector<Result<StoreDescriptor>>;
+using Round = MemberList::Round;
+
+StoreDescriptor Epoch(uint64_t epoch, const std::string& last_member = "s05") {
+  StoreDescriptor d;
+  d.store_id = std::string(32, 'a');
+  d.epoch = epoch;
+  d.tolerance = 1;
+  d.geometry = Geometry{2, 1, 65536};
+  for (const std::string& id : {std::string("s01"), std::string("s02"), std::string("s03"), last_member})
+    d.members.push_back(Member{id, "root://" + id + ":1094", id});
+  return d;
+}
+
+StoreDescriptor Announced(uint64_t epoch) {
+  StoreDescriptor d = Epoch(epoch);
+  d.announced = true;
+  return d;
+}
+
+StoreDescriptor OfAnotherStore() {
+  StoreDescriptor d = Epoch(9);
+  d.store_id = std::string(32, 'b');
+  return d;
+}
+
+Result<StoreDescriptor> Away() { return Fail(Code::kUnavailable, "s02 does not answer"); }
+
+TEST(MemberList, WhatADescriptorSays) {
+  EXPECT_EQ(WhatItSays(Epoch(2), Epoch(2)), DescriptorSays::kNoNewer);
+  EXPECT_EQ(WhatItSays(Epoch(2), Epoch(1, "s04")), DescriptorSays::kNoNewer);
+  EXPECT_EQ(WhatItSays(Epoch(2), Epoch(3)), DescriptorSays::kNewer);
+  EXPECT_EQ(WhatItSays(Epoch(2), Announced(3)), DescriptorSays::kNewer);
+  EXPECT_EQ(WhatItSays(Epoch(2), Epoch(2, "s04")), DescriptorSays::kOther);
+  EXPECT_EQ(WhatItSays(Epoch(2), OfAnotherStore()), DescriptorSays::kNothing);
+  EXPECT_EQ(WhatItSays(Epoch(2), Away()), DescriptorSays::kNothing);
+  EXPECT_EQ(WhatItSays(Epoch(2), Fail(Code::kCorruption, "noise")), DescriptorSays::kNothing);
+  EXPECT_EQ(WhatItSays(Epoch(2), Fail(Code::kUnsupported, "format 2")), DescriptorSays::kNewer);
+}
+
+class WatchedListTest : public testing::Test {
+ protected:
+  WatchedListTest() { list_.Watch(Epoch(2), {.needed = 3, .lease = 90s}, start_); }
+
+  std::string Problem(Duration after) {
+    const Status in_force = list_.InForce(start_ + after);
+    EXPECT_TRUE(in_force || in_force.code() == Code::kNoQuorum);
+    return in_force ? "" : in_force.error().message;
+  }
+
+  const TimePoint start_{1000h};
+  MemberList list_;
+};
+
+TEST(MemberList, IsInForceForEverUnlessWatched) {
+  EXPECT_TRUE(MemberList().InForce(TimePoint::max() - Duration(1)));
+}
+
+TEST_F(WatchedListTest, EndsWithItsLeaseCountedFromTheQuestion) {
+  EXPECT_EQ(Problem(90s - Duration(1)), "");
+  EXPECT_EQ(
+      Problem(90s),
+      "cannot tell: for 90 s fewer than 3 of the 4 data servers have shown the store descriptor, so the "
+      "members may have been changed; retry");
+  // The answers came late: what counts is when they were asked.
+  EXPECT_EQ(list_.Heard(start_ + 30s, Shown{Epoch(2), Epoch(2), Epoch(1)}), Round::kConfirmed);
+  EXPECT_EQ(Problem(120s - Duration(1)), "");
+  EXPECT_NE(Problem(120s), "");
+}
+
+TEST_F(WatchedListTest, TooFewConfirmNothingAndEndNothing) {
+  EXPECT_EQ(list_.Heard(start_ + 30s, Shown{Epoch(2), Epoch(2), Away(), OfAnotherStore()}), Round::kTooFew);
+  EXPECT_EQ(Problem(89s), "");
+  EXPECT_NE(Problem(90s), "");
+  EXPECT_EQ(list_.Heard(start_ + 100s, Shown{Epoch(2), Epoch(2), Away(), Epoch(2)}), Round::kConfirmed);
+  EXPECT_EQ(Problem(101s), "");
+}
+
+TEST_F(WatchedListTest, OneLaterDescriptorEndsItAtOnce) {
+  EXPECT_EQ(list_.Heard(start_ + 30s, Shown{Epoch(2), Epoch(2), Epoch(2), Epoch(3)}), Round::kChanged);
+  EXPECT_EQ(Problem(30s),
+            "cannot tell: the store was changed (epoch 3, this process knows 2); restart this process");
+  // Too few to say otherwise.
+  EXPECT_EQ(list_.Heard(start_ + 60s, Shown{Epoch(2), Epoch(2), Away()}), Round::kTooFew);
+  EXPECT_THAT(Problem(60s), HasSubstr("epoch 3"));
+  // The change was given up before anybody could go by it.
+  EXPECT_EQ(list_.Heard(start_ + 90s, Shown{Epoch(2), Epoch(2), Epoch(2)}), Round::kConfirmed);
+  EXPECT_EQ(Problem(91s), "");
+}
+
+TEST_F(WatchedListTest, SaysWhatTheMatterIs) {
+  list_.Heard(start_, Shown{Announced(3), Epoch(2), Epoch(2), Epoch(2)});
+  EXPECT_THAT(Problem(0s), HasSubstr("the members of the store are being changed (epoch 3 is announced"));
+  list_.Heard(start_, Shown{Epoch(2, "s04"), Epoch(2), Epoch(2), Epoch(2)});
+  EXPECT_THAT(Problem(0s), HasSubstr("two different store descriptors of epoch 2"));
+  list_.Heard(start_, Shown{Fail(Code::kUnsupported, "format 2"), Epoch(2), Epoch(2), Epoch(2)});
+  EXPECT_THAT(Problem(0s), HasSubstr("newer XEC (format 2)"));
+}
+
+}  // namespace
+}  // namespace xec

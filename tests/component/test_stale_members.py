@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""A process with a stale list of members answers right or not at all (docs/protocol.md, section 13).
+
+Whoever changes the members writes the store descriptor on the data servers; there is no command for that yet, so the tests
+write the files themselves, and keep the rules. Every member list is compared with one that is right: what one gateway does
+the other must see, and "not found" must never be said of what the other has.
+"""
+import http.client
+import os
+import re
+import subprocess
+import time
+
+import xectest
+import xrootd_cluster
+
+INTERVAL = 1    # seconds between two readings of the descriptor
+LEASE = 3 * INTERVAL
+OPTIONS = ["--descriptor-interval", f"{INTERVAL}s"]
+GEOMETRY = "2+1"
+STORE_OPTIONS = ["--geometry", GEOMETRY, "--chunk-size", "4KiB"]
+OK, NOT_FOUND, CANNOT_TELL = (200, 201, 204), (404,), (500, 503)  # XRootD 5 has no status 503 for this (README, limits)
+EXIT_NOT_FOUND, EXIT_CANNOT_TELL, EXIT_CONFLICT = 3, 5, 8
+PLUGIN_SECONDS = 30
+
+
+class Gateway(xrootd_cluster.Gateway):
+    """A gateway with a list of its own."""
+
+    def __init__(self, cluster, index, servers, *more):
+        super().__init__(cluster, index)
+        self.servers = list(servers)
+        self.more = list(more)
+
+    def command(self):
+        argv = [self.cluster.xec(), "serve", *self.options(), *STORE_OPTIONS, *self.more, "--port", str(self.port),
+                "--http-port", str(self.http_port), "--state", os.path.join(self.base, "state")]
+        if self.cluster.user.entry:
+            argv += ["--user", self.cluster.user.entry.pw_name]
+        return argv
+
+    def options(self):
+        return [*(word for server in self.servers for word in ("--server", server)), *OPTIONS]
+
+    def said(self):
+        with open(self.log(), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def ask(self, method, name, body=None):
+        connection = http.client.HTTPConnection(xectest.HOST, self.http_port, timeout=xectest.CLIENT_SECONDS)
+        try:
+            connection.request(method, name, body)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except http.client.IncompleteRead as error:
+            return 500, error.partial  # XRootD asks for the size first, and answers by it
+        finally:
+            connection.close()
+
+
+def content(name):
+    return f"this is {name}\n".encode() * 700
+
+
+class StaleMembers(xectest.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.up = None
+        self.count = 0
+
+    def start(self, servers, members, **options):
+        """A cluster; a store on its first servers, made by a gateway that lists them all."""
+        self.up = self.cluster(servers=servers, **options)
+        return self.gateway(self.urls(range(1, members + 1)))
+
+    def urls(self, numbers):
+        return [self.up.servers[number - 1].url for number in numbers]
+
+    def gateway(self, servers, *more):
+        self.count += 1
+        gateway = Gateway(self.up, self.count, servers, *more)
+        self.addCleanup(gateway.kill)
+        self.up.start_gateway(gateway, time.monotonic() + xectest.READY_SECONDS)
+        return gateway
+
+    def xec(self, servers, command, *words, **options):
+        """Directly, without a gateway."""
+        listed = [word for server in servers for word in ("--server", server)]
+        return self.run_program([self.up.xec(), command, *listed, *OPTIONS, *words], code=None, **options)
+
+    # What the descriptor says, and how it is changed.
+
+    def descriptor_path(self, number):
+        return os.path.join(self.up.servers[number - 1].data, ".xec", "store")
+
+    def descriptor(self, number=1):
+        with open(self.descriptor_path(number), encoding="utf-8") as file:
+            return file.read()
+
+    def write(self, path, text):
+        """Whole or not at all, as the user of the data servers."""
+        self.up.user.give(os.path.dirname(path))
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            file.write(text)
+        if self.up.user.entry:
+            os.chown(path + ".new", self.up.user.entry.pw_uid, self.up.user.entry.pw_gid)
+        os.replace(path + ".new", path)
+
+    def changed(self, epoch, announced=False, members=None, text=None):
+        """The descriptor with another epoch and members, by their numbers."""
+        text = re.sub(r"(?m)^(checksum .*|!announced .*)\n", "", text or self.descriptor())
+        text = re.sub(r"(?m)^epoch \d+$", f"epoch {epoch}" + ("\n!announced yes" if announced else ""), text)
+        if members is not None:
+            lines = "".join(f"member s{number:02d} {self.up.servers[number - 1].url} h{number}\n" for number in members)
+            text = re.sub(r"(?m)^member .*\n", "", text).replace("end\n", lines + "end\n")
+        return text
+
+    def store_on(self, numbers, text):
+        for number in numbers:
+            self.write(self.descriptor_path(number), text)
+
+    def introduce(self, numbers):
+        """The new members get their identities."""
+        store_id = re.search(r"(?m)^store (\w+)$", self.descriptor()).group(1)
+        for number in numbers:
+            self.write(os.path.join(os.path.dirname(self.descriptor_path(number)), "server"),
+                       f"xec-server 1\nstore {store_id}\nmember s{number:02d}\n")
+
+    # What is asked and must be answered.
+
+    def put(self, gateway, name, wanted=OK):
+        status, text = gateway.ask("PUT", name, content(name))
+        self.assertIn(status, wanted, f"put {name} through {gateway.name}: {text[:300]!r}")
+
+    def get(self, gateway, name, wanted=OK):
+        status, text = gateway.ask("GET", name)
+        self.assertIn(status, wanted, f"get {name} through {gateway.name}: {text[:300]!r}")
+        if wanted == OK:
+            self.assertEqual(text, content(name), f"{name} through {gateway.name}")
+
+    def exclusive(self, gateway, name):
+        """None for success, else what xrdcp said."""
+        path = self.path("exclusive")
+        with open(path, "wb") as file:
+            file.write(content(name))
+        done = self.xrdcp(path, f"{gateway.url}/{name}", code=None, env=xectest.QUICK_CLIENT)
+        return None if done.code == 0 else done.err
+
+    def compare(self, one, other, prefix):
+        """Both see what each of them does, and neither creates over the other."""
+        for number in range(6):
+            name = f"{prefix}/{number}"
+            writer, reader = (one, other) if number % 2 else (other, one)
+            self.get(reader, name, NOT_FOUND)
+            self.put(writer, name)
+            self.get(reader, name)
+            self.get(writer, name)
+            self.assertIn("exists", (self.exclusive(reader, name) or "it was created twice").lower())
+            self.assertIn(reader.ask("DELETE", name)[0], OK)
+            self.get(writer, name, NOT_FOUND)
+        self.assertIsNone(self.exclusive(one, f"{prefix}/new"))
+        self.assertIn("exists", (self.exclusive(other, f"{prefix}/new") or "it was created twice").lower())
+
+    def silent(self, gateway, names):
+        """It answers "cannot tell" to everything."""
+        for name in names:
+            self.get(gateway, name, CANNOT_TELL)
+        self.put(gateway, names[0], CANNOT_TELL)
+        self.assertIn(gateway.ask("DELETE", names[0])[0], CANNOT_TELL)
+        self.assertIn("temporarily unavailable", (self.exclusive(gateway, "/silent") or "it was created").lower())
+
+    def silent_soon(self, gateway, name, seconds=30):
+        self.eventually(lambda: gateway.ask("GET", name)[0] in CANNOT_TELL, seconds, f"{gateway.name} says \"cannot tell\"")
+
+    def spoken_soon(self, gateway, name, status):
+        self.eventually(lambda: gateway.ask("GET", name)[0] in status, 30, f"{gateway.name} answers again")
+
+    # The configuration.
+
+    def test_configuration_lists_other_servers_than_the_store_has(self):
+        whole = self.start(servers=9, members=7)
+        free, nobody = self.up.servers[7], f"root://{xectest.HOST}:{self.free_port()}"
+        with self.subTest("fewer"):
+            self.compare(whole, self.gateway(self.urls((2, 4, 5))), "/fewer")
+        with self.subTest("another order, and one at an address where nobody is"):
+            self.compare(whole, self.gateway([*self.urls((7, 6, 5, 4, 3, 2)), nobody]), "/order")
+        with self.subTest("directly"):
+            self.put(whole, "/direct")
+            got = self.xec(self.urls((6, 1)), "cat", "/direct")
+            self.assertEqual((got.code, got.out.encode()), (0, content("/direct")), got)
+            self.assertEqual(self.xec(self.urls((6, 1)), "cat", "/missing").code, EXIT_NOT_FOUND)
+        with self.subTest("a server of another store"):
+            other = Gateway(self.up, 90, [free.url, self.up.servers[8].url])
+            made = self.run_program([self.up.xec(), "mkdir", *other.options(), "--geometry", "1+1", "/there"])
+            self.assertEqual(made.code, 0, made)
+            for servers in ((1, 2, 3, 4, 5, 6, 8), (8, 1, 2, 3, 4, 5, 6)):
+                refused = self.xec(self.urls(servers), "stat", "/direct")
+                self.assertEqual(refused.code, EXIT_CONFLICT, refused)
+                self.assertIn("belongs to store", refused.err)
+        with self.subTest("a member's address, by the descriptor, is now that of another store"):
+            self.up.servers[2].kill()
+            with_stranger = self.changed(1).replace(f" {self.up.servers[2].url} ", f" {free.url} ")
+            numbers = (1, 2, 4, 5, 6, 7)
+            before = self.descriptor()
+            self.store_on(numbers, with_stranger)
+            found = self.xec(self.urls(numbers), "cat", "/direct")
+            self.assertEqual((found.code, found.out.encode()), (0, content("/direct")), found)
+            self.store_on(numbers, before)
+
+    def test_members_exchange_their_addresses(self):
+        before = self.start(servers=5, members=5)
+        names = [f"/a/{number}" for number in range(12)]
+        for name in names:
+            self.put(before, name)
+        one, other = self.up.servers[1], self.up.servers[3]
+        for server in (one, other):
+            server.kill()
+        os.rename(one.data, one.data + ".aside")
+        os.rename(other.data, one.data)
+        os.rename(one.data + ".aside", other.data)
+        for server in (one, other):
+            self.up.start(server)
+        for name in names:
+            # Two of five are not who they were: it may not be able to tell, but nothing may be wrong or missing.
+            status, got = before.ask("GET", name)
+            self.assertIn(status, OK + CANNOT_TELL, name)
+            self.assertTrue(status in CANNOT_TELL or got == content(name), name)
+            self.assertIn(before.ask("GET", name + "x")[0], NOT_FOUND + CANNOT_TELL)
+        fresh = self.gateway(self.urls(range(1, 6)))
+        for name in names:
+            self.get(fresh, name)
+        self.get(fresh, "/a/x", NOT_FOUND)
+
+    # The members change.
+
+    def test_members_change_while_processes_run(self):
+        stale = self.start(servers=8, members=5)
+        self.put(stale, "/before")
+        everyone = range(1, 9)
+        # Without a process that is in the middle of something it would be too easy.
+        upload = http.client.HTTPConnection(xectest.HOST, stale.http_port, timeout=xectest.CLIENT_SECONDS)
+        body = content("/slow")
+        upload.putrequest("PUT", "/slow")
+        upload.putheader("Content-Length", str(len(body)))
+        upload.endheaders()
+        upload.send(body[:5000])
+        direct = subprocess.Popen([self.up.xec(), "put", *Gateway(self.up, 91, self.urls(range(1, 6))).options(), *STORE_OPTIONS,
+                                   "-", "/piped"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.addCleanup(direct.kill)
+        direct.stdin.write(content("/piped")[:5000])
+        direct.stdin.flush()
+        # The rules: announce it on all members, old and new; wait until nobody goes by the old list; only then go by the new one.
+        self.introduce((6, 7, 8))
+        announced = self.changed(2, announced=True, members=everyone)
+        self.store_on(everyone, announced)
+        beginning = time.monotonic()
+        refused = self.xec(self.urls(range(1, 6)), "cat", "/before")
+        self.assertEqual(refused.code, EXIT_CANNOT_TELL, refused)
+        self.assertIn("members of the store are being changed (epoch 2 is announced); retry", refused.err)
+        self.silent_soon(stale, "/before", LEASE + 10)
+        self.eventually(lambda: time.monotonic() > beginning + LEASE, 60, "the lease is over")
+        self.store_on(everyone, self.changed(3, members=everyone))
+        fresh = self.gateway(self.urls(everyone))
+        names = [f"/new/{number}" for number in range(30)]
+        for name in names:
+            self.put(fresh, name)
+        self.silent(stale, names)
+        self.assertRegex(stale.said(), r"the store was changed \(epoch 3, this process knows 1\); restart this process|"
+                         r"the members of the store are being changed \(epoch 2 is announced")
+        # Neither upload was told a success that nobody could see.
+        upload.send(body[5000:])
+        answer = upload.getresponse()
+        self.assertIn(answer.status, CANNOT_TELL, answer.read())
+        _, said = direct.communicate(content("/piped")[5000:], timeout=xectest.CLIENT_SECONDS)
+        self.assertEqual(direct.returncode, EXIT_CANNOT_TELL, said)
+        self.assertIn(b"cannot tell", said)
+        for name in ("/slow", "/piped"):
+            self.get(fresh, name, NOT_FOUND)
+        # One that is started again, with the old configuration, has caught up.
+        stale.kill()
+        self.compare(fresh, self.gateway(self.urls(range(1, 6))), "/after")
+
+    def test_started_while_those_who_know_are_away(self):
+        first = self.start(servers=6, members=5)
+        self.put(first, "/before")
+        first.kill()
+        # s05 leaves the store, s06 joins; s01 and s02 were away then: more than one may be, only to show that silence counts.
+        self.introduce((6,))
+        now = self.changed(3, members=(1, 2, 3, 4, 6))
+        self.store_on((3, 4, 5, 6), now)
+        for number in (3, 4, 6):
+            self.up.servers[number - 1].kill()
+        with self.subTest("only old descriptors, of too few"):
+            refused = self.xec(self.urls((1, 2)), "cat", "/missing")
+            self.assertEqual(refused.code, EXIT_CANNOT_TELL, refused)
+            self.assertIn("only 2 of the 5 data servers of the store answer", refused.err)
+        with self.subTest("one that left the store"):
+            refused = self.xec(self.urls((1, 2, 5)), "cat", "/missing")
+            self.assertEqual(refused.code, EXIT_CONFLICT, refused)
+            self.assertIn("has no such member (epoch 3): take it off the list", refused.err)
+        stale = self.gateway(self.urls((1, 2, 3, 4)))
+        self.silent(stale, ["/before", "/missing"])
+        with self.subTest("caught up when they are back"):
+            for number in (3, 4, 6):
+                self.up.start(self.up.servers[number - 1])
+            self.spoken_soon(stale, "/missing", NOT_FOUND)
+            self.compare(stale, self.gateway(self.urls((3, 4, 6))), "/back")
+
+    def test_the_descriptor_cannot_be_read_again(self):
+        gateway = self.start(servers=5, members=5)
+        self.put(gateway, "/a")
+        with self.subTest("it is gone from most servers"):
+            for number in (1, 3, 5):
+                os.rename(self.descriptor_path(number), self.descriptor_path(number) + ".away")
+            self.silent_soon(gateway, "/a")
+            self.silent(gateway, ["/a", "/missing"])
+            self.assertRegex(gateway.said(), r"cannot tell: for \d+ s fewer than 3 of the 5 data servers have shown the store "
+                                             r"descriptor, so the members may have been changed; retry")
+            os.rename(self.descriptor_path(1) + ".away", self.descriptor_path(1))
+            self.spoken_soon(gateway, "/a", OK)
+            self.get(gateway, "/missing", NOT_FOUND)
+            self.put(gateway, "/a")
+        with self.subTest("most servers hang"):
+            for number in (2, 3, 4):
+                self.up.servers[number - 1].freeze()
+            self.silent_soon(gateway, "/a")
+            for number in (2, 3, 4):
+                self.up.servers[number - 1].thaw()
+            self.spoken_soon(gateway, "/a", OK)
+            self.get(gateway, "/missing", NOT_FOUND)
+        with self.subTest("two descriptors of one epoch"):
+            self.write(self.descriptor_path(3), self.changed(1, members=(1, 2, 3, 4)))
+            self.silent_soon(gateway, "/a")
+            refused = self.xec(self.urls(range(1, 6)), "cat", "/a")
+            self.assertEqual(refused.code, EXIT_CONFLICT, refused)
+            self.assertIn("shows another descriptor of store", refused.err)
+
+
+if __name__ == "__main__":
+    xectest.main()
