@@ -23,6 +23,9 @@ constexpr Duration kWatchUnfinished = std::chrono::seconds(6);
 // For how long a redirector must have named the same servers before a store is made on them.
 constexpr Duration kWatchDiscovered = std::chrono::seconds(4);
 
+// How many descriptors, each newer than the one before, lead from the servers listed to all members.
+constexpr int kUnlistedRoundsMax = 4;
+
 constexpr Duration kSettleInterval = std::chrono::milliseconds(1);
 // For how long the end of what goes on is waited for while some server does not answer.
 constexpr Duration kSettleForBad = std::chrono::seconds(1);
@@ -52,9 +55,10 @@ std::string Fingerprint(const std::vector<SiteView>& views) {
   return text;
 }
 
-// A place that only the descriptor names may have become somebody else's since: then the member is away.
+// A place that only a descriptor names may have become somebody else's since: then the member is away.
 void LeaveOutStrangers(std::vector<SiteView>& views, const std::string& store_id) {
   for (SiteView& view : views) {
+    view.listed = false;
     const bool newer = view.state == SiteView::kRefused && view.problem->code == Code::kUnsupported;
     const bool ours = view.state == SiteView::kMember && view.identity->store_id == store_id;
     if (ours || newer || view.state == SiteView::kMissing) continue;
@@ -189,13 +193,15 @@ Task<Result<std::vector<SiteView>>> StoreProcess::Inspect() {
   if (!sites) co_return sites.error();
   Result<std::vector<SiteView>> views = co_await InspectAll(std::move(*sites), {});
   if (!views) co_return views.error();
-  // Servers that only the descriptor names: a user need not list them all.
-  const Unlisted others = UnlistedServers(*views);
-  if (others.sites.empty()) co_return std::move(views);
-  Result<std::vector<SiteView>> more = co_await InspectAll(others.sites, *views);
-  if (!more) co_return more.error();
-  LeaveOutStrangers(*more, others.store_id);
-  for (SiteView& view : *more) views->push_back(std::move(view));
+  // Servers that only the descriptor names: a user need not list them all. They may show a newer one.
+  for (int round = 0; round < kUnlistedRoundsMax; ++round) {
+    const Unlisted others = UnlistedServers(*views);
+    if (others.sites.empty()) break;
+    Result<std::vector<SiteView>> more = co_await InspectAll(others.sites, *views);
+    if (!more) co_return more.error();
+    LeaveOutStrangers(*more, others.store_id);
+    for (SiteView& view : *more) views->push_back(std::move(view));
+  }
   co_return std::move(views);
 }
 

@@ -436,6 +436,17 @@ TEST(JudgeSitesTest, AServerThatLeftTheStoreIsNamed) {
       "list");
 }
 
+TEST(JudgeSitesTest, OneThatOnlyAnOldDescriptorNamesMayHaveLeft) {
+  std::vector<SiteView> views;
+  for (int i = 1; i <= 6; ++i) views.push_back(Remote(i, SiteView::kMember, fmt::format("s{:02}", i), 2));
+  views[5].listed = false;
+  const auto judged = JudgeSites(views, {});
+  ASSERT_TRUE(judged) << judged.error().message;
+  // Its descriptor counts nevertheless.
+  views[5].descriptor->epoch = 3;
+  EXPECT_EQ(JudgeSites(views, {})->descriptor.epoch, 3u);
+}
+
 TEST(JudgeSitesTest, ANewStoreNeedsAllServers) {
   std::vector<SiteView> views = {Remote(1, SiteView::kEmpty), Remote(2, SiteView::kMissing),
                                  Remote(3, SiteView::kEmpty)};

@@ -249,6 +249,7 @@ Status BindMembers(std::span<const SiteView> views, Judgement& judgement) {
     const auto member = std::find_if(descriptor.members.begin(), descriptor.members.end(),
                                      [&](const Member& m) { return m.id == view.identity->member_id; });
     if (member == descriptor.members.end()) {
+      if (!view.listed) continue;  // it left the store, as a newer descriptor says than the one that named it
       return Fail(Code::kConflict,
                   "{} says it is {} of store {}, which has no such member (epoch {}): take it off the list",
                   view.site.address, view.identity->member_id, Short(descriptor.store_id), descriptor.epoch);

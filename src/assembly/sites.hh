@@ -33,6 +33,7 @@ struct SiteView {
   std::optional<StoreDescriptor> descriptor;
   std::optional<Error> problem;
   bool directory = false;  // a local directory
+  bool listed = true;  // by the configuration; else only a descriptor named it
   bool damaged_descriptor = false;  // there is one that cannot be read as such
   bool content = false;    // holds more than the reserved area; known only where there is no descriptor
   bool writable = true;    // directories only
