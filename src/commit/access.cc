@@ -5,6 +5,7 @@
 
 #include "base/failpoint.hh"
 #include "commit/server_gather.hh"
+#include "commit/stray_file.hh"
 
 namespace xec {
 
@@ -13,7 +14,8 @@ std::string StatePath(const ObjectPath& path, std::string_view entry) {
 }
 
 bool OutcomeUnknown(const Status& status) {
-  return !status && (status.code() == Code::kUnavailable || status.code() == Code::kDeadlineExceeded);
+  return !status && (status.code() == Code::kUnavailable || status.code() == Code::kDeadlineExceeded ||
+                     status.code() == Code::kUnknown);
 }
 
 Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath path) {
@@ -23,6 +25,10 @@ Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath p
   if (!in_force) co_return in_force.error();
   if (!listed) {
     if (listed.code() == Code::kNotFound) co_return States{};
+    if (listed.code() == Code::kNotDirectory) {
+      const bool removed = co_await RemoveStrayFile(engine, member, path.ObjectDirectory());
+      if (removed) co_return States{};
+    }
     co_return listed.error();
   }
   States states;

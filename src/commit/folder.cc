@@ -4,6 +4,7 @@
 #include <map>
 
 #include "commit/server_gather.hh"
+#include "commit/stray_file.hh"
 
 namespace xec {
 namespace {
@@ -15,6 +16,10 @@ Task<Listing> ListOn(Engine& engine, MemberIndex member, std::string folder) {
   const Status in_force = engine.MembersInForce();
   if (!in_force) co_return in_force.error();
   if (!listed && listed.code() == Code::kNotFound) co_return std::vector<Entry>{};
+  if (!listed && listed.code() == Code::kNotDirectory) {
+    const bool removed = co_await RemoveStrayFile(engine, member, folder);
+    if (removed) co_return std::vector<Entry>{};
+  }
   co_return std::move(listed);
 }
 

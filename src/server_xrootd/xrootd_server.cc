@@ -284,7 +284,8 @@ class XrootdServer final : public DataServer {
         },
         [core, missing = std::move(missing), done = std::move(done)](Reply reply) mutable {
           if (!reply.ok() && CodeOf(*reply.status) == Code::kNotFound) return done(std::move(missing));
-          done(Fail(Code::kUnavailable, "{}; its target exists, so it may have been done just before",
+          // Not kUnavailable: the server is well.
+          done(Fail(Code::kUnknown, "{}; its target exists, so it may have been done just before",
                     missing.message));
         });
   }

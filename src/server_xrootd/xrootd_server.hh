@@ -43,7 +43,7 @@ constexpr uint64_t kXrootdNameBytesMax = 254;
 //  * RemoveDirectory of a missing directory is OK.
 //  * XrdCl sends a request again when its connection breaks before the answer. So Rename never answers
 //  kNotFound
-//    when the target exists, but kUnavailable ("may have happened"), at the price of one stat; Remove may
+//    when the target exists, but kUnknown ("may have happened"), at the price of one stat; Remove may
 //    answer kNotFound for what this very call removed.
 //  * kNotFound is only as good as the server's exports: that it is the right server is for IdentityGuard to
 //  prove.

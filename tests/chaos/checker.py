@@ -30,7 +30,7 @@ CONFLICTS_MAX = 0.05  # of the operations
 # What a full run has to show at least; shorter ones only say what they lack.
 FULL_OPERATIONS, FULL_MUTATIONS, FULL_CONTENDED, FULL_TIME, FULL_BYTES, FULL_FAULTS = 20_000, 0.4, 2_000, 0.8, 256 << 20, 20
 FULL_KINDS = ("kill", "stop", "slow", "empty", "stale", "full", "read-only", "flip", "gateway killed")
-SETTLE_SECONDS = 3.0  # So long after a fault is healed connections may still break and servers be given up as bad.
+SETTLE_SECONDS = 4.0  # So long after a fault is healed connections may still break and servers be given up as bad.
 
 
 class Errors:

@@ -6,10 +6,10 @@ import time
 import faults
 
 # How long a fault lasts: so that 15 minutes have twenty of each kind.
-SECONDS = {"stop": (2, 9), "slow": (2, 8), "stale": (0, 3)}
-OTHER_SECONDS = (2, 7)
-PAUSE = (0.0, 1.0)           # between the end of one and the next, for each of the m places
-SETTLE_SECONDS = 3.0         # gateways use a server that is back within seconds, not at once; as in checker.py
+SECONDS = {"stop": (2, 8), "slow": (2, 6.5), "stale": (0, 3)}
+OTHER_SECONDS = (1.5, 6.5)
+PAUSE = (0.0, 0.2)           # between the end of one and the next, for each of the m places
+SETTLE_SECONDS = 4.0         # gateways use a server that is back within seconds, not at once; as in checker.py
 GATEWAY_PAUSE = (15.0, 40.0)
 CLIENT_PAUSE = (5.0, 15.0)
 COPY_AT, STALE_AT = 0.3, 0.6  # share of the time at which a copy of one disk is made, and may be put in its place

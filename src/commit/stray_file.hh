@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#pragma once
+
+#include <string>
+
+#include "commit/engine.hh"
+
+namespace xec {
+
+// A stock server whose disk is full may make an empty file where it should have made a directory on the way
+// to a new archive (XRootD 5.5.3), and refuses everything below from then on (kNotDirectory). Removes such a
+// file from the way to `directory`. True: it was there and is gone, so nothing is below. A file with content
+// stays.
+Task<bool> RemoveStrayFile(Engine& engine, MemberIndex member, std::string directory);
+
+}  // namespace xec
