@@ -238,7 +238,7 @@ Task<void> World::Clean(Gateway* gateway) {
 
 void World::ScheduleCleaner(size_t index) {
   const bool eager = traits_.forgetful || random_.OneIn(2);
-  executor_.RunAt(executor_.Now() + Between(seconds(10), minutes(eager ? 2 : 30)), [this, index] {
+  executor_.RunAt(executor_.Now() + Between(seconds(10), minutes(eager ? 5 : 30)), [this, index] {
     if (at_rest_) return;
     Gateway* const gateway = gateways_[index].get();
     const bool awake = gateway != nullptr && !gateway->dying && !gateway->process->asleep();
