@@ -11,7 +11,7 @@
 //  * Deadlines: an implementation may give up after context.deadline with kDeadlineExceeded but need not;
 //    callers use the wrappers of server/calls.hh, which answer kDeadlineExceeded on time whatever happens.
 //    An operation given up on may still be executed by the server at any later time.
-//  * A lost reply (kUnavailable or kDeadlineExceeded on a mutating operation) means: may have happened, may
+//  * A lost reply (kUnavailable, kDeadlineExceeded or kUnknown on a mutation) means: may have happened, may
 //    happen later. The caller finds out by List. Any other error code means: did not and will not happen.
 //  * Buffers: a Slice given to Write or Read is kept alive by the request until the server lets go of it,
 //    even past the deadline; the caller must not touch its bytes before `done`, and after a
