@@ -30,11 +30,29 @@ Values GetTime(const C& c) {
         GetTime<&EngineOptions::member>                                                        \
   }
 
+template <auto member, uint64_t least, uint64_t most>
+Status SetCount(C& c, std::string_view value) {
+  XEC_ASSIGN_OR_RETURN(uint64_t count, ParseCount(value, least, most));
+  c.engine.*member = static_cast<std::remove_reference_t<decltype(c.engine.*member)>>(count);
+  return OkStatus();
+}
+
+template <auto member>
+Values GetCount(const C& c) {
+  if (c.engine.*member == EngineOptions().*member) return {};
+  return {fmt::format("{}", c.engine.*member)};
+}
+
+#define XEC_COUNT_ROW(name, initial, help, member, least, most)                                           \
+  OptionRow {                                                                                             \
+    name, "N", initial, help, OptionGroup::kLimits, false, SetCount<&EngineOptions::member, least, most>, \
+        GetCount<&EngineOptions::member>                                                                  \
+  }
+
 std::vector<OptionRow> CountRows() {
-  using enum OptionGroup;
   return {
       {"memory", "SIZE", "1GiB", "The one budget of the process for payload; at least one stripe must fit.",
-       kLimits, false,
+       OptionGroup::kLimits, false,
        [](C& c, std::string_view value) -> Status {
          XEC_ASSIGN_OR_RETURN(uint64_t bytes, ParseSize(value));
          if (bytes < kMiB) return Fail(Code::kInvalidArgument, "'{}' is too little: at least 1MiB", value);
@@ -45,39 +63,15 @@ std::vector<OptionRow> CountRows() {
          const uint64_t bytes = c.engine.memory_bytes;
          return bytes == EngineOptions().memory_bytes ? Values{} : Values{FormatBytes(bytes)};
        }},
-      {"stripes-in-flight", "N", "3", "Stripes on their way at once for one writer or one sequential reader.",
-       kLimits, false,
-       [](C& c, std::string_view value) -> Status {
-         XEC_ASSIGN_OR_RETURN(uint64_t count, ParseCount(value, 1, 64));
-         c.engine.stripes_in_flight = count;
-         return OkStatus();
-       },
-       [](const C& c) {
-         const size_t count = c.engine.stripes_in_flight;
-         return count == EngineOptions().stripes_in_flight ? Values{} : Values{fmt::format("{}", count)};
-       }},
-      {"retries", "N", "4", "How often an operation that others overtook starts again.", kLimits, false,
-       [](C& c, std::string_view value) -> Status {
-         XEC_ASSIGN_OR_RETURN(uint64_t count, ParseCount(value, 0, 100));
-         c.engine.retries_max = static_cast<int>(count);
-         return OkStatus();
-       },
-       [](const C& c) {
-         const int count = c.engine.retries_max;
-         return count == EngineOptions().retries_max ? Values{} : Values{fmt::format("{}", count)};
-       }},
-      {"hedge-percent", "N", "5",
-       "For chunks that are merely late so many requests, in percent, may be added to those for chunks.",
-       kLimits, false,
-       [](C& c, std::string_view value) -> Status {
-         XEC_ASSIGN_OR_RETURN(uint64_t count, ParseCount(value, 0, 100));
-         c.engine.hedge_percent = static_cast<uint32_t>(count);
-         return OkStatus();
-       },
-       [](const C& c) {
-         const uint32_t percent = c.engine.hedge_percent;
-         return percent == EngineOptions().hedge_percent ? Values{} : Values{fmt::format("{}", percent)};
-       }},
+      XEC_COUNT_ROW("stripes-in-flight", "3",
+                    "Stripes on their way at once for one writer or one sequential reader.",
+                    stripes_in_flight, 1, 64),
+      XEC_COUNT_ROW("retries", "4", "How often an operation that others overtook starts again.", retries_max,
+                    0, 100),
+      XEC_COUNT_ROW(
+          "hedge-percent", "5",
+          "For chunks that are merely late so many requests, in percent, may be added to those for chunks.",
+          hedge_percent, 0, 100),
   };
 }
 
@@ -112,6 +106,7 @@ std::vector<OptionRow> TimeRows() {
   };
 }
 
+#undef XEC_COUNT_ROW
 #undef XEC_TIME_ROW
 
 }  // namespace

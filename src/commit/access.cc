@@ -18,19 +18,21 @@ bool OutcomeUnknown(const Status& status) {
                      status.code() == Code::kUnknown);
 }
 
-Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath path) {
-  Result<std::vector<Entry>> listed =
-      co_await List(engine.MetadataCall(), engine.server(member), path.ObjectDirectory());
+Task<Result<std::vector<Entry>>> ListOrEmpty(Engine& engine, MemberIndex member, std::string directory) {
+  Result<std::vector<Entry>> listed = co_await List(engine.MetadataCall(), engine.server(member), directory);
   const Status in_force = engine.MembersInForce();
   if (!in_force) co_return in_force.error();
-  if (!listed) {
-    if (listed.code() == Code::kNotFound) co_return States{};
-    if (listed.code() == Code::kNotDirectory) {
-      const bool removed = co_await RemoveStrayFile(engine, member, path.ObjectDirectory());
-      if (removed) co_return States{};
-    }
-    co_return listed.error();
+  if (!listed && listed.code() == Code::kNotFound) co_return std::vector<Entry>{};
+  if (!listed && listed.code() == Code::kNotDirectory) {
+    const bool removed = co_await RemoveStrayFile(engine, member, std::move(directory));
+    if (removed) co_return std::vector<Entry>{};
   }
+  co_return std::move(listed);
+}
+
+Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath path) {
+  Result<std::vector<Entry>> listed = co_await ListOrEmpty(engine, member, path.ObjectDirectory());
+  if (!listed) co_return listed.error();
   States states;
   for (const Entry& entry : *listed) {
     std::optional<State> state = ParseState(entry.name);

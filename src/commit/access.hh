@@ -7,6 +7,10 @@
 
 namespace xec {
 
+// Lists a directory of a data server; a missing one is empty, also where a stray file took its place. Error
+// also when the list of members is not in force any more.
+Task<Result<std::vector<Entry>>> ListOrEmpty(Engine& engine, MemberIndex member, std::string directory);
+
 // Lists the object directory of `path`; a missing one is an empty list. Entries that are no states are left
 // out. Error also when the list of members is not in force any more.
 Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath path);

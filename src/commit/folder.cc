@@ -3,30 +3,18 @@
 
 #include <map>
 
+#include "commit/access.hh"
 #include "commit/server_gather.hh"
-#include "commit/stray_file.hh"
 
 namespace xec {
 namespace {
 
 using Listing = Result<std::vector<Entry>>;
 
-Task<Listing> ListOn(Engine& engine, MemberIndex member, std::string folder) {
-  Listing listed = co_await List(engine.MetadataCall(), engine.server(member), folder);
-  const Status in_force = engine.MembersInForce();
-  if (!in_force) co_return in_force.error();
-  if (!listed && listed.code() == Code::kNotFound) co_return std::vector<Entry>{};
-  if (!listed && listed.code() == Code::kNotDirectory) {
-    const bool removed = co_await RemoveStrayFile(engine, member, folder);
-    if (removed) co_return std::vector<Entry>{};
-  }
-  co_return std::move(listed);
-}
-
 // The name kept in the object directory of a shortened name; nullopt when it cannot be read here.
 Task<std::optional<std::string>> LongNameOn(Engine& engine, MemberIndex member,
                                             std::string object_directory) {
-  Listing listed = co_await ListOn(engine, member, object_directory);
+  Listing listed = co_await ListOrEmpty(engine, member, object_directory);
   if (!listed) co_return std::nullopt;
   std::vector<std::string> entries;
   for (const Entry& entry : *listed) entries.push_back(entry.name);
@@ -47,7 +35,8 @@ Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory, Duration leas
   const std::string folder = directory.Folder();
   std::map<std::string, std::vector<MemberIndex>> long_names;  // who shows them
   ServerGather<Listing> gather(engine, RequestKind::kMetadata, least);
-  for (const MemberIndex member : engine.AllByHealth()) gather.Start(member, ListOn(engine, member, folder));
+  for (const MemberIndex member : engine.AllByHealth())
+    gather.Start(member, ListOrEmpty(engine, member, folder));
   const size_t needed = engine.server_count() - SilentServersMax(engine);
   while (gather.pending() > 0 && (result.servers_heard < needed || gather.timely() > 0)) {
     auto event = co_await gather.Next();

@@ -145,6 +145,10 @@ uint64_t SlotBytes(const Manifest& manifest, uint64_t range_bytes) {
          kBufferAlignment;
 }
 
+uint64_t PieceBytesToRead(const Manifest& manifest, uint64_t piece_bytes) {
+  return piece_bytes + manifest.geometry.Total() * SlotBytes(manifest, piece_bytes);
+}
+
 Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange range, ByteBudget::Lease lease,
                             bool thorough) {
   const Result<MemberIndex> server = context.ServerOf(name.stripe, name.chunk);

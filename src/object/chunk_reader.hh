@@ -40,6 +40,8 @@ class PageTables {
 uint64_t HeaderBytesMax(const Manifest& manifest);
 // Budget that reading so many bytes of a chunk needs, its header included.
 uint64_t SlotBytes(const Manifest& manifest, uint64_t range_bytes);
+// The same for reading a piece of a chunk into memory of its own, with whatever is needed to decode it.
+uint64_t PieceBytesToRead(const Manifest& manifest, uint64_t piece_bytes);
 
 // What all reads of one open version share.
 struct ReadContext {

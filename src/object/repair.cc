@@ -56,7 +56,6 @@ class Repair {
   Task<void> OpenCopy(uint32_t lane);
   Task<Status> WriteStripes(ObjectDigests& digests);
   uint64_t PieceBytes(uint64_t stripe_bytes) const;
-  uint64_t BytesToRead(uint64_t piece) const;
   Task<Status> WriteStripe(uint64_t stripe, ObjectDigests& digests);
   Task<Status> WriteChunks(std::shared_ptr<StripeBuffer> stripe);
   Status CheckDigests(ObjectDigests& digests) const;
@@ -188,18 +187,14 @@ Task<Status> Repair::WriteChunks(std::shared_ptr<StripeBuffer> stripe) {
   co_return OkStatus();
 }
 
-// Memory for reading a piece of one chunk, with whatever is needed to decode it.
-uint64_t Repair::BytesToRead(uint64_t piece) const {
-  return piece + manifest_.geometry.Total() * SlotBytes(manifest_, piece);
-}
-
 // How much is read at a time, in bytes: whole pages of a chunk, as many as the memory budget has room for
 // beside a stripe.
 uint64_t Repair::PieceBytes(uint64_t stripe_bytes) const {
   const uint64_t chunk_size = manifest_.geometry.chunk_size_bytes;
   const uint64_t page = manifest_.page_size_bytes != 0 ? manifest_.page_size_bytes : chunk_size;
   uint64_t pages = (chunk_size + page - 1) / page;
-  while (pages > 1 && stripe_bytes + BytesToRead(pages * page) > engine_.budget().limit()) pages /= 2;
+  while (pages > 1 && stripe_bytes + PieceBytesToRead(manifest_, pages * page) > engine_.budget().limit())
+    pages /= 2;
   return pages * page;
 }
 
@@ -210,7 +205,7 @@ Task<Status> Repair::WriteStripe(uint64_t stripe, ObjectDigests& digests) {
   shape.data_bytes_max = geometry.StripeBytes(manifest_.size_bytes, stripe);
   const uint64_t piece_max = PieceBytes(shape.BufferBytes());
   Result<ByteBudget::Lease> lease =
-      co_await engine_.budget().Acquire(shape.BufferBytes() + BytesToRead(piece_max));
+      co_await engine_.budget().Acquire(shape.BufferBytes() + PieceBytesToRead(manifest_, piece_max));
   if (!lease) co_return lease.error();
   auto buffer = std::make_shared<StripeBuffer>(shape, stripe, lease->Split(shape.BufferBytes()));
   const std::shared_ptr<Buffer> piece = Buffer::Allocate(piece_max, lease->Split(piece_max));

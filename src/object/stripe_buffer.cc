@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/units.hh"
+#include "object/chunk_reader.hh"
 #include "object/padded_coding.hh"
 
 namespace xec {
@@ -210,10 +211,10 @@ Status CheckStripeFits(const Geometry& geometry, uint64_t budget_bytes) {
   largest.geometry = geometry;
   largest.data_bytes_max = geometry.StripeSize();
   // A repair holds a stripe and reads a page of every chunk at least.
-  const uint64_t page = geometry.PageSize();
-  const uint64_t part =
-      RoundUp(LocalHeaderSizeMax(geometry.PageCount(geometry.chunk_size_bytes)) + 64 + page);
-  const uint64_t beside = std::max<uint64_t>(64 * kKiB, page + geometry.Total() * part);
+  Manifest manifest;
+  manifest.geometry = geometry;
+  manifest.page_size_bytes = static_cast<uint32_t>(geometry.PageSize());
+  const uint64_t beside = std::max<uint64_t>(64 * kKiB, PieceBytesToRead(manifest, manifest.page_size_bytes));
   if (largest.BufferBytes() + beside <= budget_bytes) return OkStatus();
   return Fail(Code::kInvalidArgument,
               "a stripe of {} with chunks of {} needs {}, more than the memory budget of {} allows",

@@ -117,9 +117,9 @@ void IdentityCheck::Finish(const std::shared_ptr<Flight>& flight, Status status)
     std::lock_guard lock(mutex_);
     if (flight->finished) return;  // the timer was faster
     flight->finished = true;
-    if (status) heard_ = executor_.Now();
     waiters = std::move(flight->waiters);
     if (status) {
+      heard_ = executor_.Now();
       confirmed_ = flight->started;
     } else {
       confirmed_.reset();
