@@ -56,6 +56,21 @@ Task<void> RemoveDrafts(CleanPass& pass) {
   }
 }
 
+// When what is lower stopped being current, in milliseconds of wall time, as far as can be told. Not when the
+// version was chosen, if somebody went on much later with what its writer had begun, and wrote to a home.
+int64_t SupersededSince(const CleanPass& pass) {
+  int64_t since = pass.current.version.WallMillis();
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      const int64_t written = state.mtime_s * 1000;
+      const bool current = state.Accepted() && state.version == pass.current.version;
+      // A clock that is ahead is not waited for.
+      if (current && written <= pass.Now()) since = std::max(since, written);
+    }
+  }
+  return since;
+}
+
 Task<void> Sweep(CleanPass& pass) {
   if (pass.current.kind == Accepted::kNothing) {
     // A creation that came when all else was forgotten.
@@ -64,9 +79,8 @@ Task<void> Sweep(CleanPass& pass) {
   }
   SweepInput input;
   input.current = pass.current;
-  input.keep_superseded =
-      !MutantActive(Mutant::kSweepSupersededAtOnce) &&
-      !pass.Past(pass.current.version.WallMillis(), pass.engine.options().superseded_grace);
+  input.keep_superseded = !MutantActive(Mutant::kSweepSupersededAtOnce) &&
+                          !pass.Past(SupersededSince(pass), pass.engine.options().superseded_grace);
   for (const auto& [member, states] : pass.servers) {
     for (const State& state : states) {
       if (state.Accepted() && *state.version < pass.current.version && !state.oid.empty())

@@ -141,6 +141,27 @@ TEST(Commit, AStaleHomeIsOutvotedAndBroughtUp) {
   EXPECT_TRUE(world.EntriesOf(gateway, "/a").empty());
 }
 
+// A version can be settled long after it was chosen, where its writer died: readers have what was there
+// before since a moment ago only.
+TEST(Commit, WhatWasSupersededJustNowIsKeptForItsReaders) {
+  TestWorld world(Small());
+  Gateway& gateway = world.NewGateway();
+  const auto first = world.Put(gateway, "/a");
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(world.Put(gateway, "/a", {HomesOf(world.descriptor, "a")[0]}));
+  world.Pass(2h);
+  const auto kept = [&] {
+    const auto entries = world.EntriesOf(gateway, "/a");
+    return std::any_of(entries.begin(), entries.end(),
+                       [&](const std::string& entry) { return entry.starts_with("p." + first->ToString()); });
+  };
+  ASSERT_TRUE(world.Run(CleanName(*gateway.engine, world.Path("/a"))));
+  EXPECT_TRUE(kept()) << "a home accepted the second version in this very cleaning";
+  world.Pass(10min);
+  ASSERT_TRUE(world.Run(CleanName(*gateway.engine, world.Path("/a"))));
+  EXPECT_FALSE(kept());
+}
+
 TEST(Commit, WithTooFewHomesNothingIsSaid) {
   TestWorld world(Small());
   Gateway& gateway = world.NewGateway();

@@ -2,6 +2,7 @@
 #include "commit/origin.hh"
 
 #include <algorithm>
+#include <set>
 
 #include "archive/manifest.hh"
 #include "commit/access.hh"
@@ -13,38 +14,76 @@ namespace {
 
 using Listings = std::map<MemberIndex, States>;
 
-// The origin that a moved-in witness of the version names; nullopt: no home has one any more, because the
-// rename that brought it is complete.
-Task<Result<std::optional<ManifestFrom>>> ReadFrom(Engine& engine, ObjectPath path, Listings listings,
-                                                   std::string version, std::string oid) {
+// What the moved-in witnesses of a version say about its origin.
+struct Origin {
+  std::optional<ManifestFrom> from;
+  std::set<std::string> renames;  // that moved it in, by the names of these witnesses
+  size_t damaged = 0;  // witnesses that say nothing and never will: perhaps empty (docs/protocol.md, 3)
+  std::optional<Error> problem;  // of one that could not be read
+};
+
+Task<Origin> ReadOrigin(Engine& engine, ObjectPath path, Listings listings, std::string version,
+                        std::string oid) {
+  Origin origin;
   std::map<MemberIndex, std::string> witnesses;  // by home; of one version a home has one
   std::vector<MemberIndex> homes;
   for (const auto& [home, states] : listings) {
     for (const State& state : states) {
       if (state.kind != StateKind::kWitness || state.origin.empty() || state.oid != oid) continue;
       if (!state.version || state.version->ToString() != version) continue;
+      origin.renames.insert(state.origin);
       const bool first = witnesses.emplace(home, StatePath(path, FormatState(state))).second;
       if (first) homes.push_back(home);
     }
   }
-  std::optional<Error> problem;
-  std::optional<ManifestFrom> found;
-  const bool read = co_await AskInTurn<Result<std::string>>(
+  co_await AskInTurn<Result<std::string>>(
       engine, std::move(homes),
       [&](MemberIndex home) { return ReadManifestText(engine, home, witnesses.at(home)); },
       [&](MemberIndex, const Result<std::string>& text) {
         Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
-        if (manifest && manifest->from) found = std::move(manifest->from);
+        if (manifest && manifest->from) origin.from = std::move(manifest->from);
         const bool gone = !manifest && manifest.code() == Code::kNotFound;
-        if (!manifest && !gone) problem = manifest.error();
-        return found.has_value();
+        const bool worse = !origin.problem || origin.problem->code == Code::kCorruption;
+        if (!manifest && !gone && worse) origin.problem = manifest.error();
+        if (!manifest && manifest.code() == Code::kCorruption) ++origin.damaged;
+        return origin.from.has_value();
       });
-  if (read) co_return std::move(found);
-  if (problem) {
+  co_return std::move(origin);
+}
+
+bool IsMovingIn(const States& states, const std::set<std::string>& renames) {
+  return std::any_of(states.begin(), states.end(), [&](const State& state) {
+    return state.kind == StateKind::kMoveIn && renames.contains(state.oid);
+  });
+}
+
+// Only damaged witnesses were found. A rename commits with whole ones on a quorum of these homes, and each
+// goes when the rename is complete, not before. So if all homes answer, none has a whole one, and no more are
+// damaged than may be bad, at least one of that quorum let go of its own: the rename is complete.
+Task<Origin> ReadOriginOfAll(Engine& engine, ObjectPath path, std::string version, std::string oid) {
+  const Look all = co_await LookAt(engine, path, LookWidth::kAll);
+  Origin origin = co_await ReadOrigin(engine, path, all.listings(), std::move(version), std::move(oid));
+  const bool moving = std::any_of(all.listings().begin(), all.listings().end(),
+                                  [&](const auto& home) { return IsMovingIn(home.second, origin.renames); });
+  const bool heard = all.listings().size() == all.homes().size();
+  const bool others_whole = origin.damaged <= all.homes().size() - all.quorum();
+  if (heard && others_whole && !moving && origin.problem && origin.problem->code == Code::kCorruption)
+    origin.problem.reset();
+  co_return std::move(origin);
+}
+
+// The origin that a moved-in witness of the version names; nullopt: no home has one any more, because the
+// rename that brought it is complete.
+Task<Result<std::optional<ManifestFrom>>> ReadFrom(Engine& engine, ObjectPath path, Listings listings,
+                                                   std::string version, std::string oid) {
+  Origin origin = co_await ReadOrigin(engine, path, std::move(listings), version, oid);
+  if (!origin.from && origin.damaged > 0)
+    origin = co_await ReadOriginOfAll(engine, path, std::move(version), std::move(oid));
+  if (!origin.from && origin.problem) {
     co_return Fail(Code::kUnavailable, "cannot tell where {} was moved from: {}", path.text(),
-                   problem->message);
+                   origin.problem->message);
   }
-  co_return std::nullopt;
+  co_return std::move(origin.from);
 }
 
 }  // namespace

@@ -96,6 +96,9 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   void StartFindStrays();
   // An archive of this version is damaged or lost. Cheap.
   void ReportDamage(std::string problem) const;
+  // What `error`, which says that bytes of the version are lost, means: kConflict if the version is not at
+  // its name any more and its archives were removed after the reader's grace.
+  virtual Task<Error> WhyLost(Error error);
   // How many were found so far.
   size_t StrayCount() const;
   // Has the search heard all servers that it asked? Else a chunk that was not found may not be lost.

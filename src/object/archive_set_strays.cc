@@ -145,6 +145,19 @@ bool ArchiveSet::StraysKnown() const {
   return strays_known_;
 }
 
+Task<Error> ArchiveSet::WhyLost(Error error) {
+  const Result<NameInfo> now = co_await LookUp(engine_, info_.path);
+  if (!now) {
+    co_return Fail(Code::kUnavailable, "cannot tell whether {} was replaced: {} ({})", info_.path.text(),
+                   now.error().message, error.message);
+  }
+  if (now->accepted.version == info_.accepted.version) co_return error;
+  co_return Fail(Code::kConflict,
+                 "{} was replaced, renamed or removed while it was read, and its old bytes are gone; open it "
+                 "again ({})",
+                 info_.path.text(), error.message);
+}
+
 size_t ArchiveSet::StrayCount() const {
   std::lock_guard lock(mutex_);
   return strays_.size();

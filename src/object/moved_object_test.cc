@@ -128,6 +128,67 @@ TEST_P(MovedObjectTest, HasNothingBadToReport) {
   EXPECT_THAT(problems, testing::IsEmpty());
 }
 
+// Has the same homes as /a.
+constexpr char kSameHomes[] = "/d/a";
+
+// Witnesses there that name the rename that brought them: (server, path).
+std::vector<std::pair<size_t, std::string>> MovedInWitnesses(const TestStore& store) {
+  std::vector<std::pair<size_t, std::string>> witnesses;
+  for (const auto& [server, path] : store.Archives(kSameHomes)) {
+    const std::optional<State> state = ParseState(path.substr(path.rfind('/') + 1));
+    if (state && state->kind == StateKind::kWitness && !state->origin.empty())
+      witnesses.emplace_back(server, path);
+  }
+  return witnesses;
+}
+
+void Empty(TestStore& store, const std::vector<std::pair<size_t, std::string>>& files) {
+  for (const auto& [server, path] : files)
+    ASSERT_TRUE(store.memory(server).Tamper(path, [](std::string& content) { content.clear(); }));
+}
+
+// How a lane looks whose archive is nowhere.
+ChunkHealth HealthOfLost(TestStore& store) {
+  for (const auto& [server, path] : store.Archives(kSameHomes)) {
+    if (path.find("/p.") == std::string::npos) continue;
+    const auto member = static_cast<MemberIndex>(server);
+    EXPECT_TRUE(SyncWait(Remove(store.engine().MetadataCall(), store.engine().server(member), path)));
+    break;
+  }
+  Result<std::shared_ptr<ObjectReader>> reader = store.OpenReader(kSameHomes);
+  if (!reader) return ChunkHealth::kGood;
+  ChunkHealth health = ChunkHealth::kGood;
+  const Status status = SyncWait((*reader)->Verify([&](const ChunkReport& report) {
+    if (report.health != ChunkHealth::kGood) health = report.health;
+  }));
+  EXPECT_TRUE(status) << status.error().ToString();
+  return health;
+}
+
+// A home that accepted the rename with an empty witness keeps it; where all others show that the rename is
+// complete, it does not hide for ever that an archive is lost.
+TEST(DamagedWitnessTest, IsKnownToBeLostBehindADamagedWitness) {
+  TestStore::Options options{.geometry = kSmall};
+  options.engine.superseded_grace = {};
+  TestStore store(options);
+  ASSERT_TRUE(store.Put("/a", TestBytes(1000)));
+  ASSERT_TRUE(Rename(store, "/a", kSameHomes));
+  ASSERT_TRUE(SyncWait(CleanName(store.engine(), TestStore::Path("/a"))));
+  ASSERT_TRUE(SyncWait(CleanName(store.engine(), TestStore::Path(kSameHomes))));
+  const auto witnesses = MovedInWitnesses(store);
+  ASSERT_THAT(witnesses, testing::SizeIs(2));  // on the homes without an archive
+  Empty(store, witnesses);
+  EXPECT_EQ(HealthOfLost(store), ChunkHealth::kMissing);
+}
+
+TEST(DamagedWitnessTest, IsNotTakenForLostWhileItsRenameMayGoOn) {
+  TestStore store({.geometry = kSmall});
+  ASSERT_TRUE(store.Put("/a", TestBytes(1000)));
+  ASSERT_TRUE(Rename(store, "/a", kSameHomes));
+  Empty(store, MovedInWitnesses(store));
+  EXPECT_EQ(HealthOfLost(store), ChunkHealth::kUnavailable);
+}
+
 // One chunk (three archives, all on homes), one stripe, several.
 INSTANTIATE_TEST_SUITE_P(Sizes, MovedObjectTest, testing::Values(1000, 32 * kKiB, 100'000));
 

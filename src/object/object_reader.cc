@@ -33,6 +33,8 @@ class Reader final : public ObjectReader {
     std::shared_ptr<Buffer> image;
   };
   Task<Result<Ready>> Prepare();
+  // The error to answer with.
+  Task<Error> Explain(Error error);
   Task<Result<uint64_t>> ReadStripes(Ready ready, ReadAhead* ahead, uint64_t offset, MutableByteSpan into);
   uint64_t EndOf(uint64_t offset, MutableByteSpan into) const {
     return std::min(size(), offset + std::min<uint64_t>(into.size(), size()));
@@ -45,9 +47,14 @@ class Reader final : public ObjectReader {
 
 Task<Result<Reader::Ready>> Reader::Prepare() {
   Result<ArchiveSet::Described> described = co_await archives_->Describe();
-  if (!described) co_return described.error();
+  if (!described) co_return co_await Explain(described.error());
   ReadContext context{archives_, std::move(described->manifest), tables_};
   co_return Ready{std::move(context), std::move(described->image)};
+}
+
+Task<Error> Reader::Explain(Error error) {
+  if (error.code != Code::kDataLoss) co_return error;
+  co_return co_await archives_->WhyLost(std::move(error));
 }
 
 Task<Result<Manifest>> Reader::GetManifest() {
@@ -99,7 +106,7 @@ Task<Result<uint64_t>> Reader::ReadStripes(Ready ready, ReadAhead* ahead, uint64
       CopyOut(*data, geometry.chunk_size_bytes, at - stripe * stripe_size, target);
     } else {
       Status status = co_await ReadStripe(ready.context, stripe, at - stripe * stripe_size, target, held);
-      if (!status) co_return status.error();
+      if (!status) co_return co_await Explain(status.error());
     }
     at = stop;
   }

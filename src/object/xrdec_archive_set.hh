@@ -20,6 +20,9 @@ class XrdecArchiveSet final : public ArchiveSet {
   // geometry does not fit what is found, else as in the base.
   Task<Result<Described>> Describe() override;
 
+  // Objects of this layout are not replaced.
+  Task<Error> WhyLost(Error error) override { co_return error; }
+
   Result<MemberIndex> ServerOf(const Manifest& manifest, uint64_t stripe, uint32_t chunk) const override;
 
  protected:

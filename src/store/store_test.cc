@@ -104,6 +104,18 @@ TEST_F(StoreTest, AReaderKeepsTheVersionItOpened) {
   EXPECT_EQ(*Get("/a"), "new");
 }
 
+TEST_F(StoreTest, AReaderOfWhatIsGoneIsNotToldThatItIsLost) {
+  ASSERT_TRUE(Put("/a", TestBytes(300'000)));
+  auto reader = SyncWait(store_->OpenRead("/a"));
+  ASSERT_TRUE(reader);
+  ASSERT_TRUE(Put("/a", "new"));
+  test_.Settle();
+  for (int pass = 0; pass < 4; ++pass) ASSERT_TRUE(SyncWait(store_->Clean()));
+  const auto got = TestStore::Read(**reader, 0, 10);
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.code(), Code::kConflict) << got.error().ToString();
+}
+
 TEST_F(StoreTest, Directories) {
   EXPECT_TRUE(Names("/").empty());
   ASSERT_TRUE(Put("/d/e/x", "1"));

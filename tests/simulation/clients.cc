@@ -142,6 +142,15 @@ Task<Status> World::Put(Store* store, Op op) {
   co_return OkStatus();
 }
 
+// Has something been begun at the name whose end nobody was told? Whoever goes on with it much later does so
+// with the version that was chosen at first, and the reader's grace may be over by that.
+bool World::WasChangedLate(const std::string& name) const {
+  return std::any_of(history_.ops().begin(), history_.ops().end(), [&](const Op& op) {
+    const bool writes = op.kind != OpKind::kRead && op.kind != OpKind::kStat && op.kind != OpKind::kList;
+    return writes && op.Open() && (op.to.empty() ? op.name : op.to) == name;
+  });
+}
+
 // `hold`: the name may change while the client has it open.
 Task<Status> World::Read(Gateway* gateway, size_t id, std::string name, Duration hold) {
   // A gateway that is stopped between its look-up and its reads uses up the time for which old bytes stay.
@@ -158,8 +167,9 @@ Task<Status> World::Read(Gateway* gateway, size_t id, std::string name, Duration
   const Result<uint64_t> got = co_await (*reader)->Read(0, std::as_writable_bytes(std::span(bytes)));
   if (!got) {
     const bool lost = got.code() == Code::kDataLoss || got.code() == Code::kCorruption;
+    const bool gone = got.code() == Code::kConflict && !WasChangedLate(name);
     const bool in_time = executor_.Now() - asked_at < kReadersGrace;
-    if (lost && in_time)
+    if ((lost || gone) && in_time)
       Break(fmt::format("a read of {} (#{}) found data lost: {}", name, id, got.error().message));
     co_return Fail(Code::kUnavailable, "{}", got.error().ToString());
   }

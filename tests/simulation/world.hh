@@ -144,6 +144,7 @@ class World {
   Op ChooseOp(size_t client);
   Task<void> Perform(Gateway* gateway, size_t client, size_t id);
   Task<Status> Put(Store* store, Op op);
+  bool WasChangedLate(const std::string& name) const;
   Task<Status> Read(Gateway* gateway, size_t id, std::string name, Duration hold);
   Task<Status> Other(Store* store, size_t id, Op op);
   Task<Status> List(Store* store, size_t id, Op op);
