@@ -173,10 +173,13 @@ TEST(DamagedWitnessTest, IsKnownToBeLostBehindADamagedWitness) {
   TestStore store(options);
   ASSERT_TRUE(store.Put("/a", TestBytes(1000)));
   ASSERT_TRUE(Rename(store, "/a", kSameHomes));
-  ASSERT_TRUE(SyncWait(CleanName(store.engine(), TestStore::Path("/a"))));
-  ASSERT_TRUE(SyncWait(CleanName(store.engine(), TestStore::Path(kSameHomes))));
+  // On the homes without an archive they stay. What was chosen within this very millisecond is not swept yet.
+  for (int pass = 0; pass < 100 && MovedInWitnesses(store).size() > 2; ++pass) {
+    ASSERT_TRUE(SyncWait(CleanName(store.engine(), TestStore::Path("/a"))));
+    ASSERT_TRUE(SyncWait(CleanName(store.engine(), TestStore::Path(kSameHomes))));
+  }
   const auto witnesses = MovedInWitnesses(store);
-  ASSERT_THAT(witnesses, testing::SizeIs(2));  // on the homes without an archive
+  ASSERT_THAT(witnesses, testing::SizeIs(2));
   Empty(store, witnesses);
   EXPECT_EQ(HealthOfLost(store), ChunkHealth::kMissing);
 }
