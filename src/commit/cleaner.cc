@@ -220,7 +220,7 @@ Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action) {
     co_return;
   }
   Status status;
-  bool whole = true;
+  bool given_up = false;
   switch (action.kind) {
     case SweepAction::kRemoveFile:
       status = co_await RemoveState(pass.engine, member, pass.path, action.from);
@@ -229,8 +229,8 @@ Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action) {
       status = co_await RemoveMark(pass.engine, member, pass.path, action.from);
       break;
     case SweepAction::kRename:
-      whole = co_await RemoveUnlessWhole(pass.engine, pass.path, member, action.from);
-      if (!whole) break;
+      given_up = co_await RemoveIfGivenUp(pass.engine, pass.path, member, action.from, pass.current);
+      if (given_up) break;
       status = co_await RenameState(pass.engine, member, pass.path, action.from, action.to);
       break;
   }

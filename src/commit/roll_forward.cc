@@ -201,17 +201,40 @@ Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted
   co_return std::move(text);
 }
 
-Task<bool> RemoveUnlessWhole(Engine& engine, ObjectPath path, MemberIndex member, std::string entry) {
+namespace {
+
+// Is the lane of a seal on another server by now, as what was accepted says and that server shows? Its own
+// may have been late, and complete all the same when its writer had gone on elsewhere.
+Task<bool> IsElsewhere(Engine& engine, ObjectPath path, MemberIndex member, Manifest sealed, Accepted goal) {
+  goal.origin.clear();
+  Result<std::string> text = co_await CopyManifest(engine, path, goal);
+  Result<Manifest> told = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
+  if (!told || !sealed.lane || *sealed.lane >= told->servers.size()) co_return false;
+  const std::optional<MemberIndex> named = engine.FindMember(told->servers[*sealed.lane]);
+  if (!named || *named == member) co_return false;
+  const Result<States> states = co_await ListStates(engine, *named, path);
+  co_return states&& HasArchiveOf(*states, goal.version, goal.oid);
+}
+
+}  // namespace
+
+Task<bool> RemoveIfGivenUp(Engine& engine, ObjectPath path, MemberIndex member, std::string entry,
+                           Accepted goal) {
   const std::optional<State> state = ParseState(entry);
   const bool seal = state && (state->kind == StateKind::kSealed || state->kind == StateKind::kAborted);
-  if (!seal) co_return true;
+  if (!seal) co_return false;
   Result<std::string> text = co_await ReadManifestText(engine, member, StatePath(path, entry));
-  if (text || text.code() != Code::kCorruption) co_return true;
+  Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
+  if (!manifest && manifest.code() != Code::kCorruption) co_return false;
+  if (manifest) {
+    const bool elsewhere = co_await IsElsewhere(engine, path, member, std::move(*manifest), std::move(goal));
+    if (!elsewhere) co_return false;
+  }
   Log(LogLevel::kInfo, "commit", "removes {} of {} on {}: its server was given up while it was written",
       entry, path.text(), engine.server_id(member));
   const Status removed = co_await RemoveState(engine, member, path, entry);
   (void)removed;  // the next listing tells
-  co_return false;
+  co_return true;
 }
 
 Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
@@ -230,8 +253,8 @@ Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, 
       case RollStep::kAccepted: co_return RollResult::kAccepted;
       case RollStep::kSuperseded: co_return RollResult::kSuperseded;
       case RollStep::kRename: {
-        const bool whole = co_await RemoveUnlessWhole(engine, path, home, step.from);
-        if (!whole) break;
+        const bool given_up = co_await RemoveIfGivenUp(engine, path, home, step.from, goal);
+        if (given_up) break;
         const Status renamed = co_await RenameState(engine, home, path, step.from, step.to);
         if (renamed) co_return RollResult::kAccepted;
         break;  // somebody else was faster, or the reply was lost: the next listing tells

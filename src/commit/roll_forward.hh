@@ -9,9 +9,11 @@ namespace xec {
 
 enum class RollResult { kAccepted, kSuperseded, kFailed };
 
-// Before a seal of a committed version takes its place: one without an end was never counted by its writer,
-// who went on elsewhere when this server failed. It is removed; false then.
-Task<bool> RemoveUnlessWhole(Engine& engine, ObjectPath path, MemberIndex member, std::string entry);
+// Before a seal of the accepted version `goal` takes its place: its writer may have given this server up, and
+// counted others. Such a seal has no end, or its lane is on the server that the accepted archives name, which
+// shows it. It is removed; true then.
+Task<bool> RemoveIfGivenUp(Engine& engine, ObjectPath path, MemberIndex member, std::string entry,
+                           Accepted goal);
 
 // `listing`: of this home, made in this operation, or nullopt. Never renames a source that no listing has
 // shown, and never proves a witness without looking again elsewhere.
