@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // What the operations mean to each name.
+#include <algorithm>
+
 #include "history_event.hh"
 
 namespace xec::sim {
@@ -11,6 +13,16 @@ bool IsBelow(const std::string& name, const std::string& directory) {
 }
 
 }  // namespace
+
+// Does somebody else remove the same attribute meanwhile?
+bool History::IsContested(const Op& removal) const {
+  return std::any_of(ops_.begin(), ops_.end(), [&](const Op& op) {
+    const bool same = op.kind == removal.kind && op.name == removal.name &&
+                      op.attribute == removal.attribute && op.id != removal.id;
+    return same && (!op.error || op.Open()) && op.invoked < LastMoment(removal) &&
+           LastMoment(op) > removal.invoked;
+  });
+}
 
 std::vector<History::Event> History::EventsOf(const std::string& name) const {
   std::vector<Event> events;
@@ -39,6 +51,19 @@ std::vector<History::Event> History::EventsOf(const std::string& name) const {
         if (here && changed) add(Event::kMoveOut, open || op.part > 0);
         if (op.to == name && changed) add(Event::kMoveIn, open || op.part > 0);
         if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        break;
+      case OpKind::kSetAttribute:
+        if (here && changed) add(Event::kSet, open);
+        if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        break;
+      case OpKind::kRemoveAttribute:
+        if (here && changed) add(Event::kUnset, open);
+        if (here && changed) events.back().contested = IsContested(op);
+        if (here && saw(Code::kNotFound)) add(Event::kSeeNoAttribute, false);
+        break;
+      case OpKind::kGetAttributes:
+        if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        if (here && !op.error && !open) add(Event::kSeeAttributes, false);
         break;
       case OpKind::kMakeDirectory: break;
       case OpKind::kRemoveDirectory:

@@ -7,8 +7,11 @@
 //
 // A directory is a name that is there or not. Its rename is no single step: it is one rename for each name
 // that may be below it, its parts, each of which may also not happen.
+//
+// User attributes belong to what is at a name: who writes gives some, who renames takes all along.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -28,6 +31,11 @@ inline constexpr Moment kNever = UINT64_MAX;
 using Content = uint64_t;
 inline constexpr Content kNothing = 0;
 
+// User attributes have few names, known by their number here; each value is set once, 0 is "not set".
+inline constexpr size_t kAttributeNames = 2;
+using AttributeValues = std::array<uint64_t, kAttributeNames>;
+inline constexpr uint64_t kNotSet = 0;
+
 // How often a rename of a directory is gone through for one name at most, as far as the judge follows: by who
 // was asked, and by cleaners that go on with it and move what came under the old name meanwhile.
 inline constexpr int kPassesMax = 8;
@@ -40,8 +48,11 @@ enum class OpKind {
   kMakeDirectory,
   kRemoveDirectory,
   kRenameDirectory,
+  kSetAttribute,
+  kRemoveAttribute,
   kStat,
   kRead,
+  kGetAttributes,
   kList
 };
 const char* OpKindName(OpKind kind);
@@ -55,6 +66,8 @@ struct Op {
   Moment ended = kNever;  // kNever: the gateway died
   std::optional<Code> error;
   Content content = kNothing;  // written, or read
+  AttributeValues attributes = {};  // of puts: written; of kSetAttribute: set (one); of kGetAttributes: seen
+  size_t attribute = 0;  // of kSetAttribute and kRemoveAttribute: which
   uint64_t size = 0;  // of kStat
   std::set<std::string> listed;  // of kList: full names
   bool parents = true;  // of puts and kMakeDirectory: makes what is missing above the name
@@ -89,7 +102,8 @@ class History {
                 const std::vector<std::string>& directories = {}) const;
 
  private:
-  using Possible = std::map<std::string, std::set<Content>>;
+  struct Object;
+  struct Known;
   // What is assumed about one rename.
   struct Assumption {
     enum How {
@@ -100,6 +114,7 @@ class History {
     size_t rename;
     How how;
     Moment from, to;
+    const Object* carries = nullptr;  // at its source: takes this along
   };
   struct Event;
   class Search;
@@ -108,13 +123,15 @@ class History {
   void AddPasses();
   std::vector<Event> EventsOf(const std::string& name) const;
   std::vector<Event> DirectoryEventsOf(const std::string& directory) const;
-  Possible PossibleContents(const std::vector<std::string>& names) const;
-  bool ExplainsIf(const std::string& name, const Possible& possible, const Assumption& assumption) const;
-  std::optional<Moment> Earliest(const std::string& name, const Possible& possible, const Op& rename,
+  Known Learn(const std::vector<std::string>& names) const;
+  bool CanCarry(const Op& rename, const Object& object, const Known& known) const;
+  bool ExplainsIf(const std::string& name, const Known& known, const Assumption& assumption) const;
+  std::optional<Moment> Earliest(const std::string& name, const Known& known, const Op& rename,
                                  Assumption::How how) const;
-  std::optional<Moment> Latest(const std::string& name, const Possible& possible, const Op& rename) const;
+  std::optional<Moment> Latest(const std::string& name, const Known& known, const Op& rename) const;
   Moment LastMoment(const Op& rename) const;
-  bool IsOneStep(const Op& rename, const Possible& possible) const;
+  bool IsOneStep(const Op& rename, const Known& known) const;
+  bool IsContested(const Op& removal) const;
   bool IsOverruled(const Op& rename) const;
 
   uint64_t (*const size_of_)(Content);
