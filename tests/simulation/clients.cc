@@ -47,6 +47,8 @@ Op World::ChooseOp(size_t client) {
   const bool only_remove = executor_.Now() < emptied_until_ && clients_[client].writes;
   const bool directories = traits_.directories && clients_[client].writes && !only_remove;
   if (directories && random_.OneIn(3)) return ChooseDirectoryOp();
+  if (traits_.attributes && !only_remove && attribute_random_.OneIn(3))
+    return ChooseAttributeOp(clients_[client].writes);
   Op op;
   op.parents = !traits_.directories || random_.OneIn(4);
   op.name = names_[random_.Below(traits_.names)];
@@ -66,7 +68,10 @@ Op World::ChooseOp(size_t client) {
       break;
     }
     case OpKind::kPut:
-    case OpKind::kExclusivePut: op.content = next_content_++; break;
+    case OpKind::kExclusivePut:
+      op.content = next_content_++;
+      op.attributes = AttributesOfPut();
+      break;
     case OpKind::kRename:
       do op.to = names_[random_.Below(traits_.names)];
       while (op.to == op.name);
@@ -131,6 +136,7 @@ Task<void> World::Perform(Gateway* gateway, size_t client, size_t id) {
 Task<Status> World::Put(Store* store, Op op) {
   CreateOptions options;
   options.write.exclusive = op.kind == OpKind::kExclusivePut;
+  options.write.attributes = AttributesText(op.attributes);
   options.make_parents = op.parents;
   Result<std::unique_ptr<ObjectWriter>> writer = co_await store->Create(op.name, std::move(options));
   if (!writer) co_return writer.error();
@@ -192,6 +198,9 @@ Task<Status> World::Other(Store* store, size_t id, Op op) {
     case OpKind::kMakeDirectory: co_return co_await store->MakeDirectory(op.name, op.parents);
     case OpKind::kRemoveDirectory: co_return co_await store->RemoveDirectory(op.name);
     case OpKind::kList: co_return co_await List(store, id, op);
+    case OpKind::kSetAttribute:
+    case OpKind::kRemoveAttribute: co_return co_await ChangeAttribute(store, op);
+    case OpKind::kGetAttributes: co_return co_await GetAttributes(store, id, op.name);
     default: break;
   }
   Result<ObjectInfo> info = co_await store->Stat(op.name);

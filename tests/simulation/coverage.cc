@@ -9,11 +9,14 @@
 namespace xec::sim {
 namespace {
 
-// Every step of the protocol that the simulator's clients and cleaners take (steps.cc names them). User
-// attributes set after the upload are not asked for by them; these steps are crashed in by
-// tests/component/test_failpoints.py.
+// Every step of the protocol that the simulator's clients and cleaners take (steps.cc names them).
 constexpr const char* kSteps[] = {
     "archive: close",
+    "attributes draft: close",
+    "attributes draft: create",
+    "attributes draft: sync",
+    "attributes draft: write",
+    "attributes: publish",
     "directory log: close",
     "directory log: create",
     "directory log: list",
@@ -64,6 +67,8 @@ constexpr const char* kSteps[] = {
     "sweep: directory",
     "sweep: exclusive seal",
     "sweep: moved tombstone",
+    "sweep: attributes",
+    "sweep: attributes draft",
     "sweep: proved witness",
     "sweep: rename seal",
     "sweep: rename witness",

@@ -164,12 +164,14 @@ void World::CheckFiles(Gateway& gateway, const std::string& name, const std::opt
   const Result<ObjectPath> path = ObjectPath::Parse(name);
   const auto servers = Wait(ListOnAll(*gateway.engine, *path), gateway);
   if (!servers) return;
+    if (traits_.attributes) CheckAttributes(gateway, name);
   size_t archives = 0, accepting = 0;
   const std::vector<MemberIndex> homes = gateway.engine->Homes(*path);
   for (const auto& [server, states] : *servers) {
     for (const State& state : states) {
-      const bool current = info && state.Accepted() && state.version == info->accepted.version &&
-                           state.oid == info->accepted.oid;
+      const bool of_version = info && state.version == info->accepted.version;
+      const bool current = of_version && ((state.Accepted() && state.oid == info->accepted.oid) ||
+                                          (state.kind == StateKind::kAttributes && traits_.attributes));
       if (!current)
         return Break(fmt::format("at rest {} is left over on s{} for {}", FormatState(state), server, name));
       if (state.kind == StateKind::kPromoted) ++archives;
@@ -198,9 +200,13 @@ void World::CheckFiles(Gateway& gateway, const std::string& name, const std::opt
 bool World::DoAtRest(Gateway& gateway, Op op) {
   const size_t id = history_.Begin(op, moment_++);
   const bool puts = op.kind == OpKind::kPut;
-  const auto status = Wait(puts ? Put(gateway.store.get(), op) : Other(gateway.store.get(), id, op), gateway);
+  const bool reads = op.kind == OpKind::kRead;
+  const auto status = Wait(puts    ? Put(gateway.store.get(), op)
+                           : reads ? Read(&gateway, id, op.name, Duration(0))
+                                   : Other(gateway.store.get(), id, op),
+                           gateway);
   if (!status) return false;
-  history_.at(id).ended = moment_++;
+  if (history_.at(id).ended == kNever) history_.at(id).ended = moment_++;
   if (!*status) history_.at(id).error = status->code();
   Say(fmt::format("g{}", gateway.index), "at rest " + history_.at(id).ToString());
   return status->has_value();

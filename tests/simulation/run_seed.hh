@@ -55,3 +55,5 @@ std::string BytesOf(Content content);
 Outcome RunSeed(const WorldOptions& options);
 
 }  // namespace xec::sim
+// As a store takes and tells them.
+std::map<std::string, std::string> AttributesText(const AttributeValues& values);

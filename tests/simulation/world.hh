@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The simulated world of one seed: servers, gateways, clients and what happens to them. Internal to the
 // simulator; the parts of the class are in world.cc (what exists), clients.cc (what is asked), directories.cc
-// (what is asked about directories), faults.cc (what goes wrong), rot.cc (what goes bad on disks) and rest.cc
-// (what must hold when everything is well again). Everything runs on one thread.
+// (what is asked about directories), attributes.cc (and about user attributes), faults.cc (what goes wrong),
+// rot.cc (what goes bad on disks) and rest.cc (what must hold when everything is well again). Everything runs
+// on one thread.
 #pragma once
 
 #include <array>
@@ -86,6 +87,7 @@ class World {
       : options_(options),
         random_(options.seed),
         executor_(VirtualOptions{options.seed, false, 1'700'000'000'000}),
+  bool attributes = false;  // user attributes are set, removed and read
         history_(SizeOf) {}
 
   Outcome Run();
@@ -195,6 +197,13 @@ class World {
   std::vector<std::unique_ptr<Gateway>> graves_;  // what is still under way refers to them
   std::vector<Client> clients_;
   Moment moment_ = 1;
+  // What is asked about user attributes (attributes.cc).
+  Op ChooseAttributeOp(bool writes);
+  AttributeValues AttributesOfPut();
+  Task<Status> ChangeAttribute(Store* store, Op op);
+  Task<Status> GetAttributes(Store* store, size_t id, std::string name);
+  void CheckAttributes(Gateway& gateway, const std::string& name);
+
   size_t issued_ = 0;
   Content next_content_ = 1;
   Traits traits_;
@@ -216,6 +225,8 @@ std::optional<T> World::Wait(Task<T> task, Gateway& gateway) {
   const auto keep = [](Task<T> inner, std::shared_ptr<std::optional<T>> into) -> Task<void> {
     into->emplace(co_await inner);
   };
+  Random attribute_random_{Mix64(options_.seed)};  // as well
+  Random ailment_random_{Mix64(options_.seed + 1)};
   gateway.scope->Spawn(keep(std::move(task), result));
   RunUntil([&] { return result->has_value(); }, kLongestOperation);
   if (!*result) Break("an operation on a healthy store does not end");
@@ -223,3 +234,4 @@ std::optional<T> World::Wait(Task<T> task, Gateway& gateway) {
 }
 
 }  // namespace xec::sim
+  uint64_t next_value_ = 1;  // of an attribute
