@@ -24,6 +24,10 @@ enum class Mutant {
   kVersionByClockAlone,
   kForgetDirectoryRename,
   kRemoveFullDirectory,
+  kRenameWithoutAttributes,
+  kForgetAttributesSetAtOnce,
+  kTakeAnyDisk,
+  kWaitForEverybody,
   kCount,
 };
 

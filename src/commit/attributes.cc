@@ -5,6 +5,7 @@
 
 #include "archive/manifest.hh"
 #include "base/failpoint.hh"
+#include "base/mutant.hh"
 #include "commit/server_gather.hh"
 
 namespace xec {
@@ -114,6 +115,7 @@ Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameIn
   size_t read = 0;
   for (auto revision = shown.rbegin(); revision != shown.rend(); ++revision) {
     if (merged.set.over.contains(revision->first)) continue;
+    if (read > 0 && MutantActive(Mutant::kForgetAttributesSetAtOnce)) break;
     Result<AttributeSet> set =
         co_await ReadRevision(engine, info.path, version, revision->first, revision->second);
     if (!set) co_return set.error();

@@ -5,6 +5,7 @@
 
 #include "archive/manifest.hh"
 #include "base/failpoint.hh"
+#include "base/mutant.hh"
 #include "commit/attributes.hh"
 #include "commit/fence.hh"
 #include "commit/move.hh"
@@ -155,7 +156,7 @@ Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, Sealed sealed,
   Result<std::optional<AttributeRevision>> attributes = co_await ReadAttributes(engine, std::move(info));
   if (!attributes) co_return attributes.error();
   XEC_FAILPOINT("rename.attributes");
-  if (*attributes) {
+  if (*attributes && !MutantActive(Mutant::kRenameWithoutAttributes)) {
     // Before the commit: whoever sees the new name sees them.
     const Status copied = co_await CopyAttributes(engine, attempt.to, *version, **attributes);
     if (!copied) co_return copied.error();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "server/identity_guard.hh"
 
+#include "base/mutant.hh"
+
 namespace xec {
 namespace {
 
@@ -103,7 +105,8 @@ void IdentityCheck::OnRead(const std::shared_ptr<Flight>& flight, Result<uint64_
     return Finish(
         flight, Fail(Code::kUnavailable, "{} cannot say who it is: {}", inner_->name(), got.error().message));
   }
-  if (AsText(flight->bytes.span().first(*got)) != options_.content) {
+  const bool same = AsText(flight->bytes.span().first(*got)) == options_.content;
+  if (!same && !MutantActive(Mutant::kTakeAnyDisk)) {
     return Finish(flight, Fail(Code::kUnavailable, "{} is not {}: its {} differs", inner_->name(),
                                options_.description, kIdentityPath));
   }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/mutant.hh"
+
 namespace xec {
 namespace {
 
@@ -120,6 +122,7 @@ TimePoint ServerRecord::SuspectFrom() const {
 }
 
 Duration ServerRecord::Patience(RequestKind kind) const {
+  if (MutantActive(Mutant::kWaitForEverybody)) return std::chrono::hours(1);
   const HealthRules::Bounds& bounds = rules_.patience[static_cast<size_t>(kind)];
   const LatencyWindow& latencies = of(kind).latencies;
   if (latencies.count() < LatencyWindow::kSamplesMin) return std::max(bounds.first, bounds.least);

@@ -11,8 +11,9 @@ namespace xec::sim {
 
 const char* FaultName(Fault fault) {
   constexpr std::array<const char*, kFaultCount> kWords = {
-      "none",    "crash before", "crash after",  "server down", "power loss", "lost reply",
-      "delayed", "error",        "sleep before", "sleep after", "wrong bytes"};
+      "none",      "crash before", "crash after", "server down", "power loss",  "lost reply",  "delayed",
+      "error",     "sleep before", "sleep after", "wrong bytes", "short read",  "wrong error", "no space",
+      "read-only", "hangs",        "slow",        "empty disk",  "foreign disk"};
   static_assert(kWords.back() != nullptr, "each fault has its name");
   return kWords[static_cast<size_t>(fault)];
 }
@@ -80,6 +81,12 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
   if (gateway_.dying || gateway_.dead) return;
   const std::string step = StepOf(operation, path, to);
   Fault fault = world_.PickFault(step);
+  if (fault == Fault::kNone && world_.Lies(server_, operation, path)) fault = Fault::kWrongError;
+  // A gateway that dies or sleeps does so whoever it asks.
+  const bool about_gateway = fault == Fault::kCrashBefore || fault == Fault::kCrashAfter ||
+                             fault == Fault::kSleepBefore || fault == Fault::kSleepAfter;
+  const Fault ailment = world_.AilmentOf(server_, operation);
+  if (ailment != Fault::kNone && !about_gateway) fault = ailment;
   if (fault == Fault::kServerDown && IsRarest(step)) world_.BringBackFor(server_);
   if (fault == Fault::kServerDown && !world_.TakeDown(server_, world_.random_.OneIn(2))) fault = Fault::kNone;
   ++world_.outcome_.coverage[step][static_cast<size_t>(fault)];
@@ -138,28 +145,67 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
                     [start = std::move(start), done = std::move(done)]() mutable { start(std::move(done)); });
       return;
     }
+    case Fault::kNoSpace:
+    case Fault::kReadOnly: {
+      const bool full = fault == Fault::kNoSpace;
+      process.Post([full, done = std::move(done)]() mutable {
+        done(full ? Fail(Code::kNoSpace, "no space left")
+                  : Fail(Code::kPermissionDenied, "the file system is read-only"));
+      });
+      return;
+    }
+    case Fault::kHangs:
+      world_.illnesses_[server_].hanging.push_back(
+          [start = std::move(start), done = std::move(done)]() mutable { start(std::move(done)); });
+      return;
+    case Fault::kWrongError: {
+      const bool missing = world_.ailment_random_.OneIn(2);
+      process.Post([missing, done = std::move(done)]() mutable {
+        done(missing ? Fail(Code::kNotFound, "no such file") : Fail(Code::kPermissionDenied, "not allowed"));
+      });
+      return;
+    }
     case Fault::kNone:
     case Fault::kServerDown:
-    case Fault::kWrongBytes: break;  // of answers: AfterRead
+    case Fault::kSlow:       // its requests take long
+    case Fault::kEmptyDisk:  // it answers as it can
+    case Fault::kForeignDisk:
+    case Fault::kWrongBytes:  // of answers: AfterRead
+    case Fault::kShortRead: break;
   }
   start(std::move(done));
 }
 
-// One byte of an archive arrives wrong.
+// An archive that is there is denied.
+bool World::Lies(size_t server, Operation operation, const std::string& path) {
+  const bool may = faults_ && traits_.ailments && traits_.liars[server] && IsArchive(path);
+  if (!may || (operation != Operation::kOpen && operation != Operation::kRead)) return false;
+  return ailment_random_.OneIn(8);
+}
+
+// One byte of an archive arrives wrong, or it seems to end too early.
 void Line::AfterRead(const Request& request, const Slice& into, Result<uint64_t>& result) {
   if (!world_.faults_ || !world_.traits_.liars[server_] || !result || *result == 0) return;
   if (!IsArchive(request.path) || !world_.random_.OneIn(4)) return;
+  const std::string step = StepOf(request.operation, request.path, {});
+  if (world_.traits_.ailments && world_.ailment_random_.OneIn(3)) {
+    *result = world_.ailment_random_.Below(*result);
+    ++world_.outcome_.coverage[step][static_cast<size_t>(Fault::kShortRead)];
+    world_.Say(fmt::format("g{}", gateway_.index),
+               fmt::format("s{} gives {} bytes of {}", server_, *result, request.path));
+    return;
+  }
   const size_t at = world_.random_.Below(*result);
   into.span()[at] ^= static_cast<std::byte>(1 + world_.random_.Below(255));
-  ++world_.outcome_
-        .coverage[StepOf(request.operation, request.path, {})][static_cast<size_t>(Fault::kWrongBytes)];
+  ++world_.outcome_.coverage[step][static_cast<size_t>(Fault::kWrongBytes)];
   world_.Say(fmt::format("g{}", gateway_.index),
              fmt::format("s{} byte {} of {} read from {} is wrong", server_, at, *result, request.path));
 }
 
 DataServerPtr World::LineTo(Gateway& gateway, size_t server) {
-  return std::make_shared<LineServer>(servers_[server]->ViewFor(*gateway.process),
-                                      std::make_shared<Line>(*this, gateway, server));
+  const auto line = std::make_shared<LineServer>(servers_[server]->ViewFor(*gateway.process),
+                                                 std::make_shared<Line>(*this, gateway, server));
+  return Guarded(line, gateway, server);
 }
 
 Fault World::PickFault(const std::string& step) {
@@ -210,7 +256,9 @@ bool World::MayGoDown(size_t server) const {
 }
 
 void World::SwitchOn(size_t server) {
+  if (server == lost_) return;
   Say(fmt::format("s{}", server), "is back");
+  Recover(server);
   down_[server] = false;
   servers_[server]->SetDown(false);
 }
@@ -218,8 +266,11 @@ void World::SwitchOn(size_t server) {
 // So that this server may go down: it comes back first if it is away, else one of the others does.
 void World::BringBackFor(size_t server) {
   if (MayGoDown(server)) return;
-  const auto other = std::find(down_.begin(), down_.end(), true);
-  SwitchOn(down_[server] ? server : static_cast<size_t>(other - down_.begin()));
+  size_t other = 0;
+  while (!down_[other] || other == lost_) {
+    if (++other == down_.size()) return;
+  }
+  SwitchOn(down_[server] ? server : other);
 }
 
 // False: it is down already, or enough others are.

@@ -56,6 +56,12 @@ constexpr std::array<PlantedBug, kMutantCount> kPlantedBugs = {{
      "a rename of a directory is not logged before it begins"},
     {Mutant::kRemoveFullDirectory, "remove-full-directory", "P6",
      "a directory is removed without a look whether it is empty"},
+    {Mutant::kRenameWithoutAttributes, "rename-without-attributes", "P1",
+     "a rename leaves the user attributes behind"},
+    {Mutant::kForgetAttributesSetAtOnce, "forget-attributes-set-at-once", "P4",
+     "of user attributes set at the same time only the last count"},
+    {Mutant::kTakeAnyDisk, "take-any-disk", "P6", "a server is used that has another store's disk"},
+    {Mutant::kWaitForEverybody, "wait-for-everybody", "P8", "no server is ever late before its deadline"},
 }};
 
 static_assert(

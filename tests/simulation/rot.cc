@@ -61,7 +61,9 @@ bool World::IsWhole(const Result<RepairReport>& repaired) {
 
 void World::RepairAll(Gateway& gateway) {
   for (const std::string& name : names_) {
-    const auto repaired = Wait(gateway.store->Repair(name, {}), gateway);
+    RepairOptions options;
+    if (lost_) options.gone.push_back(static_cast<MemberIndex>(*lost_));
+    const auto repaired = Wait(gateway.store->Repair(name, std::move(options)), gateway);
     if (!repaired) return;
     if (!IsWhole(*repaired) && (*repaired || repaired->code() != Code::kNotFound)) {
       return Break(fmt::format(

@@ -26,8 +26,17 @@ enum class Fault {
   kSleepBefore,  // the gateway stops for minutes before it sends the request
   kSleepAfter,  // the gateway stops for minutes as the answer arrives
   kWrongBytes,  // the server answers a read with a wrong byte
+  kShortRead,  // or with fewer bytes than there are
+  kWrongError,  // or says that an archive is not there, or may not be read
+  // What a server suffers from for a while:
+  kNoSpace,
+  kReadOnly,
+  kHangs,  // nothing is answered until it goes on, or is killed
+  kSlow,  // each request takes a hundred times as long
+  kEmptyDisk,  // its disk was replaced by an empty one
+  kForeignDisk,  // or by one of another store
 };
-inline constexpr size_t kFaultCount = 11;
+inline constexpr size_t kFaultCount = 19;
 const char* FaultName(Fault fault);
 
 // protocol step -> how often each fault met it.
@@ -51,9 +60,9 @@ struct Outcome {
 // The bytes of a content carry its number.
 uint64_t SizeOf(Content content);
 std::string BytesOf(Content content);
+// As a store takes and tells them.
+std::map<std::string, std::string> AttributesText(const AttributeValues& values);
 
 Outcome RunSeed(const WorldOptions& options);
 
 }  // namespace xec::sim
-// As a store takes and tells them.
-std::map<std::string, std::string> AttributesText(const AttributeValues& values);

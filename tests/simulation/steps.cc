@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "steps.hh"
 
+#include "placement/store_descriptor.hh"
 #include "protocol/object_path.hh"
 #include "protocol/state_name.hh"
 
@@ -47,6 +48,7 @@ std::string RenameStep(const std::optional<State>& from, const std::optional<Sta
 
 std::string StepOf(Operation operation, const std::string& path, const std::string& to) {
   if (path.starts_with("/.xec/moves")) return "directory log: " + std::string(OperationName(operation));
+  if (path == kIdentityPath) return "identity: " + std::string(OperationName(operation));
   const std::string last = LastPart(path);
   const std::optional<State> state = ParseState(last);
   const bool object_directory = last.ends_with(kObjectSuffix) || last.ends_with(kLongObjectSuffix);

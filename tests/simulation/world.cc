@@ -69,12 +69,15 @@ void World::MakeServers() {
     member.host = fmt::format("h{:02}", i);
     descriptor_.members.push_back(member);
     MemoryServerOptions options;
-    options.latency = [this](Operation) {
-      return Between(std::chrono::microseconds(100), milliseconds(random_.OneIn(20) ? 200 : 4));
+    options.latency = [this, i](Operation) {
+      const bool slow = illnesses_[i].ailment == Fault::kSlow;
+      return (slow ? 100 : 1) *
+             Between(std::chrono::microseconds(100), milliseconds(random_.OneIn(20) ? 200 : 4));
     };
     servers_.push_back(std::make_unique<MemoryServer>(member.id, executor_, std::move(options)));
   }
   down_.resize(count);
+  illnesses_.resize(count);
 }
 
 void World::StartGateway(size_t index) {
@@ -149,6 +152,7 @@ bool World::RunUntil(const std::function<bool()>& done, Duration longest) {
 Outcome World::Run() {
   MakeServers();
   ChooseTraits();
+  ChooseAilments();
   for (size_t i = 0; i < kGateways; ++i) {
     StartGateway(i);
     ScheduleCleaner(i);
@@ -164,7 +168,8 @@ Outcome World::Run() {
   // The cleaners meet what is left, and faults.
   RunUntil([] { return false; }, kAftermath);
   if (!outcome_.broken) ComeToRest();
-  if (!outcome_.broken && traits_.directories) RenameAlone();
+  if (!outcome_.broken && traits_.directories && !lost_) RenameAlone();
+  if (traits_.ailments && !lost_) AskWhileServersHang();
   for (const Op& op : history_.ops()) outcome_.open += op.ended == kNever && op.part == 0;
   const History::Verdict verdict =
       history_.Judge(names_, traits_.directories ? directories_ : std::vector<std::string>{});
@@ -184,6 +189,7 @@ Outcome World::Run() {
     gateway->process->Kill();
     gateway->scope->Abandon();
   }
+  for (Illness& ill : illnesses_) ill.hanging.clear();
   executor_.RunUntilIdle(kStepsMax);
   return std::move(outcome_);
 }

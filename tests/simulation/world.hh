@@ -32,11 +32,14 @@ using std::chrono::seconds;
 inline constexpr size_t kGateways = 2;
 inline constexpr size_t kStepsMax = 20'000'000;
 inline constexpr Duration kLongestOperation = minutes(20);
+// Less than any deadline: who waits for one takes longer.
+inline constexpr Duration kLongestWhileServersHang = seconds(9);
 inline constexpr Duration kLongestNap = minutes(80);
 // A name has so many dead renames of it ended in one pass; each cleaner that went on with the rename of a
 // directory has left some.
 inline constexpr size_t kLastPasses = 40;
 inline constexpr size_t kPassesUntilMade = 20;
+inline constexpr size_t kPassesWithoutDisk = 8;
 inline constexpr Duration kAftermath = minutes(100);
 // How long a reader may take over a version that is replaced meanwhile: the grace time less what clocks
 // differ.
@@ -57,6 +60,16 @@ struct Gateway {
   TimePoint awake = {};  // asleep until then
 };
 
+// What a server suffers from for a while (ailments.cc).
+struct Illness {
+  Fault ailment = Fault::kNone;
+  uint64_t serial = 0;  // of the illness
+  std::vector<Closure> hanging;  // requests that wait for it to go on
+  std::shared_ptr<const MemoryServer::Snapshot> own_disk;  // while another one is, or is to be, in its place
+  std::shared_ptr<const MemoryServer::Snapshot> foreign_disk;
+  bool other_disk = false;
+};
+
 // Faults that any request may meet: the first ones.
 constexpr size_t kPickableFaults = static_cast<size_t>(Fault::kSleepAfter);
 
@@ -74,9 +87,12 @@ struct Traits {
   bool sleepy = false;  // gateways stop more often, and for longer than anything is remembered
   bool forgetful = false;  // tombstones are collected soon
   bool unhurried = false;  // clients often wait for the next hour
+  bool attributes = false;  // user attributes are set, removed and read
   bool directories = false;  // they are made, removed and renamed, and objects do not always make them
   std::vector<bool> liars;  // servers that answer reads with wrong bytes: at most m
   bool rot = false;  // what those servers keep goes bad on their disks, too
+  bool ailments = false;  // servers suffer from what ailments.cc knows
+  bool loses_disk = false;  // one of them never gets its own disk back
   std::array<uint64_t, 5> op_weights = {35, 12, 15, 18, 20};  // put, exclusive put, remove, rename, look
   size_t names = 4;  // that are used
 };
@@ -87,7 +103,6 @@ class World {
       : options_(options),
         random_(options.seed),
         executor_(VirtualOptions{options.seed, false, 1'700'000'000'000}),
-  bool attributes = false;  // user attributes are set, removed and read
         history_(SizeOf) {}
 
   Outcome Run();
@@ -124,6 +139,7 @@ class World {
   DataServerPtr LineTo(Gateway& gateway, size_t server);
   Fault PickFault(const std::string& step);
   bool AimedAt(const std::string& step) const;
+  bool Lies(size_t server, Operation operation, const std::string& path);
   bool MayGoDown(size_t server) const;
   bool TakeDown(size_t server, bool after_the_request);
   void BringBackFor(size_t server);
@@ -131,6 +147,21 @@ class World {
   void SwitchOn(size_t server);
   void Sleep(Gateway& gateway, Duration how_long);
   Duration NapTime();
+
+  // What servers suffer from (ailments.cc).
+  void ChooseAilments();
+  void MakeForeignDisk(size_t server);
+  void WriteIdentity(size_t server, const std::string& store);
+  DataServerPtr Guarded(DataServerPtr line, Gateway& gateway, size_t server);
+  void ScheduleAilment();
+  Duration IllFor();
+  void FallIll(size_t server, Fault ailment);
+  void TakeDiskAway(size_t server);
+  void PutOtherDisk(size_t server);
+  void Recover(size_t server);
+  Fault AilmentOf(size_t server, Operation operation) const;
+  void AskWhileServersHang();
+  void AskInTime(Op op);
 
   // What goes bad on disks (rot.cc).
   void ScheduleRot();
@@ -166,6 +197,13 @@ class World {
   void RenameAlone();
   void CheckRenamedAlone(const std::map<std::string, Content>& before, const Op& rename);
 
+  // What is asked about user attributes (attributes.cc).
+  Op ChooseAttributeOp(bool writes);
+  AttributeValues AttributesOfPut();
+  Task<Status> ChangeAttribute(Store* store, Op op);
+  Task<Status> GetAttributes(Store* store, size_t id, std::string name);
+  void CheckAttributes(Gateway& gateway, const std::string& name);
+
   // What must hold at rest (rest.cc).
   void ComeToRest();
   void AllIsWell();
@@ -177,6 +215,7 @@ class World {
   void CheckNames(Gateway& gateway);
   void CheckDirectories(Gateway& gateway);
   void CheckNoOtherFiles();
+  void CheckCensus(Gateway& gateway);
   void LetBackgroundEnd();
   void CheckFiles(Gateway& gateway, const std::string& name, const std::optional<NameInfo>& info);
   // Runs the world until the task has ended; nullopt, and a broken rule, if it does not end.
@@ -186,26 +225,24 @@ class World {
   const WorldOptions options_;
   Random random_;
   Random rot_random_{options_.seed + 1};  // of its own: worlds without rot are as they were
+  Random attribute_random_{Mix64(options_.seed)};  // as well
+  Random ailment_random_{Mix64(options_.seed + 1)};
   VirtualExecutor executor_;
   History history_;
   StoreDescriptor descriptor_;
   uint64_t memory_bytes_ = kMiB;  // of a gateway
   std::vector<std::unique_ptr<MemoryServer>> servers_;
-  std::vector<bool> down_;
+  std::vector<bool> down_;  // away or suffering
+  std::vector<Illness> illnesses_;
+  std::optional<size_t> lost_;  // the server whose disk never comes back
   size_t repairs_unfinished_ = 0;  // begun and not ended well
   std::array<std::unique_ptr<Gateway>, kGateways> gateways_;
   std::vector<std::unique_ptr<Gateway>> graves_;  // what is still under way refers to them
   std::vector<Client> clients_;
   Moment moment_ = 1;
-  // What is asked about user attributes (attributes.cc).
-  Op ChooseAttributeOp(bool writes);
-  AttributeValues AttributesOfPut();
-  Task<Status> ChangeAttribute(Store* store, Op op);
-  Task<Status> GetAttributes(Store* store, size_t id, std::string name);
-  void CheckAttributes(Gateway& gateway, const std::string& name);
-
   size_t issued_ = 0;
   Content next_content_ = 1;
+  uint64_t next_value_ = 1;  // of an attribute
   Traits traits_;
   std::vector<std::string> names_ = kNames;  // of objects
   std::vector<std::string> directories_ = {"/a", "/b"};
@@ -225,8 +262,6 @@ std::optional<T> World::Wait(Task<T> task, Gateway& gateway) {
   const auto keep = [](Task<T> inner, std::shared_ptr<std::optional<T>> into) -> Task<void> {
     into->emplace(co_await inner);
   };
-  Random attribute_random_{Mix64(options_.seed)};  // as well
-  Random ailment_random_{Mix64(options_.seed + 1)};
   gateway.scope->Spawn(keep(std::move(task), result));
   RunUntil([&] { return result->has_value(); }, kLongestOperation);
   if (!*result) Break("an operation on a healthy store does not end");
@@ -234,4 +269,3 @@ std::optional<T> World::Wait(Task<T> task, Gateway& gateway) {
 }
 
 }  // namespace xec::sim
-  uint64_t next_value_ = 1;  // of an attribute

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// What servers suffer from for a while, other than being away: full and read-only disks, requests that hang
+// or take a hundred times as long, an empty disk or another store's in place of their own. A server that
+// suffers counts among those that are away: no more than m at any time, where worlds keep to that.
+#include <algorithm>
+
+#include "commit/access.hh"
+#include "identity.hh"
+#include "world.hh"
+
+namespace xec::sim {
+namespace {
+
+constexpr std::array kAilments = {Fault::kNoSpace, Fault::kReadOnly,  Fault::kHangs,
+                                  Fault::kSlow,    Fault::kEmptyDisk, Fault::kForeignDisk};
+// No disk is replaced faster, nor while its server runs: what a gateway has read of it is good for so long.
+constexpr Duration kSwapTime = seconds(6);
+
+// Above most versions of a seed, and not so far ahead that nobody would go above it.
+constexpr int64_t kForeignAheadMillis = 30 * 60 * 1000;
+
+std::string IdentityOf(const std::string& store, size_t server) {
+  return fmt::format("member s{:02} of store {}\n", server, store);
+}
+
+}  // namespace
+
+void World::ChooseAilments() {
+  traits_.ailments = !traits_.calm && ailment_random_.OneIn(4);
+  if (!traits_.ailments) return;
+  traits_.loses_disk = ailment_random_.OneIn(4);
+  // What is lost for good leaves nothing over for what rots.
+  if (traits_.loses_disk) traits_.rot = false;
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    MakeForeignDisk(i);
+    WriteIdentity(i, descriptor_.store_id);
+  }
+  ScheduleAilment();
+}
+
+// The disk of another store that happens to have the same names: it says that all of them were removed just
+// now.
+void World::MakeForeignDisk(size_t server) {
+  WriteIdentity(server, std::string(32, 'b'));
+  Version removed;
+  removed.clock = static_cast<uint64_t>(executor_.WallNow() + kForeignAheadMillis) << kLogicalBits;
+  const std::string tombstone = FormatState(TombstoneState(removed));
+  for (const std::string& name : names_) {
+    servers_[server]->MakeDirectory({}, StatePath(*ObjectPath::Parse(name), tombstone),
+                                    [](Status made) { XEC_CHECK(made.has_value()); });
+  }
+  executor_.RunUntilIdle(kStepsMax);
+  illnesses_[server].foreign_disk = servers_[server]->Take();
+  servers_[server]->Wipe();
+}
+
+// The file by which a server is known, as written when its store was made.
+void World::WriteIdentity(size_t server, const std::string& store) {
+  const std::string content = IdentityOf(store, server);
+  servers_[server]->Open({}, std::string(kIdentityPath), OpenMode::kCreate,
+                         [content](Result<std::shared_ptr<ArchiveFile>> opened) {
+                           XEC_CHECK(opened.has_value());
+                           const std::shared_ptr<ArchiveFile> file = *opened;
+                           Slice bytes(Buffer::Allocate(content.size()));
+                           std::memcpy(bytes.span().data(), content.data(), content.size());
+                           file->Write({}, 0, bytes, [file](Status written) {
+                             XEC_CHECK(written.has_value());
+                             file->Sync({}, [file](Status synced) { XEC_CHECK(synced.has_value()); });
+                           });
+                         });
+  executor_.RunUntilIdle(kStepsMax);
+}
+
+DataServerPtr World::Guarded(DataServerPtr line, Gateway& gateway, size_t server) {
+  if (!traits_.ailments) return line;
+  return GuardIdentity(std::move(line), *gateway.process, IdentityOf(descriptor_.store_id, server),
+                       fmt::format("member s{:02}", server));
+}
+
+void World::ScheduleAilment() {
+  const auto pause = seconds(1 + ailment_random_.Below(ailment_random_.OneIn(2) ? 60 : 900));
+  executor_.RunAt(executor_.Now() + pause, [this] {
+    if (at_rest_) return;
+    const size_t server = ailment_random_.Below(servers_.size());
+    if (MayGoDown(server)) FallIll(server, kAilments[ailment_random_.Below(kAilments.size())]);
+    ScheduleAilment();
+  });
+}
+
+Duration World::IllFor() {
+  const bool long_time = ailment_random_.OneIn(3);
+  return seconds(1) * (1 + static_cast<int64_t>(ailment_random_.Below(long_time ? 2400 : 60)));
+}
+
+void World::FallIll(size_t server, Fault ailment) {
+  Illness& ill = illnesses_[server];
+  down_[server] = true;
+  ++ill.serial;
+  ill.ailment = ailment;
+  Say(fmt::format("s{}", server), fmt::format("suffers: {}", FaultName(ailment)));
+  const bool disk = ailment == Fault::kEmptyDisk || ailment == Fault::kForeignDisk;
+  if (disk) return TakeDiskAway(server);
+  const auto recover = [this, server, serial = ill.serial] {
+    if (illnesses_[server].serial == serial) SwitchOn(server);
+  };
+  executor_.RunAt(executor_.Now() + IllFor(), recover);
+}
+
+// The server is off, comes up with another disk, and later with its own again; or never.
+void World::TakeDiskAway(size_t server) {
+  Illness& ill = illnesses_[server];
+  servers_[server]->SetDown(true);
+  ill.own_disk = servers_[server]->Take();
+  if (traits_.loses_disk && !lost_) lost_ = server;
+  const auto swap = [this, server, serial = ill.serial] {
+    if (illnesses_[server].serial == serial) PutOtherDisk(server);
+  };
+  executor_.RunAt(executor_.Now() + kSwapTime + IllFor(), swap);
+}
+
+void World::PutOtherDisk(size_t server) {
+  Illness& ill = illnesses_[server];
+  ill.other_disk = true;
+  if (ill.ailment == Fault::kForeignDisk)
+    servers_[server]->Restore(ill.foreign_disk);
+  else
+    servers_[server]->Wipe();
+  servers_[server]->SetDown(false);
+  Say(fmt::format("s{}", server), "has another disk");
+  if (lost_ == server) return;
+  const auto recover = [this, server, serial = ill.serial] {
+    if (illnesses_[server].serial == serial) SwitchOn(server);
+  };
+  executor_.RunAt(executor_.Now() + IllFor(), recover);
+}
+
+void World::Recover(size_t server) {
+  Illness& ill = illnesses_[server];
+  if (ill.ailment == Fault::kNone) return;
+  ++ill.serial;
+  const bool hung = ill.ailment == Fault::kHangs;
+  ill.ailment = Fault::kNone;
+  if (std::exchange(ill.other_disk, false)) servers_[server]->Restore(ill.own_disk);
+  ill.own_disk.reset();
+  std::vector<Closure> hanging = std::exchange(ill.hanging, {});
+  // It goes on where it was stopped, or was killed with all that it had not looked at.
+  if (hung && ailment_random_.OneIn(4)) {
+    servers_[server]->Restart();
+    hanging.clear();
+  }
+  for (Closure& request : hanging) executor_.Post(std::move(request));
+}
+
+// Everything is well but for m servers that have just stopped: all that is asked succeeds, and nobody waits
+// for them (promise P8).
+void World::AskWhileServersHang() {
+  if (outcome_.broken) return;
+  for (size_t i = 0; i < descriptor_.tolerance; ++i) {
+    const size_t server = ailment_random_.Below(servers_.size());
+    illnesses_[server].ailment = Fault::kHangs;
+    Say(fmt::format("s{}", server), "hangs while all else is well");
+  }
+  for (const std::string& name : {names_[0], names_[1]}) {
+    Op op;
+    op.name = name;
+    op.kind = OpKind::kPut;
+    op.content = next_content_++;
+    AskInTime(op);
+    for (const OpKind kind : {OpKind::kStat, OpKind::kRead, OpKind::kSetAttribute, OpKind::kGetAttributes}) {
+      op.kind = kind;
+      op.content = kNothing;
+      op.attributes = {};
+      if (kind == OpKind::kSetAttribute) op.attributes[0] = next_value_++;
+      AskInTime(op);
+    }
+  }
+  Op rename;
+  rename.kind = OpKind::kRename;
+  rename.name = names_[0];
+  rename.to = names_[1];
+  AskInTime(rename);
+  Op remove;
+  remove.kind = OpKind::kRemove;
+  remove.name = names_[1];
+  AskInTime(remove);
+  for (size_t i = 0; i < servers_.size(); ++i) SwitchOn(i);
+}
+
+void World::AskInTime(Op op) {
+  if (outcome_.broken) return;
+  const TimePoint asked = executor_.Now();
+  const bool done = DoAtRest(*gateways_[0], op);
+  const Duration took = executor_.Now() - asked;
+  const std::string what = history_.ops().back().ToString();
+  if (!done) return Break(fmt::format("while at most m servers hang {}", what));
+  if (took > kLongestWhileServersHang)
+    Break(fmt::format("{} waited {} ms for servers that hang", what,
+                      std::chrono::duration_cast<milliseconds>(took).count()));
+}
+
+// What a request to the server meets.
+Fault World::AilmentOf(size_t server, Operation operation) const {
+  const Fault ailment = illnesses_[server].ailment;
+  const bool needs_space = operation == Operation::kCreate || operation == Operation::kWrite ||
+                           operation == Operation::kMakeDirectory;
+  switch (ailment) {
+    case Fault::kNoSpace: return needs_space ? ailment : Fault::kNone;
+    case Fault::kReadOnly: return IsMutating(operation) ? ailment : Fault::kNone;
+    // The server answers; whether it is asked is the gateway's business.
+    case Fault::kEmptyDisk:
+    case Fault::kForeignDisk: return illnesses_[server].other_disk ? ailment : Fault::kNone;
+    default: return ailment;
+  }
+}
+
+}  // namespace xec::sim
