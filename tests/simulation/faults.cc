@@ -42,6 +42,10 @@ class Line {
   void AfterRead(const Request& request, const Slice& into, Result<uint64_t>& result);
 
  private:
+  Fault Meet(const std::string& step, Operation operation, const std::string& path);
+  std::optional<Error> Refusal(Fault fault, Operation operation);
+  template <typename T>
+  Done<T> Traced(const std::string& step, const std::string& path, Done<T> done);
   void SayRequest(const std::string& step, const std::string& path, const std::string& to, Fault fault);
 
   World& world_;
@@ -75,11 +79,8 @@ void Line::Around(const Request& request, Start<T> start, Done<T> done) {
   Send(request.operation, request.path, {}, std::move(start), std::move(done));
 }
 
-template <typename T>
-void Line::Send(Operation operation, const std::string& path, const std::string& to, Start<T> start,
-                Done<T> done) {
-  if (gateway_.dying || gateway_.dead) return;
-  const std::string step = StepOf(operation, path, to);
+// What the request meets.
+Fault Line::Meet(const std::string& step, Operation operation, const std::string& path) {
   Fault fault = world_.PickFault(step);
   if (fault == Fault::kNone && world_.Lies(server_, operation, path)) fault = Fault::kWrongError;
   // A gateway that dies or sleeps does so whoever it asks.
@@ -90,18 +91,55 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
   if (fault == Fault::kServerDown && IsRarest(step)) world_.BringBackFor(server_);
   if (fault == Fault::kServerDown && !world_.TakeDown(server_, world_.random_.OneIn(2))) fault = Fault::kNone;
   ++world_.outcome_.coverage[step][static_cast<size_t>(fault)];
+  return fault;
+}
+
+// With what it is answered without being executed; nullopt: it is not.
+std::optional<Error> Line::Refusal(Fault fault, Operation operation) {
+  switch (fault) {
+    case Fault::kError:
+      if (IsMutating(operation) && world_.random_.OneIn(2)) return Fail(Code::kNoSpace, "the disk is full");
+      return Fail(Code::kUnavailable, "the connection was refused");
+    case Fault::kNoSpace: return Fail(Code::kNoSpace, "no space left");
+    case Fault::kReadOnly: return Fail(Code::kPermissionDenied, "the file system is read-only");
+    case Fault::kWrongError:
+      if (world_.ailment_random_.OneIn(2)) return Fail(Code::kNotFound, "no such file");
+      return Fail(Code::kPermissionDenied, "not allowed");
+    default: return std::nullopt;
+  }
+}
+
+template <typename T>
+Done<T> Line::Traced(const std::string& step, const std::string& path, Done<T> done) {
+  return [this, step, path, done = std::move(done)](Result<T> result) mutable {
+    if (!result) {
+      world_.Say(fmt::format("g{}", gateway_.index),
+                 fmt::format("s{} {} answers {}", server_, step, result.error().ToString()));
+    }
+    done(std::move(result));
+  };
+}
+
+// The request, to be executed later.
+template <typename T>
+Closure Later(Start<T> start, Done<T> done) {
+  return [start = std::move(start), done = std::move(done)]() mutable { start(std::move(done)); };
+}
+
+template <typename T>
+void Line::Send(Operation operation, const std::string& path, const std::string& to, Start<T> start,
+                Done<T> done) {
+  if (gateway_.dying || gateway_.dead) return;
+  const std::string step = StepOf(operation, path, to);
+  const Fault fault = Meet(step, operation, path);
   if (world_.options_.trace_lines > 0) {
     SayRequest(step, path, to, fault);
-    if (fault == Fault::kNone) {
-      done = [this, step, path, done = std::move(done)](Result<T> result) mutable {
-        if (!result)
-          world_.Say(fmt::format("g{}", gateway_.index),
-                     fmt::format("s{} {} answers {}", server_, step, result.error().ToString()));
-        done(std::move(result));
-      };
-    }
+    if (fault == Fault::kNone) done = Traced<T>(step, path, std::move(done));
   }
   VirtualProcess& process = *gateway_.process;
+  if (const std::optional<Error> refusal = Refusal(fault, operation)) {
+    return process.Post([error = *refusal, done = std::move(done)]() mutable { done(std::move(error)); });
+  }
   switch (fault) {
     case Fault::kCrashBefore: gateway_.dying = true; return;
     case Fault::kCrashAfter:
@@ -118,18 +156,9 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
       return;
     }
     case Fault::kDelayed:
-      world_.executor_.RunAt(
-          world_.executor_.Now() + world_.Between(seconds(1), seconds(60)),
-          [start = std::move(start), done = std::move(done)]() mutable { start(std::move(done)); });
+      world_.executor_.RunAt(world_.executor_.Now() + world_.Between(seconds(1), seconds(60)),
+                             Later<T>(std::move(start), std::move(done)));
       return;
-    case Fault::kError: {
-      const bool clear = IsMutating(operation) && world_.random_.OneIn(2);
-      process.Post([clear, done = std::move(done)]() mutable {
-        done(clear ? Fail(Code::kNoSpace, "the disk is full")
-                   : Fail(Code::kUnavailable, "the connection was refused"));
-      });
-      return;
-    }
     case Fault::kSleepAfter:
       // Timers that ran out meanwhile come at the same time as the answer.
       start([this, done = std::move(done)](Result<T> result) mutable {
@@ -139,39 +168,14 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
             [result = std::move(result), done = std::move(done)]() mutable { done(std::move(result)); });
       });
       return;
-    case Fault::kSleepBefore: {
+    case Fault::kSleepBefore:
       world_.Sleep(gateway_, world_.NapTime());
-      process.RunAt(gateway_.awake,
-                    [start = std::move(start), done = std::move(done)]() mutable { start(std::move(done)); });
+      process.RunAt(gateway_.awake, Later<T>(std::move(start), std::move(done)));
       return;
-    }
-    case Fault::kNoSpace:
-    case Fault::kReadOnly: {
-      const bool full = fault == Fault::kNoSpace;
-      process.Post([full, done = std::move(done)]() mutable {
-        done(full ? Fail(Code::kNoSpace, "no space left")
-                  : Fail(Code::kPermissionDenied, "the file system is read-only"));
-      });
-      return;
-    }
     case Fault::kHangs:
-      world_.illnesses_[server_].hanging.push_back(
-          [start = std::move(start), done = std::move(done)]() mutable { start(std::move(done)); });
+      world_.illnesses_[server_].hanging.push_back(Later<T>(std::move(start), std::move(done)));
       return;
-    case Fault::kWrongError: {
-      const bool missing = world_.ailment_random_.OneIn(2);
-      process.Post([missing, done = std::move(done)]() mutable {
-        done(missing ? Fail(Code::kNotFound, "no such file") : Fail(Code::kPermissionDenied, "not allowed"));
-      });
-      return;
-    }
-    case Fault::kNone:
-    case Fault::kServerDown:
-    case Fault::kSlow:       // its requests take long
-    case Fault::kEmptyDisk:  // it answers as it can
-    case Fault::kForeignDisk:
-    case Fault::kWrongBytes:  // of answers: AfterRead
-    case Fault::kShortRead: break;
+    default: break;  // the server executes it as it can; of answers: AfterRead
   }
   start(std::move(done));
 }
