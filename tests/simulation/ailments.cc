@@ -30,7 +30,10 @@ void World::ChooseAilments() {
   if (!traits_.ailments) return;
   traits_.loses_disk = ailment_random_.OneIn(4);
   // What is lost for good leaves nothing over for what rots.
-  if (traits_.loses_disk) traits_.rot = false;
+  if (traits_.loses_disk) {
+    traits_.rot = false;
+    traits_.liars.assign(servers_.size(), false);
+  }
   for (size_t i = 0; i < servers_.size(); ++i) {
     MakeForeignDisk(i);
     WriteIdentity(i, descriptor_.store_id);

@@ -16,6 +16,7 @@ constexpr const char* kSteps[] = {
     "attributes draft: create",
     "attributes draft: sync",
     "attributes draft: write",
+    "attributes: close",
     "attributes: publish",
     "directory log: close",
     "directory log: create",

@@ -45,8 +45,8 @@ void World::ComeToRest() {
     return Break("the world does not come to rest");
   }
   CleanUp();
-  // As an operator does who takes a census. A repair that ends half way may leave less than it found, and who is
-  // told wrong bytes of a good archive takes it away (seed 26349).
+  // As an operator does who takes a census. A repair that ends half way may leave less than it found, and who
+  // is told wrong bytes of a good archive takes it away (seed 26349).
   const bool lied = std::find(traits_.liars.begin(), traits_.liars.end(), true) != traits_.liars.end();
   const bool thin = lied || repairs_unfinished_ > 0 || lost_;
   if (thin && !outcome_.broken) RepairAll(*gateways_[1]);
