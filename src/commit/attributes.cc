@@ -6,10 +6,17 @@
 #include "archive/manifest.hh"
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
+#include "commit/fence.hh"
+#include "commit/pause.hh"
 #include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
+
+// Who tells attributes waits so long for a rename: 1.3 s in all, more than one takes on servers that are
+// well.
+constexpr Duration kRenamePauseFirst = std::chrono::milliseconds(20);
+constexpr Duration kRenamePauseLongest = std::chrono::milliseconds(640);
 
 State AttributesState(Version version, Version revision) {
   State state;
@@ -45,9 +52,10 @@ Task<Status> WriteOn(Engine& engine, MemberIndex home, ObjectPath path, Version 
   co_return std::move(renamed);
 }
 
-// Writes a revision on a quorum of homes, leaving out those in `having`.
-Task<Status> WriteOnQuorum(Engine& engine, ObjectPath path, Version version, Version revision,
-                           std::string content, std::vector<MemberIndex> having) {
+// Writes a revision on a quorum of homes, leaving out those in `having`. Answers the homes that have it.
+Task<Result<std::vector<MemberIndex>>> WriteOnQuorum(Engine& engine, ObjectPath path, Version version,
+                                                     Version revision, std::string content,
+                                                     std::vector<MemberIndex> having) {
   const std::vector<MemberIndex> homes = engine.Homes(path);
   ServerGather<Status> gather(engine, RequestKind::kSync);
   for (const MemberIndex home : homes) {
@@ -55,16 +63,15 @@ Task<Status> WriteOnQuorum(Engine& engine, ObjectPath path, Version version, Ver
       gather.Start(home, WriteOn(engine, home, path, version, revision, content));
     }
   }
-  size_t written = having.size();
   bool open = false;
-  while (gather.pending() > 0 && (written < Quorum(homes.size()) || gather.timely() > 0)) {
+  while (gather.pending() > 0 && (having.size() < Quorum(homes.size()) || gather.timely() > 0)) {
     const auto event = co_await gather.Next();
     if (!event.value) continue;
-    if (*event.value) ++written;
+    if (*event.value) having.push_back(event.member);
     open = open || OutcomeUnknown(*event.value);
   }
-  if (written >= Quorum(homes.size())) co_return OkStatus();
-  if (written > 0 || open)
+  if (having.size() >= Quorum(homes.size())) co_return std::move(having);
+  if (!having.empty() || open)
     co_return Fail(Code::kUnknown, "too few homes of {} took the attributes; retry", path.text());
   co_return Fail(Code::kNoQuorum, "no home of {} takes attributes now; retry", path.text());
 }
@@ -136,16 +143,16 @@ Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameIn
     if (!above) co_return above.error();
     merged.revision = *above;
   }
-  const Status rolled =
+  const Result<std::vector<MemberIndex>> rolled =
       co_await WriteOnQuorum(engine, info.path, version, merged.revision, merged.set.Format(), have);
   if (!rolled) co_return rolled.error();
   co_return std::move(merged);
 }
 
-// What a revision on a quorum has in it goes from the homes; what cannot be removed now is left to the
-// cleaner.
-Task<void> RemoveRevisions(Engine& engine, ObjectPath path, Version version, std::set<Version> revisions) {
-  const std::vector<MemberIndex> homes = engine.Homes(path);
+// What a revision has in it goes from the homes that have this one: whoever asks homes one after the other
+// must meet one of the two. What cannot be removed now, and what is on other homes, is left to the cleaner.
+Task<void> RemoveRevisions(Engine& engine, ObjectPath path, Version version, std::set<Version> revisions,
+                           std::vector<MemberIndex> homes) {
   for (const Version& revision : revisions) {
     const std::string entry = FormatState(AttributesState(version, revision));
     ServerGather<Status> removals(engine);
@@ -165,6 +172,40 @@ Task<Status> NeedUnchanged(Engine& engine, NameInfo info) {
       Code::kUnknown,
       "{} is being renamed, or was changed, while its attributes were set: they may not be kept; retry",
       info.path.text());
+}
+
+// Do as many homes show the revision, and no seal of a rename beside it, that every rename will find it?
+bool GoesAlong(const NameInfo& info, const Version& revision, size_t quorum) {
+  const auto shows = [&](const auto& listing) {
+    const States& states = listing.second;
+    const bool has = std::any_of(states.begin(), states.end(), [&](const State& state) {
+      return state.kind == StateKind::kAttributes && state.version == info.accepted.version &&
+             state.target == revision;
+    });
+    return has && !RenameRival(states, {});
+  };
+  const auto showing = std::count_if(info.listings.begin(), info.listings.end(), shows);
+  return static_cast<size_t>(showing) >= quorum;
+}
+
+// Can none of the renames whose seals are listed commit any more? Those of which nothing was heard for long
+// are given up, as by the cleaner.
+Task<bool> NoRenameLeft(Engine& engine, ObjectPath path, std::map<MemberIndex, States> listings) {
+  std::map<std::string, int64_t> seals;  // by id: the last sign of life
+  for (const auto& [home, states] : listings) {
+    for (const State& state : states) {
+      if (state.kind == StateKind::kMoveOut || state.kind == StateKind::kAbortedOut)
+        seals[state.oid] = std::max(seals[state.oid], state.mtime_s * 1000);
+    }
+  }
+  const Duration limit = engine.options().operation_limit;
+  for (const auto& [rid, last] : seals) {
+    const auto silent = std::chrono::milliseconds(engine.executor().WallNow() - last);
+    if (silent <= limit) co_return false;
+    const bool given_up = co_await FenceAllHomes(engine, path, MoveOutState(rid));
+    if (!given_up) co_return false;
+  }
+  co_return true;
 }
 
 // Removed attributes count as well, or a file could grow without bound.
@@ -199,6 +240,41 @@ Task<Result<std::optional<AttributeRevision>>> ReadAttributes(Engine& engine, Na
   }
 }
 
+Task<Result<std::optional<AttributeRevision>>> ReadAttributesToTell(Engine& engine, NameInfo info) {
+  const size_t quorum = Quorum(engine.Homes(info.path).size());
+  for (Duration wait = kRenamePauseFirst;; wait *= 2) {
+    Result<std::optional<AttributeRevision>> read = co_await ReadAttributes(engine, info);
+    if (!read || !*read || GoesAlong(info, (**read).revision, quorum)) co_return std::move(read);
+    // It is on a quorum now: a rename that seals the name from here on finds it.
+    const Look look = co_await LookAt(engine, info.path, LookWidth::kQuorum);
+    if (!look.HasQuorum()) co_return CannotTell(engine, info.path, look);
+    if (!(look.highest() == info.accepted))
+      co_return Fail(Code::kConflict, "{} was changed while its attributes were read; retry",
+                     info.path.text());
+    const bool alone = co_await NoRenameLeft(engine, info.path, look.listings());
+    if (alone) co_return std::move(read);
+    if (wait > kRenamePauseLongest) break;
+    co_await Pause(engine, wait);
+    info.listings = look.listings();
+  }
+  co_return Fail(Code::kNoQuorum, "{} is being renamed: cannot tell which attributes it takes along; retry",
+                 info.path.text());
+}
+
+Task<Result<NameAttributes>> LookUpAttributes(Engine& engine, ObjectPath path) {
+  for (int tries = 0;; ++tries) {
+    Result<NameInfo> info = co_await LookUpLive(engine, path);
+    if (!info) co_return info.error();
+    Result<std::optional<AttributeRevision>> set = co_await ReadAttributesToTell(engine, *info);
+    if (set) {
+      NameAttributes found{std::move(*info), std::move(*set)};
+      co_return std::move(found);
+    }
+    const bool again = set.code() == Code::kConflict && tries < engine.options().retries_max;
+    if (!again) co_return set.error();
+  }
+}
+
 Task<Status> ChangeAttribute(Engine& engine, NameInfo info, AttributeChange change) {
   AttributeSet set = change.current ? std::move(change.current->set)
                                     : AttributeSet::WrittenWith(change.written, info.accepted.version);
@@ -219,18 +295,19 @@ Task<Status> ChangeAttribute(Engine& engine, NameInfo info, AttributeChange chan
   if (!fits) co_return fits.error();
   const std::set<Version> old = set.over;
   std::vector<MemberIndex> nowhere;
-  const Status written = co_await WriteOnQuorum(engine, info.path, info.accepted.version, *revision,
-                                                set.Format(), std::move(nowhere));
+  Result<std::vector<MemberIndex>> written = co_await WriteOnQuorum(
+      engine, info.path, info.accepted.version, *revision, set.Format(), std::move(nowhere));
   if (!written) co_return written.error();
-  engine.scope().Spawn(RemoveRevisions(engine, info.path, info.accepted.version, old));
+  engine.scope().Spawn(RemoveRevisions(engine, info.path, info.accepted.version, old, std::move(*written)));
   co_return co_await NeedUnchanged(engine, std::move(info));
 }
 
 Task<Status> CopyAttributes(Engine& engine, ObjectPath to, Version to_version, AttributeRevision revision) {
   std::vector<MemberIndex> nowhere;
   revision.set.over.clear();
-  co_return co_await WriteOnQuorum(engine, to, to_version, revision.revision, revision.set.Format(),
-                                   std::move(nowhere));
+  const Result<std::vector<MemberIndex>> written = co_await WriteOnQuorum(
+      engine, to, to_version, revision.revision, revision.set.Format(), std::move(nowhere));
+  co_return written ? OkStatus() : Status(written.error());
 }
 
 }  // namespace xec

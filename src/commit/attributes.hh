@@ -16,9 +16,23 @@ struct AttributeRevision {
   AttributeSet set;
 };
 
-// nullopt if nothing was ever set. Brings what it tells to a quorum of homes first. Errors: kNoQuorum,
-// kUnknown, kCorruption; kConflict if the name was changed meanwhile.
+// nullopt if nothing was ever set. Brings what it answers to a quorum of homes first. What a rename under way
+// takes along may be older: for who decides, not for who tells a client. Errors: kNoQuorum, kUnknown,
+// kCorruption; kConflict if the name was changed meanwhile.
 Task<Result<std::optional<AttributeRevision>>> ReadAttributes(Engine& engine, NameInfo info);
+
+// As ReadAttributes, for who tells a client: no rename of the name can lose what is answered. Waits a little
+// for a rename under way and gives up one that died. Error also kNoQuorum ("cannot tell, retry") when neither
+// helps.
+Task<Result<std::optional<AttributeRevision>>> ReadAttributesToTell(Engine& engine, NameInfo info);
+
+// A name that lives, and what was set for it, to be told.
+struct NameAttributes {
+  NameInfo info;
+  std::optional<AttributeRevision> set;
+};
+// Errors: as of LookUpLive and ReadAttributesToTell; looks again when the name was changed meanwhile.
+Task<Result<NameAttributes>> LookUpAttributes(Engine& engine, ObjectPath path);
 
 // One change to the attributes of the version that `info` shows.
 struct AttributeChange {

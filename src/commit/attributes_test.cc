@@ -15,11 +15,9 @@ constexpr size_t kStepsMax = 100'000;
 class AttributesTest : public ToleranceTest {
  protected:
   static Result<UserAttributes> Read(TestWorld& world, Gateway& gateway, const std::string& name) {
-    const auto info = world.Run(LookUpLive(*gateway.engine, world.Path(name)));
-    if (!info) return info.error();
-    const auto set = world.Run(ReadAttributes(*gateway.engine, *info));
-    if (!set) return set.error();
-    return *set ? (*set)->set.Values() : UserAttributes{};
+    const auto found = world.Run(LookUpAttributes(*gateway.engine, world.Path(name)));
+    if (!found) return found.error();
+    return found->set ? found->set->set.Values() : UserAttributes{};
   }
 
   static size_t Revisions(TestWorld& world, Gateway& gateway, const std::string& name) {
@@ -45,12 +43,10 @@ INSTANTIATE_TEST_SUITE_P(Tolerance, AttributesTest, ::testing::Values(1, 2));
 
 Task<Status> SetAttribute(Engine& engine, ObjectPath path, std::string name,
                           std::optional<std::string> value) {
-  Result<NameInfo> info = co_await LookUpLive(engine, path);
-  if (!info) co_return info.error();
-  Result<std::optional<AttributeRevision>> current = co_await ReadAttributes(engine, *info);
-  if (!current) co_return current.error();
-  AttributeChange change{std::move(name), std::move(value), std::move(*current), {}};
-  co_return co_await ChangeAttribute(engine, std::move(*info), std::move(change));
+  Result<NameAttributes> found = co_await LookUpAttributes(engine, path);
+  if (!found) co_return found.error();
+  AttributeChange change{std::move(name), std::move(value), std::move(found->set), {}};
+  co_return co_await ChangeAttribute(engine, std::move(found->info), std::move(change));
 }
 
 Task<void> Keep(Task<Status> task, std::optional<Status>* answer) {
@@ -142,6 +138,107 @@ TEST_P(AttributesTest, ARenameMeanwhileTakesThemAlongOrTheSetIsNotSaidToBeDone) 
   }
   EXPECT_GT(done, 10U);
   EXPECT_GT(unknown, 0U);
+}
+
+// A rename may miss what is set after it has read what it takes along: who sets it is told "unknown", and who
+// reads it must not see it before it is sure to stay.
+TEST_P(AttributesTest, OneThatWasReadWhileItsNameWasRenamedIsNotLost) {
+  size_t told = 0;
+  size_t not_told = 0;
+  for (size_t steps = 0; steps < 360; steps += 3) {
+    TestWorld world(OptionsOf(steps + 1));
+    Gateway& setter = world.NewGateway();
+    ASSERT_TRUE(world.Put(setter, "/a"));
+    ASSERT_TRUE(world.Run(SetAttribute(*setter.engine, world.Path("/a"), "U.old", "v")));
+    auto found = world.Run(LookUpAttributes(*setter.engine, world.Path("/a")));
+    ASSERT_TRUE(found);
+    Gateway& renamer = world.NewGateway();
+    std::optional<Status> renamed;
+    renamer.scope.Spawn(Keep(RenameObject(*renamer.engine, world.Path("/a"), world.Path("/b")), &renamed));
+    world.executor.RunUntilIdle(steps);
+    renamer.process.SleepUntil(world.executor.Now() + 5s);
+    AttributeChange change{"U.k", "v", found->set, {}};
+    const Status set = world.Run(ChangeAttribute(*setter.engine, found->info, std::move(change)));
+    const auto read = Read(world, world.NewGateway(), "/a");
+    ASSERT_TRUE(world.executor.RunUntil([&] { return renamed.has_value(); }, kStepsMax));
+    not_told += !read && read.code() == Code::kNoQuorum ? 1 : 0;
+    if (!*renamed || !read || !read->contains("U.k")) continue;
+    ++told;
+    const auto there = Read(world, world.NewGateway(), "/b");
+    ASSERT_TRUE(there) << there.error().message;
+    EXPECT_TRUE(there->contains("U.k")) << steps << (set ? "" : ": " + set.error().message);
+  }
+  EXPECT_GT(told, 10U);
+  EXPECT_GT(not_told, 10U);
+}
+
+TEST_P(AttributesTest, ThoseOfANameWhoseRenameDiedAreRead) {
+  for (const bool home_away : {false, true}) {
+    TestWorld world(OptionsOf(8));
+    Gateway& gateway = world.NewGateway();
+    ASSERT_TRUE(world.Put(gateway, "/a"));
+    ASSERT_TRUE(world.Run(SetAttribute(*gateway.engine, world.Path("/a"), "U.k", "v")));
+    Gateway& dies = world.NewGateway();
+    std::optional<Status> renamed;
+    dies.scope.Spawn(Keep(RenameObject(*dies.engine, world.Path("/a"), world.Path("/b")), &renamed));
+    const auto sealed = [&] {
+      const auto entries = world.EntriesOf(gateway, "/a");
+      const auto is_seal = [](const std::string& entry) { return entry.starts_with("r."); };
+      return std::count_if(entries.begin(), entries.end(), is_seal) > GetParam();
+    };
+    while (!renamed && !sealed()) world.executor.RunUntilIdle(1);
+    dies.Kill();
+    ASSERT_FALSE(renamed);
+    EXPECT_EQ(Read(world, gateway, "/a").code(), Code::kNoQuorum);
+    world.Pass(2min);
+    if (home_away) world.memory[HomesOf(world.descriptor, "a").back()]->SetDown(true);
+    const auto read = Read(world, gateway, "/a");
+    // Without one of the homes nobody can be sure that the rename is over.
+    if (home_away) {
+      EXPECT_EQ(read.code(), Code::kNoQuorum);
+    } else {
+      EXPECT_TRUE(read && read->at("U.k") == "v");
+    }
+  }
+}
+
+// The homes of a look answer at different times: one before a revision was there, another one long after it
+// was set and the cleaner has been.
+TEST_P(AttributesTest, ALookThatTakesLongMeetsOneRevisionOrTheOther) {
+  for (const bool cleaned : {false, true}) {
+    TestWorld world(OptionsOf(9));
+    ASSERT_TRUE(world.Put(world.NewGateway(), "/a"));
+    const std::vector<MemberIndex> homes = HomesOf(world.descriptor, "a");
+    const auto set_without = [&](size_t begin, size_t end, const char* value) {
+      Gateway& gateway = world.NewGateway();
+      FaultRule refuse{.operation = Operation::kCreate};
+      for (size_t i = begin; i < end; ++i) gateway.faults[homes[i]]->plan().Add(refuse);
+      return world.Run(SetAttribute(*gateway.engine, world.Path("/a"), "U.k", value));
+    };
+    const uint32_t t = GetParam();
+    ASSERT_TRUE(set_without(0, t, "old"));
+    world.Pass(1min);
+    // Hears the first t homes, without "old", at once, and of the others one, later.
+    Gateway& reader = world.NewGateway();
+    FaultRule late{.kind = FaultKind::kDelay, .operation = Operation::kList, .delay = 5s};
+    FaultRule fail{.operation = Operation::kList};
+    reader.faults[homes[t]]->plan().Add(late);
+    for (size_t i = t + 1; i < homes.size(); ++i) reader.faults[homes[i]]->plan().Add(fail);
+    std::optional<Result<NameAttributes>> read;
+    const auto keep = [&](Task<Result<NameAttributes>> task) -> Task<void> { read = co_await task; };
+    reader.scope.Spawn(keep(LookUpAttributes(*reader.engine, world.Path("/a"))));
+    world.Pass(1s);
+    ASSERT_FALSE(read);
+    ASSERT_TRUE(set_without(t, t + 1, "new"));
+    if (cleaned) {
+      ASSERT_TRUE(world.Run(CleanTree(*world.NewGateway().engine, world.Path("/"))));
+    }
+    ASSERT_TRUE(world.executor.RunUntil([&] { return read.has_value(); }, kStepsMax));
+    ASSERT_TRUE(*read) << read->error().message;
+    EXPECT_TRUE((*read)->set) << "cleaned: " << cleaned;
+    world.Clean(world.NewGateway());
+    EXPECT_EQ(Revisions(world, world.NewGateway(), "/a"), 1U);
+  }
 }
 
 TEST_P(AttributesTest, AHomeThatWasAwayDoesNotBringOldOnesBack) {

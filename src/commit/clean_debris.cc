@@ -149,10 +149,30 @@ Task<std::optional<AttributeRevision>> SettleAttributes(CleanPass& pass) {
   co_return std::nullopt;
 }
 
+bool IsRevision(const State& state, const Version& revision) {
+  return state.kind == StateKind::kAttributes && state.target == revision;
+}
+
+// Has the revision been on a quorum of homes for so long that nobody's look began before?
+bool IsOldEnough(const CleanPass& pass, const Version& revision) {
+  std::vector<int64_t> written_s;
+  for (const auto& [home, states] : pass.Homes()) {
+    for (const State& state : states) {
+      if (IsRevision(state, revision)) written_s.push_back(state.mtime_s);
+    }
+  }
+  const size_t quorum = Quorum(pass.engine.Homes(pass.path).size());
+  if (written_s.size() < quorum) return false;
+  std::sort(written_s.begin(), written_s.end());
+  return pass.Past(written_s[quorum - 1] * 1000, pass.engine.options().operation_limit);
+}
+
 // Revisions of attributes that another one on a quorum of homes has in it; drafts that were given up; and
-// copies for a rename that never committed.
+// copies for a rename that never committed. Where a home has not got the later revision the earlier one stays
+// as long as somebody may have begun to look before.
 Task<void> RemoveOldAttributes(CleanPass& pass) {
   const std::optional<AttributeRevision> settled = co_await SettleAttributes(pass);
+  const bool old_enough = settled && IsOldEnough(pass, settled->revision);
   std::set<Version> accepted;
   for (const auto& [member, states] : pass.servers) {
     for (const State& state : states) {
@@ -168,7 +188,11 @@ Task<void> RemoveOldAttributes(CleanPass& pass) {
       const bool old = !draft && current && settled && *state.target != settled->revision &&
                        settled->set.over.contains(*state.target);
       const bool orphan = draft || (pass.AllHomesHeard() && !accepted.contains(*state.version));
-      if (old || (orphan && pass.Past(state, horizon))) co_await Perform(pass, member, RemoveEntry(state));
+      const auto is_settled = [&](const State& s) { return IsRevision(s, settled->revision); };
+      const bool needed = old && !old_enough && std::none_of(states.begin(), states.end(), is_settled);
+      if (needed) ++pass.outcome.left;
+      if ((old && !needed) || (orphan && pass.Past(state, horizon)))
+        co_await Perform(pass, member, RemoveEntry(state));
     }
   }
 }

@@ -139,12 +139,10 @@ Task<Result<std::map<std::string, std::string>>> NativeStore::GetUserAttributes(
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
   if (path->IsRoot()) co_return UserAttributes{};
-  Result<NameInfo> info = co_await LookUpLive(engine_, *path);
-  if (!info) co_return info.error();
-  Result<std::optional<AttributeRevision>> set = co_await ReadAttributes(engine_, *info);
-  if (!set) co_return set.error();
-  if (*set) co_return (*set)->set.Values();
-  co_return co_await WrittenAttributes(engine_, std::move(*info));
+  Result<NameAttributes> found = co_await LookUpAttributes(engine_, *path);
+  if (!found) co_return found.error();
+  if (found->set) co_return found->set->set.Values();
+  co_return co_await WrittenAttributes(engine_, std::move(found->info));
 }
 
 Task<Status> NativeStore::SetUserAttribute(std::string text, std::string name,
@@ -153,17 +151,15 @@ Task<Status> NativeStore::SetUserAttribute(std::string text, std::string name,
   if (!path) co_return path.error();
   if (path->IsRoot()) co_return Fail(Code::kUnsupported, "the root has no attributes");
   if (name.empty()) co_return Fail(Code::kInvalidArgument, "an attribute needs a name");
-  Result<NameInfo> info = co_await LookUpLive(engine_, *path);
-  if (!info) co_return info.error();
-  Result<std::optional<AttributeRevision>> current = co_await ReadAttributes(engine_, *info);
-  if (!current) co_return current.error();
-  AttributeChange change{std::move(name), std::move(value), std::move(*current), {}};
+  Result<NameAttributes> found = co_await LookUpAttributes(engine_, *path);
+  if (!found) co_return found.error();
+  AttributeChange change{std::move(name), std::move(value), std::move(found->set), {}};
   if (!change.current) {
-    Result<UserAttributes> written = co_await WrittenAttributes(engine_, *info);
+    Result<UserAttributes> written = co_await WrittenAttributes(engine_, found->info);
     if (!written) co_return written.error();
     change.written = std::move(*written);
   }
-  co_return co_await ChangeAttribute(engine_, std::move(*info), std::move(change));
+  co_return co_await ChangeAttribute(engine_, std::move(found->info), std::move(change));
 }
 
 Task<Result<StoreSpace>> NativeStore::Space() { co_return co_await SumSpace(engine_); }

@@ -138,7 +138,7 @@ Task<Result<std::map<std::string, std::string>>> XrdecStore::Checksums(std::stri
 
 Task<Result<std::optional<AttributeRevision>>> XrdecStore::AttributesSetFor(const XrdecName& name) {
   if (!name.in_register) co_return std::optional<AttributeRevision>();
-  co_return co_await ReadAttributes(engine_, name.registered);
+  co_return co_await ReadAttributesToTell(engine_, name.registered);
 }
 
 Task<Result<std::map<std::string, std::string>>> XrdecStore::GetUserAttributes(std::string text) {
