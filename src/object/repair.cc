@@ -53,6 +53,7 @@ class Repair {
   Task<Status> FindBad();
   void NoteSilent(MemberIndex server);
   std::vector<MemberIndex> Targets(uint32_t lane) const;
+  Task<bool> HoldsAnother(MemberIndex server, uint32_t lane);
   Task<void> OpenCopy(uint32_t lane);
   Task<Status> WriteStripes(ObjectDigests& digests);
   uint64_t PieceBytes(uint64_t stripe_bytes) const;
@@ -136,11 +137,33 @@ std::vector<MemberIndex> Repair::Targets(uint32_t lane) const {
   return targets;
 }
 
+// Has the server an archive of the version that is not this lane's? A copy would have to take its place, and
+// cannot where it is a home that is needed.
+Task<bool> Repair::HoldsAnother(MemberIndex server, uint32_t lane) {
+  const auto found = found_on_.find(lane);
+  if (found != found_on_.end() && found->second == server) co_return false;
+  if (lane < manifest_.servers.size() && manifest_.servers[lane] == engine_.server_id(server))
+    co_return false;
+  const Result<States> states = co_await ListStates(engine_, server, info_.path);
+  if (!states) co_return false;
+  co_return std::any_of(states->begin(), states->end(), [&](const State& state) {
+    return state.kind == StateKind::kPromoted && state.version == info_.accepted.version;
+  });
+}
+
 // Creates the copy's file on the first server that takes it.
 Task<void> Repair::OpenCopy(uint32_t lane) {
   std::string problems;
-  const std::vector<MemberIndex> targets = Targets(lane);
-  for (const MemberIndex server : targets) {
+  std::vector<MemberIndex> targets = Targets(lane);
+  const size_t count = targets.size();
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const MemberIndex server = targets[i];
+    bool later = false;
+    if (i < count) later = co_await HoldsAnother(server, lane);
+    if (later) {
+      targets.push_back(server);
+      continue;
+    }
     Copy copy;
     copy.lane = lane;
     copy.server = server;
@@ -161,9 +184,9 @@ Task<void> Repair::OpenCopy(uint32_t lane) {
     // It answers again sooner or later, with the damaged archive: that is not left beside a good one.
     const auto damaged = found_on_.find(lane);
     const Code code = file.code();
-    const bool later =
+    const bool for_now =
         code == Code::kUnavailable || code == Code::kDeadlineExceeded || code == Code::kUnknown;
-    if (later && damaged != found_on_.end() && damaged->second == server) break;
+    if (for_now && damaged != found_on_.end() && damaged->second == server) break;
   }
   report_.problems.push_back(
       fmt::format("no server takes archive {} of {} ({})", lane, info_.path.text(),

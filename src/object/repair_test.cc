@@ -131,6 +131,35 @@ TEST(RepairTest, AnArchiveWhoseServerIsFullGoesElsewhere) {
   EXPECT_TRUE(*store.Get("/o") == bytes);
 }
 
+// Found by the simulator (seed 852): a home with a stray archive can take no copy while another home is gone.
+TEST(RepairTest, AServerWithoutAStrayTakesTheCopy) {
+  TestStore store({.geometry = Geometry{2, 1, 8 * kKiB}});
+  const std::vector<MemberIndex> homes = store.engine().Homes(TestStore::Path("/o"));
+  const MemberIndex with_stray = homes[0];
+  const MemberIndex gone = homes[1];
+  const std::string bytes = TestBytes(50'000);
+  store.faults(with_stray).SetFull(true);
+  ASSERT_TRUE(store.Put("/o", bytes));
+  store.Settle();
+  store.faults(with_stray).SetFull(false);
+  const auto [server, path] = store.Archives("/o").back();
+  const std::string stray = *store.memory(server).Content(path);
+  ASSERT_TRUE(SyncWait(
+      CreateFile(store.engine().MetadataCall(), store.engine().server(with_stray), path, stray, true)));
+  store.memory(gone).SetDown(true);
+  Result<NameInfo> info = SyncWait(LookUpLive(store.engine(), TestStore::Path("/o")));
+  ASSERT_TRUE(info);
+  RepairOptions options;
+  options.gone = {gone};
+  const Result<RepairReport> report =
+      SyncWait(RepairObject(store.engine(), std::move(*info), std::move(options)));
+  ASSERT_TRUE(report) << report.error().ToString();
+  EXPECT_EQ(report->archives_bad, 1u);
+  EXPECT_EQ(report->archives_made, 1u) << testing::PrintToString(report->problems);
+  EXPECT_TRUE(store.memory(with_stray).Content(path) && *store.memory(with_stray).Content(path) == stray);
+  EXPECT_TRUE(*store.Get("/o") == bytes);
+}
+
 // Whoever reads by the old manifests would meet the bad one again (simulator, seed 458).
 TEST(RepairTest, ADamagedArchiveIsNotLeftBesideACopyWhenItsServerFailsForAMoment) {
   TestStore store({.geometry = kSmall});
