@@ -108,7 +108,7 @@ bool History::ExplainsIf(const std::string& name, const Known& known, const Assu
 // Can that be what the rename has taken along from its source, as far as it is seen?
 bool History::CanCarry(const Op& rename, const Object& object, const Known& known) const {
   // A chain of renames that bites its own tail is not followed.
-  if (known.asking.contains(rename.id)) return true;
+  if (known.asking.contains(rename.id) || known.asking.size() >= known.follow_max) return true;
   const auto asked = known.carries.find({rename.id, object});
   if (asked != known.carries.end()) return asked->second;
   known.asking.insert(rename.id);
@@ -197,20 +197,43 @@ bool History::IsOverruled(const Op& rename) const {
   });
 }
 
+// Says what is wrong, at the name where it went wrong: what renames took from there cannot be explained at
+// other names either. It is the one that cannot be explained although the most is believed of the others.
+std::string History::Culprit(const std::vector<std::string>& unexplained, const Known& known) const {
+  Known believing = known;
+  for (size_t follow = 0; follow <= ops_.size(); ++follow) {
+    believing.carries.clear();
+    believing.follow_max = follow;
+    for (const std::string& name : unexplained) {
+      Search search(*this, EventsOf(name), believing);
+      if (!search.Explains())
+        return fmt::format("no order of the operations on {} explains all answers: {}", name, search.Stuck());
+    }
+  }
+  return fmt::format("no order of the operations on {} explains all answers", unexplained.front());
+}
+
 History::Verdict History::JudgeAllPasses(const std::vector<std::string>& names,
                                          const std::vector<std::string>& directories) const {
   Verdict verdict;
   const Known known = Learn(names);
-  const auto judge = [&](const std::string& name, std::vector<Event> events) {
-    Search search(*this, std::move(events), known);
+  const auto explains = [&](Search& search) {
     const bool explained = search.Explains();
     if (search.gave_up()) ++verdict.unjudged;
-    if (explained || verdict.broken) return;
-    verdict.broken =
-        fmt::format("no order of the operations on {} explains all answers: {}", name, search.Stuck());
+    return explained;
   };
-  for (const std::string& name : names) judge(name, EventsOf(name));
-  for (const std::string& directory : directories) judge(directory, DirectoryEventsOf(directory));
+  std::vector<std::string> unexplained;
+  for (const std::string& name : names) {
+    Search search(*this, EventsOf(name), known);
+    if (!explains(search)) unexplained.push_back(name);
+  }
+  if (!unexplained.empty()) verdict.broken = Culprit(unexplained, known);
+  for (const std::string& directory : directories) {
+    Search search(*this, DirectoryEventsOf(directory), known);
+    if (explains(search) || verdict.broken) continue;
+    verdict.broken =
+        fmt::format("no order of the operations on {} explains all answers: {}", directory, search.Stuck());
+  }
   if (verdict.broken) return verdict;
   for (const Op& op : ops_) {
     const bool changed = op.kind == OpKind::kRename && (!op.error || op.Open());

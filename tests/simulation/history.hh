@@ -120,6 +120,7 @@ class History {
   class Search;
   Verdict JudgeAllPasses(const std::vector<std::string>& names,
                          const std::vector<std::string>& directories) const;
+  std::string Culprit(const std::vector<std::string>& unexplained, const Known& known) const;
   void AddPasses();
   std::vector<Event> EventsOf(const std::string& name) const;
   std::vector<Event> DirectoryEventsOf(const std::string& directory) const;

@@ -40,6 +40,7 @@ struct History::Known {
   // What was asked about each rename (its id, content and attributes taken along), and is being asked.
   mutable std::map<std::pair<size_t, Object>, bool> carries;
   mutable std::set<size_t> asking;
+  size_t follow_max = SIZE_MAX;  // renames in a row; what the next one took along is believed
 };
 
 struct History::Event {

@@ -43,8 +43,7 @@ void World::ChooseTraits() {
     for (size_t i = 0; i < descriptor_.tolerance; ++i) traits_.liars[random_.Below(servers_.size())] = true;
   }
   traits_.rot = std::count(traits_.liars.begin(), traits_.liars.end(), true) > 0 && rot_random_.OneIn(2);
-  // Not where twelve clients press on: seed 333 is a history there that is not understood yet.
-  traits_.attributes = attribute_random_.OneIn(3) && !traits_.crowded;
+  traits_.attributes = attribute_random_.OneIn(3);
   clients_.resize(traits_.crowded ? 12 : 5);
   for (size_t i = 0; i < clients_.size(); ++i) clients_[i].writes = i < (traits_.crowded ? 10 : 3);
   if (traits_.crowded) {
