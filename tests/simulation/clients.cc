@@ -152,8 +152,8 @@ Task<Status> World::Put(Store* store, Op op) {
 // with the version that was chosen at first, and the reader's grace may be over by that.
 bool World::WasChangedLate(const std::string& name) const {
   return std::any_of(history_.ops().begin(), history_.ops().end(), [&](const Op& op) {
-    const bool writes = op.kind != OpKind::kRead && op.kind != OpKind::kStat && op.kind != OpKind::kList;
-    return writes && op.Open() && (op.to.empty() ? op.name : op.to) == name;
+    const bool changes = op.kind < OpKind::kStat;
+    return changes && op.Open() && (op.to.empty() ? op.name : op.to) == name;
   });
 }
 

@@ -32,8 +32,13 @@ std::string History::Object::ToString() const {
 }
 
 History::Search::Search(const History& history, std::vector<Event> events, const Known& known)
-    : history_(history), events_(std::move(events)), known_(known), done_(events_.size()) {
+    : history_(history),
+      events_(std::move(events)),
+      known_(known),
+      done_(events_.size()),
+      told_apart_(events_.size()) {
   for (size_t i = 0; i < events_.size(); ++i) {
+    told_apart_.Set(i, !events_[i].optional || events_[i].op->part > 0);
     if (events_[i].op->part < 2) continue;
     const Op* const pass = events_[i].op;
     const auto before = [&](const Event& e) {
@@ -44,7 +49,7 @@ History::Search::Search(const History& history, std::vector<Event> events, const
   }
 }
 
-bool History::Search::gave_up() const { return visited_.size() > kVisitedMax; }
+bool History::Search::gave_up() const { return states_ > kVisitedMax; }
 
 std::string History::Search::Stuck() const {
   return fmt::format("{} cannot be explained where {}", stuck_ ? stuck_->op->ToString() : "an operation",
@@ -215,12 +220,22 @@ bool History::Search::OutOfOrder(size_t i) const {
   return before != pass_before_.end() && !done_[before->second];
 }
 
+// Was the search here before, with no more of what may also not happen done? Then more could follow.
+bool History::Search::IsKnown(const Object& now) {
+  std::vector<Marks>& before = visited_[std::pair(done_.Common(told_apart_), now)];
+  const auto has_less = [&](const Marks& done) { return done.Within(done_); };
+  if (std::any_of(before.begin(), before.end(), has_less)) return true;
+  before.push_back(done_);
+  ++states_;
+  return false;
+}
+
 // Can the events that are not done follow, with `now` at the name? `sure`: how many of those that must
-// happen are done.
-bool History::Search::From(const Object& now, size_t sure) {
+// happen are done. `before`: what was there before the last event, if that may have been in vain, or null.
+bool History::Search::From(const Object& now, size_t sure, const Object* before) {
   const std::optional<Moment> horizon = Horizon();
   if (!horizon || gave_up()) return true;
-  if (!visited_.emplace(done_, now).second) return false;
+  if (IsKnown(now)) return false;
   const Moment reached = Reached();
   for (const bool optional : {false, true}) {
     for (size_t i = 0; i < events_.size(); ++i) {
@@ -236,10 +251,13 @@ bool History::Search::From(const Object& now, size_t sure) {
       }
       // What may not happen and changes nothing might as well come later.
       if (optional && *next == now) continue;
-      const bool before = done_[i];
+      // Nor need the last event have happened if this one does away with all that it did.
+      if (before != nullptr && After(event, *before) == next) continue;
+      const bool again = done_[i];
+      const bool may_be_in_vain = optional && !event.repeated && event.op->part == 0;
       done_.Set(i, true);
-      const bool found = From(*next, sure + (optional ? 0 : 1));
-      done_.Set(i, before);
+      const bool found = From(*next, sure + (optional ? 0 : 1), may_be_in_vain ? &now : nullptr);
+      done_.Set(i, again);
       if (found) return true;
       // What only looks and fits may as well happen at once, unless something is too late then.
       if (event.kind >= Event::kSeeContent && *next == now && !Misses(reached, event.from)) return false;

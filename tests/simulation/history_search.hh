@@ -2,7 +2,7 @@
 // Looks for an order of the events of one name that explains all of them. Internal to the judge.
 #pragma once
 
-#include <unordered_set>
+#include <unordered_map>
 
 #include "history_event.hh"
 #include "marks.hh"
@@ -13,7 +13,7 @@ class History::Search {
  public:
   Search(const History& history, std::vector<Event> events, const Known& known);
 
-  bool Explains() { return From({}, 0); }
+  bool Explains() { return From({}, 0, nullptr); }
   // Explains() said yes without having tried all orders.
   bool gave_up() const;
 
@@ -34,7 +34,8 @@ class History::Search {
   Moment Reached() const;
   bool Misses(Moment reached, Moment from) const;
   bool OutOfOrder(size_t i) const;
-  bool From(const Object& now, size_t sure);
+  bool IsKnown(const Object& now);
+  bool From(const Object& now, size_t sure, const Object* before);
 
   struct HashOfState {
     size_t operator()(const std::pair<Marks, Object>& state) const;
@@ -45,7 +46,10 @@ class History::Search {
   const Known& known_;
   std::map<size_t, size_t> pass_before_;  // of events of later passes
   Marks done_;
-  std::unordered_set<std::pair<Marks, Object>, HashOfState> visited_;
+  Marks told_apart_;  // of those that must happen, and of passes, each of which waits for the one before
+  // By those of them that are done, and what is at the name: all that was done when the search was there.
+  std::unordered_map<std::pair<Marks, Object>, std::vector<Marks>, HashOfState> visited_;
+  size_t states_ = 0;
   size_t deepest_ = 0;
   const Event* stuck_ = nullptr;
   Object stuck_at_;

@@ -17,6 +17,19 @@ class Marks {
     const uint64_t bit = uint64_t{1} << (i % 64);
     words_[i / 64] = value ? words_[i / 64] | bit : words_[i / 64] & ~bit;
   }
+  // Those that are also in the other.
+  Marks Common(const Marks& other) const {
+    Marks common = *this;
+    for (size_t i = 0; i < words_.size(); ++i) common.words_[i] &= other.words_[i];
+    return common;
+  }
+  // Are all of these in the other?
+  bool Within(const Marks& other) const {
+    for (size_t i = 0; i < words_.size(); ++i) {
+      if ((words_[i] & ~other.words_[i]) != 0) return false;
+    }
+    return true;
+  }
   bool operator==(const Marks&) const = default;
   size_t Hash() const {
     const char* const bytes = reinterpret_cast<const char*>(words_.data());
