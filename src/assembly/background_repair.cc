@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// What a gateway repairs by itself.
+// What a gateway repairs and tidies by itself.
 #include "assembly/store_process.hh"
 #include "base/log.hh"
 
@@ -9,6 +9,9 @@ namespace {
 // How often the queue is looked at. Damage is repaired at this process's pace, not at that of whoever finds
 // it.
 constexpr Duration kRepairInterval = std::chrono::seconds(1);
+// How often it is seen whether servers are back on which something of this process is left. Costs nothing
+// where nothing is.
+constexpr Duration kTidyInterval = std::chrono::milliseconds(250);
 
 std::string Joined(const std::vector<std::string>& clauses) {
   std::string text;
@@ -58,6 +61,10 @@ Task<void> StoreProcess::RepairLoop() {
     }
     dropped = counts.dropped;
   }
+}
+
+Task<void> StoreProcess::TidyLoop() {
+  while (co_await background_.Pause(kTidyInterval)) co_await RemoveGivenUpFiles(*engine_);
 }
 
 }  // namespace xec

@@ -149,6 +149,7 @@ Task<void> StoreProcess::OpenLoop(UniqueFunction<void(Status)> answer) {
     LogHealth();
     scope_.Spawn(CleanLoop());
     scope_.Spawn(RepairLoop());
+    scope_.Spawn(TidyLoop());
   }
 }
 

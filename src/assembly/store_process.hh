@@ -74,6 +74,8 @@ class StoreProcess final : public OpenedStore {
   // Repairs what readers and the cleaner report, one object at a time (background_repair.cc).
   Task<void> RepairLoop();
   Task<RepairQueue::End> RepairDamaged(const DamagedObject& object);
+  // Removes what this process gave up on servers that were away (background_repair.cc).
+  Task<void> TidyLoop();
   // Keeps Engine::member_list up to date.
   Task<void> RefreshLoop();
   // What the members show that answer in time, or more slowly as long as fewer than needed did.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/random.hh"
+#include "commit/given_up_files.hh"
 #include "placement/homes.hh"
 #include "placement/store_descriptor.hh"
 #include "protocol/hybrid_clock.hh"
@@ -65,6 +66,8 @@ class Engine {
   TaskScope& scope() const { return scope_; }
   ByteBudget& budget() { return budget_; }
   HedgeBudget& hedges() { return hedges_; }
+  // What this process has still to remove; gateways do (RemoveGivenUpFiles).
+  GivenUpFiles& given_up_files() { return given_up_files_; }
 
   size_t server_count() const { return servers_.size(); }
   // A server that answers kUnavailable to everything stands in for a missing member.
@@ -115,6 +118,7 @@ class Engine {
   const std::shared_ptr<HealthMonitor> monitor_;
   ByteBudget budget_;
   HedgeBudget hedges_;
+  GivenUpFiles given_up_files_;
   std::mutex random_mutex_;
   Random random_;  // guarded by random_mutex_
   HybridClock clock_;

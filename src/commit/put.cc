@@ -14,8 +14,11 @@
 namespace xec {
 namespace {
 
-// How long an exclusive creator waits for later ones to give way, and how often it looks meanwhile.
+// How long an exclusive creator waits for later ones to give way, and for plain uploads to be accepted or
+// withdrawn: long enough for who gave a server up to tidy it when it is back (given_up_files.hh). And how
+// often it looks meanwhile.
 constexpr Duration kRivalPatience = std::chrono::seconds(10);
+constexpr Duration kSealPatience = std::chrono::seconds(5);
 constexpr Duration kRivalPauseMin = std::chrono::milliseconds(20);
 constexpr Duration kRivalPauseMax = std::chrono::seconds(1);
 
@@ -31,13 +34,14 @@ struct Barrier {
 // Lists every home on which this upload is sealed: the homes that are going to be promoted.
 Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<MemberIndex> homes) {
   Barrier barrier;
+  std::map<MemberIndex, States> listings;
   const size_t quorum = Quorum(engine.Homes(request.path).size());
   ServerGather<Result<States>> gather(engine);
   for (const MemberIndex home : homes) gather.Start(home, ListStates(engine, home, request.path));
   while (gather.pending() > 0) {
     // Homes that are late are not promoted, as those that failed.
     if (barrier.sealed_homes.size() >= quorum && gather.timely() == 0) break;
-    const auto event = co_await gather.Next();
+    auto event = co_await gather.Next();
     if (!event.value || !*event.value) continue;
     const States& states = **event.value;
     const MemberIndex home = event.member;
@@ -45,24 +49,33 @@ Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<M
     barrier.ceiling = std::max(barrier.ceiling, Ceiling(states));
     const Accepted here = HighestAccepted(states);
     if (barrier.highest < here) barrier.highest = here;
-    if (request.exclusive_base) {
-      barrier.rivalry =
-          std::max(barrier.rivalry, RivalAtBarrier(states, request.seal, *request.exclusive_base));
-    }
+    listings[home] = std::move(**event.value);
   }
+  if (request.exclusive_base)
+    barrier.rivalry = RivalAtBarrier(listings, request.seal, *request.exclusive_base);
   co_return std::move(barrier);
+}
+
+// For how long it is worth looking again.
+Duration PatienceWith(Rivalry rivalry) {
+  switch (rivalry) {
+    case Rivalry::kLaterOnly: return kRivalPatience;
+    case Rivalry::kSealed: return kSealPatience;
+    case Rivalry::kNone:
+    case Rivalry::kBusy: break;
+  }
+  return Duration(0);
 }
 
 // Looks until nothing but this upload is there, or something to which an exclusive creation yields. Without
 // the wait, all of several who come to their barriers together would yield, and none would create the object.
 // To look again is no more than to look later.
-Task<Barrier> LookPastLaterRivals(Engine& engine, PutRequest request, std::vector<MemberIndex> homes) {
-  const TimePoint until = engine.executor().Now() + kRivalPatience;
+Task<Barrier> LookPastRivals(Engine& engine, PutRequest request, std::vector<MemberIndex> homes) {
+  const TimePoint start = engine.executor().Now();
   Duration pause = kRivalPauseMin;
   for (;;) {
     Barrier barrier = co_await LookAfterSealing(engine, request, homes);
-    if (barrier.rivalry != Rivalry::kLaterOnly || engine.executor().Now() + pause > until)
-      co_return std::move(barrier);
+    if (engine.executor().Now() + pause > start + PatienceWith(barrier.rivalry)) co_return std::move(barrier);
     co_await Pause(engine, pause);
     pause = std::min(2 * pause, kRivalPauseMax);
   }
@@ -125,6 +138,14 @@ Task<void> PromoteOthers(Engine& engine, PutRequest request, std::string from, s
   }
 }
 
+// True when the seal is gone now.
+Task<bool> RemoveOrGiveUp(Engine& engine, MemberIndex member, ObjectPath path, std::string entry) {
+  const Status removed = co_await RemoveState(engine, member, path, entry);
+  const bool gone = removed || removed.code() == Code::kNotFound;
+  if (!gone) engine.given_up_files().Add(member, StatePath(path, entry));
+  co_return gone;
+}
+
 }  // namespace
 
 Task<Result<ExclusiveStart>> StartExclusive(Engine& engine, ObjectPath path) {
@@ -144,7 +165,7 @@ Task<Result<ExclusiveStart>> StartExclusive(Engine& engine, ObjectPath path) {
 Task<Result<Version>> CommitPut(Engine& engine, PutRequest request) {
   XEC_FAILPOINT("put.look");
   const std::vector<MemberIndex> homes = HomesAmong(engine, request);
-  Barrier barrier = co_await LookPastLaterRivals(engine, request, homes);
+  Barrier barrier = co_await LookPastRivals(engine, request, homes);
   Result<Version> version = co_await ChooseVersion(engine, request, barrier);
   if (!version) co_return version.error();
   const std::string from = FormatState(request.seal);
@@ -162,8 +183,8 @@ Task<Result<Version>> CommitPut(Engine& engine, PutRequest request) {
 Task<void> AbandonUpload(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> archives) {
   const std::string entry = FormatState(seal);
   XEC_FAILPOINT("put.abandon");
-  ServerGather<Status> gather(engine);
-  for (const MemberIndex member : archives) gather.Start(member, RemoveState(engine, member, path, entry));
+  ServerGather<bool> gather(engine);
+  for (const MemberIndex member : archives) gather.Start(member, RemoveOrGiveUp(engine, member, path, entry));
   while (gather.timely() > 0) co_await gather.Next();
   XEC_FAILPOINT("put.abandoned");
 }

@@ -30,10 +30,10 @@ struct PutRequest {
 // retry". In every case but OK the seals are left to AbandonUpload and the cleaner.
 Task<Result<Version>> CommitPut(Engine& engine, PutRequest request);
 
-// Gives an upload up: removes its seals, best effort, in parallel, so that nothing of it stands in the way of
-// an exclusive creation. For the writer itself only, before CommitPut or after CommitPut failed with anything
-// but kUnknown: nobody else promotes a seal that was promoted nowhere, and the writer never will. Everybody
-// else has to fence all homes first (fence.hh).
+// Gives an upload up: removes its seals in parallel, so that nothing of it stands in the way of an exclusive
+// creation; what cannot be removed now is left to engine.given_up_files(). For the writer itself only, before
+// CommitPut or after CommitPut failed with anything but kUnknown: nobody else promotes a seal that was
+// promoted nowhere, and the writer never will. Everybody else has to fence all homes first (fence.hh).
 Task<void> AbandonUpload(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> archives);
 
 }  // namespace xec

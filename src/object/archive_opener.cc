@@ -5,6 +5,7 @@
 
 #include "base/failpoint.hh"
 #include "base/log.hh"
+#include "commit/access.hh"
 #include "object/layout.hh"
 #include "placement/homes.hh"
 #include "runtime/gather.hh"
@@ -86,14 +87,18 @@ class ArchiveOpener::Opening {
       attempts_[event.tag].state = Attempt::kOpened;
       ++opened_;
     } else {
-      attempts_[event.tag].state = Attempt::kFailed;
+      const bool unclear = OutcomeUnknown(event.value->error());
+      attempts_[event.tag].state = unclear ? Attempt::kLate : Attempt::kFailed;
       opener_.failures_.emplace_back(attempts_[event.tag].server, event.value->error());
     }
   }
 
+  // Ends the opening. What is still being made elsewhere, or may have been, is of no use.
   std::vector<OpenedArchive> Take() {
     std::vector<OpenedArchive> opened;
     for (Attempt& attempt : attempts_) {
+      if (attempt.state == Attempt::kAsked || attempt.state == Attempt::kLate)
+        opener_.engine_.given_up_files().Add(attempt.server, opener_.place_.path);
       if (attempt.state != Attempt::kOpened) continue;
       opener_.held_.push_back(attempt.server);
       opened.push_back(OpenedArchive{attempt.server, std::move(attempt.file)});
@@ -105,7 +110,7 @@ class ArchiveOpener::Opening {
   struct Attempt {
     MemberIndex server = 0;
     ArchiveFilePtr file;
-    enum { kAsked, kLate, kOpened, kFailed } state = kAsked;
+    enum { kAsked, kLate, kOpened, kFailed } state = kAsked;  // kLate: or nobody knows
   };
   size_t Promising() const {
     return static_cast<size_t>(std::count_if(attempts_.begin(), attempts_.end(), [](const Attempt& attempt) {

@@ -98,6 +98,12 @@ void MakeIll(TestStore& store, size_t server, Ill ill) {
   }
 }
 
+void Cure(TestStore& store, size_t server) {
+  store.memory(server).SetDown(false);
+  store.faults(server).Clear();
+  store.faults(server).DropHung();
+}
+
 class FailoverTest : public testing::TestWithParam<Ill> {};
 
 TEST_P(FailoverTest, TwoServersInMidStream) {
@@ -116,6 +122,33 @@ TEST_P(FailoverTest, TwoServersInMidStream) {
   ExpectWhole(store, bad, upload.bytes());
   for (const size_t server : bad) store.faults(server).DropHung();
   EXPECT_TRUE(store.BudgetReturned());
+}
+
+// Where it could not be removed at once, it goes when the server is well again.
+TEST_P(FailoverTest, NothingStaysOnServersThatWereGivenUp) {
+  TestStore store(Impatient());
+  Upload upload(store, 20 * kStripe + 11'111);
+  upload.FirstHalf();
+  const std::vector<size_t> servers = upload.Servers();
+  ASSERT_EQ(servers.size(), 6u);
+  const std::vector<size_t> bad = {servers[1], servers[4]};
+  for (const size_t server : bad) MakeIll(store, server, GetParam());
+  upload.SecondHalf();
+  const Result<Committed> committed = upload.Commit();
+  ASSERT_TRUE(committed) << committed.error().ToString();
+  store.Settle();
+  for (const size_t server : bad) Cure(store, server);
+  Engine& engine = store.engine();
+  const TimePoint give_up = engine.executor().Now() + std::chrono::seconds(30);
+  while (engine.given_up_files().size() > 0 && engine.executor().Now() < give_up) {
+    store.scope().Spawn(RemoveGivenUpFiles(engine));
+    store.Settle();
+  }
+  EXPECT_EQ(engine.given_up_files().size(), 0u);
+  for (const auto& [server, path] : store.Archives("/o")) {
+    for (const size_t given_up : bad) EXPECT_NE(server, given_up) << path;
+  }
+  ExpectWhole(store, bad, upload.bytes());
 }
 
 TEST_P(FailoverTest, ServersBadFromTheBeginning) {

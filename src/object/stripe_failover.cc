@@ -16,13 +16,15 @@ constexpr int kLateFactor = 4;
 // Ends of archives are synced, which takes very different times on disks that work: as many delays more.
 constexpr int kSealDelays = 3;
 
-// Closes and removes the archive of a server that was given up, as far as that server still answers.
+// Closes and removes the archive of a server that was given up, now or when that server answers again.
 Task<void> DropArchive(Engine& engine, MemberIndex server, ArchiveFilePtr file, std::string path) {
-  Status closed = co_await Close(engine.MetadataCall(), std::move(file));
-  Status removed = co_await Remove(engine.MetadataCall(), engine.server(server), std::move(path));
-  if (closed && removed) co_return;
-  Log(LogLevel::kInfo, "object", "left for the cleaner on {}: an archive that was given up",
-      engine.server_id(server));
+  const Status closed = co_await Close(engine.MetadataCall(), std::move(file));
+  (void)closed;
+  const Status removed = co_await Remove(engine.MetadataCall(), engine.server(server), path);
+  if (removed || removed.code() == Code::kNotFound) co_return;
+  Log(LogLevel::kInfo, "object", "left on {} until it answers: an archive that was given up ({})",
+      engine.server_id(server), path);
+  engine.given_up_files().Add(server, std::move(path));
 }
 
 // Reads a chunk back and compares it with what was sent.

@@ -23,6 +23,46 @@ bool IsLaterExclusive(const State& state, const State& seal) {
   return state.version && std::tie(seal.version, seal.oid) < std::tie(state.version, state.oid);
 }
 
+// What is left of an upload that became a version below `base`. Its writer has chosen that version, and no
+// upload has two: whatever it still does, it comes before `base`.
+bool IsHistory(const std::map<MemberIndex, States>& listings, const State& left, const Accepted& base) {
+  if (left.kind != StateKind::kSealed && left.kind != StateKind::kAborted) return false;
+  const auto became_below = [&](const State& state) {
+    const bool archive = state.kind == StateKind::kPromoted || state.kind == StateKind::kWitness;
+    return archive && SameUpload(state, left) && AcceptedFrom(state) < base &&
+           (!left.version || left.version == state.version);
+  };
+  return std::any_of(listings.begin(), listings.end(), [&](const auto& listing) {
+    return std::any_of(listing.second.begin(), listing.second.end(), became_below);
+  });
+}
+
+Rivalry RivalryOf(const State& state, const State& own_seal, const Accepted& base) {
+  switch (state.kind) {
+    case StateKind::kSealed:
+      if (!state.version) return Rivalry::kSealed;
+      return IsLaterExclusive(state, own_seal) ? Rivalry::kLaterOnly : Rivalry::kBusy;
+    case StateKind::kAborted:
+    // A rename onto this name is a put: it may have chosen its version before our seal was there.
+    case StateKind::kMoveIn: return Rivalry::kBusy;
+    case StateKind::kPromoted:
+    case StateKind::kWitness:
+    case StateKind::kDirectory:
+    case StateKind::kTombstone:
+      // What is accepted is at least busy; the caller looks again to tell "exists" from "busy".
+      return base < AcceptedFrom(state) ? Rivalry::kBusy : Rivalry::kNone;
+    // No seal has stood here where there is nothing but the mark: it is made where no seal was, and a seal
+    // that stood before it would show, be it as aborted.
+    case StateKind::kAbortMark:
+    case StateKind::kUnproved:
+    case StateKind::kMoveOut:
+    case StateKind::kAbortedOut:
+    case StateKind::kAttributesDraft:
+    case StateKind::kAttributes: break;
+  }
+  return Rivalry::kNone;
+}
+
 }  // namespace
 
 Accepted AcceptedFrom(const State& state) {
@@ -210,32 +250,13 @@ bool RenameRival(const States& states, const std::set<std::string>& own) {
   });
 }
 
-Rivalry RivalAtBarrier(const States& states, const State& own_seal, const Accepted& base) {
+Rivalry RivalAtBarrier(const std::map<MemberIndex, States>& listings, const State& own_seal,
+                       const Accepted& base) {
   Rivalry rivalry = Rivalry::kNone;
-  for (const State& state : states) {
-    if (SameUpload(state, own_seal)) continue;
-    switch (state.kind) {
-      case StateKind::kSealed:
-        rivalry = std::max(rivalry, IsLaterExclusive(state, own_seal) ? Rivalry::kLaterOnly : Rivalry::kBusy);
-        break;
-      case StateKind::kAborted:
-      // A rename onto this name is a put: it may have chosen its version before our seal was there.
-      case StateKind::kMoveIn: rivalry = std::max(rivalry, Rivalry::kBusy); break;
-      case StateKind::kAbortMark:
-        if (state.version) rivalry = std::max(rivalry, Rivalry::kBusy);
-        break;
-      case StateKind::kPromoted:
-      case StateKind::kWitness:
-      case StateKind::kDirectory:
-      case StateKind::kTombstone:
-        // What is accepted is at least busy; the caller looks again to tell "exists" from "busy".
-        if (base < AcceptedFrom(state)) rivalry = std::max(rivalry, Rivalry::kBusy);
-        break;
-      case StateKind::kUnproved:
-      case StateKind::kMoveOut:
-      case StateKind::kAbortedOut:
-      case StateKind::kAttributesDraft:
-      case StateKind::kAttributes: break;
+  for (const auto& [home, states] : listings) {
+    for (const State& state : states) {
+      if (SameUpload(state, own_seal) || IsHistory(listings, state, base)) continue;
+      rivalry = std::max(rivalry, RivalryOf(state, own_seal, base));
     }
   }
   return rivalry;

@@ -120,16 +120,19 @@ bool SealStands(const States& states, const State& seal);
 bool RenameRival(const States& states, const std::set<std::string>& own);
 
 // At the barrier of an exclusive creation: does any other upload or version stand in the way? `base` is what
-// the first look found (nothing or a tombstone).
+// the first look found and settled (nothing or a tombstone), `listings` what one look after sealing shows.
 enum class Rivalry {
   kNone,
   // Exclusive uploads only, all of them later in the order of (version, id): each yields to `own_seal` when
   // it comes to its own barrier, unless it passed that already. So looking again will tell; nothing else
   // does.
   kLaterOnly,
+  // Plain uploads besides, sealed and accepted nowhere. Most are accepted or withdrawn soon.
+  kSealed,
   kBusy,
 };
-Rivalry RivalAtBarrier(const States& states, const State& own_seal, const Accepted& base);
+Rivalry RivalAtBarrier(const std::map<MemberIndex, States>& listings, const State& own_seal,
+                       const Accepted& base);
 
 // One action of the cleaner on one server.
 struct SweepAction {

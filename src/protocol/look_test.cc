@@ -146,20 +146,62 @@ TEST(Seal, IsVoidBesideAnAbortMark) {
 TEST(Barrier, YieldsToEveryTraceOfARival) {
   const State own = ExclusiveSealedState(kV2, kA);
   const Accepted nothing;
-  EXPECT_EQ(RivalAtBarrier({own}, own, nothing), Rivalry::kNone);
-  for (const State& rival : {SealedState(kB), ExclusiveSealedState(kV1, kB), AbortedState(SealedState(kB)),
-                             AbortMarkState(ExclusiveSealedState(kV1, kB)), PromotedState(kV1, kB, 1),
-                             TombstoneState(kV1), MoveInState(kRid)}) {
-    EXPECT_EQ(RivalAtBarrier({own, rival}, own, nothing), Rivalry::kBusy) << FormatState(rival);
+  const auto rivalry = [&](const States& others, const State& mine, const Accepted& base) {
+    States states = others;
+    states.push_back(mine);
+    return RivalAtBarrier({{0, {mine}}, {1, states}}, mine, base);
+  };
+  EXPECT_EQ(rivalry({}, own, nothing), Rivalry::kNone);
+  for (const State& rival :
+       {ExclusiveSealedState(kV1, kB), AbortedState(SealedState(kB)),
+        AbortedState(ExclusiveSealedState(kV1, kB)), PromotedState(kV1, kB, 1), WitnessState(kV1, kB, 1),
+        DirectoryState(kV1), TombstoneState(kV1), MoveInState(kRid)}) {
+    EXPECT_EQ(rivalry({rival}, own, nothing), Rivalry::kBusy) << FormatState(rival);
   }
-  EXPECT_EQ(RivalAtBarrier({own, ExclusiveSealedState(kV2, kB)}, own, nothing), Rivalry::kLaterOnly);
-  EXPECT_EQ(RivalAtBarrier({own, ExclusiveSealedState(kV2, kA)}, ExclusiveSealedState(kV2, kB), nothing),
-            Rivalry::kBusy);
-  EXPECT_EQ(RivalAtBarrier({own, ExclusiveSealedState(kV2, kB), SealedState(kB)}, own, nothing),
-            Rivalry::kBusy);
+  EXPECT_EQ(rivalry({SealedState(kB)}, own, nothing), Rivalry::kSealed);
+  EXPECT_EQ(rivalry({SealedState(kB), ExclusiveSealedState(kV1, kB)}, own, nothing), Rivalry::kBusy);
+  EXPECT_EQ(rivalry({ExclusiveSealedState(kV2, kB)}, own, nothing), Rivalry::kLaterOnly);
+  EXPECT_EQ(rivalry({ExclusiveSealedState(kV2, kA)}, ExclusiveSealedState(kV2, kB), nothing), Rivalry::kBusy);
+  EXPECT_EQ(rivalry({ExclusiveSealedState(kV2, kB), SealedState(kB)}, own, nothing), Rivalry::kSealed);
   const Accepted tombstone = HighestAccepted({TombstoneState(kV1)});
-  EXPECT_EQ(RivalAtBarrier({own, TombstoneState(kV1)}, own, tombstone), Rivalry::kNone);
-  EXPECT_EQ(RivalAtBarrier({own, AbortMarkState(SealedState(kB))}, own, nothing), Rivalry::kNone);
+  EXPECT_EQ(rivalry({TombstoneState(kV1)}, own, tombstone), Rivalry::kNone);
+  // Where nothing but a mark is, no seal has stood.
+  EXPECT_EQ(rivalry({AbortMarkState(SealedState(kB))}, own, nothing), Rivalry::kNone);
+  EXPECT_EQ(rivalry({AbortMarkState(ExclusiveSealedState(kV1, kB))}, own, nothing), Rivalry::kNone);
+  const States marked = {ExclusiveSealedState(kV1, kB), AbortMarkState(ExclusiveSealedState(kV1, kB))};
+  EXPECT_EQ(rivalry(marked, own, nothing), Rivalry::kBusy);
+}
+
+TEST(Barrier, IgnoresWhatAnUploadLeftThatBecameHistory) {
+  const State own = ExclusiveSealedState(kV3, std::string(24, 'c'));
+  const Accepted base = HighestAccepted({TombstoneState(kV2)});
+  const auto rivalry = [&](const State& left, const States& elsewhere, const Accepted& settled) {
+    return RivalAtBarrier({{0, {left, own}}, {3, elsewhere}}, own, settled);
+  };
+  const State plain = SealedState(kB);
+  const State fixed = ExclusiveSealedState(kV1, kB);
+  for (const State& accepted : {PromotedState(kV1, kB, 9), WitnessState(kV1, kB, 9), MovedIn(kV1, kB)}) {
+    for (const State& left : {plain, fixed, AbortedState(plain), AbortedState(fixed)}) {
+      EXPECT_EQ(rivalry(left, {accepted, TombstoneState(kV2)}, base), Rivalry::kNone) << FormatState(left);
+      EXPECT_EQ(RivalAtBarrier({{0, {left, accepted}}}, own, base), Rivalry::kNone) << FormatState(left);
+    }
+  }
+  const Accepted moved = AcceptedFrom(MovedState(kV2, kRid, kV3, 1));
+  EXPECT_EQ(rivalry(plain, {PromotedState(kV2, kB, 9)}, moved), Rivalry::kNone);
+  // Nobody knows which version it chose, or whether it did.
+  EXPECT_EQ(rivalry(plain, {TombstoneState(kV2)}, base), Rivalry::kSealed);
+  EXPECT_EQ(rivalry(fixed, {TombstoneState(kV2)}, base), Rivalry::kBusy);
+  EXPECT_EQ(rivalry(AbortedState(plain), {}, base), Rivalry::kBusy);
+  // Another upload's version says nothing of it, nor does what is no archive.
+  EXPECT_EQ(rivalry(plain, {PromotedState(kV1, kA, 9)}, base), Rivalry::kSealed);
+  EXPECT_EQ(rivalry(plain, {AbortMarkState(plain)}, base), Rivalry::kSealed);
+  // An exclusive upload of the same object id with another version may still be promoted.
+  const State late = ExclusiveSealedState(kV2, kB);
+  EXPECT_EQ(rivalry(late, {PromotedState(kV1, kB, 9)}, base), Rivalry::kBusy);
+  EXPECT_EQ(rivalry(AbortedState(late), {PromotedState(kV1, kB, 9)}, base), Rivalry::kBusy);
+  // It became something that the first look did not know, or did not see removed.
+  EXPECT_EQ(rivalry(plain, {PromotedState(kV3, kB, 9)}, base), Rivalry::kBusy);
+  EXPECT_EQ(rivalry(plain, {PromotedState(kV1, kB, 9)}, Accepted()), Rivalry::kBusy);
 }
 
 TEST(Sweep, RemovesOnlyWhatIsBelow) {

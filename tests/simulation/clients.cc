@@ -240,6 +240,8 @@ void World::Finish(size_t client, size_t id, Status status) {
   // Somebody is in a hurry to have the space back, while others may still read what was there.
   const bool changed = status && op.kind < OpKind::kStat;
   if (changed && random_.OneIn(12)) asked.gateway->scope->Spawn(Clean(asked.gateway));
+  if (asked.gateway->engine->given_up_files().size() > 0)
+    asked.gateway->scope->Spawn(RemoveGivenUpFiles(*asked.gateway->engine));
   Think(client);
 }
 

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// GivenUpFiles: files that this process made and gave up, and could not remove because their servers did not
+// answer: seals of uploads that failed, and those on servers in whose place an upload went on elsewhere. They
+// go as soon as their server answers again. Until then they stand in the way of exclusive creations
+// (docs/protocol.md, 7).
+//
+//   Add -> waiting --Take--> taken --removed, or twice not there--> forgotten
+//             ^                |
+//             +---any other----+   (its server is left alone for kPause)
+//
+// Pure but for its mutex: it is told times. Thread-safe.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "placement/store_descriptor.hh"
+#include "runtime/executor.hh"
+#include "runtime/task.hh"
+
+namespace xec {
+
+class Engine;
+
+class GivenUpFiles {
+ public:
+  // The oldest go first when there are more: the cleaner finds them after the upload grace time.
+  static constexpr size_t kFilesMax = 4096;
+  static constexpr Duration kPause = std::chrono::seconds(5);
+  // A file that is not there may still be made by a request that is under way: it is looked for again.
+  static constexpr Duration kLateCreation = std::chrono::seconds(10);
+
+  // Nobody makes this file again, but for requests that were sent already.
+  void Add(MemberIndex server, std::string path);
+
+  // Servers on which a file may be removed now.
+  std::set<MemberIndex> Servers(TimePoint now) const;
+  // The next one on this server; nobody else gets it until Ended. nullopt: none now.
+  std::optional<std::string> Take(MemberIndex server, TimePoint now);
+  // How its removal ended. False: the server is to be left alone now.
+  bool Ended(MemberIndex server, const std::string& path, const Status& removed, TimePoint now);
+
+  size_t size() const;  // waiting or taken
+
+ private:
+  struct File {
+    uint64_t order = 0;
+    TimePoint from = TimePoint::min();  // not before
+    bool missed = false;  // it was not there once
+    bool taken = false;
+  };
+
+  mutable std::mutex mutex_;
+  std::map<std::pair<MemberIndex, std::string>, File> files_;  // guarded by mutex_, as all below
+  std::map<MemberIndex, TimePoint> paused_;  // servers, and until when
+  uint64_t next_ = 0;
+};
+
+// Removes what it can of Engine::given_up_files() on the servers that are well, one after the other on each.
+// No request where there is nothing to do.
+Task<void> RemoveGivenUpFiles(Engine& engine);
+
+}  // namespace xec

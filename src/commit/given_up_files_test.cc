@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "commit/given_up_files.hh"
+
+#include "commit/test_world.hh"
+
+namespace xec {
+namespace {
+
+using std::chrono::seconds;
+
+const TimePoint kNow = VirtualExecutor::kStart;
+const Status kGone;
+const Status kMissing = Fail(Code::kNotFound, "it is not there");
+const Status kAway = Fail(Code::kUnavailable, "it is away");
+
+TEST(GivenUpFiles, AreTakenByServerAndForgottenWhenTheyAreGone) {
+  GivenUpFiles files;
+  files.Add(3, "/a");
+  files.Add(1, "/a");
+  files.Add(1, "/b");
+  files.Add(1, "/a");
+  EXPECT_EQ(files.size(), 3u);
+  EXPECT_EQ(files.Servers(kNow), (std::set<MemberIndex>{1, 3}));
+  EXPECT_EQ(files.Take(1, kNow), "/a");
+  EXPECT_EQ(files.Take(1, kNow), "/b");
+  EXPECT_EQ(files.Take(1, kNow), std::nullopt) << "nobody else gets what is taken";
+  EXPECT_EQ(files.Take(2, kNow), std::nullopt);
+  EXPECT_TRUE(files.Ended(1, "/a", kGone, kNow));
+  EXPECT_TRUE(files.Ended(1, "/b", kGone, kNow));
+  EXPECT_EQ(files.Servers(kNow), std::set<MemberIndex>{3});
+  EXPECT_EQ(files.size(), 1u);
+}
+
+TEST(GivenUpFiles, WaitWhileTheirServerTakesNoRemovals) {
+  GivenUpFiles files;
+  files.Add(1, "/a");
+  files.Add(1, "/b");
+  EXPECT_EQ(files.Take(1, kNow), "/a");
+  EXPECT_FALSE(files.Ended(1, "/a", kAway, kNow));
+  EXPECT_TRUE(files.Servers(kNow).empty());
+  EXPECT_EQ(files.Servers(kNow + GivenUpFiles::kPause), std::set<MemberIndex>{1});
+  EXPECT_EQ(files.Take(1, kNow + GivenUpFiles::kPause), "/a");
+}
+
+TEST(GivenUpFiles, WhatIsNotThereIsLookedForAgain) {
+  GivenUpFiles files;
+  files.Add(1, "/a");
+  files.Take(1, kNow);
+  EXPECT_TRUE(files.Ended(1, "/a", kMissing, kNow)) << "others may go on";
+  EXPECT_EQ(files.Take(1, kNow), std::nullopt);
+  const TimePoint later = kNow + GivenUpFiles::kLateCreation;
+  EXPECT_EQ(files.Take(1, later), "/a");
+  EXPECT_TRUE(files.Ended(1, "/a", kMissing, later));
+  EXPECT_EQ(files.size(), 0u);
+}
+
+TEST(GivenUpFiles, TheOldestGoesWhenThereAreTooMany) {
+  GivenUpFiles files;
+  files.Add(2, "/oldest");
+  for (size_t i = 0; i < GivenUpFiles::kFilesMax; ++i) files.Add(1, fmt::format("/{}", i));
+  EXPECT_EQ(files.size(), GivenUpFiles::kFilesMax);
+  EXPECT_EQ(files.Servers(kNow), std::set<MemberIndex>{1});
+}
+
+// A plain upload that fails, or an exclusive one that yields, while one of its servers is away.
+class LeftSealTest : public ::testing::Test {
+ protected:
+  LeftSealTest() : gateway_(world_.NewGateway()), other_(world_.NewGateway()) {}
+
+  static ObjectPath Path() { return TestWorld::Path("/a"); }
+  MemberIndex Home(size_t i) const { return HomesOf(world_.descriptor, "a")[i]; }
+
+  void SealEverywhere(const State& seal, std::vector<MemberIndex>& archives) {
+    for (const MemberIndex server : world_.Placement(Path())) {
+      ASSERT_TRUE(world_.Seal(gateway_, Path(), server, seal));
+      archives.push_back(server);
+    }
+  }
+  State LeaveASeal() {
+    const State seal = SealedState(gateway_.engine->NewObjectId());
+    std::vector<MemberIndex> archives;
+    SealEverywhere(seal, archives);
+    world_.memory[Home(0)]->SetDown(true);
+    world_.Run(Abandon(seal, std::move(archives)));
+    world_.memory[Home(0)]->SetDown(false);
+    return seal;
+  }
+  Task<int> Abandon(State seal, std::vector<MemberIndex> archives) {
+    co_await AbandonUpload(*gateway_.engine, Path(), std::move(seal), std::move(archives));
+    co_return 0;
+  }
+  // As the loop of a gateway, until nothing is left or `at_most` has passed.
+  bool Tidy(Duration at_most) {
+    const TimePoint until = world_.executor.Now() + at_most;
+    while (gateway_.engine->given_up_files().size() > 0 && world_.executor.Now() < until) {
+      gateway_.scope.Spawn(RemoveGivenUpFiles(*gateway_.engine));
+      world_.Pass(std::chrono::milliseconds(250));
+    }
+    return gateway_.engine->given_up_files().size() == 0;
+  }
+  Result<Version> CreateExclusively(TestWorld::Gateway& gateway) {
+    const Result<ExclusiveStart> start = world_.Run(StartExclusive(*gateway.engine, Path()));
+    if (!start) return start.error();
+    const State seal = ExclusiveSealedState(start->version, gateway.engine->NewObjectId());
+    PutRequest request{Path(), seal, 7, {}, 0, start->base};
+    for (const MemberIndex server : world_.Placement(Path())) {
+      if (world_.Seal(gateway, Path(), server, seal)) request.archives.push_back(server);
+    }
+    return world_.Run(CommitPut(*gateway.engine, std::move(request)));
+  }
+
+  TestWorld world_{TestWorld::Options{}};
+  TestWorld::Gateway& gateway_;
+  TestWorld::Gateway& other_;
+};
+
+TEST_F(LeftSealTest, GoesWhenItsServerIsBack) {
+  const State seal = LeaveASeal();
+  EXPECT_EQ(world_.EntriesOf(other_, "/a"), std::vector<std::string>{FormatState(seal)});
+  EXPECT_EQ(CreateExclusively(other_).code(), Code::kConflict) << "nobody else knows that it is void";
+  EXPECT_TRUE(Tidy(seconds(3)));
+  for (const std::string& entry : world_.EntriesOf(other_, "/a")) EXPECT_NE(entry, FormatState(seal));
+}
+
+TEST_F(LeftSealTest, AnExclusiveCreatorWaitsUntilItIsGone) {
+  LeaveASeal();
+  gateway_.engine->executor().RunAt(world_.executor.Now() + seconds(3),
+                                    [this] { gateway_.scope.Spawn(RemoveGivenUpFiles(*gateway_.engine)); });
+  const Result<Version> created = CreateExclusively(other_);
+  EXPECT_TRUE(created) << created.error().message;
+  EXPECT_TRUE(world_.Lives(gateway_, "/a"));
+}
+
+TEST_F(LeftSealTest, OfAServerThatStaysAwayCostsNoRequests) {
+  LeaveASeal();
+  world_.memory[Home(0)]->SetDown(true);
+  EXPECT_FALSE(Tidy(seconds(30)));
+  gateway_.counts->Reset();
+  EXPECT_FALSE(Tidy(seconds(10)));
+  EXPECT_LE(gateway_.counts->Total(), 10u) << "probes and a removal now and then";
+}
+
+TEST_F(LeftSealTest, OfAnUploadThatBecameHistoryStandsInNobodysWay) {
+  const State seal = SealedState(gateway_.engine->NewObjectId());
+  PutRequest request{Path(), seal, 7, {}, 0, std::nullopt};
+  SealEverywhere(seal, request.archives);
+  // The writer gives up the first home, which is away until the object is removed.
+  const MemberIndex given_up = Home(0);
+  std::erase(request.archives, given_up);
+  world_.memory[given_up]->SetDown(true);
+  ASSERT_TRUE(world_.Run(CommitPut(*gateway_.engine, std::move(request))));
+  ASSERT_TRUE(world_.Run(RemoveObject(*gateway_.engine, Path())));
+  world_.memory[given_up]->SetDown(false);
+  world_.Pass(seconds(30));
+  const TimePoint begin = world_.executor.Now();
+  const Result<Version> created = CreateExclusively(other_);
+  EXPECT_TRUE(created) << created.error().message;
+  EXPECT_LT(world_.executor.Now() - begin, seconds(1));
+}
+
+}  // namespace
+}  // namespace xec
