@@ -26,6 +26,7 @@ enum class Mutant {
   kRemoveFullDirectory,
   kRenameWithoutAttributes,
   kForgetAttributesSetAtOnce,
+  kTellWhatARenameMisses,
   kTakeAnyDisk,
   kWaitForEverybody,
   kCount,
