@@ -76,17 +76,17 @@ class LeftSealTest : public ::testing::Test {
       archives.push_back(server);
     }
   }
-  State LeaveASeal() {
-    const State seal = SealedState(gateway_.engine->NewObjectId());
+  State LeaveASeal() { return Leave(SealedState(gateway_.engine->NewObjectId())); }
+  State Leave(State seal) {
     std::vector<MemberIndex> archives;
     SealEverywhere(seal, archives);
     world_.memory[Home(0)]->SetDown(true);
-    world_.Run(Abandon(seal, std::move(archives)));
+    world_.Run(Abandon(*gateway_.engine, seal, std::move(archives)));
     world_.memory[Home(0)]->SetDown(false);
     return seal;
   }
-  Task<int> Abandon(State seal, std::vector<MemberIndex> archives) {
-    co_await AbandonUpload(*gateway_.engine, Path(), std::move(seal), std::move(archives));
+  static Task<int> Abandon(Engine& engine, State seal, std::vector<MemberIndex> archives) {
+    co_await AbandonUpload(engine, Path(), std::move(seal), std::move(archives));
     co_return 0;
   }
   // As the loop of a gateway, until nothing is left or `at_most` has passed.
@@ -106,7 +106,9 @@ class LeftSealTest : public ::testing::Test {
     for (const MemberIndex server : world_.Placement(Path())) {
       if (world_.Seal(gateway, Path(), server, seal)) request.archives.push_back(server);
     }
-    return world_.Run(CommitPut(*gateway.engine, std::move(request)));
+    const Result<Version> created = world_.Run(CommitPut(*gateway.engine, request));
+    if (!created) world_.Run(Abandon(*gateway.engine, seal, request.archives));
+    return created;
   }
 
   TestWorld world_{TestWorld::Options{}};
@@ -119,7 +121,7 @@ TEST_F(LeftSealTest, GoesWhenItsServerIsBack) {
   EXPECT_EQ(world_.EntriesOf(other_, "/a"), std::vector<std::string>{FormatState(seal)});
   EXPECT_EQ(CreateExclusively(other_).code(), Code::kConflict) << "nobody else knows that it is void";
   EXPECT_TRUE(Tidy(seconds(3)));
-  for (const std::string& entry : world_.EntriesOf(other_, "/a")) EXPECT_NE(entry, FormatState(seal));
+  EXPECT_TRUE(world_.EntriesOf(other_, "/a").empty());
 }
 
 TEST_F(LeftSealTest, AnExclusiveCreatorWaitsUntilItIsGone) {
@@ -129,6 +131,20 @@ TEST_F(LeftSealTest, AnExclusiveCreatorWaitsUntilItIsGone) {
   const Result<Version> created = CreateExclusively(other_);
   EXPECT_TRUE(created) << created.error().message;
   EXPECT_TRUE(world_.Lives(gateway_, "/a"));
+}
+
+TEST_F(LeftSealTest, AnExclusiveOneIsWaitedForOnceItIsIdle) {
+  const Result<ExclusiveStart> start = world_.Run(StartExclusive(*gateway_.engine, Path()));
+  ASSERT_TRUE(start);
+  Leave(ExclusiveSealedState(start->version, gateway_.engine->NewObjectId()));
+  const TimePoint begin = world_.executor.Now();
+  EXPECT_EQ(CreateExclusively(other_).code(), Code::kConflict) << "it may be about to win";
+  EXPECT_LT(world_.executor.Now() - begin, seconds(1));
+  world_.Pass(seconds(3));
+  gateway_.engine->executor().RunAt(world_.executor.Now() + seconds(3),
+                                    [this] { gateway_.scope.Spawn(RemoveGivenUpFiles(*gateway_.engine)); });
+  const Result<Version> created = CreateExclusively(other_);
+  EXPECT_TRUE(created) << created.error().message;
 }
 
 TEST_F(LeftSealTest, OfAServerThatStaysAwayCostsNoRequests) {

@@ -10,6 +10,10 @@
 namespace xec {
 namespace {
 
+// An exclusive upload that has sealed promotes or yields in no time as a rule. One whose seal was so much
+// older when the own one was made has mostly ended, and its seal stayed behind.
+constexpr int64_t kIdleSealSeconds = 2;
+
 auto Rank(const Accepted& a) { return std::tuple(a.kind != Accepted::kNothing, a.version, a.target); }
 
 // Higher, or of the same rank and better known.
@@ -37,11 +41,13 @@ bool IsHistory(const std::map<MemberIndex, States>& listings, const State& left,
   });
 }
 
+// Of one that shows in the same listing as `own_seal`, with the times of both.
 Rivalry RivalryOf(const State& state, const State& own_seal, const Accepted& base) {
   switch (state.kind) {
     case StateKind::kSealed:
       if (!state.version) return Rivalry::kSealed;
-      return IsLaterExclusive(state, own_seal) ? Rivalry::kLaterOnly : Rivalry::kBusy;
+      if (IsLaterExclusive(state, own_seal)) return Rivalry::kLaterOnly;
+      return own_seal.mtime_s - state.mtime_s >= kIdleSealSeconds ? Rivalry::kSealed : Rivalry::kBusy;
     case StateKind::kAborted:
     // A rename onto this name is a put: it may have chosen its version before our seal was there.
     case StateKind::kMoveIn: return Rivalry::kBusy;
@@ -254,9 +260,13 @@ Rivalry RivalAtBarrier(const std::map<MemberIndex, States>& listings, const Stat
                        const Accepted& base) {
   Rivalry rivalry = Rivalry::kNone;
   for (const auto& [home, states] : listings) {
+    const auto here = std::find_if(states.begin(), states.end(), [&](const State& s) {
+      return s.kind == own_seal.kind && SameUpload(s, own_seal);
+    });
+    const State& own = here != states.end() ? *here : own_seal;
     for (const State& state : states) {
       if (SameUpload(state, own_seal) || IsHistory(listings, state, base)) continue;
-      rivalry = std::max(rivalry, RivalryOf(state, own_seal, base));
+      rivalry = std::max(rivalry, RivalryOf(state, own, base));
     }
   }
   return rivalry;

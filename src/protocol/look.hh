@@ -127,7 +127,7 @@ enum class Rivalry {
   // it comes to its own barrier, unless it passed that already. So looking again will tell; nothing else
   // does.
   kLaterOnly,
-  // Plain uploads besides, sealed and accepted nowhere. Most are accepted or withdrawn soon.
+  // Plain uploads, or idle exclusive ones, besides: looking again will tell mostly.
   kSealed,
   kBusy,
 };

@@ -163,6 +163,15 @@ TEST(Barrier, YieldsToEveryTraceOfARival) {
   EXPECT_EQ(rivalry({ExclusiveSealedState(kV2, kB)}, own, nothing), Rivalry::kLaterOnly);
   EXPECT_EQ(rivalry({ExclusiveSealedState(kV2, kA)}, ExclusiveSealedState(kV2, kB), nothing), Rivalry::kBusy);
   EXPECT_EQ(rivalry({ExclusiveSealedState(kV2, kB), SealedState(kB)}, own, nothing), Rivalry::kSealed);
+  // What ended some time ago may have stayed behind, and may go.
+  State idle = ExclusiveSealedState(kV1, kB);
+  State dated = own;
+  dated.mtime_s = 100;
+  idle.mtime_s = 98;
+  EXPECT_EQ(rivalry({idle}, dated, nothing), Rivalry::kSealed);
+  EXPECT_EQ(rivalry({idle, AbortedState(SealedState(kB))}, dated, nothing), Rivalry::kBusy);
+  idle.mtime_s = 99;
+  EXPECT_EQ(rivalry({idle}, dated, nothing), Rivalry::kBusy);
   const Accepted tombstone = HighestAccepted({TombstoneState(kV1)});
   EXPECT_EQ(rivalry({TombstoneState(kV1)}, own, tombstone), Rivalry::kNone);
   // Where nothing but a mark is, no seal has stood.
