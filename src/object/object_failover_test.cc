@@ -136,8 +136,8 @@ TEST_P(FailoverTest, NothingStaysOnServersThatWereGivenUp) {
   upload.SecondHalf();
   const Result<Committed> committed = upload.Commit();
   ASSERT_TRUE(committed) << committed.error().ToString();
-  store.Settle();
   for (const size_t server : bad) Cure(store, server);
+  store.Settle();
   Engine& engine = store.engine();
   const TimePoint give_up = engine.executor().Now() + std::chrono::seconds(30);
   while (engine.given_up_files().size() > 0 && engine.executor().Now() < give_up) {
