@@ -14,4 +14,8 @@ Task<bool> FenceHome(Engine& engine, ObjectPath path, MemberIndex home, State se
 // The same on all homes: only then is the seal void.
 Task<bool> FenceAllHomes(Engine& engine, ObjectPath path, State seal);
 
+// Removes an own seal of what is over; where that fails now, engine.given_up_files() goes on. True: it is
+// gone.
+Task<bool> RemoveOrGiveUp(Engine& engine, MemberIndex member, ObjectPath path, std::string entry);
+
 }  // namespace xec

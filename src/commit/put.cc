@@ -6,6 +6,7 @@
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
 #include "commit/access.hh"
+#include "commit/fence.hh"
 #include "commit/names.hh"
 #include "commit/pause.hh"
 #include "commit/promote.hh"
@@ -136,14 +137,6 @@ Task<void> PromoteOthers(Engine& engine, PutRequest request, std::string from, s
     const auto event = co_await gather.Next();
     if (event.value) XEC_FAILPOINT("put.promoted_other");
   }
-}
-
-// True when the seal is gone now.
-Task<bool> RemoveOrGiveUp(Engine& engine, MemberIndex member, ObjectPath path, std::string entry) {
-  const Status removed = co_await RemoveState(engine, member, path, entry);
-  const bool gone = removed || removed.code() == Code::kNotFound;
-  if (!gone) engine.given_up_files().Add(member, StatePath(path, entry));
-  co_return gone;
 }
 
 }  // namespace

@@ -196,8 +196,8 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, std::vector<MemberI
                    attempt.to.text());
   }
   Sealed source = co_await LookAtSeals(engine, attempt.from, out, std::move(out_homes), attempt.last);
-  *changed = source.late;
-  if (source.late) co_return StoppedAnswering(attempt.from);
+  *changed = source.late || !source.look.HasQuorum();
+  if (*changed) co_return StoppedAnswering(attempt.from);
   const Status decided = co_await DecideSource(engine, attempt, source, changed);
   if (!decided) co_return decided.error();
   if (attempt.below) {
@@ -207,31 +207,37 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, std::vector<MemberI
   }
   XEC_FAILPOINT("rename.looked");
   Sealed target = co_await LookAtSeals(engine, attempt.to, in, std::move(in_homes), attempt.last);
-  *changed = target.late;
-  if (target.late) co_return StoppedAnswering(attempt.to);
+  *changed = target.late || !target.look.HasQuorum();
+  if (*changed) co_return StoppedAnswering(attempt.to);
   Result<State> moved = co_await ChooseTarget(engine, attempt, std::move(target), source.look);
   *homes = source.homes;
   co_return std::move(moved);
 }
 
-// The seals of an attempt that has not committed, given up as the cleaner would do it. What cannot be reached
-// now is left to the cleaner.
+// What is left of an own attempt at its source, if not all homes were fenced: as aborted, or as it was made.
+Task<bool> RemoveOut(Engine& engine, ObjectPath path, MemberIndex home, State out, bool fenced) {
+  bool gone = co_await RemoveOrGiveUp(engine, home, path, FormatState(AbortedState(out)));
+  if (!fenced) gone = co_await RemoveOrGiveUp(engine, home, path, FormatState(out)) && gone;
+  co_return gone;
+}
+
+// The seals of an attempt that has not committed, given up as the cleaner would do it. Where homes are away
+// they go as well: nobody else is the first to promote them, and this attempt never does.
 Task<bool> Withdraw(Engine& engine, Attempt attempt) {
   XEC_FAILPOINT("rename.withdraw");
-  const bool fenced = co_await FenceAllHomes(engine, attempt.from, MoveOutState(attempt.rid));
-  if (!fenced) co_return false;
-  ServerGather<Status> gather_in(engine);
-  ServerGather<Status> gather_out(engine);
+  const State out = MoveOutState(attempt.rid);
+  const bool fenced = co_await FenceAllHomes(engine, attempt.from, out);
+  ServerGather<bool> gather_in(engine);
+  ServerGather<bool> gather_out(engine);
   const std::string in = FormatState(MoveInState(attempt.rid));
-  const std::string out = FormatState(AbortedState(MoveOutState(attempt.rid)));
   for (const MemberIndex home : engine.Homes(attempt.to))
-    gather_in.Start(home, RemoveState(engine, home, attempt.to, in));
+    gather_in.Start(home, RemoveOrGiveUp(engine, home, attempt.to, in));
   for (const MemberIndex home : engine.Homes(attempt.from))
-    gather_out.Start(home, RemoveState(engine, home, attempt.from, out));
+    gather_out.Start(home, RemoveOut(engine, attempt.from, home, out, fenced));
   while (gather_in.timely() > 0) co_await gather_in.Next();
   while (gather_out.timely() > 0) co_await gather_out.Next();
   XEC_FAILPOINT("rename.withdrawn");
-  co_return true;
+  co_return fenced;
 }
 
 // F2 of the rename just committed.

@@ -76,27 +76,32 @@ Task<Status> Writer::OpenFills() {
                  path_.text(), HomesHeld(), quorum, upload_.OpenProblems().message);
 }
 
-// Writes what is left, syncs and closes every archive, in parallel.
+// Writes what is left, syncs and closes every archive, in parallel. Homes that fail over it are replaced by
+// others.
 Task<Status> Writer::SealAll(const std::map<std::string, std::string>& checksums) {
   const std::shared_ptr<StripeBuffer> held_back = upload_.TakeHeldBack();
-  Status sealed = co_await upload_.SealAll([&](const UploadedArchive& archive) {
-    Manifest manifest = upload_.MakeManifest(checksums);
-    manifest.kind = archive.lane ? ManifestKind::kObject : ManifestKind::kWitness;
-    manifest.lane = archive.lane;
-    LastPiece last;
-    last.holds_stripe = held_back != nullptr;
-    if (archive.lane && held_back && archive.archive->member_count() == 0) {
-      last.stripe = held_back;
-      last.chunk = *archive.lane;
-    }
-    return SealArchive(engine_, archive.file, archive.archive, std::move(last), std::move(manifest));
-  });
   const size_t quorum = Quorum(engine_.Homes(path_).size());
-  if (sealed && HomesHeld() < quorum) {
-    sealed = Fail(Code::kNoQuorum, "cannot write {}: only {} of its homes have an archive, {} must ({})",
-                  path_.text(), HomesHeld(), quorum, upload_.Losses());
+  while (true) {
+    Status sealed = co_await upload_.SealAll([&](const UploadedArchive& archive) {
+      Manifest manifest = upload_.MakeManifest(checksums);
+      manifest.kind = archive.lane ? ManifestKind::kObject : ManifestKind::kWitness;
+      manifest.lane = archive.lane;
+      LastPiece last;
+      last.holds_stripe = held_back != nullptr;
+      if (archive.lane && held_back && archive.archive->member_count() == 0) {
+        last.stripe = held_back;
+        last.chunk = *archive.lane;
+      }
+      return SealArchive(engine_, archive.file, archive.archive, std::move(last), std::move(manifest));
+    });
+    if (!sealed || HomesHeld() >= quorum) co_return std::move(sealed);
+    // Every home is tried once, so this ends.
+    const size_t before = upload_.archives().size();
+    co_await upload_.OpenFills(quorum - HomesHeld());
+    if (upload_.archives().size() > before) continue;
+    co_return Fail(Code::kNoQuorum, "cannot write {}: only {} of its homes have an archive, {} must ({})",
+                   path_.text(), HomesHeld(), quorum, upload_.Losses());
   }
-  co_return std::move(sealed);
 }
 
 // Brings every archive to its seal; fills in the object's checksums.

@@ -293,7 +293,11 @@ Task<Status> StripeUpload::SealOnce(const Seal& seal) {
     const bool waiting = !archives_[i].lost && !archives_[i].sealed && !answered[i];
     if (waiting) failures.emplace_back(i, Fail(Code::kUnavailable, "it is late to seal its archive"));
   }
-  if (!failures.empty()) SealAgain();
+  const bool moves = std::any_of(failures.begin(), failures.end(), [&](const auto& failure) {
+    return archives_[failure.first].lane.has_value();
+  });
+  // No archive names those without a lane.
+  if (moves) SealAgain();
   for (auto& [index, error] : failures) co_await FailOver(index, std::move(error));
   co_return co_await Recreate();
 }

@@ -27,11 +27,16 @@ bool IsLaterExclusive(const State& state, const State& seal) {
   return state.version && std::tie(seal.version, seal.oid) < std::tie(state.version, state.oid);
 }
 
-// What is left of an upload that became a version below `base`. Its writer has chosen that version, and no
-// upload has two: whatever it still does, it comes before `base`.
+// What is left of an upload, or of a rename onto this name, that became a version below `base`. Its writer
+// has chosen that version, and none has two: whatever it still does, it comes before `base`.
 bool IsHistory(const std::map<MemberIndex, States>& listings, const State& left, const Accepted& base) {
-  if (left.kind != StateKind::kSealed && left.kind != StateKind::kAborted) return false;
+  const bool rename = left.kind == StateKind::kMoveIn;
+  if (!rename && left.kind != StateKind::kSealed && left.kind != StateKind::kAborted) return false;
   const auto became_below = [&](const State& state) {
+    if (rename) {
+      const bool moved_in = state.kind == StateKind::kWitness && state.origin == left.oid;
+      return moved_in && AcceptedFrom(state) < base;
+    }
     const bool archive = state.kind == StateKind::kPromoted || state.kind == StateKind::kWitness;
     return archive && SameUpload(state, left) && AcceptedFrom(state) < base &&
            (!left.version || left.version == state.version);

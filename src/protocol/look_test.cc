@@ -182,7 +182,7 @@ TEST(Barrier, YieldsToEveryTraceOfARival) {
 }
 
 TEST(Barrier, IgnoresWhatAnUploadLeftThatBecameHistory) {
-  const State own = ExclusiveSealedState(kV3, std::string(24, 'c'));
+  const State own = ExclusiveSealedState(kV3, std::string(24, 'd'));
   const Accepted base = HighestAccepted({TombstoneState(kV2)});
   const auto rivalry = [&](const State& left, const States& elsewhere, const Accepted& settled) {
     return RivalAtBarrier({{0, {left, own}}, {3, elsewhere}}, own, settled);
@@ -197,6 +197,11 @@ TEST(Barrier, IgnoresWhatAnUploadLeftThatBecameHistory) {
   }
   const Accepted moved = AcceptedFrom(MovedState(kV2, kRid, kV3, 1));
   EXPECT_EQ(rivalry(plain, {PromotedState(kV2, kB, 9)}, moved), Rivalry::kNone);
+  const State in = MoveInState(kRid);
+  EXPECT_EQ(rivalry(in, {MovedIn(kV1, kB)}, base), Rivalry::kNone);
+  EXPECT_EQ(rivalry(in, {MovedIn(kV3, kB)}, base), Rivalry::kBusy);
+  EXPECT_EQ(rivalry(in, {PromotedState(kV1, kB, 9)}, base), Rivalry::kBusy);
+  EXPECT_EQ(rivalry(MoveInState(kA), {MovedIn(kV1, kB)}, base), Rivalry::kBusy);
   // Nobody knows which version it chose, or whether it did.
   EXPECT_EQ(rivalry(plain, {TombstoneState(kV2)}, base), Rivalry::kSealed);
   EXPECT_EQ(rivalry(fixed, {TombstoneState(kV2)}, base), Rivalry::kBusy);

@@ -13,6 +13,7 @@ import time
 
 BALLAST = "ballast"
 READY_SECONDS = 60.0
+REMOUNT_SECONDS = 10.0
 
 
 def start_server(cluster, server):
@@ -153,7 +154,13 @@ class ReadOnly(Fault):
 
     def _remount(self, how):
         self.server.kill()
-        subprocess.run(["mount", "-o", f"remount,{how}", os.path.dirname(self.server.data)], check=True)
+        command = ["mount", "-o", f"remount,{how}", os.path.dirname(self.server.data)]
+        # Its files may be open for a moment after a killed process is gone: "busy".
+        give_up = time.monotonic() + REMOUNT_SECONDS
+        while subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            if time.monotonic() > give_up:
+                subprocess.run(command, check=True)
+            time.sleep(0.05)
         start_server(self.cluster, self.server)
 
     def begin(self):
