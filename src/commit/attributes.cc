@@ -129,6 +129,8 @@ Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameIn
     merged.set.Merge(*set);
     ++read;
   }
+  // A revision is the same wherever it is.
+  std::string content = read == 1 ? merged.set.Format() : std::string();
   merged.set.over.clear();
   for (const auto& [revision, homes] : shown) merged.set.over.insert(revision);
   merged.set.CutOver();
@@ -142,9 +144,10 @@ Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameIn
     Result<Version> above = engine.NextVersion(merged.revision);
     if (!above) co_return above.error();
     merged.revision = *above;
+    content = merged.set.Format();
   }
   const Result<std::vector<MemberIndex>> rolled =
-      co_await WriteOnQuorum(engine, info.path, version, merged.revision, merged.set.Format(), have);
+      co_await WriteOnQuorum(engine, info.path, version, merged.revision, std::move(content), have);
   if (!rolled) co_return rolled.error();
   co_return std::move(merged);
 }
@@ -282,14 +285,16 @@ Task<Status> ChangeAttribute(Engine& engine, NameInfo info, AttributeChange chan
   const auto found = set.entries.find(change.name);
   if (!change.value && (found == set.entries.end() || !found->second.value))
     co_return Fail(Code::kNotFound, "{} has no attribute '{}'", info.path.text(), change.name);
-  std::optional<Version> previous;
+  // Above everything that it changes: what was written with the version counts as set at that.
+  Version newest = info.accepted.version;
+  for (const auto& [name, entry] : set.entries) newest = std::max(newest, entry.revision);
   if (change.current) {
     // One that was made by merging is not among those that were seen.
-    previous = change.current->revision;
-    set.over.insert(*previous);
+    newest = std::max(newest, change.current->revision);
+    set.over.insert(change.current->revision);
     set.CutOver();
   }
-  Result<Version> revision = engine.NextVersion(previous);
+  Result<Version> revision = engine.NextVersion(newest);
   if (!revision) co_return revision.error();
   set.Set(change.name, std::move(change.value), *revision);
   const Status fits = CheckFits(set);

@@ -90,6 +90,22 @@ TEST_P(AttributesTest, OfSeveralSetAtOnceNoneIsLost) {
   }
 }
 
+// The clock of who wrote the object may be ahead of that of who sets an attribute.
+TEST_P(AttributesTest, ASetIsLaterThanWhatTheObjectWasWrittenWith) {
+  TestWorld world(OptionsOf(7));
+  Gateway& ahead = world.NewGateway();
+  ahead.process.SetWallSkew(10min);
+  ASSERT_TRUE(world.Put(ahead, "/a"));
+  Gateway& gateway = world.NewGateway();
+  const auto info = world.Run(LookUpLive(*gateway.engine, world.Path("/a")));
+  ASSERT_TRUE(info);
+  AttributeChange change{"U.k", "set", {}, {{"U.k", "written"}}};
+  ASSERT_TRUE(world.Run(ChangeAttribute(*gateway.engine, *info, std::move(change))));
+  const auto found = world.Run(LookUpAttributes(*gateway.engine, world.Path("/a")));
+  ASSERT_TRUE(found && found->set);
+  EXPECT_GT(found->set->revision, info->accepted.version);
+}
+
 TEST_P(AttributesTest, ASetAfterAMergeHasTheMergedRevisionInIt) {
   TestWorld world(OptionsOf(6));
   Gateway& gateway = world.NewGateway();
