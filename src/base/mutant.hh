@@ -26,7 +26,6 @@ enum class Mutant {
   kRemoveFullDirectory,
   kRenameWithoutAttributes,
   kForgetAttributesSetAtOnce,
-  kTellWhatARenameMisses,
   kTakeAnyDisk,
   kWaitForEverybody,
   kCount,

@@ -85,6 +85,17 @@ Task<Status> KeepLongName(Engine& engine, MemberIndex member, ObjectPath path) {
   co_return OkStatus();
 }
 
+Task<Status> MakeNamedMark(Engine& engine, MemberIndex member, ObjectPath path, std::string entry) {
+  const Status named = co_await KeepLongName(engine, member, path);
+  if (!named) co_return named.error();
+  Status made = co_await MakeMark(engine, member, path, std::move(entry));
+  if (!made) co_return std::move(made);
+  // The mark counts without it.
+  const Status again = co_await KeepLongName(engine, member, std::move(path));
+  (void)again;
+  co_return OkStatus();
+}
+
 Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width, Duration least) {
   Look look(engine.Homes(path));
   const std::vector<MemberIndex> order = engine.ByHealth(look.homes());

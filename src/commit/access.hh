@@ -22,8 +22,13 @@ Task<Status> RemoveState(Engine& engine, MemberIndex member, ObjectPath path, st
 Task<Status> MakeMark(Engine& engine, MemberIndex member, ObjectPath path, std::string entry);
 Task<Status> RemoveMark(Engine& engine, MemberIndex member, ObjectPath path, std::string entry);
 
-// Makes the entries that keep a shortened name (no request for ordinary names).
+// Makes the entries that keep a shortened name (no request for ordinary names). Needed before something is
+// made in the object directory, so that it never is there without its name, and again after that: a cleaner
+// that has not seen it yet may have removed the name meanwhile.
 Task<Status> KeepLongName(Engine& engine, MemberIndex member, ObjectPath path);
+
+// MakeMark with the name before and after it.
+Task<Status> MakeNamedMark(Engine& engine, MemberIndex member, ObjectPath path, std::string entry);
 
 // Path of an entry of the object directory on a server.
 std::string StatePath(const ObjectPath& path, std::string_view entry);

@@ -248,7 +248,6 @@ Task<Result<std::optional<AttributeRevision>>> ReadAttributesToTell(Engine& engi
   for (Duration wait = kRenamePauseFirst;; wait *= 2) {
     Result<std::optional<AttributeRevision>> read = co_await ReadAttributes(engine, info);
     if (!read || !*read || GoesAlong(info, (**read).revision, quorum)) co_return std::move(read);
-    if (MutantActive(Mutant::kTellWhatARenameMisses)) co_return std::move(read);
     // It is on a quorum now: a rename that seals the name from here on finds it.
     const Look look = co_await LookAt(engine, info.path, LookWidth::kQuorum);
     if (!look.HasQuorum()) co_return CannotTell(engine, info.path, look);

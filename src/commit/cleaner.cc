@@ -62,21 +62,27 @@ Task<bool> LookAgain(CleanPass& pass) {
   co_return highest == pass.current;
 }
 
+Task<Status> RemoveObjectDirectoryOn(Engine& engine, MemberIndex member, ObjectPath path) {
+  const std::vector<std::string> parts = path.LongNameEntries();
+  for (const std::string& part : parts) {
+    const Status removed = co_await RemoveMark(engine, member, path, part);
+    (void)removed;
+  }
+  Status removed =
+      co_await RemoveDirectory(engine.MetadataCall(), engine.server(member), path.ObjectDirectory());
+  // Refused where a creation came first: that one keeps the directory, and needs the name.
+  if (!removed && removed.code() != Code::kNotFound)
+    removed = co_await KeepLongName(engine, member, std::move(path));
+  co_return std::move(removed);
+}
+
 // Removes the empty object directory (and the parts of a long name) where nothing is left.
 Task<void> RemoveObjectDirectory(CleanPass& pass) {
-  const std::vector<std::string> parts = pass.path.LongNameEntries();
   XEC_FAILPOINT("clean.directory");
   ServerGather<Status> gather(pass.engine);
   for (const auto& [member, states] : pass.servers) {
-    if (!states.empty()) continue;
-    for (const std::string& part : parts) {
-      const Status removed = co_await RemoveMark(pass.engine, member, pass.path, part);
-      (void)removed;
-    }
-    gather.Start(member, RemoveDirectory(pass.engine.MetadataCall(), pass.engine.server(member),
-                                         pass.path.ObjectDirectory()));
+    if (states.empty()) gather.Start(member, RemoveObjectDirectoryOn(pass.engine, member, pass.path));
   }
-  // Refused where a creation came first; that creation keeps or makes the directory.
   while (gather.timely() > 0) co_await gather.Next();
 }
 
@@ -146,7 +152,7 @@ Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
   outcome.left = 1;
   const int64_t horizon_ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(engine.options().tombstone_horizon).count();
-  std::vector<std::pair<MemberIndex, std::string>> parts;
+  std::vector<std::pair<MemberIndex, Entry>> debris;
   ServerGather<Result<std::vector<Entry>>> gather(engine, RequestKind::kMetadata, kCleanerPatience);
   for (const MemberIndex member : engine.AllByHealth())
     gather.Start(member, List(engine.MetadataCall(), engine.server(member), object_directory));
@@ -162,15 +168,21 @@ Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
     for (const Entry& entry : *listed) {
       const bool old = engine.executor().WallNow() - entry.mtime_s * 1000 > horizon_ms;
       const std::optional<State> state = ParseState(entry.name);
-      const bool abort_mark = state && state->kind == StateKind::kAbortMark;
-      if (!(IsLongNamePart(entry.name) || abort_mark) || !old) co_return outcome;
-      parts.emplace_back(member, object_directory + "/" + entry.name);
+      // A draft is for nothing where no server tells the name: nobody can prove it any more.
+      const bool of_the_dead =
+          state && (state->kind == StateKind::kAbortMark || state->kind == StateKind::kUnproved);
+      if (!(IsLongNamePart(entry.name) || of_the_dead) || !old) co_return outcome;
+      debris.emplace_back(member, entry);
     }
   }
   if (heard < engine.server_count()) co_return outcome;
   outcome.left = 0;
-  for (const auto& [member, part] : parts) {
-    const Status removed = co_await RemoveDirectory(engine.MetadataCall(), engine.server(member), part);
+  for (const auto& [member, entry] : debris) {
+    const DataServerPtr& server = engine.server(member);
+    const std::string entry_path = object_directory + "/" + entry.name;
+    Status removed;
+    if (entry.directory) removed = co_await RemoveDirectory(engine.MetadataCall(), server, entry_path);
+    if (!entry.directory) removed = co_await Remove(engine.MetadataCall(), server, entry_path);
     ++(removed ? outcome.removed : outcome.left);
   }
   for (size_t i = 0; i < engine.server_count(); ++i) {

@@ -26,8 +26,7 @@ Task<bool> FenceHome(Engine& engine, ObjectPath path, MemberIndex home, State se
       done = co_await RenameState(engine, home, path, step.from, step.to);
     } else {
       // The mark is made before the listing of the next round: a late creation and we cannot miss each other.
-      done = co_await KeepLongName(engine, home, path);
-      if (done) done = co_await MakeMark(engine, home, path, step.to);
+      done = co_await MakeNamedMark(engine, home, path, step.to);
     }
     if (!done && done.code() != Code::kNotFound) co_return false;
     XEC_FAILPOINT("clean.fenced");

@@ -167,6 +167,10 @@ Task<bool> MoveArchive(Engine& engine, ObjectPath from, Accepted moved, MoveReco
   const Status renamed =
       co_await Rename(engine.MetadataCall(), engine.server(member), source, StatePath(record.to, target));
   XEC_FAILPOINT("rename.archive");
+  if (renamed) {
+    const Status again = co_await KeepLongName(engine, member, record.to);
+    (void)again;  // the homes have it as well
+  }
   if (renamed || renamed.code() != Code::kAlreadyExists) co_return renamed.has_value();
   // It was repaired at the new name meanwhile.
   const Status removed = co_await Remove(engine.MetadataCall(), engine.server(member), source);
@@ -214,9 +218,10 @@ Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex
   const State draft = DraftOf(engine, goal);
   const Status named = co_await KeepLongName(engine, home, path);
   if (!named) co_return RollResult::kFailed;
-  const Status created =
+  Status created =
       co_await CreateFile(engine.MetadataCall(), engine.server(home), StatePath(path, FormatState(draft)),
                           FormatMoveRecord(*record), engine.SyncBeforeCommit());
+  if (created) created = co_await KeepLongName(engine, home, path);
   // Without a clear OK the creation may still arrive after everything else was cleaned: leave it alone.
   if (!created) co_return RollResult::kFailed;
   XEC_FAILPOINT("roll.moved_draft");

@@ -115,7 +115,7 @@ Task<Status> MarkQuorum(Engine& engine, ObjectPath path, State mark, std::vector
   bool open = false;
   while (true) {
     for (; next < order.size() && made + gather.timely() < quorum; ++next)
-      gather.Start(order[next], MakeMark(engine, order[next], path, entry));
+      gather.Start(order[next], MakeNamedMark(engine, order[next], path, entry));
     if (gather.pending() == 0) break;
     const auto event = co_await gather.Next();
     if (!event.value) continue;

@@ -98,6 +98,16 @@ std::vector<MemberIndex> HomesAmong(const Engine& engine, const PutRequest& requ
   return homes;
 }
 
+// Once all seals are there.
+Task<void> KeepLongNameOnAll(Engine& engine, PutRequest request) {
+  if (request.path.LongNameEntries().empty()) co_return;
+  ServerGather<Status> gather(engine, RequestKind::kSync);
+  for (const MemberIndex member : request.archives)
+    gather.Start(member, KeepLongName(engine, member, request.path));
+  // One that fails may have it all the same; the others do.
+  while (gather.timely() > 0) co_await gather.Next();
+}
+
 // Checks the barrier and chooses the version. An error: nothing of this upload is or becomes visible.
 Task<Result<Version>> ChooseVersion(Engine& engine, const PutRequest& request, const Barrier& barrier) {
   const size_t quorum = Quorum(engine.Homes(request.path).size());
@@ -157,6 +167,7 @@ Task<Result<ExclusiveStart>> StartExclusive(Engine& engine, ObjectPath path) {
 
 Task<Result<Version>> CommitPut(Engine& engine, PutRequest request) {
   XEC_FAILPOINT("put.look");
+  co_await KeepLongNameOnAll(engine, request);
   const std::vector<MemberIndex> homes = HomesAmong(engine, request);
   Barrier barrier = co_await LookPastRivals(engine, request, homes);
   Result<Version> version = co_await ChooseVersion(engine, request, barrier);

@@ -6,7 +6,6 @@
 #include "base/mutant.hh"
 #include "commit/names.hh"
 #include "commit/promote.hh"
-#include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
@@ -81,13 +80,6 @@ Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents) {
     if (!parent && parent.code() == Code::kAlreadyExists) parent = OkStatus();
   }
   if (!parent) co_return parent.error();
-  if (!path.LongNameEntries().empty()) {
-    const std::vector<MemberIndex> homes = engine.Homes(path);
-    ServerGather<Status> gather(engine, RequestKind::kSync);
-    for (const MemberIndex home : homes) gather.Start(home, KeepLongName(engine, home, path));
-    // A home that is away does not get the name now; whoever rolls the directory forward there writes it.
-    while (gather.timely() > 0) co_await gather.Next();
-  }
   XEC_FAILPOINT("mkdir.mark");
   Status marked = co_await MarkAbove(engine, std::move(*info), DirectoryState({}));
   XEC_FAILPOINT("mkdir.committed");

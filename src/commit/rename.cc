@@ -41,6 +41,7 @@ Task<Status> SealHome(Engine& engine, ObjectPath path, MemberIndex home, State s
   Status sealed =
       co_await CreateFile(engine.MetadataCall(), engine.server(home), StatePath(path, FormatState(seal)),
                           std::move(content), engine.SyncBeforeCommit());
+  if (sealed) sealed = co_await KeepLongName(engine, home, path);
   XEC_FAILPOINT("rename.sealed_one");
   co_return std::move(sealed);
 }

@@ -80,6 +80,7 @@ Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home,
                                   engine.SyncBeforeCommit());
   }
   // Without a clear OK the creation may still arrive after everything else was cleaned: leave it alone.
+  if (created) created = co_await KeepLongName(engine, home, path);
   if (!created) co_return RollResult::kFailed;
   XEC_FAILPOINT("roll.unproved");
   // After the creation, not before: who collects this version's tombstone later must then meet our file.
@@ -260,7 +261,7 @@ Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, 
         break;  // somebody else was faster, or the reply was lost: the next listing tells
       }
       case RollStep::kMark: {
-        const Status made = co_await MakeMark(engine, home, path, step.to);
+        const Status made = co_await MakeNamedMark(engine, home, path, step.to);
         co_return made ? RollResult::kAccepted : RollResult::kFailed;
       }
       case RollStep::kWitness:

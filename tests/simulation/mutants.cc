@@ -60,8 +60,6 @@ constexpr std::array<PlantedBug, kMutantCount> kPlantedBugs = {{
      "a rename leaves the user attributes behind"},
     {Mutant::kForgetAttributesSetAtOnce, "forget-attributes-set-at-once", "P4",
      "of user attributes set at the same time only the last count"},
-    {Mutant::kTellWhatARenameMisses, "tell-what-a-rename-misses", "P6",
-     "user attributes are told that a rename under way does not take along"},
     {Mutant::kTakeAnyDisk, "take-any-disk", "P6", "a server is used that has another store's disk"},
     {Mutant::kWaitForEverybody, "wait-for-everybody", "P8", "no server is ever late before its deadline"},
 }};

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Names too long for a file name: whoever makes one and a cleaner that takes it for debris, one of them
+// stopped at each of its steps. What lives must be listed.
+#include "commit/folder.hh"
+#include "commit/test_world.hh"
+
+namespace xec {
+namespace {
+
+using namespace std::chrono_literals;
+using Gateway = TestWorld::Gateway;
+using Make = std::function<Task<Status>(TestWorld&, Gateway&, const std::string&)>;
+
+Task<Status> MakeIt(TestWorld& world, Gateway& gateway, const std::string& name) {
+  co_return co_await MakeDirectoryName(*gateway.engine, world.Path(name), false);
+}
+
+Task<Status> RenameToIt(TestWorld& world, Gateway& gateway, const std::string& name) {
+  co_return co_await RenameObject(*gateway.engine, world.Path("/a"), world.Path(name));
+}
+
+Task<Status> CleanIt(Gateway& gateway) {
+  const Result<CleanOutcome> cleaned = co_await CleanTree(*gateway.engine, TestWorld::Path("/"));
+  co_return cleaned ? OkStatus() : Status(cleaned.error());
+}
+
+Task<void> Keep(Task<Status> task, std::optional<Status>& into) {
+  Status status = co_await task;
+  into = std::move(status);
+}
+
+class LongNameTest : public ::testing::TestWithParam<Make> {
+ protected:
+  const std::string name_ = "/" + std::string(kComponentBytesMax, 'l');
+
+  // A world in which the name was there once and is forgotten by the next cleaner.
+  void Prepare(TestWorld& world, Gateway& gateway) {
+    ASSERT_TRUE(world.Put(gateway, "/a"));
+    ASSERT_TRUE(world.Run(MakeDirectoryName(*gateway.engine, world.Path(name_), false)));
+    ASSERT_TRUE(world.Run(RemoveDirectoryName(*gateway.engine, world.Path(name_))));
+    ASSERT_TRUE(world.Run(CleanTree(*gateway.engine, world.Path("/"))));
+    world.Pass(2h);
+  }
+
+  // Every server that has something of the name tells it.
+  void ExpectTold(TestWorld& world, const std::string& when) {
+    Gateway& fresh = world.NewGateway();
+    const bool lives = world.Lives(fresh, name_);
+    for (size_t i = 0; i < world.memory.size(); ++i) {
+      const auto member = static_cast<MemberIndex>(i);
+      const auto states = world.Run(ListStates(*fresh.engine, member, world.Path(name_)));
+      const auto listed = world.Run(List(fresh.engine->MetadataCall(), fresh.engine->server(member),
+                                         world.Path(name_).ObjectDirectory()));
+      ASSERT_TRUE(states);
+      if (states->empty()) continue;
+      std::vector<std::string> entries;
+      for (const Entry& entry : *listed) entries.push_back(entry.name);
+      const Result<std::string> told = ReadLongName(entries);
+      EXPECT_TRUE(told || !lives) << when << ": s" << i << " does not tell the name of "
+                                  << FormatState(states->front());
+    }
+  }
+};
+
+// `stopped` is stopped after each number of steps, until `other` has ended.
+TEST_P(LongNameTest, IsToldByAllWhoeverSleeps) {
+  for (const bool maker_sleeps : {true, false}) {
+    for (size_t steps = 1;; ++steps) {
+      TestWorld world({.seed = steps % 5 + 1});
+      Gateway& maker = world.NewGateway();
+      Gateway& cleaner = world.NewGateway();
+      Prepare(world, maker);
+      std::optional<Status> made, cleaned;
+      Gateway& stopped = maker_sleeps ? maker : cleaner;
+      const auto start = [&](bool make) {
+        if (make) maker.scope.Spawn(Keep(GetParam()(world, maker, name_), made));
+        if (!make) cleaner.scope.Spawn(Keep(CleanIt(cleaner), cleaned));
+      };
+      start(maker_sleeps);
+      size_t ran = 0;
+      while (ran < steps && !made && !cleaned && world.executor.RunOne()) ++ran;
+      const bool ended = made || cleaned;
+      stopped.process.SleepUntil(world.executor.Now() + 8s);
+      start(!maker_sleeps);
+      ASSERT_TRUE(world.executor.RunUntil([&] { return made && cleaned; }, 1'000'000));
+      world.Pass(1min);
+      ExpectTold(world, fmt::format("{} sleeps after {} steps", maker_sleeps ? "maker" : "cleaner", steps));
+      if (ended || HasFailure()) break;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Makers, LongNameTest, ::testing::Values(MakeIt, RenameToIt));
+
+}  // namespace
+}  // namespace xec
