@@ -64,7 +64,13 @@ Task<void> StoreProcess::RepairLoop() {
 }
 
 Task<void> StoreProcess::TidyLoop() {
-  while (co_await background_.Pause(kTidyInterval)) co_await RemoveGivenUpFiles(*engine_);
+  while (true) {
+    // Not in one line: g++ 12 lays out the frame of a loop that awaits in its condition and is one more await
+    // wrongly.
+    const bool go_on = co_await background_.Pause(kTidyInterval);
+    if (!go_on) co_return;
+    co_await RemoveGivenUpFiles(*engine_);
+  }
 }
 
 }  // namespace xec

@@ -127,7 +127,11 @@ bool XrootdProcess::WaitUntilReady() const {
   return false;
 }
 
-void XrootdProcess::Signal(int signal) const { kill(pid_, signal); }
+void XrootdProcess::Signal(int signal) const {
+  kill(pid_, signal);
+  // A thread on another processor may answer one more request before it stops.
+  if (signal == SIGSTOP) waitpid(pid_, nullptr, WUNTRACED);
+}
 
 void XrootdProcess::Kill() {
   if (pid_ == -1) return;

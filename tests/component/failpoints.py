@@ -17,6 +17,7 @@ import os
 import random
 import re
 import signal
+import time
 import urllib.parse
 
 import xectest
@@ -201,11 +202,11 @@ class Store:
             self.cluster.start(self.cluster.servers[index])
         self.left_out = None
 
-    def serve(self, env):
+    def serve(self, env, more=()):
         """A gateway on the store, whose own cleaner stays out of the way."""
         words = [word for pair in self.servers for word in pair]
         options = (*words, "--clean-interval", "24h", "--sync", "none", "--chunk-size", CHUNK_SIZE,
-                   "--layout", self.layout)
+                   "--layout", self.layout, *more)
         gateway = self.test.serve(dirs=[], options=options, build=self.build, start=False, geometry=GEOMETRY)
         return gateway.start(env=env)
 
@@ -213,7 +214,8 @@ class Store:
         """In place of the one that readers asked until now."""
         if self.gateway:
             self.gateway.kill()
-        self.gateway = self.serve(env={})
+        # User attributes are "cannot tell, retry" until a rename that died is given up.
+        self.gateway = self.serve(env={}, more=("--operation-limit", f"{LIMIT_MS_MAX}ms"))
 
     def log_file(self, name):
         """An empty file that every gateway and program may write to."""
@@ -257,7 +259,11 @@ class Store:
         return label + (self.tag(path) if tagged else "")
 
     def tag(self, path):
-        result = self.test.xrdfs(self.gateway.url, "xattr", path, "get", "tag", code=None)
+        give_up = time.monotonic() + xectest.CLIENT_SECONDS
+        told = False
+        while not told and time.monotonic() < give_up:
+            result = self.test.xrdfs(self.gateway.url, "xattr", path, "get", "tag", code=None)
+            told = "cannot tell" not in result.out + result.err
         return "+tag" if 'tag="red"' in result.out else ""
 
     def write(self, path, label):
