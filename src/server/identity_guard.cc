@@ -47,9 +47,10 @@ void IdentityCheck::NoteUnavailable() {
   confirmed_.reset();
 }
 
-void IdentityCheck::NoteHeard(TimePoint asked) {
+void IdentityCheck::NoteHeard() {
+  const TimePoint now = executor_.Now();
   std::lock_guard lock(mutex_);
-  heard_ = std::max(heard_, asked);
+  heard_ = std::max(heard_, now);
 }
 
 void IdentityCheck::Check(TimePoint oldest, Waiter waiter) {
@@ -109,9 +110,6 @@ void IdentityCheck::OnRead(const std::shared_ptr<Flight>& flight, Result<uint64_
     return Finish(flight, Fail(Code::kUnavailable, "{} is not {}: its {} differs", inner_->name(),
                                options_.description, kIdentityPath));
   }
-  if (executor_.Now() - flight->started > options_.silence_max) {
-    return Finish(flight, Fail(Code::kUnavailable, "{} has said who it is too long ago", inner_->name()));
-  }
   Finish(flight, OkStatus());
 }
 
@@ -124,7 +122,7 @@ void IdentityCheck::Finish(const std::shared_ptr<Flight>& flight, Status status)
     flight->finished = true;
     waiters = std::move(flight->waiters);
     if (status) {
-      heard_ = std::max(heard_, flight->started);
+      heard_ = executor_.Now();
       confirmed_ = flight->started;
     } else {
       confirmed_.reset();
