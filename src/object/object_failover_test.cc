@@ -7,6 +7,7 @@
 
 #include "commit/access.hh"
 #include "commit/cleaner.hh"
+#include "object/stripe_buffer.hh"
 #include "object/test_store.hh"
 
 namespace xec {
@@ -348,6 +349,31 @@ TEST(FailoverTest, ASmallObjectIsSealedAgainWhileOthersWaitForItsMemory) {
 }
 
 // What is read back to be decoded is compared with what was sent.
+// An upload that waited for memory did not look after its writes: the stripe that a hung server kept in
+// memory was what it waited for, until the server's deadline.
+TEST(FailoverTest, AHungServerKeepsAChunkInMemoryAndNoStripe) {
+  TestStore::Options options = Impatient();
+  StripeBuffer::Shape stripe{.geometry = kSmall, .data_bytes_max = kStripe};
+  options.engine.memory_bytes = stripe.BufferBytes() + 64 * kKiB;  // the least that is accepted
+  TestStore store(options);
+  Upload upload(store, 8 * kStripe + 11'111);
+  upload.FirstHalf();
+  const size_t bad = upload.Servers()[2];
+  MakeIll(store, bad, Ill::kHung);
+  auto rest = std::async(std::launch::async, [&] {
+    upload.SecondHalf();
+    return upload.Commit();
+  });
+  XEC_CHECK(rest.wait_for(std::chrono::seconds(60)) == std::future_status::ready,
+            "the upload waits for what it keeps itself");
+  const Result<Committed> committed = rest.get();
+  ASSERT_TRUE(committed) << committed.error().ToString();
+  EXPECT_LT(store.engine().budget().in_use(), stripe.BufferBytes());
+  ExpectWhole(store, {bad}, upload.bytes());
+  store.faults(bad).DropHung();
+  EXPECT_TRUE(store.BudgetReturned());
+}
+
 TEST(FailoverTest, DamageDuringTheUploadIsNotDecodedIntoTheSpare) {
   TestStore store(Impatient(9));
   Upload upload(store, 10 * kStripe);

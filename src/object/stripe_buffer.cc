@@ -15,41 +15,41 @@ constexpr size_t RoundUp(size_t bytes) {
   return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
 }
 
-}  // namespace
-
-std::vector<StripeBuffer::Slot> StripeBuffer::Slots(const Shape& shape, uint64_t& buffer_bytes) {
-  const Geometry& geometry = shape.geometry;
-  std::vector<Slot> slots(geometry.Total());
-  size_t offset = 0;
-  for (uint32_t chunk = 0; chunk < geometry.Total(); ++chunk) {
-    Slot& slot = slots[chunk];
-    slot.capacity = geometry.ChunkBytes(shape.data_bytes_max, 0, chunk);
-    if (slot.capacity == 0) continue;
-    slot.headroom = RoundUp(LocalHeaderSizeMax(geometry.PageCount(slot.capacity)));
-    slot.data_offset = offset + slot.headroom;
-    offset = slot.data_offset + RoundUp(slot.capacity + shape.tail_room);
-  }
-  buffer_bytes = offset;
-  return slots;
+size_t Headroom(const StripeBuffer::Shape& shape, size_t chunk_bytes) {
+  return RoundUp(LocalHeaderSizeMax(shape.geometry.PageCount(chunk_bytes)));
 }
+
+// Of the Buffer of a chunk; 0 for one without bytes.
+size_t SlotBytes(const StripeBuffer::Shape& shape, uint32_t chunk) {
+  const size_t bytes = shape.geometry.ChunkBytes(shape.data_bytes_max, 0, chunk);
+  return bytes == 0 ? 0 : Headroom(shape, bytes) + RoundUp(bytes + shape.tail_room);
+}
+
+}  // namespace
 
 uint64_t StripeBuffer::Shape::BufferBytes() const {
   uint64_t bytes = 0;
-  Slots(*this, bytes);
+  for (uint32_t chunk = 0; chunk < geometry.Total(); ++chunk) bytes += SlotBytes(*this, chunk);
   return bytes;
 }
 
 StripeBuffer::StripeBuffer(const Shape& shape, uint64_t stripe, ByteBudget::Lease lease)
-    : shape_(shape), stripe_(stripe) {
+    : shape_(shape), stripe_(stripe), slots_(shape.geometry.Total()) {
   XEC_CHECK(shape.data_bytes_max > 0 && shape.data_bytes_max <= shape.geometry.StripeSize());
-  uint64_t bytes = 0;
-  slots_ = Slots(shape_, bytes);
-  XEC_CHECK(lease.bytes() >= bytes, "a lease of {} bytes for a stripe of {}", lease.bytes(), bytes);
-  buffer_ = Buffer::Allocate(bytes, std::move(lease));
+  XEC_CHECK(lease.bytes() >= shape_.BufferBytes(), "a lease of {} bytes for a stripe of {}", lease.bytes(),
+            shape_.BufferBytes());
+  for (uint32_t chunk = 0; chunk < shape_.geometry.Total(); ++chunk) {
+    Slot& slot = slots_[chunk];
+    slot.capacity = shape_.geometry.ChunkBytes(shape_.data_bytes_max, 0, chunk);
+    if (slot.capacity == 0) continue;
+    slot.headroom = Headroom(shape_, slot.capacity);
+    const size_t bytes = SlotBytes(shape_, chunk);
+    slot.buffer = Buffer::Allocate(bytes, lease.Split(bytes));
+  }
 }
 
 MutableByteSpan StripeBuffer::Data(uint32_t chunk, size_t bytes) const {
-  return buffer_->span().subspan(slots_[chunk].data_offset, bytes);
+  return slots_[chunk].buffer->span().subspan(slots_[chunk].headroom, bytes);
 }
 
 uint64_t StripeBuffer::ChunkSize(uint32_t chunk) const {
@@ -119,7 +119,7 @@ std::shared_ptr<StripeBuffer> StripeBuffer::ToRestore(const Shape& shape, uint64
 
 Slice StripeBuffer::Place(uint32_t chunk) const {
   XEC_CHECK(ChunkSize(chunk) > 0);
-  return Slice(buffer_, slots_[chunk].data_offset, ChunkSize(chunk));
+  return Slice(slots_[chunk].buffer, slots_[chunk].headroom, ChunkSize(chunk));
 }
 
 void StripeBuffer::Restore(ChunkMask present, uint32_t chunk) {
@@ -146,10 +146,10 @@ Result<StripeBuffer::Piece> StripeBuffer::PlaceChunk(uint32_t chunk, ArchiveWrit
   XEC_CHECK(finished_ && ChunkSize(chunk) > 0);
   Slot& slot = slots_[chunk];
   if (slot.header_size > 0) return PlaceChunkAgain(chunk, archive);
-  const MutableByteSpan headroom = buffer_->span().subspan(slot.data_offset - slot.headroom, slot.headroom);
+  const MutableByteSpan headroom = slot.buffer->span().first(slot.headroom);
   XEC_ASSIGN_OR_RETURN(const PlacedHeader placed, archive.LocalHeader(HeaderOf(chunk), headroom));
   slot.header_size = placed.size_bytes;
-  Slice slice(buffer_, slot.data_offset - placed.size_bytes, placed.size_bytes + ChunkSize(chunk));
+  Slice slice(slot.buffer, slot.headroom - placed.size_bytes, placed.size_bytes + ChunkSize(chunk));
   return Piece{std::move(slice), placed.archive_offset};
 }
 
@@ -158,7 +158,7 @@ Result<StripeBuffer::Piece> StripeBuffer::PlaceChunkAgain(uint32_t chunk, Archiv
   const std::shared_ptr<Buffer> scratch = Buffer::Allocate(slot.headroom);
   XEC_ASSIGN_OR_RETURN(const PlacedHeader placed, archive.LocalHeader(HeaderOf(chunk), scratch->span()));
   if (placed.size_bytes == slot.header_size) {
-    Slice slice(buffer_, slot.data_offset - placed.size_bytes, placed.size_bytes + ChunkSize(chunk));
+    Slice slice(slot.buffer, slot.headroom - placed.size_bytes, placed.size_bytes + ChunkSize(chunk));
     return Piece{std::move(slice), placed.archive_offset};
   }
   // A header may be longer at one place than at another (ArchiveWriter, INV-2): once in 2^32 times.
@@ -179,11 +179,11 @@ Result<StripeBuffer::Piece> StripeBuffer::PlaceEmptyChunk(uint32_t chunk, Archiv
 
 bool StripeBuffer::AddTail(uint32_t chunk, ByteSpan tail, Piece& piece) {
   Slot& slot = slots_[chunk];
-  const size_t end = slot.data_offset + ChunkSize(chunk);
-  const size_t limit = slot.data_offset + slot.capacity + shape_.tail_room;
+  const size_t end = slot.headroom + ChunkSize(chunk);
+  const size_t limit = slot.headroom + slot.capacity + shape_.tail_room;
   if (slot.has_tail || tail.size() > limit - end) return false;
   slot.has_tail = true;
-  std::memcpy(buffer_->data() + end, tail.data(), tail.size());
+  std::memcpy(slot.buffer->data() + end, tail.data(), tail.size());
   piece.slice.length += tail.size();
   return true;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// StripeBuffer: one stripe being written. Its k+m chunks lie in one Buffer; payload is copied into it once,
-// and coding, checksums and requests work on views of it.
+// StripeBuffer: one stripe being written. Payload is copied into it once; coding, checksums and requests work
+// on views of it. Each chunk has a Buffer of its own, with its part of the lease: a request that hangs keeps
+// one chunk in memory, not the stripe.
 //
-//   slot of a chunk   | headroom | chunk data ...       | tail room |
+//   Buffer of a chunk | headroom | chunk data ...       | tail room |
 //                        header->| aligned to a page    |           a request sends header and data (and the
 //                                                                   archive's end, if it fits) as one piece
 #pragma once
@@ -19,14 +20,14 @@
 
 namespace xec {
 
-// Not thread-safe. The memory lives as long as the longest-lived slice of it.
+// Not thread-safe. The memory of a chunk lives as long as the longest-lived slice of it.
 class StripeBuffer {
  public:
   struct Shape {
     Geometry geometry;
     uint64_t data_bytes_max = 0;  // of the object in this stripe, 1..StripeSize()
-    size_t tail_room = 0;         // bytes free behind every chunk
-    // What a lease for the buffer must have.
+    size_t tail_room = 0;  // bytes free behind every chunk
+    // What a lease for the stripe must have.
     uint64_t BufferBytes() const;
   };
 
@@ -71,15 +72,14 @@ class StripeBuffer {
 
  private:
   struct Slot {
-    size_t data_offset = 0;  // of the chunk's data in the buffer
-    size_t headroom = 0;
+    std::shared_ptr<Buffer> buffer;  // null: the chunk has no bytes
+    size_t headroom = 0;  // where the data begins
     size_t capacity = 0;  // of data, without tail room
     size_t header_size = 0;  // once placed
     bool has_tail = false;
     uint32_t crc32 = 0;
     std::vector<uint32_t> page_crc32c;
   };
-  static std::vector<Slot> Slots(const Shape& shape, uint64_t& buffer_bytes);
   void SumUp(uint32_t chunk);
   MemberHeader HeaderOf(uint32_t chunk) const;
   Result<Piece> PlaceChunkAgain(uint32_t chunk, ArchiveWriter& archive) const;
@@ -87,8 +87,7 @@ class StripeBuffer {
 
   const Shape shape_;
   const uint64_t stripe_;
-  std::vector<Slot> slots_;
-  std::shared_ptr<Buffer> buffer_;
+  std::vector<Slot> slots_;  // by chunk
   uint64_t filled_ = 0;
   bool finished_ = false;
 };

@@ -43,7 +43,8 @@ Duration StripeUpload::Patience(TimePoint sent, TimePoint safe) const {
   const EngineOptions& options = engine_.options();
   // Without a spare a slow server is better than none.
   const Duration least = opener_.HasSpare() ? options.failover_delay : options.metadata_timeout;
-  return std::max(least, kLateFactor * (safe - sent));
+  // A process that was stopped in between takes the others for very slow.
+  return std::max(least, std::min(kLateFactor * (safe - sent), options.operation_limit));
 }
 
 // The servers that the stripe still waits for are late, unless their answers lie in the queue: the caller may
@@ -113,6 +114,7 @@ Status StripeUpload::SendAgain(size_t index) {
       InFlight& flight = found->second;
       flight.waiting &= ~lane;
       const std::shared_ptr<StripeBuffer> in_memory = flight.stripe.lock();
+      if (const auto hold = flight.holds.find(index); hold != flight.holds.end()) hold->second->LetGo();
       const bool again = in_memory && !archive.lost && sent;
       if (again) {
         flight.sent = engine_.executor().Now();
@@ -186,8 +188,7 @@ Task<StripeUpload::Restored> StripeUpload::ReadBack(uint64_t stripe) {
   StripeBuffer::Shape shape;
   shape.geometry = plan_.geometry;
   shape.data_bytes_max = plan_.geometry.StripeBytes(size_, stripe);
-  Result<ByteBudget::Lease> lease =
-      co_await engine_.budget().Acquire(shape.BufferBytes(), ByteBudget::Use::kUpload);
+  Result<ByteBudget::Lease> lease = co_await Acquire(shape.BufferBytes());
   if (!lease) {
     SetFailed(lease.error());
     co_return std::move(result);

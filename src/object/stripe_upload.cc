@@ -20,12 +20,20 @@ size_t ManifestSizeGuess(const UploadPlan& plan) {
   return std::min(bytes, kManifestSizeMax);
 }
 
-Task<Status> WriteChunk(Engine& engine, ArchiveFilePtr file, std::shared_ptr<StripeBuffer> stripe,
+Task<Status> WriteChunk(Engine& engine, ArchiveFilePtr file, std::shared_ptr<StripeHold> hold,
                         StripeBuffer::Piece piece) {
   Status written =
       co_await Write(engine.WriteCall(), std::move(file), piece.archive_offset, std::move(piece.slice));
-  stripe.reset();
+  hold->LetGo();
   co_return std::move(written);
+}
+
+using Memory = std::optional<Result<ByteBudget::Lease>>;
+
+Task<Status> TakeMemory(Engine& engine, uint64_t bytes, std::shared_ptr<Memory> into) {
+  Result<ByteBudget::Lease> lease = co_await engine.budget().Acquire(bytes, ByteBudget::Use::kUpload);
+  into->emplace(std::move(lease));
+  co_return OkStatus();
 }
 
 }  // namespace
@@ -122,6 +130,17 @@ Task<Status> StripeUpload::Append(ByteSpan bytes) {
   co_return std::move(ready);
 }
 
+// Waits for memory, and looks after the writes meanwhile: what a server that hangs keeps of it comes free
+// only when the server is given up.
+Task<Result<ByteBudget::Lease>> StripeUpload::Acquire(uint64_t bytes) {
+  const auto memory = std::make_shared<Memory>();
+  memory_came_ = false;
+  writes_.Start(kMemoryTag, TakeMemory(engine_, bytes, memory));
+  while (!memory_came_ && !failed_) co_await TakeEvent();
+  if (failed_) co_return *failed_;
+  co_return std::move(**memory);
+}
+
 // Waits for a place in the pipeline, then for memory, and starts the next stripe.
 Task<Status> StripeUpload::NewStripe() {
   while (in_flight_.size() >= InFlightMax()) {
@@ -133,8 +152,7 @@ Task<Status> StripeUpload::NewStripe() {
   if (MutantActive(Mutant::kAdmitHalfAStripe))
     half = co_await engine_.budget().Acquire(shape.BufferBytes() / 2, ByteBudget::Use::kUpload);
   Result<ByteBudget::Lease> lease = reserved_.Take();
-  if (lease->bytes() == 0)
-    lease = co_await engine_.budget().Acquire(shape.BufferBytes(), ByteBudget::Use::kUpload);
+  if (lease->bytes() == 0) lease = co_await Acquire(shape.BufferBytes());
   if (!lease) co_return lease.error();
   current_ = std::make_shared<StripeBuffer>(shape, next_stripe_, std::move(*lease));
   co_return OkStatus();
@@ -174,7 +192,9 @@ Status StripeUpload::StartWrite(InFlight& flight, const std::shared_ptr<StripeBu
                                                         : stripe->PlaceChunk(chunk, *archive.archive));
   flight.waiting |= ChunkBit(lane);
   const size_t tag = WriteTag{stripe->stripe(), archive.spares, index}.Pack();
-  writes_.Start(tag, WriteChunk(engine_, archive.file, stripe, std::move(piece)));
+  const auto hold = std::make_shared<StripeHold>(stripe);
+  flight.holds[index] = hold;
+  writes_.Start(tag, WriteChunk(engine_, archive.file, hold, std::move(piece)));
   return OkStatus();
 }
 
@@ -182,6 +202,10 @@ Task<void> StripeUpload::TakeEvent() {
   const Gather<Status>::Event event = co_await writes_.Next();
   if (!event.value) {
     co_await GiveUpLate(event.tag);
+    co_return;
+  }
+  if (event.tag == kMemoryTag) {
+    memory_came_ = true;
     co_return;
   }
   XEC_FAILPOINT("put.chunk_written");

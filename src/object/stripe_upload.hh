@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "archive/archive_writer.hh"
@@ -44,6 +45,22 @@ struct UploadPlan {
   // lanes with bytes only. Else every stripe is sent to all lanes, chunks without bytes as empty members.
   bool one_stripe_form = true;
   ArchivePlace place;
+};
+
+// Keeps a stripe in memory until one of its writes is answered, whether or not anybody takes the answer, or
+// until its server is given up. Thread-safe.
+class StripeHold {
+ public:
+  explicit StripeHold(std::shared_ptr<StripeBuffer> stripe) : stripe_(std::move(stripe)) {}
+  void LetGo() {
+    std::shared_ptr<StripeBuffer> last;  // freed without the lock
+    std::lock_guard lock(mutex_);
+    last.swap(stripe_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<StripeBuffer> stripe_;  // guarded by mutex_
 };
 
 // Owned and called as an ObjectWriter.
@@ -113,8 +130,13 @@ class StripeUpload {
  private:
   // A stripe whose writes were not all answered.
   struct InFlight {
-    // Owned by the writes alone: who does not look at their answers for a while holds no memory.
+    InFlight() = default;
+    ~InFlight() {
+      for (const auto& [index, hold] : holds) hold->LetGo();
+    }
+    // Owned by the holds alone: who does not look at the answers for a while holds no memory.
     std::weak_ptr<StripeBuffer> stripe;
+    std::map<size_t, std::shared_ptr<StripeHold>> holds;  // of the writes, by archive
     ChunkMask lanes = 0;  // whose chunks the buffer can give
     ChunkMask waiting = 0;  // those not answered yet
     TimePoint sent;
@@ -129,6 +151,7 @@ class StripeUpload {
   size_t InFlightMax() const { return std::max<size_t>(engine_.options().stripes_in_flight, 1); }
   StripeBuffer::Shape ShapeOfStripe(uint64_t stripe) const;
   Status CheckMayGrow(uint64_t bytes) const;
+  Task<Result<ByteBudget::Lease>> Acquire(uint64_t bytes);
   Task<Status> NewStripe();
   Task<Status> SendStripe();
   Status StartWrites(std::shared_ptr<StripeBuffer> stripe, ChunkMask lanes);
@@ -169,10 +192,13 @@ class StripeUpload {
   size_t padding_bytes_ = 0;  // of manifests, so that they are not shorter than those written before
 
   Gather<Status> writes_;  // tags: see WriteTag
+  bool memory_came_ = false;  // what Acquire waits for
   std::map<uint64_t, InFlight> in_flight_;  // by stripe
 };
 
-// Tags of the events of an upload's writes: of one write, and of the moment at which a stripe is late.
+// Tags of the events of an upload's writes: of one write, and of the moment at which a stripe is late. And of
+// memory that has come.
+constexpr size_t kMemoryTag = SIZE_MAX;
 struct WriteTag {
   uint64_t stripe = 0;
   uint32_t spares = 0;  // of the archive, as it was sent
