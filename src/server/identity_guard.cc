@@ -47,10 +47,9 @@ void IdentityCheck::NoteUnavailable() {
   confirmed_.reset();
 }
 
-void IdentityCheck::NoteHeard() {
-  const TimePoint now = executor_.Now();
+void IdentityCheck::NoteHeard(TimePoint asked) {
   std::lock_guard lock(mutex_);
-  heard_ = std::max(heard_, now);
+  heard_ = std::max(heard_, asked);
 }
 
 void IdentityCheck::Check(TimePoint oldest, Waiter waiter) {
@@ -110,6 +109,9 @@ void IdentityCheck::OnRead(const std::shared_ptr<Flight>& flight, Result<uint64_
     return Finish(flight, Fail(Code::kUnavailable, "{} is not {}: its {} differs", inner_->name(),
                                options_.description, kIdentityPath));
   }
+  if (executor_.Now() - flight->started > options_.silence_max) {
+    return Finish(flight, Fail(Code::kUnavailable, "{} has said who it is too long ago", inner_->name()));
+  }
   Finish(flight, OkStatus());
 }
 
@@ -122,7 +124,7 @@ void IdentityCheck::Finish(const std::shared_ptr<Flight>& flight, Status status)
     flight->finished = true;
     waiters = std::move(flight->waiters);
     if (status) {
-      heard_ = executor_.Now();
+      heard_ = std::max(heard_, flight->started);
       confirmed_ = flight->started;
     } else {
       confirmed_.reset();

@@ -51,7 +51,8 @@ class IdentityCheck : public std::enable_shared_from_this<IdentityCheck> {
   bool Confirmed() const;  // may be used without a check first
   bool ConfirmedAfter(TimePoint oldest) const;
   void NoteUnavailable();
-  void NoteHeard();
+  // The process may have been stopped since the answer came: it counts from when it was asked for.
+  void NoteHeard(TimePoint asked);
   // Calls the waiter after a check that was started after `oldest`, never inline: joins the one under
   // way when it is young enough, else starts one or waits for its turn.
   void Check(TimePoint oldest, Waiter waiter);
@@ -65,7 +66,7 @@ class IdentityCheck : public std::enable_shared_from_this<IdentityCheck> {
   const IdentityOptions options_;
   mutable std::mutex mutex_;
   std::optional<TimePoint> confirmed_;  // guarded by mutex_, as all below; start of the last good check
-  TimePoint heard_ = {};  // when the server has answered last
+  TimePoint heard_ = {};  // when the last request was begun that the server has answered
   std::shared_ptr<Flight> flight_;  // the check under way
   std::vector<Waiter> next_;  // who needs one that starts after it
   uint64_t checks_ = 0;
@@ -82,10 +83,11 @@ class IdentityGuard final : public DecoratedServer<IdentityCheck> {
 
 template <typename T>
 void IdentityCheck::Around(const Request& request, Start<T> start, Done<T> done) {
-  Done<T> judge = [self = shared_from_this(), done = std::move(done)](Result<T> result) mutable {
+  Done<T> judge = [self = shared_from_this(), done = std::move(done),
+                   asked = executor_.Now()](Result<T> result) mutable {
     const bool answered =
         result || (result.code() != Code::kUnavailable && result.code() != Code::kDeadlineExceeded);
-    if (answered) self->NoteHeard();
+    if (answered) self->NoteHeard(asked);
     if (result) return done(std::move(result));
     if (result.code() == Code::kUnavailable) self->NoteUnavailable();
     const TimePoint oldest = self->executor_.Now() - self->options_.confirm_interval;

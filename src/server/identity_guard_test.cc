@@ -87,6 +87,37 @@ TEST_F(IdentityGuardTest, AFileThatAnswersProvesThatTheServerWasNotAway) {
   EXPECT_EQ(guard->checks(), 1u);
 }
 
+// Found by the simulator (seed 65): a process that was stopped took an answer of before for news of now.
+TEST_F(IdentityGuardTest, AnAnswerThatWaitedWhileTheProcessWasStoppedProvesNothing) {
+  for (size_t steps = 0; steps < 24; ++steps) {
+    VirtualExecutor world;
+    VirtualProcess process(world);
+    const auto server = std::make_shared<MemoryServer>("m01", world);
+    EXPECT_TRUE(world.RunTask(CreateFile({&world}, server, kIdentityPath, "store 1\n", true)));
+    const auto guard = std::make_shared<IdentityGuard>(
+        server->ViewFor(process), process, IdentityOptions{.content = "store 1\n", .description = "ours"});
+    size_t answers = 0, of_others = 0;
+    const auto look = [&](Result<std::vector<Entry>> listed) {
+      ++answers;
+      of_others += listed && listed->size() > 1 ? 1 : 0;
+      if (answers < 3)
+        guard->List({}, "/", [&](Result<std::vector<Entry>> again) {
+          ++answers;
+          of_others += again && again->size() > 1 ? 1 : 0;
+        });
+    };
+    guard->List({}, "/", look);
+    world.RunUntilIdle(steps);
+    process.SleepUntil(world.Now() + 1h);
+    world.RunUntilTime(world.Now() + 1min);
+    server->Tamper(kIdentityPath, [](std::string& text) { text = "store 2\n"; });
+    EXPECT_TRUE(world.RunTask(MakeDirectory({&world}, server, "/theirs")));
+    world.RunUntilTime(world.Now() + 2h);
+    EXPECT_GT(answers, 0u) << steps;
+    EXPECT_EQ(of_others, 0u) << steps;
+  }
+}
+
 TEST_F(IdentityGuardTest, AnotherStoresServerIsNeverUsed) {
   EXPECT_TRUE(memory_->Tamper(kIdentityPath, [](std::string& text) { text = "store 2 member s03\n"; }));
   const auto guard = Guard();
