@@ -93,6 +93,20 @@ TEST(Commit, LostRepliesOfAPutNeverMakeAFalseAnswer) {
   }
 }
 
+// Only a quorum of the homes had an archive, and one of them failed as it was promoted: the writer was told
+// "unknown", though the other homes were well.
+TEST(Commit, AHomeThatFailsAsItIsPromotedIsReplacedByAnotherHome) {
+  for (const FaultKind kind : {FaultKind::kFailAfter, FaultKind::kFailBefore, FaultKind::kHang}) {
+    TestWorld world(Small(1));
+    Gateway& gateway = world.NewGateway();
+    const std::vector<MemberIndex> homes = gateway.engine->Homes(world.Path("/a"));
+    gateway.faults[homes[1]]->plan().Add({.kind = kind, .operation = Operation::kRename});
+    const Result<Version> put = world.Put(gateway, "/a", {homes[2]});
+    ASSERT_TRUE(put) << put.error().message;
+    EXPECT_EQ(world.StateOf(world.NewGateway(), "/a").version, *put);
+  }
+}
+
 // Its replies come too late: what it did was seen, and is history by the time it looks.
 TEST(Commit, WhoSleepsOverItsRepliesIsNotToldThatItFailed) {
   bool seen = false;

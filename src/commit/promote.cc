@@ -6,6 +6,7 @@
 
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
+#include "commit/names.hh"
 #include "commit/server_gather.hh"
 
 namespace xec {
@@ -48,6 +49,14 @@ Status StillTheHomes(const Engine& engine, const ObjectPath& path) {
   if (in_force) return OkStatus();
   return Fail(Code::kUnknown, "the change of {} may or may not take effect: {}", path.text(),
               in_force.error().message);
+}
+
+// Too few of the homes that had a seal have answered. Who looks the name up makes a quorum of all its homes
+// accept what any of them shows, and so did or will every reader.
+Task<bool> SettledByLook(Engine& engine, ObjectPath path, Accepted goal, bool accepted_somewhere) {
+  Result<NameInfo> info = co_await LookUp(engine, std::move(path));
+  if (!info) co_return false;
+  co_return info->accepted == goal || (accepted_somewhere && goal < info->accepted);
 }
 
 }  // namespace
@@ -94,6 +103,12 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
     }
   }
   if (MutantActive(Mutant::kSayDoneWhenUnknown)) co_return true;
+  if (!promoted.IsMoved()) {
+    const bool accepted = std::any_of(votes.begin(), votes.end(),
+                                      [](const auto& vote) { return vote.second == Vote::kAccepted; });
+    const bool settled = co_await SettledByLook(engine, path, AcceptedFrom(promoted), accepted);
+    if (settled && StillTheHomes(engine, path)) co_return true;
+  }
   co_return Fail(Code::kUnknown,
                  "too few homes of {} confirmed the new version: it may or may not become visible; retry",
                  path.text());
