@@ -68,7 +68,12 @@ Task<Result<Redundancy>> CountRedundancy(std::shared_ptr<ObjectReader> reader, b
       if (stripe.problem.empty()) stripe.problem = chunk.problem;
     }
   };
-  Status looked = deep ? co_await reader->Verify(count) : co_await reader->Locate(count);
+  Status looked;
+  if (deep) {
+    looked = co_await reader->Verify(count);
+  } else {
+    looked = co_await reader->Locate(count);
+  }
   if (!looked) co_return looked.error();
   const uint32_t data = left.geometry.data_chunks;
   for (auto& [number, stripe] : stripes) {

@@ -30,13 +30,14 @@ class Rules(unittest.TestCase):
                 ("handler", "class H : public XrdCl::ResponseHandler {};"), ("new", "auto* p = new Thing(1);"),
                 ("delete", "delete p;"), ("delete", "delete[] p;"), ("catch", "try { f(); } catch (...) { }"),
                 ("system_clock", "std::chrono::system_clock::now();"),
+                ("co_await", "while (co_await More()) co_await Next();"), ("co_await", "x = y ? co_await A() : co_await B();"),
                 ("sleep", "std::this_thread::sleep_for(1s);"),
                 ("path", '"/ho' 'me/x"'), ("todo", "// TO" "DO: later"), ("registry", "// pypi." "org")]:
             with self.subTest(rule=rule, line=line):
                 self.assertEqual(rules_in("src/store/a.cc", self.HEAD + line + "\n"), {rule})
 
     def test_good_lines(self):
-        for line in ["std::thread::id id;", "std::jthread t;", "A(const A&) = delete;", "A(const A&)=delete;",
+        for line in ["std::thread::id id;", "std::jthread t;", "while (gather.pending() > 0) co_await gather.Next();", "A(const A&) = delete;", "A(const A&)=delete;",
                      "// a new version, delete it, rand() and std::thread", 'Log("new object, delete it");',
                      'auto s = R"(new Thing; delete p;)";', "int renew = 1'000'000; int newer = brand(1);",
                      "void operator delete(void*);", "// TO" "DO(issue 7): when 6.1 is the base"]:
