@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Data servers of a real cluster die, hang, fill up in the middle of an upload: the client notices nothing."""
 import collections
+import concurrent.futures
 import os
 import re
 import shutil
 import subprocess
+import threading
 
 import everyday
 import xectest
@@ -90,6 +92,25 @@ class FailoverTest(everyday.EverydayTest):
         file = self.upload(gateway, "/a", SIZE, stop_one, fill_one)
         self.check_reads(gateway, "/a", file)
         self.assert_whole(xec, "/a", bad)
+
+    def test_a_stopped_server_does_not_keep_the_memory_of_all_uploads(self):
+        """Half-way through as many uploads as fill the budget a server stops: its requests kept whole stripes, and uploads
+        that waited for memory did not give it up."""
+        cluster, gateway, xec = self.up(14, serve_options=["--memory", "16MiB"])
+        uploads = 6
+
+        def stop_one():
+            self.eventually(lambda: len(self.holders(cluster)) >= 10, 60, "the uploads have archives")
+            stopped.append(max(self.holders(cluster), key=lambda server: len(self.files_below(server.data))))
+            stopped[0].freeze()
+            self.addCleanup(stopped[0].thaw)
+        stopped = []
+        half_way = threading.Barrier(uploads, stop_one)
+        with concurrent.futures.ThreadPoolExecutor(uploads) as pool:
+            files = list(pool.map(lambda i: self.upload(gateway, f"/a{i}", SIZE // 2, half_way.wait), range(uploads)))
+        for i, file in enumerate(files):
+            self.check_reads(gateway, f"/a{i}", file)
+            self.assert_whole(xec, f"/a{i}", stopped)
 
     def test_without_a_spare_the_object_has_a_debt(self):
         cluster, gateway, xec = self.up(10, serve_options=["--clean-interval", "1s", "--operation-limit", "2s"])
