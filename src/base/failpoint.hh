@@ -50,8 +50,12 @@ inline constexpr std::string_view kFailPoints[] = {
     // Removals and directories.
     "remove.mark",
     "remove.committed",
-    "mkdir.mark",
+    "mkdir.seal",
+    "mkdir.sealed",
+    "mkdir.promote",
     "mkdir.committed",
+    "mkdir.withdraw",
+    "mkdir.withdrawn",
     "rmdir.mark",
     "rmdir.committed",
     // Renaming an object: seals at both names, moved tombstone, the new name, the archives.

@@ -27,7 +27,8 @@ Task<void> RemoveUpload(CleanPass& pass, State seal, std::vector<MemberIndex> ho
   }
 }
 
-// One upload that is promoted nowhere and silent for long is given up: fenced on every home, then removed.
+// One upload, or directory, that is promoted nowhere and silent for long is given up: fenced on every home,
+// then removed.
 Task<void> AbortUpload(CleanPass& pass, State seal) {
   const std::vector<MemberIndex> homes = pass.engine.Homes(pass.path);
   const bool fenced = co_await FenceAllHomes(pass.engine, pass.path, seal);
@@ -57,15 +58,17 @@ Task<void> RemoveDrafts(CleanPass& pass) {
 }
 
 // When what is lower stopped being current, in milliseconds of wall time, as far as can be told. Not when the
-// version was chosen, if somebody went on much later with what its writer had begun, and wrote to a home.
+// version was chosen, if that is of a removal, or if somebody went on much later with what its writer had
+// begun: when a home was written to.
 int64_t SupersededSince(const CleanPass& pass) {
   int64_t since = pass.current.version.WallMillis();
   for (const auto& [member, states] : pass.servers) {
     for (const State& state : states) {
       const int64_t written = state.mtime_s * 1000;
       const bool current = state.Accepted() && state.version == pass.current.version;
-      // A clock that is ahead is not waited for.
-      if (current && written <= pass.Now()) since = std::max(since, written);
+      // A removal has the clock of what it removed. A server's clock may be ahead of ours by as much as a
+      // version's.
+      if (current && written <= pass.Now() + kClockDriftMaxMs) since = std::max(since, written);
     }
   }
   return since;
@@ -219,6 +222,28 @@ Task<void> AbortSilentUploads(CleanPass& pass) {
       continue;
     }
     co_await AbortUpload(pass, upload.first);
+  }
+}
+
+Task<void> AbortSilentDirectories(CleanPass& pass) {
+  std::map<std::string, std::pair<State, int64_t>> seals;  // by id: the seal and its last sign of life
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      // What is lower has been swept, or will be.
+      if (!IsMakingDirectory(state) || *state.version <= pass.current.version) continue;
+      auto& [known, last] = seals[state.oid];
+      known = DirectorySealState(*state.version, state.oid);
+      last = std::max(last, state.mtime_s * 1000);
+    }
+  }
+  // Its maker gives up after the limit.
+  const Duration silence = 2 * pass.engine.options().operation_limit;
+  for (const auto& [oid, seal] : seals) {
+    if (pass.Past(seal.second, silence)) {
+      co_await AbortUpload(pass, seal.first);
+    } else {
+      ++pass.outcome.left;
+    }
   }
 }
 

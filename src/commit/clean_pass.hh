@@ -51,4 +51,7 @@ Task<void> RemoveOldMarks(CleanPass& pass);
 // Uploads that are promoted nowhere and silent for long are given up (clean_debris.cc).
 Task<void> AbortSilentUploads(CleanPass& pass);
 
+// So are directories whose makers are silent; they stand in the way of uploads (clean_debris.cc).
+Task<void> AbortSilentDirectories(CleanPass& pass);
+
 }  // namespace xec

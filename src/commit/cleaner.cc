@@ -36,7 +36,8 @@ Task<bool> Settle(CleanPass& pass) {
       const States& states = look.listings().at(home);
       return std::none_of(states.begin(), states.end(), [&](const State& state) {
         const bool own = !state.oid.empty() && state.oid == pass.current.oid;
-        return state.Accepted() || own || state.kind == StateKind::kUnproved;
+        const bool draft = state.kind == StateKind::kUnproved || IsMakingDirectory(state);
+        return state.Accepted() || own || draft;
       });
     });
   }
@@ -92,8 +93,8 @@ Task<void> CollectTombstone(CleanPass& pass) {
   if (pass.current.kind != Accepted::kRemoved) co_return;
   pass.servers = co_await ListEverywhere(pass.engine, pass.path);
   const std::vector<MemberIndex> homes = pass.engine.Homes(pass.path);
-  // The tombstone of a complete move has the old version's clock in its name: its entries tell when it was
-  // made.
+  // The tombstone has the clock of the version that was removed or moved in its name: its entries tell when
+  // it was made.
   int64_t made_ms = pass.current.version.WallMillis();
   bool collect = pass.AllServersHeard() || MutantActive(Mutant::kCollectTombstoneEarly);
   for (const auto& [member, states] : pass.servers) {
@@ -169,8 +170,8 @@ Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
       const bool old = engine.executor().WallNow() - entry.mtime_s * 1000 > horizon_ms;
       const std::optional<State> state = ParseState(entry.name);
       // A draft is for nothing where no server tells the name: nobody can prove it any more.
-      const bool of_the_dead =
-          state && (state->kind == StateKind::kAbortMark || state->kind == StateKind::kUnproved);
+      const bool of_the_dead = state && (state->kind == StateKind::kAbortMark ||
+                                         state->kind == StateKind::kUnproved || IsMakingDirectory(*state));
       if (!(IsLongNamePart(entry.name) || of_the_dead) || !old) co_return outcome;
       debris.emplace_back(member, entry);
     }
@@ -322,6 +323,7 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
   co_await Sweep(pass);
   co_await RemoveOldAttributes(pass);
   co_await AbortSilentUploads(pass);
+  co_await AbortSilentDirectories(pass);
   co_await RemoveOldMarks(pass);
   co_await CollectTombstone(pass);
   co_await RemoveObjectDirectory(pass);

@@ -47,8 +47,11 @@ Task<bool> FenceAllHomes(Engine& engine, ObjectPath path, State seal) {
   co_return fenced >= (MutantActive(Mutant::kAbortAtMajority) ? Quorum(homes.size()) : homes.size());
 }
 
-Task<bool> RemoveOrGiveUp(Engine& engine, MemberIndex member, ObjectPath path, std::string entry) {
-  const Status removed = co_await RemoveState(engine, member, path, entry);
+Task<bool> RemoveOrGiveUp(Engine& engine, MemberIndex member, ObjectPath path, State seal) {
+  const std::string entry = FormatState(seal);
+  Status removed;
+  if (seal.IsMark()) removed = co_await RemoveMark(engine, member, path, entry);
+  if (!seal.IsMark()) removed = co_await RemoveState(engine, member, path, entry);
   const bool gone = removed || removed.code() == Code::kNotFound;
   if (!gone) engine.given_up_files().Add(member, StatePath(path, entry));
   co_return gone;

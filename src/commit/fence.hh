@@ -16,6 +16,6 @@ Task<bool> FenceAllHomes(Engine& engine, ObjectPath path, State seal);
 
 // Removes an own seal of what is over; where that fails now, engine.given_up_files() goes on. True: it is
 // gone.
-Task<bool> RemoveOrGiveUp(Engine& engine, MemberIndex member, ObjectPath path, std::string entry);
+Task<bool> RemoveOrGiveUp(Engine& engine, MemberIndex member, ObjectPath path, State seal);
 
 }  // namespace xec

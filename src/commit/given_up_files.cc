@@ -4,16 +4,27 @@
 #include <algorithm>
 
 #include "commit/server_gather.hh"
+#include "protocol/state_name.hh"
 
 namespace xec {
 namespace {
+
+bool IsMark(const std::string& path) {
+  const std::optional<State> state = ParseState(std::string_view(path).substr(path.rfind('/') + 1));
+  return state && state->IsMark();
+}
 
 Task<bool> RemoveFilesOn(Engine& engine, MemberIndex server) {
   GivenUpFiles& files = engine.given_up_files();
   while (true) {
     const std::optional<std::string> path = files.Take(server, engine.executor().Now());
     if (!path) co_return true;
-    const Status removed = co_await Remove(engine.MetadataCall(), engine.server(server), *path);
+    Status removed;
+    if (IsMark(*path)) {
+      removed = co_await RemoveDirectory(engine.MetadataCall(), engine.server(server), *path);
+    } else {
+      removed = co_await Remove(engine.MetadataCall(), engine.server(server), *path);
+    }
     if (!files.Ended(server, *path, removed, engine.executor().Now())) co_return false;
   }
 }

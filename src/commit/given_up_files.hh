@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // GivenUpFiles: files that this process made and gave up, and could not remove because their servers did not
-// answer: seals of uploads that failed, and those on servers in whose place an upload went on elsewhere. They
+// answer: seals of uploads that failed, and those on servers in whose place an upload went on elsewhere; also
+// seals of directories that were not made, which are directories themselves. They
 // go as soon as their server answers again. Until then they stand in the way of exclusive creations
 // (docs/protocol.md, 7).
 //

@@ -22,10 +22,17 @@ Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path);
 // As LookUp, but kNotFound unless something lives there.
 Task<Result<NameInfo>> LookUpLive(Engine& engine, ObjectPath path);
 
-// Removes an object. Errors: kNotFound (proved), kIsDirectory, kNoQuorum, kUnknown.
+// Removes the object that it finds; whatever comes after that stays, however late this is done. Errors:
+// kNotFound (proved), kIsDirectory, kNoQuorum, kUnknown.
 Task<Status> RemoveObject(Engine& engine, ObjectPath path);
 
-// Makes a directory. Errors: kAlreadyExists, kNotFound (no parent, unless parents are made), kNotDirectory.
+// The same with what is put until the answer: the tombstone has the time of the removal in its version. For
+// names that are never directories.
+Task<Status> RemoveObjectUntilNow(Engine& engine, ObjectPath path);
+
+// Makes a directory. Of those who make one directory at the same time several may be told that they did.
+// Errors: kAlreadyExists, kNotFound (no parent, unless parents are made), kNotDirectory (of the parent),
+// kNoQuorum, kConflict (an upload of that name, or a rename to it, is under way or died), kUnknown.
 Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents);
 
 // Removes an empty directory. Errors: kNotFound, kNotDirectory, kNotEmpty, kNoQuorum, kUnknown.

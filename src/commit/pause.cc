@@ -11,4 +11,12 @@ Task<void> Pause(Engine& engine, Duration time) {
   co_await gather.Next();
 }
 
+Task<void> RunPatiently(Engine& engine, Task<bool> task) {
+  Gather<bool> gather(engine.scope(), engine.executor());
+  gather.Start(0, std::move(task));
+  gather.StartTimer(1, engine.executor().Now() + engine.options().hedge_delay);
+  const auto event = co_await gather.Next();
+  (void)event;
+}
+
 }  // namespace xec

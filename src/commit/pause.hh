@@ -8,4 +8,7 @@ namespace xec {
 // Waits on the clock of the engine's executor; no thread is held.
 Task<void> Pause(Engine& engine, Duration time);
 
+// Waits for the task, but not longer than for any slow server; then it goes on in the background.
+Task<void> RunPatiently(Engine& engine, Task<bool> task);
+
 }  // namespace xec

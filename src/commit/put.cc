@@ -10,18 +10,16 @@
 #include "commit/names.hh"
 #include "commit/pause.hh"
 #include "commit/promote.hh"
+#include "commit/seals.hh"
 #include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
 
 // How long an exclusive creator waits for later ones to give way, and for plain uploads to be accepted or
-// withdrawn: long enough for who gave a server up to tidy it when it is back (given_up_files.hh). And how
-// often it looks meanwhile.
+// withdrawn: long enough for who gave a server up to tidy it when it is back (given_up_files.hh).
 constexpr Duration kRivalPatience = std::chrono::seconds(10);
 constexpr Duration kSealPatience = std::chrono::seconds(5);
-constexpr Duration kRivalPauseMin = std::chrono::milliseconds(20);
-constexpr Duration kRivalPauseMax = std::chrono::seconds(1);
 
 // What the look after sealing found.
 struct Barrier {
@@ -29,7 +27,8 @@ struct Barrier {
   std::vector<MemberIndex> void_homes;    // homes that were heard and whose seal does not stand
   std::optional<Version> ceiling;
   Accepted highest;
-  Rivalry rivalry = Rivalry::kNone;
+  Rivalry rivalry = Rivalry::kNone;  // of an exclusive creation
+  bool directory_under_way = false;  // of any other
 };
 
 // Lists every home on which this upload is sealed: the homes that are going to be promoted.
@@ -54,12 +53,15 @@ Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<M
   }
   if (request.exclusive_base)
     barrier.rivalry = RivalAtBarrier(listings, request.seal, *request.exclusive_base);
+  else
+    barrier.directory_under_way = DirectoryUnderWay(listings, barrier.highest);
   co_return std::move(barrier);
 }
 
 // For how long it is worth looking again.
-Duration PatienceWith(Rivalry rivalry) {
-  switch (rivalry) {
+Duration PatienceWith(const Barrier& barrier) {
+  if (barrier.directory_under_way) return kDirectoryPatience;
+  switch (barrier.rivalry) {
     case Rivalry::kLaterOnly: return kRivalPatience;
     case Rivalry::kSealed: return kSealPatience;
     case Rivalry::kNone:
@@ -68,17 +70,18 @@ Duration PatienceWith(Rivalry rivalry) {
   return Duration(0);
 }
 
-// Looks until nothing but this upload is there, or something to which an exclusive creation yields. Without
-// the wait, all of several who come to their barriers together would yield, and none would create the object.
-// To look again is no more than to look later.
+// Looks until nothing but this upload is there, or something to which an exclusive creation yields; a plain
+// one looks until it is known whether a directory of its name is made. Without the wait, all of several who
+// come to their barriers together would yield, and none would create the object. To look again is no more
+// than to look later.
 Task<Barrier> LookPastRivals(Engine& engine, PutRequest request, std::vector<MemberIndex> homes) {
   const TimePoint start = engine.executor().Now();
-  Duration pause = kRivalPauseMin;
+  Duration pause = kLookPauseMin;
   for (;;) {
     Barrier barrier = co_await LookAfterSealing(engine, request, homes);
-    if (engine.executor().Now() + pause > start + PatienceWith(barrier.rivalry)) co_return std::move(barrier);
+    if (engine.executor().Now() + pause > start + PatienceWith(barrier)) co_return std::move(barrier);
     co_await Pause(engine, pause);
-    pause = std::min(2 * pause, kRivalPauseMax);
+    pause = std::min(2 * pause, kLookPauseMax);
   }
 }
 
@@ -125,9 +128,9 @@ Task<Result<Version>> ChooseVersion(Engine& engine, const PutRequest& request, c
   if (request.archives.size() - barrier.void_homes.size() < request.archives_min) {
     co_return Fail(Code::kConflict, "the upload of {} lost archives to the cleaner", request.path.text());
   }
-  if (barrier.highest.kind == Accepted::kDirectory && !request.exclusive_base) {
-    co_return Fail(Code::kIsDirectory, "{} is a directory", request.path.text());
-  }
+  if (barrier.highest.kind == Accepted::kDirectory && !request.exclusive_base)
+    co_return co_await DirectoryInTheWay(engine, request.path);
+  if (barrier.directory_under_way) co_return DirectoryBeingMade(request.path);
   if (barrier.rivalry != Rivalry::kNone && !MutantActive(Mutant::kExclusiveByLookOnly))
     co_return co_await YieldError(engine, request.path);
   if (request.exclusive_base) co_return *request.seal.version;
@@ -185,10 +188,9 @@ Task<Result<Version>> CommitPut(Engine& engine, PutRequest request) {
 }
 
 Task<void> AbandonUpload(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> archives) {
-  const std::string entry = FormatState(seal);
   XEC_FAILPOINT("put.abandon");
   ServerGather<bool> gather(engine);
-  for (const MemberIndex member : archives) gather.Start(member, RemoveOrGiveUp(engine, member, path, entry));
+  for (const MemberIndex member : archives) gather.Start(member, RemoveOrGiveUp(engine, member, path, seal));
   while (gather.timely() > 0) co_await gather.Next();
   XEC_FAILPOINT("put.abandoned");
 }

@@ -25,7 +25,8 @@ struct PutRequest {
 };
 
 // Promotes the sealed archives. OK: the version is committed (promise P1). Errors: kIsDirectory; kConflict
-// (an exclusive creation yields, or the cleaner gave the upload up: nothing visible); kAlreadyExists;
+// (an exclusive creation yields, a directory of that name is being made, or the cleaner gave the upload up:
+// nothing visible); kAlreadyExists;
 // kNoQuorum or kUnavailable before anything became visible; kUnknown when the outcome is open: "unknown,
 // retry". In every case but OK the seals are left to AbandonUpload and the cleaner.
 Task<Result<Version>> CommitPut(Engine& engine, PutRequest request);

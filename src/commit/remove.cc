@@ -22,22 +22,19 @@ std::vector<MemberIndex> HomesHeard(const NameInfo& info) {
   return heard;
 }
 
-// Puts a mark above everything seen on a quorum of homes; those that hold the old version first, so that a
-// removal asks as few servers as the look did.
-Task<Status> MarkAbove(Engine& engine, NameInfo info, State mark) {
-  Result<Version> version = engine.NextVersion(CeilingOf(info));
-  if (!version) co_return version.error();
-  mark.version = *version;
-  co_return co_await MarkQuorum(engine, info.path, std::move(mark), HomesHeard(info));
+// Removes what the look settled, and nothing else: the tombstone stands just above it, below whatever was put
+// or made since. On homes that hold it first, so that a removal asks as few servers as the look did.
+Task<Status> MarkRemoved(Engine& engine, NameInfo info) {
+  const State tombstone = TombstoneState(info.accepted.version.Removed());
+  co_return co_await MarkQuorum(engine, info.path, tombstone, HomesHeard(info));
 }
 
-Task<Status> NeedDirectory(Engine& engine, ObjectPath path) {
-  if (path.IsRoot()) co_return OkStatus();
+Task<Result<NameInfo>> LookUpObject(Engine& engine, ObjectPath path) {
+  if (path.IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
   Result<NameInfo> info = co_await LookUpLive(engine, path);
-  if (!info) co_return info.error();
-  if (info->accepted.kind != Accepted::kDirectory)
-    co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
-  co_return OkStatus();
+  if (info && info->accepted.kind == Accepted::kDirectory)
+    co_return Fail(Code::kIsDirectory, "{} is a directory", path.text());
+  co_return std::move(info);
 }
 
 // A directory without live names in it.
@@ -57,32 +54,22 @@ Task<Result<NameInfo>> LookUpEmpty(Engine& engine, ObjectPath path) {
 }  // namespace
 
 Task<Status> RemoveObject(Engine& engine, ObjectPath path) {
-  if (path.IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
-  Result<NameInfo> info = co_await LookUpLive(engine, path);
+  Result<NameInfo> info = co_await LookUpObject(engine, std::move(path));
   if (!info) co_return info.error();
-  if (info->accepted.kind == Accepted::kDirectory)
-    co_return Fail(Code::kIsDirectory, "{} is a directory", path.text());
   XEC_FAILPOINT("remove.mark");
-  Status marked = co_await MarkAbove(engine, std::move(*info), TombstoneState({}));
+  Status marked = co_await MarkRemoved(engine, std::move(*info));
   XEC_FAILPOINT("remove.committed");
   co_return std::move(marked);
 }
 
-Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents) {
-  if (path.IsRoot()) co_return Fail(Code::kAlreadyExists, "/ exists");
-  Result<NameInfo> info = co_await LookUp(engine, path);
+Task<Status> RemoveObjectUntilNow(Engine& engine, ObjectPath path) {
+  Result<NameInfo> info = co_await LookUpObject(engine, std::move(path));
   if (!info) co_return info.error();
-  if (info->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
-  Status parent = co_await NeedDirectory(engine, path.Parent());
-  if (!parent && parent.code() == Code::kNotFound && parents) {
-    parent = co_await MakeDirectoryName(engine, path.Parent(), true);
-    // Somebody else making it at the same time is as good.
-    if (!parent && parent.code() == Code::kAlreadyExists) parent = OkStatus();
-  }
-  if (!parent) co_return parent.error();
-  XEC_FAILPOINT("mkdir.mark");
-  Status marked = co_await MarkAbove(engine, std::move(*info), DirectoryState({}));
-  XEC_FAILPOINT("mkdir.committed");
+  Result<Version> version = engine.NextVersion(CeilingOf(*info));
+  if (!version) co_return version.error();
+  XEC_FAILPOINT("remove.mark");
+  Status marked = co_await MarkQuorum(engine, info->path, TombstoneState(*version), HomesHeard(*info));
+  XEC_FAILPOINT("remove.committed");
   co_return std::move(marked);
 }
 
@@ -90,7 +77,7 @@ Task<Status> RemoveDirectoryName(Engine& engine, ObjectPath path) {
   Result<NameInfo> info = co_await LookUpEmpty(engine, std::move(path));
   if (!info) co_return info.error();
   XEC_FAILPOINT("rmdir.mark");
-  Status marked = co_await MarkAbove(engine, std::move(*info), TombstoneState({}));
+  Status marked = co_await MarkRemoved(engine, std::move(*info));
   XEC_FAILPOINT("rmdir.committed");
   co_return std::move(marked);
 }
@@ -109,9 +96,7 @@ Task<Status> RemoveDirectoryVersion(Engine& engine, DirectoryVersion directory) 
   if (info->accepted.version != directory.version)
     co_return Fail(Code::kNotFound, "the directory {} was replaced by another one", directory.path.text());
   XEC_FAILPOINT("rmdir.mark");
-  // Just above this version: below every directory that is made here later.
-  Status marked = co_await MarkQuorum(engine, info->path, TombstoneState(directory.version.MoveDone()),
-                                      HomesHeard(*info));
+  Status marked = co_await MarkRemoved(engine, std::move(*info));
   XEC_FAILPOINT("rmdir.committed");
   co_return std::move(marked);
 }

@@ -9,7 +9,9 @@
 #include "commit/attributes.hh"
 #include "commit/fence.hh"
 #include "commit/move.hh"
+#include "commit/pause.hh"
 #include "commit/promote.hh"
+#include "commit/seals.hh"
 #include "commit/server_gather.hh"
 
 namespace xec {
@@ -29,12 +31,6 @@ struct Attempt {
   bool last = false;  // homes that are late are waited for
 };
 
-struct Sealed {
-  std::vector<MemberIndex> homes;
-  Look look;
-  bool late = false;  // some home was not waited for
-};
-
 Task<Status> SealHome(Engine& engine, ObjectPath path, MemberIndex home, State seal, std::string content) {
   Status named = co_await KeepLongName(engine, home, path);
   if (!named) co_return named.error();
@@ -46,52 +42,11 @@ Task<Status> SealHome(Engine& engine, ObjectPath path, MemberIndex home, State s
   co_return std::move(sealed);
 }
 
-// Creates the seal until a quorum of homes has it for certain; a home that is late is replaced by the next
-// one and does not count, even if it turns out to have the seal.
-Task<std::vector<MemberIndex>> SealQuorum(Engine& engine, ObjectPath path, State seal, std::string content) {
-  const std::vector<MemberIndex> homes = engine.ByHealth(engine.Homes(path));
-  const size_t quorum = Quorum(homes.size());
-  std::vector<MemberIndex> sealed;
-  ServerGather<Status> gather(engine, RequestKind::kSync);
-  size_t next = 0;
-  while (sealed.size() < quorum) {
-    for (; next < homes.size() && sealed.size() + gather.timely() < quorum; ++next)
-      gather.Start(homes[next], SealHome(engine, path, homes[next], seal, content));
-    if (gather.pending() == 0) break;
-    const auto event = co_await gather.Next();
-    if (event.value && *event.value) sealed.push_back(event.member);
-  }
-  co_return std::move(sealed);
-}
-
-// Lists the homes that were sealed, after all own seals; keeps those where the seal stands. All of them are
-// needed: when one has stopped answering since, another attempt without it is faster than its deadline.
-Task<Sealed> LookAtSeals(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> homes,
-                         bool wait) {
-  Sealed result{{}, Look(engine.Homes(path))};
-  ServerGather<Result<States>> gather(engine);
-  for (const MemberIndex home : homes) gather.Start(home, ListStates(engine, home, path));
-  while (gather.pending() > 0) {
-    result.late = !wait && gather.timely() == 0;
-    if (result.late) break;
-    auto event = co_await gather.Next();
-    if (!event.value) continue;
-    const MemberIndex home = event.member;
-    if (!*event.value) {
-      result.look.Failed(home);
-      continue;
-    }
-    if (SealStands(**event.value, seal)) result.homes.push_back(home);
-    result.look.Heard(home, std::move(**event.value));
-  }
-  co_return std::move(result);
-}
-
 Error StoppedAnswering(const ObjectPath& path) {
   return Fail(Code::kNoQuorum, "a home of {} stopped answering while it was renamed; retry", path.text());
 }
 
-Status NeedSeals(const Sealed& sealed, const ObjectPath& path) {
+Status NeedSeals(const SealsSeen& sealed, const ObjectPath& path) {
   const size_t quorum = sealed.look.quorum();
   if (!sealed.look.HasQuorum()) return StoppedAnswering(path);
   if (sealed.homes.size() >= quorum) return OkStatus();
@@ -115,7 +70,7 @@ Error ChangedMeanwhile(const ObjectPath& path) {
 }
 
 // Step 2. `changed`: something else than before the seals lives there now.
-Task<Status> DecideSource(Engine& engine, Attempt attempt, Sealed sealed, bool* changed) {
+Task<Status> DecideSource(Engine& engine, Attempt attempt, SealsSeen sealed, bool* changed) {
   Status stand = NeedSeals(sealed, attempt.from);
   if (!stand) co_return std::move(stand);
   const Look& look = sealed.look;
@@ -139,12 +94,13 @@ Task<Status> DecideSource(Engine& engine, Attempt attempt, Sealed sealed, bool* 
 
 // Step 3: the moved tombstone, with a version above everything at the target that the target's seals have
 // seen.
-Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, Sealed sealed, Look source) {
+Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, SealsSeen sealed, Look source) {
   const Status stand = NeedSeals(sealed, attempt.to);
   if (!stand) co_return stand.error();
-  if (sealed.look.highest().kind == Accepted::kDirectory) {
-    co_return Fail(Code::kIsDirectory, "{} is a directory", attempt.to.text());
-  }
+  if (sealed.look.highest().kind == Accepted::kDirectory)
+    co_return co_await DirectoryInTheWay(engine, attempt.to);
+  if (DirectoryUnderWay(sealed.look.listings(), sealed.look.highest()))
+    co_return DirectoryBeingMade(attempt.to);
   Result<Version> version = engine.NextVersion(sealed.look.ceiling());
   if (!version) co_return version.error();
   uint64_t proved = 0;
@@ -163,6 +119,21 @@ Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, Sealed sealed,
     if (!copied) co_return copied.error();
   }
   co_return MovedState(attempt.source.version, attempt.rid, *version, proved);
+}
+
+// The look at the target, again as long as it shows a directory that is being made.
+Task<SealsSeen> LookPastDirectory(Engine& engine, Attempt attempt, State seal,
+                                  std::vector<MemberIndex> homes) {
+  const TimePoint start = engine.executor().Now();
+  Duration pause = kLookPauseMin;
+  for (;;) {
+    SealsSeen seen = co_await LookAtSeals(engine, attempt.to, seal, homes, attempt.last);
+    const bool decided = !DirectoryUnderWay(seen.look.listings(), seen.look.highest());
+    if (decided || seen.late || engine.executor().Now() + pause > start + kDirectoryPatience)
+      co_return std::move(seen);
+    co_await Pause(engine, pause);
+    pause = std::min(2 * pause, kLookPauseMax);
+  }
 }
 
 // Steps 1 to 3. `changed`: another attempt may do better. An error: nothing of this attempt is or becomes
@@ -186,17 +157,23 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, std::vector<MemberI
   const State in = MoveInState(attempt.rid);
   const State out = MoveOutState(attempt.rid);
   XEC_FAILPOINT("rename.seal");
-  std::vector<MemberIndex> in_homes = co_await SealQuorum(engine, attempt.to, in, std::move(*witness));
+  const std::string content = std::move(*witness);
+  const std::vector<MemberIndex> any_order;
+  std::vector<MemberIndex> in_homes =
+      co_await SealQuorum(engine, attempt.to, any_order,
+                          [&](MemberIndex home) { return SealHome(engine, attempt.to, home, in, content); });
   XEC_FAILPOINT("rename.sealed_target");
+  const std::string moves = FormatMoveRecord(record);
   std::vector<MemberIndex> out_homes =
-      co_await SealQuorum(engine, attempt.from, out, FormatMoveRecord(record));
+      co_await SealQuorum(engine, attempt.from, any_order,
+                          [&](MemberIndex home) { return SealHome(engine, attempt.from, home, out, moves); });
   XEC_FAILPOINT("rename.sealed_source");
   if (in_homes.size() < Quorum(engine.Homes(attempt.to).size()) ||
       out_homes.size() < Quorum(engine.Homes(attempt.from).size())) {
     co_return Fail(Code::kNoQuorum, "too few homes of {} and {} take changes now; retry", attempt.from.text(),
                    attempt.to.text());
   }
-  Sealed source = co_await LookAtSeals(engine, attempt.from, out, std::move(out_homes), attempt.last);
+  SealsSeen source = co_await LookAtSeals(engine, attempt.from, out, std::move(out_homes), attempt.last);
   *changed = source.late || !source.look.HasQuorum();
   if (*changed) co_return StoppedAnswering(attempt.from);
   const Status decided = co_await DecideSource(engine, attempt, source, changed);
@@ -207,7 +184,7 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, std::vector<MemberI
     if (!there) co_return there.error();
   }
   XEC_FAILPOINT("rename.looked");
-  Sealed target = co_await LookAtSeals(engine, attempt.to, in, std::move(in_homes), attempt.last);
+  SealsSeen target = co_await LookPastDirectory(engine, attempt, in, std::move(in_homes));
   *changed = target.late || !target.look.HasQuorum();
   if (*changed) co_return StoppedAnswering(attempt.to);
   Result<State> moved = co_await ChooseTarget(engine, attempt, std::move(target), source.look);
@@ -217,8 +194,8 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, std::vector<MemberI
 
 // What is left of an own attempt at its source, if not all homes were fenced: as aborted, or as it was made.
 Task<bool> RemoveOut(Engine& engine, ObjectPath path, MemberIndex home, State out, bool fenced) {
-  bool gone = co_await RemoveOrGiveUp(engine, home, path, FormatState(AbortedState(out)));
-  if (!fenced) gone = co_await RemoveOrGiveUp(engine, home, path, FormatState(out)) && gone;
+  bool gone = co_await RemoveOrGiveUp(engine, home, path, AbortedState(out));
+  if (!fenced) gone = co_await RemoveOrGiveUp(engine, home, path, out) && gone;
   co_return gone;
 }
 
@@ -230,7 +207,7 @@ Task<bool> Withdraw(Engine& engine, Attempt attempt) {
   const bool fenced = co_await FenceAllHomes(engine, attempt.from, out);
   ServerGather<bool> gather_in(engine);
   ServerGather<bool> gather_out(engine);
-  const std::string in = FormatState(MoveInState(attempt.rid));
+  const State in = MoveInState(attempt.rid);
   for (const MemberIndex home : engine.Homes(attempt.to))
     gather_in.Start(home, RemoveOrGiveUp(engine, home, attempt.to, in));
   for (const MemberIndex home : engine.Homes(attempt.from))
@@ -249,15 +226,6 @@ Task<bool> BringArchives(Engine& engine, ObjectPath from, Accepted moved) {
   const size_t count = servers.size();
   const size_t clear = co_await MoveArchives(engine, from, moved, *record, std::move(servers));
   co_return clear == count;
-}
-
-// Waits for the task, but not longer than for any slow server; then it goes on in the background.
-Task<void> RunPatiently(Engine& engine, Task<bool> task) {
-  Gather<bool> gather(engine.scope(), engine.executor());
-  gather.Start(0, std::move(task));
-  gather.StartTimer(1, engine.executor().Now() + engine.options().hedge_delay);
-  const auto event = co_await gather.Next();
-  (void)event;
 }
 
 // Step 4 and 5.

@@ -26,6 +26,17 @@ Task<Status> CopyDirectoryAttributes(Engine& engine, ObjectPath from, ObjectPath
   co_return co_await CopyAttributes(engine, to, target->accepted.version, std::move(**set));
 }
 
+// Makes the directory unless it is there, whoever made it.
+Task<Status> MakeTarget(Engine& engine, ObjectPath path) {
+  Status made = co_await MakeDirectoryName(engine, path, true);
+  if (made || made.code() != Code::kAlreadyExists) co_return std::move(made);
+  const Result<NameInfo> info = co_await LookUp(engine, path);
+  if (!info) co_return info.error();
+  if (info->accepted.kind == Accepted::kDirectory) co_return OkStatus();
+  if (info->accepted.Live()) co_return Fail(Code::kNotEmpty, "the object {} is in the way", path.text());
+  co_return Fail(Code::kConflict, "{} was removed meanwhile; retry", path.text());
+}
+
 // Renames everything in the directory; what somebody else has put at the target meanwhile is left in peace,
 // and its namesake stays under the old name. `top` is the directory that is renamed as a whole: whoever is
 // slow may find that another one has finished, and something else under the old name since.
@@ -34,8 +45,8 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, Direct
   if (!info) co_return info.error();
   const Status lives = co_await NeedDirectoryVersion(engine, top);
   if (!lives) co_return lives.error();
-  Status made = co_await MakeDirectoryName(engine, to, true);
-  if (!made && made.code() != Code::kAlreadyExists) co_return made.error();
+  const Status made = co_await MakeTarget(engine, to);
+  if (!made) co_return made.error();
   const Status copied = co_await CopyDirectoryAttributes(engine, from, to);
   if (!copied) co_return copied.error();
   Result<std::vector<ListedName>> names = co_await ListDirectory(engine, from);

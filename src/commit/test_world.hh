@@ -111,6 +111,9 @@ class TestWorld {
 
   // Seals one archive by hand.
   Status Seal(Gateway& gateway, const ObjectPath& path, MemberIndex server, const State& seal) {
+    return Run(SealTask(gateway, path, server, seal));
+  }
+  Task<Status> SealTask(Gateway& gateway, const ObjectPath& path, MemberIndex server, const State& seal) {
     Manifest manifest;
     manifest.object_id = seal.oid;
     manifest.size_bytes = 7;
@@ -121,8 +124,8 @@ class TestWorld {
     manifest.servers.resize(descriptor.geometry.Total());
     const auto text = manifest.Serialize();
     const auto bytes = ArchiveWriter().Finish(*text);
-    return Run(CreateFile(gateway.engine->MetadataCall(), gateway.engine->server(server),
-                          StatePath(path, FormatState(seal)), std::string(AsText(*bytes)), true));
+    return CreateFile(gateway.engine->MetadataCall(), gateway.engine->server(server),
+                      StatePath(path, FormatState(seal)), std::string(AsText(*bytes)), true);
   }
 
   // Puts an object with one archive on every server of its placement; those in `without` do not get theirs.

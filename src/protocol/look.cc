@@ -46,13 +46,20 @@ bool IsHistory(const std::map<MemberIndex, States>& listings, const State& left,
   });
 }
 
+// Of e, or of f met by e or the other way round.
+Rivalry RivalryOfExclusive(const State& state, const State& own_seal) {
+  if (IsLaterExclusive(state, own_seal)) return Rivalry::kLaterOnly;
+  return own_seal.mtime_s - state.mtime_s >= kIdleSealSeconds ? Rivalry::kSealed : Rivalry::kBusy;
+}
+
 // Of one that shows in the same listing as `own_seal`, with the times of both.
 Rivalry RivalryOf(const State& state, const State& own_seal, const Accepted& base) {
   switch (state.kind) {
-    case StateKind::kSealed:
-      if (!state.version) return Rivalry::kSealed;
-      if (IsLaterExclusive(state, own_seal)) return Rivalry::kLaterOnly;
-      return own_seal.mtime_s - state.mtime_s >= kIdleSealSeconds ? Rivalry::kSealed : Rivalry::kBusy;
+    case StateKind::kSealed: return state.version ? RivalryOfExclusive(state, own_seal) : Rivalry::kSealed;
+    case StateKind::kDirectorySeal:
+    case StateKind::kAbortedDirectory:
+      if (IsMakingDirectory(own_seal) || *state.version < base.version) return Rivalry::kNone;
+      return state.kind == StateKind::kDirectorySeal ? RivalryOfExclusive(state, own_seal) : Rivalry::kBusy;
     case StateKind::kAborted:
     // A rename onto this name is a put: it may have chosen its version before our seal was there.
     case StateKind::kMoveIn: return Rivalry::kBusy;
@@ -75,6 +82,10 @@ Rivalry RivalryOf(const State& state, const State& own_seal, const Accepted& bas
 }
 
 }  // namespace
+
+bool IsMakingDirectory(const State& state) {
+  return state.kind == StateKind::kDirectorySeal || state.kind == StateKind::kAbortedDirectory;
+}
 
 Accepted AcceptedFrom(const State& state) {
   XEC_CHECK(state.Accepted(), "{} is no accepted state", FormatState(state));
@@ -193,6 +204,8 @@ RollStep NextRollStep(const States& states, const Accepted& goal) {
   if (goal.kind == Accepted::kRemoved)
     return {RollStep::kMark, {}, FormatState(TombstoneState(goal.version))};
   for (const State& state : states) {
+    if (goal.kind == Accepted::kDirectory && IsMakingDirectory(state) && state.version == goal.version)
+      return {RollStep::kRename, FormatState(state), FormatState(DirectoryState(goal.version))};
     // An aborted seal of what was accepted elsewhere is as good as a valid one.
     if (goal.kind == Accepted::kMoved && state.oid == goal.oid &&
         (state.kind == StateKind::kMoveOut || state.kind == StateKind::kAbortedOut)) {
@@ -254,6 +267,14 @@ bool SealStands(const States& states, const State& seal) {
   return present;
 }
 
+bool DirectoryUnderWay(const std::map<MemberIndex, States>& listings, const Accepted& highest) {
+  return std::any_of(listings.begin(), listings.end(), [&](const auto& listing) {
+    return std::any_of(listing.second.begin(), listing.second.end(), [&](const State& state) {
+      return IsMakingDirectory(state) && highest.version < *state.version;
+    });
+  });
+}
+
 bool RenameRival(const States& states, const std::set<std::string>& own) {
   return std::any_of(states.begin(), states.end(), [&](const State& state) {
     const bool seal = state.kind == StateKind::kMoveOut || state.kind == StateKind::kAbortedOut;
@@ -306,6 +327,11 @@ std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input
         if ((superseded || second) && !input.held.contains(state.origin)) remove(state);
         break;
       }
+      case StateKind::kDirectorySeal:
+      case StateKind::kAbortedDirectory:
+        // Whatever becomes of it elsewhere is history, or what is current.
+        if (*state.version <= current) remove(state);
+        break;
       case StateKind::kDirectory:
       case StateKind::kTombstone:
         if (lower && !state.IsMoved()) remove(state);
@@ -339,15 +365,21 @@ std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input
 }
 
 FenceStep NextFenceStep(const States& states, const State& seal) {
+  // A directory does not tell who made it.
+  const bool directory = seal.kind == StateKind::kDirectorySeal;
+  if (directory && *seal.version <= HighestAccepted(states).version)
+    return {FenceStep::kPromotedHere, {}, {}};
   bool marked = false;
   bool aborted = false;
   for (const State& state : states) {
     if (!SameUpload(state, seal)) continue;
     if (state.Accepted()) return {FenceStep::kPromotedHere, {}, {}};
-    if (state.kind == StateKind::kSealed || state.kind == StateKind::kMoveOut) {
+    if (state.kind == StateKind::kSealed || state.kind == StateKind::kMoveOut ||
+        state.kind == StateKind::kDirectorySeal) {
       return {FenceStep::kRename, FormatState(state), FormatState(AbortedState(state))};
     }
-    aborted = aborted || state.kind == StateKind::kAborted || state.kind == StateKind::kAbortedOut;
+    aborted = aborted || state.kind == StateKind::kAborted || state.kind == StateKind::kAbortedOut ||
+              state.kind == StateKind::kAbortedDirectory;
     marked = marked || state.kind == StateKind::kAbortMark;
   }
   if (aborted || marked) return {FenceStep::kFenced, {}, {}};

@@ -87,7 +87,7 @@ struct RollStep {
   enum Kind {
     kAccepted,  // it has it
     kSuperseded,  // it has something higher
-    kRename,  // rename `from` to `to`: an archive of this upload, or a seal of this rename, waits here
+    kRename,  // rename `from` to `to`: a seal of this upload, rename or directory waits here
     kMark,  // make the directory entry `to` (a plain tombstone carries everything in its name)
     kWitness,  // nothing here: write a witness, or copy the moved tombstone
   } kind = kAccepted;
@@ -112,20 +112,28 @@ struct FinishPlan {
 // Only homes in the mask `proved` may begin: a delayed creation can put a seal elsewhere after all is over.
 FinishPlan PlanFinish(const Look& look, const Accepted& target, uint64_t proved);
 
-// Is the own seal (s, e, r or q) on this home valid: present, and not marked void?
+// Is the own seal (s, e, f, r or q) on this home valid: present, and not marked void?
 bool SealStands(const States& states, const State& seal);
+
+// A directory seal, valid or aborted?
+bool IsMakingDirectory(const State& state);
+
+// Is a directory being made that may come to stand above `highest`, the highest version accepted? Who is to
+// make an object there has to wait for the outcome. What is below `highest` can only become history.
+bool DirectoryUnderWay(const std::map<MemberIndex, States>& listings, const Accepted& highest);
 
 // At the source of a rename: does it show a seal, valid or aborted, of a rename that is not in `own`? Of two
 // renames that seal before they look at least one sees the other, and yields.
 bool RenameRival(const States& states, const std::set<std::string>& own);
 
-// At the barrier of an exclusive creation: does any other upload or version stand in the way? `base` is what
-// the first look found and settled (nothing or a tombstone), `listings` what one look after sealing shows.
+// At the barrier of an exclusive creation, or of the making of a directory: does any other upload or version
+// stand in the way? `base` is what the first look found and settled (nothing or a tombstone), `listings` what
+// one look after sealing shows. Of several who make one directory none stands in the way of another.
 enum class Rivalry {
   kNone,
-  // Exclusive uploads only, all of them later in the order of (version, id): each yields to `own_seal` when
-  // it comes to its own barrier, unless it passed that already. So looking again will tell; nothing else
-  // does.
+  // Exclusive uploads or directories only, all of them later in the order of (version, id): each yields to
+  // `own_seal` when it comes to its own barrier, unless it passed that already. So looking again will tell;
+  // nothing else does.
   kLaterOnly,
   // Plain uploads, or idle exclusive ones, besides: looking again will tell mostly.
   kSealed,
@@ -150,7 +158,8 @@ struct SweepInput {
 // names without open renames (no r, q, x.r or moved tombstone).
 std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input);
 
-// Abort of an upload (`seal` is s or e) or a rename (r): what to do on one home, decided on a fresh listing.
+// Abort of an upload (`seal` is s or e), of the making of a directory (f) or of a rename (r): what to do on
+// one home, decided on a fresh listing.
 struct FenceStep {
   enum Kind { kFenced, kPromotedHere, kRename, kMark } kind = kFenced;
   std::string from;

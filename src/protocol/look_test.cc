@@ -181,6 +181,60 @@ TEST(Barrier, YieldsToEveryTraceOfARival) {
   EXPECT_EQ(rivalry(marked, own, nothing), Rivalry::kBusy);
 }
 
+TEST(Barrier, ADirectoryAndAnExclusiveUploadAreRivals) {
+  const State making = DirectorySealState(kV2, kA);
+  const State upload = ExclusiveSealedState(kV2, kB);
+  const auto rivalry = [](const State& other, const State& mine, const Accepted& base) {
+    return RivalAtBarrier({{0, {mine}}, {1, {other, mine}}}, mine, base);
+  };
+  const Accepted nothing;
+  EXPECT_EQ(rivalry(upload, making, nothing), Rivalry::kLaterOnly);
+  EXPECT_EQ(rivalry(making, upload, nothing), Rivalry::kBusy);
+  EXPECT_EQ(rivalry(DirectorySealState(kV3, kA), upload, nothing), Rivalry::kLaterOnly);
+  EXPECT_EQ(rivalry(ExclusiveSealedState(kV1, kB), making, nothing), Rivalry::kBusy);
+  EXPECT_EQ(rivalry(AbortedState(DirectorySealState(kV3, kA)), upload, nothing), Rivalry::kBusy);
+  EXPECT_EQ(rivalry(AbortedState(upload), making, nothing), Rivalry::kBusy);
+  for (const State& other : {MoveInState(kRid), PromotedState(kV1, kB, 1), DirectoryState(kV3)})
+    EXPECT_EQ(rivalry(other, making, nothing), Rivalry::kBusy) << FormatState(other);
+  EXPECT_EQ(rivalry(SealedState(kB), making, nothing), Rivalry::kSealed);
+  // Several may make one directory.
+  for (const State& other : {DirectorySealState(kV1, kB), AbortedState(DirectorySealState(kV1, kB)),
+                             DirectorySealState(kV3, kB), AbortMarkState(DirectorySealState(kV3, kB))})
+    EXPECT_EQ(rivalry(other, making, nothing), Rivalry::kNone) << FormatState(other);
+  // Below what was settled it can only become history.
+  const Accepted removed = HighestAccepted({TombstoneState(kV1.Removed())});
+  const State late = DirectorySealState(kV1, kA);
+  EXPECT_EQ(rivalry(late, upload, removed), Rivalry::kNone);
+  EXPECT_EQ(rivalry(AbortedState(late), upload, removed), Rivalry::kNone);
+}
+
+TEST(Barrier, AWriterWaitsForADirectoryThatMayComeToStandAbove) {
+  const State making = DirectorySealState(kV2, kA);
+  const auto under_way = [](const State& state, const States& accepted) {
+    return DirectoryUnderWay({{0, {state}}, {1, accepted}}, HighestAccepted(accepted));
+  };
+  for (const State& state : {making, AbortedState(making)}) {
+    EXPECT_TRUE(under_way(state, {}));
+    EXPECT_TRUE(under_way(state, {PromotedState(kV1, kB, 1)}));
+    EXPECT_FALSE(under_way(state, {DirectoryState(kV2)}));
+    EXPECT_FALSE(under_way(state, {TombstoneState(kV2.Removed())}));
+  }
+  EXPECT_FALSE(under_way(AbortMarkState(making), {})) << "no seal has stood there";
+  EXPECT_FALSE(under_way(ExclusiveSealedState(kV2, kA), {}));
+}
+
+TEST(Roll, ADirectorySealBecomesTheDirectory) {
+  const State making = DirectorySealState(kV2, kA);
+  const Accepted goal = AcceptedFrom(DirectoryState(kV2));
+  for (const State& seal : {making, AbortedState(making)}) {
+    const RollStep step = NextRollStep({seal}, goal);
+    EXPECT_EQ(step.kind, RollStep::kRename);
+    EXPECT_EQ(step.from, FormatState(seal));
+    EXPECT_EQ(step.to, FormatState(DirectoryState(kV2)));
+  }
+  EXPECT_EQ(NextRollStep({DirectorySealState(kV1, kA)}, goal).kind, RollStep::kWitness);
+}
+
 TEST(Barrier, IgnoresWhatAnUploadLeftThatBecameHistory) {
   const State own = ExclusiveSealedState(kV3, std::string(24, 'd'));
   const Accepted base = HighestAccepted({TombstoneState(kV2)});
@@ -247,6 +301,22 @@ TEST(Sweep, RemovesOnlyWhatIsBelow) {
             (std::vector<std::string>{FormatState(WitnessState(kV2, kA, 9))}));
 }
 
+TEST(Sweep, RemovesDirectorySealsUpToTheCurrentVersion) {
+  SweepInput input;
+  input.keep_superseded = true;
+  for (const State& current : {DirectoryState(kV2), TombstoneState(kV2.Removed())}) {
+    input.current = AcceptedFrom(current);
+    for (const State& seal : {DirectorySealState(kV1, kA), DirectorySealState(kV2, kA),
+                              AbortedState(DirectorySealState(kV2, kA))}) {
+      const std::vector<SweepAction> plan = PlanSweep({current, seal}, input);
+      ASSERT_EQ(plan.size(), 1u) << FormatState(seal);
+      EXPECT_EQ(plan[0].kind, SweepAction::kRemoveMark);
+      EXPECT_EQ(plan[0].from, FormatState(seal));
+    }
+    EXPECT_TRUE(PlanSweep({current, DirectorySealState(kV3, kA)}, input).empty());
+  }
+}
+
 TEST(Sweep, KeepsWhatIsMovingIn) {
   SweepInput input;
   input.current = AcceptedFrom(PromotedState(kV2, kA, 9));
@@ -282,6 +352,19 @@ TEST(Fence, NeverAbortsWhatWasPromoted) {
   EXPECT_EQ(NextFenceStep({MovedState(kV1, kRid, kV3, 1)}, out).kind, FenceStep::kPromotedHere);
   EXPECT_EQ(NextFenceStep({out}, out).to, FormatState(AbortedState(out)));
   EXPECT_EQ(NextFenceStep({AbortedState(out)}, out).kind, FenceStep::kFenced);
+}
+
+TEST(Fence, KeepsTheTraceOfADirectorySealUntilAllHomesAreFenced) {
+  const State making = DirectorySealState(kV2, kA);
+  EXPECT_EQ(NextFenceStep({}, making).kind, FenceStep::kMark);
+  EXPECT_EQ(NextFenceStep({making}, making).kind, FenceStep::kRename);
+  EXPECT_EQ(NextFenceStep({making}, making).to, FormatState(AbortedState(making)));
+  EXPECT_EQ(NextFenceStep({AbortedState(making)}, making).kind, FenceStep::kFenced);
+  EXPECT_EQ(NextFenceStep({DirectoryState(kV1), making}, making).kind, FenceStep::kRename);
+  for (const State& accepted : {DirectoryState(kV2), TombstoneState(kV2.Removed()), DirectoryState(kV3)})
+    EXPECT_EQ(NextFenceStep({accepted, making}, making).kind, FenceStep::kPromotedHere);
+  EXPECT_FALSE(SealStands({AbortedState(making)}, making));
+  EXPECT_FALSE(SealStands({making, AbortMarkState(making)}, making));
 }
 
 TEST(Collect, NeedsTheTombstoneAlone) {

@@ -31,6 +31,13 @@ std::optional<State> ParseSeal(StateKind kind, const std::vector<std::string_vie
   return state;
 }
 
+// f.<v>.<oid>, and x.f.<v>.<oid> without its first letter
+std::optional<State> ParseDirectorySeal(StateKind kind, const std::vector<std::string_view>& words) {
+  std::optional<State> state;
+  if (words.size() == 3) state = ParseSeal(kind, words);
+  return state && state->version->move == 0 ? state : std::nullopt;
+}
+
 std::optional<State> ParseArchive(StateKind kind, const std::vector<std::string_view>& words) {
   const bool moved_in = kind == StateKind::kWitness && words.size() == 5;
   if ((words.size() != 4 && !moved_in) || (moved_in && !IsObjectId(words[4]))) return std::nullopt;
@@ -106,10 +113,12 @@ bool State::Accepted() const {
 
 bool State::IsMark() const {
   switch (kind) {
+    case StateKind::kDirectorySeal:
     case StateKind::kDirectory:
+    case StateKind::kAbortedDirectory:
     case StateKind::kAbortMark: return true;
     case StateKind::kUnproved: return oid == kDirectoryOid;
-    case StateKind::kTombstone: return !target && (version->move == 0 || entry_directory);
+    case StateKind::kTombstone: return !target && (*version != version->MoveDone() || entry_directory);
     default: return false;
   }
 }
@@ -123,6 +132,7 @@ std::string FormatState(const State& state) {
     case StateKind::kWitness:
       return fmt::format("w.{}.{}.{}{}{}", version, state.oid, state.size, state.origin.empty() ? "" : ".",
                          state.origin);
+    case StateKind::kDirectorySeal: return WithVersion('f', state);
     case StateKind::kDirectory: return fmt::format("d.{}", version);
     case StateKind::kTombstone:
       if (!state.target) return fmt::format("t.{}", version);
@@ -130,6 +140,7 @@ std::string FormatState(const State& state) {
     case StateKind::kMoveOut: return fmt::format("r.{}", state.oid);
     case StateKind::kMoveIn: return fmt::format("q.{}", state.oid);
     case StateKind::kAbortedOut: return fmt::format("x.r.{}", state.oid);
+    case StateKind::kAbortedDirectory: return "x." + WithVersion('f', state);
     case StateKind::kAborted: return WithVersion('x', state);
     case StateKind::kAbortMark: return WithVersion('m', state);
     case StateKind::kAttributesDraft:
@@ -142,7 +153,7 @@ std::string FormatState(const State& state) {
 
 std::optional<State> ParseState(std::string_view entry) {
   if (entry.size() < 3 || entry[1] != '.') return std::nullopt;
-  const std::vector<std::string_view> words = Split(entry, '.');
+  std::vector<std::string_view> words = Split(entry, '.');
   switch (entry[0]) {
     case 's': return words.size() == 2 ? ParseSeal(StateKind::kSealed, words) : std::nullopt;
     case 'e': return words.size() == 3 ? ParseSeal(StateKind::kSealed, words) : std::nullopt;
@@ -156,8 +167,13 @@ std::optional<State> ParseState(std::string_view entry) {
     case 'b': return ParseAttributesState(words);
     case 'x':
       if (words.size() == 3 && words[1] == "r") return ParseRename(StateKind::kAbortedOut, words[2]);
+      if (words[1] == "f") {
+        words.erase(words.begin());
+        return ParseDirectorySeal(StateKind::kAbortedDirectory, words);
+      }
       return ParseSeal(StateKind::kAborted, words);
     case 'm': return ParseSeal(StateKind::kAbortMark, words);
+    case 'f': return ParseDirectorySeal(StateKind::kDirectorySeal, words);
     case 'd': {
       if (words.size() != 2) return std::nullopt;
       const auto version = Version::Parse(words[1]);
@@ -191,6 +207,12 @@ State PromotedState(Version version, std::string oid, uint64_t size) {
 State WitnessState(Version version, std::string oid, uint64_t size) {
   State state = PromotedState(version, std::move(oid), size);
   state.kind = StateKind::kWitness;
+  return state;
+}
+
+State DirectorySealState(Version version, std::string oid) {
+  State state = ExclusiveSealedState(version, std::move(oid));
+  state.kind = StateKind::kDirectorySeal;
   return state;
 }
 
@@ -231,7 +253,9 @@ State MovedState(Version version, std::string rid, Version target, uint64_t prov
 
 State AbortedState(const State& sealed) {
   State state;
-  state.kind = sealed.kind == StateKind::kMoveOut ? StateKind::kAbortedOut : StateKind::kAborted;
+  state.kind = StateKind::kAborted;
+  if (sealed.kind == StateKind::kMoveOut) state.kind = StateKind::kAbortedOut;
+  if (sealed.kind == StateKind::kDirectorySeal) state.kind = StateKind::kAbortedDirectory;
   state.version = sealed.version;
   state.oid = sealed.oid;
   return state;

@@ -11,8 +11,10 @@
 //                              tombstone (<rid> for <oid>)
 //   w.<v>.<oid>.<size>         witness: manifest only                        accepted
 //   w.<v>.<oid>.<size>.<rid>   witness that rename <rid> moved in            accepted
+//   f.<v>.<oid>                directory seal: a directory is being made here, <oid> by a fresh id
 //   d.<v>                      directory                                     accepted
-//   t.<v>                      tombstone; t.<v>d: the move of v is complete  accepted
+//   t.<v>                      tombstone; t.<v>r: v was removed; t.<v>d: the move of v is complete
+//                                                                            accepted
 //   t.<v>m.<rid>.<b>.<mask>    v was moved away by rename <rid> as version b (content: a move record); <mask>
 //                              says which homes of the new name had proved their q, bit i being home i, in
 //                              hex
@@ -21,6 +23,7 @@
 //   q.<rid>                    rename <rid>, sealed at its target (content: a witness)
 //   x.<oid>, x.<v>.<oid>       aborted upload
 //   x.r.<rid>                  aborted rename, at its source
+//   x.f.<v>.<oid>              aborted directory seal
 //   m.<oid>, m.<v>.<oid>       abort mark of an upload or (m.<rid>) a rename: a late creation here is void
 //   b.<v>.<r>.<nonce>          user attributes being written
 //   a.<v>.<r>                  user attributes of v, revision r
@@ -42,12 +45,14 @@ enum class StateKind {
   kPromoted,
   kUnproved,
   kWitness,
+  kDirectorySeal,
   kDirectory,
   kTombstone,
   kMoveOut,
   kMoveIn,
   kAborted,
   kAbortedOut,
+  kAbortedDirectory,
   kAbortMark,
   kAttributesDraft,
   kAttributes,
@@ -59,7 +64,7 @@ inline constexpr std::string_view kDirectoryOid = "dir";
 struct State {
   StateKind kind = StateKind::kSealed;
   std::optional<Version> version;  // absent for s, x and m of a plain upload
-  std::string oid;  // of s, e, p, y, w, x, m; of r, q, x.r and a moved tombstone the rename's id
+  std::string oid;  // of s, e, p, y, w, f, x, m; of r, q, x.r and a moved tombstone the rename's id
   uint64_t size = 0;  // object size, of p and w
   std::string nonce;  // of y and b: 8 hex digits
   std::optional<Version> target;  // of a moved tombstone: the version at the new name; of a, b: the revision
@@ -88,13 +93,14 @@ State SealedState(std::string oid);
 State ExclusiveSealedState(Version version, std::string oid);
 State PromotedState(Version version, std::string oid, uint64_t size);
 State WitnessState(Version version, std::string oid, uint64_t size);
+State DirectorySealState(Version version, std::string oid);
 State DirectoryState(Version version);
 State TombstoneState(Version version);
 State MoveOutState(std::string rid);
 State MoveInState(std::string rid);
 // `version` is the ordinary one that is moved away.
 State MovedState(Version version, std::string rid, Version target, uint64_t proved);
-// Of s, e or r.
+// Of s, e, f or r.
 State AbortedState(const State& sealed);
 State AbortMarkState(const State& sealed);
 

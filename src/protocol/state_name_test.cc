@@ -38,6 +38,10 @@ TEST(StateName, EveryKindRoundTrips) {
                              DirectoryState(kV),
                              TombstoneState(kV),
                              TombstoneState(kV.MoveDone()),
+                             TombstoneState(kV.Removed()),
+                             DirectorySealState(kV, kOid),
+                             AbortedState(DirectorySealState(kV, kOid)),
+                             AbortMarkState(DirectorySealState(kV, kOid)),
                              moved,
                              MoveOutState(rid),
                              MoveInState(rid),
@@ -54,6 +58,13 @@ TEST(StateName, EveryKindRoundTrips) {
   EXPECT_EQ(FormatState(moved),
             "t.0000000000123456-00000007m.fedcba9876543210fedcba98.0000000000000009-00000009.1b");
   EXPECT_EQ(FormatState(AbortedState(MoveOutState(rid))), "x.r." + rid);
+  const State making = DirectorySealState(kV, kOid);
+  EXPECT_EQ(FormatState(making), "f.0000000000123456-00000007.0123456789abcdef01234567");
+  EXPECT_EQ(FormatState(AbortedState(making)), "x." + FormatState(making));
+  EXPECT_EQ(FormatState(TombstoneState(kV.Removed())), "t.0000000000123456-00000007r");
+  for (const State& mark : {making, AbortedState(making), AbortMarkState(making), DirectoryState(kV),
+                            TombstoneState(kV), TombstoneState(kV.Removed())})
+    EXPECT_TRUE(mark.IsMark()) << FormatState(mark);
   EXPECT_EQ(FormatState(PromotedState(kV, kOid, 5)),
             "p.0000000000123456-00000007.0123456789abcdef01234567.5");
 }
@@ -75,6 +86,13 @@ TEST(StateName, RefusesEverythingElse) {
                                           "t." + v + "m." + kOid + "." + v,
                                           "t." + v + "m." + kOid + "." + v + ".x",
                                           "d." + v + "m",
+                                          "t." + v + "x",
+                                          "f." + kOid,
+                                          "f." + v,
+                                          "f." + v + "r." + kOid,
+                                          "f." + v + "." + kOid + ".1",
+                                          "x.f." + kOid,
+                                          "x.f." + v,
                                           "q." + v,
                                           "r." + kOid + ".",
                                           "x.q." + kOid,

@@ -7,14 +7,24 @@
 
 namespace xec {
 
+namespace {
+
+constexpr std::string_view kMoveLetters = "mdr";  // of 1, 2, 3
+
+}  // namespace
+
 std::string Version::ToString() const {
-  return Hex(clock, 16) + "-" + Hex(writer, 8) + (move == 0 ? "" : move == 1 ? "m" : "d");
+  std::string text = Hex(clock, 16) + "-" + Hex(writer, 8);
+  if (move > 0) text += kMoveLetters[move - 1];
+  return text;
 }
 
 std::optional<Version> Version::Parse(std::string_view text) {
   Version version;
-  if (text.size() == kVersionTextBytes + 1 && (text.back() == 'm' || text.back() == 'd')) {
-    version.move = text.back() == 'm' ? 1 : 2;
+  if (text.size() == kVersionTextBytes + 1) {
+    const size_t letter = kMoveLetters.find(text.back());
+    if (letter == kMoveLetters.npos) return std::nullopt;
+    version.move = static_cast<uint8_t>(letter + 1);
     text.remove_suffix(1);
   }
   if (text.size() != kVersionTextBytes || text[16] != '-') return std::nullopt;

@@ -11,22 +11,23 @@
 
 namespace xec {
 
-// Ordered by clock, then writer, then the move. Every version v has two immediate successors, which only a
-// rename uses: v.Moved(), "v was moved to another name", and above it v.MoveDone(), "and nothing of v is left
-// here". No other version lies between them.
+// Ordered by clock, then writer, then the move. Every version v has three immediate successors: v.Moved(), "v
+// was moved to another name", above it v.MoveDone(), "and nothing of v is left here", which only a rename
+// uses, and above these v.Removed(), "v was removed". No other version lies between them.
 struct Version {
   uint64_t clock = 0;  // hybrid logical clock: milliseconds since 1970 << kLogicalBits | logical counter
   uint32_t writer = 0;  // who chose it; random for every process
-  uint8_t move = 0;  // 0: ordinary, 1: moved, 2: the move is complete
+  uint8_t move = 0;  // 0: ordinary, 1: moved, 2: the move is complete, 3: removed
 
   auto operator<=>(const Version&) const = default;
-  // 16 hex digits, '-', 8 hex digits, then 'm' if moved, 'd' if the move is done. Ordinary versions sort as
-  // text in their order.
+  // 16 hex digits, '-', 8 hex digits, then 'm' if moved, 'd' if the move is done, 'r' if removed. Ordinary
+  // versions sort as text in their order.
   std::string ToString() const;
   static std::optional<Version> Parse(std::string_view text);
 
   Version Moved() const { return Version{clock, writer, 1}; }
   Version MoveDone() const { return Version{clock, writer, 2}; }
+  Version Removed() const { return Version{clock, writer, 3}; }
   Version Unmoved() const { return Version{clock, writer, 0}; }
   // The wall-clock part.
   int64_t WallMillis() const;

@@ -13,12 +13,14 @@ TEST(Version, TextSortsAsVersionsDo) {
   const Version b{5, 10, 0};
   EXPECT_LT(a, a.Moved());
   EXPECT_LT(a.Moved(), a.MoveDone());
-  EXPECT_LT(a.MoveDone(), b);
+  EXPECT_LT(a.MoveDone(), a.Removed());
+  EXPECT_LT(a.Removed(), b);
   EXPECT_EQ(a.MoveDone().Unmoved(), a);
   EXPECT_LT(b, (Version{6, 0, 0}));
   EXPECT_LT(a.ToString(), a.Moved().ToString());
   EXPECT_LT(a.Moved().ToString(), b.ToString());
-  for (const Version& v : {a, b, a.Moved(), a.MoveDone()}) EXPECT_EQ(Version::Parse(v.ToString()), v);
+  for (const Version& v : {a, b, a.Moved(), a.MoveDone(), a.Removed()})
+    EXPECT_EQ(Version::Parse(v.ToString()), v);
   for (const char* bad :
        {"", "0000000000000005-0000000", "0000000000000005-00000009x", "0000000000000005_00000009"}) {
     EXPECT_FALSE(Version::Parse(bad)) << bad;

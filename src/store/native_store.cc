@@ -53,6 +53,11 @@ Task<Status> NativeStore::NeedParent(ObjectPath path, bool make) {
     if (!make) co_return Fail(Code::kNotFound, "the directory {} does not exist", parent.text());
     const Status made = co_await MakeDirectoryName(engine_, parent, true);
     if (!made && made.code() != Code::kAlreadyExists) co_return made.error();
+    // What exists may be an object that somebody put there just now.
+    if (!made) info = co_await LookUp(engine_, parent);
+    if (!info) co_return info.error();
+    if (info->accepted.kind == Accepted::kObject)
+      co_return Fail(Code::kNotDirectory, "{} is not a directory", parent.text());
   }
   parents_.Learn(parent.text(), engine_.executor().Now());
   co_return OkStatus();

@@ -60,7 +60,8 @@ Task<Status> NeedFreeTarget(Engine& engine, ObjectPath to) {
 Task<Status> RemoveXrdec(Engine& engine, ObjectPath path) {
   Result<XrdecName> name = co_await LookUpRegistered(engine, path, XrdecWidth::kArchives);
   if (!name) co_return name.error();
-  const Status removed = co_await RemoveObject(engine, path.Registered());
+  // Archives that turn up later are compared with the time of the removal.
+  const Status removed = co_await RemoveObjectUntilNow(engine, path.Registered());
   if (!removed) co_return InUserWords(removed.error());
   std::vector<MemberIndex> members = WithArchive(*name);
   const size_t count = members.size();

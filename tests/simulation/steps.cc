@@ -17,12 +17,14 @@ std::string KindWord(const std::optional<State>& state) {
     case StateKind::kPromoted: return "archive";
     case StateKind::kUnproved: return "witness";
     case StateKind::kWitness: return "proved witness";
+    case StateKind::kDirectorySeal: return "directory seal";
     case StateKind::kDirectory: return "directory";
     case StateKind::kTombstone: return state->IsMoved() ? "moved tombstone" : "tombstone";
     case StateKind::kMoveOut: return "rename seal";
     case StateKind::kMoveIn: return "rename witness";
     case StateKind::kAborted: return "aborted seal";
     case StateKind::kAbortedOut: return "aborted rename";
+    case StateKind::kAbortedDirectory: return "aborted directory seal";
     case StateKind::kAbortMark: return "abort mark";
     case StateKind::kAttributesDraft: return "attributes draft";
     case StateKind::kAttributes: return "attributes";
@@ -35,7 +37,9 @@ std::string RenameStep(const std::optional<State>& from, const std::optional<Sta
   switch (to->kind) {
     case StateKind::kPromoted: return from->kind == StateKind::kPromoted ? "finish: move archive" : "promote";
     case StateKind::kWitness: return from->kind == StateKind::kMoveIn ? "finish: accept" : "witness: prove";
-    case StateKind::kDirectory: return "witness: prove directory";
+    case StateKind::kDirectory:
+      return from->kind == StateKind::kUnproved ? "witness: prove directory" : "promote directory";
+    case StateKind::kAbortedDirectory: return "fence: abort directory seal";
     case StateKind::kAborted: return "fence: abort seal";
     case StateKind::kAbortedOut: return "fence: abort rename";
     case StateKind::kTombstone: return to->IsMoved() ? "rename: commit" : "rename: retire";

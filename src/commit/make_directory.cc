@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// MAKE DIRECTORY: a seal first, then a look, then the promotion, as for exclusive creation
+// (docs/protocol.md).
+#include <algorithm>
+
+#include "base/failpoint.hh"
+#include "commit/fence.hh"
+#include "commit/names.hh"
+#include "commit/pause.hh"
+#include "commit/promote.hh"
+#include "commit/seals.hh"
+#include "commit/server_gather.hh"
+
+namespace xec {
+namespace {
+
+constexpr int kMakeTriesMax = 4;
+// How long it waits for later exclusive uploads to give way, and for plain uploads to be accepted or
+// withdrawn. A plain writer that has sealed waits longer for the directory: of the two the object is made.
+constexpr Duration kExclusivePatience = std::chrono::seconds(10);
+constexpr Duration kUploadPatience = std::chrono::seconds(1);
+
+// One attempt, under an id of its own.
+struct Making {
+  ObjectPath path;
+  State seal;
+  Accepted base;  // what the first look found
+  TimePoint started;
+  bool last = false;  // homes that are late are waited for
+};
+
+Duration PatienceWith(Rivalry rivalry) {
+  switch (rivalry) {
+    case Rivalry::kLaterOnly: return kExclusivePatience;
+    case Rivalry::kSealed: return kUploadPatience;
+    case Rivalry::kNone:
+    case Rivalry::kBusy: break;
+  }
+  return Duration(0);
+}
+
+// Looks until nothing is there that makes an object of this name, or something to which a directory yields.
+Task<SealsSeen> LookPastRivals(Engine& engine, Making making, std::vector<MemberIndex> homes,
+                               Rivalry* rivalry) {
+  const TimePoint start = engine.executor().Now();
+  Duration pause = kLookPauseMin;
+  for (;;) {
+    SealsSeen seen = co_await LookAtSeals(engine, making.path, making.seal, homes, making.last);
+    *rivalry = RivalAtBarrier(seen.look.listings(), making.seal, making.base);
+    const bool useless = seen.late || !seen.look.HasQuorum();
+    if (useless || engine.executor().Now() + pause > start + PatienceWith(*rivalry))
+      co_return std::move(seen);
+    co_await Pause(engine, pause);
+    pause = std::min(2 * pause, kLookPauseMax);
+  }
+}
+
+// Tells somebody who had to yield whether the name exists or is only contended.
+Task<Error> YieldError(Engine& engine, ObjectPath path) {
+  const Result<NameInfo> info = co_await LookUp(engine, path);
+  if (info && info->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
+  co_return Fail(Code::kConflict, "an upload of {} is under way; retry", path.text());
+}
+
+// Too few homes said that they took it. Whoever looks next decides it: so does who made it.
+Task<Status> Decide(Engine& engine, Making making, Status unknown) {
+  const Result<NameInfo> info = co_await LookUp(engine, making.path);
+  const bool made =
+      info && info->accepted.kind == Accepted::kDirectory && info->accepted.version == *making.seal.version;
+  if (made) co_return OkStatus();
+  co_return std::move(unknown);
+}
+
+// `again`: another attempt may do better. Any error but kUnknown: nothing of this attempt is or becomes
+// visible once it is withdrawn.
+Task<Status> Make(Engine& engine, Making making, std::vector<MemberIndex> preferred, bool* again) {
+  const size_t quorum = Quorum(engine.Homes(making.path).size());
+  const std::string entry = FormatState(making.seal);
+  XEC_FAILPOINT("mkdir.seal");
+  std::vector<MemberIndex> homes =
+      co_await SealQuorum(engine, making.path, std::move(preferred),
+                          [&](MemberIndex home) { return MakeNamedMark(engine, home, making.path, entry); });
+  XEC_FAILPOINT("mkdir.sealed");
+  if (homes.size() < quorum)
+    co_return Fail(Code::kNoQuorum, "too few homes of {} take changes now; retry", making.path.text());
+  Rivalry rivalry = Rivalry::kNone;
+  SealsSeen seen = co_await LookPastRivals(engine, making, std::move(homes), &rivalry);
+  *again = seen.late || !seen.look.HasQuorum();
+  if (*again)
+    co_return Fail(Code::kNoQuorum, "a home of {} stopped answering while it was made; retry",
+                   making.path.text());
+  if (rivalry != Rivalry::kNone) co_return co_await YieldError(engine, making.path);
+  const bool late = engine.executor().Now() - making.started > engine.options().operation_limit;
+  if (late || seen.homes.size() < quorum)
+    co_return Fail(Code::kConflict, "the making of {} was silent too long; retry", making.path.text());
+  XEC_FAILPOINT("mkdir.promote");
+  const State directory = DirectoryState(*making.seal.version);
+  const Result<bool> made =
+      co_await PromoteHomes(engine, making.path, std::move(seen.homes), directory, entry);
+  if (made) co_return OkStatus();
+  Status failed = made.error();
+  if (failed.code() == Code::kUnknown) failed = co_await Decide(engine, making, failed);
+  co_return std::move(failed);
+}
+
+// Only where nothing was promoted, and nothing is going to be.
+Task<bool> Withdraw(Engine& engine, Making making) {
+  XEC_FAILPOINT("mkdir.withdraw");
+  ServerGather<bool> gather(engine);
+  for (const MemberIndex home : engine.Homes(making.path))
+    gather.Start(home, RemoveOrGiveUp(engine, home, making.path, making.seal));
+  while (gather.timely() > 0) co_await gather.Next();
+  XEC_FAILPOINT("mkdir.withdrawn");
+  co_return true;
+}
+
+Task<Status> NeedDirectory(Engine& engine, ObjectPath path) {
+  if (path.IsRoot()) co_return OkStatus();
+  Result<NameInfo> info = co_await LookUpLive(engine, path);
+  if (!info) co_return info.error();
+  if (info->accepted.kind != Accepted::kDirectory)
+    co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
+  co_return OkStatus();
+}
+
+Task<Status> NeedParent(Engine& engine, ObjectPath path, bool make) {
+  Status parent = co_await NeedDirectory(engine, path.Parent());
+  if (parent || parent.code() != Code::kNotFound || !make) co_return std::move(parent);
+  parent = co_await MakeDirectoryName(engine, path.Parent(), true);
+  if (parent || parent.code() != Code::kAlreadyExists) co_return std::move(parent);
+  // Somebody else making it at the same time is as good, if it is a directory.
+  parent = co_await NeedDirectory(engine, path.Parent());
+  if (!parent && parent.code() == Code::kNotFound)
+    co_return Fail(Code::kConflict, "{} was removed meanwhile; retry", path.Parent().text());
+  co_return std::move(parent);
+}
+
+}  // namespace
+
+Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents) {
+  if (path.IsRoot()) co_return Fail(Code::kAlreadyExists, "/ exists");
+  for (int tries = 1;; ++tries) {
+    Result<NameInfo> info = co_await LookUp(engine, path);
+    if (!info) co_return info.error();
+    if (info->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
+    const Status parent = co_await NeedParent(engine, path, parents);
+    if (!parent) co_return parent.error();
+    std::optional<Version> ceiling;
+    std::vector<MemberIndex> heard;
+    for (const auto& [home, states] : info->listings) {
+      ceiling = std::max(ceiling, Ceiling(states));
+      heard.push_back(home);
+    }
+    const Result<Version> version = engine.NextVersion(ceiling);
+    if (!version) co_return version.error();
+    Making making{path, DirectorySealState(*version, engine.NewObjectId()), info->accepted,
+                  engine.executor().Now(), tries == kMakeTriesMax};
+    bool again = false;
+    Status made = co_await Make(engine, making, std::move(heard), &again);
+    XEC_FAILPOINT("mkdir.committed");
+    if (made || made.code() == Code::kUnknown) co_return std::move(made);
+    co_await RunPatiently(engine, Withdraw(engine, making));
+    if (!again || tries == kMakeTriesMax) co_return std::move(made);
+  }
+}
+
+}  // namespace xec

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "commit/seals.hh"
+
+#include <algorithm>
+
+#include "commit/names.hh"
+#include "commit/server_gather.hh"
+
+namespace xec {
+
+Task<std::vector<MemberIndex>> SealQuorum(Engine& engine, ObjectPath path, std::vector<MemberIndex> preferred,
+                                          UniqueFunction<Task<Status>(MemberIndex)> make) {
+  std::vector<MemberIndex> homes = std::move(preferred);
+  for (const MemberIndex home : engine.Homes(path)) {
+    if (std::find(homes.begin(), homes.end(), home) == homes.end()) homes.push_back(home);
+  }
+  homes = engine.ByHealth(std::move(homes));
+  const size_t quorum = Quorum(homes.size());
+  std::vector<MemberIndex> sealed;
+  ServerGather<Status> gather(engine, RequestKind::kSync);
+  size_t next = 0;
+  while (sealed.size() < quorum) {
+    for (; next < homes.size() && sealed.size() + gather.timely() < quorum; ++next)
+      gather.Start(homes[next], make(homes[next]));
+    if (gather.pending() == 0) break;
+    const auto event = co_await gather.Next();
+    if (event.value && *event.value) sealed.push_back(event.member);
+  }
+  co_return std::move(sealed);
+}
+
+Task<SealsSeen> LookAtSeals(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> homes,
+                            bool wait) {
+  SealsSeen result{{}, Look(engine.Homes(path))};
+  ServerGather<Result<States>> gather(engine);
+  for (const MemberIndex home : homes) gather.Start(home, ListStates(engine, home, path));
+  while (gather.pending() > 0) {
+    result.late = !wait && gather.timely() == 0;
+    if (result.late) break;
+    auto event = co_await gather.Next();
+    if (!event.value) continue;
+    const MemberIndex home = event.member;
+    if (!*event.value) {
+      result.look.Failed(home);
+      continue;
+    }
+    if (SealStands(**event.value, seal)) result.homes.push_back(home);
+    result.look.Heard(home, std::move(**event.value));
+  }
+  co_return std::move(result);
+}
+
+Task<Error> DirectoryInTheWay(Engine& engine, ObjectPath path) {
+  const Result<NameInfo> info = co_await LookUp(engine, path);
+  if (info && info->accepted.kind == Accepted::kDirectory)
+    co_return Fail(Code::kIsDirectory, "{} is a directory", path.text());
+  co_return Fail(Code::kConflict, "{} was a directory a moment ago; retry", path.text());
+}
+
+Error DirectoryBeingMade(const ObjectPath& path) {
+  return Fail(Code::kConflict, "a directory {} is being made; retry", path.text());
+}
+
+}  // namespace xec

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The seals of one change on a quorum of the homes of a name: made first, then looked at. Of two who do both
+// at least one sees the other's.
+#pragma once
+
+#include "commit/access.hh"
+#include "runtime/unique_function.hh"
+
+namespace xec {
+
+// Makes the seal, by `make`, until a quorum of homes has it for certain; `preferred` homes first. A home that
+// is late is replaced by the next one and does not count, even if it turns out to have the seal.
+Task<std::vector<MemberIndex>> SealQuorum(Engine& engine, ObjectPath path, std::vector<MemberIndex> preferred,
+                                          UniqueFunction<Task<Status>(MemberIndex)> make);
+
+struct SealsSeen {
+  std::vector<MemberIndex> homes;  // on which the seal stands
+  Look look;
+  bool late = false;  // some home was not waited for
+};
+
+// Lists the homes that were sealed, after all own seals; keeps those where the seal stands. All of them are
+// needed: when one has stopped answering since, another attempt without it is faster than its deadline,
+// unless `wait`.
+Task<SealsSeen> LookAtSeals(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> homes,
+                            bool wait);
+
+// How long somebody who puts an object waits until a directory of that name is made, or is not.
+inline constexpr Duration kDirectoryPatience = std::chrono::seconds(5);
+// How often who waits for others at such a look looks again.
+inline constexpr Duration kLookPauseMin = std::chrono::milliseconds(20);
+inline constexpr Duration kLookPauseMax = std::chrono::seconds(1);
+
+// What to tell somebody who wants to make an object where a directory was met: kIsDirectory once it is
+// decided that there is one, else kConflict.
+Task<Error> DirectoryInTheWay(Engine& engine, ObjectPath path);
+// Who waited for a directory to be made, in vain.
+Error DirectoryBeingMade(const ObjectPath& path);
+
+}  // namespace xec
