@@ -116,6 +116,7 @@ SCENARIOS = (
     Scenario("remove", ("rm", "@/a"), {"a": "old"}, ({"a": "old"}, {})),
     Scenario("mkdir", ("mkdir", "-p", f"@/d/{LONG}"), {},
              ({}, {"d": DIRECTORY}, {"d": DIRECTORY, f"d/{LONG}": DIRECTORY})),
+    Scenario("mkdir_busy", ("mkdir", "@/a"), {}, ({},), earlier=((("put", "%old", "@/a"), "put.sealed", False),)),
     Scenario("rmdir", ("rm", "-r", "@/d"), {"d": DIRECTORY}, ({"d": DIRECTORY}, {})),
     Scenario("rename", ("mv", "@/a", "@/b"), {"a": "old"}, ({"a": "old"}, {"b": "old"})),
     Scenario("rename_over", ("mv", "@/a", "@/b"), {"a": "small", "b": "old"},
