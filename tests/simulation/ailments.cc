@@ -163,7 +163,9 @@ void World::AskWhileServersHang() {
     illnesses_[server].ailment = Fault::kHangs;
     Say(fmt::format("s{}", server), "hangs while all else is well");
   }
-  for (const std::string& name : {names_[0], names_[1]}) {
+  // Of names that may be directories the next ones are none.
+  const std::string first = names_[both_.size()], second = names_[both_.size() + 1];
+  for (const std::string& name : {first, second}) {
     Op op;
     op.name = name;
     op.kind = OpKind::kPut;
@@ -179,12 +181,12 @@ void World::AskWhileServersHang() {
   }
   Op rename;
   rename.kind = OpKind::kRename;
-  rename.name = names_[0];
-  rename.to = names_[1];
+  rename.name = first;
+  rename.to = second;
   AskInTime(rename);
   Op remove;
   remove.kind = OpKind::kRemove;
-  remove.name = names_[1];
+  remove.name = second;
   AskInTime(remove);
   for (size_t i = 0; i < servers_.size(); ++i) SwitchOn(i);
 }

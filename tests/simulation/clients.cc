@@ -47,11 +47,14 @@ Op World::ChooseOp(size_t client) {
   const bool only_remove = executor_.Now() < emptied_until_ && clients_[client].writes;
   const bool directories = traits_.directories && clients_[client].writes && !only_remove;
   if (directories && random_.OneIn(3)) return ChooseDirectoryOp();
+  if (traits_.kinds && clients_[client].writes && !only_remove && kind_random_.OneIn(3))
+    return ChooseKindOp();
   if (traits_.attributes && !only_remove && attribute_random_.OneIn(3))
     return ChooseAttributeOp(clients_[client].writes);
   Op op;
   op.parents = !traits_.directories || random_.OneIn(4);
-  op.name = names_[random_.Below(traits_.names)];
+  op.name = PickName();
+  if (traits_.kinds && IsBoth(op.name.substr(0, op.name.rfind('/')))) op.parents = kind_random_.OneIn(2);
   constexpr OpKind kKinds[] = {OpKind::kPut, OpKind::kExclusivePut, OpKind::kRemove, OpKind::kRename,
                                OpKind::kRead};
   const auto& weights = traits_.op_weights;
@@ -72,9 +75,12 @@ Op World::ChooseOp(size_t client) {
       op.content = next_content_++;
       op.attributes = AttributesOfPut();
       break;
+    case OpKind::kRemove:
+      if (IsBoth(op.name) && only_remove && kind_random_.OneIn(2)) op.kind = OpKind::kRemoveDirectory;
+      break;
     case OpKind::kRename:
-      do op.to = names_[random_.Below(traits_.names)];
-      while (op.to == op.name);
+      op.to = PickTarget(op.name);
+      if (op.to.empty()) op.kind = OpKind::kRemove;
       break;
     default: break;
   }
@@ -87,7 +93,9 @@ void World::Act(size_t client) {
   if (gateway == nullptr || gateway->dying || gateway->process->asleep()) return Think(client);
   ++issued_;
   const size_t id = history_.Begin(ChooseOp(client), moment_++);
-  if (history_.at(id).kind == OpKind::kRenameDirectory) BeginParts(id);
+  const bool either = history_.at(id).kind == OpKind::kRename && IsBoth(history_.at(id).name);
+  if (history_.at(id).kind == OpKind::kRenameDirectory || either) BeginParts(id);
+  if (either) HoldParts(id, true);
   Client& asking = clients_[client];
   asking.busy = true;
   asking.op = id;
@@ -128,6 +136,12 @@ Task<void> World::Perform(Gateway* gateway, size_t client, size_t id) {
       status = co_await Read(gateway, id, op.name, hold);
       break;
     }
+    case OpKind::kRename:
+      if (IsBoth(op.name)) {
+        status = co_await RenameEither(gateway, id);
+        break;
+      }
+      [[fallthrough]];
     default: status = co_await Other(store, id, op); break;
   }
   Finish(client, id, std::move(status));
@@ -206,13 +220,17 @@ Task<Status> World::Other(Store* store, size_t id, Op op) {
   Result<ObjectInfo> info = co_await store->Stat(op.name);
   if (!info) co_return info.error();
   history_.at(id).size = info->size;
+  history_.at(id).directory = info->directory;
   co_return OkStatus();
 }
 
 Task<Status> World::List(Store* store, size_t id, Op op) {
   Result<std::vector<ListedName>> names = co_await store->List(op.name);
   if (!names) co_return names.error();
-  for (const ListedName& name : *names) history_.at(id).listed.insert(op.name + "/" + name.name);
+  for (const ListedName& name : *names) {
+    history_.at(id).listed.insert(op.name + "/" + name.name);
+    if (name.directory) history_.at(id).listed_directories.insert(op.name + "/" + name.name);
+  }
   co_return OkStatus();
 }
 

@@ -24,7 +24,25 @@ bool History::IsContested(const Op& removal) const {
   });
 }
 
+History::Event::Kind History::Event::SeenByLook(const Op& op) {
+  if (op.directory) return kSeeDirectory;
+  return op.kind == OpKind::kRead ? kSeeContent : kSeeSize;
+}
+
+History::Event::Kind History::Event::SeenByListing(const Op& list, const std::string& name) {
+  if (!list.listed.contains(name)) return kSeeNothing;
+  return list.listed_directories.contains(name) ? kSeeDirectory : kSeeObject;
+}
+
 std::vector<History::Event> History::EventsOf(const std::string& name) const {
+  std::vector<Event> events = ObjectEventsOf(name);
+  if (!both_.contains(name)) return events;
+  std::vector<Event> more = DirectoryEventsOf(name);
+  events.insert(events.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  return events;
+}
+
+std::vector<History::Event> History::ObjectEventsOf(const std::string& name) const {
   std::vector<Event> events;
   for (const Op& op : ops_) {
     const bool open = op.Open();
@@ -38,18 +56,24 @@ std::vector<History::Event> History::EventsOf(const std::string& name) const {
     switch (op.kind) {
       case OpKind::kPut:
         if (here && changed) add(Event::kWrite, open);
+        if (here && saw(Code::kIsDirectory)) add(Event::kSeeDirectory, false);
         break;
       case OpKind::kExclusivePut:
         if (here && changed) add(Event::kWriteIfNothing, open);
         if (here && saw(Code::kAlreadyExists)) add(Event::kSeeSomething, false);
+        if (here && saw(Code::kIsDirectory)) add(Event::kSeeDirectory, false);
         break;
       case OpKind::kRemove:
         if (here && changed) add(Event::kErase, open);
+        if (here && saw(Code::kIsDirectory)) add(Event::kSeeDirectory, false);
         if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
         break;
       case OpKind::kRename:
         if (here && changed) add(Event::kMoveOut, open || op.part > 0);
         if (op.to == name && changed) add(Event::kMoveIn, open || op.part > 0);
+        // One of the two names is.
+        if (op.to == name && saw(Code::kIsDirectory) && !both_.contains(op.name))
+          add(Event::kSeeDirectory, false);
         if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
         break;
       case OpKind::kSetAttribute:
@@ -74,12 +98,13 @@ std::vector<History::Event> History::EventsOf(const std::string& name) const {
       case OpKind::kRead:
       case OpKind::kStat:
         if (!here || op.ended == kNever) break;
-        if (!op.error) add(op.kind == OpKind::kRead ? Event::kSeeContent : Event::kSeeSize, false);
+        if (!op.error) add(Event::SeenByLook(op), false);
+        if (saw(Code::kIsDirectory)) add(Event::kSeeDirectory, false);
         if (saw(Code::kNotFound)) add(Event::kSeeNothing, false);
         break;
       case OpKind::kList:
         if (open || op.error || !just_above) break;
-        add(op.listed.contains(name) ? Event::kSeeSomething : Event::kSeeNothing, false);
+        add(Event::SeenByListing(op, name), false);
         break;
     }
   }
@@ -97,7 +122,8 @@ std::vector<History::Event> History::DirectoryEventsOf(const std::string& direct
     };
     const auto saw = [&](Code code) { return op.error == code && op.ended != kNever; };
     const bool here = op.name == directory;
-    const bool just_above = Parent(directory) == op.name;
+    // Of names of both kinds ObjectEventsOf says what is seen from above.
+    const bool just_above = Parent(directory) == op.name && !both_.contains(directory);
     // Makers of names make what is missing above them, even if they fail.
     const bool makes = op.kind == OpKind::kRename || op.kind == OpKind::kRenameDirectory;
     const bool makes_asked =
@@ -108,6 +134,7 @@ std::vector<History::Event> History::DirectoryEventsOf(const std::string& direct
       case OpKind::kPut:
       case OpKind::kExclusivePut:
         if (Parent(op.name) == directory && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        if (Parent(op.name) == directory && saw(Code::kNotDirectory)) add(Event::kSeeObject, false);
         break;
       case OpKind::kMakeDirectory:
         if (here && changed) add(Event::kMake, false);
@@ -115,36 +142,38 @@ std::vector<History::Event> History::DirectoryEventsOf(const std::string& direct
         if (Parent(op.name) == directory && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
         break;
       case OpKind::kRemoveDirectory:
-        if (here && changed) add(Event::kErase, false);
-        if (here && saw(Code::kNotEmpty)) add(Event::kSeeSomething, false);
+        if (here && changed) add(Event::kEraseDirectory, false);
+        if (here && saw(Code::kNotEmpty)) add(Event::kSeeDirectory, false);
         if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        if (here && saw(Code::kNotDirectory)) add(Event::kSeeObject, false);
         if (just_above && !op.error && !open) add(Event::kSeeNothing, false);
         break;
       case OpKind::kRenameDirectory: {
         const bool moves = changed || saw(Code::kNotEmpty);
-        if (here && changed) add(Event::kErase, false);
+        if (here && changed) add(Event::kEraseDirectory, false);
         // Nothing may be in the way any more when a cleaner comes to it.
-        if (here && op.taken_up) add(Event::kErase, true);
+        if (here && op.taken_up) add(Event::kEraseDirectory, true);
         if (op.to == directory && moves) add(Event::kMake, false);
         // Once by whoever goes on with it: what is below may be made anew each time.
         const auto add_repeated = [&](Event::Kind kind) {
           add(kind, true);
           events.back().repeated = true;
         };
-        if (moves && IsBelow(directory, op.name)) add_repeated(Event::kErase);
+        if (moves && IsBelow(directory, op.name)) add_repeated(Event::kEraseDirectory);
         if (moves && (directory == op.to || IsBelow(directory, op.to))) add_repeated(Event::kMake);
         if (just_above && !op.error && !open) add(Event::kSeeNothing, false);
-        if (here && saw(Code::kNotEmpty)) add(Event::kSeeSomething, false);
+        if (here && saw(Code::kNotEmpty)) add(Event::kSeeDirectory, false);
         if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
+        if (here && saw(Code::kNotDirectory)) add(Event::kSeeObject, false);
         if (op.to == directory && saw(Code::kAlreadyExists)) add(Event::kSeeSomething, false);
         break;
       }
       case OpKind::kList:
         if (open) break;
-        if (here && !op.error) add(Event::kSeeSomething, false);
+        if (here && !op.error) add(Event::kSeeDirectory, false);
         if (here && saw(Code::kNotFound)) add(Event::kSeeNothing, false);
-        if (just_above && !op.error)
-          add(op.listed.contains(directory) ? Event::kSeeSomething : Event::kSeeNothing, false);
+        if (here && saw(Code::kNotDirectory)) add(Event::kSeeObject, false);
+        if (just_above && !op.error) add(Event::SeenByListing(op, directory), false);
         break;
       default: break;
     }

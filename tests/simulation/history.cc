@@ -229,6 +229,7 @@ History::Verdict History::JudgeAllPasses(const std::vector<std::string>& names,
   }
   if (!unexplained.empty()) verdict.broken = Culprit(unexplained, known);
   for (const std::string& directory : directories) {
+    if (both_.contains(directory)) continue;
     Search search(*this, DirectoryEventsOf(directory), known);
     if (explains(search) || verdict.broken) continue;
     verdict.broken =

@@ -6,7 +6,9 @@
 // the other. That both happen at one moment, or neither, is judged after that, for each rename by itself.
 //
 // A directory is a name that is there or not. Its rename is no single step: it is one rename for each name
-// that may be below it, its parts, each of which may also not happen.
+// that may be below it, its parts, each of which may also not happen. A name that is given both as one of an
+// object and as one of a directory is a register with both: nothing is written, moved or made over the other
+// kind, nor removed as if it were the other.
 //
 // User attributes belong to what is at a name: who writes gives some, who renames takes all along.
 #pragma once
@@ -69,7 +71,9 @@ struct Op {
   AttributeValues attributes = {};  // of puts: written; of kSetAttribute: set (one); of kGetAttributes: seen
   size_t attribute = 0;  // of kSetAttribute and kRemoveAttribute: which
   uint64_t size = 0;  // of kStat
+  bool directory = false;  // of kStat: is it one?
   std::set<std::string> listed;  // of kList: full names
+  std::set<std::string> listed_directories;  // those of them that are said to be one
   bool parents = true;  // of puts and kMakeDirectory: makes what is missing above the name
   // Of kRename: one of the names below a directory that is renamed, in the first pass, which is put down when
   // the rename begins, or in a later one, which Judge adds. 0: no part.
@@ -97,7 +101,7 @@ class History {
     std::optional<std::string> broken;  // the first broken rule as a sentence
     size_t unjudged = 0;  // names on which the search gave up
   };
-  // `names` of objects and of directories that the operations may touch.
+  // `names` of objects and of directories that the operations may touch; some may be among both.
   Verdict Judge(const std::vector<std::string>& names,
                 const std::vector<std::string>& directories = {}) const;
 
@@ -123,6 +127,7 @@ class History {
   std::string Culprit(const std::vector<std::string>& unexplained, const Known& known) const;
   void AddPasses();
   std::vector<Event> EventsOf(const std::string& name) const;
+  std::vector<Event> ObjectEventsOf(const std::string& name) const;
   std::vector<Event> DirectoryEventsOf(const std::string& directory) const;
   Known Learn(const std::vector<std::string>& names) const;
   bool CanCarry(const Op& rename, const Object& object, const Known& known) const;
@@ -137,6 +142,7 @@ class History {
 
   uint64_t (*const size_of_)(Content);
   std::vector<Op> ops_;
+  std::set<std::string> both_;  // names that may be an object or a directory, while it is judged
 };
 
 }  // namespace xec::sim

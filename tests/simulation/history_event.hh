@@ -2,6 +2,8 @@
 // What an operation means to one name, and what is known before the search. Internal to the judge.
 #pragma once
 
+#include <algorithm>
+
 #include "history.hh"
 
 namespace xec::sim {
@@ -13,8 +15,9 @@ struct History::Object {
   static constexpr Content kMoved = uint64_t{1} << 62;
   // What a rename has moved out although nobody may see that it is gone.
   static constexpr Content kHidden = uint64_t{1} << 63;
-  // A directory.
+  // A directory: this + the moment at which the first of those that may have made it was answered.
   static constexpr Content kDirectory = uint64_t{1} << 61;
+  static constexpr Moment kMadeLast = kDirectory - 1;  // may still be going on
   // An attribute, or a content taken along, that nobody has looked at.
   static constexpr uint64_t kUnseen = UINT64_MAX;
 
@@ -28,6 +31,9 @@ struct History::Object {
   static Object Of(Content content, AttributeValues attributes = {}) {
     return {content, attributes, std::nullopt, kNothing, {}};
   }
+  static Object DirectoryMade(Moment until) { return Of(kDirectory + std::min(until, kMadeLast)); }
+  bool IsDirectory() const { return content >= kDirectory && content < kMoved; }
+  Moment MadeUntil() const { return content - kDirectory; }
   bool Unseen() const;  // is anything of it?
   std::string ToString() const;
   auto operator<=>(const Object&) const = default;
@@ -49,6 +55,7 @@ struct History::Event {
     kWriteIfNothing,
     kMake,
     kErase,
+    kEraseDirectory,
     kMoveOut,
     kMoveOutHidden,
     kMoveIn,
@@ -58,6 +65,8 @@ struct History::Event {
     kSeeSize,
     kSeeAttributes,
     kSeeNoAttribute,
+    kSeeObject,
+    kSeeDirectory,
     kSeeSomething,
     kSeeNothing
   };
@@ -68,6 +77,9 @@ struct History::Event {
   bool repeated = false;  // it may happen again and again
   bool contested =
       false;  // of kUnset: others remove the same at the same time, and all may be told it is done
+  // What a read or stat, or the listing of the directory above, that succeeded has seen of the name.
+  static Kind SeenByLook(const Op& op);
+  static Kind SeenByListing(const Op& list, const std::string& name);
   const Object* carries = nullptr;  // of kMoveOut and kMoveOutHidden: this was there, as far as it is seen
 };
 

@@ -19,9 +19,9 @@ bool History::Object::Unseen() const {
 std::string History::Object::ToString() const {
   if (content == kNothing) return "nothing can be there";
   if (content == kHidden) return "something was moved away";
-  if (content == kDirectory) return "a directory is there";
-  std::string text = content >= kMoved ? fmt::format("what rename #{} moved in", content - kMoved)
-                                       : fmt::format("content {}", content);
+  std::string text = IsDirectory()       ? "a directory"
+                     : content >= kMoved ? fmt::format("what rename #{} moved in", content - kMoved)
+                                         : fmt::format("content {}", content);
   for (size_t i = 0; i < kAttributeNames; ++i) {
     if (attributes[i] == kUnseen)
       text += fmt::format(" a{} unseen", i);
@@ -122,13 +122,16 @@ std::optional<History::Object> History::Search::After(const Event& event, const 
       event.kind == Event::kWrite || event.kind == Event::kErase || event.kind == Event::kMoveIn;
   if (now.content == Object::kHidden && !replaces) return std::nullopt;
   const bool there = now.content != kNothing;
+  const bool of_objects = replaces || event.kind == Event::kMoveOut || event.kind == Event::kMoveOutHidden;
+  if (now.IsDirectory() && of_objects) return std::nullopt;
   switch (event.kind) {
     case Event::kWrite: return Object::Of(event.op->content, event.op->attributes);
     case Event::kWriteIfNothing:
       if (there) return std::nullopt;
       return Object::Of(event.op->content, event.op->attributes);
-    case Event::kMake: return Object::Of(Object::kDirectory);
+    case Event::kMake: return AfterMaking(event, now);
     case Event::kErase: return Object();
+    case Event::kEraseDirectory: return there && !now.IsDirectory() ? std::nullopt : std::optional(Object());
     case Event::kMoveOut:
     case Event::kMoveOutHidden:
       if (!there || (event.carries != nullptr && !CanBeCarried(now, *event.carries))) return std::nullopt;
@@ -156,6 +159,14 @@ std::optional<History::Object> History::Search::After(const Event& event, const 
   }
 }
 
+// Who makes a directory has seen nothing there; of several who do so at a time all may be told that it is
+// done, and the last one's has no attributes yet.
+std::optional<History::Object> History::Search::AfterMaking(const Event& event, const Object& now) const {
+  if (now.content == kNothing) return Object::DirectoryMade(event.to);
+  if (!now.IsDirectory() || event.from >= now.MadeUntil()) return std::nullopt;
+  return Object::DirectoryMade(std::min(event.to, now.MadeUntil()));
+}
+
 // As After, of who only looks: nothing changes but what is known.
 std::optional<History::Object> History::Search::AfterLook(const Event& event, const Object& now) const {
   const bool there = now.content != kNothing;
@@ -163,8 +174,11 @@ std::optional<History::Object> History::Search::AfterLook(const Event& event, co
   switch (event.kind) {
     case Event::kSeeSomething: fits = there; break;
     case Event::kSeeNothing: fits = !there; break;
+    case Event::kSeeObject: fits = there && !now.IsDirectory(); break;
+    case Event::kSeeDirectory: fits = now.IsDirectory(); break;
     case Event::kSeeSize:
-      fits = there && (now.content >= Object::kMoved || history_.size_of_(now.content) == event.op->size);
+      fits = there && !now.IsDirectory() &&
+             (now.content >= Object::kMoved || history_.size_of_(now.content) == event.op->size);
       break;
     case Event::kSeeContent: return SeeContent(now, event.op->content);
     case Event::kSeeAttributes: {

@@ -22,6 +22,7 @@ class History::Search {
 
  private:
   std::optional<Object> After(const Event& event, const Object& now) const;
+  std::optional<Object> AfterMaking(const Event& event, const Object& now) const;
   std::optional<Object> AfterLook(const Event& event, const Object& now) const;
   std::optional<Object> SeeContent(Object now, Content content) const;
   std::optional<Object> SeeAttribute(Object now, size_t attribute, uint64_t value) const;

@@ -52,6 +52,10 @@ void History::AddPasses() {
 History::Verdict History::Judge(const std::vector<std::string>& names,
                                 const std::vector<std::string>& directories) const {
   History whole = *this;
+  for (const std::string& name : names) {
+    if (std::find(directories.begin(), directories.end(), name) != directories.end())
+      whole.both_.insert(name);
+  }
   whole.AddPasses();
   return whole.JudgeAllPasses(names, directories);
 }

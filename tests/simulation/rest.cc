@@ -62,7 +62,7 @@ void World::CleanUp() {
   for (size_t pass = 0; pass < passes && !clean && !outcome_.broken; ++pass) {
     clean = CleanAll(*gateways_[pass % kGateways]);
     executor_.RunUntilTime(executor_.Now() + minutes(90));
-    if (pass == kPassesUntilMade && !clean && traits_.directories)
+    if (pass == kPassesUntilMade && !clean && (traits_.directories || traits_.kinds))
       MakeMissingDirectories(*gateways_[pass % kGateways]);
   }
   if (!clean && !lost_) Break(fmt::format("the cleaner is not done after {} passes", kLastPasses));
@@ -87,7 +87,7 @@ void World::MakeMissingDirectories(Gateway& gateway) {
 
 void World::CheckEverything() {
   for (auto& gateway : gateways_) CheckNames(*gateway);
-  if (traits_.directories && !lost_) {
+  if ((traits_.directories || traits_.kinds) && !lost_) {
     for (auto& gateway : gateways_) CheckDirectories(*gateway);
   }
   if (!lost_) CheckNoOtherFiles();
@@ -114,8 +114,11 @@ void World::CheckCensus(Gateway& gateway) {
     return Break(fmt::format("at rest the census says that {} survives {} losses: {}", thin.path,
                              thin.left.survives, thin.left.problem));
   }
-  const auto live = std::count_if(resting_.begin(), resting_.end(),
-                                  [](const auto& name) { return name.second != kNothing; });
+  const auto live = std::count_if(resting_.begin(), resting_.end(), [&](const auto& name) {
+    const std::string above = name.first.substr(0, name.first.rfind('/'));
+    const bool listed = !IsBoth(above) || resting_directories_.contains(above);
+    return name.second != kNothing && listed;
+  });
   // Below a directory that is gone nothing is listed.
   const bool all = (*census)->total().objects == static_cast<uint64_t>(live);
   if (!all && !traits_.directories)
@@ -151,9 +154,12 @@ void World::CheckNames(Gateway& gateway) {
     if (history_.at(id).ended == kNever) history_.at(id).ended = moment_++;
     if (!*status) history_.at(id).error = status->code();
     resting_[name] = history_.at(id).content;
+    const bool directory = !*status && status->code() == Code::kIsDirectory && IsBoth(name);
+    if (directory) resting_directories_.insert(name);
+    if (!directory && IsBoth(name)) resting_directories_.erase(name);
     Say(fmt::format("g{}", gateway.index), fmt::format("at rest {}{}", history_.at(id).ToString(),
                                                        *status ? "" : " " + status->error().message));
-    if (!*status && status->code() != Code::kNotFound) {
+    if (!*status && !directory && status->code() != Code::kNotFound) {
       Break(fmt::format("at rest {} cannot be read: {}", name, status->error().ToString()));
     }
     if (lost_) continue;  // what was to be tidied up stays until all servers answer
@@ -165,6 +171,7 @@ void World::CheckNames(Gateway& gateway) {
     if (!*info)
       return Break(fmt::format("at rest {} cannot be looked up: {}", name, info->error().ToString()));
     if (traits_.attributes) CheckAttributes(gateway, name);
+    if (directory) continue;  // CheckDirectories looks at the rest of it
     CheckFiles(gateway, name, (*info)->accepted.Live() ? std::optional(**info) : std::nullopt);
   }
 }
@@ -234,28 +241,42 @@ bool World::DoAtRest(Gateway& gateway, Op op) {
 }
 
 void World::CheckDirectories(Gateway& gateway) {
-  for (const std::string& directory : directories_) {
+  for (const std::string& directory : traits_.directories ? directories_ : both_) {
     Op list;
     list.kind = OpKind::kList;
     list.name = directory;
     const bool there = DoAtRest(gateway, list);
     const Op& asked = history_.ops().back();
-    if (!there && asked.error != Code::kNotFound)
+    const bool object = asked.error == Code::kNotDirectory && IsBoth(directory);
+    if (!there && !object && asked.error != Code::kNotFound)
       return Break(fmt::format("at rest {} cannot be listed", directory));
     if (there) resting_directories_.insert(directory);
     if (!there) resting_directories_.erase(directory);
-    LetBackgroundEnd();
-    const Result<ObjectPath> path = ObjectPath::Parse(directory);
-    const auto servers = Wait(ListOnAll(*gateway.engine, *path), gateway);
-    if (!servers) return;
-    std::set<std::string> entries;
-    for (const auto& [server, states] : *servers) {
-      for (const State& state : states) entries.insert(FormatState(state));
-    }
-    const bool one_mark = entries.size() == 1 && entries.begin()->starts_with("d.");
-    if (there ? !one_mark : !entries.empty())
-      return Break(fmt::format("at rest {} is left over for {}", *entries.begin(), directory));
+    if (!object) CheckDirectoryFiles(gateway, directory, there);
   }
+}
+
+// At rest: a directory is one mark, nothing else.
+void World::CheckDirectoryFiles(Gateway& gateway, const std::string& directory, bool there) {
+  LetBackgroundEnd();
+  const Result<ObjectPath> path = ObjectPath::Parse(directory);
+  const auto servers = Wait(ListOnAll(*gateway.engine, *path), gateway);
+  if (!servers) return;
+  std::set<std::string> entries;
+  size_t marks = 0;
+  for (const auto& [server, states] : *servers) {
+    for (const State& state : states) {
+      if (there && traits_.kinds && state.kind == StateKind::kAttributes) continue;  // CheckAttributes
+      marks += state.kind == StateKind::kDirectory;
+      entries.insert(FormatState(state));
+    }
+  }
+  const bool one_mark = entries.size() == 1 && entries.begin()->starts_with("d.");
+  if (there ? !one_mark : !entries.empty())
+    return Break(fmt::format("at rest {} is left over for {}", entries.empty() ? "nothing" : *entries.begin(),
+                             directory));
+  if (there && marks < Quorum(gateway.engine->Homes(*path).size()))
+    Break(fmt::format("at rest the directory {} is on {} homes only", directory, marks));
 }
 
 // Files that belong to no name: CheckFiles has seen those that do.

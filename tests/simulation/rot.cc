@@ -65,7 +65,8 @@ void World::RepairAll(Gateway& gateway) {
     if (lost_) options.gone.push_back(static_cast<MemberIndex>(*lost_));
     const auto repaired = Wait(gateway.store->Repair(name, std::move(options)), gateway);
     if (!repaired) return;
-    if (!IsWhole(*repaired) && (*repaired || repaired->code() != Code::kNotFound)) {
+    const bool directory = !*repaired && repaired->code() == Code::kIsDirectory && IsBoth(name);
+    if (!IsWhole(*repaired) && !directory && (*repaired || repaired->code() != Code::kNotFound)) {
       return Break(fmt::format(
           "at rest {} is not repaired: {}", name,
           *repaired ? fmt::format("{} of {} archives", (*repaired)->archives_made, (*repaired)->archives_bad)

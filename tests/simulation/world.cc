@@ -52,7 +52,12 @@ void World::ChooseTraits() {
     stripe.data_bytes_max = descriptor_.geometry.StripeSize();
     memory_bytes_ = stripe.BufferBytes() + 64 * kKiB;  // the least that a writer accepts
   }
-  if (options_.seed / 2 % 4 == 1) UseDirectories();  // few servers and many in turn
+  // Few servers and many in turn.
+  if (options_.seed / 2 % 4 == 1) {
+    UseDirectories();
+  } else if (kind_random_.Below(9) < 4) {
+    UseBothKinds();
+  }
 }
 
 void World::MakeServers() {
@@ -171,8 +176,7 @@ Outcome World::Run() {
   if (!outcome_.broken && traits_.directories && !lost_) RenameAlone();
   if (traits_.ailments && !lost_) AskWhileServersHang();
   for (const Op& op : history_.ops()) outcome_.open += op.ended == kNever && op.part == 0;
-  const History::Verdict verdict =
-      history_.Judge(names_, traits_.directories ? directories_ : std::vector<std::string>{});
+  const History::Verdict verdict = history_.Judge(names_, traits_.directories ? directories_ : both_);
   outcome_.unjudged = verdict.unjudged;
   if (verdict.broken) Break(*verdict.broken);
   // Nothing may be under way any more when gateways and servers go.

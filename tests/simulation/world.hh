@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The simulated world of one seed: servers, gateways, clients and what happens to them. Internal to the
 // simulator; the parts of the class are in world.cc (what exists), clients.cc (what is asked), directories.cc
-// (what is asked about directories), attributes.cc (and about user attributes), faults.cc (what goes wrong),
-// rot.cc (what goes bad on disks) and rest.cc (what must hold when everything is well again). Everything runs
-// on one thread.
+// (what is asked about directories), kinds.cc (and about names that are used as both), attributes.cc (and
+// about user attributes), faults.cc (what goes wrong), rot.cc (what goes bad on disks) and rest.cc (what must
+// hold when everything is well again). Everything runs on one thread.
 #pragma once
 
 #include <array>
@@ -89,6 +89,8 @@ struct Traits {
   bool unhurried = false;  // clients often wait for the next hour
   bool attributes = false;  // user attributes are set, removed and read
   bool directories = false;  // they are made, removed and renamed, and objects do not always make them
+  bool kinds = false;  // some names are used as objects and as directories
+  uint64_t below = 0;  // there: one in so many operations is about what is below these
   std::vector<bool> liars;  // servers that answer reads with wrong bytes: at most m
   bool rot = false;  // what those servers keep goes bad on their disks, too
   bool ailments = false;  // servers suffer from what ailments.cc knows
@@ -197,6 +199,15 @@ class World {
   void RenameAlone();
   void CheckRenamedAlone(const std::map<std::string, Content>& before, const Op& rename);
 
+  // What is asked about names that are used as both (kinds.cc).
+  void UseBothKinds();
+  bool IsBoth(const std::string& name) const;
+  std::string PickName();
+  std::string PickTarget(const std::string& name);
+  Op ChooseKindOp();
+  void HoldParts(size_t id, bool hold);
+  Task<Status> RenameEither(Gateway* gateway, size_t id);
+
   // What is asked about user attributes (attributes.cc).
   Op ChooseAttributeOp(bool writes);
   AttributeValues AttributesOfPut();
@@ -214,6 +225,7 @@ class World {
   void CheckEverything();
   void CheckNames(Gateway& gateway);
   void CheckDirectories(Gateway& gateway);
+  void CheckDirectoryFiles(Gateway& gateway, const std::string& directory, bool there);
   void CheckNoOtherFiles();
   void CheckCensus(Gateway& gateway);
   void LetBackgroundEnd();
@@ -227,6 +239,7 @@ class World {
   Random rot_random_{options_.seed + 1};  // of its own: worlds without rot are as they were
   Random attribute_random_{Mix64(options_.seed)};  // as well
   Random ailment_random_{Mix64(options_.seed + 1)};
+  Random kind_random_{Mix64(options_.seed + 2)};
   VirtualExecutor executor_;
   History history_;
   StoreDescriptor descriptor_;
@@ -246,6 +259,8 @@ class World {
   Traits traits_;
   std::vector<std::string> names_ = kNames;  // of objects
   std::vector<std::string> directories_ = {"/a", "/b"};
+  std::vector<std::string> both_;  // names that are used as objects and as directories
+  std::vector<std::string> tops_;  // where there are such names: all that are used but for what is below
   std::set<std::string> likely_;  // directories that were there when one was last told of
   std::map<std::string, Content> resting_;  // what was read of each name at rest
   std::set<std::string> resting_directories_;  // that were listed at rest
