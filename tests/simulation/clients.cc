@@ -39,6 +39,8 @@ void World::Think(size_t client) {
     when += period - past;
   } else if (random_.OneIn(5)) {
     when += Between(seconds(0), seconds(20));
+  } else if (traits_.kinds) {
+    when = NextBout();
   }
   executor_.RunAt(when, [this, client] { Act(client); });
 }
@@ -47,7 +49,7 @@ Op World::ChooseOp(size_t client) {
   const bool only_remove = executor_.Now() < emptied_until_ && clients_[client].writes;
   const bool directories = traits_.directories && clients_[client].writes && !only_remove;
   if (directories && random_.OneIn(3)) return ChooseDirectoryOp();
-  if (traits_.kinds && clients_[client].writes && !only_remove && kind_random_.OneIn(3))
+  if (traits_.kinds && clients_[client].writes && !only_remove && !kind_random_.OneIn(3))
     return ChooseKindOp();
   if (traits_.attributes && !only_remove && attribute_random_.OneIn(3))
     return ChooseAttributeOp(clients_[client].writes);
@@ -240,6 +242,7 @@ void World::Finish(size_t client, size_t id, Status status) {
   if (!status) op.error = status.code();
   if (op.kind == OpKind::kRenameDirectory) EndParts(id, clients_[client].since);
   if (status && traits_.directories) RememberDirectories(op);
+  if (traits_.kinds) RememberKinds(op);
   ++outcome_.answered;
   if (status) ++outcome_.succeeded;
   const Client& asked = clients_[client];

@@ -9,6 +9,9 @@ namespace xec::sim {
 namespace {
 
 const std::string kInner = "/o";
+// Clients mostly ask at about the same time, of the same name.
+constexpr Duration kBout = milliseconds(150);
+constexpr Duration kBoutSpread = milliseconds(15);
 
 }  // namespace
 
@@ -48,18 +51,72 @@ std::string World::PickTarget(const std::string& name) {
   return target;
 }
 
+// Or at once.
+TimePoint World::NextBout() {
+  const auto spread =
+      Duration(static_cast<int64_t>(kind_random_.Below(static_cast<uint64_t>(kBoutSpread.count()))));
+  if (kind_random_.OneIn(4)) return executor_.Now() + spread;
+  const Duration past = (executor_.Now() - VirtualExecutor::kStart) % kBout;
+  return executor_.Now() + kBout - past + spread;
+}
+
+// Requests that decide often take longer than what others look at meanwhile.
+Duration World::DeciderDelay(Operation operation) {
+  const bool decides = operation == Operation::kMakeDirectory || operation == Operation::kRename;
+  if (!traits_.kinds || !decides || !faults_ || !kind_random_.OneIn(5)) return Duration(0);
+  return milliseconds(kind_random_.Below(80));
+}
+
+// Mostly what may succeed, so that names change their kind often: what several try at a time that think a
+// name free, and what several remove that think it is used.
 Op World::ChooseKindOp() {
+  constexpr size_t kThoughts = 3;  // as in Thought
+  constexpr OpKind kKinds[] = {OpKind::kMakeDirectory,   OpKind::kPut,
+                               OpKind::kExclusivePut,    OpKind::kRemove,
+                               OpKind::kRemoveDirectory, OpKind::kRename};
+  constexpr uint64_t kWeights[kThoughts][std::size(kKinds)] = {
+      {45, 20, 20, 3, 2, 10}, {10, 10, 5, 55, 5, 15}, {10, 5, 5, 10, 60, 10}};
   Op op;
-  op.name = both_[kind_random_.Below(both_.size())];
-  const uint64_t how = kind_random_.Below(10);
-  op.kind = how < 5 ? OpKind::kMakeDirectory : how < 9 ? OpKind::kRemoveDirectory : OpKind::kRename;
-  if (op.kind != OpKind::kRename) return op;
-  op.to = PickTarget(op.name);
-  if (op.to.empty() || !options_.renames) {
-    op.kind = OpKind::kMakeDirectory;
-    op.to.clear();
+  op.name = both_[static_cast<uint64_t>((executor_.Now() - VirtualExecutor::kStart) / kBout) % both_.size()];
+  const auto& weights = kWeights[static_cast<size_t>(thoughts_[op.name])];
+  uint64_t dice = kind_random_.Below(100);
+  size_t kind = 0;
+  while (dice >= weights[kind]) dice -= weights[kind++];
+  op.kind = kKinds[kind];
+  if (op.kind == OpKind::kRename) {
+    op.to = PickTarget(op.name);
+    // Onto what is thought free rather than away from it.
+    if (thoughts_[op.name] == Thought::kFree && IsBoth(op.to)) std::swap(op.name, op.to);
+    if (op.to.empty() || !options_.renames) op.kind = OpKind::kExclusivePut, op.to.clear();
+  }
+  if (op.kind == OpKind::kPut || op.kind == OpKind::kExclusivePut) {
+    op.content = next_content_++;
+    op.attributes = AttributesOfPut();
   }
   return op;
+}
+
+// What the answer says of the names.
+void World::RememberKinds(const Op& op) {
+  if (op.error == Code::kNotFound) thoughts_[op.name] = Thought::kFree;
+  if (op.error == Code::kIsDirectory) thoughts_[op.name] = Thought::kDirectory;
+  if (op.error == Code::kNotDirectory) thoughts_[op.name] = Thought::kObject;
+  if (op.error) return;
+  switch (op.kind) {
+    case OpKind::kPut:
+    case OpKind::kExclusivePut:
+    case OpKind::kRead: thoughts_[op.name] = Thought::kObject; break;
+    case OpKind::kRemove:
+    case OpKind::kRemoveDirectory: thoughts_[op.name] = Thought::kFree; break;
+    case OpKind::kMakeDirectory:
+    case OpKind::kList: thoughts_[op.name] = Thought::kDirectory; break;
+    case OpKind::kRename:
+    case OpKind::kRenameDirectory:
+      thoughts_[op.name] = Thought::kFree;
+      thoughts_[op.to] = op.kind == OpKind::kRename ? Thought::kObject : Thought::kDirectory;
+      break;
+    default: break;
+  }
 }
 
 // As BeginParts, but nothing below moves unless it turns out that a directory is renamed.

@@ -74,10 +74,10 @@ void World::MakeServers() {
     member.host = fmt::format("h{:02}", i);
     descriptor_.members.push_back(member);
     MemoryServerOptions options;
-    options.latency = [this, i](Operation) {
+    options.latency = [this, i](Operation operation) {
       const bool slow = illnesses_[i].ailment == Fault::kSlow;
-      return (slow ? 100 : 1) *
-             Between(std::chrono::microseconds(100), milliseconds(random_.OneIn(20) ? 200 : 4));
+      return DeciderDelay(operation) + (slow ? 100 : 1) * Between(std::chrono::microseconds(100),
+                                                                  milliseconds(random_.OneIn(20) ? 200 : 4));
     };
     servers_.push_back(std::make_unique<MemoryServer>(member.id, executor_, std::move(options)));
   }

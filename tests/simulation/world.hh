@@ -60,6 +60,9 @@ struct Gateway {
   TimePoint awake = {};  // asleep until then
 };
 
+// What somebody was last told of a name.
+enum class Thought : size_t { kFree, kObject, kDirectory };
+
 // What a server suffers from for a while (ailments.cc).
 struct Illness {
   Fault ailment = Fault::kNone;
@@ -205,6 +208,9 @@ class World {
   std::string PickName();
   std::string PickTarget(const std::string& name);
   Op ChooseKindOp();
+  TimePoint NextBout();
+  Duration DeciderDelay(Operation operation);
+  void RememberKinds(const Op& op);
   void HoldParts(size_t id, bool hold);
   Task<Status> RenameEither(Gateway* gateway, size_t id);
 
@@ -260,6 +266,7 @@ class World {
   std::vector<std::string> names_ = kNames;  // of objects
   std::vector<std::string> directories_ = {"/a", "/b"};
   std::vector<std::string> both_;  // names that are used as objects and as directories
+  std::map<std::string, Thought> thoughts_;  // of these
   std::vector<std::string> tops_;  // where there are such names: all that are used but for what is below
   std::set<std::string> likely_;  // directories that were there when one was last told of
   std::map<std::string, Content> resting_;  // what was read of each name at rest
