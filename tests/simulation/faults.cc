@@ -83,6 +83,7 @@ void Line::Around(const Request& request, Start<T> start, Done<T> done) {
 Fault Line::Meet(const std::string& step, Operation operation, const std::string& path) {
   Fault fault = world_.PickFault(step);
   if (fault == Fault::kNone && world_.Lies(server_, operation, path)) fault = Fault::kWrongError;
+  if (fault == Fault::kNone && world_.NodsOff(gateway_, step, path)) fault = Fault::kSleepAfter;
   // A gateway that dies or sleeps does so whoever it asks.
   const bool about_gateway = fault == Fault::kCrashBefore || fault == Fault::kCrashAfter ||
                              fault == Fault::kSleepBefore || fault == Fault::kSleepAfter;
@@ -309,6 +310,7 @@ void World::SwitchOff(size_t server, Duration pause, bool after_the_request) {
 }
 
 Duration World::NapTime() {
+  if (traits_.kinds && !kind_random_.OneIn(4)) return ShortNap();
   if (traits_.sleepy && random_.OneIn(2)) return Between(minutes(6), kLongestNap);
   return Between(seconds(10), random_.OneIn(2) ? minutes(2) : minutes(40));
 }

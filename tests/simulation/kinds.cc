@@ -67,6 +67,22 @@ Duration World::DeciderDelay(Operation operation) {
   return milliseconds(kind_random_.Below(80));
 }
 
+// Does the gateway stop after it has looked at a name, and before it changes it as it was asked to? Seldom,
+// but often enough for others to change it meanwhile.
+bool World::NodsOff(const Gateway& gateway, const std::string& step, const std::string& path) {
+  if (!traits_.kinds || traits_.calm || !faults_ || step != "look") return false;
+  const auto changes = [&](const Client& client) {
+    if (!client.busy || client.gateway != &gateway) return false;
+    const Op& op = history_.at(client.op);
+    return op.kind < OpKind::kSetAttribute && IsBoth(op.name) &&
+           path == ObjectPath::Parse(op.name)->ObjectDirectory();
+  };
+  return std::any_of(clients_.begin(), clients_.end(), changes) && kind_random_.OneIn(40);
+}
+
+// As long as a few operations of others take.
+Duration World::ShortNap() { return milliseconds(50 + kind_random_.Below(2000)); }
+
 // Mostly what may succeed, so that names change their kind often: what several try at a time that think a
 // name free, and what several remove that think it is used.
 Op World::ChooseKindOp() {

@@ -210,6 +210,8 @@ class World {
   Op ChooseKindOp();
   TimePoint NextBout();
   Duration DeciderDelay(Operation operation);
+  bool NodsOff(const Gateway& gateway, const std::string& step, const std::string& path);
+  Duration ShortNap();
   void RememberKinds(const Op& op);
   void HoldParts(size_t id, bool hold);
   Task<Status> RenameEither(Gateway* gateway, size_t id);
