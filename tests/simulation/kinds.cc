@@ -68,16 +68,19 @@ Duration World::DeciderDelay(Operation operation) {
 }
 
 // Does the gateway stop after it has looked at a name, and before it changes it as it was asked to? Seldom,
-// but often enough for others to change it meanwhile.
+// but often enough for others to change it meanwhile; they need longest where something is to be removed.
 bool World::NodsOff(const Gateway& gateway, const std::string& step, const std::string& path) {
   if (!traits_.kinds || traits_.calm || !faults_ || step != "look") return false;
-  const auto changes = [&](const Client& client) {
-    if (!client.busy || client.gateway != &gateway) return false;
+  uint64_t one_in = 0;
+  for (const Client& client : clients_) {
+    if (!client.busy || client.gateway != &gateway) continue;
     const Op& op = history_.at(client.op);
-    return op.kind < OpKind::kSetAttribute && IsBoth(op.name) &&
-           path == ObjectPath::Parse(op.name)->ObjectDirectory();
-  };
-  return std::any_of(clients_.begin(), clients_.end(), changes) && kind_random_.OneIn(40);
+    if (op.kind >= OpKind::kSetAttribute || !IsBoth(op.name)) continue;
+    if (path != ObjectPath::Parse(op.name)->ObjectDirectory()) continue;
+    const bool removes = op.kind == OpKind::kRemove || op.kind == OpKind::kRemoveDirectory;
+    one_in = removes ? 8 : one_in == 0 ? 30 : one_in;
+  }
+  return one_in > 0 && kind_random_.OneIn(one_in);
 }
 
 // As long as a few operations of others take.
