@@ -26,14 +26,17 @@ Task<Status> CopyDirectoryAttributes(Engine& engine, ObjectPath from, ObjectPath
   co_return co_await CopyAttributes(engine, to, target->accepted.version, std::move(**set));
 }
 
-// Makes the directory unless it is there, whoever made it.
-Task<Status> MakeTarget(Engine& engine, ObjectPath path) {
+// Makes the directory unless it is there, whoever made it. An object that is there stays: kAlreadyExists if
+// it is in the way of the rename as a whole, before anything moved, else kNotEmpty, as when what is below
+// remains.
+Task<Status> MakeTarget(Engine& engine, ObjectPath path, bool whole) {
   Status made = co_await MakeDirectoryName(engine, path, true);
   if (made || made.code() != Code::kAlreadyExists) co_return std::move(made);
   const Result<NameInfo> info = co_await LookUp(engine, path);
   if (!info) co_return info.error();
   if (info->accepted.kind == Accepted::kDirectory) co_return OkStatus();
-  if (info->accepted.Live()) co_return Fail(Code::kNotEmpty, "the object {} is in the way", path.text());
+  const Code code = whole ? Code::kAlreadyExists : Code::kNotEmpty;
+  if (info->accepted.Live()) co_return Fail(code, "the object {} is in the way", path.text());
   co_return Fail(Code::kConflict, "{} was removed meanwhile; retry", path.text());
 }
 
@@ -45,7 +48,8 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, Direct
   if (!info) co_return info.error();
   const Status lives = co_await NeedDirectoryVersion(engine, top);
   if (!lives) co_return lives.error();
-  const Status made = co_await MakeTarget(engine, to);
+  const bool whole = from == top.path;
+  const Status made = co_await MakeTarget(engine, to, whole);
   if (!made) co_return made.error();
   const Status copied = co_await CopyDirectoryAttributes(engine, from, to);
   if (!copied) co_return copied.error();
@@ -75,18 +79,23 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, Direct
   co_return co_await RemoveDirectoryVersion(engine, std::move(emptied));
 }
 
-// Carries a logged rename through; OK or kNotFound when nothing of it is left to do, kNotEmpty when nobody
-// goes on with it.
+// Does nobody go on with the rename, although it did not come to its end?
+bool IsGivenUp(const Status& carried) {
+  return !carried && (carried.code() == Code::kNotEmpty || carried.code() == Code::kAlreadyExists);
+}
+
+// Carries a logged rename through; OK or kNotFound when nothing of it is left to do, kNotEmpty or
+// kAlreadyExists when nobody goes on with it.
 Task<Status> CarryThrough(Engine& engine, MoveLog log) {
   DirectoryVersion top{log.from, log.version};
   Status moved = co_await MoveContents(engine, log.from, log.to, std::move(top));
-  const bool over = moved || moved.code() == Code::kNotFound || moved.code() == Code::kNotEmpty ||
-                    moved.code() == Code::kNotDirectory;
+  const bool over =
+      moved || moved.code() == Code::kNotFound || moved.code() == Code::kNotDirectory || IsGivenUp(moved);
   bool forgotten = true;
   if (over) forgotten = co_await RemoveMoveLog(engine, log.id);
   XEC_FAILPOINT("rename_directory.done");
   // Whoever finds the log later moves what is no longer in the way by then.
-  if (!moved && moved.code() == Code::kNotEmpty && !forgotten)
+  if (IsGivenUp(moved) && !forgotten)
     co_return Fail(Code::kUnknown, "{}, and the log of its rename cannot be removed now",
                    moved.error().message);
   co_return std::move(moved);
@@ -133,7 +142,7 @@ Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to) {
   Status carried = co_await CarryThrough(engine, std::move(log));
   // A log that is no longer young is taken up by cleaners, and they may still be at it.
   const bool alone = engine.executor().Now() - logged <= engine.options().operation_limit;
-  if (carried || (alone && carried.code() == Code::kNotEmpty)) co_return std::move(carried);
+  if (carried || (alone && IsGivenUp(carried))) co_return std::move(carried);
   co_return Fail(Code::kUnknown, "{} may be renamed to {} in part, and the rest later: {}; retry",
                  from.text(), to.text(), carried.error().message);
 }

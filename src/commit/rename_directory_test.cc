@@ -306,5 +306,37 @@ TEST(RenameDirectoryTest, ASleeperLeavesAloneWhatIsThereLater) {
   EXPECT_TRUE(over);
 }
 
+// The contents went below the object, where nobody finds them.
+TEST(RenameDirectoryTest, AnObjectPutAtTheTargetMeanwhileStaysAndKeepsTheDirectory) {
+  size_t met = 0;
+  for (size_t steps = 1;; ++steps) {
+    TestWorld world({});
+    Gateway& gateway = world.NewGateway();
+    MakeTree(world, gateway);
+    Gateway& sleeper = world.NewGateway();
+    std::optional<Status> renamed;
+    const auto keep = [&renamed](Task<Status> task) -> Task<void> {
+      Status status = co_await task;
+      renamed = std::move(status);
+    };
+    sleeper.scope.Spawn(keep(RenameDirectory(*sleeper.engine, world.Path("/d"), world.Path("/e"))));
+    world.executor.RunUntilIdle(steps);
+    if (renamed) break;
+    sleeper.process.SleepUntil(world.executor.Now() + 3s);
+    const bool put = world.Put(gateway, "/e").has_value();
+    ASSERT_TRUE(world.executor.RunUntil([&] { return renamed.has_value(); }, 100'000));
+    if (!put) continue;
+    // While the upload was under way the rename yielded to it, and a cleaner tries again.
+    const bool refused = !*renamed && renamed->code() == Code::kAlreadyExists;
+    EXPECT_TRUE(refused || renamed->code() == Code::kUnknown) << steps << ": " << renamed->error().message;
+    met += refused ? 1 : 0;
+    EXPECT_EQ(world.StateOf(gateway, "/e").kind, Accepted::kObject) << steps;
+    for (const std::string name : {"/d/a", "/d/s/b"}) EXPECT_TRUE(world.Lives(gateway, name)) << steps;
+    EXPECT_TRUE(!refused || LogsLeft(world) == 0) << steps;
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(met, 0u);
+}
+
 }  // namespace
 }  // namespace xec
