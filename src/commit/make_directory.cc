@@ -62,15 +62,6 @@ Task<Error> YieldError(Engine& engine, ObjectPath path) {
   co_return Fail(Code::kConflict, "an upload of {} is under way; retry", path.text());
 }
 
-// Too few homes said that they took it. Whoever looks next decides it: so does who made it.
-Task<Status> Decide(Engine& engine, Making making, Status unknown) {
-  const Result<NameInfo> info = co_await LookUp(engine, making.path);
-  const bool made =
-      info && info->accepted.kind == Accepted::kDirectory && info->accepted.version == *making.seal.version;
-  if (made) co_return OkStatus();
-  co_return std::move(unknown);
-}
-
 // `again`: another attempt may do better. Any error but kUnknown: nothing of this attempt is or becomes
 // visible once it is withdrawn.
 Task<Status> Make(Engine& engine, Making making, std::vector<MemberIndex> preferred, bool* again) {
@@ -97,10 +88,8 @@ Task<Status> Make(Engine& engine, Making making, std::vector<MemberIndex> prefer
   const State directory = DirectoryState(*making.seal.version);
   const Result<bool> made =
       co_await PromoteHomes(engine, making.path, std::move(seen.homes), directory, entry);
-  if (made) co_return OkStatus();
-  Status failed = made.error();
-  if (failed.code() == Code::kUnknown) failed = co_await Decide(engine, making, failed);
-  co_return std::move(failed);
+  if (!made) co_return made.error();
+  co_return OkStatus();
 }
 
 // Only where nothing was promoted, and nothing is going to be.
