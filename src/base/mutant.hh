@@ -28,6 +28,9 @@ enum class Mutant {
   kForgetAttributesSetAtOnce,
   kTakeAnyDisk,
   kWaitForEverybody,
+  kMakeDirectoryByLookOnly,
+  kPutOverDirectoryUnderWay,
+  kRemoveAbove,
   kCount,
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/failpoint.hh"
+#include "base/mutant.hh"
 #include "commit/fence.hh"
 #include "commit/names.hh"
 #include "commit/pause.hh"
@@ -80,7 +81,8 @@ Task<Status> Make(Engine& engine, Making making, std::vector<MemberIndex> prefer
   if (*again)
     co_return Fail(Code::kNoQuorum, "a home of {} stopped answering while it was made; retry",
                    making.path.text());
-  if (rivalry != Rivalry::kNone) co_return co_await YieldError(engine, making.path);
+  if (rivalry != Rivalry::kNone && !MutantActive(Mutant::kMakeDirectoryByLookOnly))
+    co_return co_await YieldError(engine, making.path);
   const bool late = engine.executor().Now() - making.started > engine.options().operation_limit;
   if (late || seen.homes.size() < quorum)
     co_return Fail(Code::kConflict, "the making of {} was silent too long; retry", making.path.text());

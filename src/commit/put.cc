@@ -54,7 +54,8 @@ Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<M
   if (request.exclusive_base)
     barrier.rivalry = RivalAtBarrier(listings, request.seal, *request.exclusive_base);
   else
-    barrier.directory_under_way = DirectoryUnderWay(listings, barrier.highest);
+    barrier.directory_under_way =
+        DirectoryUnderWay(listings, barrier.highest) && !MutantActive(Mutant::kPutOverDirectoryUnderWay);
   co_return std::move(barrier);
 }
 

@@ -25,8 +25,10 @@ std::vector<MemberIndex> HomesHeard(const NameInfo& info) {
 // Removes what the look settled, and nothing else: the tombstone stands just above it, below whatever was put
 // or made since. On homes that hold it first, so that a removal asks as few servers as the look did.
 Task<Status> MarkRemoved(Engine& engine, NameInfo info) {
-  const State tombstone = TombstoneState(info.accepted.version.Removed());
-  co_return co_await MarkQuorum(engine, info.path, tombstone, HomesHeard(info));
+  Result<Version> version = info.accepted.version.Removed();
+  if (MutantActive(Mutant::kRemoveAbove)) version = engine.NextVersion(CeilingOf(info));
+  if (!version) co_return version.error();
+  co_return co_await MarkQuorum(engine, info.path, TombstoneState(*version), HomesHeard(info));
 }
 
 Task<Result<NameInfo>> LookUpObject(Engine& engine, ObjectPath path) {

@@ -62,6 +62,12 @@ constexpr std::array<PlantedBug, kMutantCount> kPlantedBugs = {{
      "of user attributes set at the same time only the last count"},
     {Mutant::kTakeAnyDisk, "take-any-disk", "P6", "a server is used that has another store's disk"},
     {Mutant::kWaitForEverybody, "wait-for-everybody", "P8", "no server is ever late before its deadline"},
+    {Mutant::kMakeDirectoryByLookOnly, "make-directory-by-look-only", "P1",
+     "the making of a directory does not look for uploads after sealing"},
+    {Mutant::kPutOverDirectoryUnderWay, "put-over-directory-under-way", "P1",
+     "an upload is promoted although a directory of its name is being made"},
+    {Mutant::kRemoveAbove, "remove-above", "P1",
+     "a removal removes what was put or made since it looked, too"},
 }};
 
 static_assert(
