@@ -146,6 +146,22 @@ Task<Result<CleanOutcome>> CleanNamelessFolder(Engine& engine, ObjectPath direct
   co_return std::move(below);
 }
 
+// Seals of a directory whose name nobody tells: aborts them wherever they stand. False: there are none.
+Task<bool> AbortNamelessSeals(Engine& engine, std::string object_directory,
+                              std::vector<std::pair<MemberIndex, Entry>> debris) {
+  bool any = false;
+  for (const auto& [member, entry] : debris) {
+    const std::optional<State> state = ParseState(entry.name);
+    if (!state || state->kind != StateKind::kDirectorySeal) continue;
+    any = true;
+    const std::string from = object_directory + "/" + entry.name;
+    const std::string to = object_directory + "/" + FormatState(AbortedState(*state));
+    const Status aborted = co_await Rename(engine.MetadataCall(), engine.server(member), from, to);
+    (void)aborted;  // if it failed, the next pass finds it again
+  }
+  co_return any;
+}
+
 }  // namespace
 
 Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
@@ -177,6 +193,9 @@ Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
     }
   }
   if (heard < engine.server_count()) co_return outcome;
+  // Its maker, if it only slept, must find none of them: the next pass removes what none stands beside.
+  const bool seals = co_await AbortNamelessSeals(engine, object_directory, debris);
+  if (seals) co_return outcome;
   outcome.left = 0;
   for (const auto& [member, entry] : debris) {
     const DataServerPtr& server = engine.server(member);

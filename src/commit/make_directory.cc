@@ -27,6 +27,7 @@ struct Making {
   State seal;
   Accepted base;  // what the first look found
   TimePoint started;
+  std::vector<MemberIndex> sealed;  // homes that have said that they have the seal
   bool last = false;  // homes that are late are waited for
 };
 
@@ -65,18 +66,18 @@ Task<Error> YieldError(Engine& engine, ObjectPath path) {
 
 // `again`: another attempt may do better. Any error but kUnknown: nothing of this attempt is or becomes
 // visible once it is withdrawn.
-Task<Status> Make(Engine& engine, Making making, std::vector<MemberIndex> preferred, bool* again) {
+Task<Status> Make(Engine& engine, Making& making, std::vector<MemberIndex> preferred, bool* again) {
   const size_t quorum = Quorum(engine.Homes(making.path).size());
   const std::string entry = FormatState(making.seal);
   XEC_FAILPOINT("mkdir.seal");
-  std::vector<MemberIndex> homes =
-      co_await SealQuorum(engine, making.path, std::move(preferred),
-                          [&](MemberIndex home) { return MakeNamedMark(engine, home, making.path, entry); });
+  making.sealed = co_await SealQuorum(engine, making.path, std::move(preferred), [&](MemberIndex home) {
+    return MakeNamedMark(engine, home, making.path, entry);
+  });
   XEC_FAILPOINT("mkdir.sealed");
-  if (homes.size() < quorum)
+  if (making.sealed.size() < quorum)
     co_return Fail(Code::kNoQuorum, "too few homes of {} take changes now; retry", making.path.text());
   Rivalry rivalry = Rivalry::kNone;
-  SealsSeen seen = co_await LookPastRivals(engine, making, std::move(homes), &rivalry);
+  SealsSeen seen = co_await LookPastRivals(engine, making, making.sealed, &rivalry);
   *again = seen.late || !seen.look.HasQuorum();
   if (*again)
     co_return Fail(Code::kNoQuorum, "a home of {} stopped answering while it was made; retry",
@@ -100,6 +101,12 @@ Task<bool> Withdraw(Engine& engine, Making making) {
   ServerGather<bool> gather(engine);
   for (const MemberIndex home : engine.Homes(making.path))
     gather.Start(home, RemoveOrGiveUp(engine, home, making.path, making.seal));
+  // Where it was not there for certain it may still be made.
+  const std::string seal_path = StatePath(making.path, FormatState(making.seal));
+  for (const MemberIndex home : engine.Homes(making.path)) {
+    const bool sure = std::find(making.sealed.begin(), making.sealed.end(), home) != making.sealed.end();
+    if (!sure) engine.given_up_files().Add(home, seal_path);
+  }
   while (gather.timely() > 0) co_await gather.Next();
   XEC_FAILPOINT("mkdir.withdrawn");
   co_return true;
@@ -144,8 +151,12 @@ Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents) {
     }
     const Result<Version> version = engine.NextVersion(ceiling);
     if (!version) co_return version.error();
-    Making making{path, DirectorySealState(*version, engine.NewObjectId()), info->accepted,
-                  engine.executor().Now(), tries == kMakeTriesMax};
+    Making making{path,
+                  DirectorySealState(*version, engine.NewObjectId()),
+                  info->accepted,
+                  engine.executor().Now(),
+                  {},
+                  tries == kMakeTriesMax};
     bool again = false;
     Status made = co_await Make(engine, making, std::move(heard), &again);
     XEC_FAILPOINT("mkdir.committed");

@@ -172,6 +172,28 @@ TEST_P(MakeDirectoryTest, ASealOnAServerThatIsAwayGoesWhenThatIsBack) {
   EXPECT_EQ(gateway.engine->given_up_files().size(), 0u);
 }
 
+// A home was late to make the seal: it was made after its maker had found nothing to take away there.
+TEST_P(MakeDirectoryTest, ASealThatIsMadeLateGoesToo) {
+  TestWorld world(OptionsOf(1));
+  Gateway& gateway = world.NewGateway();
+  Sealed(world, world.NewGateway(), "/d");
+  const MemberIndex home = gateway.engine->Homes(Name("/d"))[0];
+  gateway.faults[home]->plan().Add(
+      {.kind = FaultKind::kHang, .operation = Operation::kMakeDirectory, .path_contains = "/f."});
+  EXPECT_EQ(Make(world, gateway, "/d").code(), Code::kConflict);
+  world.Pass(1s);
+  gateway.faults[home]->plan().Clear();
+  gateway.faults[home]->plan().ReleaseHung();
+  world.Pass(1s);
+  ASSERT_EQ(Count(world.EntriesOf(gateway, "/d"), "f."), 1u);
+  for (int i = 0; i < 40; ++i) {
+    gateway.scope.Spawn(RemoveGivenUpFiles(*gateway.engine));
+    world.Pass(500ms);
+  }
+  EXPECT_EQ(Count(world.EntriesOf(gateway, "/d"), "f."), 0u);
+  EXPECT_EQ(gateway.engine->given_up_files().size(), 0u);
+}
+
 // A dead one holds off who puts an object until the cleaner has fenced it, after twice the operation limit;
 // and nobody who makes the directory.
 TEST_P(MakeDirectoryTest, ADeadMakerIsInTheWayOfUploadsOnlyUntilItIsFenced) {

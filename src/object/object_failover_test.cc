@@ -125,6 +125,41 @@ TEST_P(FailoverTest, TwoServersInMidStream) {
   EXPECT_TRUE(store.BudgetReturned());
 }
 
+// Of two servers that were late together the second one was given up though it answered while the first one's
+// lane went on on a spare.
+TEST(FailoverTest, WhoAnswersWhileAnotherLaneMovesIsKept) {
+  TestStore::Options options = Impatient();
+  options.engine.failover_delay = std::chrono::milliseconds(300);
+  TestStore store(options);
+  WriteOptions one_may_be_missing;
+  one_may_be_missing.archives_min = 5;
+  Upload upload(store, 12 * kStripe, one_may_be_missing);
+  upload.FirstHalf();
+  std::vector<size_t> servers = upload.Servers();
+  ASSERT_EQ(servers.size(), 6u);
+  FaultRule hang{.kind = FaultKind::kHang, .operation = Operation::kWrite, .count = 1};
+  store.faults(servers[0]).Add(hang);
+  store.faults(servers[1]).Add(hang);
+  hang.operation = Operation::kCreate;
+  std::vector<size_t> spares;
+  for (size_t i = 0; i < store.server_count(); ++i) {
+    if (std::find(servers.begin(), servers.end(), i) == servers.end()) spares.push_back(i);
+  }
+  for (const size_t spare : spares) store.faults(spare).Add(hang);
+  auto rest = std::async(std::launch::async, [&] {
+    upload.SecondHalf();
+    return upload.Commit();
+  });
+  const auto asked = [&](size_t spare) { return store.faults(spare).hung() > 0; };
+  while (std::none_of(spares.begin(), spares.end(), asked)) std::this_thread::yield();
+  for (size_t i = 0; i < 2; ++i) store.faults(servers[i]).ReleaseHung();
+  const Result<Committed> committed = rest.get();
+  ASSERT_TRUE(committed) << committed.error().ToString();
+  EXPECT_EQ(committed->debts.size(), 1u);
+  EXPECT_TRUE(*store.Get("/o") == upload.bytes());
+  for (const size_t spare : spares) store.faults(spare).DropHung();
+}
+
 // Where it could not be removed at once, it goes when the server is well again.
 TEST_P(FailoverTest, NothingStaysOnServersThatWereGivenUp) {
   TestStore store(Impatient());

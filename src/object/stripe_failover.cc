@@ -48,26 +48,38 @@ Duration StripeUpload::Patience(TimePoint sent, TimePoint safe) const {
 }
 
 // The servers that the stripe still waits for are late, unless their answers lie in the queue: the caller may
-// not have looked for a while.
+// not have looked for a while, and while one lane moves to a spare the next one may be answered.
 Task<void> StripeUpload::GiveUpLate(size_t tag) {
-  const LateTag late = LateTag::Unpack(tag);
-  if (!late.again) {
-    writes_.StartTimer(LateTag{late.stripe, true}.Pack(), engine_.executor().Now());
+  LateTag late = LateTag::Unpack(tag);
+  const auto flight = in_flight_.find(late.stripe);
+  if (flight == in_flight_.end()) co_return;
+  const TimePoint now = engine_.executor().Now();
+  if (late.place > 0) {
+    const size_t index = late.place - 1;
+    const bool waits = (flight->second.waiting & ChunkBit(static_cast<uint32_t>(index))) != 0;
+    if (!waits || archives_[index].spares != late.spares) co_return;
+    Error error = Fail(Code::kUnavailable, "it is late: the others have written stripe {}", late.stripe);
+    co_await FailOver(index, std::move(error));
     co_return;
   }
-  const auto flight = in_flight_.find(late.stripe);
-  if (flight == in_flight_.end() || !flight->second.safe) co_return;
+  if (!late.again) {
+    late.again = true;
+    writes_.StartTimer(late.Pack(), now);
+    co_return;
+  }
+  if (!flight->second.safe) co_return;
   // The stripe was sent again to a spare since the timer was set.
   const TimePoint due = *flight->second.safe + Patience(flight->second.sent, *flight->second.safe);
-  if (engine_.executor().Now() < due) {
-    writes_.StartTimer(LateTag{late.stripe, false}.Pack(), due);
+  late.again = false;
+  if (now < due) {
+    writes_.StartTimer(late.Pack(), due);
     co_return;
   }
-  const ChunkMask waiting = flight->second.waiting;
-  for (uint32_t lane = 0; lane < lanes_total() && !failed_; ++lane) {
-    if ((waiting & ChunkBit(lane)) == 0) continue;
-    Error error = Fail(Code::kUnavailable, "it is late: the others have written stripe {}", late.stripe);
-    co_await FailOver(lane, std::move(error));
+  for (uint32_t lane = 0; lane < lanes_total(); ++lane) {
+    if ((flight->second.waiting & ChunkBit(lane)) == 0) continue;
+    late.place = lane + 1;
+    late.spares = archives_[lane].spares;
+    writes_.StartTimer(late.Pack(), now);
   }
 }
 

@@ -212,9 +212,16 @@ struct WriteTag {
 struct LateTag {
   uint64_t stripe = 0;
   bool again = false;  // what was answered before the first such event has been taken
+  // Of one archive that is late, plus one, and its spares then; 0: of the stripe.
+  size_t place = 0;
+  uint32_t spares = 0;
 
-  size_t Pack() const { return stripe << 1 | (again ? 1 : 0); }
-  static LateTag Unpack(size_t tag) { return {tag >> 1, (tag & 1) != 0}; }
+  size_t Pack() const {
+    return stripe << 32 | static_cast<size_t>(spares) << 16 | place << 1 | (again ? 1 : 0);
+  }
+  static LateTag Unpack(size_t tag) {
+    return {tag >> 32, (tag & 1) != 0, tag >> 1 & 0x7fff, static_cast<uint32_t>(tag >> 16) & 0xffff};
+  }
 };
 
 // Closes the files, in parallel, whatever the servers answer.

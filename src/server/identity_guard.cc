@@ -109,7 +109,8 @@ void IdentityCheck::OnRead(const std::shared_ptr<Flight>& flight, Result<uint64_
     return Finish(flight, Fail(Code::kUnavailable, "{} is not {}: its {} differs", inner_->name(),
                                options_.description, kIdentityPath));
   }
-  if (executor_.Now() - flight->started > options_.silence_max) {
+  // Its timer may run only after this, when the process was stopped.
+  if (executor_.Now() - flight->started > options_.check_timeout) {
     return Finish(flight, Fail(Code::kUnavailable, "{} has said who it is too long ago", inner_->name()));
   }
   Finish(flight, OkStatus());

@@ -2,10 +2,9 @@
 // IdentityGuard: makes sure that a data server is the member it is taken for (promise P6). Each member
 // holds a small file, kIdentityPath, that names the store and the member. The guard reads it before the
 // first use, again before the next use after the server could not be reached or has not been heard of for
-// `silence_max`, and before it passes on a "not found" when the last reading is older than
-// `confirm_interval`. When it is missing or differs, the
-// answer is kUnavailable: a disk that is not mounted, or a server of another store, knows nothing about our
-// names.
+// `silence_max`, and before it passes on an answer that took longer than that, or a "not found" when the last
+// reading is older than `confirm_interval`. When it is missing or differs, the answer is kUnavailable: a disk
+// that is not mounted, or a server of another store, knows nothing about our names.
 //
 // A check costs three requests (open, read, close), shared by all who wait for it.
 #pragma once
@@ -23,7 +22,7 @@ namespace xec {
 constexpr const char* kIdentityPath = "/.xec/server";
 
 struct IdentityOptions {
-  std::string content;      // what kIdentityPath must hold, byte for byte; at most 4096 bytes
+  std::string content;  // what kIdentityPath must hold, byte for byte; at most 4096 bytes
   std::string description;  // for messages: "member s03 of store 4f2a"
   // For how long a reading proves a "not found". 0: each is proved afresh.
   Duration confirm_interval = std::chrono::seconds(5);
@@ -83,21 +82,25 @@ class IdentityGuard final : public DecoratedServer<IdentityCheck> {
 
 template <typename T>
 void IdentityCheck::Around(const Request& request, Start<T> start, Done<T> done) {
-  Done<T> judge = [self = shared_from_this(), done = std::move(done),
+  // A file is used on the connection that opened it: its own requests need no check.
+  const bool of_file = request.operation >= Operation::kRead;
+  Done<T> judge = [self = shared_from_this(), done = std::move(done), of_file,
                    asked = executor_.Now()](Result<T> result) mutable {
+    const TimePoint now = self->executor_.Now();
     const bool answered =
         result || (result.code() != Code::kUnavailable && result.code() != Code::kDeadlineExceeded);
     if (answered) self->NoteHeard(asked);
-    if (result) return done(std::move(result));
-    if (result.code() == Code::kUnavailable) self->NoteUnavailable();
-    const TimePoint oldest = self->executor_.Now() - self->options_.confirm_interval;
-    if (result.code() != Code::kNotFound || self->ConfirmedAfter(oldest)) return done(std::move(result));
+    if (!result && result.code() == Code::kUnavailable) self->NoteUnavailable();
+    // Who was asked so long ago may be another one by the time of the request.
+    const bool late = answered && !of_file && now - asked > self->options_.silence_max;
+    TimePoint oldest = now - self->options_.confirm_interval;
+    if (late) oldest = std::max(oldest, asked);
+    const bool to_prove = late || (!result && result.code() == Code::kNotFound);
+    if (!to_prove || self->ConfirmedAfter(oldest)) return done(std::move(result));
     self->Check(oldest, [done = std::move(done), result = std::move(result)](Status status) mutable {
       done(status ? std::move(result) : Result<T>(status.error()));
     });
   };
-  // A file is used on the connection that opened it: its own requests need no check.
-  const bool of_file = request.operation >= Operation::kRead;
   if (of_file || Confirmed()) return start(std::move(judge));
   Check(TimePoint::min(), [start = std::move(start), judge = std::move(judge)](Status status) mutable {
     if (status) return start(std::move(judge));

@@ -118,6 +118,37 @@ TEST_F(IdentityGuardTest, AnAnswerThatWaitedWhileTheProcessWasStoppedProvesNothi
   }
 }
 
+// A server that takes seconds for everything was taken for one that does not answer.
+TEST_F(IdentityGuardTest, ASlowServerIsUsed) {
+  MemoryServerOptions slow;
+  slow.latency = [](Operation) { return Duration(1500ms); };  // there and back
+  const auto server = std::make_shared<MemoryServer>("m02", world_, slow);
+  EXPECT_OK(Run(CreateFile(context_, server, kIdentityPath, "store 1\n", true)));
+  const auto guard = std::make_shared<IdentityGuard>(
+      server, world_, IdentityOptions{.content = "store 1\n", .description = "ours"});
+  for (int i = 0; i < 3; ++i) EXPECT_OK(Run(List(context_, guard, "/")));
+}
+
+// The disk was changed between the check and the request, which waited for long.
+TEST_F(IdentityGuardTest, AnAnswerThatTookLongIsProvedAfterwards) {
+  const auto guard = Guard();
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  fault_->plan().Add({.kind = FaultKind::kHang, .operation = Operation::kList, .count = 2});
+  for (const bool swapped : {false, true}) {
+    std::optional<Status> listed;
+    guard->List({}, "/", [&](Result<std::vector<Entry>> result) {
+      listed = result ? OkStatus() : Status(result.error());
+    });
+    Pass(6s);
+    EXPECT_FALSE(listed);
+    if (swapped) memory_->Wipe();
+    fault_->plan().ReleaseHung();
+    Pass(1s);
+    ASSERT_TRUE(listed);
+    EXPECT_EQ(listed->has_value(), !swapped);
+  }
+}
+
 TEST_F(IdentityGuardTest, AnotherStoresServerIsNeverUsed) {
   EXPECT_TRUE(memory_->Tamper(kIdentityPath, [](std::string& text) { text = "store 2 member s03\n"; }));
   const auto guard = Guard();

@@ -58,6 +58,8 @@ Task<Status> NativeStore::NeedParent(ObjectPath path, bool make) {
     if (!info) co_return info.error();
     if (info->accepted.kind == Accepted::kObject)
       co_return Fail(Code::kNotDirectory, "{} is not a directory", parent.text());
+    if (!made && !info->accepted.Live())
+      co_return Fail(Code::kConflict, "{} was removed meanwhile; retry", parent.text());
   }
   parents_.Learn(parent.text(), engine_.executor().Now());
   co_return OkStatus();

@@ -7,7 +7,8 @@ import failpoints
 # What a cleaner finds in the store when it is killed itself: operations killed at these points.
 DEBRIS = (("create", "put.opened_one", 3), ("create", "put.sealed", 1), ("create", "promote.home", 1),
           ("create_small", "put.committed", 1), ("create_long", "put.sealed", 1), ("create_exclusive", "put.look", 1),
-          ("replace", "put.committed", 1), ("remove", "mark.home", 1), ("mkdir", "mark.home", 1),
+          ("replace", "put.committed", 1), ("remove", "mark.home", 1), ("mkdir", "mkdir.sealed", 1),
+          ("mkdir", "promote.home", 1),
           ("rename", "rename.sealed_target", 1), ("rename", "rename.looked", 1), ("rename", "rename.committed", 1),
           ("rename_over", "rename.target", 1), ("rename_tagged", "rename.promote", 1),
           ("rename_directory", "rename_directory.step", 1), ("rename_directory", "rename_directory.logged", 1),
