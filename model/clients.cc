@@ -114,8 +114,7 @@ Task<u8> RemoveStep(Context& c) {
         NoteSeen(c, name, top.ver);
         co_return kEnd;
       }
-      v.ver = Above(std::max(top.ver, c.world.collected[name]), c.me.id);
-      c.world.chosen[c.me.id] = v.ver;
+      v.ver = Removed(top.ver);
       co_return kCommit;
     }
     case kCommit: {

@@ -318,7 +318,7 @@ void NoteSeen(Context& c, int name, Version v) {
     if (!m.seen) continue;
     // Who saw the source gone by this rename must find the target; who saw the target must find the source
     // gone.
-    bool sure = (c.me.vars.movesBefore >> i & 1) != 0 || (v & ~3) == (m.v1 & ~3);
+    bool sure = (c.me.vars.movesBefore >> i & 1) != 0 || ((v & ~3) == (m.v1 & ~3) && Sub(v) != 3);
     if (m.src == name && v >= m.v1 && sure) w.Raise(m.dst, m.b);
     if (m.dst == name && v == m.b) w.Raise(m.src, m.v1);
   }

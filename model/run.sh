@@ -16,13 +16,14 @@ for shared in 0 1 3; do
   must_hold mv:AB clean:A shared=$shared delays=1 max=300000
   must_hold mv:AB rm:B shared=$shared full=1 stale=1 downs=1 max=300000
 done
+must_hold mv:AB rm:A shared=0 full=1 stale=1 downs=1 max=300000
 must_hold mv:AB put:A shared=0 delays=1 downs=1 max=1100000
 must_hold mv:AB put:B shared=3 full=1 delays=1 max=300000
 must_hold mv:AB mv:AC shared=1 delays=1 downs=1 max=1100000
 
 echo "== random walks: everything at once"
 for shared in 0 1 2 3; do
-  for operations in "mv:AB put:A put:B" "mv:AB put:A rm:B" "mv:AB rm:B" "mv:AB mv:AC put:B" "mv:AB mv:CB put:A" "mv:AB mv:BC put:A" "mv:AB mv:BA"; do
+  for operations in "mv:AB put:A put:B" "mv:AB put:A rm:B" "mv:AB put:A rm:A" "mv:AB rm:B" "mv:AB mv:AC put:B" "mv:AB mv:CB put:A" "mv:AB mv:BC put:A" "mv:AB mv:BA"; do
     must_hold $operations read clean:A clean:B shared=$shared full=$(((shared + 1) / 2 % 2)) stale=$((shared / 2)) downs=4 delays=2 rounds=3 reads=5 \
       walks="${WALKS:-2000}" seed="${SEED:-1}"
   done

@@ -248,7 +248,7 @@ std::string Describe(const File& f) {
   std::string out = text;
   auto version = [](Version v) {
     std::string t = std::to_string(v >> 4) + "." + std::to_string(Writer(v));
-    return Sub(v) != 0 ? t + (Sub(v) == 1 ? "m" : "d") : t;
+    return Sub(v) != 0 ? t + (Sub(v) == 1 ? "m" : Sub(v) == 2 ? "d" : "r") : t;
   };
   if (f.ver != 0) out += "." + version(f.ver);
   if (f.id != 0) out += ".id" + std::to_string(f.id);

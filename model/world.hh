@@ -19,13 +19,15 @@ using u64 = uint64_t;
 constexpr int kServers = 6, kNames = 3, kClients = 6, kFilesMax = 24, kLogMax = 60, kDelayedMax = 2;
 constexpr int kHomes = 3, kQuorum = 2, kDataNeeded = 2;  // H = 2t+1, t+1, k
 
-// ---- Versions: hlc, writer, sub. sub 0 = ordinary, 1 = "moved away", 2 = "the move is complete".
+// ---- Versions: hlc, writer, sub. sub 0 = ordinary, 1 = "moved away", 2 = "the move is complete", 3 =
+// "removed".
 using Version = u8;
 constexpr Version MakeVersion(int hlc, int writer) { return static_cast<Version>(hlc << 4 | writer << 2); }
 constexpr int Writer(Version v) { return v >> 2 & 3; }
 constexpr int Sub(Version v) { return v & 3; }
 constexpr Version MovedAway(Version v) { return static_cast<Version>((v & ~3) | 1); }
 constexpr Version MoveDone(Version v) { return static_cast<Version>((v & ~3) | 2); }
+constexpr Version Removed(Version v) { return static_cast<Version>((v & ~3) | 3); }
 constexpr Version Above(Version v, int writer) { return MakeVersion((v >> 4) + 1, writer); }
 
 enum Kind : u8 {

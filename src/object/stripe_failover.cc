@@ -51,36 +51,34 @@ Duration StripeUpload::Patience(TimePoint sent, TimePoint safe) const {
 // not have looked for a while, and while one lane moves to a spare the next one may be answered.
 Task<void> StripeUpload::GiveUpLate(size_t tag) {
   LateTag late = LateTag::Unpack(tag);
-  const auto flight = in_flight_.find(late.stripe);
-  if (flight == in_flight_.end()) co_return;
   const TimePoint now = engine_.executor().Now();
-  if (late.place > 0) {
-    const size_t index = late.place - 1;
-    const bool waits = (flight->second.waiting & ChunkBit(static_cast<uint32_t>(index))) != 0;
-    if (!waits || archives_[index].spares != late.spares) co_return;
-    Error error = Fail(Code::kUnavailable, "it is late: the others have written stripe {}", late.stripe);
-    co_await FailOver(index, std::move(error));
-    co_return;
-  }
-  if (!late.again) {
-    late.again = true;
+  const auto found = in_flight_.find(late.stripe);
+  if (found == in_flight_.end()) co_return;
+  InFlight& flight = found->second;
+  if (late.stage == LateTag::kDue) {
+    late.stage = LateTag::kLooked;
     writes_.StartTimer(late.Pack(), now);
     co_return;
   }
-  if (!flight->second.safe) co_return;
-  // The stripe was sent again to a spare since the timer was set.
-  const TimePoint due = *flight->second.safe + Patience(flight->second.sent, *flight->second.safe);
-  late.again = false;
-  if (now < due) {
-    writes_.StartTimer(late.Pack(), due);
-    co_return;
+  if (late.stage == LateTag::kLooked) {
+    if (!flight.safe) co_return;
+    // The stripe was sent again to a spare since the timer was set.
+    const TimePoint due = *flight.safe + Patience(flight.sent, *flight.safe);
+    if (now < due) {
+      writes_.StartTimer(LateTag{late.stripe}.Pack(), due);
+      co_return;
+    }
+    flight.late = flight.waiting;
   }
-  for (uint32_t lane = 0; lane < lanes_total(); ++lane) {
-    if ((flight->second.waiting & ChunkBit(lane)) == 0) continue;
-    late.place = lane + 1;
-    late.spares = archives_[lane].spares;
-    writes_.StartTimer(late.Pack(), now);
-  }
+  const ChunkMask left = flight.late & flight.waiting;
+  if (left == 0) co_return;
+  const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+  flight.late = left & ~ChunkBit(lane);
+  const bool more = flight.late != 0;
+  Error error = Fail(Code::kUnavailable, "it is late: the others have written stripe {}", late.stripe);
+  co_await FailOver(lane, std::move(error));
+  late.stage = LateTag::kNext;
+  if (more) writes_.StartTimer(late.Pack(), engine_.executor().Now());
 }
 
 // Goes on with the lane on a spare, if there is one: what is still in memory is sent there, what is not is
@@ -125,6 +123,7 @@ Status StripeUpload::SendAgain(size_t index) {
     if (found != in_flight_.end() && (found->second.lanes & lane) != 0) {
       InFlight& flight = found->second;
       flight.waiting &= ~lane;
+      flight.late &= ~lane;
       const std::shared_ptr<StripeBuffer> in_memory = flight.stripe.lock();
       if (const auto hold = flight.holds.find(index); hold != flight.holds.end()) hold->second->LetGo();
       const bool again = in_memory && !archive.lost && sent;

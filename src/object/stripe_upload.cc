@@ -236,7 +236,7 @@ void StripeUpload::LookWhenLate(uint64_t stripe) {
   }
   if (flight.safe || std::popcount(flight.waiting) > static_cast<int>(plan_.geometry.parity_chunks)) return;
   flight.safe = engine_.executor().Now();
-  writes_.StartTimer(LateTag{.stripe = stripe}.Pack(), *flight.safe + Patience(flight.sent, *flight.safe));
+  writes_.StartTimer(LateTag{stripe}.Pack(), *flight.safe + Patience(flight.sent, *flight.safe));
 }
 
 Task<Status> StripeUpload::Flush() {

@@ -139,6 +139,7 @@ class StripeUpload {
     std::map<size_t, std::shared_ptr<StripeHold>> holds;  // of the writes, by archive
     ChunkMask lanes = 0;  // whose chunks the buffer can give
     ChunkMask waiting = 0;  // those not answered yet
+    ChunkMask late = 0;  // those to be given up unless they are answered first
     TimePoint sent;
     std::optional<TimePoint> safe;  // since when at most m are waited for
   };
@@ -211,17 +212,12 @@ struct WriteTag {
 };
 struct LateTag {
   uint64_t stripe = 0;
-  bool again = false;  // what was answered before the first such event has been taken
-  // Of one archive that is late, plus one, and its spares then; 0: of the stripe.
-  size_t place = 0;
-  uint32_t spares = 0;
+  // kDue: its time is over. kLooked: what had been answered before that has been taken. kNext: the next one
+  // of those that are late is given up.
+  enum Stage : uint8_t { kDue, kLooked, kNext } stage = kDue;
 
-  size_t Pack() const {
-    return stripe << 32 | static_cast<size_t>(spares) << 16 | place << 1 | (again ? 1 : 0);
-  }
-  static LateTag Unpack(size_t tag) {
-    return {tag >> 32, (tag & 1) != 0, tag >> 1 & 0x7fff, static_cast<uint32_t>(tag >> 16) & 0xffff};
-  }
+  size_t Pack() const { return stripe << 2 | stage; }
+  static LateTag Unpack(size_t tag) { return {tag >> 2, static_cast<Stage>(tag & 3)}; }
 };
 
 // Closes the files, in parallel, whatever the servers answer.
