@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "commit/access.hh"
 
+#include <algorithm>
 #include <set>
 
 #include "base/failpoint.hh"
@@ -94,6 +95,14 @@ Task<Status> MakeNamedMark(Engine& engine, MemberIndex member, ObjectPath path, 
   const Status again = co_await KeepLongName(engine, member, std::move(path));
   (void)again;
   co_return OkStatus();
+}
+
+std::vector<MemberIndex> HomesFrom(const Engine& engine, const ObjectPath& path,
+                                   std::vector<MemberIndex> preferred) {
+  for (const MemberIndex home : engine.Homes(path)) {
+    if (std::find(preferred.begin(), preferred.end(), home) == preferred.end()) preferred.push_back(home);
+  }
+  return engine.ByHealth(std::move(preferred));
 }
 
 Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width, Duration least) {

@@ -33,6 +33,10 @@ Task<Status> MakeNamedMark(Engine& engine, MemberIndex member, ObjectPath path, 
 // Path of an entry of the object directory on a server.
 std::string StatePath(const ObjectPath& path, std::string_view entry);
 
+// The homes in the order in which to change them: as many of `preferred` as are well first.
+std::vector<MemberIndex> HomesFrom(const Engine& engine, const ObjectPath& path,
+                                   std::vector<MemberIndex> preferred);
+
 // Did the reply leave open whether the request was, or will be, executed?
 bool OutcomeUnknown(const Status& status);
 

@@ -1,11 +1,25 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // READ and STAT: the decided state of a name.
+#include <algorithm>
+
 #include "base/mutant.hh"
 #include "commit/move.hh"
 #include "commit/names.hh"
 #include "commit/roll_forward.hh"
 
 namespace xec {
+
+std::optional<Version> NameInfo::HighestShown() const {
+  std::optional<Version> highest;
+  for (const auto& [home, states] : listings) highest = std::max(highest, Ceiling(states));
+  return highest;
+}
+
+std::vector<MemberIndex> NameInfo::HomesHeard() const {
+  std::vector<MemberIndex> heard;
+  for (const auto& [home, states] : listings) heard.push_back(home);
+  return heard;
+}
 
 Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path) {
   XEC_CHECK(!path.IsRoot(), "the root is not looked up");

@@ -143,13 +143,7 @@ Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents) {
     if (info->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
     const Status parent = co_await NeedParent(engine, path, parents);
     if (!parent) co_return parent.error();
-    std::optional<Version> ceiling;
-    std::vector<MemberIndex> heard;
-    for (const auto& [home, states] : info->listings) {
-      ceiling = std::max(ceiling, Ceiling(states));
-      heard.push_back(home);
-    }
-    const Result<Version> version = engine.NextVersion(ceiling);
+    const Result<Version> version = engine.NextVersion(info->HighestShown());
     if (!version) co_return version.error();
     Making making{path,
                   DirectorySealState(*version, engine.NewObjectId()),
@@ -158,7 +152,7 @@ Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents) {
                   {},
                   tries == kMakeTriesMax};
     bool again = false;
-    Status made = co_await Make(engine, making, std::move(heard), &again);
+    Status made = co_await Make(engine, making, info->HomesHeard(), &again);
     XEC_FAILPOINT("mkdir.committed");
     if (made || made.code() == Code::kUnknown) co_return std::move(made);
     co_await RunPatiently(engine, Withdraw(engine, making));

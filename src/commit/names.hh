@@ -13,6 +13,10 @@ struct NameInfo {
   Accepted accepted;                    // Live(), removed or nothing
   std::vector<MemberIndex> holders;     // homes that are known to have accepted it
   std::map<MemberIndex, States> listings;  // of the homes that were heard
+
+  // The highest version that any of them shows.
+  std::optional<Version> HighestShown() const;
+  std::vector<MemberIndex> HomesHeard() const;
 };
 
 // Looks at a quorum of homes and rolls the highest version forward where fewer have it. Finishes a move it

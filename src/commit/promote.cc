@@ -115,13 +115,8 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
 }
 
 Task<Status> MarkQuorum(Engine& engine, ObjectPath path, State mark, std::vector<MemberIndex> preferred) {
-  const std::vector<MemberIndex> homes = engine.Homes(path);
-  const size_t quorum = Quorum(homes.size());
-  std::vector<MemberIndex> order = std::move(preferred);
-  for (const MemberIndex home : homes) {
-    if (std::find(order.begin(), order.end(), home) == order.end()) order.push_back(home);
-  }
-  order = engine.ByHealth(std::move(order));
+  const std::vector<MemberIndex> order = HomesFrom(engine, path, std::move(preferred));
+  const size_t quorum = Quorum(order.size());
   const std::string entry = FormatState(mark);
   XEC_FAILPOINT("mark.make");
   ServerGather<Status> gather(engine);

@@ -162,9 +162,7 @@ Task<Result<ExclusiveStart>> StartExclusive(Engine& engine, ObjectPath path) {
   if (info->accepted.kind == Accepted::kDirectory)
     co_return Fail(Code::kIsDirectory, "{} is a directory", path.text());
   if (info->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
-  std::optional<Version> ceiling;
-  for (const auto& [home, states] : info->listings) ceiling = std::max(ceiling, Ceiling(states));
-  Result<Version> version = engine.NextVersion(ceiling);
+  Result<Version> version = engine.NextVersion(info->HighestShown());
   if (!version) co_return version.error();
   co_return ExclusiveStart{info->accepted, *version};
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // REMOVE of objects and directories.
-#include <algorithm>
-
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
 #include "commit/names.hh"
@@ -10,25 +8,13 @@
 namespace xec {
 namespace {
 
-std::optional<Version> CeilingOf(const NameInfo& info) {
-  std::optional<Version> ceiling;
-  for (const auto& [home, states] : info.listings) ceiling = std::max(ceiling, Ceiling(states));
-  return ceiling;
-}
-
-std::vector<MemberIndex> HomesHeard(const NameInfo& info) {
-  std::vector<MemberIndex> heard;
-  for (const auto& [home, states] : info.listings) heard.push_back(home);
-  return heard;
-}
-
 // Removes what the look settled, and nothing else: the tombstone stands just above it, below whatever was put
 // or made since. On homes that hold it first, so that a removal asks as few servers as the look did.
 Task<Status> MarkRemoved(Engine& engine, NameInfo info) {
   Result<Version> version = info.accepted.version.Removed();
-  if (MutantActive(Mutant::kRemoveAbove)) version = engine.NextVersion(CeilingOf(info));
+  if (MutantActive(Mutant::kRemoveAbove)) version = engine.NextVersion(info.HighestShown());
   if (!version) co_return version.error();
-  co_return co_await MarkQuorum(engine, info.path, TombstoneState(*version), HomesHeard(info));
+  co_return co_await MarkQuorum(engine, info.path, TombstoneState(*version), info.HomesHeard());
 }
 
 Task<Result<NameInfo>> LookUpObject(Engine& engine, ObjectPath path) {
@@ -67,10 +53,10 @@ Task<Status> RemoveObject(Engine& engine, ObjectPath path) {
 Task<Status> RemoveObjectUntilNow(Engine& engine, ObjectPath path) {
   Result<NameInfo> info = co_await LookUpObject(engine, std::move(path));
   if (!info) co_return info.error();
-  Result<Version> version = engine.NextVersion(CeilingOf(*info));
+  Result<Version> version = engine.NextVersion(info->HighestShown());
   if (!version) co_return version.error();
   XEC_FAILPOINT("remove.mark");
-  Status marked = co_await MarkQuorum(engine, info->path, TombstoneState(*version), HomesHeard(*info));
+  Status marked = co_await MarkQuorum(engine, info->path, TombstoneState(*version), info->HomesHeard());
   XEC_FAILPOINT("remove.committed");
   co_return std::move(marked);
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "commit/seals.hh"
 
-#include <algorithm>
-
 #include "commit/names.hh"
 #include "commit/server_gather.hh"
 
@@ -10,11 +8,7 @@ namespace xec {
 
 Task<std::vector<MemberIndex>> SealQuorum(Engine& engine, ObjectPath path, std::vector<MemberIndex> preferred,
                                           UniqueFunction<Task<Status>(MemberIndex)> make) {
-  std::vector<MemberIndex> homes = std::move(preferred);
-  for (const MemberIndex home : engine.Homes(path)) {
-    if (std::find(homes.begin(), homes.end(), home) == homes.end()) homes.push_back(home);
-  }
-  homes = engine.ByHealth(std::move(homes));
+  const std::vector<MemberIndex> homes = HomesFrom(engine, path, std::move(preferred));
   const size_t quorum = Quorum(homes.size());
   std::vector<MemberIndex> sealed;
   ServerGather<Status> gather(engine, RequestKind::kSync);
