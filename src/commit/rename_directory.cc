@@ -79,23 +79,28 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, Direct
   co_return co_await RemoveDirectoryVersion(engine, std::move(emptied));
 }
 
-// Does nobody go on with the rename, although it did not come to its end?
-bool IsGivenUp(const Status& carried) {
-  return !carried && (carried.code() == Code::kNotEmpty || carried.code() == Code::kAlreadyExists);
+// Is there nothing that whoever finds the log could go on with?
+bool IsOver(const Status& moved) {
+  if (moved) return true;
+  switch (moved.code()) {
+    case Code::kNotFound:
+    case Code::kNotDirectory:
+    case Code::kNotEmpty:
+    case Code::kAlreadyExists: return true;
+    default: return false;
+  }
 }
 
-// Carries a logged rename through; OK or kNotFound when nothing of it is left to do, kNotEmpty or
-// kAlreadyExists when nobody goes on with it.
+// Carries a logged rename through; OK or kNotFound when nothing of it is left to do, kNotEmpty when nobody
+// goes on with it.
 Task<Status> CarryThrough(Engine& engine, MoveLog log) {
   DirectoryVersion top{log.from, log.version};
   Status moved = co_await MoveContents(engine, log.from, log.to, std::move(top));
-  const bool over =
-      moved || moved.code() == Code::kNotFound || moved.code() == Code::kNotDirectory || IsGivenUp(moved);
   bool forgotten = true;
-  if (over) forgotten = co_await RemoveMoveLog(engine, log.id);
+  if (IsOver(moved)) forgotten = co_await RemoveMoveLog(engine, log.id);
   XEC_FAILPOINT("rename_directory.done");
   // Whoever finds the log later moves what is no longer in the way by then.
-  if (IsGivenUp(moved) && !forgotten)
+  if (!moved && moved.code() == Code::kNotEmpty && !forgotten)
     co_return Fail(Code::kUnknown, "{}, and the log of its rename cannot be removed now",
                    moved.error().message);
   co_return std::move(moved);
@@ -142,7 +147,9 @@ Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to) {
   Status carried = co_await CarryThrough(engine, std::move(log));
   // A log that is no longer young is taken up by cleaners, and they may still be at it.
   const bool alone = engine.executor().Now() - logged <= engine.options().operation_limit;
-  if (carried || (alone && IsGivenUp(carried))) co_return std::move(carried);
+  // An object that has come to the target since is no final answer: a cleaner whose clock is ahead may have
+  // the log already, and go on when the object is gone.
+  if (carried || (alone && carried.code() == Code::kNotEmpty)) co_return std::move(carried);
   co_return Fail(Code::kUnknown, "{} may be renamed to {} in part, and the rest later: {}; retry",
                  from.text(), to.text(), carried.error().message);
 }
