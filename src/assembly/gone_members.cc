@@ -33,7 +33,7 @@ Task<std::vector<MemberIndex>> StoreProcess::FindGone() {
   for (size_t i = 0; !directories && i < members.size(); ++i) sites.push_back({members[i].address, ""});
   std::vector<DataServerPtr> servers;
   for (const Site& site : sites) {
-    Result<DataServerPtr> server = MakeSiteServer(site.address, executor_, {});
+    Result<DataServerPtr> server = MakeSiteServer(site.address, executor_, gate_of_answers_, {});
     if (!server) co_return std::move(gone);
     servers.push_back(std::move(*server));
   }

@@ -105,6 +105,7 @@ StoreProcess::~StoreProcess() {
   background_.Stop();
   scope_.Drain();
   AbandonXrootdRequests(executor_);
+  gate_of_answers_->Close();
   if (engine_) engine_->monitor().Stop();
   store_.reset();
   // A request that a server never answered still owns its buffer, whose memory is counted by the engine's
@@ -173,7 +174,7 @@ Task<Result<std::vector<SiteView>>> StoreProcess::InspectAll(std::vector<Site> s
   for (const Site& site : sites) {
     DataServerPtr& server = raw_servers_[site.address];
     if (!server) {
-      Result<DataServerPtr> made = MakeSiteServer(site.address, executor_, {});
+      Result<DataServerPtr> made = MakeSiteServer(site.address, executor_, gate_of_answers_, {});
       if (!made) co_return made.error();
       server = std::move(*made);
     }
@@ -286,7 +287,7 @@ Result<DataServerPtr> StoreProcess::Connect(const StoreDescriptor& descriptor, s
   options.identity = FormatIdentity(descriptor.store_id, id);
   options.description = fmt::format("{} of store {}", id, descriptor.store_id.substr(0, 8));
   options.sync_directories = descriptor.sync == SyncPolicy::kCommit;
-  return MakeSiteServer(address, executor_, std::move(options));
+  return MakeSiteServer(address, executor_, gate_of_answers_, std::move(options));
 }
 
 Result<std::vector<DataServerPtr>> StoreProcess::ConnectMembers(const StoreDescriptor& descriptor,

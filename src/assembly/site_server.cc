@@ -8,13 +8,14 @@
 namespace xec {
 
 Result<DataServerPtr> MakeSiteServer(const std::string& address, Executor& executor,
-                                     SiteServerOptions options) {
+                                     std::shared_ptr<CompletionGate> gate, SiteServerOptions options) {
   if (address.find("://") == std::string::npos) {
     LocalServerOptions local;
     if (!options.identity.empty())
       local.identity = LocalIdentity{std::string(kIdentityPath), options.identity};
     local.sync_directories = options.sync_directories;
-    return DataServerPtr(std::make_shared<LocalServer>(address, std::move(local)));
+    auto server = std::make_shared<LocalServer>(address, std::move(local));
+    return DataServerPtr(std::make_shared<GatedServer>(std::move(server), std::move(gate)));
   }
   XEC_ASSIGN_OR_RETURN(
       DataServerPtr server,

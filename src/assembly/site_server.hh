@@ -2,20 +2,24 @@
 // The data servers behind the addresses of a configuration.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "runtime/executor.hh"
+#include "server/completion_gate.hh"
 #include "server/data_server.hh"
 
 namespace xec {
 
-// A directory, or root://HOST:PORT. `executor` outlives what is in flight. Error: kInvalidArgument.
 struct SiteServerOptions {
   std::string identity;     // what the identity file must hold; "" = whatever it is, for looking around
   std::string description;  // for messages: "s03 of store 4f2a91c0"
   bool sync_directories = true;
 };
+
+// A directory, or root://HOST:PORT. `executor` outlives what is in flight, or AbandonXrootdRequests is called
+// and `gate` closed before it goes. Error: kInvalidArgument.
 Result<DataServerPtr> MakeSiteServer(const std::string& address, Executor& executor,
-                                     SiteServerOptions options);
+                                     std::shared_ptr<CompletionGate> gate, SiteServerOptions options);
 
 }  // namespace xec

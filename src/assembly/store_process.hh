@@ -18,6 +18,7 @@
 #include "assembly/open_store.hh"
 #include "assembly/sites.hh"
 #include "runtime/thread_pool.hh"
+#include "server/completion_gate.hh"
 
 namespace xec {
 
@@ -91,6 +92,8 @@ class StoreProcess final : public OpenedStore {
   const Configuration configuration_;
   const OpenOptions options_;
   ThreadPool executor_;
+  const std::shared_ptr<CompletionGate> gate_of_answers_ =
+      std::make_shared<CompletionGate>();  // of directories
   TaskScope scope_;
   Background background_;
 

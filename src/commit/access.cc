@@ -77,6 +77,11 @@ Task<Status> RemoveMark(Engine& engine, MemberIndex member, ObjectPath path, std
   co_return std::move(removed);
 }
 
+Task<Status> SyncStates(Engine& engine, MemberIndex member, ObjectPath path) {
+  if (!engine.SyncBeforeCommit()) co_return OkStatus();
+  co_return co_await MakeDirectory(engine.MetadataCall(), engine.server(member), path.ObjectDirectory());
+}
+
 Task<Status> KeepLongName(Engine& engine, MemberIndex member, ObjectPath path) {
   const std::vector<std::string> entries = path.LongNameEntries();
   for (const std::string& entry : entries) {

@@ -30,6 +30,10 @@ Task<Status> KeepLongName(Engine& engine, MemberIndex member, ObjectPath path);
 // MakeMark with the name before and after it.
 Task<Status> MakeNamedMark(Engine& engine, MemberIndex member, ObjectPath path, std::string entry);
 
+// Makes durable, where that is asked for, what a listing of the object directory has shown: a state seen
+// there may be somebody else's change of just now, or one of ours whose answer was lost.
+Task<Status> SyncStates(Engine& engine, MemberIndex member, ObjectPath path);
+
 // Path of an entry of the object directory on a server.
 std::string StatePath(const ObjectPath& path, std::string_view entry);
 

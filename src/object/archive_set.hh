@@ -88,11 +88,11 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   // kUnavailable when it cannot be known or the server is no member of the store.
   virtual Result<MemberIndex> ServerOf(const Manifest& manifest, uint64_t stripe, uint32_t chunk) const;
 
-  // Looks once for archives on servers that the manifest does not name; ServerOf tells them from then on.
-  // Lanes that are nowhere, while the servers that should have them answer, are reported as damage.
-  // Concurrent callers wait for one search.
+  // Looks, unless that was done before, for archives on servers that the manifest does not name; ServerOf
+  // tells them from then on. Lanes that are nowhere, while the servers that should have them answer, are
+  // reported as damage. Concurrent callers wait for one search.
   static Task<void> FindStrays(std::shared_ptr<ArchiveSet> self);
-  // The same in the background.
+  // The same in the background; also again, after a while, for servers that did not answer.
   void StartFindStrays();
   // An archive of this version is damaged or lost. Cheap.
   void ReportDamage(std::string problem) const;
@@ -127,6 +127,8 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   virtual Result<Manifest> ReadManifest(const ArchiveIndex& index) const;
 
  private:
+  // One search; strays_searching_ is set.
+  static Task<void> SearchStrays(std::shared_ptr<ArchiveSet> self);
   using Waiter = UniqueFunction<void(Result<Loaded>)>;
   struct Slot {
     enum { kIdle, kLoading, kOpen, kFailed } state = kIdle;
@@ -163,6 +165,7 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   bool strays_searching_ = false;  // guarded by mutex_, as all below
   bool strays_searched_ = false;
   bool strays_known_ = false;
+  TimePoint strays_again_ = {};
   std::map<uint32_t, MemberIndex> strays_;  // by lane
   std::vector<UniqueFunction<void(bool)>> stray_waiters_;  // of the search under way
 };

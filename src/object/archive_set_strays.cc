@@ -12,6 +12,9 @@ namespace {
 // Tags of servers that the manifest names.
 constexpr size_t kNamed = kMembersOfStoreMax;
 
+// Servers that did not answer are asked again after this time, when a chunk is missed then.
+constexpr Duration kSearchAgainAfter = std::chrono::seconds(2);
+
 // The lane of an archive; nullopt: it has none, or one that its version does not have.
 std::optional<uint32_t> LaneOf(const Archive& archive, const Manifest& manifest) {
   const Manifest& told = archive.manifest();
@@ -90,7 +93,6 @@ void ArchiveSet::ReportLost(const Manifest& manifest,
 
 Task<void> ArchiveSet::FindStrays(std::shared_ptr<ArchiveSet> self) {
   OneShot<bool> shared;
-  std::shared_ptr<const Manifest> manifest;
   bool wait = false;
   {
     std::lock_guard lock(self->mutex_);
@@ -98,13 +100,20 @@ Task<void> ArchiveSet::FindStrays(std::shared_ptr<ArchiveSet> self) {
     wait = self->strays_searching_;
     if (wait) self->stray_waiters_.emplace_back(shared.Setter());
     self->strays_searching_ = true;
-    manifest = self->manifest_;
   }
   if (wait) {
     co_await shared;
     co_return;
   }
+  co_await SearchStrays(self);
+}
 
+Task<void> ArchiveSet::SearchStrays(std::shared_ptr<ArchiveSet> self) {
+  std::shared_ptr<const Manifest> manifest;
+  {
+    std::lock_guard lock(self->mutex_);
+    manifest = self->manifest_;
+  }
   const std::vector<MemberIndex> candidates = self->StrayCandidates(*manifest);
   Gather<Result<Loaded>> gather(self->engine_.scope(), self->engine_.executor());
   for (const MemberIndex server : candidates) gather.Start(server, Load(self, server));
@@ -124,20 +133,25 @@ Task<void> ArchiveSet::FindStrays(std::shared_ptr<ArchiveSet> self) {
   std::vector<UniqueFunction<void(bool)>> waiters;
   {
     std::lock_guard lock(self->mutex_);
-    self->strays_ = found;
+    for (const auto& [lane, server] : found) self->strays_[lane] = server;
+    self->strays_searching_ = false;
     self->strays_searched_ = true;
     self->strays_known_ = known;
+    self->strays_again_ = self->engine_.executor().Now() + kSearchAgainAfter;
     waiters.swap(self->stray_waiters_);
   }
   for (UniqueFunction<void(bool)>& waiter : waiters) waiter(true);
 }
 
 void ArchiveSet::StartFindStrays() {
+  const TimePoint now = engine_.executor().Now();
   {
     std::lock_guard lock(mutex_);
-    if (strays_searching_ || strays_searched_) return;
+    const bool over = strays_searched_ && (strays_known_ || now < strays_again_);
+    if (over || strays_searching_ || !manifest_) return;
+    strays_searching_ = true;
   }
-  engine_.scope().Spawn(FindStrays(shared_from_this()));
+  engine_.scope().Spawn(SearchStrays(shared_from_this()));
 }
 
 bool ArchiveSet::StraysKnown() const {

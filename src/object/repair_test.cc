@@ -131,6 +131,35 @@ TEST(RepairTest, AnArchiveWhoseServerIsFullGoesElsewhere) {
   EXPECT_TRUE(*store.Get("/o") == bytes);
 }
 
+// A reader that asked while the server of such an archive was away asks again.
+TEST(RepairTest, AnArchiveElsewhereIsFoundOnceItsServerIsBack) {
+  TestStore store({.geometry = kSmall});
+  const std::string bytes = TestBytes(100'000);
+  ASSERT_TRUE(store.Put("/o", bytes));
+  store.Settle();
+  const auto before = store.Archives("/o");
+  const auto [server, path] = before[3];
+  store.memory(server).Tamper(path, [](std::string& content) { content.resize(content.size() / 2); });
+  store.faults(server).SetFull(true);
+  ASSERT_TRUE(Repair(store));
+  Result<std::shared_ptr<ObjectReader>> reader = store.OpenReader("/o");
+  ASSERT_TRUE(reader);
+  for (const auto& archive : store.Archives("/o")) {
+    const bool spare = std::find(before.begin(), before.end(), archive) == before.end();
+    if (spare) store.memory(archive.first).SetDown(true);
+  }
+  EXPECT_TRUE(*TestStore::Read(**reader, 0, bytes.size()) == bytes);
+  store.Settle();
+  for (size_t i = 0; i < store.server_count(); ++i) store.memory(i).SetDown(false);
+  for (const size_t lane : {size_t{0}, size_t{1}}) store.memory(before[lane].first).SetDown(true);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  Result<std::string> read = TestStore::Read(**reader, 0, bytes.size());
+  while (!read && std::chrono::steady_clock::now() < give_up)
+    read = TestStore::Read(**reader, 0, bytes.size());
+  ASSERT_TRUE(read) << read.error().ToString();
+  EXPECT_TRUE(*read == bytes);
+}
+
 // Found by the simulator (seed 852): a home with a stray archive can take no copy while another home is gone.
 TEST(RepairTest, AServerWithoutAStrayTakesTheCopy) {
   TestStore store({.geometry = Geometry{2, 1, 8 * kKiB}});

@@ -292,6 +292,21 @@ TEST_P(ConformanceTest, SixtyFourAtOnce) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(ListDirectory(Path(fmt::format("d{}", i)))->size(), 0u);
 }
 
+// Who gives a file up closes it, while another one may be about to use it.
+TEST_P(ConformanceTest, WhatIsStartedAfterCloseIsCancelled) {
+  EXPECT_OK(Make(Path("f"), "0123456789"));
+  for (const OpenMode mode : {OpenMode::kRead, OpenMode::kCreate}) {
+    const Result<ArchiveFilePtr> file = OpenFile(Path(mode == OpenMode::kRead ? "f" : "g"), mode);
+    ASSERT_TRUE(file) << file.error().ToString();
+    EXPECT_OK(SyncWait(Close(context(), *file)));
+    EXPECT_CODE(ReadRanges(*file, {{0, 1}}), Code::kCancelled);
+    EXPECT_CODE(ReadRanges(*file, {{0, 1}, {3, 1}}), Code::kCancelled);
+    EXPECT_CODE(WriteAt(*file, 0, "x"), Code::kCancelled);
+    EXPECT_CODE(SyncWait(Sync(context(), *file)), Code::kCancelled);
+    EXPECT_CODE(SyncWait(Close(context(), *file)), Code::kCancelled);
+  }
+}
+
 TEST_P(ConformanceTest, AFileOutlivesItsServerObject) {
   EXPECT_OK(Make(Path("f"), "still here"));
   const Result<ArchiveFilePtr> file = OpenFile(Path("f"), OpenMode::kRead);

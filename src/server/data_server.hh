@@ -6,13 +6,15 @@
 // The contract, for every operation:
 //  * Asynchronous: `done` runs exactly once, never inline, on an engine thread, with no lock held. It never
 //    runs on a thread of a network library. All members are thread-safe; calls on one ArchiveFile may
-//    overlap, except that nothing may be started after Close.
+//    overlap. What is started after Close, a second Close included, is answered kCancelled: who gives a file
+//    up may do so while another one still uses it.
 //  * Paths are absolute within the server's root, '/'-separated, with no empty, "." or ".." parts.
 //  * Deadlines: an implementation may give up after context.deadline with kDeadlineExceeded but need not;
 //    callers use the wrappers of server/calls.hh, which answer kDeadlineExceeded on time whatever happens.
 //    An operation given up on may still be executed by the server at any later time.
 //  * A lost reply (kUnavailable, kDeadlineExceeded or kUnknown on a mutation) means: may have happened, may
-//    happen later. The caller finds out by List. Any other error code means: did not and will not happen.
+//    happen later, or has happened and a power cut may undo it. The caller finds out by List. Any other error
+//    code means: did not and will not happen.
 //  * Buffers: a Slice given to Write or Read is kept alive by the request until the server lets go of it,
 //    even past the deadline; the caller must not touch its bytes before `done`, and after a
 //    kDeadlineExceeded never again.
@@ -42,7 +44,7 @@ struct OpContext {
 struct Entry {
   std::string name;  // last path component
   bool directory = false;
-  uint64_t size = 0;    // bytes; 0 for directories
+  uint64_t size = 0;  // bytes; 0 for directories
   int64_t mtime_s = 0;  // seconds since 1970
   bool operator==(const Entry&) const = default;
 };
@@ -116,7 +118,8 @@ class DataServer {
   // Removes a file; kNotFound when it is not there.
   virtual void Remove(OpContext context, std::string path, Done<void> done) = 0;
 
-  // Makes a directory and its missing parents; OK when it exists already.
+  // Makes a directory and its missing parents; OK when it exists already. Where names are made durable, then
+  // also those that others have made in it before.
   virtual void MakeDirectory(OpContext context, std::string path, Done<void> done) = 0;
 
   // Removes an empty directory; kNotEmpty, kNotFound.

@@ -26,25 +26,33 @@ LocalFile::LocalFile(std::shared_ptr<IoThreads> threads, std::shared_ptr<UniqueF
       name_directories_(std::move(name_directories)),
       file_(std::make_shared<UniqueFd>(std::move(file))) {}
 
-LocalFile::Fd LocalFile::Handle() const {
-  std::lock_guard lock(mutex_);
-  XEC_CHECK(file_ != nullptr, "{} is used after Close", description_);
-  return file_;
-}
-
 Error LocalFile::Failed(int error, const char* verb) const {
   return Fail(CodeOfErrno(error), "{} {}: {}", verb, description_, ErrnoWords(error));
 }
 
-void LocalFile::Read(OpContext context, std::vector<ByteRange> ranges, Slice into, Done<uint64_t> done) {
-  threads_->Post([self = shared_from_this(), fd = Handle(), context, ranges = std::move(ranges),
-                  into = std::move(into), done = std::move(done)]() mutable {
+template <typename T, typename Work>
+void LocalFile::Run(OpContext context, const char* verb, Done<T> done, Work work) {
+  Fd file;
+  {
+    std::lock_guard lock(mutex_);
+    file = file_;
+  }
+  threads_->Post([self = shared_from_this(), file = std::move(file), context, verb, done = std::move(done),
+                  work = std::move(work)]() mutable {
+    if (!file) return done(Fail(Code::kCancelled, "{} {}: it is closed", verb, self->description_));
     if (IsLate(context))
-      return done(Fail(Code::kDeadlineExceeded, "read {} waited too long", self->description_));
-    Result<uint64_t> answer = self->ReadAll(fd->get(), ranges, into);
-    fd.reset();  // an answered request keeps the file open no longer: Close is the last then
+      return done(Fail(Code::kDeadlineExceeded, "{} {} waited too long", verb, self->description_));
+    Result<T> answer = work(*self, file->get());
+    file.reset();  // an answered request keeps the file open no longer: Close is the last then
     done(std::move(answer));
   });
+}
+
+void LocalFile::Read(OpContext context, std::vector<ByteRange> ranges, Slice into, Done<uint64_t> done) {
+  Run<uint64_t>(context, "read", std::move(done),
+                [ranges = std::move(ranges), into = std::move(into)](const LocalFile& self, int fd) {
+                  return self.ReadAll(fd, ranges, into);
+                });
 }
 
 Result<uint64_t> LocalFile::ReadAll(int fd, const std::vector<ByteRange>& ranges, const Slice& into) const {
@@ -71,14 +79,10 @@ Result<uint64_t> LocalFile::ReadAll(int fd, const std::vector<ByteRange>& ranges
 }
 
 void LocalFile::Write(OpContext context, uint64_t offset, Slice from, Done<void> done) {
-  threads_->Post([self = shared_from_this(), fd = Handle(), context, offset, from = std::move(from),
-                  done = std::move(done)]() mutable {
-    if (IsLate(context))
-      return done(Fail(Code::kDeadlineExceeded, "write {} waited too long", self->description_));
-    Status answer = self->WriteAll(fd->get(), offset, from);
-    fd.reset();  // an answered request keeps the file open no longer: Close is the last then
-    done(std::move(answer));
-  });
+  Run<void>(context, "write", std::move(done),
+            [offset, from = std::move(from)](const LocalFile& self, int fd) {
+              return self.WriteAll(fd, offset, from);
+            });
 }
 
 Status LocalFile::WriteAll(int fd, uint64_t offset, const Slice& from) const {
@@ -94,13 +98,7 @@ Status LocalFile::WriteAll(int fd, uint64_t offset, const Slice& from) const {
 }
 
 void LocalFile::Sync(OpContext context, Done<void> done) {
-  threads_->Post([self = shared_from_this(), fd = Handle(), context, done = std::move(done)]() mutable {
-    if (IsLate(context))
-      return done(Fail(Code::kDeadlineExceeded, "sync {} waited too long", self->description_));
-    Status answer = self->SyncAll(fd->get());
-    fd.reset();  // an answered request keeps the file open no longer: Close is the last then
-    done(std::move(answer));
-  });
+  Run<void>(context, "sync", std::move(done), [](const LocalFile& self, int fd) { return self.SyncAll(fd); });
 }
 
 Status LocalFile::SyncAll(int fd) const {
@@ -118,11 +116,11 @@ void LocalFile::Close(OpContext, Done<void> done) {
   Fd file;
   {
     std::lock_guard lock(mutex_);
-    XEC_CHECK(file_ != nullptr, "{} is closed twice", description_);
     file = std::exchange(file_, nullptr);
   }
   // A close is executed even when late: it frees the handle.
   threads_->Post([self = shared_from_this(), file = std::move(file), done = std::move(done)]() mutable {
+    if (!file) return done(Fail(Code::kCancelled, "close {}: it is closed already", self->description_));
     // A request given up on may still use the handle; it is then closed with the last of them, and its
     // delayed errors interest nobody any more.
     const bool last = file.use_count() == 1;

@@ -28,7 +28,9 @@ class LocalFile final : public ArchiveFile, public std::enable_shared_from_this<
 
  private:
   using Fd = std::shared_ptr<UniqueFd>;
-  Fd Handle() const;
+  // Runs `work(self, fd)` on the server's threads and hands its result to `done`.
+  template <typename T, typename Work>
+  void Run(OpContext context, const char* verb, Done<T> done, Work work);
   Result<uint64_t> ReadAll(int fd, const std::vector<ByteRange>& ranges, const Slice& into) const;
   Status WriteAll(int fd, uint64_t offset, const Slice& from) const;
   Status SyncAll(int fd) const;
@@ -40,8 +42,8 @@ class LocalFile final : public ArchiveFile, public std::enable_shared_from_this<
   const std::string description_;  // "/a/b on /data/d01"
   const std::vector<std::string> name_directories_;
   mutable std::mutex mutex_;
-  Fd file_;  // guarded by mutex_; every running request holds a reference, so the number is not reused
-             // early
+  Fd file_;  // null after Close; guarded by mutex_; every running request holds a reference, so the number is
+             // not reused early
 };
 
 // True when the deadline is past: a request that waited so long in a queue is not worth executing any more.

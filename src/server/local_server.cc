@@ -53,7 +53,8 @@ class LocalServer::Tree {
   Error Failed(const RootFd& root, int error, const char* verb, const std::string& path) {
     return error == ENOENT ? root_.Missing(root, verb, path) : ErrnoError(error, verb, path, name());
   }
-  // Makes the directory and its missing parents; 0 or errno. Adds the directories whose entries changed.
+  // Makes the directory and its missing parents; 0 or errno. Adds the directories whose entries changed, or,
+  // where somebody else has made it, may still be on their way to the disk.
   int MakeDirectories(int root, std::string_view path, std::vector<std::string>& changed);
   Status SyncIfAsked(const RootFd& root, const std::vector<std::string>& directories);
 
@@ -72,7 +73,10 @@ int LocalServer::Tree::MakeDirectories(int root, std::string_view path, std::vec
   if (errno == EEXIST) {
     struct stat there = {};
     if (fstatat(root, Relative(text), &there, 0) != 0) return errno;
-    return S_ISDIR(there.st_mode) ? 0 : EEXIST;
+    if (!S_ISDIR(there.st_mode)) return EEXIST;
+    changed.emplace_back(ParentPath(path));
+    changed.push_back(text);
+    return 0;
   }
   if (errno != ENOENT) return errno;
   if (const int error = MakeDirectories(root, ParentPath(path), changed); error != 0) return error;
@@ -191,6 +195,12 @@ Status LocalServer::Tree::Rename(const std::string& from, const std::string& to)
     if (made == EEXIST) return ErrnoError(ENOTDIR, "make the parents of", to, name());
     if (made != 0 && made != ENOENT) return ErrnoError(made, "make the parents of", to, name());
   }
+  if (error == EEXIST) {
+    // Whoever relies on what is there relies on its being on the disk.
+    changed.emplace_back(ParentPath(to));
+    const Status synced = SyncIfAsked(root, changed);
+    return synced ? Status(Failed(root, error, "rename", from)) : synced;
+  }
   if (error != 0) return Failed(root, error, "rename", from);
   changed.emplace_back(ParentPath(to));
   if (ParentPath(from) != ParentPath(to)) changed.emplace_back(ParentPath(from));
@@ -227,6 +237,8 @@ Status LocalServer::Tree::SetAttributes(const std::string& path, const Attribute
       return ErrnoError(error, "set attributes of", path, name());
     }
   }
+  if (options_.sync_directories && fsync(file.get()) != 0)
+    return Fail(Code::kUnavailable, "sync attributes of {} on {}: {}", path, name(), ErrnoWords(errno));
   return OkStatus();
 }
 

@@ -19,9 +19,11 @@ struct LocalServerOptions {
   std::optional<LocalIdentity> identity = {};
 
   // True: Rename, MakeDirectory and the making of parents return only when the changed directories are on
-  // stable storage, so that a commit survives a power cut. Removals are never waited for: they may be
-  // undone by a power cut. False: all of them are as durable as the file system makes them by itself.
-  // ArchiveFile::Sync makes the file's bytes, its name and the directories made for it durable in any case.
+  // stable storage, and so does SetAttributes, so that a commit survives a power cut. A
+  // directory that was there already may be somebody else's of just now, and so may what is in it: all of it
+  // is waited for. Removals are never waited for: they may be undone by a power cut. False: all of them are
+  // as durable as the file system makes them by itself. ArchiveFile::Sync makes the file's bytes, its name
+  // and the directories made for it durable in any case.
   bool sync_directories = true;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "server/memory_server.hh"
 
+#include <atomic>
 #include <mutex>
 
 #include "server/memory_tree.hh"
@@ -104,6 +105,7 @@ class MemoryServer::File final : public ArchiveFile {
   uint64_t size() const override { return size_; }
 
   void Read(OpContext, std::vector<ByteRange> ranges, Slice into, Done<uint64_t> done) override {
+    if (Refused(done)) return;
     machine_->Request<uint64_t>(
         Operation::kRead, client_, boot_, std::move(done),
         [node = node_, ranges = std::move(ranges), into = std::move(into)](MemoryTree&,
@@ -125,6 +127,7 @@ class MemoryServer::File final : public ArchiveFile {
   }
 
   void Write(OpContext, uint64_t offset, Slice from, Done<void> done) override {
+    if (Refused(done)) return;
     machine_->Request<void>(
         Operation::kWrite, client_, boot_, std::move(done),
         [machine = machine_.get(), node = node_, offset, from = std::move(from)](MemoryTree& tree, uint64_t) {
@@ -133,6 +136,7 @@ class MemoryServer::File final : public ArchiveFile {
   }
 
   void Sync(OpContext, Done<void> done) override {
+    if (Refused(done)) return;
     machine_->Request<void>(Operation::kSync, client_, boot_, std::move(done),
                             [node = node_](MemoryTree&, uint64_t) {
                               MemoryTree::Sync(*node);
@@ -141,16 +145,27 @@ class MemoryServer::File final : public ArchiveFile {
   }
 
   void Close(OpContext, Done<void> done) override {
+    if (Refused(done)) return;
+    closed_ = true;
     machine_->Request<void>(Operation::kClose, client_, boot_, std::move(done),
                             [](MemoryTree&, uint64_t) { return OkStatus(); });
   }
 
  private:
+  // True after Close; `done` is told so then.
+  template <typename T>
+  bool Refused(Done<T>& done) {
+    if (!closed_) return false;
+    client_.Post([done = std::move(done)]() mutable { done(Fail(Code::kCancelled, "the file is closed")); });
+    return true;
+  }
+
   const std::shared_ptr<Machine> machine_;
   Executor& client_;
   const MemoryNodePtr node_;
   const uint64_t boot_;
   const uint64_t size_;
+  std::atomic<bool> closed_ = false;
 };
 
 class MemoryServer::View final : public DataServer {

@@ -21,7 +21,7 @@ class NameSync : public std::enable_shared_from_this<NameSync> {
   NameSync(ServerCorePtr core, ServerUsePtr use) : core_(std::move(core)), use_(std::move(use)) {}
 
   // Answers OK when every rename and new directory that the server has answered before this call is on its
-  // disk; else kUnavailable or kDeadlineExceeded: it is there, but a power cut may undo it.
+  // disk; else kUnavailable, kDeadlineExceeded or kUnknown: it is there, but a power cut may undo it.
   void Wait(OpContext context, Done<void> done);
 
  private:
@@ -37,7 +37,7 @@ class NameSync : public std::enable_shared_from_this<NameSync> {
   void Start(std::shared_ptr<Round> round);
   void OpenFile(std::shared_ptr<Round> round);
   void Append(std::shared_ptr<Round> round, std::shared_ptr<ArchiveFile> file);
-  void End(const std::shared_ptr<Round>& round, const Status& status);
+  void End(const std::shared_ptr<Round>& round, Status status);
 
   const ServerCorePtr core_;
   const ServerUsePtr use_;

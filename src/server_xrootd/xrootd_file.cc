@@ -95,13 +95,29 @@ Error XrootdFile::Failed(const Reply& reply, const char* verb) const {
   return ToError(*reply.status, core_->Describe(verb, path_));
 }
 
+template <typename T>
+void XrootdFile::Refuse(Done<T> done) {
+  Error error = Fail(Code::kCancelled, "{}: it is closed", core_->Describe("use", path_));
+  core_->gate()->Post(
+      [done = std::move(done), error = std::move(error)]() mutable { done(std::move(error)); });
+}
+
+template <typename T>
+bool XrootdFile::Begin(Done<T>& done) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!closing_) {
+      ++in_flight_;
+      return true;
+    }
+  }
+  Refuse(std::move(done));
+  return false;
+}
+
 void XrootdFile::Send(Submit submit, OnReply on_reply) {
   // The answer may come, and the last other owner go, before the submitting call returns.
   const std::shared_ptr<XrootdFile> self = shared_from_this();
-  {
-    std::lock_guard lock(mutex_);
-    ++in_flight_;
-  }
   SendRequest(core_->gate(), std::move(submit), [self, on_reply = std::move(on_reply)](Reply reply) mutable {
     self->RequestEnded();
     on_reply(std::move(reply));
@@ -124,6 +140,7 @@ void XrootdFile::Open(OpContext context, Done<std::shared_ptr<ArchiveFile>> done
 void XrootdFile::OpenAt(std::string url, OpContext context, Done<std::shared_ptr<ArchiveFile>> done) {
   using XrdCl::Access;
   using XrdCl::OpenFlags;
+  if (!Begin(done)) return;
   const bool create = mode_ == OpenMode::kCreate;
   const OpenFlags::Flags flags =
       create ? OpenFlags::New | OpenFlags::MakePath | OpenFlags::Update : OpenFlags::Read;
@@ -162,6 +179,7 @@ void XrootdFile::Read(OpContext context, std::vector<ByteRange> ranges, Slice in
 }
 
 void XrootdFile::NextRead(std::shared_ptr<ReadJob> job) {
+  if (!Begin(job->done)) return;
   const ReadStep& step = job->steps[job->next];
   std::byte* target = job->into.buffer->data() + job->into.offset + step.into_offset;
   Send(
@@ -198,6 +216,7 @@ void XrootdFile::Write(OpContext context, uint64_t offset, Slice from, Done<void
     core_->gate()->Post([done = std::move(done), status]() mutable { done(status); });
     return;
   }
+  if (!Begin(done)) return;
   const void* source = from.span().data();
   const auto length = static_cast<uint32_t>(from.length);
   Send(
@@ -211,6 +230,7 @@ void XrootdFile::Write(OpContext context, uint64_t offset, Slice from, Done<void
 }
 
 void XrootdFile::Sync(OpContext context, Done<void> done) {
+  if (!Begin(done)) return;
   Send([this, timeout = core_->Timeout(context)](
            XrdCl::ResponseHandler* handler) { return file_->Sync(handler, timeout); },
        [this, done = std::move(done)](Reply reply) mutable {
@@ -219,26 +239,27 @@ void XrootdFile::Sync(OpContext context, Done<void> done) {
 }
 
 void XrootdFile::Close(OpContext context, Done<void> done) {
-  bool again = false;
   {
-    std::lock_guard lock(mutex_);
-    again = std::exchange(closing_, true);
-    if (!again && in_flight_ > 0) {
+    std::unique_lock lock(mutex_);
+    if (std::exchange(closing_, true)) {
+      lock.unlock();
+      return Refuse(std::move(done));
+    }
+    if (in_flight_ > 0) {
       close_when_idle_ = [self = shared_from_this(), context, done = std::move(done)]() mutable {
         self->SendClose(context, std::move(done));
       };
       return;
     }
   }
-  if (again) {
-    core_->gate()->Post(
-        [done = std::move(done)]() mutable { done(Fail(Code::kInvalidArgument, "closed twice")); });
-    return;
-  }
   SendClose(context, std::move(done));
 }
 
 void XrootdFile::SendClose(OpContext context, Done<void> done) {
+  {
+    std::lock_guard lock(mutex_);
+    ++in_flight_;
+  }
   Send([this, timeout = core_->Timeout(context)](
            XrdCl::ResponseHandler* handler) { return file_->Close(handler, timeout); },
        [this, done = std::move(done)](Reply reply) mutable {

@@ -42,14 +42,20 @@ class XrootdFile final : public ArchiveFile, public std::enable_shared_from_this
   void Read(OpContext context, std::vector<ByteRange> ranges, Slice into, Done<uint64_t> done) override;
   void Write(OpContext context, uint64_t offset, Slice from, Done<void> done) override;
   void Sync(OpContext context, Done<void> done) override;
-  // Waits for the requests in flight first, those that were given up on included.
+  // Waits for the requests in flight first, those that were given up on included; of a read that takes
+  // several, no more are sent.
   void Close(OpContext context, Done<void> done) override;
 
  private:
   struct ReadJob;
   using Submit = UniqueFunction<XrdCl::XRootDStatus(XrdCl::ResponseHandler*)>;
 
-  // SendRequest with the bookkeeping of INV-1 and INV-2.
+  template <typename T>
+  void Refuse(Done<T> done);  // since it is closed
+  // Counts a request in. False after Close: `done` is told so then.
+  template <typename T>
+  bool Begin(Done<T>& done);
+  // SendRequest of what Begin has counted, with the bookkeeping of INV-1 and INV-2.
   void Send(Submit submit, OnReply on_reply);
   void RequestEnded();
   void NextRead(std::shared_ptr<ReadJob> job);
