@@ -41,7 +41,7 @@ int Report(const Error& error) {
 Result<int> RunOnStore(const StoreCommand& command, const CommandLine& line) {
   OpenOptions options;
   options.create_if_new = command.creates;
-  WorkAsOwner(line.configuration);
+  XEC_TRY(WorkAsOwner(line.configuration));
   XEC_ASSIGN_OR_RETURN(std::unique_ptr<OpenedStore> store, OpenStore(line.configuration, options));
   if (!line.quiet) {
     for (const std::string& note : store->notes()) fmt::print(stderr, "xec: {}\n", note);

@@ -220,11 +220,40 @@ class Serve(CliTest):
         self.assertEqual(os.stat(self.path("back")).st_uid, 0)
         owner = os.stat(store.dirs[0]).st_uid
         self.assertNotEqual(owner, 0)
-        for folder, names, files in os.walk(store.dirs[0]):
-            for name in names + files:
-                self.assertEqual(os.stat(os.path.join(folder, name)).st_uid, owner, name)
+        self.check_owner(store.dirs[0], owner)
         self.xrdfs(store.url, "rm", "/a/b")
         self.xrdfs(store.url, "rmdir", "/a")
+
+    def check_owner(self, directory, owner):
+        for folder, names, files in os.walk(directory):
+            for name in names + files:
+                self.assertEqual(os.lstat(os.path.join(folder, name)).st_uid, owner, os.path.join(folder, name))
+
+    def test_root_works_as_the_owner_though_the_first_disk_is_read_only(self):
+        """Root wrote as root when the first directory could not be written, or was root's own."""
+        self.enter_mounts()
+        disk = self.disk(self.path("m"), 8)
+        store = self.serve(dirs=[disk] + [self.path(f"e{number}") for number in range(5)], geometry="2+1")
+        owner = os.stat(store.dirs[1]).st_uid
+        file = self.random_file("f", 100_000)
+        put = [self.program("xec"), "put", *store.store_options(), file]
+        self.run_program(["mount", "-o", "remount,ro", os.path.dirname(disk)])
+        self.run_program([*put, "/read-only"])
+        self.run_program(["mount", "-o", "remount,rw", os.path.dirname(disk)])
+        os.chown(disk, 0, 0)
+        os.chmod(disk, 0o777)
+        self.run_program([*put, "/of-root"])
+        os.chown(disk, owner, -1)
+        for directory in store.dirs:
+            self.check_owner(directory, owner)
+        os.makedirs(self.path("closed"), mode=0o700)
+        self.assertEqual(store.stop(), 0)
+        closed = []
+        for directory in store.dirs[1:]:
+            closed += ["--data", self.path("closed", os.path.basename(directory))]
+            os.rename(directory, closed[-1])
+        refused = self.run_program([self.program("xec"), "put", *closed, file, "/closed"], code=EXIT_DENIED)
+        self.assertRegex(refused.err, r"^xec: \S*/closed/e0 belongs to user \d+, as whom it cannot be reached")
 
     def test_survives_a_kill_and_lost_directories(self):
         store = self.serve(geometry="4+2")
