@@ -9,8 +9,8 @@ import subprocess
 
 import xectest
 
-EXIT_USAGE, EXIT_NOT_FOUND, EXIT_EXISTS, EXIT_RETRY = 2, 3, 4, 5
-EXIT_DAMAGE, EXIT_CONFLICT, EXIT_DENIED, EXIT_KIND, EXIT_INTERRUPTED = 6, 8, 9, 10, 130
+EXIT_ERROR, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_EXISTS, EXIT_RETRY = 1, 2, 3, 4, 5
+EXIT_NO_SPACE, EXIT_DAMAGE, EXIT_CONFLICT, EXIT_DENIED, EXIT_KIND, EXIT_INTERRUPTED = 7, 6, 8, 9, 10, 130
 
 
 class CliTest(xectest.TestCase):
@@ -113,6 +113,19 @@ class Objects(CliTest):
             os.rename(directory + ".away", directory)
         self.xec("put", "--exclusive", file, "/a", code=EXIT_EXISTS)
 
+    def test_output_that_cannot_be_written(self):
+        """It was cut short without a word, or the program aborted."""
+        self.xec("mkdir", "--geometry", "4+2", *(f"/{number:02d}{'x' * 200}" for number in range(25)))
+        for command in (["ls", *self.options()], ["ls", "-l", "--json", *self.options()], ["version"], ["ls", "--help"],
+                        ["stat", "/", *self.options()], ["health", *self.options()]):
+            with self.subTest(command[0]):
+                result = self.run_program(["sh", "-c", 'exec "$0" "$@" > /dev/full', self.program("xec"), *command],
+                                          code=None)
+                self.assertIn(result.code, (EXIT_ERROR, EXIT_NO_SPACE))
+                self.assertRegex(result.err, r"^xec: \S.*standard output.*\n$")
+        self.run_program(["sh", "-c", 'exec "$0" "$@" 2> /dev/full', self.program("xec"), "ls", self.path("none")],
+                         code=EXIT_USAGE)
+
     def test_damage_is_survived_and_named(self):
         file = self.make("/a", size=1_000_000)
         chunks = json.loads(self.xec("locate", "--json", "/a").out)[0]["chunks"]
@@ -168,9 +181,12 @@ class Recover(CliTest):
         shutil.rmtree(self.dirs[0])
         shutil.rmtree(self.dirs[3])
         rest = [self.dirs[i] for i in (1, 2, 4, 5)]
+        # Ended the search with an exception.
+        os.symlink("loop", os.path.join(rest[0], "loop"))
         xec = self.program("xec")
-        out = self.run_program([xec, "recover", *rest, "--object", "/deep/object", "-o", self.path("back")]).out
-        self.assertIn("/deep/object", out)
+        out = self.run_program([xec, "recover", *rest, "--object", "/deep/object", "-o", self.path("back")])
+        self.assertIn("/deep/object", out.out)
+        self.assertRegex(out.err, r"/loop: \S")
         self.assert_same(file, self.path("back"))
         result = self.run_program([xec, "recover", *rest[:3], "--object", "/deep/object", "-o", self.path("lost")],
                                   code=EXIT_DAMAGE)
