@@ -70,6 +70,12 @@ class Objects(CliTest):
         self.xec("put", *files, "/in")
         self.assertEqual(self.xec("ls", "/in").out, "p\nq\n")
         self.xec("put", *files, "/in/p", code=EXIT_KIND)
+        # The second replaced the first.
+        os.mkdir(self.path("other"))
+        same = [files[0], self.random_file("other/p", 10_000, seed=2)]
+        result = self.xec("put", self.random_file("r", 10), *same, "/in/", code=EXIT_USAGE)
+        self.assertRegex(result.err, r"^xec: \S+/p and \S+/other/p would both become /in/p\b.*\n$")
+        self.assertEqual(self.xec("ls", "/in").out, "p\nq\n")
         with open(files[0], "rb") as file:
             content = file.read()
         self.xec("put", "-", "/in/stream", stdin=content)
