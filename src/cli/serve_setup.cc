@@ -142,6 +142,7 @@ Status Become(const passwd& user) {
   if (setgroups(0, nullptr) != 0 || setresgid(user.pw_gid, user.pw_gid, user.pw_gid) != 0 ||
       setresuid(user.pw_uid, user.pw_uid, user.pw_uid) != 0) {
     return Fail(CodeOfErrno(errno), "cannot become user {}: {}", user.pw_name, ErrnoWords(errno));
+  if (!exists && !configuration.data.empty()) XEC_TRY(CheckListed(configuration));
   }
   return OkStatus();
 }
