@@ -3,6 +3,7 @@
 """The program xec as a user meets it: commands on local directories, xec serve, offline recovery, exit codes."""
 import json
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -277,6 +278,58 @@ class Serve(CliTest):
         refused = self.run_program([self.program("xec"), "put", *closed, file, "/closed"], code=EXIT_DENIED)
         self.assertRegex(refused.err, r"^xec: \S*/closed/e0 belongs to user \d+, as whom it cannot be reached")
 
+    def test_the_state_directory_is_the_gateways_own(self):
+        """Root gave away all that was below the directory of --state, and two gateways could use one."""
+        store = self.serve(geometry="1+1", start=False)
+        folder = os.path.dirname(store.state)
+        os.makedirs(os.path.join(folder, "mine"))
+        owner = os.stat(folder).st_uid
+        store.start()
+        for path in (folder, os.path.join(folder, "mine")):
+            self.assertEqual(os.stat(path).st_uid, owner, path)
+        for name in ("xrootd.log", "xrootd.cfg", "admin"):
+            self.assertTrue(os.path.exists(os.path.join(store.state, name)), name)
+        with open(os.path.join(store.state, "xrootd.cfg"), "rb") as file:
+            before = file.read()
+        refused = self.run_program([*store.argv(), "--http-port", str(self.free_port())], code=EXIT_CONFLICT)
+        self.assertRegex(refused.err, r"^xec: the state directory \S+ is in use by another gateway\n$")
+        with open(os.path.join(store.state, "xrootd.cfg"), "rb") as file:
+            self.assertEqual(file.read(), before)
+        self.xrdfs(store.url, "ls", "/")
+        store.kill()
+        store.start()
+
+    def test_an_xrootd_that_does_not_get_ready(self):
+        """Nothing was said for as long as it ran, and all it had written was read into memory when it ended."""
+        with open(self.path("xrootd"), "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\necho error first\nseq -f 'error %07g' 100000\n"
+                       f"while [ ! -e {self.path('end')} ]; do sleep 0.1; done\nexit 7\n")
+        os.chmod(self.path("xrootd"), 0o755)
+        store = self.serve(geometry="1+1", start=False, options=["--xrootd", self.path("xrootd")])
+        process = self.background(store.argv())
+        line = process.wait_line("xec: port")
+        self.assertRegex(line, rf"port {store.port} is not answered yet; .*{store.state}/xrootd\.log$")
+        with open(self.path("end"), "w", encoding="ascii"):
+            pass
+        self.assertEqual(process.wait(), 7)
+        self.assertEqual(process.output().count("is not answered yet"), 1)
+        self.assertRegex(process.output(), r"ended before it was ready; .*\n( +error \d{7}\n){11} +error 0100000$")
+
+    def test_user_may_name_whom_it_is_already(self):
+        """It was always told that only root can become another user."""
+        store = self.serve(geometry="1+1", start=False)
+        place = os.path.dirname(os.path.dirname(store.state))
+        name = pwd.getpwuid(os.geteuid()).pw_name
+        argv = store.argv()
+        if os.geteuid() == 0:
+            nobody = pwd.getpwnam("nobody")
+            name = nobody.pw_name
+            os.chown(place, nobody.pw_uid, nobody.pw_gid)
+            argv = ["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups", *argv]
+        for other, words in (("daemon", "only root can become another user"), ("frob", "there is no user frob")):
+            self.assertIn(words, self.run_program([*argv, "--user", other], code=EXIT_USAGE).err)
+        self.background([*argv, "--user", name]).wait_line("ready")
+
     def test_survives_a_kill_and_lost_directories(self):
         store = self.serve(geometry="4+2")
         file = self.random_file("f", 1_500_000)
@@ -333,6 +386,13 @@ class Serve(CliTest):
         with open(self.path("file"), "w", encoding="ascii") as file:
             file.write("xec.data /x\nxec.chunk-size 0\n")
         refused(EXIT_USAGE, "file:2: xec.chunk-size: '0'", "-c", self.path("file"))
+        for words, line in (("file:3: xrd.port is set by `xec serve` itself: say xec.port instead", "  xrd.port 1095"),
+                            ("file:3: ofs.osslib is set", "ofs.osslib libOther.so"),
+                            ("file:3: xrd.protocol http is set", "xrd.protocol http:8080 libXrdHttp.so")):
+            with open(self.path("file"), "w", encoding="ascii") as file:
+                file.write(f"# mine\nxrd.trace off\n{line}\n")
+            refused(EXIT_USAGE, words, "-c", self.path("file"), *self.options(), "--geometry", "4+2")
+        self.assertFalse(os.path.exists(self.dirs[0]))
         refused(EXIT_USAGE, "is a file, not a directory", "--geometry", "1+1", "--data", self.path("file"),
                 "--data", self.dirs[0])
         os.makedirs(self.path("mine"))

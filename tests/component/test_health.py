@@ -89,8 +89,7 @@ class Health(everyday.EverydayTest):
         return {address for address, row in self.health(xec, code).items() if row["state"] == state}
 
     def log_lines(self, gateway, server, words):
-        log = os.path.join(gateway.base, "state", "xrootd.log")
-        with open(log, encoding="utf-8", errors="replace") as file:
+        with open(gateway.xrootd_log(), encoding="utf-8", errors="replace") as file:
             return [line for line in file if f":{server.port}" in line and re.search(words, line)]
 
     def check_everything(self, gateway, xec, kept, size):
@@ -106,6 +105,7 @@ class Health(everyday.EverydayTest):
         self.xrdfs(gateway.url, "rmdir", "/moved/a")
         self.xrdfs(gateway.url, "rmdir", "/moved")
         self.assertEqual(sorted(xec("ls", "/kept").out.split()), sorted(name.split("/")[-1] for name in kept))
+
     def test_a_server_that_answers_slowly_answers(self):
         """One second was all it had for ten requests."""
         cluster = self.cluster(servers=3)
@@ -121,7 +121,6 @@ class Health(everyday.EverydayTest):
         line.delay = 5.0
         answer = json.loads(self.run_program([*run, "health", "--servers", "--json", *options], code=5).out)
         self.assertEqual([bool(row.get("problem")) for row in answer["servers"]], [True, False, False])
-
 
     def test_two_servers_stopped_then_back_then_killed(self):
         cluster, gateway = self.up()
