@@ -43,6 +43,12 @@ int Report(const Error& error) {
   return ExitCodeOf(error.code);
 }
 
+Error OutputFailed(int number) {
+  const Code code = CodeOfErrno(number) == Code::kNoSpace ? Code::kNoSpace : Code::kInternal;
+  if (number == 0) return Fail(code, "not all of standard output could be written");
+  return Fail(code, "cannot write standard output: {}", ErrnoWords(number));
+}
+
 // Runs `body`. Libraries throw, fmt above all when what it prints cannot be written.
 template <typename Body>
 Result<int> Caught(Body body) {
@@ -50,8 +56,7 @@ Result<int> Caught(Body body) {
     return body();
   } catch (const std::system_error& error) {
     const int number = error.code().value();
-    if (std::ferror(stdout) != 0)
-      return Fail(CodeOfErrno(number), "cannot write standard output: {}", ErrnoWords(number));
+    if (std::ferror(stdout) != 0) return OutputFailed(number);
     return Fail(CodeOfErrno(number), "{}", error.what());
   } catch (const std::bad_alloc&) {
     return Fail(Code::kUnavailable, "out of memory");
@@ -66,8 +71,7 @@ Result<int> AfterOutput(Result<int> code) {
   errno = 0;
   const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (written || !code || *code != kExitOk) return code;
-  if (errno == 0) return Fail(Code::kInternal, "not all of standard output could be written");
-  return Fail(CodeOfErrno(errno), "cannot write standard output: {}", ErrnoWords(errno));
+  return OutputFailed(errno);
 }
 
 Result<int> RunOnStore(const StoreCommand& command, const CommandLine& line) {

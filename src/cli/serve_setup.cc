@@ -192,8 +192,9 @@ Status CheckWay(const std::string& path, const char* what) {
 Status CheckState(const std::string& path) {
   XEC_TRY(CheckWay(path, "state directory"));
   if (Allows(path, R_OK | W_OK | X_OK)) return OkStatus();
+  const int error = errno;
   return Fail(Code::kPermissionDenied, "the state directory {} is not writable by user {} ({})", path,
-              UserName(), ErrnoWords(errno));
+              UserName(), ErrnoWords(error));
 }
 
 // Only what somebody set wrongly is an error here. A disk that is dead, gone or read-only is one that the
@@ -201,9 +202,10 @@ Status CheckState(const std::string& path) {
 Status CheckData(const std::string& path) {
   XEC_TRY(CheckWay(path, "data directory"));
   const bool usable = Allows(path, R_OK | W_OK | X_OK) || (errno == EROFS && Allows(path, R_OK | X_OK));
-  if (usable || (errno != EACCES && errno != EPERM)) return OkStatus();
+  const int error = errno;
+  if (usable || (error != EACCES && error != EPERM)) return OkStatus();
   return Fail(Code::kPermissionDenied, "the data directory {} is not writable by user {} ({})", path,
-              UserName(), ErrnoWords(errno));
+              UserName(), ErrnoWords(error));
 }
 
 // Directives that the generated file has itself, and what is said instead of them.
