@@ -197,6 +197,9 @@ class Gateway:
     def log(self):
         return os.path.join(self.base, "serve.log")
 
+    def xrootd_log(self):
+        return os.path.join(self.base, "state", f"gateway-{self.port}", "xrootd.log")
+
     def command(self):
         options = self.cluster.options
         argv = [self.cluster.xec(), "serve", "--origin", self.cluster.redirector.url]

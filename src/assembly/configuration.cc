@@ -132,12 +132,24 @@ Status CheckBudget(const Geometry& geometry, uint64_t memory_bytes) {
               FormatSize(memory_bytes));
 }
 
+Status CheckListed(const Configuration& c) {
+  const size_t listed = c.data.size() + c.servers.size();
+  if (listed == 0 || !c.origin.empty()) return OkStatus();  // a redirector may know more
+  std::vector<PathRule> rules = c.RulesOver(Geometry{});
+  rules.push_back({"/", c.GeometryOver(Geometry{})});
+  for (const PathRule& rule : rules) {
+    if (rule.geometry.Total() <= listed) continue;
+    return Fail(Code::kInvalidArgument, "geometry {} needs {} data servers, only {} are listed",
+                rule.geometry.ToString(), rule.geometry.Total(), listed);
+  }
+  return OkStatus();
+}
+
 Status ValidateConfiguration(const Configuration& c) {
   if (!c.data.empty() && (!c.servers.empty() || !c.origin.empty())) {
     return Fail(Code::kInvalidArgument,
                 "a store lies on directories (data) or on servers (server, origin), not on both");
   }
-  // With a redirector or an existing store there may be more members than are listed here.
   const size_t listed = c.data.size() + c.servers.size();
   if (listed > kMembersOfStoreMax) {
     return Fail(Code::kInvalidArgument, "{} data servers are more than the {} a store may have", listed,
@@ -148,11 +160,6 @@ Status ValidateConfiguration(const Configuration& c) {
   for (const PathRule& rule : rules) {
     XEC_TRY(rule.geometry.Validate());
     XEC_TRY(CheckBudget(rule.geometry, c.engine.memory_bytes));
-    if (rule.prefix == "/" && !c.chunks) continue;
-    if (listed > 0 && c.origin.empty() && rule.geometry.Total() > listed) {
-      return Fail(Code::kInvalidArgument, "geometry {} needs {} data servers, only {} are listed",
-                  rule.geometry.ToString(), rule.geometry.Total(), listed);
-    }
   }
   if (c.http_port && *c.http_port == c.port) {
     return Fail(Code::kInvalidArgument,

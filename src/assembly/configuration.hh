@@ -84,9 +84,12 @@ Result<Configuration> ParseConfiguration(std::string_view text, std::string_view
 // The same from a file of at most kConfigurationBytesMax. Also kNotFound, kPermissionDenied.
 Result<Configuration> ParseConfigurationFile(const std::string& path);
 
-// What can be judged without looking at a server: at least one site, chunks against listed sites, a stripe
-// against the memory budget. One sentence each; kInvalidArgument.
+// What can be judged without looking at a server, a stripe against the memory budget for one. One sentence
+// each; kInvalidArgument.
 Status ValidateConfiguration(const Configuration& configuration);
+
+// Are enough data servers listed for a new store? One that exists may have more. kInvalidArgument.
+Status CheckListed(const Configuration& configuration);
 
 // Can a stripe of this geometry be written and read within the budget? kInvalidArgument with the numbers.
 Status CheckBudget(const Geometry& geometry, uint64_t memory_bytes);

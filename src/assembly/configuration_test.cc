@@ -76,8 +76,6 @@ TEST(ConfigurationTest, ErrorsNameFileAndLine) {
 }
 
 TEST(ConfigurationTest, RefusesWhatCannotWork) {
-  EXPECT_EQ(ErrorOf("xec.data /1\nxec.data /2\nxec.geometry 8+2\n"),
-            "xec.conf: geometry 8+2 needs 10 data servers, only 2 are listed");
   EXPECT_THAT(ErrorOf("xec.geometry 16+4\nxec.chunk-size 64MiB\n"),
               HasSubstr("more than the budget of 1.0 GiB"));
   EXPECT_THAT(ErrorOf("xec.rule /big 16+4 64MiB\n"), HasSubstr("more than the budget"));
@@ -86,6 +84,23 @@ TEST(ConfigurationTest, RefusesWhatCannotWork) {
   EXPECT_THAT(ErrorOf("xec.port 80\nxec.http-port 80\n"), HasSubstr("http-port 80"));
   EXPECT_THAT(ErrorOf("xec.operation-limit 20m"), HasSubstr("tombstone-horizon"));
   EXPECT_THAT(ErrorOf("xec.descriptor-interval 31s"), HasSubstr("descriptor-interval must be at most 30s"));
+}
+
+TEST(ConfigurationTest, ListsTooShortForANewStore) {
+  const auto verdict = [](const std::string& text) {
+    const auto configuration = ParseConfiguration(text, "xec.conf");
+    if (!configuration) return configuration.error().message;
+    const Status enough = CheckListed(*configuration);
+    return enough ? "" : enough.error().message;
+  };
+  const std::string two = "xec.data /1\nxec.data /2\n";
+  EXPECT_EQ(verdict(two + "xec.geometry 8+2\n"), "geometry 8+2 needs 10 data servers, only 2 are listed");
+  EXPECT_EQ(verdict(two), "geometry 8+2 needs 10 data servers, only 2 are listed");
+  EXPECT_EQ(verdict(two + "xec.geometry 1+1\n"), "");
+  EXPECT_EQ(verdict(two + "xec.geometry 1+1\nxec.rule /a 2+1\n"),
+            "geometry 2+1 needs 3 data servers, only 2 are listed");
+  EXPECT_EQ(verdict("xec.server root://a\nxec.origin root://b\nxec.geometry 8+2\n"), "");
+  EXPECT_EQ(verdict("xec.geometry 8+2\n"), "");
 }
 
 TEST(ConfigurationTest, DirectivesRestoreTheConfiguration) {

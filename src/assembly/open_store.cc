@@ -253,6 +253,8 @@ std::optional<Error> StoreProcess::CreationMustWait(const std::vector<SiteView>&
 }
 
 Task<StoreProcess::Attempt> StoreProcess::CreateNew(std::vector<SiteView> views, Judgement::Kind kind) {
+  const Status enough = CheckListed(configuration_);
+  if (!enough) co_return Attempt{enough};
   const Result<StoreDescriptor> descriptor = NewDescriptor(views, configuration_, NewStoreId());
   if (!descriptor) co_return Attempt{descriptor.error()};
   for (const PathRule& rule : descriptor->rules) {

@@ -274,6 +274,13 @@ TEST_F(OpenStoreTest, WhatTheConfigurationMayAndMayNotChange) {
     ASSERT_TRUE(store);
     EXPECT_EQ((*store)->engine()->descriptor().geometry.ToString(), "2+1");
   }
+  {
+    // A list that is shorter than the store was refused.
+    auto store = Open(Config(1, 4, "4+1"));
+    ASSERT_TRUE(store) << store.error().message;
+    EXPECT_EQ((*store)->engine()->descriptor().members.size(), 6u);
+  }
+  EXPECT_THAT(Refusal(Config(1, 4, "6+1")).message, HasSubstr("needs 7 data servers, the store has 6"));
   EXPECT_THAT(Refusal(Config(1, 6, "4+2")).message, HasSubstr("made to survive the loss of 1 servers only"));
   Configuration layout = Config(1, 6);
   ASSERT_TRUE(SetOption(layout, "layout", "xrdec", "test"));
@@ -282,7 +289,7 @@ TEST_F(OpenStoreTest, WhatTheConfigurationMayAndMayNotChange) {
   ASSERT_TRUE(SetOption(small, "memory", "1MiB", "test"));
   EXPECT_THAT(Refusal(small).message, HasSubstr("more than the budget of 1.0 MiB"));
   EXPECT_THAT(Refusal(Config(7, 8), true).message,
-              HasSubstr("geometry 8+2 of the store needs 10 data servers"));
+              HasSubstr("geometry 8+2 needs 10 data servers, only 2 are listed"));
 }
 
 TEST_F(OpenStoreTest, AProcessStopsWhenTheStoreIsChanged) {

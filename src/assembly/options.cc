@@ -308,11 +308,10 @@ std::vector<OptionRow> PortRows() {
          return OkStatus();
        },
        [](const C& c) { return c.http_port ? Values{fmt::format("{}", *c.http_port)} : Values{}; }},
-      {"state", "DIR",
-       "/var/lib/xec as root, else xec in $XDG_STATE_HOME or ~/.local/state; in it one directory for each "
-       "port",
-       "Where the gateway keeps its generated configuration, its log and its sockets.", kGateway, false,
-       SetText<&C::state_directory>, GetText<&C::state_directory>},
+      {"state", "DIR", "/var/lib/xec as root, else xec in $XDG_STATE_HOME or ~/.local/state",
+       "Where gateways keep their generated configuration, their log and their sockets: each in gateway-PORT "
+       "below it.",
+       kGateway, false, SetText<&C::state_directory>, GetText<&C::state_directory>},
       {"export", "PATH", "/", "The directory of the store that the gateway offers.", kGateway, false,
        [](C& c, std::string_view value) -> Status {
          XEC_ASSIGN_OR_RETURN(c.export_path, ParsePrefix(value));

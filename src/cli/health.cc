@@ -12,6 +12,8 @@ namespace {
 constexpr Duration kPatience = std::chrono::seconds(1);
 // Enough for a median.
 constexpr int kProbes = 9;
+// A server that answers, but slowly, is asked fewer times.
+constexpr Duration kProbing = std::chrono::seconds(2);
 
 struct Checked {
   std::optional<Space> space;
@@ -20,14 +22,17 @@ struct Checked {
 
 // Asks one server for small things, one after another.
 Task<Checked> Check(Engine& engine, MemberIndex member) {
-  const CallContext call{&engine.executor(), engine.executor().Now() + kPatience};
+  const auto call = [&engine] {
+    return CallContext{&engine.executor(), engine.executor().Now() + kPatience};
+  };
+  const TimePoint start = engine.executor().Now();
   Checked checked;
-  for (int i = 0; i < kProbes && !checked.problem; ++i) {
-    const Result<std::vector<Entry>> listed = co_await List(call, engine.server(member), "/.xec");
+  for (int i = 0; i < kProbes && !checked.problem && engine.executor().Now() - start < kProbing; ++i) {
+    const Result<std::vector<Entry>> listed = co_await List(call(), engine.server(member), "/.xec");
     if (!listed && EndOf(listed.code()) != RequestEnd::kAnswered) checked.problem = listed.error();
   }
   if (checked.problem) co_return std::move(checked);
-  Result<Space> space = co_await GetSpace(call, engine.server(member));
+  Result<Space> space = co_await GetSpace(call(), engine.server(member));
   if (space) checked.space = std::move(*space);
   co_return std::move(checked);
 }

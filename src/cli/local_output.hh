@@ -10,10 +10,12 @@
 namespace xec {
 
 // A file is written beside its target under a temporary name and renamed at the end; the destructor, and a
-// signal, remove what was not finished.
+// signal, remove what was not finished. What is no file (a device, a FIFO) is written in place instead, and
+// stays what it is.
 class LocalOutput {
  public:
-  // "-" is standard output; a directory gets a file called `name_in_directory`. Errors: those of errno.
+  // "-" is standard output; a directory gets a file called `name_in_directory`; a symbolic link is followed.
+  // Waits for the reader of a FIFO. Errors: those of errno.
   static Result<LocalOutput> Open(const std::string& target, const std::string& name_in_directory);
 
   LocalOutput(LocalOutput&& other) noexcept;
@@ -32,8 +34,9 @@ class LocalOutput {
   LocalOutput() = default;
 
   int fd_ = -1;
-  std::string target_;
-  std::string temporary_;
+  std::string target_;  // as the user names it
+  std::string file_;  // what the temporary becomes
+  std::string temporary_;  // "" = written in place
 };
 
 }  // namespace xec

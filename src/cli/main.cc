@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The program `xec`.
+#include <cerrno>
 #include <cstdio>
-#include <cstring>
+#include <exception>
+#include <new>
+#include <system_error>
 #include <unistd.h>
 
 #include "base/log.hh"
 #include "cli/commands.hh"
 #include "cli/owner.hh"
 #include "cli/terminal.hh"
+#include "server/local_root.hh"
 
 namespace xec {
 namespace {
@@ -33,22 +37,53 @@ constexpr StoreCommand kStoreCommands[] = {
     {"clean", RunClean, true, false},
 };
 
+// The answer even where nobody can read the sentence.
 int Report(const Error& error) {
-  fmt::print(stderr, "xec: {}\n", error.message);
+  std::fputs(fmt::format("xec: {}\n", error.message).c_str(), stderr);
   return ExitCodeOf(error.code);
+}
+
+Error OutputFailed(int number) {
+  const Code code = CodeOfErrno(number) == Code::kNoSpace ? Code::kNoSpace : Code::kInternal;
+  if (number == 0) return Fail(code, "not all of standard output could be written");
+  return Fail(code, "cannot write standard output: {}", ErrnoWords(number));
+}
+
+// Runs `body`. Libraries throw, fmt above all when what it prints cannot be written.
+template <typename Body>
+Result<int> Caught(Body body) {
+  try {
+    return body();
+  } catch (const std::system_error& error) {
+    const int number = error.code().value();
+    if (std::ferror(stdout) != 0) return OutputFailed(number);
+    return Fail(CodeOfErrno(number), "{}", error.what());
+  } catch (const std::bad_alloc&) {
+    return Fail(Code::kUnavailable, "out of memory");
+  } catch (const std::exception& error) {
+    return Fail(Code::kInternal, "unexpected exception: {}", error.what());
+  }
+}
+
+// `code`, unless not all that was printed has been written. A flush that fails forgets its bytes: the next
+// one succeeds, and only the stream's mark is left.
+Result<int> AfterOutput(Result<int> code) {
+  errno = 0;
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (written || !code || *code != kExitOk) return code;
+  return OutputFailed(errno);
 }
 
 Result<int> RunOnStore(const StoreCommand& command, const CommandLine& line) {
   OpenOptions options;
   options.create_if_new = command.creates;
-  WorkAsOwner(line.configuration);
+  XEC_TRY(WorkAsOwner(line.configuration));
   XEC_ASSIGN_OR_RETURN(std::unique_ptr<OpenedStore> store, OpenStore(line.configuration, options));
   if (!line.quiet) {
     for (const std::string& note : store->notes()) fmt::print(stderr, "xec: {}\n", note);
   }
   CatchInterrupts();
-  Result<int> code = command.run(line, *store);
-  std::fflush(stdout);
+  Result<int> code = AfterOutput(Caught([&] { return command.run(line, *store); }));
   if (!store->Settle(command.changes ? kSettle : kSettleReading)) {
     // A server that hangs still has requests of ours; the destructor would wait for it.
     _exit(code ? *code : Report(code.error()));
@@ -81,9 +116,6 @@ Result<int> Run(int argc, char** argv) {
 int main(int argc, char** argv) {
   // What the library reports, front ends print themselves.
   xec::SetLogLevel(xec::LogLevel::kError);
-  const xec::Result<int> code = xec::Run(argc, argv);
-  const int answer = code ? *code : xec::Report(code.error());
-  if (std::fflush(stdout) != 0)
-    return answer == 0 ? xec::Report(xec::Fail(xec::Code::kNoSpace, "cannot write standard output")) : answer;
-  return answer;
+  const xec::Result<int> code = xec::AfterOutput(xec::Caught([&] { return xec::Run(argc, argv); }));
+  return code ? *code : xec::Report(code.error());
 }

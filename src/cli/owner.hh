@@ -8,9 +8,9 @@
 
 namespace xec {
 
-// Takes on the effective identity of the owner of the first data directory that exists, if this is root and
-// that is not. Call before threads are started.
-void WorkAsOwner(const Configuration& configuration);
+// Takes on the effective identity of the owner of the first data directory that is there and not root's, if
+// this is root. Call before threads are started. kPermissionDenied: no owner can reach its own directory.
+Status WorkAsOwner(const Configuration& configuration);
 
 // While it lives, the user's own rights count.
 class AsCaller {

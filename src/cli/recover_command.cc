@@ -20,6 +20,32 @@ struct Found {
   std::vector<std::string> problems;  // files that are no readable archives
 };
 
+// All files below a folder; what cannot be looked at is a problem, and the rest is found.
+std::vector<std::string> FilesBelow(const std::string& folder, std::vector<std::string>& problems) {
+  std::vector<std::string> files;
+  std::vector<fs::path> folders{folder};
+  const auto note = [&](const fs::path& path, const std::error_code& error) {
+    problems.push_back(fmt::format("{}: {}", path.string(), error.message()));
+  };
+  while (!folders.empty()) {
+    const fs::path current = std::move(folders.back());
+    folders.pop_back();
+    std::error_code error;
+    fs::directory_iterator entries(current, error);
+    for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
+      std::error_code unseen;
+      // Symbolic links to files are followed, since a server with data spaces has them; those to folders not.
+      const fs::file_status status = entries->status(unseen);
+      if (fs::is_regular_file(status)) files.push_back(entries->path().string());
+      if (status.type() == fs::file_type::none) note(entries->path(), unseen);
+      if (!fs::is_directory(status) || entries->is_symlink(unseen)) continue;
+      if ("/" + entries->path().filename().string() != kReservedDirectory) folders.push_back(entries->path());
+    }
+    if (error) note(current, error);
+  }
+  return files;
+}
+
 Status Search(const CommandLine& line, Found& found) {
   const auto wanted = [&](const std::string& path) {
     if (line.names.empty()) return true;
@@ -30,20 +56,10 @@ Status Search(const CommandLine& line, Found& found) {
   };
   for (const std::string& folder : line.operands) {
     std::error_code error;
-    std::vector<std::string> paths;
-    if (fs::is_regular_file(folder, error)) paths.push_back(folder);
-    if (fs::is_directory(folder, error)) {
-      // Symbolic links to files are followed: a server with data spaces has them.
-      fs::recursive_directory_iterator entries(folder, fs::directory_options::skip_permission_denied, error);
-      for (; !error && entries != fs::recursive_directory_iterator(); entries.increment(error)) {
-        if (entries->is_directory() && "/" + entries->path().filename().string() == kReservedDirectory) {
-          entries.disable_recursion_pending();
-        }
-        if (entries->is_regular_file()) paths.push_back(entries->path().string());
-      }
-    }
-    if (error) return Fail(Code::kNotFound, "{}: {}", folder, error.message());
-    if (!fs::exists(folder)) return Fail(Code::kNotFound, "{} does not exist", folder);
+    const fs::file_status status = fs::status(folder, error);
+    if (status.type() == fs::file_type::not_found) return Fail(Code::kNotFound, "{} does not exist", folder);
+    std::vector<std::string> paths{folder};
+    if (!fs::is_regular_file(status)) paths = FilesBelow(folder, found.problems);
     for (const std::string& path : paths) {
       if (!wanted(path)) continue;
       Result<FoundArchive> archive = ReadArchive(path);

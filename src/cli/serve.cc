@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // xec serve: stock xrootd with our plug-in, in the foreground.
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -25,6 +26,9 @@ constexpr Duration kClusterWait = std::chrono::seconds(3);
 constexpr auto kStopLimit = std::chrono::seconds(20);
 constexpr auto kPollInterval = std::chrono::milliseconds(50);
 constexpr size_t kErrorLinesMax = 12;
+constexpr std::streamoff kComplaintBytesMax = 64 * 1024;
+// After so long without an answer of the port it is said that it is not ready.
+constexpr auto kReadyLimit = std::chrono::seconds(30);
 
 // Opens the store once, before xrootd does: errors come out as one sentence, and a new store is there before
 // the first client. Servers that are not up yet are no error.
@@ -82,25 +86,31 @@ class LogFollower {
  public:
   explicit LogFollower(const std::string& path) : path_(path) {
     std::ifstream file(path_, std::ios::ate);
-    position_ = file ? file.tellg() : std::streampos(0);
+    start_ = file ? std::streamoff(file.tellg()) : 0;
+    seen_ = start_;
   }
 
   bool SaysInitialized() {
     std::ifstream file(path_);
-    file.seekg(position_);
+    file.seekg(seen_);
     std::string line;
-    while (std::getline(file, line)) {
-      if (line.find(" xrootd ") != std::string::npos && line.ends_with("initialization completed."))
-        return true;
+    while (!initialized_ && std::getline(file, line) && !file.eof()) {
+      seen_ = file.tellg();
+      initialized_ =
+          line.find(" xrootd ") != std::string::npos && line.ends_with("initialization completed.");
     }
-    return false;
+    return initialized_;
   }
 
-  // Lines that tell why it ended.
+  // Lines that tell why it ended, of the last that it wrote.
   std::vector<std::string> Complaints() {
-    std::ifstream file(path_);
-    file.seekg(position_);
+    std::ifstream file(path_, std::ios::ate);
+    const std::streamoff end = file ? std::streamoff(file.tellg()) : 0;
+    const std::streamoff begin = end < start_ ? 0 : start_;  // after a rotation
+    const std::streamoff from = std::max(begin, end - kComplaintBytesMax);
+    file.seekg(from);
     std::string line;
+    if (from > begin) std::getline(file, line);  // the rest of one
     std::vector<std::string> all, telling;
     while (std::getline(file, line)) {
       for (const char* word :
@@ -118,7 +128,9 @@ class LogFollower {
 
  private:
   const std::string path_;
-  std::streampos position_;
+  std::streamoff start_ = 0;
+  std::streamoff seen_ = 0;  // what SaysInitialized need not read again
+  bool initialized_ = false;
 };
 
 void PrintReady(const ServePlan& plan, pid_t child) {
@@ -137,12 +149,19 @@ int ExitStatus(int status, bool stopped) {
 
 // Passes signals on until xrootd ends.
 Result<int> Attend(const ServePlan& plan, pid_t child, const sigset_t& signals, LogFollower& log) {
-  bool ready = false, stopping = false;
+  bool ready = false, stopping = false, late = false;
+  const auto start = std::chrono::steady_clock::now();
   auto kill_at = std::chrono::steady_clock::time_point::max();
   while (true) {
     if (!ready && !stopping && log.SaysInitialized() && PortAnswers(plan.configuration.port)) {
       ready = true;
       PrintReady(plan, child);
+    }
+    if (!ready && !stopping && !late && std::chrono::steady_clock::now() - start >= kReadyLimit) {
+      late = true;
+      fmt::print(stderr,
+                 "xec: port {} is not answered yet; xrootd (process {}) is waited for, its log is {}\n",
+                 plan.configuration.port, child, plan.log_file);
     }
     const bool poll = !ready || stopping;
     const timespec wait = {poll ? 0 : 3600, poll ? std::chrono::nanoseconds(kPollInterval).count() : 0};
@@ -177,7 +196,7 @@ Result<int> RunServe(CommandLine line) {
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   XEC_ASSIGN_OR_RETURN(const ServePlan plan, PrepareServe(line));
   XEC_TRY(TryStore(plan.configuration));
-  XEC_TRY(WriteServeFiles(plan, line.configuration_file));
+  XEC_TRY(WriteServeFiles(plan));
   LogFollower log(plan.log_file);
   XEC_ASSIGN_OR_RETURN(const pid_t child, StartXrootd(plan, signals));
   Result<int> code = Attend(plan, child, signals, log);

@@ -2,15 +2,19 @@
 #include "cli/serve_setup.hh"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <sstream>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include "assembly/options.hh"
 #include "base/text.hh"
@@ -23,6 +27,8 @@ namespace fs = std::filesystem;
 
 // Unix sockets below the admin path must stay under 108 bytes.
 constexpr size_t kStatePathMax = 64;
+constexpr auto kLockWait = std::chrono::milliseconds(3000);
+constexpr auto kLockPause = std::chrono::milliseconds(50);
 
 Result<std::string> FindProgram(const std::string& wanted) {
   const auto runs = [](const std::string& path) {
@@ -73,18 +79,34 @@ Result<const passwd*> ChooseUser(const std::string& wanted) {
   return Fail(Code::kInvalidArgument, "there is no user to run xrootd as: say --user NAME");
 }
 
+// Always one that nobody but a gateway of this port uses: it is given away with all in it.
 std::string StateDirectory(const Configuration& configuration) {
-  if (!configuration.state_directory.empty()) return fs::absolute(configuration.state_directory).string();
   const char* state = std::getenv("XDG_STATE_HOME");
   const char* home = std::getenv("HOME");
   fs::path base = "/var/lib/xec";
-  if (geteuid() != 0 && state && *state == '/') {
+  if (!configuration.state_directory.empty()) {
+    base = fs::absolute(configuration.state_directory);
+  } else if (geteuid() != 0 && state && *state == '/') {
     base = fs::path(state) / "xec";
   } else if (geteuid() != 0) {
     base = home && *home == '/' ? fs::path(home) / ".local/state/xec"
                                 : fs::temp_directory_path() / fmt::format("xec-{}", getuid());
   }
   return (base / fmt::format("gateway-{}", configuration.port)).string();
+}
+
+// Held by this process and the xrootd it starts. One that was killed may need a moment to go.
+Result<UniqueFd> LockState(const std::string& state) {
+  const std::string path = state + "/lock";
+  UniqueFd lock(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW, 0644));
+  if (!lock) return Fail(CodeOfErrno(errno), "{} cannot be opened: {}", path, ErrnoWords(errno));
+  for (auto waited = kLockPause * 0; flock(lock.get(), LOCK_EX | LOCK_NB) != 0; waited += kLockPause) {
+    if (errno != EWOULDBLOCK) break;  // a file system without locks
+    if (waited >= kLockWait)
+      return Fail(Code::kConflict, "the state directory {} is in use by another gateway", state);
+    poll(nullptr, 0, static_cast<int>(kLockPause.count()));
+  }
+  return lock;
 }
 
 Status MakeDirectories(const std::string& path) {
@@ -120,6 +142,7 @@ bool HoldsStore(const Site& site) {
 Status PrepareData(const Configuration& configuration, const passwd* user) {
   bool exists = false;
   for (const Site& site : configuration.data) exists = exists || HoldsStore(site);
+  if (!exists && !configuration.data.empty()) XEC_TRY(CheckListed(configuration));
   for (const Site& site : configuration.data) {
     std::error_code error;
     if (!fs::exists(site.address, error)) {
@@ -130,7 +153,7 @@ Status PrepareData(const Configuration& configuration, const passwd* user) {
       return Fail(Code::kInvalidArgument, "{} is a file, not a directory", site.address);
     }
     if (!user || !fs::is_empty(site.address, error) || error) continue;
-    if (chown(site.address.c_str(), user->pw_uid, user->pw_gid) != 0) {
+    if (chown(site.address.c_str(), user->pw_uid, user->pw_gid) != 0 && (errno == EACCES || errno == EPERM)) {
       return Fail(CodeOfErrno(errno), "{} cannot be given to user {}: {}", site.address, user->pw_name,
                   ErrnoWords(errno));
     }
@@ -146,22 +169,87 @@ Status Become(const passwd& user) {
   return OkStatus();
 }
 
-// As the user that xrootd will be.
-Status CheckAccess(const std::string& path, const char* what) {
-  const std::string user = getpwuid(geteuid()) ? getpwuid(geteuid())->pw_name : fmt::format("{}", geteuid());
-  std::error_code error;
+bool Allows(const std::string& path, int mode) {
+  return faccessat(AT_FDCWD, path.c_str(), mode, AT_EACCESS) == 0;
+}
+
+std::string UserName() {
+  const passwd* user = getpwuid(geteuid());
+  return user ? user->pw_name : fmt::format("{}", geteuid());
+}
+
+// As the user that xrootd will be: does a folder on the way lock it out?
+Status CheckWay(const std::string& path, const char* what) {
   for (fs::path part = fs::path(path).parent_path();; part = part.parent_path()) {
-    if (faccessat(AT_FDCWD, part.c_str(), X_OK, AT_EACCESS) != 0 && errno == EACCES) {
-      return Fail(Code::kPermissionDenied, "user {} cannot reach the {} {}, because {} is closed to it", user,
-                  what, path, part.string());
+    if (!Allows(part, X_OK) && errno == EACCES) {
+      return Fail(Code::kPermissionDenied, "user {} cannot reach the {} {}, because {} is closed to it",
+                  UserName(), what, path, part.string());
     }
-    if (part == part.parent_path()) break;
+    if (part == part.parent_path()) return OkStatus();
   }
-  if (faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK | X_OK, AT_EACCESS) != 0 && errno != ENOENT) {
-    return Fail(Code::kPermissionDenied, "the {} {} is not writable by user {} ({})", what, path, user,
-                ErrnoWords(errno));
+}
+
+Status CheckState(const std::string& path) {
+  XEC_TRY(CheckWay(path, "state directory"));
+  if (Allows(path, R_OK | W_OK | X_OK)) return OkStatus();
+  const int error = errno;
+  return Fail(Code::kPermissionDenied, "the state directory {} is not writable by user {} ({})", path,
+              UserName(), ErrnoWords(error));
+}
+
+// Only what somebody set wrongly is an error here. A disk that is dead, gone or read-only is one that the
+// store may do without.
+Status CheckData(const std::string& path) {
+  XEC_TRY(CheckWay(path, "data directory"));
+  const bool usable = Allows(path, R_OK | W_OK | X_OK) || (errno == EROFS && Allows(path, R_OK | X_OK));
+  const int error = errno;
+  if (usable || (error != EACCES && error != EPERM)) return OkStatus();
+  return Fail(Code::kPermissionDenied, "the data directory {} is not writable by user {} ({})", path,
+              UserName(), ErrnoWords(error));
+}
+
+// Directives that the generated file has itself, and what is said instead of them.
+constexpr std::pair<std::string_view, std::string_view> kOwnDirectives[] = {
+    {"all.adminpath", "xec.state"},
+    {"all.export", "xec.export"},
+    {"all.pidpath", "xec.state"},
+    {"ofs.ckslib", ""},
+    {"ofs.osslib", ""},
+    {"ofs.persist", ""},
+    {"ofs.xattrlib", ""},
+    {"xrd.port", "xec.port"},
+    {"xrd.protocol http", "xec.http-port"},
+    {"xrootd.async", ""},
+    {"xrootd.chksum", ""},
+};
+
+// "xrd.port", "xrd.protocol http"
+std::string DirectiveOf(std::string_view line) {
+  std::istringstream words{std::string(line)};
+  std::string directive, what;
+  words >> directive;
+  if (directive != "xrd.protocol") return directive;
+  words >> what;
+  return directive + " " + what.substr(0, what.find(':'));
+}
+
+// What is xrootd's in the user's file.
+Result<std::string> UsersLines(const std::string& path) {
+  std::string lines, line;
+  if (path.empty()) return lines;
+  std::ifstream file(path);
+  if (!file) return Fail(CodeOfErrno(errno), "{} cannot be read: {}", path, ErrnoWords(errno));
+  for (size_t number = 1; std::getline(file, line); ++number) {
+    if (Trim(line).starts_with("xec.") || Trim(line).empty()) continue;
+    const std::string directive = DirectiveOf(Trim(line));
+    for (const auto& [own, instead] : kOwnDirectives) {
+      if (directive != own) continue;
+      return Fail(Code::kInvalidArgument, "{}:{}: {} is set by `xec serve` itself{}", path, number, directive,
+                  instead.empty() ? "" : fmt::format(": say {} instead", instead));
+    }
+    lines += line + "\n";
   }
-  return OkStatus();
+  return lines;
 }
 
 }  // namespace
@@ -175,6 +263,7 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
     return Fail(Code::kInvalidArgument,
                 "say where the data is: --data DIR (once for each directory), --origin or --server");
   }
+  XEC_ASSIGN_OR_RETURN(plan.users_lines, UsersLines(line.configuration_file));
   XEC_ASSIGN_OR_RETURN(plan.program, FindProgram(configuration.xrootd));
   XEC_ASSIGN_OR_RETURN(plan.plug_in, FindPlugIn());
   plan.state = StateDirectory(configuration);
@@ -183,16 +272,21 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
   const passwd* user = nullptr;
   if (geteuid() == 0) {
     XEC_ASSIGN_OR_RETURN(user, ChooseUser(configuration.user));
-  } else if (!configuration.user.empty() && getpwnam(configuration.user.c_str()) != getpwuid(geteuid())) {
-    return Fail(Code::kInvalidArgument, "--user: only root can become another user");
+  } else if (!configuration.user.empty()) {
+    const passwd* wanted = getpwnam(configuration.user.c_str());
+    if (!wanted) return Fail(Code::kInvalidArgument, "--user: there is no user {}", configuration.user);
+    if (wanted->pw_uid != geteuid())
+      return Fail(Code::kInvalidArgument, "--user: only root can become another user");
   }
+  if (!user) XEC_TRY(CheckState(plan.state));
+  XEC_ASSIGN_OR_RETURN(plan.lock, LockState(plan.state));
   XEC_TRY(PrepareData(configuration, user));
   if (user) {
     XEC_TRY(GiveTree(plan.state, *user));
     XEC_TRY(Become(*user));
   }
-  XEC_TRY(CheckAccess(plan.state, "state directory"));
-  for (const Site& site : configuration.data) XEC_TRY(CheckAccess(site.address, "data directory"));
+  XEC_TRY(CheckState(plan.state));
+  for (const Site& site : configuration.data) XEC_TRY(CheckData(site.address));
 
   plan.short_state = plan.state;
   if (plan.state.size() > kStatePathMax) {
@@ -210,7 +304,7 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
   return plan;
 }
 
-std::string XrootdConfiguration(const ServePlan& plan, const std::string& others) {
+std::string XrootdConfiguration(const ServePlan& plan) {
   const Configuration& c = plan.configuration;
   std::string text = fmt::format(
       "# Written by `xec serve`; what is changed here is lost.\n"
@@ -233,19 +327,11 @@ std::string XrootdConfiguration(const ServePlan& plan, const std::string& others
       "xrootd.chksum adler32 crc32c md5 sha256 crc32 zcrc32\n"
       "xrootd.async off\n",
       plan.plug_in);
-  if (!others.empty()) text += "# From the user's file:\n" + others;
+  if (!plan.users_lines.empty()) text += "# From the user's file:\n" + plan.users_lines;
   return text + "# The store:\n" + FormatDirectives(c);
 }
 
-Status WriteServeFiles(const ServePlan& plan, const std::string& users_file) {
-  std::string others;
-  if (!users_file.empty()) {
-    std::ifstream file(users_file);
-    std::string line;
-    while (std::getline(file, line)) {
-      if (!Trim(line).starts_with("xec.") && !Trim(line).empty()) others += line + "\n";
-    }
-  }
+Status WriteServeFiles(const ServePlan& plan) {
   // What xrootd wants to remove at its start would be the pending uploads of a gateway that is gone; the
   // engine knows them better.
   std::error_code error;
@@ -253,7 +339,7 @@ Status WriteServeFiles(const ServePlan& plan, const std::string& users_file) {
     if (entry.path().filename() == "posc.log") fs::remove(entry.path(), error);
   }
   std::ofstream file(plan.configuration_file, std::ios::trunc);
-  file << XrootdConfiguration(plan, others);
+  file << XrootdConfiguration(plan);
   file.close();
   if (!file) return Fail(Code::kPermissionDenied, "{} cannot be written", plan.configuration_file);
   return OkStatus();

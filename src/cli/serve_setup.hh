@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "cli/command_line.hh"
+#include "server/local_root.hh"
 
 namespace xec {
 
@@ -14,20 +15,23 @@ struct ServePlan {
   std::string program;          // xrootd
   std::string plug_in;          // .../libXrdOssXec.so, as XRootD wants it: without the major version
   std::string state;            // exists
+  UniqueFd lock;                // on it; child processes have it too
   std::string short_state;      // the same by a path that sockets below it fit; perhaps a link
   std::string configuration_file, log_file;
+  std::string users_lines;  // what is xrootd's in the user's file, copied as it is
   bool link_made = false;
 };
 
 // Finds programs and directories; makes the state directory and, for a new store, missing data directories.
 // When started by root, gives them to the chosen user and becomes that user for good. Errors: kNotFound (no
-// plug-in, no xrootd), kInvalidArgument, kPermissionDenied.
+// plug-in, no xrootd), kInvalidArgument, kPermissionDenied, kConflict (another gateway uses the state
+// directory).
 Result<ServePlan> PrepareServe(const CommandLine& line);
 
-// Text of the configuration file for xrootd. `others` are lines of the user's own file, copied as they are.
-std::string XrootdConfiguration(const ServePlan& plan, const std::string& others);
+// Text of the configuration file for xrootd.
+std::string XrootdConfiguration(const ServePlan& plan);
 
 // Writes it; removes what a killed gateway left. Errors of the file system.
-Status WriteServeFiles(const ServePlan& plan, const std::string& users_file);
+Status WriteServeFiles(const ServePlan& plan);
 
 }  // namespace xec

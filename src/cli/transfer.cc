@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
+#include <map>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,6 +102,27 @@ Result<std::string> PutTarget(OpenedStore& store, const std::string& from, const
   return to + (to.ends_with('/') ? "" : "/") + LastPart(from);
 }
 
+struct Transfer {
+  std::string from, to;
+};
+
+// All of them, before anything is stored.
+Result<std::vector<Transfer>> PlanPut(const CommandLine& line, OpenedStore& store) {
+  const size_t count = line.operands.size() - 1;
+  std::vector<Transfer> plan;
+  std::map<std::string, std::string> source_of;
+  for (size_t i = 0; i < count; ++i) {
+    const std::string& from = line.operands[i];
+    XEC_ASSIGN_OR_RETURN(std::string to, PutTarget(store, from, line.operands.back(), count > 1));
+    const auto [other, fresh] = source_of.emplace(to, from);
+    if (!fresh)
+      return Fail(Code::kInvalidArgument, "{} and {} would both become {}: nothing was stored", other->second,
+                  from, to);
+    plan.push_back({from, std::move(to)});
+  }
+  return plan;
+}
+
 Status CopyOut(OpenedStore& store, const std::string& path, LocalOutput& output, bool quiet) {
   XEC_ASSIGN_OR_RETURN(std::shared_ptr<ObjectReader> reader, SyncWait(store.store().OpenRead(path)));
   const auto buffer = Buffer::Allocate(kPieceBytes);
@@ -121,12 +143,9 @@ Status CopyOut(OpenedStore& store, const std::string& path, LocalOutput& output,
 }  // namespace
 
 Result<int> RunPut(const CommandLine& line, OpenedStore& store) {
-  std::vector<std::string> sources = line.operands;
-  const std::string to = sources.back();
-  sources.pop_back();
+  XEC_ASSIGN_OR_RETURN(const std::vector<Transfer> plan, PlanPut(line, store));
   nlohmann::ordered_json report = nlohmann::ordered_json::array();
-  for (const std::string& from : sources) {
-    XEC_ASSIGN_OR_RETURN(const std::string target, PutTarget(store, from, to, sources.size() > 1));
+  for (const auto& [from, target] : plan) {
     Result<Committed> done = PutOne(line, store, from, target);
     if (!done && done.code() == Code::kCancelled && Interrupted()) return kExitInterrupted;
     if (!done) return done.error();

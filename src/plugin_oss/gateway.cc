@@ -24,6 +24,17 @@ void WarnUnlessGuarded(const std::string& file) {
       file);
 }
 
+LogLevel LevelOf(Code code) {
+  switch (code) {
+    case Code::kNotFound:
+    case Code::kAlreadyExists: return LogLevel::kDebug;  // answers rather than failures
+    case Code::kDataLoss:
+    case Code::kCorruption:
+    case Code::kInternal: return LogLevel::kError;  // what does not go away by itself
+    default: return LogLevel::kWarning;
+  }
+}
+
 }  // namespace
 
 WriteOptions Gateway::WriteOptionsFor(std::string_view path) {
@@ -72,18 +83,17 @@ bool PersistsOnClose(std::string_view configuration_text) {
 }
 
 int Failed(const Attempt& operation, const Error& error) {
-  // These are answers rather than failures.
-  const bool answer = error.code == Code::kNotFound || error.code == Code::kAlreadyExists;
   const std::string who = operation.client.empty() ? "" : fmt::format(" for {}", operation.client);
-  Log(answer ? LogLevel::kDebug : LogLevel::kWarning, "gateway", "{} {}{}: {}", operation.name,
-      operation.path, who, error.ToString());
-  last_error_text = error.message;
+  Log(LevelOf(error.code), "gateway", "{} {}{}: {}", operation.name, operation.path, who, error.ToString());
+  RememberErrorText(error.message);
   return -ErrnoOf(error.code);
 }
 
 int Answer(const Attempt& operation, const Status& status) {
   return status ? 0 : Failed(operation, status.error());
 }
+
+void RememberErrorText(std::string text) { last_error_text = std::move(text); }
 
 bool TakeErrorText(std::string& text) {
   text = std::move(last_error_text);

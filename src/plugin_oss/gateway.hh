@@ -100,9 +100,14 @@ int Answer(const Attempt& operation, const Status& status);
 // The sentence of this thread's last failure, once; false if there is none. For getErrMsg of XRootD 6.
 bool TakeErrorText(std::string& text);
 
-// Runs `body`; an exception (out of memory, above all) becomes -EIO instead of ending the daemon.
+// Sets it; "" forgets the one that nobody asked for.
+void RememberErrorText(std::string text);
+
+// Runs `body`, whose failure alone TakeErrorText tells of then; an exception (out of memory, above all)
+// becomes -EIO instead of ending the daemon.
 template <typename F>
 auto Guarded(const char* operation, F body) noexcept -> decltype(body()) {
+  RememberErrorText("");
   try {
     return body();
   } catch (...) {

@@ -277,6 +277,26 @@ TEST_F(PluginTest, StatTellsMissingFromUnknown) {
   EXPECT_FALSE(TakeErrorText(text));
 }
 
+// XRootD 6 asks for the sentence after some failures only: a client was told of another one's.
+TEST_F(PluginTest, ASentenceIsThatOfTheCallThatFailed) {
+  std::string text;
+  struct stat info;
+  char byte;
+  EXPECT_EQ(storage_.Stat("/none", &info, 0, &env_), -ENOENT);
+  const Handle closed(storage_.newFile("user.1:2@host"));
+  EXPECT_EQ(closed->Read(&byte, 0, 1), -EBADF);
+  EXPECT_FALSE(TakeErrorText(text)) << text;
+
+  const Handle file = OpenUpload("/a", kCreate);
+  EXPECT_EQ(Write(file, "x", 5), -EINVAL);
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_EQ(storage_.Stat("/none", &info, 0, &env_), -ENOENT);
+    EXPECT_EQ(again == 0 ? Write(file, "y", 6) : file->Close(nullptr), -EINVAL);
+    EXPECT_TRUE(TakeErrorText(text));
+    EXPECT_EQ(text, "write at 5 after 0 bytes: objects are written from start to end");
+  }
+}
+
 TEST_F(PluginTest, TheListOfUploadsNeitherAsksTheStoreNorRemovesAnything) {
   store_.Put("/a", "old");
   struct stat info;
@@ -450,33 +470,6 @@ TEST_F(PluginTest, UserAttributes) {
   EXPECT_EQ(attributes.Del("U.k", "/b", -1), -ENOENT);
   EXPECT_EQ(attributes.Del("U.k", "/a", -1), 0);
   EXPECT_TRUE(store_.objects["/a"].attributes.empty());
-}
-
-TEST(PluginErrors, EveryCodeHasANumberAndRetryableOnesDoNotStallClients) {
-  for (int i = 0; i < kCodeCount; ++i) {
-    const Code code = static_cast<Code>(i);
-    const int number = ErrnoOf(code);
-    EXPECT_GT(number, 0) << CodeName(code);
-    EXPECT_EQ(number == ENOENT, code == Code::kNotFound) << CodeName(code);
-    EXPECT_EQ(number == EEXIST, code == Code::kAlreadyExists) << CodeName(code);
-    EXPECT_EQ(number == kRetryErrno, IsRetryable(code)) << CodeName(code);
-    // XrdOfs makes "wait and ask again" of these, or promotes them to something else.
-    for (const int special : {EBUSY, ETIMEDOUT, EUSERS, ETXTBSY, EINPROGRESS, EDESTADDRREQ, ESRCH, ESTALE}) {
-      EXPECT_NE(number, special) << CodeName(code);
-    }
-  }
-}
-
-TEST(PluginErrors, ExceptionsBecomeErrors) {
-  EXPECT_EQ(Guarded("test", []() -> int { throw std::bad_alloc(); }), -EIO);
-}
-
-TEST(PluginConfiguration, PersistOnClose) {
-  EXPECT_TRUE(PersistsOnClose("a\n ofs.persist auto hold 0\nb"));
-  EXPECT_TRUE(PersistsOnClose("ofs.persist off\nofs.persist hold 0 auto"));
-  EXPECT_FALSE(PersistsOnClose(""));
-  EXPECT_FALSE(PersistsOnClose("# ofs.persist auto"));
-  EXPECT_FALSE(PersistsOnClose("ofs.persist auto\nofs.persist manual"));
 }
 
 }  // namespace

@@ -27,15 +27,15 @@ class Upload final : public OpenHandle {
 
   ssize_t Write(const void* buffer, off_t offset, size_t size) override {
     std::lock_guard lock(mutex_);
-    if (failure_ != 0) return failure_;
+    if (failure_ != 0) return FailedBefore();
     if (!writer_) return -EBADF;
     if (offset < 0 || static_cast<uint64_t>(offset) != size_) {
-      return FailedToWrite(Fail(Code::kInvalidArgument,
-                                "write at {} after {} bytes: objects are written from start to end", offset,
-                                size_));
+      return GiveUp("write",
+                    Fail(Code::kInvalidArgument,
+                         "write at {} after {} bytes: objects are written from start to end", offset, size_));
     }
     const Status appended = SyncWait(writer_->Append(ByteSpan(static_cast<const std::byte*>(buffer), size)));
-    if (!appended) return FailedToWrite(appended.error());
+    if (!appended) return GiveUp("write", appended.error());
     size_ += size;
     return static_cast<ssize_t>(size);
   }
@@ -66,7 +66,7 @@ class Upload final : public OpenHandle {
   int Close() override {
     std::lock_guard lock(mutex_);
     // XRootD lets clients close after a failed write; they must hear of it once more.
-    if (failure_ != 0) return failure_;
+    if (failure_ != 0) return FailedBefore();
     if (!writer_) return -EBADF;
     if (guarded_ && !complete_) {
       Log(LogLevel::kWarning, "gateway", "upload of {} by {} was interrupted after {} bytes and is dropped",
@@ -75,26 +75,32 @@ class Upload final : public OpenHandle {
       return 0;
     }
     if (request_.announced_size && *request_.announced_size != size_) {
-      failure_ =
-          Failed(Doing("close"), Fail(Code::kInvalidArgument, "{} bytes came of an upload announced with {}",
-                                      size_.load(), *request_.announced_size));
-      Abandon();
-      return failure_;
+      return GiveUp("close", Fail(Code::kInvalidArgument, "{} bytes came of an upload announced with {}",
+                                  size_.load(), *request_.announced_size));
     }
     const Result<Committed> committed = SyncWait(writer_->Commit());
     writer_.reset();
-    if (!committed) failure_ = Failed(Doing("close"), committed.error());
-    return failure_;
+    return committed ? 0 : Note("close", committed.error());
   }
 
  private:
   Attempt Doing(const char* name) const { return {name, request_.path, request_.client}; }
 
-  // Lets go of what the upload holds: clients that fail may stay for long.
-  int FailedToWrite(const Error& error) {
-    failure_ = Failed(Doing("write"), error);
-    Abandon();
+  int Note(const char* doing, const Error& error) {
+    failure_ = Failed(Doing(doing), error);
+    failure_text_ = error.message;
     return failure_;
+  }
+
+  int FailedBefore() const {
+    RememberErrorText(failure_text_);
+    return failure_;
+  }
+
+  // Lets go of what the upload holds: clients that fail may stay for long.
+  int GiveUp(const char* doing, const Error& error) {
+    Abandon();
+    return Note(doing, error);
   }
 
   void Abandon() {
@@ -107,6 +113,7 @@ class Upload final : public OpenHandle {
   std::mutex mutex_;                      // one request of the writer after another
   std::unique_ptr<ObjectWriter> writer_;  // guarded by mutex_, as all below
   int failure_ = 0;                       // -errno of the first failure; every later call answers it
+  std::string failure_text_;              // and its sentence
   bool guarded_ = false;                  // a pending mark was seen
   bool complete_ = false;                 // and taken back
 };

@@ -202,6 +202,15 @@ class SmallDisks(BadInputTest):
         os.unlink(ballast)
         self.run_program(["mount", "-o", "remount,ro", os.path.dirname(small)])
         self.check_goes_on(store, "/read-only", files)
+        # `xec serve` did not start while one of its data directories was read-only or dead.
+        self.assertEqual(store.stop(), 0)
+        store.start()
+        self.check_goes_on(store, "/started-so", files)
+        self.assertEqual(store.stop(), 0)
+        self.kill_disk(small)
+        store.start()
+        self.check_goes_on(store, "/started-dead", files)
+        self.run_program(["umount", small])
         self.run_program(["mount", "-o", "remount,rw", os.path.dirname(small)])
         self.put(store, "/after", 600_000)
 

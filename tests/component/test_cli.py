@@ -3,14 +3,15 @@
 """The program xec as a user meets it: commands on local directories, xec serve, offline recovery, exit codes."""
 import json
 import os
+import pwd
 import shutil
 import signal
 import subprocess
 
 import xectest
 
-EXIT_USAGE, EXIT_NOT_FOUND, EXIT_EXISTS, EXIT_RETRY = 2, 3, 4, 5
-EXIT_DAMAGE, EXIT_CONFLICT, EXIT_DENIED, EXIT_KIND, EXIT_INTERRUPTED = 6, 8, 9, 10, 130
+EXIT_ERROR, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_EXISTS, EXIT_RETRY = 1, 2, 3, 4, 5
+EXIT_NO_SPACE, EXIT_DAMAGE, EXIT_CONFLICT, EXIT_DENIED, EXIT_KIND, EXIT_INTERRUPTED = 7, 6, 8, 9, 10, 130
 
 
 class CliTest(xectest.TestCase):
@@ -70,6 +71,12 @@ class Objects(CliTest):
         self.xec("put", *files, "/in")
         self.assertEqual(self.xec("ls", "/in").out, "p\nq\n")
         self.xec("put", *files, "/in/p", code=EXIT_KIND)
+        # The second replaced the first.
+        os.mkdir(self.path("other"))
+        same = [files[0], self.random_file("other/p", 10_000, seed=2)]
+        result = self.xec("put", self.random_file("r", 10), *same, "/in/", code=EXIT_USAGE)
+        self.assertRegex(result.err, r"^xec: \S+/p and \S+/other/p would both become /in/p\b.*\n$")
+        self.assertEqual(self.xec("ls", "/in").out, "p\nq\n")
         with open(files[0], "rb") as file:
             content = file.read()
         self.xec("put", "-", "/in/stream", stdin=content)
@@ -112,6 +119,19 @@ class Objects(CliTest):
         for directory in self.dirs[:4]:
             os.rename(directory + ".away", directory)
         self.xec("put", "--exclusive", file, "/a", code=EXIT_EXISTS)
+
+    def test_output_that_cannot_be_written(self):
+        """It was cut short without a word, or the program aborted."""
+        self.xec("mkdir", "--geometry", "4+2", *(f"/{number:02d}{'x' * 200}" for number in range(25)))
+        for command in (["ls", *self.options()], ["ls", "-l", "--json", *self.options()], ["version"], ["ls", "--help"],
+                        ["stat", "/", *self.options()], ["health", *self.options()]):
+            with self.subTest(command[0]):
+                result = self.run_program(["sh", "-c", 'exec "$0" "$@" > /dev/full', self.program("xec"), *command],
+                                          code=None)
+                self.assertIn(result.code, (EXIT_ERROR, EXIT_NO_SPACE))
+                self.assertRegex(result.err, r"^xec: \S.*standard output.*\n$")
+        self.run_program(["sh", "-c", 'exec "$0" "$@" 2> /dev/full', self.program("xec"), "ls", self.path("none")],
+                         code=EXIT_USAGE)
 
     def test_damage_is_survived_and_named(self):
         file = self.make("/a", size=1_000_000)
@@ -168,9 +188,12 @@ class Recover(CliTest):
         shutil.rmtree(self.dirs[0])
         shutil.rmtree(self.dirs[3])
         rest = [self.dirs[i] for i in (1, 2, 4, 5)]
+        # Ended the search with an exception.
+        os.symlink("loop", os.path.join(rest[0], "loop"))
         xec = self.program("xec")
-        out = self.run_program([xec, "recover", *rest, "--object", "/deep/object", "-o", self.path("back")]).out
-        self.assertIn("/deep/object", out)
+        out = self.run_program([xec, "recover", *rest, "--object", "/deep/object", "-o", self.path("back")])
+        self.assertIn("/deep/object", out.out)
+        self.assertRegex(out.err, r"/loop: \S")
         self.assert_same(file, self.path("back"))
         result = self.run_program([xec, "recover", *rest[:3], "--object", "/deep/object", "-o", self.path("lost")],
                                   code=EXIT_DAMAGE)
@@ -220,11 +243,92 @@ class Serve(CliTest):
         self.assertEqual(os.stat(self.path("back")).st_uid, 0)
         owner = os.stat(store.dirs[0]).st_uid
         self.assertNotEqual(owner, 0)
-        for folder, names, files in os.walk(store.dirs[0]):
-            for name in names + files:
-                self.assertEqual(os.stat(os.path.join(folder, name)).st_uid, owner, name)
+        self.check_owner(store.dirs[0], owner)
         self.xrdfs(store.url, "rm", "/a/b")
         self.xrdfs(store.url, "rmdir", "/a")
+
+    def check_owner(self, directory, owner):
+        for folder, names, files in os.walk(directory):
+            for name in names + files:
+                self.assertEqual(os.lstat(os.path.join(folder, name)).st_uid, owner, os.path.join(folder, name))
+
+    def test_root_works_as_the_owner_though_the_first_disk_is_read_only(self):
+        """Root wrote as root when the first directory could not be written, or was root's own."""
+        self.enter_mounts()
+        disk = self.disk(self.path("m"), 8)
+        store = self.serve(dirs=[disk] + [self.path(f"e{number}") for number in range(5)], geometry="2+1")
+        owner = os.stat(store.dirs[1]).st_uid
+        file = self.random_file("f", 100_000)
+        put = [self.program("xec"), "put", *store.store_options(), file]
+        self.run_program(["mount", "-o", "remount,ro", os.path.dirname(disk)])
+        self.run_program([*put, "/read-only"])
+        self.run_program(["mount", "-o", "remount,rw", os.path.dirname(disk)])
+        os.chown(disk, 0, 0)
+        os.chmod(disk, 0o777)
+        self.run_program([*put, "/of-root"])
+        os.chown(disk, owner, -1)
+        for directory in store.dirs:
+            self.check_owner(directory, owner)
+        os.makedirs(self.path("closed"), mode=0o700)
+        self.assertEqual(store.stop(), 0)
+        closed = []
+        for directory in store.dirs[1:]:
+            closed += ["--data", self.path("closed", os.path.basename(directory))]
+            os.rename(directory, closed[-1])
+        refused = self.run_program([self.program("xec"), "put", *closed, file, "/closed"], code=EXIT_DENIED)
+        self.assertRegex(refused.err, r"^xec: \S*/closed/e0 belongs to user \d+, as whom it cannot be reached")
+
+    def test_the_state_directory_is_the_gateways_own(self):
+        """Root gave away all that was below the directory of --state, and two gateways could use one."""
+        store = self.serve(geometry="1+1", start=False)
+        folder = os.path.dirname(store.state)
+        os.makedirs(os.path.join(folder, "mine"))
+        owner = os.stat(folder).st_uid
+        store.start()
+        for path in (folder, os.path.join(folder, "mine")):
+            self.assertEqual(os.stat(path).st_uid, owner, path)
+        for name in ("xrootd.log", "xrootd.cfg", "admin"):
+            self.assertTrue(os.path.exists(os.path.join(store.state, name)), name)
+        with open(os.path.join(store.state, "xrootd.cfg"), "rb") as file:
+            before = file.read()
+        refused = self.run_program([*store.argv(), "--http-port", str(self.free_port())], code=EXIT_CONFLICT)
+        self.assertRegex(refused.err, r"^xec: the state directory \S+ is in use by another gateway\n$")
+        with open(os.path.join(store.state, "xrootd.cfg"), "rb") as file:
+            self.assertEqual(file.read(), before)
+        self.xrdfs(store.url, "ls", "/")
+        store.kill()
+        store.start()
+
+    def test_an_xrootd_that_does_not_get_ready(self):
+        """Nothing was said for as long as it ran, and all it had written was read into memory when it ended."""
+        with open(self.path("xrootd"), "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\necho error first\nseq -f 'error %07g' 100000\n"
+                       f"while [ ! -e {self.path('end')} ]; do sleep 0.1; done\nexit 7\n")
+        os.chmod(self.path("xrootd"), 0o755)
+        store = self.serve(geometry="1+1", start=False, options=["--xrootd", self.path("xrootd")])
+        process = self.background(store.argv())
+        line = process.wait_line("xec: port")
+        self.assertRegex(line, rf"port {store.port} is not answered yet; .*{store.state}/xrootd\.log$")
+        with open(self.path("end"), "w", encoding="ascii"):
+            pass
+        self.assertEqual(process.wait(), 7)
+        self.assertEqual(process.output().count("is not answered yet"), 1)
+        self.assertRegex(process.output(), r"ended before it was ready; .*\n( +error \d{7}\n){11} +error 0100000$")
+
+    def test_user_may_name_whom_it_is_already(self):
+        """It was always told that only root can become another user."""
+        store = self.serve(geometry="1+1", start=False)
+        place = os.path.dirname(os.path.dirname(store.state))
+        name = pwd.getpwuid(os.geteuid()).pw_name
+        argv = store.argv()
+        if os.geteuid() == 0:
+            nobody = pwd.getpwnam("nobody")
+            name = nobody.pw_name
+            os.chown(place, nobody.pw_uid, nobody.pw_gid)
+            argv = ["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups", *argv]
+        for other, words in (("daemon", "only root can become another user"), ("frob", "there is no user frob")):
+            self.assertIn(words, self.run_program([*argv, "--user", other], code=EXIT_USAGE).err)
+        self.background([*argv, "--user", name]).wait_line("ready")
 
     def test_survives_a_kill_and_lost_directories(self):
         store = self.serve(geometry="4+2")
@@ -282,6 +386,13 @@ class Serve(CliTest):
         with open(self.path("file"), "w", encoding="ascii") as file:
             file.write("xec.data /x\nxec.chunk-size 0\n")
         refused(EXIT_USAGE, "file:2: xec.chunk-size: '0'", "-c", self.path("file"))
+        for words, line in (("file:3: xrd.port is set by `xec serve` itself: say xec.port instead", "  xrd.port 1095"),
+                            ("file:3: ofs.osslib is set", "ofs.osslib libOther.so"),
+                            ("file:3: xrd.protocol http is set", "xrd.protocol http:8080 libXrdHttp.so")):
+            with open(self.path("file"), "w", encoding="ascii") as file:
+                file.write(f"# mine\nxrd.trace off\n{line}\n")
+            refused(EXIT_USAGE, words, "-c", self.path("file"), *self.options(), "--geometry", "4+2")
+        self.assertFalse(os.path.exists(self.dirs[0]))
         refused(EXIT_USAGE, "is a file, not a directory", "--geometry", "1+1", "--data", self.path("file"),
                 "--data", self.dirs[0])
         os.makedirs(self.path("mine"))

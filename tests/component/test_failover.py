@@ -50,7 +50,7 @@ class FailoverTest(everyday.EverydayTest):
         return file
 
     def log_of(self, gateway):
-        with open(os.path.join(gateway.base, "state", "xrootd.log"), encoding="utf-8", errors="replace") as log:
+        with open(gateway.xrootd_log(), encoding="utf-8", errors="replace") as log:
             return "".join(line for line in log if "xec:" in line)[-8000:]
 
     def assert_whole(self, xec, name, bad):

@@ -429,7 +429,7 @@ class MissingServers(GatewayTest):
         for name in ("/a", "/never"):
             stat = self.xrdfs(store.url, "stat", name, code=54).err
             self.assertNotIn("[3011]", stat)
-            self.assertIn("temporarily unavailable", stat)
+            self.assertRegex(stat, r"\[3005\].*temporarily unavailable")
             self.assertGreaterEqual(self.http_status(store.http + name), 500)
             self.assertNotEqual(self.xrdcp(other, store.url + "/" + name, code=None).code, 0)
             self.assertNotEqual(self.curl("-T", other, store.http + name, code=None).code, 0)

@@ -1,13 +1,65 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Data servers that stop answering: everything goes on, the gateway says who it is, and they are used again."""
+import contextlib
 import json
 import os
+import queue
 import re
+import socket
+import threading
+import time
 
 import everyday
 import xectest
 
 KIB = 1024
+
+
+class SlowLine:
+    """Forwards connections to a port; what the server says is passed on `delay` seconds later."""
+
+    def __init__(self, test, port, to):
+        self.delay = 0.0
+        self._to = to
+        self._listener = socket.create_server((xectest.HOST, port))
+        self._ended = threading.Event()
+        test.addCleanup(self._close)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _close(self):
+        self._ended.set()
+        self._listener.close()
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.create_connection((xectest.HOST, self._to))
+                late = queue.SimpleQueue()
+                for work in ((self._pass_on, client, server), (self._receive, server, late), (self._tell, late, client)):
+                    threading.Thread(target=work[0], args=work[1:], daemon=True).start()
+
+    def _pass_on(self, source, target):
+        with contextlib.suppress(OSError):
+            while piece := source.recv(1 << 16):
+                target.sendall(piece)
+            target.shutdown(socket.SHUT_WR)
+
+    def _receive(self, source, late):
+        with contextlib.suppress(OSError):
+            while piece := source.recv(1 << 16):
+                late.put((time.monotonic() + self.delay, piece))
+        late.put((0, b""))
+
+    def _tell(self, late, target):
+        with contextlib.suppress(OSError):
+            while True:
+                when, piece = late.get()
+                self._ended.wait(max(0, when - time.monotonic()))
+                if not piece:
+                    break
+                target.sendall(piece)
+            target.shutdown(socket.SHUT_WR)
 
 
 class Health(everyday.EverydayTest):
@@ -37,8 +89,7 @@ class Health(everyday.EverydayTest):
         return {address for address, row in self.health(xec, code).items() if row["state"] == state}
 
     def log_lines(self, gateway, server, words):
-        log = os.path.join(gateway.base, "state", "xrootd.log")
-        with open(log, encoding="utf-8", errors="replace") as file:
+        with open(gateway.xrootd_log(), encoding="utf-8", errors="replace") as file:
             return [line for line in file if f":{server.port}" in line and re.search(words, line)]
 
     def check_everything(self, gateway, xec, kept, size):
@@ -54,6 +105,22 @@ class Health(everyday.EverydayTest):
         self.xrdfs(gateway.url, "rmdir", "/moved/a")
         self.xrdfs(gateway.url, "rmdir", "/moved")
         self.assertEqual(sorted(xec("ls", "/kept").out.split()), sorted(name.split("/")[-1] for name in kept))
+
+    def test_a_server_that_answers_slowly_answers(self):
+        """One second was all it had for ten requests."""
+        cluster = self.cluster(servers=3)
+        port = self.free_port()
+        line = SlowLine(self, port, cluster.servers[0].port)
+        servers = [f"root://{xectest.HOST}:{port}", *(server.server_option() for server in cluster.servers[1:])]
+        options = [word for server in servers for word in ("--server", server)]
+        run = [self.program("xec")]
+        self.run_program([*run, "put", *options, "--geometry", "2+1", self.random_file("f", 100_000), "/f"])
+        line.delay = 0.12
+        answer = json.loads(self.run_program([*run, "health", "--servers", "--json", *options]).out)
+        self.assertEqual([row.get("problem") for row in answer["servers"]], [None] * 3)
+        line.delay = 5.0
+        answer = json.loads(self.run_program([*run, "health", "--servers", "--json", *options], code=5).out)
+        self.assertEqual([bool(row.get("problem")) for row in answer["servers"]], [True, False, False])
 
     def test_two_servers_stopped_then_back_then_killed(self):
         cluster, gateway = self.up()

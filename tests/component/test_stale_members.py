@@ -46,7 +46,7 @@ class Gateway(xrootd_cluster.Gateway):
         return [*(word for server in self.servers for word in ("--server", server)), *OPTIONS]
 
     def said(self):
-        with open(os.path.join(self.base, "state", "xrootd.log"), encoding="utf-8", errors="replace") as file:
+        with open(self.xrootd_log(), encoding="utf-8", errors="replace") as file:
             return file.read()
 
     def ask(self, method, name, body=None):

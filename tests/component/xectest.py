@@ -154,7 +154,8 @@ class Serve:
 
     def __init__(self, test, options, env, build, port, dirs, state):
         self._test, self._options, self._env, self._build = test, options, env, build
-        self.port, self.dirs, self.state = port, dirs, state
+        self.port, self.dirs = port, dirs
+        self.state = os.path.join(state, f"gateway-{port}")
         self.process = None
         self.xrootd = daemons.Daemon()
 
@@ -176,7 +177,7 @@ class Serve:
 
     def argv(self):
         return [self._test.program("xec", self._build), "serve", *self.store_options(), "--port", str(self.port),
-                "--state", self.state, *self._options]
+                "--state", os.path.dirname(self.state), *self._options]
 
     def start(self, seconds=READY_SECONDS, env=None):
         self.process = Process(self.argv(), env={**os.environ, **daemons.preload_environment(), **self._env,
@@ -310,6 +311,15 @@ class TestCase(unittest.TestCase):
         beside_lost_found = os.path.join(path, "data")
         os.makedirs(beside_lost_found)
         return beside_lost_found
+
+    def kill_disk(self, path):
+        """What lies at `path` answers nothing but errors until it is unmounted: a FUSE whose program has died."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        device = os.open("/dev/fuse", os.O_RDWR)
+        options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other"
+        if libc.mount(b"dead", path.encode(), b"fuse", 0, options.encode()) != 0:
+            self.skipTest(f"needs FUSE: {os.strerror(ctypes.get_errno())}")
+        os.close(device)
 
     def give_disks(self, cluster, mebibytes):
         """Each data server of the cluster gets a disk of its own, with what it had. After enter_mounts."""
