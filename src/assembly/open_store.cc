@@ -409,9 +409,6 @@ Task<void> StoreProcess::CleanLoop() {
       Log(LogLevel::kInfo, "cleaner", "removed {} files of {} names, {} left for later", report->removed,
           report->names, report->left);
     }
-    if (!report) continue;
-    for (const ThinObject& object : report->thin)
-      store_->damage().Report(object.path, object.version, "an archive is missing", executor_.Now());
   }
 }
 

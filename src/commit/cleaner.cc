@@ -128,7 +128,15 @@ Task<void> CollectTombstone(CleanPass& pass) {
 struct TreePass {
   CleanOutcome total;
   std::optional<Error> problem;
+  OnThin on_thin;
 
+  // Of one name.
+  void AddName(const Result<CleanOutcome>& outcome) {
+    Add(outcome);
+    if (!outcome) ++total.left;
+    if (!outcome || !on_thin) return;
+    for (const ThinObject& object : outcome->thin) on_thin(object);
+  }
   void Add(const Result<CleanOutcome>& outcome) {
     if (outcome) {
       total.Add(*outcome);
@@ -140,8 +148,8 @@ struct TreePass {
 
 // A folder of a directory that is forgotten: whoever fenced a rename or an upload below it made it anew, for
 // its marks. Nobody's marks are in it when it is empty.
-Task<Result<CleanOutcome>> CleanNamelessFolder(Engine& engine, ObjectPath directory) {
-  Result<CleanOutcome> below = co_await CleanTree(engine, directory);
+Task<Result<CleanOutcome>> CleanNamelessFolder(Engine& engine, ObjectPath directory, OnThin on_thin) {
+  Result<CleanOutcome> below = co_await CleanTree(engine, directory, std::move(on_thin));
   co_await RemoveEmptyFolder(engine, std::move(directory));
   co_return std::move(below);
 }
@@ -351,21 +359,24 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
   co_return pass.outcome;
 }
 
-Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory) {
+Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThin on_thin) {
   TreePass pass;
+  pass.on_thin = on_thin;
   FolderUnion found = co_await ListFolder(engine, directory, kCleanerPatience);
   // Names that only they show have not been visited.
   pass.total.left += engine.server_count() - found.servers_heard;
+  if (engine.server_count() - found.servers_heard > SilentServersMax(engine))
+    pass.problem = Fail(Code::kNoQuorum, "{} cannot be cleaned now: {} of {} data servers do not list it",
+                        directory.text(), engine.server_count() - found.servers_heard, engine.server_count());
   for (const ObjectPath& name : found.names) {
     // Below first: a directory's tombstone can only go when its folder is empty.
     const std::string folder = name.Folder();
     if (found.folders.erase(folder.substr(folder.rfind('/') + 1)) > 0) {
-      const Result<CleanOutcome> below = co_await CleanTree(engine, name);
+      const Result<CleanOutcome> below = co_await CleanTree(engine, name, on_thin);
       pass.Add(below);
     }
     const Result<CleanOutcome> cleaned = co_await CleanName(engine, name);
-    pass.Add(cleaned);
-    if (!cleaned) ++pass.total.left;
+    pass.AddName(cleaned);
   }
   for (const std::string& object_directory : found.nameless) {
     const CleanOutcome cleaned = co_await CleanNameless(engine, object_directory);
@@ -378,7 +389,7 @@ Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory) {
         folder.ends_with(kLongFolderSuffix) ? std::nullopt : PercentDecode(folder);
     Result<ObjectPath> name = component ? directory.Child(*component) : Result<ObjectPath>(Error{});
     if (!name) continue;
-    const Result<CleanOutcome> below = co_await CleanNamelessFolder(engine, std::move(*name));
+    const Result<CleanOutcome> below = co_await CleanNamelessFolder(engine, std::move(*name), on_thin);
     pass.Add(below);
   }
   if (pass.problem) co_return *pass.problem;

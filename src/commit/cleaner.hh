@@ -4,6 +4,8 @@
 // it.
 #pragma once
 
+#include <functional>
+
 #include "commit/names.hh"
 
 namespace xec {
@@ -38,8 +40,11 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path);
 // all servers answer, none has more than such parts and abort marks, and these are older than the horizon.
 Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory);
 
+// Hears of each thin object at once, whatever becomes of the rest of the pass.
+using OnThin = std::function<void(const ThinObject&)>;
+
 // Everything below the directory, the directory's own name last. kNoQuorum if some name could not be decided
-// (the others are cleaned all the same).
-Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory);
+// or some directory not be listed (the others are cleaned all the same).
+Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThin on_thin = nullptr);
 
 }  // namespace xec

@@ -243,6 +243,26 @@ void ExpectThin(TestStore& store) {
   EXPECT_EQ(thin, 1u);
 }
 
+// One name that cannot be cleaned now hides nothing of the others.
+TEST(RepairTest, WhatIsThinIsToldThoughThePassCannotEndWell) {
+  EngineOptions options = Patient();
+  options.operation_limit = Duration(0);
+  TestStore store({.geometry = kSmall, .engine = options});
+  ASSERT_TRUE(store.Put("/o", TestBytes(100'000)));
+  ASSERT_TRUE(store.Put("/p", TestBytes(100'000)));
+  store.Settle();
+  const auto [server, path] = store.Archives("/o").front();
+  const DataServerPtr holder = store.engine().server(static_cast<MemberIndex>(server));
+  ASSERT_TRUE(SyncWait(Remove(store.engine().MetadataCall(), holder, path)));
+  for (size_t i = 0; i < store.server_count(); ++i)
+    store.faults(i).Add({.operation = Operation::kList, .path_contains = "/p.~xo"});
+  std::vector<std::string> thin;
+  OnThin on_thin = [&thin](const ThinObject& object) { thin.push_back(object.path.text()); };
+  const Result<CleanOutcome> cleaned = SyncWait(CleanTree(store.engine(), TestStore::Path("/"), on_thin));
+  EXPECT_EQ(cleaned.code(), Code::kNoQuorum);
+  EXPECT_EQ(thin, std::vector<std::string>{"/o"});
+}
+
 // Written with another geometry than its path has today: its manifest says how many archives it should have.
 TEST(RepairTest, ThinIsWhatLacksArchivesOfItsOwnGeometry) {
   TestStore store({.geometry = kSmall, .servers = 8});

@@ -24,6 +24,9 @@ constexpr std::string_view kAttributePrefix = "user.U.";
 // How often an operation makes the parents of its target again that somebody else has just removed.
 constexpr int kParentTries = 8;
 
+// How often a listing looks whether it is late: each entry takes a system call, of up to a seek.
+constexpr size_t kListCheckEntries = 256;
+
 using RootFd = std::shared_ptr<UniqueFd>;
 
 }  // namespace
@@ -41,7 +44,7 @@ class LocalServer::Tree {
 
   Result<std::shared_ptr<ArchiveFile>> OpenForRead(const std::string& path);
   Result<std::shared_ptr<ArchiveFile>> Create(const std::string& path);
-  Result<std::vector<Entry>> List(const std::string& path);
+  Result<std::vector<Entry>> List(OpContext context, const std::string& path);
   Status Rename(const std::string& from, const std::string& to);
   Status Unlink(const std::string& path, int flags, const char* verb);
   Status MakeDirectory(const std::string& path);
@@ -136,7 +139,7 @@ Result<std::shared_ptr<ArchiveFile>> LocalServer::Tree::Create(const std::string
   }
 }
 
-Result<std::vector<Entry>> LocalServer::Tree::List(const std::string& path) {
+Result<std::vector<Entry>> LocalServer::Tree::List(OpContext context, const std::string& path) {
   XEC_ASSIGN_OR_RETURN(const RootFd root, root_.Open());
   UniqueFd fd(openat(root->get(), Relative(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return Failed(root, errno, "list", path);
@@ -144,10 +147,14 @@ Result<std::vector<Entry>> LocalServer::Tree::List(const std::string& path) {
   if (!directory) return ErrnoError(errno, "list", path, name());
   const int raw = fd.release();  // now the DIR's
   std::vector<Entry> entries;
+  size_t seen = 0;
   while (true) {
     errno = 0;
     const dirent* found = readdir(directory.get());
     if (found == nullptr) break;
+    // Nobody waits for it any more, and others wait for this thread.
+    if (++seen % kListCheckEntries == 0 && IsLate(context))
+      return Fail(Code::kDeadlineExceeded, "list {} on {}: {} entries take too long", path, name(), seen);
     const std::string_view entry = found->d_name;
     if (entry == "." || entry == "..") continue;
     struct stat now = {};
@@ -311,9 +318,9 @@ void LocalServer::Open(OpContext context, std::string path, OpenMode mode,
 
 void LocalServer::List(OpContext context, std::string path, Done<std::vector<Entry>> done) {
   Run<std::vector<Entry>>(context, "list", std::move(done),
-                          [path = std::move(path)](Tree& tree) -> Result<std::vector<Entry>> {
+                          [context, path = std::move(path)](Tree& tree) -> Result<std::vector<Entry>> {
                             XEC_TRY(CheckPath(path));
-                            return tree.List(path);
+                            return tree.List(context, path);
                           });
 }
 

@@ -174,7 +174,10 @@ Task<Result<StoreSpace>> NativeStore::Space() { co_return co_await SumSpace(engi
 Task<Result<CleanReport>> NativeStore::Clean() {
   const Result<bool> resumed = co_await ResumeDirectoryRenames(engine_);
   Result<ObjectPath> root = ObjectPath::Parse("/");
-  Result<CleanOutcome> outcome = co_await CleanTree(engine_, *root);
+  OnThin on_thin = [this](const ThinObject& object) {
+    damage_->Report(object.path, object.version, "an archive is missing", engine_.executor().Now());
+  };
+  Result<CleanOutcome> outcome = co_await CleanTree(engine_, *root, std::move(on_thin));
   if (!outcome) co_return outcome.error();
   // Something is renamed or being given up under the directory: this pass may have cleared the way for the
   // next.

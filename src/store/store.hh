@@ -40,7 +40,7 @@ struct CleanReport {
   uint64_t names = 0;        // object directories visited
   uint64_t removed = 0;      // files and marks removed
   uint64_t left = 0;         // states that wait for a grace time or a missing server
-  std::vector<ThinObject> thin;  // objects that lack archives
+  std::vector<ThinObject> thin;  // objects that lack archives; damage() has been told
 };
 
 // Thread-safe. All paths are given as users write them; each operation validates (kInvalidArgument).
