@@ -107,25 +107,6 @@ TEST(Commit, AHomeThatFailsAsItIsPromotedIsReplacedByAnotherHome) {
   }
 }
 
-// A name that a listing shows need not be on the disk: a power cut may undo what could not be synced, and
-// what somebody else has made just now.
-TEST(Commit, WhatIsOnlySeenIsMadeDurableBeforeItCounts) {
-  for (const bool can_sync : {true, false}) {
-    TestWorld world(Small(1));
-    Gateway& gateway = world.NewGateway();
-    const Error not_synced{Code::kUnknown, "a power cut may undo it"};
-    for (const auto& fault : gateway.faults) {
-      fault->plan().Add(
-          {.kind = FaultKind::kFailAfter, .operation = Operation::kRename, .error = not_synced});
-      if (!can_sync) fault->plan().Add({.operation = Operation::kMakeDirectory, .error = not_synced});
-    }
-    const Result<Version> put = world.Put(gateway, "/a");
-    EXPECT_EQ(put.has_value(), can_sync);
-    EXPECT_TRUE(put || put.code() == Code::kUnknown);
-    EXPECT_TRUE(world.Lives(world.NewGateway(), "/a"));
-  }
-}
-
 // Its replies come too late: what it did was seen, and is history by the time it looks.
 TEST(Commit, WhoSleepsOverItsRepliesIsNotToldThatItFailed) {
   bool seen = false;

@@ -36,7 +36,7 @@ TEST(CompletionGateTest, ClosingWaitsForWhoIsInside) {
   CompletionGate gate;
   ASSERT_TRUE(gate.Enter());
   std::atomic<bool> closed = false;
-  std::thread closer([&] {
+  std::jthread closer([&] {
     gate.Close();
     closed = true;
   });
