@@ -5,6 +5,7 @@
 #include <map>
 
 #include "commit/place_copy.hh"
+#include "commit/server_gather.hh"
 #include "object/archive_sealer.hh"
 #include "object/chunk_reader.hh"
 #include "object/layout.hh"
@@ -14,11 +15,15 @@
 namespace xec {
 namespace {
 
+// Nobody waits for a repair: so long a silence is no lateness.
+constexpr Duration kListPatience = std::chrono::seconds(1);
+
 // An archive being written anew.
 struct Copy {
   uint32_t lane = 0;
   MemberIndex server = 0;
   State draft;
+  std::optional<State> replaces;  // the archive in its place, if there was one
   ArchiveFilePtr file;
   std::shared_ptr<ArchiveWriter> archive = std::make_shared<ArchiveWriter>();
   Status status;
@@ -50,6 +55,7 @@ class Repair {
   Task<Result<RepairReport>> Run();
 
  private:
+  Task<void> ListArchives();
   Task<Status> FindBad();
   void NoteSilent(MemberIndex server);
   std::vector<MemberIndex> Targets(uint32_t lane) const;
@@ -73,8 +79,26 @@ class Repair {
   std::vector<uint32_t> bad_;         // lanes, ascending
   std::map<uint32_t, MemberIndex> found_on_;  // by lane: its server, also of a damaged archive
   std::vector<MemberIndex> holders_;          // servers with a good or silent archive
+  // By server: the archive of the version that was listed there before it was read, if any.
+  std::map<MemberIndex, std::optional<State>> listed_;
   std::vector<Copy> copies_;
 };
+
+// What the servers that the manifest names have, before it is read: what comes there later is not what was
+// read, but another repair's. Where the listing fails nothing counts as listed.
+Task<void> Repair::ListArchives() {
+  for (const auto& [home, states] : info_.listings) listed_[home] = ArchiveInPlace(states, info_.accepted);
+  ServerGather<Result<States>> lists(engine_, RequestKind::kMetadata, kListPatience);
+  for (const std::string& id : manifest_.servers) {
+    const std::optional<MemberIndex> server = engine_.FindMember(id);
+    if (!server || !listed_.emplace(*server, std::nullopt).second) continue;
+    lists.Start(*server, ListStates(engine_, *server, info_.path));
+  }
+  while (lists.timely() > 0) {
+    const auto event = co_await lists.Next();
+    if (event.value && *event.value) listed_[event.member] = ArchiveInPlace(**event.value, info_.accepted);
+  }
+}
 
 // A lane is bad when a chunk of it is; it is silent when its server does not answer, but may come back.
 Task<Status> Repair::FindBad() {
@@ -146,9 +170,9 @@ Task<bool> Repair::HoldsAnother(MemberIndex server, uint32_t lane) {
     co_return false;
   const Result<States> states = co_await ListStates(engine_, server, info_.path);
   if (!states) co_return false;
-  co_return std::any_of(states->begin(), states->end(), [&](const State& state) {
-    return state.kind == StateKind::kPromoted && state.version == info_.accepted.version;
-  });
+  const std::optional<State> archive = ArchiveInPlace(*states, info_.accepted);
+  listed_.emplace(server, archive);
+  co_return archive.has_value();
 }
 
 // Creates the copy's file on the first server that takes it.
@@ -164,9 +188,15 @@ Task<void> Repair::OpenCopy(uint32_t lane) {
       targets.push_back(server);
       continue;
     }
+    if (!listed_.contains(server)) {
+      // No manifest names it: it was found by reading.
+      const Result<States> states = co_await ListStates(engine_, server, info_.path);
+      listed_[server] = states ? ArchiveInPlace(*states, info_.accepted) : std::nullopt;
+    }
     Copy copy;
     copy.lane = lane;
     copy.server = server;
+    copy.replaces = listed_[server];
     copy.draft = DraftOf(engine_, info_.accepted);
     const Status named = co_await KeepLongName(engine_, server, info_.path);
     Result<ArchiveFilePtr> file = named.has_value() ? Result<ArchiveFilePtr>(nullptr) : named.error();
@@ -288,8 +318,13 @@ Task<void> Repair::Finish(Copy& copy) {
   }
   const Status closed = co_await Close(engine_.WriteCall(), copy.file);
   if (copy.status) copy.status = closed;
-  if (copy.status)
-    copy.status = co_await PlaceCopy(engine_, info_.path, copy.server, copy.draft, info_.accepted);
+  bool keep_draft = false;
+  if (copy.status) {
+    Placed placed =
+        co_await PlaceCopy(engine_, info_.path, copy.server, copy.draft, info_.accepted, copy.replaces);
+    copy.status = std::move(placed.status);
+    keep_draft = placed.keep_draft;
+  }
   if (copy.status) {
     ++report_.archives_made;
     report_.made.push_back(fmt::format("archive {} is on {} now (it was lost: {})", copy.lane,
@@ -298,12 +333,14 @@ Task<void> Repair::Finish(Copy& copy) {
   }
   report_.problems.push_back(fmt::format("archive {} of {} on {}: {}", copy.lane, info_.path.text(),
                                          engine_.server_id(copy.server), copy.status.error().message));
+  if (keep_draft) co_return;
   const Status removed = co_await Remove(engine_.MetadataCall(), engine_.server(copy.server),
                                          StatePath(info_.path, FormatState(copy.draft)));
   (void)removed;  // else the cleaner does it
 }
 
 Task<Result<RepairReport>> Repair::Run() {
+  co_await ListArchives();
   Status found = co_await FindBad();
   if (!found) co_return found.error();
   for (const uint32_t lane : bad_) co_await OpenCopy(lane);
