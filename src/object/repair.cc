@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/log.hh"
 #include "commit/place_copy.hh"
 #include "commit/server_gather.hh"
 #include "object/archive_sealer.hh"
@@ -15,6 +16,9 @@
 namespace xec {
 namespace {
 
+// A server is late when it takes so many times as long as those that have answered; as for uploads
+// (stripe_failover.cc).
+constexpr int kLateFactor = 4;
 // Nobody waits for a repair: so long a silence is no lateness.
 constexpr Duration kListPatience = std::chrono::seconds(1);
 
@@ -24,10 +28,33 @@ struct Copy {
   MemberIndex server = 0;
   State draft;
   std::optional<State> replaces;  // the archive in its place, if there was one
-  ArchiveFilePtr file;
+  ArchiveFilePtr file;  // null: closed
   std::shared_ptr<ArchiveWriter> archive = std::make_shared<ArchiveWriter>();
   Status status;
 };
+
+// Ends a copy's archive and closes it.
+Task<Status> EndArchive(Engine& engine, ArchiveFilePtr file, std::shared_ptr<ArchiveWriter> archive,
+                        Manifest manifest) {
+  Status sealed = co_await SealArchive(engine, file, std::move(archive), LastPiece(), std::move(manifest));
+  Status closed = co_await Close(engine.WriteCall(), std::move(file));
+  if (sealed) sealed = std::move(closed);
+  co_return std::move(sealed);
+}
+
+// Closes and removes a draft that is for nothing, now or when its server answers again. `file`: null if
+// somebody else closes it.
+Task<void> DropDraft(Engine& engine, MemberIndex server, ArchiveFilePtr file, std::string path) {
+  if (file) {
+    const Status closed = co_await Close(engine.MetadataCall(), std::move(file));
+    (void)closed;
+  }
+  const Status removed = co_await Remove(engine.MetadataCall(), engine.server(server), path);
+  if (removed || removed.code() == Code::kNotFound) co_return;
+  Log(LogLevel::kInfo, "repair", "left on {} until it answers: a copy that was given up ({})",
+      engine.server_id(server), path);
+  engine.given_up_files().Add(server, std::move(path));
+}
 
 bool IsOneOf(const std::vector<MemberIndex>& members, size_t member) {
   return std::find(members.begin(), members.end(), member) != members.end();
@@ -64,9 +91,11 @@ class Repair {
   Task<Status> WriteStripes(ObjectDigests& digests);
   uint64_t PieceBytes(uint64_t stripe_bytes) const;
   Task<Status> WriteStripe(uint64_t stripe, ObjectDigests& digests);
-  Task<Status> WriteChunks(std::shared_ptr<StripeBuffer> stripe);
+  Task<Status> WriteChunks(std::shared_ptr<StripeBuffer> stripe, Duration reading);
+  bool AllFailed() const;
   Status CheckDigests(ObjectDigests& digests) const;
-  Task<void> Finish(Copy& copy);
+  Task<void> EndArchives(Duration writing);
+  Task<void> Place(Copy& copy);
   Manifest ManifestOf(const Copy& copy) const;
 
   Engine& engine_;
@@ -223,7 +252,14 @@ Task<void> Repair::OpenCopy(uint32_t lane) {
                   problems.empty() ? "all of them hold a part of the object" : problems));
 }
 
-Task<Status> Repair::WriteChunks(std::shared_ptr<StripeBuffer> stripe) {
+// Who hangs is given up, and asked for nothing more. Those that gave the stripe to read are the measure, and
+// an upload's patience where it has no spare.
+Task<Status> Repair::WriteChunks(std::shared_ptr<StripeBuffer> stripe, Duration reading) {
+  const EngineOptions& options = engine_.options();
+  const Duration patience =
+      std::max(options.metadata_timeout, std::min(kLateFactor * reading, options.operation_limit));
+  CallContext call = engine_.WriteCall();
+  call.deadline = std::min(call.deadline, engine_.executor().Now() + patience);
   Gather<Status> writes(engine_.scope(), engine_.executor());
   for (size_t i = 0; i < copies_.size(); ++i) {
     Copy& copy = copies_[i];
@@ -231,13 +267,22 @@ Task<Status> Repair::WriteChunks(std::shared_ptr<StripeBuffer> stripe) {
     if (!copy.status || stripe->ChunkSize(chunk) == 0) continue;
     Result<StripeBuffer::Piece> piece = stripe->PlaceChunk(chunk, *copy.archive);
     if (!piece) co_return piece.error();
-    writes.Start(i, Write(engine_.WriteCall(), copy.file, piece->archive_offset, std::move(piece->slice)));
+    writes.Start(i, Write(call, copy.file, piece->archive_offset, std::move(piece->slice)));
   }
   while (writes.pending() > 0) {
     Gather<Status>::Event event = co_await writes.Next();
-    if (!event.value->has_value()) copies_[event.tag].status = event.value->error();
+    if (event.value->has_value()) continue;
+    Error error = event.value->error();
+    if (error.code == Code::kDeadlineExceeded)
+      error = Fail(Code::kUnavailable, "it is late to write stripe {}", stripe->stripe());
+    copies_[event.tag].status = std::move(error);
   }
   co_return OkStatus();
+}
+
+bool Repair::AllFailed() const {
+  return std::none_of(copies_.begin(), copies_.end(),
+                      [](const Copy& copy) { return copy.status.has_value(); });
 }
 
 // How much is read at a time, in bytes: whole pages of a chunk, as many as the memory budget has room for
@@ -263,6 +308,7 @@ Task<Status> Repair::WriteStripe(uint64_t stripe, ObjectDigests& digests) {
   auto buffer = std::make_shared<StripeBuffer>(shape, stripe, lease->Split(shape.BufferBytes()));
   const std::shared_ptr<Buffer> piece = Buffer::Allocate(piece_max, lease->Split(piece_max));
   ByteBudget for_reading(std::move(*lease), engine_.executor());
+  const TimePoint started = engine_.executor().Now();
   uint64_t offset = stripe * geometry.StripeSize();
   while (!buffer->full()) {
     const uint64_t left_of_chunk = geometry.chunk_size_bytes - offset % geometry.chunk_size_bytes;
@@ -276,7 +322,7 @@ Task<Status> Repair::WriteStripe(uint64_t stripe, ObjectDigests& digests) {
     offset += bytes;
   }
   buffer->Finish(digests);
-  co_return co_await WriteChunks(std::move(buffer));
+  co_return co_await WriteChunks(std::move(buffer), engine_.executor().Now() - started);
 }
 
 Task<Status> Repair::WriteStripes(ObjectDigests& digests) {
@@ -284,6 +330,7 @@ Task<Status> Repair::WriteStripes(ObjectDigests& digests) {
   for (uint64_t stripe = 0; stripe < stripes; ++stripe) {
     Status written = co_await WriteStripe(stripe, digests);
     if (!written) co_return std::move(written);
+    if (AllFailed()) co_return OkStatus();
   }
   co_return CheckDigests(digests);
 }
@@ -311,13 +358,38 @@ Manifest Repair::ManifestOf(const Copy& copy) const {
   return manifest;
 }
 
-// Ends the copy's archive and gives it its place.
-Task<void> Repair::Finish(Copy& copy) {
-  if (copy.status) {
-    copy.status = co_await SealArchive(engine_, copy.file, copy.archive, LastPiece(), ManifestOf(copy));
+// Ends the archives of the copies, in parallel. What they have not brought to their disks yet goes there now,
+// which may take as long as all that was written before; who takes longer is given up.
+Task<void> Repair::EndArchives(Duration writing) {
+  std::vector<bool> waiting(copies_.size(), false);
+  Gather<Status> ends(engine_.scope(), engine_.executor());
+  for (size_t i = 0; i < copies_.size(); ++i) {
+    Copy& copy = copies_[i];
+    if (!copy.status) continue;
+    waiting[i] = true;
+    ends.Start(i, EndArchive(engine_, std::move(copy.file), copy.archive, ManifestOf(copy)));
   }
-  const Status closed = co_await Close(engine_.WriteCall(), copy.file);
-  if (copy.status) copy.status = closed;
+  const EngineOptions& options = engine_.options();
+  const Duration patience = std::max(options.metadata_timeout, std::max(options.operation_limit, writing));
+  ends.StartTimer(0, engine_.executor().Now() + patience);
+  bool late = false;
+  // After a stall of our own, answers may be here that would seem to be late.
+  while (ends.pending() > 0 && (!late || ends.ready())) {
+    Gather<Status>::Event event = co_await ends.Next();
+    if (!event.value) {
+      late = true;
+      continue;
+    }
+    waiting[event.tag] = false;
+    copies_[event.tag].status = std::move(*event.value);
+  }
+  for (size_t i = 0; i < copies_.size(); ++i) {
+    if (waiting[i]) copies_[i].status = Fail(Code::kUnavailable, "it is late to seal its archive");
+  }
+}
+
+// Gives the copy its place.
+Task<void> Repair::Place(Copy& copy) {
   bool keep_draft = false;
   if (copy.status) {
     Placed placed =
@@ -334,9 +406,8 @@ Task<void> Repair::Finish(Copy& copy) {
   report_.problems.push_back(fmt::format("archive {} of {} on {}: {}", copy.lane, info_.path.text(),
                                          engine_.server_id(copy.server), copy.status.error().message));
   if (keep_draft) co_return;
-  const Status removed = co_await Remove(engine_.MetadataCall(), engine_.server(copy.server),
-                                         StatePath(info_.path, FormatState(copy.draft)));
-  (void)removed;  // else the cleaner does it
+  engine_.scope().Spawn(
+      DropDraft(engine_, copy.server, std::move(copy.file), StatePath(info_.path, FormatState(copy.draft))));
 }
 
 Task<Result<RepairReport>> Repair::Run() {
@@ -347,11 +418,14 @@ Task<Result<RepairReport>> Repair::Run() {
   if (copies_.empty()) co_return std::move(report_);
   Result<ObjectDigests> digests = ObjectDigests::Create({});
   Status written = digests ? OkStatus() : Status(digests.error());
+  const TimePoint started = engine_.executor().Now();
   if (written) written = co_await WriteStripes(*digests);
   for (Copy& copy : copies_) {
     if (!written) copy.status = written;
-    co_await Finish(copy);
   }
+  co_await EndArchives(engine_.executor().Now() - started);
+  // One after the other: see PlaceCopy.
+  for (Copy& copy : copies_) co_await Place(copy);
   co_return std::move(report_);
 }
 

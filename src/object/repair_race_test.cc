@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Repairs that meet cleaners, other repairs, and requests that fail at the worst moment.
+// Repairs that meet cleaners, other repairs, requests that fail at the worst moment, and servers that hang.
 #include <atomic>
 #include <future>
 #include <thread>
@@ -196,6 +196,49 @@ TEST(RepairRaceTest, TheCleanerLeavesADraftOfTheVersionForAsLongAsAnUpload) {
     for (const auto& [server, path] : drafts) EXPECT_THAT(path, HasSubstr(FormatState(draft)));
   }
 }
+
+class HungCopyTest : public testing::TestWithParam<Operation> {};
+
+// It held the repair, and all others behind it, for as long as a write may take.
+TEST_P(HungCopyTest, AServerThatHangsIsGivenUp) {
+  TestStore::Options of_store{.geometry = kSmall};
+  of_store.engine.metadata_timeout = std::chrono::milliseconds(400);
+  of_store.engine.operation_limit = std::chrono::milliseconds(400);
+  of_store.engine.write_timeout = std::chrono::seconds(60);
+  TestStore store(of_store);
+  const std::string bytes = TestBytes(200'000);
+  ASSERT_TRUE(store.Put("/o", bytes));
+  store.Settle();
+  const auto archives = store.Archives("/o");
+  for (const size_t lane : {size_t{1}, size_t{3}}) {
+    store.memory(archives[lane].first).Tamper(archives[lane].second, [](std::string& content) {
+      content[5000] ^= 1;
+    });
+  }
+  const size_t hung = archives[1].first;
+  store.faults(hung).Add({.kind = FaultKind::kHang, .operation = GetParam(), .path_contains = "/y."});
+  const auto started = std::chrono::steady_clock::now();
+  Result<RepairReport> report = Repair(store);
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(30));
+  ASSERT_TRUE(report) << report.error().ToString();
+  EXPECT_EQ(report->archives_bad, 2u);
+  EXPECT_EQ(report->archives_made, 1u) << testing::PrintToString(report->problems);
+  ASSERT_EQ(report->problems.size(), 1u);
+  EXPECT_THAT(report->problems[0], HasSubstr("late"));
+  EXPECT_EQ(store.faults(hung).injected(), 1u) << "asked for something more";
+  EXPECT_TRUE(store.memory(hung).Content(archives[1].second)) << "the bad one may go only for a copy";
+  store.faults(hung).Clear();
+  store.faults(hung).DropHung();
+  store.Settle();
+  EXPECT_TRUE(Drafts(store).empty());
+  report = Repair(store);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->archives_made, 1u) << testing::PrintToString(report->problems);
+  ExpectWhole(store, bytes);
+  EXPECT_TRUE(store.BudgetReturned());
+}
+
+INSTANTIATE_TEST_SUITE_P(Requests, HungCopyTest, testing::Values(Operation::kWrite, Operation::kSync));
 
 }  // namespace
 }  // namespace xec
