@@ -57,6 +57,15 @@ Task<void> RemoveDrafts(CleanPass& pass) {
   }
 }
 
+// How long nobody writes to a draft that somebody goes on with. One of the current version may be of an
+// archive whose repair is held up by a server that hangs, or is stopped itself; names do not tell it from the
+// draft of a witness.
+Duration GraceOf(const CleanPass& pass, const State& draft) {
+  const EngineOptions& options = pass.engine.options();
+  const bool current = pass.current.kind == Accepted::kObject && draft.version == pass.current.version;
+  return current ? std::max(options.upload_grace, options.operation_limit) : options.operation_limit;
+}
+
 // When what is lower stopped being current, in milliseconds of wall time, as far as can be told. Not when the
 // version was chosen, if that is of a removal, or if somebody went on much later with what its writer had
 // begun: when a home was written to.
@@ -105,9 +114,8 @@ Task<void> Sweep(CleanPass& pass) {
     for (const SweepAction& action : plan) {
       const auto entry = std::find_if(states.begin(), states.end(),
                                       [&](const State& s) { return FormatState(s) == action.from; });
-      // It may be somebody's roll-forward under way.
-      const bool young =
-          entry->kind == StateKind::kUnproved && !pass.Past(*entry, pass.engine.options().operation_limit);
+      // It may be somebody's roll-forward or repair under way.
+      const bool young = entry->kind == StateKind::kUnproved && !pass.Past(*entry, GraceOf(pass, *entry));
       if (young) {
         ++pass.outcome.left;
         continue;

@@ -3,8 +3,40 @@
 
 #include <algorithm>
 
+#include "commit/pause.hh"
+
 namespace xec {
 namespace {
+
+// Once the bad archive has gone the draft is the lane's only one: it is renamed again, after this pause and
+// then twice as long ones.
+constexpr int kRenameTriesMax = 5;
+constexpr Duration kRenamePause = std::chrono::milliseconds(100);
+
+State PlaceOf(const Accepted& version) { return PromotedState(version.version, version.oid, version.size); }
+
+bool HasEntry(const States& states, const State& entry) {
+  return std::any_of(states.begin(), states.end(),
+                     [&](const State& state) { return FormatState(state) == FormatState(entry); });
+}
+
+Error Superseded(const ObjectPath& path) {
+  return Fail(Code::kConflict, "{} was changed meanwhile, or no other home answers", path.text());
+}
+
+// Is the bad archive in the copy's place, and has to go first?
+Result<bool> IsInTheWay(const States& states, const State& draft, const Accepted& version,
+                        const std::optional<State>& replaces) {
+  if (!HasEntry(states, draft)) return Fail(Code::kConflict, "the cleaner has removed the copy meanwhile");
+  const std::optional<State> there = ArchiveInPlace(states, version);
+  if (!there) return false;
+  // Another repair's copy of the lane is as long, but was written later. Where one second saw both it is
+  // taken for the bad one, and replaced by what is as good.
+  const bool same =
+      replaces && there->entry_bytes == replaces->entry_bytes && there->mtime_s == replaces->mtime_s;
+  if (!same) return Fail(Code::kConflict, "another archive came to its place meanwhile");
+  return true;
+}
 
 // Makes sure that a quorum of the name's homes accepts the version without this one, whose archive is bad and
 // has to go: what it accepts sinks until the copy is there.
@@ -25,30 +57,80 @@ Task<Status> StandWithout(Engine& engine, ObjectPath path, MemberIndex member, A
                  path.text(), engine.server_id(member));
 }
 
+// Gives the draft its name, if the version is still current. A reply may be lost: what is there counts.
+Task<Status> RenameDraft(Engine& engine, ObjectPath path, MemberIndex member, State draft, Accepted version,
+                         int tries_max) {
+  const State place = PlaceOf(version);
+  Duration pause = kRenamePause;
+  Status renamed;
+  for (int tries = 0; tries < tries_max; ++tries) {
+    if (tries > 0) {
+      co_await Pause(engine, pause);
+      pause *= 2;
+    }
+    // Each time: who has collected this version since must not meet the copy.
+    const bool current = co_await StillHighestElsewhere(engine, path, member, version);
+    if (!current) {
+      renamed = Superseded(path);
+      continue;
+    }
+    renamed = co_await RenameState(engine, member, path, FormatState(draft), FormatState(place));
+    if (renamed) break;
+    const Result<States> states = co_await ListStates(engine, member, path);
+    if (!states) continue;
+    const bool placed = HasEntry(*states, place);
+    const bool waits = HasEntry(*states, draft);
+    // Only seen, not answered: it may not be on the disk yet.
+    if (placed && !waits) co_return co_await SyncStates(engine, member, path);
+    if (placed || !waits) break;
+  }
+  co_return std::move(renamed);
+}
+
 }  // namespace
 
-Task<Status> PlaceCopy(Engine& engine, ObjectPath path, MemberIndex member, State draft, Accepted version) {
-  const State place = PromotedState(version.version, version.oid, version.size);
-  const Error changed = Fail(Code::kConflict, "{} was changed meanwhile", path.text());
-  bool current = co_await StillHighestElsewhere(engine, path, member, version);
-  if (!current) co_return changed;
+std::optional<State> ArchiveInPlace(const States& states, const Accepted& version) {
+  const std::string place = FormatState(PlaceOf(version));
+  const auto there = std::find_if(states.begin(), states.end(),
+                                  [&](const State& state) { return FormatState(state) == place; });
+  return there != states.end() ? std::optional(*there) : std::nullopt;
+}
+
+Task<Placed> PlaceCopy(Engine& engine, ObjectPath path, MemberIndex member, State draft, Accepted version,
+                       std::optional<State> replaces) {
+  Placed placed;
   Result<States> states = co_await ListStates(engine, member, path);
-  if (!states) co_return states.error();
-  const auto there = std::find_if(states->begin(), states->end(), [&](const State& state) {
-    return FormatState(state) == FormatState(place);
-  });
-  if (there != states->end()) {
-    Status stands = co_await StandWithout(engine, path, member, version);
-    if (!stands) co_return std::move(stands);
-    Status removed =
-        co_await Remove(engine.MetadataCall(), engine.server(member), StatePath(path, FormatState(place)));
-    if (!removed) co_return std::move(removed);
-    // After what took a while: who has collected this version since must not meet the copy.
-    current = co_await StillHighestElsewhere(engine, path, member, version);
-    if (!current) co_return changed;
+  Result<bool> in_the_way = states ? IsInTheWay(*states, draft, version, replaces) : states.error();
+  if (in_the_way && *in_the_way) {
+    const bool current = co_await StillHighestElsewhere(engine, path, member, version);
+    if (!current) {
+      placed.status = Superseded(path);
+      co_return std::move(placed);
+    }
+    placed.status = co_await StandWithout(engine, path, member, version);
+    if (!placed.status) co_return std::move(placed);
+    // After what took a while: nothing is removed but in favour of a copy that is there.
+    states = co_await ListStates(engine, member, path);
+    in_the_way = states ? IsInTheWay(*states, draft, version, replaces) : states.error();
   }
-  Status renamed = co_await RenameState(engine, member, path, FormatState(draft), FormatState(place));
-  co_return std::move(renamed);
+  if (!in_the_way) {
+    placed.status = in_the_way.error();
+    co_return std::move(placed);
+  }
+  if (*in_the_way) {
+    const Status removed = co_await Remove(engine.MetadataCall(), engine.server(member),
+                                           StatePath(path, FormatState(*replaces)));
+    const bool gone = removed || removed.code() == Code::kNotFound;
+    placed.keep_draft = gone || OutcomeUnknown(removed);
+    if (!placed.keep_draft) {
+      placed.status = removed;
+      co_return std::move(placed);
+    }
+  }
+  const int tries_max = placed.keep_draft ? kRenameTriesMax : 1;
+  placed.status = co_await RenameDraft(engine, path, member, draft, version, tries_max);
+  if (OutcomeUnknown(placed.status)) placed.keep_draft = true;
+  co_return std::move(placed);
 }
 
 }  // namespace xec

@@ -7,10 +7,24 @@
 
 namespace xec {
 
+// What became of a copy.
+struct Placed {
+  Status status;
+  // The draft may be all that is left of the lane: what was in its place is gone, or may be. It must not be
+  // removed.
+  bool keep_draft = false;
+};
+
+// The archive in whose place a copy of the version would come, as the listing shows it.
+std::optional<State> ArchiveInPlace(const States& states, const Accepted& version);
+
 // Gives the draft, complete, synced and closed, the archive's name on this server, if the version is still
-// what lives there. A bad archive in its place is removed first; if its server is a home, only when a quorum
-// of homes accepts the version without it. Errors: kConflict when the name was changed meanwhile; else what
-// the servers said, and the draft is left to the cleaner.
-Task<Status> PlaceCopy(Engine& engine, ObjectPath path, MemberIndex member, State draft, Accepted version);
+// what lives there. `replaces`: the bad archive as it was listed before it was found bad; nullopt if there
+// was none. It is removed first; if its server is a home, only when a quorum of homes accepts the version
+// without it. One at a time of a name: two homes could count each other. Errors: kConflict when the name was
+// changed meanwhile, when the cleaner took the draft, or when another archive is in the place than
+// `replaces`; else what the servers said.
+Task<Placed> PlaceCopy(Engine& engine, ObjectPath path, MemberIndex member, State draft, Accepted version,
+                       std::optional<State> replaces);
 
 }  // namespace xec

@@ -435,5 +435,19 @@ TEST(FailoverTest, DamageDuringTheUploadIsNotDecodedIntoTheSpare) {
   EXPECT_TRUE(*store.Get("/o") == upload.bytes());
 }
 
+// A home whose disk is full takes the file but not its end: another one takes its place, and counts for it.
+TEST(FailoverTest, AnEmptyObjectIsWrittenPastAFullHome) {
+  TestStore store({.geometry = Geometry{2, 1, 8 * kKiB}});
+  const MemberIndex full = store.engine().Homes(TestStore::Path("/o")).front();
+  store.faults(full).Add(
+      {.operation = Operation::kWrite, .error = Fail(Code::kNoSpace, "no space left on device")});
+  const Result<Committed> committed = store.Put("/o", "");
+  ASSERT_TRUE(committed) << committed.error().ToString();
+  EXPECT_GE(store.faults(full).injected(), 1u);
+  const Result<std::string> read = store.Get("/o");
+  ASSERT_TRUE(read) << read.error().ToString();
+  EXPECT_EQ(*read, "");
+}
+
 }  // namespace
 }  // namespace xec

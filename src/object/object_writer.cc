@@ -126,10 +126,12 @@ Task<Status> Writer::SealObject(std::map<std::string, std::string>& checksums) {
 
 Task<Result<Version>> Writer::Promote() {
   PutRequest request{path_, seal_, upload_.size(), {}, 0, base_};
+  size_t wanted = 0;
   for (const UploadedArchive& archive : upload_.archives()) {
     if (!archive.lost) request.archives.push_back(archive.server);
+    // A fill that is lost has been replaced by another one.
+    if (archive.lane || !archive.lost) ++wanted;
   }
-  const size_t wanted = upload_.archives().size();
   request.archives_min = wanted - std::min(wanted, upload_.losses_max());
   Result<Version> version = co_await CommitPut(engine_, std::move(request));
   co_return std::move(version);

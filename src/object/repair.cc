@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <map>
 
+#include "base/log.hh"
 #include "commit/place_copy.hh"
+#include "commit/server_gather.hh"
 #include "object/archive_sealer.hh"
 #include "object/chunk_reader.hh"
 #include "object/layout.hh"
@@ -14,15 +16,45 @@
 namespace xec {
 namespace {
 
+// A server is late when it takes so many times as long as those that have answered; as for uploads
+// (stripe_failover.cc).
+constexpr int kLateFactor = 4;
+// Nobody waits for a repair: so long a silence is no lateness.
+constexpr Duration kListPatience = std::chrono::seconds(1);
+
 // An archive being written anew.
 struct Copy {
   uint32_t lane = 0;
   MemberIndex server = 0;
   State draft;
-  ArchiveFilePtr file;
+  std::optional<State> replaces;  // the archive in its place, if there was one
+  ArchiveFilePtr file;  // null: closed
   std::shared_ptr<ArchiveWriter> archive = std::make_shared<ArchiveWriter>();
   Status status;
 };
+
+// Ends a copy's archive and closes it.
+Task<Status> EndArchive(Engine& engine, ArchiveFilePtr file, std::shared_ptr<ArchiveWriter> archive,
+                        Manifest manifest) {
+  Status sealed = co_await SealArchive(engine, file, std::move(archive), LastPiece(), std::move(manifest));
+  Status closed = co_await Close(engine.WriteCall(), std::move(file));
+  if (sealed) sealed = std::move(closed);
+  co_return std::move(sealed);
+}
+
+// Closes and removes a draft that is for nothing, now or when its server answers again. `file`: null if
+// somebody else closes it.
+Task<void> DropDraft(Engine& engine, MemberIndex server, ArchiveFilePtr file, std::string path) {
+  if (file) {
+    const Status closed = co_await Close(engine.MetadataCall(), std::move(file));
+    (void)closed;
+  }
+  const Status removed = co_await Remove(engine.MetadataCall(), engine.server(server), path);
+  if (removed || removed.code() == Code::kNotFound) co_return;
+  Log(LogLevel::kInfo, "repair", "left on {} until it answers: a copy that was given up ({})",
+      engine.server_id(server), path);
+  engine.given_up_files().Add(server, std::move(path));
+}
 
 bool IsOneOf(const std::vector<MemberIndex>& members, size_t member) {
   return std::find(members.begin(), members.end(), member) != members.end();
@@ -50,6 +82,7 @@ class Repair {
   Task<Result<RepairReport>> Run();
 
  private:
+  Task<void> ListArchives();
   Task<Status> FindBad();
   void NoteSilent(MemberIndex server);
   std::vector<MemberIndex> Targets(uint32_t lane) const;
@@ -58,9 +91,11 @@ class Repair {
   Task<Status> WriteStripes(ObjectDigests& digests);
   uint64_t PieceBytes(uint64_t stripe_bytes) const;
   Task<Status> WriteStripe(uint64_t stripe, ObjectDigests& digests);
-  Task<Status> WriteChunks(std::shared_ptr<StripeBuffer> stripe);
+  Task<Status> WriteChunks(std::shared_ptr<StripeBuffer> stripe, Duration reading);
+  bool AllFailed() const;
   Status CheckDigests(ObjectDigests& digests) const;
-  Task<void> Finish(Copy& copy);
+  Task<void> EndArchives(Duration writing);
+  Task<void> Place(Copy& copy);
   Manifest ManifestOf(const Copy& copy) const;
 
   Engine& engine_;
@@ -73,8 +108,26 @@ class Repair {
   std::vector<uint32_t> bad_;         // lanes, ascending
   std::map<uint32_t, MemberIndex> found_on_;  // by lane: its server, also of a damaged archive
   std::vector<MemberIndex> holders_;          // servers with a good or silent archive
+  // By server: the archive of the version that was listed there before it was read, if any.
+  std::map<MemberIndex, std::optional<State>> listed_;
   std::vector<Copy> copies_;
 };
+
+// What the servers that the manifest names have, before it is read: what comes there later is not what was
+// read, but another repair's. Where the listing fails nothing counts as listed.
+Task<void> Repair::ListArchives() {
+  for (const auto& [home, states] : info_.listings) listed_[home] = ArchiveInPlace(states, info_.accepted);
+  ServerGather<Result<States>> lists(engine_, RequestKind::kMetadata, kListPatience);
+  for (const std::string& id : manifest_.servers) {
+    const std::optional<MemberIndex> server = engine_.FindMember(id);
+    if (!server || !listed_.emplace(*server, std::nullopt).second) continue;
+    lists.Start(*server, ListStates(engine_, *server, info_.path));
+  }
+  while (lists.timely() > 0) {
+    const auto event = co_await lists.Next();
+    if (event.value && *event.value) listed_[event.member] = ArchiveInPlace(**event.value, info_.accepted);
+  }
+}
 
 // A lane is bad when a chunk of it is; it is silent when its server does not answer, but may come back.
 Task<Status> Repair::FindBad() {
@@ -146,9 +199,9 @@ Task<bool> Repair::HoldsAnother(MemberIndex server, uint32_t lane) {
     co_return false;
   const Result<States> states = co_await ListStates(engine_, server, info_.path);
   if (!states) co_return false;
-  co_return std::any_of(states->begin(), states->end(), [&](const State& state) {
-    return state.kind == StateKind::kPromoted && state.version == info_.accepted.version;
-  });
+  const std::optional<State> archive = ArchiveInPlace(*states, info_.accepted);
+  listed_.emplace(server, archive);
+  co_return archive.has_value();
 }
 
 // Creates the copy's file on the first server that takes it.
@@ -164,9 +217,15 @@ Task<void> Repair::OpenCopy(uint32_t lane) {
       targets.push_back(server);
       continue;
     }
+    if (!listed_.contains(server)) {
+      // No manifest names it: it was found by reading.
+      const Result<States> states = co_await ListStates(engine_, server, info_.path);
+      listed_[server] = states ? ArchiveInPlace(*states, info_.accepted) : std::nullopt;
+    }
     Copy copy;
     copy.lane = lane;
     copy.server = server;
+    copy.replaces = listed_[server];
     copy.draft = DraftOf(engine_, info_.accepted);
     const Status named = co_await KeepLongName(engine_, server, info_.path);
     Result<ArchiveFilePtr> file = named.has_value() ? Result<ArchiveFilePtr>(nullptr) : named.error();
@@ -193,7 +252,14 @@ Task<void> Repair::OpenCopy(uint32_t lane) {
                   problems.empty() ? "all of them hold a part of the object" : problems));
 }
 
-Task<Status> Repair::WriteChunks(std::shared_ptr<StripeBuffer> stripe) {
+// Who hangs is given up, and asked for nothing more. Those that gave the stripe to read are the measure, and
+// an upload's patience where it has no spare.
+Task<Status> Repair::WriteChunks(std::shared_ptr<StripeBuffer> stripe, Duration reading) {
+  const EngineOptions& options = engine_.options();
+  const Duration patience =
+      std::max(options.metadata_timeout, std::min(kLateFactor * reading, options.operation_limit));
+  CallContext call = engine_.WriteCall();
+  call.deadline = std::min(call.deadline, engine_.executor().Now() + patience);
   Gather<Status> writes(engine_.scope(), engine_.executor());
   for (size_t i = 0; i < copies_.size(); ++i) {
     Copy& copy = copies_[i];
@@ -201,13 +267,22 @@ Task<Status> Repair::WriteChunks(std::shared_ptr<StripeBuffer> stripe) {
     if (!copy.status || stripe->ChunkSize(chunk) == 0) continue;
     Result<StripeBuffer::Piece> piece = stripe->PlaceChunk(chunk, *copy.archive);
     if (!piece) co_return piece.error();
-    writes.Start(i, Write(engine_.WriteCall(), copy.file, piece->archive_offset, std::move(piece->slice)));
+    writes.Start(i, Write(call, copy.file, piece->archive_offset, std::move(piece->slice)));
   }
   while (writes.pending() > 0) {
     Gather<Status>::Event event = co_await writes.Next();
-    if (!event.value->has_value()) copies_[event.tag].status = event.value->error();
+    if (event.value->has_value()) continue;
+    Error error = event.value->error();
+    if (error.code == Code::kDeadlineExceeded)
+      error = Fail(Code::kUnavailable, "it is late to write stripe {}", stripe->stripe());
+    copies_[event.tag].status = std::move(error);
   }
   co_return OkStatus();
+}
+
+bool Repair::AllFailed() const {
+  return std::none_of(copies_.begin(), copies_.end(),
+                      [](const Copy& copy) { return copy.status.has_value(); });
 }
 
 // How much is read at a time, in bytes: whole pages of a chunk, as many as the memory budget has room for
@@ -233,6 +308,7 @@ Task<Status> Repair::WriteStripe(uint64_t stripe, ObjectDigests& digests) {
   auto buffer = std::make_shared<StripeBuffer>(shape, stripe, lease->Split(shape.BufferBytes()));
   const std::shared_ptr<Buffer> piece = Buffer::Allocate(piece_max, lease->Split(piece_max));
   ByteBudget for_reading(std::move(*lease), engine_.executor());
+  const TimePoint started = engine_.executor().Now();
   uint64_t offset = stripe * geometry.StripeSize();
   while (!buffer->full()) {
     const uint64_t left_of_chunk = geometry.chunk_size_bytes - offset % geometry.chunk_size_bytes;
@@ -246,7 +322,7 @@ Task<Status> Repair::WriteStripe(uint64_t stripe, ObjectDigests& digests) {
     offset += bytes;
   }
   buffer->Finish(digests);
-  co_return co_await WriteChunks(std::move(buffer));
+  co_return co_await WriteChunks(std::move(buffer), engine_.executor().Now() - started);
 }
 
 Task<Status> Repair::WriteStripes(ObjectDigests& digests) {
@@ -254,6 +330,7 @@ Task<Status> Repair::WriteStripes(ObjectDigests& digests) {
   for (uint64_t stripe = 0; stripe < stripes; ++stripe) {
     Status written = co_await WriteStripe(stripe, digests);
     if (!written) co_return std::move(written);
+    if (AllFailed()) co_return OkStatus();
   }
   co_return CheckDigests(digests);
 }
@@ -281,15 +358,45 @@ Manifest Repair::ManifestOf(const Copy& copy) const {
   return manifest;
 }
 
-// Ends the copy's archive and gives it its place.
-Task<void> Repair::Finish(Copy& copy) {
-  if (copy.status) {
-    copy.status = co_await SealArchive(engine_, copy.file, copy.archive, LastPiece(), ManifestOf(copy));
+// Ends the archives of the copies, in parallel. What they have not brought to their disks yet goes there now,
+// which may take as long as all that was written before; who takes longer is given up.
+Task<void> Repair::EndArchives(Duration writing) {
+  std::vector<bool> waiting(copies_.size(), false);
+  Gather<Status> ends(engine_.scope(), engine_.executor());
+  for (size_t i = 0; i < copies_.size(); ++i) {
+    Copy& copy = copies_[i];
+    if (!copy.status) continue;
+    waiting[i] = true;
+    ends.Start(i, EndArchive(engine_, std::move(copy.file), copy.archive, ManifestOf(copy)));
   }
-  const Status closed = co_await Close(engine_.WriteCall(), copy.file);
-  if (copy.status) copy.status = closed;
-  if (copy.status)
-    copy.status = co_await PlaceCopy(engine_, info_.path, copy.server, copy.draft, info_.accepted);
+  const EngineOptions& options = engine_.options();
+  const Duration patience = std::max(options.metadata_timeout, std::max(options.operation_limit, writing));
+  ends.StartTimer(0, engine_.executor().Now() + patience);
+  bool late = false;
+  // After a stall of our own, answers may be here that would seem to be late.
+  while (ends.pending() > 0 && (!late || ends.ready())) {
+    Gather<Status>::Event event = co_await ends.Next();
+    if (!event.value) {
+      late = true;
+      continue;
+    }
+    waiting[event.tag] = false;
+    copies_[event.tag].status = std::move(*event.value);
+  }
+  for (size_t i = 0; i < copies_.size(); ++i) {
+    if (waiting[i]) copies_[i].status = Fail(Code::kUnavailable, "it is late to seal its archive");
+  }
+}
+
+// Gives the copy its place.
+Task<void> Repair::Place(Copy& copy) {
+  bool keep_draft = false;
+  if (copy.status) {
+    Placed placed =
+        co_await PlaceCopy(engine_, info_.path, copy.server, copy.draft, info_.accepted, copy.replaces);
+    copy.status = std::move(placed.status);
+    keep_draft = placed.keep_draft;
+  }
   if (copy.status) {
     ++report_.archives_made;
     report_.made.push_back(fmt::format("archive {} is on {} now (it was lost: {})", copy.lane,
@@ -298,23 +405,27 @@ Task<void> Repair::Finish(Copy& copy) {
   }
   report_.problems.push_back(fmt::format("archive {} of {} on {}: {}", copy.lane, info_.path.text(),
                                          engine_.server_id(copy.server), copy.status.error().message));
-  const Status removed = co_await Remove(engine_.MetadataCall(), engine_.server(copy.server),
-                                         StatePath(info_.path, FormatState(copy.draft)));
-  (void)removed;  // else the cleaner does it
+  if (keep_draft) co_return;
+  engine_.scope().Spawn(
+      DropDraft(engine_, copy.server, std::move(copy.file), StatePath(info_.path, FormatState(copy.draft))));
 }
 
 Task<Result<RepairReport>> Repair::Run() {
+  co_await ListArchives();
   Status found = co_await FindBad();
   if (!found) co_return found.error();
   for (const uint32_t lane : bad_) co_await OpenCopy(lane);
   if (copies_.empty()) co_return std::move(report_);
   Result<ObjectDigests> digests = ObjectDigests::Create({});
   Status written = digests ? OkStatus() : Status(digests.error());
+  const TimePoint started = engine_.executor().Now();
   if (written) written = co_await WriteStripes(*digests);
   for (Copy& copy : copies_) {
     if (!written) copy.status = written;
-    co_await Finish(copy);
   }
+  co_await EndArchives(engine_.executor().Now() - started);
+  // One after the other: see PlaceCopy.
+  for (Copy& copy : copies_) co_await Place(copy);
   co_return std::move(report_);
 }
 
