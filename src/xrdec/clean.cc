@@ -5,6 +5,7 @@
 #include <set>
 
 #include "archive/manifest.hh"
+#include "base/log.hh"
 #include "base/text.hh"
 #include "commit/folder.hh"
 #include "commit/roll_forward.hh"
@@ -18,9 +19,18 @@ namespace {
 // A rename that began so many times the operation limit ago is dead.
 constexpr int kMovingPatience = 10;
 
+// An archive that a remover took aside and did not judge itself.
+struct Aside {
+  StagedArchive archive;
+  std::string oid;       // of its object; empty: it has no manifest, as those of stock clients
+  std::string path;      // the name it was taken from; empty: nobody can tell
+  bool settled = false;  // nothing more is done about it in this pass
+};
+
 struct Pass {
   Engine& engine;
-  StagedArchives staged;  // listed before the register is walked
+  StagedArchives staged;     // listed before the register is walked
+  std::vector<Aside> aside;  // likewise, and not in `staged`
   CleanOutcome outcome = {};
   std::optional<Error> problem = {};
   // Ids that the register shows: of objects, and of uploads that may still become one.
@@ -34,6 +44,28 @@ bool RenameIsDead(const Engine& engine, const StagedName& name) {
   return now_s - *name.moving_since_s > kMovingPatience * Seconds(engine.options().operation_limit);
 }
 
+// Those taken aside among what is staged are moved out of it.
+Task<std::vector<Aside>> LookAtAside(Engine& engine, StagedArchives& staged) {
+  std::vector<Aside> found;
+  for (const StagedArchive& archive : staged.archives) {
+    if (!archive.name.aside) continue;
+    Aside aside{archive, {}, archive.name.aside->path};
+    const Result<std::string> text = co_await ReadManifestText(engine, archive.member, archive.name.Path());
+    // Gone: its remover lives.
+    if (!text && text.code() == Code::kNotFound) continue;
+    // The server does not answer.
+    aside.settled = !text && text.code() != Code::kCorruption;
+    const Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
+    if (manifest) {
+      aside.oid = manifest->object_id;
+      if (aside.path.empty()) aside.path = manifest->path;
+    }
+    found.push_back(std::move(aside));
+  }
+  std::erase_if(staged.archives, [](const StagedArchive& archive) { return archive.name.aside.has_value(); });
+  co_return std::move(found);
+}
+
 // Archives of a live name that are not there yet. Those of a rename under way are left alone.
 Task<void> BringArchives(Pass& pass, ObjectPath path, Accepted accepted) {
   for (const StagedArchive& archive : pass.staged.archives) {
@@ -44,6 +76,14 @@ Task<void> BringArchives(Pass& pass, ObjectPath path, Accepted accepted) {
     }
     const Status published =
         co_await PublishOn(pass.engine, archive.member, archive.name, path, XrdecVersionOf(accepted.version));
+    if (!published && published.code() != Code::kNotFound) ++pass.outcome.left;
+  }
+  for (Aside& aside : pass.aside) {
+    if (aside.settled || aside.oid.empty() || aside.oid != accepted.oid) continue;
+    const StagedArchive& archive = aside.archive;
+    const Status published =
+        co_await PublishOn(pass.engine, archive.member, archive.name, path, XrdecVersionOf(accepted.version));
+    aside.settled = true;
     if (!published && published.code() != Code::kNotFound) ++pass.outcome.left;
   }
 }
@@ -60,7 +100,11 @@ Task<bool> RemoveLeftOver(Pass& pass, ObjectPath path, Accepted accepted) {
   pass.outcome.left += left_over.size() - gone;
   const bool silent = std::any_of(name->found.begin(), name->found.end(),
                                   [](const Found& found) { return found.kind == Found::kSilent; });
-  co_return gone == left_over.size() && !silent;
+  // What was taken aside could be put back once nothing tells that it was removed.
+  const bool aside =
+      pass.staged.silent > 0 || std::any_of(pass.aside.begin(), pass.aside.end(),
+                                            [&](const Aside& one) { return one.path == path.text(); });
+  co_return gone == left_over.size() && !silent && !aside;
 }
 
 // True: nothing of the entry is left.
@@ -139,6 +183,68 @@ Task<bool> WalkRegister(Pass& pass, ObjectPath directory) {
   co_return empty;
 }
 
+// Is it not an archive of the object that has its name now, and old enough to be removed?
+bool IsLeftOver(const Aside& aside, const Found& found, const Accepted& accepted) {
+  if (found.kind != Found::kArchive) return false;
+  const bool object = accepted.kind == Accepted::kObject;
+  // One of a stock client that XEC has taken over says no more than its size.
+  const bool may_be_its =
+      aside.oid.empty() ? found.attributes.file_size == accepted.size : aside.oid == accepted.oid;
+  if (object && may_be_its) return false;
+  // It may have been renamed since, as an object that was taken over.
+  if (aside.oid.empty() && accepted.kind == Accepted::kMoved) return false;
+  int64_t up_to_s = std::max(aside.archive.name.aside->up_to_s, RemovedUpTo(accepted));
+  if (object) up_to_s = std::max(up_to_s, XrdecVersionOf(accepted.version) - 1);
+  return found.attributes.version <= static_cast<uint64_t>(up_to_s);
+}
+
+// To the name it was taken from, unless something is there now.
+Task<Status> PutBack(Engine& engine, StagedArchive archive, ObjectPath path) {
+  const Found there = co_await FindOn(engine, archive.member, path.PlainPath());
+  if (there.kind == Found::kSilent) co_return Fail(Code::kUnavailable, "the server does not answer");
+  if (there.kind != Found::kAbsent) co_return Fail(Code::kAlreadyExists, "something else is at its name");
+  co_return co_await Rename(engine.MetadataCall(), engine.server(archive.member), archive.name.Path(),
+                            path.PlainPath());
+}
+
+// Removes or puts back what was taken aside and is of no object that the walk met, as its remover would have
+// done.
+Task<Status> Settle(Pass& pass, Aside aside) {
+  const Result<ObjectPath> path = ObjectPath::Parse(aside.path);
+  if (!path) co_return Fail(Code::kUnsupported, "its name is not known");
+  const Result<NameInfo> info = co_await LookUp(pass.engine, path->Registered());
+  if (!info) co_return InUserWords(info.error());
+  const StagedArchive& archive = aside.archive;
+  const Found found = co_await FindOn(pass.engine, archive.member, archive.name.Path());
+  if (found.kind == Found::kAbsent) co_return OkStatus();
+  if (found.kind == Found::kSilent) co_return Fail(Code::kUnavailable, "the server does not answer");
+  if (IsLeftOver(aside, found, info->accepted)) {
+    std::vector<MemberIndex> one(1, archive.member);
+    const size_t gone = co_await RemoveStagedOn(pass.engine, std::move(one), archive.name);
+    pass.outcome.removed += gone;
+    if (gone == 0) co_return Fail(Code::kUnavailable, "it cannot be removed");
+    co_return OkStatus();
+  }
+  if (aside.oid.empty() && info->accepted.kind == Accepted::kMoved)
+    co_return Fail(Code::kConflict,
+                   "the object was renamed, and the archive does not tell whether it is of it");
+  co_return co_await PutBack(pass.engine, archive, *path);
+}
+
+Task<void> SettleAside(Pass& pass) {
+  for (const Aside& aside : pass.aside) {
+    if (aside.settled) continue;
+    // What lives under a name that the walk did not meet is known by the next pass.
+    Status settled = Fail(Code::kUnavailable, "not all names could be cleaned");
+    if (!pass.problem) settled = co_await Settle(pass, aside);
+    if (settled || settled.code() == Code::kNotFound) continue;
+    ++pass.outcome.left;
+    Log(LogLevel::kWarning, "xrdec", "the archive of {} on {} stays in {}: {}",
+        aside.path.empty() ? "an unknown name" : aside.path, pass.engine.server_id(aside.archive.member),
+        aside.archive.name.Path(), settled.error().message);
+  }
+}
+
 // Does the name that the archive was written for, if it says one, still belong to it? The walk may have
 // missed it.
 Task<bool> MayBeLive(Engine& engine, StagedArchive archive) {
@@ -150,7 +256,7 @@ Task<bool> MayBeLive(Engine& engine, StagedArchive archive) {
   Result<ObjectPath> path = ObjectPath::Parse(manifest->path);
   if (!path) co_return false;
   Result<NameInfo> info = co_await LookUp(engine, path->Registered());
-  co_return !info || info->accepted.oid == archive.name.oid;
+  co_return !info || info->accepted.oid == manifest->object_id;
 }
 
 // Archives that belong to no name: uploads that died. Only after a walk that met every name; and never those
@@ -178,9 +284,11 @@ Task<void> RemoveDeadUploads(Pass& pass) {
 
 Task<Result<CleanOutcome>> CleanXrdec(Engine& engine) {
   StagedArchives staged = co_await ListStaged(engine);
-  Pass pass{engine, std::move(staged)};
+  std::vector<Aside> aside = co_await LookAtAside(engine, staged);
+  Pass pass{engine, std::move(staged), std::move(aside)};
   Result<ObjectPath> root = ObjectPath::Parse("/");
   co_await WalkRegister(pass, *root);
+  co_await SettleAside(pass);
   co_await RemoveDeadUploads(pass);
   if (pass.problem) co_return *pass.problem;
   co_return pass.outcome;
