@@ -289,6 +289,26 @@ TEST_F(XrdecStoreTest, Directories) {
   EXPECT_EQ(Names("/d"), std::vector<std::string>{"y z"});
 }
 
+TEST_F(XrdecStoreTest, ADirectoryIsRemovedWhereServersSaySo) {
+  ASSERT_TRUE(SyncWait(store_->MakeDirectory("/d", false)));
+  const auto remove_failing = [&](Code code, size_t servers) {
+    for (size_t i = 0; i < servers; ++i) {
+      FaultRule rule;
+      rule.operation = Operation::kRemoveDirectory;
+      rule.error = Fail(code, "injected fault");
+      test_.faults(i).Add(rule);
+    }
+    const Status removed = SyncWait(store_->RemoveDirectory("/d"));
+    ClearFaults();
+    return removed ? Code::kInternal : removed.code();
+  };
+  EXPECT_EQ(remove_failing(Code::kPermissionDenied, 9), Code::kPermissionDenied);
+  EXPECT_EQ(remove_failing(Code::kUnavailable, 9), Code::kUnknown);
+  EXPECT_EQ(Names("/"), std::vector<std::string>{"d/"});
+  EXPECT_EQ(remove_failing(Code::kUnavailable, 3), Code::kUnknown);
+  EXPECT_EQ(remove_failing(Code::kUnavailable, 2), Code::kInternal) << "as many may be away";
+}
+
 TEST_F(XrdecStoreTest, UserAttributesAreKeptInTheRegister) {
   CreateOptions options;
   options.write.attributes["written"] = "with it";
