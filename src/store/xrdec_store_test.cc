@@ -3,6 +3,7 @@
 // dying gateways do to it.
 #include "archive/archive_reader.hh"
 #include "base/text.hh"
+#include "commit/pause.hh"
 #include "store/xrdec_test_support.hh"
 
 namespace xec {
@@ -228,6 +229,34 @@ TEST_F(XrdecStoreTest, AnUploadThatDiedIsInvisibleAndCleaned) {
   EXPECT_THAT(FilesOutsideReservedArea(), IsEmpty());
   ASSERT_TRUE(Put("/d/killed", "again"));
   EXPECT_EQ(*Get("/d/killed"), "again");
+}
+
+// The register shortens the name of the folder, so that nobody can tell the names below.
+TEST_F(XrdecStoreTest, AFolderWithATooLongNameDoesNotKeepDeadUploads) {
+  std::string folder = "/";
+  while (folder.size() < 200) folder += "a b ";
+  folder += "c";
+  const std::string bytes = TestBytes(600'000);
+  FailOn(Operation::kRename, "/.xec/staged/", test_.server_count());
+  ASSERT_TRUE(Put(folder + "/x", bytes));
+  ClearFaults();
+  const auto staged = [&] {
+    size_t count = 0;
+    for (const std::string& file : AllFiles()) count += file.starts_with("/.xec/staged/") ? 1 : 0;
+    return count;
+  };
+  ASSERT_EQ(staged(), 6u);
+  const auto call = test_.engine().MetadataCall();
+  const std::string dead = "/.xec/staged/00112233445566778899aabb";
+  ASSERT_TRUE(SyncWait(CreateFile(call, test_.engine().server(3), dead, "half of it", false)));
+  const TimePoint give_up = test_.engine().executor().Now() + std::chrono::seconds(20);
+  while (staged() > 6 && test_.engine().executor().Now() < give_up) {
+    const auto cleaned = SyncWait(store_->Clean());
+    ASSERT_TRUE(cleaned) << cleaned.error().ToString();
+    SyncWait(Pause(test_.engine(), std::chrono::milliseconds(100)));
+  }
+  EXPECT_EQ(staged(), 6u);
+  EXPECT_EQ(*Get(folder + "/x"), bytes);
 }
 
 TEST_F(XrdecStoreTest, MinRedundancyAllowsMissingServers) {

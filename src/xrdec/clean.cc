@@ -2,6 +2,7 @@
 #include "xrdec/clean.hh"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "archive/manifest.hh"
@@ -29,11 +30,15 @@ struct Aside {
 
 struct Pass {
   Engine& engine;
-  StagedArchives staged;     // listed before the register is walked
-  std::vector<Aside> aside;  // likewise, and not in `staged`
+  // By object id, listed before the register is walked; without those taken aside.
+  std::map<std::string, std::vector<StagedArchive>> staged;
+  std::vector<Aside> aside;
+  size_t silent = 0;  // servers that did not list theirs
   CleanOutcome outcome = {};
   std::optional<Error> problem = {};
-  // Ids that the register shows: of objects, and of uploads that may still become one.
+  bool unwalked = false;  // the register has names that cannot be met
+  // Ids among those of `staged` that the register shows: of objects, and of uploads that may still become
+  // one.
   std::set<std::string> known = {};
 };
 
@@ -44,10 +49,9 @@ bool RenameIsDead(const Engine& engine, const StagedName& name) {
   return now_s - *name.moving_since_s > kMovingPatience * Seconds(engine.options().operation_limit);
 }
 
-// Those taken aside among what is staged are moved out of it.
-Task<std::vector<Aside>> LookAtAside(Engine& engine, StagedArchives& staged) {
+Task<std::vector<Aside>> LookAtAside(Engine& engine, std::vector<StagedArchive> archives) {
   std::vector<Aside> found;
-  for (const StagedArchive& archive : staged.archives) {
+  for (const StagedArchive& archive : archives) {
     if (!archive.name.aside) continue;
     Aside aside{archive, {}, archive.name.aside->path};
     const Result<std::string> text = co_await ReadManifestText(engine, archive.member, archive.name.Path());
@@ -62,21 +66,21 @@ Task<std::vector<Aside>> LookAtAside(Engine& engine, StagedArchives& staged) {
     }
     found.push_back(std::move(aside));
   }
-  std::erase_if(staged.archives, [](const StagedArchive& archive) { return archive.name.aside.has_value(); });
   co_return std::move(found);
 }
 
 // Archives of a live name that are not there yet. Those of a rename under way are left alone.
 Task<void> BringArchives(Pass& pass, ObjectPath path, Accepted accepted) {
-  for (const StagedArchive& archive : pass.staged.archives) {
-    if (archive.name.oid != accepted.oid) continue;
-    if (archive.name.moving_since_s && !RenameIsDead(pass.engine, archive.name)) {
-      ++pass.outcome.left;
-      continue;
+  if (const auto staged = pass.staged.find(accepted.oid); staged != pass.staged.end()) {
+    for (const StagedArchive& archive : staged->second) {
+      if (archive.name.moving_since_s && !RenameIsDead(pass.engine, archive.name)) {
+        ++pass.outcome.left;
+        continue;
+      }
+      const Status published = co_await PublishOn(pass.engine, archive.member, archive.name, path,
+                                                  XrdecVersionOf(accepted.version));
+      if (!published && published.code() != Code::kNotFound) ++pass.outcome.left;
     }
-    const Status published =
-        co_await PublishOn(pass.engine, archive.member, archive.name, path, XrdecVersionOf(accepted.version));
-    if (!published && published.code() != Code::kNotFound) ++pass.outcome.left;
   }
   for (Aside& aside : pass.aside) {
     if (aside.settled || aside.oid.empty() || aside.oid != accepted.oid) continue;
@@ -102,8 +106,8 @@ Task<bool> RemoveLeftOver(Pass& pass, ObjectPath path, Accepted accepted) {
                                   [](const Found& found) { return found.kind == Found::kSilent; });
   // What was taken aside could be put back once nothing tells that it was removed.
   const bool aside =
-      pass.staged.silent > 0 || std::any_of(pass.aside.begin(), pass.aside.end(),
-                                            [&](const Aside& one) { return one.path == path.text(); });
+      pass.silent > 0 || std::any_of(pass.aside.begin(), pass.aside.end(),
+                                     [&](const Aside& one) { return one.path == path.text(); });
   co_return gone == left_over.size() && !silent && !aside;
 }
 
@@ -117,7 +121,9 @@ Task<bool> CleanEntry(Pass& pass, ObjectPath path) {
   }
   const Accepted accepted = info->accepted;
   for (const auto& [home, states] : info->listings) {
-    for (const State& state : states) pass.known.insert(state.oid);
+    for (const State& state : states) {
+      if (pass.staged.contains(state.oid)) pass.known.insert(state.oid);
+    }
   }
   if (accepted.kind == Accepted::kObject) {
     co_await BringArchives(pass, path, accepted);
@@ -171,8 +177,10 @@ Task<bool> WalkRegister(Pass& pass, ObjectPath directory) {
         folder.ends_with(kLongFolderSuffix) ? std::nullopt : PercentDecode(folder);
     Result<ObjectPath> below = component ? directory.Child(*component) : Result<ObjectPath>(Error{});
     if (!below) {
-      pass.problem = Fail(Code::kUnsupported, "the names below {}/{} are too long to be cleaned",
-                          directory.IsRoot() ? "" : directory.text(), folder);
+      Log(LogLevel::kWarning, "xrdec", "the names below {}/{} are too long to be cleaned",
+          directory.IsRoot() ? "" : directory.text(), folder);
+      pass.unwalked = true;
+      ++pass.outcome.left;
       empty = false;
       continue;
     }
@@ -236,7 +244,8 @@ Task<void> SettleAside(Pass& pass) {
     if (aside.settled) continue;
     // What lives under a name that the walk did not meet is known by the next pass.
     Status settled = Fail(Code::kUnavailable, "not all names could be cleaned");
-    if (!pass.problem) settled = co_await Settle(pass, aside);
+    const bool met = !pass.problem && (aside.oid.empty() || !pass.unwalked);
+    if (met) settled = co_await Settle(pass, aside);
     if (settled || settled.code() == Code::kNotFound) continue;
     ++pass.outcome.left;
     Log(LogLevel::kWarning, "xrdec", "the archive of {} on {} stays in {}: {}",
@@ -245,51 +254,54 @@ Task<void> SettleAside(Pass& pass) {
   }
 }
 
-// Does the name that the archive was written for, if it says one, still belong to it? The walk may have
-// missed it.
-Task<bool> MayBeLive(Engine& engine, StagedArchive archive) {
+// Does the name that the archive was written for, if it says one, still belong to it, or may the object have
+// been renamed to a name that no walk meets? The walk may have missed it.
+Task<bool> MayBeLive(Engine& engine, StagedArchive archive, bool unwalked) {
   Result<std::string> text = co_await ReadManifestText(engine, archive.member, archive.name.Path());
   // An upload that died has no manifest; a server that does not answer says nothing.
   if (!text) co_return text.code() != Code::kNotFound&& text.code() != Code::kCorruption;
   const Result<Manifest> manifest = Manifest::Parse(*text);
   if (!manifest) co_return false;
+  if (unwalked) co_return true;
   Result<ObjectPath> path = ObjectPath::Parse(manifest->path);
   if (!path) co_return false;
   Result<NameInfo> info = co_await LookUp(engine, path->Registered());
   co_return !info || info->accepted.oid == manifest->object_id;
 }
 
-// Archives that belong to no name: uploads that died. Only after a walk that met every name; and never those
-// of a rename, which the walk may have met under neither name.
-Task<void> RemoveDeadUploads(Pass& pass) {
+// An archive that belongs to no name: of an upload that died. Only after a walk that met every name; and
+// never one of a rename, which the walk may have met under neither name.
+Task<void> RemoveDeadUpload(Pass& pass, StagedArchive archive) {
   const int64_t now_s = pass.engine.executor().WallNow() / 1000;
-  for (const StagedArchive& archive : pass.staged.archives) {
-    if (pass.known.contains(archive.name.oid)) continue;
-    const bool silent_long = now_s - archive.mtime_s > Seconds(pass.engine.options().upload_grace);
-    if (pass.problem || archive.name.moving_since_s || !silent_long) {
-      ++pass.outcome.left;
-      continue;
-    }
-    const bool live = co_await MayBeLive(pass.engine, archive);
-    if (live) {
-      ++pass.outcome.left;
-      continue;
-    }
-    std::vector<MemberIndex> one(1, archive.member);
-    pass.outcome.removed += co_await RemoveStagedOn(pass.engine, std::move(one), archive.name);
+  const bool silent_long = now_s - archive.mtime_s > Seconds(pass.engine.options().upload_grace);
+  bool live = pass.problem || archive.name.moving_since_s || !silent_long;
+  if (!live) live = co_await MayBeLive(pass.engine, archive, pass.unwalked);
+  if (live) {
+    ++pass.outcome.left;
+    co_return;
   }
+  std::vector<MemberIndex> one(1, archive.member);
+  pass.outcome.removed += co_await RemoveStagedOn(pass.engine, std::move(one), archive.name);
 }
 
 }  // namespace
 
 Task<Result<CleanOutcome>> CleanXrdec(Engine& engine) {
-  StagedArchives staged = co_await ListStaged(engine);
-  std::vector<Aside> aside = co_await LookAtAside(engine, staged);
-  Pass pass{engine, std::move(staged), std::move(aside)};
+  StagedArchives listed = co_await ListStaged(engine);
+  std::vector<Aside> aside = co_await LookAtAside(engine, listed.archives);
+  std::map<std::string, std::vector<StagedArchive>> staged;
+  for (StagedArchive& archive : listed.archives) {
+    const std::string oid = archive.name.oid;
+    if (!archive.name.aside) staged[oid].push_back(std::move(archive));
+  }
+  Pass pass{engine, std::move(staged), std::move(aside), listed.silent};
   Result<ObjectPath> root = ObjectPath::Parse("/");
   co_await WalkRegister(pass, *root);
   co_await SettleAside(pass);
-  co_await RemoveDeadUploads(pass);
+  for (const auto& [oid, archives] : pass.staged) {
+    if (pass.known.contains(oid)) continue;
+    for (const StagedArchive& archive : archives) co_await RemoveDeadUpload(pass, archive);
+  }
   if (pass.problem) co_return *pass.problem;
   co_return pass.outcome;
 }
