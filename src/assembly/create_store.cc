@@ -3,8 +3,9 @@
 //
 // All creators go through the servers in the same order, of addresses; identity files are created
 // exclusively, so the first server decides between two who start together. What an earlier attempt left is
-// removed first; the caller has made sure that it is not at work any more. Only when all identities are ours
-// the descriptors are written: so a descriptor proves that every identity had been written.
+// removed first; the caller has made sure that it is not at work any more, and each server is looked at once
+// more, since another creator may have gone on from there while this one slept. Only when all identities are
+// ours the descriptors are written: so a descriptor proves that every identity had been written.
 #include <algorithm>
 
 #include "assembly/sites.hh"
@@ -12,8 +13,8 @@
 namespace xec {
 namespace {
 
-// A creator that takes longer stops before it writes a descriptor: others may have begun anew meanwhile.
-// Below the time for which OpenStore watches an unfinished creation.
+// A creator whose look at the servers began longer ago removes nothing and writes no descriptor: others may
+// have begun anew meanwhile. Below the time for which OpenStore watches an unfinished creation.
 constexpr Duration kCreationLimit = std::chrono::seconds(4);
 constexpr Duration kRequestTimeout = std::chrono::seconds(10);
 constexpr size_t kIdentityFileMax = 4096;
@@ -22,10 +23,36 @@ Error BeingMade(const SiteView& view) {
   return Fail(Code::kConflict, "somebody else is making a store on {} right now", view.site.address);
 }
 
+Status CheckTime(Executor& executor, TimePoint asked) {
+  if (executor.Now() - asked <= kCreationLimit) return OkStatus();
+  return Fail(Code::kUnavailable, "making the store took too long: it will be tried again");
+}
+
+bool SameIdentity(const std::optional<Identity>& a, const std::optional<Identity>& b) {
+  if (!a || !b) return !a && !b;
+  return a->store_id == b->store_id && a->member_id == b->member_id;
+}
+
+// Removes what an unfinished creation left, if it is still what the view shows.
+Task<Status> RemoveUnfinished(CallContext call, SiteView view) {
+  const SiteView now = co_await InspectSite(call, view.site, view.server);
+  if (now.state == SiteView::kMissing || now.state == SiteView::kRefused) co_return *now.problem;
+  const bool same =
+      now.damaged_descriptor == view.damaged_descriptor && SameIdentity(now.identity, view.identity);
+  if (now.descriptor || !same) co_return BeingMade(view);
+  if (view.damaged_descriptor) {
+    const Status removed = co_await Remove(call, view.server, std::string(kDescriptorPath));
+    if (!removed && removed.code() != Code::kNotFound) co_return removed.error();
+  }
+  const Status removed = co_await Remove(call, view.server, std::string(kIdentityPath));
+  if (!removed && removed.code() != Code::kNotFound) co_return removed.error();
+  co_return OkStatus();
+}
+
 }  // namespace
 
-Task<Status> CreateStoreOn(Executor& executor, std::vector<SiteView> views, StoreDescriptor descriptor) {
-  const TimePoint start = executor.Now();
+Task<Status> CreateStoreOn(Executor& executor, std::vector<SiteView> views, StoreDescriptor descriptor,
+                           TimePoint asked) {
   const auto call = [&] { return CallContext{&executor, executor.Now() + kRequestTimeout}; };
   std::vector<size_t> order(views.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -38,10 +65,10 @@ Task<Status> CreateStoreOn(Executor& executor, std::vector<SiteView> views, Stor
   for (const size_t i : order) {
     const SiteView& view = views[i];
     if (view.state == SiteView::kMember || view.state == SiteView::kUnreadable) {
-      for (const std::string_view path : {kIdentityPath, kDescriptorPath}) {
-        const Status removed = co_await Remove(call(), view.server, std::string(path));
-        if (!removed && removed.code() != Code::kNotFound) co_return removed.error();
-      }
+      const Status timely = CheckTime(executor, asked);
+      if (!timely) co_return timely.error();
+      const Status removed = co_await RemoveUnfinished(call(), view);
+      if (!removed) co_return removed.error();
     }
     const Status written =
         co_await CreateFile(call(), view.server, std::string(kIdentityPath), identity(i), true);
@@ -57,9 +84,8 @@ Task<Status> CreateStoreOn(Executor& executor, std::vector<SiteView> views, Stor
     if (*read != identity(i)) co_return BeingMade(views[i]);
   }
   for (const size_t i : order) {
-    if (executor.Now() - start > kCreationLimit) {
-      co_return Fail(Code::kUnavailable, "making the store took too long: it will be tried again");
-    }
+    const Status timely = CheckTime(executor, asked);
+    if (!timely) co_return timely.error();
     const Status written = co_await CreateFile(call(), views[i].server, std::string(kDescriptorPath),
                                                FormatDescriptor(descriptor), true);
     if (!written && written.code() == Code::kAlreadyExists) co_return BeingMade(views[i]);

@@ -220,7 +220,7 @@ Task<StoreProcess::Attempt> StoreProcess::TryToOpen() {
                              views->size() == 1 ? views->front().site.address
                                                 : fmt::format("these {} data servers", views->size()))};
     }
-    const Attempt created = co_await CreateNew(std::move(*views), judgement->kind);
+    const Attempt created = co_await CreateNew(std::move(*views), judgement->kind, asked);
     if (!created.status) co_return created;
     asked = executor_.Now();
     views = co_await Inspect();
@@ -252,7 +252,8 @@ std::optional<Error> StoreProcess::CreationMustWait(const std::vector<SiteView>&
   return Fail(Code::kUnavailable, "waiting for more data servers behind {}", configuration_.origin);
 }
 
-Task<StoreProcess::Attempt> StoreProcess::CreateNew(std::vector<SiteView> views, Judgement::Kind kind) {
+Task<StoreProcess::Attempt> StoreProcess::CreateNew(std::vector<SiteView> views, Judgement::Kind kind,
+                                                    TimePoint asked) {
   const Status enough = CheckListed(configuration_);
   if (!enough) co_return Attempt{enough};
   const Result<StoreDescriptor> descriptor = NewDescriptor(views, configuration_, NewStoreId());
@@ -274,7 +275,7 @@ Task<StoreProcess::Attempt> StoreProcess::CreateNew(std::vector<SiteView> views,
                "the directory {} cannot be made: {}", view.site.address, error.message())};
     }
   }
-  const Status created = co_await CreateStoreOn(executor_, std::move(views), *descriptor);
+  const Status created = co_await CreateStoreOn(executor_, std::move(views), *descriptor, asked);
   if (!created) co_return Attempt{created, ComesAndGoes(created.code()) || created.code() == Code::kConflict};
   Note(fmt::format("made a new store, {}, on {} data servers: geometry {}, chunks of {}, layout {}",
                    descriptor->store_id, descriptor->members.size(), descriptor->geometry.ToString(),

@@ -75,7 +75,9 @@ Result<StoreDescriptor> EffectiveDescriptor(const Judgement& judgement, std::spa
 
 // Writes identities, then the descriptor. Who is interrupted leaves identities without any descriptor, or
 // with one on some servers: both are recognised by JudgeSites. Of two who create at once at most one
-// succeeds. Errors: kConflict when somebody else is creating, and those of the servers.
-Task<Status> CreateStoreOn(Executor& executor, std::vector<SiteView> views, StoreDescriptor descriptor);
+// succeeds. `asked`: when the views were begun. Errors: kConflict when somebody else is creating,
+// kUnavailable when the views are too old, and those of the servers.
+Task<Status> CreateStoreOn(Executor& executor, std::vector<SiteView> views, StoreDescriptor descriptor,
+                           TimePoint asked);
 
 }  // namespace xec

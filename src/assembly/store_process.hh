@@ -55,10 +55,11 @@ class StoreProcess final : public OpenedStore {
   Task<Result<std::vector<SiteView>>> Inspect();
   Task<Result<std::vector<SiteView>>> InspectAll(std::vector<Site> sites, std::vector<SiteView> known);
   Task<Result<std::vector<Site>>> Sites();
-  Task<Attempt> CreateNew(std::vector<SiteView> views, Judgement::Kind kind);
+  // `asked`: when the views were begun.
+  Task<Attempt> CreateNew(std::vector<SiteView> views, Judgement::Kind kind, TimePoint asked);
   // Empty when the creation may begin, else why not yet.
   std::optional<Error> CreationMustWait(const std::vector<SiteView>& views, Judgement::Kind kind);
-  // `asked`: when the views were begun.
+  // `asked`: likewise.
   Task<Status> OpenFrom(Judgement judgement, std::vector<SiteView> views, TimePoint asked);
   // Writes copies of the descriptor where there is none. Whether this helps decides nothing.
   Task<void> FillDescriptors(const Judgement& judgement, const std::vector<SiteView>& views);

@@ -65,6 +65,11 @@ void PrintCensus(const Census& census) {
   if (census.lost() > 0) fmt::print(", {} are lost", census.lost());
   if (census.away() > 0) fmt::print(", {} have archives on servers that do not answer", census.away());
   fmt::print("\n");
+  if (census.unlisted().empty()) return;
+  fmt::print("{} directories cannot be listed now; what is below them was not counted:\n",
+             census.unlisted().size());
+  for (size_t i = 0; i < census.unlisted().size() && i < kNamesShown; ++i)
+    fmt::print("{}  {}\n", census.unlisted()[i].directory, census.unlisted()[i].problem);
 }
 
 Json CensusJson(const Census& census) {
@@ -91,6 +96,9 @@ Json CensusJson(const Census& census) {
                  {"away", thin.left.away}, {"lost", thin.left.Lost()}, {"problem", thin.left.problem}};
     names.push_back(std::move(json));
   }
+  Json unlisted = Json::array();
+  for (const Census::Unlisted& one : census.unlisted())
+    unlisted.push_back({{"path", one.directory}, {"problem", one.problem}});
   return {{"objects", census.full() + census.thin()},
           {"bytes", census.total().bytes},
           {"full", census.full()},
@@ -98,12 +106,13 @@ Json CensusJson(const Census& census) {
           {"away", census.away()},
           {"lost", census.lost()},
           {"geometries", std::move(geometries)},
-          {"names", std::move(names)}};
+          {"names", std::move(names)},
+          {"unlisted", std::move(unlisted)}};
 }
 
 int CensusExitCode(const Census& census) {
   if (census.lost() > 0) return kExitDamage;
-  return census.thin() > 0 ? kExitRetry : kExitOk;
+  return census.thin() > 0 || !census.unlisted().empty() ? kExitRetry : kExitOk;
 }
 
 }  // namespace xec

@@ -17,7 +17,7 @@ void PrintCensus(const Census& census);
 // All of it, with every such object.
 Json CensusJson(const Census& census);
 
-// kExitDamage when objects are lost, kExitRetry when some are not full, else kExitOk.
+// kExitDamage when objects are lost, kExitRetry when some are not full or were not counted, else kExitOk.
 int CensusExitCode(const Census& census);
 
 }  // namespace xec

@@ -10,19 +10,6 @@
 namespace xec {
 namespace {
 
-// Calls `visit` for every object below a directory.
-Status VisitObjects(Store& store, const std::string& directory,
-                    const std::function<Status(const std::string&)>& visit) {
-  XEC_ASSIGN_OR_RETURN(const std::vector<ListedName> names, SyncWait(store.List(directory)));
-  for (const ListedName& name : names) {
-    const std::string path = (directory == "/" ? "" : directory) + "/" + name.name;
-    const Status visited = name.directory ? VisitObjects(store, path, visit) : visit(path);
-    // Removed meanwhile.
-    if (!visited && visited.code() != Code::kNotFound) return visited.error();
-  }
-  return OkStatus();
-}
-
 std::string Words(const Engine& engine, MemberIndex member) {
   return fmt::format("{} ({})", engine.server_id(member), engine.server(member)->name());
 }
@@ -89,6 +76,26 @@ class Repairs {
     return OkStatus();
   }
 
+  // All objects below a directory. One that cannot be listed is told, and the next one follows.
+  Status Below(const std::string& directory) {
+    if (Interrupted()) return Fail(Code::kCancelled, "interrupted");
+    const Result<std::vector<ListedName>> names = SyncWait(store_.List(directory));
+    if (!names && names.code() == Code::kCancelled) return names.error();
+    if (!names && names.code() != Code::kNotFound) {
+      ++unlisted_;
+      status_.Wipe();
+      TellError(directory, names.error());
+    }
+    if (!names) return OkStatus();
+    for (const ListedName& name : *names) {
+      const std::string path = (directory == "/" ? "" : directory) + "/" + name.name;
+      const Status done = name.directory ? Below(path) : One(path);
+      // Removed meanwhile.
+      if (!done && done.code() != Code::kNotFound) return done.error();
+    }
+    return OkStatus();
+  }
+
   // What all came to; `census`: of --all.
   int Finish(const Census* census) {
     status_.Wipe();
@@ -96,8 +103,11 @@ class Repairs {
       PrintJson(census ? Summary(*census) : json_);
     } else {
       if (census) {
-        fmt::print("{} of {} objects needed repair; {} of them were repaired\n\n", needed_, objects_,
+        fmt::print("{} of {} objects needed repair; {} of them were repaired\n", needed_, objects_,
                    repaired_);
+        if (unlisted_ > 0)
+          fmt::print("{} directories could not be listed; what is below them was not looked at\n", unlisted_);
+        fmt::print("\n");
         PrintCensus(*census);
       }
       TellSilent();
@@ -111,8 +121,9 @@ class Repairs {
   Json Summary(const Census& census) const {
     Json gone = Json::array();
     for (const MemberIndex member : gone_) gone.push_back(engine_.server_id(member));
-    return {{"objects", objects_}, {"needed_repair", needed_}, {"repaired", repaired_},
-            {"gone", gone},        {"details", json_},         {"census", CensusJson(census)}};
+    return {
+        {"objects", objects_},   {"needed_repair", needed_}, {"repaired", repaired_},       {"gone", gone},
+        {"unlisted", unlisted_}, {"details", json_},         {"census", CensusJson(census)}};
   }
 
   void TellSilent() const {
@@ -160,6 +171,7 @@ class Repairs {
   const std::vector<MemberIndex> gone_;
   StatusLine status_;
   uint64_t objects_ = 0, needed_ = 0, repaired_ = 0;
+  uint64_t unlisted_ = 0;  // directories
   uint64_t read_bytes_ = 0;
   std::set<MemberIndex> silent_;
   Json json_ = Json::array();
@@ -178,8 +190,7 @@ Result<int> RunRepair(const CommandLine& line, OpenedStore& store) {
   XEC_ASSIGN_OR_RETURN(std::vector<MemberIndex> gone, FindGone(line, store, *engine));
   Repairs repairs(line, store, *engine, std::move(gone));
   Status status;
-  if (line.all)
-    status = VisitObjects(store.store(), "/", [&](const std::string& path) { return repairs.One(path); });
+  if (line.all) status = repairs.Below("/");
   for (const std::string& path : line.operands) {
     if (status) status = repairs.One(path);
   }

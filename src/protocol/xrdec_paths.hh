@@ -3,6 +3,7 @@
 //
 //   /.xec/staged/<oid>            complete, the object being created
 //   /.xec/staged/<oid>.<seconds>  taken from its name by a rename that began at that time (since 1970)
+//   /.xec/staged/<id>.aside.<version>.<name>   taken from its name by who removes archives up to that version
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,17 @@ class ObjectPath;
 
 inline constexpr std::string_view kStagedDirectory = "/.xec/staged";
 
+// An archive that was taken aside to look at it: it is removed, or put back if its version is newer.
+struct TakenAside {
+  int64_t up_to_s = 0;
+  std::string path;  // the name; empty: too long to be told
+  bool operator==(const TakenAside&) const = default;
+};
+
 struct StagedName {
-  std::string oid;
+  std::string oid;  // of what was taken aside: just a unique word
   std::optional<int64_t> moving_since_s;  // of a rename
+  std::optional<TakenAside> aside = {};
 
   // The path on the server.
   std::string Path() const;

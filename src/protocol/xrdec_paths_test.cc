@@ -21,6 +21,17 @@ TEST(XrdecPaths, StagedNamesRoundTrip) {
   }
 }
 
+TEST(XrdecPaths, WhatWasTakenAsideTellsItsNameAndWhatIsRemoved) {
+  const StagedName aside{kOid, {}, TakenAside{17, "/d 1/a.b%"}};
+  EXPECT_EQ(aside.Path(), "/.xec/staged/" + kOid + ".aside.17.%2Fd%201%2Fa.b%25");
+  EXPECT_EQ(StagedName::Parse(kOid + ".aside.17.%2Fd%201%2Fa.b%25"), aside);
+  const StagedName too_long{kOid, {}, TakenAside{17, "/" + std::string(250, 'x')}};
+  EXPECT_EQ(too_long.Path(), "/.xec/staged/" + kOid + ".aside.17.");
+  EXPECT_EQ(StagedName::Parse(kOid + ".aside.17."), (StagedName{kOid, {}, TakenAside{17, ""}}));
+  for (const char* bad : {".aside", ".aside.", ".aside.17", ".aside.x.a", ".aside.17.%2"})
+    EXPECT_FALSE(StagedName::Parse(kOid + bad)) << bad;
+}
+
 TEST(XrdecPaths, NamesThatAServerWouldReadOtherwise) {
   for (const char* good : {"/a b", "/a%41#&\xc3\xa9", "/x.zip"})
     EXPECT_TRUE(CheckPlainName(*ObjectPath::Parse(good)));

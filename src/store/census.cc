@@ -116,6 +116,10 @@ void Census::AddUncounted(const std::string& path, const Error& error) {
   if (names_.size() < kThinTold) names_.push_back({path, std::move(left)});
 }
 
+void Census::AddUnlisted(const std::string& directory, const Error& error) {
+  unlisted_.push_back({directory, error.message});
+}
+
 Census::Count Census::total() const {
   Count total;
   for (const OfGeometry& of : geometries_) {
@@ -172,10 +176,20 @@ class CensusTaker {
     stopped_ = stopped_ || !options_.progress(census_);
   }
 
+  Status Stopped() const {
+    if (stopped_) return Fail(Code::kCancelled, "interrupted");
+    return OkStatus();
+  }
+
   Task<Status> Directory(std::string directory) {
     Result<std::vector<ListedName>> names = co_await store_.List(directory);
     if (!names && names.code() == Code::kNotFound) co_return OkStatus();
-    if (!names) co_return names.error();
+    if (!names && names.code() == Code::kCancelled) co_return names.error();
+    if (!names) {
+      census_.AddUnlisted(directory, names.error());
+      stopped_ = stopped_ || !options_.progress(census_);
+      co_return Stopped();
+    }
     for (const ListedName& name : *names) {
       std::string path = (directory == "/" ? "" : directory) + "/" + name.name;
       if (name.directory) {
@@ -184,7 +198,8 @@ class CensusTaker {
         continue;
       }
       while (gather_.pending() >= kObjectsAtOnce) co_await TakeNext();
-      if (stopped_) co_return Fail(Code::kCancelled, "interrupted");
+      const Status stopped = Stopped();
+      if (!stopped) co_return stopped.error();
       gather_.Start(next_, Count(store_, path, options_.deep));
       paths_.emplace(next_++, std::move(path));
     }

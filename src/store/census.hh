@@ -45,6 +45,10 @@ class Census {
     std::string path;
     Redundancy left;
   };
+  struct Unlisted {
+    std::string directory;
+    std::string problem;
+  };
   // Objects of one geometry by how many losses they survive; -1: unreadable now; -2: lost.
   struct OfGeometry {
     Geometry geometry;
@@ -54,12 +58,16 @@ class Census {
   void Add(const std::string& path, Redundancy left);
   // One that cannot be counted: too few servers answer, or no manifest of it is left.
   void AddUncounted(const std::string& path, const Error& error);
+  // A directory that cannot be listed now: nobody knows what is below.
+  void AddUnlisted(const std::string& directory, const Error& error);
 
   Count total() const;  // of all that were counted
   uint64_t full() const { return full_; }
   uint64_t lost() const { return lost_; }
   uint64_t thin() const { return thin_; }  // all that are not full, the lost ones included
   uint64_t away() const { return away_; }  // of these: it depends on servers that do not answer
+  // The count is complete only if there are none.
+  const std::vector<Unlisted>& unlisted() const { return unlisted_; }
   const std::vector<OfGeometry>& geometries() const { return geometries_; }
   // The worst first once Sort was called.
   const std::vector<Thin>& names() const { return names_; }
@@ -68,6 +76,7 @@ class Census {
  private:
   std::vector<OfGeometry> geometries_;
   std::vector<Thin> names_;
+  std::vector<Unlisted> unlisted_;
   uint64_t full_ = 0, lost_ = 0, thin_ = 0, away_ = 0;
 };
 
@@ -76,8 +85,8 @@ struct CensusOptions {
   std::function<bool(const Census&)> progress = [](const Census&) { return true; };  // false: stop
 };
 
-// Counts every object of the store, several at a time. `engine`: of the store. Errors: of listing
-// directories; kCancelled when `progress` said so.
+// Counts every object of the store, several at a time. `engine`: of the store. Error: kCancelled when
+// `progress` said so.
 Task<Result<Census>> TakeCensus(Engine& engine, Store& store, CensusOptions options);
 
 }  // namespace xec

@@ -98,6 +98,30 @@ TEST_F(CensusTest, SilentServersAreNoLoss) {
   EXPECT_EQ(census.lost(), 0u);
 }
 
+TEST_F(CensusTest, ADirectoryThatCannotBeListedIsToldAndTheOthersAreCounted) {
+  for (const char* name : {"/a", "/sub/b", "/z/c"}) ASSERT_TRUE(test_.Put(name, TestBytes(20'000)));
+  for (const char* name : {"/sub", "/z"}) ASSERT_TRUE(SyncWait(store_->MakeDirectory(name, false)));
+  test_.Settle();
+  // Its homes answer for the name; too few servers tell what is in it.
+  const auto homes = test_.engine().Homes(TestStore::Path("/sub"));
+  for (MemberIndex server = 0; server < 8; ++server) {
+    if (std::find(homes.begin(), homes.end(), server) != homes.end()) continue;
+    FaultRule rule;
+    rule.operation = Operation::kList;
+    rule.path_contains = "/sub";
+    test_.faults(server).Add(rule);
+  }
+  const Census census = Take();
+  EXPECT_EQ(census.total().objects, 2u);
+  ASSERT_EQ(census.unlisted().size(), 1u);
+  EXPECT_EQ(census.unlisted()[0].directory, "/sub");
+  EXPECT_THAT(census.unlisted()[0].problem, HasSubstr("cannot tell"));
+
+  CensusOptions stop;
+  stop.progress = [](const Census& so_far) { return so_far.unlisted().empty(); };
+  EXPECT_EQ(SyncWait(TakeCensus(test_.engine(), *store_, stop)).code(), Code::kCancelled);
+}
+
 TEST_F(CensusTest, DamageInsideChunksShowsInADeepCensusOnly) {
   ASSERT_TRUE(test_.Put("/o", TestBytes(100'000)));
   test_.Settle();

@@ -3,6 +3,7 @@
 // dying gateways do to it.
 #include "archive/archive_reader.hh"
 #include "base/text.hh"
+#include "commit/pause.hh"
 #include "store/xrdec_test_support.hh"
 
 namespace xec {
@@ -230,6 +231,34 @@ TEST_F(XrdecStoreTest, AnUploadThatDiedIsInvisibleAndCleaned) {
   EXPECT_EQ(*Get("/d/killed"), "again");
 }
 
+// The register shortens the name of the folder, so that nobody can tell the names below.
+TEST_F(XrdecStoreTest, AFolderWithATooLongNameDoesNotKeepDeadUploads) {
+  std::string folder = "/";
+  while (folder.size() < 200) folder += "a b ";
+  folder += "c";
+  const std::string bytes = TestBytes(600'000);
+  FailOn(Operation::kRename, "/.xec/staged/", test_.server_count());
+  ASSERT_TRUE(Put(folder + "/x", bytes));
+  ClearFaults();
+  const auto staged = [&] {
+    size_t count = 0;
+    for (const std::string& file : AllFiles()) count += file.starts_with("/.xec/staged/") ? 1 : 0;
+    return count;
+  };
+  ASSERT_EQ(staged(), 6u);
+  const auto call = test_.engine().MetadataCall();
+  const std::string dead = "/.xec/staged/00112233445566778899aabb";
+  ASSERT_TRUE(SyncWait(CreateFile(call, test_.engine().server(3), dead, "half of it", false)));
+  const TimePoint give_up = test_.engine().executor().Now() + std::chrono::seconds(20);
+  while (staged() > 6 && test_.engine().executor().Now() < give_up) {
+    const auto cleaned = SyncWait(store_->Clean());
+    ASSERT_TRUE(cleaned) << cleaned.error().ToString();
+    SyncWait(Pause(test_.engine(), std::chrono::milliseconds(100)));
+  }
+  EXPECT_EQ(staged(), 6u);
+  EXPECT_EQ(*Get(folder + "/x"), bytes);
+}
+
 TEST_F(XrdecStoreTest, MinRedundancyAllowsMissingServers) {
   const std::string bytes = TestBytes(600'000);
   SetDown({0, 1, 2, 3}, true);
@@ -287,6 +316,26 @@ TEST_F(XrdecStoreTest, Directories) {
   ASSERT_TRUE(SyncWait(store_->Remove("/d/e/x")));
   ASSERT_TRUE(SyncWait(store_->RemoveDirectory("/d/e")));
   EXPECT_EQ(Names("/d"), std::vector<std::string>{"y z"});
+}
+
+TEST_F(XrdecStoreTest, ADirectoryIsRemovedWhereServersSaySo) {
+  ASSERT_TRUE(SyncWait(store_->MakeDirectory("/d", false)));
+  const auto remove_failing = [&](Code code, size_t servers) {
+    for (size_t i = 0; i < servers; ++i) {
+      FaultRule rule;
+      rule.operation = Operation::kRemoveDirectory;
+      rule.error = Fail(code, "injected fault");
+      test_.faults(i).Add(rule);
+    }
+    const Status removed = SyncWait(store_->RemoveDirectory("/d"));
+    ClearFaults();
+    return removed ? Code::kInternal : removed.code();
+  };
+  EXPECT_EQ(remove_failing(Code::kPermissionDenied, 9), Code::kPermissionDenied);
+  EXPECT_EQ(remove_failing(Code::kUnavailable, 9), Code::kUnknown);
+  EXPECT_EQ(Names("/"), std::vector<std::string>{"d/"});
+  EXPECT_EQ(remove_failing(Code::kUnavailable, 3), Code::kUnknown);
+  EXPECT_EQ(remove_failing(Code::kUnavailable, 2), Code::kInternal) << "as many may be away";
 }
 
 TEST_F(XrdecStoreTest, UserAttributesAreKeptInTheRegister) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The cleaner of layout xrdec: brings archives that are on their way to their name, removes what removals
-// left over and what uploads that died left staged, and keeps the register clean.
+// left over and what uploads that died left staged, judges what removers that died left aside, and keeps the
+// register clean.
 #pragma once
 
 #include "commit/cleaner.hh"

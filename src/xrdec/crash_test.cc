@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// A writer of layout xrdec that dies at any step: after cleaning there is a whole object, or nothing.
+// A writer of layout xrdec that dies at any step: after cleaning there is a whole object, or nothing. And a
+// remover that is held up.
 #include "commit/test_world.hh"
 #include "xrdec/clean.hh"
 #include "xrdec/look.hh"
@@ -80,6 +81,37 @@ TEST_P(XrdecCrash, OfAWriterLeavesAWholeObjectOrNothing) {
     (archives == 0 ? without : with) = true;
   }
   EXPECT_TRUE(with && without);
+}
+
+// The archives may be of an older object that was renamed to the name meanwhile.
+TEST(XrdecRemover, ThatIsTooSlowLeavesWhatItTookToTheCleaner) {
+  TestWorldOptions options;
+  options.engine.operation_limit = 5s;
+  TestWorld world(options);
+  const ObjectPath path = world.Path("/a");
+  Gateway& gateway = world.NewGateway();
+  bool written = false;
+  gateway.scope.Spawn(WriteObject(*gateway.engine, path, std::string(100, 'x'), written));
+  world.Pass(1min);
+  ASSERT_TRUE(written);
+  const Result<XrdecName> name = world.Run(LookUpXrdec(*gateway.engine, path, XrdecWidth::kArchives));
+  ASSERT_TRUE(name);
+  for (const auto& server : gateway.faults) {
+    FaultRule slow;
+    slow.kind = FaultKind::kDelay;
+    slow.operation = Operation::kGetAttributes;
+    slow.path_contains = "/.xec/staged/";
+    slow.delay = 6s;
+    server->plan().Add(slow);
+  }
+  EXPECT_EQ(world.Run(RemoveArchives(*gateway.engine, name->at_name, path, INT64_MAX)), 0u);
+  world.Pass(1min);
+  gateway.Kill();
+  Gateway& fresh = world.NewGateway();
+  EXPECT_EQ(world.Run(ListStaged(*fresh.engine)).archives.size(), world.descriptor.geometry.Total());
+  ASSERT_TRUE(world.Run(CleanXrdec(*fresh.engine)));
+  EXPECT_EQ(ArchivesOf(world, fresh, path), world.descriptor.geometry.Total());
+  EXPECT_TRUE(world.Run(ListStaged(*fresh.engine)).archives.empty());
 }
 
 }  // namespace

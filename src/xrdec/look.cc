@@ -6,7 +6,6 @@
 #include "commit/server_gather.hh"
 
 namespace xec {
-namespace {
 
 Task<Found> FindOn(Engine& engine, MemberIndex member, std::string path) {
   Result<Attributes> got =
@@ -24,6 +23,8 @@ Task<Found> FindOn(Engine& engine, MemberIndex member, std::string path) {
   if (parsed) found.attributes = *parsed;
   co_return found;
 }
+
+namespace {
 
 bool Suffices(const Verdict& verdict, const Geometry& geometry) {
   if (verdict.kind == Verdict::kObject) return verdict.holders.size() >= geometry.data_chunks;
@@ -77,7 +78,9 @@ Task<void> AddStaged(Engine& engine, XrdecName& name) {
   if (!name.in_register || name.holders.size() >= geometry.Total()) co_return;
   const StagedArchives staged = co_await ListStaged(engine);
   for (const StagedArchive& archive : staged.archives) {
-    if (archive.name.oid != name.registered.accepted.oid) continue;
+    const std::optional<TakenAside>& aside = archive.name.aside;
+    if (aside && (aside->path.empty() || aside->path == name.path.text())) name.aside = true;
+    if (aside || archive.name.oid != name.registered.accepted.oid) continue;
     if (std::find(name.holders.begin(), name.holders.end(), archive.member) == name.holders.end())
       name.holders.push_back(archive.member);
   }
@@ -176,9 +179,17 @@ Result<NameInfo> ForReading(const Engine& engine, const XrdecName& name) {
     info.accepted.size = name.size;
   }
   // Archives of XEC know their own geometry: how many of them are needed shows when one is open.
-  const size_t needed = name.in_register ? 1 : GeometryFor(engine.descriptor(), name.path.text()).data_chunks;
+  const size_t data_chunks = GeometryFor(engine.descriptor(), name.path.text()).data_chunks;
+  const size_t needed = name.in_register ? 1 : data_chunks;
   // The empty object is read from its size alone.
-  if (name.holders.size() >= needed || name.size == 0) return info;
+  if (name.size == 0) return info;
+  if (name.aside && name.holders.size() < data_chunks) {
+    return Fail(Code::kUnavailable,
+                "cannot read {} now: {} archives of it are found, and others were taken aside, perhaps by a "
+                "removal that was overtaken: the cleaner judges them; retry",
+                name.path.text(), name.holders.size());
+  }
+  if (name.holders.size() >= needed) return info;
   const auto silent = static_cast<size_t>(std::count_if(
       name.found.begin(), name.found.end(), [](const Found& found) { return found.kind == Found::kSilent; }));
   if (silent > 0) {

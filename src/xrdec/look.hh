@@ -23,6 +23,7 @@ struct XrdecName {
   // Only if the servers were asked:
   std::vector<MemberIndex> at_name = {};  // have an archive of it at the plain name
   std::vector<MemberIndex> holders = {};  // the same, and those that have one staged
+  bool aside = false;  // archives of the name, perhaps its own, were taken aside and not judged yet
   std::optional<uint32_t> adler32 = {};   // if XrdEc's attributes have it
   std::vector<Found> found = {};  // by member; empty if the servers were not asked
 };
@@ -38,8 +39,11 @@ Task<Result<XrdecName>> LookUpXrdec(Engine& engine, ObjectPath path, XrdecWidth 
 // As the above, but an error unless an object lives there: kNotFound, kIsDirectory, kNoQuorum.
 Task<Result<XrdecName>> LookUpXrdecObject(Engine& engine, ObjectPath path, XrdecWidth width);
 
-// The archives of an upload or rename that are not at the plain name, on all servers that answer and are not
-// late.
+// What that server has at this path.
+Task<Found> FindOn(Engine& engine, MemberIndex member, std::string path);
+
+// The archives of an upload or rename, and those taken aside, that are not at the plain name, on all servers
+// that answer and are not late.
 struct StagedArchive {
   MemberIndex member = 0;
   StagedName name;
@@ -51,8 +55,9 @@ struct StagedArchives {
 };
 Task<StagedArchives> ListStaged(Engine& engine);
 
-// What readers need of the object (ObjectReader::OpenXrdec). Error: kNoQuorum when too few servers answer to
-// read it; kDataLoss when all do and fewer than k have an archive.
+// What readers need of the object (ObjectReader::OpenXrdec). Errors: kNoQuorum when too few servers answer to
+// read it; kUnavailable when archives that may be missing were taken aside; kDataLoss when all answer and
+// fewer than k have an archive.
 Result<NameInfo> ForReading(const Engine& engine, const XrdecName& name);
 
 // The same error without the register's prefix in its words.

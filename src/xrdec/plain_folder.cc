@@ -136,6 +136,42 @@ Task<Status> MakeFolders(Engine& engine, ObjectPath path) {
                  engine.server_count(), problem.error().message);
 }
 
+bool IsRefusal(Code code) {
+  return code == Code::kNotEmpty || code == Code::kPermissionDenied || code == Code::kNotDirectory;
+}
+
+// Removes the folder on all servers.
+Task<Status> RemoveFolders(Engine& engine, ObjectPath path) {
+  ServerGather<Status> gather(engine);
+  for (const MemberIndex member : engine.AllByHealth())
+    gather.Start(member, RemoveDirectory(engine.MetadataCall(), engine.server(member), path.PlainPath()));
+  size_t failed = engine.server_count();
+  size_t refused = 0;
+  Status problem;
+  Status not_empty;
+  while (gather.pending() > 0 && (failed > SilentMax(engine) || gather.timely() > 0)) {
+    auto event = co_await gather.Next();
+    if (!event.value) continue;
+    XEC_FAILPOINT("xrdec.folder_removed");
+    if (*event.value || event.value->code() == Code::kNotFound) {
+      --failed;
+      continue;
+    }
+    if (IsRefusal(event.value->code())) ++refused;
+    if (event.value->code() == Code::kNotEmpty) {
+      not_empty = Fail(Code::kNotEmpty, "{} is not empty on {}: files that are no objects lie there",
+                       path.text(), engine.server_id(event.member));
+    }
+    problem = std::move(*event.value);
+  }
+  // One such folder is enough for the directory to stay visible.
+  if (!not_empty) co_return std::move(not_empty);
+  if (failed <= SilentMax(engine)) co_return OkStatus();
+  co_return Fail(refused == failed ? problem.code() : Code::kUnknown,
+                 "the directory {} could not be removed on {} of {} data servers: {}", path.text(), failed,
+                 engine.server_count(), problem.error().message);
+}
+
 }  // namespace
 
 Task<Result<std::vector<ListedName>>> ListXrdec(Engine& engine, ObjectPath path) {
@@ -202,20 +238,7 @@ Task<Status> RemoveXrdecDirectory(Engine& engine, ObjectPath path) {
   const size_t live = listed->size() + folders;
   if (live > 0) co_return Fail(Code::kNotEmpty, "{} is not empty: it has {} names", path.text(), live);
   co_await RemoveLeftOver(engine, files);
-  ServerGather<Status> gather(engine);
-  for (const MemberIndex member : engine.AllByHealth())
-    gather.Start(member, RemoveDirectory(engine.MetadataCall(), engine.server(member), path.PlainPath()));
-  Status status;
-  while (gather.timely() > 0) {
-    auto event = co_await gather.Next();
-    if (!event.value) continue;
-    XEC_FAILPOINT("xrdec.folder_removed");
-    if (!*event.value && event.value->code() == Code::kNotEmpty) {
-      status = Fail(Code::kNotEmpty, "{} is not empty on {}: files that are no objects lie there",
-                    path.text(), engine.server_id(event.member));
-    }
-  }
-  co_return std::move(status);
+  co_return co_await RemoveFolders(engine, path);
 }
 
 }  // namespace xec

@@ -18,8 +18,9 @@ Task<Status> MakeXrdecDirectory(Engine& engine, ObjectPath path, bool parents);
 // OK if the directory exists or, with `make`, was made. Errors: as above.
 Task<Status> NeedXrdecDirectory(Engine& engine, ObjectPath path, bool make);
 
-// Removes the directory, which must have no names. Errors: kNotFound, kNotDirectory, kNotEmpty (also for
-// files that are no objects), kNoQuorum.
+// Removes the directory, which must have no names, on every server that answers, which must be all but m.
+// Errors: kNotFound, kNotDirectory, kNotEmpty (also for files that are no objects), kPermissionDenied,
+// kNoQuorum; kUnknown: it may be gone on some.
 Task<Status> RemoveXrdecDirectory(Engine& engine, ObjectPath path);
 
 }  // namespace xec

@@ -16,17 +16,23 @@ Task<std::optional<bool>> IsUpTo(Engine& engine, MemberIndex member, std::string
   const std::map<std::string, std::string> attributes(got->begin(), got->end());
   const Result<XrdecAttributes> parsed = XrdecAttributes::Parse(attributes);
   if (!parsed) co_return false;
-  co_return up_to_s >= 0 && parsed->version <= static_cast<uint64_t>(up_to_s);
+  co_return parsed->version <= static_cast<uint64_t>(up_to_s);
 }
 
 Task<bool> RemoveArchive(Engine& engine, MemberIndex member, ObjectPath path, int64_t up_to_s) {
+  if (up_to_s < 0) co_return false;
+  const TimePoint start = engine.executor().Now();
   const DataServerPtr server = engine.server(member);
-  const std::string aside = StagedName{engine.NewObjectId(), {}}.Path();
+  const TakenAside taken_aside{up_to_s, path.text()};
+  const std::string aside = StagedName{engine.NewObjectId(), {}, taken_aside}.Path();
   XEC_FAILPOINT("xrdec.take_aside");
   const Status taken = co_await Rename(engine.MetadataCall(), server, path.PlainPath(), aside);
   XEC_FAILPOINT("xrdec.aside");
   if (!taken) co_return taken.code() == Code::kNotFound;
   std::optional<bool> old = co_await IsUpTo(engine, member, aside, up_to_s);
+  // An object may have been renamed to this name since, whose archives show an older version: only the
+  // register tells them from those to be removed, and the cleaner asks it.
+  if (engine.executor().Now() - start > engine.options().operation_limit) co_return false;
   if (old && *old) {
     const Status removed = co_await Remove(engine.MetadataCall(), server, aside);
     XEC_FAILPOINT("xrdec.removed");

@@ -22,8 +22,8 @@ Task<size_t> PublishAll(Engine& engine, std::vector<MemberIndex> members, Staged
 Task<Status> Withdraw(Engine& engine, std::vector<MemberIndex> members, ObjectPath path, StagedName staged);
 
 // Removes the archives of versions up to `up_to_s` from the plain name on these servers, in parallel. A newer
-// one that comes there meanwhile stays: each is taken aside first and looked at there. The number of servers
-// where none is left.
+// one that comes there meanwhile stays: each is taken aside first and looked at there. What is left aside by
+// a remover that dies or is too slow the cleaner judges. The number of servers where none is left.
 Task<size_t> RemoveArchives(Engine& engine, std::vector<MemberIndex> members, ObjectPath path,
                             int64_t up_to_s);
 

@@ -172,6 +172,8 @@ class Run:
                 left = {"seconds": seconds, **{key: counted[key] for key in ("objects", "full", "thin", "away", "lost")}}
                 if counted["names"]:
                     left["examples"] = counted["names"][:5]
+                if counted["unlisted"]:
+                    left["problem"] = f"directories that cannot be listed: {counted['unlisted'][:5]}"
             except (ValueError, KeyError):
                 left = {"seconds": seconds, "problem": f"exit code {result.returncode}: {result.stderr[-500:]}"}
             if result.returncode == 0 or seconds > WHOLE_SECONDS:

@@ -110,6 +110,9 @@ void World::CheckCensus(Gateway& gateway) {
   auto census = Wait(TakeCensus(*gateway.engine, *gateway.store, std::move(options)), gateway);
   if (!census) return;
   if (!*census) return Break("at rest no census can be taken: " + census->error().ToString());
+  for (const Census::Unlisted& unlisted : (*census)->unlisted()) {
+    return Break(fmt::format("at rest the census cannot list {}: {}", unlisted.directory, unlisted.problem));
+  }
   for (const Census::Thin& thin : (*census)->names()) {
     return Break(fmt::format("at rest the census says that {} survives {} losses: {}", thin.path,
                              thin.left.survives, thin.left.problem));
