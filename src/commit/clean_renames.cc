@@ -107,9 +107,13 @@ Task<bool> ResolveMoved(CleanPass& pass, Accepted moved) {
   // Who has the object open under its old name finds its way by the tombstone.
   if (!pass.Past(moved.target->WallMillis(), pass.engine.options().superseded_grace)) co_return false;
   XEC_FAILPOINT("clean.retire");
-  // Homes that took the tombstone only now have it since the listing.
+  // Homes that took the tombstone only now have it since the listing. And no server may have an archive left,
+  // named in the record or not: once the rename is retired it would be removed as history.
   pass.servers = co_await ListEverywhere(pass.engine, pass.path);
-  if (!pass.AllHomesHeard()) co_return false;
+  if (!pass.AllServersHeard()) co_return false;
+  for (const auto& [member, states] : pass.servers) {
+    if (HasArchiveOf(states, moved.version.Unmoved(), record->oid)) co_return false;
+  }
   co_await Retire(pass, moved);
   XEC_FAILPOINT("clean.retired");
   co_return true;
