@@ -97,6 +97,9 @@ Task<Status> DecideSource(Engine& engine, Attempt attempt, SealsSeen sealed, boo
 Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, SealsSeen sealed, Look source) {
   const Status stand = NeedSeals(sealed, attempt.to);
   if (!stand) co_return stand.error();
+  // Of a directory's rename: what somebody has put there meanwhile stays.
+  if (attempt.below && sealed.look.highest().Live())
+    co_return Fail(Code::kNotEmpty, "{} is in the way", attempt.to.text());
   if (sealed.look.highest().kind == Accepted::kDirectory)
     co_return co_await DirectoryInTheWay(engine, attempt.to);
   if (DirectoryUnderWay(sealed.look.listings(), sealed.look.highest()))
