@@ -91,8 +91,10 @@ Task<bool> ResolveMoved(CleanPass& pass, Accepted moved) {
   }
   if (!record) co_return false;
   const bool clean = co_await TurnSeals(pass, moved);
-  const Status finished = co_await FinishTarget(pass.engine, pass.path, moved);
+  const Status finished = co_await FinishTarget(pass.engine, pass.path, moved, Tombstone::kSeen);
   if (!finished) co_return false;
+  const bool durable = co_await DurableOnQuorum(pass.engine, pass.path, moved);
+  if (!durable) co_return false;
   const bool moving_in = co_await StillMovingIn(pass, moved.version.Unmoved());
   if (moving_in) co_return false;
   std::vector<MemberIndex> servers = ServersOfMove(pass.engine, pass.path, *record);
@@ -163,7 +165,7 @@ Task<bool> ResolveMoveIn(CleanPass& pass, State seal) {
       if (rolled.superseded || look.WithHighest().size() + rolled.accepted.size() < look.quorum())
         co_return false;
     }
-    const Status finished = co_await FinishTarget(pass.engine, *source, moved);
+    const Status finished = co_await FinishTarget(pass.engine, *source, moved, Tombstone::kSeen);
     (void)finished;
     co_return false;
   }

@@ -83,12 +83,23 @@ Task<size_t> RollOn(Engine& engine, ObjectPath path, Look look, Accepted goal, s
   co_return have;
 }
 
-Task<Status> AcceptTarget(Engine& engine, ObjectPath to, Accepted target, uint64_t proved) {
+Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record,
+                          Tombstone tombstone) {
+  const ObjectPath& to = record.to;
+  const Accepted target = TargetOf(record, moved);
+  bool durable = tombstone == Tombstone::kDurable;
   for (int tries = 0; tries < kFinishTriesMax; ++tries) {
     Look look = co_await LookAt(engine, to, LookWidth::kAll);
-    FinishPlan plan = PlanFinish(look, target, proved);
+    FinishPlan plan = PlanFinish(look, target, moved.proved);
     if (plan.kind == FinishPlan::kDone) co_return OkStatus();
     if (plan.kind == FinishPlan::kCannotTell) break;
+    if (!durable) durable = co_await DurableOnQuorum(engine, from, moved);
+    if (!durable) {
+      co_return Fail(Code::kNoQuorum,
+                     "cannot tell whether {} has moved to {} for good: too few of its homes answer or can "
+                     "write to their disks; retry",
+                     from.text(), to.text());
+    }
     size_t have = plan.have;
     // A copy needs one home that accepted before.
     const size_t first = have > 0 ? 0 : 1;
@@ -103,7 +114,8 @@ Task<Status> AcceptTarget(Engine& engine, ObjectPath to, Accepted target, uint64
                  to.text());
 }
 
-Task<Status> FinishShown(Engine& engine, ObjectPath from, Accepted moved, std::vector<MemberIndex> shown) {
+Task<Status> FinishShown(Engine& engine, ObjectPath from, Accepted moved, std::vector<MemberIndex> shown,
+                         Tombstone tombstone) {
   std::vector<MemberIndex> order = HomesFirst(engine, from, std::move(shown));
   Result<MoveRecord> record = co_await ReadRecordFrom(engine, from, moved, std::move(order));
   if (!record && record.code() == Code::kNotFound) co_return record.error();
@@ -113,8 +125,7 @@ Task<Status> FinishShown(Engine& engine, ObjectPath from, Accepted moved, std::v
     co_return Fail(Code::kNoQuorum, "cannot tell where {} was moved to: {}", from.text(),
                    record.error().message);
   }
-  const Accepted target = TargetOf(*record, moved);
-  co_return co_await AcceptTarget(engine, record->to, target, moved.proved);
+  co_return co_await AcceptTarget(engine, from, moved, std::move(*record), tombstone);
 }
 
 bool IsSealOf(const State& state, const std::string& oid) {
@@ -272,9 +283,9 @@ Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex
   co_return renamed ? RollResult::kAccepted : RollResult::kFailed;
 }
 
-Task<Status> FinishTarget(Engine& engine, ObjectPath from, Accepted moved) {
+Task<Status> FinishTarget(Engine& engine, ObjectPath from, Accepted moved, Tombstone tombstone) {
   std::vector<MemberIndex> homes = engine.Homes(from);
-  co_return co_await FinishShown(engine, from, moved, std::move(homes));
+  co_return co_await FinishShown(engine, from, moved, std::move(homes), tombstone);
 }
 
 Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIndex, States> listings) {
@@ -284,7 +295,7 @@ Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIn
     for (const auto& [home, states] : listings) {
       if (HasAccepted(states, moved)) shown.push_back(home);
     }
-    Status finished = co_await FinishShown(engine, from, moved, std::move(shown));
+    Status finished = co_await FinishShown(engine, from, moved, std::move(shown), Tombstone::kSeen);
     if (!finished) co_return std::move(finished);
   }
   co_return OkStatus();

@@ -239,7 +239,7 @@ Task<Status> Commit(Engine& engine, Attempt attempt, State moved, std::vector<Me
   if (!committed) co_return committed.error();
   XEC_FAILPOINT("rename.committed");
   const Accepted accepted = AcceptedFrom(moved);
-  Status finished = co_await FinishTarget(engine, attempt.from, accepted);
+  Status finished = co_await FinishTarget(engine, attempt.from, accepted, Tombstone::kDurable);
   if (!finished && finished.code() != Code::kNotFound) {
     co_return Fail(Code::kUnknown, "{} was renamed to {}, but too few homes of the new name answer; retry",
                    attempt.from.text(), attempt.to.text());

@@ -90,6 +90,45 @@ TEST_P(RenameLateTest, AWitnessKeptForALateSourceIsLeft) {
   EXPECT_FALSE(superseded());
 }
 
+// The tombstone's maker died before it had synced what it renamed: a power cut may take that back, and the
+// object would be under both names.
+TEST_P(RenameLateTest, ATombstoneThatIsOnlySeenIsMadeDurableFirst) {
+  size_t before_target = 0;
+  size_t before_archives = 0;
+  for (size_t steps = 1; before_target * before_archives == 0; ++steps) {
+    ASSERT_LT(steps, kStepsMax);
+    TestWorld world(OptionsOf(3));
+    const ObjectPath path = world.Path("/a");
+    ASSERT_TRUE(world.Put(world.NewGateway(), "/a"));
+    Gateway& dying = world.NewGateway();
+    world.executor.RunTask(RenameObject(*dying.engine, path, world.Path("/b")), steps);
+    dying.Kill();
+    Gateway& fresh = world.NewGateway();
+    const size_t quorum = Quorum(fresh.engine->Homes(path).size());
+    if (Count(world.EntriesOf(fresh, "/a"), "t.") < quorum) continue;
+    Gateway& without_sync = world.NewGateway();
+    for (const auto& fault : without_sync.faults)
+      fault->plan().Add({.operation = Operation::kMakeDirectory, .path_contains = "/a.~xo"});
+    const size_t arrived = Count(world.EntriesOf(fresh, "/b"), "w.");
+    const size_t archives = Count(world.EntriesOf(fresh, "/a"), "p.");
+    if (arrived == 0) {
+      ++before_target;
+      EXPECT_EQ(world.Run(LookUp(*without_sync.engine, path)).code(), Code::kNoQuorum);
+      EXPECT_EQ(Count(world.EntriesOf(fresh, "/b"), "w."), 0u);
+    } else if (arrived >= quorum && archives == world.descriptor.geometry.Total()) {
+      ++before_archives;
+      EXPECT_TRUE(world.Run(CleanName(*without_sync.engine, path)));
+      EXPECT_EQ(Count(world.EntriesOf(fresh, "/a"), "p."), archives);
+    }
+    EXPECT_FALSE(world.Lives(fresh, "/a"));
+    EXPECT_TRUE(world.Lives(fresh, "/b"));
+    world.Pass(2h);
+    world.Clean(fresh);
+    EXPECT_TRUE(world.EntriesOf(fresh, "/a").empty());
+    if (HasFailure()) return;
+  }
+}
+
 // Promoted archives of /b on one server, by their size.
 std::vector<uint64_t> ArchivesMoved(TestWorld& world, MemberIndex server) {
   std::vector<uint64_t> sizes;
