@@ -82,6 +82,44 @@ Task<Status> SyncStates(Engine& engine, MemberIndex member, ObjectPath path) {
   co_return co_await MakeDirectory(engine.MetadataCall(), engine.server(member), path.ObjectDirectory());
 }
 
+namespace {
+
+// What a home has for good.
+struct DurableHere {
+  bool accepted = false;
+  bool itself = false;
+};
+
+Task<DurableHere> MakeDurable(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
+  DurableHere here;
+  const Result<States> states = co_await ListStates(engine, home, path);
+  if (!states || HighestAccepted(*states) < goal) co_return here;
+  const Status synced = co_await SyncStates(engine, home, path);
+  here.accepted = synced.has_value();
+  const bool retired =
+      goal.kind == Accepted::kMoved && HasAccepted(*states, goal.version.Unmoved().MoveDone());
+  here.itself = here.accepted && (retired || HasAccepted(*states, goal));
+  co_return here;
+}
+
+}  // namespace
+
+Task<bool> DurableOnQuorum(Engine& engine, ObjectPath path, Accepted goal) {
+  if (!engine.SyncBeforeCommit()) co_return true;
+  ServerGather<DurableHere> gather(engine, RequestKind::kSync);
+  const std::vector<MemberIndex> homes = engine.Homes(path);
+  for (const MemberIndex home : homes) gather.Start(home, MakeDurable(engine, path, home, goal));
+  size_t accepted = 0;
+  bool found = goal.kind != Accepted::kMoved;
+  while (gather.pending() > 0 && (accepted < Quorum(homes.size()) || !found)) {
+    const auto event = co_await gather.Next();
+    if (!event.value) continue;
+    if (event.value->accepted) ++accepted;
+    found = found || event.value->itself;
+  }
+  co_return accepted >= Quorum(homes.size()) && found;
+}
+
 Task<Status> KeepLongName(Engine& engine, MemberIndex member, ObjectPath path) {
   const std::vector<std::string> entries = path.LongNameEntries();
   for (const std::string& entry : entries) {

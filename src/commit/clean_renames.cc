@@ -91,8 +91,10 @@ Task<bool> ResolveMoved(CleanPass& pass, Accepted moved) {
   }
   if (!record) co_return false;
   const bool clean = co_await TurnSeals(pass, moved);
-  const Status finished = co_await FinishTarget(pass.engine, pass.path, moved);
+  const Status finished = co_await FinishTarget(pass.engine, pass.path, moved, Tombstone::kSeen);
   if (!finished) co_return false;
+  const bool durable = co_await DurableOnQuorum(pass.engine, pass.path, moved);
+  if (!durable) co_return false;
   const bool moving_in = co_await StillMovingIn(pass, moved.version.Unmoved());
   if (moving_in) co_return false;
   std::vector<MemberIndex> servers = ServersOfMove(pass.engine, pass.path, *record);
@@ -107,9 +109,13 @@ Task<bool> ResolveMoved(CleanPass& pass, Accepted moved) {
   // Who has the object open under its old name finds its way by the tombstone.
   if (!pass.Past(moved.target->WallMillis(), pass.engine.options().superseded_grace)) co_return false;
   XEC_FAILPOINT("clean.retire");
-  // Homes that took the tombstone only now have it since the listing.
+  // Homes that took the tombstone only now have it since the listing. And no server may have an archive left,
+  // named in the record or not: once the rename is retired it would be removed as history.
   pass.servers = co_await ListEverywhere(pass.engine, pass.path);
-  if (!pass.AllHomesHeard()) co_return false;
+  if (!pass.AllServersHeard()) co_return false;
+  for (const auto& [member, states] : pass.servers) {
+    if (HasArchiveOf(states, moved.version.Unmoved(), record->oid)) co_return false;
+  }
   co_await Retire(pass, moved);
   XEC_FAILPOINT("clean.retired");
   co_return true;
@@ -159,7 +165,7 @@ Task<bool> ResolveMoveIn(CleanPass& pass, State seal) {
       if (rolled.superseded || look.WithHighest().size() + rolled.accepted.size() < look.quorum())
         co_return false;
     }
-    const Status finished = co_await FinishTarget(pass.engine, *source, moved);
+    const Status finished = co_await FinishTarget(pass.engine, *source, moved, Tombstone::kSeen);
     (void)finished;
     co_return false;
   }

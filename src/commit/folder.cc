@@ -9,18 +9,71 @@
 namespace xec {
 namespace {
 
+// Read at once by one listing.
+constexpr size_t kLongNamesInFlightMax = 64;
+
 using Listing = Result<std::vector<Entry>>;
 
-// The name kept in the object directory of a shortened name; nullopt when it cannot be read here.
-Task<std::optional<std::string>> LongNameOn(Engine& engine, MemberIndex member,
-                                            std::string object_directory) {
-  Listing listed = co_await ListOrEmpty(engine, member, object_directory);
-  if (!listed) co_return std::nullopt;
+using LongNames = std::map<std::string, std::vector<MemberIndex>>;  // by entry: who shows it
+
+// The name kept in the object directory of a shortened name; nullopt when its parts are not all there. Error:
+// what the server said.
+Task<Result<std::optional<std::string>>> LongNameOn(Engine& engine, MemberIndex member,
+                                                    std::string object_directory) {
+  Listing listed = co_await ListOrEmpty(engine, member, std::move(object_directory));
+  if (!listed) co_return listed.error();
   std::vector<std::string> entries;
   for (const Entry& entry : *listed) entries.push_back(entry.name);
+  std::optional<std::string> told;
   Result<std::string> name = ReadLongName(entries);
-  if (!name) co_return std::nullopt;
-  co_return std::move(*name);
+  if (name) told = std::move(*name);
+  co_return std::move(told);
+}
+
+struct LongName {
+  std::string object_directory;
+  std::optional<ObjectPath> name;
+  std::set<MemberIndex> silent;  // if nobody tells it: who could not be asked
+};
+
+Task<LongName> TellLongName(Engine& engine, ObjectPath directory, std::string object_directory,
+                            std::vector<MemberIndex> members) {
+  LongName found;
+  found.object_directory = std::move(object_directory);
+  found.silent.insert(members.begin(), members.end());
+  const bool told = co_await AskInTurn<Result<std::optional<std::string>>>(
+      engine, std::move(members),
+      [&](MemberIndex member) { return LongNameOn(engine, member, found.object_directory); },
+      [&](MemberIndex member, const Result<std::optional<std::string>>& component) {
+        if (component) found.silent.erase(member);
+        if (!component || !*component) return false;
+        Result<ObjectPath> name = directory.Child(**component);
+        if (name) found.name = std::move(*name);
+        return found.name.has_value();
+      });
+  if (told) found.silent.clear();
+  co_return std::move(found);
+}
+
+Task<void> TellLongNames(Engine& engine, ObjectPath directory, LongNames shown, FolderUnion& result) {
+  const std::string folder = directory.Folder();
+  const std::string prefix = folder == "/" ? "/" : folder + "/";
+  std::set<MemberIndex> silent;
+  Gather<LongName> gather(engine.scope(), engine.executor());
+  auto next = shown.begin();
+  while (next != shown.end() || gather.pending() > 0) {
+    for (; next != shown.end() && gather.pending() < kLongNamesInFlightMax; ++next)
+      gather.Start(0, TellLongName(engine, directory, prefix + next->first, next->second));
+    auto event = co_await gather.Next();
+    LongName& found = *event.value;
+    silent.merge(found.silent);
+    if (found.name) {
+      result.names.insert(std::move(*found.name));
+    } else {
+      result.nameless.insert(std::move(found.object_directory));
+    }
+  }
+  result.servers_heard -= silent.size();
 }
 
 }  // namespace
@@ -33,7 +86,7 @@ size_t SilentServersMax(const Engine& engine) {
 Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory, Duration least) {
   FolderUnion result;
   const std::string folder = directory.Folder();
-  std::map<std::string, std::vector<MemberIndex>> long_names;  // who shows them
+  LongNames long_names;
   ServerGather<Listing> gather(engine, RequestKind::kMetadata, least);
   for (const MemberIndex member : engine.AllByHealth())
     gather.Start(member, ListOrEmpty(engine, member, folder));
@@ -56,24 +109,7 @@ Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory, Duration leas
       }
     }
   }
-  const std::string prefix = folder == "/" ? "/" : folder + "/";
-  for (const auto& [entry, members] : long_names) {
-    std::optional<ObjectPath> found;
-    const std::string object_directory = prefix + entry;
-    const bool told = co_await AskInTurn<std::optional<std::string>>(
-        engine, members, [&](MemberIndex member) { return LongNameOn(engine, member, object_directory); },
-        [&](MemberIndex, const std::optional<std::string>& component) {
-          if (!component) return false;
-          Result<ObjectPath> name = directory.Child(*component);
-          if (name) found = std::move(*name);
-          return found.has_value();
-        });
-    if (told) {
-      result.names.insert(std::move(*found));
-    } else {
-      result.nameless.insert(object_directory);
-    }
-  }
+  co_await TellLongNames(engine, directory, std::move(long_names), result);
   co_return std::move(result);
 }
 

@@ -13,6 +13,7 @@ struct FolderUnion {
   std::set<std::string> folders;   // physical sub-folders by their name on disk
   // Object directories, by their path on disk, of shortened names that no server tells now.
   std::set<std::string> nameless;
+  // That told all they have: not who shows a shortened name that nobody tells, and could not be asked for it.
   size_t servers_heard = 0;
 };
 

@@ -90,6 +90,30 @@ TEST_P(LongNameTest, IsToldByAllWhoeverSleeps) {
   }
 }
 
+// What only a server shows that cannot be asked for the name might live: it is not left out in silence.
+TEST(LongName, ThatCannotBeReadIsNotLeftOut) {
+  const std::string component(kComponentBytesMax, 'l');
+  TestWorld world({});
+  Gateway& gateway = world.NewGateway();
+  const std::vector<MemberIndex> homes = HomesOf(world.descriptor, component);
+  ASSERT_EQ(homes.size(), 3u);
+  world.memory[homes[2]]->SetDown(true);
+  ASSERT_TRUE(world.Run(MakeDirectoryName(*gateway.engine, world.Path("/d/" + component), true)));
+  world.memory[homes[2]]->SetDown(false);
+  const auto list = [&](Gateway& reader) {
+    reader.faults[homes[1]]->plan().Add({.operation = Operation::kList, .path_contains = ".~xl"});
+    return world.Run(ListDirectory(*reader.engine, world.Path("/d")));
+  };
+  world.memory[homes[0]]->SetDown(true);
+  Gateway& reader = world.NewGateway();
+  const Result<std::vector<ListedName>> alone = list(reader);
+  EXPECT_TRUE(!alone && alone.code() == Code::kNoQuorum) << "it seems to be empty";
+  EXPECT_EQ(world.Run(RemoveDirectoryName(*reader.engine, world.Path("/d"))).code(), Code::kNoQuorum);
+  world.memory[homes[0]]->SetDown(false);
+  const Result<std::vector<ListedName>> told = list(world.NewGateway());
+  EXPECT_TRUE(told && told->size() == 1) << "another server tells it";
+}
+
 INSTANTIATE_TEST_SUITE_P(Makers, LongNameTest, ::testing::Values(MakeIt, RenameToIt));
 
 }  // namespace

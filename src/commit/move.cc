@@ -83,12 +83,23 @@ Task<size_t> RollOn(Engine& engine, ObjectPath path, Look look, Accepted goal, s
   co_return have;
 }
 
-Task<Status> AcceptTarget(Engine& engine, ObjectPath to, Accepted target, uint64_t proved) {
+Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record,
+                          Tombstone tombstone) {
+  const ObjectPath& to = record.to;
+  const Accepted target = TargetOf(record, moved);
+  bool durable = tombstone == Tombstone::kDurable;
   for (int tries = 0; tries < kFinishTriesMax; ++tries) {
     Look look = co_await LookAt(engine, to, LookWidth::kAll);
-    FinishPlan plan = PlanFinish(look, target, proved);
+    FinishPlan plan = PlanFinish(look, target, moved.proved);
     if (plan.kind == FinishPlan::kDone) co_return OkStatus();
     if (plan.kind == FinishPlan::kCannotTell) break;
+    if (!durable) durable = co_await DurableOnQuorum(engine, from, moved);
+    if (!durable) {
+      co_return Fail(Code::kNoQuorum,
+                     "cannot tell whether {} has moved to {} for good: too few of its homes answer or can "
+                     "write to their disks; retry",
+                     from.text(), to.text());
+    }
     size_t have = plan.have;
     // A copy needs one home that accepted before.
     const size_t first = have > 0 ? 0 : 1;
@@ -103,7 +114,8 @@ Task<Status> AcceptTarget(Engine& engine, ObjectPath to, Accepted target, uint64
                  to.text());
 }
 
-Task<Status> FinishShown(Engine& engine, ObjectPath from, Accepted moved, std::vector<MemberIndex> shown) {
+Task<Status> FinishShown(Engine& engine, ObjectPath from, Accepted moved, std::vector<MemberIndex> shown,
+                         Tombstone tombstone) {
   std::vector<MemberIndex> order = HomesFirst(engine, from, std::move(shown));
   Result<MoveRecord> record = co_await ReadRecordFrom(engine, from, moved, std::move(order));
   if (!record && record.code() == Code::kNotFound) co_return record.error();
@@ -113,17 +125,22 @@ Task<Status> FinishShown(Engine& engine, ObjectPath from, Accepted moved, std::v
     co_return Fail(Code::kNoQuorum, "cannot tell where {} was moved to: {}", from.text(),
                    record.error().message);
   }
-  const Accepted target = TargetOf(*record, moved);
-  co_return co_await AcceptTarget(engine, record->to, target, moved.proved);
+  co_return co_await AcceptTarget(engine, from, moved, std::move(*record), tombstone);
 }
 
+bool IsSealOf(const State& state, const std::string& oid) {
+  const bool sealed = state.kind == StateKind::kSealed || state.kind == StateKind::kAborted;
+  return sealed && state.oid == oid;
+}
+
+// The promoted one, if there is one: it was repaired, and a seal beside it left over.
 const State* ArchiveOf(const States& states, const Version& version, const std::string& oid) {
-  const auto archive = std::find_if(states.begin(), states.end(), [&](const State& s) {
-    if (s.oid != oid) return false;
-    const bool sealed = s.kind == StateKind::kSealed || s.kind == StateKind::kAborted;
-    return sealed || (s.kind == StateKind::kPromoted && s.version == version);
-  });
-  return archive == states.end() ? nullptr : &*archive;
+  const State* archive = nullptr;
+  for (const State& state : states) {
+    if (state.kind == StateKind::kPromoted && state.oid == oid && state.version == version) return &state;
+    if (IsSealOf(state, oid)) archive = &state;
+  }
+  return archive;
 }
 
 // What one home says to ReadOrigin.
@@ -146,20 +163,50 @@ Task<OriginHere> ReadOriginOn(Engine& engine, MemberIndex home, std::vector<std:
   co_return std::move(here);
 }
 
+// Removes the seals that must not follow in place of an archive: those beside a promoted one, and a lone one
+// of a server that its writer had given up. False: one was removed in place of `archive`, or may still be
+// there.
+Task<bool> RemoveLeftOverSeals(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record,
+                               MemberIndex member, States states, State archive) {
+  if (archive.kind != StateKind::kPromoted) {
+    const State place = PromotedState(moved.version.Unmoved(), record.oid, record.size);
+    VersionAt there{record.to, TargetOf(record, moved)};
+    const bool given_up = co_await RemoveIfGivenUp(engine, from, member, FormatState(archive),
+                                                   AcceptedFrom(place), std::move(there));
+    co_return !given_up;
+  }
+  for (const State& state : states) {
+    if (!IsSealOf(state, record.oid)) continue;
+    const Status removed = co_await RemoveState(engine, member, from, FormatState(state));
+    if (!removed) co_return false;
+  }
+  co_return true;
+}
+
+Task<bool> NoArchiveLeft(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record,
+                         MemberIndex member) {
+  const Result<States> states = co_await ListStates(engine, member, from);
+  co_return states && !HasArchiveOf(*states, moved.version.Unmoved(), record.oid);
+}
+
 // F2 on one server; true: no archive of the version is left there.
 Task<bool> MoveArchive(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record,
                        MemberIndex member) {
   Result<States> states = co_await ListStates(engine, member, from);
   if (!states) co_return false;
-  const State* archive = ArchiveOf(*states, moved.version.Unmoved(), record.oid);
-  if (archive == nullptr) co_return true;
-  const std::string source = StatePath(from, FormatState(*archive));
+  const State* found = ArchiveOf(*states, moved.version.Unmoved(), record.oid);
+  if (found == nullptr) co_return true;
+  const State archive = *found;
+  const std::string source = StatePath(from, FormatState(archive));
   const std::vector<MemberIndex> homes = engine.Homes(from);
   if (std::find(homes.begin(), homes.end(), member) != homes.end()) {
     // What a home accepts must never sink: it takes the tombstone before its archive leaves.
-    const RollResult rolled = co_await RollForward(engine, from, member, moved, std::move(*states));
+    const RollResult rolled = co_await RollForward(engine, from, member, moved, *states);
     if (rolled == RollResult::kFailed) co_return false;
   }
+  const bool follows =
+      co_await RemoveLeftOverSeals(engine, from, moved, record, member, std::move(*states), archive);
+  if (!follows) co_return co_await NoArchiveLeft(engine, from, moved, record, member);
   const Status named = co_await KeepLongName(engine, member, record.to);
   if (!named) co_return false;
   const std::string target = FormatState(PromotedState(*moved.target, record.oid, record.size));
@@ -171,10 +218,13 @@ Task<bool> MoveArchive(Engine& engine, ObjectPath from, Accepted moved, MoveReco
     const Status again = co_await KeepLongName(engine, member, record.to);
     (void)again;  // the homes have it as well
   }
-  if (renamed || renamed.code() != Code::kAlreadyExists) co_return renamed.has_value();
-  // It was repaired at the new name meanwhile.
-  const Status removed = co_await Remove(engine.MetadataCall(), engine.server(member), source);
-  co_return removed.has_value();
+  Status gone = renamed;
+  if (!renamed && renamed.code() == Code::kAlreadyExists) {
+    // It was repaired at the new name meanwhile.
+    gone = co_await Remove(engine.MetadataCall(), engine.server(member), source);
+  }
+  if (!gone) co_return false;
+  co_return co_await NoArchiveLeft(engine, from, moved, record, member);
 }
 
 }  // namespace
@@ -233,9 +283,9 @@ Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex
   co_return renamed ? RollResult::kAccepted : RollResult::kFailed;
 }
 
-Task<Status> FinishTarget(Engine& engine, ObjectPath from, Accepted moved) {
+Task<Status> FinishTarget(Engine& engine, ObjectPath from, Accepted moved, Tombstone tombstone) {
   std::vector<MemberIndex> homes = engine.Homes(from);
-  co_return co_await FinishShown(engine, from, moved, std::move(homes));
+  co_return co_await FinishShown(engine, from, moved, std::move(homes), tombstone);
 }
 
 Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIndex, States> listings) {
@@ -245,7 +295,7 @@ Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIn
     for (const auto& [home, states] : listings) {
       if (HasAccepted(states, moved)) shown.push_back(home);
     }
-    Status finished = co_await FinishShown(engine, from, moved, std::move(shown));
+    Status finished = co_await FinishShown(engine, from, moved, std::move(shown), Tombstone::kSeen);
     if (!finished) co_return std::move(finished);
   }
   co_return OkStatus();

@@ -27,16 +27,21 @@ Task<Result<MoveRecord>> ReadMoveRecord(Engine& engine, ObjectPath from, Accepte
 // still has the tombstone then.
 Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal);
 
+// May a power cut still take the tombstone back? Not from who promoted it himself. Who has only seen it makes
+// it durable before the new name accepts anything: else the object would be under both names.
+enum class Tombstone { kSeen, kDurable };
+
 // F1: the new name accepts the moved version, or something higher, on a quorum of its homes. `moved` or
 // something higher is accepted on a quorum of homes of `from`. Idempotent; any number of clients may do it at
 // once. Error: kNoQuorum ("cannot tell, retry").
-Task<Status> FinishTarget(Engine& engine, ObjectPath from, Accepted moved);
+Task<Status> FinishTarget(Engine& engine, ObjectPath from, Accepted moved, Tombstone tombstone);
 
 // F1 of every moved tombstone in the listings: what readers, removers and renamers owe before they answer.
 Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIndex, States> listings);
 
-// F2: the archives of the moved version follow, on every server that may have one; only after F1. Answers on
-// how many of them nothing is left to move. `servers`: see ServersOfMove.
+// F2: the archives of the moved version follow, on every server that may have one; only after F1, and when
+// the tombstone is durable. Answers on how many of them nothing is left to move. `servers`: see
+// ServersOfMove.
 Task<size_t> MoveArchives(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record,
                           std::vector<MemberIndex> servers);
 

@@ -52,30 +52,14 @@ Status StillTheHomes(const Engine& engine, const ObjectPath& path) {
               in_force.error().message);
 }
 
-// Has the home accepted `goal`, or something higher, for good?
-Task<bool> HasDurably(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
-  const Result<States> states = co_await ListStates(engine, home, path);
-  if (!states || HighestAccepted(*states) < goal) co_return false;
-  const Status synced = co_await SyncStates(engine, home, path);
-  co_return synced.has_value();
-}
-
 // Too few of the homes that had a seal have answered. Who looks the name up makes a quorum of all its homes
 // accept what any of them shows, and so did or will every reader.
 Task<bool> SettledByLook(Engine& engine, ObjectPath path, Accepted goal, bool accepted_somewhere) {
   Result<NameInfo> info = co_await LookUp(engine, path);
   if (!info) co_return false;
   const bool settled = info->accepted == goal || (accepted_somewhere && goal < info->accepted);
-  if (!settled || !engine.SyncBeforeCommit()) co_return settled;
-  ServerGather<bool> gather(engine);
-  for (const MemberIndex home : engine.Homes(path)) gather.Start(home, HasDurably(engine, path, home, goal));
-  const size_t quorum = Quorum(engine.Homes(path).size());
-  size_t durable = 0;
-  while (durable < quorum && gather.pending() > 0) {
-    const auto event = co_await gather.Next();
-    if (event.value && *event.value) ++durable;
-  }
-  co_return durable >= quorum;
+  if (!settled) co_return false;
+  co_return co_await DurableOnQuorum(engine, path, goal);
 }
 
 }  // namespace

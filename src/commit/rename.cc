@@ -97,6 +97,9 @@ Task<Status> DecideSource(Engine& engine, Attempt attempt, SealsSeen sealed, boo
 Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, SealsSeen sealed, Look source) {
   const Status stand = NeedSeals(sealed, attempt.to);
   if (!stand) co_return stand.error();
+  // Of a directory's rename: what somebody has put there meanwhile stays.
+  if (attempt.below && sealed.look.highest().Live())
+    co_return Fail(Code::kNotEmpty, "{} is in the way", attempt.to.text());
   if (sealed.look.highest().kind == Accepted::kDirectory)
     co_return co_await DirectoryInTheWay(engine, attempt.to);
   if (DirectoryUnderWay(sealed.look.listings(), sealed.look.highest()))
@@ -236,7 +239,7 @@ Task<Status> Commit(Engine& engine, Attempt attempt, State moved, std::vector<Me
   if (!committed) co_return committed.error();
   XEC_FAILPOINT("rename.committed");
   const Accepted accepted = AcceptedFrom(moved);
-  Status finished = co_await FinishTarget(engine, attempt.from, accepted);
+  Status finished = co_await FinishTarget(engine, attempt.from, accepted, Tombstone::kDurable);
   if (!finished && finished.code() != Code::kNotFound) {
     co_return Fail(Code::kUnknown, "{} was renamed to {}, but too few homes of the new name answer; retry",
                    attempt.from.text(), attempt.to.text());

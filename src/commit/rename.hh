@@ -11,7 +11,8 @@ namespace xec {
 // Moves the object `from` to `to`, replacing an object there; both change at one moment, the commit of the
 // moved tombstone. User attributes go along (one set while the rename runs may be lost). Errors: kNotFound,
 // kIsDirectory (either is one), kNoQuorum, kConflict (another rename of it is under way, or died and was not
-// cleaned up yet), kUnknown. `below`: only what is at `from` while this very directory lives, else kNotFound.
+// cleaned up yet), kUnknown. `below`: only what is at `from` while this very directory lives, else kNotFound;
+// and nothing is replaced: kNotEmpty.
 Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to,
                           std::optional<DirectoryVersion> below = std::nullopt);
 

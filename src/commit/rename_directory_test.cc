@@ -340,5 +340,44 @@ TEST(RenameDirectoryTest, AnObjectPutAtTheTargetMeanwhileStaysAndKeepsTheDirecto
   EXPECT_GT(met, 0u);
 }
 
+TEST(RenameDirectoryTest, ANamePutAtTheTargetBetweenLookAndSealStays) {
+  TestWorld world({});
+  Gateway& gateway = world.NewGateway();
+  MakeTree(world, gateway);
+  Gateway& slow = world.NewGateway();
+  for (const auto& fault : slow.faults)
+    fault->plan().Add({.kind = FaultKind::kDelay, .path_contains = "/e/a.~xo/q.", .delay = 1500ms});
+  std::optional<Status> renamed;
+  const auto keep = [&renamed](Task<Status> task) -> Task<void> {
+    Status status = co_await task;
+    renamed = std::move(status);
+  };
+  slow.scope.Spawn(keep(RenameDirectory(*slow.engine, world.Path("/d"), world.Path("/e"))));
+  world.Pass(1s);
+  ASSERT_TRUE(!renamed && world.StateOf(gateway, "/e").kind == Accepted::kDirectory);
+  ASSERT_TRUE(world.Put(gateway, "/e/a"));
+  const std::string oid = world.StateOf(gateway, "/e/a").oid;
+  ASSERT_TRUE(world.executor.RunUntil([&] { return renamed.has_value(); }, kStepsMax));
+  EXPECT_EQ(renamed->code(), Code::kNotEmpty) << renamed->error().message;
+  EXPECT_EQ(world.StateOf(gateway, "/e/a").oid, oid);
+  EXPECT_TRUE(world.Lives(gateway, "/d/a"));
+  EXPECT_TRUE(world.Lives(gateway, "/e/s/b"));
+}
+
+// The look before sealing does not show what is put after it.
+TEST(RenameDirectoryTest, WhatIsBelowReplacesNothing) {
+  TestWorld world({});
+  Gateway& gateway = world.NewGateway();
+  MakeTree(world, gateway);
+  ASSERT_TRUE(world.Put(gateway, "/e/a"));
+  const std::string oid = world.StateOf(gateway, "/e/a").oid;
+  const DirectoryVersion directory{world.Path("/d"), world.StateOf(gateway, "/d").version};
+  EXPECT_EQ(
+      world.Run(RenameObject(*gateway.engine, world.Path("/d/a"), world.Path("/e/a"), directory)).code(),
+      Code::kNotEmpty);
+  EXPECT_EQ(world.StateOf(gateway, "/e/a").oid, oid);
+  EXPECT_TRUE(world.Lives(gateway, "/d/a"));
+}
+
 }  // namespace
 }  // namespace xec

@@ -14,15 +14,16 @@ constexpr size_t kStepsMax = 100'000;
 
 class RenameLateTest : public ToleranceTest {};
 
+size_t Count(const std::vector<std::string>& entries, std::string_view kind) {
+  return static_cast<size_t>(
+      std::count_if(entries.begin(), entries.end(), [&](const auto& e) { return e.starts_with(kind); }));
+}
+
 INSTANTIATE_TEST_SUITE_P(Tolerance, RenameLateTest, ::testing::Values(1, 2));
 
 // Else what is put at the old name, and then at the new one, while the move is being finished would come
 // after it at the one and before it at the other.
 TEST_P(RenameLateTest, WhoFinishesAMoveSaysGoneOnlyIfItStillIs) {
-  const auto count = [](const std::vector<std::string>& entries, std::string_view kind) {
-    return static_cast<size_t>(
-        std::count_if(entries.begin(), entries.end(), [&](const auto& e) { return e.starts_with(kind); }));
-  };
   size_t met = 0;
   for (size_t steps = 1; met == 0; ++steps) {
     ASSERT_LT(steps, kStepsMax);
@@ -34,8 +35,8 @@ TEST_P(RenameLateTest, WhoFinishesAMoveSaysGoneOnlyIfItStillIs) {
       dying.Kill();
       Gateway& writer = world.NewGateway();
       const size_t quorum = Quorum(writer.engine->Homes(world.Path("/a")).size());
-      const auto arrived = [&] { return count(world.EntriesOf(writer, "/b"), "w.") >= quorum; };
-      if (count(world.EntriesOf(writer, "/a"), "t.") < quorum || arrived()) break;
+      const auto arrived = [&] { return Count(world.EntriesOf(writer, "/b"), "w.") >= quorum; };
+      if (Count(world.EntriesOf(writer, "/a"), "t.") < quorum || arrived()) break;
       Gateway& reader = world.NewGateway();
       for (const auto& fault : reader.faults) fault->plan().Add({.kind = FaultKind::kDelay, .delay = 200ms});
       std::optional<Result<NameInfo>> told;
@@ -87,6 +88,97 @@ TEST_P(RenameLateTest, AWitnessKeptForALateSourceIsLeft) {
   EXPECT_GT(cleaned->left, 0u);
   world.Clean(gateway);
   EXPECT_FALSE(superseded());
+}
+
+// The tombstone's maker died before it had synced what it renamed: a power cut may take that back, and the
+// object would be under both names.
+TEST_P(RenameLateTest, ATombstoneThatIsOnlySeenIsMadeDurableFirst) {
+  size_t before_target = 0;
+  size_t before_archives = 0;
+  for (size_t steps = 1; before_target * before_archives == 0; ++steps) {
+    ASSERT_LT(steps, kStepsMax);
+    TestWorld world(OptionsOf(3));
+    const ObjectPath path = world.Path("/a");
+    ASSERT_TRUE(world.Put(world.NewGateway(), "/a"));
+    Gateway& dying = world.NewGateway();
+    world.executor.RunTask(RenameObject(*dying.engine, path, world.Path("/b")), steps);
+    dying.Kill();
+    Gateway& fresh = world.NewGateway();
+    const size_t quorum = Quorum(fresh.engine->Homes(path).size());
+    if (Count(world.EntriesOf(fresh, "/a"), "t.") < quorum) continue;
+    Gateway& without_sync = world.NewGateway();
+    for (const auto& fault : without_sync.faults)
+      fault->plan().Add({.operation = Operation::kMakeDirectory, .path_contains = "/a.~xo"});
+    const size_t arrived = Count(world.EntriesOf(fresh, "/b"), "w.");
+    const size_t archives = Count(world.EntriesOf(fresh, "/a"), "p.");
+    if (arrived == 0) {
+      ++before_target;
+      EXPECT_EQ(world.Run(LookUp(*without_sync.engine, path)).code(), Code::kNoQuorum);
+      EXPECT_EQ(Count(world.EntriesOf(fresh, "/b"), "w."), 0u);
+    } else if (arrived >= quorum && archives == world.descriptor.geometry.Total()) {
+      ++before_archives;
+      EXPECT_TRUE(world.Run(CleanName(*without_sync.engine, path)));
+      EXPECT_EQ(Count(world.EntriesOf(fresh, "/a"), "p."), archives);
+    }
+    EXPECT_FALSE(world.Lives(fresh, "/a"));
+    EXPECT_TRUE(world.Lives(fresh, "/b"));
+    world.Pass(2h);
+    world.Clean(fresh);
+    EXPECT_TRUE(world.EntriesOf(fresh, "/a").empty());
+    if (HasFailure()) return;
+  }
+}
+
+// Promoted archives of /b on one server, by their size.
+std::vector<uint64_t> ArchivesMoved(TestWorld& world, MemberIndex server) {
+  std::vector<uint64_t> sizes;
+  for (const auto& [path, size] : world.memory[server]->Files()) {
+    if (path.starts_with("/b.~xo/p.")) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+// Left over by an upload whose server failed under way, and was given up or repaired since.
+TEST_P(RenameLateTest, ABadSealDoesNotFollowInPlaceOfAnArchive) {
+  for (const bool beside : {true, false}) {
+    TestWorld world(OptionsOf(6));
+    Gateway& gateway = world.NewGateway();
+    const ObjectPath path = world.Path("/a");
+    const MemberIndex server = world.Placement(path).back();
+    std::vector<MemberIndex> without;
+    if (!beside) without.push_back(server);
+    ASSERT_TRUE(world.Put(gateway, "/a", without));
+    const Accepted state = world.StateOf(gateway, "/a");
+    // A listing shows it before the archive.
+    const State seal = ExclusiveSealedState(state.version, state.oid);
+    ASSERT_TRUE(world.Run(CreateFile(gateway.engine->MetadataCall(), gateway.engine->server(server),
+                                     StatePath(path, FormatState(seal)), "", true)));
+    ASSERT_TRUE(world.Run(RenameObject(*gateway.engine, path, world.Path("/b"))));
+    world.Pass(2h);
+    world.Clean(gateway);
+    EXPECT_TRUE(world.EntriesOf(gateway, "/a").empty());
+    const std::vector<uint64_t> moved = ArchivesMoved(world, server);
+    ASSERT_EQ(moved.size(), beside ? 1u : 0u);
+    EXPECT_TRUE(!beside || moved[0] > 0);
+  }
+}
+
+// What the others have accepted is told at the new name by then.
+TEST_P(RenameLateTest, ASealWhoseServerWasGivenUpDoesNotFollow) {
+  TestWorld world(OptionsOf(7));
+  Gateway& gateway = world.NewGateway();
+  const ObjectPath path = world.Path("/a");
+  const std::vector<MemberIndex> servers = world.Placement(path);
+  MemberIndex given_up = 0;
+  while (std::find(servers.begin(), servers.end(), given_up) != servers.end()) ++given_up;
+  ASSERT_TRUE(world.Put(gateway, "/a"));
+  const Accepted state = world.StateOf(gateway, "/a");
+  ASSERT_TRUE(world.Run(RenameObject(*gateway.engine, path, world.Path("/b"))));
+  ASSERT_TRUE(world.Seal(gateway, path, given_up, SealedState(state.oid), 1));
+  world.Pass(2h);
+  world.Clean(gateway);
+  EXPECT_TRUE(world.EntriesOf(gateway, "/a").empty());
+  EXPECT_TRUE(ArchivesMoved(world, given_up).empty());
 }
 
 }  // namespace

@@ -225,6 +225,26 @@ TEST_P(RenameTest, WithToleratedServersDownAllTheTime) {
   }
 }
 
+// Which server has a re-created archive is told by nothing but its own listing.
+TEST_P(RenameTest, AnArchiveThatWasRecreatedElsewhereFollowsWhenItsServerIsBack) {
+  TestWorld world(OptionsOf(7));
+  Gateway& gateway = world.NewGateway();
+  const std::vector<MemberIndex> servers = world.Placement(world.Path("/a"));
+  MemberIndex elsewhere = 0;
+  while (std::find(servers.begin(), servers.end(), elsewhere) != servers.end()) ++elsewhere;
+  ASSERT_LT(elsewhere, world.memory.size());
+  ASSERT_TRUE(world.Put(gateway, "/a", {servers.back()}));
+  const Accepted state = world.StateOf(gateway, "/a");
+  ASSERT_TRUE(
+      world.Seal(gateway, world.Path("/a"), elsewhere, PromotedState(state.version, state.oid, state.size)));
+  ASSERT_TRUE(world.Run(RenameObject(*gateway.engine, world.Path("/a"), world.Path("/b"))));
+  world.Pass(2h);
+  world.memory[elsewhere]->SetDown(true);
+  world.Clean(gateway);
+  world.memory[elsewhere]->SetDown(false);
+  ExpectOneCleanName(world, "/a", "/b", "the server of a re-created archive was away");
+}
+
 TEST_P(RenameTest, AStaleHomeDoesNotBringTheOldNameBack) {
   TestWorld world(OptionsOf(4));
   Gateway& gateway = world.NewGateway();

@@ -205,22 +205,31 @@ Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted
 namespace {
 
 // Is the lane of a seal on another server by now, as what was accepted says and that server shows? Its own
-// may have been late, and complete all the same when its writer had gone on elsewhere.
-Task<bool> IsElsewhere(Engine& engine, ObjectPath path, MemberIndex member, Manifest sealed, Accepted goal) {
-  goal.origin.clear();
-  Result<std::string> text = co_await CopyManifest(engine, path, goal);
-  Result<Manifest> told = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
+// may have been late, and complete all the same when its writer had gone on elsewhere. `places`: the names of
+// the version, the older first.
+Task<bool> IsElsewhere(Engine& engine, std::vector<VersionAt> places, MemberIndex member, Manifest sealed) {
+  std::optional<Manifest> told;
+  for (VersionAt& place : places) {
+    if (told) break;
+    place.version.origin.clear();
+    Result<std::string> text = co_await CopyManifest(engine, place.path, place.version);
+    Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
+    if (manifest) told = std::move(*manifest);
+  }
   if (!told || !sealed.lane || *sealed.lane >= told->servers.size()) co_return false;
   const std::optional<MemberIndex> named = engine.FindMember(told->servers[*sealed.lane]);
   if (!named || *named == member) co_return false;
-  const Result<States> states = co_await ListStates(engine, *named, path);
-  co_return states&& HasArchiveOf(*states, goal.version, goal.oid);
+  for (const VersionAt& place : places) {
+    const Result<States> states = co_await ListStates(engine, *named, place.path);
+    if (states && HasArchiveOf(*states, place.version.version, place.version.oid)) co_return true;
+  }
+  co_return false;
 }
 
 }  // namespace
 
 Task<bool> RemoveIfGivenUp(Engine& engine, ObjectPath path, MemberIndex member, std::string entry,
-                           Accepted goal) {
+                           Accepted goal, std::optional<VersionAt> moved) {
   const std::optional<State> state = ParseState(entry);
   const bool seal = state && (state->kind == StateKind::kSealed || state->kind == StateKind::kAborted);
   if (!seal) co_return false;
@@ -228,7 +237,10 @@ Task<bool> RemoveIfGivenUp(Engine& engine, ObjectPath path, MemberIndex member, 
   Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
   if (!manifest && manifest.code() != Code::kCorruption) co_return false;
   if (manifest) {
-    const bool elsewhere = co_await IsElsewhere(engine, path, member, std::move(*manifest), std::move(goal));
+    std::vector<VersionAt> places;
+    places.push_back({path, std::move(goal)});
+    if (moved) places.push_back(std::move(*moved));
+    const bool elsewhere = co_await IsElsewhere(engine, std::move(places), member, std::move(*manifest));
     if (!elsewhere) co_return false;
   }
   Log(LogLevel::kInfo, "commit", "removes {} of {} on {}: its server was given up while it was written",

@@ -9,11 +9,17 @@ namespace xec {
 
 enum class RollResult { kAccepted, kSuperseded, kFailed };
 
+// An object's version under the name that it has there.
+struct VersionAt {
+  ObjectPath path;
+  Accepted version;
+};
+
 // Before a seal of the accepted version `goal` takes its place: its writer may have given this server up, and
 // counted others. Such a seal has no end, or its lane is on the server that the accepted archives name, which
-// shows it. It is removed; true then.
+// shows it. It is removed; true then. `moved`: where a rename has brought the other archives, or will.
 Task<bool> RemoveIfGivenUp(Engine& engine, ObjectPath path, MemberIndex member, std::string entry,
-                           Accepted goal);
+                           Accepted goal, std::optional<VersionAt> moved = std::nullopt);
 
 // `listing`: of this home, made in this operation, or nullopt. Never renames a source that no listing has
 // shown, and never proves a witness without looking again elsewhere.

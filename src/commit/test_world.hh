@@ -110,11 +110,14 @@ class TestWorld {
   }
 
   // Seals one archive by hand.
-  Status Seal(Gateway& gateway, const ObjectPath& path, MemberIndex server, const State& seal) {
-    return Run(SealTask(gateway, path, server, seal));
+  Status Seal(Gateway& gateway, const ObjectPath& path, MemberIndex server, const State& seal,
+              std::optional<uint32_t> lane = std::nullopt) {
+    return Run(SealTask(gateway, path, server, seal, lane));
   }
-  Task<Status> SealTask(Gateway& gateway, const ObjectPath& path, MemberIndex server, const State& seal) {
+  Task<Status> SealTask(Gateway& gateway, const ObjectPath& path, MemberIndex server, const State& seal,
+                        std::optional<uint32_t> lane = std::nullopt) {
     Manifest manifest;
+    manifest.lane = lane;
     manifest.object_id = seal.oid;
     manifest.size_bytes = 7;
     manifest.geometry = descriptor.geometry;
