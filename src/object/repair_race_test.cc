@@ -9,29 +9,12 @@
 #include "commit/access.hh"
 #include "commit/cleaner.hh"
 #include "commit/place_copy.hh"
-#include "object/repair.hh"
-#include "object/test_store.hh"
+#include "object/test_repair.hh"
 
 namespace xec {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr Geometry kSmall{4, 2, 8 * kKiB};
-
-Result<RepairReport> Repair(TestStore& store) {
-  Result<NameInfo> info = SyncWait(LookUpLive(store.engine(), TestStore::Path("/o")));
-  if (!info) return info.error();
-  return SyncWait(RepairObject(store.engine(), std::move(*info), {}));
-}
-
-void ExpectWhole(TestStore& store, const std::string& bytes) {
-  Result<std::shared_ptr<ObjectReader>> reader = store.OpenReader("/o");
-  ASSERT_TRUE(reader) << reader.error().ToString();
-  EXPECT_TRUE(SyncWait((*reader)->Verify(
-      [&](const ChunkReport& chunk) { EXPECT_EQ(chunk.health, ChunkHealth::kGood) << chunk.problem; })));
-  EXPECT_TRUE(*store.Get("/o") == bytes);
-}
 
 // Drafts of the object, on any server.
 std::vector<std::pair<size_t, std::string>> Drafts(const TestStore& store) {

@@ -7,36 +7,12 @@
 
 #include "commit/cleaner.hh"
 #include "object/stripe_buffer.hh"
-#include "object/test_store.hh"
+#include "object/test_repair.hh"
 
 namespace xec {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr Geometry kSmall{4, 2, 8 * kKiB};
-
-Result<RepairReport> Repair(TestStore& store) {
-  Result<NameInfo> info = SyncWait(LookUpLive(store.engine(), TestStore::Path("/o")));
-  if (!info) return info.error();
-  return SyncWait(RepairObject(store.engine(), std::move(*info), {}));
-}
-
-// Chunks by health.
-std::map<ChunkHealth, size_t> Verify(TestStore& store) {
-  std::map<ChunkHealth, size_t> found;
-  Result<std::shared_ptr<ObjectReader>> reader = store.OpenReader("/o");
-  EXPECT_TRUE(reader);
-  EXPECT_TRUE(SyncWait((*reader)->Verify([&](const ChunkReport& chunk) { ++found[chunk.health]; })));
-  return found;
-}
-
-void ExpectWhole(TestStore& store, const std::string& bytes) {
-  const auto found = Verify(store);
-  EXPECT_EQ(found.size(), 1u);
-  EXPECT_GT(found.at(ChunkHealth::kGood), 0u);
-  EXPECT_TRUE(*store.Get("/o") == bytes);
-}
 
 class RepairTest : public testing::TestWithParam<size_t> {};
 
