@@ -48,7 +48,8 @@ if [[ -n $xrootd ]]; then configure+=("-DXROOTD_PREFIX=$xrootd"); fi
 compile=(cmake --build "$build_dir")
 if ((${#targets[@]} > 0)); then compile+=(--target "${targets[@]}"); fi
 
-export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$repo}  # checkouts in other folders share compiled files
+# Checkouts in other folders share compiled files.
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$repo} CCACHE_NOHASHDIR=1
 cd "$repo"
 if ((quiet)); then
   mkdir -p "$build_dir"
