@@ -49,6 +49,7 @@ const char* ServerStateName(ServerState state) {
 uint64_t ServerRecord::Begin(RequestKind kind, TimePoint now) {
   const uint64_t ticket = next_ticket_++;
   of(kind).owed.emplace(ticket, now);
+  NoteQuiet(kind);
   return ticket;
 }
 
@@ -59,6 +60,7 @@ bool ServerRecord::End(RequestKind kind, uint64_t ticket, TimePoint started, Tim
     const bool late = now - started > Patience(kind) && !requests.owed.contains(ticket);
     requests.owed.erase(requests.owed.begin(), requests.owed.upper_bound(ticket));
     requests.last_answer = now;
+    NoteQuiet(kind);
     bad_.reset();
     if (was_bad) {
       up_since_ = now;
@@ -68,12 +70,13 @@ bool ServerRecord::End(RequestKind kind, uint64_t ticket, TimePoint started, Tim
     }
     return requests.latencies.Add(now - started);
   }
-  const std::optional<TimePoint> quiet = QuietSince(kind);
+  const TimePoint quiet = QuietSince(kind);
   const bool owed = requests.owed.erase(ticket) > 0;
+  NoteQuiet(kind);
   if (end == RequestEnd::kUnreachable) {
-    NoteBad(ServerState::kDown, quiet.value_or(now));
+    NoteBad(ServerState::kDown, std::min(quiet, now));
   } else if (end == RequestEnd::kSilent && owed && now - started > Patience(kind)) {
-    NoteBad(ServerState::kSuspect, quiet.value_or(started));
+    NoteBad(ServerState::kSuspect, quiet);
   }
   return false;
 }
@@ -92,21 +95,21 @@ void ServerRecord::Distrust(TimePoint now, bool again) {
   trusted_from_ = std::max(trusted_from_, now + std::min(wait, rules_.trust_longest));
 }
 
-std::optional<TimePoint> ServerRecord::QuietSince(RequestKind kind) const {
+void ServerRecord::NoteQuiet(RequestKind kind) {
   const Kind& requests = of(kind);
-  if (requests.owed.empty()) return std::nullopt;
-  return std::max(requests.owed.begin()->second, requests.last_answer);
+  quiet_since_[static_cast<size_t>(kind)] =
+      requests.owed.empty() ? TimePoint::max()
+                            : std::max(requests.owed.begin()->second, requests.last_answer);
 }
 
 Standing ServerRecord::At(TimePoint now) const {
   if (bad_) return {bad_->state, bad_->since, false};
-  std::optional<TimePoint> silent;
+  TimePoint silent = TimePoint::max();
   for (size_t i = 0; i < kRequestKindCount; ++i) {
-    const auto kind = static_cast<RequestKind>(i);
-    const std::optional<TimePoint> quiet = QuietSince(kind);
-    if (quiet && now - *quiet > Patience(kind)) silent = silent ? std::min(*silent, *quiet) : *quiet;
+    const TimePoint quiet = quiet_since_[i];
+    if (quiet < now && now - quiet > Patience(static_cast<RequestKind>(i))) silent = std::min(silent, quiet);
   }
-  if (silent) return {ServerState::kSuspect, *silent, false};
+  if (silent != TimePoint::max()) return {ServerState::kSuspect, silent, false};
   return {ServerState::kUp, up_since_, now >= trusted_from_};
 }
 
@@ -114,9 +117,9 @@ TimePoint ServerRecord::SuspectFrom() const {
   if (bad_) return TimePoint::min();
   TimePoint from = TimePoint::max();
   for (size_t i = 0; i < kRequestKindCount; ++i) {
-    const auto kind = static_cast<RequestKind>(i);
-    const std::optional<TimePoint> quiet = QuietSince(kind);
-    if (quiet) from = std::min(from, *quiet + Patience(kind) + Duration(1));
+    const TimePoint quiet = quiet_since_[i];
+    if (quiet != TimePoint::max())
+      from = std::min(from, quiet + Patience(static_cast<RequestKind>(i)) + Duration(1));
   }
   return from;
 }

@@ -107,7 +107,7 @@ struct Standing {
 // One server. Not thread-safe.
 class ServerRecord {
  public:
-  explicit ServerRecord(const HealthRules& rules) : rules_(rules) {}
+  explicit ServerRecord(const HealthRules& rules) : rules_(rules) { quiet_since_.fill(TimePoint::max()); }
 
   // A request was sent. The ticket goes to its End; tickets rise.
   uint64_t Begin(RequestKind kind, TimePoint now);
@@ -136,14 +136,18 @@ class ServerRecord {
   };
   Kind& of(RequestKind kind) { return kinds_[static_cast<size_t>(kind)]; }
   const Kind& of(RequestKind kind) const { return kinds_[static_cast<size_t>(kind)]; }
-  // Since when it owes an answer of this kind without a sign of life; nullopt: it owes none.
-  std::optional<TimePoint> QuietSince(RequestKind kind) const;
+  // After each change of what is owed, or was answered.
+  void NoteQuiet(RequestKind kind);
+  TimePoint QuietSince(RequestKind kind) const { return quiet_since_[static_cast<size_t>(kind)]; }
   void NoteBad(ServerState state, TimePoint since);
   // It is well again, or well but late: not trusted for a while. `again`: one more failure to remember.
   void Distrust(TimePoint now, bool again);
 
   const HealthRules& rules_;
   std::array<Kind, kRequestKindCount> kinds_;
+  // Since when it owes an answer of each kind without a sign of life; max(): it owes none. Side by side,
+  // since every choice among servers asks for all of them.
+  std::array<TimePoint, kRequestKindCount> quiet_since_;
   uint64_t next_ticket_ = 1;
   std::optional<Bad> bad_;  // latched until an answer
   TimePoint up_since_ = TimePoint::min();
