@@ -7,6 +7,7 @@
 #include "base/failpoint.hh"
 #include "commit/folder.hh"
 #include "commit/server_gather.hh"
+#include "runtime/unique_function.hh"
 #include "xrdec/publish.hh"
 
 namespace xec {
@@ -111,65 +112,80 @@ Task<void> RemoveLeftOver(Engine& engine, std::set<ObjectPath> files) {
   }
 }
 
-// Makes the folder and its parents on all servers.
-Task<Status> MakeFolders(Engine& engine, ObjectPath path) {
+struct Problem {
+  MemberIndex member;
+  Error error;
+};
+
+struct AllAsked {
+  size_t failed = 0;  // servers, silent ones among them
+  std::vector<Problem> problems;
+};
+
+// Asks every server. Waits for those that are late while too many have not done it.
+Task<AllAsked> AskAll(Engine& engine, UniqueFunction<Task<Status>(MemberIndex)> ask) {
   ServerGather<Status> gather(engine);
-  for (const MemberIndex member : engine.AllByHealth())
-    gather.Start(member, MakeDirectory(engine.MetadataCall(), engine.server(member), path.PlainPath()));
-  size_t failed = engine.server_count();
-  Status problem;
-  while (gather.pending() > 0 && (failed > SilentMax(engine) || gather.timely() > 0)) {
-    auto event = co_await gather.Next();
+  for (const MemberIndex member : engine.AllByHealth()) gather.Start(member, ask(member));
+  AllAsked asked;
+  asked.failed = engine.server_count();
+  while (gather.pending() > 0 && (asked.failed > SilentMax(engine) || gather.timely() > 0)) {
+    const auto event = co_await gather.Next();
     if (!event.value) continue;
-    XEC_FAILPOINT("xrdec.folder_made");
     if (*event.value) {
-      --failed;
-    } else {
-      problem = std::move(*event.value);
+      --asked.failed;
+      continue;
     }
+    Problem problem{event.member, event.value->error()};
+    asked.problems.push_back(std::move(problem));
   }
-  if (failed <= SilentMax(engine)) co_return OkStatus();
-  const bool refused = problem.code() == Code::kPermissionDenied || problem.code() == Code::kNotDirectory ||
-                       problem.code() == Code::kAlreadyExists || problem.code() == Code::kNoSpace;
-  co_return Fail(refused ? problem.code() : Code::kNoQuorum,
-                 "the directory {} could not be made on {} of {} data servers: {}", path.text(), failed,
-                 engine.server_count(), problem.error().message);
+  co_return std::move(asked);
 }
 
-bool IsRefusal(Code code) {
-  return code == Code::kNotEmpty || code == Code::kPermissionDenied || code == Code::kNotDirectory;
+Task<Status> MakeFolder(Engine& engine, MemberIndex member, ObjectPath path) {
+  Status made = co_await MakeDirectory(engine.MetadataCall(), engine.server(member), path.PlainPath());
+  XEC_FAILPOINT("xrdec.folder_made");
+  co_return std::move(made);
+}
+
+// Makes the folder and its parents on all servers.
+Task<Status> MakeFolders(Engine& engine, ObjectPath path) {
+  const AllAsked asked =
+      co_await AskAll(engine, [&](MemberIndex member) { return MakeFolder(engine, member, path); });
+  if (asked.failed <= SilentMax(engine)) co_return OkStatus();
+  const Error problem = asked.problems.empty() ? Error{} : asked.problems.back().error;
+  const bool refused = problem.code == Code::kPermissionDenied || problem.code == Code::kNotDirectory ||
+                       problem.code == Code::kAlreadyExists || problem.code == Code::kNoSpace;
+  co_return Fail(refused ? problem.code : Code::kNoQuorum,
+                 "the directory {} could not be made on {} of {} data servers: {}", path.text(), asked.failed,
+                 engine.server_count(), problem.message);
+}
+
+Task<Status> RemoveFolder(Engine& engine, MemberIndex member, ObjectPath path) {
+  Status removed = co_await RemoveDirectory(engine.MetadataCall(), engine.server(member), path.PlainPath());
+  XEC_FAILPOINT("xrdec.folder_removed");
+  if (removed.code() == Code::kNotFound) co_return OkStatus();
+  co_return std::move(removed);
 }
 
 // Removes the folder on all servers.
 Task<Status> RemoveFolders(Engine& engine, ObjectPath path) {
-  ServerGather<Status> gather(engine);
-  for (const MemberIndex member : engine.AllByHealth())
-    gather.Start(member, RemoveDirectory(engine.MetadataCall(), engine.server(member), path.PlainPath()));
-  size_t failed = engine.server_count();
+  const AllAsked asked =
+      co_await AskAll(engine, [&](MemberIndex member) { return RemoveFolder(engine, member, path); });
   size_t refused = 0;
-  Status problem;
-  Status not_empty;
-  while (gather.pending() > 0 && (failed > SilentMax(engine) || gather.timely() > 0)) {
-    auto event = co_await gather.Next();
-    if (!event.value) continue;
-    XEC_FAILPOINT("xrdec.folder_removed");
-    if (*event.value || event.value->code() == Code::kNotFound) {
-      --failed;
-      continue;
+  for (const Problem& problem : asked.problems) {
+    // One such folder is enough for the directory to stay visible.
+    if (problem.error.code == Code::kNotEmpty) {
+      co_return Fail(Code::kNotEmpty, "{} is not empty on {}: files that are no objects lie there",
+                     path.text(), engine.server_id(problem.member));
     }
-    if (IsRefusal(event.value->code())) ++refused;
-    if (event.value->code() == Code::kNotEmpty) {
-      not_empty = Fail(Code::kNotEmpty, "{} is not empty on {}: files that are no objects lie there",
-                       path.text(), engine.server_id(event.member));
-    }
-    problem = std::move(*event.value);
+    const Code code = problem.error.code;
+    if (code == Code::kPermissionDenied || code == Code::kNotDirectory) ++refused;
   }
-  // One such folder is enough for the directory to stay visible.
-  if (!not_empty) co_return std::move(not_empty);
-  if (failed <= SilentMax(engine)) co_return OkStatus();
-  co_return Fail(refused == failed ? problem.code() : Code::kUnknown,
-                 "the directory {} could not be removed on {} of {} data servers: {}", path.text(), failed,
-                 engine.server_count(), problem.error().message);
+  if (asked.failed <= SilentMax(engine)) co_return OkStatus();
+  const Error problem = asked.problems.empty() ? Error{} : asked.problems.back().error;
+  co_return Fail(refused == asked.failed ? problem.code : Code::kUnknown,
+                 "the directory {} could not be removed on {} of {} data servers: {}", path.text(),
+                 asked.failed, engine.server_count(), problem.message);
 }
 
 }  // namespace
