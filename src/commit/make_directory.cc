@@ -57,13 +57,6 @@ Task<SealsSeen> LookPastRivals(Engine& engine, Making making, std::vector<Member
   }
 }
 
-// Tells somebody who had to yield whether the name exists or is only contended.
-Task<Error> YieldError(Engine& engine, ObjectPath path) {
-  const Result<NameInfo> info = co_await LookUp(engine, path);
-  if (info && info->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
-  co_return Fail(Code::kConflict, "an upload of {} is under way; retry", path.text());
-}
-
 // `again`: another attempt may do better. Any error but kUnknown: nothing of this attempt is or becomes
 // visible once it is withdrawn.
 Task<Status> Make(Engine& engine, Making& making, std::vector<MemberIndex> preferred, bool* again) {
@@ -83,7 +76,7 @@ Task<Status> Make(Engine& engine, Making& making, std::vector<MemberIndex> prefe
     co_return Fail(Code::kNoQuorum, "a home of {} stopped answering while it was made; retry",
                    making.path.text());
   if (rivalry != Rivalry::kNone && !MutantActive(Mutant::kMakeDirectoryByLookOnly))
-    co_return co_await YieldError(engine, making.path);
+    co_return co_await ObjectInTheWay(engine, making.path);
   const bool late = engine.executor().Now() - making.started > engine.options().operation_limit;
   if (late || seen.homes.size() < quorum)
     co_return Fail(Code::kConflict, "the making of {} was silent too long; retry", making.path.text());

@@ -86,13 +86,6 @@ Task<Barrier> LookPastRivals(Engine& engine, PutRequest request, std::vector<Mem
   }
 }
 
-// Tells an exclusive creator that had to yield whether the name exists or is only contended.
-Task<Error> YieldError(Engine& engine, ObjectPath path) {
-  Result<NameInfo> info = co_await LookUp(engine, path);
-  if (info && info->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
-  co_return Fail(Code::kConflict, "another upload of {} is under way; retry", path.text());
-}
-
 std::vector<MemberIndex> HomesAmong(const Engine& engine, const PutRequest& request) {
   std::vector<MemberIndex> homes;
   for (const MemberIndex home : engine.Homes(request.path)) {
@@ -133,7 +126,7 @@ Task<Result<Version>> ChooseVersion(Engine& engine, const PutRequest& request, c
     co_return co_await DirectoryInTheWay(engine, request.path);
   if (barrier.directory_under_way) co_return DirectoryBeingMade(request.path);
   if (barrier.rivalry != Rivalry::kNone && !MutantActive(Mutant::kExclusiveByLookOnly))
-    co_return co_await YieldError(engine, request.path);
+    co_return co_await ObjectInTheWay(engine, request.path);
   if (request.exclusive_base) co_return *request.seal.version;
   co_return engine.NextVersion(barrier.ceiling);
 }

@@ -51,6 +51,12 @@ Task<Error> DirectoryInTheWay(Engine& engine, ObjectPath path) {
   co_return Fail(Code::kConflict, "{} was a directory a moment ago; retry", path.text());
 }
 
+Task<Error> ObjectInTheWay(Engine& engine, ObjectPath path) {
+  const Result<NameInfo> info = co_await LookUp(engine, path);
+  if (info && info->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
+  co_return Fail(Code::kConflict, "another upload of {} is under way; retry", path.text());
+}
+
 Error DirectoryBeingMade(const ObjectPath& path) {
   return Fail(Code::kConflict, "a directory {} is being made; retry", path.text());
 }

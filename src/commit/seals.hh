@@ -34,6 +34,9 @@ inline constexpr Duration kLookPauseMax = std::chrono::seconds(1);
 // What to tell somebody who wants to make an object where a directory was met: kIsDirectory once it is
 // decided that there is one, else kConflict.
 Task<Error> DirectoryInTheWay(Engine& engine, ObjectPath path);
+// What to tell somebody who has to yield to another's object: kAlreadyExists once it is decided that there is
+// one, else kConflict.
+Task<Error> ObjectInTheWay(Engine& engine, ObjectPath path);
 // Who waited for a directory to be made, in vain.
 Error DirectoryBeingMade(const ObjectPath& path);
 
