@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "assembly/site_server.hh"
 
+#include "placement/store_descriptor.hh"
 #include "server/identity_guard.hh"
 #include "server/local_server.hh"
 #include "server_xrootd/xrootd_server.hh"
@@ -22,6 +23,7 @@ Result<DataServerPtr> MakeSiteServer(const std::string& address, Executor& execu
       MakeXrootdServer({.url = address, .executor = &executor, .sync_names = options.sync_directories}));
   if (options.identity.empty()) return server;
   IdentityOptions identity;
+  identity.path = kIdentityPath;
   identity.content = std::move(options.identity);
   identity.description = std::move(options.description);
   return DataServerPtr(std::make_shared<IdentityGuard>(std::move(server), executor, std::move(identity)));

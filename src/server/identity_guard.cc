@@ -77,7 +77,7 @@ void IdentityCheck::StartFlight(const std::shared_ptr<Flight>& flight) {
   flight->timer = executor_.RunAt(deadline, [self = shared_from_this(), flight] {
     self->Finish(flight, Fail(Code::kUnavailable, "{} does not answer who it is", self->inner_->name()));
   });
-  inner_->Open({deadline}, kIdentityPath, OpenMode::kRead,
+  inner_->Open({deadline}, options_.path, OpenMode::kRead,
                [self = shared_from_this(), flight](Result<std::shared_ptr<ArchiveFile>> opened) {
                  self->OnOpened(flight, std::move(opened));
                });
@@ -107,7 +107,7 @@ void IdentityCheck::OnRead(const std::shared_ptr<Flight>& flight, Result<uint64_
   const bool same = AsText(flight->bytes.span().first(*got)) == options_.content;
   if (!same && !MutantActive(Mutant::kTakeAnyDisk)) {
     return Finish(flight, Fail(Code::kUnavailable, "{} is not {}: its {} differs", inner_->name(),
-                               options_.description, kIdentityPath));
+                               options_.description, options_.path));
   }
   // Its timer may run only after this, when the process was stopped.
   if (executor_.Now() - flight->started > options_.check_timeout) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // IdentityGuard: makes sure that a data server is the member it is taken for (promise P6). Each member
-// holds a small file, kIdentityPath, that names the store and the member. The guard reads it before the
+// holds a small file that names the store and the member. The guard reads it before the
 // first use, again before the next use after the server could not be reached or has not been heard of for
 // `silence_max`, and before it passes on an answer that took longer than that, or a "not found" when the last
 // reading is older than `confirm_interval`. When it is missing or differs, the answer is kUnavailable: a disk
@@ -19,10 +19,9 @@
 
 namespace xec {
 
-constexpr const char* kIdentityPath = "/.xec/server";
-
 struct IdentityOptions {
-  std::string content;  // what kIdentityPath must hold, byte for byte; at most 4096 bytes
+  std::string path;  // of the small file
+  std::string content;  // what it must hold, byte for byte; at most 4096 bytes
   std::string description;  // for messages: "member s03 of store 4f2a"
   // For how long a reading proves a "not found". 0: each is proved afresh.
   Duration confirm_interval = std::chrono::seconds(5);

@@ -15,6 +15,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr const char* kIdentityPath = "/.xec/server";
+
 class IdentityGuardTest : public testing::Test {
  protected:
   IdentityGuardTest() {
@@ -34,7 +36,8 @@ class IdentityGuardTest : public testing::Test {
   }
   std::shared_ptr<IdentityGuard> Guard(Duration confirm_interval = 5s) {
     return std::make_shared<IdentityGuard>(counting_, world_,
-                                           IdentityOptions{.content = "store 1 member s03\n",
+                                           IdentityOptions{.path = kIdentityPath,
+                                                           .content = "store 1 member s03\n",
                                                            .description = "member s03 of store 1",
                                                            .confirm_interval = confirm_interval,
                                                            .check_timeout = 10s});
@@ -95,7 +98,8 @@ TEST_F(IdentityGuardTest, AnAnswerThatWaitedWhileTheProcessWasStoppedProvesNothi
     const auto server = std::make_shared<MemoryServer>("m01", world);
     EXPECT_TRUE(world.RunTask(CreateFile({&world}, server, kIdentityPath, "store 1\n", true)));
     const auto guard = std::make_shared<IdentityGuard>(
-        server->ViewFor(process), process, IdentityOptions{.content = "store 1\n", .description = "ours"});
+        server->ViewFor(process), process,
+        IdentityOptions{.path = kIdentityPath, .content = "store 1\n", .description = "ours"});
     size_t answers = 0, of_others = 0;
     const auto look = [&](Result<std::vector<Entry>> listed) {
       ++answers;
@@ -125,7 +129,7 @@ TEST_F(IdentityGuardTest, ASlowServerIsUsed) {
   const auto server = std::make_shared<MemoryServer>("m02", world_, slow);
   EXPECT_OK(Run(CreateFile(context_, server, kIdentityPath, "store 1\n", true)));
   const auto guard = std::make_shared<IdentityGuard>(
-      server, world_, IdentityOptions{.content = "store 1\n", .description = "ours"});
+      server, world_, IdentityOptions{.path = kIdentityPath, .content = "store 1\n", .description = "ours"});
   for (int i = 0; i < 3; ++i) EXPECT_OK(Run(List(context_, guard, "/")));
 }
 

@@ -62,11 +62,12 @@ DataServerPtr SlowMemory() {
 DataServerPtr Guarded() {
   const auto server = std::make_shared<MemoryServer>("guarded memory", Threads());
   ThreadPool pool("setup", 1);
-  const Status made = SyncWait(CreateFile({&pool}, server, kIdentityPath, "s01", true));
+  const Status made = SyncWait(CreateFile({&pool}, server, "/identity", "s01", true));
   XEC_CHECK(made.has_value());
   return std::make_shared<IdentityGuard>(
       server, Threads(),
-      IdentityOptions{.content = "s01", .description = "s01", .confirm_interval = Duration(0)});
+      IdentityOptions{
+          .path = "/identity", .content = "s01", .description = "s01", .confirm_interval = Duration(0)});
 }
 
 std::string NeedsTmpfs() {
