@@ -64,7 +64,10 @@ void World::MakeServers() {
   const bool small = options_.seed % 2 == 0;
   descriptor_.store_id = std::string(32, 'a');
   descriptor_.sync = SyncPolicy::kCommit;
-  descriptor_.geometry = small ? Geometry{2, 1, 4 * kKiB} : Geometry{4, 2, 4 * kKiB};
+  // Often of several pages: each has a checksum of its own.
+  constexpr uint64_t kPages[] = {1, 1, 2, 3, 4, 5};
+  const uint64_t chunk_size = kPages[shape_random_.Below(std::size(kPages))] * kPageSizeMin;
+  descriptor_.geometry = small ? Geometry{2, 1, chunk_size} : Geometry{4, 2, chunk_size};
   descriptor_.tolerance = descriptor_.geometry.parity_chunks;
   const size_t count = small ? 5 : 8;
   for (size_t i = 0; i < count; ++i) {

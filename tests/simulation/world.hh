@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The simulated world of one seed: servers, gateways, clients and what happens to them. Internal to the
-// simulator; the parts of the class are in world.cc (what exists), clients.cc (what is asked), directories.cc
-// (what is asked about directories), kinds.cc (and about names that are used as both), attributes.cc (and
-// about user attributes), faults.cc (what goes wrong), rot.cc (what goes bad on disks) and rest.cc (what must
-// hold when everything is well again). Everything runs on one thread.
+// simulator; the parts of the class are in world.cc (what exists), clients.cc (what is asked), reads.cc (what
+// is read), directories.cc (what is asked about directories), kinds.cc (and about names that are used as
+// both), attributes.cc (and about user attributes), faults.cc (what goes wrong), rot.cc (what goes bad on
+// disks) and rest.cc (what must hold when everything is well again). Everything runs on one thread.
 #pragma once
 
 #include <array>
@@ -18,6 +18,7 @@
 #include "base/random.hh"
 #include "commit/names.hh"
 #include "history.hh"
+#include "object/object_reader.hh"
 #include "run_seed.hh"
 #include "runtime/virtual_executor.hh"
 #include "server/memory_server.hh"
@@ -183,7 +184,6 @@ class World {
   Task<void> Perform(Gateway* gateway, size_t client, size_t id);
   Task<Status> Put(Store* store, Op op);
   bool WasChangedLate(const std::string& name) const;
-  Task<Status> Read(Gateway* gateway, size_t id, std::string name, Duration hold);
   Task<Status> Other(Store* store, size_t id, Op op);
   Task<Status> List(Store* store, size_t id, Op op);
   Task<void> Clean(Gateway* gateway);
@@ -191,6 +191,21 @@ class World {
   void Finish(size_t client, size_t id, Status status);
   void Watch(size_t client, size_t id, Duration wait);
   Duration Took(const Client& client) const;
+
+  // What is read of an object (reads.cc).
+  struct Part {
+    uint64_t offset = 0;
+    uint64_t length = 0;
+    std::string bytes;
+  };
+  uint64_t PickOffset(uint64_t size);
+  std::vector<Part> ChooseParts(uint64_t size);
+  Content ContentOf(const std::vector<Part>& parts, uint64_t size) const;
+  Task<void> Hold(Gateway* gateway, Duration how_long);
+  Task<Status> ReadPart(std::shared_ptr<ObjectReader> reader, Part* part);
+  Task<Status> ReadParts(Gateway* gateway, std::shared_ptr<ObjectReader> reader, std::vector<Part>* parts,
+                         Duration hold);
+  Task<Status> Read(Gateway* gateway, size_t id, std::string name, Duration hold);
 
   // What is asked about directories (directories.cc).
   void UseDirectories();
@@ -248,6 +263,7 @@ class World {
   Random attribute_random_{Mix64(options_.seed)};  // as well
   Random ailment_random_{Mix64(options_.seed + 1)};
   Random kind_random_{Mix64(options_.seed + 2)};
+  Random shape_random_{Mix64(options_.seed + 3)};  // of what the world is made of, and how it is read
   VirtualExecutor executor_;
   History history_;
   StoreDescriptor descriptor_;
