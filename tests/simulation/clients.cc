@@ -150,11 +150,12 @@ Task<void> World::Perform(Gateway* gateway, size_t client, size_t id) {
 }
 
 Task<Status> World::Put(Store* store, Op op) {
+  const std::string name = InStore(op.name);
   CreateOptions options;
   options.write.exclusive = op.kind == OpKind::kExclusivePut;
   options.write.attributes = AttributesText(op.attributes);
   options.make_parents = op.parents;
-  Result<std::unique_ptr<ObjectWriter>> writer = co_await store->Create(op.name, std::move(options));
+  Result<std::unique_ptr<ObjectWriter>> writer = co_await store->Create(name, std::move(options));
   if (!writer) co_return writer.error();
   const std::string bytes = BytesOf(op.content);
   const Status appended = co_await (*writer)->Append(AsBytes(std::string_view(bytes)));
@@ -174,19 +175,21 @@ bool World::WasChangedLate(const std::string& name) const {
 }
 
 Task<Status> World::Other(Store* store, size_t id, Op op) {
+  const std::string name = InStore(op.name);
+  const std::string to = op.to.empty() ? op.to : InStore(op.to);
   switch (op.kind) {
-    case OpKind::kRemove: co_return co_await store->Remove(op.name);
+    case OpKind::kRemove: co_return co_await store->Remove(name);
     case OpKind::kRename:
-    case OpKind::kRenameDirectory: co_return co_await store->Rename(op.name, op.to);
-    case OpKind::kMakeDirectory: co_return co_await store->MakeDirectory(op.name, op.parents);
-    case OpKind::kRemoveDirectory: co_return co_await store->RemoveDirectory(op.name);
+    case OpKind::kRenameDirectory: co_return co_await store->Rename(name, to);
+    case OpKind::kMakeDirectory: co_return co_await store->MakeDirectory(name, op.parents);
+    case OpKind::kRemoveDirectory: co_return co_await store->RemoveDirectory(name);
     case OpKind::kList: co_return co_await List(store, id, op);
     case OpKind::kSetAttribute:
     case OpKind::kRemoveAttribute: co_return co_await ChangeAttribute(store, op);
     case OpKind::kGetAttributes: co_return co_await GetAttributes(store, id, op.name);
     default: break;
   }
-  Result<ObjectInfo> info = co_await store->Stat(op.name);
+  Result<ObjectInfo> info = co_await store->Stat(name);
   if (!info) co_return info.error();
   history_.at(id).size = info->size;
   history_.at(id).directory = info->directory;
@@ -194,11 +197,13 @@ Task<Status> World::Other(Store* store, size_t id, Op op) {
 }
 
 Task<Status> World::List(Store* store, size_t id, Op op) {
-  Result<std::vector<ListedName>> names = co_await store->List(op.name);
+  const std::string directory = InStore(op.name);
+  Result<std::vector<ListedName>> names = co_await store->List(directory);
   if (!names) co_return names.error();
-  for (const ListedName& name : *names) {
-    history_.at(id).listed.insert(op.name + "/" + name.name);
-    if (name.directory) history_.at(id).listed_directories.insert(op.name + "/" + name.name);
+  for (const ListedName& listed : *names) {
+    const std::string name = op.name + "/" + FromStore(listed.name);
+    history_.at(id).listed.insert(name);
+    if (listed.directory) history_.at(id).listed_directories.insert(name);
   }
   co_return OkStatus();
 }

@@ -76,7 +76,7 @@ bool World::NodsOff(const Gateway& gateway, const std::string& step, const std::
     if (!client.busy || client.gateway != &gateway) continue;
     const Op& op = history_.at(client.op);
     if (op.kind >= OpKind::kSetAttribute || !IsBoth(op.name)) continue;
-    if (path != ObjectPath::Parse(op.name)->ObjectDirectory()) continue;
+    if (path != PathOf(op.name).ObjectDirectory()) continue;
     const bool removes = op.kind == OpKind::kRemove || op.kind == OpKind::kRemoveDirectory;
     one_in = removes ? 8 : one_in == 0 ? 30 : one_in;
   }
@@ -152,8 +152,8 @@ void World::HoldParts(size_t id, bool hold) {
 Task<Status> World::RenameEither(Gateway* gateway, size_t id) {
   const Op op = history_.at(id);
   Engine& engine = *gateway->engine;
-  const ObjectPath from = *ObjectPath::Parse(op.name);
-  const ObjectPath to = *ObjectPath::Parse(op.to);
+  const ObjectPath from = PathOf(op.name);
+  const ObjectPath to = PathOf(op.to);
   Result<NameInfo> info = co_await LookUpLive(engine, from);
   if (!info) co_return info.error();
   if (info->accepted.kind != Accepted::kDirectory) co_return co_await RenameObject(engine, from, to);

@@ -121,7 +121,8 @@ Task<Status> World::ReadParts(Gateway* gateway, std::shared_ptr<ObjectReader> re
 Task<Status> World::Read(Gateway* gateway, size_t id, std::string name, Duration hold) {
   // A gateway that is stopped between its look-up and its reads uses up the time for which old bytes stay.
   const TimePoint asked_at = executor_.Now();
-  Result<std::shared_ptr<ObjectReader>> reader = co_await gateway->store->OpenRead(name);
+  const std::string told = InStore(name);
+  Result<std::shared_ptr<ObjectReader>> reader = co_await gateway->store->OpenRead(told);
   if (!reader) co_return reader.error();
   const Moment opened = moment_++;  // what is read was decided then
   std::vector<Part> parts = ChooseParts((*reader)->size());

@@ -42,7 +42,8 @@ void World::RotOnce() {
 Task<void> World::RepairSome(Gateway* gateway) {
   if (!faults_ || rot_random_.OneIn(2)) co_return;
   const std::string name = names_[rot_random_.Below(traits_.names)];
-  co_await Repair(gateway, name);
+  const std::string told = InStore(name);
+  co_await Repair(gateway, told);
 }
 
 Task<void> World::Repair(Gateway* gateway, std::string name) {
@@ -63,7 +64,7 @@ void World::RepairAll(Gateway& gateway) {
   for (const std::string& name : names_) {
     RepairOptions options;
     if (lost_) options.gone.push_back(static_cast<MemberIndex>(*lost_));
-    const auto repaired = Wait(gateway.store->Repair(name, std::move(options)), gateway);
+    const auto repaired = Wait(gateway.store->Repair(InStore(name), std::move(options)), gateway);
     if (!repaired) return;
     const bool directory = !*repaired && repaired->code() == Code::kIsDirectory && IsBoth(name);
     if (!IsWhole(*repaired) && !directory && (*repaired || repaired->code() != Code::kNotFound)) {

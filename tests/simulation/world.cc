@@ -58,6 +58,7 @@ void World::ChooseTraits() {
   } else if (kind_random_.Below(9) < 4) {
     UseBothKinds();
   }
+  LengthenNames();
 }
 
 void World::MakeServers() {

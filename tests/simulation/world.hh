@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The simulated world of one seed: servers, gateways, clients and what happens to them. Internal to the
 // simulator; the parts of the class are in world.cc (what exists), clients.cc (what is asked), reads.cc (what
-// is read), directories.cc (what is asked about directories), kinds.cc (and about names that are used as
-// both), attributes.cc (and about user attributes), faults.cc (what goes wrong), rot.cc (what goes bad on
-// disks) and rest.cc (what must hold when everything is well again). Everything runs on one thread.
+// is read), long_names.cc (how it is called), directories.cc (what is asked about directories), kinds.cc (and
+// about names that are used as both), attributes.cc (and about user attributes), faults.cc (what goes wrong),
+// rot.cc (what goes bad on disks) and rest.cc (what must hold when everything is well again). Everything runs
+// on one thread.
 #pragma once
 
 #include <array>
@@ -207,6 +208,12 @@ class World {
                          Duration hold);
   Task<Status> Read(Gateway* gateway, size_t id, std::string name, Duration hold);
 
+  // Names that are too long for a file name (long_names.cc).
+  void LengthenNames();
+  std::string InStore(const std::string& name) const;
+  std::string FromStore(const std::string& component) const;
+  ObjectPath PathOf(const std::string& name) const;
+
   // What is asked about directories (directories.cc).
   void UseDirectories();
   Op ChooseDirectoryOp();
@@ -286,6 +293,7 @@ class World {
   std::vector<std::string> both_;  // names that are used as objects and as directories
   std::map<std::string, Thought> thoughts_;  // of these
   std::vector<std::string> tops_;  // where there are such names: all that are used but for what is below
+  std::map<std::string, std::string> in_store_;  // what components of names are called there, if longer
   std::set<std::string> likely_;  // directories that were there when one was last told of
   std::map<std::string, Content> resting_;  // what was read of each name at rest
   std::set<std::string> resting_directories_;  // that were listed at rest
