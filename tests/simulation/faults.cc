@@ -40,6 +40,7 @@ class Line {
   void Send(Operation operation, const std::string& path, const std::string& to, Start<T> start,
             Done<T> done);
   void AfterRead(const Request& request, const Slice& into, Result<uint64_t>& result);
+  void Shuffle(std::vector<Entry>& entries);
 
  private:
   Fault Meet(const std::string& step, Operation operation, const std::string& path);
@@ -57,6 +58,14 @@ class LineServer final : public DecoratedServer<Line> {
  public:
   LineServer(DataServerPtr inner, std::shared_ptr<Line> line)
       : DecoratedServer(std::move(inner), std::move(line)) {}
+  // No server promises an order.
+  void List(OpContext context, std::string path, Done<std::vector<Entry>> done) override {
+    DecoratedServer::List(context, std::move(path),
+                          [core = core_, done = std::move(done)](Result<std::vector<Entry>> listed) mutable {
+                            if (listed) core->Shuffle(*listed);
+                            done(std::move(listed));
+                          });
+  }
   void Rename(OpContext context, std::string from, std::string to, Done<void> done) override {
     core_->Send<void>(
         Operation::kRename, from, to,
@@ -205,6 +214,11 @@ void Line::AfterRead(const Request& request, const Slice& into, Result<uint64_t>
   ++world_.outcome_.coverage[step][static_cast<size_t>(Fault::kWrongBytes)];
   world_.Say(fmt::format("g{}", gateway_.index),
              fmt::format("s{} byte {} of {} read from {} is wrong", server_, at, *result, request.path));
+}
+
+void Line::Shuffle(std::vector<Entry>& entries) {
+  for (size_t left = entries.size(); left > 1; --left)
+    std::swap(entries[left - 1], entries[world_.shape_random_.Below(left)]);
 }
 
 DataServerPtr World::LineTo(Gateway& gateway, size_t server) {
