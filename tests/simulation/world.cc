@@ -44,6 +44,7 @@ void World::ChooseTraits() {
   }
   traits_.rot = std::count(traits_.liars.begin(), traits_.liars.end(), true) > 0 && rot_random_.OneIn(2);
   traits_.attributes = attribute_random_.OneIn(3);
+  if (!calm && shape_random_.OneIn(8)) traits_.ahead = shape_random_.Below(kGateways);
   clients_.resize(traits_.crowded ? 12 : 5);
   for (size_t i = 0; i < clients_.size(); ++i) clients_[i].writes = i < (traits_.crowded ? 10 : 3);
   if (traits_.crowded) {
@@ -89,11 +90,20 @@ void World::MakeServers() {
   illnesses_.resize(count);
 }
 
+// By how much the gateway's clock is off: far ahead until somebody sees it, and again after a while.
+Duration World::ChooseClock(size_t index) {
+  const Duration usual = Between(minutes(0), minutes(4)) - minutes(2);
+  if (traits_.ahead != index || at_rest_ || shape_random_.OneIn(4)) return usual;
+  const Duration longest = shape_random_.OneIn(2) ? Duration(minutes(55)) : kFarAheadMax;
+  const auto range = static_cast<uint64_t>((longest - minutes(10)).count());
+  return minutes(10) + Duration(static_cast<int64_t>(shape_random_.Below(range)));
+}
+
 void World::StartGateway(size_t index) {
   auto gateway = std::make_unique<Gateway>();
   gateway->index = index;
   ProcessOptions clock;
-  clock.wall_skew = Between(minutes(0), minutes(4)) - minutes(2);
+  clock.wall_skew = ChooseClock(index);
   gateway->clock_ahead = clock.wall_skew;
   gateway->process = std::make_unique<VirtualProcess>(executor_, clock);
   gateway->scope = std::make_unique<TaskScope>();

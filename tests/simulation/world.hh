@@ -43,6 +43,8 @@ inline constexpr size_t kLastPasses = 40;
 inline constexpr size_t kPassesUntilMade = 20;
 inline constexpr size_t kPassesWithoutDisk = 8;
 inline constexpr Duration kAftermath = minutes(100);
+// Versions may be ahead of a clock that has to go above them by up to an hour.
+inline constexpr Duration kFarAheadMax = minutes(240);
 // How long a reader may take over a version that is replaced meanwhile: the grace time less what clocks
 // differ.
 inline constexpr Duration kReadersGrace = seconds(55);
@@ -81,6 +83,7 @@ constexpr size_t kPickableFaults = static_cast<size_t>(Fault::kSleepAfter);
 // What kind of world a seed is. Each trait is drawn by itself, so that seeds differ in kind.
 struct Traits {
   bool calm = false;  // nothing goes wrong
+  std::optional<size_t> ahead;  // the gateway whose clock is often far ahead
   double intensity = 1;  // of all faults
   std::optional<Fault> favourite;  // met by steps that are rare in this seed
   std::optional<Fault> aimed;  // met often by some kinds of steps, chosen by `aim`
@@ -129,6 +132,8 @@ class World {
   // What exists (world.cc).
   void ChooseTraits();
   void MakeServers();
+  Duration ChooseClock(size_t index);
+  bool IsFarAhead(const Gateway& gateway) const { return gateway.clock_ahead > minutes(2); }
   void StartGateway(size_t index);
   void Bury(Gateway& gateway);
   void KillTheDying();
@@ -248,6 +253,7 @@ class World {
   // What must hold at rest (rest.cc).
   void ComeToRest();
   void AllIsWell();
+  void SetClocksRight();
   void CleanUp();
   bool CleanAll(Gateway& gateway);
   void MakeMissingDirectories(Gateway& gateway);
