@@ -39,7 +39,7 @@ void World::Think(size_t client) {
     when += period - past;
   } else if (random_.OneIn(5)) {
     when += Between(seconds(0), seconds(20));
-  } else if (traits_.kinds) {
+  } else if (Races()) {
     when = NextBout();
   }
   executor_.RunAt(when, [this, client] { Act(client); });
@@ -51,6 +51,8 @@ Op World::ChooseOp(size_t client) {
   if (directories && random_.OneIn(3)) return ChooseDirectoryOp();
   if (traits_.kinds && clients_[client].writes && !only_remove && !kind_random_.OneIn(3))
     return ChooseKindOp();
+  if (traits_.small && clients_[client].writes && !only_remove && !kind_random_.OneIn(5))
+    return ChooseSmallOp();
   if (traits_.attributes && !only_remove && attribute_random_.OneIn(3))
     return ChooseAttributeOp(clients_[client].writes);
   Op op;
@@ -214,7 +216,7 @@ void World::Finish(size_t client, size_t id, Status status) {
   if (!status) op.error = status.code();
   if (op.kind == OpKind::kRenameDirectory) EndParts(id, clients_[client].since);
   if (status && traits_.directories) RememberDirectories(op);
-  if (traits_.kinds) RememberKinds(op);
+  if (Races()) RememberKinds(op);
   ++outcome_.answered;
   if (status) ++outcome_.succeeded;
   const Client& asked = clients_[client];

@@ -324,7 +324,7 @@ void World::SwitchOff(size_t server, Duration pause, bool after_the_request) {
 }
 
 Duration World::NapTime() {
-  if (traits_.kinds && !kind_random_.OneIn(4)) return ShortNap();
+  if (Races() && !kind_random_.OneIn(4)) return ShortNap();
   if (traits_.sleepy && random_.OneIn(2)) return Between(minutes(6), kLongestNap);
   return Between(seconds(10), random_.OneIn(2) ? minutes(2) : minutes(40));
 }

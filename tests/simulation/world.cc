@@ -58,6 +58,8 @@ void World::ChooseTraits() {
     UseDirectories();
   } else if (kind_random_.Below(9) < 4) {
     UseBothKinds();
+  } else if (kind_random_.OneIn(3)) {
+    UseFewNames();
   }
   LengthenNames();
 }

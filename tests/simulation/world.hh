@@ -2,9 +2,9 @@
 // The simulated world of one seed: servers, gateways, clients and what happens to them. Internal to the
 // simulator; the parts of the class are in world.cc (what exists), clients.cc (what is asked), reads.cc (what
 // is read), long_names.cc (how it is called), directories.cc (what is asked about directories), kinds.cc (and
-// about names that are used as both), attributes.cc (and about user attributes), faults.cc (what goes wrong),
-// rot.cc (what goes bad on disks) and rest.cc (what must hold when everything is well again). Everything runs
-// on one thread.
+// about names that are used as both), small.cc (and where there are few names), attributes.cc (and about user
+// attributes), faults.cc (what goes wrong), rot.cc (what goes bad on disks) and rest.cc (what must hold when
+// everything is well again). Everything runs on one thread.
 #pragma once
 
 #include <array>
@@ -98,6 +98,7 @@ struct Traits {
   bool attributes = false;  // user attributes are set, removed and read
   bool directories = false;  // they are made, removed and renamed, and objects do not always make them
   bool kinds = false;  // some names are used as objects and as directories
+  bool small = false;  // one or two names, for which all race
   uint64_t below = 0;  // there: one in so many operations is about what is below these
   std::vector<bool> liars;  // servers that answer reads with wrong bytes: at most m
   bool rot = false;  // what those servers keep goes bad on their disks, too
@@ -232,9 +233,11 @@ class World {
   // What is asked about names that are used as both (kinds.cc).
   void UseBothKinds();
   bool IsBoth(const std::string& name) const;
+  bool Races() const { return traits_.kinds || traits_.small; }  // several want one name at the same time
   std::string PickName();
   std::string PickTarget(const std::string& name);
   Op ChooseKindOp();
+  uint64_t Bout() const;
   TimePoint NextBout();
   Duration DeciderDelay(Operation operation);
   bool NodsOff(const Gateway& gateway, const std::string& step, const std::string& path);
@@ -242,6 +245,10 @@ class World {
   void RememberKinds(const Op& op);
   void HoldParts(size_t id, bool hold);
   Task<Status> RenameEither(Gateway* gateway, size_t id);
+
+  // What is asked where there are one or two names (small.cc).
+  void UseFewNames();
+  Op ChooseSmallOp();
 
   // What is asked about user attributes (attributes.cc).
   Op ChooseAttributeOp(bool writes);
