@@ -36,9 +36,22 @@ void World::RotOnce() {
     }
   });
   Say(fmt::format("s{}", server), fmt::format("{} {}", path, cut ? "is cut short" : "has a wrong byte"));
+  for (const std::string& name : names_) {
+    const bool of_it = path.starts_with(PathOf(name).ObjectDirectory() + "/");
+    if (of_it && rot_random_.OneIn(2)) ScheduleRepair(InStore(name));
+  }
 }
 
-// As an operator or a gateway that has met damage does, while everything else goes on.
+// As a gateway that has met damage does, while everything else goes on.
+void World::ScheduleRepair(const std::string& name) {
+  executor_.RunAt(executor_.Now() + seconds(rot_random_.Below(30)), [this, name] {
+    Gateway* const gateway = gateways_[rot_random_.Below(kGateways)].get();
+    const bool awake = gateway != nullptr && !gateway->dying && !gateway->process->asleep();
+    if (awake && faults_) gateway->scope->Spawn(Repair(gateway, name));
+  });
+}
+
+// As an operator does.
 Task<void> World::RepairSome(Gateway* gateway) {
   if (!faults_ || rot_random_.OneIn(2)) co_return;
   const std::string name = names_[rot_random_.Below(traits_.names)];
@@ -48,7 +61,10 @@ Task<void> World::RepairSome(Gateway* gateway) {
 
 Task<void> World::Repair(Gateway* gateway, std::string name) {
   ++repairs_unfinished_;
+  const std::string object_directory = ObjectPath::Parse(name)->ObjectDirectory();
+  gateway->steps.BeginRepair(object_directory);
   const Result<RepairReport> repaired = co_await gateway->store->Repair(name, {});
+  gateway->steps.EndRepair(object_directory);
   if (IsWhole(repaired)) --repairs_unfinished_;
   Say(fmt::format("g{}", gateway->index),
       fmt::format("repairs {}: {}", name,

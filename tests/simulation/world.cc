@@ -29,6 +29,7 @@ void World::ChooseTraits() {
   if (!calm && random_.OneIn(2)) traits_.aimed = static_cast<Fault>(1 + random_.Below(kPickableFaults));
   traits_.aim = random_.Next();
   traits_.crowded = random_.OneIn(10);
+  traits_.failovers = !calm && shape_random_.OneIn(8);
   traits_.blackouts = random_.OneIn(6);
   traits_.absences = random_.OneIn(4);
   traits_.sleepy = random_.OneIn(4);

@@ -23,6 +23,7 @@
 #include "run_seed.hh"
 #include "runtime/virtual_executor.hh"
 #include "server/memory_server.hh"
+#include "steps.hh"
 #include "store/store.hh"
 
 namespace xec::sim {
@@ -56,6 +57,7 @@ struct Gateway {
   std::unique_ptr<TaskScope> scope;
   std::unique_ptr<Engine> engine;
   std::unique_ptr<Store> store;
+  StepNamer steps;
   bool dying = false;  // dies as soon as the present piece of work has ended
   bool dead = false;
   TimePoint died = TimePoint::max();
@@ -89,6 +91,7 @@ struct Traits {
   std::optional<Fault> aimed;  // met often by some kinds of steps, chosen by `aim`
   uint64_t aim = 0;
   size_t aimed_left = 24;  // so often
+  bool failovers = false;  // writes of archives often fail in the middle
   bool crowded = false;  // many writers on gateways with little memory
   bool blackouts = false;  // more servers may be away at once than the protocol can do without
   bool absences = false;  // servers that go away may stay away for hours
@@ -179,6 +182,7 @@ class World {
   // What goes bad on disks (rot.cc).
   void ScheduleRot();
   void RotOnce();
+  void ScheduleRepair(const std::string& name);
   Task<void> RepairSome(Gateway* gateway);
   Task<void> Repair(Gateway* gateway, std::string name);
   static bool IsWhole(const Result<RepairReport>& repaired);
