@@ -114,7 +114,8 @@ class Repair {
 };
 
 // What the servers that the manifest names have, before it is read: what comes there later is not what was
-// read, but another repair's. Where the listing fails nothing counts as listed.
+// read, but another repair's. Where the listing fails nothing counts as listed. Servers that were bad when
+// they were last asked are waited for as well: they may be back, and what they have is read then.
 Task<void> Repair::ListArchives() {
   for (const auto& [home, states] : info_.listings) listed_[home] = ArchiveInPlace(states, info_.accepted);
   ServerGather<Result<States>> lists(engine_, RequestKind::kMetadata, kListPatience);
@@ -123,8 +124,12 @@ Task<void> Repair::ListArchives() {
     if (!server || !listed_.emplace(*server, std::nullopt).second) continue;
     lists.Start(*server, ListStates(engine_, *server, info_.path));
   }
-  while (lists.timely() > 0) {
-    const auto event = co_await lists.Next();
+  const TimePoint until = engine_.executor().Now() + kListPatience;
+  while (lists.pending() > 0) {
+    const bool for_all = engine_.executor().Now() < until;
+    if (!for_all && lists.timely() == 0) break;
+    const TimePoint next = for_all ? until : TimePoint::max();
+    const auto event = co_await lists.Next(next);
     if (event.value && *event.value) listed_[event.member] = ArchiveInPlace(**event.value, info_.accepted);
   }
 }

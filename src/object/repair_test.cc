@@ -186,6 +186,33 @@ TEST(RepairTest, ADamagedArchiveIsNotLeftBesideACopyWhenItsServerFailsForAMoment
   ExpectWhole(store, bytes);
 }
 
+// Found by the simulator: its listing was not waited for, so its archive seemed to have come after it was
+// read.
+TEST(RepairTest, AServerThatNobodyAskedSinceItIsBackIsListedFirst) {
+  TestStore store({.geometry = kSmall});
+  const std::string bytes = TestBytes(100'000);
+  ASSERT_TRUE(store.Put("/o", bytes));
+  store.Settle();
+  const std::vector<MemberIndex> homes = store.engine().Homes(TestStore::Path("/o"));
+  const auto archives = store.Archives("/o");
+  const auto no_home = std::find_if(archives.begin(), archives.end(), [&](const auto& archive) {
+    return std::find(homes.begin(), homes.end(), archive.first) == homes.end();
+  });
+  ASSERT_NE(no_home, archives.end());
+  const auto [server, path] = *no_home;
+  // No probe has found it well yet.
+  store.faults(server).Add({.operation = Operation::kList, .path_contains = "/.xec"});
+  store.memory(server).SetDown(true);
+  const auto member = static_cast<MemberIndex>(server);
+  EXPECT_FALSE(SyncWait(List(store.engine().MetadataCall(), store.engine().server(member), "/")));
+  store.memory(server).SetDown(false);
+  store.memory(server).Tamper(path, [](std::string& content) { content[5000] ^= 1; });
+  const Result<RepairReport> report = Repair(store);
+  ASSERT_TRUE(report) << report.error().ToString();
+  EXPECT_EQ(report->archives_made, 1u) << testing::PrintToString(report->problems);
+  ExpectWhole(store, bytes);
+}
+
 TEST(RepairTest, ADebtIsPaidWhenTheServerIsBack) {
   TestStore store({.geometry = kSmall, .servers = 6});
   WriteOptions options;

@@ -49,8 +49,13 @@ void World::MakeForeignDisk(size_t server) {
   removed.clock = static_cast<uint64_t>(executor_.WallNow() + kForeignAheadMillis) << kLogicalBits;
   const std::string tombstone = FormatState(TombstoneState(removed));
   for (const std::string& name : names_) {
-    servers_[server]->MakeDirectory({}, StatePath(*ObjectPath::Parse(name), tombstone),
-                                    [](Status made) { XEC_CHECK(made.has_value()); });
+    const ObjectPath path = PathOf(name);
+    std::vector<std::string> entries = path.LongNameEntries();
+    entries.push_back(tombstone);
+    for (const std::string& entry : entries) {
+      servers_[server]->MakeDirectory({}, StatePath(path, entry),
+                                      [](Status made) { XEC_CHECK(made.has_value()); });
+    }
   }
   executor_.RunUntilIdle(kStepsMax);
   illnesses_[server].foreign_disk = servers_[server]->Take();

@@ -37,13 +37,15 @@ std::map<std::string, std::string> AttributesText(const AttributeValues& values)
 }
 
 Task<Status> World::ChangeAttribute(Store* store, Op op) {
+  const std::string name = InStore(op.name);
   std::optional<std::string> value;
   if (op.kind == OpKind::kSetAttribute) value = std::to_string(op.attributes[op.attribute]);
-  co_return co_await store->SetUserAttribute(op.name, kNamesOfAttributes[op.attribute], std::move(value));
+  co_return co_await store->SetUserAttribute(name, kNamesOfAttributes[op.attribute], std::move(value));
 }
 
 Task<Status> World::GetAttributes(Store* store, size_t id, std::string name) {
-  auto got = co_await store->GetUserAttributes(name);
+  const std::string told = InStore(name);
+  auto got = co_await store->GetUserAttributes(told);
   if (!got) co_return got.error();
   Op& op = history_.at(id);
   for (size_t i = 0; i < kAttributeNames; ++i) {
@@ -65,7 +67,7 @@ void World::CheckAttributes(Gateway& gateway, const std::string& name) {
   if (!DoAtRest(gateway, get) && history_.ops().back().error != Code::kNotFound)
     return Break(fmt::format("at rest the attributes of {} cannot be read", name));
   LetBackgroundEnd();
-  const ObjectPath path = *ObjectPath::Parse(name);
+  const ObjectPath path = PathOf(name);
   const std::vector<MemberIndex> homes = gateway.engine->Homes(path);
   std::map<std::string, size_t> having;  // by revision
   for (const MemberIndex home : homes) {

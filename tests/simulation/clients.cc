@@ -4,14 +4,16 @@
 #include <cstring>
 #include <numeric>
 
-#include "object/object_reader.hh"
-#include "runtime/gather.hh"
 #include "world.hh"
 
 namespace xec::sim {
 
 uint64_t SizeOf(Content content) {
-  constexpr uint64_t kSizes[] = {8, 100, 4095, 4096, 4097, 8192, 9000, 12288, 40000};
+  constexpr uint64_t kSizes[] = {8,     100,   4095,  4096,  4097,  8192, 9000,
+                                 12288, 16385, 24576, 40000, 65536, 99999};
+  // Its archives are longer than what a reader takes from their end in any case (64 KiB).
+  constexpr uint64_t kLarge = 280'000;
+  if (Mix64(content + 1) % 32 == 0) return kLarge;
   return kSizes[Mix64(content) % std::size(kSizes)];
 }
 
@@ -39,7 +41,7 @@ void World::Think(size_t client) {
     when += period - past;
   } else if (random_.OneIn(5)) {
     when += Between(seconds(0), seconds(20));
-  } else if (traits_.kinds) {
+  } else if (Races()) {
     when = NextBout();
   }
   executor_.RunAt(when, [this, client] { Act(client); });
@@ -51,6 +53,8 @@ Op World::ChooseOp(size_t client) {
   if (directories && random_.OneIn(3)) return ChooseDirectoryOp();
   if (traits_.kinds && clients_[client].writes && !only_remove && !kind_random_.OneIn(3))
     return ChooseKindOp();
+  if (traits_.small && clients_[client].writes && !only_remove && !kind_random_.OneIn(5))
+    return ChooseSmallOp();
   if (traits_.attributes && !only_remove && attribute_random_.OneIn(3))
     return ChooseAttributeOp(clients_[client].writes);
   Op op;
@@ -150,11 +154,12 @@ Task<void> World::Perform(Gateway* gateway, size_t client, size_t id) {
 }
 
 Task<Status> World::Put(Store* store, Op op) {
+  const std::string name = InStore(op.name);
   CreateOptions options;
   options.write.exclusive = op.kind == OpKind::kExclusivePut;
   options.write.attributes = AttributesText(op.attributes);
   options.make_parents = op.parents;
-  Result<std::unique_ptr<ObjectWriter>> writer = co_await store->Create(op.name, std::move(options));
+  Result<std::unique_ptr<ObjectWriter>> writer = co_await store->Create(name, std::move(options));
   if (!writer) co_return writer.error();
   const std::string bytes = BytesOf(op.content);
   const Status appended = co_await (*writer)->Append(AsBytes(std::string_view(bytes)));
@@ -173,53 +178,22 @@ bool World::WasChangedLate(const std::string& name) const {
   });
 }
 
-// `hold`: the name may change while the client has it open.
-Task<Status> World::Read(Gateway* gateway, size_t id, std::string name, Duration hold) {
-  // A gateway that is stopped between its look-up and its reads uses up the time for which old bytes stay.
-  const TimePoint asked_at = executor_.Now();
-  Result<std::shared_ptr<ObjectReader>> reader = co_await gateway->store->OpenRead(name);
-  if (!reader) co_return reader.error();
-  const Moment opened = moment_++;  // what is read was decided then
-  if (hold > Duration(0)) {
-    Gather<bool> pause(*gateway->scope, *gateway->process);
-    pause.StartTimer(0, executor_.Now() + hold);
-    co_await pause.Next();
-  }
-  std::string bytes((*reader)->size(), '?');
-  const Result<uint64_t> got = co_await (*reader)->Read(0, std::as_writable_bytes(std::span(bytes)));
-  if (!got) {
-    const bool lost = got.code() == Code::kDataLoss || got.code() == Code::kCorruption;
-    const bool gone = got.code() == Code::kConflict && !WasChangedLate(name);
-    const bool in_time = executor_.Now() - asked_at < kReadersGrace;
-    if ((lost || gone) && in_time)
-      Break(fmt::format("a read of {} (#{}) found data lost: {}", name, id, got.error().message));
-    co_return Fail(Code::kUnavailable, "{}", got.error().ToString());
-  }
-  Content content = 0;
-  if (bytes.size() >= sizeof content) std::memcpy(&content, bytes.data(), sizeof content);
-  const bool known = content > 0 && content < next_content_;
-  if (!known || *got != bytes.size() || bytes != BytesOf(content)) {
-    Break(fmt::format("the read #{} of {} returned bytes that nobody wrote", id, name));
-  }
-  history_.at(id).content = content;
-  history_.at(id).ended = opened;
-  co_return OkStatus();
-}
-
 Task<Status> World::Other(Store* store, size_t id, Op op) {
+  const std::string name = InStore(op.name);
+  const std::string to = op.to.empty() ? op.to : InStore(op.to);
   switch (op.kind) {
-    case OpKind::kRemove: co_return co_await store->Remove(op.name);
+    case OpKind::kRemove: co_return co_await store->Remove(name);
     case OpKind::kRename:
-    case OpKind::kRenameDirectory: co_return co_await store->Rename(op.name, op.to);
-    case OpKind::kMakeDirectory: co_return co_await store->MakeDirectory(op.name, op.parents);
-    case OpKind::kRemoveDirectory: co_return co_await store->RemoveDirectory(op.name);
+    case OpKind::kRenameDirectory: co_return co_await store->Rename(name, to);
+    case OpKind::kMakeDirectory: co_return co_await store->MakeDirectory(name, op.parents);
+    case OpKind::kRemoveDirectory: co_return co_await store->RemoveDirectory(name);
     case OpKind::kList: co_return co_await List(store, id, op);
     case OpKind::kSetAttribute:
     case OpKind::kRemoveAttribute: co_return co_await ChangeAttribute(store, op);
     case OpKind::kGetAttributes: co_return co_await GetAttributes(store, id, op.name);
     default: break;
   }
-  Result<ObjectInfo> info = co_await store->Stat(op.name);
+  Result<ObjectInfo> info = co_await store->Stat(name);
   if (!info) co_return info.error();
   history_.at(id).size = info->size;
   history_.at(id).directory = info->directory;
@@ -227,11 +201,13 @@ Task<Status> World::Other(Store* store, size_t id, Op op) {
 }
 
 Task<Status> World::List(Store* store, size_t id, Op op) {
-  Result<std::vector<ListedName>> names = co_await store->List(op.name);
+  const std::string directory = InStore(op.name);
+  Result<std::vector<ListedName>> names = co_await store->List(directory);
   if (!names) co_return names.error();
-  for (const ListedName& name : *names) {
-    history_.at(id).listed.insert(op.name + "/" + name.name);
-    if (name.directory) history_.at(id).listed_directories.insert(op.name + "/" + name.name);
+  for (const ListedName& listed : *names) {
+    const std::string name = op.name + "/" + FromStore(listed.name);
+    history_.at(id).listed.insert(name);
+    if (listed.directory) history_.at(id).listed_directories.insert(name);
   }
   co_return OkStatus();
 }
@@ -242,7 +218,7 @@ void World::Finish(size_t client, size_t id, Status status) {
   if (!status) op.error = status.code();
   if (op.kind == OpKind::kRenameDirectory) EndParts(id, clients_[client].since);
   if (status && traits_.directories) RememberDirectories(op);
-  if (traits_.kinds) RememberKinds(op);
+  if (Races()) RememberKinds(op);
   ++outcome_.answered;
   if (status) ++outcome_.succeeded;
   const Client& asked = clients_[client];
@@ -259,7 +235,7 @@ void World::Finish(size_t client, size_t id, Status status) {
   clients_[client].busy = false;
   clients_[client].removed = status && op.kind == OpKind::kRemove;
   // Somebody is in a hurry to have the space back, while others may still read what was there.
-  const bool changed = status && op.kind < OpKind::kStat;
+  const bool changed = status && op.kind < OpKind::kStat && !IsFarAhead(*asked.gateway);
   if (changed && random_.OneIn(12)) asked.gateway->scope->Spawn(Clean(asked.gateway));
   if (asked.gateway->engine->given_up_files().size() > 0)
     asked.gateway->scope->Spawn(RemoveGivenUpFiles(*asked.gateway->engine));
@@ -284,7 +260,9 @@ void World::ScheduleCleaner(size_t index) {
     if (at_rest_) return;
     Gateway* const gateway = gateways_[index].get();
     const bool awake = gateway != nullptr && !gateway->dying && !gateway->process->asleep();
-    if (awake) gateway->scope->Spawn(Clean(gateway));
+    // Nothing is promised where a cleaner's clock is off by more than the horizon: it forgets what is still
+    // under way.
+    if (awake && !IsFarAhead(*gateway)) gateway->scope->Spawn(Clean(gateway));
     ScheduleCleaner(index);
   });
 }

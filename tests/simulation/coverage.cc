@@ -40,18 +40,30 @@ constexpr const char* kSteps[] = {
     "identity: read",
     "list folder",
     "look",
+    "look: barrier",
     "mark: abort mark",
     "mark: directory seal",
+    "mark: part of a name",
     "mark: tombstone",
     "mark: witness",
     "moved tombstone: close",
     "promote",
     "promote directory",
+    "promote exclusive",
     "proved witness: close",
     "read: open",
     "read: read",
     "remove folder",
     "remove object directory",
+    "repair: close draft",
+    "repair: create draft",
+    "repair: open",
+    "repair: place",
+    "repair: read",
+    "repair: remove archive",
+    "repair: remove draft",
+    "repair: sync draft",
+    "repair: write draft",
     "rename seal: close",
     "rename seal: create",
     "rename seal: sync",
@@ -66,6 +78,11 @@ constexpr const char* kSteps[] = {
     "seal: create",
     "seal: sync",
     "seal: write",
+    "spare: close",
+    "spare: create",
+    "spare: read back",
+    "spare: sync",
+    "spare: write",
     "sweep: abort mark",
     "sweep: aborted directory seal",
     "sweep: aborted rename",
@@ -77,12 +94,14 @@ constexpr const char* kSteps[] = {
     "sweep: directory seal",
     "sweep: exclusive seal",
     "sweep: moved tombstone",
+    "sweep: part of a name",
     "sweep: proved witness",
     "sweep: rename seal",
     "sweep: rename witness",
     "sweep: seal",
     "sweep: tombstone",
     "sweep: witness",
+    "sync states",
     "witness: close",
     "witness: create",
     "witness: prove",
@@ -93,7 +112,8 @@ constexpr const char* kSteps[] = {
 
 // Why a step and a fault cannot meet; nullptr: they can.
 const char* Impossible(const std::string& step, Fault fault) {
-  if ((fault == Fault::kWrongBytes || fault == Fault::kShortRead) && step != "read: read")
+  const bool reads = step == "read: read" || step == "repair: read" || step == "spare: read back";
+  if ((fault == Fault::kWrongBytes || fault == Fault::kShortRead) && !reads)
     return "only the answer to a read has bytes of a file in it";
   return nullptr;
 }

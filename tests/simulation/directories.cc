@@ -66,7 +66,7 @@ void World::RememberDirectories(const Op& op) {
 bool World::MayBeTakenUp(TimePoint since) const {
   const Duration young = EngineOptions().operation_limit - seconds(1) - (executor_.Now() - since);
   const auto ahead = [&](const std::unique_ptr<Gateway>& gateway) {
-    return gateway && gateway->died >= since && gateway->clock_ahead >= young;
+    return gateway && gateway->died >= since && gateway->clock_ahead >= young && !IsFarAhead(*gateway);
   };
   return std::any_of(gateways_.begin(), gateways_.end(), ahead) ||
          std::any_of(graves_.begin(), graves_.end(), ahead);

@@ -25,8 +25,17 @@ constexpr uint64_t kRareStep = 3;
 
 // Few seeds come to these at all.
 bool IsRarest(const std::string& step) {
-  return step == "sweep: rename seal" || step == "sweep: moved tombstone" || step == "sweep: directory";
+  return step == "sweep: rename seal" || step == "sweep: moved tombstone" || step == "sweep: directory" ||
+         step == "repair: place" || step == "repair: remove archive";
 }
+
+// Few requests are these, though much depends on them: what is written to a spare, or read and written by a
+// repair, and what an exclusive creator does from its look after sealing on.
+bool IsSeldom(const std::string& step) {
+  return step.starts_with("spare: ") || step.starts_with("repair: ") || step == "look: barrier" ||
+         step == "promote exclusive";
+}
+constexpr uint64_t kSeldomFaults = 4;  // of each of these steps, in one seed
 
 }  // namespace
 
@@ -40,6 +49,7 @@ class Line {
   void Send(Operation operation, const std::string& path, const std::string& to, Start<T> start,
             Done<T> done);
   void AfterRead(const Request& request, const Slice& into, Result<uint64_t>& result);
+  void Shuffle(std::vector<Entry>& entries);
 
  private:
   Fault Meet(const std::string& step, Operation operation, const std::string& path);
@@ -57,6 +67,14 @@ class LineServer final : public DecoratedServer<Line> {
  public:
   LineServer(DataServerPtr inner, std::shared_ptr<Line> line)
       : DecoratedServer(std::move(inner), std::move(line)) {}
+  // No server promises an order.
+  void List(OpContext context, std::string path, Done<std::vector<Entry>> done) override {
+    DecoratedServer::List(context, std::move(path),
+                          [core = core_, done = std::move(done)](Result<std::vector<Entry>> listed) mutable {
+                            if (listed) core->Shuffle(*listed);
+                            done(std::move(listed));
+                          });
+  }
   void Rename(OpContext context, std::string from, std::string to, Done<void> done) override {
     core_->Send<void>(
         Operation::kRename, from, to,
@@ -131,7 +149,7 @@ template <typename T>
 void Line::Send(Operation operation, const std::string& path, const std::string& to, Start<T> start,
                 Done<T> done) {
   if (gateway_.dying || gateway_.dead) return;
-  const std::string step = StepOf(operation, path, to);
+  const std::string step = gateway_.steps.Name(server_, operation, path, to);
   const Fault fault = Meet(step, operation, path);
   if (world_.options_.trace_lines > 0) {
     SayRequest(step, path, to, fault);
@@ -192,7 +210,7 @@ bool World::Lies(size_t server, Operation operation, const std::string& path) {
 void Line::AfterRead(const Request& request, const Slice& into, Result<uint64_t>& result) {
   if (!world_.faults_ || !world_.traits_.liars[server_] || !result || *result == 0) return;
   if (!IsArchive(request.path) || !world_.random_.OneIn(4)) return;
-  const std::string step = StepOf(request.operation, request.path, {});
+  const std::string step = gateway_.steps.Name(server_, request.operation, request.path, {});
   if (world_.traits_.ailments && world_.ailment_random_.OneIn(3)) {
     *result = world_.ailment_random_.Below(*result);
     ++world_.outcome_.coverage[step][static_cast<size_t>(Fault::kShortRead)];
@@ -205,6 +223,11 @@ void Line::AfterRead(const Request& request, const Slice& into, Result<uint64_t>
   ++world_.outcome_.coverage[step][static_cast<size_t>(Fault::kWrongBytes)];
   world_.Say(fmt::format("g{}", gateway_.index),
              fmt::format("s{} byte {} of {} read from {} is wrong", server_, at, *result, request.path));
+}
+
+void Line::Shuffle(std::vector<Entry>& entries) {
+  for (size_t left = entries.size(); left > 1; --left)
+    std::swap(entries[left - 1], entries[world_.shape_random_.Below(left)]);
 }
 
 DataServerPtr World::LineTo(Gateway& gateway, size_t server) {
@@ -220,7 +243,12 @@ Fault World::PickFault(const std::string& step) {
     return *traits_.aimed;
   }
   const auto& met = outcome_.coverage[step];
-  const bool rare = std::accumulate(met.begin(), met.end(), uint64_t{0}) < kRareStep;
+  const uint64_t times = std::accumulate(met.begin(), met.end(), uint64_t{0});
+  const bool rare = times < kRareStep;
+  const bool seldom = IsSeldom(step) && times - met.front() < kSeldomFaults && !traits_.calm;
+  if (seldom && shape_random_.OneIn(6)) return static_cast<Fault>(1 + shape_random_.Below(kPickableFaults));
+  const bool fails_over = traits_.failovers && (step == "seal: write" || step == "exclusive seal: write");
+  if (fails_over && shape_random_.OneIn(30)) return shape_random_.OneIn(2) ? Fault::kError : Fault::kDelayed;
   if (rare && IsRarest(step) && !traits_.calm) return static_cast<Fault>(random_.Below(kPickableFaults + 1));
   if (rare && traits_.favourite && random_.OneIn(6)) return *traits_.favourite;
   const double dice = static_cast<double>(random_.Below(1'000'000)) / 1e6 / traits_.intensity;
@@ -228,7 +256,7 @@ Fault World::PickFault(const std::string& step) {
   const auto within = [&](double p) { return dice < (sum += p); };
   if (within(1.0 / 2500)) return Fault::kCrashBefore;
   // What decides is more interesting to die over.
-  const bool decides = step == "promote" || step == "rename: commit";
+  const bool decides = step == "promote" || step == "promote exclusive" || step == "rename: commit";
   if (within(decides ? 1.0 / 120 : 1.0 / 2500)) return Fault::kCrashAfter;
   if (within(1.0 / 500)) return Fault::kServerDown;
   if (within(1.0 / 800)) return Fault::kPowerLoss;
@@ -310,7 +338,7 @@ void World::SwitchOff(size_t server, Duration pause, bool after_the_request) {
 }
 
 Duration World::NapTime() {
-  if (traits_.kinds && !kind_random_.OneIn(4)) return ShortNap();
+  if (Races() && !kind_random_.OneIn(4)) return ShortNap();
   if (traits_.sleepy && random_.OneIn(2)) return Between(minutes(6), kLongestNap);
   return Between(seconds(10), random_.OneIn(2) ? minutes(2) : minutes(40));
 }

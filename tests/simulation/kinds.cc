@@ -44,11 +44,16 @@ std::string World::PickName() {
 // To what an operation on this name may rename it; empty: to nothing. What may be a directory goes only where
 // another may be.
 std::string World::PickTarget(const std::string& name) {
-  if (IsBoth(name) && both_.size() < 2) return {};
+  if (IsBoth(name) ? both_.size() < 2 : traits_.names < 2) return {};
   std::string target;
   do target = IsBoth(name) ? both_[kind_random_.Below(both_.size())] : PickName();
   while (target == name);
   return target;
+}
+
+// Its number.
+uint64_t World::Bout() const {
+  return static_cast<uint64_t>((executor_.Now() - VirtualExecutor::kStart) / kBout);
 }
 
 // Or at once.
@@ -63,20 +68,20 @@ TimePoint World::NextBout() {
 // Requests that decide often take longer than what others look at meanwhile.
 Duration World::DeciderDelay(Operation operation) {
   const bool decides = operation == Operation::kMakeDirectory || operation == Operation::kRename;
-  if (!traits_.kinds || !decides || !faults_ || !kind_random_.OneIn(5)) return Duration(0);
+  if (!Races() || !decides || !faults_ || !kind_random_.OneIn(5)) return Duration(0);
   return milliseconds(kind_random_.Below(80));
 }
 
 // Does the gateway stop after it has looked at a name, and before it changes it as it was asked to? Seldom,
 // but often enough for others to change it meanwhile; they need longest where something is to be removed.
 bool World::NodsOff(const Gateway& gateway, const std::string& step, const std::string& path) {
-  if (!traits_.kinds || traits_.calm || !faults_ || step != "look") return false;
+  if (!Races() || traits_.calm || !faults_ || !step.starts_with("look")) return false;
   uint64_t one_in = 0;
   for (const Client& client : clients_) {
     if (!client.busy || client.gateway != &gateway) continue;
     const Op& op = history_.at(client.op);
-    if (op.kind >= OpKind::kSetAttribute || !IsBoth(op.name)) continue;
-    if (path != ObjectPath::Parse(op.name)->ObjectDirectory()) continue;
+    if (op.kind >= OpKind::kSetAttribute || !(traits_.small || IsBoth(op.name))) continue;
+    if (path != PathOf(traits_.small && !op.to.empty() ? op.to : op.name).ObjectDirectory()) continue;
     const bool removes = op.kind == OpKind::kRemove || op.kind == OpKind::kRemoveDirectory;
     one_in = removes ? 8 : one_in == 0 ? 30 : one_in;
   }
@@ -96,7 +101,7 @@ Op World::ChooseKindOp() {
   constexpr uint64_t kWeights[kThoughts][std::size(kKinds)] = {
       {45, 20, 20, 3, 2, 10}, {10, 10, 5, 55, 5, 15}, {10, 5, 5, 10, 60, 10}};
   Op op;
-  op.name = both_[static_cast<uint64_t>((executor_.Now() - VirtualExecutor::kStart) / kBout) % both_.size()];
+  op.name = both_[Bout() % both_.size()];
   const auto& weights = kWeights[static_cast<size_t>(thoughts_[op.name])];
   uint64_t dice = kind_random_.Below(100);
   size_t kind = 0;
@@ -119,7 +124,8 @@ Op World::ChooseKindOp() {
 void World::RememberKinds(const Op& op) {
   if (op.error == Code::kNotFound) thoughts_[op.name] = Thought::kFree;
   if (op.error == Code::kIsDirectory) thoughts_[op.name] = Thought::kDirectory;
-  if (op.error == Code::kNotDirectory) thoughts_[op.name] = Thought::kObject;
+  const bool exists = op.error == Code::kAlreadyExists && traits_.small;
+  if (op.error == Code::kNotDirectory || exists) thoughts_[op.name] = Thought::kObject;
   if (op.error) return;
   switch (op.kind) {
     case OpKind::kPut:
@@ -152,8 +158,8 @@ void World::HoldParts(size_t id, bool hold) {
 Task<Status> World::RenameEither(Gateway* gateway, size_t id) {
   const Op op = history_.at(id);
   Engine& engine = *gateway->engine;
-  const ObjectPath from = *ObjectPath::Parse(op.name);
-  const ObjectPath to = *ObjectPath::Parse(op.to);
+  const ObjectPath from = PathOf(op.name);
+  const ObjectPath to = PathOf(op.to);
   Result<NameInfo> info = co_await LookUpLive(engine, from);
   if (!info) co_return info.error();
   if (info->accepted.kind != Accepted::kDirectory) co_return co_await RenameObject(engine, from, to);

@@ -44,6 +44,7 @@ void World::ComeToRest() {
     }
     return Break("the world does not come to rest");
   }
+  SetClocksRight();
   CleanUp();
   // As an operator does who takes a census. A repair that ends half way may leave less than it found, and who
   // is told wrong bytes of a good archive takes it away (seed 26349).
@@ -51,6 +52,18 @@ void World::ComeToRest() {
   const bool thin = lied || repairs_unfinished_ > 0 || lost_;
   if (thin && !outcome_.broken) RepairAll(*gateways_[1]);
   if (!outcome_.broken) CheckEverything();
+}
+
+// What was written by a clock that was far ahead is the past by then.
+void World::SetClocksRight() {
+  if (!traits_.ahead) return;
+  for (auto& gateway : gateways_) {
+    if (!gateway) continue;
+    gateway->process->SetWallSkew(Duration(0));
+    gateway->clock_ahead = Duration(0);
+  }
+  Say("----", "all clocks are set right");
+  executor_.RunUntilTime(executor_.Now() + kFarAheadMax);
 }
 
 void World::CleanUp() {
@@ -74,7 +87,7 @@ void World::MakeMissingDirectories(Gateway& gateway) {
   std::vector<std::string> below = names_;
   below.insert(below.end(), directories_.begin(), directories_.end());
   for (const std::string& name : below) {
-    const ObjectPath path = *ObjectPath::Parse(name);
+    const ObjectPath path = PathOf(name);
     if (path.Parent().IsRoot()) continue;
     const auto info = Wait(LookUp(*gateway.engine, path), gateway);
     if (!info || !*info || !(*info)->accepted.Live()) continue;
@@ -168,8 +181,8 @@ void World::CheckNames(Gateway& gateway) {
     if (lost_) continue;  // what was to be tidied up stays until all servers answer
     // Two that roll the same version to one home at a time leave a draft to the cleaner.
     LetBackgroundEnd();
-    const Result<ObjectPath> path = ObjectPath::Parse(name);
-    const auto info = Wait(LookUp(*gateway.engine, *path), gateway);
+    const ObjectPath path = PathOf(name);
+    const auto info = Wait(LookUp(*gateway.engine, path), gateway);
     if (!info) return;
     if (!*info)
       return Break(fmt::format("at rest {} cannot be looked up: {}", name, info->error().ToString()));
@@ -193,11 +206,11 @@ void World::LetBackgroundEnd() {
 // Exactly the archives and witnesses of what lives there.
 void World::CheckFiles(Gateway& gateway, const std::string& name, const std::optional<NameInfo>& info) {
   LetBackgroundEnd();
-  const Result<ObjectPath> path = ObjectPath::Parse(name);
-  const auto servers = Wait(ListOnAll(*gateway.engine, *path), gateway);
+  const ObjectPath path = PathOf(name);
+  const auto servers = Wait(ListOnAll(*gateway.engine, path), gateway);
   if (!servers) return;
   size_t archives = 0, accepting = 0;
-  const std::vector<MemberIndex> homes = gateway.engine->Homes(*path);
+  const std::vector<MemberIndex> homes = gateway.engine->Homes(path);
   for (const auto& [server, states] : *servers) {
     for (const State& state : states) {
       const bool of_version = info && state.version == info->accepted.version;
@@ -216,7 +229,7 @@ void World::CheckFiles(Gateway& gateway, const std::string& name, const std::opt
     Break(fmt::format("at rest {} has {} archives, {} are the least", name, archives, least));
   if (accepting < least) Break(fmt::format("at rest {} is accepted by {} homes only", name, accepting));
   Result<std::shared_ptr<ObjectReader>> reader = Fail(Code::kInternal, "not opened");
-  auto opened = Wait(gateway.store->OpenRead(name), gateway);
+  auto opened = Wait(gateway.store->OpenRead(InStore(name)), gateway);
   if (!opened || !*opened) return Break(fmt::format("at rest {} does not open", name));
   std::string problem;
   const auto verified = Wait((**opened)->Verify([&](const ChunkReport& chunk) {
@@ -262,8 +275,8 @@ void World::CheckDirectories(Gateway& gateway) {
 // At rest: a directory is one mark, nothing else.
 void World::CheckDirectoryFiles(Gateway& gateway, const std::string& directory, bool there) {
   LetBackgroundEnd();
-  const Result<ObjectPath> path = ObjectPath::Parse(directory);
-  const auto servers = Wait(ListOnAll(*gateway.engine, *path), gateway);
+  const ObjectPath path = PathOf(directory);
+  const auto servers = Wait(ListOnAll(*gateway.engine, path), gateway);
   if (!servers) return;
   std::set<std::string> entries;
   size_t marks = 0;
@@ -278,14 +291,14 @@ void World::CheckDirectoryFiles(Gateway& gateway, const std::string& directory, 
   if (there ? !one_mark : !entries.empty())
     return Break(fmt::format("at rest {} is left over for {}", entries.empty() ? "nothing" : *entries.begin(),
                              directory));
-  if (there && marks < Quorum(gateway.engine->Homes(*path).size()))
+  if (there && marks < Quorum(gateway.engine->Homes(path).size()))
     Break(fmt::format("at rest the directory {} is on {} homes only", directory, marks));
 }
 
 // Files that belong to no name: CheckFiles has seen those that do.
 void World::CheckNoOtherFiles() {
   std::vector<std::string> known;
-  for (const std::string& name : names_) known.push_back(ObjectPath::Parse(name)->ObjectDirectory() + "/");
+  for (const std::string& name : names_) known.push_back(PathOf(name).ObjectDirectory() + "/");
   for (size_t i = 0; i < servers_.size(); ++i) {
     for (const auto& [file, size] : servers_[i]->Files()) {
       if (file == kIdentityPath && traits_.ailments) continue;

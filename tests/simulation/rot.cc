@@ -36,18 +36,35 @@ void World::RotOnce() {
     }
   });
   Say(fmt::format("s{}", server), fmt::format("{} {}", path, cut ? "is cut short" : "has a wrong byte"));
+  for (const std::string& name : names_) {
+    const bool of_it = path.starts_with(PathOf(name).ObjectDirectory() + "/");
+    if (of_it && rot_random_.OneIn(2)) ScheduleRepair(InStore(name));
+  }
 }
 
-// As an operator or a gateway that has met damage does, while everything else goes on.
+// As a gateway that has met damage does, while everything else goes on.
+void World::ScheduleRepair(const std::string& name) {
+  executor_.RunAt(executor_.Now() + seconds(rot_random_.Below(30)), [this, name] {
+    Gateway* const gateway = gateways_[rot_random_.Below(kGateways)].get();
+    const bool awake = gateway != nullptr && !gateway->dying && !gateway->process->asleep();
+    if (awake && faults_) gateway->scope->Spawn(Repair(gateway, name));
+  });
+}
+
+// As an operator does.
 Task<void> World::RepairSome(Gateway* gateway) {
   if (!faults_ || rot_random_.OneIn(2)) co_return;
   const std::string name = names_[rot_random_.Below(traits_.names)];
-  co_await Repair(gateway, name);
+  const std::string told = InStore(name);
+  co_await Repair(gateway, told);
 }
 
 Task<void> World::Repair(Gateway* gateway, std::string name) {
   ++repairs_unfinished_;
+  const std::string object_directory = ObjectPath::Parse(name)->ObjectDirectory();
+  gateway->steps.BeginRepair(object_directory);
   const Result<RepairReport> repaired = co_await gateway->store->Repair(name, {});
+  gateway->steps.EndRepair(object_directory);
   if (IsWhole(repaired)) --repairs_unfinished_;
   Say(fmt::format("g{}", gateway->index),
       fmt::format("repairs {}: {}", name,
@@ -63,7 +80,7 @@ void World::RepairAll(Gateway& gateway) {
   for (const std::string& name : names_) {
     RepairOptions options;
     if (lost_) options.gone.push_back(static_cast<MemberIndex>(*lost_));
-    const auto repaired = Wait(gateway.store->Repair(name, std::move(options)), gateway);
+    const auto repaired = Wait(gateway.store->Repair(InStore(name), std::move(options)), gateway);
     if (!repaired) return;
     const bool directory = !*repaired && repaired->code() == Code::kIsDirectory && IsBoth(name);
     if (!IsWhole(*repaired) && !directory && (*repaired || repaired->code() != Code::kNotFound)) {

@@ -32,10 +32,18 @@ std::string KindWord(const std::optional<State>& state) {
   return "other";
 }
 
+bool IsPartOfWriting(Operation operation) {
+  return operation == Operation::kCreate || operation == Operation::kWrite || operation == Operation::kSync ||
+         operation == Operation::kClose;
+}
+
 std::string RenameStep(const std::optional<State>& from, const std::optional<State>& to) {
   if (!from || !to) return "rename: other";
   switch (to->kind) {
-    case StateKind::kPromoted: return from->kind == StateKind::kPromoted ? "finish: move archive" : "promote";
+    case StateKind::kPromoted:
+      if (from->kind == StateKind::kPromoted) return "finish: move archive";
+      if (from->kind == StateKind::kUnproved) return "repair: place";
+      return from->kind == StateKind::kSealed && from->version ? "promote exclusive" : "promote";
     case StateKind::kWitness: return from->kind == StateKind::kMoveIn ? "finish: accept" : "witness: prove";
     case StateKind::kDirectory:
       return from->kind == StateKind::kUnproved ? "witness: prove directory" : "promote directory";
@@ -59,9 +67,12 @@ std::string StepOf(Operation operation, const std::string& path, const std::stri
   switch (operation) {
     case Operation::kRename: return RenameStep(state, ParseState(LastPart(to)));
     case Operation::kList: return object_directory ? "look" : "list folder";
-    case Operation::kMakeDirectory: return "mark: " + KindWord(state);
+    case Operation::kMakeDirectory:
+      if (object_directory) return "sync states";
+      return IsLongNamePart(last) ? "mark: part of a name" : "mark: " + KindWord(state);
     case Operation::kRemove: return "sweep: " + KindWord(state);
     case Operation::kRemoveDirectory:
+      if (IsLongNamePart(last)) return "sweep: part of a name";
       if (state) return "sweep: " + KindWord(state);
       return object_directory ? "remove object directory" : "remove folder";
     case Operation::kOpen:
@@ -72,6 +83,42 @@ std::string StepOf(Operation operation, const std::string& path, const std::stri
       [[fallthrough]];
     default: return KindWord(state) + ": " + OperationName(operation);
   }
+}
+
+void StepNamer::EndRepair(const std::string& object_directory) {
+  const auto found = repairing_.find(object_directory);
+  if (found != repairing_.end()) repairing_.erase(found);
+}
+
+std::string StepNamer::OfSeal(std::string step, size_t server, Operation operation, const std::string& path) {
+  const std::string object_directory = path.substr(0, path.rfind('/'));
+  if (step == "exclusive seal: close") sealed_.insert(object_directory);
+  if (step == "promote exclusive" || step == "sweep: exclusive seal") sealed_.erase(object_directory);
+  if (!IsPartOfWriting(operation) && operation != Operation::kRead) return step;
+  Upload& upload = uploads_[path];
+  if (operation == Operation::kCreate && upload.written) upload.spares.insert(server);
+  if (operation == Operation::kWrite) upload.written = true;
+  if (operation == Operation::kRead) return upload.spares.empty() ? step : "spare: read back";
+  return upload.spares.contains(server) ? "spare: " + std::string(OperationName(operation)) : step;
+}
+
+std::string StepNamer::Name(size_t server, Operation operation, const std::string& path,
+                            const std::string& to) {
+  std::string step = StepOf(operation, path, to);
+  // What an exclusive creator looks at after sealing.
+  if (step == "look") return sealed_.contains(path) ? "look: barrier" : step;
+  const std::optional<State> state = ParseState(LastPart(path));
+  if (!state) return step;
+  if (state->kind == StateKind::kSealed) return OfSeal(std::move(step), server, operation, path);
+  if (!repairing_.contains(path.substr(0, path.rfind('/')))) return step;
+  if (state->kind == StateKind::kPromoted) {
+    if (operation == Operation::kRemove) return "repair: remove archive";
+    if (operation == Operation::kOpen || operation == Operation::kRead)
+      return "repair: " + std::string(OperationName(operation));
+  }
+  const bool writes = IsPartOfWriting(operation) || operation == Operation::kRemove;
+  const bool draft = state->kind == StateKind::kUnproved && writes;
+  return draft ? "repair: " + std::string(OperationName(operation)) + " draft" : step;
 }
 
 bool IsArchive(const std::string& path) {

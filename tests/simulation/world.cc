@@ -29,6 +29,7 @@ void World::ChooseTraits() {
   if (!calm && random_.OneIn(2)) traits_.aimed = static_cast<Fault>(1 + random_.Below(kPickableFaults));
   traits_.aim = random_.Next();
   traits_.crowded = random_.OneIn(10);
+  traits_.failovers = !calm && shape_random_.OneIn(8);
   traits_.blackouts = random_.OneIn(6);
   traits_.absences = random_.OneIn(4);
   traits_.sleepy = random_.OneIn(4);
@@ -44,6 +45,7 @@ void World::ChooseTraits() {
   }
   traits_.rot = std::count(traits_.liars.begin(), traits_.liars.end(), true) > 0 && rot_random_.OneIn(2);
   traits_.attributes = attribute_random_.OneIn(3);
+  if (!calm && shape_random_.OneIn(8)) traits_.ahead = shape_random_.Below(kGateways);
   clients_.resize(traits_.crowded ? 12 : 5);
   for (size_t i = 0; i < clients_.size(); ++i) clients_[i].writes = i < (traits_.crowded ? 10 : 3);
   if (traits_.crowded) {
@@ -57,14 +59,20 @@ void World::ChooseTraits() {
     UseDirectories();
   } else if (kind_random_.Below(9) < 4) {
     UseBothKinds();
+  } else if (kind_random_.OneIn(3)) {
+    UseFewNames();
   }
+  LengthenNames();
 }
 
 void World::MakeServers() {
   const bool small = options_.seed % 2 == 0;
   descriptor_.store_id = std::string(32, 'a');
   descriptor_.sync = SyncPolicy::kCommit;
-  descriptor_.geometry = small ? Geometry{2, 1, 4 * kKiB} : Geometry{4, 2, 4 * kKiB};
+  // Often of several pages: each has a checksum of its own.
+  constexpr uint64_t kPages[] = {1, 1, 2, 3, 4, 5};
+  const uint64_t chunk_size = kPages[shape_random_.Below(std::size(kPages))] * kPageSizeMin;
+  descriptor_.geometry = small ? Geometry{2, 1, chunk_size} : Geometry{4, 2, chunk_size};
   descriptor_.tolerance = descriptor_.geometry.parity_chunks;
   const size_t count = small ? 5 : 8;
   for (size_t i = 0; i < count; ++i) {
@@ -85,11 +93,20 @@ void World::MakeServers() {
   illnesses_.resize(count);
 }
 
+// By how much the gateway's clock is off: far ahead until somebody sees it, and again after a while.
+Duration World::ChooseClock(size_t index) {
+  const Duration usual = Between(minutes(0), minutes(4)) - minutes(2);
+  if (traits_.ahead != index || at_rest_ || shape_random_.OneIn(4)) return usual;
+  const Duration longest = shape_random_.OneIn(2) ? Duration(minutes(55)) : kFarAheadMax;
+  const auto range = static_cast<uint64_t>((longest - minutes(10)).count());
+  return minutes(10) + Duration(static_cast<int64_t>(shape_random_.Below(range)));
+}
+
 void World::StartGateway(size_t index) {
   auto gateway = std::make_unique<Gateway>();
   gateway->index = index;
   ProcessOptions clock;
-  clock.wall_skew = Between(minutes(0), minutes(4)) - minutes(2);
+  clock.wall_skew = ChooseClock(index);
   gateway->clock_ahead = clock.wall_skew;
   gateway->process = std::make_unique<VirtualProcess>(executor_, clock);
   gateway->scope = std::make_unique<TaskScope>();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The simulated world of one seed: servers, gateways, clients and what happens to them. Internal to the
-// simulator; the parts of the class are in world.cc (what exists), clients.cc (what is asked), directories.cc
-// (what is asked about directories), kinds.cc (and about names that are used as both), attributes.cc (and
-// about user attributes), faults.cc (what goes wrong), rot.cc (what goes bad on disks) and rest.cc (what must
-// hold when everything is well again). Everything runs on one thread.
+// simulator; the parts of the class are in world.cc (what exists), clients.cc (what is asked), reads.cc (what
+// is read), long_names.cc (how it is called), directories.cc (what is asked about directories), kinds.cc (and
+// about names that are used as both), small.cc (and where there are few names), attributes.cc (and about user
+// attributes), faults.cc (what goes wrong), rot.cc (what goes bad on disks) and rest.cc (what must hold when
+// everything is well again). Everything runs on one thread.
 #pragma once
 
 #include <array>
@@ -18,9 +19,11 @@
 #include "base/random.hh"
 #include "commit/names.hh"
 #include "history.hh"
+#include "object/object_reader.hh"
 #include "run_seed.hh"
 #include "runtime/virtual_executor.hh"
 #include "server/memory_server.hh"
+#include "steps.hh"
 #include "store/store.hh"
 
 namespace xec::sim {
@@ -41,6 +44,8 @@ inline constexpr size_t kLastPasses = 40;
 inline constexpr size_t kPassesUntilMade = 20;
 inline constexpr size_t kPassesWithoutDisk = 8;
 inline constexpr Duration kAftermath = minutes(100);
+// Versions may be ahead of a clock that has to go above them by up to an hour.
+inline constexpr Duration kFarAheadMax = minutes(240);
 // How long a reader may take over a version that is replaced meanwhile: the grace time less what clocks
 // differ.
 inline constexpr Duration kReadersGrace = seconds(55);
@@ -52,6 +57,7 @@ struct Gateway {
   std::unique_ptr<TaskScope> scope;
   std::unique_ptr<Engine> engine;
   std::unique_ptr<Store> store;
+  StepNamer steps;
   bool dying = false;  // dies as soon as the present piece of work has ended
   bool dead = false;
   TimePoint died = TimePoint::max();
@@ -79,11 +85,13 @@ constexpr size_t kPickableFaults = static_cast<size_t>(Fault::kSleepAfter);
 // What kind of world a seed is. Each trait is drawn by itself, so that seeds differ in kind.
 struct Traits {
   bool calm = false;  // nothing goes wrong
+  std::optional<size_t> ahead;  // the gateway whose clock is often far ahead
   double intensity = 1;  // of all faults
   std::optional<Fault> favourite;  // met by steps that are rare in this seed
   std::optional<Fault> aimed;  // met often by some kinds of steps, chosen by `aim`
   uint64_t aim = 0;
   size_t aimed_left = 24;  // so often
+  bool failovers = false;  // writes of archives often fail in the middle
   bool crowded = false;  // many writers on gateways with little memory
   bool blackouts = false;  // more servers may be away at once than the protocol can do without
   bool absences = false;  // servers that go away may stay away for hours
@@ -93,6 +101,7 @@ struct Traits {
   bool attributes = false;  // user attributes are set, removed and read
   bool directories = false;  // they are made, removed and renamed, and objects do not always make them
   bool kinds = false;  // some names are used as objects and as directories
+  bool small = false;  // one or two names, for which all race
   uint64_t below = 0;  // there: one in so many operations is about what is below these
   std::vector<bool> liars;  // servers that answer reads with wrong bytes: at most m
   bool rot = false;  // what those servers keep goes bad on their disks, too
@@ -127,6 +136,8 @@ class World {
   // What exists (world.cc).
   void ChooseTraits();
   void MakeServers();
+  Duration ChooseClock(size_t index);
+  bool IsFarAhead(const Gateway& gateway) const { return gateway.clock_ahead > minutes(2); }
   void StartGateway(size_t index);
   void Bury(Gateway& gateway);
   void KillTheDying();
@@ -171,6 +182,7 @@ class World {
   // What goes bad on disks (rot.cc).
   void ScheduleRot();
   void RotOnce();
+  void ScheduleRepair(const std::string& name);
   Task<void> RepairSome(Gateway* gateway);
   Task<void> Repair(Gateway* gateway, std::string name);
   static bool IsWhole(const Result<RepairReport>& repaired);
@@ -183,7 +195,6 @@ class World {
   Task<void> Perform(Gateway* gateway, size_t client, size_t id);
   Task<Status> Put(Store* store, Op op);
   bool WasChangedLate(const std::string& name) const;
-  Task<Status> Read(Gateway* gateway, size_t id, std::string name, Duration hold);
   Task<Status> Other(Store* store, size_t id, Op op);
   Task<Status> List(Store* store, size_t id, Op op);
   Task<void> Clean(Gateway* gateway);
@@ -191,6 +202,27 @@ class World {
   void Finish(size_t client, size_t id, Status status);
   void Watch(size_t client, size_t id, Duration wait);
   Duration Took(const Client& client) const;
+
+  // What is read of an object (reads.cc).
+  struct Part {
+    uint64_t offset = 0;
+    uint64_t length = 0;
+    std::string bytes;
+  };
+  uint64_t PickOffset(uint64_t size);
+  std::vector<Part> ChooseParts(uint64_t size);
+  Content ContentOf(const std::vector<Part>& parts, uint64_t size) const;
+  Task<void> Hold(Gateway* gateway, Duration how_long);
+  Task<Status> ReadPart(std::shared_ptr<ObjectReader> reader, Part* part);
+  Task<Status> ReadParts(Gateway* gateway, std::shared_ptr<ObjectReader> reader, std::vector<Part>* parts,
+                         Duration hold);
+  Task<Status> Read(Gateway* gateway, size_t id, std::string name, Duration hold);
+
+  // Names that are too long for a file name (long_names.cc).
+  void LengthenNames();
+  std::string InStore(const std::string& name) const;
+  std::string FromStore(const std::string& component) const;
+  ObjectPath PathOf(const std::string& name) const;
 
   // What is asked about directories (directories.cc).
   void UseDirectories();
@@ -205,9 +237,11 @@ class World {
   // What is asked about names that are used as both (kinds.cc).
   void UseBothKinds();
   bool IsBoth(const std::string& name) const;
+  bool Races() const { return traits_.kinds || traits_.small; }  // several want one name at the same time
   std::string PickName();
   std::string PickTarget(const std::string& name);
   Op ChooseKindOp();
+  uint64_t Bout() const;
   TimePoint NextBout();
   Duration DeciderDelay(Operation operation);
   bool NodsOff(const Gateway& gateway, const std::string& step, const std::string& path);
@@ -215,6 +249,10 @@ class World {
   void RememberKinds(const Op& op);
   void HoldParts(size_t id, bool hold);
   Task<Status> RenameEither(Gateway* gateway, size_t id);
+
+  // What is asked where there are one or two names (small.cc).
+  void UseFewNames();
+  Op ChooseSmallOp();
 
   // What is asked about user attributes (attributes.cc).
   Op ChooseAttributeOp(bool writes);
@@ -226,6 +264,7 @@ class World {
   // What must hold at rest (rest.cc).
   void ComeToRest();
   void AllIsWell();
+  void SetClocksRight();
   void CleanUp();
   bool CleanAll(Gateway& gateway);
   void MakeMissingDirectories(Gateway& gateway);
@@ -248,6 +287,7 @@ class World {
   Random attribute_random_{Mix64(options_.seed)};  // as well
   Random ailment_random_{Mix64(options_.seed + 1)};
   Random kind_random_{Mix64(options_.seed + 2)};
+  Random shape_random_{Mix64(options_.seed + 3)};  // of what the world is made of, and how it is read
   VirtualExecutor executor_;
   History history_;
   StoreDescriptor descriptor_;
@@ -270,6 +310,7 @@ class World {
   std::vector<std::string> both_;  // names that are used as objects and as directories
   std::map<std::string, Thought> thoughts_;  // of these
   std::vector<std::string> tops_;  // where there are such names: all that are used but for what is below
+  std::map<std::string, std::string> in_store_;  // what components of names are called there, if longer
   std::set<std::string> likely_;  // directories that were there when one was last told of
   std::map<std::string, Content> resting_;  // what was read of each name at rest
   std::set<std::string> resting_directories_;  // that were listed at rest
