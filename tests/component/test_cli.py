@@ -328,7 +328,8 @@ class Serve(CliTest):
             argv = ["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups", *argv]
         for other, words in (("daemon", "only root can become another user"), ("frob", "there is no user frob")):
             self.assertIn(words, self.run_program([*argv, "--user", other], code=EXIT_USAGE).err)
-        self.background([*argv, "--user", name]).wait_line("ready")
+        self.background([*argv, "--user", name],
+                        env=xectest.daemons.preload_environment()).wait_line("ready")
 
     def test_survives_a_kill_and_lost_directories(self):
         store = self.serve(geometry="4+2")
