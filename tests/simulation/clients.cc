@@ -54,7 +54,7 @@ Op World::ChooseOp(size_t client) {
   if (traits_.kinds && clients_[client].writes && !only_remove && !kind_random_.OneIn(3))
     return ChooseKindOp();
   if (traits_.small && clients_[client].writes && !only_remove && !kind_random_.OneIn(5))
-    return ChooseSmallOp();
+    return ChooseSmallOp(client);
   if (traits_.attributes && !only_remove && attribute_random_.OneIn(3))
     return ChooseAttributeOp(clients_[client].writes);
   Op op;

@@ -61,7 +61,6 @@ constexpr const char* kSteps[] = {
     "repair: place",
     "repair: read",
     "repair: remove archive",
-    "repair: remove draft",
     "repair: sync draft",
     "repair: write draft",
     "rename seal: close",

@@ -12,6 +12,8 @@ const std::string kInner = "/o";
 // Clients mostly ask at about the same time, of the same name.
 constexpr Duration kBout = milliseconds(150);
 constexpr Duration kBoutSpread = milliseconds(15);
+// Also once others have sealed: a rename has looked at its target by then, and has not yet committed.
+constexpr Duration kLongSpread = milliseconds(120);
 
 }  // namespace
 
@@ -58,8 +60,9 @@ uint64_t World::Bout() const {
 
 // Or at once.
 TimePoint World::NextBout() {
+  const Duration longest = traits_.small && kind_random_.OneIn(2) ? kLongSpread : kBoutSpread;
   const auto spread =
-      Duration(static_cast<int64_t>(kind_random_.Below(static_cast<uint64_t>(kBoutSpread.count()))));
+      Duration(static_cast<int64_t>(kind_random_.Below(static_cast<uint64_t>(longest.count()))));
   if (kind_random_.OneIn(4)) return executor_.Now() + spread;
   const Duration past = (executor_.Now() - VirtualExecutor::kStart) % kBout;
   return executor_.Now() + kBout - past + spread;
@@ -68,8 +71,12 @@ TimePoint World::NextBout() {
 // Requests that decide often take longer than what others look at meanwhile.
 Duration World::DeciderDelay(Operation operation) {
   const bool decides = operation == Operation::kMakeDirectory || operation == Operation::kRename;
-  if (!Races() || !decides || !faults_ || !kind_random_.OneIn(5)) return Duration(0);
-  return milliseconds(kind_random_.Below(80));
+  if (!Races() || !decides || !faults_) return Duration(0);
+  // For a while, on all servers: then others may do all they want between a rename's looks and its commit.
+  constexpr uint64_t kBoutsOfAWhile = 10;
+  const bool on_all = traits_.small && Mix64(options_.seed + Bout() / kBoutsOfAWhile) % 2 == 0;
+  if (on_all) return milliseconds(100 + kind_random_.Below(500));
+  return kind_random_.OneIn(5) ? milliseconds(kind_random_.Below(80)) : milliseconds(0);
 }
 
 // Does the gateway stop after it has looked at a name, and before it changes it as it was asked to? Seldom,

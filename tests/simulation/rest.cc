@@ -93,7 +93,7 @@ void World::MakeMissingDirectories(Gateway& gateway) {
     if (!info || !*info || !(*info)->accepted.Live()) continue;
     Op make;
     make.kind = OpKind::kMakeDirectory;
-    make.name = path.Parent().text();
+    make.name = name.substr(0, name.rfind('/'));
     DoAtRest(gateway, make);
   }
 }

@@ -116,8 +116,7 @@ std::string StepNamer::Name(size_t server, Operation operation, const std::strin
     if (operation == Operation::kOpen || operation == Operation::kRead)
       return "repair: " + std::string(OperationName(operation));
   }
-  const bool writes = IsPartOfWriting(operation) || operation == Operation::kRemove;
-  const bool draft = state->kind == StateKind::kUnproved && writes;
+  const bool draft = state->kind == StateKind::kUnproved && IsPartOfWriting(operation);
   return draft ? "repair: " + std::string(OperationName(operation)) + " draft" : step;
 }
 

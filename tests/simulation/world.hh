@@ -252,7 +252,7 @@ class World {
 
   // What is asked where there are one or two names (small.cc).
   void UseFewNames();
-  Op ChooseSmallOp();
+  Op ChooseSmallOp(size_t client);
 
   // What is asked about user attributes (attributes.cc).
   Op ChooseAttributeOp(bool writes);
