@@ -154,13 +154,18 @@ Task<Result<CleanOutcome>> CleanNamelessFolder(Engine& engine, ObjectPath direct
   co_return std::move(below);
 }
 
-// Seals of a directory whose name nobody tells: aborts them wherever they stand. False: there are none.
+// Of an upload, or of a directory that is made; valid, not aborted.
+bool IsSeal(const State& state) {
+  return state.kind == StateKind::kSealed || state.kind == StateKind::kDirectorySeal;
+}
+
+// Seals of a name that nobody tells: aborts them wherever they stand. False: there are none.
 Task<bool> AbortNamelessSeals(Engine& engine, std::string object_directory,
                               std::vector<std::pair<MemberIndex, Entry>> debris) {
   bool any = false;
   for (const auto& [member, entry] : debris) {
     const std::optional<State> state = ParseState(entry.name);
-    if (!state || state->kind != StateKind::kDirectorySeal) continue;
+    if (!state || !IsSeal(*state)) continue;
     any = true;
     const std::string from = object_directory + "/" + entry.name;
     const std::string to = object_directory + "/" + FormatState(AbortedState(*state));
@@ -175,8 +180,7 @@ Task<bool> AbortNamelessSeals(Engine& engine, std::string object_directory,
 Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
   CleanOutcome outcome;
   outcome.left = 1;
-  const int64_t horizon_ms =
-      std::chrono::duration_cast<std::chrono::milliseconds>(engine.options().tombstone_horizon).count();
+  const Duration horizon = engine.options().tombstone_horizon;
   std::vector<std::pair<MemberIndex, Entry>> debris;
   ServerGather<Result<std::vector<Entry>>> gather(engine, RequestKind::kMetadata, kCleanerPatience);
   for (const MemberIndex member : engine.AllByHealth())
@@ -191,10 +195,15 @@ Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
     if (!listed) continue;
     const MemberIndex member = event.member;
     for (const Entry& entry : *listed) {
-      const bool old = engine.executor().WallNow() - entry.mtime_s * 1000 > horizon_ms;
       const std::optional<State> state = ParseState(entry.name);
-      // A draft is for nothing where no server tells the name: nobody can prove it any more.
-      const bool of_the_dead = state && (state->kind == StateKind::kAbortMark ||
+      const bool of_upload =
+          state && (state->kind == StateKind::kSealed || state->kind == StateKind::kAborted);
+      const Duration wait = of_upload ? std::max(horizon, engine.options().upload_grace) : horizon;
+      const int64_t wait_ms = std::chrono::duration_cast<std::chrono::milliseconds>(wait).count();
+      const bool old = engine.executor().WallNow() - entry.mtime_s * 1000 > wait_ms;
+      // A draft is for nothing where no server tells the name: nobody can prove it any more. So is a seal
+      // that was silent for so long: whoever promotes one makes the parts of the name before he looks.
+      const bool of_the_dead = state && (of_upload || state->kind == StateKind::kAbortMark ||
                                          state->kind == StateKind::kUnproved || IsMakingDirectory(*state));
       if (!(IsLongNamePart(entry.name) || of_the_dead) || !old) co_return outcome;
       debris.emplace_back(member, entry);

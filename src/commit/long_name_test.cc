@@ -114,6 +114,33 @@ TEST(LongName, ThatCannotBeReadIsNotLeftOut) {
   EXPECT_TRUE(told && told->size() == 1) << "another server tells it";
 }
 
+// A creation that was late, after the parts of the name were swept: no pass came to an end with it
+// (simulator).
+TEST(LongName, ASealThatCameLateGoesAfterTheUploadGrace) {
+  const std::string oid(24, 'a');
+  const State plain = SealedState(oid);
+  const State exclusive = ExclusiveSealedState(Version{uint64_t{1} << 40, 1, 0}, oid);
+  for (const State& seal : {plain, exclusive}) {
+    TestWorld world({});
+    Gateway& gateway = world.NewGateway();
+    Engine& engine = *gateway.engine;
+    const std::string folder = world.Path("/" + std::string(kComponentBytesMax, 'l')).ObjectDirectory();
+    ASSERT_TRUE(world.Run(CreateFile(engine.MetadataCall(), engine.server(0),
+                                     folder + "/" + FormatState(seal), "archive", true)));
+    const auto clean = [&] { return world.Run(CleanTree(engine, world.Path("/"))); };
+    world.Pass(30min);
+    EXPECT_GT(clean()->left, 0u);
+    EXPECT_EQ(world.memory[0]->Files().size(), 1u) << "its writer may only be slow";
+    world.Pass(1h);
+    EXPECT_GT(clean()->left, 0u);
+    EXPECT_TRUE(world.memory[0]->Content(folder + "/" + FormatState(AbortedState(seal)))) << "first aborted";
+    EXPECT_EQ(clean()->left, 0u);
+    EXPECT_TRUE(world.memory[0]->Files().empty());
+    const auto listed = world.Run(List(engine.MetadataCall(), engine.server(0), folder));
+    EXPECT_TRUE(!listed && listed.code() == Code::kNotFound);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Makers, LongNameTest, ::testing::Values(MakeIt, RenameToIt));
 
 }  // namespace
