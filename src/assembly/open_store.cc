@@ -184,8 +184,7 @@ Task<Result<std::vector<SiteView>>> StoreProcess::InspectAll(std::vector<Site> s
   std::function<bool(std::span<const SiteView>)> enough = [this, known](std::span<const SiteView> views) {
     std::vector<SiteView> all = known;
     all.insert(all.end(), views.begin(), views.end());
-    const Result<Judgement> judgement = JudgeSites(all, configuration_);
-    return judgement && judgement->kind == Judgement::kOpen;
+    return EnoughAnswered(all, configuration_);
   };
   co_return co_await InspectSites(context, scope_, std::move(sites), std::move(servers), std::move(enough));
 }

@@ -304,6 +304,14 @@ Result<Judgement> JudgeSites(std::span<const SiteView> views, const Configuratio
   return judgement;
 }
 
+bool EnoughAnswered(std::span<const SiteView> views, const Configuration& configuration) {
+  const Result<Judgement> judgement = JudgeSites(views, configuration);
+  if (!judgement || judgement->kind != Judgement::kOpen) return false;
+  const auto& bound = judgement->site_of_member;
+  const auto absent = std::count(bound.begin(), bound.end(), std::nullopt);
+  return static_cast<size_t>(absent) <= judgement->descriptor.tolerance;
+}
+
 Result<StoreDescriptor> NewDescriptor(std::span<const SiteView> views, const Configuration& configuration,
                                       std::string store_id) {
   StoreDescriptor descriptor;

@@ -64,6 +64,10 @@ struct Judgement {
 // Pure. Errors: see OpenStore. kNoQuorum when servers that do not answer could change the judgement.
 Result<Judgement> JudgeSites(std::span<const SiteView> views, const Configuration& configuration);
 
+// Pure. Is the store open, and complete but for as many members as may be bad? Then who is late is not waited
+// for; with fewer, on a busy machine, what is opened could only say that it cannot tell.
+bool EnoughAnswered(std::span<const SiteView> views, const Configuration& configuration);
+
 // The descriptor of a new store on these sites (host labels applied), and of an existing one as this process
 // uses it: geometry, rules, sync policy and host labels of the configuration override it. Errors:
 // kInvalidArgument.
