@@ -154,6 +154,13 @@ Task<Result<CleanOutcome>> CleanNamelessFolder(Engine& engine, ObjectPath direct
   co_return std::move(below);
 }
 
+// Is there an object directory of the shortened name that this folder has? Its turn comes first.
+bool IsNameless(const FolderUnion& found, const ObjectPath& directory, const std::string& folder) {
+  const std::string above = directory.IsRoot() ? "" : directory.Folder();
+  const std::string stem = folder.substr(0, folder.size() - kLongFolderSuffix.size());
+  return found.nameless.contains(above + "/" + stem + std::string(kLongObjectSuffix));
+}
+
 // Of an upload, or of a directory that is made; valid, not aborted.
 bool IsSeal(const State& state) {
   return state.kind == StateKind::kSealed || state.kind == StateKind::kDirectorySeal;
@@ -393,9 +400,12 @@ Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThi
   }
   for (const std::string& folder : found.folders) {
     if (directory.IsRoot() && folder == kFileSystemFolder) continue;
-    // The folder of a shortened name does not tell it.
-    const std::optional<std::string> component =
-        folder.ends_with(kLongFolderSuffix) ? std::nullopt : PercentDecode(folder);
+    const bool shortened = folder.ends_with(kLongFolderSuffix);
+    // Who is silent may tell its name.
+    if (shortened && (found.servers_heard < engine.server_count() || IsNameless(found, directory, folder)))
+      continue;
+    // It does not tell the name itself: below, names have it as it is on disk.
+    const auto component = shortened ? std::optional(folder) : PercentDecode(folder);
     Result<ObjectPath> name = component ? directory.Child(*component) : Result<ObjectPath>(Error{});
     if (!name) continue;
     const Result<CleanOutcome> below = co_await CleanNamelessFolder(engine, std::move(*name), on_thin);

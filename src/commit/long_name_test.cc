@@ -141,6 +141,27 @@ TEST(LongName, ASealThatCameLateGoesAfterTheUploadGrace) {
   }
 }
 
+// Whoever fences below a directory that is forgotten makes its folders anew, for the marks. Where they are
+// shortened nobody looked for those (simulator).
+TEST(LongName, MarksBelowAForgottenDirectoryGo) {
+  const State mark = AbortMarkState(SealedState(std::string(24, 'a')));
+  for (const std::string inner : {"/x", "/y/x"}) {
+    TestWorld world({});
+    Gateway& gateway = world.NewGateway();
+    Engine& engine = *gateway.engine;
+    const std::string directory = "/d" + std::string(200, ' ');  // each blank takes three bytes
+    const std::string path = StatePath(world.Path(directory + inner), FormatState(mark));
+    ASSERT_TRUE(world.Run(MakeDirectory(engine.MetadataCall(), engine.server(0), path)));
+    const auto clean = [&] { return world.Run(CleanTree(engine, world.Path("/"))); };
+    EXPECT_GT(clean()->left, 0u) << "the mark is young";
+    world.Pass(2h);
+    for (int pass = 0; pass < 3; ++pass) ASSERT_TRUE(clean());
+    EXPECT_EQ(clean()->left, 0u);
+    const auto listed = world.Run(List(engine.MetadataCall(), engine.server(0), "/"));
+    EXPECT_TRUE(listed && listed->empty()) << inner;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Makers, LongNameTest, ::testing::Values(MakeIt, RenameToIt));
 
 }  // namespace

@@ -25,14 +25,17 @@ std::string HashOf(std::string_view text) {
   return HexBytes(std::as_bytes(std::span(digest)).first(kHashBytes));
 }
 
-// The component on disk: encoded + suffix, or shortened + long_suffix.
+// The component on disk: encoded + suffix, or shortened + long_suffix. That of a folder may be as on disk
+// already (ParseStored).
 std::string OnDisk(std::string_view component, std::string_view suffix, std::string_view long_suffix) {
+  if (suffix.empty() && component.ends_with(kLongFolderSuffix)) return std::string(component);
   const std::string encoded = PercentEncode(component, KeepOnDisk);
   if (encoded.size() + suffix.size() <= kComponentBytesMax) return encoded + std::string(suffix);
   return encoded.substr(0, kClearBytes) + "~" + HashOf(component) + std::string(long_suffix);
 }
 
-Status CheckComponent(std::string_view component, std::string_view path) {
+// `stored`: XEC itself has written it, or found it on a server.
+Status CheckComponent(std::string_view component, std::string_view path, bool stored) {
   if (component == "." || component == "..") {
     return Fail(Code::kInvalidArgument, "the name '{}' contains a part '{}'", path, component);
   }
@@ -44,6 +47,7 @@ Status CheckComponent(std::string_view component, std::string_view path) {
     return Fail(Code::kInvalidArgument, "a name may contain neither zero bytes nor line ends");
   }
   for (const std::string_view suffix : {kObjectSuffix, kLongObjectSuffix, kLongFolderSuffix}) {
+    if (stored && suffix == kLongFolderSuffix) continue;
     if (component.ends_with(suffix)) {
       return Fail(Code::kInvalidArgument, "the name '{}' is reserved: names ending in '{}' belong to XEC",
                   path, suffix);
@@ -52,9 +56,7 @@ Status CheckComponent(std::string_view component, std::string_view path) {
   return OkStatus();
 }
 
-}  // namespace
-
-Result<ObjectPath> ObjectPath::Parse(std::string_view text) {
+Result<std::string> Normalize(std::string_view text, bool stored) {
   if (text.empty() || text[0] != '/')
     return Fail(Code::kInvalidArgument, "the name '{}' must start with '/'", text);
   if (text.size() > kPathBytesMax) {
@@ -63,21 +65,30 @@ Result<ObjectPath> ObjectPath::Parse(std::string_view text) {
   std::string path;
   for (const std::string_view component : Split(text, '/')) {
     if (component.empty()) continue;
-    XEC_TRY(CheckComponent(component, text));
+    XEC_TRY(CheckComponent(component, text, stored));
     if (path.empty() && component == ".xec") {
       return Fail(Code::kInvalidArgument, "'/.xec' is the reserved area of the store");
     }
     path += '/';
     path += component;
   }
-  return ObjectPath(path.empty() ? "/" : std::move(path));
+  return path.empty() ? "/" : std::move(path);
+}
+
+}  // namespace
+
+Result<ObjectPath> ObjectPath::Parse(std::string_view text) {
+  XEC_ASSIGN_OR_RETURN(std::string path, Normalize(text, false));
+  return ObjectPath(std::move(path));
 }
 
 Result<ObjectPath> ObjectPath::ParseStored(std::string_view text) {
-  if (text != kNamesDirectory && !text.starts_with(std::string(kNamesDirectory) + "/")) return Parse(text);
-  const std::string_view name = text.substr(kNamesDirectory.size());
-  XEC_ASSIGN_OR_RETURN(const ObjectPath path, Parse(name.empty() ? "/" : name));
-  return path.Registered();
+  const bool registered = text == kNamesDirectory || text.starts_with(std::string(kNamesDirectory) + "/");
+  std::string_view name = registered ? text.substr(kNamesDirectory.size()) : text;
+  if (registered && name.empty()) name = "/";
+  XEC_ASSIGN_OR_RETURN(std::string normal, Normalize(name, true));
+  ObjectPath path(std::move(normal));
+  return registered ? path.Registered() : path;
 }
 
 ObjectPath ObjectPath::Registered() const {

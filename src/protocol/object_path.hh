@@ -35,7 +35,7 @@ class ObjectPath {
   // Repeated and trailing slashes are dropped. Errors: kInvalidArgument, saying which rule is broken.
   static Result<ObjectPath> Parse(std::string_view text);
 
-  // As Parse, for texts that XEC itself has written: names from Registered() are accepted, too.
+  // As Parse, for texts that XEC itself has written: also names from Registered(), and shortened folders.
   static Result<ObjectPath> ParseStored(std::string_view text);
   // The name under which the layout xrdec keeps this one's states; no user can give it.
   ObjectPath Registered() const;

@@ -54,6 +54,19 @@ TEST(ObjectPath, DiskNamesRoundTrip) {
   EXPECT_EQ(ParseFolderEntry(".~xo").kind, FolderEntryName::kOther);
 }
 
+// The cleaner knows the folder of a shortened name that is forgotten by nothing else.
+TEST(ObjectPath, AShortenedFolderStandsForItself) {
+  const ObjectPath directory = *ObjectPath::Parse("/a/d" + std::string(200, ' '));
+  const std::string folder = directory.Folder();
+  EXPECT_TRUE(folder.ends_with(kLongFolderSuffix));
+  EXPECT_FALSE(ObjectPath::Parse(folder)) << "reserved";
+  const Result<ObjectPath> stored = directory.Parent().Child(folder.substr(folder.rfind('/') + 1));
+  ASSERT_TRUE(stored);
+  EXPECT_EQ(stored->Folder(), folder);
+  EXPECT_EQ(stored->Child("x y")->ObjectDirectory(), directory.Child("x y")->ObjectDirectory());
+  EXPECT_FALSE(ObjectPath::ParseStored("/a/d.~xo"));
+}
+
 TEST(ObjectPath, LongNamesAreShortenedAndRecovered) {
   const std::string name(255, '%');
   const ObjectPath path = *ObjectPath::Parse("/" + name + "/" + name);

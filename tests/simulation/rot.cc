@@ -61,7 +61,7 @@ Task<void> World::RepairSome(Gateway* gateway) {
 
 Task<void> World::Repair(Gateway* gateway, std::string name) {
   ++repairs_unfinished_;
-  const std::string object_directory = ObjectPath::Parse(name)->ObjectDirectory();
+  const std::string object_directory = ObjectPath::ParseStored(name)->ObjectDirectory();
   gateway->steps.BeginRepair(object_directory);
   const Result<RepairReport> repaired = co_await gateway->store->Repair(name, {});
   gateway->steps.EndRepair(object_directory);
