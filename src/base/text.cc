@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "base/text.hh"
 
-#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -42,7 +41,6 @@ std::string HexBytes(std::span<const std::byte> bytes) {
 
 std::vector<std::string_view> Split(std::string_view text, char separator) {
   std::vector<std::string_view> pieces;
-  pieces.reserve(static_cast<size_t>(std::count(text.begin(), text.end(), separator)) + 1);
   while (true) {
     const size_t at = text.find(separator);
     pieces.push_back(text.substr(0, at));
