@@ -96,7 +96,7 @@ Op World::ChooseOp(size_t client) {
 void World::Act(size_t client) {
   if (issued_ >= options_.operations) return;
   Gateway* const gateway = gateways_[client % kGateways].get();
-  if (gateway == nullptr || gateway->dying || gateway->process->asleep()) return Think(client);
+  if (gateway == nullptr || !gateway->TakesWork()) return Think(client);
   ++issued_;
   const size_t id = history_.Begin(ChooseOp(client), moment_++);
   const bool either = history_.at(id).kind == OpKind::kRename && IsBoth(history_.at(id).name);
@@ -259,10 +259,10 @@ void World::ScheduleCleaner(size_t index) {
   executor_.RunAt(executor_.Now() + Between(seconds(10), minutes(eager ? 5 : 30)), [this, index] {
     if (at_rest_) return;
     Gateway* const gateway = gateways_[index].get();
-    const bool awake = gateway != nullptr && !gateway->dying && !gateway->process->asleep();
     // Nothing is promised where a cleaner's clock is off by more than the horizon: it forgets what is still
     // under way.
-    if (awake && !IsFarAhead(*gateway)) gateway->scope->Spawn(Clean(gateway));
+    if (gateway != nullptr && gateway->TakesWork() && !IsFarAhead(*gateway))
+      gateway->scope->Spawn(Clean(gateway));
     ScheduleCleaner(index);
   });
 }

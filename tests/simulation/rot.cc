@@ -46,8 +46,7 @@ void World::RotOnce() {
 void World::ScheduleRepair(const std::string& name) {
   executor_.RunAt(executor_.Now() + seconds(rot_random_.Below(30)), [this, name] {
     Gateway* const gateway = gateways_[rot_random_.Below(kGateways)].get();
-    const bool awake = gateway != nullptr && !gateway->dying && !gateway->process->asleep();
-    if (awake && faults_) gateway->scope->Spawn(Repair(gateway, name));
+    if (faults_ && gateway != nullptr && gateway->TakesWork()) gateway->scope->Spawn(Repair(gateway, name));
   });
 }
 

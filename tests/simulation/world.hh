@@ -64,6 +64,8 @@ struct Gateway {
   Duration clock_ahead = {};
   Duration slept = {};
   TimePoint awake = {};  // asleep until then
+
+  bool TakesWork() const { return !dying && !process->asleep(); }
 };
 
 // What somebody was last told of a name.
