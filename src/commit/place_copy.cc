@@ -24,10 +24,11 @@ Error Superseded(const ObjectPath& path) {
   return Fail(Code::kConflict, "{} was changed meanwhile, or no other home answers", path.text());
 }
 
-// Is the bad archive in the copy's place, and has to go first?
-Result<bool> IsInTheWay(const States& states, const State& draft, const Accepted& version,
+// Is the bad archive still there, and has to go? `draft`: what would come to its place, if anything.
+Result<bool> IsInTheWay(const States& states, const std::optional<State>& draft, const Accepted& version,
                         const std::optional<State>& replaces) {
-  if (!HasEntry(states, draft)) return Fail(Code::kConflict, "the cleaner has removed the copy meanwhile");
+  if (draft && !HasEntry(states, *draft))
+    return Fail(Code::kConflict, "the cleaner has removed the copy meanwhile");
   const std::optional<State> there = ArchiveInPlace(states, version);
   if (!there) return false;
   // Another repair's copy of the lane is as long, but was written later. Where one second saw both it is
@@ -87,6 +88,36 @@ Task<Status> RenameDraft(Engine& engine, ObjectPath path, MemberIndex member, St
   co_return std::move(renamed);
 }
 
+struct Room {
+  Status status;
+  bool removed = false;  // the bad archive; or perhaps, when the status is an unknown outcome
+};
+
+// Removes the bad archive if it is the one that is there.
+Task<Room> MakeRoom(Engine& engine, ObjectPath path, MemberIndex member, std::optional<State> draft,
+                    Accepted version, std::optional<State> replaces) {
+  Room room;
+  Result<States> states = co_await ListStates(engine, member, path);
+  Result<bool> in_the_way = states ? IsInTheWay(*states, draft, version, replaces) : states.error();
+  if (in_the_way && *in_the_way) {
+    const bool current = co_await StillHighestElsewhere(engine, path, member, version);
+    room.status = current ? OkStatus() : Status(Superseded(path));
+    if (room.status) room.status = co_await StandWithout(engine, path, member, version);
+    if (!room.status) co_return std::move(room);
+    // After what took a while: nothing is removed but in favour of a copy that is there.
+    states = co_await ListStates(engine, member, path);
+    in_the_way = states ? IsInTheWay(*states, draft, version, replaces) : states.error();
+  }
+  if (!in_the_way) room.status = in_the_way.error();
+  if (!in_the_way || !*in_the_way) co_return std::move(room);
+  const Status removed =
+      co_await Remove(engine.MetadataCall(), engine.server(member), StatePath(path, FormatState(*replaces)));
+  const bool gone = removed || removed.code() == Code::kNotFound;
+  if (!gone) room.status = removed;
+  room.removed = gone || OutcomeUnknown(removed);
+  co_return std::move(room);
+}
+
 }  // namespace
 
 std::optional<State> ArchiveInPlace(const States& states, const Accepted& version) {
@@ -98,39 +129,26 @@ std::optional<State> ArchiveInPlace(const States& states, const Accepted& versio
 
 Task<Placed> PlaceCopy(Engine& engine, ObjectPath path, MemberIndex member, State draft, Accepted version,
                        std::optional<State> replaces) {
+  const Room room = co_await MakeRoom(engine, path, member, draft, version, std::move(replaces));
   Placed placed;
-  Result<States> states = co_await ListStates(engine, member, path);
-  Result<bool> in_the_way = states ? IsInTheWay(*states, draft, version, replaces) : states.error();
-  if (in_the_way && *in_the_way) {
-    const bool current = co_await StillHighestElsewhere(engine, path, member, version);
-    if (!current) {
-      placed.status = Superseded(path);
-      co_return std::move(placed);
-    }
-    placed.status = co_await StandWithout(engine, path, member, version);
-    if (!placed.status) co_return std::move(placed);
-    // After what took a while: nothing is removed but in favour of a copy that is there.
-    states = co_await ListStates(engine, member, path);
-    in_the_way = states ? IsInTheWay(*states, draft, version, replaces) : states.error();
-  }
-  if (!in_the_way) {
-    placed.status = in_the_way.error();
-    co_return std::move(placed);
-  }
-  if (*in_the_way) {
-    const Status removed = co_await Remove(engine.MetadataCall(), engine.server(member),
-                                           StatePath(path, FormatState(*replaces)));
-    const bool gone = removed || removed.code() == Code::kNotFound;
-    placed.keep_draft = gone || OutcomeUnknown(removed);
-    if (!placed.keep_draft) {
-      placed.status = removed;
-      co_return std::move(placed);
-    }
-  }
+  placed.status = room.status;
+  placed.keep_draft = room.removed;
+  if (!room.status && !room.removed) co_return std::move(placed);
   const int tries_max = placed.keep_draft ? kRenameTriesMax : 1;
   placed.status = co_await RenameDraft(engine, path, member, draft, version, tries_max);
   if (OutcomeUnknown(placed.status)) placed.keep_draft = true;
   co_return std::move(placed);
+}
+
+Task<Status> RemoveBad(Engine& engine, ObjectPath path, MemberIndex member, Accepted version, State bad) {
+  const Room room = co_await MakeRoom(engine, path, member, std::nullopt, version, std::move(bad));
+  if (!room.status) co_return room.status;
+  const std::vector<MemberIndex> homes = engine.Homes(path);
+  if (!room.removed || std::find(homes.begin(), homes.end(), member) == homes.end()) co_return OkStatus();
+  // Others stand in for it; if it takes no witness now, the next look-up tries again.
+  const RollResult rolled = co_await RollForward(engine, path, member, version, std::nullopt);
+  (void)rolled;
+  co_return OkStatus();
 }
 
 }  // namespace xec

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// How an archive that was lost or damaged comes back (docs/protocol.md, section 7): its copy is written under
+// How an archive that was lost or damaged comes back (docs/protocol.md, COPY): its copy is written under
 // the name of a draft, which nobody counts, and takes the archive's name when it is complete.
 #pragma once
 
@@ -26,5 +26,10 @@ std::optional<State> ArchiveInPlace(const States& states, const Accepted& versio
 // `replaces`; else what the servers said.
 Task<Placed> PlaceCopy(Engine& engine, ObjectPath path, MemberIndex member, State draft, Accepted version,
                        std::optional<State> replaces);
+
+// Removes the bad archive, as it was listed before it was found bad, of a lane whose copy stands on another
+// server by now: readers that find it where the other archives say would never ask for the copy. If its
+// server is a home, only when a quorum of homes accepts the version without it. Errors: as of PlaceCopy.
+Task<Status> RemoveBad(Engine& engine, ObjectPath path, MemberIndex member, Accepted version, State bad);
 
 }  // namespace xec

@@ -96,6 +96,7 @@ class Repair {
   Status CheckDigests(ObjectDigests& digests) const;
   Task<void> EndArchives(Duration writing);
   Task<void> Place(Copy& copy);
+  Task<void> RemoveBadOf(uint32_t lane);
   Manifest ManifestOf(const Copy& copy) const;
 
   Engine& engine_;
@@ -406,6 +407,7 @@ Task<void> Repair::Place(Copy& copy) {
     ++report_.archives_made;
     report_.made.push_back(fmt::format("archive {} is on {} now (it was lost: {})", copy.lane,
                                        engine_.server_id(copy.server), wrong_[copy.lane]));
+    co_await RemoveBadOf(copy.lane);
     co_return;
   }
   report_.problems.push_back(fmt::format("archive {} of {} on {}: {}", copy.lane, info_.path.text(),
@@ -413,6 +415,22 @@ Task<void> Repair::Place(Copy& copy) {
   if (keep_draft) co_return;
   engine_.scope().Spawn(
       DropDraft(engine_, copy.server, std::move(copy.file), StatePath(info_.path, FormatState(copy.draft))));
+}
+
+// Once the lane's copy stands: its bad archive on another server goes.
+Task<void> Repair::RemoveBadOf(uint32_t lane) {
+  const auto found = found_on_.find(lane);
+  if (found == found_on_.end()) co_return;
+  const MemberIndex server = found->second;
+  const bool taken =
+      std::any_of(copies_.begin(), copies_.end(), [&](const Copy& copy) { return copy.server == server; });
+  const std::optional<State> bad = listed_[server];
+  if (taken || !bad) co_return;
+  const Status removed = co_await RemoveBad(engine_, info_.path, server, info_.accepted, *bad);
+  if (removed || removed.code() == Code::kConflict) co_return;
+  report_.problems.push_back(
+      fmt::format("archive {} of {} stays damaged on {}, though its copy is elsewhere now: {}", lane,
+                  info_.path.text(), engine_.server_id(server), removed.error().message));
 }
 
 Task<Result<RepairReport>> Repair::Run() {
