@@ -141,14 +141,19 @@ Task<Placed> PlaceCopy(Engine& engine, ObjectPath path, MemberIndex member, Stat
 }
 
 Task<Status> RemoveBad(Engine& engine, ObjectPath path, MemberIndex member, Accepted version, State bad) {
-  const Room room = co_await MakeRoom(engine, path, member, std::nullopt, version, std::move(bad));
-  if (!room.status) co_return room.status;
   const std::vector<MemberIndex> homes = engine.Homes(path);
-  if (!room.removed || std::find(homes.begin(), homes.end(), member) == homes.end()) co_return OkStatus();
-  // Others stand in for it; if it takes no witness now, the next look-up tries again.
+  const bool home = std::find(homes.begin(), homes.end(), member) != homes.end();
+  if (home) {
+    const RollResult witness = co_await MakeWitness(engine, path, member, version);
+    if (witness != RollResult::kAccepted)
+      co_return Fail(Code::kUnavailable, "{} takes no witness of it", engine.server_id(member));
+  }
+  const Room room = co_await MakeRoom(engine, path, member, std::nullopt, version, std::move(bad));
+  if (!room.status || !room.removed || !home) co_return room.status;
+  // A cleaner that saw the archive may have taken the witness beside it.
   const RollResult rolled = co_await RollForward(engine, path, member, version, std::nullopt);
-  (void)rolled;
-  co_return OkStatus();
+  if (rolled != RollResult::kFailed) co_return OkStatus();
+  co_return Fail(Code::kUnavailable, "it is gone, and {} takes no witness of it", engine.server_id(member));
 }
 
 }  // namespace xec

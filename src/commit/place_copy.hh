@@ -28,8 +28,9 @@ Task<Placed> PlaceCopy(Engine& engine, ObjectPath path, MemberIndex member, Stat
                        std::optional<State> replaces);
 
 // Removes the bad archive, as it was listed before it was found bad, of a lane whose copy stands on another
-// server by now: readers that find it where the other archives say would never ask for the copy. If its
-// server is a home, only when a quorum of homes accepts the version without it. Errors: as of PlaceCopy.
+// server by now: readers that find it where the other archives say would ask for it first. Its server, if it
+// is a home, has a witness before: what it accepts must not sink. Errors: as of PlaceCopy; kUnavailable when
+// it takes no witness.
 Task<Status> RemoveBad(Engine& engine, ObjectPath path, MemberIndex member, Accepted version, State bad);
 
 }  // namespace xec

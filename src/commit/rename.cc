@@ -147,7 +147,7 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, std::vector<MemberI
   source_version.origin.clear();
   Result<std::string> text = co_await CopyManifest(engine, attempt.from, source_version);
   // No home has the version any more: the name was changed since it was looked up, whatever it is now.
-  *changed = !text && text.code() == Code::kNotFound;
+  *changed = !text && text.code() == Code::kConflict;
   if (*changed) co_return ChangedMeanwhile(attempt.from);
   if (!text) co_return text.error();
   Result<Manifest> manifest = Manifest::Parse(*text);

@@ -37,6 +37,8 @@ constexpr int kRollTriesMax = 3;
 // Enough for the directory's end record and every manifest.
 constexpr uint64_t kManifestTailBytes = 64 * 1024;
 
+}  // namespace
+
 Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
   // A moved tombstone carries its target: it is copied like a witness.
   if (goal.kind == Accepted::kMoved) co_return co_await CopyMovedTombstone(engine, path, home, goal);
@@ -56,8 +58,6 @@ Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, 
   co_return co_await WriteWitness(engine, path, home, goal, std::move(content),
                                   [&] { return StillHighestElsewhere(engine, path, home, goal); });
 }
-
-}  // namespace
 
 Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
                               std::string content, UniqueFunction<Task<bool>()> still_true) {

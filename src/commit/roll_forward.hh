@@ -50,6 +50,10 @@ Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex se
 Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
                               std::string content, UniqueFunction<Task<bool>()> still_true);
 
+// Writes a witness of `goal`, or a copy of the tombstone it is, on `home`, whatever is there already; content
+// from any home that has one.
+Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal);
+
 // The text of the manifest at the end of an archive or witness. Error: kCorruption, or what the server said.
 Task<Result<std::string>> ReadManifestText(Engine& engine, MemberIndex member, std::string file_path);
 

@@ -162,6 +162,7 @@ void ArchiveSet::Forget(MemberIndex server, const ArchivePtr& archive, Error err
     std::lock_guard lock(mutex_);
     Slot& slot = slots_[server];
     if (slot.archive != archive) return;
+    corrupt_.erase(server);
     slot.archive.reset();
     slot.state = Slot::kFailed;
     slot.error = std::move(error);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -88,19 +89,21 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   // kUnavailable when it cannot be known or the server is no member of the store.
   virtual Result<MemberIndex> ServerOf(const Manifest& manifest, uint64_t stripe, uint32_t chunk) const;
 
-  // Looks, unless that was done before, for archives on servers that the manifest does not name; ServerOf
-  // tells them from then on. Lanes that are nowhere, while the servers that should have them answer, are
-  // reported as damage. Concurrent callers wait for one search.
+  // Looks, unless that was done a moment ago, for archives on servers that the manifest does not name;
+  // ServerOf tells them from then on. Lanes that are nowhere, while the servers that should have them answer,
+  // are reported as damage. Concurrent callers wait for one search.
   static Task<void> FindStrays(std::shared_ptr<ArchiveSet> self);
   // The same in the background; also again, after a while, for servers that did not answer.
   void StartFindStrays();
   // An archive of this version is damaged or lost. Cheap.
   void ReportDamage(std::string problem) const;
+  // A chunk in this archive is damaged: the next search prefers another archive of the lane, if there is one.
+  void NoteCorrupt(const ArchivePtr& archive, std::string problem);
   // What `error`, which says that bytes of the version are lost, means: kConflict if the version is not at
   // its name any more and its archives were removed after the reader's grace.
   virtual Task<Error> WhyLost(Error error);
-  // How many were found so far.
-  size_t StrayCount() const;
+  // Another number: since the one before a search has changed what ServerOf tells.
+  uint64_t StrayChanges() const;
   // Has the search heard all servers that it asked? Else a chunk that was not found may not be lost.
   bool StraysKnown() const;
 
@@ -153,6 +156,8 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   bool NamedServerHasNothing() const;
   // Was the server asked, and has it no archive of the lane that it is named for?
   bool ShowsNoLane(MemberIndex server) const;
+  // Lanes for which an archive that is open where the manifest does not name it is the best one.
+  std::map<uint32_t, MemberIndex> OpenElsewhere(const Manifest& manifest) const;
   void ReportLost(const Manifest& manifest, const std::map<uint32_t, MemberIndex>& elsewhere) const;
 
   Engine& engine_;
@@ -167,6 +172,9 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   bool strays_known_ = false;
   TimePoint strays_again_ = {};
   std::map<uint32_t, MemberIndex> strays_;  // by lane
+  uint64_t stray_changes_ = 0;
+  std::set<MemberIndex> corrupt_;  // servers whose archive has a damaged chunk
+  bool corrupt_noted_ = false;  // since the last search began
   std::vector<UniqueFunction<void(bool)>> stray_waiters_;  // of the search under way
 };
 

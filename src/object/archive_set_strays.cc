@@ -23,30 +23,39 @@ std::optional<uint32_t> LaneOf(const Archive& archive, const Manifest& manifest)
   return *told.lane;
 }
 
-// Lanes whose archives are open where the manifest does not name them.
-std::map<uint32_t, MemberIndex> OpenElsewhere(const Engine& engine, const Manifest& manifest,
-                                              const std::vector<ArchivePtr>& open) {
-  std::map<uint32_t, MemberIndex> elsewhere;
-  std::vector<uint32_t> in_place;
-  for (const ArchivePtr& archive : open) {
-    const std::optional<uint32_t> lane = LaneOf(*archive, manifest);
-    if (!lane) continue;
-    const bool named =
-        *lane < manifest.servers.size() && manifest.servers[*lane] == engine.server_id(archive->server());
-    if (named) {
-      in_place.push_back(*lane);
-    } else {
-      elsewhere.emplace(*lane, archive->server());
-    }
-  }
-  for (const uint32_t lane : in_place) elsewhere.erase(lane);
-  return elsewhere;
-}
-
 }  // namespace
 
 std::vector<MemberIndex> ArchiveSet::StrayCandidates(const Manifest& manifest) const {
   return SparesSearched(engine_, info_.path, manifest);
+}
+
+std::map<uint32_t, MemberIndex> ArchiveSet::OpenElsewhere(const Manifest& manifest) const {
+  const std::vector<ArchivePtr> open = Open();
+  std::map<uint32_t, MemberIndex> elsewhere;
+  // Undamaged ones first: who comes first has the lane.
+  std::set<uint32_t> taken;
+  std::lock_guard lock(mutex_);
+  for (const bool corrupt : {false, true}) {
+    for (const bool in_place : {true, false}) {
+      for (const ArchivePtr& archive : open) {
+        const std::optional<uint32_t> lane = LaneOf(*archive, manifest);
+        if (!lane || corrupt_.contains(archive->server()) != corrupt) continue;
+        const std::string& id = engine_.server_id(archive->server());
+        const bool named = *lane < manifest.servers.size() && manifest.servers[*lane] == id;
+        if (named != in_place || !taken.insert(*lane).second) continue;
+        if (!named) elsewhere.emplace(*lane, archive->server());
+      }
+    }
+  }
+  return elsewhere;
+}
+
+void ArchiveSet::NoteCorrupt(const ArchivePtr& archive, std::string problem) {
+  {
+    std::lock_guard lock(mutex_);
+    if (corrupt_.insert(archive->server()).second) corrupt_noted_ = true;
+  }
+  ReportDamage(std::move(problem));
 }
 
 void ArchiveSet::ReportDamage(std::string problem) const {
@@ -96,7 +105,9 @@ Task<void> ArchiveSet::FindStrays(std::shared_ptr<ArchiveSet> self) {
   bool wait = false;
   {
     std::lock_guard lock(self->mutex_);
-    if (self->strays_searched_ || !self->manifest_) co_return;
+    const bool just_now = self->strays_searched_ && !self->corrupt_noted_ &&
+                          self->engine_.executor().Now() < self->strays_again_;
+    if (just_now || !self->manifest_) co_return;
     wait = self->strays_searching_;
     if (wait) self->stray_waiters_.emplace_back(shared.Setter());
     self->strays_searching_ = true;
@@ -113,6 +124,7 @@ Task<void> ArchiveSet::SearchStrays(std::shared_ptr<ArchiveSet> self) {
   {
     std::lock_guard lock(self->mutex_);
     manifest = self->manifest_;
+    self->corrupt_noted_ = false;
   }
   const std::vector<MemberIndex> candidates = self->StrayCandidates(*manifest);
   Gather<Result<Loaded>> gather(self->engine_.scope(), self->engine_.executor());
@@ -128,12 +140,15 @@ Task<void> ArchiveSet::SearchStrays(std::shared_ptr<ArchiveSet> self) {
     const bool silent = !event.value->has_value() && AbsenceOf(event.value->code()) == Absence::kUnavailable;
     if (silent && event.tag < kNamed) known = false;
   }
-  const std::map<uint32_t, MemberIndex> found = OpenElsewhere(self->engine_, *manifest, self->Open());
+  std::map<uint32_t, MemberIndex> found = self->OpenElsewhere(*manifest);
   if (known) self->ReportLost(*manifest, found);
   std::vector<UniqueFunction<void(bool)>> waiters;
   {
     std::lock_guard lock(self->mutex_);
-    for (const auto& [lane, server] : found) self->strays_[lane] = server;
+    // Who is silent now may still have what was found there.
+    if (!known) found.insert(self->strays_.begin(), self->strays_.end());
+    if (found != self->strays_) ++self->stray_changes_;
+    self->strays_ = std::move(found);
     self->strays_searching_ = false;
     self->strays_searched_ = true;
     self->strays_known_ = known;
@@ -147,7 +162,7 @@ void ArchiveSet::StartFindStrays() {
   const TimePoint now = engine_.executor().Now();
   {
     std::lock_guard lock(mutex_);
-    const bool over = strays_searched_ && (strays_known_ || now < strays_again_);
+    const bool over = strays_searched_ && !corrupt_noted_ && (strays_known_ || now < strays_again_);
     if (over || strays_searching_ || !manifest_) return;
     strays_searching_ = true;
   }
@@ -172,9 +187,9 @@ Task<Error> ArchiveSet::WhyLost(Error error) {
                  info_.path.text(), error.message);
 }
 
-size_t ArchiveSet::StrayCount() const {
+uint64_t ArchiveSet::StrayChanges() const {
   std::lock_guard lock(mutex_);
-  return strays_.size();
+  return stray_changes_;
 }
 
 }  // namespace xec

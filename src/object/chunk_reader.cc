@@ -192,7 +192,7 @@ Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange ran
   if (!status) {
     answer = Bad(Fail(status.code(), "chunk {} in {} on {}: {}", name.chunk, archive->path(), id,
                       status.error().message));
-    if (AbsenceOf(status.code()) == Absence::kCorrupt) context.archives->ReportDamage(answer.problem);
+    if (AbsenceOf(status.code()) == Absence::kCorrupt) context.archives->NoteCorrupt(archive, answer.problem);
   }
   answer.archive = std::move(archive);
   co_return std::move(answer);

@@ -7,10 +7,11 @@
 #include "base/log.hh"
 #include "commit/place_copy.hh"
 #include "commit/server_gather.hh"
-#include "object/archive_sealer.hh"
 #include "object/chunk_reader.hh"
 #include "object/layout.hh"
+#include "object/repair_copy.hh"
 #include "object/spares.hh"
+#include "object/stripe_buffer.hh"
 #include "runtime/gather.hh"
 
 namespace xec {
@@ -21,40 +22,8 @@ namespace {
 constexpr int kLateFactor = 4;
 // Nobody waits for a repair: so long a silence is no lateness.
 constexpr Duration kListPatience = std::chrono::seconds(1);
-
-// An archive being written anew.
-struct Copy {
-  uint32_t lane = 0;
-  MemberIndex server = 0;
-  State draft;
-  std::optional<State> replaces;  // the archive in its place, if there was one
-  ArchiveFilePtr file;  // null: closed
-  std::shared_ptr<ArchiveWriter> archive = std::make_shared<ArchiveWriter>();
-  Status status;
-};
-
-// Ends a copy's archive and closes it.
-Task<Status> EndArchive(Engine& engine, ArchiveFilePtr file, std::shared_ptr<ArchiveWriter> archive,
-                        Manifest manifest) {
-  Status sealed = co_await SealArchive(engine, file, std::move(archive), LastPiece(), std::move(manifest));
-  Status closed = co_await Close(engine.WriteCall(), std::move(file));
-  if (sealed) sealed = std::move(closed);
-  co_return std::move(sealed);
-}
-
-// Closes and removes a draft that is for nothing, now or when its server answers again. `file`: null if
-// somebody else closes it.
-Task<void> DropDraft(Engine& engine, MemberIndex server, ArchiveFilePtr file, std::string path) {
-  if (file) {
-    const Status closed = co_await Close(engine.MetadataCall(), std::move(file));
-    (void)closed;
-  }
-  const Status removed = co_await Remove(engine.MetadataCall(), engine.server(server), path);
-  if (removed || removed.code() == Code::kNotFound) co_return;
-  Log(LogLevel::kInfo, "repair", "left on {} until it answers: a copy that was given up ({})",
-      engine.server_id(server), path);
-  engine.given_up_files().Add(server, std::move(path));
-}
+// An object is begun with anew where servers turn out to be full while they are written to.
+constexpr int kRoundsMax = 3;
 
 bool IsOneOf(const std::vector<MemberIndex>& members, size_t member) {
   return std::find(members.begin(), members.end(), member) != members.end();
@@ -72,14 +41,17 @@ bool IsGone(const Engine& engine, const Manifest& manifest, const RepairOptions&
 class Repair {
  public:
   Repair(Engine& engine, NameInfo info, std::shared_ptr<ObjectReader> reader, Manifest manifest,
-         RepairOptions options)
+         RepairOptions options, std::vector<MemberIndex> refusing)
       : engine_(engine),
         info_(std::move(info)),
         reader_(std::move(reader)),
         manifest_(std::move(manifest)),
-        options_(std::move(options)) {}
+        options_(std::move(options)),
+        refusing_(std::move(refusing)) {}
 
   Task<Result<RepairReport>> Run();
+  // Servers that took a copy's file, but not its bytes: they are full, say.
+  const std::vector<MemberIndex>& refusing() const { return refusing_; }
 
  private:
   Task<void> ListArchives();
@@ -95,15 +67,16 @@ class Repair {
   bool AllFailed() const;
   Status CheckDigests(ObjectDigests& digests) const;
   Task<void> EndArchives(Duration writing);
-  Task<void> Place(Copy& copy);
+  Task<void> Place(ArchiveCopy& copy);
   Task<void> RemoveBadOf(uint32_t lane);
-  Manifest ManifestOf(const Copy& copy) const;
+  Manifest ManifestOf(const ArchiveCopy& copy) const;
 
   Engine& engine_;
   const NameInfo info_;
   const std::shared_ptr<ObjectReader> reader_;
   const Manifest manifest_;
   const RepairOptions options_;
+  std::vector<MemberIndex> refusing_;
   RepairReport report_;
   std::map<uint32_t, std::string> wrong_;  // by lane: the first thing that is wrong with it
   std::vector<uint32_t> bad_;         // lanes, ascending
@@ -111,7 +84,7 @@ class Repair {
   std::vector<MemberIndex> holders_;          // servers with a good or silent archive
   // By server: the archive of the version that was listed there before it was read, if any.
   std::map<MemberIndex, std::optional<State>> listed_;
-  std::vector<Copy> copies_;
+  std::vector<ArchiveCopy> copies_;
 };
 
 // What the servers that the manifest names have, before it is read: what comes there later is not what was
@@ -180,7 +153,7 @@ std::vector<MemberIndex> Repair::Targets(uint32_t lane) const {
     if (named) targets.push_back(*named);
   }
   std::vector<MemberIndex> taken = holders_;
-  for (const Copy& copy : copies_) taken.push_back(copy.server);
+  for (const ArchiveCopy& copy : copies_) taken.push_back(copy.server);
   for (const MemberIndex spare :
        SparesFor(engine_, info_.path, manifest_, taken, manifest_.geometry.parity_chunks)) {
     if (!IsOneOf(targets, spare)) targets.push_back(spare);
@@ -191,8 +164,9 @@ std::vector<MemberIndex> Repair::Targets(uint32_t lane) const {
     const auto now = found_on_.find(other);
     if (named && now != found_on_.end() && now->second != *named) targets.push_back(*named);
   }
-  std::erase_if(targets,
-                [&](MemberIndex target) { return IsOneOf(options_.gone, target) || IsOneOf(taken, target); });
+  std::erase_if(targets, [&](MemberIndex target) {
+    return IsOneOf(options_.gone, target) || IsOneOf(taken, target) || IsOneOf(refusing_, target);
+  });
   return targets;
 }
 
@@ -228,7 +202,7 @@ Task<void> Repair::OpenCopy(uint32_t lane) {
       const Result<States> states = co_await ListStates(engine_, server, info_.path);
       listed_[server] = states ? ArchiveInPlace(*states, info_.accepted) : std::nullopt;
     }
-    Copy copy;
+    ArchiveCopy copy;
     copy.lane = lane;
     copy.server = server;
     copy.replaces = listed_[server];
@@ -268,7 +242,7 @@ Task<Status> Repair::WriteChunks(std::shared_ptr<StripeBuffer> stripe, Duration 
   call.deadline = std::min(call.deadline, engine_.executor().Now() + patience);
   Gather<Status> writes(engine_.scope(), engine_.executor());
   for (size_t i = 0; i < copies_.size(); ++i) {
-    Copy& copy = copies_[i];
+    ArchiveCopy& copy = copies_[i];
     const uint32_t chunk = ChunkOfLane(stripe->stripe(), copy.lane, manifest_.geometry.Total());
     if (!copy.status || stripe->ChunkSize(chunk) == 0) continue;
     Result<StripeBuffer::Piece> piece = stripe->PlaceChunk(chunk, *copy.archive);
@@ -288,7 +262,7 @@ Task<Status> Repair::WriteChunks(std::shared_ptr<StripeBuffer> stripe, Duration 
 
 bool Repair::AllFailed() const {
   return std::none_of(copies_.begin(), copies_.end(),
-                      [](const Copy& copy) { return copy.status.has_value(); });
+                      [](const ArchiveCopy& copy) { return copy.status.has_value(); });
 }
 
 // How much is read at a time, in bytes: whole pages of a chunk, as many as the memory budget has room for
@@ -351,12 +325,12 @@ Status Repair::CheckDigests(ObjectDigests& digests) const {
   return OkStatus();
 }
 
-Manifest Repair::ManifestOf(const Copy& copy) const {
+Manifest Repair::ManifestOf(const ArchiveCopy& copy) const {
   Manifest manifest = manifest_;
   manifest.kind = ManifestKind::kObject;
   manifest.lane = copy.lane;
   manifest.servers.resize(manifest.geometry.Total());
-  for (const Copy& made : copies_) {
+  for (const ArchiveCopy& made : copies_) {
     if (!made.status) continue;
     manifest.servers[made.lane] = engine_.server_id(made.server);
     std::erase(manifest.debts, made.lane);
@@ -370,7 +344,7 @@ Task<void> Repair::EndArchives(Duration writing) {
   std::vector<bool> waiting(copies_.size(), false);
   Gather<Status> ends(engine_.scope(), engine_.executor());
   for (size_t i = 0; i < copies_.size(); ++i) {
-    Copy& copy = copies_[i];
+    ArchiveCopy& copy = copies_[i];
     if (!copy.status) continue;
     waiting[i] = true;
     ends.Start(i, EndArchive(engine_, std::move(copy.file), copy.archive, ManifestOf(copy)));
@@ -395,7 +369,7 @@ Task<void> Repair::EndArchives(Duration writing) {
 }
 
 // Gives the copy its place.
-Task<void> Repair::Place(Copy& copy) {
+Task<void> Repair::Place(ArchiveCopy& copy) {
   bool keep_draft = false;
   if (copy.status) {
     Placed placed =
@@ -410,6 +384,8 @@ Task<void> Repair::Place(Copy& copy) {
     co_await RemoveBadOf(copy.lane);
     co_return;
   }
+  if (copy.status.code() == Code::kNoSpace || copy.status.code() == Code::kPermissionDenied)
+    refusing_.push_back(copy.server);
   report_.problems.push_back(fmt::format("archive {} of {} on {}: {}", copy.lane, info_.path.text(),
                                          engine_.server_id(copy.server), copy.status.error().message));
   if (keep_draft) co_return;
@@ -422,8 +398,8 @@ Task<void> Repair::RemoveBadOf(uint32_t lane) {
   const auto found = found_on_.find(lane);
   if (found == found_on_.end()) co_return;
   const MemberIndex server = found->second;
-  const bool taken =
-      std::any_of(copies_.begin(), copies_.end(), [&](const Copy& copy) { return copy.server == server; });
+  const bool taken = std::any_of(copies_.begin(), copies_.end(),
+                                 [&](const ArchiveCopy& copy) { return copy.server == server; });
   const std::optional<State> bad = listed_[server];
   if (taken || !bad) co_return;
   const Status removed = co_await RemoveBad(engine_, info_.path, server, info_.accepted, *bad);
@@ -443,12 +419,12 @@ Task<Result<RepairReport>> Repair::Run() {
   Status written = digests ? OkStatus() : Status(digests.error());
   const TimePoint started = engine_.executor().Now();
   if (written) written = co_await WriteStripes(*digests);
-  for (Copy& copy : copies_) {
+  for (ArchiveCopy& copy : copies_) {
     if (!written) copy.status = written;
   }
   co_await EndArchives(engine_.executor().Now() - started);
   // One after the other: see PlaceCopy.
-  for (Copy& copy : copies_) co_await Place(copy);
+  for (ArchiveCopy& copy : copies_) co_await Place(copy);
   co_return std::move(report_);
 }
 
@@ -479,15 +455,29 @@ Task<Status> VerifyAgain(Engine& engine, NameInfo info, RepairOptions options, R
 
 Task<Result<RepairReport>> RepairObject(Engine& engine, NameInfo info, RepairOptions options) {
   if (options.version && *options.version != info.accepted.version) co_return RepairReport{};
-  NameInfo of_reader = info;
-  Result<std::shared_ptr<ObjectReader>> reader = co_await ObjectReader::Open(engine, std::move(of_reader));
-  if (!reader) co_return reader.error();
-  Result<Manifest> manifest = co_await (*reader)->GetManifest();
-  if (!manifest) co_return manifest.error();
-  NameInfo of_repair = info;
-  Repair repair(engine, std::move(of_repair), std::move(*reader), std::move(*manifest), options);
-  Result<RepairReport> report = co_await repair.Run();
-  if (!report || report->archives_made == 0) co_return std::move(report);
+  std::vector<MemberIndex> refusing;
+  std::vector<std::string> made;
+  Result<RepairReport> report = RepairReport{};
+  for (int rounds = 0; rounds < kRoundsMax; ++rounds) {
+    NameInfo of_reader = info;
+    Result<std::shared_ptr<ObjectReader>> reader = co_await ObjectReader::Open(engine, std::move(of_reader));
+    if (!reader) co_return reader.error();
+    Result<Manifest> manifest = co_await (*reader)->GetManifest();
+    if (!manifest) co_return manifest.error();
+    NameInfo of_repair = info;
+    const size_t refused = refusing.size();
+    Repair repair(engine, std::move(of_repair), std::move(*reader), std::move(*manifest), options, refusing);
+    Result<RepairReport> round = co_await repair.Run();
+    if (!round) co_return round.error();
+    round->made.insert(round->made.begin(), made.begin(), made.end());
+    round->archives_made += made.size();
+    round->archives_bad += made.size();
+    made = round->made;
+    report = std::move(round);
+    refusing = repair.refusing();
+    if (refusing.size() == refused) break;
+  }
+  if (report->archives_made == 0) co_return std::move(report);
   const Status verified = co_await VerifyAgain(engine, std::move(info), std::move(options), *report);
   if (!verified) co_return verified.error();
   co_return std::move(report);

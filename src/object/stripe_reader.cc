@@ -20,6 +20,8 @@ constexpr int kBadRank = ServerHealth::kRankUntrusted + 1;
 // After so many times the hedging delay nobody waits for a bad server any more, whatever the budget of hedges
 // says.
 constexpr int kLongWait = 5;
+// So often a read begins again because archives were found elsewhere.
+constexpr int kSearchesMax = 4;
 
 using Chunks = ServerGather<ChunkAnswer>;
 
@@ -103,7 +105,8 @@ class StripeRead {
   ChunkMask late_ = 0;  // in an earlier try
   ChunkMask bad_ = 0;  // found bad in an earlier try
   ChunkMask good_ = 0;  // of the last try
-  size_t strays_known_ = context_.archives->StrayCount();
+  int searches_ = 0;
+  uint64_t stray_changes_ = context_.archives->StrayChanges();
 };
 
 // The part of a chunk to read: clipped to what the chunk has.
@@ -310,9 +313,10 @@ Task<Status> StripeRead::Run(uint64_t from, MutableByteSpan into, Held& held) {
     if (outcome == Outcome::kDone) break;
     if (outcome == Outcome::kFailed) {
       co_await ArchiveSet::FindStrays(context_.archives);
-      const size_t strays = context_.archives->StrayCount();
-      if (strays == strays_known_) co_return UnreadableStripe(context_, stripe_, answers_, bad_);
-      strays_known_ = strays;
+      const uint64_t changes = context_.archives->StrayChanges();
+      if (changes == stray_changes_ || ++searches_ > kSearchesMax)
+        co_return UnreadableStripe(context_, stripe_, answers_, bad_);
+      stray_changes_ = changes;
       bad_ = 0;
     }
     if (plan.exact) {

@@ -62,11 +62,11 @@ bool AllGood(const ReadContext& context, uint64_t stripe, const std::vector<Chun
 // Runs `ask` for the stripe; once more if chunks were not where they should be and were found elsewhere.
 template <typename Ask>
 Task<Result<std::vector<ChunkAnswer>>> Anywhere(ReadContext context, uint64_t stripe, Ask ask) {
-  const size_t strays = context.archives->StrayCount();
+  const uint64_t changes = context.archives->StrayChanges();
   Result<std::vector<ChunkAnswer>> answers = co_await ask(context, stripe);
   if (!answers || AllGood(context, stripe, *answers)) co_return std::move(answers);
   co_await ArchiveSet::FindStrays(context.archives);
-  if (context.archives->StrayCount() == strays) co_return std::move(answers);
+  if (context.archives->StrayChanges() == changes) co_return std::move(answers);
   answers->clear();  // they hold memory that the second time needs
   answers = co_await ask(context, stripe);
   co_return std::move(answers);

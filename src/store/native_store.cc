@@ -74,8 +74,7 @@ Task<Result<std::unique_ptr<ObjectWriter>>> NativeStore::Create(std::string text
   co_return co_await ObjectWriter::Start(engine_, *path, std::move(options.write));
 }
 
-Task<Result<NameInfo>> NativeStore::LookUpObject(std::string text) {
-  Result<ObjectPath> path = ObjectPath::Parse(text);
+Task<Result<NameInfo>> NativeStore::LookUpObject(Result<ObjectPath> path) {
   if (!path) co_return path.error();
   if (path->IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
   Result<NameInfo> info = co_await LookUpLive(engine_, *path);
@@ -85,13 +84,14 @@ Task<Result<NameInfo>> NativeStore::LookUpObject(std::string text) {
 }
 
 Task<Result<std::shared_ptr<ObjectReader>>> NativeStore::OpenRead(std::string text) {
-  Result<NameInfo> info = co_await LookUpObject(std::move(text));
+  Result<NameInfo> info = co_await LookUpObject(ObjectPath::Parse(text));
   if (!info) co_return info.error();
   co_return co_await ObjectReader::Open(engine_, std::move(*info), damage_);
 }
 
+// Below a directory that was forgotten the cleaner knows names only as they are on disk.
 Task<Result<RepairReport>> NativeStore::Repair(std::string text, RepairOptions options) {
-  Result<NameInfo> info = co_await LookUpObject(std::move(text));
+  Result<NameInfo> info = co_await LookUpObject(ObjectPath::ParseStored(text));
   if (!info) co_return info.error();
   co_return co_await RepairObject(engine_, std::move(*info), std::move(options));
 }
@@ -133,7 +133,7 @@ Task<Status> NativeStore::Rename(std::string from_text, std::string to_text) {
 }
 
 Task<Result<std::map<std::string, std::string>>> NativeStore::Checksums(std::string text) {
-  Result<NameInfo> info = co_await LookUpObject(std::move(text));
+  Result<NameInfo> info = co_await LookUpObject(ObjectPath::Parse(text));
   if (!info) co_return info.error();
   Result<std::shared_ptr<ObjectReader>> reader = co_await ObjectReader::Open(engine_, std::move(*info));
   if (!reader) co_return reader.error();

@@ -29,7 +29,7 @@ class NativeStore final : public Store {
 
  private:
   Task<Status> NeedParent(ObjectPath path, bool make);
-  Task<Result<NameInfo>> LookUpObject(std::string path);
+  Task<Result<NameInfo>> LookUpObject(Result<ObjectPath> path);
 
   Engine& engine_;
   ParentCache parents_;

@@ -11,8 +11,8 @@ void World::UseFewNames() {
   traits_.small = true;
   traits_.names = kind_random_.OneIn(4) ? 1 : 2;
   if (traits_.crowded) return;
-  constexpr size_t kWriters = 5;
-  clients_.resize(kWriters + 1);
+  constexpr size_t kWriters = 5, kReaders = 2;
+  clients_.resize(kWriters + kReaders);
   for (size_t i = 0; i < clients_.size(); ++i) clients_[i].writes = i < kWriters;
 }
 
