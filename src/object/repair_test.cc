@@ -17,6 +17,13 @@ using testing::HasSubstr;
 
 class RepairTest : public testing::TestWithParam<size_t> {};
 
+// What was committed in this very millisecond is nobody's yet.
+void OutliveVersion(Engine& engine) {
+  const Result<NameInfo> info = SyncWait(LookUpLive(engine, TestStore::Path("/o")));
+  ASSERT_TRUE(info);
+  while (engine.executor().WallNow() <= info->accepted.version.WallMillis()) std::this_thread::yield();
+}
+
 // Any two archives of the object, one damaged, one lost; made again byte for byte where they were.
 TEST_P(RepairTest, DamagedAndLostArchivesComeBackWhereTheyWere) {
   TestStore store({.geometry = kSmall});
@@ -340,6 +347,7 @@ TEST(RepairTest, WhatIsThinIsToldThoughThePassCannotEndWell) {
   ASSERT_TRUE(store.Put("/o", TestBytes(100'000)));
   ASSERT_TRUE(store.Put("/p", TestBytes(100'000)));
   store.Settle();
+  OutliveVersion(store.engine());
   const auto [server, path] = store.Archives("/o").front();
   const DataServerPtr holder = store.engine().server(static_cast<MemberIndex>(server));
   ASSERT_TRUE(SyncWait(Remove(store.engine().MetadataCall(), holder, path)));
@@ -370,10 +378,7 @@ TEST(RepairTest, ThinIsWhatLacksArchivesOfItsOwnGeometry) {
     EXPECT_TRUE(cleaned) << cleaned.error().ToString();
     return cleaned->thin.size();
   };
-  const Result<NameInfo> info = SyncWait(LookUpLive(other, TestStore::Path("/o")));
-  ASSERT_TRUE(info);
-  // What was committed in this very millisecond is nobody's yet.
-  while (other.executor().WallNow() <= info->accepted.version.WallMillis()) std::this_thread::yield();
+  OutliveVersion(other);
   EXPECT_EQ(count_thin(), 0u);
   const auto [server, path] = store.Archives("/o").front();
   ASSERT_TRUE(SyncWait(Remove(other.MetadataCall(), servers[server], path)));
