@@ -144,15 +144,17 @@ Task<Status> RemoveBad(Engine& engine, ObjectPath path, MemberIndex member, Acce
   const std::vector<MemberIndex> homes = engine.Homes(path);
   const bool home = std::find(homes.begin(), homes.end(), member) != homes.end();
   if (home) {
+    // Archives of it are here, wherever they came from.
+    version.origin.clear();
     const RollResult witness = co_await MakeWitness(engine, path, member, version);
     if (witness != RollResult::kAccepted)
       co_return Fail(Code::kUnavailable, "{} takes no witness of it", engine.server_id(member));
   }
   const Room room = co_await MakeRoom(engine, path, member, std::nullopt, version, std::move(bad));
-  if (!room.status || !room.removed || !home) co_return room.status;
+  if (!room.removed || !home) co_return room.status;
   // A cleaner that saw the archive may have taken the witness beside it.
   const RollResult rolled = co_await RollForward(engine, path, member, version, std::nullopt);
-  if (rolled != RollResult::kFailed) co_return OkStatus();
+  if (rolled != RollResult::kFailed) co_return room.status;
   co_return Fail(Code::kUnavailable, "it is gone, and {} takes no witness of it", engine.server_id(member));
 }
 

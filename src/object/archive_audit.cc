@@ -58,7 +58,8 @@ Task<Result<std::vector<ArchiveAudit::Finding>>> ArchiveAudit::CheckEnds(ReadCon
   std::vector<Finding> findings;
   Engine& engine = context.engine();
   for (auto& [server, lane] : lanes_) {
-    if (lane.broken) continue;
+    // Where a lane was read from two archives neither was read whole.
+    if (lane.broken || lane.members.size() != lane.archive->members().size()) continue;
     const ArchiveFilePtr file = lane.archive->file();
     const ArchiveWriter writer = WriterOf(std::move(lane.members));
     const uint64_t from = writer.next_offset();

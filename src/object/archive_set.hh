@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "archive/archive_reader.hh"
@@ -99,6 +100,8 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   void ReportDamage(std::string problem) const;
   // A chunk in this archive is damaged: the next search prefers another archive of the lane, if there is one.
   void NoteCorrupt(const ArchivePtr& archive, std::string problem);
+  // Lanes and servers of such archives, where another one that shows no damage serves the lane.
+  std::vector<std::pair<uint32_t, MemberIndex>> CorruptBeside() const;
   // What `error`, which says that bytes of the version are lost, means: kConflict if the version is not at
   // its name any more and its archives were removed after the reader's grace.
   virtual Task<Error> WhyLost(Error error);
@@ -156,8 +159,8 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   bool NamedServerHasNothing() const;
   // Was the server asked, and has it no archive of the lane that it is named for?
   bool ShowsNoLane(MemberIndex server) const;
-  // Lanes for which an archive that is open where the manifest does not name it is the best one.
-  std::map<uint32_t, MemberIndex> OpenElsewhere(const Manifest& manifest) const;
+  // By lane: the server with the best archive of those that are open.
+  std::map<uint32_t, MemberIndex> BestOpen(const Manifest& manifest) const;
   void ReportLost(const Manifest& manifest, const std::map<uint32_t, MemberIndex>& elsewhere) const;
 
   Engine& engine_;
@@ -171,6 +174,7 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   bool strays_searched_ = false;
   bool strays_known_ = false;
   TimePoint strays_again_ = {};
+  Duration search_pause_{0};
   std::map<uint32_t, MemberIndex> strays_;  // by lane
   uint64_t stray_changes_ = 0;
   std::set<MemberIndex> corrupt_;  // servers whose archive has a damaged chunk

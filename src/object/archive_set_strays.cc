@@ -12,8 +12,10 @@ namespace {
 // Tags of servers that the manifest names.
 constexpr size_t kNamed = kMembersOfStoreMax;
 
-// Servers that did not answer are asked again after this time, when a chunk is missed then.
+// It is searched again after this time, when a chunk is missed then; after twice the time when nothing new
+// was found, and so on.
 constexpr Duration kSearchAgainAfter = std::chrono::seconds(2);
+constexpr Duration kSearchPauseMax = std::chrono::seconds(64);
 
 // The lane of an archive; nullopt: it has none, or one that its version does not have.
 std::optional<uint32_t> LaneOf(const Archive& archive, const Manifest& manifest) {
@@ -23,31 +25,52 @@ std::optional<uint32_t> LaneOf(const Archive& archive, const Manifest& manifest)
   return *told.lane;
 }
 
+bool IsNamed(const Engine& engine, const Manifest& manifest, uint32_t lane, MemberIndex server) {
+  return lane < manifest.servers.size() && manifest.servers[lane] == engine.server_id(server);
+}
+
 }  // namespace
 
 std::vector<MemberIndex> ArchiveSet::StrayCandidates(const Manifest& manifest) const {
   return SparesSearched(engine_, info_.path, manifest);
 }
 
-std::map<uint32_t, MemberIndex> ArchiveSet::OpenElsewhere(const Manifest& manifest) const {
+std::map<uint32_t, MemberIndex> ArchiveSet::BestOpen(const Manifest& manifest) const {
   const std::vector<ArchivePtr> open = Open();
-  std::map<uint32_t, MemberIndex> elsewhere;
-  // Undamaged ones first: who comes first has the lane.
-  std::set<uint32_t> taken;
+  std::map<uint32_t, MemberIndex> best;
   std::lock_guard lock(mutex_);
+  // Undamaged ones first, and of these the one in place.
   for (const bool corrupt : {false, true}) {
     for (const bool in_place : {true, false}) {
       for (const ArchivePtr& archive : open) {
         const std::optional<uint32_t> lane = LaneOf(*archive, manifest);
         if (!lane || corrupt_.contains(archive->server()) != corrupt) continue;
-        const std::string& id = engine_.server_id(archive->server());
-        const bool named = *lane < manifest.servers.size() && manifest.servers[*lane] == id;
-        if (named != in_place || !taken.insert(*lane).second) continue;
-        if (!named) elsewhere.emplace(*lane, archive->server());
+        if (IsNamed(engine_, manifest, *lane, archive->server()) == in_place)
+          best.emplace(*lane, archive->server());
       }
     }
   }
-  return elsewhere;
+  return best;
+}
+
+std::vector<std::pair<uint32_t, MemberIndex>> ArchiveSet::CorruptBeside() const {
+  std::shared_ptr<const Manifest> manifest;
+  {
+    std::lock_guard lock(mutex_);
+    manifest = manifest_;
+  }
+  std::vector<std::pair<uint32_t, MemberIndex>> beside;
+  if (!manifest) return beside;
+  const std::map<uint32_t, MemberIndex> best = BestOpen(*manifest);
+  for (const ArchivePtr& archive : Open()) {
+    const std::optional<uint32_t> lane = LaneOf(*archive, *manifest);
+    if (!lane) continue;
+    const MemberIndex chosen = best.at(*lane);
+    std::lock_guard lock(mutex_);
+    if (corrupt_.contains(archive->server()) && !corrupt_.contains(chosen))
+      beside.emplace_back(*lane, archive->server());
+  }
+  return beside;
 }
 
 void ArchiveSet::NoteCorrupt(const ArchivePtr& archive, std::string problem) {
@@ -140,19 +163,27 @@ Task<void> ArchiveSet::SearchStrays(std::shared_ptr<ArchiveSet> self) {
     const bool silent = !event.value->has_value() && AbsenceOf(event.value->code()) == Absence::kUnavailable;
     if (silent && event.tag < kNamed) known = false;
   }
-  std::map<uint32_t, MemberIndex> found = self->OpenElsewhere(*manifest);
+  const std::map<uint32_t, MemberIndex> best = self->BestOpen(*manifest);
+  std::map<uint32_t, MemberIndex> found;
+  for (const auto& [lane, server] : best) {
+    if (!IsNamed(self->engine_, *manifest, lane, server)) found.emplace(lane, server);
+  }
   if (known) self->ReportLost(*manifest, found);
   std::vector<UniqueFunction<void(bool)>> waiters;
   {
     std::lock_guard lock(self->mutex_);
     // Who is silent now may still have what was found there.
-    if (!known) found.insert(self->strays_.begin(), self->strays_.end());
-    if (found != self->strays_) ++self->stray_changes_;
+    for (const auto& [lane, server] : self->strays_) {
+      if (!known && !best.contains(lane)) found.emplace(lane, server);
+    }
+    const bool changed = found != self->strays_;
+    if (changed) ++self->stray_changes_;
+    self->search_pause_ = changed ? kSearchAgainAfter : std::min(2 * self->search_pause_, kSearchPauseMax);
     self->strays_ = std::move(found);
     self->strays_searching_ = false;
     self->strays_searched_ = true;
     self->strays_known_ = known;
-    self->strays_again_ = self->engine_.executor().Now() + kSearchAgainAfter;
+    self->strays_again_ = self->engine_.executor().Now() + self->search_pause_;
     waiters.swap(self->stray_waiters_);
   }
   for (UniqueFunction<void(bool)>& waiter : waiters) waiter(true);

@@ -76,8 +76,8 @@ Status CheckWhole(ByteSpan data, const ArchiveMember& member) {
   return Fail(Code::kCorruption, "its bytes have not the CRC of the directory");
 }
 
-Status Verify(const ReadContext& context, const ArchiveMember& member, const Fetched& fetched,
-              ChunkRange range, PageTables::Table table, bool thorough) {
+Status Verify(const ReadContext& context, MemberIndex server, const ArchiveMember& member,
+              const Fetched& fetched, ChunkRange range, PageTables::Table table, bool thorough) {
   if (!table) {
     XEC_ASSIGN_OR_RETURN(PageChecksumTable parsed, ParseLocalHeader(fetched.header.span(), member));
     const uint32_t expected = context.manifest->page_size_bytes;
@@ -88,7 +88,7 @@ Status Verify(const ReadContext& context, const ArchiveMember& member, const Fet
                   expected);
     }
     table = std::make_shared<const PageChecksumTable>(std::move(parsed));
-    if (expected != 0 && range.size() < member.size_bytes) context.tables->Keep(member.name, table);
+    if (expected != 0 && range.size() < member.size_bytes) context.tables->Keep({server, member.name}, table);
   }
   const ByteSpan data = fetched.data.span();
   if (table->page_size_bytes != 0 && !MutantActive(Mutant::kIgnorePageChecksum))
@@ -111,16 +111,16 @@ const ArchiveMember* FindMember(const ReadContext& context, MemberName name, Arc
 
 }  // namespace
 
-PageTables::Table PageTables::Find(MemberName name) const {
+PageTables::Table PageTables::Find(Key key) const {
   std::lock_guard lock(mutex_);
-  const auto found = tables_.find(name);
+  const auto found = tables_.find(key);
   return found == tables_.end() ? nullptr : found->second;
 }
 
-void PageTables::Keep(MemberName name, Table table) {
+void PageTables::Keep(Key key, Table table) {
   std::lock_guard lock(mutex_);
-  if (!tables_.emplace(name, std::move(table)).second) return;
-  order_.push_back(name);
+  if (!tables_.emplace(key, std::move(table)).second) return;
+  order_.push_back(key);
   if (order_.size() > kTablesMax) {
     tables_.erase(order_.front());
     order_.erase(order_.begin());
@@ -176,11 +176,11 @@ Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange ran
   }
   ChunkAnswer answer;
   if (status) {
-    PageTables::Table table = thorough ? nullptr : context.tables->Find(name);
+    PageTables::Table table = thorough ? nullptr : context.tables->Find({archive->server(), name});
     Result<Fetched> fetched =
         co_await Fetch(context, archive, *member, range, table == nullptr, std::move(lease));
     if (fetched) {
-      status = Verify(context, *member, *fetched, range, std::move(table), thorough);
+      status = Verify(context, archive->server(), *member, *fetched, range, std::move(table), thorough);
       answer.data = fetched->data;
       answer.header = fetched->header;
     } else {

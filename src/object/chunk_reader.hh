@@ -27,13 +27,16 @@ class PageTables {
   static constexpr size_t kTablesMax = 128;
   using Table = std::shared_ptr<const PageChecksumTable>;
 
-  Table Find(MemberName name) const;
-  void Keep(MemberName name, Table table);
+  // A lane may have several archives.
+  using Key = std::pair<MemberIndex, MemberName>;
+
+  Table Find(Key key) const;
+  void Keep(Key key, Table table);
 
  private:
   mutable std::mutex mutex_;
-  std::map<MemberName, Table> tables_;  // guarded by mutex_, as the next
-  std::vector<MemberName> order_;       // oldest first
+  std::map<Key, Table> tables_;  // guarded by mutex_, as the next
+  std::vector<Key> order_;       // oldest first
 };
 
 // Of a member's local header in an archive of the object.

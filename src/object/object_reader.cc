@@ -26,6 +26,9 @@ class Reader final : public ObjectReader {
   Task<Result<uint64_t>> ReadWithin(ByteBudget& budget, uint64_t offset, MutableByteSpan into) override;
   Task<Status> Verify(std::function<void(const ChunkReport&)> report) override;
   Task<Status> Locate(std::function<void(const ChunkReport&)> report) override;
+  std::vector<std::pair<uint32_t, MemberIndex>> DamagedBeside() const override {
+    return archives_->CorruptBeside();
+  }
 
  private:
   struct Ready {

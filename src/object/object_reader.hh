@@ -63,6 +63,10 @@ class ObjectReader {
   // `report` runs for every chunk, in order; chunks without bytes are not reported.
   virtual Task<Status> Verify(std::function<void(const ChunkReport&)> report) = 0;
 
+  // Lanes and servers of archives in which a chunk was found damaged so far, where another archive of the
+  // lane is read in their place.
+  virtual std::vector<std::pair<uint32_t, MemberIndex>> DamagedBeside() const = 0;
+
   // Where the chunks are, from the directories only.
   virtual Task<Status> Locate(std::function<void(const ChunkReport&)> report) = 0;
 };

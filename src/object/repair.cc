@@ -41,17 +41,25 @@ bool IsGone(const Engine& engine, const Manifest& manifest, const RepairOptions&
 class Repair {
  public:
   Repair(Engine& engine, NameInfo info, std::shared_ptr<ObjectReader> reader, Manifest manifest,
-         RepairOptions options, std::vector<MemberIndex> refusing)
+         RepairOptions options, RepairReport before, std::map<MemberIndex, std::string> refusing,
+         bool last_round)
       : engine_(engine),
         info_(std::move(info)),
         reader_(std::move(reader)),
         manifest_(std::move(manifest)),
         options_(std::move(options)),
-        refusing_(std::move(refusing)) {}
+        refusing_(std::move(refusing)),
+        last_round_(last_round),
+        report_(std::move(before)) {
+    // What was bad and is not made is found again.
+    report_.archives_bad = report_.archives_made;
+    report_.archives_silent = 0;
+    report_.silent.clear();
+  }
 
   Task<Result<RepairReport>> Run();
-  // Servers that took a copy's file, but not its bytes: they are full, say.
-  const std::vector<MemberIndex>& refusing() const { return refusing_; }
+  // Servers that took a copy's file, but not its bytes, and what they said: they are full, say.
+  const std::map<MemberIndex, std::string>& refusing() const { return refusing_; }
 
  private:
   Task<void> ListArchives();
@@ -68,7 +76,7 @@ class Repair {
   Status CheckDigests(ObjectDigests& digests) const;
   Task<void> EndArchives(Duration writing);
   Task<void> Place(ArchiveCopy& copy);
-  Task<void> RemoveBadOf(uint32_t lane);
+  Task<void> RemoveBadOf(uint32_t lane, MemberIndex server);
   Manifest ManifestOf(const ArchiveCopy& copy) const;
 
   Engine& engine_;
@@ -76,7 +84,8 @@ class Repair {
   const std::shared_ptr<ObjectReader> reader_;
   const Manifest manifest_;
   const RepairOptions options_;
-  std::vector<MemberIndex> refusing_;
+  std::map<MemberIndex, std::string> refusing_;
+  const bool last_round_;
   RepairReport report_;
   std::map<uint32_t, std::string> wrong_;  // by lane: the first thing that is wrong with it
   std::vector<uint32_t> bad_;         // lanes, ascending
@@ -132,7 +141,7 @@ Task<Status> Repair::FindBad() {
     const auto found = found_on_.find(lane);
     if (!bad[lane] && found != found_on_.end()) holders_.push_back(found->second);
   }
-  report_.archives_bad = bad_.size();
+  report_.archives_bad += bad_.size();
   co_return std::move(verified);
 }
 
@@ -165,7 +174,8 @@ std::vector<MemberIndex> Repair::Targets(uint32_t lane) const {
     if (named && now != found_on_.end() && now->second != *named) targets.push_back(*named);
   }
   std::erase_if(targets, [&](MemberIndex target) {
-    return IsOneOf(options_.gone, target) || IsOneOf(taken, target) || IsOneOf(refusing_, target);
+    return IsOneOf(options_.gone, target) || IsOneOf(taken, target) ||
+           refusing_.contains(static_cast<MemberIndex>(target));
   });
   return targets;
 }
@@ -187,6 +197,8 @@ Task<bool> Repair::HoldsAnother(MemberIndex server, uint32_t lane) {
 // Creates the copy's file on the first server that takes it.
 Task<void> Repair::OpenCopy(uint32_t lane) {
   std::string problems;
+  for (const auto& [server, said] : refusing_)
+    problems += fmt::format("{}{}: {}", problems.empty() ? "" : "; ", engine_.server_id(server), said);
   std::vector<MemberIndex> targets = Targets(lane);
   const size_t count = targets.size();
   for (size_t i = 0; i < targets.size(); ++i) {
@@ -381,23 +393,25 @@ Task<void> Repair::Place(ArchiveCopy& copy) {
     ++report_.archives_made;
     report_.made.push_back(fmt::format("archive {} is on {} now (it was lost: {})", copy.lane,
                                        engine_.server_id(copy.server), wrong_[copy.lane]));
-    co_await RemoveBadOf(copy.lane);
+    const auto found = found_on_.find(copy.lane);
+    if (found != found_on_.end()) co_await RemoveBadOf(copy.lane, found->second);
     co_return;
   }
-  if (copy.status.code() == Code::kNoSpace || copy.status.code() == Code::kPermissionDenied)
-    refusing_.push_back(copy.server);
-  report_.problems.push_back(fmt::format("archive {} of {} on {}: {}", copy.lane, info_.path.text(),
-                                         engine_.server_id(copy.server), copy.status.error().message));
+  const Error& error = copy.status.error();
+  const bool refused = error.code == Code::kNoSpace || error.code == Code::kPermissionDenied;
+  if (refused) refusing_[copy.server] = error.message;
+  // Another server has its turn first.
+  if (!refused || last_round_) {
+    report_.problems.push_back(fmt::format("archive {} of {} on {}: {}", copy.lane, info_.path.text(),
+                                           engine_.server_id(copy.server), error.message));
+  }
   if (keep_draft) co_return;
   engine_.scope().Spawn(
       DropDraft(engine_, copy.server, std::move(copy.file), StatePath(info_.path, FormatState(copy.draft))));
 }
 
 // Once the lane's copy stands: its bad archive on another server goes.
-Task<void> Repair::RemoveBadOf(uint32_t lane) {
-  const auto found = found_on_.find(lane);
-  if (found == found_on_.end()) co_return;
-  const MemberIndex server = found->second;
+Task<void> Repair::RemoveBadOf(uint32_t lane, MemberIndex server) {
   const bool taken = std::any_of(copies_.begin(), copies_.end(),
                                  [&](const ArchiveCopy& copy) { return copy.server == server; });
   const std::optional<State> bad = listed_[server];
@@ -413,6 +427,11 @@ Task<Result<RepairReport>> Repair::Run() {
   co_await ListArchives();
   Status found = co_await FindBad();
   if (!found) co_return found.error();
+  // Left by an earlier repair.
+  const std::vector<std::pair<uint32_t, MemberIndex>> beside = reader_->DamagedBeside();
+  for (const auto& [lane, server] : beside) {
+    if (!wrong_.contains(lane)) co_await RemoveBadOf(lane, server);
+  }
   for (const uint32_t lane : bad_) co_await OpenCopy(lane);
   if (copies_.empty()) co_return std::move(report_);
   Result<ObjectDigests> digests = ObjectDigests::Create({});
@@ -455,10 +474,9 @@ Task<Status> VerifyAgain(Engine& engine, NameInfo info, RepairOptions options, R
 
 Task<Result<RepairReport>> RepairObject(Engine& engine, NameInfo info, RepairOptions options) {
   if (options.version && *options.version != info.accepted.version) co_return RepairReport{};
-  std::vector<MemberIndex> refusing;
-  std::vector<std::string> made;
+  std::map<MemberIndex, std::string> refusing;
   Result<RepairReport> report = RepairReport{};
-  for (int rounds = 0; rounds < kRoundsMax; ++rounds) {
+  for (int round = 1; round <= kRoundsMax; ++round) {
     NameInfo of_reader = info;
     Result<std::shared_ptr<ObjectReader>> reader = co_await ObjectReader::Open(engine, std::move(of_reader));
     if (!reader) co_return reader.error();
@@ -466,14 +484,10 @@ Task<Result<RepairReport>> RepairObject(Engine& engine, NameInfo info, RepairOpt
     if (!manifest) co_return manifest.error();
     NameInfo of_repair = info;
     const size_t refused = refusing.size();
-    Repair repair(engine, std::move(of_repair), std::move(*reader), std::move(*manifest), options, refusing);
-    Result<RepairReport> round = co_await repair.Run();
-    if (!round) co_return round.error();
-    round->made.insert(round->made.begin(), made.begin(), made.end());
-    round->archives_made += made.size();
-    round->archives_bad += made.size();
-    made = round->made;
-    report = std::move(round);
+    Repair repair(engine, std::move(of_repair), std::move(*reader), std::move(*manifest), options,
+                  std::move(*report), refusing, round == kRoundsMax);
+    report = co_await repair.Run();
+    if (!report) co_return std::move(report);
     refusing = repair.refusing();
     if (refusing.size() == refused) break;
   }

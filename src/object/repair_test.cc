@@ -173,31 +173,43 @@ TEST(RepairTest, AServerThatIsFoundFullOnlyWhenWrittenToIsLeft) {
   ExpectWhole(store, bytes);
 }
 
+// It is read in place of its copy until the damage is met: in the first or in the second stripe.
 TEST(RepairTest, ABadArchiveThatCannotBeRemovedIsTold) {
-  TestStore store({.geometry = kSmall});
-  ASSERT_TRUE(store.Put("/o", TestBytes(100'000)));
-  store.Settle();
-  const auto [server, path] = store.Archives("/o")[3];
-  store.memory(server).Tamper(path, [](std::string& content) { content[5000] ^= 1; });
-  store.faults(server).SetReadOnly(true);
-  Result<RepairReport> report = Repair(store);
-  ASSERT_TRUE(report) << report.error().ToString();
-  EXPECT_EQ(report->archives_made, 1u);
-  ASSERT_EQ(report->problems.size(), 1u);
-  EXPECT_THAT(report->problems[0], HasSubstr("stays damaged on"));
-  // The copy is what is read, and no further one is made.
-  ExpectWhole(store, TestBytes(100'000));
-  report = Repair(store);
-  ASSERT_TRUE(report) << report.error().ToString();
-  EXPECT_EQ(report->archives_bad, 0u);
-  const auto archives = store.Archives("/o");
-  EXPECT_EQ(archives.size(), 7u);
-  // The damaged page is not needed when two others are away.
-  size_t away = 0;
-  for (const auto& [other, other_path] : archives) {
-    if (other != server && away++ < 2) store.memory(other).SetDown(true);
+  for (const size_t at : {size_t{5000}, size_t{13'000}}) {
+    TestStore store({.geometry = kSmall});
+    const std::string bytes = TestBytes(100'000);
+    ASSERT_TRUE(store.Put("/o", bytes));
+    store.Settle();
+    const auto [server, path] = store.Archives("/o")[3];
+    store.memory(server).Tamper(path, [at](std::string& content) { content[at] ^= 1; });
+    store.faults(server).SetReadOnly(true);
+    for (const uint64_t bad : {1u, 0u}) {
+      const Result<RepairReport> report = Repair(store);
+      ASSERT_TRUE(report) << report.error().ToString();
+      EXPECT_EQ(report->archives_bad, bad);
+      EXPECT_EQ(report->archives_made, bad);
+      ASSERT_EQ(report->problems.size(), 1u);
+      EXPECT_THAT(report->problems[0], HasSubstr("stays damaged on"));
+      // The copy is what is read, and no further one is made.
+      ExpectWhole(store, bytes);
+      EXPECT_EQ(store.Archives("/o").size(), 7u);
+    }
+    // The damaged page is not needed when two others are away.
+    std::vector<size_t> away;
+    for (const auto& [other, other_path] : store.Archives("/o")) {
+      if (other != server && away.size() < 2) away.push_back(other);
+    }
+    for (const size_t other : away) store.memory(other).SetDown(true);
+    EXPECT_TRUE(*store.Get("/o") == bytes);
+    for (const size_t other : away) store.memory(other).SetDown(false);
+    // It goes as soon as its server lets it.
+    store.faults(server).SetReadOnly(false);
+    const Result<RepairReport> report = Repair(store);
+    ASSERT_TRUE(report) << report.error().ToString();
+    EXPECT_EQ(report->problems, std::vector<std::string>{});
+    EXPECT_FALSE(store.memory(server).Content(path));
+    ExpectWhole(store, bytes);
   }
-  EXPECT_TRUE(*store.Get("/o") == TestBytes(100'000));
 }
 
 // A reader that asked while the server of such an archive was away asks again.

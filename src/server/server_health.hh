@@ -75,14 +75,15 @@ struct HealthRules {
     Duration least;
     Duration most;
   };
-  // By RequestKind. What waits for a disk may take seconds on a busy one.
+  // By RequestKind. What waits for a disk may take seconds on a busy one; for a server that hangs in a sync
+  // nobody waits as long as for the deadline of small requests.
   std::array<Bounds, kRequestKindCount> patience = {{
       {std::chrono::milliseconds(150), std::chrono::milliseconds(80), std::chrono::seconds(2)},
       {std::chrono::milliseconds(150), std::chrono::milliseconds(80), std::chrono::seconds(2)},
       {std::chrono::milliseconds(200), std::chrono::milliseconds(80), std::chrono::seconds(2)},
       {std::chrono::seconds(1), std::chrono::milliseconds(200), std::chrono::seconds(5)},
       {std::chrono::seconds(1), std::chrono::milliseconds(500), std::chrono::seconds(10)},
-      {std::chrono::seconds(2), std::chrono::seconds(1), std::chrono::seconds(15)},
+      {std::chrono::seconds(2), std::chrono::seconds(1), std::chrono::seconds(8)},
   }};
   // A server that was bad is trusted after this time; twice that when it was bad again within `forgive`, and
   // so on.

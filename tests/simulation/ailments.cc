@@ -3,6 +3,7 @@
 // or take a hundred times as long, an empty disk or another store's in place of their own. A server that
 // suffers counts among those that are away: no more than m at any time, where worlds keep to that.
 #include <algorithm>
+#include <numeric>
 
 #include "commit/access.hh"
 #include "identity.hh"
@@ -18,6 +19,23 @@ constexpr Duration kSwapTime = seconds(6);
 
 // Above most versions of a seed, and not so far ahead that nobody would go above it.
 constexpr int64_t kForeignAheadMillis = 30 * 60 * 1000;
+
+// Those that take nothing but a moment to come.
+constexpr std::array kSudden = {Fault::kNoSpace, Fault::kReadOnly, Fault::kHangs, Fault::kSlow};
+// A step that has been seen this often in a seed is common. One in so many of its requests finds its server
+// falling ill: of a rare step, of a common one, and where the step has met that ailment.
+constexpr uint64_t kCommonStep = 20;
+constexpr uint64_t kSuddenInRare = 16;
+constexpr uint64_t kSuddenInCommon = 400;
+constexpr uint64_t kSuddenAgain = 8000;
+
+// Does a request meet the ailment?
+bool Hinders(Fault ailment, Operation operation) {
+  const bool needs_space = operation == Operation::kCreate || operation == Operation::kWrite ||
+                           operation == Operation::kMakeDirectory;
+  if (ailment == Fault::kNoSpace) return needs_space;
+  return ailment != Fault::kReadOnly || IsMutating(operation);
+}
 
 std::string IdentityOf(const std::string& store, size_t server) {
   return fmt::format("member s{:02} of store {}\n", server, store);
@@ -210,17 +228,26 @@ void World::AskInTime(Op op) {
 
 // What a request to the server meets.
 Fault World::AilmentOf(size_t server, Operation operation) const {
-  const Fault ailment = illnesses_[server].ailment;
-  const bool needs_space = operation == Operation::kCreate || operation == Operation::kWrite ||
-                           operation == Operation::kMakeDirectory;
-  switch (ailment) {
-    case Fault::kNoSpace: return needs_space ? ailment : Fault::kNone;
-    case Fault::kReadOnly: return IsMutating(operation) ? ailment : Fault::kNone;
-    // The server answers; whether it is asked is the gateway's business.
-    case Fault::kEmptyDisk:
-    case Fault::kForeignDisk: return illnesses_[server].other_disk ? ailment : Fault::kNone;
-    default: return ailment;
-  }
+  const Illness& ill = illnesses_[server];
+  // The server answers; whether it is asked is the gateway's business.
+  const bool disk = ill.ailment == Fault::kEmptyDisk || ill.ailment == Fault::kForeignDisk;
+  const bool met = disk ? ill.other_disk : Hinders(ill.ailment, operation);
+  return met ? ill.ailment : Fault::kNone;
+}
+
+// Servers that fall ill at any time are soon known to be ill, and asked last: what is rare would never meet
+// it. So some fall ill under a request.
+void World::FallIllUnder(size_t server, const std::string& step, Operation operation) {
+  if (!faults_ || !traits_.ailments) return;
+  const Fault ailment = kSudden[ailment_random_.Below(kSudden.size())];
+  if (!Hinders(ailment, operation)) return;
+  const auto& met = outcome_.coverage[step];
+  const uint64_t times = std::accumulate(met.begin(), met.end(), uint64_t{0});
+  const bool first = met[static_cast<size_t>(ailment)] == 0;
+  const uint64_t one_in = !first ? kSuddenAgain : times < kCommonStep ? kSuddenInRare : kSuddenInCommon;
+  if (!ailment_random_.OneIn(one_in)) return;
+  if (times < kCommonStep) BringBackFor(server);
+  if (MayGoDown(server)) FallIll(server, ailment);
 }
 
 }  // namespace xec::sim

@@ -102,6 +102,7 @@ Fault Line::Meet(const std::string& step, Operation operation, const std::string
   Fault fault = world_.PickFault(step);
   if (fault == Fault::kNone && world_.Lies(server_, operation, path)) fault = Fault::kWrongError;
   if (fault == Fault::kNone && world_.NodsOff(gateway_, step, path)) fault = Fault::kSleepAfter;
+  if (fault == Fault::kNone) world_.FallIllUnder(server_, step, operation);
   // A gateway that dies or sleeps does so whoever it asks.
   const bool about_gateway = fault == Fault::kCrashBefore || fault == Fault::kCrashAfter ||
                              fault == Fault::kSleepBefore || fault == Fault::kSleepAfter;
