@@ -278,7 +278,7 @@ class Names(GatewayTest):
     def test_names_that_are_refused(self):
         store = self.gateway()
         file = self.random_file("source", 5000)
-        for name in ("a.~xo", "new\nline", "x" * 256, ".xec/store", ".xec"):
+        for name in ("a.~xo", "a.~xl", "a.~xd", "new\nline", "x" * 256, ".xec/store", ".xec"):
             with self.subTest(name):
                 path = "/" + name if name.startswith(".xec") else "/d/" + name
                 self.assertRegex(self.xrdcp("-f", file, f"{store.url}/{path}", code=54).err, r"\[30\d\d\]")
