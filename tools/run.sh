@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # ./dev run: from a fresh Debian 12 to a store that answers on port 1094. Options go to `xec serve`; what they
-# do not say is 12 directories below var/, 8+2.
+# do not say is 12 directories below var/, 8+2. XEC_VAR=DIR takes another directory than var/; XEC_BUILD=DIR serves
+# what was built there, and compiles and installs nothing.
 set -euo pipefail
 repo=${XEC_REPO:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}
+var=$(realpath -m "${XEC_VAR:-$repo/var}")
 
 # has OPTION ARGUMENT...: whether the option is among the arguments, as "--x V" or "--x=V".
 has() {
@@ -18,12 +20,12 @@ has() {
 options=("$@")
 if has --help "$@" || has -h "$@"; then :; elif ! has -c "$@"; then
   if ! has --data "$@" && ! has --origin "$@" && ! has --server "$@"; then
-    for i in {01..12}; do options+=(--data "$repo/var/d$i"); done
-    where="the objects are spread over the twelve directories $repo/var/d01 ... d12"
+    for i in {01..12}; do options+=(--data "$var/d$i"); done
+    where="the objects are spread over the twelve directories $var/d01 ... d12"
   fi
   has --geometry "$@" || options+=(--geometry 8+2)
   has --port "$@" || options+=(--port 1094)
-  has --state "$@" || options+=(--state "$repo/var/state")
+  has --state "$@" || options+=(--state "$var/state")
 fi
 port=1094
 for ((i = 0; i < ${#options[@]}; ++i)); do
@@ -43,11 +45,11 @@ announce() {
       cat <<TEXT
 
 Try, in another shell:
-  xrdcp /etc/services root://localhost:$port//demo/services
+  xrdcp /etc/os-release root://localhost:$port//demo/release
   xrdfs localhost:$port ls -l /demo
-  xrdfs localhost:$port query checksum /demo/services
-  xrdcp root://localhost:$port//demo/services /tmp/services
-  curl -T /etc/services http://localhost:$port/demo/more
+  xrdfs localhost:$port query checksum /demo/release
+  xrdcp root://localhost:$port//demo/release /tmp/release
+  curl -T /etc/os-release http://localhost:$port/demo/more
   curl -O http://localhost:$port/demo/more
 TEXT
       if [[ -n ${where:-} ]]; then
@@ -57,19 +59,20 @@ TEXT
   done
 }
 
-targets=()
-if grep -q 'add_custom_target(programs' "$repo/CMakeLists.txt"; then targets=(programs); fi
-"$repo/tools/build.sh" --quiet --groups "build run" "${targets[@]}"
-xec=$(find "$repo/build/release" -type f -name xec -perm -u+x | head -n 1)
+build=${XEC_BUILD:-$repo/build/release}
+if [[ -z ${XEC_BUILD:-} ]]; then
+  "$repo/tools/build.sh" --quiet --groups "build run" programs
+fi
+xec=$(find "$build" -type f -name xec -perm -u+x | head -n 1)
 if [[ -z $xec ]]; then
-  echo "dev: the build made no program xec" >&2
+  echo "dev: there is no program xec below $build" >&2
   exit 1
 fi
 if ! getent ahosts "$(uname -n)" >/dev/null; then
   echo "dev: the name of this machine, $(uname -n), has no address, and xrootd needs one: add it to /etc/hosts" >&2
   exit 1
 fi
-mkdir -p "$repo/var"
+mkdir -p "$var"
 
 # As root, `xec serve` becomes another user. Where that user can't reach this directory (a clone below a home
 # directory that is closed to others), it starts as that user, with the one capability to pass closed directories.
@@ -79,13 +82,13 @@ if ((EUID == 0)); then
     if getent passwd "$user" >/dev/null; then break; fi
   done
   as_user=(setpriv "--reuid=$user" "--regid=$(id -g "$user")" --clear-groups)
-  if ! "${as_user[@]}" test -r "$xec" -a -x "$repo/var"; then
+  if ! "${as_user[@]}" test -r "$xec" -a -x "$var"; then
     prefix=("${as_user[@]}" --securebits=+no_setuid_fixup --inh-caps=+dac_read_search
       --ambient-caps=+dac_read_search)
     # For a new store only: a disk that was taken away must find its place free when it comes back.
-    if [[ -n ${where:-} ]] && ! compgen -G "$repo/var/d*" >/dev/null; then mkdir -p "$repo"/var/d{01..12}; fi
-    mkdir -p "$repo/var/state"
-    chown "$user:" "$repo/var" "$repo"/var/*
+    if [[ -n ${where:-} ]] && ! compgen -G "$var/d*" >/dev/null; then mkdir -p "$var"/d{01..12}; fi
+    mkdir -p "$var/state"
+    chown "$user:" "$var" "$var"/*
   fi
 fi
 # exec: who signals ./dev run signals xec serve.

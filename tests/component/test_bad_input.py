@@ -141,28 +141,72 @@ class Places(BadInputTest):
         os.rename(store.dirs[0] + ".away", store.dirs[0])
         self.eventually(lambda: store.xec("verify", "/a", code=None).code == 0, 30, "the right one is used again")
 
+    def edit(self, path, old, new):
+        with open(path, encoding="ascii") as source:
+            text = source.read()
+        self.assertIn(old, text)
+        with open(path, "w", encoding="ascii") as target:
+            target.write(text.replace(old, new))
+
     def test_formats_of_a_later_version(self):
         store = self.serve(geometry="1+1", dirs=3)
         file = self.put(store, "/a", 100_000)
         self.assertEqual(store.stop(), 0)
         descriptor, identity = [os.path.join(store.dirs[0], ".xec", name) for name in ("store", "server")]
-
-        def edited(path, old, new):
-            with open(path, encoding="ascii") as source:
-                text = source.read()
-            self.assertIn(old, text)
-            with open(path, "w", encoding="ascii") as target:
-                target.write(text.replace(old, new))
-        edited(descriptor, "xec-store 1", "xec-store 2")
+        self.edit(descriptor, "xec-store 1", "xec-store 2")
         before = self.snapshot(store.dirs)
-        self.refused(1, "has format 2, this XEC knows format 1", *store.store_options())
-        self.refused(1, "has format 2, this XEC knows format 1", *store.store_options(), "/a", command="stat")
+        for command, *operands in (("serve",), ("stat", "/a")):
+            sentence = self.refused(1, "has format 2, this XEC knows format 1", *store.store_options(), *operands,
+                                    command=command)
+            self.assertIn(f"xec: {store.dirs[0]}: ", sentence)
         self.assertEqual(self.snapshot(store.dirs), before)
-        edited(descriptor, "xec-store 2", "xec-store 1")
-        edited(identity, "xec-server 1", "xec-server 2")
+        self.edit(descriptor, "xec-store 2", "xec-store 1")
+        self.edit(identity, "xec-server 1", "xec-server 2")
+        before = self.snapshot(store.dirs[:1])
         store.start()
         self.check_reads(store, "/a", file)
-        self.assertRegex(store.output() + self.log(store), r"s01|d01")
+        second = self.put(store, "/b", 100_000, seed=2)
+        self.check_reads(store, "/b", second)
+        self.check_left_out(store.output(), store.dirs[0], "s01")
+        self.check_left_out(self.log(store), store.dirs[0], "s01")
+        self.assertEqual(self.snapshot(store.dirs[:1]), before, "nothing is written where another version is at home")
+
+    def check_left_out(self, text, address, member):
+        """One sentence says which place is not used, and by which file; one which member that was."""
+        self.assertRegex(text, rf"(?m){re.escape(address)} is left out: {re.escape(address)}: \S.* /\.xec/server, \S")
+        self.assertRegex(text, rf"(?m)the store goes on without {member}\b")
+
+    def test_formats_of_a_later_version_on_stock_servers(self):
+        cluster = self.cluster(servers=3, gateways=1, geometry="1+1")
+        gateway = cluster.gateways[0]
+        gateway.http = gateway.http_url
+        file = self.put(gateway, "/a", 100_000)
+        cluster.stop([gateway])
+        server = cluster.servers[0]
+        options = [word for each in cluster.servers for word in ("--server", each.server_option())]
+        member = self.member_at(server)
+        descriptor, identity = [os.path.join(server.data, ".xec", name) for name in ("store", "server")]
+        self.edit(descriptor, "xec-store 1", "xec-store 2")
+        data = [each.data for each in cluster.servers]
+        before = self.snapshot(data)
+        for command, *operands in (("serve", "--geometry", "1+1"), ("stat", "/a")):
+            sentence = self.refused(1, "has format 2, this XEC knows format 1", *options, *operands, command=command)
+            self.assertIn(f"xec: {server.url}: ", sentence)
+        self.assertEqual(self.snapshot(data), before)
+        self.edit(descriptor, "xec-store 2", "xec-store 1")
+        self.edit(identity, "xec-server 1", "xec-server 2")
+        before = self.snapshot(data[:1])
+        cluster.start(gateway)
+        self.check_reads(gateway, "/a", file)
+        second = self.put(gateway, "/b", 100_000, seed=2)
+        self.check_reads(gateway, "/b", second)
+        with open(gateway.xrootd_log(), encoding="utf-8", errors="replace") as log:
+            self.check_left_out(log.read(), server.url, member)
+        self.assertEqual(self.snapshot(data[:1]), before, "nothing is written where another version is at home")
+
+    def member_at(self, server):
+        with open(os.path.join(server.data, ".xec", "server"), encoding="ascii") as file:
+            return re.search(r"(?m)^member (\S+)$", file.read()).group(1)
 
 
 class SmallDisks(BadInputTest):

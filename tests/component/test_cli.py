@@ -182,7 +182,7 @@ def signal_caught(pid, number):
 
 
 class Recover(CliTest):
-    def test_from_any_four_of_six_copies(self):
+    def test_from_four_of_six_copies(self):
         file = self.make("/deep/object", "/deep/other", size=700_000)
         self.xec("rm", "/deep/other")
         shutil.rmtree(self.dirs[0])

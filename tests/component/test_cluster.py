@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """XEC on real vanilla clusters: stock xrootd and cmsd on every data server, a redirector, gateways in front."""
+# seconds: 1800
 import collections
 import os
+import shutil
 import urllib.parse
 
 import everyday
 import xectest
 
+LONG = os.environ.get("XEC_TEST_LONG") == "1"
 KIB = 1024
+GIB = 1024 ** 3
+CURL_HTTP_ERROR, CURL_NO_REPLY = 22, 52
 
 
 class ClusterTest(everyday.EverydayTest):
-    def up(self, geometry="8+2", gateways=1, **options):
-        cluster = self.cluster(geometry=geometry, gateways=gateways, chunk_size="64KiB", **options)
+    def up(self, geometry="8+2", gateways=1, chunk_size="64KiB", **options):
+        cluster = self.cluster(geometry=geometry, gateways=gateways, chunk_size=chunk_size, **options)
         for gateway in cluster.gateways:
             gateway.http = gateway.http_url
         return cluster
@@ -64,6 +69,45 @@ class WholeStore(ClusterTest):
         self.assertTrue(links, "the name space has symbolic links")
 
 
+class OneGibibyte(ClusterTest):
+    """The clusters of the three commands of ./dev cluster, at full size."""
+
+    def setUp(self):
+        super().setUp()
+        if not LONG:
+            self.skipTest("takes minutes and 7 GiB of disk; set XEC_TEST_LONG=1")
+        if shutil.disk_usage(self.dir).free < 8 * GIB:
+            self.skipTest("needs 8 GiB of free disk")
+
+    def check_with(self, victims_of, **options):
+        """1 GiB by xrdcp and by curl, in and out; again with the servers of each of victims_of(servers that hold it) killed;
+        again with a byte flipped in ten stripes."""
+        cluster = self.up(chunk_size="1MiB", **options)
+        gateway, xec = cluster.gateways[0], self.xec_on(cluster)
+        file = self.put(gateway, "/big", GIB)
+        self.assertRegex(self.xrdfs(gateway.url, "stat", "/big").out, rf"Size: +{GIB}\n")
+        self.check_reads(gateway, "/big", file)
+        self.curl("-T", file, gateway.http + "/more")
+        self.check_reads(gateway, "/more", file)
+        self.xrdfs(gateway.url, "rm", "/more")
+        holders = {chunk["address"] for chunk in self.chunks_of(xec, "/big")}
+        for victims in victims_of([server for server in cluster.servers if server.url in holders]):
+            self.assertEqual(len(victims), 2)
+            self.kill_and_bring_back(cluster, victims, lambda: self.check_reads(gateway, "/big", file))
+        self.eventually(lambda: xec("verify", "/big", code=None).code == 0, 60, "all servers are used again")
+        self.flip_in_ten_stripes(gateway, xec, "/big", file, self.folder_of(cluster))
+
+    def test_servers_with_plain_directories(self):
+        self.check_with(lambda holders: (holders[:2], holders[-2:]))
+
+    def test_servers_with_data_spaces(self):
+        self.check_with(lambda holders: (holders[:2], holders[-2:]), spaces=2)
+
+    def test_a_whole_host_away(self):
+        self.check_with(lambda holders: [[server for server in holders if server.host == host] for host in ("h02", "h05")],
+                        geometry="10+2", hosts=6)
+
+
 class Names(ClusterTest):
     def test_names_reach_the_servers_unchanged(self):
         cluster = self.up(servers=4, geometry="2+1", spaces=1)
@@ -109,6 +153,9 @@ class Hosts(ClusterTest):
                     self.check_reads(gateway, name, file)
                     self.check_reads(gateway, name + "-small", small)
             self.kill_and_bring_back(cluster, victims, check)
+        large = self.put(gateway, "/a/large", 10 * 10 * 64 * KIB + 7)
+        self.eventually(lambda: xec("verify", "/a/large", code=None).code == 0, 60, "all servers are used again")
+        self.flip_in_ten_stripes(gateway, xec, "/a/large", large, self.folder_of(cluster))
         self.check_everyday_commands(gateway, 1_000_000)
 
 
@@ -135,6 +182,9 @@ class TooManyAway(ClusterTest):
                 copy = self.run_program(["xrdcp", "--nopbar", other, f"{gateway.url}/{name}"], code=None,
                                         env={**xectest.QUICK_CLIENT, "XRD_REQUESTTIMEOUT": "5"})
                 self.assertNotEqual(copy.code, 0)
+                # A failed open is a status, a failed close the end of the connection (README, limits).
+                put = self.curl("--max-time", "60", "-T", other, gateway.http + name, code=None)
+                self.assertIn(put.code, (CURL_HTTP_ERROR, CURL_NO_REPLY), put)
         # The gateway is there before its servers are.
         cluster.start(gateway)
         check_nothing_is_told()

@@ -102,15 +102,23 @@ class RootProtocol(GatewayTest):
         self.xrdfs(store.url, "rmdir", "/x/y")
         self.assertEqual(self.xrdfs(store.url, "ls", "/x").out.strip(), "")
 
+    def other_sums(self, file):
+        """By programs of others; what XRootD calls crc32 is the sum of cksum."""
+        word = lambda *argv: self.run_program([*argv, file]).out.split()[0]
+        with open(file, "rb") as source:
+            zcrc32 = zlib.crc32(source.read())
+        return {"md5": word("md5sum"), "sha256": word("sha256sum"), "crc32c": word("xrdcrc32c"), "zcrc32": f"{zcrc32:08x}",
+                "crc32": f"{int(word('cksum')):08x}"}
+
     def test_queries(self):
-        store = self.gateway(options=("--checksums", "/sums md5,crc32"))
+        store = self.gateway(options=("--checksums", "/sums md5,sha256,crc32,zcrc32"))
         file = self.put(store, "/sums/a", 500_000)
         with open(file, "rb") as source:
             adler = f"{zlib.adler32(source.read()):08x}"
-        md5 = self.run_program(["md5sum", file]).out.split()[0]
         query = lambda name: self.xrdfs(store.url, "query", "checksum", name, code=None)
         self.assertEqual(query("/sums/a").out.split(), ["adler32", adler])
-        self.assertEqual(query("/sums/a?cks.type=md5").out.split(), ["md5", md5])
+        for name, value in self.other_sums(file).items():
+            self.assertEqual(query(f"/sums/a?cks.type={name}").out.split(), [name, value])
         self.put(store, "/a", 1000)
         # At once: XRootD does not always answer those whom it told to wait.
         not_stored = self.xrdfs(store.url, "query", "checksum", "/a?cks.type=md5", code=None,
@@ -270,7 +278,7 @@ class Names(GatewayTest):
     def test_names_that_are_refused(self):
         store = self.gateway()
         file = self.random_file("source", 5000)
-        for name in ("a.~xo", "new\nline", "x" * 256, ".xec/store", ".xec"):
+        for name in ("a.~xo", "a.~xl", "a.~xd", "new\nline", "x" * 256, ".xec/store", ".xec"):
             with self.subTest(name):
                 path = "/" + name if name.startswith(".xec") else "/d/" + name
                 self.assertRegex(self.xrdcp("-f", file, f"{store.url}/{path}", code=54).err, r"\[30\d\d\]")
@@ -375,15 +383,18 @@ class Interrupted(GatewayTest):
 
     def test_killed_client_does_not_harm_the_previous_object(self):
         store = self.gateway()
-        for protocol in ("root", "http"):
-            with self.subTest(protocol=protocol):
-                file = self.put(store, f"/old-{protocol}", 400_000)
-                client = self.half_upload(store, f"/old-{protocol}", protocol)
+        for protocol, options in (("root", ("-f",)), ("root", ("-f", "--posc")), ("http", ())):
+            name = f"/old-{protocol}{''.join(options)}"
+            with self.subTest(name):
+                file = self.put(store, name, 400_000)
+                client = self.half_upload(store, name, protocol, options)
                 client.kill()
-                self.eventually(lambda: f"upload of /old-{protocol}" in self.log(store), 30, "the gateway noticed")
-                self.assert_same(file, self.get(store, f"/old-{protocol}"))
-                self.curl("-T", self.random_file("next", 2000), f"{store.http}/old-{protocol}")
-                self.assert_same(self.path("next"), self.get(store, f"/old-{protocol}"))
+                self.eventually(lambda: f"upload of {name} by" in self.log(store), 30, "the gateway noticed")
+                self.assert_same(file, self.get(store, name))
+                self.eventually(lambda: not self.seals(store, name), 30, "its archives are removed")
+                self.assert_same(file, self.get(store, name))
+                self.curl("-T", self.random_file("next", 2000), store.http + name)
+                self.assert_same(self.path("next"), self.get(store, name))
 
     def test_killed_gateway(self):
         store = self.gateway(clean_interval="1s", upload_grace="2s")

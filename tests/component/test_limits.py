@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Where formats end: archives of more than 4 GiB, more members than a ZIP directory counts."""
 # seconds: 3600
+import json
 import os
 import shutil
 
@@ -73,6 +74,40 @@ class Limits(xectest.TestCase):
         self.xec("stat", "/unknown", code=3)
         self.assertEqual([file for root in ("d1", "d2", "d3") for file in self.files_below(self.path(root))
                           if file.startswith("unknown")], [])
+
+    def test_more_members_through_a_gateway(self):
+        """A size that the client tells has larger chunks; where it tells none the upload fails, and the name stays as it was.
+        xrdcp tells the size of a file; XRootD 5.5.3 does not pass on what curl tells, unless it stands in the URL."""
+        store = self.serve(dirs=3, geometry="1+1", chunk_size="4KiB", clean_interval="1h", options=("--sync", "none"))
+        size = MEMBERS_MAX * CHUNK + 1
+        source = self.sparse_file(size)
+        told = {"/root": lambda: self.xrdcp(source, f"{store.url}//root")}
+        if LONG:
+            told["/http"] = lambda: self.curl("-T", source, f"{store.http}/http?oss.asize={size}")
+        for name, upload in told.items():
+            upload()
+            self.assertEqual(json.loads(store.xec("stat", "--json", name).out)[0]["chunk_size"], 2 * CHUNK)
+            if LONG:
+                self.run_program(["bash", "-o", "pipefail", "-c", f"curl -sSf {store.http}{name} | cmp - {source}"])
+        before = self.random_file("before", 10_000)
+        self.xrdcp(before, f"{store.url}//old")
+        for name in ("/old", "/new") if LONG else ("/old",):
+            by_xrdcp = self.run_program(["bash", "-c", f"xrdcp --nopbar -f - {store.url}/{name} <{source}"], code=None)
+            self.assertRegex(by_xrdcp.err, r"\[30\d\d\] Unable to (pg)?write")
+            self.assertNotEqual(by_xrdcp.code, 0, by_xrdcp)
+            if LONG:
+                self.assertNotEqual(self.curl("-T", source, store.http + name, code=None).code, 0)
+        self.assertIn("[3011]", self.xrdfs(store.url, "stat", "/new", code=54).err)
+        self.xrdcp(f"{store.url}//old", self.path("after"))
+        self.assert_same(before, self.path("after"))
+        self.eventually(lambda: not self.uploads(store), 30, "what the refused uploads had written is removed")
+        with open(os.path.join(store.state, "xrootd.log"), encoding="utf-8", errors="replace") as log:
+            self.assertIn("the most that a stream of unknown size can have with chunks of 4.0 KiB", log.read())
+
+    def uploads(self, store):
+        """Archives that belong to no version (docs/protocol.md)."""
+        return [file for folder in store.dirs for file in self.files_below(folder)
+                if ".~xo/" in file and not os.path.basename(file).startswith(("p.", "w."))]
 
     def test_as_many_members_as_an_archive_may_have(self):
         source = self.sparse_file(MEMBERS_MAX * CHUNK)
