@@ -112,6 +112,8 @@ Task<SiteView> InspectSite(CallContext context, Site site, DataServerPtr server)
   if (parsed) {
     view.identity = *parsed;
     view.state = SiteView::kMember;
+  } else if (parsed.code() == Code::kUnsupported) {
+    Refuse(view, SiteView::kUnreadable, parsed.error());
   } else if (anything) {
     Refuse(view, SiteView::kUnreadable,
            Fail(Code::kCorruption, "the file {}, which says whose archives these are, is missing or damaged",

@@ -125,11 +125,13 @@ Result<int> RunVerify(const CommandLine& line, OpenedStore& store) {
       if (line.json) {
         found.push_back(ToJson(*engine, report));
       } else {
+        progress.Wipe();
         fmt::print("{}  stripe {} chunk {}  {}  {} on {} ({}): {}\n", path, report.stripe, report.chunk,
                    HealthName(report.health), report.archive_path, ServerId(*engine, report),
                    ServerName(*engine, report), report.problem);
       }
     }));
+    progress.Wipe();
     if (!verified && verified.code() != Code::kDataLoss && verified.code() != Code::kCorruption)
       return verified.error();
     if (!verified) damaged = true;

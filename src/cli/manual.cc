@@ -145,8 +145,8 @@ _xec() {{
   case "$previous" in
     --layout) COMPREPLY=($(compgen -W "native xrdec" -- "$word")); return ;;
     --sync) COMPREPLY=($(compgen -W "commit none" -- "$word")); return ;;
-    --data | --state) COMPREPLY=($(compgen -d -- "$word")); return ;;
-    -c | -o | --xrootd) COMPREPLY=($(compgen -f -- "$word")); return ;;
+    --data | --state) mapfile -t COMPREPLY < <(compgen -d -- "$word"); return ;;
+    -c | -o | --xrootd) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     --user) COMPREPLY=($(compgen -u -- "$word")); return ;;
   esac
   case "$command" in
@@ -155,7 +155,7 @@ _xec() {{
   if [[ $word == -* ]]; then
     COMPREPLY=($(compgen -W "$flags" -- "$word"))
   else
-    COMPREPLY=($(compgen -f -- "$word"))
+    mapfile -t COMPREPLY < <(compgen -f -- "$word")
   fi
 }}
 complete -o filenames -F _xec xec

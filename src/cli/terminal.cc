@@ -40,7 +40,9 @@ extern "C" void OnInterrupt(int) {
 Progress::Progress(std::string label, uint64_t total, bool quiet)
     : label_(std::move(label)), total_(total), shown_(!quiet && isatty(STDERR_FILENO) == 1) {}
 
-Progress::~Progress() {
+Progress::~Progress() { Wipe(); }
+
+void Progress::Wipe() {
   if (shown_ && drawn_ != std::chrono::steady_clock::time_point{}) fmt::print(stderr, "\r\033[K");
 }
 

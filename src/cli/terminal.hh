@@ -15,6 +15,8 @@ class Progress {
   Progress(std::string label, uint64_t total, bool quiet);
   ~Progress();  // wipes the line
   void Add(uint64_t bytes);
+  // Makes room for a line of results.
+  void Wipe();
 
  private:
   void Draw();

@@ -178,7 +178,11 @@ Result<Identity> ParseIdentity(std::string_view text) {
     const std::vector<std::string_view> words = Split(lines[line], ' ');
     return words.size() == 2 && words[0] == key ? words[1] : std::string_view{};
   };
-  if (value(0, "xec-server") != "1") return Fail(Code::kCorruption, "this is no server identity of format 1");
+  const std::string_view format = value(0, "xec-server");
+  const std::optional<uint64_t> number = ParseUint(format);
+  if (!number) return Fail(Code::kCorruption, "this is no server identity");
+  if (*number != 1)
+    return Fail(Code::kUnsupported, "the server identity has format {}, this XEC knows format 1", *number);
   const std::string_view store = value(1, "store");
   const std::string_view member = value(2, "member");
   if (!IsStoreId(store) || !IsMemberId(member))

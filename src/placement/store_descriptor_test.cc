@@ -84,6 +84,8 @@ TEST(StoreDescriptor, IdentityRoundTrips) {
   EXPECT_EQ(identity->member_id, "s03");
   for (const char* bad : {"", "xec-server 2\n", "xec-server 1\nstore x\nmember s03\n"})
     EXPECT_FALSE(ParseIdentity(bad));
+  EXPECT_EQ(ParseIdentity("xec-server 2\n").code(), Code::kUnsupported);
+  EXPECT_EQ(ParseIdentity("xec-server x\n").code(), Code::kCorruption);
 }
 
 TEST(StoreDescriptor, TheLongestRuleWins) {

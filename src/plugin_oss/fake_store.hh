@@ -114,6 +114,7 @@ class FakeStore final : public Store {
     }
     Task<Status> Verify(std::function<void(const ChunkReport&)>) override { co_return OkStatus(); }
     Task<Status> Locate(std::function<void(const ChunkReport&)>) override { co_return OkStatus(); }
+    std::vector<std::pair<uint32_t, MemberIndex>> DamagedBeside() const override { return {}; }
 
    private:
     const Object object_;

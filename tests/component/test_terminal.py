@@ -92,7 +92,7 @@ class ProgressBars(xectest.TestCase):
         self.assert_same(self.file, self.path("back"))
         text = self.on_terminal("verify", "/a")
         self.assertRegex(text, rf"{re.escape(WIPE)}verify /a  \d")
-        self.assertRegex(text, r"/a  18 chunks read, 0 bad\n")
+        self.assertRegex(text, rf"{re.escape(WIPE)}/a  18 chunks read, 0 bad\n$")
 
     def test_a_stream_has_no_end_to_show(self):
         with subprocess.Popen(["cat", self.file], stdout=subprocess.PIPE) as source:
@@ -117,7 +117,7 @@ class Completion(xectest.TestCase):
         script = ('source "$0"; [[ $(complete -p xec) == *" -F _xec xec" ]] || exit 1; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _xec; '
                   'printf "%s\\n" "${COMPREPLY[@]}"')
         return self.run_program(["bash", "--norc", "-u", "-c", script, COMPLETION, "xec", *words],
-                                cwd=self.dir).out.split()
+                                cwd=self.dir).out.split("\n")[:-1]
 
     def test_words_are_those_of_the_program(self):
         commands = [word for word in self.complete("") if not word.startswith("-")]
@@ -133,13 +133,15 @@ class Completion(xectest.TestCase):
         self.assertEqual(self.complete("v"), ["verify", "version"])
         self.assertEqual(self.complete("put", "--sync", ""), ["commit", "none"])
         self.assertEqual(self.complete("serve", "--ht"), ["--http-port"])
-        self.assertEqual(self.complete("nothing", "-"), [])
+        self.assertEqual(self.complete("nothing", "-"), [""])
 
     def test_files_and_directories(self):
         os.makedirs(self.path("disk1"))
         self.random_file("disk.txt", 10)
         self.assertEqual(sorted(self.complete("put", "di")), ["disk.txt", "disk1"])
         self.assertEqual(self.complete("serve", "--data", "di"), ["disk1"])
+        self.random_file("two words", 10)
+        self.assertEqual(self.complete("put", "two"), ["two words"])
 
     def test_at_a_prompt(self):
         terminal = Terminal(self, ["bash", "--noprofile", "--norc", "-i"],
