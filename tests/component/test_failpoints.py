@@ -6,6 +6,7 @@ Here the program xec on local directories; test_failpoints_servers.py has gatewa
 once at every point of every operation, by a choice that XEC_TEST_SEED varies; XEC_TEST_LONG=1 kills at every passage.
 """
 # needs: failpoints
+# seconds: 7200
 import collections
 import os
 import random

@@ -8,7 +8,7 @@ and besides the program xec and its cleaner on stock servers. With XEC_TEST_EVER
 every passage on stock servers too.
 """
 # needs: failpoints
-# seconds: 3600
+# seconds: 10800
 import os
 import random
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """The gateway: stock xrootd with our plug-in, driven by stock clients (xrdcp, xrdfs, curl)."""
+# seconds: 1800
 import itertools
 import json
 import os
