@@ -5,7 +5,9 @@ tests of stores on directories and on clusters.
 The gateway is anything with .url and .http; `folder_of(address)` gives the local directory of a data server's files.
 """
 import json
+import os
 import re
+import tempfile
 import zipfile
 import zlib
 
@@ -41,6 +43,19 @@ class EverydayTest(xectest.TestCase):
         self.assert_same(file, self.path("over-root"))
         self.curl("-o", self.path("over-http"), gateway.http + (http_name or name))
         self.assert_same(file, self.path("over-http"))
+
+    def check_all_reads(self, store, files):
+        """As check_reads, with one client for all of them."""
+        with tempfile.TemporaryDirectory(dir=self.dir) as place:
+            places = {kind: os.path.join(place, kind) for kind in ("root", "http")}
+            for path in places.values():
+                os.mkdir(path)
+            self.xrdcp(*(f"{store.url}/{name}" for name in files), places["root"] + "/")
+            self.curl("--fail-early", "--remote-name-all", "--output-dir", places["http"],
+                      *(store.http + name for name in files))
+            for path in places.values():
+                for name, file in files.items():
+                    self.assert_same(file, os.path.join(path, os.path.basename(name)))
 
     def check_everyday_commands(self, gateway, size):
         file = self.put(gateway, "/day/a", size)

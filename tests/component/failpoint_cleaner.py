@@ -29,7 +29,8 @@ class CleanerCampaign(failpoints.Campaign):
             self.test.assertTrue(case.killed, str(case))
         self.killed.clear()
         cleanings = 0
-        for point, passage, before in self.discover_passes(choose):
+        passes = self.discover_passes(choose)
+        for point, passage, before in passes:
             # What a pass finds old enough varies; the first passage is always there.
             for tried in (passage, 1):
                 self.restore(before)
@@ -44,6 +45,7 @@ class CleanerCampaign(failpoints.Campaign):
                 self.expect_forward(case, seen, after, f", then the cleaner at {point}:{passage}")
             self.expect_only_living()
             cleanings += 1
+        self.test.assertEqual({point for point, _, _ in passes} - set(+self.killed), set(), "the cleaner was never killed at these")
         self.remove_all()
         return cleanings
 

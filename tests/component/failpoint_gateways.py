@@ -5,13 +5,17 @@ import contextlib
 import errno
 import os
 import select
+import signal
 import urllib.parse
 
 import failpoints
 import xectest
+from failpoint_scenarios import Scenario
 
 WAIT_SECONDS = 120.0
 MIB = 1024 * 1024
+# What `xec serve` ends with when its xrootd was ended by a signal.
+KILLED, TERMINATED = 128 + signal.SIGKILL, 128 + signal.SIGTERM
 
 
 def wait_any(pids):
@@ -57,7 +61,7 @@ class GatewayCampaign(failpoints.Campaign):
         gateway = self.store.serve(env={"XEC_FAILPOINT_LOG": log})
         at_start = failpoints.passed(log)
         self.test.run_program(self.command(gateway, case), code=None)
-        gateway.stop()
+        self.test.assertEqual(gateway.stop(), 0, case.scenario.name)
         self.test.assertFalse(at_start, "a gateway passes fail points only when it is asked for something")
         return failpoints.passed(log)
 
@@ -67,16 +71,16 @@ class GatewayCampaign(failpoints.Campaign):
         return http or root_command(gateway, words)
 
     def kill(self, case):
-        log = self.store.log_file(case.place.replace("/", "-"))
-        gateway = self.store.serve(env={"XEC_FAILPOINT": f"{case.point}:{case.passage}", "XEC_FAILPOINT_LOG": log})
+        gateway = self.store.serve(env={"XEC_FAILPOINT": f"{case.point}:{case.passage}"})
         client = self.test.background(self.command(gateway, case))
         self.test.assertTrue(wait_any([client.pid, gateway.pid]), f"{case}: neither the client nor the gateway ends")
-        if gateway.xrootd.alive() and client.popen.poll() is not None:
-            # What it does after its answer may still pass the point.
-            gateway.stop()
+        if client.popen.poll() is not None:
+            # What the gateway does after its answer may still pass the point.
+            gateway.xrootd.signal(signal.SIGTERM)
+        code = gateway.process.wait()
         client.kill()
-        gateway.kill()
-        case.killed = failpoints.passed(log)[case.point] >= case.passage
+        self.test.assertIn(code, (KILLED, TERMINATED), f"{case}: {gateway.output()}")
+        case.killed = code == KILLED
         self.killed[case.point] += case.killed
 
 
@@ -102,7 +106,7 @@ def client_scenarios():
             for points, label in ((SENDING, "large"), (CLOSING, "new")):
                 results = (before,) if label == "large" else (before, {"a": "new"})
                 name = f"{protocol}_{kind}_{'sending' if label == 'large' else 'closing'}"
-                yield failpoints.Scenario(name, ("put", *options, f"%{label}", "@/a"), before, results), points
+                yield Scenario(name, ("put", *options, f"%{label}", "@/a"), before, results), points
 
 
 class ClientCampaign(failpoints.Campaign):
@@ -115,6 +119,7 @@ class ClientCampaign(failpoints.Campaign):
     def discover(self, choose):
         for scenario, points in self.points:
             for point, passage in points:
+                self.discovered.add((scenario.name, point))
                 for root in failpoints.ROOTS:
                     if choose(scenario, root, f"{point}:{passage}"):
                         self.cases.append(failpoints.Case(scenario, root, point, passage))
@@ -129,14 +134,14 @@ class ClientCampaign(failpoints.Campaign):
         client = self.test.background(command(gateway, words))
         held = self.test.eventually(lambda: open_held(fifo), WAIT_SECONDS,
                                     f"the gateway is held at {case.point}:{case.passage}; client: {client.output()}")
-        case.killed = client.popen.poll() is None
         client.kill()
+        case.killed = client.popen.returncode == failpoints.KILLED
         os.close(held)
         self.killed[case.point] += case.killed
         if case.scenario.name.endswith("_sending"):
             # The gateway itself gives the upload up.
             self.test.eventually(lambda: not self.seals(case.place), WAIT_SECONDS, f"{case}: {self.seals(case.place)}")
-        gateway.stop()
+        self.test.assertEqual(gateway.stop(), 0, str(case))
 
     def seals(self, place):
         return [(folder, entry) for folder in self.store.folders

@@ -7,7 +7,7 @@ import os
 
 import failpoint_gateways
 import failpoints
-from failpoints import DIRECTORY, LONG, Scenario
+from failpoint_scenarios import DIRECTORY, LONG, Scenario
 
 ARCHIVES = 6
 QUORUM = 3

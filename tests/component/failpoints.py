@@ -21,14 +21,15 @@ import time
 import urllib.parse
 
 import xectest
+from failpoint_scenarios import DIRECTORY, SCENARIOS, Scenario
 
 GEOMETRY, CHUNK_SIZE, SERVERS = "4+2", "4KiB", 8
 LANES = 6
 SIZES = {"old": 23_456, "new": 40_007, "small": 100, "empty": 0}
 KILLED = -signal.SIGKILL
+KILLED_SHARE_MIN = 0.8
 ROOTS = ("read", "clean")
 CLEAN_SECONDS = 600.0
-DIRECTORY = "directory"
 SEED = os.environ.get("XEC_TEST_SEED", "1")
 
 
@@ -70,74 +71,6 @@ def once(scenario, point, count):
     """The first or the last passage, below one of the roots."""
     choice = random.Random(f"{SEED} {scenario.name} {point}")
     return choice.sample(({choice.choice((1, count))}, set()), 2)
-
-
-@dataclasses.dataclass(frozen=True)
-class Scenario:
-    """`@` in a word stands for the case's directory, a word like `%new` for a local file with that content."""
-    name: str
-    words: tuple
-    # What is there before: relative path -> content or DIRECTORY.
-    before: dict
-    # Legal outcomes, the later the more was done.
-    results: tuple
-    # Operations before, each killed where the second says, with the home of "a" away if the third does.
-    earlier: tuple = ()
-    # More results that a reader may see before the cleaner has run (a logged rename of a directory under way).
-    legal_meanwhile: object = None
-
-
-def directory_rename_meanwhile(seen):
-    """Each object under exactly one of its two names."""
-    objects = {path.partition("/")[2]: [] for path in ("d/a", "d/s/b")}
-    for path, label in seen.items():
-        top, _, rest = path.partition("/")
-        if top not in ("d", "e") or (label == DIRECTORY) == (rest in objects):
-            return False
-        if rest in objects:
-            objects[rest].append(label)
-    return objects == {"a": ["old"], "s/b": ["small"]}
-
-
-TREE = {"d": DIRECTORY, "d/a": "old", "d/s": DIRECTORY, "d/s/b": "small"}
-MOVED_TREE = {"e" + path[1:]: label for path, label in TREE.items()}
-# Too long for the name of an object directory: it is kept in parts.
-LONG = "l" * 255
-
-SCENARIOS = (
-    Scenario("create", ("put", "%new", "@/a"), {}, ({}, {"a": "new"})),
-    Scenario("create_small", ("put", "%small", "@/a"), {}, ({}, {"a": "small"})),
-    Scenario("create_long", ("put", "%small", f"@/{LONG}"), {}, ({}, {LONG: "small"})),
-    Scenario("create_exclusive", ("put", "--exclusive", "%new", "@/a"), {}, ({}, {"a": "new"})),
-    Scenario("create_busy", ("put", "--exclusive", "%new", "@/a"), {}, ({},),
-             earlier=((("put", "%old", "@/a"), "put.sealed", False),)),
-    Scenario("replace", ("put", "%new", "@/a"), {"a": "old"}, ({"a": "old"}, {"a": "new"})),
-    Scenario("replace_by_empty", ("put", "%empty", "@/a"), {"a": "old"}, ({"a": "old"}, {"a": "empty"})),
-    Scenario("remove", ("rm", "@/a"), {"a": "old"}, ({"a": "old"}, {})),
-    Scenario("mkdir", ("mkdir", "-p", f"@/d/{LONG}"), {},
-             ({}, {"d": DIRECTORY}, {"d": DIRECTORY, f"d/{LONG}": DIRECTORY})),
-    Scenario("mkdir_busy", ("mkdir", "@/a"), {}, ({},), earlier=((("put", "%old", "@/a"), "put.sealed", False),)),
-    Scenario("rmdir", ("rm", "-r", "@/d"), {"d": DIRECTORY}, ({"d": DIRECTORY}, {})),
-    Scenario("rename", ("mv", "@/a", "@/b"), {"a": "old"}, ({"a": "old"}, {"b": "old"})),
-    Scenario("rename_over", ("mv", "@/a", "@/b"), {"a": "small", "b": "old"},
-             ({"a": "small", "b": "old"}, {"b": "small"})),
-    Scenario("rename_tagged", ("mv", "@/a", f"@/{LONG}"), {"a": "new+tag"},
-             ({"a": "new+tag"}, {LONG: "new+tag"})),
-    Scenario("rename_busy", ("mv", "@/a", "@/c"), {"a": "old"}, ({"a": "old"},),
-             earlier=((("mv", "@/a", "@/b"), "rename.sealed_source", False),)),
-    Scenario("rename_directory", ("mv", "@/d", "@/e"), TREE, (TREE, MOVED_TREE),
-             legal_meanwhile=directory_rename_meanwhile),
-    # Readers that find work half done, or a home that was away.
-    Scenario("read_half", ("cat", "@/a"), {}, ({"a": "new"},),
-             earlier=((("put", "%new", "@/a"), "put.committed", False),)),
-    Scenario("read_witness", ("cat", "@/a"), {}, ({"a": "small"},), earlier=((("put", "%small", "@/a"), None, True),)),
-    Scenario("read_removed", ("stat", "@/a"), {"a": "old"}, ({},), earlier=((("rm", "@/a"), None, True),)),
-    Scenario("read_directory", ("stat", "@/a"), {}, ({"a": DIRECTORY},), earlier=((("mkdir", "@/a"), None, True),)),
-    Scenario("read_moved", ("stat", "@/a"), {"a": "old"}, ({"b": "old"},),
-             earlier=((("mv", "@/a", "@/b"), "rename.target", True),)),
-    Scenario("read_renaming", ("stat", "@/a"), {"a": "old"}, ({"b": "old"},),
-             earlier=((("mv", "@/a", "@/b"), "rename.committed", False),)),
-)
 
 
 def list_directory(path):
@@ -328,18 +261,20 @@ class Campaign:
     def __init__(self, test, store, scenarios=SCENARIOS):
         self.test, self.store, self.scenarios = test, store, scenarios
         self.cases = []
+        self.discovered = set()  # (operation, fail point)
         self.killed = collections.Counter()
         self.pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2)
         test.addCleanup(self.pool.shutdown)
         store.fresh_gateway()
         self.home = self._first_home()
 
-    def run(self, choose):
+    def run(self, choose, every_point=False):
         """`choose(scenario, point, count)`: for each root, which passages of a point that is passed `count` times are
-        killed. Returns how often the cleaner had to run."""
+        killed; `every_point`: each at least once. Returns how often the cleaner had to run."""
         self.discover(choose)
         self.prepare(self.cases)
         self.each(self.kill, self.cases)
+        self.expect_killed(every_point)
         self.store.fresh_gateway()
         before = self.look("read", meanwhile=True)
         passes = self.clean()
@@ -402,6 +337,7 @@ class Campaign:
         counted = self.each(self.passages_of, probes)
         for probe, counts in zip(probes, counted):
             for point, count in sorted(counts.items()):
+                self.discovered.add((probe.scenario.name, point))
                 for root, chosen in zip(ROOTS, choose(probe.scenario, point, count)):
                     self.cases += [Case(probe.scenario, root, point, passage) for passage in sorted(chosen)]
 
@@ -409,10 +345,22 @@ class Campaign:
         words = self.store.words_of(case.scenario.words, case.place)
         result = self.store.xec(*words, point=f"{case.point}:{case.passage}", code=None)
         case.killed = result.code == KILLED
-        if case.killed:
-            self.killed[case.point] += 1
+        self.test.assertTrue(case.killed or result.code >= 0, f"{case}: {result}")
+        self.killed[case.point] += case.killed
 
     # What must hold.
+
+    def killed_points(self):
+        return {(case.scenario.name, case.point) for case in self.cases if case.killed}
+
+    def expect_killed(self, every_point):
+        """What follows shows nothing where nobody was killed. How often a point is passed varies a little."""
+        self.test.assertGreater(len(self.cases), 0)
+        missed = [str(case) for case in self.cases if not case.killed]
+        self.test.assertGreaterEqual(len(self.cases) - len(missed), KILLED_SHARE_MIN * len(self.cases),
+                                     f"of {len(self.cases)} cases these ran past their fail points: {missed}")
+        if every_point:
+            self.test.assertEqual(self.discovered - self.killed_points(), set(), "nothing was killed at these")
 
     def look(self, root, meanwhile=False):
         """Reads every name of the cases below the root and checks it; {case's place: {name: label}}."""
@@ -484,6 +432,7 @@ class Campaign:
         self.test.assertEqual(self.store.everything(), [], "left when everything was removed")
 
     def report(self, what, passes):
-        kills = sum(self.killed.values())
-        print(f"{what}: {len(self.scenarios)} operations, {kills} kills at {len(self.killed)} fail points "
-              f"({len(self.cases) - kills} ran past theirs), cleaner done after {passes} passes", flush=True)
+        kills = sum(case.killed for case in self.cases)
+        print(f"{what}: {len(self.scenarios)} operations, {kills} kills at {len(+self.killed)} fail points "
+              f"({len(self.cases) - kills} ran past theirs), {len(self.killed_points())} of the {len(self.discovered)} that "
+              f"the operations pass, cleaner done after {passes} passes", flush=True)

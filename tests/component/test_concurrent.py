@@ -93,9 +93,7 @@ class OneGateway(ConcurrentTest):
         for client in clients:
             self.assertEqual(client.wait(), 0, client.output())
         self.assertEqual(len(self.xrdfs(store.url, "ls", "/many").out.split()), 50)
-        for number in range(0, 50, 7):
-            self.xrdcp("-f", f"{store.url}//many/{number}", self.path("back"))
-            self.assert_same(files[number], self.path("back"))
+        self.check_all_reads(store, {f"/many/{number}": file for number, file in enumerate(files)})
 
     def test_replacing_what_clients_of_the_same_gateway_read(self):
         store = self.gateway()

@@ -6,6 +6,7 @@ Here the program xec on local directories; test_failpoints_servers.py has gatewa
 once at every point of every operation, by a choice that XEC_TEST_SEED varies; XEC_TEST_LONG=1 kills at every passage.
 """
 # needs: failpoints
+# seconds: 7200
 import collections
 import os
 import random
@@ -41,7 +42,7 @@ class FailPoints(xectest.TestCase):
 
     def test_1_operations_on_local_directories(self):
         campaign = failpoints.Campaign(self, self.local_store())
-        passes = campaign.run(failpoints.every if LONG else failpoints.once)
+        passes = campaign.run(failpoints.every if LONG else failpoints.once, every_point=LONG)
         campaign.report("operations", passes)
         self.killed.update(campaign.killed)
 
@@ -55,7 +56,7 @@ class FailPoints(xectest.TestCase):
     def test_3_operations_of_layout_xrdec_on_local_directories(self):
         failpoint_xrdec.need_attributes(self)
         campaign = failpoint_xrdec.Campaign(self, self.local_store(layout="xrdec"), failpoint_xrdec.SCENARIOS)
-        passes = campaign.run(failpoints.every if LONG else failpoints.once)
+        passes = campaign.run(failpoints.every if LONG else failpoints.once, every_point=LONG)
         campaign.report("operations of layout xrdec", passes)
         self.killed.update(campaign.killed)
 

@@ -6,6 +6,7 @@ A power cut is what the block devices of the servers hold at one instant: while 
 copied, and what a server had not brought to its disk yet is not in them. `./dev test` looks at a few instants; XEC_TEST_LONG=1
 at 50.
 """
+# seconds: 1800
 import http.client
 import os
 import random

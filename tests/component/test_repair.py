@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Redundancy comes back: a server's folder deleted for good under all objects, repairs killed on the way, and damage
 that only reading shows. XEC_TEST_LONG=1 takes 500 objects, else fewer."""
+# seconds: 1800
 import contextlib
 import json
 import os
