@@ -177,6 +177,15 @@ Task<Status> NeedUnchanged(Engine& engine, NameInfo info) {
       info.path.text());
 }
 
+// A rename brings attributes to a quorum of homes before any of them accepts the version: a listing that does
+// not show the version may be older than both.
+bool ShownByQuorum(const Engine& engine, const NameInfo& info) {
+  const auto showing = std::count_if(info.listings.begin(), info.listings.end(), [&](const auto& listing) {
+    return !(HighestAccepted(listing.second) < info.accepted);
+  });
+  return static_cast<size_t>(showing) >= Quorum(engine.Homes(info.path).size());
+}
+
 // Do as many homes show the revision, and no seal of a rename beside it, that every rename will find it?
 bool GoesAlong(const NameInfo& info, const Version& revision, size_t quorum) {
   const auto shows = [&](const auto& listing) {
@@ -230,10 +239,16 @@ Status CheckFits(const AttributeSet& set) {
 
 Task<Result<std::optional<AttributeRevision>>> ReadAttributes(Engine& engine, NameInfo info) {
   for (int tries = 0;; ++tries) {
-    Result<std::optional<AttributeRevision>> merged = co_await MergeShown(engine, info);
-    const bool read = merged || merged.code() == Code::kNoQuorum || merged.code() == Code::kUnknown;
+    Result<std::optional<AttributeRevision>> merged =
+        Fail(Code::kNoQuorum, "cannot tell the attributes of {}: too few of its homes show it; retry",
+             info.path.text());
+    const bool shown = ShownByQuorum(engine, info);
+    if (shown) merged = co_await MergeShown(engine, info);
+    const bool read =
+        shown && (merged || merged.code() == Code::kNoQuorum || merged.code() == Code::kUnknown);
     if (read || tries >= engine.options().retries_max) co_return std::move(merged);
-    // Removed since the look because a later revision has it in it; or no home that was heard can read it.
+    // Removed since the look because a later revision has it in it; no home that was heard can read it; or
+    // homes were listed before they accepted the version.
     const Look look = co_await LookAt(engine, info.path, LookWidth::kAll);
     if (!look.HasQuorum()) co_return CannotTell(engine, info.path, look);
     if (!(look.highest() == info.accepted))

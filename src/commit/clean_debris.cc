@@ -66,21 +66,52 @@ Duration GraceOf(const CleanPass& pass, const State& draft) {
   return current ? std::max(options.upload_grace, options.operation_limit) : options.operation_limit;
 }
 
-// When what is lower stopped being current, in milliseconds of wall time, as far as can be told. Not when the
-// version was chosen, if that is of a removal, or if somebody went on much later with what its writer had
-// begun: when a home was written to.
-int64_t SupersededSince(const CleanPass& pass) {
-  int64_t since = pass.current.version.WallMillis();
+// When what is below this version stopped being current, in milliseconds of wall time, as far as can be told.
+// Not when the version was chosen, if that is of a removal, or if somebody went on much later with what its
+// writer had begun: when a home was written to.
+int64_t SupersededSince(const CleanPass& pass, const Version& version) {
+  int64_t since = version.WallMillis();
   for (const auto& [member, states] : pass.servers) {
     for (const State& state : states) {
       const int64_t written = state.mtime_s * 1000;
-      const bool current = state.Accepted() && state.version == pass.current.version;
+      const bool of_it = state.Accepted() && state.version == version;
       // A removal has the clock of what it removed. A server's clock may be ahead of ours by as much as a
       // version's.
-      if (current && written <= pass.Now() + kClockDriftMaxMs) since = std::max(since, written);
+      if (of_it && written <= pass.Now() + kClockDriftMaxMs) since = std::max(since, written);
     }
   }
   return since;
+}
+
+// The lowest version that some reader may still be reading: the one that was current when the grace time
+// began. Of a name that is written again and again it is not the current one; what a quorum shows was
+// committed.
+Version KeepFrom(const CleanPass& pass) {
+  if (MutantActive(Mutant::kSweepSupersededAtOnce)) return pass.current.version;
+  std::map<Version, size_t> homes;
+  for (const auto& [home, states] : pass.Homes()) {
+    std::set<Version> accepted;
+    for (const State& state : states) {
+      if (state.Accepted()) accepted.insert(*state.version);
+    }
+    for (const Version& version : accepted) ++homes[version];
+  }
+  homes[pass.current.version] = pass.engine.Homes(pass.path).size();
+  Version keep_from;
+  for (const auto& [version, count] : homes) {
+    const bool committed =
+        count >= Quorum(pass.engine.Homes(pass.path).size()) && version <= pass.current.version;
+    if (committed && pass.Past(SupersededSince(pass, version), pass.engine.options().superseded_grace))
+      keep_from = std::max(keep_from, version);
+  }
+  return keep_from;
+}
+
+// A home that has not accepted the current version yet, since its disk is full perhaps: what is below the
+// highest that it has accepted goes all the same, and drafts.
+bool MayGoBefore(const State& state) {
+  return state.kind == StateKind::kPromoted || state.kind == StateKind::kWitness ||
+         state.kind == StateKind::kAttributes || state.kind == StateKind::kUnproved;
 }
 
 Task<void> Sweep(CleanPass& pass) {
@@ -91,29 +122,29 @@ Task<void> Sweep(CleanPass& pass) {
   }
   SweepInput input;
   input.current = pass.current;
-  input.keep_superseded = !MutantActive(Mutant::kSweepSupersededAtOnce) &&
-                          !pass.Past(SupersededSince(pass), pass.engine.options().superseded_grace);
+  input.keep_from = KeepFrom(pass);
   for (const auto& [member, states] : pass.servers) {
     for (const State& state : states) {
-      if (state.Accepted() && *state.version < pass.current.version && !state.oid.empty())
-        input.promoted_below.insert(state.oid);
+      if (!state.Accepted() || pass.current.version <= *state.version || state.oid.empty()) continue;
+      Version& last = input.promoted_below[state.oid];
+      last = std::max(last, *state.version);
     }
   }
   input.held = co_await HeldRenames(pass);
   const std::vector<MemberIndex> homes = pass.engine.Homes(pass.path);
   for (const auto& [member, states] : pass.servers) {
     const bool home = std::find(homes.begin(), homes.end(), member) != homes.end();
-    if (home && HighestAccepted(states) < pass.current) {
-      // It was to accept the version before (Settle), and has not yet.
-      const bool older =
-          std::any_of(states.begin(), states.end(), [](const State& s) { return s.Accepted(); });
-      if (older) ++pass.outcome.left;
-      continue;
-    }
-    const std::vector<SweepAction> plan = PlanSweep(states, input);
+    const Accepted highest = HighestAccepted(states);
+    const bool behind = home && highest < pass.current;
+    // It was to accept the version before (Settle), and has not yet.
+    if (behind && highest.kind != Accepted::kNothing) ++pass.outcome.left;
+    SweepInput here = input;
+    if (behind) here.current = highest;
+    const std::vector<SweepAction> plan = PlanSweep(states, here);
     for (const SweepAction& action : plan) {
       const auto entry = std::find_if(states.begin(), states.end(),
                                       [&](const State& s) { return FormatState(s) == action.from; });
+      if (behind && !MayGoBefore(*entry)) continue;
       // It may be somebody's roll-forward or repair under way.
       const bool young = entry->kind == StateKind::kUnproved && !pass.Past(*entry, GraceOf(pass, *entry));
       if (young) {
@@ -129,14 +160,13 @@ Task<void> Sweep(CleanPass& pass) {
           return s.kind == StateKind::kWitness && *s.version < pass.current.version &&
                  input.held.contains(s.origin);
         }));
-    if (input.keep_superseded) {
-      pass.outcome.left +=
-          static_cast<uint64_t>(std::count_if(states.begin(), states.end(), [&](const State& s) {
-            const bool seal = s.kind == StateKind::kSealed || s.kind == StateKind::kAborted;
-            return (s.Accepted() && *s.version < pass.current.version) ||
-                   (seal && input.promoted_below.contains(s.oid));
-          }));
-    }
+    pass.outcome.left +=
+        static_cast<uint64_t>(std::count_if(states.begin(), states.end(), [&](const State& s) {
+          const bool seal = s.kind == StateKind::kSealed || s.kind == StateKind::kAborted;
+          const auto below = seal ? input.promoted_below.find(s.oid) : input.promoted_below.end();
+          return (s.Accepted() && input.keep_from <= *s.version && *s.version < pass.current.version) ||
+                 (below != input.promoted_below.end() && input.keep_from <= below->second);
+        }));
   }
 }
 

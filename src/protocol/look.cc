@@ -313,7 +313,7 @@ std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input
   const bool moved_in_here = any_current(StateKind::kWitness, true);
   for (const State& state : states) {
     const bool lower = state.version && *state.version < current;
-    const bool superseded = lower && !input.keep_superseded;
+    const bool superseded = lower && *state.version < input.keep_from;
     switch (state.kind) {
       case StateKind::kPromoted:
       case StateKind::kAttributesDraft:
@@ -347,9 +347,10 @@ std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input
           // Left behind beside a witness of its own version: it is the better one.
           plan.push_back({SweepAction::kRename, FormatState(state),
                           FormatState(PromotedState(current, state.oid, input.current.size))});
-        } else if (input.promoted_below.contains(state.oid)) {
+        } else if (const auto below = input.promoted_below.find(state.oid);
+                   below != input.promoted_below.end()) {
           // Readers who have that version open take a seal for its archive.
-          if (!input.keep_superseded) remove(state);
+          if (below->second < input.keep_from) remove(state);
         } else if (lower) {
           remove(state);
         }

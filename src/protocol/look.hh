@@ -150,9 +150,11 @@ struct SweepAction {
 };
 struct SweepInput {
   Accepted current;  // decided, and accepted on this server's quorum
-  std::set<std::string> promoted_below;  // ids of uploads seen promoted below current, on any server
+  // Uploads seen promoted below current, on any server, and as which version last.
+  std::map<std::string, Version> promoted_below;
   std::set<std::string> held;  // renames that are not complete at their source: their witnesses stay
-  bool keep_superseded = false;  // grace time of readers not over
+  // Below current: from this version on the grace time of readers is not over.
+  Version keep_from;
 };
 // What may go from a server that has accepted `current` or more (homes), or from a non-home server. Only for
 // names without open renames (no r, q, x.r or moved tombstone).

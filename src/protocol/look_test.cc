@@ -275,6 +275,7 @@ TEST(Barrier, IgnoresWhatAnUploadLeftThatBecameHistory) {
 TEST(Sweep, RemovesOnlyWhatIsBelow) {
   SweepInput input;
   input.current = HighestAccepted({PromotedState(kV2, kA, 9)});
+  input.keep_from = kV2;
   const auto names = [](const std::vector<SweepAction>& plan) {
     std::vector<std::string> from;
     for (const SweepAction& action : plan) from.push_back(action.from);
@@ -284,14 +285,14 @@ TEST(Sweep, RemovesOnlyWhatIsBelow) {
       PlanSweep({PromotedState(kV2, kA, 9), PromotedState(kV3, kB, 1), SealedState(kB)}, input).empty());
   EXPECT_EQ(names(PlanSweep({PromotedState(kV2, kA, 9), PromotedState(kV1, kB, 1)}, input)),
             (std::vector<std::string>{FormatState(PromotedState(kV1, kB, 1))}));
-  input.keep_superseded = true;
+  input.keep_from = {};
   EXPECT_TRUE(PlanSweep({PromotedState(kV1, kB, 1)}, input).empty());
   EXPECT_EQ(names(PlanSweep({ExclusiveSealedState(kV1, kB)}, input)),
             (std::vector<std::string>{FormatState(ExclusiveSealedState(kV1, kB))}));
-  input.promoted_below = {kB};
+  input.promoted_below[kB] = kV1;
   EXPECT_TRUE(PlanSweep({SealedState(kB)}, input).empty());
   EXPECT_TRUE(PlanSweep({ExclusiveSealedState(kV1, kB)}, input).empty());
-  input.keep_superseded = false;
+  input.keep_from = kV2;
   EXPECT_EQ(names(PlanSweep({SealedState(kB)}, input)),
             (std::vector<std::string>{FormatState(SealedState(kB))}));
   EXPECT_EQ(PlanSweep({WitnessState(kV2, kA, 9), SealedState(kA)}, input)[0].kind, SweepAction::kRename);
@@ -303,7 +304,6 @@ TEST(Sweep, RemovesOnlyWhatIsBelow) {
 
 TEST(Sweep, RemovesDirectorySealsUpToTheCurrentVersion) {
   SweepInput input;
-  input.keep_superseded = true;
   for (const State& current : {DirectoryState(kV2), TombstoneState(kV2.Removed())}) {
     input.current = AcceptedFrom(current);
     for (const State& seal : {DirectorySealState(kV1, kA), DirectorySealState(kV2, kA),
@@ -317,9 +317,26 @@ TEST(Sweep, RemovesDirectorySealsUpToTheCurrentVersion) {
   }
 }
 
+// Readers may still have the version in between; what came before it was superseded too long ago.
+TEST(Sweep, KeepsWhatWasCurrentWithinTheGrace) {
+  SweepInput input;
+  input.current = AcceptedFrom(PromotedState(kV3, kA, 9));
+  input.keep_from = kV2;
+  input.promoted_below = {{kB, kV1}};
+  const States states = {PromotedState(kV3, kA, 9), PromotedState(kV2, kA, 9), PromotedState(kV1, kA, 9),
+                         SealedState(kB)};
+  const std::vector<SweepAction> plan = PlanSweep(states, input);
+  ASSERT_EQ(plan.size(), 2u);
+  EXPECT_EQ(plan[0].from, FormatState(PromotedState(kV1, kA, 9)));
+  EXPECT_EQ(plan[1].from, FormatState(SealedState(kB)));
+  input.promoted_below = {{kB, kV2}};
+  EXPECT_EQ(PlanSweep(states, input).size(), 1u);
+}
+
 TEST(Sweep, KeepsWhatIsMovingIn) {
   SweepInput input;
   input.current = AcceptedFrom(PromotedState(kV2, kA, 9));
+  input.keep_from = kV2;
   const States states = {PromotedState(kV2, kA, 9), MovedIn(kV2, kA), WitnessState(kV2, kA, 9),
                          MovedIn(kV1, kB)};
   input.held = {kRid};
@@ -334,6 +351,7 @@ TEST(Sweep, KeepsWhatIsMovingIn) {
 TEST(Sweep, KnowsWhichTombstonesAreFiles) {
   SweepInput input;
   input.current = AcceptedFrom(PromotedState(kV2, kA, 9));
+  input.keep_from = kV2;
   State done = TombstoneState(kV1.MoveDone());
   EXPECT_EQ(PlanSweep({done}, input)[0].kind, SweepAction::kRemoveFile);
   done.entry_directory = true;

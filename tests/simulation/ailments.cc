@@ -17,6 +17,9 @@ constexpr std::array kAilments = {Fault::kNoSpace, Fault::kReadOnly,  Fault::kHa
 // No disk is replaced faster, nor while its server runs: what a gateway has read of it is good for so long.
 constexpr Duration kSwapTime = seconds(6);
 
+// Requests that hang hold the memory they were given, until their connection breaks at the latest.
+constexpr Duration kHangsMax = minutes(10);
+
 // Above most versions of a seed, and not so far ahead that nobody would go above it.
 constexpr int64_t kForeignAheadMillis = 30 * 60 * 1000;
 
@@ -129,7 +132,8 @@ void World::FallIll(size_t server, Fault ailment) {
   const auto recover = [this, server, serial = ill.serial] {
     if (illnesses_[server].serial == serial) SwitchOn(server);
   };
-  executor_.RunAt(executor_.Now() + IllFor(), recover);
+  const Duration time = ailment == Fault::kHangs ? std::min(IllFor(), kHangsMax) : IllFor();
+  executor_.RunAt(executor_.Now() + time, recover);
 }
 
 // The server is off, comes up with another disk, and later with its own again; or never.
