@@ -26,7 +26,6 @@ struct ConformanceTarget {
   std::string base = "/";                   // where tests make their directories; exists
   bool attributes = true;                   // offers attributes (a layout without them may not)
   uint64_t large_bytes = 70 * 1024 * 1024;  // size of the large-file test
-  size_t name_bytes_max = 255;              // longest name tested
   bool question_marks = true;               // takes '?' in names (root:// URLs do not)
   int racers = 50;                          // concurrent creators and renamers
   std::chrono::seconds deadline{60};        // of every single call

@@ -3,7 +3,8 @@
 // only, and a file system brings names to its disk seconds later, but in order: the journals of ext4, XFS and
 // ZFS hold everything older once a younger change is synced. So a byte is appended to a file of ours on the
 // same server, which has no name any more, and that file is synced. Not where names and data lie on different
-// file systems (oss.space): docs/operations.md.
+// file systems (oss.space): docs/operations.md. A process that dies before the name is gone leaves it;
+// whoever opens such a file later removes names that are an hour older than its own.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +37,8 @@ class NameSync : public std::enable_shared_from_this<NameSync> {
 
   void Start(std::shared_ptr<Round> round);
   void OpenFile(std::shared_ptr<Round> round);
+  void RemoveNames(std::shared_ptr<Round> round, std::shared_ptr<ArchiveFile> file, std::string name);
+  void Remove(const std::shared_ptr<Round>& round, const std::string& name, OnReply on_reply);
   void Append(std::shared_ptr<Round> round, std::shared_ptr<ArchiveFile> file);
   void End(const std::shared_ptr<Round>& round, Status status);
 

@@ -5,6 +5,7 @@
 
 #include "base/text.hh"
 #include "server/path.hh"
+#include "server_xrootd/listing.hh"
 #include "server_xrootd/name_sync.hh"
 #include "server_xrootd/xrootd_file.hh"
 #include "xrdcompat/status.hh"
@@ -23,24 +24,6 @@ Status FirstError(const std::vector<Attribute>& attributes, const std::string& w
       return ToError(attribute.status, fmt::format("{} ({})", what, attribute.name));
   }
   return OkStatus();
-}
-
-Result<std::vector<Entry>> EntriesOf(const XrdCl::DirectoryList* list, const std::string& what) {
-  std::vector<Entry> entries;
-  if (list == nullptr) return entries;
-  entries.reserve(list->GetSize());
-  for (auto it = list->Begin(); it != list->End(); ++it) {
-    const XrdCl::StatInfo* info = (*it)->GetStatInfo();
-    if (info == nullptr) return Fail(Code::kUnsupported, "{} failed: the server lists no sizes", what);
-    Entry entry;
-    entry.name = (*it)->GetName();
-    if (entry.name == "." || entry.name == "..") continue;
-    entry.directory = info->TestFlags(XrdCl::StatInfo::IsDir);
-    entry.size = entry.directory ? 0 : info->GetSize();
-    entry.mtime_s = static_cast<int64_t>(info->GetModTime());
-    entries.push_back(std::move(entry));
-  }
-  return entries;
 }
 
 // "oss.cgroup=default&oss.space=N&oss.free=N&oss.maxf=N&oss.used=N&oss.quota=-1"
@@ -66,8 +49,7 @@ Result<Space> SpaceOf(const XrdCl::Buffer* answer, const std::string& what) {
 constexpr Duration kLockedRetryFirst = std::chrono::milliseconds(1);
 constexpr Duration kLockedRetryLast = std::chrono::milliseconds(64);
 
-// XrdCl cuts names at '?', listings are lines, and stock servers list names of 255 bytes without the last
-// one.
+// XrdCl cuts names at '?', and listings are lines.
 Status CheckName(const std::string& path) {
   XEC_TRY(CheckPath(path));
   if (path.find_first_of("?\n") != std::string::npos) {
@@ -99,16 +81,7 @@ class XrootdServer final : public DataServer {
 
   void List(OpContext context, std::string path, Done<std::vector<Entry>> done) override {
     if (Refused(path, done)) return;
-    const std::string what = core_->Describe("list", path);
-    Send(
-        [&](ResponseHandler* handler) {
-          return core_->filesystem().DirList(core_->ServerPath(path), XrdCl::DirListFlags::Stat, handler,
-                                             core_->Timeout(context));
-        },
-        [what, done = std::move(done)](Reply reply) mutable {
-          if (!reply.ok()) return done(ToError(*reply.status, what));
-          done(EntriesOf(reply.Get<XrdCl::DirectoryList>(), what));
-        });
+    ListDirectory(core_, context, std::move(path), std::move(done));
   }
 
   void Rename(OpContext context, std::string from, std::string to, Done<void> done) override {

@@ -24,8 +24,9 @@ struct XrootdServerOptions {
   bool sync_names = false;
 };
 
-// Longest name of a file or directory: a stock server stores 255 bytes but lists only 254 of them.
-constexpr uint64_t kXrootdNameBytesMax = 254;
+// Longest name of a file or directory: that of the file systems below. Stock servers list 254 bytes of it
+// (listing.hh).
+constexpr uint64_t kXrootdNameBytesMax = 255;
 
 // A handle on one data server; no request is sent before the first operation. Error: kInvalidArgument for a
 // URL that is none.
@@ -37,6 +38,7 @@ constexpr uint64_t kXrootdNameBytesMax = 254;
 // Where stock servers and XrdCl leave less than the contract of DataServer promises:
 //  * Names: all bytes but 0, '/', '\n' and '?', at most kXrootdNameBytesMax; others are refused
 //  (kInvalidArgument).
+//  * List is one request, and further ones for entries of 254 bytes (listing.hh).
 //  * A name that anybody has open under its old path cannot be created anew (kAlreadyExists), even when the
 //  file
 //    was renamed or removed meanwhile: servers share handles by path. The engine never uses a name twice.

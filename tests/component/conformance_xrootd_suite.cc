@@ -40,7 +40,6 @@ ConformanceTarget Target(const char* name, bool spaces) {
             XEC_CHECK(server.has_value());
             return *server;
           },
-      .name_bytes_max = kXrootdNameBytesMax,
       .question_marks = false,
       .skip_reason = [] { return *NoServersReason(); },
   };

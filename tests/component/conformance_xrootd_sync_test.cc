@@ -2,6 +2,7 @@
 // NameSync on stock servers: what is on the disk when a rename or a new directory is answered. That it is
 // there after a power cut is for test_power_loss.py to show.
 #include <filesystem>
+#include <set>
 #include <sys/stat.h>
 
 #include <gtest/gtest.h>
@@ -87,6 +88,27 @@ TEST_F(NameSyncTest, AServerThatWasRestartedIsSyncedAgain) {
   const bool at_once = Make(server, "/b").has_value();
   EXPECT_TRUE(at_once || Make(server, "/b"));
   EXPECT_TRUE(std::filesystem::exists(process.data_directory() + "/b"));
+}
+
+// Found by a program that was killed at its fail points: an empty file stayed for ever.
+TEST_F(NameSyncTest, NamesThatSomebodyDiedOverAreRemovedByWhoComesLater) {
+  XrootdProcess process;
+  const auto put = [&](const std::string& name, std::chrono::minutes age) {
+    const DataServerPtr server = Connect(process);
+    ASSERT_TRUE(SyncWait(CreateFile(Soon(), server, "/.xec/" + name, "", false)));
+    const std::string file = process.data_directory() + "/.xec/" + name;
+    std::filesystem::last_write_time(file, std::filesystem::last_write_time(file) - age);
+  };
+  put("sync.0123456789abcdef", std::chrono::minutes(62));
+  put("sync.fedcba9876543210", std::chrono::hours(1000));
+  put("sync.0000000000000000", std::chrono::minutes(58));  // its maker may be about to remove it
+  put("store", std::chrono::hours(1000));
+  put("sync.of-somebody-else", std::chrono::hours(1000));
+  ASSERT_TRUE(Make(Connect(process), "/a"));
+  std::set<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(process.data_directory() + "/.xec"))
+    left.insert(entry.path().filename());
+  EXPECT_EQ(left, (std::set<std::string>{"store", "sync.0000000000000000", "sync.of-somebody-else"}));
 }
 
 TEST_F(NameSyncTest, WhereNothingCanBeSyncedNothingIsPromised) {

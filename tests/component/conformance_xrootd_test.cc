@@ -444,21 +444,6 @@ TEST_F(XrootdServerTest, RemoveDirectoryOnlyWhenEmptyAndOkWhenMissing) {
   EXPECT_EQ(SyncWait(List(Soon(), server, "/d")).code(), Code::kNotFound);
 }
 
-TEST_F(XrootdServerTest, NamesTheProtocolCannotCarryAreRefused) {
-  XrootdProcess process;
-  const DataServerPtr server = Connect(process);
-  for (const char* path : {"/a?b", "/d?x/f", "/a\nb", "/a/../b", "relative"}) {
-    SCOPED_TRACE(path);
-    EXPECT_EQ(Put(server, path, "x").code(), Code::kInvalidArgument);
-    EXPECT_EQ(SyncWait(List(Soon(), server, path)).code(), Code::kInvalidArgument);
-    EXPECT_EQ(SyncWait(Remove(Soon(), server, path)).code(), Code::kInvalidArgument);
-    EXPECT_EQ(SyncWait(Rename(Soon(), server, "/ok", path)).code(), Code::kInvalidArgument);
-    EXPECT_EQ(SyncWait(Rename(Soon(), server, path, "/ok")).code(), Code::kInvalidArgument);
-  }
-  EXPECT_EQ(Put(server, "/" + std::string(kXrootdNameBytesMax + 1, 'n'), "x").code(), Code::kInvalidArgument);
-  EXPECT_TRUE(std::filesystem::is_empty(process.data_directory()));
-}
-
 TEST_F(XrootdServerTest, PrefixAndBadUrls) {
   XrootdProcess process;
   const DataServerPtr server = Connect(process.url() + "//pre/fix/");

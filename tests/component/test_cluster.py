@@ -2,11 +2,13 @@
 """XEC on real vanilla clusters: stock xrootd and cmsd on every data server, a redirector, gateways in front."""
 # seconds: 1800
 import collections
+import json
 import os
 import shutil
 import urllib.parse
 
 import everyday
+import failpoints
 import xectest
 
 LONG = os.environ.get("XEC_TEST_LONG") == "1"
@@ -126,6 +128,64 @@ class Names(ClusterTest):
         self.assertEqual(xec("ls", "/cli").out.splitlines(), ["?", "a?b", "a?b=c&d"])
         xec("rm", "/cli/a?b")
         self.assertEqual(xec("ls", "/cli").out.splitlines(), ["?", "a?b=c&d"])
+
+
+class LongestNames(ClusterTest):
+    """On disk they have 254 bytes, 255, or are shortened. Listings of stock servers have room for 254."""
+
+    NAMES = sorted([*("l" * length for length in (250, 251, 254, 255)), "p" * 254 + "1", "p" * 254 + "2", "%" * 85,
+                    "\u00e9" * 127 + "x"], key=str.encode)
+
+    def check(self, servers, folders, layout):
+        """`servers`: the words that name them. `folders`: where they keep their files."""
+        words = [*servers, "--geometry", "2+1", "--layout", layout]
+        xec = lambda command, *operands: self.run_program([self.program("xec"), command, *words, *operands])
+        listed = lambda path: xec("ls", path).out.splitlines()
+        os.makedirs(self.path("sources"), exist_ok=True)
+        sources = [self.path(f"sources/{name}") for name in self.NAMES]
+        for source in sources:
+            with open(source, "w", encoding="utf-8") as file:
+                file.write(source)
+        xec("mkdir", "-p", "/files", *(f"/directories/{name}" for name in self.NAMES))
+        xec("put", *sources, "/files/")
+        for name, source in zip(self.NAMES, sources):
+            xec("put", source, f"/directories/{name}/{name}")
+        self.assertEqual(listed("/files"), self.NAMES)
+        self.assertEqual(listed("/directories"), [name + "/" for name in self.NAMES])
+        both = [path for name in self.NAMES for path in (f"/files/{name}", f"/directories/{name}/{name}")]
+        objects = [entry["path"] for entry in json.loads(xec("ls", "-R", "--json", "/").out) if entry["type"] == "object"]
+        self.assertEqual(sorted(objects), sorted(both))
+        self.assertEqual(xec("cat", *both).out, "".join(source for source in sources for _ in range(2)))
+        xec("verify", *both)
+        renamed = ["p" * 254 + "1", "l" * 251]
+        for name in renamed:
+            xec("mv", f"/files/{name}", f"/files/{name[:-1]}-")
+        self.assertEqual(set(listed("/files")), {name[:-1] + "-" if name in renamed else name for name in self.NAMES})
+        xec("rm", "-r", "/files", "/directories")
+        self.assertEqual(listed("/"), [])
+
+        def cleaned():
+            report = json.loads(xec("clean", "--json", *failpoints.NOW).out)
+            return report["removed"] == report["left"] == 0
+        self.eventually(cleaned, 60, "the cleaner finds nothing more to do")
+        for folder in folders:
+            self.assertEqual(os.listdir(folder), [".xec"])
+
+    def check_on_servers(self, layout, **options):
+        cluster = self.cluster(servers=4, **options)
+        self.check([word for server in cluster.servers for word in ("--server", server.server_option())],
+                   [server.data for server in cluster.servers], layout)
+
+    def test_stock_servers(self):
+        self.check_on_servers("native")
+
+    def test_stock_servers_in_layout_xrdec(self):
+        self.check_on_servers("xrdec")
+
+    def test_directories(self):
+        for layout in ("native", "xrdec"):
+            folders = [self.path(f"{layout}-{number}") for number in range(4)]
+            self.check([word for folder in folders for word in ("--data", folder)], folders, layout)
 
 
 class Hosts(ClusterTest):
