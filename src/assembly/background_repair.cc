@@ -34,7 +34,7 @@ Task<RepairQueue::End> StoreProcess::RepairDamaged(const DamagedObject& object) 
         report.error().message);
     co_return End::kFailed;
   }
-  if (report->archives_bad == 0) co_return End::kWhole;
+  if (report->archives_bad == 0 && report->problems.empty()) co_return End::kWhole;
   const bool done = report->problems.empty();
   Log(done ? LogLevel::kInfo : LogLevel::kWarning, "repair", "{}: {} of {} archives written anew: {}{}{}",
       path, report->archives_made, report->archives_bad, Joined(report->made),

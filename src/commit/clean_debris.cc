@@ -66,43 +66,35 @@ Duration GraceOf(const CleanPass& pass, const State& draft) {
   return current ? std::max(options.upload_grace, options.operation_limit) : options.operation_limit;
 }
 
-// When what is below this version stopped being current, in milliseconds of wall time, as far as can be told.
-// Not when the version was chosen, if that is of a removal, or if somebody went on much later with what its
-// writer had begun: when a home was written to.
-int64_t SupersededSince(const CleanPass& pass, const Version& version) {
-  int64_t since = version.WallMillis();
-  for (const auto& [member, states] : pass.servers) {
-    for (const State& state : states) {
-      const int64_t written = state.mtime_s * 1000;
-      const bool of_it = state.Accepted() && state.version == version;
-      // A removal has the clock of what it removed. A server's clock may be ahead of ours by as much as a
-      // version's.
-      if (of_it && written <= pass.Now() + kClockDriftMaxMs) since = std::max(since, written);
-    }
-  }
-  return since;
-}
-
 // The lowest version that some reader may still be reading: the one that was current when the grace time
 // began. Of a name that is written again and again it is not the current one; what a quorum shows was
-// committed.
+// committed. Since when a version was current is no more than can be told: not when it was chosen, if it is
+// of a removal (which has the clock of what it removed), or if somebody went on much later with what its
+// writer had begun, but when a home was written to.
 Version KeepFrom(const CleanPass& pass) {
   if (MutantActive(Mutant::kSweepSupersededAtOnce)) return pass.current.version;
-  std::map<Version, size_t> homes;
-  for (const auto& [home, states] : pass.Homes()) {
-    std::set<Version> accepted;
+  struct Shown {
+    int64_t since_ms = 0;
+    std::set<MemberIndex> homes;
+  };
+  std::map<Version, Shown> versions;
+  const std::vector<MemberIndex> homes = pass.engine.Homes(pass.path);
+  for (const auto& [member, states] : pass.servers) {
+    const bool home = std::find(homes.begin(), homes.end(), member) != homes.end();
     for (const State& state : states) {
-      if (state.Accepted()) accepted.insert(*state.version);
+      if (!state.Accepted() || pass.current.version < *state.version) continue;
+      Shown& shown = versions[*state.version];
+      const int64_t written = state.mtime_s * 1000;
+      // A server's clock may be ahead of ours by as much as a version's.
+      if (written <= pass.Now() + kClockDriftMaxMs) shown.since_ms = std::max(shown.since_ms, written);
+      if (home) shown.homes.insert(member);
     }
-    for (const Version& version : accepted) ++homes[version];
   }
-  homes[pass.current.version] = pass.engine.Homes(pass.path).size();
   Version keep_from;
-  for (const auto& [version, count] : homes) {
-    const bool committed =
-        count >= Quorum(pass.engine.Homes(pass.path).size()) && version <= pass.current.version;
-    if (committed && pass.Past(SupersededSince(pass, version), pass.engine.options().superseded_grace))
-      keep_from = std::max(keep_from, version);
+  for (const auto& [version, shown] : versions) {
+    const bool committed = version == pass.current.version || shown.homes.size() >= Quorum(homes.size());
+    const int64_t since = std::max(shown.since_ms, version.WallMillis());
+    if (committed && pass.Past(since, pass.engine.options().superseded_grace)) keep_from = version;
   }
   return keep_from;
 }

@@ -271,8 +271,8 @@ Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex
   Status created =
       co_await CreateFile(engine.MetadataCall(), engine.server(home), StatePath(path, FormatState(draft)),
                           FormatMoveRecord(*record), engine.SyncBeforeCommit());
+  co_await DropRefusedDraft(engine, home, path, draft, created);
   if (created) created = co_await KeepLongName(engine, home, path);
-  // Without a clear OK the creation may still arrive after everything else was cleaned: leave it alone.
   if (!created) co_return RollResult::kFailed;
   XEC_FAILPOINT("roll.moved_draft");
   const bool stands = co_await TombstoneElsewhere(engine, path, home, goal);

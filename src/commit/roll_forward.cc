@@ -59,6 +59,12 @@ Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, 
                                   [&] { return StillHighestElsewhere(engine, path, home, goal); });
 }
 
+Task<void> DropRefusedDraft(Engine& engine, MemberIndex home, ObjectPath path, State draft, Status created) {
+  if (created || OutcomeUnknown(created)) co_return;
+  const Status dropped = co_await RemoveState(engine, home, std::move(path), FormatState(draft));
+  (void)dropped;  // else the cleaner does it
+}
+
 Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
                               std::string content, UniqueFunction<Task<bool>()> still_true) {
   State unproved = DraftOf(engine, goal);
@@ -79,7 +85,7 @@ Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home,
                                   StatePath(path, FormatState(unproved)), std::move(content),
                                   engine.SyncBeforeCommit());
   }
-  // Without a clear OK the creation may still arrive after everything else was cleaned: leave it alone.
+  if (goal.kind != Accepted::kDirectory) co_await DropRefusedDraft(engine, home, path, unproved, created);
   if (created) created = co_await KeepLongName(engine, home, path);
   if (!created) co_return RollResult::kFailed;
   XEC_FAILPOINT("roll.unproved");

@@ -41,6 +41,11 @@ Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& lo
 // written to for the operation limit.
 State DraftOf(Engine& engine, const Accepted& version);
 
+// Removes a draft whose creation was clearly refused: a disk that is full may have taken the file, though not
+// what is in it. Without a clear answer it may still arrive after everything else was cleaned, and is left
+// alone.
+Task<void> DropRefusedDraft(Engine& engine, MemberIndex home, ObjectPath path, State draft, Status created);
+
 // Does some home but this server have `goal` as the highest it accepted? The look-again of whoever is about
 // to make a server show it.
 Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex server, Accepted goal);

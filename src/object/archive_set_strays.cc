@@ -15,7 +15,7 @@ constexpr size_t kNamed = kMembersOfStoreMax;
 // It is searched again after this time, when a chunk is missed then; after twice the time when nothing new
 // was found, and so on.
 constexpr Duration kSearchAgainAfter = std::chrono::seconds(2);
-constexpr Duration kSearchPauseMax = std::chrono::seconds(64);
+constexpr Duration kSearchPauseMax = std::chrono::seconds(8);
 
 // The lane of an archive; nullopt: it has none, or one that its version does not have.
 std::optional<uint32_t> LaneOf(const Archive& archive, const Manifest& manifest) {
@@ -65,9 +65,9 @@ std::vector<std::pair<uint32_t, MemberIndex>> ArchiveSet::CorruptBeside() const 
   for (const ArchivePtr& archive : Open()) {
     const std::optional<uint32_t> lane = LaneOf(*archive, *manifest);
     if (!lane) continue;
-    const MemberIndex chosen = best.at(*lane);
+    const auto chosen = best.find(*lane);
     std::lock_guard lock(mutex_);
-    if (corrupt_.contains(archive->server()) && !corrupt_.contains(chosen))
+    if (chosen != best.end() && corrupt_.contains(archive->server()) && !corrupt_.contains(chosen->second))
       beside.emplace_back(*lane, archive->server());
   }
   return beside;
@@ -178,7 +178,8 @@ Task<void> ArchiveSet::SearchStrays(std::shared_ptr<ArchiveSet> self) {
     }
     const bool changed = found != self->strays_;
     if (changed) ++self->stray_changes_;
-    self->search_pause_ = changed ? kSearchAgainAfter : std::min(2 * self->search_pause_, kSearchPauseMax);
+    self->search_pause_ =
+        changed ? kSearchAgainAfter : std::clamp(2 * self->search_pause_, kSearchAgainAfter, kSearchPauseMax);
     self->strays_ = std::move(found);
     self->strays_searching_ = false;
     self->strays_searched_ = true;

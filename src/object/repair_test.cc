@@ -212,6 +212,28 @@ TEST(RepairTest, ABadArchiveThatCannotBeRemovedIsTold) {
   }
 }
 
+// Of two archives of a lane each is damaged: neither is removed in favour of the other.
+TEST(RepairTest, ABadArchiveStaysIfItsCopyIsNotWhole) {
+  TestStore store({.geometry = kSmall});
+  const std::string bytes = TestBytes(100'000);
+  ASSERT_TRUE(store.Put("/o", bytes));
+  store.Settle();
+  const auto before = store.Archives("/o");
+  const auto [server, path] = before[3];
+  store.memory(server).Tamper(path, [](std::string& content) { content[13'000] ^= 1; });
+  store.faults(server).SetReadOnly(true);
+  ASSERT_TRUE(Repair(store));
+  store.faults(server).SetReadOnly(false);
+  for (const auto& [other, copy] : store.Archives("/o")) {
+    const bool known = std::find(before.begin(), before.end(), std::pair(other, copy)) != before.end();
+    if (!known) store.memory(other).Tamper(copy, [](std::string& content) { content[5000] ^= 1; });
+  }
+  const Result<RepairReport> report = Repair(store);
+  ASSERT_TRUE(report) << report.error().ToString();
+  ExpectWhole(store, bytes);
+  EXPECT_TRUE(*store.Get("/o") == bytes);
+}
+
 // A reader that asked while the server of such an archive was away asks again.
 TEST(RepairTest, AnArchiveElsewhereIsFoundOnceItsServerIsBack) {
   TestStore store({.geometry = kSmall});
