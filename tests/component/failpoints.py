@@ -10,6 +10,7 @@ import collections
 import concurrent.futures
 import contextlib
 import dataclasses
+import glob
 import hashlib
 import http.client
 import json
@@ -105,9 +106,9 @@ class Case:
 class Store:
     """A store, the programs that work on it, and the folders where its data servers keep their files."""
 
-    def __init__(self, test, servers, folders, sizes=None, cluster=None, layout="native"):
+    def __init__(self, test, servers, folders, sizes=None, cluster=None, layout="native", sync="none"):
         """`servers`: the words that name each data server on a command line. `sizes`: of the files by their labels.
-        `cluster`: whose data servers these are."""
+        `cluster`: whose data servers these are. `sync`: the policy of gateways and programs."""
         self.test = test
         self.servers = servers
         self.folders = folders
@@ -122,6 +123,7 @@ class Store:
         self.gateway = None
         self.cluster = cluster
         self.layout = layout
+        self.sync = sync
         self.left_out = None
 
     @contextlib.contextmanager
@@ -139,7 +141,7 @@ class Store:
     def serve(self, env, more=()):
         """A gateway on the store, whose own cleaner stays out of the way."""
         words = [word for pair in self.servers for word in pair]
-        options = (*words, "--clean-interval", "24h", "--sync", "none", "--chunk-size", CHUNK_SIZE,
+        options = (*words, "--clean-interval", "24h", "--sync", self.sync, "--chunk-size", CHUNK_SIZE,
                    "--layout", self.layout, *more)
         gateway = self.test.serve(dirs=[], options=options, build=self.build, start=False, geometry=GEOMETRY)
         return gateway.start(env=env)
@@ -160,7 +162,7 @@ class Store:
 
     def words(self, command, *operands):
         options = [word for i, pair in enumerate(self.servers) if i != self.left_out for word in pair]
-        return [self.program, command, *options, "--sync", "none", *operands]
+        return [self.program, command, *options, "--sync", self.sync, *operands]
 
     def xec(self, command, *operands, point=None, log=None, code=0, binary=False, seconds=xectest.CLIENT_SECONDS):
         env = {"XEC_FAILPOINT": point} if point else {}
@@ -246,6 +248,12 @@ class Store:
                 else:
                     self.test.assertEqual(files, [], f"strange files in {path}")
         return found
+
+    def age_files_of_syncs(self):
+        """What was left of them is removed by whoever makes the next one there, when it is old."""
+        for folder in self.folders:
+            for path in glob.glob(os.path.join(folder, ".xec", "sync.*")):
+                os.utime(path, (0, 0))
 
     def everything(self):
         """Every path on every server but those of the store itself."""
@@ -426,6 +434,7 @@ class Campaign:
         self.test.assertEqual(objects, sum(entry["type"] == "object" for entry in listed), "objects on servers, listed")
 
     def remove_all(self):
+        self.store.age_files_of_syncs()
         tops = [f"/{name}" for name in self.store.xec("ls", "/").out.replace("/", "").split()]
         self.store.xec("rm", "-r", *tops)
         self.clean()

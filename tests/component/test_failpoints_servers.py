@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Gateways killed at their fail points, and their clients, on stock data servers and on local directories.
 
-`./dev test` takes a sample, by a choice that XEC_TEST_SEED varies; XEC_TEST_LONG=1 takes every operation at the first and
-the last passage of every point on stock servers and at every passage on local directories, clients at every point on both,
-and besides the program xec and its cleaner on stock servers. With XEC_TEST_EVERY=1 the operations of the sample are taken at
-every passage on stock servers too.
+`./dev test` takes a sample, by a choice that XEC_TEST_SEED varies; XEC_TEST_LONG=1 takes every operation on stock servers at
+the first and the last passage of every point, without syncs and with them, and on local directories at every passage, and
+every point of a client; besides the program xec and its cleaner on stock servers. With XEC_TEST_EVERY=1 the operations of
+the sample are taken at every passage on stock servers too.
 """
 # needs: failpoints
 # seconds: 10800
@@ -55,6 +55,12 @@ class StockServers(xectest.TestCase):
         campaign = failpoint_gateways.GatewayCampaign(self, self.store(), scenarios)
         choose = failpoints.alternating if EVERY else failpoints.first_and_last if LONG else a_few(0, 0.25)
         campaign.report("gateways on stock servers", campaign.run(choose, every_point=LONG or EVERY))
+
+    def test_gateways_that_sync_on_stock_servers(self):
+        self.need_long("gateways with policy commit killed at the first and the last passage of every point")
+        campaign = failpoint_gateways.GatewayCampaign(self, self.store(sync="commit"))
+        passes = campaign.run(failpoints.first_and_last, every_point=True)
+        campaign.report("gateways that sync on stock servers", passes)
 
     def test_gateways_on_local_directories(self):
         scenarios = [s for s in failpoints.SCENARIOS if LONG or s.name in SAMPLED]
