@@ -43,7 +43,8 @@ Progress::Progress(std::string label, uint64_t total, bool quiet)
 Progress::~Progress() { Wipe(); }
 
 void Progress::Wipe() {
-  if (shown_ && drawn_ != std::chrono::steady_clock::time_point{}) fmt::print(stderr, "\r\033[K");
+  if (drawn_now_) fmt::print(stderr, "\r\033[K");
+  drawn_now_ = false;
 }
 
 void Progress::Add(uint64_t bytes) {
@@ -51,6 +52,7 @@ void Progress::Add(uint64_t bytes) {
   const auto now = std::chrono::steady_clock::now();
   if (!shown_ || now - drawn_ < kDrawInterval) return;
   drawn_ = now;
+  drawn_now_ = true;
   Draw();
 }
 

@@ -25,6 +25,7 @@ class Progress {
   const uint64_t total_;
   const bool shown_;
   uint64_t done_ = 0;
+  bool drawn_now_ = false;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point drawn_{};
 };
