@@ -113,7 +113,6 @@ Task<void> Sweep(CleanPass& pass) {
     co_return;
   }
   SweepInput input;
-  input.current = pass.current;
   input.keep_from = KeepFrom(pass);
   for (const auto& [member, states] : pass.servers) {
     for (const State& state : states) {
@@ -130,9 +129,8 @@ Task<void> Sweep(CleanPass& pass) {
     const bool behind = home && highest < pass.current;
     // It was to accept the version before (Settle), and has not yet.
     if (behind && highest.kind != Accepted::kNothing) ++pass.outcome.left;
-    SweepInput here = input;
-    if (behind) here.current = highest;
-    const std::vector<SweepAction> plan = PlanSweep(states, here);
+    input.current = behind ? highest : pass.current;
+    const std::vector<SweepAction> plan = PlanSweep(states, input);
     for (const SweepAction& action : plan) {
       const auto entry = std::find_if(states.begin(), states.end(),
                                       [&](const State& s) { return FormatState(s) == action.from; });
