@@ -254,6 +254,13 @@ Task<void> World::Clean(Gateway* gateway) {
   if (traits_.rot) co_await RepairSome(gateway);
 }
 
+// Has anything happened since its last pass that may have left something? Most passes would find nothing.
+bool World::MayFindSomething(size_t index) const {
+  const bool slept = std::any_of(gateways_.begin(), gateways_.end(),
+                                 [](const auto& gateway) { return gateway && gateway->process->asleep(); });
+  return slept || cleaned_at_[index] != moment_;
+}
+
 void World::ScheduleCleaner(size_t index) {
   const bool eager = traits_.forgetful || random_.OneIn(2);
   executor_.RunAt(executor_.Now() + Between(seconds(10), minutes(eager ? 5 : 30)), [this, index] {
@@ -261,8 +268,11 @@ void World::ScheduleCleaner(size_t index) {
     Gateway* const gateway = gateways_[index].get();
     // Nothing is promised where a cleaner's clock is off by more than the horizon: it forgets what is still
     // under way.
-    if (gateway != nullptr && gateway->TakesWork() && !IsFarAhead(*gateway))
+    const bool may = gateway != nullptr && gateway->TakesWork() && !IsFarAhead(*gateway);
+    if (may && (MayFindSomething(index) || shape_random_.OneIn(4))) {
+      cleaned_at_[index] = moment_;
       gateway->scope->Spawn(Clean(gateway));
+    }
     ScheduleCleaner(index);
   });
 }

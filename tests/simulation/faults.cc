@@ -37,6 +37,9 @@ bool IsSeldom(const std::string& step) {
 }
 constexpr uint64_t kSeldomFaults = 4;  // of each of these steps, in one seed
 
+// By which a version comes to a home that lacks it.
+bool IsCopy(const std::string& step) { return step == "witness: create" || step == "mark: witness"; }
+
 }  // namespace
 
 // Stands between one gateway and one server and lets things go wrong.
@@ -181,15 +184,15 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
       return;
     case Fault::kSleepAfter:
       // Timers that ran out meanwhile come at the same time as the answer.
-      start([this, done = std::move(done)](Result<T> result) mutable {
+      start([this, step, done = std::move(done)](Result<T> result) mutable {
         // Naps of several answers follow one another; they end when all is well.
-        if (world_.faults_) world_.Sleep(gateway_, world_.NapTime());
+        if (world_.faults_) world_.Sleep(gateway_, world_.NapTime(step));
         gateway_.process->Post(
             [result = std::move(result), done = std::move(done)]() mutable { done(std::move(result)); });
       });
       return;
     case Fault::kSleepBefore:
-      world_.Sleep(gateway_, world_.NapTime());
+      world_.Sleep(gateway_, world_.NapTime(step));
       process.RunAt(gateway_.awake, Later<T>(std::move(start), std::move(done)));
       return;
     case Fault::kHangs:
@@ -248,6 +251,12 @@ Fault World::PickFault(const std::string& step) {
   const bool rare = times < kRareStep;
   const bool seldom = IsSeldom(step) && times - met.front() < kSeldomFaults && !traits_.calm;
   if (seldom && shape_random_.OneIn(6)) return static_cast<Fault>(1 + shape_random_.Below(kPickableFaults));
+  // Meanwhile the version that is about to be copied may be removed and forgotten.
+  const bool naps = traits_.forgetful && !traits_.calm && traits_.naps_left > 0;
+  if (naps && IsCopy(step) && shape_random_.OneIn(6)) {
+    --traits_.naps_left;
+    return Fault::kSleepBefore;
+  }
   const bool fails_over = traits_.failovers && (step == "seal: write" || step == "exclusive seal: write");
   if (fails_over && shape_random_.OneIn(30)) return shape_random_.OneIn(2) ? Fault::kError : Fault::kDelayed;
   if (rare && IsRarest(step) && !traits_.calm) return static_cast<Fault>(random_.Below(kPickableFaults + 1));
@@ -338,7 +347,8 @@ void World::SwitchOff(size_t server, Duration pause, bool after_the_request) {
   });
 }
 
-Duration World::NapTime() {
+Duration World::NapTime(const std::string& step) {
+  if (traits_.forgetful && IsCopy(step)) return Between(minutes(12), minutes(40));
   if (Races() && !kind_random_.OneIn(4)) return ShortNap();
   if (traits_.sleepy && random_.OneIn(2)) return Between(minutes(6), kLongestNap);
   return Between(seconds(10), random_.OneIn(2) ? minutes(2) : minutes(40));
@@ -351,7 +361,7 @@ void World::Sleep(Gateway& gateway, Duration how_long) {
   gateway.process->SleepUntil(gateway.awake);
   gateway.slept += std::max(Duration(0), gateway.awake - since);
   const bool long_enough = how_long > minutes(12);
-  if (traits_.forgetful && traits_.sleepy && long_enough && random_.OneIn(2)) emptied_until_ = gateway.awake;
+  if (traits_.forgetful && long_enough && !random_.OneIn(3)) emptied_until_ = gateway.awake;
   Say(fmt::format("g{}", gateway.index),
       fmt::format("sleeps for {} s", std::chrono::duration_cast<seconds>(how_long).count()));
 }

@@ -99,6 +99,7 @@ struct Traits {
   bool absences = false;  // servers that go away may stay away for hours
   bool sleepy = false;  // gateways stop more often, and for longer than anything is remembered
   bool forgetful = false;  // tombstones are collected soon
+  size_t naps_left = 3;  // so often a gateway there stops before it copies a version to a home
   bool unhurried = false;  // clients often wait for the next hour
   bool attributes = false;  // user attributes are set, removed and read
   bool directories = false;  // they are made, removed and renamed, and objects do not always make them
@@ -164,7 +165,7 @@ class World {
   void SwitchOff(size_t server, Duration pause, bool after_the_request);
   void SwitchOn(size_t server);
   void Sleep(Gateway& gateway, Duration how_long);
-  Duration NapTime();
+  Duration NapTime(const std::string& step);
 
   // What servers suffer from (ailments.cc).
   void ChooseAilments();
@@ -202,6 +203,7 @@ class World {
   Task<Status> List(Store* store, size_t id, Op op);
   Task<void> Clean(Gateway* gateway);
   void ScheduleCleaner(size_t gateway);
+  bool MayFindSomething(size_t gateway) const;
   void Finish(size_t client, size_t id, Status status);
   void Watch(size_t client, size_t id, Duration wait);
   Duration Took(const Client& client) const;
@@ -304,6 +306,7 @@ class World {
   std::vector<std::unique_ptr<Gateway>> graves_;  // what is still under way refers to them
   std::vector<Client> clients_;
   Moment moment_ = 1;
+  std::array<Moment, kGateways> cleaned_at_ = {};  // when each gateway's last pass began
   size_t issued_ = 0;
   Content next_content_ = 1;
   uint64_t next_value_ = 1;  // of an attribute
