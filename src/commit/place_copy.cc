@@ -39,11 +39,16 @@ Result<bool> IsInTheWay(const States& states, const std::optional<State>& draft,
   return true;
 }
 
-// Makes sure that a quorum of the name's homes accepts the version without this one, whose archive is bad and
-// has to go: what it accepts sinks until the copy is there.
+// Makes sure that no home sinks in what it accepts when the bad archive of this one goes: it has a witness
+// before. A cleaner that saw the archive may yet take that: so a quorum of the homes stands without it, too.
 Task<Status> StandWithout(Engine& engine, ObjectPath path, MemberIndex member, Accepted version) {
   const std::vector<MemberIndex> homes = engine.Homes(path);
   if (std::find(homes.begin(), homes.end(), member) == homes.end()) co_return OkStatus();
+  Accepted here = version;
+  here.origin.clear();  // archives of it are here, wherever they came from
+  const RollResult witness = co_await MakeWitness(engine, path, member, std::move(here));
+  if (witness != RollResult::kAccepted)
+    co_return Fail(Code::kUnavailable, "{} takes no witness of it", engine.server_id(member));
   size_t have = 0;
   for (const MemberIndex home : homes) {
     if (home == member || have >= Quorum(homes.size())) continue;
@@ -141,16 +146,9 @@ Task<Placed> PlaceCopy(Engine& engine, ObjectPath path, MemberIndex member, Stat
 }
 
 Task<Status> RemoveBad(Engine& engine, ObjectPath path, MemberIndex member, Accepted version, State bad) {
+  const Room room = co_await MakeRoom(engine, path, member, std::nullopt, version, std::move(bad));
   const std::vector<MemberIndex> homes = engine.Homes(path);
   const bool home = std::find(homes.begin(), homes.end(), member) != homes.end();
-  if (home) {
-    // Archives of it are here, wherever they came from.
-    version.origin.clear();
-    const RollResult witness = co_await MakeWitness(engine, path, member, version);
-    if (witness != RollResult::kAccepted)
-      co_return Fail(Code::kUnavailable, "{} takes no witness of it", engine.server_id(member));
-  }
-  const Room room = co_await MakeRoom(engine, path, member, std::nullopt, version, std::move(bad));
   if (!room.removed || !home) co_return room.status;
   // A cleaner that saw the archive may have taken the witness beside it.
   const RollResult rolled = co_await RollForward(engine, path, member, version, std::nullopt);

@@ -20,17 +20,16 @@ std::optional<State> ArchiveInPlace(const States& states, const Accepted& versio
 
 // Gives the draft, complete, synced and closed, the archive's name on this server, if the version is still
 // what lives there. `replaces`: the bad archive as it was listed before it was found bad; nullopt if there
-// was none. It is removed first; if its server is a home, only when a quorum of homes accepts the version
-// without it. One at a time of a name: two homes could count each other. Errors: kConflict when the name was
-// changed meanwhile, when the cleaner took the draft, or when another archive is in the place than
-// `replaces`; else what the servers said.
+// was none. It is removed first; if its server is a home, only when that has a witness and a quorum of homes
+// accepts the version without it. Errors: kConflict when the name was changed meanwhile, when the cleaner
+// took the draft, or when another archive is in the place than `replaces`; kUnavailable when the home takes
+// no witness, or too few of the others answer; else what the servers said.
 Task<Placed> PlaceCopy(Engine& engine, ObjectPath path, MemberIndex member, State draft, Accepted version,
                        std::optional<State> replaces);
 
 // Removes the bad archive, as it was listed before it was found bad, of a lane whose copy stands on another
-// server by now: readers that find it where the other archives say would ask for it first. Its server, if it
-// is a home, has a witness before: what it accepts must not sink. Errors: as of PlaceCopy; kUnavailable when
-// it takes no witness.
+// server by now: readers that find it where the other archives say would ask for it first. Errors: as of
+// PlaceCopy.
 Task<Status> RemoveBad(Engine& engine, ObjectPath path, MemberIndex member, Accepted version, State bad);
 
 }  // namespace xec

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Repairs that meet cleaners, other repairs, requests that fail at the worst moment, and servers that hang.
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <thread>
@@ -57,6 +58,11 @@ struct OneObject {
   }
   void Damage() {
     store.memory(server).Tamper(path, [](std::string& content) { content[5000] ^= 1; });
+  }
+  // A home makes a witness before.
+  uint64_t FirstRenameOfACopy() {
+    const std::vector<MemberIndex> homes = store.engine().Homes(TestStore::Path("/o"));
+    return std::find(homes.begin(), homes.end(), server) != homes.end() ? 2 : 1;
   }
   TestStore store{{.geometry = kSmall}};
   const std::string bytes = TestBytes(100'000);
@@ -126,7 +132,8 @@ TEST(RepairRaceTest, OfTwoRepairsTheLaterOneLeavesTheCopyOfTheOther) {
 TEST(RepairRaceTest, ARenameThatFailsOnceTheBadArchiveIsGoneIsTriedAgain) {
   OneObject one;
   one.Damage();
-  FaultRule fails{.operation = Operation::kRename, .path_contains = "/y.", .count = 2};
+  FaultRule fails{
+      .operation = Operation::kRename, .path_contains = "/y.", .first = one.FirstRenameOfACopy(), .count = 2};
   one.store.faults(one.server).Add(fails);
   // Executed, but the reply is lost.
   fails.kind = FaultKind::kFailAfter;
@@ -142,7 +149,8 @@ TEST(RepairRaceTest, ARenameThatFailsOnceTheBadArchiveIsGoneIsTriedAgain) {
 TEST(RepairRaceTest, TheDraftIsKeptOnceTheBadArchiveIsGone) {
   OneObject one;
   one.Damage();
-  one.store.faults(one.server).Add({.operation = Operation::kRename, .path_contains = "/y."});
+  one.store.faults(one.server)
+      .Add({.operation = Operation::kRename, .path_contains = "/y.", .first = one.FirstRenameOfACopy()});
   Result<RepairReport> report = Repair(one.store);
   ASSERT_TRUE(report) << report.error().ToString();
   EXPECT_EQ(report->archives_made, 0u);
@@ -153,6 +161,27 @@ TEST(RepairRaceTest, TheDraftIsKeptOnceTheBadArchiveIsGone) {
   ASSERT_TRUE(report);
   EXPECT_EQ(report->archives_made, 1u) << testing::PrintToString(report->problems);
   ExpectWhole(one.store, one.bytes);
+}
+
+// Repairs of several homes at a time would otherwise count on each other.
+TEST(RepairRaceTest, AHomeHasAWitnessWhileItsBadArchiveIsReplaced) {
+  OneObject one;
+  const ObjectPath path = TestStore::Path("/o");
+  for (const MemberIndex home : one.store.engine().Homes(path)) {
+    const std::optional<State> there = ArchiveOn(one.store, home);
+    if (!there) continue;
+    // The first rename is that of the witness.
+    one.store.faults(home).Add({.operation = Operation::kRename, .path_contains = "/y.", .first = 2});
+    const Placed placed = PlaceOn(one.store, home, true, there);
+    EXPECT_FALSE(placed.status);
+    EXPECT_TRUE(placed.keep_draft);
+    const Result<States> states = SyncWait(ListStates(one.store.engine(), home, path));
+    ASSERT_TRUE(states);
+    EXPECT_FALSE(ArchiveInPlace(*states, VersionOf(one.store)));
+    EXPECT_EQ(HighestAccepted(*states).version, VersionOf(one.store).version);
+    return;
+  }
+  FAIL() << "no home has an archive";
 }
 
 // A server that hangs, or a process that is stopped, writes to no draft meanwhile.

@@ -309,6 +309,8 @@ TEST(RepairTest, ADamagedArchiveIsNotLeftBesideACopyWhenItsServerFailsForAMoment
   report = Repair(store);
   ASSERT_TRUE(report);
   EXPECT_EQ(report->archives_made, 1u) << testing::PrintToString(report->problems);
+  // A home had a witness meanwhile.
+  ASSERT_TRUE(SyncWait(CleanName(store.engine(), TestStore::Path("/o"))));
   EXPECT_EQ(store.Archives("/o").size(), 6u);
   ExpectWhole(store, bytes);
 }
