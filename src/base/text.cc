@@ -8,6 +8,9 @@
 namespace xec {
 namespace {
 
+constexpr char kLowerDigits[] = "0123456789abcdef";
+constexpr char kUpperDigits[] = "0123456789ABCDEF";
+
 bool IsLowerHex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
 }  // namespace
@@ -35,7 +38,10 @@ std::string Hex(uint64_t value, int digits) { return fmt::format("{:0{}x}", valu
 std::string HexBytes(std::span<const std::byte> bytes) {
   std::string text;
   text.reserve(bytes.size() * 2);
-  for (const std::byte b : bytes) text += Hex(static_cast<uint64_t>(b), 2);
+  for (const std::byte b : bytes) {
+    text += kLowerDigits[static_cast<unsigned>(b) >> 4];
+    text += kLowerDigits[static_cast<unsigned>(b) & 15];
+  }
   return text;
 }
 
@@ -64,7 +70,9 @@ std::string PercentEncode(std::string_view text, bool (*keep)(unsigned char)) {
     if (c != '%' && keep(byte)) {
       out += c;
     } else {
-      out += fmt::format("%{:02X}", byte);
+      out += '%';
+      out += kUpperDigits[byte >> 4];
+      out += kUpperDigits[byte & 15];
     }
   }
   return out;

@@ -34,6 +34,17 @@ std::string OnDisk(std::string_view component, std::string_view suffix, std::str
   return encoded.substr(0, kClearBytes) + "~" + HashOf(component) + std::string(long_suffix);
 }
 
+// The folder on disk of a directory of this name; empty for the root.
+std::string FolderOf(std::string_view text) {
+  std::string folder;
+  for (const std::string_view component : Split(text, '/')) {
+    if (component.empty()) continue;
+    folder += '/';
+    folder += OnDisk(component, "", kLongFolderSuffix);
+  }
+  return folder;
+}
+
 // `stored`: XEC itself has written it, or found it on a server.
 Status CheckComponent(std::string_view component, std::string_view path, bool stored) {
   if (component == "." || component == "..") {
@@ -116,19 +127,14 @@ bool ObjectPath::IsBelow(const ObjectPath& directory) const {
 }
 
 std::string ObjectPath::Folder() const {
-  std::string folder;
-  for (const std::string_view component : Split(text_, '/')) {
-    if (component.empty()) continue;
-    folder += '/';
-    folder += OnDisk(component, "", kLongFolderSuffix);
-  }
+  const std::string folder = FolderOf(text_);
   return folder.empty() ? "/" : folder;
 }
 
 std::string ObjectPath::ObjectDirectory() const {
   XEC_CHECK(!IsRoot(), "the root has no object directory");
-  const std::string folder = Parent().Folder();
-  return (folder == "/" ? "" : folder) + "/" + OnDisk(Last(), kObjectSuffix, kLongObjectSuffix);
+  const std::string_view parent = std::string_view(text_).substr(0, text_.rfind('/'));
+  return FolderOf(parent) + "/" + OnDisk(Last(), kObjectSuffix, kLongObjectSuffix);
 }
 
 std::vector<std::string> ObjectPath::LongNameEntries() const {

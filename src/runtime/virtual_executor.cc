@@ -19,7 +19,7 @@ VirtualExecutor::~VirtualExecutor() {
   while (!ready_.empty() || !timers_.empty()) {
     std::vector<Work> ready = std::exchange(ready_, {});
     auto timers = std::exchange(timers_, {});
-    timer_times_.clear();
+    timer_by_id_.clear();
   }
 }
 
@@ -27,18 +27,16 @@ void VirtualExecutor::PostFor(Owner owner, Closure work) { ready_.push_back({own
 
 TimerId VirtualExecutor::RunAtFor(Owner owner, TimePoint when, Closure work) {
   const TimerId id = next_timer_++;
-  timers_.emplace(std::pair(when, id), Work{owner, id, std::move(work)});
-  timer_times_.emplace(id, when);
+  timer_by_id_[id] = timers_.emplace(std::pair(when, id), Work{owner, id, std::move(work)}).first;
   return id;
 }
 
 bool VirtualExecutor::Cancel(TimerId timer) {
   Closure dropped;  // destroyed last, when the tables are whole again
-  if (const auto time = timer_times_.find(timer); time != timer_times_.end()) {
-    const auto at = timers_.find({time->second, timer});
-    dropped = std::move(at->second.closure);
-    timers_.erase(at);
-    timer_times_.erase(time);
+  if (const auto found = timer_by_id_.find(timer); found != timer_by_id_.end()) {
+    dropped = std::move(found->second->second.closure);
+    timers_.erase(found->second);
+    timer_by_id_.erase(found);
     return true;
   }
   // Due, but not run yet.
@@ -54,7 +52,7 @@ WallMillis VirtualExecutor::WallNow() const { return options_.wall_base + ToMill
 
 void VirtualExecutor::MoveDueTimers() {
   while (!timers_.empty() && timers_.begin()->first.first <= now_) {
-    timer_times_.erase(timers_.begin()->first.second);
+    timer_by_id_.erase(timers_.begin()->first.second);
     ready_.push_back(std::move(timers_.begin()->second));
     timers_.erase(timers_.begin());
   }
@@ -80,8 +78,8 @@ bool VirtualExecutor::Defer(Work& work) {
   const auto sleeper = asleep_.find(work.owner);
   if (sleeper == asleep_.end() || sleeper->second <= now_) return false;
   if (work.timer == 0) work.timer = next_timer_++;
-  timer_times_.emplace(work.timer, sleeper->second);
-  timers_.emplace(std::pair(sleeper->second, work.timer), std::move(work));
+  const TimerId id = work.timer;
+  timer_by_id_[id] = timers_.emplace(std::pair(sleeper->second, id), std::move(work)).first;
   return true;
 }
 
@@ -110,7 +108,7 @@ void VirtualExecutor::DropOwner(Owner owner) {
   ready_ = std::move(kept);
   for (auto timer = timers_.begin(); timer != timers_.end();) {
     if (timer->second.owner == owner) {
-      timer_times_.erase(timer->first.second);
+      timer_by_id_.erase(timer->first.second);
       dropped.push_back(std::move(timer->second));
       timer = timers_.erase(timer);
     } else {

@@ -86,8 +86,9 @@ class VirtualExecutor final : public Executor {
   TimerId next_timer_ = 1;
   Owner next_owner_ = 1;
   std::vector<Work> ready_;
-  std::map<std::pair<TimePoint, TimerId>, Work> timers_;
-  std::unordered_map<TimerId, TimePoint> timer_times_;  // of those in timers_
+  using Timers = std::map<std::pair<TimePoint, TimerId>, Work>;
+  Timers timers_;
+  std::unordered_map<TimerId, Timers::iterator> timer_by_id_;
   std::unordered_map<Owner, TimePoint> asleep_;         // until then their work does not run
 };
 

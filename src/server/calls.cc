@@ -4,15 +4,31 @@
 namespace xec {
 namespace {
 
+// What is asked, for who gets no answer: put into words only then.
+struct Asked {
+  std::string ToString() const {
+    return server ? fmt::format("{} {} on {}", verb, path, server->name()) : verb;
+  }
+  const char* verb;
+  std::string path;
+  DataServerPtr server;  // null: of a file
+};
+
+Asked About(const char* verb, const DataServerPtr& server, const std::string& path) {
+  return {verb, path, server};
+}
+
+Asked About(const char* verb) { return {verb, {}, nullptr}; }
+
 // Starts an operation and waits for its answer or the deadline, whichever comes first. The request keeps
 // `owner`, the server or file it runs on, alive past an abandoned wait.
 template <typename T, typename Owner, typename Start>
-Task<Result<T>> Call(CallContext context, std::string what, std::shared_ptr<Owner> owner, Start start) {
+Task<Result<T>> Call(CallContext context, Asked asked, std::shared_ptr<Owner> owner, Start start) {
   OneShot<Result<T>> answer;
   TimerId timer = 0;
   if (context.deadline != TimePoint::max()) {
-    timer = context.executor->RunAt(context.deadline, [set = answer.Setter(), what] {
-      set(Fail(Code::kDeadlineExceeded, "{} got no answer in time", what));
+    timer = context.executor->RunAt(context.deadline, [set = answer.Setter(), asked = std::move(asked)] {
+      set(Fail(Code::kDeadlineExceeded, "{} got no answer in time", asked.ToString()));
     });
   }
   start(OpContext{context.deadline},
@@ -22,87 +38,83 @@ Task<Result<T>> Call(CallContext context, std::string what, std::shared_ptr<Owne
   co_return std::move(result);
 }
 
-std::string Describe(const char* verb, const DataServerPtr& server, const std::string& path) {
-  return fmt::format("{} {} on {}", verb, path, server->name());
-}
-
 }  // namespace
 
 Task<Result<ArchiveFilePtr>> Open(CallContext context, DataServerPtr server, std::string path,
                                   OpenMode mode) {
   co_return co_await Call<ArchiveFilePtr>(
-      context, Describe("open", server, path), server,
+      context, About("open", server, path), server,
       [&](OpContext op, auto done) { server->Open(op, path, mode, std::move(done)); });
 }
 
 Task<Result<std::vector<Entry>>> List(CallContext context, DataServerPtr server, std::string path) {
   co_return co_await Call<std::vector<Entry>>(
-      context, Describe("list", server, path), server,
+      context, About("list", server, path), server,
       [&](OpContext op, auto done) { server->List(op, path, std::move(done)); });
 }
 
 Task<Status> Rename(CallContext context, DataServerPtr server, std::string from, std::string to) {
-  co_return co_await Call<void>(
-      context, Describe("rename", server, from), server,
-      [&](OpContext op, auto done) { server->Rename(op, from, to, std::move(done)); });
+  co_return co_await Call<void>(context, About("rename", server, from), server, [&](OpContext op, auto done) {
+    server->Rename(op, from, to, std::move(done));
+  });
 }
 
 Task<Status> Remove(CallContext context, DataServerPtr server, std::string path) {
-  co_return co_await Call<void>(context, Describe("remove", server, path), server,
+  co_return co_await Call<void>(context, About("remove", server, path), server,
                                 [&](OpContext op, auto done) { server->Remove(op, path, std::move(done)); });
 }
 
 Task<Status> MakeDirectory(CallContext context, DataServerPtr server, std::string path) {
   co_return co_await Call<void>(
-      context, Describe("make directory", server, path), server,
+      context, About("make directory", server, path), server,
       [&](OpContext op, auto done) { server->MakeDirectory(op, path, std::move(done)); });
 }
 
 Task<Status> RemoveDirectory(CallContext context, DataServerPtr server, std::string path) {
   co_return co_await Call<void>(
-      context, Describe("remove directory", server, path), server,
+      context, About("remove directory", server, path), server,
       [&](OpContext op, auto done) { server->RemoveDirectory(op, path, std::move(done)); });
 }
 
 Task<Status> SetAttributes(CallContext context, DataServerPtr server, std::string path,
                            Attributes attributes) {
   co_return co_await Call<void>(
-      context, Describe("set attributes of", server, path), server,
+      context, About("set attributes of", server, path), server,
       [&](OpContext op, auto done) { server->SetAttributes(op, path, attributes, std::move(done)); });
 }
 
 Task<Result<Attributes>> GetAttributes(CallContext context, DataServerPtr server, std::string path,
                                        std::string prefix) {
   co_return co_await Call<Attributes>(
-      context, Describe("get attributes of", server, path), server,
+      context, About("get attributes of", server, path), server,
       [&](OpContext op, auto done) { server->GetAttributes(op, path, prefix, std::move(done)); });
 }
 
 Task<Result<Space>> GetSpace(CallContext context, DataServerPtr server) {
-  co_return co_await Call<Space>(context, Describe("query space", server, "/"), server,
+  co_return co_await Call<Space>(context, About("query space", server, "/"), server,
                                  [&](OpContext op, auto done) { server->GetSpace(op, std::move(done)); });
 }
 
 Task<Result<uint64_t>> Read(CallContext context, ArchiveFilePtr file, std::vector<ByteRange> ranges,
                             Slice into) {
-  co_return co_await Call<uint64_t>(context, "read", file, [&](OpContext op, auto done) {
+  co_return co_await Call<uint64_t>(context, About("read"), file, [&](OpContext op, auto done) {
     file->Read(op, std::move(ranges), into, std::move(done));
   });
 }
 
 Task<Status> Write(CallContext context, ArchiveFilePtr file, uint64_t offset, Slice from) {
-  co_return co_await Call<void>(context, "write", file, [&](OpContext op, auto done) {
+  co_return co_await Call<void>(context, About("write"), file, [&](OpContext op, auto done) {
     file->Write(op, offset, from, std::move(done));
   });
 }
 
 Task<Status> Sync(CallContext context, ArchiveFilePtr file) {
-  co_return co_await Call<void>(context, "sync", file,
+  co_return co_await Call<void>(context, About("sync"), file,
                                 [&](OpContext op, auto done) { file->Sync(op, std::move(done)); });
 }
 
 Task<Status> Close(CallContext context, ArchiveFilePtr file) {
-  co_return co_await Call<void>(context, "close", file,
+  co_return co_await Call<void>(context, About("close"), file,
                                 [&](OpContext op, auto done) { file->Close(op, std::move(done)); });
 }
 

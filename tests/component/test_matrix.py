@@ -51,8 +51,12 @@ DIMENSIONS = (tuple(SIZES), GEOMETRIES, CHUNKS, NAMES, CLIENTS, LAYOUTS)
 
 def possible(size, geometry, chunk, name, client, layout):
     """A question mark ends a path for XRootD, also that of an archive of layout xrdec; a stripe that exceeds the budget is
-    refused. (Both refusals are tests of their own.)"""
-    return ("?" not in name or (client, layout) == ("xec", "native")) and sum(geometry) * chunk < MEMORY - 8 * MIB
+    refused, and an object of more stripes than an archive has members, unless its chunks may be larger: in layout native,
+    and where the size is told before, as it is not over http. (The refusals are tests of their own.)"""
+    (k, _), stripes_max = geometry, 65_534
+    larger_chunks = SIZES[size](k * chunk, chunk) > stripes_max * k * chunk
+    return (("?" not in name or (client, layout) == ("xec", "native")) and sum(geometry) * chunk < MEMORY - 8 * MIB and
+            (not larger_chunks or (layout == "native" and client != "http")))
 
 
 def pairs_of(row):
