@@ -31,6 +31,7 @@ enum class Mutant {
   kMakeDirectoryByLookOnly,
   kPutOverDirectoryUnderWay,
   kRemoveAbove,
+  kExclusiveOverRename,
   kCount,
 };
 

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/check.hh"
+#include "base/mutant.hh"
 #include "placement/homes.hh"
 
 namespace xec {
@@ -60,9 +61,10 @@ Rivalry RivalryOf(const State& state, const State& own_seal, const Accepted& bas
     case StateKind::kAbortedDirectory:
       if (IsMakingDirectory(own_seal) || *state.version < base.version) return Rivalry::kNone;
       return state.kind == StateKind::kDirectorySeal ? RivalryOfExclusive(state, own_seal) : Rivalry::kBusy;
-    case StateKind::kAborted:
+    case StateKind::kAborted: return Rivalry::kBusy;
     // A rename onto this name is a put: it may have chosen its version before our seal was there.
-    case StateKind::kMoveIn: return Rivalry::kBusy;
+    case StateKind::kMoveIn:
+      return MutantActive(Mutant::kExclusiveOverRename) ? Rivalry::kNone : Rivalry::kBusy;
     case StateKind::kPromoted:
     case StateKind::kWitness:
     case StateKind::kDirectory:

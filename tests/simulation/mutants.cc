@@ -68,6 +68,8 @@ constexpr std::array<PlantedBug, kMutantCount> kPlantedBugs = {{
      "an upload is promoted although a directory of its name is being made"},
     {Mutant::kRemoveAbove, "remove-above", "P1",
      "a removal removes what was put or made since it looked, too"},
+    {Mutant::kExclusiveOverRename, "exclusive-over-rename", "P3",
+     "exclusive creation does not mind a rename onto its name that is under way"},
 }};
 
 static_assert(
