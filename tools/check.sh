@@ -43,7 +43,7 @@ static_analysis() {
     xargs -P "$(nproc)" -n 4 clang-tidy-19 -p build/release --quiet
 }
 quick_tests() {
-  /usr/bin/env python3 tools/run_tests.py --label unit --label golden --label simulation
+  /usr/bin/env python3 tools/run_tests.py --label unit --label golden --label simulation_short
 }
 
 step format format

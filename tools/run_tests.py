@@ -244,7 +244,8 @@ class Parser(argparse.ArgumentParser):
 def parse(argv):
     parser = Parser(prog="./dev test", description="Builds and runs all tests.", allow_abbrev=False)
     parser.add_argument("--label", action="append", default=[],
-                        help="only tests of this CTest label (unit, lint, golden, simulation, fuzz), or `component`")
+                        help="only tests of this CTest label (unit, lint, golden, simulation, simulation_short, fuzz), "
+                             "or `component`")
     parser.add_argument("--component", default="", metavar="PATTERN",
                         help="only the component tests in files of this name")
     parser.add_argument("--preset", default="release", choices=PRESETS)
