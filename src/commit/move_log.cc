@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "commit/move_log.hh"
 
+#include <algorithm>
 #include <map>
 
 #include "base/failpoint.hh"
@@ -49,8 +50,12 @@ struct Copies {
   std::optional<MoveLog> log;
   size_t whole = 0;
   size_t unknown = 0;  // listed, but not read
-  bool young = false;
+  int64_t written_s = 0;  // the youngest
 };
+
+int64_t Seconds(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
+}
 
 // What one server shows, by the log's id; nullopt: it does not answer.
 Task<std::optional<std::map<std::string, Copies>>> CopiesOn(Engine& engine, MemberIndex member) {
@@ -60,13 +65,10 @@ Task<std::optional<std::map<std::string, Copies>>> CopiesOn(Engine& engine, Memb
       co_await List(engine.MetadataCall(), server, std::string(kMoveLogDirectory));
   if (!listed && listed.code() == Code::kNotFound) co_return std::move(logs);
   if (!listed) co_return std::nullopt;
-  const int64_t now_s = engine.executor().WallNow() / 1000;
-  const int64_t limit_s =
-      std::chrono::duration_cast<std::chrono::seconds>(engine.options().operation_limit).count();
   for (const Entry& entry : *listed) {
     if (!IsObjectId(entry.name)) continue;
     Copies& copies = logs[entry.name];
-    copies.young = copies.young || now_s - entry.mtime_s <= limit_s;
+    copies.written_s = std::max(copies.written_s, entry.mtime_s);
     Result<std::string> text =
         co_await ReadFile(engine.MetadataCall(), server, LogPath(entry.name), kMoveLogBytesMax);
     if (!text) {
@@ -84,13 +86,15 @@ Task<std::optional<std::map<std::string, Copies>>> CopiesOn(Engine& engine, Memb
 
 }  // namespace
 
-Task<Status> WriteMoveLog(Engine& engine, MoveLog log) {
-  if (MutantActive(Mutant::kForgetDirectoryRename)) co_return OkStatus();
+Task<Result<std::set<MemberIndex>>> WriteMoveLog(Engine& engine, MoveLog log) {
+  std::set<MemberIndex> late;
+  if (MutantActive(Mutant::kForgetDirectoryRename)) co_return late;
   const TimePoint begun = engine.executor().Now();
   ServerGather<Status> gather(engine, RequestKind::kSync);
   for (const MemberIndex member : engine.AllByHealth()) {
     gather.Start(member, CreateFile(engine.MetadataCall(), engine.server(member), LogPath(log.id),
                                     FormatMoveLog(log), engine.SyncBeforeCommit()));
+    late.insert(member);
   }
   const size_t few = SilentServersMax(engine);
   size_t written = 0;
@@ -100,13 +104,14 @@ Task<Status> WriteMoveLog(Engine& engine, MoveLog log) {
     const auto event = co_await gather.Next();
     if (!event.value) continue;
     XEC_FAILPOINT("rename_directory.logged_one");
+    late.erase(event.member);
     if (*event.value) ++written;
     if (OutcomeUnknown(*event.value)) ++open;
   }
   // A log that is no longer young is taken up by cleaners, or removed if they do not find enough of it.
   const bool young = engine.executor().Now() - begun <= engine.options().operation_limit;
-  if (written > few && young) co_return OkStatus();
-  co_await RemoveMoveLog(engine, log.id);
+  if (written > few && young) co_return late;
+  co_await RemoveMoveLog(engine, log.id, late);
   if (written + open > few) {
     co_return Fail(Code::kUnknown, "{} may be renamed to {} later: its log took too long to write; retry",
                    log.from.text(), log.to.text());
@@ -115,23 +120,28 @@ Task<Status> WriteMoveLog(Engine& engine, MoveLog log) {
                  log.from.text());
 }
 
-Task<bool> RemoveMoveLog(Engine& engine, std::string id) {
+Task<bool> RemoveMoveLog(Engine& engine, std::string id, std::set<MemberIndex> late) {
   ServerGather<Status> gather(engine);
-  for (const MemberIndex member : engine.AllByHealth())
+  std::set<MemberIndex> left = late;
+  for (const MemberIndex member : engine.AllByHealth()) {
     gather.Start(member, Remove(engine.MetadataCall(), engine.server(member), LogPath(id)));
+    left.insert(member);
+  }
   const size_t few = SilentServersMax(engine);
-  size_t left = 0;
   // Copies that stay on a few servers are removed by cleaners.
-  while (gather.timely() > 0 || (gather.pending() > 0 && left + gather.pending() > few)) {
+  while (gather.timely() > 0 || (gather.pending() > 0 && left.size() > few)) {
     const auto event = co_await gather.Next();
     if (!event.value) continue;
     XEC_FAILPOINT("rename_directory.unlogged_one");
-    if (!*event.value && event.value->code() != Code::kNotFound) ++left;
+    const bool gone = *event.value || event.value->code() == Code::kNotFound;
+    if (gone && !late.contains(event.member)) left.erase(event.member);
   }
-  co_return left + gather.pending() <= few;
+  co_return left.size() <= few;
 }
 
 Task<MoveLogsFound> FindMoveLogs(Engine& engine) {
+  // Before anybody is asked: what comes while we sleep between two answers is young.
+  const int64_t now_s = engine.executor().WallNow() / 1000;
   std::map<std::string, Copies> logs;
   size_t silent = engine.server_count();
   ServerGather<std::optional<std::map<std::string, Copies>>> gather(engine, RequestKind::kSync,
@@ -145,22 +155,23 @@ Task<MoveLogsFound> FindMoveLogs(Engine& engine) {
       Copies& copies = logs[id];
       copies.whole += here.whole;
       copies.unknown += here.unknown;
-      copies.young = copies.young || here.young;
+      copies.written_s = std::max(copies.written_s, here.written_s);
       if (here.log) copies.log = std::move(here.log);
     }
   }
   MoveLogsFound found;
   found.silent = silent;
   for (auto& [id, copies] : logs) {
-    if (copies.young) {
-      ++found.young;
-      continue;
-    }
+    const int64_t age_s = now_s - copies.written_s;
     // A rename begins only when more copies than this are whole.
     const size_t few = SilentServersMax(engine);
-    if (copies.whole > few) {
+    const bool is_void = copies.whole + copies.unknown + silent <= few;
+    // Servers are listed one after the other: its writer may be at it while our clock is ahead.
+    if (age_s <= Seconds(is_void ? engine.options().tombstone_horizon : engine.options().operation_limit)) {
+      ++found.young;
+    } else if (copies.whole > few) {
       found.open.push_back(std::move(*copies.log));
-    } else if (copies.whole + copies.unknown + silent <= few) {
+    } else if (is_void) {
       found.void_.push_back(id);
     } else {
       ++found.undecided;

@@ -3,6 +3,8 @@
 // is renamed until after the last one. Internal to rename_directory.cc.
 #pragma once
 
+#include <set>
+
 #include "commit/engine.hh"
 
 namespace xec {
@@ -14,21 +16,22 @@ struct MoveLog {
   Version version;  // of the directory `from`: another one made there later is not what was renamed
 };
 
-// On all servers that take it. OK when these are enough that the rename can be found again; else it is
-// removed where servers answer: kNoQuorum when what is left cannot be taken for a rename, kUnknown when a
-// cleaner may find enough of it.
-Task<Status> WriteMoveLog(Engine& engine, MoveLog log);
+// On all servers that take it. OK when these are enough that the rename can be found again: the servers on
+// which a copy may still turn up. Else it is removed where servers answer: kNoQuorum when what is left cannot
+// be taken for a rename, kUnknown when a cleaner may find enough of it.
+Task<Result<std::set<MemberIndex>>> WriteMoveLog(Engine& engine, MoveLog log);
 
-// Where servers answer. True: too few may still have it for anybody to take the rename up.
-Task<bool> RemoveMoveLog(Engine& engine, std::string id);
+// Where servers answer. `late`: on which a copy may turn up afterwards. True: too few may still have it for
+// anybody to take the rename up.
+Task<bool> RemoveMoveLog(Engine& engine, std::string id, std::set<MemberIndex> late);
 
 // What the logs of processes that have died say. Young logs may belong to renames under way.
 struct MoveLogsFound {
-  std::vector<MoveLog> open;       // renames that may have begun
+  std::vector<MoveLog> open;  // renames that may have begun
   std::vector<std::string> void_;  // ids: never begun (cut short while logged), or over, but for the log
-  size_t undecided = 0;            // too few servers answer
-  size_t young = 0;                // not told of
-  size_t silent = 0;               // servers that did not answer in time: they may have more
+  size_t undecided = 0;  // too few servers answer
+  size_t young = 0;  // not told of; or void as it seems, but not for as long as the horizon
+  size_t silent = 0;  // servers that did not answer in time: they may have more
 };
 Task<MoveLogsFound> FindMoveLogs(Engine& engine);
 

@@ -70,8 +70,9 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, Direct
       moved = co_await RenameObject(engine, *source, *target, top);
     }
     XEC_FAILPOINT("rename_directory.step");
-    // Gone, or in the way: that is told when the rest has moved.
-    const bool goes_on = moved || moved.code() == Code::kNotFound || moved.code() == Code::kNotEmpty;
+    // Gone, in the way, or of another kind by now: that is told when the rest has moved.
+    const bool goes_on = moved || moved.code() == Code::kNotFound || moved.code() == Code::kNotEmpty ||
+                         moved.code() == Code::kNotDirectory;
     if (!goes_on) co_return moved.error();
   }
   XEC_FAILPOINT("rename_directory.emptied");
@@ -92,12 +93,12 @@ bool IsOver(const Status& moved) {
 }
 
 // Carries a logged rename through; OK or kNotFound when nothing of it is left to do, kNotEmpty when nobody
-// goes on with it.
-Task<Status> CarryThrough(Engine& engine, MoveLog log) {
+// goes on with it. `late`: of WriteMoveLog.
+Task<Status> CarryThrough(Engine& engine, MoveLog log, std::set<MemberIndex> late) {
   DirectoryVersion top{log.from, log.version};
   Status moved = co_await MoveContents(engine, log.from, log.to, std::move(top));
   bool forgotten = true;
-  if (IsOver(moved)) forgotten = co_await RemoveMoveLog(engine, log.id);
+  if (IsOver(moved)) forgotten = co_await RemoveMoveLog(engine, log.id, std::move(late));
   XEC_FAILPOINT("rename_directory.done");
   // Whoever finds the log later moves what is no longer in the way by then.
   if (!moved && moved.code() == Code::kNotEmpty && !forgotten)
@@ -113,14 +114,17 @@ Task<Status> Resume(Engine& engine, std::vector<MoveLog> logs) {
   Result<NameInfo> from = co_await LookUp(engine, log.from);
   if (!from) co_return from.error();
   const bool there = from->accepted.kind == Accepted::kDirectory && from->accepted.version == log.version;
+  std::set<MemberIndex> late;
   if (there) {
     log.id = engine.NewObjectId();
-    const Status logged = co_await WriteMoveLog(engine, log);
+    Result<std::set<MemberIndex>> logged = co_await WriteMoveLog(engine, log);
     if (!logged) co_return logged.error();
+    late = std::move(*logged);
   }
-  for (const MoveLog& found : logs) co_await RemoveMoveLog(engine, found.id);
+  const std::set<MemberIndex> settled;  // those who wrote these are gone
+  for (const MoveLog& found : logs) co_await RemoveMoveLog(engine, found.id, settled);
   if (!there) co_return OkStatus();
-  const Status carried = co_await CarryThrough(engine, std::move(log));
+  const Status carried = co_await CarryThrough(engine, std::move(log), std::move(late));
   if (!carried && carried.code() != Code::kNotFound) co_return carried.error();
   co_return OkStatus();
 }
@@ -140,13 +144,14 @@ Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to) {
     co_return Fail(Code::kNotDirectory, "{} is not a directory", from.text());
   MoveLog log{engine.NewObjectId(), from, to, source->accepted.version};
   XEC_FAILPOINT("rename_directory.log");
-  const Status written = co_await WriteMoveLog(engine, log);
+  // Copies are as old as when they were made.
+  const TimePoint begun = engine.executor().Now();
+  Result<std::set<MemberIndex>> written = co_await WriteMoveLog(engine, log);
   if (!written) co_return written.error();
   XEC_FAILPOINT("rename_directory.logged");
-  const TimePoint logged = engine.executor().Now();
-  Status carried = co_await CarryThrough(engine, std::move(log));
+  Status carried = co_await CarryThrough(engine, std::move(log), std::move(*written));
   // A log that is no longer young is taken up by cleaners, and they may still be at it.
-  const bool alone = engine.executor().Now() - logged <= engine.options().operation_limit;
+  const bool alone = engine.executor().Now() - begun <= engine.options().operation_limit;
   // An object that has come to the target since is no final answer: a cleaner whose clock is ahead may have
   // the log already, and go on when the object is gone.
   if (carried || (alone && carried.code() == Code::kNotEmpty)) co_return std::move(carried);
@@ -156,7 +161,8 @@ Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to) {
 
 Task<Result<bool>> ResumeDirectoryRenames(Engine& engine) {
   MoveLogsFound logs = co_await FindMoveLogs(engine);
-  for (const std::string& id : logs.void_) co_await RemoveMoveLog(engine, id);
+  const std::set<MemberIndex> settled;
+  for (const std::string& id : logs.void_) co_await RemoveMoveLog(engine, id, settled);
   Status result;
   if (logs.undecided > 0) {
     result = Fail(Code::kNoQuorum, "{} renames of directories wait for data servers that do not answer",

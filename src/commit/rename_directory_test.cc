@@ -110,6 +110,20 @@ TEST(RenameDirectoryTest, ALogCutShortEverywhereIsForgotten) {
   EXPECT_FALSE(EndsMoved(world, "torn everywhere"));
 }
 
+// Its writer may be at it: a clock that is ahead, by less than the horizon, takes its first copies for old.
+TEST(RenameDirectoryTest, ALogThatSeemsVoidIsLeftUntilTheHorizon) {
+  TestWorld world({});
+  Gateway& gateway = world.NewGateway();
+  MakeTree(world, gateway);
+  WriteOn(world, gateway, 0, LogOf(world, gateway));
+  world.Pass(2min);
+  const Result<bool> resumed = world.Run(ResumeDirectoryRenames(*gateway.engine));
+  ASSERT_TRUE(resumed) << resumed.error().message;
+  EXPECT_FALSE(*resumed);
+  EXPECT_EQ(LogsLeft(world), 1u);
+  EXPECT_FALSE(EndsMoved(world, "one copy"));
+}
+
 TEST(RenameDirectoryTest, ALogThatIsNotOnTheDisksIsWrittenAgainBeforeItIsFollowed) {
   bool after = false;
   for (size_t steps = 1;; steps += kStride) {
@@ -268,6 +282,72 @@ TEST(RenameDirectoryTest, WhatIsInTheWayIsOnlyToldOnceNobodyGoesOn) {
   }
 }
 
+using Answer = std::optional<Status>;
+
+void RenameBy(TestWorld& world, Gateway& gateway, Answer& answer) {
+  const auto keep = [](Task<Status> task, Answer* into) -> Task<void> {
+    Status status = co_await task;
+    *into = std::move(status);
+  };
+  gateway.scope.Spawn(keep(RenameDirectory(*gateway.engine, world.Path("/d"), world.Path("/e")), &answer));
+}
+
+// It stops while it writes the log, and again before its end: together for longer than logs are young.
+TEST(RenameDirectoryTest, ARenameIsAsOldAsTheFirstCopyOfItsLog) {
+  size_t met = 0;
+  for (size_t steps = 0; steps < 60; ++steps) {
+    TestWorld world({});
+    Gateway& gateway = world.NewGateway();
+    MakeTree(world, gateway);
+    PutInTheWay(world, gateway);
+    Gateway& sleeper = world.NewGateway();
+    Answer renamed;
+    RenameBy(world, sleeper, renamed);
+    while (LogsLeft(world) < world.memory.size()) ASSERT_TRUE(world.executor.RunOne());
+    world.executor.RunUntilIdle(steps);
+    for (int naps = 0; naps < 2 && !renamed; ++naps) {
+      sleeper.process.SleepUntil(world.executor.Now() + 40s);
+      world.Pass(40s + 20ms);
+    }
+    if (renamed) continue;
+    ASSERT_TRUE(world.executor.RunUntil([&] { return renamed.has_value(); }, 100'000));
+    EXPECT_NE(renamed->code(), Code::kNotEmpty) << steps;
+    ++met;
+  }
+  EXPECT_GT(met, 0u);
+}
+
+// A directory below becomes an object while it is moved.
+TEST(RenameDirectoryTest, ANameThatChangesItsKindKeepsNothingElseBack) {
+  size_t met = 0;
+  for (size_t steps = 1;; ++steps) {
+    TestWorld world({});
+    Gateway& gateway = world.NewGateway();
+    MakeTree(world, gateway);
+    ASSERT_TRUE(world.Put(gateway, "/d/z"));
+    Gateway& sleeper = world.NewGateway();
+    Answer renamed;
+    RenameBy(world, sleeper, renamed);
+    world.executor.RunUntilIdle(steps);
+    if (renamed) break;
+    sleeper.process.SleepUntil(world.executor.Now() + 3s);
+    const bool changed = world.Run(RemoveObject(*gateway.engine, world.Path("/d/s/b"))) &&
+                         world.Run(RemoveDirectoryName(*gateway.engine, world.Path("/d/s"))) &&
+                         world.Put(gateway, "/d/s").has_value();
+    ASSERT_TRUE(world.executor.RunUntil([&] { return renamed.has_value(); }, 100'000));
+    for (int pass = 0; pass < 4; ++pass) {
+      world.Pass(2h);
+      const Result<bool> resumed = world.Run(ResumeDirectoryRenames(*gateway.engine));
+      (void)resumed;
+    }
+    if (!changed) continue;
+    EXPECT_EQ(world.Lives(gateway, "/e/a"), world.Lives(gateway, "/e/z")) << steps;
+    met += world.Lives(gateway, "/e/a") && world.Lives(gateway, "/d/s") ? 1 : 0;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(met, 0u);
+}
+
 // A cleaner that goes on with a rename stops for hours at some step. Meanwhile another one has finished it,
 // the tree has gone from its new place, and another one is under the old name: that is not what was renamed.
 TEST(RenameDirectoryTest, ASleeperLeavesAloneWhatIsThereLater) {
@@ -314,12 +394,8 @@ TEST(RenameDirectoryTest, AnObjectPutAtTheTargetMeanwhileStaysAndKeepsTheDirecto
     Gateway& gateway = world.NewGateway();
     MakeTree(world, gateway);
     Gateway& sleeper = world.NewGateway();
-    std::optional<Status> renamed;
-    const auto keep = [&renamed](Task<Status> task) -> Task<void> {
-      Status status = co_await task;
-      renamed = std::move(status);
-    };
-    sleeper.scope.Spawn(keep(RenameDirectory(*sleeper.engine, world.Path("/d"), world.Path("/e"))));
+    Answer renamed;
+    RenameBy(world, sleeper, renamed);
     world.executor.RunUntilIdle(steps);
     if (renamed) break;
     sleeper.process.SleepUntil(world.executor.Now() + 3s);
