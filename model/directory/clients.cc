@@ -52,20 +52,13 @@ void CheckOk(World& w, const Op& op) {
   }
 }
 
-// The answer of RenameDirectory, or what the cleaner reports.
-void Tell(Context& c, u8 code, bool final) {
-  for (int i = 0; i < kOps; ++i) {
-    if ((c.me.vars.ops >> i & 1) == 0) continue;
-    Op& op = c.world.ops[i];
-    if (code == kNotEmpty || code == kExists) op.told = 1;
-    if (final) op.final = 1;
-  }
-}
+// After this answer nobody may go on.
+void TellFinal(Context& c) { c.world.ops[c.me.op].final = 1; }
 
 Task<u8> WriteFirst(Context& c) {
   const u8 written = co_await WriteLog(c);
   if (written == kFine) co_return kEnter;
-  Tell(c, written, written == kCannotTell);
+  if (written == kCannotTell) TellFinal(c);
   co_return kEnd;
 }
 
@@ -76,17 +69,14 @@ Task<u8> EndCarrying(Context& c) {
   bool forgotten = true;
   if (IsOver(code)) forgotten = co_await DropLog(c, v.log);
   const bool goes_on = code == kNotEmpty && !forgotten && !variant.notForgotten;
-  if (c.me.program == kCleaner) {
-    Tell(c, code, false);
-    co_return kResume;
-  }
+  if (c.me.program == kCleaner) co_return kResume;
   const u32 now = co_await c.Ask({.kind = kClock});
   const int since = variant.fromBegun ? v.begun : v.logged;
   const bool alone = static_cast<int>(now) - since <= 1 || variant.noAlone;
   if (goes_on) code = kUnknown;
   if (code == kFine) CheckOk(c.world, c.world.ops[c.me.op]);
   // A cleaner whose clock is ahead may go on after "not empty": docs/protocol.md admits it.
-  Tell(c, code, code == kNotEmpty && alone && setup.ahead == 0);
+  if (code == kNotEmpty && alone && setup.ahead == 0) TellFinal(c);
   co_return kEnd;
 }
 

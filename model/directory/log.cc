@@ -18,7 +18,7 @@ bool SameRename(const Log& a, const Log& b) {
 // What all servers that answered show of one log.
 struct Copies {
   int whole = 0, unknown = 0;
-  bool shown = false, young = false;
+  bool shown = false, young = false, recent = false;
 };
 
 }  // namespace
@@ -66,11 +66,12 @@ Task<u8> FindLogs(Context& c) {
     const u32 listed = co_await c.Ask({.kind = kListLogs, .seen = now, .server = ServerAt(c, i)});
     if (listed == kFailed) ++silent;
     for (int log = 0; log < kLogs && listed != kFailed; ++log) {
-      const u32 shown = listed >> 3 * log & 7;
+      const u32 shown = listed >> 4 * log & 15;
       logs[log].whole += (shown & 3) == 2;
       logs[log].unknown += (shown & 3) == 3;
       logs[log].shown |= shown != 0;
       logs[log].young |= (shown & 4) != 0;
+      logs[log].recent |= (shown & 8) != 0;
     }
   }
   v = Vars{};
@@ -80,9 +81,11 @@ Task<u8> FindLogs(Context& c) {
     if (!copies.shown || (copies.young && !variant.takeYoung)) continue;
     if (copies.whole > setup.few) {
       v.open |= bit;
-    } else if (copies.whole + copies.unknown + silent <= setup.few || variant.voidInSilence) {
-      v.voids |= bit;
+      continue;
     }
+    const bool waits = variant.voidLate && copies.recent;
+    const bool few = copies.whole + copies.unknown + silent <= setup.few || variant.voidInSilence;
+    if (few && !waits) v.voids |= bit;
   }
   co_return kVoid;
 }

@@ -11,13 +11,17 @@ constexpr int kTriesMax = 2;
 bool GoesOn(u8 code) { return code == kFine || code == kNotFound || code == kNotEmpty; }
 
 // The end of one directory; what is below the first one is over with it, or goes on with the next name.
-u8 Done(Vars& v, u8 code) {
+u8 Done(Context& c, u8 code) {
+  Vars& v = c.me.vars;
   if (v.depth == 1 && GoesOn(code)) {
     v.depth = 0;
     return kItem;
   }
   if (v.depth == 1 && code == kNotDirectory && variant.nestedRetry) code = kConflict;
   v.result = code;
+  // Whoever finds it so may die before it can say so.
+  for (int op = 0; op < kOps; ++op)
+    if ((v.ops >> op & 1) != 0 && (code == kNotEmpty || code == kExists)) c.world.ops[op].inTheWay = 1;
   return kOver;
 }
 
@@ -115,17 +119,17 @@ Task<u8> EnterDirectory(Context& c) {
   Vars& v = c.me.vars;
   const u8 from = NameOf(v.from, SlotAt(v)), to = NameOf(v.to, SlotAt(v));
   const u32 info = co_await c.Look(from);
-  if (info == kFailed) co_return Done(v, kCannotTell);
-  if (KindOf(info) == kNothing) co_return Done(v, kNotFound);
+  if (info == kFailed) co_return Done(c, kCannotTell);
+  if (KindOf(info) == kNothing) co_return Done(c, kNotFound);
   if (!variant.resumeBlind) {
     const u8 lives = co_await NeedTop(c);
-    if (lives != kFine) co_return Done(v, lives);
+    if (lives != kFine) co_return Done(c, lives);
   }
   const u8 made = co_await MakeTarget(c, to, v.depth == 0);
-  if (made != kFine) co_return Done(v, made);
+  if (made != kFine) co_return Done(c, made);
   Frame frame{.next = kSlotA, .version = VersionOf(info)};
   const u8 listed = co_await ListChildren(c, from, &frame.names, &frame.directories);
-  if (listed != kFine) co_return Done(v, listed);
+  if (listed != kFine) co_return Done(c, listed);
   v.frames[v.depth] = frame;
   co_return kItem;
 }
@@ -143,12 +147,12 @@ Task<u8> MoveItem(Context& c) {
   }
   const u8 from = NameOf(v.from, slot), to = NameOf(v.to, slot);
   const u32 there = co_await c.Look(to);
-  if (there == kFailed) co_return Done(v, kCannotTell);
+  if (there == kFailed) co_return Done(c, kCannotTell);
   if (KindOf(there) != kNothing && !variant.noTargetLook) co_return kItem;
   const u8 moved = co_await MoveObject(c, from, to);
   if (GoesOn(moved)) co_return kItem;
   v.depth = 0;
-  co_return Done(v, moved);
+  co_return Done(c, moved);
 }
 
 Task<u8> LeaveDirectory(Context& c) {
@@ -156,18 +160,18 @@ Task<u8> LeaveDirectory(Context& c) {
   const u8 from = NameOf(v.from, SlotAt(v));
   if (variant.unlogEarly && v.depth == 0) (void)co_await DropLog(c, v.log);
   const u32 info = co_await c.Look(from);
-  if (info == kFailed) co_return Done(v, kCannotTell);
-  if (KindOf(info) == kNothing) co_return Done(v, kNotFound);
-  if (KindOf(info) == kObject) co_return Done(v, kNotDirectory);
+  if (info == kFailed) co_return Done(c, kCannotTell);
+  if (KindOf(info) == kNothing) co_return Done(c, kNotFound);
+  if (KindOf(info) == kObject) co_return Done(c, kNotDirectory);
   u8 names = 0, directories = 0;
   const u8 listed = co_await ListChildren(c, from, &names, &directories);
-  if (listed != kFine) co_return Done(v, listed);
-  if (names != 0) co_return Done(v, kNotEmpty);
+  if (listed != kFine) co_return Done(c, listed);
+  if (names != 0) co_return Done(c, kNotEmpty);
   const u8 version = v.frames[v.depth].version;
-  if (VersionOf(info) != version && !variant.byName) co_return Done(v, kNotFound);
+  if (VersionOf(info) != version && !variant.byName) co_return Done(c, kNotFound);
   const u32 r = co_await c.Ask(
       {.kind = variant.byName ? kRemoveName : kRemove, .name = from, .version = version});
-  co_return Done(v, r == kOk ? kFine : kUnknown);
+  co_return Done(c, r == kOk ? kFine : kUnknown);
 }
 
 }  // namespace model

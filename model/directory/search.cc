@@ -139,7 +139,7 @@ void Recover(World& w, bool trace) {
   const int live = setup.liveLogs;
   setup.liveLogs = kLogs;
   for (int pass = 0; pass < 3 && w.error == nullptr; ++pass) {
-    w.clock = static_cast<u8>(w.clock + 2);
+    w.clock = static_cast<u8>(w.clock + kHorizon + 1);
     for (Log& log : w.logs) {
       int copies = 0;
       for (const u8 copy : log.copy) copies += copy != kNone;
@@ -275,7 +275,7 @@ bool SetVariant(const std::string& name) {
       {"noanew", &variant.noAnew}, {"fewcopies", &variant.fewCopies}, {"takeyoung", &variant.takeYoung},
       {"byname", &variant.byName}, {"notargetlook", &variant.noTargetLook}, {"voidinsilence", &variant.voidInSilence},
       {"opencounts", &variant.openCounts}, {"notforgotten", &variant.notForgotten}, {"noalone", &variant.noAlone},
-      {"alwaysover", &variant.alwaysOver}, {"clockfirst", &variant.clockFirst}, {"frombegun", &variant.fromBegun}, {"countlate", &variant.countLate},
+      {"alwaysover", &variant.alwaysOver}, {"clockfirst", &variant.clockFirst}, {"voidlate", &variant.voidLate}, {"frombegun", &variant.fromBegun}, {"countlate", &variant.countLate},
       {"nestedretry", &variant.nestedRetry}};
   for (const auto& [text, flag] : all) {
     if (name != text) continue;

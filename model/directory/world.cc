@@ -97,7 +97,8 @@ u32 ListLogs(const World& w, const Request& q, bool unreadable) {
     if (log.copy[q.server] == kNone) continue;
     u32 shown = unreadable ? 3 : log.copy[q.server] == kTorn ? 1 : 2;
     if (now - log.written[q.server] <= 1) shown |= 4;
-    reply |= shown << 3 * i;
+    if (now - log.written[q.server] <= kHorizon) shown |= 8;
+    reply |= shown << 4 * i;
   }
   return reply;
 }
@@ -201,7 +202,7 @@ void CheckRest(World& w) {
     if (op.version == 0 || !op.moved) continue;
     const Name& from = w.names[op.from * kSlots];
     const bool lives = from.kind == kDirectory && from.version == op.version;
-    if (lives && !(op.told && setup.clients)) w.Fail("at rest: half of a directory was renamed, and nobody goes on");
+    if (lives && !(op.inTheWay && setup.clients)) w.Fail("at rest: half of a directory was renamed, and nobody goes on");
   }
 }
 

@@ -27,6 +27,9 @@ struct Name {
   u8 out, in;  // seals of renames away from here and to here, a bit for each process
 };
 
+// In ticks; the operation limit is one.
+constexpr int kHorizon = 4;
+
 enum Copy : u8 { kNone, kTorn, kWritten /* not on the disk yet */, kSynced };
 
 struct Log {
@@ -77,7 +80,7 @@ struct Process {
 struct Op {
   u8 version, from, to;
   std::array<u8, kSlots> below;  // versions of what was there when it began
-  u8 moved, told, final;
+  u8 moved, inTheWay, final;
 };
 
 struct World {
@@ -109,7 +112,7 @@ extern Setup setup;
 struct Variants {
   bool noLog, unlogEarly, resumeBlind, moveBlind, checkFirst, forgetFirst, noAnew, fewCopies, takeYoung, byName,
       noTargetLook, voidInSilence, openCounts, notForgotten, noAlone, alwaysOver;
-  bool clockFirst, fromBegun, countLate, nestedRetry;
+  bool clockFirst, voidLate, fromBegun, countLate, nestedRetry;
 };
 extern Variants variant;
 
