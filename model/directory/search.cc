@@ -235,10 +235,11 @@ bool Walk(const Run& run) {
     for (int misses = 0; static_cast<int>(steps.size()) < length && misses < 60;) {
       // A process mostly does several things in a row, and mostly nothing goes wrong.
       const bool event = random() % 16 == 0;
-      const bool same = !steps.empty() && steps.back().actor < kProcesses && random() % 4 != 0;
+      const u8 last = steps.empty() ? u8{kActors} : steps.back().actor;
+      const bool same = last < kProcesses && Lives(w.processes[last]) && random() % 4 != 0;
       Step step{};
       step.actor = static_cast<u8>(event ? kProcesses + random() % (kActors - kProcesses)
-                                   : same ? steps.back().actor
+                                   : same ? last
                                           : random() % kProcesses);
       if (event) step.choice = static_cast<u8>(random() % (step.actor == kLateCopy ? kLogs * setup.servers : kProcesses));
       if (!event && random() % 8 == 0) step.choice = static_cast<u8>(random() % 5);
