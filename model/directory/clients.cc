@@ -13,8 +13,8 @@ u32 ChildrenOf(u8 slot) {
 
 // Is there nothing that whoever finds the log could go on with?
 bool IsOver(u8 code) {
-  return code == kFine || code == kNotFound || code == kNotDirectory || code == kNotEmpty || code == kExists ||
-         variant.alwaysOver;
+  return code == kFine || code == kNotFound || code == kNotDirectory || code == kNotEmpty ||
+         code == kExists || variant.alwaysOver;
 }
 
 Task<u8> BeginRename(Context& c) {
@@ -32,7 +32,9 @@ Task<u8> BeginRename(Context& c) {
   op.version = v.version, op.from = v.from, op.to = v.to;
   for (int slot = 0; slot < kSlots; ++slot) {
     const Name& name = w.names[NameOf(v.from, slot)];
-    if (name.kind == kObject) op.below[slot] = w.content[name.version];
+    // What lives below a name that is no directory is listed by nobody.
+    const bool listed = slot != kSlotX || w.names[NameOf(v.from, kSlotS)].kind == kDirectory;
+    if (name.kind == kObject && listed) op.below[slot] = w.content[name.version];
   }
   v.log = variant.noLog ? kLogs : NewLog(w, v.from, v.to, v.version, v.ops);
   if (variant.noLog) co_return kEnter;
@@ -83,7 +85,12 @@ Task<u8> EndCarrying(Context& c) {
 Task<u8> Put(Context& c) {
   const u8 slot = c.me.name % kSlots;
   const u8 parent = static_cast<u8>(c.me.name - slot + (slot == kSlotX ? kSlotS : kTopSlot));
-  if (slot != kTopSlot) (void)co_await MakeDirectory(c, parent);
+  if (slot != kTopSlot) {
+    const u8 made = co_await MakeDirectory(c, parent);
+    if (made != kFine && made != kExists) co_return kEnd;
+    const u32 above = co_await c.Look(parent);
+    if (above == kFailed || KindOf(above) != kDirectory) co_return kEnd;
+  }
   (void)co_await c.Ask({.kind = kPut, .name = c.me.name});
   co_return kEnd;
 }
@@ -131,7 +138,9 @@ Task<u8> ClientStep(Context& c) {
 Task<u8> StepOf(Context& c) {
   switch (c.me.vars.phase) {
     case kStart:
-      return c.me.program == kRenamer ? BeginRename(c) : c.me.program == kCleaner ? FindLogs(c) : ClientStep(c);
+      return c.me.program == kRenamer   ? BeginRename(c)
+             : c.me.program == kCleaner ? FindLogs(c)
+                                        : ClientStep(c);
     case kWrite: return WriteFirst(c);
     case kVoid: return DropVoidLogs(c);
     case kResume: return Resume(c);

@@ -7,9 +7,7 @@ namespace model {
 namespace {
 
 // Some go through the servers from the one end, some from the other.
-u8 ServerAt(const Context& c, int i) {
-  return static_cast<u8>(c.me.id % 2 == 0 ? i : setup.servers - 1 - i);
-}
+u8 ServerAt(const Context& c, int i) { return static_cast<u8>(c.me.id % 2 == 0 ? i : setup.servers - 1 - i); }
 
 bool SameRename(const Log& a, const Log& b) {
   return a.from == b.from && a.to == b.to && a.version == b.version;

@@ -31,7 +31,7 @@ u8 SlotAt(const Vars& v) { return v.depth == 0 ? kTopSlot : kSlotS; }
 Task<u8> NeedTop(Context& c) {
   const u32 top = co_await c.Look(NameOf(c.me.vars.from, kTopSlot));
   if (top == kFailed) co_return kCannotTell;
-  co_return KindOf(top) == kDirectory && VersionOf(top) == c.me.vars.version ? kFine : kNotFound;
+  co_return KindOf(top) == kDirectory&& VersionOf(top) == c.me.vars.version ? kFine : kNotFound;
 }
 
 Task<u8> MakeTarget(Context& c, u8 name, bool whole) {
@@ -108,6 +108,9 @@ Task<u8> MakeDirectory(Context& c, u8 name) {
     if (KindOf(above) == kNothing) {
       const u8 made = co_await MakeDirectory(c, parent);
       if (made != kFine && made != kExists) co_return made;
+      const u32 again = co_await c.Look(parent);
+      if (again == kFailed) co_return kCannotTell;
+      if (KindOf(again) != kDirectory) co_return KindOf(again) == kObject ? kNotDirectory : kConflict;
     }
   }
   const u32 r = co_await c.Ask({.kind = kMkdir, .name = name});
@@ -169,8 +172,8 @@ Task<u8> LeaveDirectory(Context& c) {
   if (names != 0) co_return Done(c, kNotEmpty);
   const u8 version = v.frames[v.depth].version;
   if (VersionOf(info) != version && !variant.byName) co_return Done(c, kNotFound);
-  const u32 r = co_await c.Ask(
-      {.kind = variant.byName ? kRemoveName : kRemove, .name = from, .version = version});
+  const u32 r =
+      co_await c.Ask({.kind = variant.byName ? kRemoveName : kRemove, .name = from, .version = version});
   co_return Done(c, r == kOk ? kFine : kUnknown);
 }
 

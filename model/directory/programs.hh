@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// What processes do, phase by phase, as src/commit does it. A phase is replayed (coroutine.hh) and returns the
-// next one.
+// What processes do, phase by phase, as src/commit does it. A phase is replayed (coroutine.hh) and returns
+// the next one.
 #pragma once
 
 #include "../coroutine.hh"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Breadth first and random walks over the renames of directories; from the states they reach everybody dies, and
-// the cleaner alone must bring the world to rest.
-//   ./model [mv:de] [clean] [put:d/a] [rm:e/a] [mkdir:d] [rmdir:d] ... [tree=N] [servers=N] [few=N] [faults=N]
-//           [crashes=N] [ticks=N] [fences=N] [cuts=N] [ahead=N] [rounds=N] [walks=N [seed=N]] [max=N] [trace=1]
-//           [VARIANT...]
+// Breadth first and random walks over the renames of directories; from the states they reach everybody dies,
+// and the cleaner alone must bring the world to rest.
+//   ./model [mv:de] [clean] [put:d/a] [rm:e/a] [mkdir:d] [rmdir:d] ... [tree=N] [servers=N] [few=N]
+//   [faults=N]
+//           [crashes=N] [ticks=N] [fences=N] [cuts=N] [ahead=N] [rounds=N] [walks=N [seed=N]] [max=N]
+//           [trace=1] [VARIANT...]
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -238,10 +239,12 @@ bool Walk(const Run& run) {
       const u8 last = steps.empty() ? u8{kActors} : steps.back().actor;
       const bool same = last < kProcesses && Lives(w.processes[last]) && random() % 4 != 0;
       Step step{};
-      step.actor = static_cast<u8>(event ? kProcesses + random() % (kActors - kProcesses)
+      step.actor = static_cast<u8>(event  ? kProcesses + random() % (kActors - kProcesses)
                                    : same ? last
                                           : random() % kProcesses);
-      if (event) step.choice = static_cast<u8>(random() % (step.actor == kLateCopy ? kLogs * setup.servers : kProcesses));
+      if (event)
+        step.choice =
+            static_cast<u8>(random() % (step.actor == kLateCopy ? kLogs * setup.servers : kProcesses));
       if (!event && random() % 8 == 0) step.choice = static_cast<u8>(random() % 5);
       if (!Apply(w, step)) {
         ++misses;
@@ -270,14 +273,27 @@ int NameFrom(const std::string& text) {
 }
 
 bool SetVariant(const std::string& name) {
-  const std::pair<const char*, bool*> all[] = {
-      {"nolog", &variant.noLog}, {"unlogearly", &variant.unlogEarly}, {"resumeblind", &variant.resumeBlind},
-      {"moveblind", &variant.moveBlind}, {"checkfirst", &variant.checkFirst}, {"forgetfirst", &variant.forgetFirst},
-      {"noanew", &variant.noAnew}, {"fewcopies", &variant.fewCopies}, {"takeyoung", &variant.takeYoung},
-      {"byname", &variant.byName}, {"notargetlook", &variant.noTargetLook}, {"voidinsilence", &variant.voidInSilence},
-      {"opencounts", &variant.openCounts}, {"notforgotten", &variant.notForgotten}, {"noalone", &variant.noAlone},
-      {"alwaysover", &variant.alwaysOver}, {"clockfirst", &variant.clockFirst}, {"voidlate", &variant.voidLate}, {"frombegun", &variant.fromBegun}, {"countlate", &variant.countLate},
-      {"nestedretry", &variant.nestedRetry}};
+  const std::pair<const char*, bool*> all[] = {{"nolog", &variant.noLog},
+                                               {"unlogearly", &variant.unlogEarly},
+                                               {"resumeblind", &variant.resumeBlind},
+                                               {"moveblind", &variant.moveBlind},
+                                               {"checkfirst", &variant.checkFirst},
+                                               {"forgetfirst", &variant.forgetFirst},
+                                               {"noanew", &variant.noAnew},
+                                               {"fewcopies", &variant.fewCopies},
+                                               {"takeyoung", &variant.takeYoung},
+                                               {"byname", &variant.byName},
+                                               {"notargetlook", &variant.noTargetLook},
+                                               {"voidinsilence", &variant.voidInSilence},
+                                               {"opencounts", &variant.openCounts},
+                                               {"notforgotten", &variant.notForgotten},
+                                               {"noalone", &variant.noAlone},
+                                               {"alwaysover", &variant.alwaysOver},
+                                               {"clockfirst", &variant.clockFirst},
+                                               {"voidlate", &variant.voidLate},
+                                               {"frombegun", &variant.fromBegun},
+                                               {"countlate", &variant.countLate},
+                                               {"nestedretry", &variant.nestedRetry}};
   for (const auto& [text, flag] : all) {
     if (name != text) continue;
     *flag = true;
@@ -332,22 +348,37 @@ Run Parse(int argc, char** argv) {
     const std::string key = argument.substr(0, equals);
     const long n = equals == std::string::npos ? 0 : std::atol(argument.c_str() + equals + 1);
     const u8 few = static_cast<u8>(n);
-    if (key == "tree") tree = few;
-    else if (key == "servers") setup.servers = few;
-    else if (key == "few") setup.few = few;
-    else if (key == "ahead") setup.ahead = few;
-    else if (key == "faults") w.faults = few;
-    else if (key == "crashes") w.crashes = few;
-    else if (key == "ticks") w.ticks = few;
-    else if (key == "fences") w.fences = few;
-    else if (key == "cuts") w.cuts = few;
-    else if (key == "rounds") rounds = few;
-    else if (key == "walks") run.walks = n;
-    else if (key == "seed") run.seed = static_cast<u32>(n);
-    else if (key == "max") run.max = n;
-    else if (key == "trace") run.trace = n != 0;
+    if (key == "tree")
+      tree = few;
+    else if (key == "servers")
+      setup.servers = few;
+    else if (key == "few")
+      setup.few = few;
+    else if (key == "ahead")
+      setup.ahead = few;
+    else if (key == "faults")
+      w.faults = few;
+    else if (key == "crashes")
+      w.crashes = few;
+    else if (key == "ticks")
+      w.ticks = few;
+    else if (key == "fences")
+      w.fences = few;
+    else if (key == "cuts")
+      w.cuts = few;
+    else if (key == "rounds")
+      rounds = few;
+    else if (key == "walks")
+      run.walks = n;
+    else if (key == "seed")
+      run.seed = static_cast<u32>(n);
+    else if (key == "max")
+      run.max = n;
+    else if (key == "trace")
+      run.trace = n != 0;
     else if (!SetVariant(key))
-      programs.emplace_back(argument.substr(0, colon), colon == std::string::npos ? "" : argument.substr(colon + 1));
+      programs.emplace_back(argument.substr(0, colon),
+                            colon == std::string::npos ? "" : argument.substr(colon + 1));
   }
   for (const auto& [verb, what] : programs) AddProcess(w, processes++, verb, what, rounds);
   Plant(w, tree);

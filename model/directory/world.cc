@@ -131,7 +131,9 @@ int Choices(const World& w, const Request& q) {
   if (w.next >= kVersions - 10) return 0;  // the rest is for the cleaning at the end
   const bool faults = w.faults > 0;
   switch (q.kind) {
-    case kSeal: case kUnseal: case kClock: return 1;
+    case kSeal:
+    case kUnseal:
+    case kClock: return 1;
     case kCommit: return 3;
     case kWriteLog: return faults ? 5 : 1;
     case kListLogs: return faults ? 3 : 1;
@@ -154,7 +156,8 @@ bool Execute(World& w, int process, const Request& q, int choice, u32* reply) {
   }
   if (choice > 0) --w.faults;
   switch (q.kind) {
-    case kLook: case kLookSealed: *reply = choice ? kFailed : LookAt(w, process, q); break;
+    case kLook:
+    case kLookSealed: *reply = choice ? kFailed : LookAt(w, process, q); break;
     case kSeal:
       at.out |= bit;
       w.names[q.to].in |= bit;
@@ -202,7 +205,8 @@ void CheckRest(World& w) {
     if (op.version == 0 || !op.moved) continue;
     const Name& from = w.names[op.from * kSlots];
     const bool lives = from.kind == kDirectory && from.version == op.version;
-    if (lives && !(op.inTheWay && setup.clients)) w.Fail("at rest: half of a directory was renamed, and nobody goes on");
+    if (lives && !(op.inTheWay && setup.clients))
+      w.Fail("at rest: half of a directory was renamed, and nobody goes on");
   }
 }
 
@@ -225,12 +229,14 @@ std::string NameText(int name) {
 }
 
 std::string Describe(const Request& q) {
-  static const char* verbs[] = {"look", "look past seals", "seal", "withdraw", "commit", "put", "remove version",
-                                "remove by name", "mkdir", "write log", "drop log", "list logs", "clock"};
+  static const char* verbs[] = {"look",     "look past seals", "seal",           "withdraw", "commit",
+                                "put",      "remove version",  "remove by name", "mkdir",    "write log",
+                                "drop log", "list logs",       "clock"};
   std::string text = verbs[q.kind];
   if (q.kind >= kClock) return text;
   if (q.kind >= kWriteLog)
-    return text + " " + (q.kind == kListLogs ? "" : std::to_string(q.log)) + " on server " + std::to_string(q.server);
+    return text + " " + (q.kind == kListLogs ? "" : std::to_string(q.log)) + " on server " +
+           std::to_string(q.server);
   text += " " + NameText(q.name);
   if (q.kind == kSeal || q.kind == kUnseal || q.kind == kCommit) text += " -> " + NameText(q.to);
   return text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The world of directory renames: names that are linearizable registers (what the object model shows), and the
-// log of a rename, a file on each server. Nothing here knows what processes believe.
+// The world of directory renames: names that are linearizable registers (what the object model shows), and
+// the log of a rename, a file on each server. Nothing here knows what processes believe.
 #pragma once
 
 #include <array>
@@ -39,8 +39,19 @@ struct Log {
 };
 
 enum RequestKind : u8 {
-  kLook, kLookSealed, kSeal, kUnseal, kCommit, kPut, kRemove, kRemoveName, kMkdir,
-  kWriteLog, kDropLog, kListLogs, kClock
+  kLook,
+  kLookSealed,
+  kSeal,
+  kUnseal,
+  kCommit,
+  kPut,
+  kRemove,
+  kRemoveName,
+  kMkdir,
+  kWriteLog,
+  kDropLog,
+  kListLogs,
+  kClock
 };
 struct Request {
   RequestKind kind;
@@ -48,12 +59,23 @@ struct Request {
 };
 
 // What requests are answered. A look: kind + 4 * version, and how the seals stand.
-constexpr u32 kFailed = 1u << 30, kLost = kFailed + 1, kLate = kFailed + 2, kOk = kFailed + 3, kRefused = kFailed + 4;
+constexpr u32 kFailed = 1u << 30, kLost = kFailed + 1, kLate = kFailed + 2, kOk = kFailed + 3,
+              kRefused = kFailed + 4;
 constexpr u32 kOwnSeal = 1u << 8, kRival = 1u << 9;
 constexpr Kind KindOf(u32 look) { return static_cast<Kind>(look & 3); }
 constexpr u8 VersionOf(u32 look) { return static_cast<u8>(look >> 2 & 63); }
 
-enum Code : u8 { kFine, kNotFound, kNotEmpty, kNotDirectory, kExists, kIsDirectory, kConflict, kCannotTell, kUnknown };
+enum Code : u8 {
+  kFine,
+  kNotFound,
+  kNotEmpty,
+  kNotDirectory,
+  kExists,
+  kIsDirectory,
+  kConflict,
+  kCannotTell,
+  kUnknown
+};
 
 struct Frame {
   u8 names, directories, next, version;
@@ -110,8 +132,8 @@ extern Setup setup;
 
 // Rules left out on purpose, and two that the code does not have.
 struct Variants {
-  bool noLog, unlogEarly, resumeBlind, moveBlind, checkFirst, forgetFirst, noAnew, fewCopies, takeYoung, byName,
-      noTargetLook, voidInSilence, openCounts, notForgotten, noAlone, alwaysOver;
+  bool noLog, unlogEarly, resumeBlind, moveBlind, checkFirst, forgetFirst, noAnew, fewCopies, takeYoung,
+      byName, noTargetLook, voidInSilence, openCounts, notForgotten, noAlone, alwaysOver;
   bool clockFirst, voidLate, fromBegun, countLate, nestedRetry;
 };
 extern Variants variant;
