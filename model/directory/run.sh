@@ -46,7 +46,7 @@ must_fail $proposed notforgotten mv:de clean put:e/a rm:e/a ticks=5 rounds=8 fau
 must_fail clockfirst frombegun countlate nestedretry voidinsilence mv:de clean crashes=1 ticks=2 faults=2 max=1000000
 
 echo "== what the code's rules do not cover: must fail as well"
-must_fail frombegun countlate nestedretry mv:de clean ticks=2 crashes=1 max=500000
+must_fail voidlate frombegun countlate nestedretry mv:de clean ticks=5 crashes=1 max=1000000
 must_fail clockfirst frombegun countlate nestedretry mv:de clean ahead=2 crashes=1 max=500000
 must_fail clockfirst voidlate countlate nestedretry mv:de clean put:e/a rm:e/a ticks=3 max=900000
 must_fail clockfirst voidlate frombegun nestedretry mv:de put:e/a rm:e/a faults=2 max=900000
