@@ -38,5 +38,7 @@ for v in "mv:AB earlyfinish" "mv:AB put:A lookbeforeseal" "mv:AB put:A nosources
   "mv:AB rm:B put:B dropseal full=1" "mv:AB sink full=1 stale=1" "mv:AB mv:AC nosourceseal grace"; do
   must_fail shared=1 $v $all
 done
+echo "== renames of directories"
+BUILD="$build" ./directory/run.sh || wrong=$((wrong + 1))
 echo "$wrong wrong"
 test "$wrong" = 0
