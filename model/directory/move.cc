@@ -13,11 +13,11 @@ bool GoesOn(u8 code) { return code == kFine || code == kNotFound || code == kNot
 // The end of one directory; what is below the first one is over with it, or goes on with the next name.
 u8 Done(Context& c, u8 code) {
   Vars& v = c.me.vars;
-  if (v.depth == 1 && GoesOn(code)) {
+  const bool changed_kind = code == kNotDirectory && variant.kindGoesOn;
+  if (v.depth == 1 && (GoesOn(code) || changed_kind)) {
     v.depth = 0;
     return kItem;
   }
-  if (v.depth == 1 && code == kNotDirectory && variant.nestedRetry) code = kConflict;
   v.result = code;
   // Whoever finds it so may die before it can say so.
   for (int op = 0; op < kOps; ++op)

@@ -293,7 +293,7 @@ bool SetVariant(const std::string& name) {
                                                {"voidlate", &variant.voidLate},
                                                {"frombegun", &variant.fromBegun},
                                                {"countlate", &variant.countLate},
-                                               {"nestedretry", &variant.nestedRetry}};
+                                               {"kindgoeson", &variant.kindGoesOn}};
   for (const auto& [text, flag] : all) {
     if (name != text) continue;
     *flag = true;

@@ -134,7 +134,7 @@ extern Setup setup;
 struct Variants {
   bool noLog, unlogEarly, resumeBlind, moveBlind, checkFirst, forgetFirst, noAnew, fewCopies, takeYoung,
       byName, noTargetLook, voidInSilence, openCounts, notForgotten, noAlone, alwaysOver;
-  bool clockFirst, voidLate, fromBegun, countLate, nestedRetry;
+  bool clockFirst, voidLate, fromBegun, countLate, kindGoesOn;
 };
 extern Variants variant;
 
