@@ -292,6 +292,14 @@ void RenameBy(TestWorld& world, Gateway& gateway, Answer& answer) {
   gateway.scope.Spawn(keep(RenameDirectory(*gateway.engine, world.Path("/d"), world.Path("/e")), &answer));
 }
 
+// Does it end within so many steps? Else its process stops for a moment after these.
+bool EndsWithin(TestWorld& world, Gateway& sleeper, size_t steps, Answer& renamed) {
+  RenameBy(world, sleeper, renamed);
+  world.executor.RunUntilIdle(steps);
+  if (!renamed) sleeper.process.SleepUntil(world.executor.Now() + 3s);
+  return renamed.has_value();
+}
+
 // It stops while it writes the log, and again before its end: together for longer than logs are young.
 TEST(RenameDirectoryTest, ARenameIsAsOldAsTheFirstCopyOfItsLog) {
   size_t met = 0;
@@ -327,10 +335,7 @@ TEST(RenameDirectoryTest, ANameThatChangesItsKindKeepsNothingElseBack) {
     ASSERT_TRUE(world.Put(gateway, "/d/z"));
     Gateway& sleeper = world.NewGateway();
     Answer renamed;
-    RenameBy(world, sleeper, renamed);
-    world.executor.RunUntilIdle(steps);
-    if (renamed) break;
-    sleeper.process.SleepUntil(world.executor.Now() + 3s);
+    if (EndsWithin(world, sleeper, steps, renamed)) break;
     const bool changed = world.Run(RemoveObject(*gateway.engine, world.Path("/d/s/b"))) &&
                          world.Run(RemoveDirectoryName(*gateway.engine, world.Path("/d/s"))) &&
                          world.Put(gateway, "/d/s").has_value();
@@ -395,10 +400,7 @@ TEST(RenameDirectoryTest, AnObjectPutAtTheTargetMeanwhileStaysAndKeepsTheDirecto
     MakeTree(world, gateway);
     Gateway& sleeper = world.NewGateway();
     Answer renamed;
-    RenameBy(world, sleeper, renamed);
-    world.executor.RunUntilIdle(steps);
-    if (renamed) break;
-    sleeper.process.SleepUntil(world.executor.Now() + 3s);
+    if (EndsWithin(world, sleeper, steps, renamed)) break;
     const bool put = world.Put(gateway, "/e").has_value();
     ASSERT_TRUE(world.executor.RunUntil([&] { return renamed.has_value(); }, 100'000));
     if (!put) continue;
