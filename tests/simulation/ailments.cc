@@ -26,8 +26,10 @@ constexpr int64_t kForeignAheadMillis = 30 * 60 * 1000;
 // Those that take nothing but a moment to come.
 constexpr std::array kSudden = {Fault::kNoSpace, Fault::kReadOnly, Fault::kHangs, Fault::kSlow};
 // A step that has been seen this often in a seed is common. One in so many of its requests finds its server
-// falling ill: of a rare step, of a common one, and where the step has met that ailment.
+// falling ill: of those to which few seeds come at all, of a rare step, of a common one, and where the step
+// has met that ailment.
 constexpr uint64_t kCommonStep = 20;
+constexpr uint64_t kSuddenInRarest = 2;
 constexpr uint64_t kSuddenInRare = 16;
 constexpr uint64_t kSuddenInCommon = 400;
 constexpr uint64_t kSuddenAgain = 8000;
@@ -241,14 +243,15 @@ Fault World::AilmentOf(size_t server, Operation operation) const {
 
 // Servers that fall ill at any time are soon known to be ill, and asked last: what is rare would never meet
 // it. So some fall ill under a request.
-void World::FallIllUnder(size_t server, const std::string& step, Operation operation) {
+void World::FallIllUnder(size_t server, const std::string& step, Operation operation, bool rarest) {
   if (!faults_ || !traits_.ailments) return;
   const Fault ailment = kSudden[ailment_random_.Below(kSudden.size())];
   if (!Hinders(ailment, operation)) return;
   const auto& met = outcome_.coverage[step];
   const uint64_t times = std::accumulate(met.begin(), met.end(), uint64_t{0});
   const bool first = met[static_cast<size_t>(ailment)] == 0;
-  const uint64_t one_in = !first ? kSuddenAgain : times < kCommonStep ? kSuddenInRare : kSuddenInCommon;
+  const uint64_t seldom = times < kCommonStep ? kSuddenInRare : kSuddenInCommon;
+  const uint64_t one_in = !first ? kSuddenAgain : rarest ? kSuddenInRarest : seldom;
   if (!ailment_random_.OneIn(one_in)) return;
   if (times < kCommonStep) BringBackFor(server);
   if (MayGoDown(server)) FallIll(server, ailment);

@@ -105,7 +105,7 @@ Fault Line::Meet(const std::string& step, Operation operation, const std::string
   Fault fault = world_.PickFault(step);
   if (fault == Fault::kNone && world_.Lies(server_, operation, path)) fault = Fault::kWrongError;
   if (fault == Fault::kNone && world_.NodsOff(gateway_, step, path)) fault = Fault::kSleepAfter;
-  if (fault == Fault::kNone) world_.FallIllUnder(server_, step, operation);
+  if (fault == Fault::kNone) world_.FallIllUnder(server_, step, operation, IsRarest(step));
   // A gateway that dies or sleeps does so whoever it asks.
   const bool about_gateway = fault == Fault::kCrashBefore || fault == Fault::kCrashAfter ||
                              fault == Fault::kSleepBefore || fault == Fault::kSleepAfter;
@@ -259,7 +259,11 @@ Fault World::PickFault(const std::string& step) {
   }
   const bool fails_over = traits_.failovers && (step == "seal: write" || step == "exclusive seal: write");
   if (fails_over && shape_random_.OneIn(30)) return shape_random_.OneIn(2) ? Fault::kError : Fault::kDelayed;
-  if (rare && IsRarest(step) && !traits_.calm) return static_cast<Fault>(random_.Below(kPickableFaults + 1));
+  if (rare && IsRarest(step) && !traits_.calm) {
+    // Half of them are left to what servers suffer from (FallIllUnder).
+    if (traits_.ailments && ailment_random_.OneIn(2)) return Fault::kNone;
+    return static_cast<Fault>(random_.Below(kPickableFaults + 1));
+  }
   if (rare && traits_.favourite && random_.OneIn(6)) return *traits_.favourite;
   const double dice = static_cast<double>(random_.Below(1'000'000)) / 1e6 / traits_.intensity;
   double sum = 0;

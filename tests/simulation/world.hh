@@ -179,7 +179,7 @@ class World {
   void PutOtherDisk(size_t server);
   void Recover(size_t server);
   Fault AilmentOf(size_t server, Operation operation) const;
-  void FallIllUnder(size_t server, const std::string& step, Operation operation);
+  void FallIllUnder(size_t server, const std::string& step, Operation operation, bool rarest);
   void AskWhileServersHang();
   void AskInTime(Op op);
 
