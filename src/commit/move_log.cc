@@ -53,10 +53,6 @@ struct Copies {
   int64_t written_s = 0;  // the youngest
 };
 
-int64_t Seconds(Duration duration) {
-  return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
-}
-
 // What one server shows, by the log's id; nullopt: it does not answer.
 Task<std::optional<std::map<std::string, Copies>>> CopiesOn(Engine& engine, MemberIndex member) {
   std::map<std::string, Copies> logs;
@@ -162,12 +158,12 @@ Task<MoveLogsFound> FindMoveLogs(Engine& engine) {
   MoveLogsFound found;
   found.silent = silent;
   for (auto& [id, copies] : logs) {
-    const int64_t age_s = now_s - copies.written_s;
+    const Duration age = std::chrono::seconds(now_s - copies.written_s);
     // A rename begins only when more copies than this are whole.
     const size_t few = SilentServersMax(engine);
     const bool is_void = copies.whole + copies.unknown + silent <= few;
     // Servers are listed one after the other: its writer may be at it while our clock is ahead.
-    if (age_s <= Seconds(is_void ? engine.options().tombstone_horizon : engine.options().operation_limit)) {
+    if (age <= (is_void ? engine.options().tombstone_horizon : engine.options().operation_limit)) {
       ++found.young;
     } else if (copies.whole > few) {
       found.open.push_back(std::move(*copies.log));
