@@ -10,12 +10,13 @@ constexpr size_t kContentBytesMax = 4096;
 
 }  // namespace
 
-// One reading of the identity file. `finished` and `waiters` are guarded by the check's mutex; the rest is
+// One reading of the identity file. `finished` and the waiters are guarded by the check's mutex; the rest is
 // touched by one step at a time.
 struct IdentityCheck::Flight {
   TimePoint started;
   bool finished = false;
   std::vector<Waiter> waiters;
+  std::vector<Waiter> next;  // who needs one that starts after this
   TimerId timer = 0;
   std::shared_ptr<ArchiveFile> file;
   Slice bytes;
@@ -54,17 +55,16 @@ void IdentityCheck::NoteHeard(TimePoint asked) {
 
 void IdentityCheck::Check(TimePoint oldest, Waiter waiter) {
   std::shared_ptr<Flight> flight;
+  std::shared_ptr<Flight> under_way;  // let go after the lock: it may be the last to hold it
   {
     std::lock_guard lock(mutex_);
-    if (flight_ && flight_->started > oldest) {
-      flight_->waiters.push_back(std::move(waiter));
+    under_way = flight_.lock();
+    if (under_way) {
+      (under_way->started > oldest ? under_way->waiters : under_way->next).push_back(std::move(waiter));
       return;
     }
-    if (flight_) {
-      next_.push_back(std::move(waiter));
-      return;
-    }
-    flight = flight_ = std::make_shared<Flight>();
+    flight = std::make_shared<Flight>();
+    flight_ = flight;
     flight->started = executor_.Now();
     flight->waiters.push_back(std::move(waiter));
     ++checks_;
@@ -131,10 +131,11 @@ void IdentityCheck::Finish(const std::shared_ptr<Flight>& flight, Status status)
       confirmed_.reset();
     }
     flight_.reset();
-    if (!next_.empty()) {
-      next = flight_ = std::make_shared<Flight>();
+    if (!flight->next.empty()) {
+      next = std::make_shared<Flight>();
+      flight_ = next;
       next->started = executor_.Now();
-      next->waiters = std::exchange(next_, {});
+      next->waiters = std::exchange(flight->next, {});
       ++checks_;
     }
   }

@@ -65,8 +65,9 @@ class IdentityCheck : public std::enable_shared_from_this<IdentityCheck> {
   mutable std::mutex mutex_;
   std::optional<TimePoint> confirmed_;  // guarded by mutex_, as all below; start of the last good check
   TimePoint heard_ = {};  // when the last request was begun that the server has answered
-  std::shared_ptr<Flight> flight_;  // the check under way
-  std::vector<Waiter> next_;  // who needs one that starts after it
+  // The check under way. Its request and its timer own it, and it who waits for it: a process that goes drops
+  // both, and waiters hold this.
+  std::weak_ptr<Flight> flight_;
   uint64_t checks_ = 0;
 };
 

@@ -241,6 +241,29 @@ TEST_F(IdentityGuardTest, AHungCheckEndsAndIsTriedAgain) {
   EXPECT_EQ(guard->checks(), 2u);
 }
 
+TEST_F(IdentityGuardTest, AProcessThatGoesLeavesNobodyWaiting) {
+  std::weak_ptr<FaultServer> server;
+  {
+    VirtualExecutor process;
+    const auto hung = std::make_shared<FaultServer>(memory_, process);
+    server = hung;
+    FaultRule rule;
+    rule.kind = FaultKind::kHang;
+    hung->plan().Add(rule);
+    const auto guard = std::make_shared<IdentityGuard>(
+        hung, process,
+        IdentityOptions{.path = kIdentityPath, .content = "c", .description = "d", .check_timeout = 10s});
+    const auto never = [guard](const Result<std::vector<Entry>>&) { FAIL(); };
+    guard->List({process.Now() + 10s}, "/", never);
+    process.RunUntilTime(process.Now() + 1s);
+    // Needs a check that begins after the one under way.
+    guard->List({process.Now() + 10s}, "/", never);
+    EXPECT_EQ(guard->checks(), 1u);
+    hung->plan().DropHung();
+  }
+  EXPECT_TRUE(server.expired());
+}
+
 TEST_F(IdentityGuardTest, AnUnreadableIdentityIsUnavailable) {
   fault_->plan().Add({.operation = Operation::kOpen, .error = {Code::kPermissionDenied, "no"}});
   EXPECT_CODE(Run(List(context_, Guard(), "/")), Code::kUnavailable);
