@@ -18,9 +18,16 @@ using testing::HasSubstr;
 constexpr Geometry kSmall{4, 2, 8 * kKiB};
 constexpr size_t kStripe = 4 * 8 * kKiB;
 
+// Real time: a good server must not look late, and sanitizers make all of them slower.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::chrono::milliseconds kFailoverDelay(240);
+#else
+constexpr std::chrono::milliseconds kFailoverDelay(30);
+#endif
+
 TestStore::Options Impatient(size_t servers = 0) {
   TestStore::Options options{.geometry = kSmall, .servers = servers};
-  options.engine.failover_delay = std::chrono::milliseconds(30);
+  options.engine.failover_delay = kFailoverDelay;
   options.engine.metadata_timeout = std::chrono::milliseconds(400);
   return options;
 }
