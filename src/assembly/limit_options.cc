@@ -63,6 +63,19 @@ std::vector<OptionRow> CountRows() {
          const uint64_t bytes = c.engine.memory_bytes;
          return bytes == EngineOptions().memory_bytes ? Values{} : Values{FormatBytes(bytes)};
        }},
+      {"cache", "SIZE", "256MiB",
+       "How much of the memory may hold stripes that were read, for the next who reads them; 0: none. "
+       "Whatever needs memory "
+       "takes it from there.",
+       OptionGroup::kLimits, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(c.engine.cache_bytes, ParseSize(value));
+         return OkStatus();
+       },
+       [](const C& c) {
+         const uint64_t bytes = c.engine.cache_bytes;
+         return bytes == EngineOptions().cache_bytes ? Values{} : Values{FormatBytes(bytes)};
+       }},
       XEC_COUNT_ROW("stripes-in-flight", "3",
                     "Stripes on their way at once for one writer or one sequential reader.",
                     stripes_in_flight, 1, 64),

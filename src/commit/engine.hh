@@ -17,6 +17,7 @@
 #include "protocol/object_path.hh"
 #include "runtime/byte_budget.hh"
 #include "runtime/hedge_budget.hh"
+#include "runtime/slice_cache.hh"
 #include "server/calls.hh"
 #include "server/health_monitor.hh"
 
@@ -34,6 +35,8 @@ struct EngineOptions {
   // An upload gives a server up for a spare when it is at least this much later than the others.
   Duration failover_delay = std::chrono::seconds(1);
   uint64_t memory_bytes = kGiB;  // the one budget for payload (promise P7)
+  // Of it at most so many for stripes that were read and may be wanted again (slice_cache.hh).
+  uint64_t cache_bytes = 256 * kMiB;
   size_t stripes_in_flight = 3;  // of one writer or sequential reader
   int retries_max = 4;  // restarts of one operation overtaken by others
   // How long a version that was replaced or removed stays readable to who has it open.
@@ -65,6 +68,8 @@ class Engine {
   Executor& executor() const { return executor_; }
   TaskScope& scope() const { return scope_; }
   ByteBudget& budget() { return budget_; }
+  // Whole stripes, verified, shared by all readers.
+  const std::shared_ptr<SliceCache>& stripes() const { return stripes_; }
   HedgeBudget& hedges() { return hedges_; }
   // What this process has still to remove; gateways do (RemoveGivenUpFiles).
   GivenUpFiles& given_up_files() { return given_up_files_; }
@@ -117,6 +122,7 @@ class Engine {
   const std::shared_ptr<ServerHealth> health_;
   const std::shared_ptr<HealthMonitor> monitor_;
   ByteBudget budget_;
+  const std::shared_ptr<SliceCache> stripes_;
   HedgeBudget hedges_;
   GivenUpFiles given_up_files_;
   std::mutex random_mutex_;

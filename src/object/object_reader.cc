@@ -2,6 +2,7 @@
 #include "object/object_reader.hh"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "object/read_ahead.hh"
@@ -14,10 +15,12 @@ namespace {
 
 class Reader final : public ObjectReader {
  public:
-  Reader(Engine& engine, std::shared_ptr<ArchiveSet> archives)
+  // `object`: what is the same for all readers of the same bytes, and for no others.
+  Reader(Engine& engine, std::shared_ptr<ArchiveSet> archives, std::string object)
       : archives_(std::move(archives)),
         tables_(std::make_shared<PageTables>()),
-        ahead_(std::make_shared<ReadAhead>(engine.executor(), engine.options().stripes_in_flight)) {}
+        ahead_(std::make_shared<ReadAhead>(engine.stripes(), std::move(object),
+                                           engine.options().stripes_in_flight)) {}
 
   uint64_t size() const override { return archives_->info().accepted.size; }
   const Version& version() const override { return archives_->info().accepted.version; }
@@ -38,7 +41,11 @@ class Reader final : public ObjectReader {
   Task<Result<Ready>> Prepare();
   // The error to answer with.
   Task<Error> Explain(Error error);
-  Task<Result<uint64_t>> ReadStripes(Ready ready, ReadAhead* ahead, uint64_t offset, MutableByteSpan into);
+  // Are archives so large that they are not read whole?
+  bool IsStreamed(const Geometry& geometry) const {
+    return size() > geometry.data_chunks * kWholeArchiveBytesMax;
+  }
+  Task<Result<uint64_t>> ReadStripes(Ready ready, bool ahead, uint64_t offset, MutableByteSpan into);
   uint64_t EndOf(uint64_t offset, MutableByteSpan into) const {
     return std::min(size(), offset + std::min<uint64_t>(into.size(), size()));
   }
@@ -66,9 +73,9 @@ Task<Result<Manifest>> Reader::GetManifest() {
   co_return Manifest(*ready->context.manifest);
 }
 
-void CopyOut(const StripeData& data, uint64_t chunk_size, uint64_t from, MutableByteSpan into) {
+void CopyOut(const SliceCache::Value& data, uint64_t chunk_size, uint64_t from, MutableByteSpan into) {
   while (!into.empty()) {
-    const Slice& chunk = data.chunks[from / chunk_size];
+    const Slice& chunk = data.slices[from / chunk_size];
     const size_t within = from % chunk_size;
     const size_t bytes = std::min(into.size(), chunk.length - within);
     std::memcpy(into.data(), chunk.span().data() + within, bytes);
@@ -81,8 +88,9 @@ Task<Result<uint64_t>> Reader::Read(uint64_t offset, MutableByteSpan into) {
   if (offset >= size() || into.empty()) co_return uint64_t{0};
   Result<Ready> ready = co_await Prepare();
   if (!ready) co_return ready.error();
-  ReadAhead::Note(ahead_, ready->context, offset, EndOf(offset, into));
-  co_return co_await ReadStripes(std::move(*ready), ahead_.get(), offset, into);
+  const bool ahead = IsStreamed(ready->context.geometry());
+  if (ahead) ReadAhead::Note(ahead_, ready->context, offset, EndOf(offset, into));
+  co_return co_await ReadStripes(std::move(*ready), ahead, offset, into);
 }
 
 Task<Result<uint64_t>> Reader::ReadWithin(ByteBudget& budget, uint64_t offset, MutableByteSpan into) {
@@ -90,27 +98,30 @@ Task<Result<uint64_t>> Reader::ReadWithin(ByteBudget& budget, uint64_t offset, M
   Result<Ready> ready = co_await Prepare();
   if (!ready) co_return ready.error();
   ready->context.budget = &budget;
-  co_return co_await ReadStripes(std::move(*ready), nullptr, offset, into);
+  co_return co_await ReadStripes(std::move(*ready), false, offset, into);
 }
 
-Task<Result<uint64_t>> Reader::ReadStripes(Ready ready, ReadAhead* ahead, uint64_t offset,
-                                           MutableByteSpan into) {
+Task<Result<uint64_t>> Reader::ReadStripes(Ready ready, bool ahead, uint64_t offset, MutableByteSpan into) {
   const uint64_t end = EndOf(offset, into);
   const Geometry& geometry = ready.context.geometry();
   const uint64_t stripe_size = geometry.StripeSize();
-  Held held{std::move(ready.image), ahead};
   for (uint64_t at = offset; at < end;) {
     const uint64_t stripe = at / stripe_size;
     const uint64_t stop = std::min(end, (stripe + 1) * stripe_size);
     const MutableByteSpan target = into.subspan(at - offset, stop - at);
-    std::shared_ptr<const StripeData> data;
-    if (ahead != nullptr) data = co_await ReadAhead::Find(ahead_, stripe);
+    SliceCache::ValuePtr data;
+    if (ahead) {
+      ReadAhead::Advance(ahead_, ready.context, stripe, offset, end);
+      data = co_await ahead_->Find(stripe);
+    }
     if (data) {
       CopyOut(*data, geometry.chunk_size_bytes, at - stripe * stripe_size, target);
     } else {
-      Status status = co_await ReadStripe(ready.context, stripe, at - stripe * stripe_size, target, held);
+      Status status =
+          co_await ReadStripe(ready.context, stripe, at - stripe * stripe_size, target, ready.image);
       if (!status) co_return co_await Explain(status.error());
     }
+    if (stop == std::min(size(), (stripe + 1) * stripe_size)) ahead_->Passed(stripe);
     at = stop;
   }
   co_return end - offset;
@@ -140,15 +151,21 @@ Task<Result<std::shared_ptr<ObjectReader>>> ObjectReader::Open(Engine& engine, N
     co_return Fail(Code::kIsDirectory, "{} is a directory", info.path.text());
   if (info.accepted.kind != Accepted::kObject)
     co_return Fail(Code::kNotFound, "{} does not exist", info.path.text());
+  std::string object = info.path.text() + " " + info.accepted.version.ToString();
   auto archives = std::make_shared<ArchiveSet>(engine, std::move(info), std::move(damage));
-  std::shared_ptr<ObjectReader> reader = std::make_shared<Reader>(engine, std::move(archives));
+  std::shared_ptr<ObjectReader> reader =
+      std::make_shared<Reader>(engine, std::move(archives), std::move(object));
   co_return std::move(reader);
 }
 
 Task<Result<std::shared_ptr<ObjectReader>>> ObjectReader::OpenXrdec(Engine& engine, NameInfo info) {
   const Geometry geometry = GeometryFor(engine.descriptor(), info.path.text());
+  // The versions of XrdEc are no more than times: nothing is shared between readers.
+  static std::atomic<uint64_t> readers = 0;
+  std::string object = fmt::format("{} #{}", info.path.text(), ++readers);
   auto archives = std::make_shared<XrdecArchiveSet>(engine, std::move(info), geometry);
-  std::shared_ptr<ObjectReader> reader = std::make_shared<Reader>(engine, std::move(archives));
+  std::shared_ptr<ObjectReader> reader =
+      std::make_shared<Reader>(engine, std::move(archives), std::move(object));
   co_return std::move(reader);
 }
 

@@ -86,6 +86,71 @@ TEST(ReadAheadTest, TightBudgetOnlyMeansLessOfIt) {
   EXPECT_LE(store.engine().budget().peak(), engine.memory_bytes);
 }
 
+TEST(ReadAheadTest, WhatOneReaderHasReadCostsTheNextOnesNothing) {
+  TestStore store({.geometry = kGeometry, .cache_bytes = 64 * kMiB});
+  Opened first(store, 20 * kGeometry.StripeSize() + 12'345);
+  EXPECT_TRUE(first.Stream(kGeometry.StripeSize() / 2));
+  store.Settle();
+  const Result<std::shared_ptr<ObjectReader>> second = store.OpenReader("/o");
+  ASSERT_TRUE(second);
+  ASSERT_TRUE((*second)->size() == first.bytes.size());
+  store.counts().Reset();
+  for (size_t at = 0; at < first.bytes.size(); at += kGeometry.StripeSize() / 2) {
+    const Result<std::string> got = TestStore::Read(**second, at, kGeometry.StripeSize() / 2);
+    ASSERT_TRUE(got);
+    EXPECT_TRUE(*got == first.bytes.substr(at, kGeometry.StripeSize() / 2));
+  }
+  store.Settle();
+  // The manifest, from the end of one archive.
+  EXPECT_LE(store.counts().Of(Operation::kRead), 1u);
+}
+
+TEST(ReadAheadTest, ReadersAtTheSameTimeShareWhatIsFetched) {
+  TestStore store({.geometry = kGeometry, .cache_bytes = 64 * kMiB});
+  Opened opened(store, 20 * kGeometry.StripeSize());
+  store.counts().Reset();
+  std::vector<std::jthread> threads;
+  std::atomic<int> wrong = 0;
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([&] {
+      const Result<std::shared_ptr<ObjectReader>> reader = store.OpenReader("/o");
+      for (size_t at = 0; reader && at < opened.bytes.size(); at += 3 * kGeometry.StripeSize()) {
+        const Result<std::string> got = TestStore::Read(**reader, at, 3 * kGeometry.StripeSize());
+        wrong += got && *got == opened.bytes.substr(at, 3 * kGeometry.StripeSize()) ? 0 : 1;
+      }
+      wrong += reader ? 0 : 1;
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(wrong, 0);
+  store.Settle();
+  // Every chunk once, and each reader the ends of its archives.
+  EXPECT_LE(store.counts().Of(Operation::kRead), 20u * 4 + 6 * 6);
+}
+
+TEST(ReadAheadTest, AnotherVersionOfTheNameIsReadAnew) {
+  TestStore store({.geometry = kGeometry, .cache_bytes = 64 * kMiB});
+  Opened opened(store, 3 * kGeometry.StripeSize());
+  EXPECT_TRUE(opened.Stream(kGeometry.StripeSize()));
+  const std::string other = TestBytes(3 * kGeometry.StripeSize(), 2);
+  ASSERT_TRUE(store.Put("/o", other));
+  EXPECT_TRUE(*store.Get("/o") == other);
+  EXPECT_TRUE(opened.Stream(kGeometry.StripeSize()));
+}
+
+TEST(ReadAheadTest, WhatIsKeptGoesToWhoNeedsMemory) {
+  EngineOptions engine = Patient();
+  engine.memory_bytes = 4 * kMiB;
+  TestStore store({.geometry = kGeometry, .engine = engine, .cache_bytes = 2 * kMiB});
+  Opened opened(store, 20 * kGeometry.StripeSize());
+  EXPECT_TRUE(opened.Stream(kGeometry.StripeSize()));
+  store.Settle();
+  ASSERT_GT(store.engine().budget().in_use(), kMiB);
+  const Result<ByteBudget::Lease> all = SyncWait(store.engine().budget().Acquire(4 * kMiB));
+  ASSERT_TRUE(all);
+  EXPECT_EQ(store.engine().stripes()->kept_bytes(), 0u);
+}
+
 TEST(ReadAheadTest, ManyStreamsOfOneHandle) {
   TestStore store({.geometry = kGeometry});
   Opened opened(store, 30 * kGeometry.StripeSize() + 999);

@@ -7,7 +7,6 @@
 
 #include "commit/server_gather.hh"
 #include "object/padded_coding.hh"
-#include "object/read_ahead.hh"
 #include "object/read_policy.hh"
 
 namespace xec {
@@ -72,8 +71,8 @@ class StripeRead {
     }
   }
 
-  Task<Status> Run(uint64_t from, MutableByteSpan into, Held& held);
-  Task<Result<StripeData>> RunWithoutWaiting();
+  Task<Status> Run(uint64_t from, MutableByteSpan into, std::shared_ptr<Buffer>& image);
+  Task<Result<SliceCache::Value>> RunWithoutWaiting();
 
  private:
   enum class Outcome { kDone, kFailed, kAgain };
@@ -84,7 +83,7 @@ class StripeRead {
 
   ChunkRange RangeOf(uint32_t chunk, const Plan& plan) const;
   bool ExactIsHull() const;
-  Task<Result<ByteBudget::Lease>> Reserve(uint64_t bytes, Held& held);
+  Task<Result<ByteBudget::Lease>> Reserve(uint64_t bytes, std::shared_ptr<Buffer>& image);
   ReadPolicy NewPolicy() const;
   ReadPolicy::Ranks RanksNow() const;
   bool IsBad(uint32_t chunk) const;
@@ -125,11 +124,10 @@ bool StripeRead::ExactIsHull() const {
 }
 
 // Waits in line for memory, but never with memory in hand that others may wait for.
-Task<Result<ByteBudget::Lease>> StripeRead::Reserve(uint64_t bytes, Held& held) {
+Task<Result<ByteBudget::Lease>> StripeRead::Reserve(uint64_t bytes, std::shared_ptr<Buffer>& image) {
   std::optional<ByteBudget::Lease> at_once = context_.memory().TryAcquire(bytes);
   if (at_once) co_return std::move(*at_once);
-  held.image.reset();
-  if (held.ahead != nullptr) held.ahead->Clear();
+  image.reset();
   for (ChunkAnswer& answer : answers_) answer.data = answer.header = Slice();
   Result<ByteBudget::Lease> lease = co_await context_.memory().Acquire(bytes);
   co_return std::move(lease);
@@ -300,14 +298,14 @@ uint64_t StripeRead::BytesToReserve(ChunkMask first, Plan plan) const {
   return bytes;
 }
 
-Task<Status> StripeRead::Run(uint64_t from, MutableByteSpan into, Held& held) {
+Task<Status> StripeRead::Run(uint64_t from, MutableByteSpan into, std::shared_ptr<Buffer>& image) {
   Plan plan;
   plan.exact = !ExactIsHull();
   while (true) {
     ReadPolicy policy = NewPolicy();
     const ChunkMask first = ReadPolicy(policy).OnStart().start;
     plan.exact = plan.exact && (first & ~wanted_.needed) == 0;
-    Result<ByteBudget::Lease> lease = co_await Reserve(BytesToReserve(first, plan), held);
+    Result<ByteBudget::Lease> lease = co_await Reserve(BytesToReserve(first, plan), image);
     if (!lease) co_return lease.error();
     const Outcome outcome = co_await Try(std::move(policy), plan, *lease);
     if (outcome == Outcome::kDone) break;
@@ -329,7 +327,7 @@ Task<Status> StripeRead::Run(uint64_t from, MutableByteSpan into, Held& held) {
   co_return OkStatus();
 }
 
-Task<Result<StripeData>> StripeRead::RunWithoutWaiting() {
+Task<Result<SliceCache::Value>> StripeRead::RunWithoutWaiting() {
   const Error no_memory = Fail(Code::kUnavailable, "no memory for a whole stripe is at hand");
   const Plan plan;
   // Half of the budget is never used ahead: a handle that stalls with its stripes holds up nobody's small
@@ -337,13 +335,14 @@ Task<Result<StripeData>> StripeRead::RunWithoutWaiting() {
   ByteBudget& budget = context_.memory();
   ReadPolicy policy = NewPolicy();
   const uint64_t bytes_ahead = BytesToReserve(ReadPolicy(policy).OnStart().start, plan);
-  if (budget.in_use() + bytes_ahead > budget.limit() / 2) co_return no_memory;
+  const uint64_t kept = context_.engine().stripes()->kept_bytes();
+  if (budget.in_use() + bytes_ahead > budget.limit() / 2 + kept) co_return no_memory;
   std::optional<ByteBudget::Lease> lease = budget.TryAcquire(bytes_ahead);
   if (!lease) co_return no_memory;
   const Outcome outcome = co_await Try(std::move(policy), plan, *lease);
   if (outcome == Outcome::kAgain) co_return no_memory;
   if (outcome == Outcome::kFailed) co_return UnreadableStripe(context_, stripe_, answers_, bad_);
-  StripeData data;
+  SliceCache::Value data;
   for (uint32_t chunk = 0; chunk < context_.geometry().data_chunks; ++chunk) {
     const uint64_t bytes = context_.ChunkBytes(stripe_, chunk);
     Slice slice;
@@ -355,7 +354,7 @@ Task<Result<StripeData>> StripeRead::RunWithoutWaiting() {
       slice = Slice(Buffer::Allocate(bytes, std::move(*more)));
       Decode(chunk, slice.span());
     }
-    data.chunks.push_back(std::move(slice));
+    data.slices.push_back(std::move(slice));
   }
   co_return std::move(data);
 }
@@ -384,18 +383,18 @@ Error UnreadableStripe(const ReadContext& context, uint64_t stripe, std::span<co
 }
 
 Task<Status> ReadStripe(ReadContext context, uint64_t stripe, uint64_t from, MutableByteSpan into,
-                        Held& held) {
+                        std::shared_ptr<Buffer>& image) {
   Wanted wanted = WantedOf(context, stripe, from, from + into.size());
   StripeRead read(std::move(context), stripe, std::move(wanted));
-  Status status = co_await read.Run(from, into, held);
+  Status status = co_await read.Run(from, into, image);
   co_return std::move(status);
 }
 
-Task<Result<StripeData>> FetchStripe(ReadContext context, uint64_t stripe) {
+Task<Result<SliceCache::Value>> FetchStripe(ReadContext context, uint64_t stripe) {
   const uint64_t bytes = context.geometry().StripeBytes(context.manifest->size_bytes, stripe);
   Wanted wanted = WantedOf(context, stripe, 0, bytes);
   StripeRead read(std::move(context), stripe, std::move(wanted));
-  Result<StripeData> data = co_await read.RunWithoutWaiting();
+  Result<SliceCache::Value> data = co_await read.RunWithoutWaiting();
   co_return std::move(data);
 }
 

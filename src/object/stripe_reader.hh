@@ -9,29 +9,16 @@
 
 namespace xec {
 
-class ReadAhead;
-
-// The object bytes of one stripe, verified or decoded: data chunk i at chunks[i]; empty slices for empty
-// chunks.
-struct StripeData {
-  std::vector<Slice> chunks;
-};
-
-// What a read holds while it goes on, and lets go before it waits for budget, since others may wait for it.
-struct Held {
-  std::shared_ptr<Buffer> image;  // keeps Archive::image() alive; may be null
-  ReadAhead* ahead = nullptr;     // may be null; outlives the read
-};
-
 // Reads bytes [from, from + into.size()) of the stripe's object bytes, which must exist, into `into`; only
-// this coroutine touches `into`. `held` outlives the task. Errors: kDataLoss, kUnavailable (docs of
-// ObjectReader::Read), kInvalidArgument when the budget is too small.
+// this coroutine touches `into`. `image`, which may be null, keeps Archive::image() alive while the read goes
+// on, and is let go before it waits for budget, since others may wait for it; it outlives the task. Errors:
+// kDataLoss, kUnavailable (docs of ObjectReader::Read), kInvalidArgument when the budget is too small.
 Task<Status> ReadStripe(ReadContext context, uint64_t stripe, uint64_t from, MutableByteSpan into,
-                        Held& held);
+                        std::shared_ptr<Buffer>& image);
 
-// Reads all of a stripe's object bytes, but never waits for budget. Errors: as ReadStripe; kUnavailable when
-// memory is not at hand.
-Task<Result<StripeData>> FetchStripe(ReadContext context, uint64_t stripe);
+// Reads all of a stripe's object bytes, verified or decoded, but never waits for budget: data chunk i at
+// slices[i]; empty slices for empty chunks. Errors: as ReadStripe; kUnavailable when memory is not at hand.
+Task<Result<SliceCache::Value>> FetchStripe(ReadContext context, uint64_t stripe);
 
 // Sentence for a stripe that cannot be read: code kDataLoss if every server answered, else kUnavailable.
 // answers[i] is what is known of chunk i (health kGood for those that are not to blame).

@@ -47,12 +47,14 @@ class TestStore {
     Geometry geometry{4, 2, 64 * kKiB};
     size_t servers = 0;  // 0: k + m + 2
     EngineOptions engine = Patient();
+    uint64_t cache_bytes = 0;  // in place of the engine's: tests count what servers are asked for
     SyncPolicy sync = SyncPolicy::kCommit;
     size_t servers_of_host = 1;
     Layout layout = Layout::kNative;
   };
 
-  explicit TestStore(const Options& options) : pool_("test", 4) {
+  explicit TestStore(Options options) : pool_("test", 4) {
+    options.engine.cache_bytes = options.cache_bytes;
     StoreDescriptor descriptor;
     descriptor.store_id = std::string(32, 'a');
     descriptor.layout = options.layout;

@@ -27,6 +27,7 @@ class Buffer {
   std::byte* data() { return data_; }
   size_t size() const { return size_; }
   MutableByteSpan span() { return {data_, size_}; }
+  uint64_t leased_bytes() const { return lease_.bytes(); }
 
  private:
   Buffer(std::byte* data, size_t size, size_t capacity, ByteBudget::Lease lease)

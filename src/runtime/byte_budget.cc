@@ -25,6 +25,7 @@ class ByteBudget::Core {
   size_t waiting() const;
 
   const uint64_t limit;
+  Reclaim reclaim;  // may be empty; never called under mutex_
 
  private:
   struct Waiter {
@@ -36,6 +37,10 @@ class ByteBudget::Core {
   // The first waiter that waits for more than a share of uploads, if any.
   std::deque<Waiter>::iterator FirstInLine();
   bool MustWait(uint64_t bytes, Use use);
+  // Not under the mutex.
+  void AskBack(uint64_t bytes) {
+    if (reclaim) reclaim(bytes);
+  }
   void Count(uint64_t bytes, Use use);
 
   Executor& executor_;  // not used when nobody waits
@@ -73,7 +78,7 @@ void ByteBudget::Core::Count(uint64_t bytes, Use use) {
 }
 
 bool ByteBudget::Core::TakeOrWait(uint64_t bytes, Use use, UniqueFunction<void(bool)> admit) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (!MustWait(bytes, use)) {
     Count(bytes, use);
     return true;
@@ -81,11 +86,19 @@ bool ByteBudget::Core::TakeOrWait(uint64_t bytes, Use use, UniqueFunction<void(b
   // A waiter whose coroutine is gone (simulated crash) would be admitted to bytes nobody returns; the
   // setter's shared state cannot tell, so a crash in the simulator discards the whole budget.
   waiters_.push_back(Waiter{bytes, use, std::move(admit)});
+  lock.unlock();
+  AskBack(limit);
   return false;
 }
 
 bool ByteBudget::Core::TryTake(uint64_t bytes) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  if (limit - in_use_ < bytes && waiters_.empty()) {
+    const uint64_t missing = bytes - (limit - in_use_);
+    lock.unlock();
+    AskBack(missing);
+    lock.lock();
+  }
   if (MustWait(bytes, Use::kOther)) return false;
   Count(bytes, Use::kOther);
   return true;
@@ -171,6 +184,8 @@ std::optional<ByteBudget::Lease> ByteBudget::TryAcquire(uint64_t bytes) {
   if (!core_->TryTake(bytes)) return std::nullopt;
   return Lease(core_, bytes, Use::kOther);
 }
+
+void ByteBudget::SetReclaim(Reclaim reclaim) { core_->reclaim = std::move(reclaim); }
 
 uint64_t ByteBudget::limit() const { return core_->limit; }
 uint64_t ByteBudget::in_use() const { return core_->in_use(); }

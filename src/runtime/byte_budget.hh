@@ -18,6 +18,7 @@
 #include "base/result.hh"
 #include "runtime/executor.hh"
 #include "runtime/task.hh"
+#include "runtime/unique_function.hh"
 
 namespace xec {
 
@@ -52,6 +53,12 @@ class ByteBudget {
   // A budget of what `whole` has, for work that must wait for memory while its operation holds some: what it
   // waits for is then its own. `whole` is returned once everything taken from it was.
   ByteBudget(Lease whole, Executor& executor);
+
+  // Asks whoever keeps bytes that he could do without to give so many back; on any thread. All of them when
+  // somebody waits (who is in line by then), as nobody else may give any back for long. Set before the first
+  // request.
+  using Reclaim = UniqueFunction<void(uint64_t bytes)>;
+  void SetReclaim(Reclaim reclaim);
 
   // Waits in line for `bytes`. Uploads that wait only because uploads have their share let others pass.
   // Error: kInvalidArgument at once when bytes exceed the whole budget.
