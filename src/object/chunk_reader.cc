@@ -57,7 +57,52 @@ Task<Result<Fetched>> Fetch(ReadContext context, ArchivePtr archive, ArchiveMemb
   co_return Fetched{slice.Sub(0, header_bytes), slice.Sub(header_bytes, range.size())};
 }
 
+// Sites may have configured XrdEc to put CRC-32C into the field of CRC-32.
+Status CheckWhole(ByteSpan data, const ArchiveMember& member) {
+  if (Crc32(data) == member.crc32 || Crc32c(data) == member.crc32) return OkStatus();
+  return Fail(Code::kCorruption, "its bytes have not the CRC of the directory");
+}
+
+Status Verify(const ReadContext& context, MemberIndex server, const ArchiveMember& member,
+              const Fetched& fetched, ChunkRange range, PageTables::Table table, bool thorough) {
+  if (!table) {
+    XEC_ASSIGN_OR_RETURN(table, ParseTable(context, member, fetched.header.span()));
+    if (table->page_size_bytes != 0 && range.size() < member.size_bytes)
+      context.tables->Keep({server, member.name}, table);
+  }
+  const ByteSpan data = fetched.data.span();
+  if (table->page_size_bytes != 0) XEC_TRY(CheckPages(data, range, *table));
+  if (table->page_size_bytes == 0 || thorough) XEC_TRY(CheckWhole(data, member));
+  return OkStatus();
+}
+
+}  // namespace
+
+const ArchiveMember* FindMember(const ReadContext& context, MemberName name, ArchivePtr& archive) {
+  if (const ArchiveMember* member = archive->Find(name)) return member;
+  for (const ArchivePtr& other : context.archives->Open()) {
+    if (const ArchiveMember* member = other->Find(name)) {
+      archive = other;
+      return member;
+    }
+  }
+  return nullptr;
+}
+
+Result<PageTables::Table> ParseTable(const ReadContext& context, const ArchiveMember& member,
+                                     ByteSpan header) {
+  XEC_ASSIGN_OR_RETURN(PageChecksumTable parsed, ParseLocalHeader(header, member));
+  const uint32_t expected = context.manifest->page_size_bytes;
+  // Without pages in the manifest a chunk is read and checked whole, whatever its header has.
+  if (expected == 0) parsed = PageChecksumTable{};
+  if (parsed.page_size_bytes != expected) {
+    return Fail(Code::kCorruption, "its pages have {} bytes instead of {}", parsed.page_size_bytes, expected);
+  }
+  return std::make_shared<const PageChecksumTable>(std::move(parsed));
+}
+
 Status CheckPages(ByteSpan data, ChunkRange range, const PageChecksumTable& table) {
+  if (MutantActive(Mutant::kIgnorePageChecksum)) return OkStatus();
   const size_t page_size = table.page_size_bytes;
   std::vector<uint32_t> found((data.size() + page_size - 1) / page_size);
   PageChecksums(data, page_size, found);
@@ -70,46 +115,10 @@ Status CheckPages(ByteSpan data, ChunkRange range, const PageChecksumTable& tabl
   return OkStatus();
 }
 
-// Sites may have configured XrdEc to put CRC-32C into the field of CRC-32.
-Status CheckWhole(ByteSpan data, const ArchiveMember& member) {
-  if (Crc32(data) == member.crc32 || Crc32c(data) == member.crc32) return OkStatus();
-  return Fail(Code::kCorruption, "its bytes have not the CRC of the directory");
+bool IsReadable(const ReadContext& context, MemberName name, const ArchiveMember& member) {
+  return member.size_bytes == context.ChunkBytes(name.stripe, name.chunk) &&
+         member.header_size() <= HeaderBytesMax(*context.manifest);
 }
-
-Status Verify(const ReadContext& context, MemberIndex server, const ArchiveMember& member,
-              const Fetched& fetched, ChunkRange range, PageTables::Table table, bool thorough) {
-  if (!table) {
-    XEC_ASSIGN_OR_RETURN(PageChecksumTable parsed, ParseLocalHeader(fetched.header.span(), member));
-    const uint32_t expected = context.manifest->page_size_bytes;
-    // Without pages in the manifest a chunk is read and checked whole, whatever its header has.
-    if (expected == 0) parsed = PageChecksumTable{};
-    if (parsed.page_size_bytes != expected) {
-      return Fail(Code::kCorruption, "its pages have {} bytes instead of {}", parsed.page_size_bytes,
-                  expected);
-    }
-    table = std::make_shared<const PageChecksumTable>(std::move(parsed));
-    if (expected != 0 && range.size() < member.size_bytes) context.tables->Keep({server, member.name}, table);
-  }
-  const ByteSpan data = fetched.data.span();
-  if (table->page_size_bytes != 0 && !MutantActive(Mutant::kIgnorePageChecksum))
-    XEC_TRY(CheckPages(data, range, *table));
-  if (table->page_size_bytes == 0 || thorough) XEC_TRY(CheckWhole(data, member));
-  return OkStatus();
-}
-
-// The directory's record of the chunk, in the archive of its lane or in another one that is open.
-const ArchiveMember* FindMember(const ReadContext& context, MemberName name, ArchivePtr& archive) {
-  if (const ArchiveMember* member = archive->Find(name)) return member;
-  for (const ArchivePtr& other : context.archives->Open()) {
-    if (const ArchiveMember* member = other->Find(name)) {
-      archive = other;
-      return member;
-    }
-  }
-  return nullptr;
-}
-
-}  // namespace
 
 PageTables::Table PageTables::Find(Key key) const {
   std::lock_guard lock(mutex_);
@@ -170,10 +179,7 @@ Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange ran
     co_return Bad(Fail(Code::kNotFound, "chunk {} is not in {} on {}", name.chunk, archive->path(), id));
   }
   Status status;
-  if (member->size_bytes != context.ChunkBytes(name.stripe, name.chunk) ||
-      member->header_size() > HeaderBytesMax(*context.manifest)) {
-    status = Fail(Code::kCorruption, "its size is wrong");
-  }
+  if (!IsReadable(context, name, *member)) status = Fail(Code::kCorruption, "its size is wrong");
   ChunkAnswer answer;
   if (status) {
     PageTables::Table table = thorough ? nullptr : context.tables->Find({archive->server(), name});

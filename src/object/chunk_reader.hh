@@ -82,4 +82,18 @@ struct ChunkAnswer {
 Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange range, ByteBudget::Lease lease,
                             bool thorough);
 
+// Parts of the above, for who reads several chunks of an archive at once.
+
+// The directory's record of the chunk, in the archive of its lane or in another one that is open, which
+// `archive` is then. null: none has it.
+const ArchiveMember* FindMember(const ReadContext& context, MemberName name, ArchivePtr& archive);
+// Has the member the size of its chunk, and a header that SlotBytes has room for?
+bool IsReadable(const ReadContext& context, MemberName name, const ArchiveMember& member);
+// The page checksums in a member's local header; the empty table when the manifest has no pages. Error:
+// kCorruption.
+Result<PageTables::Table> ParseTable(const ReadContext& context, const ArchiveMember& member,
+                                     ByteSpan header);
+// `data` is the range of the chunk whose table it is. Error: kCorruption naming a page.
+Status CheckPages(ByteSpan data, ChunkRange range, const PageChecksumTable& table);
+
 }  // namespace xec

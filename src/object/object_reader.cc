@@ -7,11 +7,16 @@
 
 #include "object/read_ahead.hh"
 #include "object/stripe_reader.hh"
+#include "object/vector_read.hh"
 #include "object/verify.hh"
 #include "object/xrdec_archive_set.hh"
+#include "runtime/gather.hh"
 
 namespace xec {
 namespace {
+
+// Of a vector read, read one by one.
+constexpr size_t kPiecesAtOnceMax = 8;
 
 class Reader final : public ObjectReader {
  public:
@@ -26,6 +31,7 @@ class Reader final : public ObjectReader {
   const Version& version() const override { return archives_->info().accepted.version; }
   Task<Result<Manifest>> GetManifest() override;
   Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into) override;
+  Task<Status> ReadVector(std::vector<Piece> pieces) override;
   Task<Result<uint64_t>> ReadWithin(ByteBudget& budget, uint64_t offset, MutableByteSpan into) override;
   Task<Status> Verify(std::function<void(const ChunkReport&)> report) override;
   Task<Status> Locate(std::function<void(const ChunkReport&)> report) override;
@@ -91,6 +97,71 @@ Task<Result<uint64_t>> Reader::Read(uint64_t offset, MutableByteSpan into) {
   const bool ahead = IsStreamed(ready->context.geometry());
   if (ahead) ReadAhead::Note(ahead_, ready->context, offset, EndOf(offset, into));
   co_return co_await ReadStripes(std::move(*ready), ahead, offset, into);
+}
+
+// Of the chunks that have bytes of the piece.
+void AddChunkPieces(const Geometry& geometry, ObjectReader::Piece piece, std::vector<ChunkPiece>& pieces) {
+  while (!piece.into.empty()) {
+    const uint64_t stripe = piece.offset / geometry.StripeSize();
+    const uint64_t within = piece.offset % geometry.StripeSize();
+    const uint64_t chunk = within / geometry.chunk_size_bytes;
+    const uint64_t begin = within % geometry.chunk_size_bytes;
+    const uint64_t bytes = std::min<uint64_t>(piece.into.size(), geometry.chunk_size_bytes - begin);
+    pieces.push_back({stripe, static_cast<uint32_t>(chunk), {begin, begin + bytes}, piece.into.first(bytes)});
+    piece = {piece.offset + bytes, piece.into.subspan(bytes)};
+  }
+}
+
+Task<Status> ReadChunkPiece(ReadContext context, ChunkPiece piece) {
+  std::shared_ptr<Buffer> no_image;
+  const uint64_t from = piece.chunk * context.geometry().chunk_size_bytes + piece.exact.begin;
+  Status status = co_await ReadStripe(std::move(context), piece.stripe, from, piece.into, no_image);
+  co_return std::move(status);
+}
+
+// Waits for all of them even when one fails, as they write into the caller's memory.
+Task<Status> ReadOneByOne(ReadContext context, std::vector<ChunkPiece> pieces) {
+  Gather<Status> gather(context.engine().scope(), context.engine().executor());
+  Status status;
+  for (size_t next = 0; next < pieces.size() || gather.pending() > 0;) {
+    if (next < pieces.size() && status && gather.pending() < kPiecesAtOnceMax) {
+      gather.Start(next, ReadChunkPiece(context, pieces[next]));
+      ++next;
+      continue;
+    }
+    if (gather.pending() == 0) break;
+    Gather<Status>::Event event = co_await gather.Next();
+    if (event.value && !*event.value && status) status = std::move(*event.value);
+  }
+  co_return std::move(status);
+}
+
+Task<Status> Reader::ReadVector(std::vector<Piece> pieces) {
+  for (const Piece& piece : pieces) {
+    if (piece.offset > size() || piece.into.size() > size() - piece.offset)
+      co_return Fail(Code::kInvalidArgument, "a piece of the vector lies beyond the end of {}",
+                     archives_->info().path.text());
+  }
+  Result<Ready> ready = co_await Prepare();
+  if (!ready) co_return ready.error();
+  const ReadContext context = ready->context;
+  std::vector<ChunkPiece> wanted;
+  for (const Piece& piece : pieces) {
+    SliceCache::ValuePtr data;
+    const uint64_t stripe = piece.offset / context.geometry().StripeSize();
+    const uint64_t within = piece.offset % context.geometry().StripeSize();
+    if (within + piece.into.size() <= context.geometry().StripeSize()) data = co_await ahead_->Find(stripe);
+    if (data) {
+      CopyOut(*data, context.geometry().chunk_size_bytes, within, piece.into);
+    } else {
+      AddChunkPieces(context.geometry(), piece, wanted);
+    }
+  }
+  if (context.manifest->page_size_bytes != 0 && IsStreamed(context.geometry()))
+    wanted = co_await ReadPieces(context, std::move(wanted));
+  Status status = co_await ReadOneByOne(context, std::move(wanted));
+  if (!status) co_return co_await Explain(status.error());
+  co_return OkStatus();
 }
 
 Task<Result<uint64_t>> Reader::ReadWithin(ByteBudget& budget, uint64_t offset, MutableByteSpan into) {

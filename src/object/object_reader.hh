@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <vector>
 
 #include "archive/manifest.hh"
 #include "commit/names.hh"
@@ -55,7 +56,16 @@ class ObjectReader {
   // kUnavailable when too few servers answer; kInvalidArgument when the geometry exceeds the memory budget.
   virtual Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into) = 0;
 
-  // The same with memory of `budget`, which outlives the task, in place of the engine's, and never ahead: for
+  struct Piece {
+    uint64_t offset = 0;
+    MutableByteSpan into;
+  };
+  // Reads all pieces, which lie within the object, in any order, as Read does; with few requests, and only
+  // the pages that are needed. Nothing is fetched ahead. Errors: those of Read; kInvalidArgument for a piece
+  // beyond the end. After an error the memory of all pieces is undefined.
+  virtual Task<Status> ReadVector(std::vector<Piece> pieces) = 0;
+
+  // Read with memory of `budget`, which outlives the task, in place of the engine's, and never ahead: for
   // who holds memory of the engine's budget himself. It needs k + m times SlotBytes() of a chunk's part.
   virtual Task<Result<uint64_t>> ReadWithin(ByteBudget& budget, uint64_t offset, MutableByteSpan into) = 0;
 

@@ -109,6 +109,13 @@ class FakeStore final : public Store {
       std::copy(piece.begin(), piece.end(), reinterpret_cast<char*>(into.data()));
       co_return uint64_t{piece.size()};
     }
+    Task<Status> ReadVector(std::vector<Piece> pieces) override {
+      for (const Piece& piece : pieces) {
+        Result<uint64_t> got = co_await Read(piece.offset, piece.into);
+        if (!got) co_return got.error();
+      }
+      co_return OkStatus();
+    }
     Task<Result<uint64_t>> ReadWithin(ByteBudget&, uint64_t offset, MutableByteSpan into) override {
       return Read(offset, into);
     }

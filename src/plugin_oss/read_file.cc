@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <fcntl.h>
+#include <span>
+#include <vector>
 
 #include <XrdOuc/XrdOucEnv.hh>
 #include <XrdSfs/XrdSfsAio.hh>
@@ -33,6 +35,22 @@ class Reading final : public OpenHandle {
     const Result<uint64_t> got = SyncWait(reader_->Read(static_cast<uint64_t>(offset), into));
     if (!got) return Failed({"read", path_, client_}, got.error());
     return static_cast<ssize_t>(*got);
+  }
+  ssize_t ReadV(XrdOucIOVec* pieces, int count) override {
+    std::vector<ObjectReader::Piece> wanted;
+    uint64_t total = 0;
+    for (const XrdOucIOVec& piece : std::span(pieces, static_cast<size_t>(count))) {
+      const auto offset = static_cast<uint64_t>(piece.offset);
+      const auto size = static_cast<uint64_t>(piece.size);
+      // XRootD's word for a vector that goes beyond the end.
+      if (piece.offset < 0 || piece.size < 0 || offset > reader_->size() || size > reader_->size() - offset)
+        return -ESPIPE;
+      wanted.push_back({offset, MutableByteSpan(reinterpret_cast<std::byte*>(piece.data), size)});
+      total += size;
+    }
+    const Status status = SyncWait(reader_->ReadVector(std::move(wanted)));
+    if (!status) return Failed({"read", path_, client_}, status.error());
+    return static_cast<ssize_t>(total);
   }
   ssize_t Write(const void*, off_t, size_t) override { return -EBADF; }
   int Fstat(struct stat* out) override {
@@ -109,15 +127,7 @@ ssize_t File::Write(const void* buffer, off_t offset, size_t size) {
 }
 
 ssize_t File::ReadV(XrdOucIOVec* pieces, int count) {
-  ssize_t total = 0;
-  for (int i = 0; i < count; ++i) {
-    const ssize_t got = Read(pieces[i].data, pieces[i].offset, static_cast<size_t>(pieces[i].size));
-    if (got < 0) return got;
-    // XRootD's word for a vector that goes beyond the end.
-    if (got != pieces[i].size) return -ESPIPE;
-    total += got;
-  }
-  return total;
+  return Guarded("read", [&]() -> ssize_t { return handle_ ? handle_->ReadV(pieces, count) : -EBADF; });
 }
 
 int File::Read(XrdSfsAio* aio) {

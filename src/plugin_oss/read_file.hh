@@ -13,6 +13,7 @@ class OpenHandle {
  public:
   virtual ~OpenHandle() = default;
   virtual ssize_t Read(void* buffer, off_t offset, size_t size) = 0;
+  virtual ssize_t ReadV(XrdOucIOVec* pieces, int count) = 0;
   virtual ssize_t Write(const void* buffer, off_t offset, size_t size) = 0;
   virtual int Fstat(struct stat* out) = 0;
   virtual int Fchmod(mode_t mode) = 0;

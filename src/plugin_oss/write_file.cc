@@ -24,6 +24,7 @@ class Upload final : public OpenHandle {
   }
 
   ssize_t Read(void*, off_t, size_t) override { return -EBADF; }
+  ssize_t ReadV(XrdOucIOVec*, int) override { return -EBADF; }
 
   ssize_t Write(const void* buffer, off_t offset, size_t size) override {
     std::lock_guard lock(mutex_);
