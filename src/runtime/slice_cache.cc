@@ -5,7 +5,7 @@ namespace xec {
 
 std::shared_ptr<SliceCache> SliceCache::Make(ByteBudget& budget, Executor& executor,
                                              uint64_t kept_bytes_max) {
-  const std::shared_ptr<SliceCache> cache(new SliceCache(budget, executor, kept_bytes_max));
+  auto cache = std::make_shared<SliceCache>(budget, executor, kept_bytes_max);
   budget.SetReclaim([weak = std::weak_ptr(cache)](uint64_t bytes) {
     if (const auto alive = weak.lock()) alive->Reclaim(bytes);
   });

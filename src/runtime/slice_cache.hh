@@ -42,6 +42,9 @@ class SliceCache : public std::enable_shared_from_this<SliceCache> {
   // Keeps at most `kept_bytes_max` of what has been used, of what has not at most half of the budget.
   // `budget` outlives the cache, and is told to ask it for memory.
   static std::shared_ptr<SliceCache> Make(ByteBudget& budget, Executor& executor, uint64_t kept_bytes_max);
+  // Use Make.
+  SliceCache(ByteBudget& budget, Executor& executor, uint64_t kept_bytes_max)
+      : budget_(budget), executor_(executor), kept_bytes_max_(kept_bytes_max) {}
 
   // What is here, or on its way and arrives well. nullptr: neither.
   static Task<ValuePtr> Find(std::shared_ptr<SliceCache> self, Key key);
@@ -73,8 +76,6 @@ class SliceCache : public std::enable_shared_from_this<SliceCache> {
   // Kept alive until after the unlock: their end gives memory back, which may run anything.
   using Dropped = std::vector<ValuePtr>;
 
-  SliceCache(ByteBudget& budget, Executor& executor, uint64_t kept_bytes_max)
-      : budget_(budget), executor_(executor), kept_bytes_max_(kept_bytes_max) {}
   void Reclaim(uint64_t bytes);
   void Keep(Entries::iterator entry, Dropped& dropped);
   void DropOldest(std::list<Key>& order, Dropped& dropped);
@@ -82,7 +83,7 @@ class SliceCache : public std::enable_shared_from_this<SliceCache> {
   ByteBudget& budget_;
   Executor& executor_;
   const uint64_t kept_bytes_max_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // the budget's is taken under it, never the other way round
   Entries entries_;        // guarded by mutex_, as all below
   std::list<Key> ahead_;   // fetched and not used yet, oldest first
   std::list<Key> kept_;    // used, the one whose last use is longest ago first

@@ -106,12 +106,12 @@ void World::CheckEverything() {
   if (!lost_) CheckNoOtherFiles();
   if (!outcome_.broken) CheckCensus(*gateways_[ailment_random_.Below(kGateways)]);
   // A read that nobody waits for any more holds its memory until it ends.
-  const auto holds_nothing = [](const auto& gateway) { return gateway->engine->budget().in_use() == 0; };
+  const auto held = [](Engine& engine) { return engine.budget().in_use() - engine.stripes()->kept_bytes(); };
+  const auto holds_nothing = [&](const auto& gateway) { return held(*gateway->engine) == 0; };
   RunUntil([&] { return std::all_of(gateways_.begin(), gateways_.end(), holds_nothing); }, minutes(1));
   for (auto& gateway : gateways_) {
-    if (gateway->engine->budget().in_use() != 0) {
-      Break(fmt::format("g{} at rest still holds {} bytes of its memory budget", gateway->index,
-                        gateway->engine->budget().in_use()));
+    if (const uint64_t bytes = held(*gateway->engine); bytes != 0) {
+      Break(fmt::format("g{} at rest still holds {} bytes of its memory budget", gateway->index, bytes));
     }
   }
 }
