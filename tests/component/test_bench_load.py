@@ -129,12 +129,13 @@ class Scenarios(LoadCase):
     def test_a_listing_in_many_parts(self):
         plain = self.plain()
         self.make_folders(plain.url, "l")
-        for number in range(4_000):
-            with open(os.path.join(plain.dir, "data", "l", f"a-name-of-some-length-{number:06}"), "wb"):
+        # xrootd sends about 8 KiB of names in a part.
+        for number in range(500):
+            with open(os.path.join(plain.dir, "data", "l", f"{number:0200}"), "wb"):
                 pass
         for options in ([], ["--stat"]):
             listing = self.load(plain.url, "list", "--path", "/l", *options)
-            self.assertEqual(listing["entries"], 4_000)
+            self.assertEqual(listing["entries"], 500)
             self.assertLess(listing["first_entry_s"], listing["all_s"])
 
     def test_on_a_plain_server(self):
