@@ -182,9 +182,10 @@ class Bench:
         for operation in OPERATIONS:
             os.sync()
             before = setup.cpu_seconds()
-            _, _, out = run_client([find_program("xec_load"), "--url", setup.url, "--folder", folder, "--operation",
-                                    operation, "--clients", str(clients), "--seconds", str(self.options.seconds),
-                                    "--size", str(self.options.small_size), "--objects", str(objects)])
+            _, _, out = run_client([find_program("xec_load"), "small", "--url", setup.url, "--folder", folder,
+                                    "--operation", operation, "--clients", str(clients),
+                                    "--seconds", str(self.options.seconds), "--size", str(self.options.small_size),
+                                    "--objects", str(objects)])
             servers = setup.cpu_seconds() - before
             answer = json.loads(out)
             if operation == "put":
@@ -192,7 +193,7 @@ class Bench:
             label = f"{operation}, {clients} client{'s' if clients > 1 else ''}"
             size = format_size(self.options.small_size)
             self.results.add(f"operations/s on objects of {size}", label, setup.name, answer["operations_per_second"])
-            self.results.add(f"median ms on objects of {size}", label, setup.name, answer["median_ms"], ratio=False)
+            self.results.add(f"median ms on objects of {size}", label, setup.name, answer["latency_ms"]["p50"], ratio=False)
             self.results.add(f"server CPU ms per operation on objects of {size}", label, setup.name,
                              1000 * servers / answer["operations"], ratio=False)
 
