@@ -7,7 +7,9 @@
 // holds no mutex across co_await; it never co_awaits a temporary braced list (g++ 12 destroys it twice).
 #pragma once
 
+#include <atomic>
 #include <coroutine>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -25,15 +27,24 @@ class Task;
 
 namespace internal {
 
+// A task that ends before its awaiter has come to rest does not resume it: the awaiter sees that and goes on
+// by itself. So a loop that awaits what is there already needs no stack for each turn, whether or not the
+// compiler makes jumps of calls between coroutines (it does not with sanitizers, or without optimization).
 struct TaskPromiseBase {
+  enum class Stage : uint8_t { kStarted, kAwaited, kEnded };
   std::coroutine_handle<> continuation = std::noop_coroutine();
+  std::atomic<Stage> stage = Stage::kStarted;
 
   std::suspend_always initial_suspend() noexcept { return {}; }
   struct FinalAwaiter {
     bool await_ready() noexcept { return false; }
     template <typename Promise>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> self) noexcept {
-      return self.promise().continuation;
+      TaskPromiseBase& promise = self.promise();
+      // The frame may go as soon as the awaiter knows.
+      const std::coroutine_handle<> continuation = promise.continuation;
+      const Stage before = promise.stage.exchange(Stage::kEnded, std::memory_order_acq_rel);
+      return before == Stage::kAwaited ? continuation : std::noop_coroutine();
     }
     void await_resume() noexcept {}
   };
@@ -83,9 +94,13 @@ class [[nodiscard]] Task {
   struct Awaiter {
     Handle handle;
     bool await_ready() const noexcept { return false; }
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<> awaiting) noexcept {
-      handle.promise().continuation = awaiting;
-      return handle;
+    // False: it has ended meanwhile.
+    bool await_suspend(std::coroutine_handle<> awaiting) noexcept {
+      using Stage = internal::TaskPromiseBase::Stage;
+      promise_type& promise = handle.promise();
+      promise.continuation = awaiting;
+      handle.resume();
+      return promise.stage.exchange(Stage::kAwaited, std::memory_order_acq_rel) != Stage::kEnded;
     }
     T await_resume() { return handle.promise().Take(); }
   };

@@ -20,6 +20,17 @@ Task<int> AddTwice(int a) {
 
 TEST(Task, AwaitsAndReturns) { EXPECT_EQ(SyncWait(AddTwice(40)), 42); }
 
+// As a writer of many stripes at once does that never has to wait.
+TEST(Task, ALoopOfWhatIsReadyNeedsNoStack) {
+  const auto one = [](int value) -> Task<int> { co_return value; };
+  const auto sum = [&]() -> Task<int> {
+    int total = 0;
+    for (int i = 0; i < 1'000'000; ++i) total += co_await one(1);
+    co_return total;
+  };
+  EXPECT_EQ(SyncWait(sum()), 1'000'000);
+}
+
 Task<int> After(Executor& executor, Duration delay, int value) {
   OneShot<int> done;
   executor.RunAt(executor.Now() + delay, [set = done.Setter(), value] { set(value); });
