@@ -9,6 +9,7 @@ from . import clients, meters
 from .errors import BenchError
 from .options import KINDS
 from .peers import S3Peer, XrdecCluster, XrdecDirect, XrdecGateway
+from .requests import RequestCounter
 from .results import Results
 from .subjects import PORTS_EACH
 
@@ -27,6 +28,7 @@ class Bench:
         self.dir = directory
         self.results = Results()
         self.subjects = self.make_subjects(outside)
+        self.counter = RequestCounter() if options.requests else None
         self.running = []
         if options.no_pages:
             for subject in self.subjects:
@@ -80,7 +82,7 @@ class Bench:
     def meter(self, subject):
         # What earlier measurements left to be written is not this one's.
         os.sync()
-        return meters.Meter(subject)
+        return meters.Meter(subject, self.counter)
 
     def attempt(self, what, subject, step, *arguments):
         """False when it failed, which is told at the end and is no reason not to measure the others."""

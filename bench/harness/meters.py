@@ -11,6 +11,8 @@ bytes     on a cluster the payload counters of the kernel for each TCP connectio
           unknown. A gateway on directories has no connections: rchar and wchar of /proc/PID/io, the bytes of its read
           and write calls. They hold the answers and requests of its clients as well: reads are overstated by the
           requests (some ten bytes each), writes by the answers.
+requests  what the data servers of a cluster report themselves, once a second (requests.py); only when asked for, as each
+          measurement then waits for two reports.
 """
 import contextlib
 import os
@@ -96,13 +98,16 @@ def moved_between(before, after, alive_ports):
 class Meter:
     """Measures one subject between entering and leaving."""
 
-    def __init__(self, subject):
+    def __init__(self, subject, counter=None):
         self.subject = subject
+        self.counter = counter if subject.server_ports() else None
         self.seconds = self.gateway_cpu = self.servers_cpu = self.peak_mib = 0.0
         self.from_servers = self.to_servers = None  # bytes; None: not known
+        self.requests = None
 
     def __enter__(self):
         subject = self.subject
+        self.requests_before = self.counter.counts(subject.server_ports()) if self.counter else {}
         for pid in subject.gateway_pids():
             clear_peak(pid)
         self.gateway_before = cpu_of(subject.gateway_pids())
@@ -119,6 +124,11 @@ class Meter:
         self.servers_cpu = cpu_between(self.servers_before, cpu_of(subject.server_pids()))
         self.peak_mib = sum(peak_mib(pid) for pid in subject.gateway_pids())
         self.compare(self.moved_before, after)
+        if self.counter:
+            ports = subject.server_ports()
+            requests = self.counter.counts(ports)
+            if set(ports) <= set(requests) & set(self.requests_before):
+                self.requests = sum(requests[port] - self.requests_before[port] for port in ports)
 
     def moved(self):
         subject = self.subject

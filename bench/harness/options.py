@@ -114,6 +114,8 @@ def make_parser():
     how.add_argument("--small-size", type=parse_size, default=27_000, metavar="S", help="of small objects (default 27KB)")
     how.add_argument("--settle", type=positive(float), metavar="S",
                      help="how long returned data servers get to be trusted again (default 45; with --quick 2)")
+    how.add_argument("--requests", action="store_true",
+                     help="also count requests to the data servers of clusters; two seconds more for each measurement")
     how.add_argument("--no-pages", action="store_true", help="all clients without page reads and writes (checksums of 4 KiB)")
     how.add_argument("--quick", action="store_true", help="small and short: shows that it works, not how fast")
     how.add_argument("--dir", metavar="DIR", help="where the data lies meanwhile (default: the temp directory)")
@@ -170,4 +172,4 @@ def as_dict(options):
     return {"sync": options.sync, "geometry": options.geometry, "servers": options.servers, "repeat": options.repeat,
             "seconds": options.seconds, "size": options.size, "scale": options.scale, "clients": options.clients,
             "small_size": options.small_size, "serve_options": options.serve_options, "pages": not options.no_pages,
-            "settle": options.settle, "quick": options.quick, "workloads": [work.name for work in options.workloads]}
+            "settle": options.settle, "requests": options.requests, "quick": options.quick, "workloads": [work.name for work in options.workloads]}

@@ -6,7 +6,7 @@ import os
 import daemons
 import xrootd_cluster
 
-from . import clients
+from . import clients, requests
 from .errors import BenchError, UsageError
 from .subject import HOST, Daemon, Subject
 
@@ -34,7 +34,8 @@ class XrdecCluster:
         self.prefix = prefix
         self.geometry = [int(word) for word in options.geometry.split("+")]
         self.cluster = xrootd_cluster.Cluster(xrootd_cluster.Options(
-            dir=os.path.join(directory, "cluster"), servers=options.servers, base_port=port, xrootd=prefix))
+            dir=os.path.join(directory, "cluster"), servers=options.servers, base_port=port, xrootd=prefix,
+            server_lines=[requests.SERVER_LINE] if options.requests else []))
         self.users = 0
 
     def environment(self):

@@ -9,7 +9,7 @@ import time
 import daemons
 import xrootd_cluster
 
-from . import clients
+from . import clients, requests
 from .errors import BenchError
 from .subject import HOST, READY_SECONDS, Daemon, Subject
 
@@ -21,6 +21,10 @@ class Plain(Daemon):
     and whoever writes waits until the kernel says that the file is on the disk: stock xrootd has no setting for that."""
     kind = "plain"
     stands_for = "stock xrootd on one directory, no erasure coding; `plain commit`: the file is synced before it counts"
+
+    def __init__(self, directory, port, policy=""):
+        super().__init__(directory, port, policy)
+        self.loads = not policy  # the load generator does not wait for the disk
 
     def start(self):
         self.spawn_xrootd([f"oss.localroot {self.roots()[0]}"], give=self.roots())
@@ -46,8 +50,8 @@ class Proxy(Daemon):
     kind = "proxy"
     stands_for = "stock XrdPss proxy in front of one plain xrootd, no erasure coding"
 
-    def __init__(self, directory, port, policy=""):
-        super().__init__(directory, port, policy)
+    def __init__(self, directory, port):
+        super().__init__(directory, port)
         self.origin = Plain(os.path.join(directory, "origin"), port + 1)
 
     def start(self):
@@ -81,7 +85,7 @@ class Store(Subject):
         self.data_chunks = data
         self.members = options.servers
         self.serve_options = ["--sync", policy, *options.serve_options]
-        self.can_lose_servers = True
+        self.may_lose = parity
         self.lost = []
         self.turn = 0
 
@@ -168,7 +172,7 @@ class OnCluster(Store):
         super().__init__(directory, port, policy, options)
         self.cluster = xrootd_cluster.Cluster(xrootd_cluster.Options(
             dir=directory, servers=self.members, base_port=port, gateways=1, xec=self.xec, geometry=self.geometry,
-            serve_options=self.serve_options))
+            serve_options=self.serve_options, server_lines=[requests.SERVER_LINE] if options.requests else []))
 
     def client_port(self):
         return self.cluster.gateways[0].port

@@ -70,6 +70,10 @@ class Workload:
         if subject.server_ports() or subject.has_own_directories:
             self.add(row, subject, turn, None if cost.from_servers is None else cost.from_servers / moved)
 
+    def add_requests(self, row, subject, turn, operations, cost, **where):
+        if self.options.requests and subject.server_ports():
+            self.add(row, subject, turn, None if cost.requests is None else cost.requests / operations, **where)
+
     def write_files(self, subject, folder, sizes, clients=None):
         """Makes FOLDER/s0000 and so on, whose sizes repeat those of the list, one for each of the clients."""
         subject.make_folder(folder)

@@ -5,7 +5,7 @@ import os
 from .base import GIB, MIB, Workload, format_size
 from .stream import make_file
 
-LOST = 2
+LOST_MAX = 2
 
 
 class Degraded(Workload):
@@ -14,10 +14,10 @@ class Degraded(Workload):
     OBJECT = "degraded"
 
     def suits(self, subject):
-        return subject.can_lose_servers
+        return subject.may_lose > 0
 
     def title(self):
-        return f"download of {format_size(self.options.size)} with {LOST} data servers gone"
+        return f"download of {format_size(self.options.size)} with data servers gone"
 
     def prepare(self, subject):
         file = make_file(os.path.join(self.bench.dir, "degraded"), self.options.size)
@@ -30,9 +30,10 @@ class Degraded(Workload):
 
     def measure(self, subject, turn):
         healthy = self.read(subject, turn, "all there")
-        subject.lose(self.OBJECT, LOST)
+        lost = min(LOST_MAX, subject.may_lose)
+        subject.lose(self.OBJECT, lost)
         try:
-            gone = self.read(subject, turn, f"{LOST} gone")
+            gone = self.read(subject, turn, f"{lost} gone")
         finally:
             subject.restore()
             subject.settle(self.OBJECT, self.options.settle)

@@ -47,3 +47,5 @@ class Small(Workload):
                  title=f"server CPU ms for each operation on objects of {size}")
         self.add(row, subject, turn, 1000 * answer["cpu_seconds"] / operations, table="small client cpu",
                  title=f"client CPU ms for each operation on objects of {size}")
+        self.add_requests(row, subject, turn, operations, cost, table="small requests",
+                          title=f"requests to data servers for each operation on objects of {size}")

@@ -58,6 +58,7 @@ class Stream(Workload):
             self.add(f"{way} MiB/s", subject, turn, size / MIB / seconds, ratio=True)
             self.add_cost(way, subject, turn, size, cpu, cost)
             self.add_bytes(way, subject, turn, cost)
+            self.add_requests(f"{way}, requests to data servers for each MiB", subject, turn, size / MIB, cost)
         subject.remove(name)
 
     def add_bytes(self, way, subject, turn, cost):
