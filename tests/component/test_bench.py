@@ -72,24 +72,6 @@ class Bench(xectest.TestCase):
         self.assertIn("--sync", self.bench("--sync", "often", code=2).err)
         self.assertIn("--clients", self.bench("--clients", "many", code=2).err)
 
-    def test_the_load_looks_at_what_it_gets(self):
-        store = self.serve(geometry="2+1")
-        load = [self.program("xec_load"), "--url", store.url, "--folder", "/load", "--seconds", "0"]
-        put = json.loads(self.run_program([*load, "--operation", "put", "--clients", "3"]).out)
-        self.assertEqual((put["operations"], put["objects_per_client"]), (3, 1))
-        for operation in ("get", "stat"):
-            answer = json.loads(self.run_program([*load, "--operation", operation, "--clients", "3", "--objects", "1"]).out)
-            self.assertEqual(answer["operations"], 3)
-        with open(self.path("other"), "wb") as file:
-            file.write(bytes(27_000))
-        self.xrdcp("--force", self.path("other"), store.url + "//load/c000-000000")
-        get = [*load, "--operation", "get", "--objects", "1"]
-        self.assertIn("c000-000000: wrong bytes", self.run_program(get, code=1).err)
-        self.xrdfs(store.url, "rm", "/load/c000-000000")
-        self.assertIn("stat /load/c000-000000", self.run_program(
-            [*load, "--operation", "stat", "--objects", "1"], code=1).err)
-        self.assertIn("needs --objects", self.run_program([*load, "--operation", "get"], code=2).err)
-
 
 if __name__ == "__main__":
     xectest.main()
