@@ -12,8 +12,6 @@ from .errors import BenchError
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CLIENT_SECONDS = 1800.0
-# With these a server that died is noticed after seconds, and a refused connection does not hold up a whole run.
-ENVIRONMENT = {"XRD_CONNECTIONWINDOW": "10", "XRD_CONNECTIONRETRY": "3"}
 
 
 @dataclasses.dataclass
@@ -27,7 +25,7 @@ class Ran:
 
 def find_program(name):
     build = os.environ.get("XEC_BUILD", os.path.join(REPO, "build", "release"))
-    for folder in ("bench/load", "bench", "src/cli"):
+    for folder in ("bench", "src/cli"):
         path = os.path.join(build, folder, name)
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
@@ -42,7 +40,7 @@ def run(argv, env=None, discard=False, stdin="", codes=(0,), limit=CLIENT_SECOND
         given.seek(0)
         start = time.monotonic()
         process = subprocess.Popen(argv, stdin=given, stdout=subprocess.DEVNULL if discard else out, stderr=errors,
-                                   env={**os.environ, **ENVIRONMENT, **(env or {})})
+                                   env={**os.environ, **(env or {})})
         watch = threading.Timer(limit, process.kill)
         watch.start()
         try:

@@ -9,8 +9,9 @@ QUICK_SECONDS = "0.01"
 
 
 def measure(quick, repeat):
-    """[(name, GB/s or None, ns for each, times)] of codec_bench, medians of `repeat` repetitions."""
+    """Name -> what codec_bench says about each of `repeat` repetitions, which take turns."""
     argv = [clients.find_program("codec_bench"), "--benchmark_format=json",
+            "--benchmark_enable_random_interleaving=true",
             f"--benchmark_min_time={QUICK_SECONDS if quick else SECONDS}", f"--benchmark_repetitions={repeat}"]
     found = {}
     for one in json.loads(clients.run(argv).out)["benchmarks"]:
@@ -20,7 +21,7 @@ def measure(quick, repeat):
 
 
 def record(results, found):
-    for name, runs in found.items():
+    for name, runs in sorted(found.items()):
         subject = "raw ISA-L" if name.startswith("EncodeRawIsal") else "xec"
         row = describe(name.replace("EncodeRawIsal", "Encode"))
         for turn, one in enumerate(runs, 1):
@@ -36,12 +37,12 @@ def to_ns(one):
 
 def describe(name):
     """Encode/8/2/1048576 is `Encode 8+2, 1 MiB`."""
-    title, *numbers = name.split("/")
-    numbers = [int(number) for number in numbers if number.isdigit()]
+    words = [word for word in name.split("/") if not word.isdigit()]
+    numbers = [int(word) for word in name.split("/") if word.isdigit()]
     if len(numbers) >= 3:
-        text = f"{title} {numbers[0]}+{numbers[1]}, {size(numbers[2])}"
-        return text + (f", {numbers[3]} lost" if len(numbers) > 3 else "")
-    return f"{title} {size(numbers[0])}" if numbers else title
+        lost = [f"{numbers[3]} lost"] if len(numbers) > 3 else []
+        return ", ".join([f"{words[0]} {numbers[0]}+{numbers[1]}", size(numbers[2]), *lost])
+    return " ".join(words + [size(number) for number in numbers])
 
 
 def size(number):
