@@ -142,7 +142,7 @@ def parse(argv):
             parser.error(f"--only: there is no subject and no workload \"{word}\"")
     options.kinds = [kind for kind in (*KINDS, *PEERS) if kind in words] or list((*KINDS, *PEERS))
     options.workloads = [work for work in workloads.ALL if work.name in words] or list(workloads.ALL)
-    options.micro_alone = options.micro and not words and not options.quick
+    options.micro_alone = options.micro and not words
     for name, (usual, quick) in USUAL.items():
         if getattr(options, name) is None:
             setattr(options, name, quick if options.quick else usual)
