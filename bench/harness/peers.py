@@ -75,6 +75,20 @@ class Xrdec(Subject):
         self.shared = shared
         self.stored_per_byte = sum(shared.geometry) / shared.geometry[0]
 
+    def check_coding(self):
+        """A client plug-in that cannot be loaded is passed over in silence, and what is measured is a plain cluster."""
+        name = f"check-{self.kind.replace(' ', '-')}"
+        file = os.path.join(self.shared.dir, name)
+        with open(file, "wb") as out:
+            out.write(bytes(CHUNK_BYTES))
+        self.upload(file, name)
+        copies = sum(os.path.lexists(os.path.join(root, name)) for root in self.roots())
+        if copies < sum(self.shared.geometry):
+            raise BenchError(f"{self.name}: XrdEc is not at work: a file is on {copies} data servers, not on "
+                             f"{sum(self.shared.geometry)}; was the XRootD in \"{self.shared.prefix}\" built with "
+                             "-DENABLE_XRDEC=TRUE?")
+        self.remove(name)
+
     def server_pids(self):
         return self.shared.pids()
 
@@ -97,6 +111,7 @@ class XrdecGateway(Xrdec, Daemon):
         self.shared.start()
         self.spawn_xrootd(["ofs.osslib libXrdPss.so", f"pss.origin {HOST}:{self.shared.cluster.redirector.port}"],
                           program=self.shared.program("xrootd"), env=self.shared.environment())
+        self.check_coding()
 
     def stop(self):
         daemons.stop_all([self.daemon])
@@ -117,6 +132,7 @@ class XrdecDirect(Xrdec):
 
     def start(self):
         self.shared.start()
+        self.check_coding()
 
     def stop(self):
         self.shared.stop()

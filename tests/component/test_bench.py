@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import sys
 import threading
 import xml.etree.ElementTree
@@ -134,6 +135,17 @@ class Bench(xectest.TestCase):
             self.assertIn(words, error.getvalue())
             self.assertEqual(len(error.getvalue().splitlines()), 1, error.getvalue())
         self.assertIn("no workload \"tape\"", self.bench("--only", "tape", code=2).err)
+
+    def test_an_xrootd_that_does_not_code(self):
+        """Of what is measured as XrdEc every file must be on all its data servers."""
+        prefix = self.path("prefix")
+        for folder in ("bin", "lib"):
+            os.makedirs(os.path.join(prefix, folder))
+        for name in ("xrootd", "cmsd", "xrdfs", "xrdcp"):
+            os.symlink(shutil.which(name), os.path.join(prefix, "bin", name))
+        open(os.path.join(prefix, "lib", "libXrdEc.so"), "wb").close()
+        error = self.bench("--only", "xrdec,stream", "--xrdec-prefix", prefix, code=1).err
+        self.assertIn("XrdEc is not at work: a file is on 1 data servers, not on 3", error)
 
     def test_micro_benchmarks_beside_raw_isal(self):
         self.program("codec_bench")
