@@ -59,12 +59,12 @@ def write_json(path, values):
         file.write("\n")
 
 
-def write_output(folder, text, values):
+def write_output(folder, text, values, markdown):
     """Tables, values and plots; these by Debian's python, which has Debian's matplotlib."""
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "values.json")
     write_json(path, values)
-    with open(os.path.join(folder, "tables.txt"), "w", encoding="utf-8") as file:
+    with open(os.path.join(folder, "tables.md" if markdown else "tables.txt"), "w", encoding="utf-8") as file:
         file.write(text + "\n")
     python = "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable
     subprocess.run([python, os.path.join(BENCH, "plot.py"), path, "--output", folder], check=False)
@@ -101,7 +101,7 @@ def measure(options, directory, outside):
         if options.json:
             write_json(options.json, values)
         if options.output:
-            write_output(options.output, f"{start}\n\n{text}", values)
+            write_output(options.output, f"{start}\n\n{text}", values, options.markdown)
         if bench:
             bench.stop()
     return 1 if results.failures else 0

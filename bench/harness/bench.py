@@ -109,6 +109,7 @@ class Bench:
                         self.attempt(f"{workload.name}, {label}round {turn}", subject, step, turn)
             for subject in subjects:
                 self.attempt(f"{workload.name}, cleaning up", subject, workload.finish)
+            workload.close()
 
     def prepare(self, workload, subject):
         note(f"{workload.name}: preparing {subject.name}")

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import signal
 import subprocess
 import tempfile
 import threading
@@ -12,6 +13,7 @@ from .errors import BenchError
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CLIENT_SECONDS = 1800.0
+ANY_CODE = range(-64, 256)
 
 
 @dataclasses.dataclass
@@ -41,7 +43,8 @@ def run(argv, env=None, discard=False, stdin="", codes=(0,), limit=CLIENT_SECOND
         start = time.monotonic()
         process = subprocess.Popen(argv, stdin=given, stdout=subprocess.DEVNULL if discard else out, stderr=errors,
                                    env={**os.environ, **(env or {})})
-        watch = threading.Timer(limit, process.kill)
+        # Not Popen.kill, which would wait for the child, too.
+        watch = threading.Timer(limit, os.kill, (process.pid, signal.SIGKILL))
         watch.start()
         try:
             # wait4 tells the CPU time of just this child.

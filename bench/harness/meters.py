@@ -101,6 +101,7 @@ class Meter:
     def __init__(self, subject, counter=None):
         self.subject = subject
         self.counter = counter if subject.server_ports() else None
+        self.gateway_pids = sorted(set(subject.gateway_pids()))
         self.seconds = self.gateway_cpu = self.servers_cpu = self.peak_mib = 0.0
         self.from_servers = self.to_servers = None  # bytes; None: not known
         self.requests = None
@@ -108,9 +109,9 @@ class Meter:
     def __enter__(self):
         subject = self.subject
         self.requests_before = self.counter.counts(subject.server_ports()) if self.counter else {}
-        for pid in subject.gateway_pids():
+        for pid in self.gateway_pids:
             clear_peak(pid)
-        self.gateway_before = cpu_of(subject.gateway_pids())
+        self.gateway_before = cpu_of(self.gateway_pids)
         self.servers_before = cpu_of(subject.server_pids())
         self.moved_before = self.moved()
         self.start = time.monotonic()
@@ -120,9 +121,9 @@ class Meter:
         subject = self.subject
         self.seconds = time.monotonic() - self.start
         after = self.moved()
-        self.gateway_cpu = cpu_between(self.gateway_before, cpu_of(subject.gateway_pids()))
+        self.gateway_cpu = cpu_between(self.gateway_before, cpu_of(self.gateway_pids))
         self.servers_cpu = cpu_between(self.servers_before, cpu_of(subject.server_pids()))
-        self.peak_mib = sum(peak_mib(pid) for pid in subject.gateway_pids())
+        self.peak_mib = sum(peak_mib(pid) for pid in self.gateway_pids)
         self.compare(self.moved_before, after)
         if self.counter:
             ports = subject.server_ports()
@@ -134,7 +135,7 @@ class Meter:
         subject = self.subject
         if subject.server_ports():
             return connections(set(subject.server_ports()))
-        return [read_and_written(pid) for pid in subject.gateway_pids()] if subject.has_own_directories else None
+        return [read_and_written(pid) for pid in self.gateway_pids] if subject.has_own_directories else None
 
     def compare(self, before, after):
         if before is None or after is None:

@@ -109,10 +109,10 @@ class Subject:
         """All that were lost are back."""
 
     def settle(self, name, seconds):
-        """Returned servers are not trusted at once: reads a little until they are."""
+        """Returned servers are not trusted at once, and learnt of only by those who ask: asks until they should be."""
         end = time.monotonic() + seconds
         while True:
-            clients.run(["xrdfs", self.url, "stat", "/" + name])
+            clients.run(["xrdfs", self.url, "stat", "/" + name], codes=clients.ANY_CODE)
             if time.monotonic() >= end:
                 return
             time.sleep(TRUST_STEP_SECONDS)

@@ -42,6 +42,9 @@ class Workload:
     def finish(self, subject):
         """Not measured."""
 
+    def close(self):
+        """After the last subject: what the workload made for itself is removed."""
+
     # For steps.
 
     def add(self, row, subject, turn, value, ratio=False, table=None, title=None):

@@ -79,3 +79,6 @@ class Links(Workload):
             self.add(f"{way}, part of what the wire allows", subject, turn, rate * copies / WIRE_MIB)
             self.add_peak(subject, turn, cost, f"links, {way}")
         subject.remove(name)
+
+    def close(self):
+        os.unlink(self.file)

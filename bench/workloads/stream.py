@@ -68,3 +68,6 @@ class Stream(Workload):
             known = cost.to_servers is not None
             self.add("upload, bytes to data servers for each", subject, turn,
                      cost.to_servers / self.options.size if known else None)
+
+    def close(self):
+        os.unlink(self.file)

@@ -112,7 +112,7 @@ class Bench(xectest.TestCase):
         for cells in values["tables"]["stream"]["rows"].values():
             for measured in cells.values():
                 self.assertEqual(len(measured), 2)
-        self.assertIn("stream of 4 MiB", open(self.path("out", "tables.txt"), encoding="utf-8").read())
+        self.assertIn("stream of 4 MiB", open(self.path("out", "tables.md"), encoding="utf-8").read())
         if "no plots are drawn" not in result.err:
             self.assertEqual(xml.etree.ElementTree.parse(self.path("out", "stream.svg")).getroot().tag,
                              "{http://www.w3.org/2000/svg}svg")
