@@ -23,10 +23,9 @@ class Results:
         self.tables = {}
         self.samples = {}   # what plots need besides: workload -> row -> subject -> list
         self.failures = []  # sentences
-        self.notes = []     # sentences that belong to the tables
 
     def add(self, key, title, row, subject, turn, value, ratio=False):
-        """A value of round `turn`; None when it is not known. Values of one row and round are added to nothing."""
+        """The value of round `turn`; None when it is not known."""
         table = self.tables.setdefault(key, Table(key, title))
         found = table.rows.setdefault(row, Row(row, ratio))
         found.values.setdefault(subject, {})[turn] = value
@@ -52,10 +51,10 @@ class Results:
         values = self.values(key, row, subject)
         return max(values.values()) if values else None
 
-    def ratio(self, key, row, subject, base, base_key=None, base_row=None):
+    def ratio(self, key, row, subject, base, base_row=None):
         """Median of the ratios in the same round, or None."""
         values = self.values(key, row, subject)
-        bases = self.values(base_key or key, base_row or row, base)
+        bases = self.values(key, base_row or row, base)
         ratios = [value / bases[turn] for turn, value in values.items() if bases.get(turn)]
         return statistics.median(ratios) if ratios else None
 
