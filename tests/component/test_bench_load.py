@@ -126,6 +126,18 @@ class Scenarios(LoadCase):
         self.reads(url)
         self.ingest_and_list(url)
 
+    def test_a_listing_in_many_parts(self):
+        plain = self.plain()
+        self.make_folders(plain.url, "l")
+        # xrootd sends about 8 KiB of names in a part.
+        for number in range(500):
+            with open(os.path.join(plain.dir, "data", "l", f"{number:0200}"), "wb"):
+                pass
+        for options in ([], ["--stat"]):
+            listing = self.load(plain.url, "list", "--path", "/l", *options)
+            self.assertEqual(listing["entries"], 500)
+            self.assertLess(listing["first_entry_s"], listing["all_s"])
+
     def test_on_a_plain_server(self):
         self.check_all(self.plain().url)
 
