@@ -7,8 +7,8 @@ CPU       the CPU clock of each process (user and system time of all its threads
 memory    VmHWM of the gateway's processes, cleared by writing 5 to /proc/PID/clear_refs before the measurement.
 bytes     on a cluster the payload counters of the kernel for each TCP connection at the data servers' ports (`ss -i`:
           bytes_acked and bytes_received). They count what XRootD sends, headers of its requests included and those of TCP
-          not, and are exact while a connection lives; when one that was there before is gone afterwards, the figure is
-          unknown. A gateway on directories has no connections: rchar and wchar of /proc/PID/io, the bytes of its read
+          not, and are exact while a connection lives. XrdCl closes connections that were idle for five minutes: these
+          moved nothing. When another one is gone afterwards, the figure is unknown. A gateway on directories has no connections: rchar and wchar of /proc/PID/io, the bytes of its read
           and write calls. They hold the answers and requests of its clients as well: reads are overstated by the
           requests (some ten bytes each), writes by the answers.
 requests  what the data servers of a cluster report themselves, once a second (requests.py); only when asked for, as each
@@ -20,7 +20,9 @@ import re
 import subprocess
 import time
 
-COUNTERS = re.compile(r"\b(bytes_acked|bytes_received):(\d+)")
+COUNTERS = re.compile(r"\b(bytes_acked|bytes_received|lastsnd|lastrcv):(\d+)")
+# What XrdCl's DataServerTTL is, as XrdPss and XEC leave it.
+IDLE_SECONDS_MAX = 300.0
 
 
 def cpu_seconds(pid):
@@ -66,7 +68,8 @@ def read_and_written(pid):
 
 
 def connections(ports):
-    """(server's port, client's address) -> (bytes the server sent, bytes it received), of the living TCP connections."""
+    """(server's port, client's address) -> (bytes the server sent, bytes it received, seconds it is idle), of the living
+    TCP connections."""
     if not ports:
         return {}
     text = subprocess.run(["ss", "--tcp", "--info", "--numeric", "--no-header", "--oneline", "state", "established"],
@@ -78,21 +81,22 @@ def connections(ports):
             continue
         port = int(words[2].rpartition(":")[2])
         if port in ports:
-            counters = dict(COUNTERS.findall(line))
-            found[port, words[3]] = (int(counters.get("bytes_acked", 0)), int(counters.get("bytes_received", 0)))
+            counters = {name: int(value) for name, value in COUNTERS.findall(line)}
+            found[port, words[3]] = (counters.get("bytes_acked", 0), counters.get("bytes_received", 0),
+                                     min(counters.get("lastsnd", 0), counters.get("lastrcv", 0)) / 1000)
     return found
 
 
-def moved_between(before, after, alive_ports):
-    """(sent by the servers, received by them), or None when a connection of a living server ended meanwhile."""
-    if any(key not in after and key[0] in alive_ports for key in before):
-        return None
-    sent = received = 0
-    for key, (acked, got) in after.items():
-        old_acked, old_got = before.get(key, (0, 0))
-        sent += acked - old_acked
-        received += got - old_got
-    return sent, received
+def moved_between(before, after, alive_ports, seconds):
+    """(sent by the servers, received by them) in these `seconds`, or None when a connection of a living server ended
+    meanwhile of which it is not known what it moved."""
+    for key, (_, _, idle) in before.items():
+        closed_idle = seconds < IDLE_SECONDS_MAX <= idle + seconds
+        if key not in after and key[0] in alive_ports and not closed_idle:
+            return None
+    nothing = (0, 0, 0)
+    return tuple(sum(counters[which] - before.get(key, nothing)[which] for key, counters in after.items())
+                 for which in (0, 1))
 
 
 class Meter:
@@ -141,7 +145,7 @@ class Meter:
         if before is None or after is None:
             return
         if isinstance(before, dict):
-            moved = moved_between(before, after, set(self.subject.server_ports()))
+            moved = moved_between(before, after, set(self.subject.server_ports()), self.seconds)
             if moved:
                 self.from_servers, self.to_servers = moved
         elif None not in before and None not in after:

@@ -16,7 +16,7 @@ import xectest
 
 sys.path.insert(0, os.path.join(xectest.REPO, "bench"))
 import workloads  # noqa: E402
-from harness import goals, options as command_line, requests, results  # noqa: E402
+from harness import goals, meters, options as command_line, requests, results  # noqa: E402
 
 BENCH = os.path.join(xectest.REPO, "bench", "run_bench.py")
 BOTH = ["embedded none", "cluster none"]
@@ -163,6 +163,15 @@ class Bench(xectest.TestCase):
             result = self.bench("--only", "s3,plain,stream", "--s3-peer", peer.url, "--sync", "none", code=1, env=keys)
         self.assertIn("stream, preparing, s3: s3 gives back other bytes than it got", result.out)
         self.assertRegex(result.out, r"download MiB/s\s+\d")
+
+    def test_bytes_of_connections(self):
+        before = {(1, "a"): (100, 10, 0.0), (1, "b"): (7, 7, 299.0), (2, "c"): (5, 5, 0.0)}
+        after = {(1, "a"): (150, 11, 0.0), (1, "d"): (3, 1, 0.0)}
+        # b was closed by its client, who leaves none open that was idle for 300 s; c was that of a server that died.
+        self.assertEqual(meters.moved_between(before, after, {1}, 2.0), (53, 2))
+        self.assertIsNone(meters.moved_between(before, after, {1, 2}, 2.0))
+        self.assertIsNone(meters.moved_between(before, after, {1}, 0.5))
+        self.assertIsNone(meters.moved_between(before, after, {1}, 301.0))
 
     def test_numbers(self):
         found = results.Results()
