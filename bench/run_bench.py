@@ -61,7 +61,6 @@ def write_json(path, values):
 
 def write_output(folder, text, values, markdown):
     """Tables, values and plots; these by Debian's python, which has Debian's matplotlib."""
-    os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "values.json")
     write_json(path, values)
     with open(os.path.join(folder, "tables.md" if markdown else "tables.txt"), "w", encoding="utf-8") as file:
@@ -107,14 +106,27 @@ def measure(options, directory, outside):
     return 1 if results.failures else 0
 
 
+def make_places(options):
+    """Now, and not after hours of measuring."""
+    for folder in (options.dir, options.output):
+        if folder:
+            os.makedirs(folder, exist_ok=True)
+    if options.json:
+        with open(options.json, "a", encoding="utf-8"):
+            pass
+
+
 def run(options, outside):
-    if options.dir:
-        os.makedirs(options.dir, exist_ok=True)
+    try:
+        make_places(options)
+    except OSError as error:
+        print(f"bench: cannot write {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
     directory = tempfile.mkdtemp(prefix="xec-bench-", dir=options.dir)
     os.chmod(directory, 0o755)
     try:
         return measure(options, directory, outside)
-    except (BenchError, daemons.DaemonError) as error:
+    except (BenchError, daemons.DaemonError, OSError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -90,7 +90,7 @@ class Bench:
         try:
             step(subject, *arguments)
             return True
-        except (BenchError, daemons.DaemonError) as error:
+        except (BenchError, daemons.DaemonError, OSError) as error:
             note(f"failed: {what}, {subject.name}: {error}")
             self.results.fail(f"{what}, {subject.name}: {error}")
             return False

@@ -2,6 +2,8 @@
 """The goals of XEC's speed, each judged by what one run measured. A goal whose figures are not in the run is left out."""
 import dataclasses
 
+from .report import MEMORY
+
 BUDGET_MIB = 1024        # of the gateway by default (xec.memory)
 BESIDES_BUDGET_MIB = 256
 # Operations/s with 8 clients on objects of 27 KB on another machine of 2 cores: plain xrootd, and XrdEc's gateway beside it.
@@ -157,9 +159,9 @@ class Judge:
                 self.at_most(f"{subject}, listing of 100,000: {row}", self.results.median("listing", row, subject), bound)
 
     def memory(self):
-        table = self.results.tables.get("memory")
+        table = self.results.tables.get(MEMORY)
         for subject in ("embedded none", "embedded commit", "cluster none", "cluster commit"):
-            peaks = [(self.results.worst("memory", row, subject), row) for row in (table.rows if table else ())]
+            peaks = [(self.results.worst(MEMORY, row, subject), row) for row in (table.rows if table else ())]
             peaks = [(peak, row) for peak, row in peaks if peak is not None]
             if peaks:
                 peak, row = max(peaks)

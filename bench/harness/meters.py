@@ -20,6 +20,8 @@ import re
 import subprocess
 import time
 
+from .errors import BenchError
+
 COUNTERS = re.compile(r"\b(bytes_acked|bytes_received|lastsnd|lastrcv):(\d+)")
 # What XrdCl's DataServerTTL is, as XrdPss and XEC leave it.
 IDLE_SECONDS_MAX = 300.0
@@ -72,10 +74,12 @@ def connections(ports):
     TCP connections."""
     if not ports:
         return {}
-    text = subprocess.run(["ss", "--tcp", "--info", "--numeric", "--no-header", "--oneline", "state", "established"],
-                          capture_output=True, text=True, check=True).stdout
+    done = subprocess.run(["ss", "--tcp", "--info", "--numeric", "--no-header", "--oneline", "state", "established"],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise BenchError(f"ss, which counts the bytes of connections, ended with {done.returncode}: {done.stderr.strip()}")
     found = {}
-    for line in text.splitlines():
+    for line in done.stdout.splitlines():
         words = line.split()
         if len(words) < 4:
             continue

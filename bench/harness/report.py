@@ -5,7 +5,7 @@ import statistics
 import tables
 
 GIB, MIB = 1 << 30, 1 << 20
-PLAIN = ("plain commit", "plain")
+MEMORY = "memory"
 
 
 def format_size(size):
@@ -37,7 +37,8 @@ def cell(results, key, row, subject):
 def render(results, subjects, markdown):
     """All tables, each with the subjects that were measured for it."""
     parts = []
-    for table in results.tables.values():
+    # Memory gets rows from all workloads: after them.
+    for table in sorted(results.tables.values(), key=lambda table: table.key == MEMORY):
         columns = [name for name in subjects if any(name in row.values for row in table.rows.values())]
         parts.append(tables.render(table.title, columns, [
             (row.name, [cell(results, table.key, row, column) for column in columns])

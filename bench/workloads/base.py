@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """What all workloads have in common."""
-from harness.report import GIB, MIB, format_size
+from harness.report import GIB, MEMORY, MIB, format_size
 
-PEAK = "memory"
 PEAK_TITLE = "peak memory of the gateway, MiB"
 
 
@@ -58,7 +57,7 @@ class Workload:
         return max(1, int(size * self.options.scale))
 
     def add_peak(self, subject, turn, cost, what=None):
-        self.results.add(PEAK, PEAK_TITLE, what or self.name, subject.name, turn, cost.peak_mib or None)
+        self.results.add(MEMORY, PEAK_TITLE, what or self.name, subject.name, turn, cost.peak_mib or None)
 
     def add_cost(self, way, subject, turn, moved, client_cpu, cost):
         """CPU seconds for each GiB of `moved` bytes: client, gateway and data servers apart, and all."""
@@ -90,4 +89,4 @@ def sizes_text(sizes):
     return ",".join(str(size) for size in sizes)
 
 
-__all__ = ["GIB", "MIB", "PEAK", "Workload", "format_size", "sizes_text"]
+__all__ = ["GIB", "MIB", "Workload", "format_size", "sizes_text"]

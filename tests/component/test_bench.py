@@ -135,6 +135,7 @@ class Bench(xectest.TestCase):
             self.assertIn(words, error.getvalue())
             self.assertEqual(len(error.getvalue().splitlines()), 1, error.getvalue())
         self.assertIn("no workload \"tape\"", self.bench("--only", "tape", code=2).err)
+        self.assertIn("bench: cannot write /proc/none: ", self.bench("--output", "/proc/none", code=2).err)
 
     def test_an_xrootd_that_does_not_code(self):
         """Of what is measured as XrdEc every file must be on all its data servers."""
