@@ -7,6 +7,7 @@ upload can reach wire x k/(k+m) (what leaves the gateway is all k+m chunks) and 
 import os
 import shutil
 import subprocess
+import sys
 
 from harness.errors import BenchError
 
@@ -54,11 +55,16 @@ class Limited:
 
 class Links(Workload):
     name = "links"
-    about = "one upload and download of --size over links of 1 Gbit/s"
+    about = "one upload and download of --size over links of 1 Gbit/s (as root only)"
 
     def __init__(self, bench):
         super().__init__(bench)
         self.file = make_file(os.path.join(bench.dir, "links"), self.options.size)
+        if os.geteuid() != 0:
+            print("bench: links are not measured: only root may limit them", file=sys.stderr)
+
+    def suits(self, subject):
+        return super().suits(subject) and os.geteuid() == 0
 
     def title(self):
         return f"stream of {format_size(self.options.size)} over links of 1 Gbit/s ({WIRE_MIB:.0f} MiB/s)"

@@ -52,7 +52,8 @@ class Bench(xectest.TestCase):
                             self.path("values.json"))
         values = self.values()
         self.assertEqual(values["failures"], [])
-        self.assertLessEqual({work.name for work in workloads.ALL} | {"memory"}, set(values["tables"]))
+        measured = {work.name for work in workloads.ALL if work.name != "links" or os.geteuid() == 0}
+        self.assertLessEqual(measured | {"memory"}, set(values["tables"]))
         for key, table in values["tables"].items():
             for row, cells in table["rows"].items():
                 self.assertEqual(list(cells), self.columns(key, row), f"{key}: {row}")
