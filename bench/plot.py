@@ -90,11 +90,11 @@ class Plots:
             axis.set_xscale("log")
             axis.set_yscale("log")
             axis.set_xticks([clients for clients, _ in points], [str(clients) for clients, _ in points])
-            axis.minorticks_off()
+            axis.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
             axis.set_title(operation, fontsize=8)
             axis.set_xlabel("clients", fontsize=7)
             axis.set_ylabel("operations/s", fontsize=7)
-            axis.tick_params(labelsize=7)
+            axis.tick_params(which="both", labelsize=7)
         axes[0].legend(fontsize=6)
         self.save(figure, "small", table["title"])
 
