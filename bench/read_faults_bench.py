@@ -26,7 +26,7 @@ import time
 REPO = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(REPO, "tools"))
 import sandbox  # noqa: E402
-import setups  # noqa: E402
+from harness import meters  # noqa: E402
 import tables  # noqa: E402
 import xrootd_cluster  # noqa: E402
 
@@ -141,7 +141,7 @@ class Bench:
     def copy(self):
         """MiB/s and CPU seconds of one xrdcp and all servers."""
         daemons = [daemon.pid for part in self.cluster.parts() for daemon in part.daemons()]
-        before = sum(setups.cpu_seconds(pid) for pid in daemons)
+        before = sum(meters.cpu_seconds(pid) for pid in daemons)
         start = time.monotonic()
         process = subprocess.Popen(["xrdcp", "--silent", "--force", self.gateway.url + "//o", "/dev/null"])
         _, status, usage = os.wait4(process.pid, 0)
@@ -149,7 +149,7 @@ class Bench:
         if process.returncode != 0:
             raise RuntimeError(f"xrdcp ended with {process.returncode}")
         seconds = time.monotonic() - start
-        servers = sum(setups.cpu_seconds(pid) for pid in daemons) - before
+        servers = sum(meters.cpu_seconds(pid) for pid in daemons) - before
         return self.options.size / seconds, usage.ru_utime + usage.ru_stime + servers
 
     def unpaced(self):

@@ -8,7 +8,9 @@ def format_number(value):
         return "?"
     if value >= 100:
         return f"{value:.0f}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    if value >= 0.1 or value == 0:
+        return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    return f"{value:.4f}"
 
 
 def render(title, columns, rows, markdown):

@@ -36,7 +36,8 @@ ADMIN_PATH_MAX = 70        # Unix sockets below the admin path must stay under 1
 
 @dataclasses.dataclass
 class Options:
-    """What `up` was asked for. The fields after `xec` are handed to `xec serve` as they are."""
+    """What `up` was asked for. The fields after `xec` are handed to `xec serve` as they are, but for the
+    last two."""
     dir: str
     servers: int = 12
     base_port: int = 21000
@@ -49,6 +50,7 @@ class Options:
     chunk_size: str = ""
     layout: str = ""
     serve_options: list = dataclasses.field(default_factory=list)
+    server_lines: list = dataclasses.field(default_factory=list)  # more of the data servers' configuration
     ready_seconds: float = 90.0
 
 
@@ -146,7 +148,7 @@ class DataServer(Node):
             path = os.path.join(self.base, f"space.{space}")
             self.cluster.user.give(path)
             lines.append(f"oss.space public {path}")
-        self.write_config(lines)
+        self.write_config(lines + options.server_lines)
 
     def server_option(self):
         """The value of --server for `xec serve`."""

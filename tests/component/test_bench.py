@@ -1,76 +1,236 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""./dev bench fills every cell of its tables. No test here asserts how fast anything is."""
+"""./dev bench fills every cell of its tables, goes on when something fails and says so. No test here asserts how fast
+anything is."""
+import contextlib
+import http.server
+import io
 import json
 import os
 import re
+import shutil
 import sys
+import threading
+import xml.etree.ElementTree
 
 import xectest
 
+sys.path.insert(0, os.path.join(xectest.REPO, "bench"))
+import workloads  # noqa: E402
+from harness import goals, meters, options as command_line, requests, results  # noqa: E402
+
 BENCH = os.path.join(xectest.REPO, "bench", "run_bench.py")
-COLUMNS = ["plain", "embedded none", "embedded commit", "cluster none", "cluster commit"]
-TIMED = ["put", "get", "stat"]
-NUMBER = re.compile(r"\d+(\.\d+)?( \(\d+\.\d+\))?")
+BOTH = ["embedded none", "cluster none"]
+ALL = ["plain", *BOTH]
+# Tables of which not all subjects are part.
+COLUMNS = {"degraded": BOTH, "small requests": ["cluster none"]}
+# Rows of which not all subjects of their table are part.
+BEHIND = re.compile(r"data servers? for each|a page for each end|gone: ")
+ON_CLUSTERS = re.compile(r"server killed|requests to data servers")
+MAY_BE_ZERO = re.compile(r"CPU|failed|first entry|requests")
+CELL = re.compile(r"-|\d+(\.\d+)?( x\d+\.\d+)?")
 
 
 class Bench(xectest.TestCase):
-    def bench(self, *options, code=0):
-        return self.run_program([sys.executable, BENCH, "--quick", "--servers", "4", "--geometry", "2+1", "--size", "4MiB",
-                                 "--seconds", "0.05", "--dir", self.path("data"), *options], code=code, seconds=600)
+    def bench(self, *options, code=0, env=None):
+        return self.run_program(
+            [sys.executable, BENCH, "--quick", "--servers", "4", "--geometry", "2+1", "--size", "4MiB", "--seconds", "0.05",
+             "--scale", "0.005", "--settle", "0.1", "--dir", self.path("data"), *options], code=code, seconds=600, env=env)
 
-    def rows(self, out, separator):
-        """Of all tables: name -> cells."""
-        found = {}
-        for line in out.splitlines():
-            cells = [cell.strip() for cell in re.split(separator, line.strip("| "))]
-            if len(cells) > 1:
-                found[cells[0]] = cells[1:]
-        return found
+    def values(self, name="values.json"):
+        with open(self.path(name), encoding="utf-8") as file:
+            return json.load(file)
 
-    def test_every_cell_is_filled(self):
-        result = self.bench("--clients", "1,3", "--json", self.path("values.json"))
-        with open(self.path("values.json"), encoding="utf-8") as file:
-            tables = json.load(file)
-        self.assertEqual(list(tables), ["stream of 4 MiB", "operations/s on objects of 27 KB", "median ms on objects of 27 KB",
-                                        "server CPU ms per operation on objects of 27 KB"])
-        stream = [f"{way} {what}" for way in ("upload", "download")
-                  for what in ("MiB/s", "CPU s/GiB, client", "CPU s/GiB, servers")]
-        small = [f"{operation}, {clients}" for clients in ("1 client", "3 clients") for operation in TIMED]
-        for title, rows in tables.items():
-            self.assertEqual(list(rows), stream if title.startswith("stream") else small, title)
-            for name, values in rows.items():
-                self.assertEqual(list(values), COLUMNS, f"{title}: {name}")
-                for column, measured in values.items():
-                    self.assertEqual(len(measured), 1, f"{title}: {name}, {column}")
-                    self.assertGreaterEqual(measured[0], 0, f"{title}: {name}, {column}")
-                    if not re.search("CPU", title + name):
-                        self.assertGreater(measured[0], 0, f"{title}: {name}, {column}")
-        printed = self.rows(result.out, r"\s{2,}")
-        for title, rows in tables.items():
-            self.assertEqual(printed[title], COLUMNS)
-        for name in stream + small:
-            self.assertEqual(len(printed[name]), len(COLUMNS), name)
-            for cell in printed[name]:
-                self.assertRegex(cell, f"^{NUMBER.pattern}$", name)
+    def columns(self, key, row):
+        if key == "memory":
+            return BOTH if "gone" in row or "degraded" in row else ["cluster none"] if "killed" in row else ALL
+        if ON_CLUSTERS.search(row):
+            return ["cluster none"]
+        return BOTH if BEHIND.search(row) else COLUMNS.get(key, ALL)
+
+    def test_every_workload_fills_every_cell(self):
+        result = self.bench("--only", "plain,embedded,cluster", "--sync", "none", "--clients", "3", "--goals", "--json",
+                            self.path("values.json"))
+        values = self.values()
+        self.assertEqual(values["failures"], [])
+        measured = {work.name for work in workloads.ALL if work.name != "links" or os.geteuid() == 0}
+        self.assertLessEqual(measured | {"memory"}, set(values["tables"]))
+        for key, table in values["tables"].items():
+            for row, cells in table["rows"].items():
+                self.assertEqual(list(cells), self.columns(key, row), f"{key}: {row}")
+                for column, measured in cells.items():
+                    self.assertEqual(len(measured), 1, f"{key}: {row}, {column}")
+                    self.assertIsNotNone(measured[0], f"{key}: {row}, {column}")
+                    if not MAY_BE_ZERO.search(key + row):
+                        self.assertGreater(measured[0], 0, f"{key}: {row}, {column}")
+            self.check_printed(result.out, table)
+        self.check_what_must_be(values["tables"])
+        self.assertEqual([goal["what"] for goal in values["goals"] if not goal["goal"]], [])
+        self.assertIn("goal (* must hold)", result.out)
         self.assertRegex(result.out.splitlines()[0], r"^\d+ cores .*XRootD \d")
-        self.assertIn("load average", result.out)
         self.assertEqual(os.listdir(self.path("data")), [])
 
-    def test_markdown_of_a_part(self):
-        result = self.bench("--only", "plain,embedded,small", "--sync", "none", "--clients", "2", "--markdown")
-        rows = self.rows(result.out, r"\s*\|\s*")
-        self.assertEqual(rows["operations/s on objects of 27 KB"], ["plain", "embedded none"])
-        for operation in TIMED:
-            cells = rows[f"{operation}, 2 clients"]
-            self.assertEqual(len(cells), 2)
-            for cell in cells:
-                self.assertRegex(cell, f"^{NUMBER.pattern}$")
-        self.assertNotIn("stream", result.out)
+    def check_printed(self, out, table):
+        lines = [re.split(r"\s{2,}", line) for line in out.splitlines()]
+        start = next(number for number, cells in enumerate(lines) if cells[0] == table["title"])
+        self.assertEqual(sorted(lines[start][1:]), sorted({name for row in table["rows"].values() for name in row}))
+        for cells, row in zip(lines[start + 1:], table["rows"]):
+            self.assertEqual(cells[0], row)
+            self.assertEqual(len(cells), len(lines[start]), row)
+            for cell in cells[1:]:
+                self.assertRegex(cell, f"^({CELL.pattern})$", row)
+
+    def check_what_must_be(self, tables):
+        """What follows from the geometry and has nothing to do with speed."""
+        stream = tables["stream"]["rows"]
+        for column in BOTH:
+            # 2+1, and the ends of archives.
+            self.assertAlmostEqual(stream["upload, bytes to data servers for each"][column][0], 1.5, delta=0.15)
+            self.assertGreaterEqual(stream["download, bytes from data servers for each"][column][0], 1.0)
+        self.assertEqual(tables["listing"]["title"], "listing of 500 entries")
+
+    def test_requests_are_counted(self):
+        self.bench("--only", "cluster,small", "--sync", "none", "--clients", "2", "--requests", "--json",
+                   self.path("values.json"))
+        counted = self.values()["tables"]["small requests"]["rows"]
+        # Three archives to be made, and three to be moved to their names.
+        self.assertGreaterEqual(counted["put, 2 clients"]["cluster none"][0], 6)
+        # Of the archives that 2+1 makes of so small an object one is enough.
+        self.assertGreaterEqual(counted["get, 2 clients"]["cluster none"][0], 1)
+
+    def test_policies_rounds_output_and_markdown(self):
+        result = self.bench("--only", "stream,plain,proxy,embedded", "--repeat", "2", "--markdown", "--output",
+                            self.path("out"))
+        columns = ["plain", "plain commit", "proxy", "embedded none", "embedded commit"]
+        rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in result.out.splitlines()]
+        self.assertIn(["stream of 4 MiB", *columns], rows)
+        upload = next(row for row in rows if row[0] == "upload MiB/s")
+        self.assertRegex(upload[1], r"^\S+ \[\S+-\S+\]$")
+        for cell in upload[2:]:
+            self.assertRegex(cell, r"^\S+ \[\S+-\S+\] x\d+\.\d\d$")
+        values = self.values("out/values.json")
+        self.assertEqual(values["options"]["repeat"], 2)
+        self.assertEqual(values["machine"]["versions"]["xec"], self.run_program([self.program("xec"), "version"]).out.strip())
+        for cells in values["tables"]["stream"]["rows"].values():
+            for measured in cells.values():
+                self.assertEqual(len(measured), 2)
+        self.assertIn("stream of 4 MiB", open(self.path("out", "tables.md"), encoding="utf-8").read())
+        if "no plots are drawn" not in result.err:
+            self.assertEqual(xml.etree.ElementTree.parse(self.path("out", "stream.svg")).getroot().tag,
+                             "{http://www.w3.org/2000/svg}svg")
 
     def test_bad_options_are_told(self):
-        self.assertIn("there is no tape", self.bench("--only", "tape", code=2).err)
-        self.assertIn("--sync", self.bench("--sync", "often", code=2).err)
-        self.assertIn("--clients", self.bench("--clients", "many", code=2).err)
+        os.environ.pop("AWS_ACCESS_KEY_ID", None)
+        for options, words in ((["--only", "tape"], "no subject and no workload \"tape\""),
+                               (["--sync", "often"], "--sync: none, commit"),
+                               (["--clients", "many"], "--clients"), (["--clients", "1001"], "--clients"),
+                               (["--repeat", "0"], "--repeat"), (["--size", "big"], "\"big\" is no size"),
+                               (["--geometry", "8"], "is no geometry"), (["--servers", "9"], "needs 10 data servers"),
+                               (["--only", "xrdec"], "needs --xrdec-prefix"),
+                               (["--xrdec-prefix", self.path("none")], "there is no bin/xrootd in"),
+                               (["--xrdec-prefix", "/usr"], "was built without XrdEc"),
+                               (["--s3-peer", "localhost"], "is no URL"),
+                               (["--s3-peer", "http://localhost:1"], "AWS_ACCESS_KEY_ID")):
+            with contextlib.redirect_stderr(io.StringIO()) as error, self.assertRaises(SystemExit) as ended:
+                command_line.parse(options)
+            self.assertEqual(ended.exception.code, 2)
+            self.assertIn(words, error.getvalue())
+            self.assertEqual(len(error.getvalue().splitlines()), 1, error.getvalue())
+        self.assertIn("no workload \"tape\"", self.bench("--only", "tape", code=2).err)
+        self.assertIn("bench: cannot write /proc/none: ", self.bench("--output", "/proc/none", code=2).err)
+
+    def test_an_xrootd_that_does_not_code(self):
+        """Of what is measured as XrdEc every file must be on all its data servers."""
+        prefix = self.path("prefix")
+        for folder in ("bin", "lib"):
+            os.makedirs(os.path.join(prefix, folder))
+        for name in ("xrootd", "cmsd", "xrdfs", "xrdcp"):
+            os.symlink(shutil.which(name), os.path.join(prefix, "bin", name))
+        open(os.path.join(prefix, "lib", "libXrdEc.so"), "wb").close()
+        error = self.bench("--only", "xrdec,stream", "--xrdec-prefix", prefix, code=1).err
+        self.assertIn("XrdEc is not at work: a file is on 1 data servers, not on 3", error)
+
+    def test_micro_benchmarks_beside_raw_isal(self):
+        self.program("codec_bench")
+        self.run_program([sys.executable, BENCH, "--micro", "--quick", "--json", self.path("values.json")])
+        rows = self.values()["tables"]["micro"]["rows"]
+        self.assertEqual(list(rows["Encode 8+2, 1 MiB: GB/s"]), ["xec", "raw ISA-L"])
+
+    def test_a_peer_that_speaks_s3_and_one_that_fails(self):
+        keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "se\"cret"}
+        with FakeS3() as peer:
+            self.bench("--only", "s3,stream", "--s3-peer", peer.url, "--json", self.path("values.json"), env=keys)
+            self.assertEqual(list(self.values()["tables"]["stream"]["rows"]["upload MiB/s"]), ["s3"])
+            self.assertEqual(peer.objects, {"/xec-bench": b""})
+            peer.wrong = True
+            result = self.bench("--only", "s3,plain,stream", "--s3-peer", peer.url, "--sync", "none", code=1, env=keys)
+        self.assertIn("stream, preparing, s3: s3 gives back other bytes than it got", result.out)
+        self.assertRegex(result.out, r"download MiB/s\s+\d")
+
+    def test_bytes_of_connections(self):
+        before = {(1, "a"): (100, 10, 0.0), (1, "b"): (7, 7, 299.0), (2, "c"): (5, 5, 0.0)}
+        after = {(1, "a"): (150, 11, 0.0), (1, "d"): (3, 1, 0.0)}
+        # b was closed by its client, who leaves none open that was idle for 300 s; c was that of a server that died.
+        self.assertEqual(meters.moved_between(before, after, {1}, 2.0), (53, 2))
+        self.assertIsNone(meters.moved_between(before, after, {1, 2}, 2.0))
+        self.assertIsNone(meters.moved_between(before, after, {1}, 0.5))
+        self.assertIsNone(meters.moved_between(before, after, {1}, 301.0))
+
+    def test_numbers(self):
+        found = results.Results()
+        for turn, (plain, other) in enumerate(((10, 5), (20, 20), (None, 9), (40, 30)), 1):
+            found.add("t", "title", "row", "plain", turn, plain, True)
+            found.add("t", "title", "row", "other", turn, other, True)
+        self.assertEqual(found.median("t", "row", "plain"), 20)
+        self.assertEqual(found.ratio("t", "row", "other", "plain"), 0.75)
+        self.assertIsNone(found.ratio("t", "row", "nobody", "plain"))
+        self.assertEqual(found.as_dict()["t"]["rows"]["row"]["plain"], [10, 20, None, 40])
+        self.assertEqual(requests.parse('<statistics src="vm:11011"><ops><open>9</open><rd>5</rd></ops>'), (11011, 14))
+        self.assertEqual(requests.parse('<statistics src="vm:0">'), (0, 0))
+        self.assertEqual([(row[1][1], row[1][2]) for row in goals.rows([
+            goals.Goal("a", ">= 1", 0.5, False, True), goals.Goal("b", "<= 1", 0.5, True, False)])],
+            [("0.50", "NOT MET"), ("0.50", "met")])
+
+
+class FakeS3:
+    """Keeps what it gets in memory; looks at no signature, but wants one."""
+
+    def __enter__(self):
+        self.objects = {}
+        self.wrong = False
+        peer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def answer(self, code, body=b""):
+                signed = self.headers.get("Authorization", "").startswith("AWS4-HMAC-SHA256 Credential=key/")
+                self.send_response(code if signed else 403)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_PUT(self):
+                peer.objects[self.path] = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                self.answer(200)
+
+            def do_GET(self):
+                body = peer.objects.get(self.path)
+                self.answer(404 if body is None else 200, (body or b"")[1 if peer.wrong else 0:])
+
+            def do_DELETE(self):
+                self.answer(204 if peer.objects.pop(self.path, None) is not None else 404)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer((xectest.HOST, 0), Handler)
+        self.url = f"http://{xectest.HOST}:{self.server.server_port}"
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
 
 
 if __name__ == "__main__":

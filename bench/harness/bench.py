@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""One run: starts the subjects, measures them in turn, round after round, and goes on when one of them fails."""
+import os
+import sys
+
+import daemons
+
+from . import clients, meters
+from .errors import BenchError
+from .options import KINDS
+from .peers import S3Peer, XrdecCluster, XrdecDirect, XrdecGateway
+from .requests import RequestCounter
+from .results import Results
+from .subjects import PORTS_EACH
+
+FIRST_PORT = 11000
+
+
+def note(text):
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+class Bench:
+    """What workloads work with: options, results, subjects, and a place for files."""
+
+    def __init__(self, options, directory, outside=None):
+        self.options = options
+        self.dir = directory
+        self.results = Results()
+        self.subjects = self.make_subjects(outside)
+        self.counter = RequestCounter() if options.requests else None
+        self.running = []
+        if options.no_pages:
+            for subject in self.subjects:
+                subject.client_env["XRD_CPUSEPGWRTRD"] = "0"
+                subject.load_options = ["--no-pages"]
+
+    def make_subjects(self, outside):
+        options, found = self.options, []
+
+        def place():
+            """Directory and first port of the next subject; short names, as there are sockets below."""
+            return os.path.join(self.dir, f"s{len(found):02d}"), FIRST_PORT + len(found) * PORTS_EACH
+        for kind, make in KINDS.items():
+            if kind not in options.kinds:
+                continue
+            if kind == "proxy":
+                found.append(make(*place()))
+            elif kind == "plain":
+                # Without sync it is what all others are compared with.
+                found += [make(*place())]
+                if "commit" in options.sync:
+                    found.append(make(*place(), "commit"))
+            else:
+                for policy in options.sync:
+                    found.append(make(*place(), policy, options))
+        if options.xrdec_prefix and "xrdec" in options.kinds:
+            directory, port = place()
+            shared = XrdecCluster(directory, port, options.xrdec_prefix, options)
+            found.append(XrdecGateway(os.path.join(directory, "gateway"), port + PORTS_EACH - 1, shared))
+            found.append(XrdecDirect(directory, port, shared))
+        if options.s3_peer and "s3" in options.kinds:
+            found.append(S3Peer(options.s3_peer, outside))
+        return found
+
+    def start(self):
+        for subject in self.subjects:
+            note(f"starting {subject.name}")
+            self.running.append(subject)
+            subject.start()
+
+    def stop(self):
+        for subject in reversed(self.running):
+            try:
+                subject.stop()
+            except (BenchError, daemons.DaemonError) as error:
+                note(f"stopping {subject.name}: {error}")
+
+    def load(self, subject, scenario, *options, may_fail=False):
+        return clients.load(subject, scenario, *options, may_fail=may_fail)
+
+    def meter(self, subject):
+        if not self.options.quick:
+            # What earlier measurements left to be written is not this one's.
+            os.sync()
+        return meters.Meter(subject, self.counter)
+
+    def attempt(self, what, subject, step, *arguments):
+        """False when it failed, which is told at the end and is no reason not to measure the others."""
+        try:
+            step(subject, *arguments)
+            return True
+        except (BenchError, daemons.DaemonError, OSError) as error:
+            note(f"failed: {what}, {subject.name}: {error}")
+            self.results.fail(f"{what}, {subject.name}: {error}")
+            return False
+
+    def run(self):
+        for make in self.options.workloads:
+            workload = make(self)
+            subjects = [subject for subject in workload.subjects(self.subjects)
+                        if self.prepare(workload, subject)]
+            for turn in range(1, self.options.repeat + 1):
+                # Nobody is always the one after the same other.
+                shift = (turn - 1) % max(1, len(subjects))
+                for label, step in workload.steps():
+                    for subject in subjects[shift:] + subjects[:shift]:
+                        note(f"{workload.name}, round {turn} of {self.options.repeat}: {label}{subject.name}")
+                        self.attempt(f"{workload.name}, {label}round {turn}", subject, step, turn)
+            for subject in subjects:
+                self.attempt(f"{workload.name}, cleaning up", subject, workload.finish)
+            workload.close()
+
+    def prepare(self, workload, subject):
+        note(f"{workload.name}: preparing {subject.name}")
+        return self.attempt(f"{workload.name}, preparing", subject, workload.prepare)
