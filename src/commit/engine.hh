@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "archive/page_tables.hh"
 #include "base/random.hh"
 #include "commit/given_up_files.hh"
 #include "placement/homes.hh"
@@ -70,6 +71,7 @@ class Engine {
   ByteBudget& budget() { return budget_; }
   // Whole stripes, verified, shared by all readers.
   const std::shared_ptr<SliceCache>& stripes() const { return stripes_; }
+  PageTables& page_tables() { return page_tables_; }
   HedgeBudget& hedges() { return hedges_; }
   // What this process has still to remove; gateways do (RemoveGivenUpFiles).
   GivenUpFiles& given_up_files() { return given_up_files_; }
@@ -123,6 +125,7 @@ class Engine {
   const std::shared_ptr<HealthMonitor> monitor_;
   ByteBudget budget_;
   const std::shared_ptr<SliceCache> stripes_;
+  PageTables page_tables_;
   HedgeBudget hedges_;
   GivenUpFiles given_up_files_;
   std::mutex random_mutex_;

@@ -68,7 +68,7 @@ Status Verify(const ReadContext& context, MemberIndex server, const ArchiveMembe
   if (!table) {
     XEC_ASSIGN_OR_RETURN(table, ParseTable(context, member, fetched.header.span()));
     if (table->page_size_bytes != 0 && range.size() < member.size_bytes)
-      context.tables->Keep({server, member.name}, table);
+      context.tables().Keep(context.TableKey(server, member.name), table);
   }
   const ByteSpan data = fetched.data.span();
   if (table->page_size_bytes != 0) XEC_TRY(CheckPages(data, range, *table));
@@ -120,22 +120,6 @@ bool IsReadable(const ReadContext& context, MemberName name, const ArchiveMember
          member.header_size() <= HeaderBytesMax(*context.manifest);
 }
 
-PageTables::Table PageTables::Find(Key key) const {
-  std::lock_guard lock(mutex_);
-  const auto found = tables_.find(key);
-  return found == tables_.end() ? nullptr : found->second;
-}
-
-void PageTables::Keep(Key key, Table table) {
-  std::lock_guard lock(mutex_);
-  if (!tables_.emplace(key, std::move(table)).second) return;
-  order_.push_back(key);
-  if (order_.size() > kTablesMax) {
-    tables_.erase(order_.front());
-    order_.erase(order_.begin());
-  }
-}
-
 ChunkRange ReadContext::Align(uint64_t begin, uint64_t end, uint64_t chunk_bytes) const {
   const uint64_t page = manifest->page_size_bytes;
   if (page == 0) return ChunkRange{0, chunk_bytes};
@@ -182,7 +166,8 @@ Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange ran
   if (!IsReadable(context, name, *member)) status = Fail(Code::kCorruption, "its size is wrong");
   ChunkAnswer answer;
   if (status) {
-    PageTables::Table table = thorough ? nullptr : context.tables->Find({archive->server(), name});
+    PageTables::Table table;
+    if (!thorough) table = context.tables().Find(context.TableKey(archive->server(), name));
     Result<Fetched> fetched =
         co_await Fetch(context, archive, *member, range, table == nullptr, std::move(lease));
     if (fetched) {

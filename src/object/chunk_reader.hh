@@ -2,11 +2,10 @@
 // Reads part of one chunk from its archive and verifies it.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "archive/page_tables.hh"
 #include "object/archive_set.hh"
 #include "object/object_reader.hh"
 
@@ -20,25 +19,6 @@ struct ChunkRange {
   bool operator==(const ChunkRange&) const = default;
 };
 
-// Page checksums of chunks read lately, so that another range of a chunk needs its bytes only. Thread-safe.
-class PageTables {
- public:
-  // At most 16 KiB each; 1 KiB with the default geometry.
-  static constexpr size_t kTablesMax = 128;
-  using Table = std::shared_ptr<const PageChecksumTable>;
-
-  // A lane may have several archives.
-  using Key = std::pair<MemberIndex, MemberName>;
-
-  Table Find(Key key) const;
-  void Keep(Key key, Table table);
-
- private:
-  mutable std::mutex mutex_;
-  std::map<Key, Table> tables_;  // guarded by mutex_, as the next
-  std::vector<Key> order_;       // oldest first
-};
-
 // Of a member's local header in an archive of the object.
 uint64_t HeaderBytesMax(const Manifest& manifest);
 // Budget that reading so many bytes of a chunk needs, its header included.
@@ -50,11 +30,13 @@ uint64_t PieceBytesToRead(const Manifest& manifest, uint64_t piece_bytes);
 struct ReadContext {
   std::shared_ptr<ArchiveSet> archives;
   std::shared_ptr<const Manifest> manifest;
-  std::shared_ptr<PageTables> tables;
+  std::string object;  // the same for all readers of the same bytes, and for no others
   ByteBudget* budget = nullptr;  // for what is read; null: the engine's
 
   const Geometry& geometry() const { return manifest->geometry; }
   Engine& engine() const { return archives->engine(); }
+  PageTables& tables() const { return engine().page_tables(); }
+  PageTables::Key TableKey(MemberIndex server, MemberName name) const { return {object, server, name}; }
   ByteBudget& memory() const { return budget != nullptr ? *budget : engine().budget(); }
   uint64_t ChunkBytes(uint64_t stripe, uint32_t chunk) const {
     return geometry().ChunkBytes(manifest->size_bytes, stripe, chunk);

@@ -23,9 +23,8 @@ class Reader final : public ObjectReader {
   // `object`: what is the same for all readers of the same bytes, and for no others.
   Reader(Engine& engine, std::shared_ptr<ArchiveSet> archives, std::string object)
       : archives_(std::move(archives)),
-        tables_(std::make_shared<PageTables>()),
-        ahead_(std::make_shared<ReadAhead>(engine.stripes(), std::move(object),
-                                           engine.options().stripes_in_flight)) {}
+        object_(std::move(object)),
+        ahead_(std::make_shared<ReadAhead>(engine.stripes(), object_, engine.options().stripes_in_flight)) {}
 
   uint64_t size() const override { return archives_->info().accepted.size; }
   const Version& version() const override { return archives_->info().accepted.version; }
@@ -57,14 +56,14 @@ class Reader final : public ObjectReader {
   }
 
   const std::shared_ptr<ArchiveSet> archives_;
-  const std::shared_ptr<PageTables> tables_;
+  const std::string object_;
   const std::shared_ptr<ReadAhead> ahead_;
 };
 
 Task<Result<Reader::Ready>> Reader::Prepare() {
   Result<ArchiveSet::Described> described = co_await archives_->Describe();
   if (!described) co_return co_await Explain(described.error());
-  ReadContext context{archives_, std::move(described->manifest), tables_};
+  ReadContext context{archives_, std::move(described->manifest), object_};
   co_return Ready{std::move(context), std::move(described->image)};
 }
 

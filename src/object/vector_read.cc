@@ -73,7 +73,7 @@ std::vector<Asked> Ask(const ReadContext& context, const std::vector<Run>& runs,
   for (size_t i = 0; i < runs.size(); ++i) {
     const ArchiveMember* member = archive->Find(runs[i].name);
     if (member == nullptr || !IsReadable(context, runs[i].name, *member)) continue;
-    asked.push_back({i, member, context.tables->Find({archive->server(), runs[i].name}), 0});
+    asked.push_back({i, member, context.tables().Find(context.TableKey(archive->server(), runs[i].name)), 0});
   }
   std::sort(asked.begin(), asked.end(), [&](const Asked& left, const Asked& right) {
     return std::pair(left.member->data_offset, runs[left.run].range.begin) <
@@ -99,7 +99,7 @@ Result<Slice> Check(const ReadContext& context, MemberIndex server, const Run& r
   const size_t header_bytes = table ? 0 : asked.member->header_size();
   if (!table) {
     XEC_ASSIGN_OR_RETURN(table, ParseTable(context, *asked.member, bytes.Sub(asked.at, header_bytes).span()));
-    context.tables->Keep({server, run.name}, table);
+    context.tables().Keep(context.TableKey(server, run.name), table);
   }
   const Slice data = bytes.Sub(asked.at + header_bytes, run.range.size());
   XEC_TRY(CheckPages(data.span(), run.range, *table));
