@@ -63,10 +63,9 @@ std::vector<OptionRow> CountRows() {
          const uint64_t bytes = c.engine.memory_bytes;
          return bytes == EngineOptions().memory_bytes ? Values{} : Values{FormatBytes(bytes)};
        }},
-      {"cache", "SIZE", "256MiB",
-       "How much of the memory may hold stripes that were read, for the next who reads them; 0: none. "
-       "Whatever needs memory "
-       "takes it from there.",
+      {"cache", "SIZE", "0",
+       "How much of the memory may hold stripes that were read, for the next who reads them. Whatever needs "
+       "memory takes it from there.",
        OptionGroup::kLimits, false,
        [](C& c, std::string_view value) -> Status {
          XEC_ASSIGN_OR_RETURN(c.engine.cache_bytes, ParseSize(value));

@@ -36,8 +36,9 @@ struct EngineOptions {
   // An upload gives a server up for a spare when it is at least this much later than the others.
   Duration failover_delay = std::chrono::seconds(1);
   uint64_t memory_bytes = kGiB;  // the one budget for payload (promise P7)
-  // Of it at most so many for stripes that were read and may be wanted again (slice_cache.hh).
-  uint64_t cache_bytes = 256 * kMiB;
+  // Of it at most so many for stripes that were read and may be wanted again (slice_cache.hh). What is read
+  // from there tells nothing about the servers: damage of what everybody reads stays unseen for longer.
+  uint64_t cache_bytes = 0;
   size_t stripes_in_flight = 3;  // of one writer or sequential reader
   int retries_max = 4;  // restarts of one operation overtaken by others
   // How long a version that was replaced or removed stays readable to who has it open.

@@ -36,7 +36,6 @@ class HedgingTest : public ::testing::Test {
     TestWorldOptions options;
     options.servers = 8;
     options.tolerance = 2;
-    options.engine.cache_bytes = 0;
     return options;
   }
   static ObjectPath Path() { return TestWorld::Path("/o"); }
