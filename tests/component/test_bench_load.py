@@ -8,7 +8,7 @@ import sys
 import xectest
 
 sys.path.insert(0, os.path.join(xectest.REPO, "bench"))
-import setups  # noqa: E402
+from harness import subjects  # noqa: E402
 
 MIB = 1 << 20
 # More than one request, less than one page, nothing, and no multiple of anything.
@@ -30,7 +30,7 @@ class LoadCase(xectest.TestCase):
         return answer
 
     def plain(self):
-        plain = setups.Plain(self.path("plain"), self.free_port())
+        plain = subjects.Plain(self.path("plain"), self.free_port())
         plain.start()
         self.addCleanup(plain.stop)
         return plain
@@ -254,7 +254,7 @@ class Failures(LoadCase):
     def test_a_server_that_dies(self):
         for scenario, *options in (["stream", "--operation", "write", "--rate", "1", "--clients", "3", "--sizes", "1GiB"],
                                    ["ingest", "--rate", "1", "--size", "1GiB", "--interval", "0.01", "--seconds", "0.03"]):
-            server = setups.Plain(self.path(scenario), self.free_port())
+            server = subjects.Plain(self.path(scenario), self.free_port())
             server.start()
             self.addCleanup(server.stop)
             self.make_folders(server.url, "f")
