@@ -43,6 +43,10 @@ void LateServer::List(OpContext context, std::string path, Done<std::vector<Entr
   if (auto server = ServerOr(done)) server->List(context, std::move(path), std::move(done));
 }
 
+void LateServer::ListMany(OpContext context, std::vector<std::string> paths, Done<std::vector<Listed>> done) {
+  if (auto server = ServerOr(done)) server->ListMany(context, std::move(paths), std::move(done));
+}
+
 void LateServer::Rename(OpContext context, std::string from, std::string to, Done<void> done) {
   if (auto server = ServerOr(done)) server->Rename(context, std::move(from), std::move(to), std::move(done));
 }

@@ -31,11 +31,11 @@ Task<Result<std::vector<Entry>>> ListOrEmpty(Engine& engine, MemberIndex member,
   co_return std::move(listed);
 }
 
-Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath path) {
-  Result<std::vector<Entry>> listed = co_await ListOrEmpty(engine, member, path.ObjectDirectory());
-  if (!listed) co_return listed.error();
+namespace {
+
+States StatesOf(const std::vector<Entry>& entries) {
   States states;
-  for (const Entry& entry : *listed) {
+  for (const Entry& entry : entries) {
     std::optional<State> state = ParseState(entry.name);
     if (!state) continue;
     state->entry_bytes = entry.size;
@@ -43,6 +43,28 @@ Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath p
     state->entry_directory = entry.directory;
     states.push_back(std::move(*state));
   }
+  return states;
+}
+
+}  // namespace
+
+Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath path) {
+  Result<std::vector<Entry>> listed = co_await ListOrEmpty(engine, member, path.ObjectDirectory());
+  if (!listed) co_return listed.error();
+  co_return StatesOf(*listed);
+}
+
+Task<Result<std::vector<States>>> ListManyStates(Engine& engine, MemberIndex member,
+                                                 std::vector<ObjectPath> paths) {
+  std::vector<std::string> directories;
+  for (const ObjectPath& path : paths) directories.push_back(path.ObjectDirectory());
+  const Result<std::vector<Listed>> listed =
+      co_await ListMany(engine.MetadataCall(), engine.server(member), std::move(directories));
+  const Status in_force = engine.MembersInForce();
+  if (!in_force) co_return in_force.error();
+  if (!listed) co_return listed.error();
+  std::vector<States> states;
+  for (const Listed& entries : *listed) states.push_back(entries ? StatesOf(*entries) : States{});
   co_return std::move(states);
 }
 

@@ -15,6 +15,10 @@ Task<Result<std::vector<Entry>>> ListOrEmpty(Engine& engine, MemberIndex member,
 // out. Error also when the list of members is not in force any more.
 Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath path);
 
+// The same of several, in their order; the error is that of any one.
+Task<Result<std::vector<States>>> ListManyStates(Engine& engine, MemberIndex member,
+                                                 std::vector<ObjectPath> paths);
+
 // Renames, removes or makes one entry of the object directory.
 Task<Status> RenameState(Engine& engine, MemberIndex member, ObjectPath path, std::string from,
                          std::string to);

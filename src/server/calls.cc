@@ -53,6 +53,13 @@ Task<Result<std::vector<Entry>>> List(CallContext context, DataServerPtr server,
       [&](OpContext op, auto done) { server->List(op, path, std::move(done)); });
 }
 
+Task<Result<std::vector<Listed>>> ListMany(CallContext context, DataServerPtr server,
+                                           std::vector<std::string> paths) {
+  co_return co_await Call<std::vector<Listed>>(
+      context, About("list", server, paths.front()), server,
+      [&](OpContext op, auto done) { server->ListMany(op, std::move(paths), std::move(done)); });
+}
+
 Task<Status> Rename(CallContext context, DataServerPtr server, std::string from, std::string to) {
   co_return co_await Call<void>(context, About("rename", server, from), server, [&](OpContext op, auto done) {
     server->Rename(op, from, to, std::move(done));

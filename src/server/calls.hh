@@ -19,6 +19,8 @@ using ArchiveFilePtr = std::shared_ptr<ArchiveFile>;
 
 Task<Result<ArchiveFilePtr>> Open(CallContext context, DataServerPtr server, std::string path, OpenMode mode);
 Task<Result<std::vector<Entry>>> List(CallContext context, DataServerPtr server, std::string path);
+Task<Result<std::vector<Listed>>> ListMany(CallContext context, DataServerPtr server,
+                                           std::vector<std::string> paths);
 Task<Status> Rename(CallContext context, DataServerPtr server, std::string from, std::string to);
 Task<Status> Remove(CallContext context, DataServerPtr server, std::string path);
 Task<Status> MakeDirectory(CallContext context, DataServerPtr server, std::string path);

@@ -164,6 +164,27 @@ TEST_P(ConformanceTest, ListOfNothingOfAFileAndOfAnEmptyDirectory) {
   EXPECT_EQ(ListDirectory(Path("empty"))->size(), 0u);
 }
 
+TEST_P(ConformanceTest, ManyDirectoriesAreListedInTheirOrder) {
+  EXPECT_OK(Make(Path("b/x"), "x"));
+  EXPECT_OK(Make(Path("a/y"), "yy"));
+  EXPECT_OK(SyncWait(MakeDirectory(context(), server_, Path("empty"))));
+  const auto list = [&](std::vector<std::string> names) {
+    for (std::string& name : names) name = Path(name);
+    return SyncWait(ListMany(context(), server_, std::move(names)));
+  };
+  const Result<std::vector<Listed>> lists = list({"b", "missing", "a", "empty", "b"});
+  ASSERT_TRUE(lists) << lists.error().ToString();
+  ASSERT_EQ(lists->size(), 5u);
+  ASSERT_TRUE((*lists)[0] && (*lists)[2] && (*lists)[3] && (*lists)[4]);
+  EXPECT_EQ(Names(*(*lists)[0]), std::vector<std::string>{"x"});
+  EXPECT_FALSE((*lists)[1]);
+  EXPECT_EQ(Names(*(*lists)[2]), std::vector<std::string>{"y"});
+  EXPECT_EQ((*lists)[2]->front().size, 2u);
+  EXPECT_TRUE((*lists)[3]->empty());
+  EXPECT_EQ(*(*lists)[4], *(*lists)[0]);
+  EXPECT_CODE(list({"b", "a/y", "empty"}), Code::kNotDirectory);
+}
+
 TEST_P(ConformanceTest, RemoveOnceThenNotFound) {
   EXPECT_OK(Make(Path("f"), "x"));
   EXPECT_OK(RemoveFile(Path("f")));

@@ -16,6 +16,8 @@ namespace xec {
 // May be shared by the servers of a whole store, to sum them.
 class RequestCounts {
  public:
+  static constexpr bool kSeesEachListing = true;
+
   void Add(Operation operation) {
     counts_[static_cast<size_t>(operation)].fetch_add(1, std::memory_order_relaxed);
   }

@@ -49,6 +49,9 @@ struct Entry {
   bool operator==(const Entry&) const = default;
 };
 
+// What ListMany tells of one directory; nullopt: it is not there.
+using Listed = std::optional<std::vector<Entry>>;
+
 struct Space {
   uint64_t total_bytes = 0;
   uint64_t free_bytes = 0;
@@ -109,6 +112,11 @@ class DataServer {
   // All entries of a directory except "." and "..", unordered, with sizes and times, in one request. A
   // missing directory is kNotFound, a file kNotDirectory. Listings of small directories are atomic.
   virtual void List(OpContext context, std::string path, Done<std::vector<Entry>> done) = 0;
+
+  // As List of each of the directories, in their order; the error is that of any one, except kNotFound. Where
+  // the server is a directory of this machine it costs little more than one List; elsewhere as many requests
+  // as there are paths, all sent at once.
+  virtual void ListMany(OpContext context, std::vector<std::string> paths, Done<std::vector<Listed>> done);
 
   // Renames a file or directory. A missing source is kNotFound. Parents of the target are made. The engine
   // never renames onto an existing name (servers differ in what they do then). A rename of one unique

@@ -9,6 +9,8 @@
 // likes. A core that changes what is read adds
 //
 //   void AfterRead(const Request& request, const Slice& into, Result<uint64_t>& result);
+//
+// One that is to see each listing of a ListMany by itself has a member kSeesEachListing.
 #pragma once
 
 #include <memory>
@@ -110,6 +112,18 @@ class DecoratedServer : public DataServer {
         {Operation::kList, path, context},
         [inner = inner_, context, path](Done<std::vector<Entry>> d) mutable {
           inner->List(context, std::move(path), std::move(d));
+        },
+        std::move(done));
+  }
+
+  void ListMany(OpContext context, std::vector<std::string> paths, Done<std::vector<Listed>> done) override {
+    if constexpr (requires { Core::kSeesEachListing; })
+      return DataServer::ListMany(context, std::move(paths), std::move(done));
+    const Request request{Operation::kListMany, paths.empty() ? "" : paths.front(), context};
+    core_->template Around<std::vector<Listed>>(
+        request,
+        [inner = inner_, context, paths = std::move(paths)](Done<std::vector<Listed>> d) mutable {
+          inner->ListMany(context, std::move(paths), std::move(d));
         },
         std::move(done));
   }

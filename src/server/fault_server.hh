@@ -41,6 +41,8 @@ struct FaultRule {
 // What the server is to do wrong. Shared by the server, its files and the requests it holds back.
 class FaultPlan : public std::enable_shared_from_this<FaultPlan> {
  public:
+  static constexpr bool kSeesEachListing = true;
+
   // `executor` outlives the plan; `seed` decides the random rules and which bits flip.
   FaultPlan(Executor& executor, uint64_t seed) : executor_(executor), random_(seed) {}
 

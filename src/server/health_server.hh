@@ -11,11 +11,13 @@
 
 namespace xec {
 
-// Sync and close wait for the disk, and so do changes of names where they are synced.
+// Sync and close wait for the disk, and so do changes of names where they are synced; patience with these
+// suits a batch as well.
 inline RequestKind KindOf(const Request& request) {
   switch (request.operation) {
     case Operation::kRead: return ReadKindOf(request.bytes);
     case Operation::kWrite: return RequestKind::kWrite;
+    case Operation::kListMany:  // takes as long as many small ones
     case Operation::kSync:
     case Operation::kClose:
     case Operation::kRename:

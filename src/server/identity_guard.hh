@@ -9,6 +9,7 @@
 // A check costs three requests (open, read, close), shared by all who wait for it.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -80,6 +81,15 @@ class IdentityGuard final : public DecoratedServer<IdentityCheck> {
   uint64_t checks() const { return core_->checks(); }
 };
 
+// Does the answer say of anything that it is not there?
+template <typename T>
+bool SaysNotFound(const Result<T>& result) {
+  if (!result) return result.code() == Code::kNotFound;
+  if constexpr (std::is_same_v<T, std::vector<Listed>>)
+    return std::any_of(result->begin(), result->end(), [](const Listed& listed) { return !listed; });
+  return false;
+}
+
 template <typename T>
 void IdentityCheck::Around(const Request& request, Start<T> start, Done<T> done) {
   // A file is used on the connection that opened it: its own requests need no check.
@@ -95,7 +105,7 @@ void IdentityCheck::Around(const Request& request, Start<T> start, Done<T> done)
     const bool late = answered && !of_file && now - asked > self->options_.silence_max;
     TimePoint oldest = now - self->options_.confirm_interval;
     if (late) oldest = std::max(oldest, asked);
-    const bool to_prove = late || (!result && result.code() == Code::kNotFound);
+    const bool to_prove = late || SaysNotFound(result);
     if (!to_prove || self->ConfirmedAfter(oldest)) return done(std::move(result));
     self->Check(oldest, [done = std::move(done), result = std::move(result)](Status status) mutable {
       done(status ? std::move(result) : Result<T>(status.error()));

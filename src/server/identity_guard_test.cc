@@ -67,6 +67,26 @@ TEST_F(IdentityGuardTest, ChecksOnceThenOnlyForOldNotFounds) {
   EXPECT_EQ(guard->checks(), 2u);
 }
 
+TEST_F(IdentityGuardTest, WhatABatchDoesNotFindIsProvedToo) {
+  const auto guard = Guard();
+  EXPECT_OK(Run(MakeDirectory(context_, memory_, "/d")));
+  EXPECT_OK(Run(ListMany(context_, guard, {"/d", "/d"})));
+  Pass(3s);
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  Pass(3s);
+  EXPECT_OK(Run(ListMany(context_, guard, {"/d", "/d"})));
+  EXPECT_EQ(guard->checks(), 1u);
+  const auto lists = Run(ListMany(context_, guard, {"/d", "/none"}));
+  ASSERT_TRUE(lists);
+  EXPECT_TRUE((*lists)[0] && !(*lists)[1]);
+  EXPECT_EQ(guard->checks(), 2u);
+  Pass(3s);
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  EXPECT_TRUE(memory_->Tamper(kIdentityPath, [](std::string& text) { text = "store 2 member s03\n"; }));
+  Pass(3s);
+  EXPECT_CODE(Run(ListMany(context_, guard, {"/d", "/none"})), Code::kUnavailable);
+}
+
 TEST_F(IdentityGuardTest, AServerNotHeardOfForLongIsCheckedBeforeItIsUsedAgain) {
   const auto guard = Guard();
   EXPECT_OK(Run(List(context_, guard, "/")));

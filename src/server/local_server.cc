@@ -324,6 +324,26 @@ void LocalServer::List(OpContext context, std::string path, Done<std::vector<Ent
                           });
 }
 
+void LocalServer::ListMany(OpContext context, std::vector<std::string> paths,
+                           Done<std::vector<Listed>> done) {
+  Run<std::vector<Listed>>(context, "list", std::move(done),
+                           [context, paths = std::move(paths)](Tree& tree) -> Result<std::vector<Listed>> {
+                             std::vector<Listed> lists;
+                             for (const std::string& path : paths) {
+                               XEC_TRY(CheckPath(path));
+                               if (IsLate(context)) {
+                                 return Fail(Code::kDeadlineExceeded,
+                                             "list {} directories on {}: {} of them take too long",
+                                             paths.size(), tree.name(), lists.size());
+                               }
+                               Result<std::vector<Entry>> listed = tree.List(context, path);
+                               if (!listed && listed.code() != Code::kNotFound) return listed.error();
+                               lists.push_back(listed ? Listed(std::move(*listed)) : std::nullopt);
+                             }
+                             return lists;
+                           });
+}
+
 void LocalServer::Rename(OpContext context, std::string from, std::string to, Done<void> done) {
   Run<void>(context, "rename", std::move(done),
             [from = std::move(from), to = std::move(to)](Tree& tree) -> Status {

@@ -40,6 +40,7 @@ class LocalServer final : public DataServer {
   void Open(OpContext context, std::string path, OpenMode mode,
             Done<std::shared_ptr<ArchiveFile>> done) override;
   void List(OpContext context, std::string path, Done<std::vector<Entry>> done) override;
+  void ListMany(OpContext context, std::vector<std::string> paths, Done<std::vector<Listed>> done) override;
   void Rename(OpContext context, std::string from, std::string to, Done<void> done) override;
   void Remove(OpContext context, std::string path, Done<void> done) override;
   void MakeDirectory(OpContext context, std::string path, Done<void> done) override;

@@ -8,6 +8,7 @@ const char* OperationName(Operation operation) {
     case Operation::kOpen: return "open";
     case Operation::kCreate: return "create";
     case Operation::kList: return "list";
+    case Operation::kListMany: return "list_many";
     case Operation::kRename: return "rename";
     case Operation::kRemove: return "remove";
     case Operation::kMakeDirectory: return "make_directory";

@@ -10,6 +10,7 @@ enum class Operation {
   kOpen,    // of an existing file, for reading
   kCreate,  // exclusive open for writing
   kList,
+  kListMany,
   kRename,
   kRemove,
   kMakeDirectory,

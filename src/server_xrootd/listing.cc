@@ -146,8 +146,8 @@ class CutNames : public std::enable_shared_from_this<CutNames> {
   bool ended_ = false;
 };
 
-void Listed(const ServerCorePtr& core, OpContext context, const std::string& path,
-            const XrdCl::DirectoryList* list, Done<std::vector<Entry>> done) {
+void TakeList(const ServerCorePtr& core, OpContext context, const std::string& path,
+              const XrdCl::DirectoryList* list, Done<std::vector<Entry>> done) {
   std::vector<Entry> entries;
   std::map<std::string, std::vector<std::string>> cut;
   if (list == nullptr) return done(std::move(entries));
@@ -182,7 +182,7 @@ void ListDirectory(ServerCorePtr core, OpContext context, std::string path, Done
       },
       [core, context, path, done = std::move(done)](Reply reply) mutable {
         if (!reply.ok()) return done(ToError(*reply.status, core->Describe("list", path)));
-        Listed(core, context, path, reply.Get<XrdCl::DirectoryList>(), std::move(done));
+        TakeList(core, context, path, reply.Get<XrdCl::DirectoryList>(), std::move(done));
       });
 }
 
