@@ -8,6 +8,7 @@
 #include "base/text.hh"
 #include "commit/clean_pass.hh"
 #include "commit/folder.hh"
+#include "commit/idle_names.hh"
 #include "commit/move.hh"
 #include "commit/roll_forward.hh"
 #include "commit/server_gather.hh"
@@ -298,25 +299,6 @@ Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action) {
   }
 }
 
-// Archives that an object of this size has in this geometry.
-size_t ArchivesIn(const Geometry& wanted, uint64_t size) {
-  const Result<Geometry> geometry = FitGeometry(wanted, size);
-  if (!geometry) return 0;
-  size_t archives = 0;
-  for (uint32_t lane = 0; lane < geometry->Total(); ++lane) {
-    if (geometry->ChunkBytes(size, 0, lane) > 0) ++archives;
-  }
-  return archives;
-}
-
-// The most that it can have. It may have been written with the geometry of another path, and renamed since.
-size_t ArchivesMax(const Engine& engine, uint64_t size) {
-  size_t most = ArchivesIn(engine.descriptor().geometry, size);
-  for (const PathRule& rule : engine.descriptor().rules)
-    most = std::max(most, ArchivesIn(rule.geometry, size));
-  return most;
-}
-
 // Only names of archives are seen here: what is in them is for who reads them. Their number is compared with
 // what the manifest says, which is read when there might be too few.
 Task<void> NoteThin(CleanPass& pass) {
@@ -384,12 +366,18 @@ Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThi
   if (engine.server_count() - found.servers_heard > SilentServersMax(engine))
     pass.problem = Fail(Code::kNoQuorum, "{} cannot be cleaned now: {} of {} data servers do not list it",
                         directory.text(), engine.server_count() - found.servers_heard, engine.server_count());
-  for (const ObjectPath& name : found.names) {
+  IdleNames idle(engine, found);
+  for (const auto& [name, members] : found.names) {
     // Below first: a directory's tombstone can only go when its folder is empty.
     const std::string folder = name.Folder();
     if (found.folders.erase(folder.substr(folder.rfind('/') + 1)) > 0) {
       const Result<CleanOutcome> below = co_await CleanTree(engine, name, on_thin);
       pass.Add(below);
+    }
+    const bool at_rest = co_await idle.Has(name);
+    if (at_rest) {
+      ++pass.total.names;
+      continue;
     }
     const Result<CleanOutcome> cleaned = co_await CleanName(engine, name);
     pass.AddName(cleaned);

@@ -33,6 +33,7 @@ Task<Result<std::optional<std::string>>> LongNameOn(Engine& engine, MemberIndex 
 struct LongName {
   std::string object_directory;
   std::optional<ObjectPath> name;
+  std::vector<MemberIndex> members;  // who shows it
   std::set<MemberIndex> silent;  // if nobody tells it: who could not be asked
 };
 
@@ -41,6 +42,7 @@ Task<LongName> TellLongName(Engine& engine, ObjectPath directory, std::string ob
   LongName found;
   found.object_directory = std::move(object_directory);
   found.silent.insert(members.begin(), members.end());
+  found.members = members;
   const bool told = co_await AskInTurn<Result<std::optional<std::string>>>(
       engine, std::move(members),
       [&](MemberIndex member) { return LongNameOn(engine, member, found.object_directory); },
@@ -68,7 +70,7 @@ Task<void> TellLongNames(Engine& engine, ObjectPath directory, LongNames shown, 
     LongName& found = *event.value;
     silent.merge(found.silent);
     if (found.name) {
-      result.names.insert(std::move(*found.name));
+      result.names[std::move(*found.name)] = std::move(found.members);
     } else {
       result.nameless.insert(std::move(found.object_directory));
     }
@@ -101,7 +103,7 @@ Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory, Duration leas
       FolderEntryName parsed = ParseFolderEntry(entry.name);
       if (parsed.kind == FolderEntryName::kObject) {
         Result<ObjectPath> name = directory.Child(parsed.component);
-        if (name) result.names.insert(std::move(*name));
+        if (name) result.names[std::move(*name)].push_back(member);
       } else if (parsed.kind == FolderEntryName::kLongObject) {
         long_names[entry.name].push_back(member);
       } else if (!(directory.IsRoot() && "/" + entry.name == kReservedDirectory)) {

@@ -2,6 +2,7 @@
 // The union of a folder over all servers: what listing a directory and cleaning start from.
 #pragma once
 
+#include <map>
 #include <set>
 
 #include "commit/access.hh"
@@ -9,7 +10,7 @@
 namespace xec {
 
 struct FolderUnion {
-  std::set<ObjectPath> names;      // that have an object directory on some server
+  std::map<ObjectPath, std::vector<MemberIndex>> names;  // that have an object directory: on which servers
   std::set<std::string> folders;   // physical sub-folders by their name on disk
   // Object directories, by their path on disk, of shortened names that no server tells now.
   std::set<std::string> nameless;

@@ -105,7 +105,7 @@ Task<Result<std::vector<ListedName>>> ListDirectory(Engine& engine, ObjectPath p
   auto next = found.names.begin();
   while (next != found.names.end()) {
     std::vector<ObjectPath> paths;
-    for (; next != found.names.end() && paths.size() < kNamesAtOnceMax; ++next) paths.push_back(*next);
+    for (; next != found.names.end() && paths.size() < kNamesAtOnceMax; ++next) paths.push_back(next->first);
     const Status added = co_await AddLive(engine, std::move(paths), &names);
     if (!added) co_return added.error();
   }

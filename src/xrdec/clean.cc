@@ -160,7 +160,7 @@ Task<bool> WalkRegister(Pass& pass, ObjectPath directory) {
              directory.text(), silent);
   }
   bool empty = silent == 0;
-  for (const ObjectPath& entry : found.names) {
+  for (const auto& [entry, members] : found.names) {
     Result<ObjectPath> path = directory.Child(entry.Last());
     bool gone = false;
     if (path) gone = co_await CleanEntry(pass, std::move(*path));

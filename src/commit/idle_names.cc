@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "commit/idle_names.hh"
+
+#include <algorithm>
+
+#include "commit/clean_pass.hh"
+#include "commit/server_gather.hh"
+
+namespace xec {
+namespace {
+
+constexpr size_t kNamesAtOnceMax = 256;
+
+// The state that is all a server may show of an idle name.
+const State* OnlyState(const States& states) {
+  if (states.size() != 1) return nullptr;
+  const State& state = states.front();
+  const bool plain = state.kind == StateKind::kPromoted || state.kind == StateKind::kDirectory ||
+                     (state.kind == StateKind::kWitness && state.origin.empty());
+  return plain ? &state : nullptr;
+}
+
+}  // namespace
+
+size_t ArchivesIn(const Geometry& wanted, uint64_t size) {
+  const Result<Geometry> geometry = FitGeometry(wanted, size);
+  if (!geometry) return 0;
+  size_t archives = 0;
+  for (uint32_t lane = 0; lane < geometry->Total(); ++lane) {
+    if (geometry->ChunkBytes(size, 0, lane) > 0) ++archives;
+  }
+  return archives;
+}
+
+size_t ArchivesMax(const Engine& engine, uint64_t size) {
+  size_t most = ArchivesIn(engine.descriptor().geometry, size);
+  for (const PathRule& rule : engine.descriptor().rules)
+    most = std::max(most, ArchivesIn(rule.geometry, size));
+  return most;
+}
+
+bool IsIdle(const std::map<MemberIndex, States>& shown, const std::vector<MemberIndex>& homes,
+            const std::function<size_t(uint64_t size)>& archives_min) {
+  const State* first = nullptr;
+  size_t archives = 0, on_homes = 0;
+  for (const auto& [member, states] : shown) {
+    const State* state = OnlyState(states);
+    if (state == nullptr) return false;
+    if (first == nullptr) first = state;
+    const bool same = state->version == first->version && state->oid == first->oid &&
+                      state->size == first->size &&
+                      (state->kind == StateKind::kDirectory) == (first->kind == StateKind::kDirectory);
+    const bool home = std::find(homes.begin(), homes.end(), member) != homes.end();
+    if (!same || (!home && state->kind != StateKind::kPromoted)) return false;
+    archives += state->kind == StateKind::kPromoted ? 1 : 0;
+    on_homes += home ? 1 : 0;
+  }
+  if (on_homes < Quorum(homes.size())) return false;
+  return first->kind == StateKind::kDirectory || archives >= archives_min(first->size);
+}
+
+Task<void> IdleNames::LookAhead() {
+  std::map<ObjectPath, std::map<MemberIndex, States>> shown;
+  std::map<MemberIndex, std::vector<ObjectPath>> batches;
+  for (; next_ != found_.names.end() && shown.size() < kNamesAtOnceMax; ++next_) {
+    shown[next_->first];
+    for (const MemberIndex member : next_->second) batches[member].push_back(next_->first);
+  }
+  ServerGather<Result<std::vector<States>>> gather(engine_, RequestKind::kSync, kCleanerPatience);
+  for (const auto& [member, paths] : batches) gather.Start(member, ListManyStates(engine_, member, paths));
+  while (gather.timely() > 0) {
+    auto event = co_await gather.Next();
+    if (!event.value || !*event.value) continue;
+    const std::vector<ObjectPath>& paths = batches[event.member];
+    for (size_t i = 0; i < paths.size(); ++i) shown[paths[i]][event.member] = std::move((**event.value)[i]);
+  }
+  asked_.clear();
+  idle_.clear();
+  const auto archives_max = [this](uint64_t size) { return ArchivesMax(engine_, size); };
+  for (const auto& [path, states] : shown) {
+    asked_.insert(path);
+    const bool complete = states.size() == found_.names.at(path).size();
+    if (complete && IsIdle(states, engine_.Homes(path), archives_max)) idle_.insert(path);
+  }
+}
+
+Task<bool> IdleNames::Has(ObjectPath name) {
+  if (found_.servers_heard < engine_.server_count()) co_return false;
+  if (!asked_.contains(name)) co_await LookAhead();
+  co_return idle_.contains(name);
+}
+
+}  // namespace xec

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "commit/idle_names.hh"
+
+#include "commit/test_world.hh"
+
+namespace xec {
+namespace {
+
+const std::vector<MemberIndex> kHomes = {0, 1, 2};
+
+Version At(uint64_t clock) { return Version{clock, 1}; }
+size_t Two(uint64_t) { return 2; }
+
+TEST(IsIdleTest, OneVersionEverywhereAndNothingElse) {
+  const State archive = PromotedState(At(5), "aa", 7);
+  const State witness = WitnessState(At(5), "aa", 7);
+  EXPECT_TRUE(IsIdle({{0, {archive}}, {1, {archive}}}, kHomes, Two));
+  EXPECT_TRUE(IsIdle({{0, {archive}}, {1, {witness}}, {7, {archive}}}, kHomes, Two));
+  const State directory = DirectoryState(At(5));
+  EXPECT_TRUE(IsIdle({{1, {directory}}, {2, {directory}}}, kHomes, Two));
+}
+
+TEST(IsIdleTest, WhateverElseIsShownIsForAFullPass) {
+  const State archive = PromotedState(At(5), "aa", 7);
+  const auto beside = [&](States states, MemberIndex member = 2) {
+    std::map<MemberIndex, States> shown = {{0, {archive}}, {1, {archive}}};
+    shown[member] = std::move(states);
+    return IsIdle(shown, kHomes, Two);
+  };
+  EXPECT_FALSE(beside({}));  // an object directory to remove
+  EXPECT_FALSE(beside({PromotedState(At(4), "bb", 7)}));
+  EXPECT_FALSE(beside({PromotedState(At(5), "bb", 7)}));
+  EXPECT_FALSE(beside({WitnessState(At(5), "aa", 7)}, 7));  // of no use there
+  EXPECT_FALSE(beside({archive, SealedState("cc")}));
+  EXPECT_FALSE(beside({archive, AbortMarkState(SealedState("cc"))}));
+  EXPECT_FALSE(beside({SealedState("aa")}));
+  EXPECT_FALSE(beside({DirectoryState(At(5))}));
+  EXPECT_FALSE(beside({TombstoneState(At(6))}));
+  EXPECT_FALSE(beside({MoveOutState("dd")}));
+  State moved_in = WitnessState(At(5), "aa", 7);
+  moved_in.origin = "dd";
+  EXPECT_FALSE(beside({moved_in}));
+  EXPECT_FALSE(IsIdle({{0, {TombstoneState(At(6))}}, {1, {TombstoneState(At(6))}}}, kHomes, Two));
+}
+
+TEST(IsIdleTest, TooFewHomesOrArchivesAreForAFullPass) {
+  const State archive = PromotedState(At(5), "aa", 7);
+  const State witness = WitnessState(At(5), "aa", 7);
+  EXPECT_FALSE(IsIdle({}, kHomes, Two));
+  EXPECT_FALSE(IsIdle({{0, {archive}}, {7, {archive}}}, kHomes, Two));
+  EXPECT_FALSE(IsIdle({{0, {archive}}, {1, {witness}}}, kHomes, Two));
+}
+
+class IdleNamesTest : public testing::Test {
+ protected:
+  IdleNamesTest() {
+    for (int i = 0; i < kNames; ++i) EXPECT_TRUE(world_.Put(gateway_, fmt::format("/{:03}", i)));
+  }
+
+  CleanOutcome Clean(TestWorld::Gateway& cleaner) {
+    const auto cleaned = world_.Run(CleanTree(*cleaner.engine, TestWorld::Path("/")));
+    EXPECT_TRUE(cleaned) << cleaned.error().message;
+    return *cleaned;
+  }
+
+  static constexpr int kNames = 300;  // more than are asked for together
+  TestWorld world_{TestWorld::Options{}};
+  TestWorld::Gateway& gateway_ = world_.NewGateway();
+};
+
+TEST_F(IdleNamesTest, ANameAtRestCostsAListingForEachArchive) {
+  TestWorld::Gateway& cleaner = world_.NewGateway();
+  EXPECT_EQ(Clean(cleaner).names, size_t{kNames});
+  const size_t archives = world_.descriptor.geometry.Total();
+  EXPECT_EQ(cleaner.counts->Of(Operation::kList), world_.options.servers + archives * kNames);
+  EXPECT_EQ(cleaner.counts->Total(), cleaner.counts->Of(Operation::kList));
+}
+
+TEST_F(IdleNamesTest, OneAmongManyIsCleaned) {
+  ASSERT_TRUE(world_.Put(gateway_, "/123"));  // an old version below it
+  EXPECT_EQ(Clean(world_.NewGateway()).removed, 0u);
+  world_.Pass(world_.options.engine.superseded_grace + std::chrono::seconds(5));
+  const CleanOutcome cleaned = Clean(world_.NewGateway());
+  EXPECT_EQ(cleaned.names, size_t{kNames});
+  EXPECT_EQ(cleaned.removed, world_.descriptor.geometry.Total());
+  EXPECT_EQ(Clean(world_.NewGateway()).removed, 0u);
+}
+
+TEST_F(IdleNamesTest, WhileAServerIsSilentNothingIsCalledIdle) {
+  TestWorld::Gateway& cleaner = world_.NewGateway();
+  cleaner.faults[0]->plan().SetDown(true);
+  EXPECT_GT(Clean(cleaner).left, size_t{kNames});
+}
+
+}  // namespace
+}  // namespace xec
