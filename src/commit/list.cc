@@ -48,7 +48,7 @@ Task<std::vector<Look>> LookAtMany(Engine& engine, std::vector<ObjectPath> paths
 
 // What the look says by itself, without anything to roll forward or to finish; nullopt: that takes a LookUp.
 std::optional<Accepted> SettledBy(const Look& look) {
-  if (!look.HasQuorum() || !look.Decided() || !MovesIn(look.listings()).empty()) return std::nullopt;
+  if (!look.Decided() || !MovesIn(look.listings()).empty()) return std::nullopt;
   return look.highest();
 }
 

@@ -51,7 +51,7 @@ TEST_F(ListTest, EachNameCostsAQuorumOfItsHomesAndNoRoundTripOfItsOwn) {
 }
 
 TEST_F(ListTest, WhatIsNotDecidedIsRolledForward) {
-  // One home only has the tombstone of 7, and one the version of 8.
+  // One home only has the tombstone of 7.
   TestWorld::Gateway& remover = world_.NewGateway();
   const Result<NameInfo> info = world_.Run(LookUp(*remover.engine, Path(Name(7))));
   ASSERT_TRUE(info);
@@ -61,7 +61,25 @@ TEST_F(ListTest, WhatIsNotDecidedIsRolledForward) {
   EXPECT_TRUE(
       world_.Run(MakeMark(*remover.engine, home, Path(Name(7)), FormatState(TombstoneState(*above)))));
   EXPECT_EQ(Names(world_.NewGateway()), AllBut({7}));
-  EXPECT_FALSE(world_.Lives(remover, Name(7)));
+  // Whoever cannot ask that home must find the name gone, too.
+  TestWorld::Gateway& other = world_.NewGateway();
+  other.faults[home]->plan().SetDown(true);
+  EXPECT_FALSE(world_.Lives(other, Name(7)));
+  EXPECT_EQ(Names(other), AllBut({7}));
+}
+
+TEST_F(ListTest, NoNameIsLeftOutBecauseItsHomesFail) {
+  TestWorld::Gateway& reader = world_.NewGateway();
+  FaultRule rule;
+  rule.operation = Operation::kList;
+  rule.path_contains = "/d/007";
+  rule.error = {Code::kUnknown, "input/output error"};
+  rule.count = 1;
+  for (const MemberIndex home : reader.engine->Homes(Path(Name(7)))) reader.faults[home]->plan().Add(rule);
+  EXPECT_EQ(Names(reader), AllBut({}));
+  rule.count = UINT64_MAX;
+  for (const MemberIndex home : reader.engine->Homes(Path(Name(7)))) reader.faults[home]->plan().Add(rule);
+  EXPECT_EQ(world_.Run(ListDirectory(*reader.engine, Path("/d"))).code(), Code::kNoQuorum);
 }
 
 TEST_F(ListTest, RemovedAndMovedNamesAreNotListed) {
