@@ -54,8 +54,10 @@ Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath p
   co_return StatesOf(*listed);
 }
 
-Task<Result<std::vector<States>>> ListManyStates(Engine& engine, MemberIndex member,
-                                                 std::vector<ObjectPath> paths) {
+namespace {
+
+Task<Result<std::vector<States>>> ListTheirStates(Engine& engine, MemberIndex member,
+                                                  std::vector<ObjectPath> paths) {
   std::vector<std::string> directories;
   for (const ObjectPath& path : paths) directories.push_back(path.ObjectDirectory());
   const Result<std::vector<Listed>> listed =
@@ -66,6 +68,22 @@ Task<Result<std::vector<States>>> ListManyStates(Engine& engine, MemberIndex mem
   std::vector<States> states;
   for (const Listed& entries : *listed) states.push_back(entries ? StatesOf(*entries) : States{});
   co_return std::move(states);
+}
+
+}  // namespace
+
+Task<StatesByName> ListManyStates(Engine& engine, NamesByServer wanted, Duration least) {
+  StatesByName heard;
+  // Patience as with a sync: a batch takes as long as many small requests.
+  ServerGather<Result<std::vector<States>>> gather(engine, RequestKind::kSync, least);
+  for (const auto& [member, paths] : wanted) gather.Start(member, ListTheirStates(engine, member, paths));
+  while (gather.timely() > 0) {
+    auto event = co_await gather.Next();
+    if (!event.value || !*event.value) continue;
+    const std::vector<ObjectPath>& paths = wanted[event.member];
+    for (size_t i = 0; i < paths.size(); ++i) heard[paths[i]][event.member] = std::move((**event.value)[i]);
+  }
+  co_return std::move(heard);
 }
 
 Task<Status> RenameState(Engine& engine, MemberIndex member, ObjectPath path, std::string from,

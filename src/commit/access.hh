@@ -15,9 +15,11 @@ Task<Result<std::vector<Entry>>> ListOrEmpty(Engine& engine, MemberIndex member,
 // out. Error also when the list of members is not in force any more.
 Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath path);
 
-// The same of several, in their order; the error is that of any one.
-Task<Result<std::vector<States>>> ListManyStates(Engine& engine, MemberIndex member,
-                                                 std::vector<ObjectPath> paths);
+// The same for many names at once, each server asked once for all those wanted of it: what the servers said
+// of each name. Who fails for any one of them, or is late, has said nothing. `least`: as of ServerGather.
+using NamesByServer = std::map<MemberIndex, std::vector<ObjectPath>>;
+using StatesByName = std::map<ObjectPath, std::map<MemberIndex, States>>;
+Task<StatesByName> ListManyStates(Engine& engine, NamesByServer wanted, Duration least = {});
 
 // Renames, removes or makes one entry of the object directory.
 Task<Status> RenameState(Engine& engine, MemberIndex member, ObjectPath path, std::string from,

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "commit/clean_pass.hh"
-#include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
@@ -60,25 +59,16 @@ bool IsIdle(const std::map<MemberIndex, States>& shown, const std::vector<Member
 }
 
 Task<void> IdleNames::LookAhead() {
-  std::map<ObjectPath, std::map<MemberIndex, States>> shown;
-  std::map<MemberIndex, std::vector<ObjectPath>> batches;
-  for (; next_ != found_.names.end() && shown.size() < kNamesAtOnceMax; ++next_) {
-    shown[next_->first];
-    for (const MemberIndex member : next_->second) batches[member].push_back(next_->first);
-  }
-  ServerGather<Result<std::vector<States>>> gather(engine_, RequestKind::kSync, kCleanerPatience);
-  for (const auto& [member, paths] : batches) gather.Start(member, ListManyStates(engine_, member, paths));
-  while (gather.timely() > 0) {
-    auto event = co_await gather.Next();
-    if (!event.value || !*event.value) continue;
-    const std::vector<ObjectPath>& paths = batches[event.member];
-    for (size_t i = 0; i < paths.size(); ++i) shown[paths[i]][event.member] = std::move((**event.value)[i]);
-  }
   asked_.clear();
   idle_.clear();
+  NamesByServer wanted;
+  for (; next_ != found_.names.end() && asked_.size() < kNamesAtOnceMax; ++next_) {
+    asked_.insert(next_->first);
+    for (const MemberIndex member : next_->second) wanted[member].push_back(next_->first);
+  }
+  const StatesByName heard = co_await ListManyStates(engine_, std::move(wanted), kCleanerPatience);
   const auto archives_max = [this](uint64_t size) { return ArchivesMax(engine_, size); };
-  for (const auto& [path, states] : shown) {
-    asked_.insert(path);
+  for (const auto& [path, states] : heard) {
     const bool complete = states.size() == found_.names.at(path).size();
     if (complete && IsIdle(states, engine_.Homes(path), archives_max)) idle_.insert(path);
   }

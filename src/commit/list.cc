@@ -4,7 +4,7 @@
 
 #include "commit/folder.hh"
 #include "commit/names.hh"
-#include "commit/server_gather.hh"
+#include "runtime/gather.hh"
 
 namespace xec {
 namespace {
@@ -13,35 +13,18 @@ namespace {
 constexpr size_t kNamesAtOnceMax = 256;
 constexpr size_t kLookUpsInFlightMax = 64;
 
-// What is to be asked of one home, and of which of the names.
-struct HomeBatch {
-  std::vector<ObjectPath> paths;
-  std::vector<size_t> names;
-};
-
-// A quorum of homes of every name, as LookAt asks them, but each home once for all its names.
+// A quorum of homes of every name, as LookAt asks them.
 Task<std::vector<Look>> LookAtMany(Engine& engine, std::vector<ObjectPath> paths) {
   std::vector<Look> looks;
-  std::map<MemberIndex, HomeBatch> batches;
-  for (size_t i = 0; i < paths.size(); ++i) {
-    const std::vector<MemberIndex> homes = engine.ByHealth(engine.Homes(paths[i]));
-    looks.emplace_back(homes);
-    for (size_t home = 0; home < looks.back().quorum() && home < homes.size(); ++home) {
-      HomeBatch& batch = batches[homes[home]];
-      batch.paths.push_back(paths[i]);
-      batch.names.push_back(i);
-    }
+  NamesByServer wanted;
+  for (const ObjectPath& path : paths) {
+    looks.emplace_back(engine.ByHealth(engine.Homes(path)));
+    const std::vector<MemberIndex>& homes = looks.back().homes();
+    for (size_t i = 0; i < looks.back().quorum() && i < homes.size(); ++i) wanted[homes[i]].push_back(path);
   }
-  // Patience as with a sync: a batch takes as long as many small requests.
-  ServerGather<Result<std::vector<States>>> gather(engine, RequestKind::kSync);
-  for (auto& [member, batch] : batches)
-    gather.Start(member, ListManyStates(engine, member, std::move(batch.paths)));
-  while (gather.timely() > 0) {
-    auto event = co_await gather.Next();
-    if (!event.value || !*event.value) continue;
-    const HomeBatch& batch = batches[event.member];
-    for (size_t i = 0; i < batch.names.size(); ++i)
-      looks[batch.names[i]].Heard(event.member, std::move((**event.value)[i]));
+  StatesByName heard = co_await ListManyStates(engine, std::move(wanted));
+  for (size_t i = 0; i < paths.size(); ++i) {
+    for (auto& [home, states] : heard[paths[i]]) looks[i].Heard(home, std::move(states));
   }
   co_return std::move(looks);
 }
