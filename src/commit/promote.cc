@@ -57,8 +57,9 @@ Status StillTheHomes(const Engine& engine, const ObjectPath& path) {
 Task<bool> SettledByLook(Engine& engine, ObjectPath path, Accepted goal, bool accepted_somewhere) {
   Result<NameInfo> info = co_await LookUp(engine, path);
   if (!info) co_return false;
-  const bool settled = info->accepted == goal || (accepted_somewhere && goal < info->accepted);
-  if (!settled) co_return false;
+  // A moved version that something higher hides must still be found by who finishes the move.
+  const bool hidden = accepted_somewhere && goal.kind != Accepted::kMoved && goal < info->accepted;
+  if (info->accepted != goal && !hidden) co_return false;
   co_return co_await DurableOnQuorum(engine, path, goal);
 }
 
@@ -106,12 +107,10 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
     }
   }
   if (MutantActive(Mutant::kSayDoneWhenUnknown)) co_return true;
-  if (!promoted.IsMoved()) {
-    const bool accepted = std::any_of(votes.begin(), votes.end(),
-                                      [](const auto& vote) { return vote.second == Vote::kAccepted; });
-    const bool settled = co_await SettledByLook(engine, path, AcceptedFrom(promoted), accepted);
-    if (settled && StillTheHomes(engine, path)) co_return true;
-  }
+  const bool accepted = std::any_of(votes.begin(), votes.end(),
+                                    [](const auto& vote) { return vote.second == Vote::kAccepted; });
+  const bool settled = co_await SettledByLook(engine, path, AcceptedFrom(promoted), accepted);
+  if (settled && StillTheHomes(engine, path)) co_return true;
   co_return Fail(Code::kUnknown,
                  "too few homes of {} confirmed the new version: it may or may not become visible; retry",
                  path.text());

@@ -6,8 +6,9 @@ gives up early; what it still sends twice, checker.py knows (judge.maybe_sent_tw
 """
 import os
 
-# Read by the library when it is loaded.
-os.environ.update(XRD_CONNECTIONWINDOW="5", XRD_CONNECTIONRETRY="1", XRD_STREAMERRORWINDOW="5", XRD_REQUESTTIMEOUT="120",
+# Read by the library when it is loaded. Within its windows (s) it answers by itself, with the error of a connection that broke:
+# for less than checker.SETTLE_SECONDS, or this is taken for an error of a gateway that is long back.
+os.environ.update(XRD_CONNECTIONWINDOW="2", XRD_CONNECTIONRETRY="1", XRD_STREAMERRORWINDOW="2", XRD_REQUESTTIMEOUT="120",
                   XRD_STREAMTIMEOUT="90", XRD_TIMEOUTRESOLUTION="1", XRD_OPENRECOVERY="false", XRD_READRECOVERY="false",
                   XRD_WRITERECOVERY="false", XRD_LOGLEVEL="Error")
 
