@@ -9,8 +9,9 @@ paced    a stream at 200 MiB/s; after a quarter of it one server is killed, afte
          is the longest time between the ends of two pieces of 1 MiB.
 unpaced  xrdcp of the object, with all servers and with two of them killed: MiB/s, and CPU seconds of client, gateway and
          all servers.
-slow     reads of 1 MiB anywhere; one server runs for one part in a hundred of the time. "at first" are the reads from
-         the moment on when it became slow, "settled" those after it has been so for a while.
+slow     reads of 1 MiB, anywhere and from start to end; one server runs for one part in a hundred of the time. "at first" are
+         the reads from the moment on when it became slow, "settled" those after it has been so for a while. "one killed" is
+         what decoding costs by itself.
 """
 import argparse
 import json
@@ -112,6 +113,10 @@ class Bench:
             server.thaw()
         for server in killed:
             self.cluster.start(server)
+        self.settle()
+
+    def settle(self):
+        """Reads now and then, until the gateway knows its servers again."""
         end = time.monotonic() + self.options.settle
         while time.monotonic() < end:
             self.client.run("random", "/o", MIB, 20, self.random.randrange(1 << 30))
@@ -171,23 +176,27 @@ class Bench:
             for name, i in columns], self.options.markdown), "\n", flush=True)
 
     def slow(self):
-        def p99(times):
-            return sorted(times)[int(0.99 * len(times))]
-
-        def read():
-            return self.client.run("random", "/o", MIB, self.options.count, self.random.randrange(1 << 30))
-        healthy = read()
-        with Slowly(self.bad_ones()[0]):
-            first = read()
-            end = time.monotonic() + self.options.settle
-            while time.monotonic() < end:
-                self.client.run("random", "/o", MIB, 50, self.random.randrange(1 << 30))
-            settled = read()
-        print(tables.render("reads of 1 MiB, ms", ["p50", "p99", "ratio of p99", "longest"], [
-            (name, [tables.format_number(statistics.median(times)), tables.format_number(p99(times)),
-                    f"{p99(times) / p99(healthy):.2f}", tables.format_number(max(times))])
-            for name, times in (("healthy", healthy), ("one slow, at first", first), ("one slow, settled", settled))],
-            self.options.markdown), "\n", flush=True)
+        """By turns: reads anywhere, of which some need a chunk of the bad server and so k others, and from start to end, where
+        chunks of parity take the place of chunks of data."""
+        kinds = {"anywhere": lambda: self.client.run("random", "/o", MIB, self.options.count, self.random.randrange(1 << 30)),
+                 "from start to end": lambda: self.client.run("stream", "/o", MIB, 0)}
+        for kind, read in kinds.items():
+            slow, killed = self.bad_ones()
+            times = {"healthy": read()}
+            with Slowly(slow):
+                times["one slow, at first"] = read()
+                self.settle()
+                times["one slow, settled"] = read()
+            self.restore()
+            killed.kill()
+            self.settle()
+            times["one killed"] = read()
+            self.restore([killed])
+            ranks = {name: sorted(values)[int(0.99 * len(values))] for name, values in times.items()}
+            print(tables.render(f"reads of 1 MiB {kind}, ms", ["p50", "p99", "ratio of p99", "longest"], [
+                (name, [tables.format_number(statistics.median(values)), tables.format_number(ranks[name]),
+                        f"{ranks[name] / ranks['healthy']:.2f}", tables.format_number(max(values))])
+                for name, values in times.items()], self.options.markdown), "\n", flush=True)
 
 
 def main():
