@@ -69,7 +69,7 @@ Task<void> StoreProcess::TidyLoop() {
     // wrongly.
     const bool go_on = co_await background_.Pause(kTidyInterval);
     if (!go_on) co_return;
-    co_await RemoveGivenUpFiles(*engine_);
+    co_await TidyGivenUpFiles(*engine_);
   }
 }
 

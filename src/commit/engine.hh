@@ -74,7 +74,7 @@ class Engine {
   const std::shared_ptr<SliceCache>& stripes() const { return stripes_; }
   PageTables& page_tables() { return page_tables_; }
   HedgeBudget& hedges() { return hedges_; }
-  // What this process has still to remove; gateways do (RemoveGivenUpFiles).
+  // What this process has still to remove; gateways do (TidyGivenUpFiles).
   GivenUpFiles& given_up_files() { return given_up_files_; }
 
   size_t server_count() const { return servers_.size(); }

@@ -14,30 +14,63 @@ bool IsMark(const std::string& path) {
   return state && state->IsMark();
 }
 
-Task<bool> RemoveFilesOn(Engine& engine, MemberIndex server) {
+// The path of a seal as a cleaner leaves it that takes its upload for one that died; empty: of no such seal.
+std::string AbortedPath(const std::string& path) {
+  const size_t name = path.rfind('/') + 1;
+  const std::optional<State> state = ParseState(std::string_view(path).substr(name));
+  if (!state || (state->kind != StateKind::kSealed && state->kind != StateKind::kMoveOut)) return {};
+  return path.substr(0, name) + FormatState(AbortedState(*state));
+}
+
+Task<Status> RemoveLate(Engine& engine, MemberIndex server, std::string path) {
+  if (IsMark(path)) co_return co_await RemoveDirectory(engine.MetadataCall(), engine.server(server), path);
+  Status removed = co_await Remove(engine.MetadataCall(), engine.server(server), path);
+  const std::string aborted = AbortedPath(path);
+  const bool missing = !removed && removed.code() == Code::kNotFound;
+  if (missing && !aborted.empty())
+    removed = co_await Remove(engine.MetadataCall(), engine.server(server), aborted);
+  co_return std::move(removed);
+}
+
+// The promotion of what stands there still, unless a repair has put a copy beside it.
+Task<Status> PromoteLate(Engine& engine, MemberIndex server, std::string from, std::string to) {
+  const std::string directory = from.substr(0, from.rfind('/'));
+  Result<std::vector<Entry>> listed = co_await List(engine.MetadataCall(), engine.server(server), directory);
+  if (!listed) co_return listed.error();
+  const auto there = [&](const std::string& path) {
+    return std::any_of(listed->begin(), listed->end(),
+                       [&](const Entry& entry) { return directory + "/" + entry.name == path; });
+  };
+  if (there(to)) co_return OkStatus();
+  const std::string aborted = AbortedPath(from);
+  if (there(aborted)) from = aborted;
+  co_return co_await Rename(engine.MetadataCall(), engine.server(server), std::move(from), std::move(to));
+}
+
+Task<bool> TidyFilesOn(Engine& engine, MemberIndex server) {
   GivenUpFiles& files = engine.given_up_files();
   while (true) {
-    const std::optional<std::string> path = files.Take(server, engine.executor().Now());
-    if (!path) co_return true;
-    Status removed;
-    if (IsMark(*path)) {
-      removed = co_await RemoveDirectory(engine.MetadataCall(), engine.server(server), *path);
+    const std::optional<GivenUpFiles::Taken> file = files.Take(server, engine.executor().Now());
+    if (!file) co_return true;
+    Status done;
+    if (file->promoted.empty()) {
+      done = co_await RemoveLate(engine, server, file->path);
     } else {
-      removed = co_await Remove(engine.MetadataCall(), engine.server(server), *path);
+      done = co_await PromoteLate(engine, server, file->path, file->promoted);
     }
-    if (!files.Ended(server, *path, removed, engine.executor().Now())) co_return false;
+    if (!files.Ended(server, file->path, done, engine.executor().Now())) co_return false;
   }
 }
 
 }  // namespace
 
-void GivenUpFiles::Add(MemberIndex server, std::string path) {
+void GivenUpFiles::Add(MemberIndex server, std::string path, std::string promoted) {
   std::lock_guard lock(mutex_);
   if (files_.size() >= kFilesMax) {
     const auto older = [](const auto& a, const auto& b) { return a.second.order < b.second.order; };
     files_.erase(std::min_element(files_.begin(), files_.end(), older));
   }
-  files_.try_emplace({server, std::move(path)}, File{.order = next_++});
+  files_.try_emplace({server, std::move(path)}, File{.order = next_++, .promoted = std::move(promoted)});
 }
 
 std::set<MemberIndex> GivenUpFiles::Servers(TimePoint now) const {
@@ -51,33 +84,33 @@ std::set<MemberIndex> GivenUpFiles::Servers(TimePoint now) const {
   return servers;
 }
 
-std::optional<std::string> GivenUpFiles::Take(MemberIndex server, TimePoint now) {
+std::optional<GivenUpFiles::Taken> GivenUpFiles::Take(MemberIndex server, TimePoint now) {
   std::lock_guard lock(mutex_);
   for (auto next = files_.lower_bound({server, {}}); next != files_.end(); ++next) {
     auto& [key, file] = *next;
     if (key.first != server) break;
     if (file.taken || file.from > now) continue;
     file.taken = true;
-    return key.second;
+    return Taken{key.second, file.promoted};
   }
   return std::nullopt;
 }
 
-bool GivenUpFiles::Ended(MemberIndex server, const std::string& path, const Status& removed, TimePoint now) {
-  const bool missing = !removed && removed.code() == Code::kNotFound;
+bool GivenUpFiles::Ended(MemberIndex server, const std::string& path, const Status& done, TimePoint now) {
+  const bool missing = !done && done.code() == Code::kNotFound;
   std::lock_guard lock(mutex_);
   const auto known = files_.find({server, path});
   if (known != files_.end()) {
     File& file = known->second;
     file.taken = false;
-    if (removed || (missing && file.missed)) {
+    if (done || (missing && file.missed)) {
       files_.erase(known);
     } else if (missing) {
       file.missed = true;
       file.from = now + kLateCreation;
     }
   }
-  if (removed || missing) return true;
+  if (done || missing) return true;
   paused_[server] = now + kPause;
   return false;
 }
@@ -87,14 +120,14 @@ size_t GivenUpFiles::size() const {
   return files_.size();
 }
 
-Task<void> RemoveGivenUpFiles(Engine& engine) {
+Task<void> TidyGivenUpFiles(Engine& engine) {
   const TimePoint now = engine.executor().Now();
   const std::set<MemberIndex> servers = engine.given_up_files().Servers(now);
   ServerGather<bool> gather(engine);
   for (const MemberIndex server : servers) {
     engine.Rank(server);  // has it probed when it is not well
     if (engine.health().At(server, now).state == ServerState::kUp)
-      gather.Start(server, RemoveFilesOn(engine, server));
+      gather.Start(server, TidyFilesOn(engine, server));
   }
   while (gather.timely() > 0) co_await gather.Next();
 }

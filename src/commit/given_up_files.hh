@@ -2,10 +2,11 @@
 // GivenUpFiles: files that this process made and gave up, and could not remove because their servers did not
 // answer: seals of uploads that failed, and those on servers in whose place an upload went on elsewhere; also
 // seals of directories that were not made, which are directories themselves. They
-// go as soon as their server answers again. Until then they stand in the way of exclusive creations
+// go as soon as their server answers again. And seals of uploads that did commit, on homes that did not
+// answer their promotion: it is sent once more. Until then they stand in the way of exclusive creations
 // (docs/protocol.md, 7).
 //
-//   Add -> waiting --Take--> taken --removed, or twice not there--> forgotten
+//   Add -> waiting --Take--> taken --done, or twice not there-->    forgotten
 //             ^                |
 //             +---any other----+   (its server is left alone for kPause)
 //
@@ -33,21 +34,28 @@ class GivenUpFiles {
   // A file that is not there may still be made by a request that is under way: it is looked for again.
   static constexpr Duration kLateCreation = std::chrono::seconds(10);
 
-  // Nobody makes this file again, but for requests that were sent already.
-  void Add(MemberIndex server, std::string path);
+  // Nobody makes this file again, but for requests that were sent already. It is removed, or renamed to
+  // `promoted` if that is not empty.
+  void Add(MemberIndex server, std::string path, std::string promoted = {});
 
   // Servers on which a file may be removed now.
   std::set<MemberIndex> Servers(TimePoint now) const;
+  struct Taken {
+    std::string path;
+    std::string promoted;
+    bool operator==(const Taken&) const = default;
+  };
   // The next one on this server; nobody else gets it until Ended. nullopt: none now.
-  std::optional<std::string> Take(MemberIndex server, TimePoint now);
-  // How its removal ended. False: the server is to be left alone now.
-  bool Ended(MemberIndex server, const std::string& path, const Status& removed, TimePoint now);
+  std::optional<Taken> Take(MemberIndex server, TimePoint now);
+  // How its removal or promotion ended. False: the server is to be left alone now.
+  bool Ended(MemberIndex server, const std::string& path, const Status& done, TimePoint now);
 
   size_t size() const;  // waiting or taken
 
  private:
   struct File {
     uint64_t order = 0;
+    std::string promoted;
     TimePoint from = TimePoint::min();  // not before
     bool missed = false;  // it was not there once
     bool taken = false;
@@ -59,8 +67,8 @@ class GivenUpFiles {
   uint64_t next_ = 0;
 };
 
-// Removes what it can of Engine::given_up_files() on the servers that are well, one after the other on each.
-// No request where there is nothing to do.
-Task<void> RemoveGivenUpFiles(Engine& engine);
+// Removes, or promotes, what it can of Engine::given_up_files() on the servers that are well, one after the
+// other on each. No request where there is nothing to do.
+Task<void> TidyGivenUpFiles(Engine& engine);
 
 }  // namespace xec

@@ -13,6 +13,8 @@ const Status kGone;
 const Status kMissing = Fail(Code::kNotFound, "it is not there");
 const Status kAway = Fail(Code::kUnavailable, "it is away");
 
+GivenUpFiles::Taken Removed(std::string path) { return {std::move(path), {}}; }
+
 TEST(GivenUpFiles, AreTakenByServerAndForgottenWhenTheyAreGone) {
   GivenUpFiles files;
   files.Add(3, "/a");
@@ -21,8 +23,8 @@ TEST(GivenUpFiles, AreTakenByServerAndForgottenWhenTheyAreGone) {
   files.Add(1, "/a");
   EXPECT_EQ(files.size(), 3u);
   EXPECT_EQ(files.Servers(kNow), (std::set<MemberIndex>{1, 3}));
-  EXPECT_EQ(files.Take(1, kNow), "/a");
-  EXPECT_EQ(files.Take(1, kNow), "/b");
+  EXPECT_EQ(files.Take(1, kNow), Removed("/a"));
+  EXPECT_EQ(files.Take(1, kNow), Removed("/b"));
   EXPECT_EQ(files.Take(1, kNow), std::nullopt) << "nobody else gets what is taken";
   EXPECT_EQ(files.Take(2, kNow), std::nullopt);
   EXPECT_TRUE(files.Ended(1, "/a", kGone, kNow));
@@ -35,11 +37,11 @@ TEST(GivenUpFiles, WaitWhileTheirServerTakesNoRemovals) {
   GivenUpFiles files;
   files.Add(1, "/a");
   files.Add(1, "/b");
-  EXPECT_EQ(files.Take(1, kNow), "/a");
+  EXPECT_EQ(files.Take(1, kNow), Removed("/a"));
   EXPECT_FALSE(files.Ended(1, "/a", kAway, kNow));
   EXPECT_TRUE(files.Servers(kNow).empty());
   EXPECT_EQ(files.Servers(kNow + GivenUpFiles::kPause), std::set<MemberIndex>{1});
-  EXPECT_EQ(files.Take(1, kNow + GivenUpFiles::kPause), "/a");
+  EXPECT_EQ(files.Take(1, kNow + GivenUpFiles::kPause), Removed("/a"));
 }
 
 TEST(GivenUpFiles, WhatIsNotThereIsLookedForAgain) {
@@ -49,9 +51,15 @@ TEST(GivenUpFiles, WhatIsNotThereIsLookedForAgain) {
   EXPECT_TRUE(files.Ended(1, "/a", kMissing, kNow)) << "others may go on";
   EXPECT_EQ(files.Take(1, kNow), std::nullopt);
   const TimePoint later = kNow + GivenUpFiles::kLateCreation;
-  EXPECT_EQ(files.Take(1, later), "/a");
+  EXPECT_EQ(files.Take(1, later), Removed("/a"));
   EXPECT_TRUE(files.Ended(1, "/a", kMissing, later));
   EXPECT_EQ(files.size(), 0u);
+}
+
+TEST(GivenUpFiles, WhatHasCommittedIsPromoted) {
+  GivenUpFiles files;
+  files.Add(1, "/s", "/p");
+  EXPECT_EQ(files.Take(1, kNow), (GivenUpFiles::Taken{"/s", "/p"}));
 }
 
 TEST(GivenUpFiles, TheOldestGoesWhenThereAreTooMany) {
@@ -93,7 +101,7 @@ class LeftSealTest : public ::testing::Test {
   bool Tidy(Duration at_most) {
     const TimePoint until = world_.executor.Now() + at_most;
     while (gateway_.engine->given_up_files().size() > 0 && world_.executor.Now() < until) {
-      gateway_.scope.Spawn(RemoveGivenUpFiles(*gateway_.engine));
+      gateway_.scope.Spawn(TidyGivenUpFiles(*gateway_.engine));
       world_.Pass(std::chrono::milliseconds(250));
     }
     return gateway_.engine->given_up_files().size() == 0;
@@ -127,7 +135,7 @@ TEST_F(LeftSealTest, GoesWhenItsServerIsBack) {
 TEST_F(LeftSealTest, AnExclusiveCreatorWaitsUntilItIsGone) {
   LeaveASeal();
   gateway_.engine->executor().RunAt(world_.executor.Now() + seconds(3),
-                                    [this] { gateway_.scope.Spawn(RemoveGivenUpFiles(*gateway_.engine)); });
+                                    [this] { gateway_.scope.Spawn(TidyGivenUpFiles(*gateway_.engine)); });
   const Result<Version> created = CreateExclusively(other_);
   EXPECT_TRUE(created) << created.error().message;
   EXPECT_TRUE(world_.Lives(gateway_, "/a"));
@@ -142,7 +150,7 @@ TEST_F(LeftSealTest, AnExclusiveOneIsWaitedForOnceItIsIdle) {
   EXPECT_LT(world_.executor.Now() - begin, seconds(1));
   world_.Pass(seconds(3));
   gateway_.engine->executor().RunAt(world_.executor.Now() + seconds(3),
-                                    [this] { gateway_.scope.Spawn(RemoveGivenUpFiles(*gateway_.engine)); });
+                                    [this] { gateway_.scope.Spawn(TidyGivenUpFiles(*gateway_.engine)); });
   const Result<Version> created = CreateExclusively(other_);
   EXPECT_TRUE(created) << created.error().message;
 }

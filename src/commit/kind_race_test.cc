@@ -21,26 +21,6 @@ Task<Status> MakeDirectory(Gateway& gateway) {
   co_return co_await MakeDirectoryName(*gateway.engine, Name("/a"), false);
 }
 
-Task<Status> PutOn(TestWorld& world, Gateway& gateway, ObjectPath path, bool exclusive) {
-  PutRequest request{path, SealedState(gateway.engine->NewObjectId()), 7, {}, 0, std::nullopt};
-  if (exclusive) {
-    Result<ExclusiveStart> start = co_await StartExclusive(*gateway.engine, path);
-    if (!start) co_return start.error();
-    request.seal.version = start->version;
-    request.exclusive_base = start->base;
-  }
-  const std::vector<MemberIndex> servers = world.Placement(path);
-  for (const MemberIndex server : servers) {
-    Status sealed = co_await world.SealTask(gateway, path, server, request.seal);
-    if (sealed) request.archives.push_back(server);
-  }
-  const State seal = request.seal;
-  Result<Version> put = co_await CommitPut(*gateway.engine, std::move(request));
-  if (put) co_return OkStatus();
-  if (put.code() != Code::kUnknown) co_await AbandonUpload(*gateway.engine, path, seal, servers);
-  co_return put.error();
-}
-
 Task<Status> RenameOnto(Gateway& gateway) {
   co_return co_await RenameObject(*gateway.engine, Name("/b"), Name("/a"));
 }
@@ -54,13 +34,13 @@ Task<Status> RemoveDirectoryIt(Gateway& gateway) {
 Task<Status> RemoveAndMake(TestWorld& world, Gateway& gateway) {
   Status done = co_await RemoveIt(gateway);
   if (done) done = co_await MakeDirectory(gateway);
-  if (done) done = co_await PutOn(world, gateway, Name("/a/x"), false);
+  if (done) done = co_await world.PutOn(gateway, Name("/a/x"), false);
   co_return std::move(done);
 }
 
 Task<Status> RemoveDirectoryAndPut(TestWorld& world, Gateway& gateway) {
   Status done = co_await RemoveDirectoryIt(gateway);
-  if (done) done = co_await PutOn(world, gateway, Name("/a"), false);
+  if (done) done = co_await world.PutOn(gateway, Name("/a"), false);
   co_return std::move(done);
 }
 
@@ -152,7 +132,7 @@ class KindRaceTest : public ToleranceTest {
 
   static Act MakerOfObject(TestWorld& world, int kind) {
     if (kind == 2) return [](Gateway& gateway) { return RenameOnto(gateway); };
-    return [&world, kind](Gateway& gateway) { return PutOn(world, gateway, Name("/a"), kind == 1); };
+    return [&world, kind](Gateway& gateway) { return world.PutOn(gateway, Name("/a"), kind == 1); };
   }
 };
 
@@ -292,7 +272,7 @@ TEST_P(KindRaceTest, EveryCrashPointOfMkdirLeavesADirectoryOrNothing) {
     Gateway& fresh = world.NewGateway();
     Status used;
     if (lives) used = world.Run(RemoveDirectoryIt(fresh));
-    if (!lives) used = world.Run(PutOn(world, fresh, Name("/a"), false));
+    if (!lives) used = world.Run(world.PutOn(fresh, Name("/a"), false));
     EXPECT_TRUE(used) << when << ": " << Told(used);
     if (HasFailure() || ended) break;
   }

@@ -165,7 +165,7 @@ TEST_P(MakeDirectoryTest, ASealOnAServerThatIsAwayGoesWhenThatIsBack) {
   ASSERT_TRUE(sealed);
   gateway.faults[home]->plan().Clear();
   for (int i = 0; i < 40; ++i) {
-    gateway.scope.Spawn(RemoveGivenUpFiles(*gateway.engine));
+    gateway.scope.Spawn(TidyGivenUpFiles(*gateway.engine));
     world.Pass(500ms);
   }
   EXPECT_EQ(Count(world.EntriesOf(gateway, "/d"), "f."), 0u);
@@ -187,7 +187,7 @@ TEST_P(MakeDirectoryTest, ASealThatIsMadeLateGoesToo) {
   world.Pass(1s);
   ASSERT_EQ(Count(world.EntriesOf(gateway, "/d"), "f."), 1u);
   for (int i = 0; i < 40; ++i) {
-    gateway.scope.Spawn(RemoveGivenUpFiles(*gateway.engine));
+    gateway.scope.Spawn(TidyGivenUpFiles(*gateway.engine));
     world.Pass(500ms);
   }
   EXPECT_EQ(Count(world.EntriesOf(gateway, "/d"), "f."), 0u);

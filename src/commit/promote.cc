@@ -12,6 +12,9 @@
 namespace xec {
 namespace {
 
+// Homes may stop answering one after another, each after it was looked at.
+constexpr int kSettleTriesMax = 3;
+
 struct Vote {
   enum Kind {
     kAccepted,    // the home has really taken our version
@@ -55,15 +58,25 @@ Status StillTheHomes(const Engine& engine, const ObjectPath& path) {
 // Too few of the homes that had a seal have answered. Who looks the name up makes a quorum of all its homes
 // accept what any of them shows, and so did or will every reader.
 Task<bool> SettledByLook(Engine& engine, ObjectPath path, Accepted goal, bool accepted_somewhere) {
-  Result<NameInfo> info = co_await LookUp(engine, path);
-  if (!info) co_return false;
-  // A moved version that something higher hides must still be found by who finishes the move.
-  const bool hidden = accepted_somewhere && goal.kind != Accepted::kMoved && goal < info->accepted;
-  if (info->accepted != goal && !hidden) co_return false;
-  co_return co_await DurableOnQuorum(engine, path, goal);
+  for (int tries = 0; tries < kSettleTriesMax; ++tries) {
+    Result<NameInfo> info = co_await LookUp(engine, path);
+    if (!info) co_return false;
+    // A moved version that something higher hides must still be found by who finishes the move.
+    const bool hidden = accepted_somewhere && goal.kind != Accepted::kMoved && goal < info->accepted;
+    if (info->accepted != goal && !hidden) co_return false;
+    const bool durable = co_await DurableOnQuorum(engine, path, goal);
+    if (durable) co_return true;
+  }
+  co_return false;
 }
 
 }  // namespace
+
+void PromoteWhenBack(Engine& engine, const ObjectPath& path, MemberIndex home, const State& promoted,
+                     const std::string& from) {
+  if (promoted.kind != StateKind::kPromoted) return;
+  engine.given_up_files().Add(home, StatePath(path, from), StatePath(path, FormatState(promoted)));
+}
 
 Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<MemberIndex> homes,
                                 State promoted, std::string from) {
@@ -98,6 +111,10 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
     if (committed()) {
       const Status still = StillTheHomes(engine, path);
       if (!still) co_return still.error();
+      for (const MemberIndex home : homes) {
+        const bool open = !votes.contains(home) || votes[home] == Vote::kOpen;
+        if (open) PromoteWhenBack(engine, path, home, promoted, from);
+      }
       co_return true;
     }
     // Nobody but us can be the first to promote: where all refused, and clearly, nothing ever became visible.

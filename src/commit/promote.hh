@@ -6,6 +6,11 @@
 
 namespace xec {
 
+// Has `from` renamed once more when a home is back that did not tell whether it has, or still has its seal,
+// of an object that is committed. A seal that outlives its version looks like an upload under way.
+void PromoteWhenBack(Engine& engine, const ObjectPath& path, MemberIndex home, const State& promoted,
+                     const std::string& from);
+
 // Renames `from` to the promoted state on the homes; commit point: a quorum of homes accepts (having
 // something higher counts, if at least one home really took ours). True when committed. Errors: kUnknown when
 // it cannot be known; kConflict when no home took it and none ever will. `promoted` may also be a moved

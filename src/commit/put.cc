@@ -21,6 +21,10 @@ namespace {
 constexpr Duration kRivalPatience = std::chrono::seconds(10);
 constexpr Duration kSealPatience = std::chrono::seconds(5);
 
+bool Contains(const std::vector<MemberIndex>& members, MemberIndex member) {
+  return std::find(members.begin(), members.end(), member) != members.end();
+}
+
 // What the look after sealing found.
 struct Barrier {
   std::vector<MemberIndex> sealed_homes;  // homes whose seal stands
@@ -89,8 +93,7 @@ Task<Barrier> LookPastRivals(Engine& engine, PutRequest request, std::vector<Mem
 std::vector<MemberIndex> HomesAmong(const Engine& engine, const PutRequest& request) {
   std::vector<MemberIndex> homes;
   for (const MemberIndex home : engine.Homes(request.path)) {
-    if (std::find(request.archives.begin(), request.archives.end(), home) != request.archives.end())
-      homes.push_back(home);
+    if (Contains(request.archives, home)) homes.push_back(home);
   }
   return homes;
 }
@@ -137,7 +140,7 @@ Task<void> PromoteOthers(Engine& engine, PutRequest request, std::string from, s
   const std::vector<MemberIndex> homes = engine.Homes(request.path);
   ServerGather<Status> gather(engine);
   for (const MemberIndex member : request.archives) {
-    if (std::find(homes.begin(), homes.end(), member) != homes.end()) continue;
+    if (Contains(homes, member)) continue;
     gather.Start(member, RenameState(engine, member, request.path, from, to));
   }
   while (gather.timely() > 0) {
@@ -174,6 +177,10 @@ Task<Result<Version>> CommitPut(Engine& engine, PutRequest request) {
   Result<bool> committed = co_await PromoteHomes(engine, request.path, barrier.sealed_homes, promoted, from);
   if (!committed) co_return committed.error();
   XEC_FAILPOINT("put.committed");
+  for (const MemberIndex home : homes) {
+    const bool heard = Contains(barrier.sealed_homes, home) || Contains(barrier.void_homes, home);
+    if (!heard) PromoteWhenBack(engine, request.path, home, promoted, from);
+  }
   co_await PromoteOthers(engine, std::move(request), from, to);
   XEC_FAILPOINT("put.promoted");
   co_return *version;

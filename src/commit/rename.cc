@@ -31,6 +31,12 @@ struct Attempt {
   bool last = false;  // homes that are late are waited for
 };
 
+// The homes on which the seals of an attempt stand for certain.
+struct SealedHomes {
+  std::vector<MemberIndex> in;
+  std::vector<MemberIndex> out;
+};
+
 Task<Status> SealHome(Engine& engine, ObjectPath path, MemberIndex home, State seal, std::string content) {
   Status named = co_await KeepLongName(engine, home, path);
   if (!named) co_return named.error();
@@ -38,6 +44,8 @@ Task<Status> SealHome(Engine& engine, ObjectPath path, MemberIndex home, State s
       co_await CreateFile(engine.MetadataCall(), engine.server(home), StatePath(path, FormatState(seal)),
                           std::move(content), engine.SyncBeforeCommit());
   if (sealed) sealed = co_await KeepLongName(engine, home, path);
+  // A home that failed is not counted; what stands there all the same would look like a rename under way.
+  if (!sealed) engine.given_up_files().Add(home, StatePath(path, FormatState(seal)));
   XEC_FAILPOINT("rename.sealed_one");
   co_return std::move(sealed);
 }
@@ -86,8 +94,9 @@ Task<Status> DecideSource(Engine& engine, Attempt attempt, SealsSeen sealed, boo
     }
   }
   Status finished = co_await FinishMovesShown(engine, attempt.from, look.listings());
-  if (!finished && finished.code() != Code::kNotFound) co_return std::move(finished);
+  // Completed since the look, or shown by a home that has just died: another look tells.
   *changed = !finished || !(look.highest() == attempt.source);
+  if (!finished && finished.code() != Code::kNotFound) co_return std::move(finished);
   if (*changed) co_return ChangedMeanwhile(attempt.from);
   co_return OkStatus();
 }
@@ -141,7 +150,7 @@ Task<SealsSeen> LookPastDirectory(Engine& engine, Attempt attempt, State seal,
 
 // Steps 1 to 3. `changed`: another attempt may do better. An error: nothing of this attempt is or becomes
 // visible once Withdraw is through.
-Task<Result<State>> Prepare(Engine& engine, Attempt attempt, std::vector<MemberIndex>* homes, bool* changed) {
+Task<Result<State>> Prepare(Engine& engine, Attempt attempt, SealedHomes* homes, bool* changed) {
   // Any archive or witness will do: its origin is replaced below.
   Accepted source_version = attempt.source;
   source_version.origin.clear();
@@ -162,21 +171,21 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, std::vector<MemberI
   XEC_FAILPOINT("rename.seal");
   const std::string content = std::move(*witness);
   const std::vector<MemberIndex> any_order;
-  std::vector<MemberIndex> in_homes =
-      co_await SealQuorum(engine, attempt.to, any_order,
-                          [&](MemberIndex home) { return SealHome(engine, attempt.to, home, in, content); });
+  homes->in = co_await SealQuorum(engine, attempt.to, any_order, [&](MemberIndex home) {
+    return SealHome(engine, attempt.to, home, in, content);
+  });
   XEC_FAILPOINT("rename.sealed_target");
   const std::string moves = FormatMoveRecord(record);
-  std::vector<MemberIndex> out_homes =
-      co_await SealQuorum(engine, attempt.from, any_order,
-                          [&](MemberIndex home) { return SealHome(engine, attempt.from, home, out, moves); });
+  homes->out = co_await SealQuorum(engine, attempt.from, any_order, [&](MemberIndex home) {
+    return SealHome(engine, attempt.from, home, out, moves);
+  });
   XEC_FAILPOINT("rename.sealed_source");
-  if (in_homes.size() < Quorum(engine.Homes(attempt.to).size()) ||
-      out_homes.size() < Quorum(engine.Homes(attempt.from).size())) {
+  if (homes->in.size() < Quorum(engine.Homes(attempt.to).size()) ||
+      homes->out.size() < Quorum(engine.Homes(attempt.from).size())) {
     co_return Fail(Code::kNoQuorum, "too few homes of {} and {} take changes now; retry", attempt.from.text(),
                    attempt.to.text());
   }
-  SealsSeen source = co_await LookAtSeals(engine, attempt.from, out, std::move(out_homes), attempt.last);
+  SealsSeen source = co_await LookAtSeals(engine, attempt.from, out, homes->out, attempt.last);
   *changed = source.late || !source.look.HasQuorum();
   if (*changed) co_return StoppedAnswering(attempt.from);
   const Status decided = co_await DecideSource(engine, attempt, source, changed);
@@ -187,24 +196,35 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, std::vector<MemberI
     if (!there) co_return there.error();
   }
   XEC_FAILPOINT("rename.looked");
-  SealsSeen target = co_await LookPastDirectory(engine, attempt, in, std::move(in_homes));
+  SealsSeen target = co_await LookPastDirectory(engine, attempt, in, homes->in);
   *changed = target.late || !target.look.HasQuorum();
   if (*changed) co_return StoppedAnswering(attempt.to);
   Result<State> moved = co_await ChooseTarget(engine, attempt, std::move(target), source.look);
-  *homes = source.homes;
+  homes->out = source.homes;
   co_return std::move(moved);
 }
 
-// What is left of an own attempt at its source, if not all homes were fenced: as aborted, or as it was made.
+// What is left of an own attempt at its source. If not all homes were fenced: as it was made, or then as
+// aborted, which the fencing of a home that is late may make of it in between.
 Task<bool> RemoveOut(Engine& engine, ObjectPath path, MemberIndex home, State out, bool fenced) {
-  bool gone = co_await RemoveOrGiveUp(engine, home, path, AbortedState(out));
-  if (!fenced) gone = co_await RemoveOrGiveUp(engine, home, path, out) && gone;
+  bool gone = true;
+  if (!fenced) gone = co_await RemoveOrGiveUp(engine, home, path, out);
+  gone = co_await RemoveOrGiveUp(engine, home, path, AbortedState(out)) && gone;
   co_return gone;
+}
+
+// Where a seal was not there for certain it may still be made.
+void KeepTidying(Engine& engine, const ObjectPath& path, const State& seal,
+                 const std::vector<MemberIndex>& sealed) {
+  for (const MemberIndex home : engine.Homes(path)) {
+    const bool sure = std::find(sealed.begin(), sealed.end(), home) != sealed.end();
+    if (!sure) engine.given_up_files().Add(home, StatePath(path, FormatState(seal)));
+  }
 }
 
 // The seals of an attempt that has not committed, given up as the cleaner would do it. Where homes are away
 // they go as well: nobody else is the first to promote them, and this attempt never does.
-Task<bool> Withdraw(Engine& engine, Attempt attempt) {
+Task<bool> Withdraw(Engine& engine, Attempt attempt, SealedHomes sealed) {
   XEC_FAILPOINT("rename.withdraw");
   const State out = MoveOutState(attempt.rid);
   const bool fenced = co_await FenceAllHomes(engine, attempt.from, out);
@@ -215,6 +235,8 @@ Task<bool> Withdraw(Engine& engine, Attempt attempt) {
     gather_in.Start(home, RemoveOrGiveUp(engine, home, attempt.to, in));
   for (const MemberIndex home : engine.Homes(attempt.from))
     gather_out.Start(home, RemoveOut(engine, attempt.from, home, out, fenced));
+  KeepTidying(engine, attempt.to, in, sealed.in);
+  KeepTidying(engine, attempt.from, out, sealed.out);
   while (gather_in.timely() > 0) co_await gather_in.Next();
   while (gather_out.timely() > 0) co_await gather_out.Next();
   XEC_FAILPOINT("rename.withdrawn");
@@ -280,17 +302,17 @@ Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to,
     const std::string rid = engine.NewObjectId();
     own.insert(rid);
     Attempt attempt{from, to, rid, *source, own, engine.executor().Now(), below, tries == kRenameTriesMax};
-    std::vector<MemberIndex> homes;
+    SealedHomes homes;
     bool changed = false;
     Result<State> moved = co_await Prepare(engine, attempt, &homes, &changed);
     if (moved && engine.executor().Now() - attempt.started > engine.options().operation_limit) {
       moved = Fail(Code::kConflict, "the rename of {} took too long; retry", from.text());
     }
     Status done = moved ? OkStatus() : Status(moved.error());
-    if (moved) done = co_await Commit(engine, attempt, *moved, std::move(homes));
+    if (moved) done = co_await Commit(engine, attempt, *moved, homes.out);
     // Nothing is known to be visible after these; after kUnknown or OK the tombstone may be.
     const bool void_attempt = !moved || (!done && done.code() == Code::kConflict);
-    if (void_attempt) co_await RunPatiently(engine, Withdraw(engine, attempt));
+    if (void_attempt) co_await RunPatiently(engine, Withdraw(engine, attempt, homes));
     if (!changed || tries == kRenameTriesMax) co_return std::move(done);
   }
 }

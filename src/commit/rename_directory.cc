@@ -155,7 +155,7 @@ Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to) {
   // An object that has come to the target since is no final answer: a cleaner whose clock is ahead may have
   // the log already, and go on when the object is gone.
   if (carried || (alone && carried.code() == Code::kNotEmpty)) co_return std::move(carried);
-  co_return Fail(Code::kUnknown, "{} may be renamed to {} in part, and the rest later: {}; retry",
+  co_return Fail(Code::kUnknown, "{} may be renamed to {} in part, and the rest later; retry: {}",
                  from.text(), to.text(), carried.error().message);
 }
 

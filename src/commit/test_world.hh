@@ -142,6 +142,31 @@ class TestWorld {
     return Run(CommitPut(*gateway.engine, std::move(request)));
   }
 
+  // Puts an object with one archive on every server of its placement that takes one.
+  Task<Status> PutOn(Gateway& gateway, ObjectPath path, bool exclusive) {
+    PutRequest request{path, SealedState(gateway.engine->NewObjectId()), 7, {}, 0, std::nullopt};
+    if (exclusive) {
+      Result<ExclusiveStart> start = co_await StartExclusive(*gateway.engine, path);
+      if (!start) co_return start.error();
+      request.seal.version = start->version;
+      request.exclusive_base = start->base;
+    }
+    const std::vector<MemberIndex> servers = Placement(path);
+    for (const MemberIndex server : servers) {
+      Status sealed = co_await SealTask(gateway, path, server, request.seal);
+      if (sealed) {
+        request.archives.push_back(server);
+      } else {
+        gateway.engine->given_up_files().Add(server, StatePath(path, FormatState(request.seal)));
+      }
+    }
+    const State seal = request.seal;
+    Result<Version> put = co_await CommitPut(*gateway.engine, std::move(request));
+    if (put) co_return OkStatus();
+    if (put.code() != Code::kUnknown) co_await AbandonUpload(*gateway.engine, path, seal, servers);
+    co_return put.error();
+  }
+
   Accepted StateOf(Gateway& gateway, const std::string& name) {
     const Result<NameInfo> info = Run(LookUp(*gateway.engine, Path(name)));
     EXPECT_TRUE(info) << name << ": " << info.error().message;

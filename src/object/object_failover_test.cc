@@ -184,7 +184,7 @@ TEST_P(FailoverTest, NothingStaysOnServersThatWereGivenUp) {
   Engine& engine = store.engine();
   const TimePoint give_up = engine.executor().Now() + std::chrono::seconds(30);
   while (engine.given_up_files().size() > 0 && engine.executor().Now() < give_up) {
-    store.scope().Spawn(RemoveGivenUpFiles(engine));
+    store.scope().Spawn(TidyGivenUpFiles(engine));
     store.Settle();
   }
   EXPECT_EQ(engine.given_up_files().size(), 0u);

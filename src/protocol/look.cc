@@ -50,7 +50,15 @@ bool IsHistory(const std::map<MemberIndex, States>& listings, const State& left,
 // Of e, or of f met by e or the other way round.
 Rivalry RivalryOfExclusive(const State& state, const State& own_seal) {
   if (IsLaterExclusive(state, own_seal)) return Rivalry::kLaterOnly;
-  return own_seal.mtime_s - state.mtime_s >= kIdleSealSeconds ? Rivalry::kSealed : Rivalry::kBusy;
+  const bool idle = own_seal.mtime_s - state.mtime_s >= kIdleSealSeconds;
+  // A server that was stopped may make only now what somebody has given up since.
+  const int64_t older_ms = own_seal.version->WallMillis() - state.version->WallMillis();
+  return idle || older_ms >= kIdleSealSeconds * 1000 ? Rivalry::kSealed : Rivalry::kBusy;
+}
+
+// What the cleaner makes of a moved tombstone once the rename is through: the name is as gone as it was.
+bool EndsMove(const Accepted& state, const Accepted& base) {
+  return base.kind == Accepted::kMoved && state.version == base.version.Unmoved().MoveDone();
 }
 
 // Of one that shows in the same listing as `own_seal`, with the times of both.
@@ -61,15 +69,17 @@ Rivalry RivalryOf(const State& state, const State& own_seal, const Accepted& bas
     case StateKind::kAbortedDirectory:
       if (IsMakingDirectory(own_seal) || *state.version < base.version) return Rivalry::kNone;
       return state.kind == StateKind::kDirectorySeal ? RivalryOfExclusive(state, own_seal) : Rivalry::kBusy;
-    case StateKind::kAborted: return Rivalry::kBusy;
+    // Given up by the cleaner, soon gone; or left behind by what was accepted elsewhere.
+    case StateKind::kAborted: return Rivalry::kSealed;
     // A rename onto this name is a put: it may have chosen its version before our seal was there.
     case StateKind::kMoveIn:
-      return MutantActive(Mutant::kExclusiveOverRename) ? Rivalry::kNone : Rivalry::kBusy;
+      return MutantActive(Mutant::kExclusiveOverRename) ? Rivalry::kNone : Rivalry::kSealed;
     case StateKind::kPromoted:
     case StateKind::kWitness:
     case StateKind::kDirectory:
     case StateKind::kTombstone:
       // What is accepted is at least busy; the caller looks again to tell "exists" from "busy".
+      if (EndsMove(AcceptedFrom(state), base)) return Rivalry::kNone;
       return base < AcceptedFrom(state) ? Rivalry::kBusy : Rivalry::kNone;
     // No seal has stood here where there is nothing but the mark: it is made where no seal was, and a seal
     // that stood before it would show, be it as aborted.

@@ -135,7 +135,7 @@ enum class Rivalry {
   // `own_seal` when it comes to its own barrier, unless it passed that already. So looking again will tell;
   // nothing else does.
   kLaterOnly,
-  // Plain uploads, or idle exclusive ones, besides: looking again will tell mostly.
+  // Plain uploads, renames, or idle or aborted exclusive ones besides: looking again will tell mostly.
   kSealed,
   kBusy,
 };

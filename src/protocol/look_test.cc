@@ -152,13 +152,14 @@ TEST(Barrier, YieldsToEveryTraceOfARival) {
     return RivalAtBarrier({{0, {mine}}, {1, states}}, mine, base);
   };
   EXPECT_EQ(rivalry({}, own, nothing), Rivalry::kNone);
-  for (const State& rival :
-       {ExclusiveSealedState(kV1, kB), AbortedState(SealedState(kB)),
-        AbortedState(ExclusiveSealedState(kV1, kB)), PromotedState(kV1, kB, 1), WitnessState(kV1, kB, 1),
-        DirectoryState(kV1), TombstoneState(kV1), MoveInState(kRid)}) {
+  for (const State& rival : {ExclusiveSealedState(kV1, kB), PromotedState(kV1, kB, 1),
+                             WitnessState(kV1, kB, 1), DirectoryState(kV1), TombstoneState(kV1)}) {
     EXPECT_EQ(rivalry({rival}, own, nothing), Rivalry::kBusy) << FormatState(rival);
   }
-  EXPECT_EQ(rivalry({SealedState(kB)}, own, nothing), Rivalry::kSealed);
+  for (const State& rival : {SealedState(kB), AbortedState(SealedState(kB)),
+                             AbortedState(ExclusiveSealedState(kV1, kB)), MoveInState(kRid)}) {
+    EXPECT_EQ(rivalry({rival}, own, nothing), Rivalry::kSealed) << FormatState(rival);
+  }
   EXPECT_EQ(rivalry({SealedState(kB), ExclusiveSealedState(kV1, kB)}, own, nothing), Rivalry::kBusy);
   EXPECT_EQ(rivalry({ExclusiveSealedState(kV2, kB)}, own, nothing), Rivalry::kLaterOnly);
   EXPECT_EQ(rivalry({ExclusiveSealedState(kV2, kA)}, ExclusiveSealedState(kV2, kB), nothing), Rivalry::kBusy);
@@ -169,11 +170,15 @@ TEST(Barrier, YieldsToEveryTraceOfARival) {
   dated.mtime_s = 100;
   idle.mtime_s = 98;
   EXPECT_EQ(rivalry({idle}, dated, nothing), Rivalry::kSealed);
-  EXPECT_EQ(rivalry({idle, AbortedState(SealedState(kB))}, dated, nothing), Rivalry::kBusy);
+  EXPECT_EQ(rivalry({idle, AbortedState(SealedState(kB))}, dated, nothing), Rivalry::kSealed);
   idle.mtime_s = 99;
   EXPECT_EQ(rivalry({idle}, dated, nothing), Rivalry::kBusy);
   const Accepted tombstone = HighestAccepted({TombstoneState(kV1)});
   EXPECT_EQ(rivalry({TombstoneState(kV1)}, own, tombstone), Rivalry::kNone);
+  // The rename that the first look found is retired now.
+  const Accepted moved = AcceptedFrom(MovedState(kV1, kRid, kV2, 1));
+  EXPECT_EQ(rivalry({TombstoneState(kV1.MoveDone())}, own, moved), Rivalry::kNone);
+  EXPECT_EQ(rivalry({TombstoneState(kV2)}, own, moved), Rivalry::kBusy);
   // Where nothing but a mark is, no seal has stood.
   EXPECT_EQ(rivalry({AbortMarkState(SealedState(kB))}, own, nothing), Rivalry::kNone);
   EXPECT_EQ(rivalry({AbortMarkState(ExclusiveSealedState(kV1, kB))}, own, nothing), Rivalry::kNone);
@@ -193,10 +198,11 @@ TEST(Barrier, ADirectoryAndAnExclusiveUploadAreRivals) {
   EXPECT_EQ(rivalry(DirectorySealState(kV3, kA), upload, nothing), Rivalry::kLaterOnly);
   EXPECT_EQ(rivalry(ExclusiveSealedState(kV1, kB), making, nothing), Rivalry::kBusy);
   EXPECT_EQ(rivalry(AbortedState(DirectorySealState(kV3, kA)), upload, nothing), Rivalry::kBusy);
-  EXPECT_EQ(rivalry(AbortedState(upload), making, nothing), Rivalry::kBusy);
-  for (const State& other : {MoveInState(kRid), PromotedState(kV1, kB, 1), DirectoryState(kV3)})
+  EXPECT_EQ(rivalry(AbortedState(upload), making, nothing), Rivalry::kSealed);
+  for (const State& other : {PromotedState(kV1, kB, 1), DirectoryState(kV3)})
     EXPECT_EQ(rivalry(other, making, nothing), Rivalry::kBusy) << FormatState(other);
-  EXPECT_EQ(rivalry(SealedState(kB), making, nothing), Rivalry::kSealed);
+  for (const State& other : {SealedState(kB), MoveInState(kRid)})
+    EXPECT_EQ(rivalry(other, making, nothing), Rivalry::kSealed) << FormatState(other);
   // Several may make one directory.
   for (const State& other : {DirectorySealState(kV1, kB), AbortedState(DirectorySealState(kV1, kB)),
                              DirectorySealState(kV3, kB), AbortMarkState(DirectorySealState(kV3, kB))})
@@ -254,19 +260,19 @@ TEST(Barrier, IgnoresWhatAnUploadLeftThatBecameHistory) {
   const State in = MoveInState(kRid);
   EXPECT_EQ(rivalry(in, {MovedIn(kV1, kB)}, base), Rivalry::kNone);
   EXPECT_EQ(rivalry(in, {MovedIn(kV3, kB)}, base), Rivalry::kBusy);
-  EXPECT_EQ(rivalry(in, {PromotedState(kV1, kB, 9)}, base), Rivalry::kBusy);
-  EXPECT_EQ(rivalry(MoveInState(kA), {MovedIn(kV1, kB)}, base), Rivalry::kBusy);
+  EXPECT_EQ(rivalry(in, {PromotedState(kV1, kB, 9)}, base), Rivalry::kSealed);
+  EXPECT_EQ(rivalry(MoveInState(kA), {MovedIn(kV1, kB)}, base), Rivalry::kSealed);
   // Nobody knows which version it chose, or whether it did.
   EXPECT_EQ(rivalry(plain, {TombstoneState(kV2)}, base), Rivalry::kSealed);
   EXPECT_EQ(rivalry(fixed, {TombstoneState(kV2)}, base), Rivalry::kBusy);
-  EXPECT_EQ(rivalry(AbortedState(plain), {}, base), Rivalry::kBusy);
+  EXPECT_EQ(rivalry(AbortedState(plain), {}, base), Rivalry::kSealed);
   // Another upload's version says nothing of it, nor does what is no archive.
   EXPECT_EQ(rivalry(plain, {PromotedState(kV1, kA, 9)}, base), Rivalry::kSealed);
   EXPECT_EQ(rivalry(plain, {AbortMarkState(plain)}, base), Rivalry::kSealed);
   // An exclusive upload of the same object id with another version may still be promoted.
   const State late = ExclusiveSealedState(kV2, kB);
   EXPECT_EQ(rivalry(late, {PromotedState(kV1, kB, 9)}, base), Rivalry::kBusy);
-  EXPECT_EQ(rivalry(AbortedState(late), {PromotedState(kV1, kB, 9)}, base), Rivalry::kBusy);
+  EXPECT_EQ(rivalry(AbortedState(late), {PromotedState(kV1, kB, 9)}, base), Rivalry::kSealed);
   // It became something that the first look did not know, or did not see removed.
   EXPECT_EQ(rivalry(plain, {PromotedState(kV3, kB, 9)}, base), Rivalry::kBusy);
   EXPECT_EQ(rivalry(plain, {PromotedState(kV1, kB, 9)}, Accepted()), Rivalry::kBusy);

@@ -238,7 +238,7 @@ void World::Finish(size_t client, size_t id, Status status) {
   const bool changed = status && op.kind < OpKind::kStat && !IsFarAhead(*asked.gateway);
   if (changed && random_.OneIn(12)) asked.gateway->scope->Spawn(Clean(asked.gateway));
   if (asked.gateway->engine->given_up_files().size() > 0)
-    asked.gateway->scope->Spawn(RemoveGivenUpFiles(*asked.gateway->engine));
+    asked.gateway->scope->Spawn(TidyGivenUpFiles(*asked.gateway->engine));
   Think(client);
 }
 
