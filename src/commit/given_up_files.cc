@@ -111,6 +111,7 @@ bool GivenUpFiles::Ended(MemberIndex server, const std::string& path, const Stat
     }
   }
   if (done || missing) return true;
+  if (known != files_.end()) known->second.from = now + kPause + kBehindOthers;
   paused_[server] = now + kPause;
   return false;
 }

@@ -25,12 +25,16 @@ std::vector<MemberIndex> HomesFirst(const Engine& engine, const ObjectPath& path
   return first;
 }
 
+// kNotFound, or kCorruption if some home has it cut short: once so many homes, `enough`, have answered that
+// none of them has it whole.
 Task<Result<MoveRecord>> ReadRecordFrom(Engine& engine, ObjectPath from, Accepted moved,
-                                        std::vector<MemberIndex> homes) {
+                                        std::vector<MemberIndex> homes, size_t enough) {
   Error problem = Fail(Code::kNotFound, "no home of {} shows where it was moved", from.text());
   const std::string entry = StatePath(from, FormatState(MovedState(moved)));
+  Error silence = problem;
   std::optional<MoveRecord> found;
-  const bool read = co_await AskInTurn<Result<std::string>>(
+  size_t without = 0;
+  const bool told = co_await AskInTurn<Result<std::string>>(
       engine, std::move(homes),
       [&](MemberIndex home) {
         return ReadFile(engine.MetadataCall(), engine.server(home), entry, kMoveRecordBytesMax);
@@ -42,13 +46,15 @@ Task<Result<MoveRecord>> ReadRecordFrom(Engine& engine, ObjectPath from, Accepte
           return true;
         }
         const bool damaged = record.code() == Code::kCorruption;
-        if (damaged && problem.code == Code::kNotFound) problem = record.error();
-        if (!damaged && record.code() != Code::kNotFound)
-          problem = Fail(Code::kUnavailable, "{}", record.error().message);
-        return false;
+        if (damaged) problem = record.error();
+        if (!damaged && record.code() != Code::kNotFound) {
+          silence = Fail(Code::kUnavailable, "{}", record.error().message);
+          return false;
+        }
+        return ++without >= enough;
       });
-  if (!read) co_return problem;
-  co_return std::move(*found);
+  if (found) co_return std::move(*found);
+  co_return told ? problem : silence;
 }
 
 Task<bool> TombstoneElsewhere(Engine& engine, ObjectPath from, MemberIndex except, Accepted moved) {
@@ -117,7 +123,9 @@ Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveR
 Task<Status> FinishShown(Engine& engine, ObjectPath from, Accepted moved, std::vector<MemberIndex> shown,
                          Tombstone tombstone) {
   std::vector<MemberIndex> order = HomesFirst(engine, from, std::move(shown));
-  Result<MoveRecord> record = co_await ReadRecordFrom(engine, from, moved, std::move(order));
+  // What is committed and not retired is whole on a quorum of homes, so on one of any quorum.
+  const size_t quorum = Quorum(order.size());
+  Result<MoveRecord> record = co_await ReadRecordFrom(engine, from, moved, std::move(order), quorum);
   if (!record && record.code() == Code::kNotFound) co_return record.error();
   // What was cut short was never proved. The proved ones have gone with the rename: nothing is owed any more.
   if (!record && record.code() == Code::kCorruption) co_return OkStatus();
@@ -259,7 +267,8 @@ Result<MoveRecord> ParseMoveRecord(std::string_view text) {
 
 Task<Result<MoveRecord>> ReadMoveRecord(Engine& engine, ObjectPath from, Accepted moved) {
   std::vector<MemberIndex> homes = engine.Homes(from);
-  co_return co_await ReadRecordFrom(engine, from, moved, std::move(homes));
+  const size_t all = homes.size();
+  co_return co_await ReadRecordFrom(engine, from, moved, std::move(homes), all);
 }
 
 Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {

@@ -83,6 +83,12 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
   const size_t quorum = Quorum(engine.Homes(path).size()) - MutantActive(Mutant::kCommitOneHomeEarly);
   std::map<MemberIndex, Vote::Kind> votes;
   bool unclear = false;
+  const auto promote_silent = [&] {
+    for (const MemberIndex home : homes) {
+      const bool silent = !votes.contains(home) || votes[home] == Vote::kOpen;
+      if (silent) PromoteWhenBack(engine, path, home, promoted, from);
+    }
+  };
   for (int pass = 0; pass < 2; ++pass) {
     ServerGather<Vote> gather(engine);
     for (const MemberIndex home : homes) {
@@ -111,10 +117,7 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
     if (committed()) {
       const Status still = StillTheHomes(engine, path);
       if (!still) co_return still.error();
-      for (const MemberIndex home : homes) {
-        const bool open = !votes.contains(home) || votes[home] == Vote::kOpen;
-        if (open) PromoteWhenBack(engine, path, home, promoted, from);
-      }
+      promote_silent();
       co_return true;
     }
     // Nobody but us can be the first to promote: where all refused, and clearly, nothing ever became visible.
@@ -127,7 +130,10 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
   const bool accepted = std::any_of(votes.begin(), votes.end(),
                                     [](const auto& vote) { return vote.second == Vote::kAccepted; });
   const bool settled = co_await SettledByLook(engine, path, AcceptedFrom(promoted), accepted);
-  if (settled && StillTheHomes(engine, path)) co_return true;
+  if (settled && StillTheHomes(engine, path)) {
+    promote_silent();
+    co_return true;
+  }
   co_return Fail(Code::kUnknown,
                  "too few homes of {} confirmed the new version: it may or may not become visible; retry",
                  path.text());

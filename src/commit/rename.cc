@@ -18,6 +18,7 @@ namespace xec {
 namespace {
 
 constexpr int kRenameTriesMax = 4;
+constexpr Duration kRenamePatience = std::chrono::seconds(5);  // with the seals of another rename
 
 // One attempt, under an id of its own.
 struct Attempt {
@@ -272,9 +273,23 @@ Task<Status> Commit(Engine& engine, Attempt attempt, State moved, std::vector<Me
   co_return OkStatus();
 }
 
+// What lives at the source. A seal of another rename that shows there mostly goes soon: the rename ends, or
+// who has given it up tidies what it left on a server that was away.
+Task<Result<NameInfo>> LookPastRename(Engine& engine, ObjectPath from, std::set<std::string> own) {
+  const TimePoint start = engine.executor().Now();
+  Duration pause = kLookPauseMin;
+  for (;;) {
+    Result<NameInfo> source = co_await LookUpLive(engine, from);
+    const bool alone = !source || NoRival(source->listings, from, own);
+    if (alone || engine.executor().Now() + pause > start + kRenamePatience) co_return std::move(source);
+    co_await Pause(engine, pause);
+    pause = std::min(2 * pause, kLookPauseMax);
+  }
+}
+
 // Before the first seal. `own`: attempts that are over.
 Task<Result<Accepted>> CheckNames(Engine& engine, ObjectPath from, ObjectPath to, std::set<std::string> own) {
-  Result<NameInfo> source = co_await LookUpLive(engine, from);
+  Result<NameInfo> source = co_await LookPastRename(engine, from, own);
   if (!source) co_return source.error();
   if (source->accepted.kind == Accepted::kDirectory)
     co_return Fail(Code::kIsDirectory, "{} is a directory", from.text());

@@ -181,5 +181,27 @@ TEST_P(RenameLateTest, ASealWhoseServerWasGivenUpDoesNotFollow) {
   EXPECT_TRUE(ArchivesMoved(world, given_up).empty());
 }
 
+// As a home shows it that went back in time to the moment when its seal was written: what was committed would
+// be whole on another home of any quorum.
+TEST_P(RenameLateTest, ATombstoneThatWasCutShortIsNoQuestionForAllHomes) {
+  TestWorld world(OptionsOf(4));
+  Gateway& gateway = world.NewGateway();
+  ASSERT_TRUE(world.Put(gateway, "/a"));
+  ASSERT_TRUE(world.Run(RenameObject(*gateway.engine, world.Path("/a"), world.Path("/b"))));
+  const std::vector<MemberIndex> homes = HomesOf(world.descriptor, "a");
+  const auto snapshot = world.memory[homes[0]]->Take();
+  world.Clean(gateway);
+  ASSERT_TRUE(world.EntriesOf(gateway, "/a").empty());
+  ASSERT_TRUE(world.Put(gateway, "/a"));
+  world.memory[homes[0]]->Restore(snapshot);
+  for (const auto& [path, size] : world.memory[homes[0]]->Files()) {
+    if (path.starts_with("/a.~xo/t."))
+      world.memory[homes[0]]->Tamper(path, [](auto& bytes) { bytes.clear(); });
+  }
+  for (uint32_t i = 1; i < GetParam(); ++i) world.memory[homes[i]]->SetDown(true);
+  Gateway& reader = world.NewGateway();
+  EXPECT_TRUE(world.Lives(reader, "/a"));
+}
+
 }  // namespace
 }  // namespace xec

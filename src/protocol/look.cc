@@ -47,13 +47,23 @@ bool IsHistory(const std::map<MemberIndex, States>& listings, const State& left,
   });
 }
 
-// Of e, or of f met by e or the other way round.
-Rivalry RivalryOfExclusive(const State& state, const State& own_seal) {
+// How many homes show it.
+size_t CountOf(const std::map<MemberIndex, States>& listings, const State& state) {
+  const std::string name = FormatState(state);
+  return static_cast<size_t>(std::count_if(listings.begin(), listings.end(), [&](const auto& listing) {
+    return std::any_of(listing.second.begin(), listing.second.end(),
+                       [&](const State& s) { return FormatState(s) == name; });
+  }));
+}
+
+// Of e, or of f met by e or the other way round. `alone`: no other home shows it.
+Rivalry RivalryOfExclusive(const State& state, const State& own_seal, bool alone) {
   if (IsLaterExclusive(state, own_seal)) return Rivalry::kLaterOnly;
   const bool idle = own_seal.mtime_s - state.mtime_s >= kIdleSealSeconds;
-  // A server that was stopped may make only now what somebody has given up since.
+  // A server that was stopped may make only now what was given up since.
   const int64_t older_ms = own_seal.version->WallMillis() - state.version->WallMillis();
-  return idle || older_ms >= kIdleSealSeconds * 1000 ? Rivalry::kSealed : Rivalry::kBusy;
+  const bool late = alone && older_ms >= kIdleSealSeconds * 1000;
+  return idle || late ? Rivalry::kSealed : Rivalry::kBusy;
 }
 
 // What the cleaner makes of a moved tombstone once the rename is through: the name is as gone as it was.
@@ -61,14 +71,16 @@ bool EndsMove(const Accepted& state, const Accepted& base) {
   return base.kind == Accepted::kMoved && state.version == base.version.Unmoved().MoveDone();
 }
 
-// Of one that shows in the same listing as `own_seal`, with the times of both.
-Rivalry RivalryOf(const State& state, const State& own_seal, const Accepted& base) {
+// Of one that shows in the same listing as `own_seal`, with the times of both. `alone`: in no other one.
+Rivalry RivalryOf(const State& state, const State& own_seal, const Accepted& base, bool alone) {
   switch (state.kind) {
-    case StateKind::kSealed: return state.version ? RivalryOfExclusive(state, own_seal) : Rivalry::kSealed;
+    case StateKind::kSealed:
+      return state.version ? RivalryOfExclusive(state, own_seal, alone) : Rivalry::kSealed;
     case StateKind::kDirectorySeal:
     case StateKind::kAbortedDirectory:
       if (IsMakingDirectory(own_seal) || *state.version < base.version) return Rivalry::kNone;
-      return state.kind == StateKind::kDirectorySeal ? RivalryOfExclusive(state, own_seal) : Rivalry::kBusy;
+      return state.kind == StateKind::kDirectorySeal ? RivalryOfExclusive(state, own_seal, alone)
+                                                     : Rivalry::kBusy;
     // Given up by the cleaner, soon gone; or left behind by what was accepted elsewhere.
     case StateKind::kAborted: return Rivalry::kSealed;
     // A rename onto this name is a put: it may have chosen its version before our seal was there.
@@ -304,7 +316,8 @@ Rivalry RivalAtBarrier(const std::map<MemberIndex, States>& listings, const Stat
     const State& own = here != states.end() ? *here : own_seal;
     for (const State& state : states) {
       if (SameUpload(state, own_seal) || IsHistory(listings, state, base)) continue;
-      rivalry = std::max(rivalry, RivalryOf(state, own, base));
+      const bool alone = CountOf(listings, state) == 1;
+      rivalry = std::max(rivalry, RivalryOf(state, own, base, alone));
     }
   }
   return rivalry;

@@ -173,6 +173,11 @@ TEST(Barrier, YieldsToEveryTraceOfARival) {
   EXPECT_EQ(rivalry({idle, AbortedState(SealedState(kB))}, dated, nothing), Rivalry::kSealed);
   idle.mtime_s = 99;
   EXPECT_EQ(rivalry({idle}, dated, nothing), Rivalry::kBusy);
+  // Of an old version, but written to: of an upload under way on several homes, perhaps made late on one.
+  const State young = ExclusiveSealedState(Version{uint64_t{1} << kLogicalBits, 1}, kB);
+  const State later = ExclusiveSealedState(Version{uint64_t{2001} << kLogicalBits, 1}, kA);
+  EXPECT_EQ(rivalry({young}, later, nothing), Rivalry::kSealed);
+  EXPECT_EQ(RivalAtBarrier({{0, {young, later}}, {1, {young, later}}}, later, nothing), Rivalry::kBusy);
   const Accepted tombstone = HighestAccepted({TombstoneState(kV1)});
   EXPECT_EQ(rivalry({TombstoneState(kV1)}, own, tombstone), Rivalry::kNone);
   // The rename that the first look found is retired now.

@@ -167,8 +167,11 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
     case Fault::kCrashBefore: gateway_.dying = true; return;
     case Fault::kCrashAfter:
       gateway_.dying = true;
-      // They may be on one host.
-      if (world_.random_.OneIn(2)) world_.TakeDown(server_, true);
+      // They may be on one host. What is not put back in its place matters while others are away.
+      if (world_.random_.OneIn(2)) {
+        const bool gap = step == "repair: remove archive";
+        world_.TakeDown(gap ? world_.random_.Below(world_.servers_.size()) : server_, true);
+      }
       break;
     case Fault::kPowerLoss: world_.servers_[server_]->Crash(world_.random_.Next()); break;
     case Fault::kLostReply: {

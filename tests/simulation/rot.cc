@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Archives that go bad on the disks of at most m servers, and their repair. What a home knows of a name (its
 // states) is not touched: a home that forgets counts as one that is away (docs/protocol.md 5).
+#include <algorithm>
+
 #include "object/repair.hh"
+#include "placement/homes.hh"
 #include "steps.hh"
 #include "world.hh"
 
@@ -16,15 +19,49 @@ void World::ScheduleRot() {
   });
 }
 
+// Is it of a home, while another home has not got the version? Then the name may stand or fall with it.
+bool World::IsOfThinName(size_t server, const std::string& archive) const {
+  const size_t slash = archive.rfind('/');
+  const std::optional<State> state = ParseState(std::string_view(archive).substr(slash + 1));
+  if (!state || state->kind != StateKind::kPromoted) return false;
+  const std::string directory = archive.substr(0, slash + 1);
+  const auto knows = [&](MemberIndex home) {
+    const auto files = servers_[home]->Files();
+    return std::any_of(files.begin(), files.end(), [&](const auto& file) {
+      if (!file.first.starts_with(directory)) return false;
+      const std::optional<State> here = ParseState(std::string_view(file.first).substr(slash + 1));
+      return here && here->Accepted() && here->version == state->version;
+    });
+  };
+  for (const std::string& name : names_) {
+    const ObjectPath path = PathOf(name);
+    if (path.ObjectDirectory() + "/" != directory) continue;
+    const std::vector<MemberIndex> homes = HomesOf(descriptor_, path.Last());
+    const bool home = std::find(homes.begin(), homes.end(), server) != homes.end();
+    return home && !std::all_of(homes.begin(), homes.end(), knows);
+  }
+  return false;
+}
+
 void World::RotOnce() {
-  const size_t server = rot_random_.Below(servers_.size());
-  if (!traits_.liars[server]) return;
+  std::vector<size_t> liars;
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    if (traits_.liars[i]) liars.push_back(i);
+  }
+  if (liars.empty()) return;
+  const size_t server = liars[rot_random_.Below(liars.size())];
   const auto all = servers_[server]->Files();
   std::vector<std::string> archives;
   for (const auto& [path, size] : all) {
     if (size > 0 && IsArchive(path)) archives.push_back(path);
   }
   if (archives.empty()) return;
+  std::vector<std::string> thin;
+  for (const std::string& path : archives) {
+    if (IsOfThinName(server, path)) thin.push_back(path);
+  }
+  const bool of_thin = !thin.empty() && !rot_random_.OneIn(4);
+  if (of_thin) archives = std::move(thin);
   const std::string path = archives[rot_random_.Below(archives.size())];
   const bool cut = rot_random_.OneIn(4);
   servers_[server]->Tamper(path, [&](std::string& bytes) {
@@ -38,7 +75,7 @@ void World::RotOnce() {
   Say(fmt::format("s{}", server), fmt::format("{} {}", path, cut ? "is cut short" : "has a wrong byte"));
   for (const std::string& name : names_) {
     const bool of_it = path.starts_with(PathOf(name).ObjectDirectory() + "/");
-    if (of_it && rot_random_.OneIn(2)) ScheduleRepair(InStore(name));
+    if (of_it && (of_thin || rot_random_.OneIn(2))) ScheduleRepair(InStore(name));
   }
 }
 

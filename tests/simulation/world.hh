@@ -185,6 +185,7 @@ class World {
 
   // What goes bad on disks (rot.cc).
   void ScheduleRot();
+  bool IsOfThinName(size_t server, const std::string& archive) const;
   void RotOnce();
   void ScheduleRepair(const std::string& name);
   Task<void> RepairSome(Gateway* gateway);
