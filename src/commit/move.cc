@@ -2,6 +2,7 @@
 #include "commit/move.hh"
 
 #include <algorithm>
+#include <set>
 
 #include "archive/manifest.hh"
 #include "base/failpoint.hh"
@@ -25,10 +26,13 @@ std::vector<MemberIndex> HomesFirst(const Engine& engine, const ObjectPath& path
   return first;
 }
 
-// kNotFound, or kCorruption if some home has it cut short: once so many homes, `enough`, have answered that
-// none of them has it whole.
+// From these homes first. kNotFound, or kCorruption if one has it cut short: once a quorum has answered that
+// it is not there whole, and all of `first`. What is committed and not retired is whole on one of any quorum.
 Task<Result<MoveRecord>> ReadRecordFrom(Engine& engine, ObjectPath from, Accepted moved,
-                                        std::vector<MemberIndex> homes, size_t enough) {
+                                        std::vector<MemberIndex> first) {
+  std::vector<MemberIndex> homes = HomesFirst(engine, from, first);
+  const size_t quorum = Quorum(homes.size());
+  std::set<MemberIndex> needed(first.begin(), first.end());
   Error problem = Fail(Code::kNotFound, "no home of {} shows where it was moved", from.text());
   const std::string entry = StatePath(from, FormatState(MovedState(moved)));
   Error silence = problem;
@@ -39,7 +43,7 @@ Task<Result<MoveRecord>> ReadRecordFrom(Engine& engine, ObjectPath from, Accepte
       [&](MemberIndex home) {
         return ReadFile(engine.MetadataCall(), engine.server(home), entry, kMoveRecordBytesMax);
       },
-      [&](MemberIndex, const Result<std::string>& text) {
+      [&](MemberIndex home, const Result<std::string>& text) {
         Result<MoveRecord> record = text ? ParseMoveRecord(*text) : Result<MoveRecord>(text.error());
         if (record) {
           found = std::move(*record);
@@ -51,7 +55,8 @@ Task<Result<MoveRecord>> ReadRecordFrom(Engine& engine, ObjectPath from, Accepte
           silence = Fail(Code::kUnavailable, "{}", record.error().message);
           return false;
         }
-        return ++without >= enough;
+        needed.erase(home);
+        return ++without >= quorum && needed.empty();
       });
   if (found) co_return std::move(*found);
   co_return told ? problem : silence;
@@ -122,10 +127,7 @@ Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveR
 
 Task<Status> FinishShown(Engine& engine, ObjectPath from, Accepted moved, std::vector<MemberIndex> shown,
                          Tombstone tombstone) {
-  std::vector<MemberIndex> order = HomesFirst(engine, from, std::move(shown));
-  // What is committed and not retired is whole on a quorum of homes, so on one of any quorum.
-  const size_t quorum = Quorum(order.size());
-  Result<MoveRecord> record = co_await ReadRecordFrom(engine, from, moved, std::move(order), quorum);
+  Result<MoveRecord> record = co_await ReadRecordFrom(engine, from, moved, std::move(shown));
   if (!record && record.code() == Code::kNotFound) co_return record.error();
   // What was cut short was never proved. The proved ones have gone with the rename: nothing is owed any more.
   if (!record && record.code() == Code::kCorruption) co_return OkStatus();
@@ -267,8 +269,7 @@ Result<MoveRecord> ParseMoveRecord(std::string_view text) {
 
 Task<Result<MoveRecord>> ReadMoveRecord(Engine& engine, ObjectPath from, Accepted moved) {
   std::vector<MemberIndex> homes = engine.Homes(from);
-  const size_t all = homes.size();
-  co_return co_await ReadRecordFrom(engine, from, moved, std::move(homes), all);
+  co_return co_await ReadRecordFrom(engine, from, moved, std::move(homes));
 }
 
 Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
