@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // What others do to the names while a committed rename is still being finished, or while it is not known
 // whether it is.
+#include "commit/fence.hh"
 #include "commit/rename.hh"
 #include "commit/test_world.hh"
 
@@ -201,6 +202,22 @@ TEST_P(RenameLateTest, ATombstoneThatWasCutShortIsNoQuestionForAllHomes) {
   for (uint32_t i = 1; i < GetParam(); ++i) world.memory[homes[i]]->SetDown(true);
   Gateway& reader = world.NewGateway();
   EXPECT_TRUE(world.Lives(reader, "/a"));
+}
+
+TEST_P(RenameLateTest, SealsThatGoSoonAreWaitedFor) {
+  TestWorld world(OptionsOf(2));
+  Gateway& gateway = world.NewGateway();
+  ASSERT_TRUE(world.Put(gateway, "/a"));
+  const State left = MoveOutState(gateway.engine->NewObjectId());
+  const MemberIndex home = HomesOf(world.descriptor, "a")[0];
+  ASSERT_TRUE(world.Seal(gateway, world.Path("/a"), home, left));
+  world.executor.RunAt(world.executor.Now() + 3s, [&] {
+    gateway.scope.Spawn([](Engine& engine, MemberIndex at, State seal) -> Task<void> {
+      co_await RemoveOrGiveUp(engine, at, TestWorld::Path("/a"), std::move(seal));
+    }(*gateway.engine, home, left));
+  });
+  const Status renamed = world.Run(RenameObject(*gateway.engine, world.Path("/a"), world.Path("/b")));
+  EXPECT_TRUE(renamed) << renamed.error().message;
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include "commit/rename.hh"
 
 #include "commit/attributes.hh"
-#include "commit/fence.hh"
 #include "commit/test_world.hh"
 
 namespace xec {
@@ -312,22 +311,6 @@ TEST_P(RenameTest, RetriesBesideADeadRenameLeaveNoMoreSeals) {
     if (HasFailure()) return;
     ASSERT_LT(steps, kStepsMax);
   }
-}
-
-TEST_P(RenameTest, SealsThatGoSoonAreWaitedFor) {
-  TestWorld world(OptionsOf(2));
-  Gateway& gateway = world.NewGateway();
-  ASSERT_TRUE(world.Put(gateway, "/a"));
-  const State left = MoveOutState(gateway.engine->NewObjectId());
-  const MemberIndex home = HomesOf(world.descriptor, "a")[0];
-  ASSERT_TRUE(world.Seal(gateway, world.Path("/a"), home, left));
-  world.executor.RunAt(world.executor.Now() + 3s, [&] {
-    gateway.scope.Spawn([](Engine& engine, MemberIndex at, State seal) -> Task<void> {
-      co_await RemoveOrGiveUp(engine, at, TestWorld::Path("/a"), std::move(seal));
-    }(*gateway.engine, home, left));
-  });
-  const Status renamed = world.Run(RenameObject(*gateway.engine, world.Path("/a"), world.Path("/b")));
-  EXPECT_TRUE(renamed) << renamed.error().message;
 }
 
 TEST_P(RenameTest, APutAtTheSourceMeanwhileIsNeverLost) {
