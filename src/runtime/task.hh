@@ -42,9 +42,9 @@ struct TaskPromiseBase {
     std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> self) noexcept {
       TaskPromiseBase& promise = self.promise();
       // The frame may go as soon as the awaiter knows.
-      const std::coroutine_handle<> continuation = promise.continuation;
+      const std::coroutine_handle<> awaiter = promise.continuation;
       const Stage before = promise.stage.exchange(Stage::kEnded, std::memory_order_acq_rel);
-      return before == Stage::kAwaited ? continuation : std::noop_coroutine();
+      return before == Stage::kAwaited ? awaiter : std::noop_coroutine();
     }
     void await_resume() noexcept {}
   };
