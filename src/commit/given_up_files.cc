@@ -86,12 +86,17 @@ std::set<MemberIndex> GivenUpFiles::Servers(TimePoint now) const {
 
 std::optional<GivenUpFiles::Taken> GivenUpFiles::Take(MemberIndex server, TimePoint now) {
   std::lock_guard lock(mutex_);
+  // Those that failed before come after the others.
+  auto best = files_.end();
   for (auto next = files_.lower_bound({server, {}}); next != files_.end(); ++next) {
-    auto& [key, file] = *next;
+    const auto& [key, file] = *next;
     if (key.first != server) break;
     if (file.taken || file.from > now) continue;
-    file.taken = true;
-    return Taken{key.second, file.promoted};
+    if (best == files_.end() || file.from < best->second.from) best = next;
+  }
+  if (best != files_.end()) {
+    best->second.taken = true;
+    return Taken{best->first.second, best->second.promoted};
   }
   return std::nullopt;
 }
@@ -111,7 +116,7 @@ bool GivenUpFiles::Ended(MemberIndex server, const std::string& path, const Stat
     }
   }
   if (done || missing) return true;
-  if (known != files_.end()) known->second.from = now + kPause + kBehindOthers;
+  if (known != files_.end()) known->second.from = now + kPause;
   paused_[server] = now + kPause;
   return false;
 }

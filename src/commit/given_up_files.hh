@@ -31,8 +31,6 @@ class GivenUpFiles {
   // The oldest go first when there are more: the cleaner finds them after the upload grace time.
   static constexpr size_t kFilesMax = 4096;
   static constexpr Duration kPause = std::chrono::seconds(5);
-  // One that fails comes after the others of its server.
-  static constexpr Duration kBehindOthers = std::chrono::milliseconds(500);
   // A file that is not there may still be made by a request that is under way: it is looked for again.
   static constexpr Duration kLateCreation = std::chrono::seconds(10);
 

@@ -47,7 +47,7 @@ Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path) {
     // well.
     Status finished;
     if (!MutantActive(Mutant::kGoneBeforeItArrives))
-      finished = co_await FinishMovesShown(engine, path, look.listings());
+      finished = co_await FinishMovesShown(engine, path, look.listings(), highest, holders);
     if (!finished && finished.code() == Code::kNotFound) continue;  // completed since the look
     // The home that showed the move may be one that has just died. If the move is not completed others show
     // it.

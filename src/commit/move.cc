@@ -298,12 +298,15 @@ Task<Status> FinishTarget(Engine& engine, ObjectPath from, Accepted moved, Tombs
   co_return co_await FinishShown(engine, from, moved, std::move(homes), tombstone);
 }
 
-Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIndex, States> listings) {
+Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIndex, States> listings,
+                              Accepted highest, std::vector<MemberIndex> holders) {
   const std::vector<Accepted> moves = MovesIn(listings);
   for (const Accepted& moved : moves) {
     std::vector<MemberIndex> shown;
+    if (moved == highest) shown = holders;
     for (const auto& [home, states] : listings) {
-      if (HasAccepted(states, moved)) shown.push_back(home);
+      const bool known = std::find(shown.begin(), shown.end(), home) != shown.end();
+      if (HasAccepted(states, moved) && !known) shown.push_back(home);
     }
     Status finished = co_await FinishShown(engine, from, moved, std::move(shown), Tombstone::kSeen);
     if (!finished) co_return std::move(finished);

@@ -37,7 +37,9 @@ enum class Tombstone { kSeen, kDurable };
 Task<Status> FinishTarget(Engine& engine, ObjectPath from, Accepted moved, Tombstone tombstone);
 
 // F1 of every moved tombstone in the listings: what readers, removers and renamers owe before they answer.
-Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIndex, States> listings);
+// `holders`: a quorum of homes that accept `highest`.
+Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIndex, States> listings,
+                              Accepted highest, std::vector<MemberIndex> holders);
 
 // F2: the archives of the moved version follow, on every server that may have one; only after F1, and when
 // the tombstone is durable. Answers on how many of them nothing is left to move. `servers`: see

@@ -85,16 +85,19 @@ Task<Status> DecideSource(Engine& engine, Attempt attempt, SealsSeen sealed, boo
   const Look& look = sealed.look;
   Status alone = NoRival(look.listings(), attempt.from, attempt.own);
   if (!alone) co_return std::move(alone);
+  std::vector<MemberIndex> holders = look.WithHighest();
   if (!look.Decided()) {
     RollOutcome rolled = co_await RollForwardAll(engine, attempt.from, look, look.LackingHighest());
     *changed = rolled.superseded;
     if (rolled.superseded) co_return ChangedMeanwhile(attempt.from);
-    if (look.WithHighest().size() + rolled.accepted.size() < look.quorum()) {
+    holders.insert(holders.end(), rolled.accepted.begin(), rolled.accepted.end());
+    if (holders.size() < look.quorum()) {
       co_return Fail(Code::kNoQuorum, "cannot tell what {} is: too few of its homes accept writes; retry",
                      attempt.from.text());
     }
   }
-  Status finished = co_await FinishMovesShown(engine, attempt.from, look.listings());
+  Status finished =
+      co_await FinishMovesShown(engine, attempt.from, look.listings(), look.highest(), std::move(holders));
   // Completed since the look, or shown by a home that has just died: another look tells.
   *changed = !finished || !(look.highest() == attempt.source);
   if (!finished && finished.code() != Code::kNotFound) co_return std::move(finished);

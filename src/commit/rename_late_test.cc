@@ -220,5 +220,65 @@ TEST_P(RenameLateTest, SealsThatGoSoonAreWaitedFor) {
   EXPECT_TRUE(renamed) << renamed.error().message;
 }
 
+// Tombstones that were rolled from seals cut short do not tell that nothing is owed, while a whole record is
+// on a home that was rolled only now.
+TEST(RenameCutShortTest, WhatWasJustRolledIsAskedForTheRecord) {
+  TestWorld::Options options;
+  options.tolerance = 2;
+  options.servers = 7;
+  for (size_t bad = 0; bad < 9; ++bad) {
+    TestWorld world(options);
+    const ObjectPath path = world.Path("/a");
+    ASSERT_TRUE(world.Put(world.NewGateway(), "/a"));
+    Gateway& reader = world.NewGateway();
+    const Version version = world.StateOf(reader, "/a").version;
+    std::vector<MemberIndex> whole;
+    std::vector<MemberIndex> cut;
+    std::string rid;
+    for (size_t steps = 1; whole.size() < 3; ++steps) {
+      ASSERT_LT(steps, kStepsMax);
+      Gateway& dying = world.NewGateway();
+      world.executor.RunTask(RenameObject(*dying.engine, path, world.Path("/b")), steps);
+      dying.Kill();
+      world.Pass(1s);
+      whole.clear();
+      cut.clear();
+      for (const MemberIndex home : HomesOf(world.descriptor, "a")) {
+        const auto states = world.Run(ListStates(*reader.engine, home, path));
+        const auto seal = std::find_if(states->begin(), states->end(), [](const State& s) {
+          return s.kind == StateKind::kMoveOut && s.entry_bytes > 0;
+        });
+        (seal != states->end() ? whole : cut).push_back(home);
+        if (seal != states->end()) rid = seal->oid;
+      }
+      ASSERT_EQ(Count(world.EntriesOf(reader, "/a"), "t."), 0u);
+      if (whole.size() < 3) world.Clean(reader);
+    }
+    uint64_t proved = 0;
+    const std::vector<MemberIndex> target_homes = HomesOf(world.descriptor, "b");
+    for (size_t i = 0; i < target_homes.size(); ++i) {
+      const auto states = world.Run(ListStates(*reader.engine, target_homes[i], world.Path("/b")));
+      if (states && !states->empty()) proved |= uint64_t{1} << i;
+    }
+    const Result<Version> target = reader.engine->NextVersion(version);
+    const std::string moved = StatePath(path, FormatState(MovedState(version, rid, *target, proved)));
+    for (const MemberIndex home : cut) {
+      ASSERT_TRUE(
+          world.Run(CreateFile(reader.engine->MetadataCall(), reader.engine->server(home), moved, "", true)));
+    }
+    reader.faults[whole[bad / 3]]->plan().SetDown(true);
+    reader.faults[whole[bad % 3]]->plan().Add({.operation = Operation::kRename});
+    // The third one is not heard by the first look.
+    for (const MemberIndex home : whole) {
+      if (home != whole[bad / 3] && home != whole[bad % 3])
+        reader.faults[home]->plan().Add(
+            {.kind = FaultKind::kDelay, .operation = Operation::kList, .count = 1, .delay = 2s});
+    }
+    const Result<NameInfo> info = world.Run(LookUp(*reader.engine, path));
+    if (!info || info->accepted.Live()) continue;
+    EXPECT_TRUE(world.Lives(world.NewGateway(), "/b")) << "case " << bad;
+  }
+}
+
 }  // namespace
 }  // namespace xec
