@@ -24,10 +24,11 @@ struct IdentityOptions {
   std::string path;  // of the small file
   std::string content;  // what it must hold, byte for byte; at most 4096 bytes
   std::string description;  // for messages: "member s03 of store 4f2a"
-  // For how long a reading proves a "not found". 0: each is proved afresh.
-  Duration confirm_interval = std::chrono::seconds(5);
+  // For how long a reading proves a "not found". 0: each is proved afresh. A server that was restarted without
+  // its disk is believed for so long at most: the client library connects again without telling.
+  Duration confirm_interval = std::chrono::seconds(1);
   // A server that has answered nothing for longer than this may have been away meanwhile, and have come back
-  // with another disk: no disk is replaced faster, nor under a server that goes on answering.
+  // with another disk.
   Duration silence_max = std::chrono::seconds(5);
   // After this time an unanswered check counts as failed (kUnavailable).
   Duration check_timeout = std::chrono::seconds(10);
