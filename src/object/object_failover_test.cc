@@ -456,5 +456,22 @@ TEST(FailoverTest, AnEmptyObjectIsWrittenPastAFullHome) {
   EXPECT_EQ(*read, "");
 }
 
+// Small objects are sealed on no more homes than they need.
+TEST(FailoverTest, AHomeThatDiesOnceItHasSealedIsReplaced) {
+  for (const bool exclusive : {false, true}) {
+    TestStore probe({.geometry = kSmall});
+    for (const MemberIndex home : probe.engine().Homes(TestStore::Path("/o"))) {
+      TestStore store({.geometry = kSmall});
+      store.faults(home).Add({.operation = Operation::kList, .path_contains = "/o."});
+      WriteOptions options;
+      options.exclusive = exclusive;
+      Upload upload(store, 7, std::move(options));
+      upload.Append(0, 7);
+      const Result<Committed> committed = upload.Commit();
+      EXPECT_TRUE(committed) << "s" << home << ": " << committed.error().ToString();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace xec

@@ -41,6 +41,7 @@ class Writer final : public ObjectWriter {
   Task<Status> SealAll(const std::map<std::string, std::string>& checksums);
   Task<Status> SealObject(std::map<std::string, std::string>& checksums);
   Task<Result<Version>> Promote();
+  Task<Result<Version>> PromoteWithOtherHomes(const std::map<std::string, std::string>& checksums);
   size_t HomesHeld() const;
 
   Engine& engine_;
@@ -137,6 +138,20 @@ Task<Result<Version>> Writer::Promote() {
   co_return std::move(version);
 }
 
+// A home that dies between its seal and the look after sealing leaves too few: others get a witness, and it
+// is looked again, which is no more than to look later. Every home is tried once, so this ends.
+Task<Result<Version>> Writer::PromoteWithOtherHomes(const std::map<std::string, std::string>& checksums) {
+  while (true) {
+    Result<Version> version = co_await Promote();
+    if (version || version.code() != Code::kNoQuorum) co_return std::move(version);
+    const size_t before = upload_.archives().size();
+    co_await upload_.OpenFills(engine_.Homes(path_).size() - HomesHeld());
+    if (upload_.archives().size() == before) co_return std::move(version);
+    const Status sealed = co_await SealAll(checksums);
+    if (!sealed) co_return sealed.error();
+  }
+}
+
 Task<Result<Committed>> Writer::Commit() {
   Committed committed;
   const Status sealed = co_await SealObject(committed.checksums);
@@ -144,7 +159,7 @@ Task<Result<Committed>> Writer::Commit() {
     upload_.SetFailed(sealed.error());
     co_return sealed.error();
   }
-  Result<Version> version = co_await Promote();
+  Result<Version> version = co_await PromoteWithOtherHomes(committed.checksums);
   if (!version) {
     upload_.SetFailed(version.error());
     // Where the outcome is open, the seals decide it and must stay.
