@@ -7,7 +7,7 @@ namespace xec::sim {
 namespace {
 
 // The search gives up beyond this and finds nothing wrong; no seed comes near.
-constexpr size_t kVisitedMax = 400'000;
+constexpr size_t kVisitedMax = 100'000;
 
 }  // namespace
 
