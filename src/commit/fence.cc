@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "commit/fence.hh"
 
+#include <algorithm>
+
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
 #include "commit/server_gather.hh"
@@ -55,6 +57,14 @@ Task<bool> RemoveOrGiveUp(Engine& engine, MemberIndex member, ObjectPath path, S
   const bool gone = removed || removed.code() == Code::kNotFound;
   if (!gone) engine.given_up_files().Add(member, StatePath(path, entry));
   co_return gone;
+}
+
+void GiveUpLateSeals(Engine& engine, const ObjectPath& path, const State& seal,
+                     const std::vector<MemberIndex>& sealed) {
+  for (const MemberIndex home : engine.Homes(path)) {
+    const bool sure = std::find(sealed.begin(), sealed.end(), home) != sealed.end();
+    if (!sure) engine.given_up_files().Add(home, StatePath(path, FormatState(seal)));
+  }
 }
 
 }  // namespace xec

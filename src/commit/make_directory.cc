@@ -94,12 +94,7 @@ Task<bool> Withdraw(Engine& engine, Making making) {
   ServerGather<bool> gather(engine);
   for (const MemberIndex home : engine.Homes(making.path))
     gather.Start(home, RemoveOrGiveUp(engine, home, making.path, making.seal));
-  // Where it was not there for certain it may still be made.
-  const std::string seal_path = StatePath(making.path, FormatState(making.seal));
-  for (const MemberIndex home : engine.Homes(making.path)) {
-    const bool sure = std::find(making.sealed.begin(), making.sealed.end(), home) != making.sealed.end();
-    if (!sure) engine.given_up_files().Add(home, seal_path);
-  }
+  GiveUpLateSeals(engine, making.path, making.seal, making.sealed);
   while (gather.timely() > 0) co_await gather.Next();
   XEC_FAILPOINT("mkdir.withdrawn");
   co_return true;

@@ -217,15 +217,6 @@ Task<bool> RemoveOut(Engine& engine, ObjectPath path, MemberIndex home, State ou
   co_return gone;
 }
 
-// Where a seal was not there for certain it may still be made.
-void KeepTidying(Engine& engine, const ObjectPath& path, const State& seal,
-                 const std::vector<MemberIndex>& sealed) {
-  for (const MemberIndex home : engine.Homes(path)) {
-    const bool sure = std::find(sealed.begin(), sealed.end(), home) != sealed.end();
-    if (!sure) engine.given_up_files().Add(home, StatePath(path, FormatState(seal)));
-  }
-}
-
 // The seals of an attempt that has not committed, given up as the cleaner would do it. Where homes are away
 // they go as well: nobody else is the first to promote them, and this attempt never does.
 Task<bool> Withdraw(Engine& engine, Attempt attempt, SealedHomes sealed) {
@@ -239,8 +230,8 @@ Task<bool> Withdraw(Engine& engine, Attempt attempt, SealedHomes sealed) {
     gather_in.Start(home, RemoveOrGiveUp(engine, home, attempt.to, in));
   for (const MemberIndex home : engine.Homes(attempt.from))
     gather_out.Start(home, RemoveOut(engine, attempt.from, home, out, fenced));
-  KeepTidying(engine, attempt.to, in, sealed.in);
-  KeepTidying(engine, attempt.from, out, sealed.out);
+  GiveUpLateSeals(engine, attempt.to, in, sealed.in);
+  GiveUpLateSeals(engine, attempt.from, out, sealed.out);
   while (gather_in.timely() > 0) co_await gather_in.Next();
   while (gather_out.timely() > 0) co_await gather_out.Next();
   XEC_FAILPOINT("rename.withdrawn");

@@ -47,13 +47,14 @@ bool IsHistory(const std::map<MemberIndex, States>& listings, const State& left,
   });
 }
 
-// How many homes show it.
-size_t CountOf(const std::map<MemberIndex, States>& listings, const State& state) {
+// Does no other home show it?
+bool IsAlone(const std::map<MemberIndex, States>& listings, const State& state) {
   const std::string name = FormatState(state);
-  return static_cast<size_t>(std::count_if(listings.begin(), listings.end(), [&](const auto& listing) {
+  const auto shows = [&](const auto& listing) {
     return std::any_of(listing.second.begin(), listing.second.end(),
-                       [&](const State& s) { return FormatState(s) == name; });
-  }));
+                       [&](const State& s) { return s.kind == state.kind && FormatState(s) == name; });
+  };
+  return std::count_if(listings.begin(), listings.end(), shows) == 1;
 }
 
 // Of e, or of f met by e or the other way round. `alone`: no other home shows it.
@@ -316,8 +317,9 @@ Rivalry RivalAtBarrier(const std::map<MemberIndex, States>& listings, const Stat
     const State& own = here != states.end() ? *here : own_seal;
     for (const State& state : states) {
       if (SameUpload(state, own_seal) || IsHistory(listings, state, base)) continue;
-      const bool alone = CountOf(listings, state) == 1;
-      rivalry = std::max(rivalry, RivalryOf(state, own, base, alone));
+      // Asked of seals only: there are few, and names are costly to compare.
+      const bool seal = state.kind == StateKind::kSealed || state.kind == StateKind::kDirectorySeal;
+      rivalry = std::max(rivalry, RivalryOf(state, own, base, seal && IsAlone(listings, state)));
     }
   }
   return rivalry;
