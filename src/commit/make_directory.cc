@@ -29,6 +29,7 @@ struct Making {
   TimePoint started;
   std::vector<MemberIndex> sealed;  // homes that have said that they have the seal
   bool last = false;  // homes that are late are waited for
+  std::optional<DirectoryVersion> wanted_by;
 };
 
 Duration PatienceWith(Rivalry rivalry) {
@@ -77,6 +78,10 @@ Task<Status> Make(Engine& engine, Making& making, std::vector<MemberIndex> prefe
                    making.path.text());
   if (rivalry != Rivalry::kNone && !MutantActive(Mutant::kMakeDirectoryByLookOnly))
     co_return co_await ObjectInTheWay(engine, making.path);
+  if (making.wanted_by) {
+    const Status wanted = co_await NeedDirectoryVersion(engine, *making.wanted_by);
+    if (!wanted) co_return wanted.error();
+  }
   const bool late = engine.executor().Now() - making.started > engine.options().operation_limit;
   if (late || seen.homes.size() < quorum)
     co_return Fail(Code::kConflict, "the making of {} was silent too long; retry", making.path.text());
@@ -109,10 +114,11 @@ Task<Status> NeedDirectory(Engine& engine, ObjectPath path) {
   co_return OkStatus();
 }
 
-Task<Status> NeedParent(Engine& engine, ObjectPath path, bool make) {
+Task<Status> NeedParent(Engine& engine, ObjectPath path, bool make,
+                        std::optional<DirectoryVersion> wanted_by) {
   Status parent = co_await NeedDirectory(engine, path.Parent());
   if (parent || parent.code() != Code::kNotFound || !make) co_return std::move(parent);
-  parent = co_await MakeDirectoryName(engine, path.Parent(), true);
+  parent = co_await MakeDirectoryName(engine, path.Parent(), true, std::move(wanted_by));
   if (parent || parent.code() != Code::kAlreadyExists) co_return std::move(parent);
   // Somebody else making it at the same time is as good, if it is a directory.
   parent = co_await NeedDirectory(engine, path.Parent());
@@ -123,13 +129,14 @@ Task<Status> NeedParent(Engine& engine, ObjectPath path, bool make) {
 
 }  // namespace
 
-Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents) {
+Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents,
+                               std::optional<DirectoryVersion> wanted_by) {
   if (path.IsRoot()) co_return Fail(Code::kAlreadyExists, "/ exists");
   for (int tries = 1;; ++tries) {
     Result<NameInfo> info = co_await LookUp(engine, path);
     if (!info) co_return info.error();
     if (info->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
-    const Status parent = co_await NeedParent(engine, path, parents);
+    const Status parent = co_await NeedParent(engine, path, parents, wanted_by);
     if (!parent) co_return parent.error();
     const Result<Version> version = engine.NextVersion(info->HighestShown());
     if (!version) co_return version.error();
@@ -138,7 +145,8 @@ Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents) {
                   info->accepted,
                   engine.executor().Now(),
                   {},
-                  tries == kMakeTriesMax};
+                  tries == kMakeTriesMax,
+                  wanted_by};
     bool again = false;
     Status made = co_await Make(engine, making, info->HomesHeard(), &again);
     XEC_FAILPOINT("mkdir.committed");

@@ -34,19 +34,22 @@ Task<Status> RemoveObject(Engine& engine, ObjectPath path);
 // names that are never directories.
 Task<Status> RemoveObjectUntilNow(Engine& engine, ObjectPath path);
 
-// Makes a directory. Of those who make one directory at the same time several may be told that they did.
-// Errors: kAlreadyExists, kNotFound (no parent, unless parents are made), kNotDirectory (of the parent),
-// kNoQuorum, kConflict (an upload of that name, or a rename to it, is under way or died), kUnknown.
-Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents);
-
-// Removes an empty directory. Errors: kNotFound, kNotDirectory, kNotEmpty, kNoQuorum, kUnknown.
-Task<Status> RemoveDirectoryName(Engine& engine, ObjectPath path);
-
 // A directory as it was made once: another one made later under its name is another one.
 struct DirectoryVersion {
   ObjectPath path;
   Version version;
 };
+
+// Makes a directory. Of those who make one directory at the same time several may be told that they did.
+// Errors: kAlreadyExists, kNotFound (no parent, unless parents are made), kNotDirectory (of the parent),
+// kNoQuorum, kConflict (an upload of that name, or a rename to it, is under way or died), kUnknown. With
+// `wanted_by` only while that directory lives (kNotFound): who makes it for that one may be slow, and others
+// may have ended what it is for, and removed it, since.
+Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents,
+                               std::optional<DirectoryVersion> wanted_by = std::nullopt);
+
+// Removes an empty directory. Errors: kNotFound, kNotDirectory, kNotEmpty, kNoQuorum, kUnknown.
+Task<Status> RemoveDirectoryName(Engine& engine, ObjectPath path);
 
 // kNotFound unless this very directory lives.
 Task<Status> NeedDirectoryVersion(Engine& engine, DirectoryVersion directory);

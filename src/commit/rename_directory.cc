@@ -28,9 +28,9 @@ Task<Status> CopyDirectoryAttributes(Engine& engine, ObjectPath from, ObjectPath
 
 // Makes the directory unless it is there, whoever made it. An object that is there stays: kAlreadyExists if
 // it is in the way of the rename as a whole, before anything moved, else kNotEmpty, as when what is below
-// remains.
-Task<Status> MakeTarget(Engine& engine, ObjectPath path, bool whole) {
-  Status made = co_await MakeDirectoryName(engine, path, true);
+// remains. `top`: as of MoveContents.
+Task<Status> MakeTarget(Engine& engine, ObjectPath path, DirectoryVersion top, bool whole) {
+  Status made = co_await MakeDirectoryName(engine, path, true, std::move(top));
   if (made || made.code() != Code::kAlreadyExists) co_return std::move(made);
   const Result<NameInfo> info = co_await LookUp(engine, path);
   if (!info) co_return info.error();
@@ -49,7 +49,7 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, Direct
   const Status lives = co_await NeedDirectoryVersion(engine, top);
   if (!lives) co_return lives.error();
   const bool whole = from == top.path;
-  const Status made = co_await MakeTarget(engine, to, whole);
+  const Status made = co_await MakeTarget(engine, to, top, whole);
   if (!made) co_return made.error();
   const Status copied = co_await CopyDirectoryAttributes(engine, from, to);
   if (!copied) co_return copied.error();

@@ -2,6 +2,7 @@
 // What others do to the names while a committed rename is still being finished, or while it is not known
 // whether it is.
 #include "commit/fence.hh"
+#include "commit/names.hh"
 #include "commit/rename.hh"
 #include "commit/test_world.hh"
 
@@ -278,6 +279,50 @@ TEST(RenameCutShortTest, WhatWasJustRolledIsAskedForTheRecord) {
     if (!info || info->accepted.Live()) continue;
     EXPECT_TRUE(world.Lives(world.NewGateway(), "/b")) << "case " << bad;
   }
+}
+
+Task<void> Resume(Engine& engine, bool* ended) {
+  (void)co_await ResumeDirectoryRenames(engine);
+  *ended = true;
+}
+
+// A cleaner that goes on with the rename of a directory sleeps while another one ends it; the new directory
+// is removed, and that forgotten. Seed 52361 of the simulator.
+TEST(RenameDirectoryLateTest, WhoWakesWhenItIsOverMakesTheDirectoryNoMore) {
+  constexpr size_t kStride = 5;
+  bool ended = false;
+  size_t slept = 0;
+  for (size_t steps = 1; !ended; steps += kStride) {
+    ASSERT_LT(steps, kStepsMax);
+    TestWorld world({.seed = steps % 5 + 1});
+    Gateway& gateway = world.NewGateway();
+    ASSERT_TRUE(world.Run(MakeDirectoryName(*gateway.engine, world.Path("/d"), true)));
+    const std::string log = fmt::format("xec-directory-move 1\nfrom /d\nto /p/e\nversion {}\nend\n",
+                                        world.StateOf(gateway, "/d").version.ToString());
+    for (const auto& server : world.memory)
+      ASSERT_TRUE(world.Run(CreateFile(gateway.engine->MetadataCall(), server,
+                                       "/.xec/moves/" + std::string(24, 'a'), log, true)));
+    world.Pass(5min);
+    Gateway& sleeper = world.NewGateway();
+    ended = false;
+    sleeper.scope.Spawn(Resume(*sleeper.engine, &ended));
+    world.executor.RunUntil([&] { return ended; }, steps);
+    if (ended) break;
+    sleeper.process.SleepUntil(world.executor.Now() + 48h);
+    world.Pass(5min);
+    Gateway& other = world.NewGateway();
+    (void)world.Run(ResumeDirectoryRenames(*other.engine));
+    if (!world.Lives(other, "/p/e") || world.Lives(other, "/d")) continue;
+    ASSERT_TRUE(world.Run(RemoveDirectoryName(*other.engine, world.Path("/p/e"))));
+    ASSERT_TRUE(world.Run(RemoveDirectoryName(*other.engine, world.Path("/p"))));
+    world.Clean(other);
+    EXPECT_TRUE(world.executor.RunUntil([&] { return ended; }, kStepsMax));
+    EXPECT_FALSE(world.Lives(other, "/p/e")) << "asleep after " << steps << " steps";
+    EXPECT_FALSE(world.Lives(other, "/p")) << "asleep after " << steps << " steps";
+    ended = false;
+    ++slept;
+  }
+  EXPECT_GT(slept, 20u);
 }
 
 }  // namespace
