@@ -35,11 +35,15 @@ bool IsGone(const Engine& engine, const Manifest& manifest, const RepairOptions&
 // they were last asked are waited for as well: they may be back, and what they have is read then.
 Task<void> Repair::ListArchives() {
   for (const auto& [home, states] : info_.listings) listed_[home] = ArchiveInPlace(states, info_.accepted);
-  ServerGather<Result<States>> lists(engine_, RequestKind::kMetadata, kListPatience);
+  std::set<MemberIndex> wanted = also_listed_;
   for (const std::string& id : manifest_.servers) {
     const std::optional<MemberIndex> server = engine_.FindMember(id);
-    if (!server || !listed_.emplace(*server, std::nullopt).second) continue;
-    lists.Start(*server, ListStates(engine_, *server, info_.path));
+    if (server) wanted.insert(*server);
+  }
+  ServerGather<Result<States>> lists(engine_, RequestKind::kMetadata, kListPatience);
+  for (const MemberIndex server : wanted) {
+    if (listed_.emplace(server, std::nullopt).second)
+      lists.Start(server, ListStates(engine_, server, info_.path));
   }
   const TimePoint until = engine_.executor().Now() + kListPatience;
   while (lists.pending() > 0) {
@@ -144,6 +148,7 @@ Task<Result<RepairReport>> Repair::Run() {
   if (!found) co_return found.error();
   const std::vector<std::pair<uint32_t, MemberIndex>> beside = reader_->DamagedBeside();
   for (const auto& [lane, server] : beside) {
+    if (!listed_.contains(server)) also_listed_.insert(server);
     if (!wrong_.contains(lane)) co_await RemoveBadOf(lane, server);
   }
   for (const uint32_t lane : bad_) co_await OpenCopy(lane);
@@ -191,6 +196,7 @@ Task<Status> VerifyAgain(Engine& engine, NameInfo info, RepairOptions options, R
 Task<Result<RepairReport>> RepairObject(Engine& engine, NameInfo info, RepairOptions options) {
   if (options.version && *options.version != info.accepted.version) co_return RepairReport{};
   std::map<MemberIndex, std::string> refusing;
+  std::set<MemberIndex> also_listed;
   Result<RepairReport> report = RepairReport{};
   for (int round = 1; round <= kRoundsMax; ++round) {
     NameInfo of_reader = info;
@@ -201,11 +207,13 @@ Task<Result<RepairReport>> RepairObject(Engine& engine, NameInfo info, RepairOpt
     NameInfo of_repair = info;
     const size_t refused = refusing.size();
     Repair repair(engine, std::move(of_repair), std::move(*reader), std::move(*manifest), options,
-                  std::move(*report), refusing, round == kRoundsMax);
+                  std::move(*report), refusing, also_listed, round == kRoundsMax);
     report = co_await repair.Run();
     if (!report) co_return std::move(report);
+    const size_t listed = also_listed.size();
     refusing = repair.refusing();
-    if (refusing.size() == refused) break;
+    also_listed = repair.also_listed();
+    if (refusing.size() == refused && also_listed.size() == listed) break;
   }
   if (report->archives_made == 0) co_return std::move(report);
   const Status verified = co_await VerifyAgain(engine, std::move(info), std::move(options), *report);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,13 +24,14 @@ class Repair {
  public:
   Repair(Engine& engine, NameInfo info, std::shared_ptr<ObjectReader> reader, Manifest manifest,
          RepairOptions options, RepairReport before, std::map<MemberIndex, std::string> refusing,
-         bool last_round)
+         std::set<MemberIndex> also_listed, bool last_round)
       : engine_(engine),
         info_(std::move(info)),
         reader_(std::move(reader)),
         manifest_(std::move(manifest)),
         options_(std::move(options)),
         refusing_(std::move(refusing)),
+        also_listed_(std::move(also_listed)),
         last_round_(last_round),
         report_(std::move(before)) {
     report_.problems.clear();
@@ -38,6 +40,8 @@ class Repair {
   Task<Result<RepairReport>> Run();
   // Servers that took a copy's file, but not its bytes, and what they said: they are full, say.
   const std::map<MemberIndex, std::string>& refusing() const { return refusing_; }
+  // Servers that ListArchives has to list as well, next time: a bad archive beside its copy was met there.
+  const std::set<MemberIndex>& also_listed() const { return also_listed_; }
 
  private:
   Task<void> ListArchives();
@@ -63,6 +67,7 @@ class Repair {
   const Manifest manifest_;
   const RepairOptions options_;
   std::map<MemberIndex, std::string> refusing_;
+  std::set<MemberIndex> also_listed_;
   const bool last_round_;
   RepairReport report_;
   std::map<uint32_t, std::string> wrong_;  // by lane: the first thing that is wrong with it
