@@ -19,7 +19,7 @@ namespace {
 // How long an exclusive creator waits for later ones to give way, and for plain uploads to be accepted or
 // withdrawn: long enough for who gave a server up to tidy it when it is back (given_up_files.hh).
 constexpr Duration kRivalPatience = std::chrono::seconds(10);
-constexpr Duration kSealPatience = std::chrono::seconds(5);
+constexpr Duration kSealPatience = std::chrono::seconds(10);
 
 bool Contains(const std::vector<MemberIndex>& members, MemberIndex member) {
   return std::find(members.begin(), members.end(), member) != members.end();

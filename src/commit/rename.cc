@@ -18,7 +18,7 @@ namespace xec {
 namespace {
 
 constexpr int kRenameTriesMax = 4;
-constexpr Duration kRenamePatience = std::chrono::seconds(5);  // with the seals of another rename
+constexpr Duration kRenamePatience = std::chrono::seconds(10);  // with the seals of another rename
 
 // One attempt, under an id of its own.
 struct Attempt {
