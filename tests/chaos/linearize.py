@@ -14,6 +14,7 @@ something that is waiting for its answer could see them: nobody ever has to wait
 A rename looks at its source and later commits. What others put at the source or remove from it in between hides that the old content
 is gone; the target gets that content all the same (docs/protocol.md, section 4). Everybody else sees it as one step.
 """
+import bisect
 import contextlib
 import heapq
 import itertools
@@ -103,16 +104,27 @@ class Positions:
 
 class Search:
     """One group of names. `size_of` maps contents to sizes. `width`: how many times the constants above a search that
-    is not thorough may use; None: thorough."""
+    is not thorough may use; None: thorough. `curious`: it also supposes that a rename without an answer has happened, and was
+    hidden since, because something is seen at its target; what, nobody says."""
 
-    def __init__(self, names, steps, size_of, width):
+    def __init__(self, names, steps, size_of, width, curious=False):
         self.slot = {name: index for index, name in enumerate(names)}
         self.steps = steps
         self.size_of = size_of
         self.pending = {}  # steps that have begun: number -> Step, without those known to have happened everywhere
         self.thorough = width is None
         self.width = width or 1
+        self.curious = curious
         self._seen_until = None if self.thorough else self._last_seen(steps)
+        self._sights, self._certain = {}, {}
+        for step in steps:
+            if step.kind in (SEE_CONTENT, SEE_SIZE, SEE_SOMETHING):
+                self._sights.setdefault(step.name, []).append(step.end)
+            elif step.kind < FIRST_SEEING and step.must:
+                for name in filter(None, (step.name, step.to)):
+                    self._certain.setdefault(name, []).append((step.start, step.end))
+        for times in itertools.chain(self._sights.values(), self._certain.values()):
+            times.sort()
         self._now = 0.0
         self.stuck = None  # the step that no order explains
         self.before = []   # the positions it was met in
@@ -238,7 +250,7 @@ class Search:
         for rename in self.pending.values():
             if rename.kind == MOVE and rename.name == name and rename is not step and rename.number not in held and (
                     rename.number not in position.done and rename.number not in position.spent) and (
-                    rename.must or self._may_be_seen(content)):
+                    rename.must or self._may_be_seen(content) or self._something_is_seen(rename.to)):
                 yield from self._changed(position, step, changes, position.held | {(rename.number, content)})
 
     def _may_be_seen(self, content):
@@ -246,6 +258,16 @@ class Search:
             return True
         keys = (SEE_CONTENT, content), (SEE_SIZE, self.size_of.get(content))
         return any(self._seen_until.get(key, 0.0) >= self._now for key in keys)
+
+    def _something_is_seen(self, name):
+        """Whether somebody sees that something is at the name before the next mutation that has surely changed it is over."""
+        if not self.curious:
+            return False
+        sights, certain = self._sights.get(name, ()), self._certain.get(name, ())
+        following = bisect.bisect_left(certain, (self._now, 0.0))
+        until = certain[following][1] if following < len(certain) else float("inf")
+        seen = bisect.bisect_left(sights, self._now)
+        return seen < len(sights) and sights[seen] <= until
 
     def _changed(self, position, step, changes, held):
         at = list(position.at)
@@ -309,8 +331,8 @@ def explain(names, steps, size_of):
 
     The first tries follow only the likeliest positions; what they find is an order all the same. Only if they find none, others
     try all: first for each name alone, which is quicker and enough to prove most wrong answers."""
-    for width in (1, 8):
-        quick = Search(names, steps, size_of, width)
+    for width, curious in ((1, False), (1, True), (8, False), (8, True)):
+        quick = Search(names, steps, size_of, width, curious)
         if quick.explains():
             return None
     for name in names if len(names) > 1 else ():
