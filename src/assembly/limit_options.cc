@@ -104,8 +104,7 @@ std::vector<OptionRow> TimeRows() {
       XEC_TIME_ROW("upload-grace", "1h", "How long an upload may be silent before the cleaner gives it up.",
                    upload_grace),
       XEC_TIME_ROW("tombstone-horizon", "15m",
-                   "How long the mark of a removal is kept; a server that was away for longer counts for "
-                   "nothing until reconciled.",
+                   "How long the mark of a removal is kept; longer while any server is away.",
                    tombstone_horizon),
       XEC_TIME_ROW("operation-limit", "1m",
                    "When a removal, rename or commit gives up; must be well below the tombstone horizon.",

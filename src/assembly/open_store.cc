@@ -16,7 +16,6 @@ namespace {
 
 // Coroutines never block, so a few threads carry any number of operations.
 constexpr int kEngineThreads = 4;
-constexpr Duration kInspectTimeout = std::chrono::seconds(5);
 // For how long an unfinished creation must not have changed before it is done again; above the time a creator
 // takes at most (create_store.cc).
 constexpr Duration kWatchUnfinished = std::chrono::seconds(6);
@@ -107,6 +106,8 @@ StoreProcess::~StoreProcess() {
   AbandonXrootdRequests(executor_);
   gate_of_answers_->Close();
   if (engine_) engine_->monitor().Stop();
+  beneath_.reset();
+  retired_.clear();
   store_.reset();
   // A request that a server never answered still owns its buffer, whose memory is counted by the engine's
   // budget.
@@ -151,6 +152,10 @@ Task<void> StoreProcess::OpenLoop(UniqueFunction<void(Status)> answer) {
     scope_.Spawn(CleanLoop());
     scope_.Spawn(RepairLoop());
     scope_.Spawn(TidyLoop());
+    if (WatchesClocks()) {
+      scope_.Spawn(ClockLoop());
+      scope_.Spawn(ReconcileLoop());
+    }
   }
 }
 
@@ -282,41 +287,6 @@ Task<StoreProcess::Attempt> StoreProcess::CreateNew(std::vector<SiteView> views,
   co_return Attempt{OkStatus()};
 }
 
-Result<DataServerPtr> StoreProcess::Connect(const StoreDescriptor& descriptor, size_t member,
-                                            const std::string& address) {
-  const std::string& id = descriptor.members[member].id;
-  SiteServerOptions options;
-  options.identity = FormatIdentity(descriptor.store_id, id);
-  options.description = fmt::format("{} of store {}", id, descriptor.store_id.substr(0, 8));
-  options.sync_directories = descriptor.sync == SyncPolicy::kCommit;
-  return MakeSiteServer(address, executor_, gate_of_answers_, std::move(options));
-}
-
-Result<std::vector<DataServerPtr>> StoreProcess::ConnectMembers(const StoreDescriptor& descriptor,
-                                                                const Judgement& judgement,
-                                                                const std::vector<SiteView>& views) {
-  std::vector<DataServerPtr> servers(descriptor.members.size());
-  std::string missing;
-  for (size_t i = 0; i < servers.size(); ++i) {
-    const Member& member = descriptor.members[i];
-    const auto& site = judgement.site_of_member[i];
-    const bool local = member.address.find("://") == std::string::npos;
-    if (!site)
-      missing += fmt::format("{}{}{}", missing.empty() ? "" : ", ", member.id,
-                             local ? "" : " (" + member.address + ")");
-    if (site || !local) {
-      XEC_ASSIGN_OR_RETURN(servers[i],
-                           Connect(descriptor, i, site ? views[*site].site.address : member.address));
-    } else if (!judgement.unbound.empty()) {
-      auto late = std::make_shared<LateServer>(member.id, executor_);
-      late_.push_back({late, static_cast<MemberIndex>(i)});
-      servers[i] = std::move(late);
-    }
-  }
-  if (!missing.empty()) Note(fmt::format("the store goes on without {}", missing));
-  return servers;
-}
-
 Task<void> StoreProcess::FillDescriptors(const Judgement& judgement, const std::vector<SiteView>& views) {
   for (const size_t i : judgement.lack_descriptor) {
     const CallContext call{&executor_, executor_.Now() + kInspectTimeout};
@@ -336,12 +306,26 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
   // Creation was cut short while it wrote descriptors, or a file was damaged.
   co_await FillDescriptors(judgement, views);
   late_.clear();
-  Result<std::vector<DataServerPtr>> servers = ConnectMembers(*descriptor, judgement, views);
-  if (!servers) co_return servers.error();
-  auto engine = std::make_unique<Engine>(std::move(*descriptor), std::move(*servers), executor_, scope_,
-                                         SystemSeed(), configuration_.engine);
+  clocks_ = std::make_shared<DiskClocks>(descriptor->members.size());
+  Result<Connected> connected = ConnectMembers(*descriptor, judgement, views);
+  if (!connected) co_return connected.error();
+  // What a failed attempt has asked for may still be under way.
+  if (beneath_) {
+    beneath_->monitor().Stop();
+    retired_.push_back(std::move(beneath_));
+  }
+  beneath_ = std::make_unique<Engine>(*descriptor, std::move(connected->beneath), executor_, scope_,
+                                      SystemSeed(), configuration_.engine);
+  auto engine = std::make_unique<Engine>(std::move(*descriptor), std::move(connected->servers), executor_,
+                                         scope_, SystemSeed(), configuration_.engine);
   std::unique_ptr<Store> store = Store::Make(*engine);
   confirmations_ = ConfirmationsNeeded(judgement);
+  // Before anything is answered. What one disk has shown before is noted on a majority of the others.
+  if (WatchesClocks()) {
+    const ClockRound round = co_await ReadDiskClocks(*beneath_, clocks_);
+    if (round.heard() < confirmations_)
+      co_return Fail(Code::kNoQuorum, "too few data servers tell the clocks of their disks");
+  }
   const Duration lease = kDescriptorIntervalsMax * configuration_.engine.descriptor_interval;
   engine->member_list().Watch(judgement.descriptor, {confirmations_, lease}, asked);
   {
@@ -357,36 +341,6 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
     raw_servers_.clear();
   }
   co_return OkStatus();
-}
-
-Task<void> StoreProcess::BindLateMembers(std::vector<Site> sites) {
-  const StoreDescriptor& descriptor = engine_->descriptor();
-  while (!late_.empty() && !sites.empty()) {
-    if (!co_await background_.Pause(kRetryInterval)) co_return;
-    for (size_t i = 0; i < sites.size(); ++i) {
-      const CallContext call{&executor_, executor_.Now() + kInspectTimeout};
-      const SiteView view = co_await InspectSite(call, sites[i], raw_servers_[sites[i].address]);
-      if (view.state != SiteView::kMember || view.identity->store_id != descriptor.store_id) continue;
-      const auto late = std::find_if(late_.begin(), late_.end(), [&](const LateMember& member) {
-        return descriptor.members[member.member].id == view.identity->member_id;
-      });
-      if (late == late_.end()) continue;
-      const DescriptorSays says =
-          view.descriptor ? engine_->member_list().Says(*view.descriptor) : DescriptorSays::kNothing;
-      if (says == DescriptorSays::kNewer || says == DescriptorSays::kOther) {
-        Log(LogLevel::kError, "store", "{} stays away: it shows another store descriptor (epoch {}, not {})",
-            sites[i].address, view.descriptor->epoch, descriptor.epoch);
-        sites.erase(sites.begin() + static_cast<ptrdiff_t>(i--));
-        continue;
-      }
-      Result<DataServerPtr> server = Connect(descriptor, late->member, sites[i].address);
-      if (!server) continue;
-      late->server->Bind(std::move(*server));
-      Log(LogLevel::kInfo, "store", "{} is back: {}", view.identity->member_id, sites[i].address);
-      late_.erase(late);
-      sites.erase(sites.begin() + static_cast<ptrdiff_t>(i--));
-    }
-  }
 }
 
 void StoreProcess::LogHealth() {

@@ -17,10 +17,14 @@
 #include "assembly/late_server.hh"
 #include "assembly/open_store.hh"
 #include "assembly/sites.hh"
+#include "commit/disk_clock.hh"
 #include "runtime/thread_pool.hh"
 #include "server/completion_gate.hh"
 
 namespace xec {
+
+// Of one look at what a data server is.
+constexpr Duration kInspectTimeout = std::chrono::seconds(5);
 
 class StoreProcess final : public OpenedStore {
  public:
@@ -44,8 +48,15 @@ class StoreProcess final : public OpenedStore {
     Status status;
     bool again = false;  // worth another attempt by itself
   };
+  // Of one member. `beneath` is used also while the disk is left out because it went back in time.
+  struct Connection {
+    DataServerPtr server, beneath;
+  };
+  struct Connected {
+    std::vector<DataServerPtr> servers, beneath;  // by member
+  };
   struct LateMember {
-    std::shared_ptr<LateServer> server;
+    std::shared_ptr<LateServer> server, beneath;
     MemberIndex member;
   };
 
@@ -63,10 +74,9 @@ class StoreProcess final : public OpenedStore {
   Task<Status> OpenFrom(Judgement judgement, std::vector<SiteView> views, TimePoint asked);
   // Writes copies of the descriptor where there is none. Whether this helps decides nothing.
   Task<void> FillDescriptors(const Judgement& judgement, const std::vector<SiteView>& views);
-  Result<std::vector<DataServerPtr>> ConnectMembers(const StoreDescriptor& descriptor,
-                                                    const Judgement& judgement,
-                                                    const std::vector<SiteView>& views);
-  Result<DataServerPtr> Connect(const StoreDescriptor& descriptor, size_t member, const std::string& address);
+  Result<Connected> ConnectMembers(const StoreDescriptor& descriptor, const Judgement& judgement,
+                                   const std::vector<SiteView>& views);
+  Result<Connection> Connect(const StoreDescriptor& descriptor, size_t member, const std::string& address);
 
   // Every change of a server's state becomes a line of the log.
   void LogHealth();
@@ -78,6 +88,12 @@ class StoreProcess final : public OpenedStore {
   Task<RepairQueue::End> RepairDamaged(const DamagedObject& object);
   // Removes what this process gave up on servers that were away (background_repair.cc).
   Task<void> TidyLoop();
+  // Watches the clocks of the disks, and compares those that went back in time (disk_watch.cc).
+  bool WatchesClocks() const { return beneath_->descriptor().tolerance > 0; }
+  Task<void> ClockLoop();
+  Task<void> ReconcileLoop();
+  Task<void> Reconcile(MemberIndex member);
+  bool IsBack(MemberIndex member) const;
   // Keeps Engine::member_list up to date.
   Task<void> RefreshLoop();
   // What the members show that answer in time, or more slowly as long as fewer than needed did.
@@ -103,13 +119,18 @@ class StoreProcess final : public OpenedStore {
   std::string watched_;  // what an unfinished creation, or the list of discovered servers, looked like
   TimePoint watched_since_{};
   std::vector<LateMember> late_;
+  std::vector<std::unique_ptr<Engine>> retired_;  // beneath_ of attempts that failed
   size_t confirmations_ =
       0;  // so many members must show that the descriptor is the newest; set before engine_
+  DiskClocksPtr clocks_;             // set before engine_
+  std::unique_ptr<Engine>
+      beneath_;  // of the same members, also of disks that are left out; set before engine_
 
   mutable std::mutex mutex_;
   std::unique_ptr<Engine> engine_;  // guarded by mutex_ until set, as all below
   std::unique_ptr<Store> store_;
   Error not_open_;  // why not, while there is no store
+  std::set<MemberIndex> back_;  // whose disks went back in time, by the last round
   std::vector<std::string> notes_;
 
   GatedStore gate_;

@@ -27,6 +27,7 @@ enum class Mutant {
   kRenameWithoutAttributes,
   kForgetAttributesSetAtOnce,
   kTakeAnyDisk,
+  kTrustOlderDisk,
   kWaitForEverybody,
   kMakeDirectoryByLookOnly,
   kPutOverDirectoryUnderWay,

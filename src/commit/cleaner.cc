@@ -18,8 +18,6 @@ namespace {
 
 // Renames of one name brought to their end in one cleaning.
 constexpr int kCleanRoundsMax = 8;
-// Where a file system keeps what its checker finds; empty as a rule.
-constexpr std::string_view kFileSystemFolder = "lost+found";
 
 // Step 1: the decided version, on all homes that answer. False: somebody is changing the name, come back
 // later.
@@ -362,10 +360,10 @@ Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThi
   pass.on_thin = on_thin;
   FolderUnion found = co_await ListFolder(engine, directory, kCleanerPatience);
   // Names that only they show have not been visited.
-  pass.total.left += engine.server_count() - found.servers_heard;
-  if (engine.server_count() - found.servers_heard > SilentServersMax(engine))
+  pass.total.left += engine.server_count() - found.heard.size();
+  if (engine.server_count() - found.heard.size() > SilentServersMax(engine))
     pass.problem = Fail(Code::kNoQuorum, "{} cannot be cleaned now: {} of {} data servers do not list it",
-                        directory.text(), engine.server_count() - found.servers_heard, engine.server_count());
+                        directory.text(), engine.server_count() - found.heard.size(), engine.server_count());
   IdleNames idle(engine, found);
   for (const auto& [name, members] : found.names) {
     // Below first: a directory's tombstone can only go when its folder is empty.
@@ -390,7 +388,7 @@ Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThi
     if (directory.IsRoot() && folder == kFileSystemFolder) continue;
     const bool shortened = folder.ends_with(kLongFolderSuffix);
     // Who is silent may tell its name.
-    if (shortened && (found.servers_heard < engine.server_count() || IsNameless(found, directory, folder)))
+    if (shortened && (found.heard.size() < engine.server_count() || IsNameless(found, directory, folder)))
       continue;
     // It does not tell the name itself: below, names have it as it is on disk.
     const auto component = shortened ? std::optional(folder) : PercentDecode(folder);

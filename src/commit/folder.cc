@@ -75,7 +75,24 @@ Task<void> TellLongNames(Engine& engine, ObjectPath directory, LongNames shown, 
       result.nameless.insert(std::move(found.object_directory));
     }
   }
-  result.servers_heard -= silent.size();
+  for (const MemberIndex member : silent) result.heard.erase(member);
+}
+
+void AddEntries(const ObjectPath& directory, MemberIndex member, const std::vector<Entry>& entries,
+                FolderUnion& result, LongNames& long_names) {
+  result.heard.insert(member);
+  for (const Entry& entry : entries) {
+    if (!entry.directory) continue;
+    FolderEntryName parsed = ParseFolderEntry(entry.name);
+    if (parsed.kind == FolderEntryName::kObject) {
+      Result<ObjectPath> name = directory.Child(parsed.component);
+      if (name) result.names[std::move(*name)].push_back(member);
+    } else if (parsed.kind == FolderEntryName::kLongObject) {
+      long_names[entry.name].push_back(member);
+    } else if (!(directory.IsRoot() && "/" + entry.name == kReservedDirectory)) {
+      result.folders.insert(entry.name);
+    }
+  }
 }
 
 }  // namespace
@@ -93,25 +110,26 @@ Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory, Duration leas
   for (const MemberIndex member : engine.AllByHealth())
     gather.Start(member, ListOrEmpty(engine, member, folder));
   const size_t needed = engine.server_count() - SilentServersMax(engine);
-  while (gather.pending() > 0 && (result.servers_heard < needed || gather.timely() > 0)) {
+  while (gather.pending() > 0 && (result.heard.size() < needed || gather.timely() > 0)) {
     auto event = co_await gather.Next();
     if (!event.value || !*event.value) continue;
     const MemberIndex member = event.member;
-    ++result.servers_heard;
-    for (const Entry& entry : **event.value) {
-      if (!entry.directory) continue;
-      FolderEntryName parsed = ParseFolderEntry(entry.name);
-      if (parsed.kind == FolderEntryName::kObject) {
-        Result<ObjectPath> name = directory.Child(parsed.component);
-        if (name) result.names[std::move(*name)].push_back(member);
-      } else if (parsed.kind == FolderEntryName::kLongObject) {
-        long_names[entry.name].push_back(member);
-      } else if (!(directory.IsRoot() && "/" + entry.name == kReservedDirectory)) {
-        result.folders.insert(entry.name);
-      }
-    }
+    AddEntries(directory, member, **event.value, result, long_names);
   }
   co_await TellLongNames(engine, directory, std::move(long_names), result);
+  co_return std::move(result);
+}
+
+Task<Result<FolderUnion>> ListFolderOn(Engine& engine, MemberIndex member, ObjectPath directory) {
+  FolderUnion result;
+  LongNames long_names;
+  const Listing listed = co_await ListOrEmpty(engine, member, directory.Folder());
+  if (!listed) co_return listed.error();
+  AddEntries(directory, member, *listed, result, long_names);
+  co_await TellLongNames(engine, directory, std::move(long_names), result);
+  if (!result.heard.contains(member))
+    co_return Fail(Code::kUnavailable, "{} does not tell all names in {}", engine.server_id(member),
+                   directory.text());
   co_return std::move(result);
 }
 

@@ -14,14 +14,20 @@ struct FolderUnion {
   std::set<std::string> folders;   // physical sub-folders by their name on disk
   // Object directories, by their path on disk, of shortened names that no server tells now.
   std::set<std::string> nameless;
-  // That told all they have: not who shows a shortened name that nobody tells, and could not be asked for it.
-  size_t servers_heard = 0;
+  // Who told all it has: not who shows a shortened name that nobody tells, and could not be asked for it.
+  std::set<MemberIndex> heard;
 };
 
 // Lists the folder of the directory on all servers in parallel, without waiting for those that are late once
 // all but SilentServersMax were heard. Long names are read from their entries.
 // `least`: as of ServerGather.
 Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory, Duration least = {});
+
+// What one server has in the folder of the directory; waits for it to its deadline. Error: what it said.
+Task<Result<FolderUnion>> ListFolderOn(Engine& engine, MemberIndex member, ObjectPath directory);
+
+// Where a file system keeps what its checker finds; empty as a rule, and often nobody's to read.
+inline constexpr std::string_view kFileSystemFolder = "lost+found";
 
 // Removes the physical folder of the directory on all servers in parallel, where nothing is in it; a creation
 // that finds it gone makes it anew. Servers that refuse or do not answer keep it for the next cleaner.

@@ -75,7 +75,7 @@ Task<void> IdleNames::LookAhead() {
 }
 
 Task<bool> IdleNames::Has(ObjectPath name) {
-  if (found_.servers_heard < engine_.server_count()) co_return false;
+  if (found_.heard.size() < engine_.server_count()) co_return false;
   if (!asked_.contains(name)) co_await LookAhead();
   co_return idle_.contains(name);
 }

@@ -76,7 +76,7 @@ Task<Result<std::vector<ListedName>>> ListDirectory(Engine& engine, ObjectPath p
       co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
   }
   FolderUnion found = co_await ListFolder(engine, path);
-  const size_t silent = engine.server_count() - found.servers_heard;
+  const size_t silent = engine.server_count() - found.heard.size();
   const Status in_force = engine.MembersInForce();
   if (!in_force) co_return in_force.error();
   if (silent > SilentServersMax(engine)) {

@@ -44,7 +44,7 @@ TEST_F(StrayFileTest, AnEmptyOneIsRemovedAndItsServerCountsAgain) {
 TEST_F(StrayFileTest, ListingAFolderRemovesIt) {
   for (MemberIndex member = 0; member < 3; ++member) Leave(member, "/own", "");
   const FolderUnion found = world_.Run(ListFolder(*gateway_.engine, world_.Path("/own")));
-  EXPECT_EQ(found.servers_heard, world_.memory.size());
+  EXPECT_EQ(found.heard.size(), world_.memory.size());
   for (MemberIndex member = 0; member < 3; ++member) EXPECT_FALSE(IsThere(member));
 }
 

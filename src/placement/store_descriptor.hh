@@ -19,6 +19,7 @@ namespace xec {
 inline constexpr std::string_view kReservedDirectory = "/.xec";
 inline constexpr std::string_view kDescriptorPath = "/.xec/store";
 inline constexpr std::string_view kIdentityPath = "/.xec/server";
+inline constexpr std::string_view kDiskClockFolder = "/.xec/clock";
 
 constexpr uint32_t kDescriptorFormat = 1;
 constexpr size_t kDescriptorBytesMax = 1024 * 1024;

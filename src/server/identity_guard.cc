@@ -8,6 +8,16 @@ namespace {
 
 constexpr size_t kContentBytesMax = 4096;
 
+Error WentBack(const std::string& name, DiskTime shown, DiskTime latest) {
+  constexpr std::string_view kUntil = "it is left out until a gateway has compared it with the others";
+  if (shown == 0)
+    return Fail(Code::kUnavailable, "the disk of {} has no clock any more, though it had one at {}; {}", name,
+                DescribeDiskTime(latest), kUntil);
+  return Fail(Code::kUnavailable,
+              "the disk of {} went back in time: it is as of {}, and was as of {} before; {}", name,
+              DescribeDiskTime(shown), DescribeDiskTime(latest), kUntil);
+}
+
 }  // namespace
 
 // One reading of the identity file. `finished` and the waiters are guarded by the check's mutex; the rest is
@@ -20,6 +30,7 @@ struct IdentityCheck::Flight {
   TimerId timer = 0;
   std::shared_ptr<ArchiveFile> file;
   Slice bytes;
+  DiskTime latest = 0;  // of the disk, as far as was known when its clock was asked for
 };
 
 IdentityCheck::IdentityCheck(DataServerPtr inner, Executor& executor, IdentityOptions options)
@@ -77,6 +88,7 @@ void IdentityCheck::StartFlight(const std::shared_ptr<Flight>& flight) {
   flight->timer = executor_.RunAt(deadline, [self = shared_from_this(), flight] {
     self->Finish(flight, Fail(Code::kUnavailable, "{} does not answer who it is", self->inner_->name()));
   });
+  if (options_.clock) return LookAtClock(flight);
   inner_->Open({deadline}, options_.path, OpenMode::kRead,
                [self = shared_from_this(), flight](Result<std::shared_ptr<ArchiveFile>> opened) {
                  self->OnOpened(flight, std::move(opened));
@@ -109,6 +121,36 @@ void IdentityCheck::OnRead(const std::shared_ptr<Flight>& flight, Result<uint64_
     return Finish(flight, Fail(Code::kUnavailable, "{} is not {}: its {} differs", inner_->name(),
                                options_.description, options_.path));
   }
+  FinishInTime(flight);
+}
+
+void IdentityCheck::LookAtClock(const std::shared_ptr<Flight>& flight) {
+  flight->latest = options_.clock->clocks->Latest(options_.clock->server);
+  inner_->List({flight->started + options_.check_timeout}, options_.clock->folder,
+               [self = shared_from_this(), flight](Result<std::vector<Entry>> readings) {
+                 self->OnListed(flight, std::move(readings));
+               });
+}
+
+void IdentityCheck::OnListed(const std::shared_ptr<Flight>& flight, Result<std::vector<Entry>> readings) {
+  if (!readings && readings.code() == Code::kUnavailable) return Finish(flight, readings.error());
+  if (!readings && readings.code() != Code::kNotFound) {
+    return Finish(flight, Fail(Code::kUnavailable, "{} cannot tell the clock of its disk: {}", inner_->name(),
+                               readings.error().message));
+  }
+  ShownReadings shown;
+  if (readings) {
+    for (const Entry& entry : *readings) {
+      if (const auto time = ParseDiskTime(entry.name)) shown.times.push_back(*time);
+    }
+  }
+  if (shown.Newest() < flight->latest && !MutantActive(Mutant::kTrustOlderDisk))
+    return Finish(flight, WentBack(inner_->name(), shown.Newest(), flight->latest));
+  options_.clock->clocks->Raise(options_.clock->server, shown.Settled(options_.clock->settled));
+  FinishInTime(flight);
+}
+
+void IdentityCheck::FinishInTime(const std::shared_ptr<Flight>& flight) {
   // Its timer may run only after this, when the process was stopped.
   if (executor_.Now() - flight->started > options_.check_timeout) {
     return Finish(flight, Fail(Code::kUnavailable, "{} has said who it is too long ago", inner_->name()));

@@ -7,6 +7,10 @@
 // that is not mounted, or a server of another store, knows nothing about our names.
 //
 // A check costs three requests (open, read, close), shared by all who wait for it.
+//
+// The same with a disk clock (disk_clocks.hh) in place of the small file makes sure that the disk did not go
+// back in time; it stands around a server that knows who it is. Every listing is proved like a "not found"
+// then, since an older state of the disk shows what was changed long ago. A check costs one request.
 #pragma once
 
 #include <algorithm>
@@ -17,15 +21,18 @@
 #include <vector>
 
 #include "server/decorator.hh"
+#include "server/disk_clocks.hh"
 
 namespace xec {
 
 struct IdentityOptions {
-  std::string path;  // of the small file
-  std::string content;  // what it must hold, byte for byte; at most 4096 bytes
-  std::string description;  // for messages: "member s03 of store 4f2a"
-  // For how long a reading proves a "not found". 0: each is proved afresh. A server that was restarted without
-  // its disk is believed for so long at most: the client library connects again without telling.
+  std::string path = {};  // of the small file
+  std::string content = {};  // what it must hold, byte for byte; at most 4096 bytes
+  std::string description = {};  // for messages: "member s03 of store 4f2a"
+  std::optional<DiskClock> clock = {};  // in place of these
+  // For how long a check proves a "not found", or a listing. 0: each is proved afresh. A server that was
+  // restarted without its disk is believed for so long at most: the client library connects again without
+  // telling.
   Duration confirm_interval = std::chrono::seconds(1);
   // A server that has answered nothing for longer than this may have been away meanwhile, and have come back
   // with another disk.
@@ -59,6 +66,9 @@ class IdentityCheck : public std::enable_shared_from_this<IdentityCheck> {
   void StartFlight(const std::shared_ptr<Flight>& flight);
   void OnOpened(const std::shared_ptr<Flight>& flight, Result<std::shared_ptr<ArchiveFile>> opened);
   void OnRead(const std::shared_ptr<Flight>& flight, Result<uint64_t> got);
+  void LookAtClock(const std::shared_ptr<Flight>& flight);
+  void OnListed(const std::shared_ptr<Flight>& flight, Result<std::vector<Entry>> readings);
+  void FinishInTime(const std::shared_ptr<Flight>& flight);
   void Finish(const std::shared_ptr<Flight>& flight, Status status);
 
   const DataServerPtr inner_;
@@ -92,6 +102,9 @@ bool SaysNotFound(const Result<T>& result) {
 }
 
 template <typename T>
+constexpr bool kIsListing = std::is_same_v<T, std::vector<Entry>> || std::is_same_v<T, std::vector<Listed>>;
+
+template <typename T>
 void IdentityCheck::Around(const Request& request, Start<T> start, Done<T> done) {
   // A file is used on the connection that opened it: its own requests need no check.
   const bool of_file = request.operation >= Operation::kRead;
@@ -106,7 +119,8 @@ void IdentityCheck::Around(const Request& request, Start<T> start, Done<T> done)
     const bool late = answered && !of_file && now - asked > self->options_.silence_max;
     TimePoint oldest = now - self->options_.confirm_interval;
     if (late) oldest = std::max(oldest, asked);
-    const bool to_prove = late || SaysNotFound(result);
+    const bool tells_names = kIsListing<T> && result && self->options_.clock;
+    const bool to_prove = late || tells_names || SaysNotFound(result);
     if (!to_prove || self->ConfirmedAfter(oldest)) return done(std::move(result));
     self->Check(oldest, [done = std::move(done), result = std::move(result)](Status status) mutable {
       done(status ? std::move(result) : Result<T>(status.error()));
@@ -117,6 +131,15 @@ void IdentityCheck::Around(const Request& request, Start<T> start, Done<T> done)
     if (status) return start(std::move(judge));
     judge(status.error());
   });
+}
+
+// Around a server that knows who it is: leaves it out while its disk is known to have gone back in time.
+inline DataServerPtr WatchDiskClock(DataServerPtr server, Executor& executor, DiskClock clock) {
+  IdentityOptions options;
+  options.clock = std::move(clock);
+  // No daemon starts as fast on another disk.
+  options.confirm_interval = std::chrono::milliseconds(250);
+  return std::make_shared<IdentityGuard>(std::move(server), executor, std::move(options));
 }
 
 }  // namespace xec

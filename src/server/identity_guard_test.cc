@@ -301,5 +301,67 @@ TEST_F(IdentityGuardTest, FilesAreUsedWithoutMoreChecks) {
   EXPECT_EQ(counting_->Total(), 6u);
 }
 
+// A disk with a clock.
+class DiskClockGuardTest : public IdentityGuardTest {
+ protected:
+  DiskClockGuardTest() { Tell(1000); }
+
+  void Tell(DiskTime time) {
+    EXPECT_OK(Run(CreateFile(context_, memory_, "/.xec/clock/" + FormatDiskTime(time), "", true)));
+  }
+  DataServerPtr Watch() {
+    return WatchDiskClock(counting_, world_, DiskClock{clocks_, 0, "/.xec/clock", 100ms});
+  }
+
+  std::shared_ptr<DiskClocks> clocks_ = std::make_shared<DiskClocks>(1);
+};
+
+TEST_F(DiskClockGuardTest, EachListingIsProvedByALookAtTheClock) {
+  const auto guard = Watch();
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  EXPECT_EQ(counting_->Total(), 2u);
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  EXPECT_EQ(counting_->Total(), 3u);
+  Pass(300ms);
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  EXPECT_EQ(counting_->Total(), 5u);
+  Pass(300ms);
+  EXPECT_OK(Run(MakeDirectory(context_, guard, "/d")));
+  EXPECT_EQ(counting_->Total(), 6u);
+}
+
+TEST_F(DiskClockGuardTest, AReadingIsKnownOnceALaterOneStandsBesideIt) {
+  const auto guard = Watch();
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  EXPECT_EQ(clocks_->Latest(0), 0u);
+  Tell(1099);
+  Pass(300ms);
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  EXPECT_EQ(clocks_->Latest(0), 0u);
+  Tell(1100);
+  Pass(300ms);
+  EXPECT_OK(Run(List(context_, guard, "/")));
+  EXPECT_EQ(clocks_->Latest(0), 1000u);
+}
+
+TEST_F(DiskClockGuardTest, AClockThatWentBackMeansUnavailable) {
+  const auto guard = Watch();
+  clocks_->Raise(0, 2000);
+  const auto listed = Run(List(context_, guard, "/"));
+  EXPECT_CODE(listed, Code::kUnavailable);
+  EXPECT_NE(listed.error().message.find("went back in time"), std::string::npos);
+  Tell(1999);
+  EXPECT_CODE(Run(List(context_, guard, "/")), Code::kUnavailable);
+  Tell(2000);
+  EXPECT_OK(Run(List(context_, guard, "/")));
+}
+
+TEST_F(DiskClockGuardTest, WhatIsNoReadingIsNoTime) {
+  for (const char* entry :
+       {"r.1234abcd", "0", "01", "-1", "1e3", "99999999999999999999999", "253402300800000", ""})
+    EXPECT_FALSE(ParseDiskTime(entry)) << entry;
+  EXPECT_EQ(ParseDiskTime("253402300799999"), 253402300799999u);
+}
+
 }  // namespace
 }  // namespace xec

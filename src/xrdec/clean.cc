@@ -153,7 +153,7 @@ Task<bool> CleanEntry(Pass& pass, ObjectPath path) {
 // The names of the register in this directory and below, then its folder if that is empty now. True: it is.
 Task<bool> WalkRegister(Pass& pass, ObjectPath directory) {
   const FolderUnion found = co_await ListFolder(pass.engine, directory.Registered());
-  const size_t silent = pass.engine.server_count() - found.servers_heard;
+  const size_t silent = pass.engine.server_count() - found.heard.size();
   if (silent > SilentServersMax(pass.engine)) {
     pass.problem =
         Fail(Code::kNoQuorum, "the names below {} cannot be cleaned now: {} data servers do not answer",

@@ -73,7 +73,7 @@ Task<Result<PlainUnion>> ListDirectoryPlain(Engine& engine, ObjectPath path) {
 // Without decision: the names that may be objects.
 Task<Result<std::set<ObjectPath>>> NamesToLookUp(Engine& engine, ObjectPath path, PlainUnion found) {
   FolderUnion entries = co_await ListFolder(engine, path.Registered());
-  const size_t silent = engine.server_count() - entries.servers_heard;
+  const size_t silent = engine.server_count() - entries.heard.size();
   if (silent > SilentServersMax(engine)) co_return CannotTellContents(engine, path, silent);
   std::set<ObjectPath> names = std::move(found.files);
   for (const auto& [entry, members] : entries.names) {

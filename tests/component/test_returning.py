@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""Servers that were away while objects were removed, renamed and replaced bring nothing of it back (promise P5).
+"""Servers that were away while objects were removed, renamed and replaced bring nothing of it back (promise P5), nor do
+disks in whose place an older copy was put.
 
 `./dev test` takes a few objects of each kind; XEC_TEST_LONG=1 takes 1,000.
 """
@@ -16,6 +17,7 @@ COUNT = 1000 if LONG else 40
 SIZE = 3000
 CLIENTS = 8
 HORIZON = 5  # seconds
+CLOCK_MILLISECONDS = 10_000  # between two readings of the disks' clocks
 # So that a minute is long enough for everything that waits for a time of grace.
 SERVE_OPTIONS = ["--superseded-grace", "2s", "--upload-grace", "2s", "--operation-limit", "2s", "--tombstone-horizon", f"{HORIZON}s",
                  "--clean-interval", "2s"]
@@ -112,6 +114,53 @@ class Returning(xectest.TestCase):
         print(f"test_returning: {COUNT} of each kind; {time.monotonic() - back:.0f} s after the servers came back nothing was "
               "left over", flush=True)
         self.each(self.check, range(COUNT))
+
+    def clock(self, server):
+        """The time of its disk, in milliseconds."""
+        readings = os.listdir(os.path.join(server.data, ".xec", "clock"))
+        return max((int(reading) for reading in readings if reading.isdigit()), default=0)
+
+    def let_clocks_go_on(self, servers, what):
+        """Until all of them tell a time at which everybody had noted what each showed before: a reading settles when the
+        next but one is written, is noted with the one after that, and a round may come late."""
+        enough = max(self.clock(server) for server in servers) + 4 * CLOCK_MILLISECONDS
+        self.eventually(lambda: all(self.clock(server) > enough for server in servers), 120, what)
+
+    def replace_disk(self, server, copy):
+        server.kill()
+        os.rename(server.data, server.data + ".newer")
+        self.run_program(["cp", "-a", copy, server.data])
+        self.cluster_up.start(server)
+
+    def test_disks_go_back_in_time(self):
+        self.client = Client()
+        self.cluster_up = cluster = self.cluster(servers=12, geometry="8+2", gateways=2, chunk_size="64KiB",
+                                                 serve_options=SERVE_OPTIONS)
+        self.each(lambda number: [self.ask((200, 201), cluster.gateways[number % 2], "PUT", f"/{kind}/{number}",
+                                           content(f"/{kind}/{number}", 1)) for kind in KINDS], range(COUNT))
+        self.eventually(lambda: all(self.clock(server) > 0 for server in cluster.servers), 60, "all disks have a clock")
+        older = cluster.servers[2], cluster.servers[7]
+        for server in older:
+            server.kill()
+            self.run_program(["cp", "-a", server.data, server.data + ".copy"])
+            cluster.start(server)
+        self.each(self.change, range(COUNT))
+        # What was removed is forgotten then: nobody could tell that the older copies are wrong about it.
+        self.eventually(lambda: not self.debris(), 300, "the debris is gone")
+        self.let_clocks_go_on(cluster.servers, "the clocks go on")
+        for server in older:
+            self.replace_disk(server, server.data + ".copy")
+        back = time.monotonic()
+        rounds = 0
+        while any(self.clock(server) < self.clock(cluster.servers[0]) - 3 * CLOCK_MILLISECONDS for server in older):
+            self.each(self.check, range(COUNT))
+            rounds += 1
+            self.assertLess(time.monotonic(), back + 120, "the disks are not compared")
+        compared = time.monotonic() - back
+        self.eventually(lambda: not self.debris(), 300, "the debris is gone")
+        self.each(self.check, range(COUNT))
+        print(f"test_returning: two older disks were compared within {compared:.0f} s, everything was read {rounds} times meanwhile",
+              flush=True)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "commit/access.hh"
-#include "identity.hh"
+#include "server/identity_guard.hh"
 #include "world.hh"
 
 namespace xec::sim {
@@ -62,6 +62,7 @@ void World::ChooseAilments() {
     WriteIdentity(i, descriptor_.store_id);
   }
   ScheduleAilment();
+  ChooseOlderDisk();
 }
 
 // The disk of another store that happens to have the same names: it says that all of them were removed just
@@ -102,10 +103,17 @@ void World::WriteIdentity(size_t server, const std::string& store) {
   executor_.RunUntilIdle(kStepsMax);
 }
 
-DataServerPtr World::Guarded(DataServerPtr line, Gateway& gateway, size_t server) {
+DataServerPtr World::Guarded(DataServerPtr line, Gateway& gateway, size_t server, bool watch_clock) {
   if (!traits_.ailments) return line;
-  return GuardIdentity(std::move(line), *gateway.process, IdentityOf(descriptor_.store_id, server),
-                       fmt::format("member s{:02}", server));
+  IdentityOptions options;
+  options.path = kIdentityPath;
+  options.content = IdentityOf(descriptor_.store_id, server);
+  options.description = fmt::format("member s{:02}", server);
+  DataServerPtr known =
+      std::make_shared<IdentityGuard>(std::move(line), *gateway.process, std::move(options));
+  if (!watch_clock) return known;
+  return WatchDiskClock(std::move(known), *gateway.process,
+                        ClockOf(descriptor_, static_cast<MemberIndex>(server), gateway.clocks));
 }
 
 void World::ScheduleAilment() {

@@ -96,7 +96,7 @@ Op World::ChooseOp(size_t client) {
 void World::Act(size_t client) {
   if (issued_ >= options_.operations) return;
   Gateway* const gateway = gateways_[client % kGateways].get();
-  if (gateway == nullptr || !gateway->TakesWork()) return Think(client);
+  if (gateway == nullptr || !gateway->AnswersClients()) return Think(client);
   ++issued_;
   const size_t id = history_.Begin(ChooseOp(client), moment_++);
   const bool either = history_.at(id).kind == OpKind::kRename && IsBoth(history_.at(id).name);
@@ -268,7 +268,7 @@ void World::ScheduleCleaner(size_t index) {
     Gateway* const gateway = gateways_[index].get();
     // Nothing is promised where a cleaner's clock is off by more than the horizon: it forgets what is still
     // under way.
-    const bool may = gateway != nullptr && gateway->TakesWork() && !IsFarAhead(*gateway);
+    const bool may = gateway != nullptr && gateway->AnswersClients() && !IsFarAhead(*gateway);
     if (may && (MayFindSomething(index) || shape_random_.OneIn(4))) {
       cleaned_at_[index] = moment_;
       gateway->scope->Spawn(Clean(gateway));

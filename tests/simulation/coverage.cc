@@ -42,6 +42,7 @@ constexpr const char* kSteps[] = {
     "list folder",
     "look",
     "look: barrier",
+    "look: many",
     "mark: abort mark",
     "mark: directory seal",
     "mark: part of a name",

@@ -154,7 +154,9 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
                 Done<T> done) {
   if (gateway_.dying || gateway_.dead) return;
   const std::string step = gateway_.steps.Name(server_, operation, path, to);
-  const Fault fault = Meet(step, operation, path);
+  // What happens to the clocks of disks is in older_disk.cc.
+  const bool of_clock = path.starts_with(kDiskClockFolder);
+  const Fault fault = of_clock ? world_.AilmentOf(server_, operation) : Meet(step, operation, path);
   if (world_.options_.trace_lines > 0) {
     SayRequest(step, path, to, fault);
     if (fault == Fault::kNone) done = Traced<T>(step, path, std::move(done));
@@ -237,10 +239,10 @@ void Line::Shuffle(std::vector<Entry>& entries) {
     std::swap(entries[left - 1], entries[world_.shape_random_.Below(left)]);
 }
 
-DataServerPtr World::LineTo(Gateway& gateway, size_t server) {
+DataServerPtr World::LineTo(Gateway& gateway, size_t server, bool watch_clock) {
   const auto line = std::make_shared<LineServer>(servers_[server]->ViewFor(*gateway.process),
                                                  std::make_shared<Line>(*this, gateway, server));
-  return Guarded(line, gateway, server);
+  return Guarded(line, gateway, server, watch_clock);
 }
 
 Fault World::PickFault(const std::string& step) {
@@ -306,18 +308,19 @@ bool World::MayGoDown(size_t server) const {
 }
 
 void World::SwitchOn(size_t server) {
-  if (server == lost_) return;
+  if (server == lost_ || (faults_ && HasOlderDisk(server))) return;
   Say(fmt::format("s{}", server), "is back");
   Recover(server);
   down_[server] = false;
   servers_[server]->SetDown(false);
+  SwapAfterReturnOf(server);
 }
 
 // So that this server may go down: it comes back first if it is away, else one of the others does.
 void World::BringBackFor(size_t server) {
   if (MayGoDown(server)) return;
   size_t other = 0;
-  while (!down_[other] || other == lost_) {
+  while (!down_[other] || other == lost_ || HasOlderDisk(other)) {
     if (++other == down_.size()) return;
   }
   SwitchOn(down_[server] ? server : other);

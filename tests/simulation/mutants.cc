@@ -61,6 +61,7 @@ constexpr std::array<PlantedBug, kMutantCount> kPlantedBugs = {{
     {Mutant::kForgetAttributesSetAtOnce, "forget-attributes-set-at-once", "P4",
      "of user attributes set at the same time only the last count"},
     {Mutant::kTakeAnyDisk, "take-any-disk", "P6", "a server is used that has another store's disk"},
+    {Mutant::kTrustOlderDisk, "trust-older-disk", "P5", "a server is used whose disk went back in time"},
     {Mutant::kWaitForEverybody, "wait-for-everybody", "P8", "no server is ever late before its deadline"},
     {Mutant::kMakeDirectoryByLookOnly, "make-directory-by-look-only", "P1",
      "the making of a directory does not look for uploads after sealing"},

@@ -27,6 +27,7 @@ Task<ServerStates> ListOnAll(Engine& engine, ObjectPath path) {
 void World::AllIsWell() {
   Say("----", "all servers are back, no faults from here on");
   faults_ = false;
+  KillTheDying();
   for (size_t i = 0; i < servers_.size(); ++i) SwitchOn(i);
 }
 
@@ -45,11 +46,12 @@ void World::ComeToRest() {
     return Break("the world does not come to rest");
   }
   SetClocksRight();
+  if (traits_.older_disk && !outcome_.broken) CompareDisks();
   CleanUp();
   // As an operator does who takes a census. A repair that ends half way may leave less than it found, and who
   // is told wrong bytes of a good archive takes it away (seed 26349).
   const bool lied = std::find(traits_.liars.begin(), traits_.liars.end(), true) != traits_.liars.end();
-  const bool thin = lied || repairs_unfinished_ > 0 || lost_;
+  const bool thin = lied || repairs_unfinished_ > 0 || lost_ || older_.in_place;
   if (thin && !outcome_.broken) RepairAll(*gateways_[1]);
   if (!outcome_.broken) CheckEverything();
 }
@@ -302,6 +304,7 @@ void World::CheckNoOtherFiles() {
   for (size_t i = 0; i < servers_.size(); ++i) {
     for (const auto& [file, size] : servers_[i]->Files()) {
       if (file == kIdentityPath && traits_.ailments) continue;
+      if (file.starts_with(kDiskClockFolder) && traits_.older_disk) continue;
       const bool of_a_name = std::any_of(known.begin(), known.end(),
                                          [&f = file](const std::string& k) { return f.starts_with(k); });
       if (!of_a_name) return Break(fmt::format("at rest {} is left over on s{}", file, i));

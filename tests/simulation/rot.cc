@@ -83,7 +83,8 @@ void World::RotOnce() {
 void World::ScheduleRepair(const std::string& name) {
   executor_.RunAt(executor_.Now() + seconds(rot_random_.Below(30)), [this, name] {
     Gateway* const gateway = gateways_[rot_random_.Below(kGateways)].get();
-    if (faults_ && gateway != nullptr && gateway->TakesWork()) gateway->scope->Spawn(Repair(gateway, name));
+    if (faults_ && gateway != nullptr && gateway->AnswersClients())
+      gateway->scope->Spawn(Repair(gateway, name));
   });
 }
 

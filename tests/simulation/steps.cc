@@ -67,6 +67,7 @@ std::string StepOf(Operation operation, const std::string& path, const std::stri
   switch (operation) {
     case Operation::kRename: return RenameStep(state, ParseState(LastPart(to)));
     case Operation::kList: return object_directory ? "look" : "list folder";
+    case Operation::kListMany: return "look: many";
     case Operation::kMakeDirectory:
       if (object_directory) return "sync states";
       return IsLongNamePart(last) ? "mark: part of a name" : "mark: " + KindWord(state);

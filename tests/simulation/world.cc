@@ -110,9 +110,11 @@ void World::StartGateway(size_t index) {
   gateway->clock_ahead = clock.wall_skew;
   gateway->process = std::make_unique<VirtualProcess>(executor_, clock);
   gateway->scope = std::make_unique<TaskScope>();
-  std::vector<DataServerPtr> lines;
+  gateway->clocks = std::make_shared<DiskClocks>(servers_.size());
+  std::vector<DataServerPtr> lines, beneath;
   for (size_t i = 0; i < servers_.size(); ++i) {
-    lines.push_back(LineTo(*gateway, i));
+    lines.push_back(LineTo(*gateway, i, traits_.older_disk));
+    if (traits_.older_disk) beneath.push_back(LineTo(*gateway, i, false));
   }
   EngineOptions options;
   // Seldom enough to leave most of the time to what is tested.
@@ -129,9 +131,15 @@ void World::StartGateway(size_t index) {
   gateway->engine = std::make_unique<Engine>(descriptor_, std::move(lines), *gateway->process,
                                              *gateway->scope, random_.Next(), options);
   gateway->store = Store::Make(*gateway->engine);
+  if (traits_.older_disk) {
+    gateway->beneath = std::make_unique<Engine>(descriptor_, std::move(beneath), *gateway->process,
+                                                *gateway->scope, clock_random_.Next(), options);
+    gateway->knows_clocks = false;
+  }
   gateways_[index] = std::move(gateway);
   Say(fmt::format("g{}", index), fmt::format("starts, its clock is off by {} s",
                                              std::chrono::duration_cast<seconds>(clock.wall_skew).count()));
+  ReadClocksFirst(index);
 }
 
 void World::Bury(Gateway& gateway) {

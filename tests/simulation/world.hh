@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/random.hh"
+#include "commit/disk_clock.hh"
 #include "commit/names.hh"
 #include "history.hh"
 #include "object/object_reader.hh"
@@ -57,6 +58,10 @@ struct Gateway {
   std::unique_ptr<TaskScope> scope;
   std::unique_ptr<Engine> engine;
   std::unique_ptr<Store> store;
+  std::shared_ptr<DiskClocks> clocks;
+  std::unique_ptr<Engine>
+      beneath;  // of all disks, also of one that went back in time; where there may be one
+  bool knows_clocks = true;
   StepNamer steps;
   bool dying = false;  // dies as soon as the present piece of work has ended
   bool dead = false;
@@ -66,6 +71,7 @@ struct Gateway {
   TimePoint awake = {};  // asleep until then
 
   bool TakesWork() const { return !dying && !process->asleep(); }
+  bool AnswersClients() const { return TakesWork() && knows_clocks; }
 };
 
 // What somebody was last told of a name.
@@ -79,6 +85,15 @@ struct Illness {
   std::shared_ptr<const MemoryServer::Snapshot> own_disk;  // while another one is, or is to be, in its place
   std::shared_ptr<const MemoryServer::Snapshot> foreign_disk;
   bool other_disk = false;
+};
+
+// A disk in whose place an older copy is put (older_disk.cc).
+struct OlderDisk {
+  std::optional<size_t> server;
+  std::shared_ptr<const MemoryServer::Snapshot> copy;
+  DiskTime reading = 0;  // of the copy's clock
+  bool in_place = false;
+  bool due = false;  // it may be put there now
 };
 
 // Faults that any request may meet: the first ones.
@@ -110,6 +125,7 @@ struct Traits {
   bool rot = false;  // what those servers keep goes bad on their disks, too
   bool ailments = false;  // servers suffer from what ailments.cc knows
   bool loses_disk = false;  // one of them never gets its own disk back
+  bool older_disk = false;  // one of them gets an older copy of it for good
   std::array<uint64_t, 5> op_weights = {35, 12, 15, 18, 20};  // put, exclusive put, remove, rename, look
   size_t names = 4;  // that are used
 };
@@ -155,7 +171,7 @@ class World {
   void Break(std::string rule);
 
   // What goes wrong (faults.cc).
-  DataServerPtr LineTo(Gateway& gateway, size_t server);
+  DataServerPtr LineTo(Gateway& gateway, size_t server, bool watch_clock);
   Fault PickFault(const std::string& step);
   bool AimedAt(const std::string& step) const;
   bool Lies(size_t server, Operation operation, const std::string& path);
@@ -171,7 +187,7 @@ class World {
   void ChooseAilments();
   void MakeForeignDisk(size_t server);
   void WriteIdentity(size_t server, const std::string& store);
-  DataServerPtr Guarded(DataServerPtr line, Gateway& gateway, size_t server);
+  DataServerPtr Guarded(DataServerPtr line, Gateway& gateway, size_t server, bool watch_clock);
   void ScheduleAilment();
   Duration IllFor();
   void FallIll(size_t server, Fault ailment);
@@ -182,6 +198,21 @@ class World {
   void FallIllUnder(size_t server, const std::string& step, Operation operation, bool rarest);
   void AskWhileServersHang();
   void AskInTime(Op op);
+
+  // A disk that goes back in time (older_disk.cc).
+  void ChooseOlderDisk();
+  void ScheduleCopy();
+  void ScheduleSwap();
+  void SwapAfterReturnOf(size_t server);
+  void SwitchOffForCopy();
+  void PutCopyInPlace();
+  bool HasOlderDisk(size_t server) const { return older_.in_place && older_.server == server; }
+  bool EverybodyKnowsLater(size_t server, DiskTime reading) const;
+  void WatchAllClocks(int round);
+  Task<void> WatchClocks(Gateway* gateway);
+  Task<bool> LeavesOut(Gateway* gateway);
+  void ReadClocksFirst(size_t gateway);
+  void CompareDisks();
 
   // What goes bad on disks (rot.cc).
   void ScheduleRot();
@@ -294,6 +325,7 @@ class World {
   Random ailment_random_{Mix64(options_.seed + 1)};
   Random kind_random_{Mix64(options_.seed + 2)};
   Random shape_random_{Mix64(options_.seed + 3)};  // of what the world is made of, and how it is read
+  Random clock_random_{Mix64(options_.seed + 4)};
   VirtualExecutor executor_;
   History history_;
   StoreDescriptor descriptor_;
@@ -302,6 +334,8 @@ class World {
   std::vector<bool> down_;  // away or suffering
   std::vector<Illness> illnesses_;
   std::optional<size_t> lost_;  // the server whose disk never comes back
+  OlderDisk older_;
+  uint64_t clock_series_ = 0;  // of rounds
   size_t repairs_unfinished_ = 0;  // begun and not ended well
   std::array<std::unique_ptr<Gateway>, kGateways> gateways_;
   std::vector<std::unique_ptr<Gateway>> graves_;  // what is still under way refers to them

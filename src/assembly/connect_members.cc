@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The data servers of a store that is opened, and of those of its directories that come later.
+#include "assembly/site_server.hh"
+#include "assembly/store_process.hh"
+#include "base/log.hh"
+#include "server/identity_guard.hh"
+
+namespace xec {
+
+Result<StoreProcess::Connection> StoreProcess::Connect(const StoreDescriptor& descriptor, size_t member,
+                                                       const std::string& address) {
+  const std::string& id = descriptor.members[member].id;
+  SiteServerOptions options;
+  options.identity = FormatIdentity(descriptor.store_id, id);
+  options.description = fmt::format("{} of store {}", id, descriptor.store_id.substr(0, 8));
+  options.sync_directories = descriptor.sync == SyncPolicy::kCommit;
+  Connection connection;
+  XEC_ASSIGN_OR_RETURN(connection.beneath,
+                       MakeSiteServer(address, executor_, gate_of_answers_, std::move(options)));
+  // With a single home there is nobody to compare a disk with.
+  connection.server = connection.beneath;
+  if (descriptor.tolerance > 0) {
+    connection.server = WatchDiskClock(connection.beneath, executor_,
+                                       ClockOf(descriptor, static_cast<MemberIndex>(member), clocks_));
+  }
+  return connection;
+}
+
+Result<StoreProcess::Connected> StoreProcess::ConnectMembers(const StoreDescriptor& descriptor,
+                                                             const Judgement& judgement,
+                                                             const std::vector<SiteView>& views) {
+  std::vector<DataServerPtr> servers(descriptor.members.size()), beneath(descriptor.members.size());
+  std::string missing;
+  for (size_t i = 0; i < servers.size(); ++i) {
+    const Member& member = descriptor.members[i];
+    const auto& site = judgement.site_of_member[i];
+    const bool local = member.address.find("://") == std::string::npos;
+    if (!site)
+      missing += fmt::format("{}{}{}", missing.empty() ? "" : ", ", member.id,
+                             local ? "" : " (" + member.address + ")");
+    if (site || !local) {
+      XEC_ASSIGN_OR_RETURN(Connection connection,
+                           Connect(descriptor, i, site ? views[*site].site.address : member.address));
+      servers[i] = std::move(connection.server);
+      beneath[i] = std::move(connection.beneath);
+    } else if (!judgement.unbound.empty()) {
+      auto late = std::make_shared<LateServer>(member.id, executor_);
+      auto late_beneath = std::make_shared<LateServer>(member.id, executor_);
+      late_.push_back({late, late_beneath, static_cast<MemberIndex>(i)});
+      servers[i] = std::move(late);
+      beneath[i] = std::move(late_beneath);
+    }
+  }
+  if (!missing.empty()) Note(fmt::format("the store goes on without {}", missing));
+  return Connected{std::move(servers), std::move(beneath)};
+}
+
+Task<void> StoreProcess::BindLateMembers(std::vector<Site> sites) {
+  const StoreDescriptor& descriptor = engine_->descriptor();
+  while (!late_.empty() && !sites.empty()) {
+    if (!co_await background_.Pause(kRetryInterval)) co_return;
+    for (size_t i = 0; i < sites.size(); ++i) {
+      const CallContext call{&executor_, executor_.Now() + kInspectTimeout};
+      const SiteView view = co_await InspectSite(call, sites[i], raw_servers_[sites[i].address]);
+      if (view.state != SiteView::kMember || view.identity->store_id != descriptor.store_id) continue;
+      const auto late = std::find_if(late_.begin(), late_.end(), [&](const LateMember& member) {
+        return descriptor.members[member.member].id == view.identity->member_id;
+      });
+      if (late == late_.end()) continue;
+      const DescriptorSays says =
+          view.descriptor ? engine_->member_list().Says(*view.descriptor) : DescriptorSays::kNothing;
+      if (says == DescriptorSays::kNewer || says == DescriptorSays::kOther) {
+        Log(LogLevel::kError, "store", "{} stays away: it shows another store descriptor (epoch {}, not {})",
+            sites[i].address, view.descriptor->epoch, descriptor.epoch);
+        sites.erase(sites.begin() + static_cast<ptrdiff_t>(i--));
+        continue;
+      }
+      Result<Connection> connection = Connect(descriptor, late->member, sites[i].address);
+      if (!connection) continue;
+      late->beneath->Bind(std::move(connection->beneath));
+      late->server->Bind(std::move(connection->server));
+      Log(LogLevel::kInfo, "store", "{} is back: {}", view.identity->member_id, sites[i].address);
+      late_.erase(late);
+      sites.erase(sites.begin() + static_cast<ptrdiff_t>(i--));
+    }
+  }
+}
+
+}  // namespace xec

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// What a process knows about the clocks of the disks of its store. Gateways write, every few seconds, one
+// file on each data server whose name is a time (docs/protocol.md, section 14). The latest one is the disk's
+// clock: it never goes back, unless the disk does, because an older copy of it was put in its place, or a
+// crash took what had not reached it. Such a disk lacks changes that it had accepted.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace xec {
+
+// Milliseconds since 1970, by the clocks of gateways; 0: a disk on which none was ever written.
+using DiskTime = uint64_t;
+
+// The readings that one disk shows, in any order.
+struct ShownReadings {
+  std::vector<DiskTime> times;
+
+  DiskTime Newest() const;  // 0: none
+  // The newest one that has been there for `settled` when the newest of all was written; 0: none.
+  DiskTime Settled(std::chrono::milliseconds settled) const;
+};
+
+// The latest settled reading of each disk that anybody is known to have seen. Thread-safe.
+class DiskClocks {
+ public:
+  explicit DiskClocks(size_t servers) : latest_(servers) {}
+
+  DiskTime Latest(size_t server) const;
+  DiskTime LatestOfAll() const;
+  // The disk is known to have shown this, settled.
+  void Raise(size_t server, DiskTime settled);
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<DiskTime> latest_;  // guarded by mutex_; by server, only grow
+};
+
+// The clock of one server's disk.
+struct DiskClock {
+  std::shared_ptr<DiskClocks> clocks;
+  size_t server = 0;
+  std::string folder;  // where its readings are
+  std::chrono::milliseconds settled{0};
+};
+
+// An entry of the folder: a reading, or nullopt for what is none.
+std::string FormatDiskTime(DiskTime time);
+std::optional<DiskTime> ParseDiskTime(std::string_view entry);
+
+// "2026-11-23 18:04:09 UTC"; `time` is a reading.
+std::string DescribeDiskTime(DiskTime time);
+
+}  // namespace xec
