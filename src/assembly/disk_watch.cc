@@ -13,9 +13,8 @@ Task<void> StoreProcess::ClockLoop() {
     const size_t tolerance = beneath_->descriptor().tolerance;
     if (round.back.size() > tolerance && round.back.size() > told) {
       Log(LogLevel::kError, "disks",
-          "the disks of {} data servers went back in time, and no more than {} may be away: see \"A disk "
-          "comes "
-          "back older than it was\" in docs/operations.md",
+          "the disks of {} data servers went back in time, and no more than {} may be away: "
+          "see \"A disk comes back older than it was\" in docs/operations.md",
           round.back.size(), tolerance);
     }
     told = round.back.size();

@@ -5,7 +5,6 @@
 
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
-#include "base/text.hh"
 #include "commit/clean_pass.hh"
 #include "commit/folder.hh"
 #include "commit/idle_names.hh"
@@ -390,9 +389,7 @@ Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThi
     // Who is silent may tell its name.
     if (shortened && (found.heard.size() < engine.server_count() || IsNameless(found, directory, folder)))
       continue;
-    // It does not tell the name itself: below, names have it as it is on disk.
-    const auto component = shortened ? std::optional(folder) : PercentDecode(folder);
-    Result<ObjectPath> name = component ? directory.Child(*component) : Result<ObjectPath>(Error{});
+    std::optional<ObjectPath> name = DirectoryOf(directory, folder);
     if (!name) continue;
     const Result<CleanOutcome> below = co_await CleanNamelessFolder(engine, std::move(*name), on_thin);
     pass.Add(below);

@@ -23,14 +23,6 @@ DiskTime Millis(Duration time) {
   return static_cast<DiskTime>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
 }
 
-ShownReadings ReadingsIn(const std::vector<Entry>& entries) {
-  ShownReadings readings;
-  for (const Entry& entry : entries) {
-    if (const auto time = ParseDiskTime(entry.name)) readings.times.push_back(*time);
-  }
-  return readings;
-}
-
 std::string ClockPath(std::string_view entry) { return fmt::format("{}/{}", kDiskClockFolder, entry); }
 
 Task<Result<std::vector<Entry>>> ListClock(Engine& beneath, MemberIndex member) {

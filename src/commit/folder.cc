@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "base/text.hh"
 #include "commit/access.hh"
 #include "commit/server_gather.hh"
 
@@ -131,6 +132,14 @@ Task<Result<FolderUnion>> ListFolderOn(Engine& engine, MemberIndex member, Objec
     co_return Fail(Code::kUnavailable, "{} does not tell all names in {}", engine.server_id(member),
                    directory.text());
   co_return std::move(result);
+}
+
+std::optional<ObjectPath> DirectoryOf(const ObjectPath& parent, const std::string& folder) {
+  // A shortened folder does not tell the name itself.
+  const auto component = folder.ends_with(kLongFolderSuffix) ? std::optional(folder) : PercentDecode(folder);
+  if (!component) return std::nullopt;
+  const Result<ObjectPath> name = parent.Child(*component);
+  return name ? std::optional(*name) : std::nullopt;
 }
 
 Task<void> RemoveEmptyFolder(Engine& engine, ObjectPath directory) {

@@ -29,6 +29,10 @@ Task<Result<FolderUnion>> ListFolderOn(Engine& engine, MemberIndex member, Objec
 // Where a file system keeps what its checker finds; empty as a rule, and often nobody's to read.
 inline constexpr std::string_view kFileSystemFolder = "lost+found";
 
+// The directory below `parent` whose names have that physical folder; that of a shortened name under its
+// name on disk, as the names below have it. nullopt: the folder is none of the store's.
+std::optional<ObjectPath> DirectoryOf(const ObjectPath& parent, const std::string& folder);
+
 // Removes the physical folder of the directory on all servers in parallel, where nothing is in it; a creation
 // that finds it gone makes it anew. Servers that refuse or do not answer keep it for the next cleaner.
 Task<void> RemoveEmptyFolder(Engine& engine, ObjectPath directory);

@@ -2,7 +2,6 @@
 // ReconcileDisk: what has to be compared before a disk that went back in time may be believed again.
 #include <algorithm>
 
-#include "base/text.hh"
 #include "commit/attributes.hh"
 #include "commit/clean_pass.hh"
 #include "commit/disk_clock.hh"
@@ -150,9 +149,7 @@ Task<Status> ReconcileFolder(Reconciliation* work, ObjectPath directory) {
   }
   for (const std::string& folder : found->folders) {
     if (directory.IsRoot() && folder == kFileSystemFolder) continue;
-    const auto component =
-        folder.ends_with(kLongFolderSuffix) ? std::optional(folder) : PercentDecode(folder);
-    Result<ObjectPath> name = component ? directory.Child(*component) : Result<ObjectPath>(Error{});
+    std::optional<ObjectPath> name = DirectoryOf(directory, folder);
     if (name) below.push_back(std::move(*name));
   }
   *found = {};
@@ -198,7 +195,8 @@ Task<Status> ReconcileDisk(Engine& engine, Engine& beneath, DiskClocksPtr clocks
   if (status) status = co_await TellTime(beneath, std::move(clocks), member, draft, now, true);
   if (status) co_return OkStatus();
   (void)co_await Remove(beneath.MetadataCall(), disk, draft_path);
-  const auto used = co_await List(engine.MetadataCall(), engine.server(member), "/");
+  const auto used =
+      co_await List(engine.MetadataCall(), engine.server(member), std::string(kDiskClockFolder));
   co_return used ? OkStatus() : status;
 }
 

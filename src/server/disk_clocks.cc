@@ -55,6 +55,14 @@ std::optional<DiskTime> ParseDiskTime(std::string_view entry) {
   return time;
 }
 
+ShownReadings ReadingsIn(const std::vector<Entry>& entries) {
+  ShownReadings readings;
+  for (const Entry& entry : entries) {
+    if (const auto time = ParseDiskTime(entry.name)) readings.times.push_back(*time);
+  }
+  return readings;
+}
+
 std::string DescribeDiskTime(DiskTime time) {
   return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(static_cast<time_t>(time / kMillisPerSecond)));
 }

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "server/data_server.hh"
+
 namespace xec {
 
 // Milliseconds since 1970, by the clocks of gateways; 0: a disk on which none was ever written.
@@ -54,6 +56,8 @@ struct DiskClock {
 // An entry of the folder: a reading, or nullopt for what is none.
 std::string FormatDiskTime(DiskTime time);
 std::optional<DiskTime> ParseDiskTime(std::string_view entry);
+// Of what the folder lists.
+ShownReadings ReadingsIn(const std::vector<Entry>& entries);
 
 // "2026-11-23 18:04:09 UTC"; `time` is a reading.
 std::string DescribeDiskTime(DiskTime time);

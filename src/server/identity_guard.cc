@@ -138,12 +138,7 @@ void IdentityCheck::OnListed(const std::shared_ptr<Flight>& flight, Result<std::
     return Finish(flight, Fail(Code::kUnavailable, "{} cannot tell the clock of its disk: {}", inner_->name(),
                                readings.error().message));
   }
-  ShownReadings shown;
-  if (readings) {
-    for (const Entry& entry : *readings) {
-      if (const auto time = ParseDiskTime(entry.name)) shown.times.push_back(*time);
-    }
-  }
+  const ShownReadings shown = readings ? ReadingsIn(*readings) : ShownReadings();
   if (shown.Newest() < flight->latest && !MutantActive(Mutant::kTrustOlderDisk))
     return Finish(flight, WentBack(inner_->name(), shown.Newest(), flight->latest));
   options_.clock->clocks->Raise(options_.clock->server, shown.Settled(options_.clock->settled));

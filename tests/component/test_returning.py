@@ -88,12 +88,16 @@ class Returning(xectest.TestCase):
             left += [path for paths in archives.values() if len(paths) > 1 for path in paths]
         return left
 
-    def test_nothing_comes_back(self):
+    def start_with_objects(self):
         self.client = Client()
         self.cluster_up = cluster = self.cluster(servers=12, geometry="8+2", gateways=2, chunk_size="64KiB",
                                                  serve_options=SERVE_OPTIONS)
         self.each(lambda number: [self.ask((200, 201), cluster.gateways[number % 2], "PUT", f"/{kind}/{number}",
                                            content(f"/{kind}/{number}", 1)) for kind in KINDS], range(COUNT))
+        return cluster
+
+    def test_nothing_comes_back(self):
+        cluster = self.start_with_objects()
         away = cluster.servers[2], cluster.servers[7]
         for server in away:
             server.kill()
@@ -133,11 +137,7 @@ class Returning(xectest.TestCase):
         self.cluster_up.start(server)
 
     def test_disks_go_back_in_time(self):
-        self.client = Client()
-        self.cluster_up = cluster = self.cluster(servers=12, geometry="8+2", gateways=2, chunk_size="64KiB",
-                                                 serve_options=SERVE_OPTIONS)
-        self.each(lambda number: [self.ask((200, 201), cluster.gateways[number % 2], "PUT", f"/{kind}/{number}",
-                                           content(f"/{kind}/{number}", 1)) for kind in KINDS], range(COUNT))
+        cluster = self.start_with_objects()
         self.eventually(lambda: all(self.clock(server) > 0 for server in cluster.servers), 60, "all disks have a clock")
         older = cluster.servers[2], cluster.servers[7]
         for server in older:
