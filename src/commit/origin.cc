@@ -57,8 +57,8 @@ bool IsMovingIn(const States& states, const std::set<std::string>& renames) {
   });
 }
 
-// Only damaged witnesses were found. A rename commits with whole ones on a quorum of these homes, and each
-// goes when the rename is complete, not before. So if all homes answer, none has a whole one, and no more are
+// Of those listed none is whole. A rename commits with whole ones on a quorum of these homes, and each goes
+// when the rename is complete, not before. So if all homes answer, none has a whole one, and no more are
 // damaged than may be bad, at least one of that quorum let go of its own: the rename is complete.
 Task<Origin> ReadOriginOfAll(Engine& engine, ObjectPath path, std::string version, std::string oid) {
   const Look all = co_await LookAt(engine, path, LookWidth::kAll);
@@ -77,8 +77,8 @@ Task<Origin> ReadOriginOfAll(Engine& engine, ObjectPath path, std::string versio
 Task<Result<std::optional<ManifestFrom>>> ReadFrom(Engine& engine, ObjectPath path, Listings listings,
                                                    std::string version, std::string oid) {
   Origin origin = co_await ReadOrigin(engine, path, std::move(listings), version, oid);
-  if (!origin.from && origin.damaged > 0)
-    origin = co_await ReadOriginOfAll(engine, path, std::move(version), std::move(oid));
+  // Of a quorum one home knew it; that one may have lost its disk since, and been given a copy of an archive.
+  if (!origin.from) origin = co_await ReadOriginOfAll(engine, path, std::move(version), std::move(oid));
   if (!origin.from && origin.problem) {
     co_return Fail(Code::kUnavailable, "cannot tell where {} was moved from: {}", path.text(),
                    origin.problem->message);

@@ -281,6 +281,54 @@ TEST(RenameCutShortTest, WhatWasJustRolledIsAskedForTheRecord) {
   }
 }
 
+// What a home shows of a name that a rename brought. nullopt: no witness.
+std::optional<State> WitnessOn(TestWorld& world, Gateway& gateway, MemberIndex home, const char* name) {
+  const auto states = world.Run(ListStates(*gateway.engine, home, world.Path(name)));
+  if (!states) return std::nullopt;
+  const auto found = std::find_if(states->begin(), states->end(),
+                                  [](const State& state) { return state.kind == StateKind::kWitness; });
+  return found == states->end() ? std::nullopt : std::optional(*found);
+}
+
+// A rename dies when one home of the new name has accepted. Who brings it to another home cannot read the
+// witness at once. Without the origin in its copy the archives would be looked for in the wrong place only.
+// Seed 12386 of the simulator.
+TEST(RenameCutShortTest, ACopiedWitnessTellsTheOriginAsWell) {
+  for (size_t steps = 1;; ++steps) {
+    ASSERT_LT(steps, kStepsMax);
+    TestWorld world({.seed = 4});
+    ASSERT_TRUE(world.Put(world.NewGateway(), "/a"));
+    Gateway& dying = world.NewGateway();
+    dying.faults[dying.engine->Homes(world.Path("/b"))[1]]->plan().Add(
+        {.kind = FaultKind::kHang, .operation = Operation::kRename, .path_contains = "/q."});
+    world.executor.RunTask(RenameObject(*dying.engine, world.Path("/a"), world.Path("/b")), steps);
+    dying.Kill();
+    Gateway& other = world.NewGateway();
+    const std::vector<std::string> entries = world.EntriesOf(other, "/b");
+    if (Count(entries, "w.") == 0) continue;
+    ASSERT_EQ(Count(entries, "w."), 1u);
+    ASSERT_EQ(Count(entries, "q."), 1u);
+    std::optional<MemberIndex> empty;
+    for (const MemberIndex home : other.engine->Homes(world.Path("/b"))) {
+      const auto states = world.Run(ListStates(*other.engine, home, world.Path("/b")));
+      ASSERT_TRUE(states);
+      if (states->empty()) empty = home;
+      if (!states->empty() && states->front().kind == StateKind::kMoveIn)
+        other.faults[home]->plan().SetDown(true);
+      if (!states->empty() && states->front().kind == StateKind::kWitness)
+        other.faults[home]->plan().Add({.operation = Operation::kOpen, .path_contains = "/w.", .count = 1});
+    }
+    ASSERT_TRUE(empty);
+    for (int tries = 0; tries < 3; ++tries) {
+      (void)world.Run(LookUp(*other.engine, world.Path("/b")));
+      const std::optional<State> witness = WitnessOn(world, other, *empty, "/b");
+      EXPECT_TRUE(!witness || !witness->origin.empty()) << "the copy does not tell the origin";
+    }
+    EXPECT_TRUE(WitnessOn(world, other, *empty, "/b"));
+    break;
+  }
+}
+
 Task<void> Resume(Engine& engine, bool* ended) {
   (void)co_await ResumeDirectoryRenames(engine);
   *ended = true;

@@ -37,6 +37,59 @@ constexpr int kRollTriesMax = 3;
 // Enough for the directory's end record and every manifest.
 constexpr uint64_t kManifestTailBytes = 64 * 1024;
 
+// What homes say of the manifest of a version: one of them (without text and problem: it does not show the
+// version), or all, until one has it.
+struct ManifestFound {
+  std::optional<std::string> text;
+  std::string origin;  // of the state that has it
+  std::optional<Error> problem;
+  bool undecided = false;  // it could not be asked, or read, now
+};
+
+Task<ManifestFound> ManifestOn(Engine& engine, ObjectPath path, MemberIndex home, Accepted version) {
+  ManifestFound found;
+  Result<States> states = co_await ListStates(engine, home, path);
+  if (!states) {
+    found.problem =
+        Fail(Code::kUnavailable, "cannot tell what {} is: {}", path.text(), states.error().message);
+    found.undecided = true;
+    co_return std::move(found);
+  }
+  for (const State& state : *states) {
+    const bool holds = state.Accepted() && state.version == version.version && state.oid == version.oid &&
+                       (version.origin.empty() || state.origin == version.origin);
+    if (!holds) continue;
+    Result<std::string> text = co_await ReadManifestText(engine, home, StatePath(path, FormatState(state)));
+    // A home may accept a version with a file that its writer never knew it had: perhaps empty.
+    const Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
+    if (manifest && manifest->object_id == version.oid) {
+      found.text = std::move(*text);
+      found.origin = state.origin;
+      co_return std::move(found);
+    }
+    if (!manifest && manifest.code() != Code::kCorruption) found.undecided = true;
+    found.problem = manifest ? Fail(Code::kCorruption, "{} on {} belongs to another object",
+                                    FormatState(state), engine.server_id(home))
+                             : Fail(Code::kUnavailable, "cannot read {} on {}: {}", FormatState(state),
+                                    engine.server_id(home), manifest.error().message);
+  }
+  co_return std::move(found);
+}
+
+Task<ManifestFound> FindManifest(Engine& engine, ObjectPath path, Accepted version) {
+  ManifestFound found;
+  co_await AskInTurn<ManifestFound>(
+      engine, engine.Homes(path), [&](MemberIndex home) { return ManifestOn(engine, path, home, version); },
+      [&](MemberIndex, ManifestFound& here) {
+        if (here.problem) found.problem = std::move(here.problem);
+        found.undecided = found.undecided || here.undecided;
+        found.text = std::move(here.text);
+        found.origin = std::move(here.origin);
+        return found.text.has_value();
+      });
+  co_return std::move(found);
+}
+
 }  // namespace
 
 Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
@@ -44,14 +97,17 @@ Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, 
   if (goal.kind == Accepted::kMoved) co_return co_await CopyMovedTombstone(engine, path, home, goal);
   std::string content;
   if (goal.kind == Accepted::kObject) {
-    Result<std::string> manifest = co_await CopyManifest(engine, path, goal);
-    if (!manifest && !goal.origin.empty()) {
-      // The witness that knew the origin has gone since the look, as it may once the move is complete.
+    ManifestFound found = co_await FindManifest(engine, path, goal);
+    if (!found.text && !found.undecided && !goal.origin.empty()) {
+      // All homes have told: no whole witness knows the origin any more, so the move is complete (origin.cc).
       goal.origin.clear();
-      manifest = co_await CopyManifest(engine, path, goal);
+      found = co_await FindManifest(engine, path, goal);
     }
-    if (!manifest) co_return RollResult::kFailed;
-    Result<std::string> witness = WitnessContent(*manifest);
+    if (!found.text) co_return RollResult::kFailed;
+    // What is copied from one that knows the origin knows it, too: while the move is not complete a quorum
+    // must.
+    goal.origin = std::move(found.origin);
+    Result<std::string> witness = WitnessContent(*found.text);
     if (!witness) co_return RollResult::kFailed;
     content = std::move(*witness);
   }
@@ -155,57 +211,13 @@ Task<Result<std::string>> ReadManifestText(Engine& engine, MemberIndex member, s
   co_return std::move(text);
 }
 
-namespace {
-
-// What one home says to CopyManifest. No text and no error: it does not show the version.
-struct ManifestCopy {
-  std::optional<std::string> text;
-  std::optional<Error> error;
-};
-
-Task<ManifestCopy> CopyManifestFrom(Engine& engine, ObjectPath path, MemberIndex home, Accepted version) {
-  ManifestCopy copy;
-  Result<States> states = co_await ListStates(engine, home, path);
-  if (!states) {
-    copy.error = Fail(Code::kUnavailable, "cannot tell what {} is: {}", path.text(), states.error().message);
-    co_return std::move(copy);
-  }
-  for (const State& state : *states) {
-    const bool holds = state.Accepted() && state.version == version.version && state.oid == version.oid &&
-                       (version.origin.empty() || state.origin == version.origin);
-    if (!holds) continue;
-    Result<std::string> text = co_await ReadManifestText(engine, home, StatePath(path, FormatState(state)));
-    // A home may accept a version with a file that its writer never knew it had: perhaps empty.
-    const Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
-    if (manifest && manifest->object_id == version.oid) {
-      copy.text = std::move(*text);
-      co_return std::move(copy);
-    }
-    copy.error = manifest ? Fail(Code::kCorruption, "{} on {} belongs to another object", FormatState(state),
-                                 engine.server_id(home))
-                          : Fail(Code::kUnavailable, "cannot read {} on {}: {}", FormatState(state),
-                                 engine.server_id(home), manifest.error().message);
-  }
-  co_return std::move(copy);
-}
-
-}  // namespace
-
 Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted version) {
+  const ManifestFound found = co_await FindManifest(engine, path, version);
+  if (found.text) co_return *found.text;
+  if (found.problem) co_return *found.problem;
   // Never "not found": the version was accepted.
-  Error last = Fail(Code::kConflict, "{} was changed meanwhile: no home shows version {} any more; retry",
-                    path.text(), version.version.ToString());
-  std::string text;
-  const bool found = co_await AskInTurn<ManifestCopy>(
-      engine, engine.Homes(path),
-      [&](MemberIndex home) { return CopyManifestFrom(engine, path, home, version); },
-      [&](MemberIndex, ManifestCopy& copy) {
-        if (copy.error) last = std::move(*copy.error);
-        if (copy.text) text = std::move(*copy.text);
-        return copy.text.has_value();
-      });
-  if (!found) co_return last;
-  co_return std::move(text);
+  co_return Fail(Code::kConflict, "{} was changed meanwhile: no home shows version {} any more; retry",
+                 path.text(), version.version.ToString());
 }
 
 namespace {

@@ -2,6 +2,7 @@
 // Objects whose archives have not followed a rename yet: the homes of the new name show witnesses only.
 #include <gmock/gmock.h>
 
+#include "commit/access.hh"
 #include "commit/cleaner.hh"
 #include "commit/rename.hh"
 #include "object/test_store.hh"
@@ -111,6 +112,34 @@ TEST_P(MovedObjectTest, IsReadFromBehindADamagedWitness) {
       store.memory(other).SetDown(false);
     }
   }
+}
+
+// A home that was empty may have been given a copy of an archive's manifest, which does not tell the origin.
+TEST_P(MovedObjectTest, IsReadWhenOnlyOneHomeTellsItsOrigin) {
+  TestStore store({.geometry = kSmall});
+  const std::string bytes = TestBytes(GetParam());
+  ASSERT_TRUE(store.Put("/a", bytes));
+  HoldArchives(store, All(store));
+  ASSERT_TRUE(Rename(store, "/a", "/b"));
+  bool told = false;
+  const std::vector<MemberIndex> homes = store.engine().Homes(TestStore::Path("/b"));
+  for (auto home = homes.rbegin(); home != homes.rend(); ++home) {
+    const DataServerPtr& server = store.engine().server(*home);
+    const auto states = SyncWait(ListStates(store.engine(), *home, TestStore::Path("/b")));
+    ASSERT_TRUE(states);
+    for (State state : *states) {
+      if (state.kind != StateKind::kWitness) continue;
+      const std::string witness = StatePath(TestStore::Path("/b"), FormatState(state));
+      state.origin.clear();
+      const std::string copy = StatePath(TestStore::Path("/b"), FormatState(state));
+      const bool first = !std::exchange(told, true);
+      if (first) continue;
+      ASSERT_TRUE(SyncWait(xec::Rename(store.engine().MetadataCall(), server, witness, copy)));
+    }
+  }
+  const Result<std::string> got = store.Get("/b");
+  ASSERT_TRUE(got) << got.error().ToString();
+  EXPECT_TRUE(*got == bytes);
 }
 
 TEST_P(MovedObjectTest, HasNothingBadToReport) {
