@@ -276,17 +276,29 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::ReadOpened(MemberIndex server, std:
   co_return Loaded{std::move(archive), std::move(image)};
 }
 
-// PlacesOf, remembered: archives only move on from what it says.
-Task<Result<std::vector<ObjectPath>>> ArchiveSet::Places() {
+Task<Result<ArchiveSet::Places>> ArchiveSet::FindPlaces() {
+  OneShot<Result<Places>> shared;
+  bool wait = false;
   {
     std::lock_guard lock(mutex_);
     if (!places_.empty()) co_return places_;
+    wait = places_sought_;
+    if (wait) place_waiters_.emplace_back(shared.Setter());
+    places_sought_ = true;
   }
-  Result<std::vector<ObjectPath>> places = co_await PlacesOf(engine_, info_);
-  if (places) {
+  if (wait) {
+    Result<Places> places = co_await shared;
+    co_return std::move(places);
+  }
+  Result<Places> places = co_await PlacesOf(engine_, info_);
+  std::vector<UniqueFunction<void(Result<Places>)>> waiters;
+  {
     std::lock_guard lock(mutex_);
-    places_ = *places;
+    if (places) places_ = *places;
+    places_sought_ = false;
+    waiters.swap(place_waiters_);
   }
+  for (UniqueFunction<void(Result<Places>)>& waiter : waiters) waiter(places);
   co_return std::move(places);
 }
 
@@ -335,7 +347,7 @@ Task<Result<ArchiveFilePtr>> ArchiveSet::FindIn(MemberIndex server, std::vector<
 
 // The archive itself: not promoted yet, not moved in yet, or moved on with its name since the look-up.
 Task<Result<ArchiveFilePtr>> ArchiveSet::FindMoved(MemberIndex server, int least, std::string& path) {
-  Result<std::vector<ObjectPath>> places = co_await Places();
+  Result<Places> places = co_await FindPlaces();
   if (!places) co_return places.error();
   std::vector<ObjectPath> directories = std::move(*places);
   Accepted moved = info_.accepted;

@@ -153,7 +153,9 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   Task<Result<ArchiveFilePtr>> FindMoved(MemberIndex server, int least, std::string& path);
   Task<Result<ArchiveFilePtr>> FindIn(MemberIndex server, std::vector<ObjectPath> directories, int least,
                                       std::string& path);
-  Task<Result<std::vector<ObjectPath>>> Places();
+  using Places = std::vector<ObjectPath>;
+  // PlacesOf, asked once for all who miss an archive, and remembered: archives only move on from there.
+  Task<Result<Places>> FindPlaces();
   std::vector<MemberIndex> Candidates() const;
   // Was a server asked that the manifest names, and says that it has no archive? Under mutex_.
   bool NamedServerHasNothing() const;
@@ -169,7 +171,9 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   mutable std::mutex mutex_;
   std::map<MemberIndex, Slot> slots_;  // guarded by mutex_
   std::shared_ptr<const Manifest> manifest_;  // guarded by mutex_; set once
-  std::vector<ObjectPath> places_;  // guarded by mutex_; set once
+  Places places_;  // guarded by mutex_; set once
+  bool places_sought_ = false;  // guarded by mutex_
+  std::vector<UniqueFunction<void(Result<Places>)>> place_waiters_;  // guarded by mutex_
   bool strays_searching_ = false;  // guarded by mutex_, as all below
   bool strays_searched_ = false;
   bool strays_known_ = false;

@@ -142,6 +142,27 @@ TEST_P(MovedObjectTest, IsReadWhenOnlyOneHomeTellsItsOrigin) {
   EXPECT_TRUE(*got == bytes);
 }
 
+// None of the servers that are searched for a stray archive has one. From where the object could have been
+// moved is asked once for all of them.
+TEST(DegradedObjectTest, AsksForItsOriginOnce) {
+  TestStore store({.geometry = kSmall, .servers = 12});
+  const std::string bytes = TestBytes(100'000);
+  ASSERT_TRUE(store.Put("/a", bytes));
+  Result<std::shared_ptr<ObjectReader>> reader = store.OpenReader("/a");
+  ASSERT_TRUE(reader);
+  const std::vector<MemberIndex> homes = store.engine().Homes(TestStore::Path("/a"));
+  store.memory(homes[0]).SetDown(true);
+  for (const size_t server : All(store))
+    store.faults(server).Add(
+        {.kind = FaultKind::kDelay, .operation = Operation::kList, .delay = std::chrono::milliseconds(20)});
+  store.counts().Reset();
+  const Status status = SyncWait((*reader)->Verify([](const ChunkReport&) {}));
+  EXPECT_TRUE(status) << status.error().ToString();
+  // Each of them is listed, and asked about with the homes: has the object been moved since?
+  const size_t searched = store.server_count() - kSmall.Total();
+  EXPECT_LE(store.counts().Of(Operation::kList), searched * (1 + homes.size()) + homes.size());
+}
+
 TEST_P(MovedObjectTest, HasNothingBadToReport) {
   TestStore store({.geometry = kSmall});
   ASSERT_TRUE(store.Put("/a", TestBytes(GetParam())));
