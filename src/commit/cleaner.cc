@@ -366,8 +366,7 @@ Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThi
   IdleNames idle(engine, found);
   for (const auto& [name, members] : found.names) {
     // Below first: a directory's tombstone can only go when its folder is empty.
-    const std::string folder = name.Folder();
-    if (found.folders.erase(folder.substr(folder.rfind('/') + 1)) > 0) {
+    if (TakeFolderOf(name, found)) {
       const Result<CleanOutcome> below = co_await CleanTree(engine, name, on_thin);
       pass.Add(below);
     }

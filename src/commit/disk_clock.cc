@@ -92,15 +92,15 @@ Task<Status> AdvanceOn(Engine& beneath, DiskClocksPtr clocks, MemberIndex member
   const Result<std::vector<Entry>> listed = co_await ListClock(beneath, member);
   if (!listed) co_return listed.error();
   const DiskTime newest = ReadingsIn(*listed).Newest();
-  const auto now = static_cast<DiskTime>(std::max<int64_t>(0, beneath.executor().WallNow()));
+  const DiskTime now = DiskTimeNow(beneath);
   // Another gateway has just done so.
   if (newest <= now && now - newest < Millis(kClockInterval) / 2) co_return OkStatus();
   const DataServerPtr server = beneath.server(member);
   const std::string draft = ClockDraft(beneath);
-  Status told = co_await CreateFile(beneath.MetadataCall(), server, ClockPath(draft), std::move(table),
+  Status told = co_await CreateFile(beneath.MetadataCall(), server, draft, std::move(table),
                                     beneath.SyncBeforeCommit());
   if (told) told = co_await TellTime(beneath, std::move(clocks), member, draft, time, false);
-  if (!told) (void)co_await Remove(beneath.MetadataCall(), server, ClockPath(draft));
+  if (!told) (void)co_await Remove(beneath.MetadataCall(), server, draft);
   co_await RemoveOld(beneath, member);
   co_return std::move(told);
 }
@@ -164,8 +164,7 @@ Task<ClockRound> ReadDiskClocks(Engine& beneath, DiskClocksPtr clocks, Duration 
 
 Task<void> AdvanceDiskClocks(Engine& beneath, DiskClocksPtr clocks, ClockRound round) {
   if (round.heard() < Quorum(beneath.server_count())) co_return;
-  const auto now = static_cast<DiskTime>(std::max<int64_t>(1, beneath.executor().WallNow()));
-  const DiskTime time = std::max(now, clocks->LatestOfAll() + 1);
+  const DiskTime time = std::max(DiskTimeNow(beneath), clocks->LatestOfAll() + 1);
   const std::string table = FormatClockTable(beneath.descriptor(), *clocks);
   ServerGather<Status> gather(beneath, RequestKind::kSync);
   for (const MemberIndex member : round.well)
@@ -173,21 +172,27 @@ Task<void> AdvanceDiskClocks(Engine& beneath, DiskClocksPtr clocks, ClockRound r
   while (gather.timely() > 0) co_await gather.Next();
 }
 
-std::string ClockDraft(Engine& beneath) { return fmt::format("{}{}", kDraftPrefix, beneath.NewNonce()); }
+std::string ClockDraft(Engine& beneath) {
+  return ClockPath(fmt::format("{}{}", kDraftPrefix, beneath.NewNonce()));
+}
+
+DiskTime DiskTimeNow(const Engine& beneath) {
+  return static_cast<DiskTime>(std::max<int64_t>(1, beneath.executor().WallNow()));
+}
 
 Task<Status> TellTime(Engine& beneath, DiskClocksPtr clocks, MemberIndex member, std::string draft,
                       DiskTime least, bool is_back) {
   const DiskTime latest = clocks->Latest(member);
   const Result<std::vector<Entry>> listed = co_await ListClock(beneath, member);
   if (!listed) co_return listed.error();
-  const bool there =
-      std::any_of(listed->begin(), listed->end(), [&](const Entry& entry) { return entry.name == draft; });
+  const bool there = std::any_of(listed->begin(), listed->end(),
+                                 [&](const Entry& entry) { return ClockPath(entry.name) == draft; });
   const DiskTime newest = ReadingsIn(*listed).Newest();
   if (!there || (newest < latest && !is_back))
     co_return Fail(Code::kUnavailable, "the disk of {} went back in time meanwhile",
                    beneath.server_id(member));
   const DiskTime time = std::max({least, latest + 1, newest + 1});
-  co_return co_await Rename(beneath.MetadataCall(), beneath.server(member), ClockPath(draft),
+  co_return co_await Rename(beneath.MetadataCall(), beneath.server(member), draft,
                             ClockPath(FormatDiskTime(time)));
 }
 

@@ -48,9 +48,11 @@ std::string FormatClockTable(const StoreDescriptor& descriptor, const DiskClocks
 std::optional<std::map<MemberIndex, DiskTime>> ParseClockTable(const StoreDescriptor& descriptor,
                                                                DiskTime reading, std::string_view text);
 
-// What whoever moves a clock on makes first; its name is changed to a reading only if the disk still has it,
-// and nothing older, by then.
+// The path of what whoever moves a clock on makes first; its name is changed to a reading only if the disk
+// still has it, and nothing older, by then.
 std::string ClockDraft(Engine& beneath);
+// Now, by the clock of this process.
+DiskTime DiskTimeNow(const Engine& beneath);
 // Makes the draft a reading, `least` or later and above all that is known of the disk. Error: what the server
 // said; kUnavailable if the draft is not there any more or, unless `is_back`, the disk is known to have gone
 // back.

@@ -84,6 +84,13 @@ class DiskClockTest : public testing::Test {
     const auto listed = world_.Run(List(Call(), watcher_.engine->server(member), "/"));
     return listed ? OkStatus() : Status(listed.error());
   }
+  // The disk becomes as it was three readings ago.
+  void GoBack(MemberIndex member) {
+    const auto older = world_.memory[member]->Take();
+    Tick(3);
+    EXPECT_TRUE(Use(member));
+    world_.memory[member]->Restore(older);
+  }
   std::vector<MemberIndex> HomesOfName(const std::string& name) {
     return HomesOf(world_.descriptor, world_.Path(name).Last());
   }
@@ -120,10 +127,7 @@ TEST_F(DiskClockTest, AnotherGatewayThatHasJustDoneSoSparesTheWork) {
 }
 
 TEST_F(DiskClockTest, ADiskThatGoesBackIsLeftOutByEverybody) {
-  const auto older = world_.memory[3]->Take();
-  Tick(3);
-  EXPECT_TRUE(Use(3));
-  world_.memory[3]->Restore(older);
+  GoBack(3);
   world_.Pass(2s);
   const Status used = Use(3);
   EXPECT_EQ(used.code(), Code::kUnavailable);
@@ -139,10 +143,7 @@ TEST_F(DiskClockTest, ADiskThatGoesBackIsLeftOutByEverybody) {
 }
 
 TEST_F(DiskClockTest, AListingOfAnOlderDiskIsNotBelievedForLong) {
-  const auto older = world_.memory[3]->Take();
-  Tick(3);
-  EXPECT_TRUE(Use(3));
-  world_.memory[3]->Restore(older);
+  GoBack(3);
   world_.Pass(300ms);
   EXPECT_EQ(Use(3).code(), Code::kUnavailable);
 }

@@ -134,6 +134,11 @@ Task<Result<FolderUnion>> ListFolderOn(Engine& engine, MemberIndex member, Objec
   co_return std::move(result);
 }
 
+bool TakeFolderOf(const ObjectPath& name, FolderUnion& found) {
+  const std::string folder = name.Folder();
+  return found.folders.erase(folder.substr(folder.rfind('/') + 1)) > 0;
+}
+
 std::optional<ObjectPath> DirectoryOf(const ObjectPath& parent, const std::string& folder) {
   // A shortened folder does not tell the name itself.
   const auto component = folder.ends_with(kLongFolderSuffix) ? std::optional(folder) : PercentDecode(folder);

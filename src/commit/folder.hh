@@ -29,6 +29,8 @@ Task<Result<FolderUnion>> ListFolderOn(Engine& engine, MemberIndex member, Objec
 // Where a file system keeps what its checker finds; empty as a rule, and often nobody's to read.
 inline constexpr std::string_view kFileSystemFolder = "lost+found";
 
+// Has the name a physical folder of its own among those of `found`? It is taken out of them.
+bool TakeFolderOf(const ObjectPath& name, FolderUnion& found);
 // The directory below `parent` whose names have that physical folder; that of a shortened name under its
 // name on disk, as the names below have it. nullopt: the folder is none of the store's.
 std::optional<ObjectPath> DirectoryOf(const ObjectPath& parent, const std::string& folder);

@@ -144,8 +144,7 @@ Task<Status> ReconcileFolder(Reconciliation* work, ObjectPath directory) {
   for (const auto& [name, members] : found->names) {
     const bool on_disk = std::find(members.begin(), members.end(), work->member) != members.end();
     names.push_back({name, on_disk});
-    const std::string folder = name.Folder();
-    if (found->folders.erase(folder.substr(folder.rfind('/') + 1)) > 0) below.push_back(name);
+    if (TakeFolderOf(name, *found)) below.push_back(name);
   }
   for (const std::string& folder : found->folders) {
     if (directory.IsRoot() && folder == kFileSystemFolder) continue;
@@ -182,19 +181,17 @@ Task<Status> ReconcileDisk(Engine& engine, Engine& beneath, DiskClocksPtr clocks
   // If the disk goes back once more meanwhile this is not there at the end.
   const DataServerPtr disk = beneath.server(member);
   const std::string draft = ClockDraft(beneath);
-  const std::string draft_path = fmt::format("{}/{}", kDiskClockFolder, draft);
-  Status status =
-      co_await CreateFile(beneath.MetadataCall(), disk, draft_path, "", beneath.SyncBeforeCommit());
+  Status status = co_await CreateFile(beneath.MetadataCall(), disk, draft, "", beneath.SyncBeforeCommit());
   if (!status) co_return status;
   // Who has not noticed yet does so with the next listing; what was sent before that ends until then.
   const TimePoint until = engine.executor().Now() + engine.options().metadata_timeout;
   while (engine.executor().Now() < until && !stopped()) co_await Pause(engine, kCleanerPatience);
   Reconciliation work{engine, beneath, member, std::move(stopped), {}, {}};
   status = co_await ReconcileAll(&work);
-  const auto now = static_cast<DiskTime>(std::max<int64_t>(1, beneath.executor().WallNow()));
+  const DiskTime now = DiskTimeNow(beneath);
   if (status) status = co_await TellTime(beneath, std::move(clocks), member, draft, now, true);
   if (status) co_return OkStatus();
-  (void)co_await Remove(beneath.MetadataCall(), disk, draft_path);
+  (void)co_await Remove(beneath.MetadataCall(), disk, draft);
   const auto used =
       co_await List(engine.MetadataCall(), engine.server(member), std::string(kDiskClockFolder));
   co_return used ? OkStatus() : status;
