@@ -329,6 +329,61 @@ TEST(RenameCutShortTest, ACopiedWitnessTellsTheOriginAsWell) {
   }
 }
 
+// Puts a file of the state on a home by hand, with a manifest of the state's object id.
+void PutState(TestWorld& world, Gateway& gateway, const char* name, MemberIndex home, const State& state) {
+  ASSERT_TRUE(world.Seal(gateway, world.Path(name), home, state));
+}
+
+// One home has an archive that has followed, one the witness that knows from where; the third has lost its
+// disk. Whoever gives it the version again may hear the two others in any order, and one of them late.
+TEST(RenameCutShortTest, ACopyTellsWhatAnyHomeKnowsOfTheOrigin) {
+  const std::vector<std::vector<size_t>> orders = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                                   {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  for (const std::vector<size_t>& order : orders) {
+    TestWorld world({.seed = 4});
+    Gateway& gateway = world.NewGateway();
+    ASSERT_TRUE(world.Put(gateway, "/x"));
+    const Accepted put = world.StateOf(gateway, "/x");
+    const std::vector<MemberIndex> homes = gateway.engine->Homes(world.Path("/b"));
+    State witness = WitnessState(put.version, put.oid, put.size);
+    witness.origin = gateway.engine->NewObjectId();
+    const MemberIndex knows = homes[order[1]];
+    PutState(world, gateway, "/b", knows, witness);
+    PutState(world, gateway, "/b", homes[order[2]], PromotedState(put.version, put.oid, put.size));
+    // A look-up asks two homes, and another one in place of one that fails.
+    if (order[1] < 2)
+      gateway.faults[knows]->plan().Add({.operation = Operation::kList, .path_contains = "/b.", .count = 1});
+    EXPECT_TRUE(world.Lives(gateway, "/b"));
+    const std::optional<State> copy = WitnessOn(world, gateway, homes[order[0]], "/b");
+    EXPECT_TRUE(!copy || copy->origin == witness.origin) << "the copy does not tell the origin";
+  }
+}
+
+// What is left of a complete rename on a home that accepted it without knowing. Of the others one is away.
+TEST(RenameCutShortTest, ADamagedWitnessAndASilentHomeDoNotStopARoll) {
+  for (const bool hangs : {false, true}) {
+    TestWorld world({.seed = 4, .servers = 7, .tolerance = 2});
+    Gateway& gateway = world.NewGateway();
+    ASSERT_TRUE(world.Put(gateway, "/x"));
+    const Accepted put = world.StateOf(gateway, "/x");
+    const std::vector<MemberIndex> homes = gateway.engine->Homes(world.Path("/b"));
+    State witness = WitnessState(put.version, put.oid, put.size);
+    witness.origin = gateway.engine->NewObjectId();
+    const std::string damaged = StatePath(world.Path("/b"), FormatState(witness));
+    ASSERT_TRUE(world.Run(
+        CreateFile(gateway.engine->MetadataCall(), gateway.engine->server(homes[0]), damaged, "", true)));
+    PutState(world, gateway, "/b", homes[1], PromotedState(put.version, put.oid, put.size));
+    if (hangs) {
+      gateway.faults[homes[2]]->plan().Add({.kind = FaultKind::kHang});
+    } else {
+      gateway.faults[homes[2]]->plan().SetDown(true);
+    }
+    const TimePoint start = world.executor.Now();
+    EXPECT_TRUE(world.Lives(gateway, "/b"));
+    EXPECT_LT(world.executor.Now() - start, gateway.engine->options().metadata_timeout);
+  }
+}
+
 Task<void> Resume(Engine& engine, bool* ended) {
   (void)co_await ResumeDirectoryRenames(engine);
   *ended = true;

@@ -43,8 +43,16 @@ struct ManifestFound {
   std::optional<std::string> text;
   std::string origin;  // of the state that has it
   std::optional<Error> problem;
-  bool undecided = false;  // it could not be asked, or read, now
+  size_t silent = 0;  // homes that could not be asked, or read, now
+  size_t damaged = 0;  // homes that show the version, but no manifest of it
 };
+
+// No home has shown a whole witness with the origin of a version, and so many may still have one or had one
+// that is damaged. The rename that brought it committed with whole ones on a quorum, and each of these goes
+// only when the rename is complete: if some of that quorum must have let go of theirs, it is.
+bool IsMoveComplete(const std::vector<MemberIndex>& homes, size_t open) {
+  return open <= homes.size() - Quorum(homes.size());
+}
 
 Task<ManifestFound> ManifestOn(Engine& engine, ObjectPath path, MemberIndex home, Accepted version) {
   ManifestFound found;
@@ -52,9 +60,12 @@ Task<ManifestFound> ManifestOn(Engine& engine, ObjectPath path, MemberIndex home
   if (!states) {
     found.problem =
         Fail(Code::kUnavailable, "cannot tell what {} is: {}", path.text(), states.error().message);
-    found.undecided = true;
+    found.silent = 1;
     co_return std::move(found);
   }
+  // A copy of what knows the origin will know it, too.
+  std::stable_partition(states->begin(), states->end(),
+                        [](const State& state) { return !state.origin.empty(); });
   for (const State& state : *states) {
     const bool holds = state.Accepted() && state.version == version.version && state.oid == version.oid &&
                        (version.origin.empty() || state.origin == version.origin);
@@ -67,7 +78,8 @@ Task<ManifestFound> ManifestOn(Engine& engine, ObjectPath path, MemberIndex home
       found.origin = state.origin;
       co_return std::move(found);
     }
-    if (!manifest && manifest.code() != Code::kCorruption) found.undecided = true;
+    const bool unread = !manifest && manifest.code() != Code::kCorruption;
+    (unread ? found.silent : found.damaged) = 1;
     found.problem = manifest ? Fail(Code::kCorruption, "{} on {} belongs to another object",
                                     FormatState(state), engine.server_id(home))
                              : Fail(Code::kUnavailable, "cannot read {} on {}: {}", FormatState(state),
@@ -76,16 +88,25 @@ Task<ManifestFound> ManifestOn(Engine& engine, ObjectPath path, MemberIndex home
   co_return std::move(found);
 }
 
+// Of the version as it is known: with an origin, by the states that name it.
 Task<ManifestFound> FindManifest(Engine& engine, ObjectPath path, Accepted version) {
   ManifestFound found;
+  const std::vector<MemberIndex> homes = engine.Homes(path);
+  const bool moved_in = !version.origin.empty();
   co_await AskInTurn<ManifestFound>(
-      engine, engine.Homes(path), [&](MemberIndex home) { return ManifestOn(engine, path, home, version); },
+      engine, homes, [&](MemberIndex home) { return ManifestOn(engine, path, home, version); },
       [&](MemberIndex, ManifestFound& here) {
         if (here.problem) found.problem = std::move(here.problem);
-        found.undecided = found.undecided || here.undecided;
+        found.silent += here.silent;
+        found.damaged += here.damaged;
         found.text = std::move(here.text);
         found.origin = std::move(here.origin);
         return found.text.has_value();
+      },
+      [&](size_t late) {
+        const bool enough = moved_in && IsMoveComplete(homes, found.silent + late + found.damaged);
+        if (enough) found.silent += late;
+        return enough;
       });
   co_return std::move(found);
 }
@@ -97,9 +118,15 @@ Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, 
   if (goal.kind == Accepted::kMoved) co_return co_await CopyMovedTombstone(engine, path, home, goal);
   std::string content;
   if (goal.kind == Accepted::kObject) {
+    if (goal.origin.empty()) {
+      // Who showed the version may have an archive that has followed; another home knows from where.
+      const Look all = co_await LookAt(engine, path, LookWidth::kAll);
+      if (all.highest() == goal) goal.origin = all.highest().origin;
+    }
     ManifestFound found = co_await FindManifest(engine, path, goal);
-    if (!found.text && !found.undecided && !goal.origin.empty()) {
-      // All homes have told: no whole witness knows the origin any more, so the move is complete (origin.cc).
+    const bool all_told = found.silent == 0;
+    if (!found.text && !goal.origin.empty() &&
+        (all_told || IsMoveComplete(engine.Homes(path), found.silent + found.damaged))) {
       goal.origin.clear();
       found = co_await FindManifest(engine, path, goal);
     }

@@ -130,18 +130,25 @@ class ServerGather {
 
 // Asks one server after the other, those that are well first, and the next one as soon as all asked have
 // failed or are late, until `good(member, answer)` holds. False: nobody's was good. `ask(member)` makes the
-// task; it must not refer to what ends before the task does, which may be later than this.
-template <typename T, typename Ask, typename Good>
-Task<bool> AskInTurn(Engine& engine, std::vector<MemberIndex> members, Ask ask, Good good) {
+// task; it must not refer to what ends before the task does, which may be later than this. `enough(late)`:
+// when all others have answered, so many that are late are not waited for.
+template <typename T, typename Ask, typename Good, typename Enough>
+Task<bool> AskInTurn(Engine& engine, std::vector<MemberIndex> members, Ask ask, Good good, Enough enough) {
   const std::vector<MemberIndex> order = engine.ByHealth(std::move(members));
   ServerGather<T> gather(engine);
   size_t next = 0;
   while (true) {
     for (; next < order.size() && gather.timely() == 0; ++next) gather.Start(order[next], ask(order[next]));
     if (gather.pending() == 0) co_return false;
+    if (gather.timely() == 0 && enough(gather.pending())) co_return false;
     auto event = co_await gather.Next();
     if (event.value && good(event.member, *event.value)) co_return true;
   }
+}
+template <typename T, typename Ask, typename Good>
+Task<bool> AskInTurn(Engine& engine, std::vector<MemberIndex> members, Ask ask, Good good) {
+  co_return co_await AskInTurn<T>(engine, std::move(members), std::move(ask), std::move(good),
+                                  [](size_t) { return false; });
 }
 
 }  // namespace xec
