@@ -20,6 +20,7 @@ struct Origin {
   std::set<std::string> renames;  // that moved it in, by the names of these witnesses
   size_t damaged = 0;  // witnesses that say nothing and never will: perhaps empty (docs/protocol.md, 3)
   std::optional<Error> problem;  // of one that could not be read
+  bool all_heard = false;  // of all homes, not only of a look-up's
 };
 
 Task<Origin> ReadOrigin(Engine& engine, ObjectPath path, Listings listings, std::string version,
@@ -65,17 +66,18 @@ Task<Origin> ReadOriginOfAll(Engine& engine, ObjectPath path, std::string versio
   Origin origin = co_await ReadOrigin(engine, path, all.listings(), std::move(version), std::move(oid));
   const bool moving = std::any_of(all.listings().begin(), all.listings().end(),
                                   [&](const auto& home) { return IsMovingIn(home.second, origin.renames); });
-  const bool heard = all.listings().size() == all.homes().size();
+  origin.all_heard = all.listings().size() == all.homes().size();
   const bool others_whole = origin.damaged <= all.homes().size() - all.quorum();
-  if (heard && others_whole && !moving && origin.problem && origin.problem->code == Code::kCorruption)
+  if (origin.all_heard && others_whole && !moving && origin.problem &&
+      origin.problem->code == Code::kCorruption)
     origin.problem.reset();
   co_return std::move(origin);
 }
 
-// The origin that a moved-in witness of the version names; nullopt: no home has one any more, because the
-// rename that brought it is complete.
-Task<Result<std::optional<ManifestFrom>>> ReadFrom(Engine& engine, ObjectPath path, Listings listings,
-                                                   std::string version, std::string oid) {
+// The origin that a moved-in witness of the version names; without one, and all homes heard: none has one any
+// more, because the rename that brought it is complete.
+Task<Result<Origin>> FindOrigin(Engine& engine, ObjectPath path, Listings listings, std::string version,
+                                std::string oid) {
   Origin origin = co_await ReadOrigin(engine, path, std::move(listings), version, oid);
   // Of a quorum one home knew it; that one may have lost its disk since, and been given a copy of an archive.
   if (!origin.from) origin = co_await ReadOriginOfAll(engine, path, std::move(version), std::move(oid));
@@ -83,22 +85,25 @@ Task<Result<std::optional<ManifestFrom>>> ReadFrom(Engine& engine, ObjectPath pa
     co_return Fail(Code::kUnavailable, "cannot tell where {} was moved from: {}", path.text(),
                    origin.problem->message);
   }
-  co_return std::move(origin.from);
+  co_return std::move(origin);
 }
 
 }  // namespace
 
-Task<Result<std::vector<ObjectPath>>> PlacesOf(Engine& engine, NameInfo info) {
-  std::vector<ObjectPath> places = {info.path};
+Task<Result<Places>> PlacesOf(Engine& engine, NameInfo info) {
+  Places places;
+  places.directories.push_back(info.path);
   Listings listings = info.listings;
   std::string version = info.accepted.version.ToString();
   const std::string oid = info.accepted.oid;
   for (size_t hops = 0; hops < kOriginHopsMax; ++hops) {
-    Result<std::optional<ManifestFrom>> from =
-        co_await ReadFrom(engine, places.front(), listings, version, oid);
-    if (!from) co_return from.error();
-    if (!*from) break;
-    Result<ObjectPath> path = ObjectPath::ParseStored((*from)->path);
+    Result<Origin> origin = co_await FindOrigin(engine, places.directories.front(), listings, version, oid);
+    if (!origin) co_return origin.error();
+    if (!origin->from) {
+      places.complete = origin->all_heard;
+      break;
+    }
+    Result<ObjectPath> path = ObjectPath::ParseStored(origin->from->path);
     if (!path) co_return path.error();
     // The homes of a name that the object was moved away from keep their witnesses until all archives have
     // left.
@@ -108,9 +113,9 @@ Task<Result<std::vector<ObjectPath>>> PlacesOf(Engine& engine, NameInfo info) {
                      "cannot tell where the archives of {} are: too few homes of {} answer", info.path.text(),
                      path->text());
     }
-    places.insert(places.begin(), std::move(*path));
+    places.directories.insert(places.directories.begin(), std::move(*path));
     listings = look.listings();
-    version = (*from)->version;
+    version = origin->from->version;
   }
   co_return std::move(places);
 }

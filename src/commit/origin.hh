@@ -9,10 +9,17 @@ namespace xec {
 // So many renames of one object whose archives have not followed yet are traced back.
 constexpr size_t kOriginHopsMax = 16;
 
-// The object directories in which archives of the live version `info` can be, in the order in which renames
-// take them along: the oldest name first, info.path last. Who looks through them in this order misses none
-// that is moved meanwhile. Only names that are known to be left are missing. Errors: kUnavailable, when a
-// witness that knows the origin cannot be read now.
-Task<Result<std::vector<ObjectPath>>> PlacesOf(Engine& engine, NameInfo info);
+// The object directories in which archives of a live version can be, in the order in which renames take them
+// along: the oldest name first, its name last. Who looks through them in this order misses none that is moved
+// meanwhile.
+struct Places {
+  std::vector<ObjectPath> directories;
+  // Only names that are known to be left are missing. Else homes that did not answer may know older ones.
+  bool complete = false;
+};
+
+// The places of `info`, which is live. Error: kUnavailable, when a witness that knows the origin cannot be
+// read now.
+Task<Result<Places>> PlacesOf(Engine& engine, NameInfo info);
 
 }  // namespace xec

@@ -5,7 +5,6 @@
 
 #include "commit/access.hh"
 #include "commit/move.hh"
-#include "commit/origin.hh"
 #include "commit/server_gather.hh"
 
 namespace xec {
@@ -174,16 +173,19 @@ void ArchiveSet::Forget(MemberIndex server, const ArchivePtr& archive, Error err
 Task<Result<ArchiveSet::Loaded>> ArchiveSet::Load(std::shared_ptr<ArchiveSet> self, MemberIndex server) {
   OneShot<Result<Loaded>> shared;
   bool wait = false;
+  ArchivePtr stale;
   {
     std::lock_guard lock(self->mutex_);
     Slot& slot = self->slots_[server];
-    if (slot.state == Slot::kOpen) co_return Loaded{slot.archive, slot.archive->image()};
-    const TimePoint now = self->engine_.executor().Now();
-    if (slot.state == Slot::kFailed && now < slot.failed_at + kRetryAfter) co_return *slot.error;
+    const bool stands = self->Stands(slot);
+    if (stands && slot.state == Slot::kOpen) co_return Loaded{slot.archive, slot.archive->image()};
+    if (stands && slot.state == Slot::kFailed) co_return *slot.error;
     wait = slot.state == Slot::kLoading;
     if (wait) slot.waiters.emplace_back(shared.Setter());
     slot.state = Slot::kLoading;
+    stale = std::move(slot.archive);
   }
+  if (stale) self->engine_.scope().Spawn(CloseQuietly(self->engine_.MetadataCall(), stale->file()));
   if (wait) {
     Result<Loaded> loaded = co_await shared;
     co_return std::move(loaded);
@@ -192,8 +194,18 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::Load(std::shared_ptr<ArchiveSet> se
   co_return std::move(loaded);
 }
 
+bool ArchiveSet::Stands(const Slot& slot) const {
+  const bool archive = slot.state == Slot::kOpen && slot.archive->manifest().kind != ManifestKind::kWitness;
+  if (archive) return true;
+  const TimePoint now = engine_.executor().Now();
+  const bool ask_again = places_ && !places_->complete && now >= places_again_;
+  if (slot.place_changes != place_changes_ || ask_again) return false;
+  return slot.state == Slot::kOpen || (slot.state == Slot::kFailed && now < slot.failed_at + kRetryAfter);
+}
+
 // Opens the archive and tells all who wait for it.
 Task<Result<ArchiveSet::Loaded>> ArchiveSet::LoadNow(std::shared_ptr<ArchiveSet> self, MemberIndex server) {
+  const uint64_t changes = self->PlaceChanges();
   Result<Loaded> loaded = co_await self->OpenAndRead(server);
   std::vector<Waiter> waiters;
   bool lost = false;
@@ -201,6 +213,7 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::LoadNow(std::shared_ptr<ArchiveSet>
     std::lock_guard lock(self->mutex_);
     Slot& slot = self->slots_[server];
     waiters.swap(slot.waiters);
+    slot.place_changes = changes;
     if (loaded) {
       slot.state = Slot::kOpen;
       slot.archive = loaded->archive;
@@ -276,12 +289,35 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::ReadOpened(MemberIndex server, std:
   co_return Loaded{std::move(archive), std::move(image)};
 }
 
-Task<Result<ArchiveSet::Places>> ArchiveSet::FindPlaces() {
+uint64_t ArchiveSet::PlaceChanges() const {
+  std::lock_guard lock(mutex_);
+  return place_changes_;
+}
+
+bool ArchiveSet::MayHaveOtherPlaces() const {
+  std::lock_guard lock(mutex_);
+  return places_ && !places_->complete;
+}
+
+void ArchiveSet::Remember(Places places) {
+  places_again_ = engine_.executor().Now() + kRetryAfter;
+  // Who told more may be silent now.
+  const bool less = places_ && places_->directories.size() > places.directories.size();
+  if (less && !places.complete) return;
+  const bool others = places_ && places_->directories != places.directories;
+  places_ = std::move(places);
+  if (!others) return;
+  // What was not found may be where nobody has looked.
+  ++place_changes_;
+  strays_known_ = false;
+}
+
+Task<Result<Places>> ArchiveSet::FindPlaces() {
   OneShot<Result<Places>> shared;
   bool wait = false;
   {
     std::lock_guard lock(mutex_);
-    if (!places_.empty()) co_return places_;
+    if (places_ && (places_->complete || engine_.executor().Now() < places_again_)) co_return *places_;
     wait = places_sought_;
     if (wait) place_waiters_.emplace_back(shared.Setter());
     places_sought_ = true;
@@ -294,7 +330,7 @@ Task<Result<ArchiveSet::Places>> ArchiveSet::FindPlaces() {
   std::vector<UniqueFunction<void(Result<Places>)>> waiters;
   {
     std::lock_guard lock(mutex_);
-    if (places) places_ = *places;
+    if (places) Remember(*places);
     places_sought_ = false;
     waiters.swap(place_waiters_);
   }
@@ -349,7 +385,7 @@ Task<Result<ArchiveFilePtr>> ArchiveSet::FindIn(MemberIndex server, std::vector<
 Task<Result<ArchiveFilePtr>> ArchiveSet::FindMoved(MemberIndex server, int least, std::string& path) {
   Result<Places> places = co_await FindPlaces();
   if (!places) co_return places.error();
-  std::vector<ObjectPath> directories = std::move(*places);
+  std::vector<ObjectPath> directories = std::move(places->directories);
   Accepted moved = info_.accepted;
   for (int hop = 0; hop < kMoveHopsMax; ++hop) {
     std::vector<ObjectPath> where = directories;
@@ -433,6 +469,7 @@ Task<Result<ArchiveSet::Described>> ArchiveSet::LoadAnyOf(std::shared_ptr<Archiv
       problems += (problems.empty() ? "" : "; ") + error.message;
   }
   const std::string& path = self->info_.path.text();
+  if (self->MayHaveOtherPlaces()) unavailable = true;
   if (unavailable) co_return Fail(Code::kUnavailable, "cannot read {} now: {}", path, problems);
   co_return Fail(Code::kDataLoss, "no archive of {} version {} can be read: {}", path,
                  self->info_.accepted.version.ToString(), problems.empty() ? "all are missing" : problems);

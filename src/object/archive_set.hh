@@ -15,6 +15,7 @@
 #include "archive/archive_reader.hh"
 #include "archive/manifest.hh"
 #include "commit/names.hh"
+#include "commit/origin.hh"
 #include "object/layout.hh"
 #include "object/repair_queue.hh"
 
@@ -107,7 +108,8 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   virtual Task<Error> WhyLost(Error error);
   // Another number: since the one before a search has changed what ServerOf tells.
   uint64_t StrayChanges() const;
-  // Has the search heard all servers that it asked? Else a chunk that was not found may not be lost.
+  // Has the last search heard all servers that it asked, and is it known where to look on them? Else a chunk
+  // that was not found may not be lost.
   bool StraysKnown() const;
 
   // What is open already.
@@ -141,9 +143,13 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
     ArchivePtr archive;  // of kOpen
     std::optional<Error> error;  // of kFailed
     TimePoint failed_at{};
+    uint64_t place_changes = 0;  // those known when it was opened
     std::vector<Waiter> waiters;  // of kLoading
   };
 
+  // Under mutex_: is what was found true still? A witness is not, nor a failure, if the archive may be where
+  // it was not looked for.
+  bool Stands(const Slot& slot) const;
   static Task<Result<Loaded>> LoadNow(std::shared_ptr<ArchiveSet> self, MemberIndex server);
   static Task<Result<Described>> LoadAnyOf(std::shared_ptr<ArchiveSet> self,
                                            std::vector<MemberIndex> candidates);
@@ -153,9 +159,14 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   Task<Result<ArchiveFilePtr>> FindMoved(MemberIndex server, int least, std::string& path);
   Task<Result<ArchiveFilePtr>> FindIn(MemberIndex server, std::vector<ObjectPath> directories, int least,
                                       std::string& path);
-  using Places = std::vector<ObjectPath>;
-  // PlacesOf, asked once for all who miss an archive, and remembered: archives only move on from there.
+  // PlacesOf, asked once for all who miss an archive, and remembered: archives only move on from there. For a
+  // while only if homes that did not answer may know more.
   Task<Result<Places>> FindPlaces();
+  // Under mutex_.
+  void Remember(Places places);
+  uint64_t PlaceChanges() const;
+  // May archives be under a name that nobody has told yet?
+  bool MayHaveOtherPlaces() const;
   std::vector<MemberIndex> Candidates() const;
   // Was a server asked that the manifest names, and says that it has no archive? Under mutex_.
   bool NamedServerHasNothing() const;
@@ -171,7 +182,9 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   mutable std::mutex mutex_;
   std::map<MemberIndex, Slot> slots_;  // guarded by mutex_
   std::shared_ptr<const Manifest> manifest_;  // guarded by mutex_; set once
-  Places places_;  // guarded by mutex_; set once
+  std::optional<Places> places_;  // guarded by mutex_
+  uint64_t place_changes_ = 0;  // guarded by mutex_; how often others were found than before
+  TimePoint places_again_ = {};  // guarded by mutex_; when to ask anew, unless they are complete
   bool places_sought_ = false;  // guarded by mutex_
   std::vector<UniqueFunction<void(Result<Places>)>> place_waiters_;  // guarded by mutex_
   bool strays_searching_ = false;  // guarded by mutex_, as all below

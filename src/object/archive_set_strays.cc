@@ -144,9 +144,11 @@ Task<void> ArchiveSet::FindStrays(std::shared_ptr<ArchiveSet> self) {
 
 Task<void> ArchiveSet::SearchStrays(std::shared_ptr<ArchiveSet> self) {
   std::shared_ptr<const Manifest> manifest;
+  uint64_t changes = 0;
   {
     std::lock_guard lock(self->mutex_);
     manifest = self->manifest_;
+    changes = self->place_changes_;
     self->corrupt_noted_ = false;
   }
   const std::vector<MemberIndex> candidates = self->StrayCandidates(*manifest);
@@ -168,6 +170,7 @@ Task<void> ArchiveSet::SearchStrays(std::shared_ptr<ArchiveSet> self) {
   for (const auto& [lane, server] : best) {
     if (!IsNamed(self->engine_, *manifest, lane, server)) found.emplace(lane, server);
   }
+  known = known && self->PlaceChanges() == changes;
   if (known) self->ReportLost(*manifest, found);
   std::vector<UniqueFunction<void(bool)>> waiters;
   {
@@ -202,6 +205,7 @@ void ArchiveSet::StartFindStrays() {
 }
 
 bool ArchiveSet::StraysKnown() const {
+  if (MayHaveOtherPlaces()) return false;
   std::lock_guard lock(mutex_);
   return strays_known_;
 }

@@ -114,6 +114,26 @@ TEST_P(MovedObjectTest, IsReadFromBehindADamagedWitness) {
   }
 }
 
+// Leaves the origin of a moved-in object to one home; that one.
+std::optional<size_t> LetOneTellTheOrigin(TestStore& store, const std::string& name) {
+  std::optional<size_t> tells;
+  const ObjectPath path = TestStore::Path(name);
+  const std::vector<MemberIndex> homes = store.engine().Homes(path);
+  for (auto home = homes.rbegin(); home != homes.rend(); ++home) {
+    const auto states = SyncWait(ListStates(store.engine(), *home, path));
+    EXPECT_TRUE(states);
+    if (!states) return std::nullopt;
+    for (State state : *states) {
+      if (state.kind != StateKind::kWitness) continue;
+      const std::string witness = FormatState(state);
+      state.origin.clear();
+      if (!std::exchange(tells, tells.value_or(*home))) continue;
+      EXPECT_TRUE(SyncWait(RenameState(store.engine(), *home, path, witness, FormatState(state))));
+    }
+  }
+  return tells;
+}
+
 // A home that was empty may have been given a copy of an archive's manifest, which does not tell the origin.
 TEST_P(MovedObjectTest, IsReadWhenOnlyOneHomeTellsItsOrigin) {
   TestStore store({.geometry = kSmall});
@@ -121,23 +141,37 @@ TEST_P(MovedObjectTest, IsReadWhenOnlyOneHomeTellsItsOrigin) {
   ASSERT_TRUE(store.Put("/a", bytes));
   HoldArchives(store, All(store));
   ASSERT_TRUE(Rename(store, "/a", "/b"));
-  bool told = false;
-  const std::vector<MemberIndex> homes = store.engine().Homes(TestStore::Path("/b"));
-  for (auto home = homes.rbegin(); home != homes.rend(); ++home) {
-    const DataServerPtr& server = store.engine().server(*home);
-    const auto states = SyncWait(ListStates(store.engine(), *home, TestStore::Path("/b")));
-    ASSERT_TRUE(states);
-    for (State state : *states) {
-      if (state.kind != StateKind::kWitness) continue;
-      const std::string witness = StatePath(TestStore::Path("/b"), FormatState(state));
-      state.origin.clear();
-      const std::string copy = StatePath(TestStore::Path("/b"), FormatState(state));
-      const bool first = !std::exchange(told, true);
-      if (first) continue;
-      ASSERT_TRUE(SyncWait(xec::Rename(store.engine().MetadataCall(), server, witness, copy)));
-    }
-  }
+  ASSERT_TRUE(LetOneTellTheOrigin(store, "/b"));
   const Result<std::string> got = store.Get("/b");
+  ASSERT_TRUE(got) << got.error().ToString();
+  EXPECT_TRUE(*got == bytes);
+}
+
+// The one home does not answer at first. Whoever has the object open must not take the bytes for lost then,
+// nor later.
+TEST_P(MovedObjectTest, IsNotLostWhileTheHomeThatTellsItsOriginIsAway) {
+  TestStore store({.geometry = kSmall});
+  const std::string bytes = TestBytes(GetParam());
+  ASSERT_TRUE(store.Put("/a", bytes));
+  HoldArchives(store, All(store));
+  ASSERT_TRUE(Rename(store, "/a", "/b"));
+  const std::optional<size_t> tells = LetOneTellTheOrigin(store, "/b");
+  ASSERT_TRUE(tells);
+  FaultRule silent;
+  silent.path_contains = "/b.";
+  store.faults(*tells).Add(silent);
+  Result<std::shared_ptr<ObjectReader>> reader = store.OpenReader("/b");
+  Result<std::string> got = Fail(Code::kUnavailable, "not opened");
+  if (reader) got = TestStore::Read(**reader, 0, bytes.size());
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.code(), Code::kUnavailable) << got.error().message;
+  store.faults(*tells).Clear();
+  HoldArchives(store, {*tells});
+  if (!reader) reader = store.OpenReader("/b");
+  ASSERT_TRUE(reader) << reader.error().ToString();
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!got && got.code() == Code::kUnavailable && std::chrono::steady_clock::now() < give_up)
+    got = TestStore::Read(**reader, 0, bytes.size());
   ASSERT_TRUE(got) << got.error().ToString();
   EXPECT_TRUE(*got == bytes);
 }
