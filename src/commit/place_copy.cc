@@ -39,14 +39,35 @@ Result<bool> IsInTheWay(const States& states, const std::optional<State>& draft,
   return true;
 }
 
+// A home that the copy makes accept the version knows from where it was moved in, as every home that was made
+// to accept it does: else homes that lost their disks, and were repaired one by one, would be a quorum that
+// does not.
+Task<Status> KnowOrigin(Engine& engine, ObjectPath path, MemberIndex member, Accepted version) {
+  const std::vector<MemberIndex> homes = engine.Homes(path);
+  if (std::find(homes.begin(), homes.end(), member) == homes.end()) co_return OkStatus();
+  const Look all = co_await LookAt(engine, path, LookWidth::kAll);
+  const Accepted& known = all.highest();
+  if (!(known == version) || known.origin.empty()) co_return OkStatus();
+  const auto here = all.listings().find(member);
+  if (here != all.listings().end()) {
+    const States& states = here->second;
+    const bool knows = std::any_of(states.begin(), states.end(), [&](const State& state) {
+      return state.kind == StateKind::kWitness && state.origin == known.origin;
+    });
+    if (knows) co_return OkStatus();
+  }
+  const RollResult witness = co_await MakeWitness(engine, path, member, known);
+  if (witness == RollResult::kAccepted) co_return OkStatus();
+  co_return Fail(Code::kUnavailable, "{} takes no witness of where it was moved from",
+                 engine.server_id(member));
+}
+
 // Makes sure that no home sinks in what it accepts when the bad archive of this one goes: it has a witness
 // before. A cleaner that saw the archive may yet take that: so a quorum of the homes stands without it, too.
 Task<Status> StandWithout(Engine& engine, ObjectPath path, MemberIndex member, Accepted version) {
   const std::vector<MemberIndex> homes = engine.Homes(path);
   if (std::find(homes.begin(), homes.end(), member) == homes.end()) co_return OkStatus();
-  Accepted here = version;
-  here.origin.clear();  // archives of it are here, wherever they came from
-  const RollResult witness = co_await MakeWitness(engine, path, member, std::move(here));
+  const RollResult witness = co_await MakeWitness(engine, path, member, version);
   if (witness != RollResult::kAccepted)
     co_return Fail(Code::kUnavailable, "{} takes no witness of it", engine.server_id(member));
   size_t have = 0;
@@ -139,6 +160,10 @@ Task<Placed> PlaceCopy(Engine& engine, ObjectPath path, MemberIndex member, Stat
   placed.status = room.status;
   placed.keep_draft = room.removed;
   if (!room.status && !room.removed) co_return std::move(placed);
+  if (!room.removed) {  // else in favour of such a witness
+    placed.status = co_await KnowOrigin(engine, path, member, version);
+    if (!placed.status) co_return std::move(placed);
+  }
   const int tries_max = placed.keep_draft ? kRenameTriesMax : 1;
   placed.status = co_await RenameDraft(engine, path, member, draft, version, tries_max);
   if (OutcomeUnknown(placed.status)) placed.keep_draft = true;

@@ -43,5 +43,37 @@ TEST_P(PlaceCopyTest, AHomeWhoseBadArchiveGoesStillKnowsTheVersion) {
   }
 }
 
+// Its archive has followed a rename on one home, another home knows from where the version came. The third
+// one was repaired: when it accepts, the second one may lose its disk.
+TEST(PlaceCopyOfMovedTest, AHomeThatIsRepairedKnowsTheOrigin) {
+  for (const bool damaged : {false, true}) {
+    TestWorld world({.seed = 2});
+    Gateway& gateway = world.NewGateway();
+    const ObjectPath path = world.Path("/b");
+    ASSERT_TRUE(world.Put(gateway, "/x"));
+    const Accepted put = world.StateOf(gateway, "/x");
+    const std::vector<MemberIndex> homes = gateway.engine->Homes(path);
+    State witness = WitnessState(put.version, put.oid, put.size);
+    const State archive = PromotedState(put.version, put.oid, put.size);
+    ASSERT_TRUE(world.Seal(gateway, path, homes[1], archive));
+    std::optional<State> replaces;
+    if (damaged) {
+      ASSERT_TRUE(world.Seal(gateway, path, homes[2], archive));
+      replaces = world.Run(ListStates(*gateway.engine, homes[2], path))->front();
+    }
+    witness.origin = gateway.engine->NewObjectId();
+    ASSERT_TRUE(world.Seal(gateway, path, homes[0], witness));
+    const Accepted version = AcceptedFrom(archive);
+    const State draft = DraftOf(*gateway.engine, version);
+    ASSERT_TRUE(world.Seal(gateway, path, homes[2], draft));
+    const Placed placed = world.Run(PlaceCopy(*gateway.engine, path, homes[2], draft, version, replaces));
+    EXPECT_TRUE(placed.status) << placed.status.error().message;
+    const auto states = world.Run(ListStates(*gateway.engine, homes[2], path));
+    ASSERT_TRUE(states);
+    EXPECT_EQ(HighestAccepted(*states).origin, witness.origin) << "damaged " << damaged;
+    EXPECT_TRUE(ArchiveInPlace(*states, version));
+  }
+}
+
 }  // namespace
 }  // namespace xec
