@@ -46,6 +46,8 @@ class ServerGather {
   }
 
   size_t pending() const { return waiting_.size(); }
+  // Has somebody answered whom Next() would tell at once?
+  bool ready() const { return gather_.ready(); }
 
   // How many of those pending are late now.
   size_t late() { return LateTags().size(); }
@@ -140,7 +142,7 @@ Task<bool> AskInTurn(Engine& engine, std::vector<MemberIndex> members, Ask ask, 
   while (true) {
     for (; next < order.size() && gather.timely() == 0; ++next) gather.Start(order[next], ask(order[next]));
     if (gather.pending() == 0) co_return false;
-    if (gather.timely() == 0 && enough(gather.pending())) co_return false;
+    if (gather.timely() == 0 && !gather.ready() && enough(gather.pending())) co_return false;
     auto event = co_await gather.Next();
     if (event.value && good(event.member, *event.value)) co_return true;
   }

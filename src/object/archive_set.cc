@@ -142,7 +142,7 @@ bool ArchiveSet::HasFailed(MemberIndex server) const {
   std::lock_guard lock(mutex_);
   const auto slot = slots_.find(server);
   return slot != slots_.end() && slot->second.state == Slot::kFailed &&
-         now < slot->second.failed_at + kRetryAfter;
+         now < slot->second.loaded_at + kRetryAfter;
 }
 
 Duration ArchiveSet::Patience(MemberIndex server, uint64_t bytes) const {
@@ -165,7 +165,7 @@ void ArchiveSet::Forget(MemberIndex server, const ArchivePtr& archive, Error err
     slot.archive.reset();
     slot.state = Slot::kFailed;
     slot.error = std::move(error);
-    slot.failed_at = engine_.executor().Now();
+    slot.loaded_at = engine_.executor().Now();
   }
   engine_.scope().Spawn(CloseQuietly(engine_.MetadataCall(), archive->file()));
 }
@@ -195,12 +195,12 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::Load(std::shared_ptr<ArchiveSet> se
 }
 
 bool ArchiveSet::Stands(const Slot& slot) const {
-  const bool archive = slot.state == Slot::kOpen && slot.archive->manifest().kind != ManifestKind::kWitness;
-  if (archive) return true;
-  const TimePoint now = engine_.executor().Now();
-  const bool ask_again = places_ && !places_->complete && now >= places_again_;
-  if (slot.place_changes != place_changes_ || ask_again) return false;
-  return slot.state == Slot::kOpen || (slot.state == Slot::kFailed && now < slot.failed_at + kRetryAfter);
+  const bool open = slot.state == Slot::kOpen;
+  if (open && slot.archive->manifest().kind != ManifestKind::kWitness) return true;
+  if (slot.place_changes != place_changes_) return false;
+  const bool all_places = !places_ || places_->complete;
+  const bool just_now = engine_.executor().Now() < slot.loaded_at + kRetryAfter;
+  return (open && all_places) || (slot.state != Slot::kIdle && just_now);
 }
 
 // Opens the archive and tells all who wait for it.
@@ -214,6 +214,7 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::LoadNow(std::shared_ptr<ArchiveSet>
     Slot& slot = self->slots_[server];
     waiters.swap(slot.waiters);
     slot.place_changes = changes;
+    slot.loaded_at = self->engine_.executor().Now();
     if (loaded) {
       slot.state = Slot::kOpen;
       slot.archive = loaded->archive;
@@ -222,7 +223,6 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::LoadNow(std::shared_ptr<ArchiveSet>
     } else {
       slot.state = Slot::kFailed;
       slot.error = loaded.error();
-      slot.failed_at = self->engine_.executor().Now();
     }
   }
   // Reads may have no need of it any more.
@@ -261,11 +261,11 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::OpenAndRead(MemberIndex server) {
   Result<ArchiveFilePtr> opened = co_await FindArchive(server, path);
   if (!opened) co_return opened.error();
   Result<Loaded> loaded = co_await ReadOpened(server, path, *opened);
-  // A witness may say that the version was moved in; a damaged one may have said so.
-  const bool moved_in = loaded ? loaded->archive->manifest().kind == ManifestKind::kWitness &&
-                                     loaded->archive->manifest().from.has_value()
-                               : loaded.code() == Code::kCorruption && IsWitness(path);
-  if (!moved_in) co_return std::move(loaded);
+  // A witness beside which there is no archive may be of a version that was moved in; also one that does not
+  // say so, and one that is damaged.
+  const bool witness = loaded ? loaded->archive->manifest().kind == ManifestKind::kWitness
+                              : loaded.code() == Code::kCorruption && IsWitness(path);
+  if (!witness) co_return std::move(loaded);
   // This server's archive may be here already, or still where it came from.
   Result<ArchiveFilePtr> moved = co_await FindMoved(server, kArchiveRank, path);
   if (!moved && moved.code() == Code::kNotFound) co_return std::move(loaded);
@@ -309,6 +309,7 @@ void ArchiveSet::Remember(Places places) {
   if (!others) return;
   // What was not found may be where nobody has looked.
   ++place_changes_;
+  ++stray_changes_;
   strays_known_ = false;
 }
 
@@ -330,7 +331,9 @@ Task<Result<Places>> ArchiveSet::FindPlaces() {
   std::vector<UniqueFunction<void(Result<Places>)>> waiters;
   {
     std::lock_guard lock(mutex_);
-    if (places) Remember(*places);
+    if (places) Remember(std::move(*places));
+    if (!places && places_) places_again_ = engine_.executor().Now() + kRetryAfter;
+    if (places_) places = *places_;
     places_sought_ = false;
     waiters.swap(place_waiters_);
   }
@@ -449,6 +452,7 @@ Task<Result<ArchiveSet::Described>> ArchiveSet::LoadAnyOf(std::shared_ptr<Archiv
   Engine& engine = self->engine_;
   const std::vector<MemberIndex> order = engine.ByHealth(std::move(candidates));
   ServerGather<Result<Loaded>> gather(engine);
+  const uint64_t changes = self->PlaceChanges();
   std::string problems;
   bool unavailable = false;
   size_t next = 0;
@@ -469,7 +473,7 @@ Task<Result<ArchiveSet::Described>> ArchiveSet::LoadAnyOf(std::shared_ptr<Archiv
       problems += (problems.empty() ? "" : "; ") + error.message;
   }
   const std::string& path = self->info_.path.text();
-  if (self->MayHaveOtherPlaces()) unavailable = true;
+  if (self->MayHaveOtherPlaces() || self->PlaceChanges() != changes) unavailable = true;
   if (unavailable) co_return Fail(Code::kUnavailable, "cannot read {} now: {}", path, problems);
   co_return Fail(Code::kDataLoss, "no archive of {} version {} can be read: {}", path,
                  self->info_.accepted.version.ToString(), problems.empty() ? "all are missing" : problems);

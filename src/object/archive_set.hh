@@ -106,7 +106,7 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   // What `error`, which says that bytes of the version are lost, means: kConflict if the version is not at
   // its name any more and its archives were removed after the reader's grace.
   virtual Task<Error> WhyLost(Error error);
-  // Another number: since the one before a search has changed what ServerOf tells.
+  // Another number: since the one before, a search has changed what ServerOf tells, or more places are known.
   uint64_t StrayChanges() const;
   // Has the last search heard all servers that it asked, and is it known where to look on them? Else a chunk
   // that was not found may not be lost.
@@ -142,7 +142,7 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
     enum { kIdle, kLoading, kOpen, kFailed } state = kIdle;
     ArchivePtr archive;  // of kOpen
     std::optional<Error> error;  // of kFailed
-    TimePoint failed_at{};
+    TimePoint loaded_at{};
     uint64_t place_changes = 0;  // those known when it was opened
     std::vector<Waiter> waiters;  // of kLoading
   };

@@ -170,11 +170,11 @@ Task<void> ArchiveSet::SearchStrays(std::shared_ptr<ArchiveSet> self) {
   for (const auto& [lane, server] : best) {
     if (!IsNamed(self->engine_, *manifest, lane, server)) found.emplace(lane, server);
   }
-  known = known && self->PlaceChanges() == changes;
   if (known) self->ReportLost(*manifest, found);
   std::vector<UniqueFunction<void(bool)>> waiters;
   {
     std::lock_guard lock(self->mutex_);
+    known = known && self->place_changes_ == changes;
     // Who is silent now may still have what was found there.
     for (const auto& [lane, server] : self->strays_) {
       if (!known && !best.contains(lane)) found.emplace(lane, server);
