@@ -84,6 +84,8 @@ class ServerGather {
         co_return std::move(result);
       }
       armed_ = TimePoint::max();
+      // The owner may have known that the last one is late before this timer told so.
+      if (!gather_.ready() && timely() == 0) co_return std::move(result);
     }
   }
 

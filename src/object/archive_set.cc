@@ -196,7 +196,7 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::Load(std::shared_ptr<ArchiveSet> se
 
 bool ArchiveSet::Stands(const Slot& slot) const {
   const bool open = slot.state == Slot::kOpen;
-  if (open && slot.archive->manifest().kind != ManifestKind::kWitness) return true;
+  if (open && !IsWitness(slot.archive->path())) return true;
   if (slot.place_changes != place_changes_) return false;
   const bool all_places = !places_ || places_->complete;
   const bool just_now = engine_.executor().Now() < slot.loaded_at + kRetryAfter;
@@ -263,9 +263,8 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::OpenAndRead(MemberIndex server) {
   Result<Loaded> loaded = co_await ReadOpened(server, path, *opened);
   // A witness beside which there is no archive may be of a version that was moved in; also one that does not
   // say so, and one that is damaged.
-  const bool witness = loaded ? loaded->archive->manifest().kind == ManifestKind::kWitness
-                              : loaded.code() == Code::kCorruption && IsWitness(path);
-  if (!witness) co_return std::move(loaded);
+  const bool seek = IsWitness(path) && (loaded || loaded.code() == Code::kCorruption);
+  if (!seek) co_return std::move(loaded);
   // This server's archive may be here already, or still where it came from.
   Result<ArchiveFilePtr> moved = co_await FindMoved(server, kArchiveRank, path);
   if (!moved && moved.code() == Code::kNotFound) co_return std::move(loaded);

@@ -170,6 +170,7 @@ Task<void> ArchiveSet::SearchStrays(std::shared_ptr<ArchiveSet> self) {
   for (const auto& [lane, server] : best) {
     if (!IsNamed(self->engine_, *manifest, lane, server)) found.emplace(lane, server);
   }
+  known = known && self->PlaceChanges() == changes;
   if (known) self->ReportLost(*manifest, found);
   std::vector<UniqueFunction<void(bool)>> waiters;
   {

@@ -190,6 +190,12 @@ TEST_P(MovedObjectTest, IsNotLostWhileTheHomeThatTellsItsOriginIsAway) {
   if (reader) got = TestStore::Read(**reader, 0, bytes.size());
   ASSERT_FALSE(got);
   EXPECT_EQ(got.code(), Code::kUnavailable) << got.error().message;
+  const auto is_not_called_missing = [](const ChunkReport& line) {
+    EXPECT_NE(line.health, ChunkHealth::kMissing) << line.problem;
+  };
+  if (reader) {
+    EXPECT_TRUE(SyncWait((*reader)->Verify(is_not_called_missing)));
+  }
   store.faults(*tells).Clear();
   HoldArchives(store, {*tells});
   if (!reader) reader = store.OpenReader("/b");

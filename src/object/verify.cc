@@ -59,6 +59,19 @@ bool AllGood(const ReadContext& context, uint64_t stripe, const std::vector<Chun
   return true;
 }
 
+// More is missing than parity makes good: lost it is only if all who could have it, or know where it is, have
+// answered.
+void Doubt(const ReadContext& context, uint64_t stripe, std::vector<ChunkAnswer>& answers) {
+  uint32_t bad = 0;
+  for (uint32_t chunk = 0; chunk < answers.size(); ++chunk) {
+    if (context.ChunkBytes(stripe, chunk) > 0 && answers[chunk].health != ChunkHealth::kGood) ++bad;
+  }
+  if (bad <= context.geometry().parity_chunks || context.archives->StraysKnown()) return;
+  for (ChunkAnswer& answer : answers) {
+    if (answer.health == ChunkHealth::kMissing) answer.health = ChunkHealth::kUnavailable;
+  }
+}
+
 // Runs `ask` for the stripe; once more if chunks were not where they should be and were found elsewhere.
 template <typename Ask>
 Task<Result<std::vector<ChunkAnswer>>> Anywhere(ReadContext context, uint64_t stripe, Ask ask) {
@@ -66,9 +79,11 @@ Task<Result<std::vector<ChunkAnswer>>> Anywhere(ReadContext context, uint64_t st
   Result<std::vector<ChunkAnswer>> answers = co_await ask(context, stripe);
   if (!answers || AllGood(context, stripe, *answers)) co_return std::move(answers);
   co_await ArchiveSet::FindStrays(context.archives);
-  if (context.archives->StrayChanges() == changes) co_return std::move(answers);
-  answers->clear();  // they hold memory that the second time needs
-  answers = co_await ask(context, stripe);
+  if (context.archives->StrayChanges() != changes) {
+    answers->clear();  // they hold memory that the second time needs
+    answers = co_await ask(context, stripe);
+  }
+  if (answers) Doubt(context, stripe, *answers);
   co_return std::move(answers);
 }
 
