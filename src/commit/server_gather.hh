@@ -46,7 +46,7 @@ class ServerGather {
   }
 
   size_t pending() const { return waiting_.size(); }
-  // Has somebody answered whom Next() would tell at once?
+  // Is there something that Next() has not told yet? Perhaps only a timer.
   bool ready() const { return gather_.ready(); }
 
   // How many of those pending are late now.
