@@ -105,26 +105,33 @@ void XrootdProcess::Start() {
   pid_ = fork();
   XEC_CHECK(pid_ >= 0);
   if (pid_ == 0) {
+    // Not its option -l: the thread that then waits for midnight reads the environment while the main one
+    // changes it, and every hundredth xrootd 5.5.3 dies as it starts.
+    if (freopen("/dev/null", "w", stdout) == nullptr || freopen(log.c_str(), "a", stderr) == nullptr)
+      _exit(126);
     if (setgid(kServerUser) != 0 || setuid(kServerUser) != 0) _exit(126);
     // After the change of user, which clears it.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(126);
-    if (freopen("/dev/null", "w", stdout) == nullptr || freopen("/dev/null", "w", stderr) == nullptr)
-      _exit(126);
-    execl("/usr/bin/xrootd", "xrootd", "-c", configuration.c_str(), "-l", log.c_str(), nullptr);
+    execl("/usr/bin/xrootd", "xrootd", "-c", configuration.c_str(), nullptr);
     _exit(127);
   }
-  XEC_CHECK(WaitUntilReady(), "xrootd does not start: {}", Log());
+  const std::string problem = WaitUntilReady();
+  XEC_CHECK(problem.empty(), "xrootd does not start: {}; its log: {}", problem, Log());
 }
 
-bool XrootdProcess::WaitUntilReady() const {
+std::string XrootdProcess::WaitUntilReady() const {
   const auto limit = std::chrono::steady_clock::now() + kStartLimit;
   while (std::chrono::steady_clock::now() < limit) {
-    if (waitpid(pid_, nullptr, WNOHANG) == pid_) return false;
-    if (CanConnect(port_)) return true;
+    int status = 0;
+    if (waitpid(pid_, &status, WNOHANG) == pid_) {
+      return WIFSIGNALED(status) ? fmt::format("killed by signal {}", WTERMSIG(status))
+                                 : fmt::format("exit code {}", WEXITSTATUS(status));
+    }
+    if (CanConnect(port_)) return "";
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  return false;
+  return "it does not listen";
 }
 
 void XrootdProcess::Signal(int signal) const {

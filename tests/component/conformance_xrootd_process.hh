@@ -51,7 +51,7 @@ class XrootdProcess {
 
  private:
   void WriteConfiguration() const;
-  bool WaitUntilReady() const;
+  std::string WaitUntilReady() const;  // what went wrong; empty: it is ready
 
   const Options options_;
   const int port_;
