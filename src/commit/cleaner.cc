@@ -164,6 +164,11 @@ bool IsSeal(const State& state) {
   return state.kind == StateKind::kSealed || state.kind == StateKind::kDirectorySeal;
 }
 
+// A revision or a draft of one: of a version that lives nowhere it is for nothing.
+bool IsOfAttributes(const State& state) {
+  return state.kind == StateKind::kAttributes || state.kind == StateKind::kAttributesDraft;
+}
+
 // Seals of a name that nobody tells: aborts them wherever they stand. False: there are none.
 Task<bool> AbortNamelessSeals(Engine& engine, std::string object_directory,
                               std::vector<std::pair<MemberIndex, Entry>> debris) {
@@ -209,7 +214,8 @@ Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
       // A draft is for nothing where no server tells the name: nobody can prove it any more. So is a seal
       // that was silent for so long: whoever promotes one makes the parts of the name before he looks.
       const bool of_the_dead = state && (of_upload || state->kind == StateKind::kAbortMark ||
-                                         state->kind == StateKind::kUnproved || IsMakingDirectory(*state));
+                                         state->kind == StateKind::kUnproved || IsMakingDirectory(*state) ||
+                                         IsOfAttributes(*state));
       if (!(IsLongNamePart(entry.name) || of_the_dead) || !old) co_return outcome;
       debris.emplace_back(member, entry);
     }

@@ -162,6 +162,26 @@ TEST(LongName, MarksBelowAForgottenDirectoryGo) {
   }
 }
 
+// Whoever set them slept until the object, its tombstone and its name were gone. Seed 82332 of the simulator.
+TEST(LongName, AttributesThatCameLateGoAfterTheHorizon) {
+  const std::string version = Version{uint64_t{1} << 40, 1, 0}.ToString();
+  const std::string revision = version + "." + version;
+  for (const std::string& entry : {"a." + revision, "b." + revision + ".01234567"}) {
+    ASSERT_TRUE(ParseState(entry));
+    TestWorld world({});
+    Gateway& gateway = world.NewGateway();
+    Engine& engine = *gateway.engine;
+    const std::string folder = world.Path("/" + std::string(kComponentBytesMax, 'l')).ObjectDirectory();
+    ASSERT_TRUE(
+        world.Run(CreateFile(engine.MetadataCall(), engine.server(0), folder + "/" + entry, "late", true)));
+    const auto clean = [&] { return world.Run(CleanTree(engine, world.Path("/"))); };
+    EXPECT_GT(clean()->left, 0u) << "the name may come yet";
+    world.Pass(30min);
+    EXPECT_EQ(clean()->left, 0u);
+    EXPECT_TRUE(world.memory[0]->Files().empty()) << entry;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Makers, LongNameTest, ::testing::Values(MakeIt, RenameToIt));
 
 }  // namespace
