@@ -20,7 +20,7 @@ struct Origin {
   std::set<std::string> renames;  // that moved it in, by the names of these witnesses
   size_t damaged = 0;  // witnesses that say nothing and never will: perhaps empty (docs/protocol.md, 3)
   std::optional<Error> problem;  // of one that could not be read
-  bool all_heard = false;  // of all homes, not only of a look-up's
+  bool all_heard = false;  // of all homes, not only of a look-up's: none can know more
 };
 
 Task<Origin> ReadOrigin(Engine& engine, ObjectPath path, Listings listings, std::string version,
@@ -52,10 +52,15 @@ Task<Origin> ReadOrigin(Engine& engine, ObjectPath path, Listings listings, std:
   co_return std::move(origin);
 }
 
-bool IsMovingIn(const States& states, const std::set<std::string>& renames) {
-  return std::any_of(states.begin(), states.end(), [&](const State& state) {
-    return state.kind == StateKind::kMoveIn && renames.contains(state.oid);
-  });
+// The seals of renames to this name, by the renames.
+std::set<std::string> MovingIn(const Listings& listings) {
+  std::set<std::string> renames;
+  for (const auto& [home, states] : listings) {
+    for (const State& state : states) {
+      if (state.kind == StateKind::kMoveIn) renames.insert(state.oid);
+    }
+  }
+  return renames;
 }
 
 // Of those listed none is whole. A rename commits with whole ones on a quorum of these homes, and each goes
@@ -64,12 +69,15 @@ bool IsMovingIn(const States& states, const std::set<std::string>& renames) {
 Task<Origin> ReadOriginOfAll(Engine& engine, ObjectPath path, std::string version, std::string oid) {
   const Look all = co_await LookAt(engine, path, LookWidth::kAll);
   Origin origin = co_await ReadOrigin(engine, path, all.listings(), std::move(version), std::move(oid));
-  const bool moving = std::any_of(all.listings().begin(), all.listings().end(),
-                                  [&](const auto& home) { return IsMovingIn(home.second, origin.renames); });
-  origin.all_heard = all.listings().size() == all.homes().size();
+  const std::set<std::string> moving = MovingIn(all.listings());
+  const bool all_answer = all.listings().size() == all.homes().size();
+  // Any of these may have brought the version, although no witness names it.
+  origin.all_heard = all_answer && moving.empty();
   const bool others_whole = origin.damaged <= all.homes().size() - all.quorum();
-  if (origin.all_heard && others_whole && !moving && origin.problem &&
-      origin.problem->code == Code::kCorruption)
+  const bool under_way = std::any_of(moving.begin(), moving.end(), [&](const std::string& rename) {
+    return origin.renames.contains(rename);
+  });
+  if (all_answer && others_whole && !under_way && origin.problem && origin.problem->code == Code::kCorruption)
     origin.problem.reset();
   co_return std::move(origin);
 }

@@ -45,12 +45,12 @@ Result<bool> IsInTheWay(const States& states, const std::optional<State>& draft,
 Task<void> KnowOrigin(Engine& engine, ObjectPath path, MemberIndex member, Accepted version) {
   const std::vector<MemberIndex> homes = engine.Homes(path);
   if (std::find(homes.begin(), homes.end(), member) == homes.end()) co_return;
-  const Look all = co_await LookAt(engine, path, LookWidth::kAll);
+  const Look all = co_await LookAt(engine, path, LookWidth::kAll, kRepairPatience);
   const Accepted& known = all.highest();
   if (!(known == version) || known.origin.empty()) co_return;
   const auto here = all.listings().find(member);
   if (here != all.listings().end() && HighestAccepted(here->second).origin == known.origin) co_return;
-  const RollResult witness = co_await MakeWitness(engine, path, member, known);
+  const RollResult witness = co_await MakeWitness(engine, path, member, known, kRepairPatience);
   (void)witness;
 }
 
@@ -59,7 +59,7 @@ Task<void> KnowOrigin(Engine& engine, ObjectPath path, MemberIndex member, Accep
 Task<Status> StandWithout(Engine& engine, ObjectPath path, MemberIndex member, Accepted version) {
   const std::vector<MemberIndex> homes = engine.Homes(path);
   if (std::find(homes.begin(), homes.end(), member) == homes.end()) co_return OkStatus();
-  const RollResult witness = co_await MakeWitness(engine, path, member, version);
+  const RollResult witness = co_await MakeWitness(engine, path, member, version, kRepairPatience);
   if (witness != RollResult::kAccepted)
     co_return Fail(Code::kUnavailable, "{} takes no witness of it", engine.server_id(member));
   size_t have = 0;

@@ -7,6 +7,9 @@
 
 namespace xec {
 
+// Nobody waits for a repair: so long a silence is no lateness.
+constexpr Duration kRepairPatience = std::chrono::seconds(1);
+
 // What became of a copy.
 struct Placed {
   Status status;

@@ -44,9 +44,10 @@ TEST_P(PlaceCopyTest, AHomeWhoseBadArchiveGoesStillKnowsTheVersion) {
 }
 
 // Its archive has followed a rename on one home, another home knows from where the version came. The third
-// one was repaired: when it accepts, the second one may lose its disk.
+// one was repaired: when it accepts, the second one may lose its disk. Nobody waits for a repair: so it waits
+// for who is late.
 TEST(PlaceCopyOfMovedTest, AHomeThatIsRepairedKnowsTheOrigin) {
-  for (const bool damaged : {false, true}) {
+  for (const auto& [damaged, late] : {std::pair(false, false), {false, true}, {true, false}}) {
     TestWorld world({.seed = 2});
     Gateway& gateway = world.NewGateway();
     const ObjectPath path = world.Path("/b");
@@ -66,11 +67,16 @@ TEST(PlaceCopyOfMovedTest, AHomeThatIsRepairedKnowsTheOrigin) {
     const Accepted version = AcceptedFrom(archive);
     const State draft = DraftOf(*gateway.engine, version);
     ASSERT_TRUE(world.Seal(gateway, path, homes[2], draft));
+    if (late) {
+      FaultRule slow{.kind = FaultKind::kDelay, .operation = Operation::kList};
+      slow.delay = std::chrono::milliseconds(500);
+      gateway.faults[homes[0]]->plan().Add(slow);
+    }
     const Placed placed = world.Run(PlaceCopy(*gateway.engine, path, homes[2], draft, version, replaces));
     EXPECT_TRUE(placed.status) << placed.status.error().message;
     const auto states = world.Run(ListStates(*gateway.engine, homes[2], path));
     ASSERT_TRUE(states);
-    EXPECT_EQ(HighestAccepted(*states).origin, witness.origin) << "damaged " << damaged;
+    EXPECT_EQ(HighestAccepted(*states).origin, witness.origin) << "damaged " << damaged << ", late " << late;
     EXPECT_TRUE(ArchiveInPlace(*states, version));
   }
 }

@@ -4,6 +4,7 @@
 #include "commit/fence.hh"
 #include "commit/names.hh"
 #include "commit/rename.hh"
+#include "commit/roll_forward.hh"
 #include "commit/test_world.hh"
 
 namespace xec {
@@ -357,6 +358,20 @@ TEST(RenameCutShortTest, ACopyTellsWhatAnyHomeKnowsOfTheOrigin) {
     const std::optional<State> copy = WitnessOn(world, gateway, homes[order[0]], "/b");
     EXPECT_TRUE(!copy || copy->origin == witness.origin) << "the copy does not tell the origin";
   }
+}
+
+// It was told as a conflict, which nobody waits out.
+TEST(RenameCutShortTest, AVersionThatSilentHomesMayHaveIsNotCalledChanged) {
+  TestWorld world({.seed = 4});
+  Gateway& gateway = world.NewGateway();
+  ASSERT_TRUE(world.Put(gateway, "/b"));
+  Accepted version = world.StateOf(gateway, "/b");
+  version.origin = gateway.engine->NewObjectId();
+  const MemberIndex home = gateway.engine->Homes(world.Path("/b")).front();
+  gateway.faults[home]->plan().Add({.kind = FaultKind::kHang});
+  const Result<std::string> text = world.Run(CopyManifest(*gateway.engine, world.Path("/b"), version));
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.code(), Code::kUnavailable) << text.error().message;
 }
 
 // What is left of a complete rename on a home that accepted it without knowing. Of the others one is away.

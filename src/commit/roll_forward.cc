@@ -63,6 +63,11 @@ Task<ManifestFound> ManifestOn(Engine& engine, ObjectPath path, MemberIndex home
     found.silent = 1;
     co_return std::move(found);
   }
+  // The seal of the rename that brought it may become a whole witness.
+  const bool moving_in = std::any_of(states->begin(), states->end(), [&](const State& state) {
+    return state.kind == StateKind::kMoveIn && state.oid == version.origin;
+  });
+  if (moving_in) found.silent = 1;
   // A copy of what knows the origin will know it, too.
   std::stable_partition(states->begin(), states->end(),
                         [](const State& state) { return !state.origin.empty(); });
@@ -89,7 +94,7 @@ Task<ManifestFound> ManifestOn(Engine& engine, ObjectPath path, MemberIndex home
 }
 
 // Of the version as it is known: with an origin, by the states that name it.
-Task<ManifestFound> FindManifest(Engine& engine, ObjectPath path, Accepted version) {
+Task<ManifestFound> FindManifest(Engine& engine, ObjectPath path, Accepted version, Duration least) {
   ManifestFound found;
   const std::vector<MemberIndex> homes = engine.Homes(path);
   const bool moved_in = !version.origin.empty();
@@ -107,28 +112,30 @@ Task<ManifestFound> FindManifest(Engine& engine, ObjectPath path, Accepted versi
         const bool enough = moved_in && IsMoveComplete(homes, found.silent + late + found.damaged);
         if (enough) found.silent += late;
         return enough;
-      });
+      },
+      least);
   co_return std::move(found);
 }
 
 }  // namespace
 
-Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
+Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
+                             Duration least) {
   // A moved tombstone carries its target: it is copied like a witness.
   if (goal.kind == Accepted::kMoved) co_return co_await CopyMovedTombstone(engine, path, home, goal);
   std::string content;
   if (goal.kind == Accepted::kObject) {
     if (goal.origin.empty()) {
       // Who showed the version may have an archive that has followed; another home knows from where.
-      const Look all = co_await LookAt(engine, path, LookWidth::kAll);
+      const Look all = co_await LookAt(engine, path, LookWidth::kAll, least);
       if (all.highest() == goal) goal.origin = all.highest().origin;
     }
-    ManifestFound found = co_await FindManifest(engine, path, goal);
+    ManifestFound found = co_await FindManifest(engine, path, goal, least);
     const bool all_told = found.silent == 0;
     if (!found.text && !goal.origin.empty() &&
         (all_told || IsMoveComplete(engine.Homes(path), found.silent + found.damaged))) {
       goal.origin.clear();
-      found = co_await FindManifest(engine, path, goal);
+      found = co_await FindManifest(engine, path, goal, least);
     }
     if (!found.text) co_return RollResult::kFailed;
     // What is copied from one that knows the origin knows it, too: while the move is not complete a quorum
@@ -239,9 +246,13 @@ Task<Result<std::string>> ReadManifestText(Engine& engine, MemberIndex member, s
 }
 
 Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted version) {
-  const ManifestFound found = co_await FindManifest(engine, path, version);
+  const ManifestFound found = co_await FindManifest(engine, path, version, Duration{});
   if (found.text) co_return *found.text;
   if (found.problem) co_return *found.problem;
+  if (found.silent > 0) {
+    co_return Fail(Code::kUnavailable, "cannot tell what {} is: {} of its homes do not answer", path.text(),
+                   found.silent);
+  }
   // Never "not found": the version was accepted.
   co_return Fail(Code::kConflict, "{} was changed meanwhile: no home shows version {} any more; retry",
                  path.text(), version.version.ToString());

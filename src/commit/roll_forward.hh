@@ -56,8 +56,9 @@ Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home,
                               std::string content, UniqueFunction<Task<bool>()> still_true);
 
 // Writes a witness of `goal`, or a copy of the tombstone it is, on `home`, whatever is there already; content
-// from any home that has one.
-Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal);
+// from any home that has one. `least`: as of ServerGather.
+Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
+                             Duration least = {});
 
 // The text of the manifest at the end of an archive or witness. Error: kCorruption, or what the server said.
 Task<Result<std::string>> ReadManifestText(Engine& engine, MemberIndex member, std::string file_path);

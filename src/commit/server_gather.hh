@@ -135,11 +135,12 @@ class ServerGather {
 // Asks one server after the other, those that are well first, and the next one as soon as all asked have
 // failed or are late, until `good(member, answer)` holds. False: nobody's was good. `ask(member)` makes the
 // task; it must not refer to what ends before the task does, which may be later than this. `enough(late)`:
-// when all others have answered, so many that are late are not waited for.
+// when all others have answered, so many that are late are not waited for. `least`: as of ServerGather.
 template <typename T, typename Ask, typename Good, typename Enough>
-Task<bool> AskInTurn(Engine& engine, std::vector<MemberIndex> members, Ask ask, Good good, Enough enough) {
+Task<bool> AskInTurn(Engine& engine, std::vector<MemberIndex> members, Ask ask, Good good, Enough enough,
+                     Duration least = {}) {
   const std::vector<MemberIndex> order = engine.ByHealth(std::move(members));
-  ServerGather<T> gather(engine);
+  ServerGather<T> gather(engine, RequestKind::kMetadata, least);
   size_t next = 0;
   while (true) {
     for (; next < order.size() && gather.timely() == 0; ++next) gather.Start(order[next], ask(order[next]));

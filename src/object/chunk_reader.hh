@@ -51,6 +51,7 @@ struct ReadContext {
 
 struct ChunkAnswer {
   ChunkHealth health = ChunkHealth::kGood;
+  bool doubted = false;      // unavailable, but not because its server is: see ChunkReport
   Slice data;                // the bytes of the range, when good
   Code code = Code::kInternal;  // why not good
   std::string problem;       // one clause that names the server, unless good

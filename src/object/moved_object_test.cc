@@ -172,6 +172,31 @@ TEST_P(MovedObjectTest, IsReadWhenOnlyOneHomeTellsItsOrigin) {
   ExpectReadWithTwoDown(store, bytes, *tells);
 }
 
+// The one home has the seal of the rename still, which may become the witness that tells it.
+TEST_P(MovedObjectTest, IsNotLostWhileASealMayTellItsOrigin) {
+  TestStore store({.geometry = kSmall});
+  const std::string bytes = TestBytes(GetParam());
+  ASSERT_TRUE(store.Put("/a", bytes));
+  HoldArchives(store, All(store));
+  ASSERT_TRUE(Rename(store, "/a", "/b"));
+  const std::optional<size_t> tells = LetOneTellTheOrigin(store, "/b");
+  ASSERT_TRUE(tells);
+  const auto home = static_cast<MemberIndex>(*tells);
+  const ObjectPath path = TestStore::Path("/b");
+  const auto states = SyncWait(ListStates(store.engine(), home, path));
+  ASSERT_TRUE(states);
+  const auto witness = std::find_if(states->begin(), states->end(),
+                                    [](const State& state) { return state.kind == StateKind::kWitness; });
+  ASSERT_NE(witness, states->end());
+  State seal;
+  seal.kind = StateKind::kMoveIn;
+  seal.oid = witness->origin;
+  ASSERT_TRUE(SyncWait(RenameState(store.engine(), home, path, FormatState(*witness), FormatState(seal))));
+  const Result<std::string> got = store.Get("/b");
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.code(), Code::kUnavailable) << got.error().message;
+}
+
 // The one home does not answer at first. Whoever has the object open must not take the bytes for lost then,
 // nor later.
 TEST_P(MovedObjectTest, IsNotLostWhileTheHomeThatTellsItsOriginIsAway) {

@@ -23,7 +23,9 @@ struct ChunkReport {
   MemberIndex server = std::numeric_limits<MemberIndex>::max();  // that: none has it
   std::string archive_path;  // on that server
   ChunkHealth health = ChunkHealth::kGood;
-  std::string problem;       // one sentence unless good
+  // Unavailable though its server answers: it is not there, but who may know where it is does not answer.
+  bool doubted = false;
+  std::string problem;  // one sentence unless good
 };
 
 // One open version. Thread-safe: any number of reads may run at once (xrootd shares one handle among

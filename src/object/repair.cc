@@ -14,15 +14,16 @@
 namespace xec {
 namespace {
 
-// Nobody waits for a repair: so long a silence is no lateness.
-constexpr Duration kListPatience = std::chrono::seconds(1);
 // An object is begun with anew where servers turn out to be full while they are written to.
 constexpr int kRoundsMax = 3;
+
+// Does the chunk's server not answer now? What such a server has is left alone, unless it is gone.
+bool IsAway(const ChunkReport& chunk) { return chunk.health == ChunkHealth::kUnavailable && !chunk.doubted; }
 
 // Will the chunk's server never answer again?
 bool IsGone(const Engine& engine, const Manifest& manifest, const RepairOptions& options,
             const ChunkReport& chunk) {
-  if (chunk.health != ChunkHealth::kUnavailable) return false;
+  if (!IsAway(chunk)) return false;
   if (chunk.server < engine.server_count()) return IsOneOf(options.gone, chunk.server);
   const uint32_t lane = LaneOfChunk(chunk.stripe, chunk.chunk, manifest.geometry.Total());
   return lane < manifest.servers.size() && !engine.FindMember(manifest.servers[lane]);
@@ -40,12 +41,12 @@ Task<void> Repair::ListArchives() {
     const std::optional<MemberIndex> server = engine_.FindMember(id);
     if (server) wanted.insert(*server);
   }
-  ServerGather<Result<States>> lists(engine_, RequestKind::kMetadata, kListPatience);
+  ServerGather<Result<States>> lists(engine_, RequestKind::kMetadata, kRepairPatience);
   for (const MemberIndex server : wanted) {
     if (listed_.emplace(server, std::nullopt).second)
       lists.Start(server, ListStates(engine_, server, info_.path));
   }
-  const TimePoint until = engine_.executor().Now() + kListPatience;
+  const TimePoint until = engine_.executor().Now() + kRepairPatience;
   while (lists.pending() > 0) {
     const bool for_all = engine_.executor().Now() < until;
     if (!for_all && lists.timely() == 0) break;
@@ -69,15 +70,15 @@ Task<Status> Repair::FindBad() {
     options_.progress(chunk.bytes);
     const uint32_t lane = LaneOfChunk(chunk.stripe, chunk.chunk, total);
     const bool gone = IsGone(engine_, manifest_, options_, chunk);
-    if (chunk.health == ChunkHealth::kUnavailable && !gone) {
+    const bool nowhere = chunk.health == ChunkHealth::kMissing || chunk.doubted;
+    if (IsAway(chunk) && !gone) {
       silent[lane] = true;
       if (chunk.server < engine_.server_count()) NoteSilent(chunk.server);
     } else if (chunk.health != ChunkHealth::kGood) {
       bad[lane] = true;
       wrong_.emplace(lane, chunk.problem);
     }
-    if (chunk.server < engine_.server_count() && chunk.health != ChunkHealth::kMissing && !gone)
-      found_on_[lane] = chunk.server;
+    if (chunk.server < engine_.server_count() && !nowhere && !gone) found_on_[lane] = chunk.server;
   });
   for (uint32_t lane = 0; lane < total; ++lane) {
     if (silent[lane]) ++report_.archives_silent;
@@ -182,8 +183,7 @@ Task<Status> VerifyAgain(Engine& engine, NameInfo info, RepairOptions options, R
   uint64_t bad = 0;
   Status verified = co_await (*reader)->Verify([&](const ChunkReport& chunk) {
     options.progress(chunk.bytes);
-    const bool silent =
-        chunk.health == ChunkHealth::kUnavailable && !IsGone(engine, *manifest, options, chunk);
+    const bool silent = IsAway(chunk) && !IsGone(engine, *manifest, options, chunk);
     if (chunk.health != ChunkHealth::kGood && !silent) ++bad;
   });
   if (bad > 0 && report.problems.empty())

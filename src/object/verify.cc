@@ -20,6 +20,7 @@ ChunkReport ReportOf(const ReadContext& context, uint64_t stripe, uint32_t chunk
 
 void Fill(ChunkReport& report, const ChunkAnswer& answer) {
   report.health = answer.health;
+  report.doubted = answer.doubted;
   report.problem = answer.problem;
   if (!answer.archive) return;
   report.server = answer.archive->server();
@@ -68,7 +69,9 @@ void Doubt(const ReadContext& context, uint64_t stripe, std::vector<ChunkAnswer>
   }
   if (bad <= context.geometry().parity_chunks || context.archives->StraysKnown()) return;
   for (ChunkAnswer& answer : answers) {
-    if (answer.health == ChunkHealth::kMissing) answer.health = ChunkHealth::kUnavailable;
+    if (answer.health != ChunkHealth::kMissing) continue;
+    answer.health = ChunkHealth::kUnavailable;
+    answer.doubted = true;
   }
 }
 
