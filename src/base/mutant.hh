@@ -33,6 +33,8 @@ enum class Mutant {
   kPutOverDirectoryUnderWay,
   kRemoveAbove,
   kExclusiveOverRename,
+  kLaterOnesGiveWay,
+  kSetBesideRename,
   kCount,
 };
 

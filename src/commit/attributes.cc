@@ -170,6 +170,7 @@ Task<Status> NeedUnchanged(Engine& engine, NameInfo info) {
   const Look look = co_await LookAt(engine, info.path, LookWidth::kQuorum);
   bool sure = look.HasQuorum() && look.highest() == info.accepted;
   for (const auto& [home, states] : look.listings()) sure = sure && !RenameRival(states, {});
+  if (MutantActive(Mutant::kSetBesideRename)) sure = look.HasQuorum() && look.highest() == info.accepted;
   if (sure) co_return OkStatus();
   co_return Fail(
       Code::kUnknown,

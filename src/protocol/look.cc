@@ -59,7 +59,8 @@ bool IsAlone(const std::map<MemberIndex, States>& listings, const State& state) 
 
 // Of e, or of f met by e or the other way round. `alone`: no other home shows it.
 Rivalry RivalryOfExclusive(const State& state, const State& own_seal, bool alone) {
-  if (IsLaterExclusive(state, own_seal)) return Rivalry::kLaterOnly;
+  if (IsLaterExclusive(state, own_seal))
+    return MutantActive(Mutant::kLaterOnesGiveWay) ? Rivalry::kNone : Rivalry::kLaterOnly;
   const bool idle = own_seal.mtime_s - state.mtime_s >= kIdleSealSeconds;
   // A server that was stopped may make only now what was given up since.
   const int64_t older_ms = own_seal.version->WallMillis() - state.version->WallMillis();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // What the clients ask about user attributes. Each value is a number that is set once.
+#include <algorithm>
 #include <charconv>
 
 #include "world.hh"
@@ -14,11 +15,24 @@ constexpr std::array<const char*, kAttributeNames> kNamesOfAttributes = {"U.a", 
 Op World::ChooseAttributeOp(bool writes) {
   Op op;
   op.name = names_[attribute_random_.Below(traits_.names)];
+  // What is set while the object is being renamed goes along, or is refused: who looks often looks there.
+  const bool follows = attribute_random_.OneIn(2);
+  for (const Client& client : clients_) {
+    if (!follows || client.op >= history_.ops().size()) continue;
+    const Op& other = history_.at(client.op);
+    if (other.kind == OpKind::kRename && client.busy == writes) op.name = writes ? other.name : other.to;
+  }
   op.attribute = attribute_random_.Below(kAttributeNames);
   const uint64_t how = writes ? attribute_random_.Below(10) : 9;
   op.kind = how < 4 ? OpKind::kSetAttribute : how < 6 ? OpKind::kRemoveAttribute : OpKind::kGetAttributes;
   if (op.kind == OpKind::kSetAttribute) op.attributes[op.attribute] = next_value_++;
   return op;
+}
+
+bool World::IsRenaming() const {
+  return std::any_of(clients_.begin(), clients_.end(), [this](const Client& client) {
+    return client.busy && history_.ops()[client.op].kind == OpKind::kRename;
+  });
 }
 
 AttributeValues World::AttributesOfPut() {

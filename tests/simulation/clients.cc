@@ -29,6 +29,7 @@ std::string BytesOf(Content content) {
 }
 
 void World::Think(size_t client) {
+  if (clients_[client].rival) return;
   TimePoint when = executor_.Now() + Between(milliseconds(0), milliseconds(300));
   // Where removals are soon forgotten, removed names are often left alone for so long.
   const bool leave = traits_.forgetful && clients_[client].removed;
@@ -55,7 +56,7 @@ Op World::ChooseOp(size_t client) {
     return ChooseKindOp();
   if (traits_.small && clients_[client].writes && !only_remove && !kind_random_.OneIn(5))
     return ChooseSmallOp(client);
-  if (traits_.attributes && !only_remove && attribute_random_.OneIn(3))
+  if (traits_.attributes && !only_remove && attribute_random_.Below(6) < (IsRenaming() ? 4 : 2))
     return ChooseAttributeOp(clients_[client].writes);
   Op op;
   op.parents = !traits_.directories || random_.OneIn(4);
@@ -97,8 +98,14 @@ void World::Act(size_t client) {
   if (issued_ >= options_.operations) return;
   Gateway* const gateway = gateways_[client % kGateways].get();
   if (gateway == nullptr || !gateway->AnswersClients()) return Think(client);
+  Op op = ChooseOp(client);
+  if (traits_.small && op.kind == OpKind::kExclusivePut) Challenge(op);
+  Ask(client, gateway, std::move(op));
+}
+
+void World::Ask(size_t client, Gateway* gateway, Op op) {
   ++issued_;
-  const size_t id = history_.Begin(ChooseOp(client), moment_++);
+  const size_t id = history_.Begin(std::move(op), moment_++);
   const bool either = history_.at(id).kind == OpKind::kRename && IsBoth(history_.at(id).name);
   if (history_.at(id).kind == OpKind::kRenameDirectory || either) BeginParts(id);
   if (either) HoldParts(id, true);

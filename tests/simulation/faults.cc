@@ -162,6 +162,11 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
     if (fault == Fault::kNone) done = Traced<T>(step, path, std::move(done));
   }
   VirtualProcess& process = *gateway_.process;
+  const Duration hesitation = fault == Fault::kNone ? world_.Hesitation(step, path) : Duration(0);
+  if (hesitation > Duration(0)) {
+    process.RunAt(world_.executor_.Now() + hesitation, Later<T>(std::move(start), std::move(done)));
+    return;
+  }
   if (const std::optional<Error> refusal = Refusal(fault, operation)) {
     return process.Post([error = *refusal, done = std::move(done)]() mutable { done(std::move(error)); });
   }

@@ -79,6 +79,21 @@ Duration World::DeciderDelay(Operation operation) {
   return kind_random_.OneIn(5) ? milliseconds(kind_random_.Below(80)) : milliseconds(0);
 }
 
+// Some exclusive creators take long to seal, others to promote, all their homes alike: so one may seal and
+// look while the other has looked and not promoted yet. And some renames to commit: others set attributes
+// meanwhile.
+Duration World::Hesitation(const std::string& step, const std::string& path) {
+  const bool seals = Races() && step == "exclusive seal: create";
+  const bool promotes = Races() && step == "promote exclusive";
+  const bool commits = traits_.attributes && step == "rename: commit";
+  if (!faults_ || traits_.calm || (!seals && !promotes && !commits)) return Duration(0);
+  uint64_t hash = options_.seed;
+  for (const char c : path.substr(path.rfind('/'))) hash = Mix64(hash + static_cast<unsigned char>(c));
+  const uint64_t who = hash % 4;
+  const bool hesitates = seals ? who == 0 : promotes ? who == 1 : who < 2;
+  return hesitates ? milliseconds((seals ? 50 : 200) + hash / 4 % 800) : milliseconds(0);
+}
+
 // Does the gateway stop after it has looked at a name, and before it changes it as it was asked to? Seldom,
 // but often enough for others to change it meanwhile; they need longest where something is to be removed.
 bool World::NodsOff(const Gateway& gateway, const std::string& step, const std::string& path) {

@@ -71,6 +71,10 @@ constexpr std::array<PlantedBug, kMutantCount> kPlantedBugs = {{
      "a removal removes what was put or made since it looked, too"},
     {Mutant::kExclusiveOverRename, "exclusive-over-rename", "P3",
      "exclusive creation does not mind a rename onto its name that is under way"},
+    {Mutant::kLaterOnesGiveWay, "later-ones-give-way", "P3",
+     "an exclusive creator goes on beside the seal of a later one"},
+    {Mutant::kSetBesideRename, "set-beside-rename", "P4",
+     "attributes are set on an object whose rename has read them already"},
 }};
 
 static_assert(

@@ -10,10 +10,33 @@ namespace xec::sim {
 void World::UseFewNames() {
   traits_.small = true;
   traits_.names = kind_random_.OneIn(4) ? 1 : 2;
-  if (traits_.crowded) return;
-  constexpr size_t kWriters = 5, kReaders = 2;
-  clients_.resize(kWriters + kReaders);
-  for (size_t i = 0; i < clients_.size(); ++i) clients_[i].writes = i < kWriters;
+  // What a creator leaves that died holds up all others: there fewer meet each other.
+  if (kind_random_.OneIn(2)) traits_.intensity /= 20;
+  if (!traits_.crowded) {
+    constexpr size_t kWriters = 5, kReaders = 2;
+    clients_.resize(kWriters + kReaders);
+    for (size_t i = 0; i < clients_.size(); ++i) clients_[i].writes = i < kWriters;
+  }
+  const size_t others = clients_.size();
+  clients_.resize(others + kGateways);
+  for (size_t i = others; i < clients_.size(); ++i) clients_[i].rival = true;
+}
+
+// Others often create the same name exclusively, through each gateway, while this one is at it.
+void World::Challenge(const Op& creation) {
+  for (size_t i = 0; i < clients_.size(); ++i) {
+    if (!clients_[i].rival || !kind_random_.OneIn(3)) continue;
+    const auto pause = milliseconds(kind_random_.Below(100));
+    executor_.RunAt(executor_.Now() + pause, [this, i, name = creation.name] {
+      Gateway* const gateway = gateways_[i % kGateways].get();
+      if (gateway == nullptr || !gateway->AnswersClients() || clients_[i].busy) return;
+      Op op;
+      op.kind = OpKind::kExclusivePut;
+      op.name = name;
+      op.content = next_content_++;
+      Ask(i, gateway, std::move(op));
+    });
+  }
 }
 
 // Mostly what may succeed as far as somebody was told. Who has changed something often looks at it: else what

@@ -144,6 +144,7 @@ class World {
   friend class Line;
   struct Client {
     bool writes = false;
+    bool rival = false;  // asks only what another one has just asked for as well
     bool busy = false;
     bool removed = false;  // its last operation was a removal
     size_t op = 0;
@@ -227,6 +228,7 @@ class World {
   // What is asked (clients.cc).
   void Think(size_t client);
   void Act(size_t client);
+  void Ask(size_t client, Gateway* gateway, Op op);
   Op ChooseOp(size_t client);
   Task<void> Perform(Gateway* gateway, size_t client, size_t id);
   Task<Status> Put(Store* store, Op op);
@@ -281,6 +283,7 @@ class World {
   uint64_t Bout() const;
   TimePoint NextBout();
   Duration DeciderDelay(Operation operation);
+  Duration Hesitation(const std::string& step, const std::string& path);
   bool NodsOff(const Gateway& gateway, const std::string& step, const std::string& path);
   Duration ShortNap();
   void RememberKinds(const Op& op);
@@ -290,9 +293,11 @@ class World {
   // What is asked where there are one or two names (small.cc).
   void UseFewNames();
   Op ChooseSmallOp(size_t client);
+  void Challenge(const Op& creation);
 
   // What is asked about user attributes (attributes.cc).
   Op ChooseAttributeOp(bool writes);
+  bool IsRenaming() const;
   AttributeValues AttributesOfPut();
   Task<Status> ChangeAttribute(Store* store, Op op);
   Task<Status> GetAttributes(Store* store, size_t id, std::string name);
