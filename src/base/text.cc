@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "base/text.hh"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -47,6 +48,8 @@ std::string HexBytes(std::span<const std::byte> bytes) {
 
 std::vector<std::string_view> Split(std::string_view text, char separator) {
   std::vector<std::string_view> pieces;
+  constexpr size_t kUsualPieces = 8;
+  pieces.reserve(kUsualPieces);
   while (true) {
     const size_t at = text.find(separator);
     pieces.push_back(text.substr(0, at));
@@ -63,11 +66,13 @@ std::string_view Trim(std::string_view text) {
 }
 
 std::string PercentEncode(std::string_view text, bool (*keep)(unsigned char)) {
+  const auto kept = [keep](char c) { return c != '%' && keep(static_cast<unsigned char>(c)); };
+  if (std::all_of(text.begin(), text.end(), kept)) return std::string(text);
   std::string out;
   out.reserve(text.size());
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c != '%' && keep(byte)) {
+    if (kept(c)) {
       out += c;
     } else {
       out += '%';

@@ -86,7 +86,19 @@ Result<std::string> Normalize(std::string_view text, bool stored) {
   return path.empty() ? "/" : std::move(path);
 }
 
+std::string_view LastOf(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
 }  // namespace
+
+ObjectPath::ObjectPath(std::string text) {
+  auto places = std::make_shared<Places>();
+  const std::string_view last = LastOf(text);
+  const std::string above = FolderOf(std::string_view(text).substr(0, text.rfind('/')));
+  places->folder = above + "/" + (last.empty() ? "" : OnDisk(last, "", kLongFolderSuffix));
+  if (!last.empty()) places->object_directory = above + "/" + OnDisk(last, kObjectSuffix, kLongObjectSuffix);
+  places->text = std::move(text);
+  places_ = std::move(places);
+}
 
 Result<ObjectPath> ObjectPath::Parse(std::string_view text) {
   XEC_ASSIGN_OR_RETURN(std::string path, Normalize(text, false));
@@ -103,43 +115,38 @@ Result<ObjectPath> ObjectPath::ParseStored(std::string_view text) {
 }
 
 ObjectPath ObjectPath::Registered() const {
-  return ObjectPath(std::string(kNamesDirectory) + (IsRoot() ? "" : text_));
+  return ObjectPath(std::string(kNamesDirectory) + (IsRoot() ? "" : text()));
 }
 
-std::string_view ObjectPath::Last() const { return std::string_view(text_).substr(text_.rfind('/') + 1); }
+std::string_view ObjectPath::Last() const { return LastOf(text()); }
 
 ObjectPath ObjectPath::Parent() const {
-  const size_t at = text_.rfind('/');
-  return ObjectPath(at == 0 ? "/" : text_.substr(0, at));
+  const size_t at = text().rfind('/');
+  return ObjectPath(at == 0 ? "/" : text().substr(0, at));
 }
 
 Result<ObjectPath> ObjectPath::Child(std::string_view component) const {
   if (component.empty() || component.find('/') != std::string_view::npos) {
     return Fail(Code::kInvalidArgument, "'{}' is not one part of a name", component);
   }
-  return ParseStored((IsRoot() ? "" : text_) + "/" + std::string(component));
+  return ParseStored((IsRoot() ? "" : text()) + "/" + std::string(component));
 }
 
 bool ObjectPath::IsBelow(const ObjectPath& directory) const {
   if (directory.IsRoot()) return !IsRoot();
-  return text_.size() > directory.text_.size() && text_.starts_with(directory.text_) &&
-         text_[directory.text_.size()] == '/';
+  return text().size() > directory.text().size() && text().starts_with(directory.text()) &&
+         text()[directory.text().size()] == '/';
 }
 
-std::string ObjectPath::Folder() const {
-  const std::string folder = FolderOf(text_);
-  return folder.empty() ? "/" : folder;
-}
-
-std::string ObjectPath::ObjectDirectory() const {
+const std::string& ObjectPath::ObjectDirectory() const {
   XEC_CHECK(!IsRoot(), "the root has no object directory");
-  const std::string_view parent = std::string_view(text_).substr(0, text_.rfind('/'));
-  return FolderOf(parent) + "/" + OnDisk(Last(), kObjectSuffix, kLongObjectSuffix);
+  return places_->object_directory;
 }
 
 std::vector<std::string> ObjectPath::LongNameEntries() const {
   std::vector<std::string> entries;
-  if (IsRoot()) return entries;
+  constexpr size_t kEncodedMax = 3;  // bytes for one
+  if (IsRoot() || Last().size() * kEncodedMax + kObjectSuffix.size() <= kComponentBytesMax) return entries;
   std::string encoded = PercentEncode(Last(), KeepOnDisk);
   if (encoded.size() + kObjectSuffix.size() <= kComponentBytesMax) return entries;
   const size_t count = (encoded.size() + kPartBytes - 1) / kPartBytes;

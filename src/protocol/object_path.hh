@@ -10,6 +10,7 @@
 // object directory as entries `n.<i>.<part>`.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +30,8 @@ inline constexpr std::string_view kLongObjectSuffix = ".~xl";
 inline constexpr std::string_view kLongFolderSuffix = ".~xd";
 
 // A validated absolute name: no empty, "." or ".." parts, no reserved names, within the limits. "/" is the
-// root.
+// root. Cheap to copy: every request on a name needs its places, and copies share them. One that was moved
+// from must not be used.
 class ObjectPath {
  public:
   // Repeated and trailing slashes are dropped. Errors: kInvalidArgument, saying which rule is broken.
@@ -40,8 +42,8 @@ class ObjectPath {
   // The name under which the layout xrdec keeps this one's states; no user can give it.
   ObjectPath Registered() const;
 
-  const std::string& text() const { return text_; }
-  bool IsRoot() const { return text_ == "/"; }
+  const std::string& text() const { return places_->text; }
+  bool IsRoot() const { return text() == "/"; }
   // The last component ("" for the root) decides the homes.
   std::string_view Last() const;
   ObjectPath Parent() const;  // the root's parent is the root
@@ -49,20 +51,25 @@ class ObjectPath {
   bool IsBelow(const ObjectPath& directory) const;
 
   // On data servers: the object directory of the name (not for the root) and the folder of its contents.
-  std::string ObjectDirectory() const;
-  std::string Folder() const;
+  const std::string& ObjectDirectory() const;
+  const std::string& Folder() const { return places_->folder; }
   // The plain place of the archive in the xrdec layout: the name as it is.
-  const std::string& PlainPath() const { return text_; }
+  const std::string& PlainPath() const { return text(); }
 
   // Names of the entries that keep a shortened name in its object directory; empty for others.
   std::vector<std::string> LongNameEntries() const;
 
-  bool operator==(const ObjectPath&) const = default;
-  bool operator<(const ObjectPath& other) const { return text_ < other.text_; }
+  bool operator==(const ObjectPath& other) const { return text() == other.text(); }
+  bool operator<(const ObjectPath& other) const { return text() < other.text(); }
 
  private:
-  explicit ObjectPath(std::string text) : text_(std::move(text)) {}
-  std::string text_;
+  struct Places {
+    std::string text;
+    std::string folder;
+    std::string object_directory;  // empty for the root
+  };
+  explicit ObjectPath(std::string text);
+  std::shared_ptr<const Places> places_;
 };
 
 // What an entry of a folder on a data server is.
