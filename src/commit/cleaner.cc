@@ -159,9 +159,15 @@ bool IsNameless(const FolderUnion& found, const ObjectPath& directory, const std
   return found.nameless.contains(above + "/" + stem + std::string(kLongObjectSuffix));
 }
 
-// Of an upload, or of a directory that is made; valid, not aborted.
+// Of an upload, of a directory that is made, or of a rename at its source; valid, not aborted.
 bool IsSeal(const State& state) {
-  return state.kind == StateKind::kSealed || state.kind == StateKind::kDirectorySeal;
+  return state.kind == StateKind::kSealed || state.kind == StateKind::kDirectorySeal ||
+         state.kind == StateKind::kMoveOut;
+}
+
+// Of a rename at its source. Where nothing lives it has nothing to move.
+bool IsOfMoveOut(const State& state) {
+  return state.kind == StateKind::kMoveOut || state.kind == StateKind::kAbortedOut;
 }
 
 // A revision or a draft of one: of a version that lives nowhere it is for nothing.
@@ -215,7 +221,7 @@ Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
       // that was silent for so long: whoever promotes one makes the parts of the name before he looks.
       const bool of_the_dead = state && (of_upload || state->kind == StateKind::kAbortMark ||
                                          state->kind == StateKind::kUnproved || IsMakingDirectory(*state) ||
-                                         IsOfAttributes(*state));
+                                         IsOfMoveOut(*state) || IsOfAttributes(*state));
       if (!(IsLongNamePart(entry.name) || of_the_dead) || !old) co_return outcome;
       debris.emplace_back(member, entry);
     }

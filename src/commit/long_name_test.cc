@@ -182,6 +182,23 @@ TEST(LongName, AttributesThatCameLateGoAfterTheHorizon) {
   }
 }
 
+// Its renamer had found a directory in the way, and the object was renamed and forgotten by others. Seed 5858
+// of the simulator.
+TEST(LongName, ASealOfARenameThatCameLateGoesAfterTheHorizon) {
+  TestWorld world({});
+  Gateway& gateway = world.NewGateway();
+  Engine& engine = *gateway.engine;
+  const std::string folder = world.Path("/" + std::string(kComponentBytesMax, 'l')).ObjectDirectory();
+  const std::string seal = folder + "/" + FormatState(MoveOutState(engine.NewObjectId()));
+  ASSERT_TRUE(world.Run(CreateFile(engine.MetadataCall(), engine.server(0), seal, "late", true)));
+  const auto clean = [&] { return world.Run(CleanTree(engine, world.Path("/"))); };
+  EXPECT_GT(clean()->left, 0u) << "the name may come yet";
+  world.Pass(30min);
+  EXPECT_GT(clean()->left, 0u) << "its renamer may only have slept";
+  EXPECT_EQ(clean()->left, 0u);
+  EXPECT_TRUE(world.memory[0]->Files().empty());
+}
+
 INSTANTIATE_TEST_SUITE_P(Makers, LongNameTest, ::testing::Values(MakeIt, RenameToIt));
 
 }  // namespace

@@ -160,14 +160,19 @@ std::optional<size_t> LetOneTellTheOrigin(TestStore& store, const std::string& n
   return tells;
 }
 
+// Of an object that was renamed from /a to /b while its archives stay: the one home that tells the origin.
+std::optional<size_t> MoveWithoutArchives(TestStore& store, const std::string& bytes) {
+  EXPECT_TRUE(store.Put("/a", bytes));
+  HoldArchives(store, All(store));
+  EXPECT_TRUE(Rename(store, "/a", "/b"));
+  return LetOneTellTheOrigin(store, "/b");
+}
+
 // A home that was empty may have been given a copy of an archive's manifest, which does not tell the origin.
 TEST_P(MovedObjectTest, IsReadWhenOnlyOneHomeTellsItsOrigin) {
   TestStore store({.geometry = kSmall});
   const std::string bytes = TestBytes(GetParam());
-  ASSERT_TRUE(store.Put("/a", bytes));
-  HoldArchives(store, All(store));
-  ASSERT_TRUE(Rename(store, "/a", "/b"));
-  const std::optional<size_t> tells = LetOneTellTheOrigin(store, "/b");
+  const std::optional<size_t> tells = MoveWithoutArchives(store, bytes);
   ASSERT_TRUE(tells);
   ExpectReadWithTwoDown(store, bytes, *tells);
 }
@@ -176,10 +181,7 @@ TEST_P(MovedObjectTest, IsReadWhenOnlyOneHomeTellsItsOrigin) {
 TEST_P(MovedObjectTest, IsNotLostWhileASealMayTellItsOrigin) {
   TestStore store({.geometry = kSmall});
   const std::string bytes = TestBytes(GetParam());
-  ASSERT_TRUE(store.Put("/a", bytes));
-  HoldArchives(store, All(store));
-  ASSERT_TRUE(Rename(store, "/a", "/b"));
-  const std::optional<size_t> tells = LetOneTellTheOrigin(store, "/b");
+  const std::optional<size_t> tells = MoveWithoutArchives(store, bytes);
   ASSERT_TRUE(tells);
   const auto home = static_cast<MemberIndex>(*tells);
   const ObjectPath path = TestStore::Path("/b");
@@ -202,10 +204,7 @@ TEST_P(MovedObjectTest, IsNotLostWhileASealMayTellItsOrigin) {
 TEST_P(MovedObjectTest, IsNotLostWhileTheHomeThatTellsItsOriginIsAway) {
   TestStore store({.geometry = kSmall});
   const std::string bytes = TestBytes(GetParam());
-  ASSERT_TRUE(store.Put("/a", bytes));
-  HoldArchives(store, All(store));
-  ASSERT_TRUE(Rename(store, "/a", "/b"));
-  const std::optional<size_t> tells = LetOneTellTheOrigin(store, "/b");
+  const std::optional<size_t> tells = MoveWithoutArchives(store, bytes);
   ASSERT_TRUE(tells);
   FaultRule silent;
   silent.path_contains = "/b.";

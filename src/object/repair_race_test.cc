@@ -252,6 +252,33 @@ TEST_P(HungCopyTest, AServerThatHangsIsGivenUp) {
 
 INSTANTIATE_TEST_SUITE_P(Requests, HungCopyTest, testing::Values(Operation::kWrite, Operation::kSync));
 
+// More is missing than parity makes good, and a home that may know where it is is away. A report that called
+// the servers silent that answer, but do not have their archives, made operators call them gone.
+TEST(RepairTest, ServersThatAnswerAreNotCalledSilent) {
+  TestStore store({.geometry = kSmall});
+  ASSERT_TRUE(store.Put("/o", TestBytes(100'000)));
+  store.Settle();
+  const std::vector<MemberIndex> homes = store.engine().Homes(TestStore::Path("/o"));
+  std::optional<MemberIndex> away;
+  size_t removed = 0;
+  for (const auto& [server, path] : store.Archives("/o")) {
+    const auto member = static_cast<MemberIndex>(server);
+    if (!away && std::find(homes.begin(), homes.end(), member) != homes.end()) {
+      away = member;
+    } else if (removed < 2) {
+      ASSERT_TRUE(SyncWait(Remove(store.engine().MetadataCall(), store.engine().server(member), path)));
+      ++removed;
+    }
+  }
+  ASSERT_TRUE(away);
+  store.memory(*away).SetDown(true);
+  const Result<RepairReport> report = Repair(store);
+  ASSERT_TRUE(report) << report.error().ToString();
+  EXPECT_THAT(report->silent, testing::ElementsAre(*away));
+  EXPECT_EQ(report->archives_bad, 2u);
+  EXPECT_THAT(report->problems, testing::Not(testing::IsEmpty()));
+}
+
 // Two repairs made a copy of the lane, on servers that the manifest does not name, and one of them went bad
 // since (simulator, seed 61809).
 TEST(RepairTest, ABadCopyBesideAnotherOneGoes) {

@@ -96,33 +96,6 @@ TEST(RepairTest, WhatAServerThatIsAwayHasIsLeftAlone) {
   EXPECT_EQ(report->archives_made, 0u);
 }
 
-// More is missing than parity makes good, and a home that may know where it is is away. A report that called
-// the servers silent that answer, but do not have their archives, made operators call them gone.
-TEST(RepairTest, ServersThatAnswerAreNotCalledSilent) {
-  TestStore store({.geometry = kSmall});
-  ASSERT_TRUE(store.Put("/o", TestBytes(100'000)));
-  store.Settle();
-  const std::vector<MemberIndex> homes = store.engine().Homes(TestStore::Path("/o"));
-  std::optional<MemberIndex> away;
-  size_t removed = 0;
-  for (const auto& [server, path] : store.Archives("/o")) {
-    const auto member = static_cast<MemberIndex>(server);
-    if (!away && std::find(homes.begin(), homes.end(), member) != homes.end()) {
-      away = member;
-    } else if (removed < 2) {
-      ASSERT_TRUE(SyncWait(Remove(store.engine().MetadataCall(), store.engine().server(member), path)));
-      ++removed;
-    }
-  }
-  ASSERT_TRUE(away);
-  store.memory(*away).SetDown(true);
-  const Result<RepairReport> report = Repair(store);
-  ASSERT_TRUE(report) << report.error().ToString();
-  EXPECT_THAT(report->silent, testing::ElementsAre(*away));
-  EXPECT_EQ(report->archives_bad, 2u);
-  EXPECT_THAT(report->problems, testing::Not(testing::IsEmpty()));
-}
-
 TEST(RepairTest, AnArchiveWhoseServerIsFullGoesElsewhere) {
   TestStore store({.geometry = kSmall});
   const std::string bytes = TestBytes(100'000);
