@@ -168,12 +168,15 @@ Status ValidateConfiguration(const Configuration& c) {
   if (c.engine.operation_limit * 2 > c.engine.tombstone_horizon) {
     return Fail(Code::kInvalidArgument, "operation-limit must be at most half of tombstone-horizon");
   }
-  if (c.engine.descriptor_interval > EngineOptions().descriptor_interval) {
-    return Fail(
-        Code::kInvalidArgument, "descriptor-interval must be at most {}s",
-        std::chrono::duration_cast<std::chrono::seconds>(EngineOptions().descriptor_interval).count());
-  }
-  return OkStatus();
+  // What one process allows itself, all others on the store count on: with the defaults, and whoever changes
+  // the members.
+  const auto at_most = [](const char* name, Duration value, Duration limit) {
+    if (value <= limit) return OkStatus();
+    return Status(Fail(Code::kInvalidArgument, "{} must be at most {}s", name,
+                       std::chrono::duration_cast<std::chrono::seconds>(limit).count()));
+  };
+  XEC_TRY(at_most("operation-limit", c.engine.operation_limit, EngineOptions().operation_limit));
+  return at_most("descriptor-interval", c.engine.descriptor_interval, EngineOptions().descriptor_interval);
 }
 
 }  // namespace xec

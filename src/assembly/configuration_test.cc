@@ -82,7 +82,9 @@ TEST(ConfigurationTest, RefusesWhatCannotWork) {
   EXPECT_EQ(ErrorOf("xec.geometry 16+4\nxec.chunk-size 64MiB\nxec.memory 2GiB"), "no error");
   EXPECT_THAT(ErrorOf("xec.data /1\nxec.server root://a:1\n"), HasSubstr("not on both"));
   EXPECT_THAT(ErrorOf("xec.port 80\nxec.http-port 80\n"), HasSubstr("http-port 80"));
-  EXPECT_THAT(ErrorOf("xec.operation-limit 20m"), HasSubstr("tombstone-horizon"));
+  EXPECT_THAT(ErrorOf("xec.operation-limit 60s\nxec.tombstone-horizon 119s"),
+              HasSubstr("at most half of tombstone-horizon"));
+  EXPECT_THAT(ErrorOf("xec.operation-limit 61s"), HasSubstr("operation-limit must be at most 60s"));
   EXPECT_THAT(ErrorOf("xec.descriptor-interval 31s"), HasSubstr("descriptor-interval must be at most 30s"));
 }
 

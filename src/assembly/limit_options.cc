@@ -51,8 +51,9 @@ Values GetCount(const C& c) {
 
 std::vector<OptionRow> CountRows() {
   return {
-      {"memory", "SIZE", "1GiB", "The one budget of the process for payload; at least one stripe must fit.",
-       OptionGroup::kLimits, false,
+      {"memory", "SIZE", "1GiB",
+       "The one budget of the process for payload, 1MiB at least; a stripe must fit.", OptionGroup::kLimits,
+       false,
        [](C& c, std::string_view value) -> Status {
          XEC_ASSIGN_OR_RETURN(uint64_t bytes, ParseSize(value));
          if (bytes < kMiB) return Fail(Code::kInvalidArgument, "'{}' is too little: at least 1MiB", value);
@@ -76,14 +77,14 @@ std::vector<OptionRow> CountRows() {
          return bytes == EngineOptions().cache_bytes ? Values{} : Values{FormatBytes(bytes)};
        }},
       XEC_COUNT_ROW("stripes-in-flight", "3",
-                    "Stripes on their way at once for one writer or one sequential reader.",
+                    "Stripes on their way at once for one writer or one sequential reader, 1 to 64.",
                     stripes_in_flight, 1, 64),
-      XEC_COUNT_ROW("retries", "4", "How often an operation that others overtook starts again.", retries_max,
-                    0, 100),
-      XEC_COUNT_ROW(
-          "hedge-percent", "5",
-          "For chunks that are merely late so many requests, in percent, may be added to those for chunks.",
-          hedge_percent, 0, 100),
+      XEC_COUNT_ROW("retries", "4", "How often an operation that others overtook starts again, 0 to 100.",
+                    retries_max, 0, 100),
+      XEC_COUNT_ROW("hedge-percent", "5",
+                    "For chunks that are merely late so many requests, in percent (0 to 100), may be added "
+                    "to those for chunks, and 10 a second; with 0 none.",
+                    hedge_percent, 0, 100),
   };
 }
 
@@ -92,8 +93,11 @@ std::vector<OptionRow> TimeRows() {
       XEC_TIME_ROW("metadata-timeout", "10s",
                    "Longest wait for one listing, rename or removal on one server.", metadata_timeout),
       XEC_TIME_ROW("read-timeout", "60s", "Longest wait for one read of chunk data.", read_timeout),
-      XEC_TIME_ROW("write-timeout", "30m", "Longest wait for one write of chunk data, or its sync and close.",
-                   write_timeout),
+      XEC_TIME_ROW(
+          "write-timeout", "30m",
+          "Longest wait for one write of chunk data, or its sync and close; a vanilla server that says "
+          "nothing at all for 30s is given up before.",
+          write_timeout),
       XEC_TIME_ROW("hedge-delay", "200ms",
                    "A chunk is late, and others are read in its place, after four times what its server "
                    "usually takes, and after this at the latest (for each 2MiB of a larger chunk).",
@@ -103,11 +107,12 @@ std::vector<OptionRow> TimeRows() {
                    superseded_grace),
       XEC_TIME_ROW("upload-grace", "1h", "How long an upload may be silent before the cleaner gives it up.",
                    upload_grace),
-      XEC_TIME_ROW("tombstone-horizon", "15m",
-                   "How long the mark of a removal is kept; longer while any server is away.",
-                   tombstone_horizon),
-      XEC_TIME_ROW("operation-limit", "1m",
-                   "When a removal, rename or commit gives up; must be well below the tombstone horizon.",
+      XEC_TIME_ROW(
+          "tombstone-horizon", "15m",
+          "How long the mark of a removal is kept, longer while any server is away: at least twice the "
+          "operation limit of every process on the store.",
+          tombstone_horizon),
+      XEC_TIME_ROW("operation-limit", "1m", "When a removal, rename or commit gives up, at most 1m.",
                    operation_limit),
       XEC_TIME_ROW(
           "descriptor-interval", "30s",

@@ -303,6 +303,11 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
   Result<StoreDescriptor> descriptor = EffectiveDescriptor(judgement, views, configuration_, notes);
   if (!descriptor) co_return descriptor.error();
   for (std::string& note : notes) Note(std::move(note));
+  if (configuration_.engine.tombstone_horizon < 2 * EngineOptions().operation_limit)
+    Note(
+        "tombstone-horizon is below 2m: every process on this store needs an operation-limit of at most half "
+        "of "
+        "it, or what was removed may come back");
   // Creation was cut short while it wrote descriptors, or a file was damaged.
   co_await FillDescriptors(judgement, views);
   late_.clear();

@@ -133,6 +133,16 @@ TEST_F(OpenStoreTest, MakesAStoreAndFindsItAgainInAnyOrder) {
   EXPECT_TRUE((*store)->notes().empty());
 }
 
+TEST_F(OpenStoreTest, SaysThatAShortHorizonBindsAllProcesses) {
+  MakeStore();
+  Configuration c = Config(1, 3);
+  c.engine.operation_limit = std::chrono::seconds(2);
+  c.engine.tombstone_horizon = std::chrono::seconds(119);
+  auto store = Open(c);
+  ASSERT_TRUE(store) << store.error().message;
+  EXPECT_THAT((*store)->notes(), testing::Contains(HasSubstr("tombstone-horizon is below 2m")));
+}
+
 TEST_F(OpenStoreTest, GoesOnWithoutAMissingDirectoryAndUsesItWhenItIsBack) {
   MakeStore();
   fs::rename(Directory(2), root_ / "away");

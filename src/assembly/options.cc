@@ -282,7 +282,8 @@ std::vector<OptionRow> PolicyRows() {
        kStore, true, SetChecksums, GetChecksums},
       {"min-redundancy", "N", "1",
        "An upload has all its archives as long as servers are left to take them. With too few servers it "
-       "succeeds when at least N of its M parity archives are there; the others become a debt.",
+       "succeeds when at least N (1 to 31; M at most) of its M parity archives are there; the others become "
+       "a debt.",
        kStore, false,
        [](C& c, std::string_view value) -> Status {
          XEC_ASSIGN_OR_RETURN(uint64_t count, ParseCount(value, 1, kChunksMax - 1));
@@ -324,7 +325,7 @@ std::vector<OptionRow> PortRows() {
 std::vector<OptionRow> ProcessRows() {
   using enum OptionGroup;
   return {
-      {"user", "NAME", "xrootd if there is such a user, else nobody",
+      {"user", "NAME", "xrootd if there is such a user, else nobody or daemon",
        "Whom a gateway that was started by root becomes; xrootd does not run as root.", kGateway, false,
        SetText<&C::user>, GetText<&C::user>},
       {"xrootd", "PROGRAM", "that of the XRootD that XEC was built for", "The stock xrootd to run.", kGateway,
