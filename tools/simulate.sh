@@ -4,8 +4,13 @@
 set -euo pipefail
 repo=${XEC_REPO:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}
 preset=release
+program() { echo "$repo/build/$preset/tests/simulation/simulate"; }
 for argument in "$@"; do
-  if [[ $argument == --mutant* ]]; then preset=mutants; fi
+  case "$argument" in
+    --mutant*) preset=mutants ;;
+    # Nothing is compiled for a help text where a program is at hand.
+    -h | --help) if [[ -x $(program) ]]; then exec "$(program)" --help; fi ;;
+  esac
 done
 "$repo/tools/build.sh" --quiet --preset "$preset" simulate
-exec "$repo/build/$preset/tests/simulation/simulate" "$@"
+exec "$(program)" "$@"
