@@ -53,6 +53,8 @@ Status TryStore(const Configuration& configuration) {
 Result<pid_t> StartXrootd(const ServePlan& plan, const sigset_t& blocked) {
   const UniqueFd log(open(plan.log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!log) return Fail(CodeOfErrno(errno), "cannot write {}: {}", plan.log_file, ErrnoWords(errno));
+  // Without -s xrootd writes a file /tmp/xrootd.anon.env, one for all users of the machine.
+  const std::string pid_file = plan.short_state + "/admin/xrootd.pid";
   const pid_t parent = getpid();
   // Not fork(): the handlers of libraries that it runs are of no use to a child that only execs.
   const pid_t child = _Fork();
@@ -67,7 +69,8 @@ Result<pid_t> StartXrootd(const ServePlan& plan, const sigset_t& blocked) {
   dup2(null, STDIN_FILENO);
   dup2(log.get(), STDOUT_FILENO);
   dup2(log.get(), STDERR_FILENO);
-  execl(plan.program.c_str(), plan.program.c_str(), "-c", plan.configuration_file.c_str(), nullptr);
+  execl(plan.program.c_str(), plan.program.c_str(), "-c", plan.configuration_file.c_str(), "-s",
+        pid_file.c_str(), nullptr);
   _exit(127);
 }
 

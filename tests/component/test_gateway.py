@@ -488,6 +488,12 @@ class Daemon(GatewayTest):
         result = self.xrootd()
         self.assertIn("lacks the line `ofs.persist auto hold 0`", result.out + result.err)
 
+    def test_what_xrootd_writes_is_in_the_state_directory(self):
+        """Not at one name in /tmp for all on the machine: whoever has that keeps gateways of others from starting."""
+        gateway = self.serve(geometry="2+1")
+        admin = os.path.join(gateway.state, "admin")
+        self.assertIn("xrootd.anon.env", os.listdir(admin))
+
     def test_stops_on_sigterm(self):
         store = self.gateway()
         self.put(store, "/a", 1_000_000)
