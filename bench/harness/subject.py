@@ -148,7 +148,9 @@ class Daemon(Subject):
                                   f"xrd.port {self.port}", "xrootd.async off"]) + "\n")
         log = os.path.join(self.dir, "xrootd.log")
         path = shutil.which(program) or program
-        self.spawn(user.command([path, "-c", config], self.dir), log, env)
+        # -s: else it writes a file in /tmp, one for all users of the machine.
+        argv = [path, "-c", config, "-s", os.path.join(admin, f"{program}.pid")]
+        self.spawn(user.command(argv, self.dir), log, env)
         daemons.wait_for_line(log, lambda line: " xrootd " in line and line.endswith("initialization completed."),
                               self.daemon, time.monotonic() + READY_SECONDS, self.name)
 

@@ -138,7 +138,7 @@ class Embedded(Store):
         argv = [self.xec, "serve", "--geometry", self.geometry, "--port", str(self.port),
                 "--state", os.path.join(self.dir, "state"), *self.store_options(), *self.serve_options]
         starter = Daemon(self.dir, self.port)
-        starter.spawn(argv, log)
+        starter.spawn(argv, log, daemons.preload_environment())
         self.serve = starter.daemon
         daemons.wait_for_line(log, lambda line: line.startswith("ready"), self.serve,
                               time.monotonic() + READY_SECONDS, "xec serve")

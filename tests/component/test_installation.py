@@ -33,7 +33,7 @@ class Installed(xectest.TestCase):
         with open(config, "w", encoding="utf-8") as file:
             file.write("\n".join([f"xec.data {self.dir}/data/d01", *lines, f"xec.state {self.path('state')}"])
                        .replace("xec.port 1094", f"xec.port {port}") + "\n")
-        gateway = self.background([self.xec, "serve", "-c", config])
+        gateway = self.background([self.xec, "serve", "-c", config], env=xectest.daemons.preload_environment())
         gateway.wait_line("ready", 60)
         source = self.random_file("source", 3_000_000)
         self.xrdcp(source, f"root://{xectest.HOST}:{port}//first")
