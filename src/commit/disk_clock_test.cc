@@ -235,6 +235,31 @@ TEST_F(DiskClockTest, WhatStoodOnAQuorumWithItStandsOnOneWithoutIt) {
   EXPECT_LT(first, StateIn(*watcher_.engine, "/a").version);
 }
 
+// Of a name that is younger than the copy the disk shows nothing at all.
+TEST_F(DiskClockTest, ANameThatTheOlderDiskDoesNotShowStandsOnAQuorumWithoutIt) {
+  const std::vector<MemberIndex> homes = HomesOfName("/new");
+  const auto older = world_.memory[homes[0]]->Take();
+  Tick(3);
+  world_.memory[homes[3]]->SetDown(true);
+  world_.memory[homes[4]]->SetDown(true);
+  const Result<Version> version = world_.Put(gateway_, "/new");
+  ASSERT_TRUE(version);
+  world_.memory[homes[0]]->Restore(older);
+  world_.memory[homes[3]]->SetDown(false);
+  world_.memory[homes[4]]->SetDown(false);
+  world_.Pass(5s);
+  const Status done = Reconcile(homes[0]);
+  ASSERT_TRUE(done) << done.error().message;
+  size_t shown = 0;
+  for (const MemberIndex home : homes) {
+    if (home == homes[0]) continue;
+    const auto states = world_.Run(ListStates(*gateway_.engine, home, world_.Path("/new")));
+    ASSERT_TRUE(states);
+    shown += HasAccepted(*states, *version) ? 1 : 0;
+  }
+  EXPECT_GE(shown, 3u);
+}
+
 TEST_F(DiskClockTest, NamesBelowDirectoriesAndLongOnesAreComparedToo) {
   const std::string deep = "/d/e/" + std::string(250, 'x');
   ASSERT_TRUE(world_.Run(MakeDirectoryName(*gateway_.engine, world_.Path("/d/e"), true)));
