@@ -13,13 +13,14 @@ import xectest
 from failpoint_scenarios import Scenario
 
 WAIT_SECONDS = 120.0
+AFTER_ANSWER_SECONDS = 2.0
 MIB = 1024 * 1024
 # What `xec serve` ends with when its xrootd was ended by a signal.
 KILLED, TERMINATED = 128 + signal.SIGKILL, 128 + signal.SIGTERM
 
 
-def wait_any(pids):
-    """Waits until one of the processes has ended."""
+def wait_any(pids, seconds=WAIT_SECONDS):
+    """Waits until one of the processes has ended; False: none has."""
     with contextlib.ExitStack() as stack:
         descriptors = []
         for pid in pids:
@@ -28,7 +29,7 @@ def wait_any(pids):
             except ProcessLookupError:
                 return True
             stack.callback(os.close, descriptors[-1])
-        return bool(select.select(descriptors, [], [], WAIT_SECONDS)[0])
+        return bool(select.select(descriptors, [], [], seconds)[0])
 
 
 def root_command(gateway, words):
@@ -75,7 +76,8 @@ class GatewayCampaign(failpoints.Campaign):
         client = self.test.background(self.command(gateway, case))
         self.test.assertTrue(wait_any([client.pid, gateway.pid]), f"{case}: neither the client nor the gateway ends")
         if client.popen.poll() is not None:
-            # What the gateway does after its answer may still pass the point.
+            # What the gateway does after its answer may still pass the point: on its own, or as it ends.
+            wait_any([gateway.pid], AFTER_ANSWER_SECONDS)
             gateway.xrootd.signal(signal.SIGTERM)
         code = gateway.process.wait()
         client.kill()
