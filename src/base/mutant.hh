@@ -35,6 +35,7 @@ enum class Mutant {
   kExclusiveOverRename,
   kLaterOnesGiveWay,
   kSetBesideRename,
+  kRetireBeforeItCame,
   kCount,
 };
 

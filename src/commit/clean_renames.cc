@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/failpoint.hh"
+#include "base/mutant.hh"
 #include "commit/clean_pass.hh"
 #include "commit/fence.hh"
 #include "commit/move.hh"
@@ -96,7 +97,7 @@ Task<bool> ResolveMoved(CleanPass& pass, Accepted moved) {
   const bool durable = co_await DurableOnQuorum(pass.engine, pass.path, moved);
   if (!durable) co_return false;
   const bool moving_in = co_await StillMovingIn(pass, moved.version.Unmoved());
-  if (moving_in) co_return false;
+  if (moving_in && !MutantActive(Mutant::kRetireBeforeItCame)) co_return false;
   std::vector<MemberIndex> servers = ServersOfMove(pass.engine, pass.path, *record);
   // An archive that was written elsewhere after the others were sealed, or re-created, is not in the record.
   for (const auto& [member, states] : pass.servers) {

@@ -75,6 +75,8 @@ constexpr std::array<PlantedBug, kMutantCount> kPlantedBugs = {{
      "an exclusive creator goes on beside the seal of a later one"},
     {Mutant::kSetBesideRename, "set-beside-rename", "P4",
      "attributes are set on an object whose rename has read them already"},
+    {Mutant::kRetireBeforeItCame, "retire-before-it-came", "P1",
+     "a rename is told as done while what it renames has not come from where it was before"},
 }};
 
 static_assert(

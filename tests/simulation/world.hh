@@ -295,6 +295,10 @@ class World {
   Op ChooseSmallOp(size_t client);
   void Challenge(const Op& creation);
 
+  // One object that is renamed again and again (relay.cc).
+  void RenameInARow();
+  void RenameAndDie(const std::string& from, const std::string& to);
+
   // What is asked about user attributes (attributes.cc).
   Op ChooseAttributeOp(bool writes);
   bool IsRenaming() const;
