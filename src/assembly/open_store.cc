@@ -306,8 +306,7 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
   if (configuration_.engine.tombstone_horizon < 2 * EngineOptions().operation_limit)
     Note(
         "tombstone-horizon is below 2m: every process on this store needs an operation-limit of at most half "
-        "of "
-        "it, or what was removed may come back");
+        "of it, or what was removed may come back");
   // Creation was cut short while it wrote descriptors, or a file was damaged.
   co_await FillDescriptors(judgement, views);
   late_.clear();

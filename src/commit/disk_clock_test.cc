@@ -94,6 +94,25 @@ class DiskClockTest : public testing::Test {
   std::vector<MemberIndex> HomesOfName(const std::string& name) {
     return HomesOf(world_.descriptor, world_.Path(name).Last());
   }
+  // The first three of the five are a bare quorum.
+  void SetLastTwoDown(const std::vector<MemberIndex>& homes, bool down) {
+    world_.memory[homes[3]]->SetDown(down);
+    world_.memory[homes[4]]->SetDown(down);
+  }
+  // All are back, and the first one's disk is older: what the others show once it was compared.
+  std::vector<States> ComparedWithOthers(const std::vector<MemberIndex>& homes, const std::string& name) {
+    SetLastTwoDown(homes, false);
+    world_.Pass(5s);
+    const Status done = Reconcile(homes[0]);
+    EXPECT_TRUE(done) << done.error().message;
+    std::vector<States> others;
+    for (size_t i = 1; i < homes.size(); ++i) {
+      Result<States> states = world_.Run(ListStates(*gateway_.engine, homes[i], world_.Path(name)));
+      EXPECT_TRUE(states);
+      if (states) others.push_back(std::move(*states));
+    }
+    return others;
+  }
 
   TestWorld world_;
   Gateway& gateway_;
@@ -206,26 +225,18 @@ TEST_F(DiskClockTest, WhatStoodOnAQuorumWithItStandsOnOneWithoutIt) {
   const auto older = world_.memory[homes[0]]->Take();
   Tick(3);
   // The second version, and attributes, come to a bare quorum.
-  world_.memory[homes[3]]->SetDown(true);
-  world_.memory[homes[4]]->SetDown(true);
+  SetLastTwoDown(homes, true);
   const Result<Version> second = world_.Put(gateway_, "/a");
   ASSERT_TRUE(second);
   const Result<NameInfo> info = world_.Run(LookUp(*gateway_.engine, world_.Path("/a")));
   ASSERT_TRUE(info);
   ASSERT_TRUE(world_.Run(ChangeAttribute(*gateway_.engine, *info, {"colour", "blue", {}, {}})));
   world_.memory[homes[0]]->Restore(older);
-  world_.memory[homes[3]]->SetDown(false);
-  world_.memory[homes[4]]->SetDown(false);
-  world_.Pass(5s);
-  const Status done = Reconcile(homes[0]);
-  ASSERT_TRUE(done) << done.error().message;
+  const std::vector<States> others = ComparedWithOthers(homes, "/a");
   size_t shown = 0, with_attributes = 0;
-  for (const MemberIndex home : homes) {
-    if (home == homes[0]) continue;
-    const auto states = world_.Run(ListStates(*gateway_.engine, home, world_.Path("/a")));
-    ASSERT_TRUE(states);
-    shown += HasAccepted(*states, *second) ? 1 : 0;
-    with_attributes += std::any_of(states->begin(), states->end(),
+  for (const States& states : others) {
+    shown += HasAccepted(states, *second) ? 1 : 0;
+    with_attributes += std::any_of(states.begin(), states.end(),
                                    [](const State& state) { return state.kind == StateKind::kAttributes; });
   }
   EXPECT_GE(shown, 3u);
@@ -240,24 +251,14 @@ TEST_F(DiskClockTest, ANameThatTheOlderDiskDoesNotShowStandsOnAQuorumWithoutIt) 
   const std::vector<MemberIndex> homes = HomesOfName("/new");
   const auto older = world_.memory[homes[0]]->Take();
   Tick(3);
-  world_.memory[homes[3]]->SetDown(true);
-  world_.memory[homes[4]]->SetDown(true);
+  SetLastTwoDown(homes, true);
   const Result<Version> version = world_.Put(gateway_, "/new");
   ASSERT_TRUE(version);
   world_.memory[homes[0]]->Restore(older);
-  world_.memory[homes[3]]->SetDown(false);
-  world_.memory[homes[4]]->SetDown(false);
-  world_.Pass(5s);
-  const Status done = Reconcile(homes[0]);
-  ASSERT_TRUE(done) << done.error().message;
-  size_t shown = 0;
-  for (const MemberIndex home : homes) {
-    if (home == homes[0]) continue;
-    const auto states = world_.Run(ListStates(*gateway_.engine, home, world_.Path("/new")));
-    ASSERT_TRUE(states);
-    shown += HasAccepted(*states, *version) ? 1 : 0;
-  }
-  EXPECT_GE(shown, 3u);
+  const std::vector<States> others = ComparedWithOthers(homes, "/new");
+  EXPECT_GE(std::count_if(others.begin(), others.end(),
+                          [&](const States& states) { return HasAccepted(states, *version); }),
+            3);
 }
 
 TEST_F(DiskClockTest, NamesBelowDirectoriesAndLongOnesAreComparedToo) {

@@ -10,7 +10,7 @@ import xectest
 class Daemon(everyday.EverydayTest):
     def xrootd(self, *lines):
         """Stock xrootd with a configuration of our own; returns its exit code and what it said."""
-        store = self.serve(geometry="2+1", chunk_size="64KiB")
+        store = self.serve(geometry="4+2", chunk_size="64KiB")
         store.stop()
         with open(os.path.join(store.state, "xrootd.cfg"), encoding="utf-8") as file:
             text = file.read()
@@ -38,7 +38,7 @@ class Daemon(everyday.EverydayTest):
         self.assertIn("xrootd.anon.env", os.listdir(admin))
 
     def test_stops_on_sigterm(self):
-        store = self.serve(geometry="2+1", chunk_size="64KiB")
+        store = self.serve(geometry="4+2", chunk_size="64KiB")
         self.put(store, "/a", 1_000_000)
         self.assertEqual(store.stop(), 0)
         store.start()

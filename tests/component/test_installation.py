@@ -14,8 +14,8 @@ def block(first_line):
     """The lines of the document's indented block that begins with this line."""
     with open(DOCUMENT, encoding="utf-8") as file:
         text = file.read()
-    found = re.search(rf"^    {re.escape(first_line)}\n((?:    .*\n)+)", text, re.MULTILINE)
-    return [line[4:] for line in found.group(1).splitlines()]
+    found = re.search(rf"^    {re.escape(first_line)}\n(?:    .*\n)+", text, re.MULTILINE)
+    return [line[4:] for line in found.group().splitlines()]
 
 
 class Installed(xectest.TestCase):
@@ -31,7 +31,7 @@ class Installed(xectest.TestCase):
         lines = [line.replace("/data/", self.dir + "/data/") for line in block("xec.data /data/d01")]
         port = self.free_port()
         with open(config, "w", encoding="utf-8") as file:
-            file.write("\n".join([f"xec.data {self.dir}/data/d01", *lines, f"xec.state {self.path('state')}"])
+            file.write("\n".join([*lines, f"xec.state {self.path('state')}"])
                        .replace("xec.port 1094", f"xec.port {port}") + "\n")
         gateway = self.background([self.xec, "serve", "-c", config], env=xectest.daemons.preload_environment())
         gateway.wait_line("ready", 60)

@@ -101,6 +101,22 @@ void World::EndParts(size_t id, TimePoint since) {
   }
 }
 
+// Of an operation of which no client knows.
+Task<void> World::AskAlone(Gateway* gateway, size_t id) {
+  const Op op = history_.at(id);
+  const TimePoint since = executor_.Now();
+  const Status status = co_await Other(gateway->store.get(), id, op);
+  history_.at(id).ended = moment_++;
+  if (!status) history_.at(id).error = status.code();
+  if (op.kind == OpKind::kRenameDirectory) EndParts(id, since);
+}
+
+void World::DieWithin(size_t index, Duration longest) {
+  RunUntil([&] { return gateways_[index] == nullptr; }, Between(Duration(0), longest));
+  if (gateways_[index]) gateways_[index]->dying = true;
+  KillTheDying();
+}
+
 // Everybody else is at rest: then a rename of a directory moves all or nothing, even if whoever does it dies
 // in the middle, and the next one as well.
 void World::RenameAlone() {
@@ -124,25 +140,12 @@ void World::RenameAlone() {
   Say("----", "faults again; " + history_.at(id).ToString());
   faults_ = true;
   Gateway* const gateway = gateways_[0].get();
-  const auto ask = [](World* world, Gateway* on, size_t asked) -> Task<void> {
-    const Op op = world->history_.at(asked);
-    const TimePoint since = world->executor_.Now();
-    const Status status = co_await world->Other(on->store.get(), asked, op);
-    world->history_.at(asked).ended = world->moment_++;
-    if (!status) world->history_.at(asked).error = status.code();
-    world->EndParts(asked, since);
-  };
-  gateway->scope->Spawn(ask(this, gateway, id));
-  const auto die = [this](size_t index) {
-    RunUntil([&] { return gateways_[index] == nullptr; }, Between(Duration(0), kTimeToRename));
-    if (gateways_[index]) gateways_[index]->dying = true;
-    KillTheDying();
-  };
-  die(0);
+  gateway->scope->Spawn(AskAlone(gateway, id));
+  DieWithin(0, kTimeToRename);
   executor_.RunUntilTime(executor_.Now() + minutes(5));
   if (gateways_[1] && random_.OneIn(2)) {
     gateways_[1]->scope->Spawn(Clean(gateways_[1].get()));
-    die(1);
+    DieWithin(1, kTimeToRename);
   }
   AllIsWell();
   Say("g0", "had asked: " + history_.at(id).ToString());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // One object that is renamed from name to name while nobody else disturbs, by gateways that die in the
 // middle.
-#include <algorithm>
 #include <utility>
 
 #include "world.hh"
@@ -31,11 +30,7 @@ void World::RenameInARow() {
   for (size_t i = 1; i < names.size() && !outcome_.broken; ++i) RenameAndDie(names[i - 1], names[i]);
   executor_.RunUntilTime(executor_.Now() + Between(Duration(0), kUntilCleaned));
   AllIsWell();
-  CleanUp();
-  // As in ComeToRest.
-  const bool lied = std::find(traits_.liars.begin(), traits_.liars.end(), true) != traits_.liars.end();
-  if (!outcome_.broken && (lied || repairs_unfinished_ > 0)) RepairAll(*gateways_[1]);
-  if (!outcome_.broken) CheckEverything();
+  TidyUpAndCheck();
 }
 
 void World::RenameAndDie(const std::string& from, const std::string& to) {
@@ -48,18 +43,12 @@ void World::RenameAndDie(const std::string& from, const std::string& to) {
   rename.name = from;
   rename.to = to;
   const size_t id = history_.Begin(rename, moment_++);
-  const auto ask = [](World* world, Gateway* on, size_t asked) -> Task<void> {
-    const Op op = world->history_.at(asked);
-    const Status status = co_await world->Other(on->store.get(), asked, op);
-    world->history_.at(asked).ended = world->moment_++;
-    if (!status) world->history_.at(asked).error = status.code();
-  };
-  gateway->scope->Spawn(ask(this, gateway, id));
-  const bool dies = !kind_random_.OneIn(4);
-  const auto gone = [&] { return gateway->dead || (!dies && history_.at(id).ended != kNever); };
-  RunUntil(gone, dies ? Between(Duration(0), kTimeToRename) : kLongestOperation);
-  if (dies && !gateway->dead) gateway->dying = true;
-  KillTheDying();
+  gateway->scope->Spawn(AskAlone(gateway, id));
+  if (kind_random_.OneIn(4)) {
+    RunUntil([&] { return gateway->dead || history_.at(id).ended != kNever; }, kLongestOperation);
+  } else {
+    DieWithin(gateway->index, kTimeToRename);
+  }
   Say(fmt::format("g{}", gateway->index), "was asked: " + history_.at(id).ToString());
 }
 

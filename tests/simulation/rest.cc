@@ -47,6 +47,10 @@ void World::ComeToRest() {
   }
   SetClocksRight();
   if (traits_.older_disk && !outcome_.broken) CompareDisks();
+  TidyUpAndCheck();
+}
+
+void World::TidyUpAndCheck() {
   CleanUp();
   // As an operator does who takes a census. A repair that ends half way may leave less than it found, and who
   // is told wrong bytes of a good archive takes it away (seed 26349).

@@ -270,6 +270,8 @@ class World {
   void BeginParts(size_t id);
   void EndParts(size_t id, TimePoint since);
   bool MayBeTakenUp(TimePoint since) const;
+  Task<void> AskAlone(Gateway* gateway, size_t id);
+  void DieWithin(size_t gateway, Duration longest);
   void RenameAlone();
   void CheckRenamedAlone(const std::map<std::string, Content>& before, const Op& rename);
 
@@ -311,6 +313,7 @@ class World {
   void ComeToRest();
   void AllIsWell();
   void SetClocksRight();
+  void TidyUpAndCheck();
   void CleanUp();
   bool CleanAll(Gateway& gateway);
   void MakeMissingDirectories(Gateway& gateway);
