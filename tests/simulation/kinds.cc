@@ -80,17 +80,18 @@ Duration World::DeciderDelay(Operation operation) {
 }
 
 // Some exclusive creators take long to seal, others to promote, all their homes alike: so one may seal and
-// look while the other has looked and not promoted yet. And some renames to commit: others set attributes
-// meanwhile.
+// look while the other has looked and not promoted yet. So do some that make a directory: uploads come
+// meanwhile. And some renames take long to commit: others set attributes meanwhile.
 Duration World::Hesitation(const std::string& step, const std::string& path) {
   const bool seals = Races() && step == "exclusive seal: create";
   const bool promotes = Races() && step == "promote exclusive";
+  const bool makes = traits_.kinds && step == "promote directory";
   const bool commits = traits_.attributes && step == "rename: commit";
-  if (!faults_ || traits_.calm || (!seals && !promotes && !commits)) return Duration(0);
+  if (!faults_ || traits_.calm || (!seals && !promotes && !makes && !commits)) return Duration(0);
   uint64_t hash = options_.seed;
   for (const char c : path.substr(path.rfind('/'))) hash = Mix64(hash + static_cast<unsigned char>(c));
   const uint64_t who = hash % 4;
-  const bool hesitates = seals ? who == 0 : promotes ? who == 1 : who < 2;
+  const bool hesitates = seals ? who == 0 : promotes ? who == 1 : makes ? who == 2 : who < 2;
   return hesitates ? milliseconds((seals ? 50 : 200) + hash / 4 % 800) : milliseconds(0);
 }
 

@@ -3,6 +3,8 @@
 // that may be bad, until everything was compared and repaired: here until all is well. Gateways watch the
 // clocks of the disks (docs/protocol.md, section 14), in worlds with such a disk only.
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "protocol/look.hh"
 #include "world.hh"
@@ -182,6 +184,60 @@ void World::CompareDisks() {
     executor_.RunUntilTime(executor_.Now() + kClockInterval);
   }
   if (left_out && !outcome_.broken) Break("a disk that went back in time is never compared");
+}
+
+// All else is well: m homes miss a change, another one gets an older copy of its disk, and all others go that
+// know of the change. Those that are left must not answer as if nothing had changed.
+void World::GoBackAtRest() {
+  Op first;
+  first.kind = OpKind::kPut;
+  first.name = names_[both_.size()];  // never a directory
+  first.content = next_content_++;
+  std::vector<MemberIndex> homes = gateways_[0]->engine->Homes(PathOf(first.name));
+  for (size_t i = homes.size(); i > 1; --i) std::swap(homes[i - 1], homes[clock_random_.Below(i)]);
+  const size_t server = homes.front();
+  const auto missing = std::span(homes).subspan(1, descriptor_.tolerance);
+  const auto knowing = std::span(homes).subspan(1 + descriptor_.tolerance);
+  if (!DoAtRest(*gateways_[0], first)) return Break("at rest " + first.name + " cannot be written");
+  LetBackgroundEnd();
+  older_.server = server;
+  older_.copy = servers_[server]->Take();
+  older_.reading = ReadingOn(*servers_[server]);
+  Say(fmt::format("s{}", server), fmt::format("its disk is copied, as of {}", older_.reading));
+  for (const MemberIndex home : missing) SwitchOffAtRest(home);
+  Op change = first;
+  change.kind = clock_random_.OneIn(2) ? OpKind::kPut : OpKind::kRemove;
+  change.content = change.kind == OpKind::kPut ? next_content_++ : kNothing;
+  if (!DoAtRest(*gateways_[1], change))
+    return Break("with m homes away " + first.name + " cannot be changed");
+  for (int i = 0; i < kComparisonsMax && !EverybodyKnowsLater(server, older_.reading); ++i) {
+    for (auto& gateway : gateways_) (void)Wait(LeavesOut(gateway.get()), *gateway);
+    executor_.RunUntilTime(executor_.Now() + kClockInterval);
+  }
+  if (!EverybodyKnowsLater(server, older_.reading)) return Break("at rest the clocks of disks do not go on");
+  SwitchOffAtRest(server);
+  executor_.RunUntilTime(executor_.Now() + kOffFor);
+  servers_[server]->Restore(older_.copy);
+  Say(fmt::format("s{}", server), "is back with the older copy of its disk");
+  SwitchOn(server);
+  for (const MemberIndex home : missing) SwitchOn(home);
+  for (const MemberIndex home : knowing) SwitchOffAtRest(home);
+  Op read;
+  read.name = first.name;
+  read.kind = OpKind::kRead;
+  for (auto& gateway : gateways_) DoAtRest(*gateway, read);
+  for (const MemberIndex home : knowing) SwitchOn(home);
+  CompareDisks();
+  if (outcome_.broken) return;
+  const bool there = DoAtRest(*gateways_[0], read);
+  if (!there && history_.ops().back().error != Code::kNotFound)
+    Break("at rest " + read.name + " cannot be read once all disks are compared");
+}
+
+void World::SwitchOffAtRest(size_t server) {
+  Say(fmt::format("s{}", server), "is off");
+  down_[server] = true;
+  servers_[server]->SetDown(true);
 }
 
 }  // namespace xec::sim

@@ -201,6 +201,7 @@ Outcome World::Run() {
   if (!outcome_.broken && traits_.directories && !lost_) RenameAlone();
   const bool objects_only = !traits_.directories && !traits_.kinds && !traits_.older_disk && !lost_;
   if (!outcome_.broken && objects_only && options_.renames && kind_random_.OneIn(4)) RenameInARow();
+  if (!outcome_.broken && traits_.older_disk) GoBackAtRest();
   if (traits_.ailments && !lost_) AskWhileServersHang();
   for (const Op& op : history_.ops()) outcome_.open += op.ended == kNever && op.part == 0;
   const History::Verdict verdict = history_.Judge(names_, traits_.directories ? directories_ : both_);

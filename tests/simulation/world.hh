@@ -214,6 +214,8 @@ class World {
   Task<bool> LeavesOut(Gateway* gateway);
   void ReadClocksFirst(size_t gateway);
   void CompareDisks();
+  void GoBackAtRest();
+  void SwitchOffAtRest(size_t server);
 
   // What goes bad on disks (rot.cc).
   void ScheduleRot();
