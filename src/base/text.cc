@@ -12,8 +12,6 @@ namespace {
 constexpr char kLowerDigits[] = "0123456789abcdef";
 constexpr char kUpperDigits[] = "0123456789ABCDEF";
 
-bool IsLowerHex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
-
 }  // namespace
 
 std::optional<uint64_t> ParseUint(std::string_view text) {
@@ -26,11 +24,12 @@ std::optional<uint64_t> ParseUint(std::string_view text) {
 
 std::optional<uint64_t> ParseHex(std::string_view text) {
   if (text.empty() || text.size() > 16) return std::nullopt;
-  for (const char c : text) {
-    if (!IsLowerHex(c)) return std::nullopt;
-  }
   uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  for (const char c : text) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit && !(c >= 'a' && c <= 'f')) return std::nullopt;
+    value = value << 4 | static_cast<uint64_t>(digit ? c - '0' : c - 'a' + 10);
+  }
   return value;
 }
 

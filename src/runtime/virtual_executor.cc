@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/check.hh"
+
 namespace xec {
 namespace {
 
@@ -16,60 +18,104 @@ VirtualExecutor::VirtualExecutor(VirtualOptions options) : options_(options), ra
 
 VirtualExecutor::~VirtualExecutor() {
   // Destroying a closure may post or cancel: what it meets must be whole, so take everything out first.
-  while (!ready_.empty() || !timers_.empty()) {
+  while (!ready_.empty() || waiting_ > 0) {
     std::vector<Work> ready = std::exchange(ready_, {});
-    auto timers = std::exchange(timers_, {});
-    timer_by_id_.clear();
+    std::vector<Slot> slots = std::exchange(slots_, {});
+    free_slots_.clear();
+    waiting_ = 0;
   }
 }
 
 void VirtualExecutor::PostFor(Owner owner, Closure work) { ready_.push_back({owner, 0, std::move(work)}); }
 
 TimerId VirtualExecutor::RunAtFor(Owner owner, TimePoint when, Closure work) {
-  const TimerId id = next_timer_++;
-  timer_by_id_[id] = timers_.emplace(std::pair(when, id), Work{owner, id, std::move(work)}).first;
+  Work timed{owner, 0, std::move(work)};
+  if (free_slots_.empty()) {
+    free_slots_.push_back(slots_.size());
+    slots_.emplace_back();
+  }
+  const TimerId id = timed.timer = NewTimer(free_slots_.back());
+  XEC_CHECK(slots_.size() < kSlotsMax);
+  free_slots_.pop_back();
+  SlotOf(id).id = id;
+  Wait(std::move(timed), when);
   return id;
 }
 
+// The work's timer has its slot.
+void VirtualExecutor::Wait(Work work, TimePoint when) {
+  alarms_.push({when, work.timer});
+  Slot& slot = SlotOf(work.timer);
+  slot.waits = true;
+  slot.work = std::move(work);
+  ++waiting_;
+}
+
+// The timer has run or never will. Its closure if it was still waiting: to be destroyed last, when the tables
+// are whole again.
+Closure VirtualExecutor::Free(TimerId timer) {
+  Slot& slot = SlotOf(timer);
+  if (slot.waits) --waiting_;
+  slot.id = 0;
+  slot.waits = false;
+  free_slots_.push_back(timer % kSlotsMax);
+  return std::move(slot.work.closure);
+}
+
 bool VirtualExecutor::Cancel(TimerId timer) {
-  Closure dropped;  // destroyed last, when the tables are whole again
-  if (const auto found = timer_by_id_.find(timer); found != timer_by_id_.end()) {
-    dropped = std::move(found->second->second.closure);
-    timers_.erase(found->second);
-    timer_by_id_.erase(found);
+  const bool known = timer != 0 && timer % kSlotsMax < slots_.size() && SlotOf(timer).id == timer;
+  if (!known) return false;
+  Closure dropped;
+  if (!SlotOf(timer).waits) {
+    const auto due =
+        std::find_if(ready_.begin(), ready_.end(), [&](const Work& w) { return w.timer == timer; });
+    dropped = std::move(due->closure);
+    ready_.erase(due);
+    (void)Free(timer);
     return true;
   }
-  // Due, but not run yet.
-  const auto due =
-      std::find_if(ready_.begin(), ready_.end(), [&](const Work& w) { return w.timer == timer; });
-  if (timer == 0 || due == ready_.end()) return false;
-  dropped = std::move(due->closure);
-  ready_.erase(due);
+  dropped = Free(timer);
   return true;
 }
 
 WallMillis VirtualExecutor::WallNow() const { return options_.wall_base + ToMillis(now_ - kStart); }
 
+// Of those that were not cancelled; null: there is none.
+const VirtualExecutor::Alarm* VirtualExecutor::NextAlarm() {
+  while (!alarms_.empty()) {
+    const Alarm& next = alarms_.top();
+    const Slot& slot = SlotOf(next.id);
+    if (slot.id == next.id && slot.waits) return &next;
+    alarms_.pop();
+  }
+  return nullptr;
+}
+
 void VirtualExecutor::MoveDueTimers() {
-  while (!timers_.empty() && timers_.begin()->first.first <= now_) {
-    timer_by_id_.erase(timers_.begin()->first.second);
-    ready_.push_back(std::move(timers_.begin()->second));
-    timers_.erase(timers_.begin());
+  for (const Alarm* next = NextAlarm(); next != nullptr && next->when <= now_; next = NextAlarm()) {
+    Slot& slot = SlotOf(next->id);
+    alarms_.pop();
+    slot.waits = false;
+    --waiting_;
+    ready_.push_back(std::move(slot.work));
   }
 }
 
 bool VirtualExecutor::RunOne() {
   MoveDueTimers();
   if (ready_.empty()) {
-    if (timers_.empty()) return false;
-    now_ = timers_.begin()->first.first;
+    const Alarm* const next = NextAlarm();
+    if (next == nullptr) return false;
+    now_ = next->when;
     MoveDueTimers();
   }
   const size_t index = options_.fifo ? 0 : random_.Below(ready_.size());
   Work work = std::move(ready_[index]);
   ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(index));
   ++steps_;
-  if (!Defer(work)) work.closure();
+  if (Defer(work)) return true;
+  if (work.timer != 0) (void)Free(work.timer);
+  work.closure();
   return true;
 }
 
@@ -77,9 +123,11 @@ bool VirtualExecutor::RunOne() {
 bool VirtualExecutor::Defer(Work& work) {
   const auto sleeper = asleep_.find(work.owner);
   if (sleeper == asleep_.end() || sleeper->second <= now_) return false;
-  if (work.timer == 0) work.timer = next_timer_++;
-  const TimerId id = work.timer;
-  timer_by_id_[id] = timers_.emplace(std::pair(sleeper->second, id), std::move(work)).first;
+  if (work.timer == 0) {
+    RunAtFor(work.owner, sleeper->second, std::move(work.closure));
+  } else {
+    Wait(std::move(work), sleeper->second);
+  }
   return true;
 }
 
@@ -97,23 +145,25 @@ bool VirtualExecutor::RunUntil(const std::function<bool()>& done, size_t limit) 
 }
 
 void VirtualExecutor::RunUntilTime(TimePoint when) {
-  while (!ready_.empty() || (!timers_.empty() && timers_.begin()->first.first <= when)) RunOne();
+  const auto is_due = [&](const Alarm* next) { return next != nullptr && next->when <= when; };
+  while (!ready_.empty() || is_due(NextAlarm())) RunOne();
   now_ = std::max(now_, when);
 }
 
 void VirtualExecutor::DropOwner(Owner owner) {
-  std::vector<Work> dropped;  // destroyed last, when the tables are whole again
+  std::vector<Closure> dropped;  // destroyed last, when the tables are whole again
   std::vector<Work> kept;
-  for (Work& work : ready_) (work.owner == owner ? dropped : kept).push_back(std::move(work));
-  ready_ = std::move(kept);
-  for (auto timer = timers_.begin(); timer != timers_.end();) {
-    if (timer->second.owner == owner) {
-      timer_by_id_.erase(timer->first.second);
-      dropped.push_back(std::move(timer->second));
-      timer = timers_.erase(timer);
-    } else {
-      ++timer;
+  for (Work& work : ready_) {
+    if (work.owner != owner) {
+      kept.push_back(std::move(work));
+      continue;
     }
+    if (work.timer != 0) (void)Free(work.timer);
+    dropped.push_back(std::move(work.closure));
+  }
+  ready_ = std::move(kept);
+  for (Slot& slot : slots_) {
+    if (slot.waits && slot.work.owner == owner) dropped.push_back(Free(slot.id));
   }
 }
 
@@ -125,7 +175,7 @@ void VirtualProcess::Post(Closure work) {
 }
 
 TimerId VirtualProcess::RunAt(TimePoint when, Closure work) {
-  if (killed_) return world_.next_timer_++;
+  if (killed_) return world_.NewTimer(VirtualExecutor::kSlotsMax - 1);  // of no slot
   return world_.RunAtFor(owner_, when, std::move(work));
 }
 

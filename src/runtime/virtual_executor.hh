@@ -7,9 +7,8 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <memory>
 #include <optional>
+#include <queue>
 #include <unordered_map>
 #include <vector>
 
@@ -59,7 +58,8 @@ class VirtualExecutor final : public Executor {
   std::optional<T> RunTask(Task<T> task, size_t limit = 10'000'000);
 
   size_t ready() const { return ready_.size(); }
-  size_t timers() const { return timers_.size(); }
+  // Those that are not due yet.
+  size_t timers() const { return waiting_; }
   uint64_t steps() const { return steps_; }
 
   static constexpr TimePoint kStart = TimePoint(std::chrono::hours(1));
@@ -68,28 +68,50 @@ class VirtualExecutor final : public Executor {
   friend class VirtualProcess;
   using Owner = uint64_t;  // 0 is the world itself
   struct Work {
-    Owner owner;
-    TimerId timer;  // 0: posted
+    Owner owner = 0;
+    TimerId timer = 0;  // 0: posted
     Closure closure;
+  };
+
+  // Of a timer until it has run or was cancelled.
+  struct Slot {
+    TimerId id = 0;  // 0: free
+    bool waits = false;  // else it is due, and its work among what is ready
+    Work work;
+  };
+  // In the order in which they come. Of one that was cancelled the slot has another id.
+  struct Alarm {
+    TimePoint when;
+    TimerId id;
+    bool operator>(const Alarm& other) const { return std::pair(when, id) > std::pair(other.when, other.id); }
   };
 
   void PostFor(Owner owner, Closure work);
   TimerId RunAtFor(Owner owner, TimePoint when, Closure work);
+  TimerId NewTimer(size_t slot) { return ++timers_made_ * kSlotsMax + slot; }
+  Slot& SlotOf(TimerId timer) { return slots_[timer % kSlotsMax]; }
+  void Wait(Work work, TimePoint when);
+  Closure Free(TimerId timer);
   void DropOwner(Owner owner);
   bool Defer(Work& work);
+  const Alarm* NextAlarm();
   void MoveDueTimers();
+
+  // A timer's id is its slot and how many were made before it, so that ids are in order.
+  static constexpr TimerId kSlotsMax = TimerId{1} << 24;
 
   const VirtualOptions options_;
   Random random_;
   TimePoint now_ = kStart;
   uint64_t steps_ = 0;
-  TimerId next_timer_ = 1;
+  uint64_t timers_made_ = 0;
   Owner next_owner_ = 1;
   std::vector<Work> ready_;
-  using Timers = std::map<std::pair<TimePoint, TimerId>, Work>;
-  Timers timers_;
-  std::unordered_map<TimerId, Timers::iterator> timer_by_id_;
-  std::unordered_map<Owner, TimePoint> asleep_;         // until then their work does not run
+  std::vector<Slot> slots_;
+  std::vector<size_t> free_slots_;
+  size_t waiting_ = 0;
+  std::priority_queue<Alarm, std::vector<Alarm>, std::greater<>> alarms_;
+  std::unordered_map<Owner, TimePoint> asleep_;  // until then their work does not run
 };
 
 struct ProcessOptions {

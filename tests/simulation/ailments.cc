@@ -251,11 +251,10 @@ Fault World::AilmentOf(size_t server, Operation operation) const {
 
 // Servers that fall ill at any time are soon known to be ill, and asked last: what is rare would never meet
 // it. So some fall ill under a request.
-void World::FallIllUnder(size_t server, const std::string& step, Operation operation, bool rarest) {
+void World::FallIllUnder(size_t server, const FaultCounts& met, Operation operation, bool rarest) {
   if (!faults_ || !traits_.ailments) return;
   const Fault ailment = kSudden[ailment_random_.Below(kSudden.size())];
   if (!Hinders(ailment, operation)) return;
-  const auto& met = outcome_.coverage[step];
   const uint64_t times = std::accumulate(met.begin(), met.end(), uint64_t{0});
   const bool first = met[static_cast<size_t>(ailment)] == 0;
   const uint64_t seldom = times < kCommonStep ? kSuddenInRare : kSuddenInCommon;

@@ -276,7 +276,7 @@ void World::ScheduleCleaner(size_t index) {
     // Nothing is promised where a cleaner's clock is off by more than the horizon: it forgets what is still
     // under way.
     const bool may = gateway != nullptr && gateway->AnswersClients() && !IsFarAhead(*gateway);
-    if (may && (MayFindSomething(index) || shape_random_.OneIn(4))) {
+    if (may && (MayFindSomething(index) || shape_random_.OneIn(8))) {
       cleaned_at_[index] = moment_;
       gateway->scope->Spawn(Clean(gateway));
     }

@@ -102,10 +102,11 @@ void Line::Around(const Request& request, Start<T> start, Done<T> done) {
 
 // What the request meets.
 Fault Line::Meet(const std::string& step, Operation operation, const std::string& path) {
-  Fault fault = world_.PickFault(step);
+  FaultCounts& met = world_.outcome_.coverage[step];
+  Fault fault = world_.PickFault(step, met);
   if (fault == Fault::kNone && world_.Lies(server_, operation, path)) fault = Fault::kWrongError;
   if (fault == Fault::kNone && world_.NodsOff(gateway_, step, path)) fault = Fault::kSleepAfter;
-  if (fault == Fault::kNone) world_.FallIllUnder(server_, step, operation, IsRarest(step));
+  if (fault == Fault::kNone) world_.FallIllUnder(server_, met, operation, IsRarest(step));
   // A gateway that dies or sleeps does so whoever it asks.
   const bool about_gateway = fault == Fault::kCrashBefore || fault == Fault::kCrashAfter ||
                              fault == Fault::kSleepBefore || fault == Fault::kSleepAfter;
@@ -113,7 +114,7 @@ Fault Line::Meet(const std::string& step, Operation operation, const std::string
   if (ailment != Fault::kNone && !about_gateway) fault = ailment;
   if (fault == Fault::kServerDown && IsRarest(step)) world_.BringBackFor(server_);
   if (fault == Fault::kServerDown && !world_.TakeDown(server_, world_.random_.OneIn(2))) fault = Fault::kNone;
-  ++world_.outcome_.coverage[step][static_cast<size_t>(fault)];
+  ++met[static_cast<size_t>(fault)];
   return fault;
 }
 
@@ -250,13 +251,13 @@ DataServerPtr World::LineTo(Gateway& gateway, size_t server, bool watch_clock) {
   return Guarded(line, gateway, server, watch_clock);
 }
 
-Fault World::PickFault(const std::string& step) {
+// `met`: what the step has met in this seed.
+Fault World::PickFault(const std::string& step, const FaultCounts& met) {
   if (!faults_) return Fault::kNone;
   if (traits_.aimed && traits_.aimed_left > 0 && AimedAt(step) && random_.OneIn(12)) {
     --traits_.aimed_left;
     return *traits_.aimed;
   }
-  const auto& met = outcome_.coverage[step];
   const uint64_t times = std::accumulate(met.begin(), met.end(), uint64_t{0});
   const bool rare = times < kRareStep;
   const bool seldom = IsSeldom(step) && times - met.front() < kSeldomFaults && !traits_.calm;

@@ -2,6 +2,7 @@
 #include "history_search.hh"
 
 #include <algorithm>
+#include <utility>
 
 namespace xec::sim {
 namespace {
@@ -234,14 +235,35 @@ bool History::Search::OutOfOrder(size_t i) const {
   return before != pass_before_.end() && !done_[before->second];
 }
 
+size_t History::Search::HashOf(const Object& now) const {
+  size_t hash = done_.HashOfCommon(told_apart_) * 31 + std::hash<Content>()(now.content);
+  for (size_t i = 0; i < kAttributeNames; ++i)
+    hash = hash * 31 + now.attributes[i] + 17 * now.carried_attributes[i];
+  return hash;
+}
+
 // Was the search here before, with no more of what may also not happen done? Then more could follow.
-bool History::Search::IsKnown(const Object& now) {
-  std::vector<Marks>& before = visited_[std::pair(done_.Common(told_apart_), now)];
-  const auto has_less = [&](const Marks& done) { return done.Within(done_); };
-  if (std::any_of(before.begin(), before.end(), has_less)) return true;
-  before.push_back(done_);
+bool History::Search::IsKnown(const Object& now) const {
+  if (visited_.empty()) return false;
+  const auto [first, last] = visited_.equal_range(HashOf(now));
+  return std::any_of(first, last, [&](const auto& entry) {
+    const State& state = entry.second;
+    const auto has_less = [&](const Marks& done) { return done.Within(done_); };
+    return state.now == now && done_.HasCommon(told_apart_, state.told_apart) &&
+           std::any_of(state.done.begin(), state.done.end(), has_less);
+  });
+}
+
+void History::Search::Remember(const Object& now) {
   ++states_;
-  return false;
+  const size_t hash = HashOf(now);
+  const auto [first, last] = visited_.equal_range(hash);
+  for (auto entry = first; entry != last; ++entry) {
+    State& state = entry->second;
+    if (state.now == now && done_.HasCommon(told_apart_, state.told_apart))
+      return state.done.push_back(done_);
+  }
+  visited_.emplace(hash, State{done_.Common(told_apart_), now, {done_}});
 }
 
 // Can the events that are not done follow, with `now` at the name? `sure`: how many of those that must
@@ -250,6 +272,12 @@ bool History::Search::From(const Object& now, size_t sure, const Object* before)
   const std::optional<Moment> horizon = Horizon();
   if (!horizon || gave_up()) return true;
   if (IsKnown(now)) return false;
+  // Nothing need be remembered where the first way leads to the end, as mostly. But what is not told apart
+  // may lead here again.
+  bool remembered = false;
+  const auto remember = [&] {
+    if (!std::exchange(remembered, true)) Remember(now);
+  };
   const Moment reached = Reached();
   for (const bool optional : {false, true}) {
     for (size_t i = 0; i < events_.size(); ++i) {
@@ -268,23 +296,21 @@ bool History::Search::From(const Object& now, size_t sure, const Object* before)
       // Nor need the last event have happened if this one does away with all that it did.
       if (before != nullptr && After(event, *before) == next) continue;
       const bool again = done_[i];
+      if (again || !told_apart_[i]) remember();
       const bool may_be_in_vain = optional && !event.repeated && event.op->part == 0;
       done_.Set(i, true);
       const bool found = From(*next, sure + (optional ? 0 : 1), may_be_in_vain ? &now : nullptr);
       done_.Set(i, again);
       if (found) return true;
       // What only looks and fits may as well happen at once, unless something is too late then.
-      if (event.kind >= Event::kSeeContent && *next == now && !Misses(reached, event.from)) return false;
+      if (event.kind >= Event::kSeeContent && *next == now && !Misses(reached, event.from)) {
+        remember();
+        return false;
+      }
     }
   }
+  remember();
   return false;
-}
-
-size_t History::Search::HashOfState::operator()(const std::pair<Marks, Object>& state) const {
-  size_t hash = state.first.Hash() * 31 + std::hash<Content>()(state.second.content);
-  for (size_t i = 0; i < kAttributeNames; ++i)
-    hash = hash * 31 + state.second.attributes[i] + 17 * state.second.carried_attributes[i];
-  return hash;
 }
 
 }  // namespace xec::sim

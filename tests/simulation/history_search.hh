@@ -35,11 +35,16 @@ class History::Search {
   Moment Reached() const;
   bool Misses(Moment reached, Moment from) const;
   bool OutOfOrder(size_t i) const;
-  bool IsKnown(const Object& now);
+  size_t HashOf(const Object& now) const;
+  bool IsKnown(const Object& now) const;
+  void Remember(const Object& now);
   bool From(const Object& now, size_t sure, const Object* before);
 
-  struct HashOfState {
-    size_t operator()(const std::pair<Marks, Object>& state) const;
+  // What is at the name when of those that are told apart these are done, and each time all that was done.
+  struct State {
+    Marks told_apart;
+    Object now;
+    std::vector<Marks> done;
   };
 
   const History& history_;
@@ -48,8 +53,7 @@ class History::Search {
   std::map<size_t, size_t> pass_before_;  // of events of later passes
   Marks done_;
   Marks told_apart_;  // of those that must happen, and of passes, each of which waits for the one before
-  // By those of them that are done, and what is at the name: all that was done when the search was there.
-  std::unordered_map<std::pair<Marks, Object>, std::vector<Marks>, HashOfState> visited_;
+  std::unordered_multimap<size_t, State> visited_;  // by HashOf
   size_t states_ = 0;
   size_t deepest_ = 0;
   const Event* stuck_ = nullptr;

@@ -53,6 +53,10 @@ std::string World::FromStore(const std::string& component) const {
   return component;
 }
 
-ObjectPath World::PathOf(const std::string& name) const { return *ObjectPath::Parse(InStore(name)); }
+const ObjectPath& World::PathOf(const std::string& name) const {
+  const auto found = paths_.find(name);
+  if (found != paths_.end()) return found->second;
+  return paths_.emplace(name, *ObjectPath::Parse(InStore(name))).first->second;
+}
 
 }  // namespace xec::sim

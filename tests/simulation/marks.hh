@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <string_view>
 #include <vector>
+
+#include "base/random.hh"
 
 namespace xec::sim {
 
@@ -23,17 +23,24 @@ class Marks {
     for (size_t i = 0; i < words_.size(); ++i) common.words_[i] &= other.words_[i];
     return common;
   }
+  // Common(other) == common, and its hash: without making it.
+  bool HasCommon(const Marks& other, const Marks& common) const {
+    for (size_t i = 0; i < words_.size(); ++i) {
+      if ((words_[i] & other.words_[i]) != common.words_[i]) return false;
+    }
+    return true;
+  }
+  uint64_t HashOfCommon(const Marks& other) const {
+    uint64_t hash = 0;
+    for (size_t i = 0; i < words_.size(); ++i) hash = Mix64(hash ^ (words_[i] & other.words_[i]));
+    return hash;
+  }
   // Are all of these in the other?
   bool Within(const Marks& other) const {
     for (size_t i = 0; i < words_.size(); ++i) {
       if ((words_[i] & ~other.words_[i]) != 0) return false;
     }
     return true;
-  }
-  bool operator==(const Marks&) const = default;
-  size_t Hash() const {
-    const char* const bytes = reinterpret_cast<const char*>(words_.data());
-    return std::hash<std::string_view>()({bytes, 8 * words_.size()});
   }
 
  private:

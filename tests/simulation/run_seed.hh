@@ -39,8 +39,9 @@ enum class Fault {
 inline constexpr size_t kFaultCount = 19;
 const char* FaultName(Fault fault);
 
+using FaultCounts = std::array<uint64_t, kFaultCount>;
 // protocol step -> how often each fault met it.
-using Coverage = std::map<std::string, std::array<uint64_t, kFaultCount>>;
+using Coverage = std::map<std::string, FaultCounts>;
 
 struct WorldOptions {
   uint64_t seed = 1;

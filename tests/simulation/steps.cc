@@ -8,7 +8,9 @@
 namespace xec::sim {
 namespace {
 
-std::string LastPart(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string_view LastPart(const std::string& path) {
+  return std::string_view(path).substr(path.rfind('/') + 1);
+}
 
 std::string KindWord(const std::optional<State>& state) {
   if (!state) return "other";
@@ -56,13 +58,12 @@ std::string RenameStep(const std::optional<State>& from, const std::optional<Sta
   }
 }
 
-}  // namespace
-
-std::string StepOf(Operation operation, const std::string& path, const std::string& to) {
+// Read off this request alone. `state`: what the path's last part says.
+std::string StepOf(Operation operation, const std::string& path, const std::optional<State>& state,
+                   const std::string& to) {
   if (path.starts_with("/.xec/moves")) return "directory log: " + std::string(OperationName(operation));
   if (path == kIdentityPath) return "identity: " + std::string(OperationName(operation));
-  const std::string last = LastPart(path);
-  const std::optional<State> state = ParseState(last);
+  const std::string_view last = LastPart(path);
   const bool object_directory = last.ends_with(kObjectSuffix) || last.ends_with(kLongObjectSuffix);
   switch (operation) {
     case Operation::kRename: return RenameStep(state, ParseState(LastPart(to)));
@@ -86,6 +87,8 @@ std::string StepOf(Operation operation, const std::string& path, const std::stri
   }
 }
 
+}  // namespace
+
 void StepNamer::EndRepair(const std::string& object_directory) {
   const auto found = repairing_.find(object_directory);
   if (found != repairing_.end()) repairing_.erase(found);
@@ -105,10 +108,10 @@ std::string StepNamer::OfSeal(std::string step, size_t server, Operation operati
 
 std::string StepNamer::Name(size_t server, Operation operation, const std::string& path,
                             const std::string& to) {
-  std::string step = StepOf(operation, path, to);
+  const std::optional<State> state = ParseState(LastPart(path));
+  std::string step = StepOf(operation, path, state, to);
   // What an exclusive creator looks at after sealing.
   if (step == "look") return sealed_.contains(path) ? "look: barrier" : step;
-  const std::optional<State> state = ParseState(LastPart(path));
   if (!state) return step;
   if (state->kind == StateKind::kSealed) return OfSeal(std::move(step), server, operation, path);
   if (!repairing_.contains(path.substr(0, path.rfind('/')))) return step;

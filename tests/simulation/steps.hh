@@ -11,15 +11,13 @@
 
 namespace xec::sim {
 
-// `to`: of renames. E.g. "promote", "witness: prove", "sweep: remove file".
-std::string StepOf(Operation operation, const std::string& path, const std::string& to);
-
 // Is it the path of an archive, sealed or promoted?
 bool IsArchive(const std::string& path);
 
-// As StepOf, for one gateway: what a request is for also follows from what it asked for before.
+// For one gateway: what a request is for also follows from what it asked for before.
 class StepNamer {
  public:
+  // `to`: of renames. E.g. "promote", "witness: prove", "sweep: archive".
   std::string Name(size_t server, Operation operation, const std::string& path, const std::string& to);
   // In between, what is done to archives and drafts in this object directory is a repair's.
   void BeginRepair(const std::string& object_directory) { repairing_.insert(object_directory); }

@@ -120,7 +120,8 @@ void World::StartGateway(size_t index) {
   // Seldom enough to leave most of the time to what is tested.
   options.probes.pause_first = seconds(1);
   options.probes.pause_longest = seconds(10);
-  options.probes.roll_call_interval = seconds(60);
+  options.probes.roll_call_interval = minutes(3);
+  options.probes.idle = seconds(20);
   options.write_timeout = seconds(30);
   options.read_timeout = seconds(20);
   options.memory_bytes = memory_bytes_;
@@ -198,7 +199,7 @@ Outcome World::Run() {
   // The cleaners meet what is left, and faults.
   RunUntil([] { return false; }, kAftermath);
   if (!outcome_.broken) ComeToRest();
-  if (!outcome_.broken && traits_.directories && !lost_) RenameAlone();
+  if (!outcome_.broken && traits_.directories && !lost_ && kind_random_.OneIn(2)) RenameAlone();
   const bool objects_only = !traits_.directories && !traits_.kinds && !traits_.older_disk && !lost_;
   if (!outcome_.broken && objects_only && options_.renames && kind_random_.OneIn(4)) RenameInARow();
   if (!outcome_.broken && traits_.older_disk) GoBackAtRest();

@@ -173,7 +173,7 @@ class World {
 
   // What goes wrong (faults.cc).
   DataServerPtr LineTo(Gateway& gateway, size_t server, bool watch_clock);
-  Fault PickFault(const std::string& step);
+  Fault PickFault(const std::string& step, const FaultCounts& met);
   bool AimedAt(const std::string& step) const;
   bool Lies(size_t server, Operation operation, const std::string& path);
   bool MayGoDown(size_t server) const;
@@ -196,7 +196,7 @@ class World {
   void PutOtherDisk(size_t server);
   void Recover(size_t server);
   Fault AilmentOf(size_t server, Operation operation) const;
-  void FallIllUnder(size_t server, const std::string& step, Operation operation, bool rarest);
+  void FallIllUnder(size_t server, const FaultCounts& met, Operation operation, bool rarest);
   void AskWhileServersHang();
   void AskInTime(Op op);
 
@@ -263,7 +263,7 @@ class World {
   void LengthenNames();
   std::string InStore(const std::string& name) const;
   std::string FromStore(const std::string& component) const;
-  ObjectPath PathOf(const std::string& name) const;
+  const ObjectPath& PathOf(const std::string& name) const;
 
   // What is asked about directories (directories.cc).
   void UseDirectories();
@@ -365,6 +365,7 @@ class World {
   std::vector<std::string> both_;  // names that are used as objects and as directories
   std::map<std::string, Thought> thoughts_;  // of these
   std::vector<std::string> tops_;  // where there are such names: all that are used but for what is below
+  mutable std::map<std::string, ObjectPath> paths_;  // by name, as far as asked for
   std::map<std::string, std::string> in_store_;  // what components of names are called there, if longer
   std::set<std::string> likely_;  // directories that were there when one was last told of
   std::map<std::string, Content> resting_;  // what was read of each name at rest
