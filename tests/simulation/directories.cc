@@ -105,7 +105,13 @@ void World::EndParts(size_t id, TimePoint since) {
 Task<void> World::AskAlone(Gateway* gateway, size_t id) {
   const Op op = history_.at(id);
   const TimePoint since = executor_.Now();
-  const Status status = co_await Other(gateway->store.get(), id, op);
+  Store* const store = gateway->store.get();
+  Status status;
+  if (op.kind == OpKind::kExclusivePut) {
+    status = co_await Put(store, op);
+  } else {
+    status = co_await Other(store, id, op);
+  }
   history_.at(id).ended = moment_++;
   if (!status) history_.at(id).error = status.code();
   if (op.kind == OpKind::kRenameDirectory) EndParts(id, since);

@@ -84,9 +84,10 @@ Duration World::DeciderDelay(Operation operation) {
 // meanwhile. And some renames take long to commit: others set attributes meanwhile.
 Duration World::Hesitation(const std::string& step, const std::string& path) {
   const bool seals = Races() && step == "exclusive seal: create";
-  const bool promotes = Races() && step == "promote exclusive";
+  const bool promotes = (Races() || paces_) && step == "promote exclusive";
   const bool makes = traits_.kinds && step == "promote directory";
-  const bool commits = traits_.attributes && step == "rename: commit";
+  const bool commits = (traits_.attributes || paces_) && step == "rename: commit";
+  if (paces_) return promotes ? paces_->promote : commits ? paces_->commit : Duration(0);
   if (!faults_ || traits_.calm || (!seals && !promotes && !makes && !commits)) return Duration(0);
   uint64_t hash = options_.seed;
   for (const char c : path.substr(path.rfind('/'))) hash = Mix64(hash + static_cast<unsigned char>(c));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// One object that is renamed from name to name while nobody else disturbs, by gateways that die in the
-// middle.
+// Renames while nobody else disturbs: onto a name that another one creates exclusively; and of one object
+// from name to name, by gateways that die in the middle.
 #include <utility>
 
 #include "world.hh"
@@ -14,6 +14,43 @@ constexpr Duration kTimeToRename = milliseconds(400);
 constexpr Duration kUntilCleaned = minutes(20);
 
 }  // namespace
+
+// Both may begin before either has decided, and whoever creates may come to an end long after the object is
+// seen under its new name.
+void World::CreateOverRename() {
+  Op put, remove, read, rename, create;
+  put.kind = OpKind::kPut;
+  put.name = rename.name = names_[0];
+  put.content = next_content_++;
+  remove.name = read.name = rename.to = create.name = names_[1];
+  remove.kind = OpKind::kRemove;
+  read.kind = OpKind::kRead;
+  rename.kind = OpKind::kRename;
+  create.kind = OpKind::kExclusivePut;
+  create.content = next_content_++;
+  Say("----", "one renames onto what another one creates");
+  if (!DoAtRest(*gateways_[0], put)) return Break("at rest " + put.name + " cannot be written");
+  DoAtRest(*gateways_[0], remove);
+  const size_t renames = kind_random_.Below(kGateways);
+  Gateway* const renamer = gateways_[renames].get();
+  Gateway* const creator = gateways_[(renames + 1) % kGateways].get();
+  paces_ = Paces{milliseconds(50 + kind_random_.Below(400)), milliseconds(kind_random_.Below(2000))};
+  const size_t renamed = history_.Begin(rename, moment_++);
+  renamer->scope->Spawn(AskAlone(renamer, renamed));
+  const TimePoint start = executor_.Now() + milliseconds(kind_random_.Below(40));
+  RunUntil([&] { return executor_.Now() >= start; }, kLongestOperation);
+  const size_t created = history_.Begin(create, moment_++);
+  creator->scope->Spawn(AskAlone(creator, created));
+  const auto ended = [&](size_t id) {
+    return RunUntil([&] { return history_.at(id).ended != kNever; }, kLongestOperation);
+  };
+  const bool one = ended(renamed);
+  DoAtRest(*renamer, read);
+  if (!ended(created) || !one) return Break("of two that race alone one does not end");
+  paces_.reset();
+  for (const size_t id : {renamed, created}) Say("----", "was asked: " + history_.at(id).ToString());
+  DoAtRest(*renamer, read);
+}
 
 // Everybody else is at rest: the object stays whole, wherever it is in the end.
 void World::RenameInARow() {

@@ -299,7 +299,8 @@ class World {
   Op ChooseSmallOp(size_t client);
   void Challenge(const Op& creation);
 
-  // One object that is renamed again and again (relay.cc).
+  // What only who renames or creates does, while nobody else is there (relay.cc).
+  void CreateOverRename();
   void RenameInARow();
   void RenameAndDie(const std::string& from, const std::string& to);
 
@@ -372,6 +373,11 @@ class World {
   std::set<std::string> resting_directories_;  // that were listed at rest
   TimePoint emptied_until_ =
       {};  // until then names are only removed, so that what a sleeper knew is forgotten
+  // How long two that race alone take to decide.
+  struct Paces {
+    Duration commit, promote;  // of a rename, of an exclusive creation
+  };
+  std::optional<Paces> paces_;
   bool faults_ = false;
   bool at_rest_ = false;
   Outcome outcome_;
