@@ -87,6 +87,7 @@ Duration World::Hesitation(const std::string& step, const std::string& path) {
   const bool promotes = (Races() || paces_) && step == "promote exclusive";
   const bool makes = traits_.kinds && step == "promote directory";
   const bool commits = (traits_.attributes || paces_) && step == "rename: commit";
+  if (paces_ && step == "finish: move archive") return paces_->move;
   if (paces_) return promotes ? paces_->promote : commits ? paces_->commit : Duration(0);
   if (!faults_ || traits_.calm || (!seals && !promotes && !makes && !commits)) return Duration(0);
   uint64_t hash = options_.seed;

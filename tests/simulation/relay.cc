@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Renames while nobody else disturbs: onto a name that another one creates exclusively; and of one object
 // from name to name, by gateways that die in the middle.
+#include <numeric>
 #include <utility>
 
 #include "world.hh"
@@ -10,6 +11,8 @@ namespace {
 
 // How long a gateway has for a rename until it is killed: longer than most take.
 constexpr Duration kTimeToRename = milliseconds(400);
+// Once it has committed: most have not come to move the archives then.
+constexpr Duration kTimeToMove = milliseconds(60);
 // Until cleaners come. Archives of the first rename may be where they were by then, names ago.
 constexpr Duration kUntilCleaned = minutes(20);
 
@@ -34,7 +37,8 @@ void World::CreateOverRename() {
   const size_t renames = kind_random_.Below(kGateways);
   Gateway* const renamer = gateways_[renames].get();
   Gateway* const creator = gateways_[(renames + 1) % kGateways].get();
-  paces_ = Paces{milliseconds(50 + kind_random_.Below(400)), milliseconds(kind_random_.Below(2000))};
+  paces_ = Paces{.commit = milliseconds(50 + kind_random_.Below(400)),
+                 .promote = milliseconds(kind_random_.Below(2000))};
   const size_t renamed = history_.Begin(rename, moment_++);
   renamer->scope->Spawn(AskAlone(renamer, renamed));
   const TimePoint start = executor_.Now() + milliseconds(kind_random_.Below(40));
@@ -64,10 +68,21 @@ void World::RenameInARow() {
   if (!DoAtRest(*gateways_[0], put)) return Break("at rest " + put.name + " cannot be written");
   faults_ = kind_random_.OneIn(2);
   Say("----", faults_ ? "renames in a row, faults again" : "renames in a row");
+  // So most die in between: archives are left where they were, names ago.
+  paces_ = Paces{.move = milliseconds(kind_random_.Below(500))};
   for (size_t i = 1; i < names.size() && !outcome_.broken; ++i) RenameAndDie(names[i - 1], names[i]);
+  paces_.reset();
   executor_.RunUntilTime(executor_.Now() + Between(Duration(0), kUntilCleaned));
   AllIsWell();
   TidyUpAndCheck();
+}
+
+// Of all renames so far.
+uint64_t World::CommitsAsked() const {
+  const auto met = outcome_.coverage.find("rename: commit");
+  return met == outcome_.coverage.end()
+             ? 0
+             : std::accumulate(met->second.begin(), met->second.end(), uint64_t{0});
 }
 
 void World::RenameAndDie(const std::string& from, const std::string& to) {
@@ -81,10 +96,15 @@ void World::RenameAndDie(const std::string& from, const std::string& to) {
   rename.to = to;
   const size_t id = history_.Begin(rename, moment_++);
   gateway->scope->Spawn(AskAlone(gateway, id));
-  if (kind_random_.OneIn(4)) {
-    RunUntil([&] { return gateway->dead || history_.at(id).ended != kNever; }, kLongestOperation);
-  } else {
-    DieWithin(gateway->index, kTimeToRename);
+  const auto over = [&] { return gateway->dead || history_.at(id).ended != kNever; };
+  const uint64_t asked = CommitsAsked();
+  const uint64_t enough = asked + Quorum(gateway->engine->Homes(PathOf(from)).size());
+  switch (kind_random_.Below(8)) {
+    case 0: RunUntil(over, kLongestOperation); break;
+    case 1: DieWithin(gateway->index, kTimeToRename); break;
+    default:
+      RunUntil([&] { return over() || CommitsAsked() >= enough; }, kLongestOperation);
+      if (!over()) DieWithin(gateway->index, kTimeToMove);
   }
   Say(fmt::format("g{}", gateway->index), "was asked: " + history_.at(id).ToString());
 }

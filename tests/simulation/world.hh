@@ -302,6 +302,7 @@ class World {
   // What only who renames or creates does, while nobody else is there (relay.cc).
   void CreateOverRename();
   void RenameInARow();
+  uint64_t CommitsAsked() const;
   void RenameAndDie(const std::string& from, const std::string& to);
 
   // What is asked about user attributes (attributes.cc).
@@ -373,9 +374,10 @@ class World {
   std::set<std::string> resting_directories_;  // that were listed at rest
   TimePoint emptied_until_ =
       {};  // until then names are only removed, so that what a sleeper knew is forgotten
-  // How long two that race alone take to decide.
+  // How long those take that are alone.
   struct Paces {
-    Duration commit, promote;  // of a rename, of an exclusive creation
+    Duration commit{0}, move{0};  // of a rename: to decide, and for each archive then
+    Duration promote{0};  // of an exclusive creation
   };
   std::optional<Paces> paces_;
   bool faults_ = false;
