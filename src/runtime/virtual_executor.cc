@@ -65,16 +65,14 @@ Closure VirtualExecutor::Free(TimerId timer) {
 bool VirtualExecutor::Cancel(TimerId timer) {
   const bool known = timer != 0 && timer % kSlotsMax < slots_.size() && SlotOf(timer).id == timer;
   if (!known) return false;
-  Closure dropped;
-  if (!SlotOf(timer).waits) {
-    const auto due =
+  const bool due = !SlotOf(timer).waits;
+  Closure dropped = Free(timer);
+  if (due) {
+    const auto work =
         std::find_if(ready_.begin(), ready_.end(), [&](const Work& w) { return w.timer == timer; });
-    dropped = std::move(due->closure);
-    ready_.erase(due);
-    (void)Free(timer);
-    return true;
+    dropped = std::move(work->closure);
+    ready_.erase(work);
   }
-  dropped = Free(timer);
   return true;
 }
 

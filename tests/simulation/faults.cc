@@ -240,10 +240,7 @@ void Line::AfterRead(const Request& request, const Slice& into, Result<uint64_t>
              fmt::format("s{} byte {} of {} read from {} is wrong", server_, at, *result, request.path));
 }
 
-void Line::Shuffle(std::vector<Entry>& entries) {
-  for (size_t left = entries.size(); left > 1; --left)
-    std::swap(entries[left - 1], entries[world_.shape_random_.Below(left)]);
-}
+void Line::Shuffle(std::vector<Entry>& entries) { sim::Shuffle(entries, world_.shape_random_); }
 
 DataServerPtr World::LineTo(Gateway& gateway, size_t server, bool watch_clock) {
   const auto line = std::make_shared<LineServer>(servers_[server]->ViewFor(*gateway.process),

@@ -4,7 +4,6 @@
 // clocks of the disks (docs/protocol.md, section 14), in worlds with such a disk only.
 #include <algorithm>
 #include <span>
-#include <utility>
 
 #include "protocol/look.hh"
 #include "world.hh"
@@ -53,13 +52,17 @@ void World::ScheduleCopy() {
     if (at_rest_) return;
     const size_t server = clock_random_.Below(servers_.size());
     if (down_[server]) return ScheduleCopy();
-    older_.server = server;
-    older_.copy = servers_[server]->Take();
-    older_.reading = ReadingOn(*servers_[server]);
-    Say(fmt::format("s{}", server), fmt::format("its disk is copied, as of {}", older_.reading));
+    TakeCopy(server);
     WatchAllClocks(0);
     ScheduleSwap();
   });
+}
+
+void World::TakeCopy(size_t server) {
+  older_.server = server;
+  older_.copy = servers_[server]->Take();
+  older_.reading = ReadingOn(*servers_[server]);
+  Say(fmt::format("s{}", server), fmt::format("its disk is copied, as of {}", older_.reading));
 }
 
 void World::ScheduleSwap() {
@@ -86,9 +89,7 @@ void World::SwitchOffForCopy() {
     return;
   }
   older_.due = false;
-  down_[server] = true;
-  servers_[server]->SetDown(true);
-  Say(fmt::format("s{}", server), "is off");
+  SwitchOffUntilTold(server);
   const auto off =
       kOffFor + seconds(1) * static_cast<int64_t>(clock_random_.OneIn(2) ? 0 : clock_random_.Below(60));
   executor_.RunAt(executor_.Now() + off, [this] { PutCopyInPlace(); });
@@ -194,17 +195,14 @@ void World::GoBackAtRest() {
   first.name = names_[both_.size()];  // never a directory
   first.content = next_content_++;
   std::vector<MemberIndex> homes = gateways_[0]->engine->Homes(PathOf(first.name));
-  for (size_t i = homes.size(); i > 1; --i) std::swap(homes[i - 1], homes[clock_random_.Below(i)]);
+  Shuffle(homes, clock_random_);
   const size_t server = homes.front();
   const auto missing = std::span(homes).subspan(1, descriptor_.tolerance);
   const auto knowing = std::span(homes).subspan(1 + descriptor_.tolerance);
   if (!DoAtRest(*gateways_[0], first)) return Break("at rest " + first.name + " cannot be written");
   LetBackgroundEnd();
-  older_.server = server;
-  older_.copy = servers_[server]->Take();
-  older_.reading = ReadingOn(*servers_[server]);
-  Say(fmt::format("s{}", server), fmt::format("its disk is copied, as of {}", older_.reading));
-  for (const MemberIndex home : missing) SwitchOffAtRest(home);
+  TakeCopy(server);
+  for (const MemberIndex home : missing) SwitchOffUntilTold(home);
   Op change = first;
   change.kind = clock_random_.OneIn(2) ? OpKind::kPut : OpKind::kRemove;
   change.content = change.kind == OpKind::kPut ? next_content_++ : kNothing;
@@ -215,13 +213,13 @@ void World::GoBackAtRest() {
     executor_.RunUntilTime(executor_.Now() + kClockInterval);
   }
   if (!EverybodyKnowsLater(server, older_.reading)) return Break("at rest the clocks of disks do not go on");
-  SwitchOffAtRest(server);
+  SwitchOffUntilTold(server);
   executor_.RunUntilTime(executor_.Now() + kOffFor);
   servers_[server]->Restore(older_.copy);
   Say(fmt::format("s{}", server), "is back with the older copy of its disk");
   SwitchOn(server);
   for (const MemberIndex home : missing) SwitchOn(home);
-  for (const MemberIndex home : knowing) SwitchOffAtRest(home);
+  for (const MemberIndex home : knowing) SwitchOffUntilTold(home);
   Op read;
   read.name = first.name;
   read.kind = OpKind::kRead;
@@ -234,7 +232,7 @@ void World::GoBackAtRest() {
     Break("at rest " + read.name + " cannot be read once all disks are compared");
 }
 
-void World::SwitchOffAtRest(size_t server) {
+void World::SwitchOffUntilTold(size_t server) {
   Say(fmt::format("s{}", server), "is off");
   down_[server] = true;
   servers_[server]->SetDown(true);

@@ -2,7 +2,6 @@
 // Renames while nobody else disturbs: onto a name that another one creates exclusively; and of one object
 // from name to name, by gateways that die in the middle.
 #include <numeric>
-#include <utility>
 
 #include "world.hh"
 
@@ -59,7 +58,7 @@ void World::CreateOverRename() {
 // Everybody else is at rest: the object stays whole, wherever it is in the end.
 void World::RenameInARow() {
   std::vector<std::string> names = names_;
-  for (size_t i = names.size(); i > 1; --i) std::swap(names[i - 1], names[kind_random_.Below(i)]);
+  Shuffle(names, kind_random_);
   names.resize(3 + kind_random_.Below(names.size() - 2));
   Op put;
   put.kind = OpKind::kPut;

@@ -52,6 +52,11 @@ inline constexpr Duration kFarAheadMax = minutes(240);
 inline constexpr Duration kReadersGrace = seconds(55);
 inline const std::vector<std::string> kNames = {"/a/x", "/a/y", "/b/x", "/b/z"};
 
+template <typename T>
+void Shuffle(std::vector<T>& items, Random& random) {
+  for (size_t left = items.size(); left > 1; --left) std::swap(items[left - 1], items[random.Below(left)]);
+}
+
 struct Gateway {
   size_t index = 0;
   std::unique_ptr<VirtualProcess> process;
@@ -203,6 +208,7 @@ class World {
   // A disk that goes back in time (older_disk.cc).
   void ChooseOlderDisk();
   void ScheduleCopy();
+  void TakeCopy(size_t server);
   void ScheduleSwap();
   void SwapAfterReturnOf(size_t server);
   void SwitchOffForCopy();
@@ -215,7 +221,7 @@ class World {
   void ReadClocksFirst(size_t gateway);
   void CompareDisks();
   void GoBackAtRest();
-  void SwitchOffAtRest(size_t server);
+  void SwitchOffUntilTold(size_t server);
 
   // What goes bad on disks (rot.cc).
   void ScheduleRot();
