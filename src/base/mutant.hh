@@ -36,6 +36,8 @@ enum class Mutant {
   kLaterOnesGiveWay,
   kSetBesideRename,
   kRetireBeforeItCame,
+  kDoneSinceSuperseded,
+  kListHalfRenamed,
   kCount,
 };
 

@@ -89,6 +89,24 @@ TEST_F(ListTest, RemovedAndMovedNamesAreNotListed) {
   EXPECT_EQ(Names(world_.NewGateway()), AllBut({0, 1, 2}));
 }
 
+TEST_F(ListTest, ARenameThatStopsOnceItIsDecidedIsSeenAtItsNewName) {
+  TestWorld::Gateway& renamer = world_.NewGateway();
+  // No home of the new name accepts it.
+  FaultRule rule;
+  rule.kind = FaultKind::kHang;
+  rule.operation = Operation::kRename;
+  rule.path_contains = "/d/moved";
+  for (const auto& fault : renamer.faults) fault->plan().Add(rule);
+  const auto rename = [](Engine& engine) -> Task<void> {
+    (void)co_await RenameObject(engine, Path(Name(1)), Path("/d/moved"));
+  };
+  renamer.scope.Spawn(rename(*renamer.engine));
+  world_.Pass(milliseconds(500));
+  std::vector<std::string> names = AllBut({1});
+  names.push_back("/d/moved");
+  EXPECT_EQ(Names(world_.NewGateway()), names);
+}
+
 TEST_F(ListTest, AHomeThatFailsIsReplacedByAnother) {
   TestWorld::Gateway& reader = world_.NewGateway();
   // Its folder is told, none of its object directories.

@@ -105,7 +105,8 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
       const size_t accepted = count(Vote::kAccepted);
       // A moved version that something higher hides must still be found by who finishes the move.
       const size_t superseded = promoted.IsMoved() ? 0 : count(Vote::kSuperseded);
-      return accepted > 0 && accepted + superseded >= quorum;
+      const bool taken = accepted > 0 || MutantActive(Mutant::kDoneSinceSuperseded);
+      return taken && accepted + superseded >= quorum;
     };
     while (gather.pending() > 0) {
       if (committed() && gather.timely() == 0) break;

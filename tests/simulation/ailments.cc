@@ -29,7 +29,7 @@ constexpr std::array kSudden = {Fault::kNoSpace, Fault::kReadOnly, Fault::kHangs
 // falling ill: of those to which few seeds come at all, of a rare step, of a common one, and where the step
 // has met that ailment.
 constexpr uint64_t kCommonStep = 20;
-constexpr uint64_t kSuddenInRarest = 2;
+constexpr uint64_t kSuddenInRarest = 1;
 constexpr uint64_t kSuddenInRare = 16;
 constexpr uint64_t kSuddenInCommon = 400;
 constexpr uint64_t kSuddenAgain = 8000;

@@ -138,26 +138,25 @@ void World::Watch(size_t client, size_t id, Duration wait) {
 }
 
 Task<void> World::Perform(Gateway* gateway, size_t client, size_t id) {
-  Store* const store = gateway->store.get();
+  const bool reads = history_.at(id).kind == OpKind::kRead;
+  const Duration hold = reads && random_.OneIn(4) ? Between(seconds(1), seconds(40)) : Duration(0);
+  Status status = co_await Do(gateway, id, hold);
+  Finish(client, id, std::move(status));
+}
+
+// `hold`: of reads.
+Task<Status> World::Do(Gateway* gateway, size_t id, Duration hold) {
   const Op op = history_.at(id);
-  Status status;
+  Store* const store = gateway->store.get();
   switch (op.kind) {
     case OpKind::kPut:
-    case OpKind::kExclusivePut: status = co_await Put(store, op); break;
-    case OpKind::kRead: {
-      const Duration hold = random_.OneIn(4) ? Between(seconds(1), seconds(40)) : Duration(0);
-      status = co_await Read(gateway, id, op.name, hold);
-      break;
-    }
+    case OpKind::kExclusivePut: co_return co_await Put(store, op);
+    case OpKind::kRead: co_return co_await Read(gateway, id, op.name, hold);
     case OpKind::kRename:
-      if (IsBoth(op.name)) {
-        status = co_await RenameEither(gateway, id);
-        break;
-      }
+      if (IsBoth(op.name)) co_return co_await RenameEither(gateway, id);
       [[fallthrough]];
-    default: status = co_await Other(store, id, op); break;
+    default: co_return co_await Other(store, id, op);
   }
-  Finish(client, id, std::move(status));
 }
 
 Task<Status> World::Put(Store* store, Op op) {

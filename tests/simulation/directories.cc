@@ -103,18 +103,13 @@ void World::EndParts(size_t id, TimePoint since) {
 
 // Of an operation of which no client knows.
 Task<void> World::AskAlone(Gateway* gateway, size_t id) {
-  const Op op = history_.at(id);
   const TimePoint since = executor_.Now();
-  Store* const store = gateway->store.get();
-  Status status;
-  if (op.kind == OpKind::kExclusivePut) {
-    status = co_await Put(store, op);
-  } else {
-    status = co_await Other(store, id, op);
-  }
-  history_.at(id).ended = moment_++;
-  if (!status) history_.at(id).error = status.code();
+  const Status status = co_await Do(gateway, id, Duration(0));
+  Op& op = history_.at(id);
+  if (op.ended == kNever) op.ended = moment_++;
+  if (!status) op.error = status.code();
   if (op.kind == OpKind::kRenameDirectory) EndParts(id, since);
+  Say(fmt::format("g{}", gateway->index), "has done " + history_.at(id).ToString());
 }
 
 void World::DieWithin(size_t index, Duration longest) {

@@ -163,6 +163,10 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
     if (fault == Fault::kNone) done = Traced<T>(step, path, std::move(done));
   }
   VirtualProcess& process = *gateway_.process;
+  if (world_.StopsBefore(gateway_, operation, step)) {
+    if (!gateway_.dying) process.RunAt(gateway_.awake, Later<T>(std::move(start), std::move(done)));
+    return;
+  }
   const Duration hesitation = fault == Fault::kNone ? world_.Hesitation(step, path) : Duration(0);
   if (hesitation > Duration(0)) {
     process.RunAt(world_.executor_.Now() + hesitation, Later<T>(std::move(start), std::move(done)));

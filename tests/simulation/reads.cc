@@ -131,7 +131,7 @@ Task<Status> World::Read(Gateway* gateway, size_t id, std::string name, Duration
     const bool lost = got.code() == Code::kDataLoss || got.code() == Code::kCorruption;
     const bool gone = got.code() == Code::kConflict && !WasChangedLate(name);
     const bool in_time = executor_.Now() - asked_at < kReadersGrace;
-    if ((lost || gone) && in_time)
+    if ((lost || gone) && in_time && !spoiled_)
       Break(fmt::format("a read of {} (#{}) found data lost: {}", name, id, got.error().message));
     co_return Fail(Code::kUnavailable, "{}", got.error().ToString());
   }

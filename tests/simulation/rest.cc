@@ -249,12 +249,7 @@ void World::CheckFiles(Gateway& gateway, const std::string& name, const std::opt
 // Asks for one thing while all is well and nobody else asks. False: it did not succeed.
 bool World::DoAtRest(Gateway& gateway, Op op) {
   const size_t id = history_.Begin(op, moment_++);
-  const bool puts = op.kind == OpKind::kPut;
-  const bool reads = op.kind == OpKind::kRead;
-  const auto status = Wait(puts    ? Put(gateway.store.get(), op)
-                           : reads ? Read(&gateway, id, op.name, Duration(0))
-                                   : Other(gateway.store.get(), id, op),
-                           gateway);
+  const auto status = Wait(Do(&gateway, id, Duration(0)), gateway);
   if (!status) return false;
   if (history_.at(id).ended == kNever) history_.at(id).ended = moment_++;
   if (!*status) history_.at(id).error = status->code();

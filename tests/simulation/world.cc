@@ -34,6 +34,7 @@ void World::ChooseTraits() {
   traits_.absences = random_.OneIn(4);
   traits_.sleepy = random_.OneIn(4);
   traits_.forgetful = random_.OneIn(3);
+  traits_.gives_up_soon = traits_.forgetful || options_.seed / 2 % 2 == 0;
   traits_.unhurried = random_.OneIn(4);
   if (random_.OneIn(2)) {
     for (uint64_t& weight : traits_.op_weights) weight *= 1 + 3 * random_.Below(2);
@@ -128,7 +129,7 @@ void World::StartGateway(size_t index) {
   // Still longer than operations, delays and what clocks differ together.
   if (traits_.forgetful) options.tombstone_horizon = minutes(5);
   // Who sleeps then meets what has become of its upload.
-  if (traits_.forgetful) options.upload_grace = minutes(6);
+  if (traits_.gives_up_soon) options.upload_grace = minutes(6);
   gateway->engine = std::make_unique<Engine>(descriptor_, std::move(lines), *gateway->process,
                                              *gateway->scope, random_.Next(), options);
   gateway->store = Store::Make(*gateway->engine);
@@ -204,6 +205,7 @@ Outcome World::Run() {
   const bool alone = objects_only && options_.renames && !outcome_.broken;
   if (alone && kind_random_.OneIn(2)) CreateOverRename();
   if (alone && !outcome_.broken && kind_random_.OneIn(3)) RenameInARow();
+  if (!outcome_.broken && !traits_.older_disk && !lost_ && kind_random_.OneIn(2)) PreemptAtRest();
   if (!outcome_.broken && traits_.older_disk) GoBackAtRest();
   if (traits_.ailments && !lost_) AskWhileServersHang();
   for (const Op& op : history_.ops()) outcome_.open += op.ended == kNever && op.part == 0;

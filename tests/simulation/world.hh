@@ -3,8 +3,8 @@
 // simulator; the parts of the class are in world.cc (what exists), clients.cc (what is asked), reads.cc (what
 // is read), long_names.cc (how it is called), directories.cc (what is asked about directories), kinds.cc (and
 // about names that are used as both), small.cc (and where there are few names), attributes.cc (and about user
-// attributes), faults.cc (what goes wrong), rot.cc (what goes bad on disks) and rest.cc (what must hold when
-// everything is well again). Everything runs on one thread.
+// attributes), faults.cc (what goes wrong), rot.cc (what goes bad on disks), rest.cc (what must hold when
+// everything is well again), relay.cc and preempted.cc (what few do then). Everything runs on one thread.
 #pragma once
 
 #include <array>
@@ -119,6 +119,7 @@ struct Traits {
   bool absences = false;  // servers that go away may stay away for hours
   bool sleepy = false;  // gateways stop more often, and for longer than anything is remembered
   bool forgetful = false;  // tombstones are collected soon
+  bool gives_up_soon = false;  // uploads of which nothing was heard are given up soon
   size_t naps_left = 3;  // so often a gateway there stops before it copies a version to a home
   bool unhurried = false;  // clients often wait for the next hour
   bool attributes = false;  // user attributes are set, removed and read
@@ -239,6 +240,7 @@ class World {
   void Ask(size_t client, Gateway* gateway, Op op);
   Op ChooseOp(size_t client);
   Task<void> Perform(Gateway* gateway, size_t client, size_t id);
+  Task<Status> Do(Gateway* gateway, size_t id, Duration hold);
   Task<Status> Put(Store* store, Op op);
   bool WasChangedLate(const std::string& name) const;
   Task<Status> Other(Store* store, size_t id, Op op);
@@ -310,6 +312,31 @@ class World {
   void RenameInARow();
   uint64_t CommitsAsked() const;
   void RenameAndDie(const std::string& from, const std::string& to);
+
+  // What others do while one is stopped in the middle of something (preempted.cc).
+  void PreemptAtRest();
+  void Prepare(const std::string& name, const Op& op);
+  void SpoilOne(const std::string& name);
+  void SwitchOneHome(const std::string& name);
+  void LetTimePass(Duration time);
+  void PreemptOne(const std::string& name);
+  // When a gateway is to be stopped, or killed.
+  struct Stop {
+    uint64_t steps = 0;  // until then: those that change names
+    uint64_t requests = 0;  // after these
+    bool dies = false;
+    Duration length{0};
+    std::string step;  // the last one of these
+    bool stopped = false;
+  };
+  void Tidy(size_t index, const std::string& name, std::optional<Stop> stop);
+  void AskOne(size_t index, const Op& op, std::optional<Stop> stop);
+  void LookAt(size_t index, const Op& change);
+  void Await(size_t index, const std::function<Task<void>(Gateway*)>& start);
+  Op ChooseChangeAt(const std::string& name);
+  Stop ChooseStop();
+  std::optional<Stop> SeldomStop();
+  bool StopsBefore(Gateway& gateway, Operation operation, const std::string& step);
 
   // What is asked about user attributes (attributes.cc).
   Op ChooseAttributeOp(bool writes);
@@ -386,6 +413,9 @@ class World {
     Duration promote{0};  // of an exclusive creation
   };
   std::optional<Paces> paces_;
+  std::array<std::optional<Stop>, kGateways> stops_;
+  bool may_spoil_ = false;  // while gateways are stopped something may go bad
+  bool spoiled_ = false;  // something has, and is not read while others are away
   bool faults_ = false;
   bool at_rest_ = false;
   Outcome outcome_;
