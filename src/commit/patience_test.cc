@@ -129,6 +129,46 @@ TEST_F(PatienceTest, NoChangeWaitsForADeadline) {
   EXPECT_LE(TimeOf([&] { EXPECT_TRUE(world_.Put(gateway_, "/d/new", {FirstHomes("/d/3")})); }), seconds(1));
 }
 
+// Both at their n-th request.
+TEST_F(PatienceTest, NoChangeWaitsForServersThatStopInTheMiddle) {
+  using Change = std::function<Task<Status>(Engine&)>;
+  const std::map<std::string, Change> changes = {
+      {"make directory", [](Engine& engine) { return MakeDirectoryName(engine, Path("/d/sub"), false); }},
+      {"remove", [](Engine& engine) { return RemoveObject(engine, Path("/d/3")); }},
+      {"rename", [](Engine& engine) { return RenameObject(engine, Path("/d/4"), Path("/d/3")); }},
+      {"rename directory", [](Engine& engine) { return RenameDirectory(engine, Path("/d"), Path("/e")); }}};
+  for (const auto& [what, change] : changes) {
+    const ObjectPath at = Path(what == "make directory"     ? "/d/sub"
+                               : what == "rename directory" ? "/e"
+                                                            : "/d/3");
+    const std::vector<MemberIndex> homes = engine().Homes(at);
+    for (size_t one = 0; one < homes.size(); ++one) {
+      for (size_t other = 0; other < one; ++other) {
+        bool stopped = true;
+        for (uint64_t first = 1; stopped; ++first) {
+          TestWorld world(Options());
+          TestWorld::Gateway& before = world.NewGateway();
+          ASSERT_TRUE(world.Run(MakeDirectoryName(*before.engine, Path("/d"), false)));
+          for (const char* name : {"/d/3", "/d/4"}) ASSERT_TRUE(world.Put(before, name));
+          TestWorld::Gateway& gateway = world.NewGateway();
+          for (const size_t home : {one, other})
+            gateway.faults[homes[home]]->plan().Add({.kind = FaultKind::kHang, .first = first});
+          const TimePoint begun = world.executor.Now();
+          const Status done = world.Run(change(*gateway.engine));
+          const std::string when =
+              fmt::format("{}: s{} and s{} at request {}", what, homes[one], homes[other], first);
+          EXPECT_TRUE(done) << when << ": " << done.error().message;
+          EXPECT_LE(world.executor.Now() - begun, seconds(5)) << when;
+          stopped = gateway.faults[homes[one]]->plan().injected() +
+                        gateway.faults[homes[other]]->plan().injected() >
+                    0;
+          for (const auto& fault : gateway.faults) fault->plan().DropHung();
+        }
+      }
+    }
+  }
+}
+
 TEST_F(PatienceTest, AServerThatGoesOnIsUsedAgainWithinSeconds) {
   const std::vector<MemberIndex> stopped = FirstHomes("/d/3");
   Stop(stopped);

@@ -56,15 +56,16 @@ Status StillTheHomes(const Engine& engine, const ObjectPath& path) {
 }
 
 // Too few of the homes that had a seal have answered. Who looks the name up makes a quorum of all its homes
-// accept what any of them shows, and so did or will every reader.
-Task<bool> SettledByLook(Engine& engine, ObjectPath path, Accepted goal, bool accepted_somewhere) {
+// accept what any of them shows, and so did or will every reader. `waits`: for homes that are late.
+Task<bool> SettledByLook(Engine& engine, ObjectPath path, Accepted goal, bool accepted_somewhere,
+                         bool waits) {
   for (int tries = 0; tries < kSettleTriesMax; ++tries) {
     Result<NameInfo> info = co_await LookUp(engine, path);
     if (!info) co_return false;
     // A moved version that something higher hides must still be found by who finishes the move.
     const bool hidden = accepted_somewhere && goal.kind != Accepted::kMoved && goal < info->accepted;
     if (info->accepted != goal && !hidden) co_return false;
-    const bool durable = co_await DurableOnQuorum(engine, path, goal);
+    const bool durable = co_await DurableOnQuorum(engine, path, goal, waits);
     if (durable) co_return true;
   }
   co_return false;
@@ -108,14 +109,23 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
       const bool taken = accepted > 0 || MutantActive(Mutant::kDoneSinceSuperseded);
       return taken && accepted + superseded >= quorum;
     };
-    while (gather.pending() > 0) {
-      if (committed() && gather.timely() == 0) break;
+    bool looked = false;  // since the last answer
+    bool settled = false;
+    while (gather.pending() > 0 && !settled) {
+      if (gather.timely() == 0 && committed()) break;
+      if (gather.timely() == 0 && !looked && count(Vote::kAccepted) > 0) {
+        // What one home has taken others can be brought: nobody waits for as many as may be bad.
+        looked = true;
+        settled = co_await SettledByLook(engine, path, AcceptedFrom(promoted), true, false);
+        continue;
+      }
       const auto event = co_await gather.Next();
       if (!event.value) continue;
+      looked = false;
       votes[event.member] = event.value->kind;
       unclear = unclear || event.value->unclear;
     }
-    if (committed()) {
+    if (settled || committed()) {
       const Status still = StillTheHomes(engine, path);
       if (!still) co_return still.error();
       promote_silent();
@@ -130,7 +140,7 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
   if (MutantActive(Mutant::kSayDoneWhenUnknown)) co_return true;
   const bool accepted = std::any_of(votes.begin(), votes.end(),
                                     [](const auto& vote) { return vote.second == Vote::kAccepted; });
-  const bool settled = co_await SettledByLook(engine, path, AcceptedFrom(promoted), accepted);
+  const bool settled = co_await SettledByLook(engine, path, AcceptedFrom(promoted), accepted, true);
   if (settled && StillTheHomes(engine, path)) {
     promote_silent();
     co_return true;

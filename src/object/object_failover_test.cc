@@ -236,6 +236,25 @@ TEST_P(FailoverTest, AServerAsTheArchivesAreSealed) {
   }
 }
 
+// Its archive is synced, and counts.
+TEST(FailoverTest, NobodyWaitsForAServerThatStopsBeforeItClosesAnArchive) {
+  TestStore::Options options = Impatient();
+  options.engine.metadata_timeout = std::chrono::hours(1);
+  TestStore store(options);
+  Upload upload(store, 6 * kStripe + 1);
+  upload.FirstHalf();
+  upload.SecondHalf();
+  const MemberIndex stopped = store.engine().Homes(TestStore::Path("/o"))[1];
+  store.faults(stopped).Add({.kind = FaultKind::kHang, .operation = Operation::kClose});
+  auto commit = std::async(std::launch::async, [&] { return upload.Commit(); });
+  XEC_CHECK(commit.wait_for(std::chrono::seconds(60)) == std::future_status::ready,
+            "the upload waits for its deadline");
+  const Result<Committed> committed = commit.get();
+  ASSERT_TRUE(committed) << committed.error().ToString();
+  ExpectWhole(store, {}, upload.bytes());
+  store.faults(stopped).DropHung();
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, FailoverTest,
                          testing::Values(Ill::kDown, Ill::kFull, Ill::kReadOnly, Ill::kHung,
                                          Ill::kWritesLost));
@@ -390,7 +409,6 @@ TEST(FailoverTest, ASmallObjectIsSealedAgainWhileOthersWaitForItsMemory) {
   EXPECT_TRUE(store.BudgetReturned());
 }
 
-// What is read back to be decoded is compared with what was sent.
 // An upload that waited for memory did not look after its writes: the stripe that a hung server kept in
 // memory was what it waited for, until the server's deadline.
 TEST(FailoverTest, AHungServerKeepsAChunkInMemoryAndNoStripe) {

@@ -323,16 +323,26 @@ void StripeUpload::SealAgain() {
   }
 }
 
-// What is sealed is safe if it was synced; else errors of delayed writes may show up only now.
+// What is sealed is safe if it was synced; else errors of delayed writes may show up only now. Few that stop
+// in between are not waited for.
 Task<void> StripeUpload::CloseSealed() {
   Gather<Status> closes(engine_.scope(), engine_.executor());
+  const EngineOptions& options = engine_.options();
+  const TimePoint started = engine_.executor().Now();
   for (size_t i = 0; i < archives_.size(); ++i) {
     if (archives_[i].lost || archives_[i].closed) continue;
     archives_[i].closed = true;
     closes.Start(i, Close(engine_.WriteCall(), archives_[i].file));
   }
-  closes.StartTimer(0, engine_.executor().Now() + engine_.options().metadata_timeout);
+  closes.StartTimer(0, started + options.metadata_timeout);
+  bool timer = false;
   while (closes.pending() > 0) {
+    if (!timer && closes.pending() <= plan_.geometry.parity_chunks) {
+      const TimePoint now = engine_.executor().Now();
+      closes.StartTimer(0,
+                        now + std::max(kSealDelays * options.failover_delay, kLateFactor * (now - started)));
+      timer = true;
+    }
     Gather<Status>::Event event = co_await closes.Next();
     if (!event.value) break;
     if (!event.value->has_value()) Lose(event.tag, event.value->error());

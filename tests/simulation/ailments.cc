@@ -195,11 +195,9 @@ void World::Recover(size_t server) {
 // for them (promise P8).
 void World::AskWhileServersHang() {
   if (outcome_.broken) return;
-  for (size_t i = 0; i < descriptor_.tolerance; ++i) {
-    const size_t server = ailment_random_.Below(servers_.size());
-    illnesses_[server].ailment = Fault::kHangs;
-    Say(fmt::format("s{}", server), "hangs while all else is well");
-  }
+  // Requests that nobody answers keep their memory; in the least there is they leave no room for a stripe.
+  if (traits_.crowded) StopServers();
+  if (!traits_.crowded) PutSeveralInTime();
   // Of names that may be directories the next ones are none.
   const std::string first = names_[both_.size()], second = names_[both_.size() + 1];
   for (const std::string& name : {first, second}) {
@@ -226,6 +224,41 @@ void World::AskWhileServersHang() {
   remove.name = second;
   AskInTime(remove);
   for (size_t i = 0; i < servers_.size(); ++i) SwitchOn(i);
+}
+
+void World::StopServers() {
+  for (size_t i = 0; i < descriptor_.tolerance; ++i) {
+    const size_t server = ailment_random_.Below(servers_.size());
+    illnesses_[server].ailment = Fault::kHangs;
+    Say(fmt::format("s{}", server), "hangs while all else is well");
+  }
+}
+
+// Each of several stripes, when servers stop in the middle.
+void World::PutSeveralInTime() {
+  constexpr size_t kUploads = 3;
+  constexpr uint64_t kLong = 60'000;
+  std::vector<size_t> ids;
+  for (size_t i = 0; i < kUploads; ++i) {
+    Op put;
+    put.kind = OpKind::kPut;
+    put.name = names_[both_.size()];
+    while (SizeOf(next_content_) < kLong) ++next_content_;
+    put.content = next_content_++;
+    ids.push_back(history_.Begin(put, moment_++));
+    gateways_[0]->scope->Spawn(AskAlone(gateways_[0].get(), ids.back()));
+  }
+  LetTimePass(milliseconds(ailment_random_.Below(100)));
+  StopServers();
+  // Servers may be found late one after the other, as archives are sealed.
+  constexpr Duration kUntilFoundLate = seconds(3);
+  const TimePoint until =
+      executor_.Now() + kLongestWhileServersHang + (descriptor_.tolerance - 1) * kUntilFoundLate;
+  for (const size_t id : ids) {
+    RunUntil([&] { return history_.at(id).ended != kNever; }, kLongestOperation);
+    if (executor_.Now() > until || history_.at(id).error)
+      return Break(fmt::format("while at most m servers hang {} waits or fails", history_.at(id).ToString()));
+  }
 }
 
 void World::AskInTime(Op op) {

@@ -163,7 +163,7 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
     if (fault == Fault::kNone) done = Traced<T>(step, path, std::move(done));
   }
   VirtualProcess& process = *gateway_.process;
-  if (world_.StopsBefore(gateway_, operation, step)) {
+  if (world_.StopsBefore(gateway_, server_, operation, step)) {
     if (!gateway_.dying) process.RunAt(gateway_.awake, Later<T>(std::move(start), std::move(done)));
     return;
   }

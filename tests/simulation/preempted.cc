@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// While nothing else goes wrong, gateways are stopped or killed in the middle of what they do at one name,
-// between any two requests, and the other one acts there meanwhile. Few requests decide, and few acts matter
-// between them: by chance, beside everything else, they hardly ever meet.
+// Before all is tidied up, and while nothing else goes wrong, gateways are stopped or killed in the middle of
+// what they do at one name, between any two requests, and the other one acts there meanwhile. Few requests
+// decide, and few acts matter between them: by chance, beside everything else, they hardly ever meet.
 #include <algorithm>
 #include <utility>
 
@@ -29,28 +29,36 @@ Task<void> Tell(Task<void> task, std::shared_ptr<bool> done) {
 }  // namespace
 
 void World::PreemptAtRest() {
-  may_spoil_ = kind_random_.OneIn(2);
+  if (!RunUntil([this] { return AllAwake(); }, kLongestNap)) return Break("a gateway does not go on");
+  may_spoil_ = !AnybodyLied() && kind_random_.OneIn(2);
+  spoiled_ = AnybodyLied();
   for (int round = 0; round < kRounds && !outcome_.broken; ++round) {
     const std::string name = names_[kind_random_.Below(traits_.names)];
     Say("----", "gateways are stopped while they act at " + name);
-    PreemptOne(name);
+    const Op op = ChooseChangeAt(name);
+    PreemptOne(name, op);
     for (size_t i = 0; i < servers_.size(); ++i) SwitchOn(i);
-    const auto awake = [](const auto& gateway) { return gateway && gateway->TakesWork(); };
-    const auto all = [&] { return std::all_of(gateways_.begin(), gateways_.end(), awake); };
-    if (!RunUntil(all, 2 * kLongestStop)) return Break("a gateway does not go on");
+    if (!RunUntil([this] { return AllAwake(); }, 2 * kLongestStop)) return Break("a gateway does not go on");
     LetBackgroundEnd();
-    spoiled_ = false;
-    Op read;
-    read.name = name;
-    for (auto& gateway : gateways_) DoAtRest(*gateway, read);
+    spoiled_ = AnybodyLied();
+    for (auto& gateway : gateways_) {
+      Op read;
+      for (const std::string& at : {op.name, op.to}) {
+        read.name = at;
+        if (!at.empty()) DoAtRest(*gateway, read);
+      }
+    }
   }
-  if (!outcome_.broken) TidyUpAndCheck();
+}
+
+bool World::AllAwake() const {
+  return std::all_of(gateways_.begin(), gateways_.end(),
+                     [](const auto& gateway) { return gateway && gateway->TakesWork(); });
 }
 
 // The one is stopped while the other does one or two things, often first as a cleaner to whom all is old;
 // then it goes on, unless it died. The other one is stopped seldom.
-void World::PreemptOne(const std::string& name) {
-  const Op op = ChooseChangeAt(name);
+void World::PreemptOne(const std::string& name, const Op& op) {
   Prepare(name, op);
   const size_t first = kind_random_.Below(kGateways);
   const bool waits = kind_random_.OneIn(2);
@@ -61,13 +69,15 @@ void World::PreemptOne(const std::string& name) {
   } else {
     AskOne(first, op, stop);
   }
-  if (kind_random_.OneIn(3)) SwitchOneHome(name);
+  // What it has changed last may be known to this one only.
+  const auto changed = stops_[first] ? stops_[first]->changed : std::nullopt;
+  if (kind_random_.OneIn(2)) SwitchOne(changed && kind_random_.OneIn(2) ? *changed : HomeOf(name));
   if (waits) {
     LetTimePass(kIsOld);
     Tidy(1 - first, name, SeldomStop());
   }
   for (uint64_t acts = 1 + kind_random_.Below(2); acts > 0; --acts) {
-    if (kind_random_.OneIn(2)) {
+    if (kind_random_.OneIn(3)) {
       LookAt(1 - first, op);
     } else {
       AskOne(1 - first, ChooseChangeAt(name), SeldomStop());
@@ -97,7 +107,7 @@ void World::Prepare(const std::string& name, const Op& op) {
   if (op.kind == OpKind::kRemoveDirectory && op.name == name) return ask(0, name, OpKind::kMakeDirectory);
   ask(0, name, OpKind::kPut);
   if (kind_random_.OneIn(2)) {
-    SwitchOneHome(name);
+    SwitchOne(HomeOf(name));
     ask(1, name, OpKind::kPut);
     for (size_t i = 0; i < servers_.size(); ++i) SwitchOn(i);
   }
@@ -125,12 +135,15 @@ void World::SpoilOne(const std::string& name) {
   Say(fmt::format("s{}", server), path + " has a wrong byte");
 }
 
-// One more is away, or all are back.
-void World::SwitchOneHome(const std::string& name) {
+size_t World::HomeOf(const std::string& name) {
   const std::vector<MemberIndex> homes = HomesOf(descriptor_, PathOf(name).Last());
-  const MemberIndex home = homes[kind_random_.Below(homes.size())];
+  return homes[kind_random_.Below(homes.size())];
+}
+
+// This one is away as well, or all are back.
+void World::SwitchOne(size_t server) {
   const auto away = static_cast<size_t>(std::count(down_.begin(), down_.end(), true));
-  if (!down_[home] && away < descriptor_.tolerance) return SwitchOffUntilTold(home);
+  if (!down_[server] && away < descriptor_.tolerance) return SwitchOffUntilTold(server);
   for (size_t i = 0; i < servers_.size(); ++i) SwitchOn(i);
 }
 
@@ -182,9 +195,9 @@ void World::Await(size_t index, const std::function<Task<void>(Gateway*)>& start
 }
 
 Op World::ChooseChangeAt(const std::string& name) {
-  constexpr OpKind kKinds[] = {OpKind::kPut,           OpKind::kExclusivePut,   OpKind::kExclusivePut,
-                               OpKind::kRemove,        OpKind::kRename,         OpKind::kRename,
-                               OpKind::kMakeDirectory, OpKind::kRemoveDirectory};
+  constexpr OpKind kKinds[] = {OpKind::kPut,          OpKind::kPut,           OpKind::kExclusivePut,
+                               OpKind::kExclusivePut, OpKind::kRemove,        OpKind::kRename,
+                               OpKind::kRename,       OpKind::kMakeDirectory, OpKind::kRemoveDirectory};
   Op op;
   op.kind = kKinds[kind_random_.Below(std::size(kKinds))];
   const bool of_directory = op.kind == OpKind::kMakeDirectory || op.kind == OpKind::kRemoveDirectory;
@@ -213,7 +226,7 @@ World::Stop World::ChooseStop() {
     stop.requests = kind_random_.Below(kRequests);
   } else {
     stop.steps = kind_random_.Below(kSteps);
-    stop.requests = kind_random_.OneIn(2) ? 0 : kind_random_.Below(kRequestsOfStep);
+    stop.requests = kind_random_.Below(kind_random_.OneIn(4) ? kRequestsOfStep : 2);
   }
   stop.dies = kind_random_.OneIn(4);
   return stop;
@@ -227,16 +240,17 @@ std::optional<World::Stop> World::SeldomStop() {
 }
 
 // Is the gateway stopped before this request, or was it before one that it would have sent at the same time?
-bool World::StopsBefore(Gateway& gateway, Operation operation, const std::string& step) {
+bool World::StopsBefore(Gateway& gateway, size_t server, Operation operation, const std::string& step) {
   std::optional<Stop>& stop = stops_[gateway.index];
   if (!stop) return false;
   if (stop->stopped) return gateway.process->asleep();
-  if (stop->steps > 0) {
-    const bool names = IsMutating(operation) && operation != Operation::kWrite;
-    if (names && std::exchange(stop->step, step) != step) --stop->steps;
-    if (stop->steps > 0) return false;
+  const bool names = IsMutating(operation) && operation != Operation::kWrite;
+  const bool begins = names && std::exchange(stop->step, step) != step;
+  if (begins && stop->steps > 0) --stop->steps;
+  if (stop->steps > 0 || stop->requests-- > 0) {
+    if (names) stop->changed = server;
+    return false;
   }
-  if (stop->requests-- > 0) return false;
   stop->stopped = true;
   gateway.dying = stop->dies;
   if (!stop->dies) Sleep(gateway, stop->length);

@@ -47,15 +47,19 @@ void World::ComeToRest() {
   }
   SetClocksRight();
   if (traits_.older_disk && !outcome_.broken) CompareDisks();
+  if (!traits_.older_disk && !lost_ && kind_random_.OneIn(2)) PreemptAtRest();
   TidyUpAndCheck();
+}
+
+bool World::AnybodyLied() const {
+  return std::find(traits_.liars.begin(), traits_.liars.end(), true) != traits_.liars.end();
 }
 
 void World::TidyUpAndCheck() {
   CleanUp();
   // As an operator does who takes a census. A repair that ends half way may leave less than it found, and who
   // is told wrong bytes of a good archive takes it away (seed 26349).
-  const bool lied = std::find(traits_.liars.begin(), traits_.liars.end(), true) != traits_.liars.end();
-  const bool thin = lied || repairs_unfinished_ > 0 || lost_ || older_.in_place;
+  const bool thin = AnybodyLied() || repairs_unfinished_ > 0 || lost_ || older_.in_place;
   if (thin && !outcome_.broken) RepairAll(*gateways_[1]);
   if (!outcome_.broken) CheckEverything();
 }

@@ -205,7 +205,6 @@ Outcome World::Run() {
   const bool alone = objects_only && options_.renames && !outcome_.broken;
   if (alone && kind_random_.OneIn(2)) CreateOverRename();
   if (alone && !outcome_.broken && kind_random_.OneIn(3)) RenameInARow();
-  if (!outcome_.broken && !traits_.older_disk && !lost_ && kind_random_.OneIn(2)) PreemptAtRest();
   if (!outcome_.broken && traits_.older_disk) GoBackAtRest();
   if (traits_.ailments && !lost_) AskWhileServersHang();
   for (const Op& op : history_.ops()) outcome_.open += op.ended == kNever && op.part == 0;

@@ -205,6 +205,8 @@ class World {
   void FallIllUnder(size_t server, const FaultCounts& met, Operation operation, bool rarest);
   void AskWhileServersHang();
   void AskInTime(Op op);
+  void StopServers();
+  void PutSeveralInTime();
 
   // A disk that goes back in time (older_disk.cc).
   void ChooseOlderDisk();
@@ -315,11 +317,13 @@ class World {
 
   // What others do while one is stopped in the middle of something (preempted.cc).
   void PreemptAtRest();
+  bool AllAwake() const;
   void Prepare(const std::string& name, const Op& op);
   void SpoilOne(const std::string& name);
-  void SwitchOneHome(const std::string& name);
+  void SwitchOne(size_t server);
+  size_t HomeOf(const std::string& name);
   void LetTimePass(Duration time);
-  void PreemptOne(const std::string& name);
+  void PreemptOne(const std::string& name, const Op& op);
   // When a gateway is to be stopped, or killed.
   struct Stop {
     uint64_t steps = 0;  // until then: those that change names
@@ -327,6 +331,7 @@ class World {
     bool dies = false;
     Duration length{0};
     std::string step;  // the last one of these
+    std::optional<size_t> changed;  // the server that was last asked to change a name
     bool stopped = false;
   };
   void Tidy(size_t index, const std::string& name, std::optional<Stop> stop);
@@ -336,7 +341,7 @@ class World {
   Op ChooseChangeAt(const std::string& name);
   Stop ChooseStop();
   std::optional<Stop> SeldomStop();
-  bool StopsBefore(Gateway& gateway, Operation operation, const std::string& step);
+  bool StopsBefore(Gateway& gateway, size_t server, Operation operation, const std::string& step);
 
   // What is asked about user attributes (attributes.cc).
   Op ChooseAttributeOp(bool writes);
@@ -350,6 +355,7 @@ class World {
   void ComeToRest();
   void AllIsWell();
   void SetClocksRight();
+  bool AnybodyLied() const;
   void TidyUpAndCheck();
   void CleanUp();
   bool CleanAll(Gateway& gateway);
