@@ -50,5 +50,36 @@ TEST(Fence, WhatNoHomeEverAcceptedIsNotDoneBecauseSomethingHigherIsThere) {
   EXPECT_EQ(promoted.code(), Code::kConflict);
 }
 
+// A home that is away may be the one that took the rename.
+TEST(Fence, TheTargetKeepsItsSealsWhileAHomeOfTheSourceIsSilent) {
+  TestWorld world({});
+  Gateway& renamer = world.NewGateway();
+  ASSERT_TRUE(world.Put(renamer, "/a"));
+  const std::vector<MemberIndex> homes = renamer.engine->Homes(TestWorld::Path("/a"));
+  for (size_t i = 1; i < homes.size(); ++i)
+    renamer.faults[homes[i]]->plan().Add(
+        {.kind = FaultKind::kHang, .operation = Operation::kRename, .path_contains = "/a.~xo/r."});
+  const auto rename = [](Engine& engine) -> Task<void> {
+    (void)co_await RenameObject(engine, TestWorld::Path("/a"), TestWorld::Path("/b"));
+  };
+  renamer.scope.Spawn(rename(*renamer.engine));
+  const auto taken = [&] {
+    const auto files = world.memory[homes[0]]->Files();
+    return std::any_of(files.begin(), files.end(),
+                       [](const auto& file) { return file.first.starts_with("/a.~xo/t."); });
+  };
+  for (int tries = 0; tries < 500 && !taken(); ++tries) world.Pass(milliseconds(1));
+  ASSERT_TRUE(taken());
+  renamer.Kill();
+  Gateway& cleaner = world.NewGateway();
+  world.memory[homes[0]]->SetDown(true);
+  world.Pass(std::chrono::minutes(3));
+  (void)world.Run(CleanName(*cleaner.engine, TestWorld::Path("/b")));
+  world.memory[homes[0]]->SetDown(false);
+  Gateway& reader = world.NewGateway();
+  EXPECT_FALSE(world.Lives(reader, "/a"));
+  EXPECT_TRUE(world.Lives(reader, "/b"));
+}
+
 }  // namespace
 }  // namespace xec
