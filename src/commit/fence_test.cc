@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Giving up an upload against its writer, who wakes up meanwhile.
+// Giving up an upload or a rename whose gateway may wake up, or have committed on a home that is away.
 #include "commit/fence.hh"
 
 #include "commit/promote.hh"

@@ -90,6 +90,10 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
       if (silent) PromoteWhenBack(engine, path, home, promoted, from);
     }
   };
+  const auto count = [&](Vote::Kind wanted) {
+    return static_cast<size_t>(
+        std::count_if(votes.begin(), votes.end(), [&](const auto& v) { return v.second == wanted; }));
+  };
   for (int pass = 0; pass < 2; ++pass) {
     ServerGather<Vote> gather(engine);
     for (const MemberIndex home : homes) {
@@ -98,10 +102,6 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
           vote != votes.end() && (vote->second == Vote::kAccepted || vote->second == Vote::kSuperseded);
       if (!settled) gather.Start(home, PromoteOne(engine, path, home, promoted, from));
     }
-    const auto count = [&](Vote::Kind wanted) {
-      return static_cast<size_t>(
-          std::count_if(votes.begin(), votes.end(), [&](const auto& v) { return v.second == wanted; }));
-    };
     const auto committed = [&] {
       const size_t accepted = count(Vote::kAccepted);
       // A moved version that something higher hides must still be found by who finishes the move.
@@ -110,13 +110,14 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
       return taken && accepted + superseded >= quorum;
     };
     bool looked = false;  // since the last answer
-    bool settled = false;
-    while (gather.pending() > 0 && !settled) {
-      if (gather.timely() == 0 && committed()) break;
-      if (gather.timely() == 0 && !looked && count(Vote::kAccepted) > 0) {
+    bool shown = false;  // by a look: it is committed
+    while (gather.pending() > 0 && !shown) {
+      const bool all_late = gather.timely() == 0;
+      if (all_late && committed()) break;
+      if (all_late && !looked && count(Vote::kAccepted) > 0) {
         // What one home has taken others can be brought: nobody waits for as many as may be bad.
         looked = true;
-        settled = co_await SettledByLook(engine, path, AcceptedFrom(promoted), true, false);
+        shown = co_await SettledByLook(engine, path, AcceptedFrom(promoted), true, false);
         continue;
       }
       const auto event = co_await gather.Next();
@@ -125,7 +126,7 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
       votes[event.member] = event.value->kind;
       unclear = unclear || event.value->unclear;
     }
-    if (settled || committed()) {
+    if (shown || committed()) {
       const Status still = StillTheHomes(engine, path);
       if (!still) co_return still.error();
       promote_silent();
@@ -138,8 +139,7 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
     }
   }
   if (MutantActive(Mutant::kSayDoneWhenUnknown)) co_return true;
-  const bool accepted = std::any_of(votes.begin(), votes.end(),
-                                    [](const auto& vote) { return vote.second == Vote::kAccepted; });
+  const bool accepted = count(Vote::kAccepted) > 0;
   const bool settled = co_await SettledByLook(engine, path, AcceptedFrom(promoted), accepted, true);
   if (settled && StillTheHomes(engine, path)) {
     promote_silent();

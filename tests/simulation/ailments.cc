@@ -196,8 +196,11 @@ void World::Recover(size_t server) {
 void World::AskWhileServersHang() {
   if (outcome_.broken) return;
   // Requests that nobody answers keep their memory; in the least there is they leave no room for a stripe.
-  if (traits_.crowded) StopServers();
-  if (!traits_.crowded) PutSeveralInTime();
+  if (traits_.crowded) {
+    StopServers();
+  } else {
+    PutSeveralInTime();
+  }
   // Of names that may be directories the next ones are none.
   const std::string first = names_[both_.size()], second = names_[both_.size() + 1];
   for (const std::string& name : {first, second}) {
@@ -223,7 +226,7 @@ void World::AskWhileServersHang() {
   remove.kind = OpKind::kRemove;
   remove.name = second;
   AskInTime(remove);
-  for (size_t i = 0; i < servers_.size(); ++i) SwitchOn(i);
+  SwitchAllOn();
 }
 
 void World::StopServers() {

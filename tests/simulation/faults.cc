@@ -323,6 +323,10 @@ void World::SwitchOn(size_t server) {
   SwapAfterReturnOf(server);
 }
 
+void World::SwitchAllOn() {
+  for (size_t i = 0; i < servers_.size(); ++i) SwitchOn(i);
+}
+
 // So that this server may go down: it comes back first if it is away, else one of the others does.
 void World::BringBackFor(size_t server) {
   if (MayGoDown(server)) return;

@@ -37,7 +37,7 @@ void World::PreemptAtRest() {
     Say("----", "gateways are stopped while they act at " + name);
     const Op op = ChooseChangeAt(name);
     PreemptOne(name, op);
-    for (size_t i = 0; i < servers_.size(); ++i) SwitchOn(i);
+    SwitchAllOn();
     if (!RunUntil([this] { return AllAwake(); }, 2 * kLongestStop)) return Break("a gateway does not go on");
     LetBackgroundEnd();
     spoiled_ = AnybodyLied();
@@ -109,7 +109,7 @@ void World::Prepare(const std::string& name, const Op& op) {
   if (kind_random_.OneIn(2)) {
     SwitchOne(HomeOf(name));
     ask(1, name, OpKind::kPut);
-    for (size_t i = 0; i < servers_.size(); ++i) SwitchOn(i);
+    SwitchAllOn();
   }
   if (may_spoil_) SpoilOne(name);
 }
@@ -144,7 +144,7 @@ size_t World::HomeOf(const std::string& name) {
 void World::SwitchOne(size_t server) {
   const auto away = static_cast<size_t>(std::count(down_.begin(), down_.end(), true));
   if (!down_[server] && away < descriptor_.tolerance) return SwitchOffUntilTold(server);
-  for (size_t i = 0; i < servers_.size(); ++i) SwitchOn(i);
+  SwitchAllOn();
 }
 
 void World::LetTimePass(Duration time) {

@@ -51,7 +51,6 @@ void World::CreateOverRename() {
   DoAtRest(*renamer, read);
   if (!ended(created) || !one) return Break("of two that race alone one does not end");
   paces_.reset();
-  for (const size_t id : {renamed, created}) Say("----", "was asked: " + history_.at(id).ToString());
   DoAtRest(*renamer, read);
 }
 

@@ -28,7 +28,7 @@ void World::AllIsWell() {
   Say("----", "all servers are back, no faults from here on");
   faults_ = false;
   KillTheDying();
-  for (size_t i = 0; i < servers_.size(); ++i) SwitchOn(i);
+  SwitchAllOn();
 }
 
 // Everybody is back, nothing goes wrong any more: what was left half done must be brought to an end and

@@ -187,6 +187,7 @@ class World {
   void BringBackFor(size_t server);
   void SwitchOff(size_t server, Duration pause, bool after_the_request);
   void SwitchOn(size_t server);
+  void SwitchAllOn();
   void Sleep(Gateway& gateway, Duration how_long);
   Duration NapTime(const std::string& step);
 
