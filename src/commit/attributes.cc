@@ -8,6 +8,7 @@
 #include "base/mutant.hh"
 #include "commit/fence.hh"
 #include "commit/pause.hh"
+#include "commit/roll_forward.hh"
 #include "commit/server_gather.hh"
 
 namespace xec {
@@ -248,13 +249,14 @@ Task<Result<std::optional<AttributeRevision>>> ReadAttributes(Engine& engine, Na
     const bool read =
         shown && (merged || merged.code() == Code::kNoQuorum || merged.code() == Code::kUnknown);
     if (read || tries >= engine.options().retries_max) co_return std::move(merged);
-    // Removed since the look because a later revision has it in it; no home that was heard can read it; or
-    // homes were listed before they accepted the version.
+    // Removed since the look because a later revision has it in it; no home that was heard can read it;
+    // homes were listed before they accepted the version; or some of those that accepted it have died since.
     const Look look = co_await LookAt(engine, info.path, LookWidth::kAll);
     if (!look.HasQuorum()) co_return CannotTell(engine, info.path, look);
     if (!(look.highest() == info.accepted))
       co_return Fail(Code::kConflict, "{} was changed while its attributes were read; retry",
                      info.path.text());
+    if (!look.Decided()) co_await RollForwardAll(engine, info.path, look, look.LackingHighest());
     info.listings = look.listings();
   }
 }

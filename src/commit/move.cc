@@ -31,7 +31,8 @@ std::vector<MemberIndex> HomesFirst(const Engine& engine, const ObjectPath& path
 Task<Result<MoveRecord>> ReadRecordFrom(Engine& engine, ObjectPath from, Accepted moved,
                                         std::vector<MemberIndex> first) {
   std::vector<MemberIndex> homes = HomesFirst(engine, from, first);
-  const size_t quorum = Quorum(homes.size());
+  const size_t all = homes.size();
+  const size_t quorum = Quorum(all);
   std::set<MemberIndex> needed(first.begin(), first.end());
   Error problem = Fail(Code::kNotFound, "no home of {} shows where it was moved", from.text());
   const std::string entry = StatePath(from, FormatState(MovedState(moved)));
@@ -57,17 +58,20 @@ Task<Result<MoveRecord>> ReadRecordFrom(Engine& engine, ObjectPath from, Accepte
         }
         needed.erase(home);
         return ++without >= quorum && needed.empty();
-      });
+      },
+      AllButTheBad(all));
   if (found) co_return std::move(*found);
   co_return told ? problem : silence;
 }
 
 Task<bool> TombstoneElsewhere(Engine& engine, ObjectPath from, MemberIndex except, Accepted moved) {
   std::vector<MemberIndex> others = engine.Homes(from);
+  const size_t homes = others.size();
   std::erase(others, except);
   co_return co_await AskInTurn<Result<States>>(
       engine, std::move(others), [&](MemberIndex home) { return ListStates(engine, home, from); },
-      [&](MemberIndex, const Result<States>& states) { return states && HasAccepted(*states, moved); });
+      [&](MemberIndex, const Result<States>& states) { return states && HasAccepted(*states, moved); },
+      AllButTheBad(homes));
 }
 
 // The version at the new name, as its first homes accept it.
@@ -104,7 +108,7 @@ Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveR
     FinishPlan plan = PlanFinish(look, target, moved.proved);
     if (plan.kind == FinishPlan::kDone) co_return OkStatus();
     if (plan.kind == FinishPlan::kCannotTell) break;
-    if (!durable) durable = co_await DurableOnQuorum(engine, from, moved);
+    if (!durable) durable = co_await DurableOnQuorum(engine, from, moved, false);
     if (!durable) {
       co_return Fail(Code::kNoQuorum,
                      "cannot tell whether {} has moved to {} for good: too few of its homes answer or can "

@@ -169,6 +169,108 @@ TEST_F(PatienceTest, NoChangeWaitsForServersThatStopInTheMiddle) {
   }
 }
 
+struct HalfDone {
+  std::string what;
+  std::function<Task<Status>(TestWorld&, TestWorld::Gateway&)> change;
+  Operation operation = Operation::kRename;
+  std::string request;  // the home that takes it shows the change
+};
+
+// The gateway dies when this home has taken the change. False: it is not one of those that are to take it.
+bool TakeOnOneHome(TestWorld& world, TestWorld::Gateway& dies, const ObjectPath& path, MemberIndex knows,
+                   const HalfDone& half) {
+  const std::vector<MemberIndex> homes = dies.engine->Homes(path);
+  const Accepted before = world.StateOf(dies, path.text());
+  for (const MemberIndex home : homes) {
+    FaultRule rule{.kind = FaultKind::kHang, .operation = half.operation};
+    rule.path_contains = half.request;
+    if (home != knows) dies.faults[home]->plan().Add(rule);
+  }
+  const auto run = [](Task<Status> task) -> Task<void> { (void)co_await std::move(task); };
+  dies.scope.Spawn(run(half.change(world, dies)));
+  TestWorld::Gateway& observer = world.NewGateway();
+  const auto showing = [&] {
+    return std::count_if(homes.begin(), homes.end(), [&](MemberIndex home) {
+      return HighestAccepted(*world.Run(ListStates(*observer.engine, home, path))) != before;
+    });
+  };
+  for (int tries = 0; tries < 200 && showing() == 0; ++tries) world.Pass(milliseconds(1));
+  dies.Kill();
+  EXPECT_LE(showing(), 1);
+  return showing() == 1;
+}
+
+// Any answer will do but "too few answer".
+Task<Status> Forgive(Task<Status> change) {
+  Status done = co_await std::move(change);
+  const bool unable = !done && (done.code() == Code::kNoQuorum || done.code() == Code::kUnavailable);
+  co_return unable ? std::move(done) : OkStatus();
+}
+template <typename T>
+Task<Status> Done(Task<Result<T>> task) {
+  const Result<T> result = co_await std::move(task);
+  co_return result ? OkStatus() : Status(result.error());
+}
+
+// One home alone has taken a change. It stops at the n-th request of who comes then, as does another home.
+TEST_F(PatienceTest, NobodyWaitsForTheHomeThatAloneKnowsAChange) {
+  const ObjectPath path = Path("/d/3");
+  const std::vector<HalfDone> changes = {
+      {"put", [&](TestWorld& world, auto& gateway) { return world.PutOn(gateway, path, false); },
+       Operation::kRename, "/3.~xo/s."},
+      {"rename", [&](TestWorld&, auto& gateway) { return RenameObject(*gateway.engine, path, Path("/d/4")); },
+       Operation::kRename, "/3.~xo/r."},
+      {"remove", [&](TestWorld&, auto& gateway) { return RemoveObject(*gateway.engine, path); },
+       Operation::kMakeDirectory, "/3.~xo/t."},
+      {"make directory",
+       [&](TestWorld&, auto& gateway) { return MakeDirectoryName(*gateway.engine, path, false); },
+       Operation::kRename, "/3.~xo/f."}};
+  const std::map<std::string, std::function<Task<Status>(Engine&)>> comers = {
+      {"look up", [&](Engine& engine) { return Done(LookUp(engine, path)); }},
+      {"look up the other name", [&](Engine& engine) { return Done(LookUp(engine, Path("/d/4"))); }},
+      {"list", [&](Engine& engine) { return Done(ListDirectory(engine, Path("/d"))); }},
+      {"remove", [&](Engine& engine) { return Forgive(RemoveObject(engine, path)); }},
+      {"rename", [&](Engine& engine) { return Forgive(RenameObject(engine, path, Path("/d/4"))); }},
+      {"make directory", [&](Engine& engine) { return Forgive(MakeDirectoryName(engine, path, false)); }}};
+  for (const HalfDone& half : changes) {
+    for (const auto& [who, come] : comers) {
+      // Who renames waits some seconds for the seals of another rename to go, whatever the servers do.
+      if (half.what == "rename" && who == "rename") continue;
+      size_t half_done = 0;
+      for (size_t knows = 0; knows < 5; ++knows) {
+        for (size_t other = 0; other < 5; ++other) {
+          bool stopped = true;
+          for (uint64_t first = 1; stopped; ++first) {
+            TestWorld world(Options());
+            TestWorld::Gateway& dies = world.NewGateway();
+            ASSERT_TRUE(world.Run(MakeDirectoryName(*dies.engine, Path("/d"), false)));
+            if (half.what != "make directory") {
+              ASSERT_TRUE(world.Put(dies, "/d/3"));
+            }
+            const std::vector<MemberIndex> homes = dies.engine->Homes(path);
+            if (!TakeOnOneHome(world, dies, path, homes[knows], half)) break;
+            ++half_done;
+            TestWorld::Gateway& gateway = world.NewGateway();
+            for (const size_t home : {knows, other})
+              gateway.faults[homes[home]]->plan().Add({.kind = FaultKind::kHang, .first = first});
+            const TimePoint begun = world.executor.Now();
+            const Status done = world.Run(come(*gateway.engine));
+            const std::string when = fmt::format("{} known by s{}, {}, it and s{} stop at request {}",
+                                                 half.what, homes[knows], who, homes[other], first);
+            EXPECT_TRUE(done) << when << ": " << done.error().message;
+            EXPECT_LE(world.executor.Now() - begun, seconds(5)) << when;
+            stopped = gateway.faults[homes[knows]]->plan().injected() +
+                          gateway.faults[homes[other]]->plan().injected() >
+                      0;
+            for (const auto& fault : gateway.faults) fault->plan().DropHung();
+          }
+        }
+      }
+      EXPECT_GT(half_done, 20U) << half.what << ", " << who;
+    }
+  }
+}
+
 TEST_F(PatienceTest, AServerThatGoesOnIsUsedAgainWithinSeconds) {
   const std::vector<MemberIndex> stopped = FirstHomes("/d/3");
   Stop(stopped);

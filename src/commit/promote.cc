@@ -62,8 +62,12 @@ Task<bool> SettledByLook(Engine& engine, ObjectPath path, Accepted goal, bool ac
   for (int tries = 0; tries < kSettleTriesMax; ++tries) {
     Result<NameInfo> info = co_await LookUp(engine, path);
     if (!info) co_return false;
-    // A moved version that something higher hides must still be found by who finishes the move.
-    const bool hidden = accepted_somewhere && goal.kind != Accepted::kMoved && goal < info->accepted;
+    // A moved version that something higher hides must still be found by who finishes the move. This look has
+    // finished those that it was shown.
+    const bool finished = std::any_of(info->listings.begin(), info->listings.end(),
+                                      [&](const auto& listing) { return HasAccepted(listing.second, goal); });
+    const bool kept = goal.kind != Accepted::kMoved || finished;
+    const bool hidden = accepted_somewhere && kept && goal < info->accepted;
     if (info->accepted != goal && !hidden) co_return false;
     const bool durable = co_await DurableOnQuorum(engine, path, goal, waits);
     if (durable) co_return true;

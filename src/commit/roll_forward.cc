@@ -25,10 +25,17 @@ State DraftOf(Engine& engine, const Accepted& version) {
 
 Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
   std::vector<MemberIndex> others = engine.Homes(path);
+  const size_t homes = others.size();
   std::erase(others, home);
-  co_return co_await AskInTurn<Result<States>>(
+  bool still = false;
+  co_await AskInTurn<Result<States>>(
       engine, std::move(others), [&](MemberIndex other) { return ListStates(engine, other, path); },
-      [&](MemberIndex, const Result<States>& states) { return states && HighestAccepted(*states) == goal; });
+      [&](MemberIndex, const Result<States>& states) {
+        still = states && HighestAccepted(*states) == goal;
+        return still || (states && goal < HighestAccepted(*states));
+      },
+      AllButTheBad(homes));
+  co_return still;
 }
 
 namespace {
@@ -97,7 +104,6 @@ Task<ManifestFound> ManifestOn(Engine& engine, ObjectPath path, MemberIndex home
 Task<ManifestFound> FindManifest(Engine& engine, ObjectPath path, Accepted version, Duration least) {
   ManifestFound found;
   const std::vector<MemberIndex> homes = engine.Homes(path);
-  const bool moved_in = !version.origin.empty();
   co_await AskInTurn<ManifestFound>(
       engine, homes, [&](MemberIndex home) { return ManifestOn(engine, path, home, version); },
       [&](MemberIndex, ManifestFound& here) {
@@ -109,7 +115,7 @@ Task<ManifestFound> FindManifest(Engine& engine, ObjectPath path, Accepted versi
         return found.text.has_value();
       },
       [&](size_t late) {
-        const bool enough = moved_in && IsMoveComplete(homes, found.silent + late + found.damaged);
+        const bool enough = AllButTheBad(homes.size())(late);
         if (enough) found.silent += late;
         return enough;
       },

@@ -150,6 +150,11 @@ Task<bool> AskInTurn(Engine& engine, std::vector<MemberIndex> members, Ask ask, 
     if (event.value && good(event.member, *event.value)) co_return true;
   }
 }
+// For `enough`: as many as may be bad of so many homes. For those who look again when nobody's answer was
+// good.
+inline auto AllButTheBad(size_t homes) {
+  return [bad = homes - Quorum(homes)](size_t late) { return late <= bad; };
+}
 template <typename T, typename Ask, typename Good>
 Task<bool> AskInTurn(Engine& engine, std::vector<MemberIndex> members, Ask ask, Good good) {
   co_return co_await AskInTurn<T>(engine, std::move(members), std::move(ask), std::move(good),

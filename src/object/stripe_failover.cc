@@ -2,6 +2,7 @@
 // What an upload does when a server fails or hangs: see stripe_upload.hh.
 #include <algorithm>
 #include <bit>
+#include <set>
 
 #include "base/log.hh"
 #include "codec/checksum.hh"
@@ -108,7 +109,7 @@ void StripeUpload::MoveTo(UploadedArchive& archive, OpenedArchive spare) {
   archive.server = spare.server;
   archive.file = std::move(spare.file);
   archive.archive = std::make_shared<ArchiveWriter>();
-  archive.lost = archive.sealed = archive.closed = false;
+  archive.lost = archive.sealed = archive.closed = archive.late_to_read = false;
   ++archive.spares;
 }
 
@@ -220,11 +221,14 @@ Task<StripeUpload::Restored> StripeUpload::ReadBack(uint64_t stripe) {
       sources.push_back(i);
     }
   }
+  std::stable_partition(sources.begin(), sources.end(), [&](size_t i) { return !archives_[i].late_to_read; });
   Gather<Status> reads(engine_.scope(), engine_.executor());
   size_t next = 0;
   ChunkMask present = 0;
+  std::set<size_t> asked;  // and not answered yet
   const auto ask = [&] {
     const size_t i = sources[next++];
+    asked.insert(i);
     const uint32_t chunk = ChunkOfLane(stripe, static_cast<uint32_t>(i), lanes_total());
     const auto member = archives_[i].archive->Find(MemberName{static_cast<uint32_t>(stripe), chunk});
     XEC_CHECK(member.has_value());
@@ -235,8 +239,12 @@ Task<StripeUpload::Restored> StripeUpload::ReadBack(uint64_t stripe) {
   while (static_cast<size_t>(std::popcount(present)) < needed && reads.pending() > 0) {
     Gather<Status>::Event event = co_await reads.Next();
     if (!event.value) {
+      for (const size_t i : asked) archives_[i].late_to_read = true;
       while (next < sources.size()) ask();
-    } else if (event.value->has_value()) {
+      continue;
+    }
+    asked.erase(event.tag);
+    if (event.value->has_value()) {
       present |= ChunkBit(ChunkOfLane(stripe, static_cast<uint32_t>(event.tag), lanes_total()));
     } else {
       result.failures.emplace_back(event.tag, event.value->error());

@@ -31,6 +31,7 @@ struct UploadedArchive {
   bool lost = false;
   bool sealed = false;
   bool closed = false;
+  bool late_to_read = false;  // what is to be read back from it is asked for last
   uint32_t spares = 0;  // how often the lane went on on a spare server
   // Stripes whose chunks were on a server that was given up, to be written again; descending.
   std::vector<uint64_t> missing;

@@ -195,12 +195,16 @@ class Store:
         return label + (self.tag(path) if tagged else "")
 
     def tag(self, path):
+        """"+tag" where the object has its user attribute, "" where it is told to have none."""
         give_up = time.monotonic() + xectest.CLIENT_SECONDS
-        told = False
-        while not told and time.monotonic() < give_up:
+        while True:
             result = self.test.xrdfs(self.gateway.url, "xattr", path, "get", "tag", code=None)
-            told = "cannot tell" not in result.out + result.err
-        return "+tag" if 'tag="red"' in result.out else ""
+            said = result.out + result.err
+            if 'tag="red"' in result.out:
+                return "+tag"
+            if "cannot tell" not in said:
+                return self.no_tag(path, said)
+            self.test.assertLess(time.monotonic(), give_up, f"{path}: nobody can tell its user attributes: {said}")
 
     def write(self, path, label):
         with open(self.files[label.partition("+")[0]], "rb") as file:
