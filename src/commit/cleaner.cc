@@ -321,7 +321,7 @@ Task<void> NoteThin(CleanPass& pass) {
         return HasArchiveOf(server.second, current.version, current.oid);
       }));
   if (archives >= ArchivesMax(pass.engine, current.size)) co_return;
-  const Result<std::string> text = co_await CopyManifest(pass.engine, pass.path, current);
+  const Result<std::string> text = co_await CopyManifest(pass.engine, pass.path, current, Late::kWaitedFor);
   const Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
   const Geometry written =
       manifest ? manifest->geometry : GeometryFor(pass.engine.descriptor(), pass.path.text());

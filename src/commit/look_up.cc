@@ -46,13 +46,14 @@ Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path) {
     // Whoever sees a name gone must find it at its new place; a move hidden by a newer version counts as
     // well.
     Status finished;
+    const bool last = static_cast<size_t>(tries) >= look.homes().size() - look.quorum();
+    const Late late_ones = last ? Late::kWaitedFor : Late::kPassedOver;
     if (!MutantActive(Mutant::kGoneBeforeItArrives))
-      finished = co_await FinishMovesShown(engine, path, look.listings(), highest, holders);
+      finished = co_await FinishMovesShown(engine, path, look.listings(), highest, holders, late_ones);
     if (!finished && finished.code() == Code::kNotFound) continue;  // completed since the look
     // The home that showed the move may be one that has just died, as may be the next. If the move is not
     // completed others show it.
-    const size_t bad = look.homes().size() - look.quorum();
-    if (!finished && finished.code() == Code::kNoQuorum && static_cast<size_t>(tries) < bad) continue;
+    if (!finished && finished.code() == Code::kNoQuorum && !last) continue;
     if (!finished) co_return finished.error();
     // Gone is told only of a moment at which the move was through. Else what was put here and then at the new
     // name meanwhile would have come after the rename here, and before it there if its version is lower.

@@ -29,7 +29,7 @@ std::vector<MemberIndex> HomesFirst(const Engine& engine, const ObjectPath& path
 // From these homes first. kNotFound, or kCorruption if one has it cut short: once a quorum has answered that
 // it is not there whole, and all of `first`. What is committed and not retired is whole on one of any quorum.
 Task<Result<MoveRecord>> ReadRecordFrom(Engine& engine, ObjectPath from, Accepted moved,
-                                        std::vector<MemberIndex> first) {
+                                        std::vector<MemberIndex> first, Late late_ones, Duration least = {}) {
   std::vector<MemberIndex> homes = HomesFirst(engine, from, first);
   const size_t all = homes.size();
   const size_t quorum = Quorum(all);
@@ -59,19 +59,20 @@ Task<Result<MoveRecord>> ReadRecordFrom(Engine& engine, ObjectPath from, Accepte
         needed.erase(home);
         return ++without >= quorum && needed.empty();
       },
-      AllButTheBad(all));
+      UnlessTooMany(all, late_ones), least);
   if (found) co_return std::move(*found);
   co_return told ? problem : silence;
 }
 
-Task<bool> TombstoneElsewhere(Engine& engine, ObjectPath from, MemberIndex except, Accepted moved) {
+Task<bool> TombstoneElsewhere(Engine& engine, ObjectPath from, MemberIndex except, Accepted moved,
+                              Duration least) {
   std::vector<MemberIndex> others = engine.Homes(from);
   const size_t homes = others.size();
   std::erase(others, except);
   co_return co_await AskInTurn<Result<States>>(
       engine, std::move(others), [&](MemberIndex home) { return ListStates(engine, home, from); },
       [&](MemberIndex, const Result<States>& states) { return states && HasAccepted(*states, moved); },
-      AllButTheBad(homes));
+      UnlessTooMany(homes, Late::kPassedOver), least);
 }
 
 // The version at the new name, as its first homes accept it.
@@ -99,7 +100,7 @@ Task<size_t> RollOn(Engine& engine, ObjectPath path, Look look, Accepted goal, s
 }
 
 Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record,
-                          Tombstone tombstone) {
+                          Tombstone tombstone, Late late_ones) {
   const ObjectPath& to = record.to;
   const Accepted target = TargetOf(record, moved);
   bool durable = tombstone == Tombstone::kDurable;
@@ -108,7 +109,7 @@ Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveR
     FinishPlan plan = PlanFinish(look, target, moved.proved);
     if (plan.kind == FinishPlan::kDone) co_return OkStatus();
     if (plan.kind == FinishPlan::kCannotTell) break;
-    if (!durable) durable = co_await DurableOnQuorum(engine, from, moved, false);
+    if (!durable) durable = co_await DurableOnQuorum(engine, from, moved, late_ones == Late::kWaitedFor);
     if (!durable) {
       co_return Fail(Code::kNoQuorum,
                      "cannot tell whether {} has moved to {} for good: too few of its homes answer or can "
@@ -130,8 +131,8 @@ Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveR
 }
 
 Task<Status> FinishShown(Engine& engine, ObjectPath from, Accepted moved, std::vector<MemberIndex> shown,
-                         Tombstone tombstone) {
-  Result<MoveRecord> record = co_await ReadRecordFrom(engine, from, moved, std::move(shown));
+                         Tombstone tombstone, Late late_ones) {
+  Result<MoveRecord> record = co_await ReadRecordFrom(engine, from, moved, std::move(shown), late_ones);
   if (!record && record.code() == Code::kNotFound) co_return record.error();
   // What was cut short was never proved. The proved ones have gone with the rename: nothing is owed any more.
   if (!record && record.code() == Code::kCorruption) co_return OkStatus();
@@ -139,7 +140,7 @@ Task<Status> FinishShown(Engine& engine, ObjectPath from, Accepted moved, std::v
     co_return Fail(Code::kNoQuorum, "cannot tell where {} was moved to: {}", from.text(),
                    record.error().message);
   }
-  co_return co_await AcceptTarget(engine, from, moved, std::move(*record), tombstone);
+  co_return co_await AcceptTarget(engine, from, moved, std::move(*record), tombstone, late_ones);
 }
 
 bool IsSealOf(const State& state, const std::string& oid) {
@@ -273,11 +274,14 @@ Result<MoveRecord> ParseMoveRecord(std::string_view text) {
 
 Task<Result<MoveRecord>> ReadMoveRecord(Engine& engine, ObjectPath from, Accepted moved) {
   std::vector<MemberIndex> homes = engine.Homes(from);
-  co_return co_await ReadRecordFrom(engine, from, moved, std::move(homes));
+  co_return co_await ReadRecordFrom(engine, from, moved, std::move(homes), Late::kWaitedFor);
 }
 
-Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
-  Result<MoveRecord> record = co_await ReadMoveRecord(engine, path, goal);
+Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
+                                    Duration least) {
+  std::vector<MemberIndex> homes = engine.Homes(path);
+  Result<MoveRecord> record =
+      co_await ReadRecordFrom(engine, path, goal, std::move(homes), Late::kPassedOver, least);
   if (!record) co_return RollResult::kFailed;
   const State draft = DraftOf(engine, goal);
   const Status named = co_await KeepLongName(engine, home, path);
@@ -289,7 +293,7 @@ Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex
   if (created) created = co_await KeepLongName(engine, home, path);
   if (!created) co_return RollResult::kFailed;
   XEC_FAILPOINT("roll.moved_draft");
-  const bool stands = co_await TombstoneElsewhere(engine, path, home, goal);
+  const bool stands = co_await TombstoneElsewhere(engine, path, home, goal, least);
   if (!stands) co_return RollResult::kFailed;
   const Status renamed =
       co_await RenameState(engine, home, path, FormatState(draft), FormatState(MovedState(goal)));
@@ -299,11 +303,11 @@ Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex
 
 Task<Status> FinishTarget(Engine& engine, ObjectPath from, Accepted moved, Tombstone tombstone) {
   std::vector<MemberIndex> homes = engine.Homes(from);
-  co_return co_await FinishShown(engine, from, moved, std::move(homes), tombstone);
+  co_return co_await FinishShown(engine, from, moved, std::move(homes), tombstone, Late::kWaitedFor);
 }
 
 Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIndex, States> listings,
-                              Accepted highest, std::vector<MemberIndex> holders) {
+                              Accepted highest, std::vector<MemberIndex> holders, Late late_ones) {
   const std::vector<Accepted> moves = MovesIn(listings);
   for (const Accepted& moved : moves) {
     std::vector<MemberIndex> shown;
@@ -312,7 +316,8 @@ Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIn
       const bool known = std::find(shown.begin(), shown.end(), home) != shown.end();
       if (HasAccepted(states, moved) && !known) shown.push_back(home);
     }
-    Status finished = co_await FinishShown(engine, from, moved, std::move(shown), Tombstone::kSeen);
+    Status finished =
+        co_await FinishShown(engine, from, moved, std::move(shown), Tombstone::kSeen, late_ones);
     if (!finished) co_return std::move(finished);
   }
   co_return OkStatus();

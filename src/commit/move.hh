@@ -24,8 +24,9 @@ Result<MoveRecord> ParseMoveRecord(std::string_view text);
 Task<Result<MoveRecord>> ReadMoveRecord(Engine& engine, ObjectPath from, Accepted moved);
 
 // Copies the moved tombstone to one more home: under a name of its own first, renamed only if another home
-// still has the tombstone then.
-Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal);
+// still has the tombstone then. `least`: as of ServerGather.
+Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
+                                    Duration least);
 
 // May a power cut still take the tombstone back? Not from who promoted it himself. Who has only seen it makes
 // it durable before the new name accepts anything: else the object would be under both names.
@@ -37,9 +38,10 @@ enum class Tombstone { kSeen, kDurable };
 Task<Status> FinishTarget(Engine& engine, ObjectPath from, Accepted moved, Tombstone tombstone);
 
 // F1 of every moved tombstone in the listings: what readers, removers and renamers owe before they answer.
-// `holders`: a quorum of homes that accept `highest`.
+// `holders`: a quorum of homes that accept `highest`. Who looks again after kNoQuorum need not
+// wait for those who are late.
 Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIndex, States> listings,
-                              Accepted highest, std::vector<MemberIndex> holders);
+                              Accepted highest, std::vector<MemberIndex> holders, Late late_ones);
 
 // F2: the archives of the moved version follow, on every server that may have one; only after F1, and when
 // the tombstone is durable. Answers on how many of them nothing is left to move. `servers`: see

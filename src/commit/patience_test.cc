@@ -271,6 +271,28 @@ TEST_F(PatienceTest, NobodyWaitsForTheHomeThatAloneKnowsAChange) {
   }
 }
 
+// A seal may take as long as a sync, which is seconds; that its server is silent is known sooner.
+TEST_F(PatienceTest, ASealThatWaitsNoticesWhatOthersHaveFound) {
+  const MemberIndex stopped = engine().Homes(Path("/d/sub")).front();
+  Stop({stopped});
+  const TimePoint begun = world_.executor.Now();
+  std::optional<TimePoint> late;
+  const auto seal = [&]() -> Task<void> {
+    ServerGather<Status> gather(engine(), RequestKind::kSync);
+    gather.Start(0, stopped, seconds(8), MakeMark(engine(), stopped, Path("/d/sub"), "f.x"));
+    co_await gather.Next();
+    late = world_.executor.Now();
+  };
+  gateway_.scope.Spawn(seal());
+  world_.Pass(milliseconds(200));
+  EXPECT_FALSE(late);
+  const auto look = [&]() -> Task<void> { (void)co_await ListStates(engine(), stopped, Path("/d/sub")); };
+  gateway_.scope.Spawn(look());
+  world_.Pass(seconds(1));
+  ASSERT_TRUE(late);
+  EXPECT_LE(*late - begun, milliseconds(600));
+}
+
 TEST_F(PatienceTest, AServerThatGoesOnIsUsedAgainWithinSeconds) {
   const std::vector<MemberIndex> stopped = FirstHomes("/d/3");
   Stop(stopped);

@@ -88,7 +88,7 @@ Task<Status> RenameDraft(Engine& engine, ObjectPath path, MemberIndex member, St
       pause *= 2;
     }
     // Each time: who has collected this version since must not meet the copy.
-    const bool current = co_await StillHighestElsewhere(engine, path, member, version);
+    const bool current = co_await StillHighestElsewhere(engine, path, member, version, kRepairPatience);
     if (!current) {
       renamed = Superseded(path);
       continue;
@@ -118,7 +118,7 @@ Task<Room> MakeRoom(Engine& engine, ObjectPath path, MemberIndex member, std::op
   Result<States> states = co_await ListStates(engine, member, path);
   Result<bool> in_the_way = states ? IsInTheWay(*states, draft, version, replaces) : states.error();
   if (in_the_way && *in_the_way) {
-    const bool current = co_await StillHighestElsewhere(engine, path, member, version);
+    const bool current = co_await StillHighestElsewhere(engine, path, member, version, kRepairPatience);
     room.status = current ? OkStatus() : Status(Superseded(path));
     if (room.status) room.status = co_await StandWithout(engine, path, member, version);
     if (!room.status) co_return std::move(room);

@@ -97,7 +97,8 @@ Task<Status> DecideSource(Engine& engine, Attempt attempt, SealsSeen sealed, boo
     }
   }
   Status finished =
-      co_await FinishMovesShown(engine, attempt.from, look.listings(), look.highest(), std::move(holders));
+      co_await FinishMovesShown(engine, attempt.from, look.listings(), look.highest(), std::move(holders),
+                                attempt.last ? Late::kWaitedFor : Late::kPassedOver);
   // Completed since the look, or shown by a home that has just died: another look tells.
   *changed = !finished || !(look.highest() == attempt.source);
   if (!finished && finished.code() != Code::kNotFound) co_return std::move(finished);
@@ -158,7 +159,7 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, SealedHomes* homes,
   // Any archive or witness will do: its origin is replaced below.
   Accepted source_version = attempt.source;
   source_version.origin.clear();
-  Result<std::string> text = co_await CopyManifest(engine, attempt.from, source_version);
+  Result<std::string> text = co_await CopyManifest(engine, attempt.from, source_version, Late::kWaitedFor);
   // No home has the version any more: the name was changed since it was looked up, whatever it is now.
   *changed = !text && text.code() == Code::kConflict;
   if (*changed) co_return ChangedMeanwhile(attempt.from);

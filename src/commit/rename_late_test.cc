@@ -369,7 +369,8 @@ TEST(RenameCutShortTest, AVersionThatSilentHomesMayHaveIsNotCalledChanged) {
   version.origin = gateway.engine->NewObjectId();
   const MemberIndex home = gateway.engine->Homes(world.Path("/b")).front();
   gateway.faults[home]->plan().Add({.kind = FaultKind::kHang});
-  const Result<std::string> text = world.Run(CopyManifest(*gateway.engine, world.Path("/b"), version));
+  const Result<std::string> text =
+      world.Run(CopyManifest(*gateway.engine, world.Path("/b"), version, Late::kPassedOver));
   ASSERT_FALSE(text);
   EXPECT_EQ(text.code(), Code::kUnavailable) << text.error().message;
 }

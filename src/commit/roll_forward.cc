@@ -23,7 +23,8 @@ State DraftOf(Engine& engine, const Accepted& version) {
   return draft;
 }
 
-Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
+Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
+                                 Duration least) {
   std::vector<MemberIndex> others = engine.Homes(path);
   const size_t homes = others.size();
   std::erase(others, home);
@@ -34,7 +35,7 @@ Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex ho
         still = states && HighestAccepted(*states) == goal;
         return still || (states && goal < HighestAccepted(*states));
       },
-      AllButTheBad(homes));
+      UnlessTooMany(homes, Late::kPassedOver), least);
   co_return still;
 }
 
@@ -101,7 +102,8 @@ Task<ManifestFound> ManifestOn(Engine& engine, ObjectPath path, MemberIndex home
 }
 
 // Of the version as it is known: with an origin, by the states that name it.
-Task<ManifestFound> FindManifest(Engine& engine, ObjectPath path, Accepted version, Duration least) {
+Task<ManifestFound> FindManifest(Engine& engine, ObjectPath path, Accepted version, Duration least,
+                                 Late late_ones) {
   ManifestFound found;
   const std::vector<MemberIndex> homes = engine.Homes(path);
   co_await AskInTurn<ManifestFound>(
@@ -115,7 +117,9 @@ Task<ManifestFound> FindManifest(Engine& engine, ObjectPath path, Accepted versi
         return found.text.has_value();
       },
       [&](size_t late) {
-        const bool enough = AllButTheBad(homes.size())(late);
+        const bool moved_in = !version.origin.empty();
+        const bool complete = moved_in && IsMoveComplete(homes, found.silent + late + found.damaged);
+        const bool enough = complete || UnlessTooMany(homes.size(), late_ones)(late);
         if (enough) found.silent += late;
         return enough;
       },
@@ -128,7 +132,7 @@ Task<ManifestFound> FindManifest(Engine& engine, ObjectPath path, Accepted versi
 Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
                              Duration least) {
   // A moved tombstone carries its target: it is copied like a witness.
-  if (goal.kind == Accepted::kMoved) co_return co_await CopyMovedTombstone(engine, path, home, goal);
+  if (goal.kind == Accepted::kMoved) co_return co_await CopyMovedTombstone(engine, path, home, goal, least);
   std::string content;
   if (goal.kind == Accepted::kObject) {
     if (goal.origin.empty()) {
@@ -136,12 +140,12 @@ Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, 
       const Look all = co_await LookAt(engine, path, LookWidth::kAll, least);
       if (all.highest() == goal) goal.origin = all.highest().origin;
     }
-    ManifestFound found = co_await FindManifest(engine, path, goal, least);
+    ManifestFound found = co_await FindManifest(engine, path, goal, least, Late::kPassedOver);
     const bool all_told = found.silent == 0;
     if (!found.text && !goal.origin.empty() &&
         (all_told || IsMoveComplete(engine.Homes(path), found.silent + found.damaged))) {
       goal.origin.clear();
-      found = co_await FindManifest(engine, path, goal, least);
+      found = co_await FindManifest(engine, path, goal, least, Late::kPassedOver);
     }
     if (!found.text) co_return RollResult::kFailed;
     // What is copied from one that knows the origin knows it, too: while the move is not complete a quorum
@@ -152,7 +156,7 @@ Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, 
     content = std::move(*witness);
   }
   co_return co_await WriteWitness(engine, path, home, goal, std::move(content),
-                                  [&] { return StillHighestElsewhere(engine, path, home, goal); });
+                                  [&] { return StillHighestElsewhere(engine, path, home, goal, least); });
 }
 
 Task<void> DropRefusedDraft(Engine& engine, MemberIndex home, ObjectPath path, State draft, Status created) {
@@ -251,8 +255,8 @@ Task<Result<std::string>> ReadManifestText(Engine& engine, MemberIndex member, s
   co_return std::move(text);
 }
 
-Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted version) {
-  const ManifestFound found = co_await FindManifest(engine, path, version, Duration{});
+Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted version, Late late_ones) {
+  const ManifestFound found = co_await FindManifest(engine, path, version, Duration{}, late_ones);
   if (found.text) co_return *found.text;
   if (found.problem) co_return *found.problem;
   if (found.silent > 0) {
@@ -274,7 +278,7 @@ Task<bool> IsElsewhere(Engine& engine, std::vector<VersionAt> places, MemberInde
   for (VersionAt& place : places) {
     if (told) break;
     place.version.origin.clear();
-    Result<std::string> text = co_await CopyManifest(engine, place.path, place.version);
+    Result<std::string> text = co_await CopyManifest(engine, place.path, place.version, Late::kPassedOver);
     Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
     if (manifest) told = std::move(*manifest);
   }

@@ -4,6 +4,7 @@
 
 #include "archive/manifest.hh"
 #include "commit/access.hh"
+#include "commit/server_gather.hh"
 
 namespace xec {
 
@@ -47,8 +48,9 @@ State DraftOf(Engine& engine, const Accepted& version);
 Task<void> DropRefusedDraft(Engine& engine, MemberIndex home, ObjectPath path, State draft, Status created);
 
 // Does some home but this server have `goal` as the highest it accepted? The look-again of whoever is about
-// to make a server show it.
-Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex server, Accepted goal);
+// to make a server show it. `least`: as of ServerGather; no more than t that are late are waited for.
+Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex server, Accepted goal,
+                                 Duration least = {});
 
 // Writes a witness on `home` in two steps: unproved first, then, only if `still_true()` (asked after the
 // first step), proved. `content` is WitnessContent, or empty for a directory.
@@ -65,8 +67,8 @@ Task<Result<std::string>> ReadManifestText(Engine& engine, MemberIndex member, s
 
 // The text of the manifest of a version that was accepted, from any home that lists an archive or witness of
 // it; with an origin, from a witness that rename moved in. Error: kConflict if no home shows one any more;
-// kUnavailable if some home cannot be asked or read.
-Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted version);
+// kUnavailable if some home cannot be asked or read, or is late.
+Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted version, Late late_ones);
 
 // The bytes of a witness that carries this manifest text (kind and lane adapted); `from` tells where the
 // archives of a moved version may still be. Error: kCorruption.

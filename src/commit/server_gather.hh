@@ -16,6 +16,9 @@
 
 namespace xec {
 
+// What is done about those who are late when nobody else has the answer.
+enum class Late { kPassedOver, kWaitedFor };
+
 template <typename T>
 class ServerGather {
  public:
@@ -117,7 +120,10 @@ class ServerGather {
     TimePoint next = until;
     for (const Waiting& waiting : waiting_) {
       const TimePoint from = LateFrom(waiting);
-      if (from > now) next = std::min(next, from);
+      if (from <= now) continue;
+      // What others ask of the server later may show sooner that it is silent.
+      const Duration shortest = engine_.health().Patience(waiting.member, RequestKind::kMetadata);
+      next = std::min({next, from, std::max(now + shortest, waiting.timely_until)});
     }
     if (next >= armed_) return;
     armed_ = next;
@@ -150,10 +156,11 @@ Task<bool> AskInTurn(Engine& engine, std::vector<MemberIndex> members, Ask ask, 
     if (event.value && good(event.member, *event.value)) co_return true;
   }
 }
-// For `enough`: as many as may be bad of so many homes. For those who look again when nobody's answer was
-// good.
-inline auto AllButTheBad(size_t homes) {
-  return [bad = homes - Quorum(homes)](size_t late) { return late <= bad; };
+// For `enough`. Passed over are as many late ones as may be bad of so many homes, where who asks looks again
+// when nobody's answer was good.
+inline auto UnlessTooMany(size_t homes, Late late_ones) {
+  const size_t bad = late_ones == Late::kPassedOver ? homes - Quorum(homes) : 0;
+  return [bad](size_t late) { return late <= bad; };
 }
 template <typename T, typename Ask, typename Good>
 Task<bool> AskInTurn(Engine& engine, std::vector<MemberIndex> members, Ask ask, Good good) {
