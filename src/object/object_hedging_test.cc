@@ -257,5 +257,30 @@ TEST_F(HedgingTest, ALoneStuckRequestIsHedgedFromTheBudget) {
   EXPECT_EQ(engine().hedges().taken(), 1u);
 }
 
+// It is looked at again until there is something to hedge with, however often there was not.
+TEST_F(HedgingTest, AStuckRequestWithoutABudgetIsHedgedWhenThereIsOne) {
+  ReadAll();
+  gateway_.faults[holders_[0]]->plan().Add(
+      {.kind = FaultKind::kHang, .operation = Operation::kRead, .count = 1});
+  std::optional<TimePoint> read;
+  const auto stuck = [&]() -> Task<void> {
+    co_await Expect(reader_, 0, StripeSize());
+    read = world_.executor.Now();
+  };
+  gateway_.scope.Spawn(stuck());
+  const TimePoint begun = world_.executor.Now();
+  while (!read && world_.executor.Now() < begun + seconds(5)) {
+    const bool budget = world_.executor.Now() > begun + 3 * kPatience;
+    while (!budget && engine().hedges().Take(1, world_.executor.Now())) {
+    }
+    // The server answers others, so it is not suspect.
+    gateway_.scope.Spawn(Expect(reader_, 4 * StripeSize(), StripeSize()));
+    world_.Pass(milliseconds(1));
+  }
+  ASSERT_TRUE(read);
+  EXPECT_GT(*read - begun, 3 * kPatience);
+  EXPECT_LE(*read - begun, 3 * kPatience + milliseconds(200));
+}
+
 }  // namespace
 }  // namespace xec
