@@ -144,7 +144,7 @@ Task<DurableHere> MakeDurable(Engine& engine, ObjectPath path, MemberIndex home,
 
 }  // namespace
 
-Task<bool> DurableOnQuorum(Engine& engine, ObjectPath path, Accepted goal, bool waits) {
+Task<bool> DurableOnQuorum(Engine& engine, ObjectPath path, Accepted goal, Late late_ones) {
   if (!engine.SyncBeforeCommit()) co_return true;
   ServerGather<DurableHere> gather(engine, RequestKind::kSync);
   const std::vector<MemberIndex> homes = engine.Homes(path);
@@ -152,7 +152,7 @@ Task<bool> DurableOnQuorum(Engine& engine, ObjectPath path, Accepted goal, bool 
   size_t accepted = 0;
   bool found = goal.kind != Accepted::kMoved;
   while (gather.pending() > 0 && (accepted < Quorum(homes.size()) || !found)) {
-    if (!waits && gather.timely() == 0 && !gather.ready()) break;
+    if (late_ones == Late::kPassedOver && gather.timely() == 0 && !gather.ready()) break;
     const auto event = co_await gather.Next();
     if (!event.value) continue;
     if (event.value->accepted) ++accepted;

@@ -2,7 +2,7 @@
 // The requests of the commit protocol: each function is one request on one server, in the words of states.
 #pragma once
 
-#include "commit/engine.hh"
+#include "commit/server_gather.hh"
 #include "protocol/look.hh"
 
 namespace xec {
@@ -42,8 +42,8 @@ Task<Status> SyncStates(Engine& engine, MemberIndex member, ObjectPath path);
 
 // Makes durable, where that is asked for, that homes accept `goal` or something higher. True: a quorum of
 // them does for good. Of a moved tombstone one of these must show it itself, or its successor: what is higher
-// hides it, but does not tell where its version went. `waits`: also for homes that are late.
-Task<bool> DurableOnQuorum(Engine& engine, ObjectPath path, Accepted goal, bool waits = true);
+// hides it, but does not tell where its version went. `late_ones`: the homes that are late.
+Task<bool> DurableOnQuorum(Engine& engine, ObjectPath path, Accepted goal, Late late_ones);
 
 // Path of an entry of the object directory on a server.
 std::string StatePath(const ObjectPath& path, std::string_view entry);

@@ -109,7 +109,7 @@ Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveR
     FinishPlan plan = PlanFinish(look, target, moved.proved);
     if (plan.kind == FinishPlan::kDone) co_return OkStatus();
     if (plan.kind == FinishPlan::kCannotTell) break;
-    if (!durable) durable = co_await DurableOnQuorum(engine, from, moved, late_ones == Late::kWaitedFor);
+    if (!durable) durable = co_await DurableOnQuorum(engine, from, moved, late_ones);
     if (!durable) {
       co_return Fail(Code::kNoQuorum,
                      "cannot tell whether {} has moved to {} for good: too few of its homes answer or can "

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Promise P8 for metadata: with t servers hung, nothing waits for their deadlines. All times are virtual.
+#include <array>
+
 #include "commit/attributes.hh"
 #include "commit/server_gather.hh"
 #include "commit/test_world.hh"
@@ -129,7 +131,25 @@ TEST_F(PatienceTest, NoChangeWaitsForADeadline) {
   EXPECT_LE(TimeOf([&] { EXPECT_TRUE(world_.Put(gateway_, "/d/new", {FirstHomes("/d/3")})); }), seconds(1));
 }
 
-// Both at their n-th request.
+// A change by a new gateway while both servers stop at the n-th request that it sends them; it does not wait
+// for them. False: it sends them fewer requests.
+bool ChangeWhileTheyStop(TestWorld& world, const std::function<Task<Status>(Engine&)>& change,
+                         const std::array<MemberIndex, 2>& servers, uint64_t first, const std::string& what) {
+  TestWorld::Gateway& gateway = world.NewGateway();
+  for (const MemberIndex server : servers)
+    gateway.faults[server]->plan().Add({.kind = FaultKind::kHang, .first = first});
+  const TimePoint begun = world.executor.Now();
+  const Status done = world.Run(change(*gateway.engine));
+  const std::string when =
+      fmt::format("{}: s{} and s{} stop at request {}", what, servers[0], servers[1], first);
+  EXPECT_TRUE(done) << when << ": " << done.error().message;
+  EXPECT_LE(world.executor.Now() - begun, seconds(5)) << when;
+  const bool stopped =
+      gateway.faults[servers[0]]->plan().injected() + gateway.faults[servers[1]]->plan().injected() > 0;
+  for (const auto& fault : gateway.faults) fault->plan().DropHung();
+  return stopped;
+}
+
 TEST_F(PatienceTest, NoChangeWaitsForServersThatStopInTheMiddle) {
   using Change = std::function<Task<Status>(Engine&)>;
   const std::map<std::string, Change> changes = {
@@ -150,19 +170,7 @@ TEST_F(PatienceTest, NoChangeWaitsForServersThatStopInTheMiddle) {
           TestWorld::Gateway& before = world.NewGateway();
           ASSERT_TRUE(world.Run(MakeDirectoryName(*before.engine, Path("/d"), false)));
           for (const char* name : {"/d/3", "/d/4"}) ASSERT_TRUE(world.Put(before, name));
-          TestWorld::Gateway& gateway = world.NewGateway();
-          for (const size_t home : {one, other})
-            gateway.faults[homes[home]]->plan().Add({.kind = FaultKind::kHang, .first = first});
-          const TimePoint begun = world.executor.Now();
-          const Status done = world.Run(change(*gateway.engine));
-          const std::string when =
-              fmt::format("{}: s{} and s{} at request {}", what, homes[one], homes[other], first);
-          EXPECT_TRUE(done) << when << ": " << done.error().message;
-          EXPECT_LE(world.executor.Now() - begun, seconds(5)) << when;
-          stopped = gateway.faults[homes[one]]->plan().injected() +
-                        gateway.faults[homes[other]]->plan().injected() >
-                    0;
-          for (const auto& fault : gateway.faults) fault->plan().DropHung();
+          stopped = ChangeWhileTheyStop(world, change, {homes[one], homes[other]}, first, what);
         }
       }
     }
@@ -250,19 +258,8 @@ TEST_F(PatienceTest, NobodyWaitsForTheHomeThatAloneKnowsAChange) {
             const std::vector<MemberIndex> homes = dies.engine->Homes(path);
             if (!TakeOnOneHome(world, dies, path, homes[knows], half)) break;
             ++half_done;
-            TestWorld::Gateway& gateway = world.NewGateway();
-            for (const size_t home : {knows, other})
-              gateway.faults[homes[home]]->plan().Add({.kind = FaultKind::kHang, .first = first});
-            const TimePoint begun = world.executor.Now();
-            const Status done = world.Run(come(*gateway.engine));
-            const std::string when = fmt::format("{} known by s{}, {}, it and s{} stop at request {}",
-                                                 half.what, homes[knows], who, homes[other], first);
-            EXPECT_TRUE(done) << when << ": " << done.error().message;
-            EXPECT_LE(world.executor.Now() - begun, seconds(5)) << when;
-            stopped = gateway.faults[homes[knows]]->plan().injected() +
-                          gateway.faults[homes[other]]->plan().injected() >
-                      0;
-            for (const auto& fault : gateway.faults) fault->plan().DropHung();
+            const std::string what = fmt::format("{} known by s{}, {}", half.what, homes[knows], who);
+            stopped = ChangeWhileTheyStop(world, come, {homes[knows], homes[other]}, first, what);
           }
         }
       }

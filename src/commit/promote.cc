@@ -56,9 +56,9 @@ Status StillTheHomes(const Engine& engine, const ObjectPath& path) {
 }
 
 // Too few of the homes that had a seal have answered. Who looks the name up makes a quorum of all its homes
-// accept what any of them shows, and so did or will every reader. `waits`: for homes that are late.
+// accept what any of them shows, and so did or will every reader.
 Task<bool> SettledByLook(Engine& engine, ObjectPath path, Accepted goal, bool accepted_somewhere,
-                         bool waits) {
+                         Late late_ones) {
   for (int tries = 0; tries < kSettleTriesMax; ++tries) {
     Result<NameInfo> info = co_await LookUp(engine, path);
     if (!info) co_return false;
@@ -69,7 +69,7 @@ Task<bool> SettledByLook(Engine& engine, ObjectPath path, Accepted goal, bool ac
     const bool kept = goal.kind != Accepted::kMoved || finished;
     const bool hidden = accepted_somewhere && kept && goal < info->accepted;
     if (info->accepted != goal && !hidden) co_return false;
-    const bool durable = co_await DurableOnQuorum(engine, path, goal, waits);
+    const bool durable = co_await DurableOnQuorum(engine, path, goal, late_ones);
     if (durable) co_return true;
   }
   co_return false;
@@ -121,7 +121,7 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
       if (all_late && !looked && count(Vote::kAccepted) > 0) {
         // What one home has taken others can be brought: nobody waits for as many as may be bad.
         looked = true;
-        shown = co_await SettledByLook(engine, path, AcceptedFrom(promoted), true, false);
+        shown = co_await SettledByLook(engine, path, AcceptedFrom(promoted), true, Late::kPassedOver);
         continue;
       }
       const auto event = co_await gather.Next();
@@ -144,7 +144,8 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
   }
   if (MutantActive(Mutant::kSayDoneWhenUnknown)) co_return true;
   const bool accepted = count(Vote::kAccepted) > 0;
-  const bool settled = co_await SettledByLook(engine, path, AcceptedFrom(promoted), accepted, true);
+  const bool settled =
+      co_await SettledByLook(engine, path, AcceptedFrom(promoted), accepted, Late::kWaitedFor);
   if (settled && StillTheHomes(engine, path)) {
     promote_silent();
     co_return true;

@@ -4,7 +4,6 @@
 
 #include "archive/manifest.hh"
 #include "commit/access.hh"
-#include "commit/server_gather.hh"
 
 namespace xec {
 
@@ -50,7 +49,7 @@ Task<void> DropRefusedDraft(Engine& engine, MemberIndex home, ObjectPath path, S
 // Does some home but this server have `goal` as the highest it accepted? The look-again of whoever is about
 // to make a server show it. `least`: as of ServerGather; no more than t that are late are waited for.
 Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex server, Accepted goal,
-                                 Duration least = {});
+                                 Duration least);
 
 // Writes a witness on `home` in two steps: unproved first, then, only if `still_true()` (asked after the
 // first step), proved. `content` is WitnessContent, or empty for a directory.

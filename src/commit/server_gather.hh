@@ -138,6 +138,13 @@ class ServerGather {
   TimePoint armed_ = TimePoint::max();  // the earliest timer that has not fired
 };
 
+// For `enough` of AskInTurn. Passed over are as many late ones as may be bad of so many homes, where who asks
+// looks again when nobody's answer was good.
+inline auto UnlessTooMany(size_t homes, Late late_ones) {
+  const size_t bad = late_ones == Late::kPassedOver ? homes - Quorum(homes) : 0;
+  return [bad](size_t late) { return late <= bad; };
+}
+
 // Asks one server after the other, those that are well first, and the next one as soon as all asked have
 // failed or are late, until `good(member, answer)` holds. False: nobody's was good. `ask(member)` makes the
 // task; it must not refer to what ends before the task does, which may be later than this. `enough(late)`:
@@ -155,12 +162,6 @@ Task<bool> AskInTurn(Engine& engine, std::vector<MemberIndex> members, Ask ask, 
     auto event = co_await gather.Next();
     if (event.value && good(event.member, *event.value)) co_return true;
   }
-}
-// For `enough`. Passed over are as many late ones as may be bad of so many homes, where who asks looks again
-// when nobody's answer was good.
-inline auto UnlessTooMany(size_t homes, Late late_ones) {
-  const size_t bad = late_ones == Late::kPassedOver ? homes - Quorum(homes) : 0;
-  return [bad](size_t late) { return late <= bad; };
 }
 template <typename T, typename Ask, typename Good>
 Task<bool> AskInTurn(Engine& engine, std::vector<MemberIndex> members, Ask ask, Good good) {
