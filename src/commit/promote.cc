@@ -85,6 +85,7 @@ void PromoteWhenBack(Engine& engine, const ObjectPath& path, MemberIndex home, c
 
 Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<MemberIndex> homes,
                                 State promoted, std::string from) {
+  const Accepted goal = AcceptedFrom(promoted);
   const size_t quorum = Quorum(engine.Homes(path).size()) - MutantActive(Mutant::kCommitOneHomeEarly);
   std::map<MemberIndex, Vote::Kind> votes;
   bool unclear = false;
@@ -121,7 +122,7 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
       if (all_late && !looked && count(Vote::kAccepted) > 0) {
         // What one home has taken others can be brought: nobody waits for as many as may be bad.
         looked = true;
-        shown = co_await SettledByLook(engine, path, AcceptedFrom(promoted), true, Late::kPassedOver);
+        shown = co_await SettledByLook(engine, path, goal, true, Late::kPassedOver);
         continue;
       }
       const auto event = co_await gather.Next();
@@ -144,8 +145,7 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
   }
   if (MutantActive(Mutant::kSayDoneWhenUnknown)) co_return true;
   const bool accepted = count(Vote::kAccepted) > 0;
-  const bool settled =
-      co_await SettledByLook(engine, path, AcceptedFrom(promoted), accepted, Late::kWaitedFor);
+  const bool settled = co_await SettledByLook(engine, path, goal, accepted, Late::kWaitedFor);
   if (settled && StillTheHomes(engine, path)) {
     promote_silent();
     co_return true;
