@@ -102,9 +102,8 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
   for (int pass = 0; pass < 2; ++pass) {
     ServerGather<Vote> gather(engine);
     for (const MemberIndex home : homes) {
-      const auto vote = votes.find(home);
-      const bool settled =
-          vote != votes.end() && (vote->second == Vote::kAccepted || vote->second == Vote::kSuperseded);
+      const Vote::Kind vote = votes.contains(home) ? votes[home] : Vote::kOpen;
+      const bool settled = vote == Vote::kAccepted || vote == Vote::kSuperseded;
       if (!settled) gather.Start(home, PromoteOne(engine, path, home, promoted, from));
     }
     const auto committed = [&] {
