@@ -13,6 +13,12 @@ uint64_t PageTables::BytesOf(const Key& key, const Table& table) {
   return kOverheadBytes + 2 * key.object.size() + table->crc32c.size() * sizeof(uint32_t);
 }
 
+void PageTables::Erase(Entries::iterator entry) {
+  bytes_ -= BytesOf(entry->first, entry->second.table);
+  order_.erase(entry->second.place);
+  entries_.erase(entry);
+}
+
 PageTables::Table PageTables::Find(const Key& key) {
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(key);
@@ -27,12 +33,13 @@ void PageTables::Keep(const Key& key, Table table) {
   if (!is_new) return;
   bytes_ += BytesOf(key, table);
   entry->second = Entry{std::move(table), order_.insert(order_.end(), key)};
-  while (bytes_ > bytes_max_) {
-    const auto oldest = entries_.find(order_.front());
-    bytes_ -= BytesOf(oldest->first, oldest->second.table);
-    entries_.erase(oldest);
-    order_.pop_front();
-  }
+  while (bytes_ > bytes_max_) Erase(entries_.find(order_.front()));
+}
+
+void PageTables::Forget(const Key& key) {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found != entries_.end()) Erase(found);
 }
 
 uint64_t PageTables::bytes() const {

@@ -36,6 +36,8 @@ class PageTables {
   // null: not here.
   Table Find(const Key& key);
   void Keep(const Key& key, Table table);
+  // It does not fit what is there: damaged, or older than a repair.
+  void Forget(const Key& key);
   uint64_t bytes() const;
 
  private:
@@ -43,11 +45,13 @@ class PageTables {
     Table table;
     std::list<Key>::iterator place;
   };
+  using Entries = std::map<Key, Entry>;
   static uint64_t BytesOf(const Key& key, const Table& table);
+  void Erase(Entries::iterator entry);
 
   const uint64_t bytes_max_;
   mutable std::mutex mutex_;
-  std::map<Key, Entry> entries_;  // guarded by mutex_, as the next
+  Entries entries_;  // guarded by mutex_, as the next
   std::list<Key> order_;  // the one whose last use is longest ago first
   uint64_t bytes_ = 0;
 };

@@ -37,6 +37,18 @@ TEST(PageTables, ObjectsAreToldApartAndTheFirstTableStays) {
   EXPECT_EQ(tables.bytes(), bytes);
 }
 
+TEST(PageTables, AForgottenTableMakesRoomForAnother) {
+  PageTables tables;
+  tables.Keep(KeyOf(1), TableOf(10));
+  tables.Forget(KeyOf(2));
+  ASSERT_NE(tables.Find(KeyOf(1)), nullptr);
+  tables.Forget(KeyOf(1));
+  EXPECT_EQ(tables.Find(KeyOf(1)), nullptr);
+  EXPECT_EQ(tables.bytes(), 0u);
+  tables.Keep(KeyOf(1), TableOf(20));
+  EXPECT_EQ(tables.Find(KeyOf(1))->crc32c.size(), 20u);
+}
+
 TEST(PageTables, ATableLargerThanTheBoundIsNotKept) {
   PageTables tables(1000);
   tables.Keep(KeyOf(1), TableOf(1000));

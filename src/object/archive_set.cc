@@ -124,8 +124,12 @@ ArchiveSet::ArchiveSet(Engine& engine, NameInfo info, std::shared_ptr<RepairQueu
 
 ArchiveSet::~ArchiveSet() {
   for (auto& [server, slot] : slots_) {
-    if (slot.archive) engine_.scope().Spawn(CloseQuietly(engine_.MetadataCall(), slot.archive->file()));
+    if (slot.archive) CloseLater(slot.archive->file());
   }
+}
+
+void ArchiveSet::CloseLater(ArchiveFilePtr file) const {
+  engine_.scope().Spawn(CloseQuietly(engine_.MetadataCall(), std::move(file)));
 }
 
 std::vector<ArchivePtr> ArchiveSet::Open() const {
@@ -167,7 +171,7 @@ void ArchiveSet::Forget(MemberIndex server, const ArchivePtr& archive, Error err
     slot.error = std::move(error);
     slot.loaded_at = engine_.executor().Now();
   }
-  engine_.scope().Spawn(CloseQuietly(engine_.MetadataCall(), archive->file()));
+  CloseLater(archive->file());
 }
 
 Task<Result<ArchiveSet::Loaded>> ArchiveSet::Load(std::shared_ptr<ArchiveSet> self, MemberIndex server) {
@@ -185,7 +189,7 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::Load(std::shared_ptr<ArchiveSet> se
     slot.state = Slot::kLoading;
     stale = std::move(slot.archive);
   }
-  if (stale) self->engine_.scope().Spawn(CloseQuietly(self->engine_.MetadataCall(), stale->file()));
+  if (stale) self->CloseLater(stale->file());
   if (wait) {
     Result<Loaded> loaded = co_await shared;
     co_return std::move(loaded);
@@ -195,12 +199,9 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::Load(std::shared_ptr<ArchiveSet> se
 }
 
 bool ArchiveSet::Stands(const Slot& slot) const {
-  const bool open = slot.state == Slot::kOpen;
-  if (open && !IsWitness(slot.archive->path())) return true;
-  if (slot.place_changes != place_changes_) return false;
-  const bool all_places = !places_ || places_->complete;
+  if (slot.state == Slot::kOpen && !IsWitness(slot.archive->path())) return true;
   const bool just_now = engine_.executor().Now() < slot.loaded_at + kRetryAfter;
-  return (open && all_places) || (slot.state != Slot::kIdle && just_now);
+  return slot.state != Slot::kIdle && just_now && slot.place_changes == place_changes_;
 }
 
 // Opens the archive and tells all who wait for it.
@@ -268,7 +269,7 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::OpenAndRead(MemberIndex server) {
   // This server's archive may be here already, or still where it came from.
   Result<ArchiveFilePtr> moved = co_await FindMoved(server, kArchiveRank, path);
   if (!moved && moved.code() == Code::kNotFound) co_return std::move(loaded);
-  if (loaded) engine_.scope().Spawn(CloseQuietly(engine_.MetadataCall(), loaded->archive->file()));
+  if (loaded) CloseLater(loaded->archive->file());
   if (!moved) co_return moved.error();
   co_return co_await ReadOpened(server, std::move(path), *moved);
 }
@@ -278,7 +279,7 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::ReadOpened(MemberIndex server, std:
   Result<Ending> ending = co_await ReadEnding(engine_, file);
   Result<Manifest> manifest = ending ? ReadManifest(ending->index) : Result<Manifest>(ending.error());
   if (!manifest) {
-    engine_.scope().Spawn(CloseQuietly(engine_.MetadataCall(), file));
+    CloseLater(file);
     co_return Fail(manifest.code(), "archive {} on {}: {}", path, engine_.server_id(server),
                    manifest.error().message);
   }

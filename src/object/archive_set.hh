@@ -101,16 +101,23 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   void ReportDamage(std::string problem) const;
   // A chunk in this archive is damaged: the next search prefers another archive of the lane, if there is one.
   void NoteCorrupt(const ArchivePtr& archive, std::string problem);
+  // Archives in which damage was found are opened anew, by whoever reads them next: they may have been
+  // repaired since. False: there are none. Counts as a change of strays.
+  bool ReopenCorrupt();
   // Lanes and servers of such archives, where another one that shows no damage serves the lane.
   std::vector<std::pair<uint32_t, MemberIndex>> CorruptBeside() const;
   // What `error`, which says that bytes of the version are lost, means: kConflict if the version is not at
   // its name any more and its archives were removed after the reader's grace.
   virtual Task<Error> WhyLost(Error error);
-  // Another number: since the one before, a search has changed what ServerOf tells, or more places are known.
+  // Another number: since the one before, a search has changed what ServerOf tells or has opened an archive
+  // of another lane, or more places are known, or damaged archives are opened anew.
   uint64_t StrayChanges() const;
   // Has the last search heard all servers that it asked, and is it known where to look on them? Else a chunk
   // that was not found may not be lost.
   bool StraysKnown() const;
+
+  // Is a search under way? What it finds on the way counts at once.
+  bool StraysSearching() const;
 
   // What is open already.
   std::vector<ArchivePtr> Open() const;
@@ -147,9 +154,11 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
     std::vector<Waiter> waiters;  // of kLoading
   };
 
-  // Under mutex_: is what was found true still? A witness is not, nor a failure, if the archive may be where
-  // it was not looked for.
+  // Under mutex_: is what was found true still? A failure is not after a while, nor a witness, beside which
+  // an archive may have been put; and neither is if the archive may be where it was not looked for.
   bool Stands(const Slot& slot) const;
+  // In the background; nothing is lost when it does not close well.
+  void CloseLater(ArchiveFilePtr file) const;
   static Task<Result<Loaded>> LoadNow(std::shared_ptr<ArchiveSet> self, MemberIndex server);
   static Task<Result<Described>> LoadAnyOf(std::shared_ptr<ArchiveSet> self,
                                            std::vector<MemberIndex> candidates);
@@ -174,6 +183,11 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   bool ShowsNoLane(MemberIndex server) const;
   // By lane: the server with the best archive of those that are open.
   std::map<uint32_t, MemberIndex> BestOpen(const Manifest& manifest) const;
+  // Lanes that are not where the manifest has them, of those that are.
+  std::map<uint32_t, MemberIndex> Elsewhere(const Manifest& manifest,
+                                            const std::map<uint32_t, MemberIndex>& best) const;
+  // While others are still asked.
+  void UseStrays(const Manifest& manifest);
   void ReportLost(const Manifest& manifest, const std::map<uint32_t, MemberIndex>& elsewhere) const;
 
   Engine& engine_;

@@ -81,6 +81,23 @@ void ArchiveSet::NoteCorrupt(const ArchivePtr& archive, std::string problem) {
   ReportDamage(std::move(problem));
 }
 
+bool ArchiveSet::ReopenCorrupt() {
+  std::vector<ArchivePtr> stale;
+  {
+    std::lock_guard lock(mutex_);
+    for (const MemberIndex server : corrupt_) {
+      Slot& slot = slots_[server];
+      if (slot.state != Slot::kOpen) continue;
+      stale.push_back(std::move(slot.archive));
+      slot.state = Slot::kIdle;
+    }
+    corrupt_.clear();
+    if (!stale.empty()) ++stray_changes_;
+  }
+  for (const ArchivePtr& archive : stale) CloseLater(archive->file());
+  return !stale.empty();
+}
+
 void ArchiveSet::ReportDamage(std::string problem) const {
   if (!damage_) return;
   damage_->Report(info_.path, info_.accepted.version, std::move(problem), engine_.executor().Now());
@@ -123,6 +140,23 @@ void ArchiveSet::ReportLost(const Manifest& manifest,
   }
 }
 
+std::map<uint32_t, MemberIndex> ArchiveSet::Elsewhere(const Manifest& manifest,
+                                                      const std::map<uint32_t, MemberIndex>& best) const {
+  std::map<uint32_t, MemberIndex> elsewhere;
+  for (const auto& [lane, server] : best) {
+    if (!IsNamed(engine_, manifest, lane, server)) elsewhere.emplace(lane, server);
+  }
+  return elsewhere;
+}
+
+void ArchiveSet::UseStrays(const Manifest& manifest) {
+  const std::map<uint32_t, MemberIndex> elsewhere = Elsewhere(manifest, BestOpen(manifest));
+  std::lock_guard lock(mutex_);
+  const size_t before = strays_.size();
+  strays_.insert(elsewhere.begin(), elsewhere.end());
+  if (strays_.size() != before) ++stray_changes_;
+}
+
 Task<void> ArchiveSet::FindStrays(std::shared_ptr<ArchiveSet> self) {
   OneShot<bool> shared;
   bool wait = false;
@@ -151,6 +185,7 @@ Task<void> ArchiveSet::SearchStrays(std::shared_ptr<ArchiveSet> self) {
     changes = self->place_changes_;
     self->corrupt_noted_ = false;
   }
+  const std::map<uint32_t, MemberIndex> before = self->BestOpen(*manifest);
   const std::vector<MemberIndex> candidates = self->StrayCandidates(*manifest);
   Gather<Result<Loaded>> gather(self->engine_.scope(), self->engine_.executor());
   for (const MemberIndex server : candidates) gather.Start(server, Load(self, server));
@@ -164,12 +199,12 @@ Task<void> ArchiveSet::SearchStrays(std::shared_ptr<ArchiveSet> self) {
     const Gather<Result<Loaded>>::Event event = co_await gather.Next();
     const bool silent = !event.value->has_value() && AbsenceOf(event.value->code()) == Absence::kUnavailable;
     if (silent && event.tag < kNamed) known = false;
+    self->UseStrays(*manifest);
   }
   const std::map<uint32_t, MemberIndex> best = self->BestOpen(*manifest);
-  std::map<uint32_t, MemberIndex> found;
-  for (const auto& [lane, server] : best) {
-    if (!IsNamed(self->engine_, *manifest, lane, server)) found.emplace(lane, server);
-  }
+  const bool more =
+      std::any_of(best.begin(), best.end(), [&](const auto& lane) { return !before.contains(lane.first); });
+  std::map<uint32_t, MemberIndex> found = self->Elsewhere(*manifest, best);
   known = known && self->PlaceChanges() == changes;
   if (known) self->ReportLost(*manifest, found);
   std::vector<UniqueFunction<void(bool)>> waiters;
@@ -180,7 +215,7 @@ Task<void> ArchiveSet::SearchStrays(std::shared_ptr<ArchiveSet> self) {
     for (const auto& [lane, server] : self->strays_) {
       if (!known && !best.contains(lane)) found.emplace(lane, server);
     }
-    const bool changed = found != self->strays_;
+    const bool changed = more || found != self->strays_;
     if (changed) ++self->stray_changes_;
     self->search_pause_ =
         changed ? kSearchAgainAfter : std::clamp(2 * self->search_pause_, kSearchAgainAfter, kSearchPauseMax);
@@ -203,6 +238,11 @@ void ArchiveSet::StartFindStrays() {
     strays_searching_ = true;
   }
   engine_.scope().Spawn(SearchStrays(shared_from_this()));
+}
+
+bool ArchiveSet::StraysSearching() const {
+  std::lock_guard lock(mutex_);
+  return strays_searching_;
 }
 
 bool ArchiveSet::StraysKnown() const {

@@ -63,17 +63,42 @@ Status CheckWhole(ByteSpan data, const ArchiveMember& member) {
   return Fail(Code::kCorruption, "its bytes have not the CRC of the directory");
 }
 
+// By the header that was read with it.
 Status Verify(const ReadContext& context, MemberIndex server, const ArchiveMember& member,
-              const Fetched& fetched, ChunkRange range, PageTables::Table table, bool thorough) {
-  if (!table) {
-    XEC_ASSIGN_OR_RETURN(table, ParseTable(context, member, fetched.header.span()));
-    if (table->page_size_bytes != 0 && range.size() < member.size_bytes)
-      context.tables().Keep(context.TableKey(server, member.name), table);
-  }
+              const Fetched& fetched, ChunkRange range, bool thorough) {
+  XEC_ASSIGN_OR_RETURN(const PageTables::Table table, ParseTable(context, member, fetched.header.span()));
   const ByteSpan data = fetched.data.span();
-  if (table->page_size_bytes != 0) XEC_TRY(CheckPages(data, range, *table));
-  if (table->page_size_bytes == 0 || thorough) XEC_TRY(CheckWhole(data, member));
+  const bool pages = table->page_size_bytes != 0;
+  if (pages) XEC_TRY(CheckPages(data, range, *table));
+  if (!pages || thorough) XEC_TRY(CheckWhole(data, member));
+  if (pages && range.size() < member.size_bytes)
+    context.tables().Keep(context.TableKey(server, member.name), table);
   return OkStatus();
+}
+
+// The range, verified. Errors: kCorruption, kUnsupported, or what the server said.
+Task<Result<Fetched>> FetchGood(ReadContext context, ArchivePtr archive, ArchiveMember member,
+                                ChunkRange range, ByteBudget::Lease lease, bool thorough) {
+  const PageTables::Key key = context.TableKey(archive->server(), member.name);
+  PageTables::Table kept;
+  if (!thorough) kept = context.tables().Find(key);
+  if (kept) {
+    Result<Fetched> fetched = co_await Fetch(context, archive, member, range, false, std::move(lease));
+    if (!fetched) co_return std::move(fetched);
+    Status checked = CheckPages(fetched->data.span(), range, *kept);
+    if (checked) co_return std::move(fetched);
+    // It may be older than a repair of the archive.
+    context.tables().Forget(key);
+    fetched = checked.error();  // gives its memory back
+    std::optional<ByteBudget::Lease> again = context.memory().TryAcquire(context.SlotBytes(range.size()));
+    if (!again) co_return checked.error();
+    lease = std::move(*again);
+  }
+  Result<Fetched> fetched = co_await Fetch(context, archive, member, range, true, std::move(lease));
+  if (!fetched) co_return std::move(fetched);
+  Status verified = Verify(context, archive->server(), member, *fetched, range, thorough);
+  if (!verified) co_return verified.error();
+  co_return std::move(fetched);
 }
 
 }  // namespace
@@ -166,12 +191,9 @@ Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange ran
   if (!IsReadable(context, name, *member)) status = Fail(Code::kCorruption, "its size is wrong");
   ChunkAnswer answer;
   if (status) {
-    PageTables::Table table;
-    if (!thorough) table = context.tables().Find(context.TableKey(archive->server(), name));
     Result<Fetched> fetched =
-        co_await Fetch(context, archive, *member, range, table == nullptr, std::move(lease));
+        co_await FetchGood(context, archive, *member, range, std::move(lease), thorough);
     if (fetched) {
-      status = Verify(context, archive->server(), *member, *fetched, range, std::move(table), thorough);
       answer.data = fetched->data;
       answer.header = fetched->header;
     } else {

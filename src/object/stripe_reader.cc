@@ -12,8 +12,9 @@
 namespace xec {
 namespace {
 
-// A late chunk for which the budget of hedges had nothing left is looked at again after this time.
-constexpr Duration kHedgeRetry = std::chrono::milliseconds(20);
+// A late chunk for which the budget of hedges had nothing left is looked at again after this time; and so is
+// what a search for archives has found.
+constexpr Duration kLookAgain = std::chrono::milliseconds(20);
 // Suspect or down.
 constexpr int kBadRank = ServerHealth::kRankUntrusted + 1;
 // After so many times the hedging delay nobody waits for a bad server any more, whatever the budget of hedges
@@ -77,6 +78,7 @@ class StripeRead {
  private:
   enum class Outcome { kDone, kFailed, kAgain };
   struct Asked {
+    std::optional<MemberIndex> server;  // nullopt: nobody was known to have it
     int rank = 0;  // of the server then
     TimePoint at;
   };
@@ -88,6 +90,8 @@ class StripeRead {
   ReadPolicy::Ranks RanksNow() const;
   bool IsBad(uint32_t chunk) const;
   bool HedgesForNothing(ChunkMask late, ChunkMask others) const;
+  bool FoundElsewhere();
+  Task<bool> MayTryAgain();
   Task<Outcome> Try(ReadPolicy policy, Plan plan, ByteBudget::Lease& lease);
   bool StartReads(Chunks& gather, ChunkMask chunks, Plan plan, ByteBudget::Lease& lease);
   ReadPolicy::Actions Hedge(ReadPolicy& policy, ChunkMask late);
@@ -105,6 +109,7 @@ class StripeRead {
   ChunkMask bad_ = 0;  // found bad in an earlier try
   ChunkMask good_ = 0;  // of the last try
   int searches_ = 0;
+  bool reopened_ = false;
   uint64_t stray_changes_ = context_.archives->StrayChanges();
 };
 
@@ -178,7 +183,8 @@ bool StripeRead::StartReads(Chunks& gather, ChunkMask chunks, Plan plan, ByteBud
     // What nobody has is answered at once.
     const Result<MemberIndex> holder = context_.ServerOf(stripe_, chunk);
     const MemberIndex server = holder ? *holder : MemberIndex{0};
-    asked_[chunk] = {context_.engine().Rank(server), context_.engine().executor().Now()};
+    asked_[chunk] = {holder ? std::optional(server) : std::nullopt, context_.engine().Rank(server),
+                     context_.engine().executor().Now()};
     gather.Start(chunk, server, context_.archives->Patience(server, bytes),
                  ReadChunk(context_, name, range, std::move(slot), false));
   }
@@ -223,6 +229,33 @@ ReadPolicy::Actions StripeRead::Hedge(ReadPolicy& policy, ChunkMask late) {
   return all;
 }
 
+// Has a search found archives, while others are late, of chunks that could not be had where they should be?
+bool StripeRead::FoundElsewhere() {
+  const uint64_t changes = context_.archives->StrayChanges();
+  if (changes == stray_changes_) return false;
+  ChunkMask found = 0;
+  for (uint32_t chunk = 0; chunk < answers_.size(); ++chunk) {
+    const Result<MemberIndex> server = context_.ServerOf(stripe_, chunk);
+    if ((bad_ & ChunkBit(chunk)) && server && asked_[chunk].server != *server) found |= ChunkBit(chunk);
+  }
+  if (found == 0) return false;
+  stray_changes_ = changes;
+  bad_ &= ~found;
+  return true;
+}
+
+// After all that could be done: were archives found elsewhere, or may damaged ones have been repaired since
+// they were opened?
+Task<bool> StripeRead::MayTryAgain() {
+  co_await ArchiveSet::FindStrays(context_.archives);
+  const bool found = context_.archives->StrayChanges() != stray_changes_ && ++searches_ <= kSearchesMax;
+  if (!found && (reopened_ || !context_.archives->ReopenCorrupt())) co_return false;
+  reopened_ = reopened_ || !found;
+  stray_changes_ = context_.archives->StrayChanges();
+  bad_ = 0;
+  co_return true;
+}
+
 Task<StripeRead::Outcome> StripeRead::Try(ReadPolicy policy, Plan plan, ByteBudget::Lease& lease) {
   Engine& engine = context_.engine();
   Chunks gather(engine);
@@ -239,11 +272,16 @@ Task<StripeRead::Outcome> StripeRead::Try(ReadPolicy policy, Plan plan, ByteBudg
     if (actions.outcome != ReadPolicy::Actions::kGoOn) break;
     Chunks::Event event = co_await gather.Next(retry);
     if (!event.value) {
+      if (FoundElsewhere()) {
+        late_ |= policy.late();
+        co_return Outcome::kAgain;
+      }
       ChunkMask late = 0;
       for (const size_t tag : gather.LateTags()) late |= ChunkBit(static_cast<uint32_t>(tag));
       actions = Hedge(policy, late & ~policy.late());
       const bool unhedged = (late & ~policy.late()) != 0;
-      retry = unhedged ? engine.executor().Now() + kHedgeRetry : TimePoint::max();
+      retry = unhedged || context_.archives->StraysSearching() ? engine.executor().Now() + kLookAgain
+                                                               : TimePoint::max();
       continue;
     }
     const auto chunk = static_cast<uint32_t>(event.tag);
@@ -310,12 +348,8 @@ Task<Status> StripeRead::Run(uint64_t from, MutableByteSpan into, std::shared_pt
     const Outcome outcome = co_await Try(std::move(policy), plan, *lease);
     if (outcome == Outcome::kDone) break;
     if (outcome == Outcome::kFailed) {
-      co_await ArchiveSet::FindStrays(context_.archives);
-      const uint64_t changes = context_.archives->StrayChanges();
-      if (changes == stray_changes_ || ++searches_ > kSearchesMax)
-        co_return UnreadableStripe(context_, stripe_, answers_, bad_);
-      stray_changes_ = changes;
-      bad_ = 0;
+      const bool again = co_await MayTryAgain();
+      if (!again) co_return UnreadableStripe(context_, stripe_, answers_, bad_);
     }
     if (plan.exact) {
       plan.exact = false;

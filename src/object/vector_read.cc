@@ -95,14 +95,18 @@ std::vector<Asked> Ask(const ReadContext& context, const std::vector<Run>& runs,
 
 Result<Slice> Check(const ReadContext& context, MemberIndex server, const Run& run, const Asked& asked,
                     const Slice& bytes) {
+  const PageTables::Key key = context.TableKey(server, run.name);
   PageTables::Table table = asked.table;
   const size_t header_bytes = table ? 0 : asked.member->header_size();
   if (!table) {
     XEC_ASSIGN_OR_RETURN(table, ParseTable(context, *asked.member, bytes.Sub(asked.at, header_bytes).span()));
-    context.tables().Keep(context.TableKey(server, run.name), table);
   }
   const Slice data = bytes.Sub(asked.at + header_bytes, run.range.size());
-  XEC_TRY(CheckPages(data.span(), run.range, *table));
+  const Status checked = CheckPages(data.span(), run.range, *table);
+  // One that was kept may be older than a repair of the archive.
+  if (!checked && asked.table) context.tables().Forget(key);
+  if (!checked) return checked.error();
+  if (!asked.table) context.tables().Keep(key, table);
   return data;
 }
 
