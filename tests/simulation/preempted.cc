@@ -21,6 +21,8 @@ constexpr uint64_t kRequestsOfStep = 4;
 constexpr Duration kIsOld = minutes(9);
 constexpr Duration kLongestStop = kIsOld + minutes(2);
 
+bool IsCommit(const std::string& step) { return step.starts_with("promote") || step == "rename: commit"; }
+
 Task<void> Tell(Task<void> task, std::shared_ptr<bool> done) {
   co_await std::move(task);
   *done = true;
@@ -75,6 +77,8 @@ void World::PreemptOne(const std::string& name, const Op& op) {
   if (waits) {
     LetTimePass(kIsOld);
     Tidy(1 - first, name, SeldomStop());
+    // Who was away meanwhile has seen nothing of it.
+    if (kind_random_.OneIn(2)) SwitchAllOn();
   }
   for (uint64_t acts = 1 + kind_random_.Below(2); acts > 0; --acts) {
     if (kind_random_.OneIn(3)) {
@@ -223,6 +227,8 @@ Op World::ChooseChangeAt(const std::string& name) {
 World::Stop World::ChooseStop() {
   Stop stop;
   if (kind_random_.OneIn(4)) {
+    stop.commits = true;
+  } else if (kind_random_.OneIn(4)) {
     stop.requests = kind_random_.Below(kRequests);
   } else {
     stop.steps = kind_random_.Below(kSteps);
@@ -247,7 +253,7 @@ bool World::StopsBefore(Gateway& gateway, size_t server, Operation operation, co
   const bool names = IsMutating(operation) && operation != Operation::kWrite;
   const bool begins = names && std::exchange(stop->step, step) != step;
   if (begins && stop->steps > 0) --stop->steps;
-  if (stop->steps > 0 || stop->requests-- > 0) {
+  if (stop->commits ? !IsCommit(step) : stop->steps > 0 || stop->requests-- > 0) {
     if (names) stop->changed = server;
     return false;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Renames while nobody else disturbs: onto a name that another one creates exclusively; and of one object
-// from name to name, by gateways that die in the middle.
+// Renames while nobody else disturbs: onto a name that another one creates exclusively; by a gateway that stops
+// once it has committed, while another one looks; and of one object from name to name, by gateways that die in
+// the middle.
 #include <numeric>
 
 #include "world.hh"
@@ -12,6 +13,8 @@ namespace {
 constexpr Duration kTimeToRename = milliseconds(400);
 // Once it has committed: most have not come to move the archives then.
 constexpr Duration kTimeToMove = milliseconds(60);
+// What is half renamed is looked at so often.
+constexpr uint64_t kLooksMax = 4;
 // Until cleaners come. Archives of the first rename may be where they were by then, names ago.
 constexpr Duration kUntilCleaned = minutes(20);
 
@@ -52,6 +55,40 @@ void World::CreateOverRename() {
   if (!ended(created) || !one) return Break("of two that race alone one does not end");
   paces_.reset();
   DoAtRest(*renamer, read);
+}
+
+// Whoever dies, or is stopped for a while, once it has committed leaves the object at neither name.
+void World::LookAtHalfRenamed() {
+  Op put, remove, rename;
+  put.kind = OpKind::kPut;
+  put.name = rename.name = names_[0];
+  put.content = next_content_++;
+  remove.kind = OpKind::kRemove;
+  remove.name = rename.to = names_[1];
+  rename.kind = OpKind::kRename;
+  Say("----", "one stops in the middle of a rename, another one looks");
+  if (!DoAtRest(*gateways_[0], put)) return Break("at rest " + put.name + " cannot be written");
+  DoAtRest(*gateways_[0], remove);
+  Gateway* const renamer = gateways_[kind_random_.Below(kGateways)].get();
+  Gateway* const other = gateways_[1 - renamer->index].get();
+  const uint64_t enough = CommitsAsked() + Quorum(renamer->engine->Homes(PathOf(rename.name)).size());
+  const size_t id = history_.Begin(rename, moment_++);
+  renamer->scope->Spawn(AskAlone(renamer, id));
+  RunUntil([&] { return history_.at(id).ended != kNever || CommitsAsked() >= enough; }, kLongestOperation);
+  if (kind_random_.OneIn(2)) {
+    DieWithin(renamer->index, kTimeToMove);
+  } else {
+    Sleep(*renamer, Between(seconds(1), minutes(2)));
+  }
+  for (uint64_t looks = 1 + kind_random_.Below(kLooksMax); looks > 0; --looks) {
+    const std::string& name = names_[kind_random_.Below(2)];
+    Op look;
+    look.kind = kind_random_.OneIn(2) ? OpKind::kList : kind_random_.OneIn(2) ? OpKind::kRead : OpKind::kStat;
+    look.name = look.kind == OpKind::kList ? name.substr(0, name.rfind('/')) : name;
+    DoAtRest(*other, look);
+  }
+  if (!RunUntil([this] { return AllAwake(); }, kLongestNap)) return Break("a gateway does not go on");
+  Say(fmt::format("g{}", renamer->index), "was asked: " + history_.at(id).ToString());
 }
 
 // Everybody else is at rest: the object stays whole, wherever it is in the end.

@@ -312,6 +312,7 @@ class World {
 
   // What only who renames or creates does, while nobody else is there (relay.cc).
   void CreateOverRename();
+  void LookAtHalfRenamed();
   void RenameInARow();
   uint64_t CommitsAsked() const;
   void RenameAndDie(const std::string& from, const std::string& to);
@@ -329,6 +330,7 @@ class World {
   struct Stop {
     uint64_t steps = 0;  // until then: those that change names
     uint64_t requests = 0;  // after these
+    bool commits = false;  // before it commits, in place of these
     bool dies = false;
     Duration length{0};
     std::string step;  // the last one of these
