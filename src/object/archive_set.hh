@@ -101,9 +101,9 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   void ReportDamage(std::string problem) const;
   // A chunk in this archive is damaged: the next search prefers another archive of the lane, if there is one.
   void NoteCorrupt(const ArchivePtr& archive, std::string problem);
-  // Archives in which damage was found are opened anew, by whoever reads them next: they may have been
-  // repaired since. False: there are none. Counts as a change of strays.
-  bool ReopenCorrupt();
+  // Opens archives in which damage was found anew: they may have been repaired since. What cannot be opened
+  // any more stays as it is. False: none was opened. Counts as a change of strays.
+  static Task<bool> ReopenCorrupt(std::shared_ptr<ArchiveSet> self);
   // Lanes and servers of such archives, where another one that shows no damage serves the lane.
   std::vector<std::pair<uint32_t, MemberIndex>> CorruptBeside() const;
   // What `error`, which says that bytes of the version are lost, means: kConflict if the version is not at
@@ -159,6 +159,7 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   bool Stands(const Slot& slot) const;
   // In the background; nothing is lost when it does not close well.
   void CloseLater(ArchiveFilePtr file) const;
+  static Task<Result<Loaded>> OpenAnew(std::shared_ptr<ArchiveSet> self, MemberIndex server);
   static Task<Result<Loaded>> LoadNow(std::shared_ptr<ArchiveSet> self, MemberIndex server);
   static Task<Result<Described>> LoadAnyOf(std::shared_ptr<ArchiveSet> self,
                                            std::vector<MemberIndex> candidates);

@@ -81,21 +81,32 @@ void ArchiveSet::NoteCorrupt(const ArchivePtr& archive, std::string problem) {
   ReportDamage(std::move(problem));
 }
 
-bool ArchiveSet::ReopenCorrupt() {
-  std::vector<ArchivePtr> stale;
+Task<bool> ArchiveSet::ReopenCorrupt(std::shared_ptr<ArchiveSet> self) {
+  Gather<Result<Loaded>> gather(self->engine_.scope(), self->engine_.executor());
   {
-    std::lock_guard lock(mutex_);
-    for (const MemberIndex server : corrupt_) {
-      Slot& slot = slots_[server];
-      if (slot.state != Slot::kOpen) continue;
-      stale.push_back(std::move(slot.archive));
-      slot.state = Slot::kIdle;
-    }
-    corrupt_.clear();
-    if (!stale.empty()) ++stray_changes_;
+    std::lock_guard lock(self->mutex_);
+    for (const MemberIndex server : self->corrupt_) gather.Start(server, OpenAnew(self, server));
   }
-  for (const ArchivePtr& archive : stale) CloseLater(archive->file());
-  return !stale.empty();
+  bool any = false;
+  while (gather.pending() > 0) {
+    const Gather<Result<Loaded>>::Event event = co_await gather.Next();
+    if (!event.value->has_value()) continue;
+    ArchivePtr stale = event.value->value().archive;
+    {
+      std::lock_guard lock(self->mutex_);
+      Slot& slot = self->slots_[static_cast<MemberIndex>(event.tag)];
+      // A witness in its place tells that the lane is elsewhere, and has nothing itself.
+      if (slot.state == Slot::kOpen && slot.archive->manifest().kind == stale->manifest().kind) {
+        std::swap(slot.archive, stale);
+        slot.loaded_at = self->engine_.executor().Now();
+        self->corrupt_.erase(static_cast<MemberIndex>(event.tag));
+        ++self->stray_changes_;
+        any = true;
+      }
+    }
+    self->CloseLater(stale->file());
+  }
+  co_return any;
 }
 
 void ArchiveSet::ReportDamage(std::string problem) const {

@@ -55,16 +55,19 @@ TEST(ReaderLivesOnTest, DamagedPageChecksumsAreForgottenOnceTheyAreRepaired) {
 class LongReaderTest : public testing::Test {
  protected:
   LongReaderTest() : world_({.servers = 8, .tolerance = 2}), gateway_(world_.NewGateway()) {
-    auto writer = world_.Run(ObjectWriter::Start(engine(), path_, {}));
-    XEC_CHECK(writer.has_value());
-    XEC_CHECK(world_.Run((*writer)->Append(AsBytes(std::string_view(bytes_)))).has_value());
-    XEC_CHECK(world_.Run((*writer)->Commit()).has_value());
-    writer->reset();
-    world_.Pass(seconds(1));
+    Put(bytes_);
     const auto manifest = world_.Run(Open()->GetManifest());
     for (const std::string& id : manifest->servers) holders_.push_back(*engine().FindMember(id));
   }
 
+  void Put(const std::string& bytes) {
+    auto writer = world_.Run(ObjectWriter::Start(engine(), path_, {}));
+    XEC_CHECK(writer.has_value());
+    XEC_CHECK(world_.Run((*writer)->Append(AsBytes(std::string_view(bytes)))).has_value());
+    XEC_CHECK(world_.Run((*writer)->Commit()).has_value());
+    writer->reset();
+    world_.Pass(seconds(1));
+  }
   Engine& engine() { return *gateway_.engine; }
   std::shared_ptr<ObjectReader> Open() { return Open(engine()); }
   std::shared_ptr<ObjectReader> Open(Engine& engine) {
@@ -75,12 +78,17 @@ class LongReaderTest : public testing::Test {
     return *reader;
   }
   // Ok: all bytes are right.
-  Status Read(ObjectReader& reader) {
-    std::string got(bytes_.size(), '?');
-    const Result<uint64_t> read = world_.Run(reader.Read(0, std::as_writable_bytes(std::span(got))));
+  Status Read(ObjectReader& reader, size_t stripe) {
+    std::string got(kStripe, '?');
+    const Result<uint64_t> read =
+        world_.Run(reader.Read(stripe * kStripe, std::as_writable_bytes(std::span(got))));
     if (!read) return read.error();
-    EXPECT_TRUE(got == bytes_);
+    EXPECT_TRUE(got == bytes_.substr(stripe * kStripe, kStripe));
     return OkStatus();
+  }
+  Status Read(ObjectReader& reader) {
+    const Status first = Read(reader, 0);
+    return first ? Read(reader, 1) : first;
   }
   std::string ArchiveOn(MemberIndex server) const {
     for (const auto& [path, size] : world_.memory[server]->Files())
@@ -92,6 +100,11 @@ class LongReaderTest : public testing::Test {
     const auto call = engine().MetadataCall();
     XEC_CHECK(world_.Run(Remove(call, engine().server(server), ArchiveOn(server))).has_value());
   }
+  // In the first stripe.
+  void Damage(size_t lane) {
+    const MemberIndex server = holders_[lane];
+    world_.memory[server]->Tamper(ArchiveOn(server), [](std::string& content) { content[5000] ^= 1; });
+  }
   void DoRepair() {
     Result<NameInfo> info = world_.Run(LookUpLive(engine(), path_));
     XEC_CHECK(info.has_value());
@@ -101,7 +114,8 @@ class LongReaderTest : public testing::Test {
   }
 
   const ObjectPath path_ = TestWorld::Path("/o");
-  const std::string bytes_ = TestBytes(3 * 64 * kKiB);
+  static constexpr size_t kStripe = 3 * 64 * kKiB;
+  const std::string bytes_ = TestBytes(2 * kStripe);
   TestWorld world_;
   TestWorld::Gateway& gateway_;
   std::vector<MemberIndex> holders_;  // by lane
@@ -123,13 +137,28 @@ TEST_F(LongReaderTest, AnArchiveRepairedBesideItsWitnessIsRead) {
 
 TEST_F(LongReaderTest, AnArchiveRepairedWhereADamagedOneIsOpenIsRead) {
   const auto reader = Open();
-  world_.memory[holders_[0]]->Tamper(ArchiveOn(holders_[0]),
-                                     [](std::string& content) { content[5000] ^= 1; });
+  Damage(0);
   ASSERT_TRUE(Read(*reader));
   DoRepair();
   for (const size_t lane : {size_t{1}, size_t{2}}) world_.memory[holders_[lane]]->SetDown(true);
   const Status read = Read(*reader);
   EXPECT_TRUE(read) << read.error().ToString();
+}
+
+// What is open is all there is of a version that was replaced.
+TEST_F(LongReaderTest, DamagedArchivesThatAreGoneStayOpen) {
+  const auto reader = Open();
+  ASSERT_TRUE(Read(*reader));
+  for (const size_t lane : {size_t{0}, size_t{1}, size_t{2}}) Damage(lane);
+  Put(TestBytes(1000, 2));
+  world_.Pass(std::chrono::hours(30));
+  ASSERT_TRUE(world_.Run(CleanName(engine(), path_)));
+  for (int i = 0; i < 2; ++i) {
+    const Status lost = Read(*reader, 0);
+    EXPECT_EQ(lost.code(), Code::kConflict);
+    const Status read = Read(*reader, 1);
+    EXPECT_TRUE(read) << read.error().ToString();
+  }
 }
 
 // Its own server has lost it, and two more than the read could do without stop.

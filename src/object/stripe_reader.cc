@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "commit/server_gather.hh"
 #include "object/padded_coding.hh"
@@ -249,8 +250,11 @@ bool StripeRead::FoundElsewhere() {
 Task<bool> StripeRead::MayTryAgain() {
   co_await ArchiveSet::FindStrays(context_.archives);
   const bool found = context_.archives->StrayChanges() != stray_changes_ && ++searches_ <= kSearchesMax;
-  if (!found && (reopened_ || !context_.archives->ReopenCorrupt())) co_return false;
-  reopened_ = reopened_ || !found;
+  if (!found) {
+    if (std::exchange(reopened_, true)) co_return false;
+    const bool anew = co_await ArchiveSet::ReopenCorrupt(context_.archives);
+    if (!anew) co_return false;
+  }
   stray_changes_ = context_.archives->StrayChanges();
   bad_ = 0;
   co_return true;

@@ -289,8 +289,11 @@ Fault World::AilmentOf(size_t server, Operation operation) const {
 // it. So some fall ill under a request.
 void World::FallIllUnder(size_t server, const FaultCounts& met, Operation operation, bool rarest) {
   if (!faults_ || !traits_.ailments) return;
-  const Fault ailment = kSudden[ailment_random_.Below(kSudden.size())];
-  if (!Hinders(ailment, operation)) return;
+  Fault ailment = kSudden[ailment_random_.Below(kSudden.size())];
+  if (!Hinders(ailment, operation)) {
+    if (!rarest) return;
+    ailment = Fault::kHangs;
+  }
   const uint64_t times = std::accumulate(met.begin(), met.end(), uint64_t{0});
   const bool first = met[static_cast<size_t>(ailment)] == 0;
   const uint64_t seldom = times < kCommonStep ? kSuddenInRare : kSuddenInCommon;

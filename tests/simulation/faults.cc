@@ -272,8 +272,8 @@ Fault World::PickFault(const std::string& step, const FaultCounts& met) {
   const bool fails_over = traits_.failovers && (step == "seal: write" || step == "exclusive seal: write");
   if (fails_over && shape_random_.OneIn(30)) return shape_random_.OneIn(2) ? Fault::kError : Fault::kDelayed;
   if (rare && IsRarest(step) && !traits_.calm) {
-    // Half of them are left to what servers suffer from (FallIllUnder).
-    if (traits_.ailments && ailment_random_.OneIn(2)) return Fault::kNone;
+    // Most of them are left to what servers suffer from (FallIllUnder).
+    if (traits_.ailments && !ailment_random_.OneIn(4)) return Fault::kNone;
     return static_cast<Fault>(random_.Below(kPickableFaults + 1));
   }
   if (rare && traits_.favourite && random_.OneIn(6)) return *traits_.favourite;

@@ -22,6 +22,7 @@ constexpr Duration kIsOld = minutes(9);
 constexpr Duration kLongestStop = kIsOld + minutes(2);
 
 bool IsCommit(const std::string& step) { return step.starts_with("promote") || step == "rename: commit"; }
+bool IsCopy(const std::string& step) { return step == "witness: create" || step == "mark: witness"; }
 
 Task<void> Tell(Task<void> task, std::shared_ptr<bool> done) {
   co_await std::move(task);
@@ -38,7 +39,11 @@ void World::PreemptAtRest() {
     const std::string name = names_[kind_random_.Below(traits_.names)];
     Say("----", "gateways are stopped while they act at " + name);
     const Op op = ChooseChangeAt(name);
-    PreemptOne(name, op);
+    if (kind_random_.OneIn(5)) {
+      PreemptCopier(name);
+    } else {
+      PreemptOne(name, op);
+    }
     SwitchAllOn();
     if (!RunUntil([this] { return AllAwake(); }, 2 * kLongestStop)) return Break("a gateway does not go on");
     LetBackgroundEnd();
@@ -89,6 +94,48 @@ void World::PreemptOne(const std::string& name, const Op& op) {
   }
   LetTimePass(stop.length);
   if (kind_random_.OneIn(2)) LookAt(first, op);
+  stops_.fill(std::nullopt);
+}
+
+// Who copies the object to a home that has missed it is stopped before that, until the object is gone
+// and even that it was there is forgotten.
+void World::PreemptCopier(const std::string& name) {
+  Op put, remove, read;
+  put.kind = OpKind::kPut;
+  remove.kind = OpKind::kRemove;
+  put.name = remove.name = read.name = name;
+  put.content = next_content_++;
+  if (IsBoth(name)) {
+    Op clear = remove;
+    clear.kind = OpKind::kRemoveDirectory;
+    DoAtRest(*gateways_[0], clear);
+  }
+  DoAtRest(*gateways_[0], remove);
+  Say("----", "one is stopped that copies it to homes that missed it");
+  std::vector<MemberIndex> homes = HomesOf(descriptor_, PathOf(name).Last());
+  Shuffle(homes, kind_random_);
+  const size_t missed = homes.size() - Quorum(homes.size());
+  for (size_t i = 0; i < missed; ++i) SwitchOne(homes[i]);
+  DoAtRest(*gateways_[0], put);
+  SwitchAllOn();
+  LetBackgroundEnd();
+  // So that those which missed it are asked.
+  for (size_t i = 0; i < missed; ++i) SwitchOne(homes[missed + i]);
+  const size_t copier = kind_random_.Below(kGateways);
+  const Duration horizon = gateways_[copier]->engine->options().tombstone_horizon;
+  Stop stop;
+  stop.before = IsCopy;
+  stop.length = horizon + minutes(4);
+  AskOne(copier, read, stop);
+  SwitchAllOn();
+  AskOne(1 - copier, remove, std::nullopt);
+  const auto tidy = [&] { Await(1 - copier, [&](Gateway* gateway) { return Clean(gateway); }); };
+  // Every home must have had the tombstone for that long; what it is above goes first.
+  tidy();
+  LetTimePass(horizon + minutes(1));
+  for (int passes = 0; passes < 3; ++passes) tidy();
+  LetTimePass(minutes(4));
+  LookAt(copier, read);
   stops_.fill(std::nullopt);
 }
 
@@ -227,7 +274,7 @@ Op World::ChooseChangeAt(const std::string& name) {
 World::Stop World::ChooseStop() {
   Stop stop;
   if (kind_random_.OneIn(4)) {
-    stop.commits = true;
+    stop.before = IsCommit;
   } else if (kind_random_.OneIn(4)) {
     stop.requests = kind_random_.Below(kRequests);
   } else {
@@ -253,7 +300,7 @@ bool World::StopsBefore(Gateway& gateway, size_t server, Operation operation, co
   const bool names = IsMutating(operation) && operation != Operation::kWrite;
   const bool begins = names && std::exchange(stop->step, step) != step;
   if (begins && stop->steps > 0) --stop->steps;
-  if (stop->commits ? !IsCommit(step) : stop->steps > 0 || stop->requests-- > 0) {
+  if (stop->before ? !stop->before(step) : stop->steps > 0 || stop->requests-- > 0) {
     if (names) stop->changed = server;
     return false;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Renames while nobody else disturbs: onto a name that another one creates exclusively; by a gateway that stops
-// once it has committed, while another one looks; and of one object from name to name, by gateways that die in
-// the middle.
+// Renames while nobody else disturbs: onto a name that another one creates exclusively; by a gateway that
+// stops once it has committed, while another one looks; and of one object from name to name, by gateways that
+// die in the middle.
 #include <numeric>
 
 #include "world.hh"

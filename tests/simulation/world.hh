@@ -326,11 +326,12 @@ class World {
   size_t HomeOf(const std::string& name);
   void LetTimePass(Duration time);
   void PreemptOne(const std::string& name, const Op& op);
+  void PreemptCopier(const std::string& name);
   // When a gateway is to be stopped, or killed.
   struct Stop {
     uint64_t steps = 0;  // until then: those that change names
     uint64_t requests = 0;  // after these
-    bool commits = false;  // before it commits, in place of these
+    bool (*before)(const std::string& step) = nullptr;  // in place of these: before the first such step
     bool dies = false;
     Duration length{0};
     std::string step;  // the last one of these
