@@ -257,12 +257,6 @@ Result<Manifest> ArchiveSet::ReadManifest(const ArchiveIndex& index) const {
   return manifest;
 }
 
-// For who may be gone before it ends.
-Task<Result<ArchiveSet::Loaded>> ArchiveSet::OpenAnew(std::shared_ptr<ArchiveSet> self, MemberIndex server) {
-  Result<Loaded> loaded = co_await self->OpenAndRead(server);
-  co_return std::move(loaded);
-}
-
 Task<Result<ArchiveSet::Loaded>> ArchiveSet::OpenAndRead(MemberIndex server) {
   std::string path;
   Result<ArchiveFilePtr> opened = co_await FindArchive(server, path);

@@ -101,8 +101,9 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   void ReportDamage(std::string problem) const;
   // A chunk in this archive is damaged: the next search prefers another archive of the lane, if there is one.
   void NoteCorrupt(const ArchivePtr& archive, std::string problem);
-  // Opens archives in which damage was found anew: they may have been repaired since. What cannot be opened
-  // any more stays as it is. False: none was opened. Counts as a change of strays.
+  // Opens archives in which damage was found anew, unless that was done a moment ago: they may have been
+  // repaired since. What cannot be opened any more stays as it is. False: none was opened. Counts as a change
+  // of strays.
   static Task<bool> ReopenCorrupt(std::shared_ptr<ArchiveSet> self);
   // Lanes and servers of such archives, where another one that shows no damage serves the lane.
   std::vector<std::pair<uint32_t, MemberIndex>> CorruptBeside() const;
@@ -159,7 +160,6 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   bool Stands(const Slot& slot) const;
   // In the background; nothing is lost when it does not close well.
   void CloseLater(ArchiveFilePtr file) const;
-  static Task<Result<Loaded>> OpenAnew(std::shared_ptr<ArchiveSet> self, MemberIndex server);
   static Task<Result<Loaded>> LoadNow(std::shared_ptr<ArchiveSet> self, MemberIndex server);
   static Task<Result<Described>> LoadAnyOf(std::shared_ptr<ArchiveSet> self,
                                            std::vector<MemberIndex> candidates);
@@ -182,6 +182,8 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   bool NamedServerHasNothing() const;
   // Was the server asked, and has it no archive of the lane that it is named for?
   bool ShowsNoLane(MemberIndex server) const;
+  bool HasNoLane(MemberIndex server) const;  // the same, under mutex_
+  static Task<bool> Reopen(std::shared_ptr<ArchiveSet> self, MemberIndex server);
   // By lane: the server with the best archive of those that are open.
   std::map<uint32_t, MemberIndex> BestOpen(const Manifest& manifest) const;
   // Lanes that are not where the manifest has them, of those that are.

@@ -2,6 +2,7 @@
 // Archives on servers that the other archives do not name: re-created after those were written.
 #include <algorithm>
 
+#include "commit/server_gather.hh"
 #include "object/archive_set.hh"
 #include "object/spares.hh"
 #include "runtime/gather.hh"
@@ -16,6 +17,8 @@ constexpr size_t kNamed = kMembersOfStoreMax;
 // was found, and so on.
 constexpr Duration kSearchAgainAfter = std::chrono::seconds(2);
 constexpr Duration kSearchPauseMax = std::chrono::seconds(8);
+// An archive in which damage was found may have been repaired so long after it was opened.
+constexpr Duration kReopenAfter = std::chrono::seconds(2);
 
 // The lane of an archive; nullopt: it has none, or one that its version does not have.
 std::optional<uint32_t> LaneOf(const Archive& archive, const Manifest& manifest) {
@@ -76,35 +79,49 @@ std::vector<std::pair<uint32_t, MemberIndex>> ArchiveSet::CorruptBeside() const 
 void ArchiveSet::NoteCorrupt(const ArchivePtr& archive, std::string problem) {
   {
     std::lock_guard lock(mutex_);
+    // One that was opened anew since is another one.
+    if (slots_[archive->server()].archive != archive) return;
     if (corrupt_.insert(archive->server()).second) corrupt_noted_ = true;
   }
   ReportDamage(std::move(problem));
 }
 
-Task<bool> ArchiveSet::ReopenCorrupt(std::shared_ptr<ArchiveSet> self) {
-  Gather<Result<Loaded>> gather(self->engine_.scope(), self->engine_.executor());
+Task<bool> ArchiveSet::Reopen(std::shared_ptr<ArchiveSet> self, MemberIndex server) {
+  Result<Loaded> loaded = co_await self->OpenAndRead(server);
+  if (!loaded) co_return false;
+  ArchivePtr stale = loaded->archive;
+  bool replaced = false;
   {
     std::lock_guard lock(self->mutex_);
-    for (const MemberIndex server : self->corrupt_) gather.Start(server, OpenAnew(self, server));
-  }
-  bool any = false;
-  while (gather.pending() > 0) {
-    const Gather<Result<Loaded>>::Event event = co_await gather.Next();
-    if (!event.value->has_value()) continue;
-    ArchivePtr stale = event.value->value().archive;
-    {
-      std::lock_guard lock(self->mutex_);
-      Slot& slot = self->slots_[static_cast<MemberIndex>(event.tag)];
-      // A witness in its place tells that the lane is elsewhere, and has nothing itself.
-      if (slot.state == Slot::kOpen && slot.archive->manifest().kind == stale->manifest().kind) {
-        std::swap(slot.archive, stale);
-        slot.loaded_at = self->engine_.executor().Now();
-        self->corrupt_.erase(static_cast<MemberIndex>(event.tag));
-        ++self->stray_changes_;
-        any = true;
-      }
+    Slot& slot = self->slots_[server];
+    // A witness in its place tells that the lane is elsewhere, and has nothing itself.
+    replaced = slot.state == Slot::kOpen && slot.archive->manifest().kind == stale->manifest().kind;
+    if (replaced) {
+      std::swap(slot.archive, stale);
+      slot.loaded_at = self->engine_.executor().Now();
+      ++self->stray_changes_;
     }
-    self->CloseLater(stale->file());
+  }
+  self->CloseLater(stale->file());
+  co_return replaced;
+}
+
+Task<bool> ArchiveSet::ReopenCorrupt(std::shared_ptr<ArchiveSet> self) {
+  std::vector<MemberIndex> servers;
+  {
+    std::lock_guard lock(self->mutex_);
+    const TimePoint long_ago = self->engine_.executor().Now() - kReopenAfter;
+    for (const MemberIndex server : self->corrupt_) {
+      const Slot& slot = self->slots_[server];
+      if (slot.state == Slot::kOpen && slot.loaded_at <= long_ago) servers.push_back(server);
+    }
+  }
+  ServerGather<bool> gather(self->engine_);
+  for (const MemberIndex server : servers) gather.Start(server, Reopen(self, server));
+  bool any = false;
+  while (gather.timely() > 0) {
+    const ServerGather<bool>::Event event = co_await gather.Next();
+    any = any || event.value.value_or(false);
   }
   co_return any;
 }
@@ -125,6 +142,10 @@ bool ArchiveSet::NamedServerHasNothing() const {
 
 bool ArchiveSet::ShowsNoLane(MemberIndex server) const {
   std::lock_guard lock(mutex_);
+  return HasNoLane(server);
+}
+
+bool ArchiveSet::HasNoLane(MemberIndex server) const {
   const auto slot = slots_.find(server);
   if (slot == slots_.end()) return false;
   // What is open there is of another lane, or of none.
@@ -163,9 +184,15 @@ std::map<uint32_t, MemberIndex> ArchiveSet::Elsewhere(const Manifest& manifest,
 void ArchiveSet::UseStrays(const Manifest& manifest) {
   const std::map<uint32_t, MemberIndex> elsewhere = Elsewhere(manifest, BestOpen(manifest));
   std::lock_guard lock(mutex_);
-  const size_t before = strays_.size();
-  strays_.insert(elsewhere.begin(), elsewhere.end());
-  if (strays_.size() != before) ++stray_changes_;
+  bool changed = false;
+  for (const auto& [lane, server] : elsewhere) {
+    const auto [entry, is_new] = strays_.emplace(lane, server);
+    // Where it was found before it may be gone, or its server silent.
+    const bool moved = entry->second != server && slots_[entry->second].state != Slot::kOpen;
+    if (moved) entry->second = server;
+    changed = changed || is_new || moved;
+  }
+  if (changed) ++stray_changes_;
 }
 
 Task<void> ArchiveSet::FindStrays(std::shared_ptr<ArchiveSet> self) {
@@ -224,7 +251,7 @@ Task<void> ArchiveSet::SearchStrays(std::shared_ptr<ArchiveSet> self) {
     known = known && self->place_changes_ == changes;
     // Who is silent now may still have what was found there.
     for (const auto& [lane, server] : self->strays_) {
-      if (!known && !best.contains(lane)) found.emplace(lane, server);
+      if (!best.contains(lane) && !self->HasNoLane(server)) found.emplace(lane, server);
     }
     const bool changed = more || found != self->strays_;
     if (changed) ++self->stray_changes_;

@@ -76,26 +76,26 @@ Status Verify(const ReadContext& context, MemberIndex server, const ArchiveMembe
   return OkStatus();
 }
 
-// The range, verified. Errors: kCorruption, kUnsupported, or what the server said.
+// The range, verified by the page checksums that are kept, if there are any. Errors: kCorruption,
+// kUnsupported, or what the server said.
 Task<Result<Fetched>> FetchGood(ReadContext context, ArchivePtr archive, ArchiveMember member,
                                 ChunkRange range, ByteBudget::Lease lease, bool thorough) {
   const PageTables::Key key = context.TableKey(archive->server(), member.name);
   PageTables::Table kept;
   if (!thorough) kept = context.tables().Find(key);
-  if (kept) {
-    Result<Fetched> fetched = co_await Fetch(context, archive, member, range, false, std::move(lease));
-    if (!fetched) co_return std::move(fetched);
-    Status checked = CheckPages(fetched->data.span(), range, *kept);
-    if (checked) co_return std::move(fetched);
-    // It may be older than a repair of the archive.
-    context.tables().Forget(key);
-    fetched = checked.error();  // gives its memory back
-    std::optional<ByteBudget::Lease> again = context.memory().TryAcquire(context.SlotBytes(range.size()));
-    if (!again) co_return checked.error();
-    lease = std::move(*again);
-  }
-  Result<Fetched> fetched = co_await Fetch(context, archive, member, range, true, std::move(lease));
+  ByteBudget::Lease for_header = lease.Split(kept ? HeaderBytesMax(*context.manifest) : 0);
+  Result<Fetched> fetched = co_await Fetch(context, archive, member, range, !kept, std::move(lease));
   if (!fetched) co_return std::move(fetched);
+  if (kept) {
+    const Status checked = CheckPages(fetched->data.span(), range, *kept);
+    if (checked) co_return std::move(fetched);
+    // They may be older than a repair of the archive.
+    Result<Fetched> again =
+        co_await Fetch(context, archive, member, ChunkRange{0, 0}, true, std::move(for_header));
+    if (!again) co_return again.error();
+    fetched->header = again->header;
+    context.tables().Forget(key);
+  }
   Status verified = Verify(context, archive->server(), member, *fetched, range, thorough);
   if (!verified) co_return verified.error();
   co_return std::move(fetched);

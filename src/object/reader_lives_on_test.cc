@@ -140,9 +140,43 @@ TEST_F(LongReaderTest, AnArchiveRepairedWhereADamagedOneIsOpenIsRead) {
   Damage(0);
   ASSERT_TRUE(Read(*reader));
   DoRepair();
+  world_.Pass(seconds(5));
   for (const size_t lane : {size_t{1}, size_t{2}}) world_.memory[holders_[lane]]->SetDown(true);
   const Status read = Read(*reader);
   EXPECT_TRUE(read) << read.error().ToString();
+}
+
+// The same when it takes long to learn that it has lost it, and when what it has is damaged.
+TEST_F(LongReaderTest, NobodyWaitsThoughItIsLearntLateThatAnArchiveIsElsewhere) {
+  for (const bool damaged : {false, true}) {
+    SCOPED_TRACE(damaged);
+    gateway_.faults[holders_[0]]->plan().SetFull(true);
+    const std::string archive = ArchiveOn(holders_[0]);
+    const std::string content = *world_.memory[holders_[0]]->Content(archive);
+    if (!damaged) {
+      LoseArchiveOf(0);
+      DoRepair();
+    } else {
+      // It was copied, and has gone bad since it was removed in vain.
+      Damage(0);
+    }
+    gateway_.faults[holders_[0]]->plan().SetFull(false);
+    world_.Pass(seconds(1));
+    TestWorld::Gateway& fresh = world_.NewGateway();
+    const auto reader = Open(*fresh.engine);
+    fresh.faults[holders_[0]]->plan().Add({.kind = FaultKind::kDelay, .delay = milliseconds(300)});
+    for (const size_t lane : {size_t{1}, size_t{2}})
+      fresh.faults[holders_[lane]]->plan().Add({.kind = FaultKind::kHang});
+    const TimePoint begun = world_.executor.Now();
+    const Status read = Read(*reader);
+    EXPECT_TRUE(read) << read.error().ToString();
+    EXPECT_LE(world_.executor.Now() - begun, seconds(4));
+    if (!damaged) {
+      // Back where it was as well.
+      const auto call = engine().MetadataCall();
+      ASSERT_TRUE(world_.Run(CreateFile(call, engine().server(holders_[0]), archive, content, true)));
+    }
+  }
 }
 
 // What is open is all there is of a version that was replaced.

@@ -77,7 +77,7 @@ class StripeRead {
   Task<Result<SliceCache::Value>> RunWithoutWaiting();
 
  private:
-  enum class Outcome { kDone, kFailed, kAgain };
+  enum class Outcome { kDone, kFailed, kAgain, kElsewhere };  // the last: archives were found elsewhere
   struct Asked {
     std::optional<MemberIndex> server;  // nullopt: nobody was known to have it
     int rank = 0;  // of the server then
@@ -232,17 +232,14 @@ ReadPolicy::Actions StripeRead::Hedge(ReadPolicy& policy, ChunkMask late) {
 
 // Has a search found archives, while others are late, of chunks that could not be had where they should be?
 bool StripeRead::FoundElsewhere() {
-  const uint64_t changes = context_.archives->StrayChanges();
-  if (changes == stray_changes_) return false;
+  if (context_.archives->StrayChanges() == stray_changes_) return false;
   ChunkMask found = 0;
   for (uint32_t chunk = 0; chunk < answers_.size(); ++chunk) {
     const Result<MemberIndex> server = context_.ServerOf(stripe_, chunk);
     if ((bad_ & ChunkBit(chunk)) && server && asked_[chunk].server != *server) found |= ChunkBit(chunk);
   }
-  if (found == 0) return false;
-  stray_changes_ = changes;
   bad_ &= ~found;
-  return true;
+  return found != 0;
 }
 
 // After all that could be done: were archives found elsewhere, or may damaged ones have been repaired since
@@ -266,6 +263,7 @@ Task<StripeRead::Outcome> StripeRead::Try(ReadPolicy policy, Plan plan, ByteBudg
   ReadPolicy::Actions actions = policy.OnStart();
   engine.hedges().Note(static_cast<uint64_t>(std::popcount(actions.start)));
   TimePoint retry = TimePoint::max();
+  ChunkMask late = 0;
   while (true) {
     // Other chunks help only from the same offsets.
     const bool too_little = plan.exact && (actions.start & ~wanted_.needed) != 0;
@@ -274,18 +272,21 @@ Task<StripeRead::Outcome> StripeRead::Try(ReadPolicy policy, Plan plan, ByteBudg
       co_return Outcome::kAgain;
     }
     if (actions.outcome != ReadPolicy::Actions::kGoOn) break;
+    const bool misses = late != 0 && bad_ != 0;
+    if (misses) context_.archives->StartFindStrays();
+    const bool searching = misses && context_.archives->StraysSearching();
+    if (misses && FoundElsewhere()) {
+      late_ |= policy.late();
+      co_return Outcome::kElsewhere;
+    }
+    if (searching) retry = std::min(retry, engine.executor().Now() + kLookAgain);
     Chunks::Event event = co_await gather.Next(retry);
     if (!event.value) {
-      if (FoundElsewhere()) {
-        late_ |= policy.late();
-        co_return Outcome::kAgain;
-      }
-      ChunkMask late = 0;
+      late = 0;
       for (const size_t tag : gather.LateTags()) late |= ChunkBit(static_cast<uint32_t>(tag));
       actions = Hedge(policy, late & ~policy.late());
       const bool unhedged = (late & ~policy.late()) != 0;
-      retry = unhedged || context_.archives->StraysSearching() ? engine.executor().Now() + kLookAgain
-                                                               : TimePoint::max();
+      retry = unhedged ? engine.executor().Now() + kLookAgain : TimePoint::max();
       continue;
     }
     const auto chunk = static_cast<uint32_t>(event.tag);
@@ -355,6 +356,7 @@ Task<Status> StripeRead::Run(uint64_t from, MutableByteSpan into, std::shared_pt
       const bool again = co_await MayTryAgain();
       if (!again) co_return UnreadableStripe(context_, stripe_, answers_, bad_);
     }
+    if (outcome == Outcome::kElsewhere) continue;
     if (plan.exact) {
       plan.exact = false;
     } else {
@@ -378,7 +380,7 @@ Task<Result<SliceCache::Value>> StripeRead::RunWithoutWaiting() {
   std::optional<ByteBudget::Lease> lease = budget.TryAcquire(bytes_ahead);
   if (!lease) co_return no_memory;
   const Outcome outcome = co_await Try(std::move(policy), plan, *lease);
-  if (outcome == Outcome::kAgain) co_return no_memory;
+  if (outcome == Outcome::kAgain || outcome == Outcome::kElsewhere) co_return no_memory;
   if (outcome == Outcome::kFailed) co_return UnreadableStripe(context_, stripe_, answers_, bad_);
   SliceCache::Value data;
   for (uint32_t chunk = 0; chunk < context_.geometry().data_chunks; ++chunk) {
