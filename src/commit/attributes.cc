@@ -170,8 +170,9 @@ Task<void> RemoveRevisions(Engine& engine, ObjectPath path, Version version, std
 Task<Status> NeedUnchanged(Engine& engine, NameInfo info) {
   const Look look = co_await LookAt(engine, info.path, LookWidth::kQuorum);
   bool sure = look.HasQuorum() && look.highest() == info.accepted;
+  const std::set<std::string> committed = RenamesCommitted(look.listings());
   for (const auto& [home, states] : look.listings())
-    sure = sure && (!RenameRival(states, {}) || MutantActive(Mutant::kSetBesideRename));
+    sure = sure && (!RenameRival(states, committed) || MutantActive(Mutant::kSetBesideRename));
   if (sure) co_return OkStatus();
   co_return Fail(
       Code::kUnknown,
@@ -190,13 +191,14 @@ bool ShownByQuorum(const Engine& engine, const NameInfo& info) {
 
 // Do as many homes show the revision, and no seal of a rename beside it, that every rename will find it?
 bool GoesAlong(const NameInfo& info, const Version& revision, size_t quorum) {
+  const std::set<std::string> committed = RenamesCommitted(info.listings);
   const auto shows = [&](const auto& listing) {
     const States& states = listing.second;
     const bool has = std::any_of(states.begin(), states.end(), [&](const State& state) {
       return state.kind == StateKind::kAttributes && state.version == info.accepted.version &&
              state.target == revision;
     });
-    return has && !RenameRival(states, {});
+    return has && !RenameRival(states, committed);
   };
   const auto showing = std::count_if(info.listings.begin(), info.listings.end(), shows);
   return static_cast<size_t>(showing) >= quorum;
@@ -205,10 +207,11 @@ bool GoesAlong(const NameInfo& info, const Version& revision, size_t quorum) {
 // Can none of the renames whose seals are listed commit any more? Those of which nothing was heard for long
 // are given up, as by the cleaner.
 Task<bool> NoRenameLeft(Engine& engine, ObjectPath path, std::map<MemberIndex, States> listings) {
+  const std::set<std::string> committed = RenamesCommitted(listings);
   std::map<std::string, int64_t> seals;  // by id: the last sign of life
   for (const auto& [home, states] : listings) {
     for (const State& state : states) {
-      if (state.kind == StateKind::kMoveOut || state.kind == StateKind::kAbortedOut)
+      if (RenameRival({state}, committed))
         seals[state.oid] = std::max(seals[state.oid], state.mtime_s * 1000);
     }
   }

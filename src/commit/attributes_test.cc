@@ -218,6 +218,40 @@ TEST_P(AttributesTest, ThoseOfANameWhoseRenameDiedAreRead) {
   }
 }
 
+// A home that failed at the commit of a rename keeps its seal until a cleaner comes.
+TEST_P(AttributesTest, ASealLeftByARenameThatHasCommittedIsNoRival) {
+  TestWorld world(OptionsOf(9));
+  Gateway& gateway = world.NewGateway();
+  const auto rename = [&](const char* from, const char* to) {
+    return world.Run(RenameObject(*gateway.engine, world.Path(from), world.Path(to)));
+  };
+  ASSERT_TRUE(world.Put(gateway, "/a"));
+  ASSERT_TRUE(rename("/a", "/b"));
+  const auto entries = world.EntriesOf(gateway, "/a");
+  const auto moved = std::find_if(entries.begin(), entries.end(),
+                                  [](const std::string& entry) { return ParseState(entry)->IsMoved(); });
+  ASSERT_NE(moved, entries.end());
+  const std::string seal = FormatState(MoveOutState(ParseState(*moved)->oid));
+  const MemberIndex home = HomesOf(world.descriptor, "a").front();
+  const auto call = gateway.engine->MetadataCall();
+  const std::string at = StatePath(world.Path("/a"), *moved);
+  const std::string record = *world.memory[home]->Content(at);
+  ASSERT_TRUE(world.Run(Remove(call, gateway.engine->server(home), at)));
+  ASSERT_TRUE(world.Run(
+      CreateFile(call, gateway.engine->server(home), StatePath(world.Path("/a"), seal), record, true)));
+  ASSERT_TRUE(world.Put(gateway, "/a"));
+  const Status set = world.Run(SetAttribute(*gateway.engine, world.Path("/a"), "U.k", "v"));
+  EXPECT_TRUE(set) << set.error().message;
+  const auto read = Read(world, gateway, "/a");
+  EXPECT_TRUE(read && read->at("U.k") == "v");
+  const TimePoint begun = world.executor.Now();
+  const Status renamed = rename("/a", "/c");
+  EXPECT_TRUE(renamed) << renamed.error().message;
+  EXPECT_LE(world.executor.Now() - begun, 1s);
+  const auto kept = Read(world, gateway, "/c");
+  EXPECT_TRUE(kept && kept->at("U.k") == "v");
+}
+
 // The homes of a look answer at different times: one before a revision was there, another one long after it
 // was set and the cleaner has been.
 TEST_P(AttributesTest, ALookThatTakesLongMeetsOneRevisionOrTheOther) {

@@ -65,7 +65,8 @@ Status NeedSeals(const SealsSeen& sealed, const ObjectPath& path) {
 }
 
 Status NoRival(const std::map<MemberIndex, States>& listings, const ObjectPath& path,
-               const std::set<std::string>& own) {
+               std::set<std::string> own) {
+  own.merge(RenamesCommitted(listings));
   for (const auto& [home, states] : listings) {
     if (RenameRival(states, own)) {
       return Fail(Code::kConflict, "another rename of {} is under way or has died; retry", path.text());

@@ -308,6 +308,12 @@ bool RenameRival(const States& states, const std::set<std::string>& own) {
   });
 }
 
+std::set<std::string> RenamesCommitted(const std::map<MemberIndex, States>& listings) {
+  std::set<std::string> committed;
+  for (const Accepted& move : MovesIn(listings)) committed.insert(move.oid);
+  return committed;
+}
+
 Rivalry RivalAtBarrier(const std::map<MemberIndex, States>& listings, const State& own_seal,
                        const Accepted& base) {
   Rivalry rivalry = Rivalry::kNone;

@@ -125,6 +125,9 @@ bool DirectoryUnderWay(const std::map<MemberIndex, States>& listings, const Acce
 // At the source of a rename: does it show a seal, valid or aborted, of a rename that is not in `own`? Of two
 // renames that seal before they look at least one sees the other, and yields.
 bool RenameRival(const States& states, const std::set<std::string>& own);
+// Renames that have committed, by id: of what lives at their source now they can take nothing along, wherever
+// their seals are left.
+std::set<std::string> RenamesCommitted(const std::map<MemberIndex, States>& listings);
 
 // At the barrier of an exclusive creation, or of the making of a directory: does any other upload or version
 // stand in the way? `base` is what the first look found and settled (nothing or a tombstone), `listings` what

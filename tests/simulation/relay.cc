@@ -75,11 +75,9 @@ void World::LookAtHalfRenamed() {
   const size_t id = history_.Begin(rename, moment_++);
   renamer->scope->Spawn(AskAlone(renamer, id));
   RunUntil([&] { return history_.at(id).ended != kNever || CommitsAsked() >= enough; }, kLongestOperation);
-  if (kind_random_.OneIn(2)) {
-    DieWithin(renamer->index, kTimeToMove);
-  } else {
-    Sleep(*renamer, Between(seconds(1), minutes(2)));
-  }
+  const bool dies = kind_random_.OneIn(2);
+  if (dies) DieWithin(renamer->index, kTimeToMove);
+  if (!dies) Sleep(*renamer, Between(seconds(1), minutes(2)));
   for (uint64_t looks = 1 + kind_random_.Below(kLooksMax); looks > 0; --looks) {
     const std::string& name = names_[kind_random_.Below(2)];
     Op look;
@@ -88,7 +86,9 @@ void World::LookAtHalfRenamed() {
     DoAtRest(*other, look);
   }
   if (!RunUntil([this] { return AllAwake(); }, kLongestNap)) return Break("a gateway does not go on");
-  Say(fmt::format("g{}", renamer->index), "was asked: " + history_.at(id).ToString());
+  const auto ended = [&] { return dies || history_.at(id).ended != kNever; };
+  if (!RunUntil(ended, kLongestOperation)) return Break("a rename that was stopped does not end");
+  Say("----", "was asked: " + history_.at(id).ToString());
 }
 
 // Everybody else is at rest: the object stays whole, wherever it is in the end.
