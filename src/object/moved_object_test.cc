@@ -8,6 +8,7 @@
 #include "commit/cleaner.hh"
 #include "commit/rename.hh"
 #include "commit/roll_forward.hh"
+#include "commit/test_world.hh"
 #include "object/test_store.hh"
 
 namespace xec {
@@ -105,6 +106,47 @@ TEST_P(MovedObjectTest, IsReadByWhoOpenedItBeforeTheArchivesMoved) {
   const Result<std::string> got = TestStore::Read(**reader, 0, bytes.size());
   ASSERT_TRUE(got) << got.error().ToString();
   EXPECT_TRUE(*got == bytes);
+}
+
+Task<void> Expect(Engine& engine, std::string bytes, std::optional<Status>* answer) {
+  Result<NameInfo> info = co_await LookUpLive(engine, TestWorld::Path("/b"));
+  EXPECT_TRUE(info);
+  auto reader = co_await ObjectReader::Open(engine, std::move(*info));
+  std::string got(bytes.size(), '?');
+  Result<uint64_t> read = Fail(Code::kInternal, "not tried");
+  if (reader) read = co_await (*reader)->Read(0, std::as_writable_bytes(std::span(got)));
+  EXPECT_TRUE(!read || got == bytes);
+  *answer = read ? OkStatus() : Status(reader ? read.error() : reader.error());
+}
+
+// Whoever looks for its archives while they move meets each of them at one name or the other.
+TEST(MovedObjectTest, IsReadWhileItsArchivesMove) {
+  for (int start = 0; start < 40; ++start) {
+    TestWorld world({});
+    TestWorld::Gateway& renamer = world.NewGateway();
+    TestWorld::Gateway& cleaner = world.NewGateway();
+    TestWorld::Gateway& gateway = world.NewGateway();
+    const std::string bytes = TestBytes(150'000);
+    auto writer = world.Run(ObjectWriter::Start(*renamer.engine, TestWorld::Path("/a"), {}));
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE(world.Run((*writer)->Append(AsBytes(std::string_view(bytes)))));
+    ASSERT_TRUE(world.Run((*writer)->Commit()));
+    writer->reset();
+    world.Pass(std::chrono::seconds(1));
+    for (const auto& server : renamer.faults)
+      server->plan().Add({.operation = Operation::kRename, .path_contains = "/p."});
+    ASSERT_TRUE(world.Run(RenameObject(*renamer.engine, TestWorld::Path("/a"), TestWorld::Path("/b"))));
+    FaultRule slow{.kind = FaultKind::kDelay, .operation = Operation::kList, .path_contains = "/a.~xo"};
+    slow.delay = std::chrono::milliseconds(60);
+    for (const auto& server : gateway.faults) server->plan().Add(slow);
+    std::optional<Status> answer;
+    gateway.scope.Spawn(Expect(*gateway.engine, bytes, &answer));
+    world.Pass(start * std::chrono::milliseconds(10));
+    ASSERT_TRUE(world.Run(CleanName(*cleaner.engine, TestWorld::Path("/a"))));
+    world.executor.RunUntil([&] { return answer.has_value(); }, 100'000);
+    ASSERT_TRUE(answer);
+    EXPECT_TRUE(*answer) << start << ": " << answer->error().message;
+  }
 }
 
 // A home may have the beginning of a witness only; the archive on it is as good as any other.

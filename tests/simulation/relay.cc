@@ -57,7 +57,8 @@ void World::CreateOverRename() {
   DoAtRest(*renamer, read);
 }
 
-// Whoever dies, or is stopped for a while, once it has committed leaves the object at neither name.
+// Whoever dies, or is stopped for a while, once it has committed leaves the object at neither name; and who
+// goes on moves archives that others are about to open.
 void World::LookAtHalfRenamed() {
   Op put, remove, rename;
   put.kind = OpKind::kPut;
@@ -75,9 +76,14 @@ void World::LookAtHalfRenamed() {
   const size_t id = history_.Begin(rename, moment_++);
   renamer->scope->Spawn(AskAlone(renamer, id));
   RunUntil([&] { return history_.at(id).ended != kNever || CommitsAsked() >= enough; }, kLongestOperation);
-  const bool dies = kind_random_.OneIn(2);
-  if (dies) DieWithin(renamer->index, kTimeToMove);
-  if (!dies) Sleep(*renamer, Between(seconds(1), minutes(2)));
+  const bool dies = kind_random_.OneIn(3);
+  if (dies) {
+    DieWithin(renamer->index, kTimeToMove);
+  } else if (kind_random_.OneIn(2)) {
+    Sleep(*renamer, Between(seconds(1), minutes(2)));
+  } else {
+    LetTimePass(Between(Duration(0), kTimeToMove));
+  }
   for (uint64_t looks = 1 + kind_random_.Below(kLooksMax); looks > 0; --looks) {
     const std::string& name = names_[kind_random_.Below(2)];
     Op look;
