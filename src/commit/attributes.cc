@@ -169,11 +169,8 @@ Task<void> RemoveRevisions(Engine& engine, ObjectPath path, Version version, std
 // no seal can be sure that no rename, begun or over, has missed it.
 Task<Status> NeedUnchanged(Engine& engine, NameInfo info) {
   const Look look = co_await LookAt(engine, info.path, LookWidth::kQuorum);
-  bool sure = look.HasQuorum() && look.highest() == info.accepted;
-  const std::set<std::string> committed = RenamesCommitted(look.listings());
-  for (const auto& [home, states] : look.listings())
-    sure = sure && (!RenameRival(states, committed) || MutantActive(Mutant::kSetBesideRename));
-  if (sure) co_return OkStatus();
+  const bool alone = !AnyRenameRival(look.listings(), {}) || MutantActive(Mutant::kSetBesideRename);
+  if (look.HasQuorum() && look.highest() == info.accepted && alone) co_return OkStatus();
   co_return Fail(
       Code::kUnknown,
       "{} is being renamed, or was changed, while its attributes were set: they may not be kept; retry",

@@ -65,14 +65,9 @@ Status NeedSeals(const SealsSeen& sealed, const ObjectPath& path) {
 }
 
 Status NoRival(const std::map<MemberIndex, States>& listings, const ObjectPath& path,
-               std::set<std::string> own) {
-  own.merge(RenamesCommitted(listings));
-  for (const auto& [home, states] : listings) {
-    if (RenameRival(states, own)) {
-      return Fail(Code::kConflict, "another rename of {} is under way or has died; retry", path.text());
-    }
-  }
-  return OkStatus();
+               const std::set<std::string>& own) {
+  if (!AnyRenameRival(listings, own)) return OkStatus();
+  return Fail(Code::kConflict, "another rename of {} is under way or has died; retry", path.text());
 }
 
 Error ChangedMeanwhile(const ObjectPath& path) {

@@ -8,7 +8,7 @@
 #include "commit/cleaner.hh"
 #include "commit/rename.hh"
 #include "commit/roll_forward.hh"
-#include "commit/test_world.hh"
+#include "object/test_object.hh"
 #include "object/test_store.hh"
 
 namespace xec {
@@ -127,12 +127,7 @@ TEST(MovedObjectTest, IsReadWhileItsArchivesMove) {
     TestWorld::Gateway& cleaner = world.NewGateway();
     TestWorld::Gateway& gateway = world.NewGateway();
     const std::string bytes = TestBytes(150'000);
-    auto writer = world.Run(ObjectWriter::Start(*renamer.engine, TestWorld::Path("/a"), {}));
-    ASSERT_TRUE(writer);
-    ASSERT_TRUE(world.Run((*writer)->Append(AsBytes(std::string_view(bytes)))));
-    ASSERT_TRUE(world.Run((*writer)->Commit()));
-    writer->reset();
-    world.Pass(std::chrono::seconds(1));
+    PutObject(world, *renamer.engine, TestWorld::Path("/a"), bytes);
     for (const auto& server : renamer.faults)
       server->plan().Add({.operation = Operation::kRename, .path_contains = "/p."});
     ASSERT_TRUE(world.Run(RenameObject(*renamer.engine, TestWorld::Path("/a"), TestWorld::Path("/b"))));

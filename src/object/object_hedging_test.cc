@@ -3,10 +3,7 @@
 // requests they cost.
 #include <gtest/gtest.h>
 
-#include "commit/names.hh"
-#include "commit/test_world.hh"
-#include "object/object_reader.hh"
-#include "object/object_writer.hh"
+#include "object/test_object.hh"
 
 namespace xec {
 namespace {
@@ -25,10 +22,9 @@ class HedgingTest : public ::testing::Test {
     bytes_.resize(kStripes * StripeSize());
     Random random(3);
     for (char& byte : bytes_) byte = static_cast<char>(random.Next());
-    Put();
+    PutObject(world_, engine(), Path(), bytes_);
     reader_ = Open();
-    const auto manifest = world_.Run(reader_->GetManifest());
-    for (const std::string& id : manifest->servers) holders_.push_back(*engine().FindMember(id));
+    holders_ = HoldersOf(world_, engine(), *reader_);
   }
 
   // 3+2 on 8 servers.
@@ -42,22 +38,7 @@ class HedgingTest : public ::testing::Test {
   Engine& engine() { return *gateway_.engine; }
   uint64_t StripeSize() const { return world_.descriptor.geometry.StripeSize(); }
 
-  void Put() {
-    auto writer = world_.Run(ObjectWriter::Start(engine(), Path(), {}));
-    ASSERT_TRUE(writer);
-    ASSERT_TRUE(world_.Run((*writer)->Append(std::as_bytes(std::span(bytes_)))));
-    ASSERT_TRUE(world_.Run((*writer)->Commit()));
-    writer->reset();
-    world_.Pass(seconds(1));
-  }
-
-  std::shared_ptr<ObjectReader> Open() {
-    Result<NameInfo> info = world_.Run(LookUpLive(engine(), Path()));
-    XEC_CHECK(info.has_value());
-    auto reader = world_.Run(ObjectReader::Open(engine(), std::move(*info)));
-    XEC_CHECK(reader.has_value());
-    return *reader;
-  }
+  std::shared_ptr<ObjectReader> Open() { return OpenObject(world_, engine(), Path()); }
 
   Task<void> Expect(std::shared_ptr<ObjectReader> reader, uint64_t offset, uint64_t size) {
     std::string got(size, '?');

@@ -2,8 +2,7 @@
 // Readers and processes that live on while archives are repaired, or were written anew elsewhere.
 #include <algorithm>
 
-#include "commit/test_world.hh"
-#include "object/object_writer.hh"
+#include "object/test_object.hh"
 #include "object/test_repair.hh"
 
 namespace xec {
@@ -55,28 +54,12 @@ TEST(ReaderLivesOnTest, DamagedPageChecksumsAreForgottenOnceTheyAreRepaired) {
 class LongReaderTest : public testing::Test {
  protected:
   LongReaderTest() : world_({.servers = 8, .tolerance = 2}), gateway_(world_.NewGateway()) {
-    Put(bytes_);
-    const auto manifest = world_.Run(Open()->GetManifest());
-    for (const std::string& id : manifest->servers) holders_.push_back(*engine().FindMember(id));
+    PutObject(world_, engine(), path_, bytes_);
+    holders_ = HoldersOf(world_, engine(), *Open());
   }
 
-  void Put(const std::string& bytes) {
-    auto writer = world_.Run(ObjectWriter::Start(engine(), path_, {}));
-    XEC_CHECK(writer.has_value());
-    XEC_CHECK(world_.Run((*writer)->Append(AsBytes(std::string_view(bytes)))).has_value());
-    XEC_CHECK(world_.Run((*writer)->Commit()).has_value());
-    writer->reset();
-    world_.Pass(seconds(1));
-  }
   Engine& engine() { return *gateway_.engine; }
-  std::shared_ptr<ObjectReader> Open() { return Open(engine()); }
-  std::shared_ptr<ObjectReader> Open(Engine& engine) {
-    Result<NameInfo> info = world_.Run(LookUpLive(engine, path_));
-    XEC_CHECK(info.has_value());
-    auto reader = world_.Run(ObjectReader::Open(engine, std::move(*info)));
-    XEC_CHECK(reader.has_value());
-    return *reader;
-  }
+  std::shared_ptr<ObjectReader> Open() { return OpenObject(world_, engine(), path_); }
   // Ok: all bytes are right.
   Status Read(ObjectReader& reader, size_t stripe) {
     std::string got(kStripe, '?');
@@ -113,6 +96,33 @@ class LongReaderTest : public testing::Test {
     EXPECT_EQ(report->archives_made, 1u);
   }
 
+  // Lane 0 goes to a spare.
+  void CopyElsewhere() {
+    LoseArchiveOf(0);
+    gateway_.faults[holders_[0]]->plan().SetFull(true);
+    DoRepair();
+    gateway_.faults[holders_[0]]->plan().SetFull(false);
+    world_.Pass(seconds(1));
+  }
+  // Lanes 1 and 2.
+  void ExpectReadWithTwoDown(ObjectReader& reader) {
+    for (const size_t lane : {size_t{1}, size_t{2}}) world_.memory[holders_[lane]]->SetDown(true);
+    const Status read = Read(reader);
+    EXPECT_TRUE(read) << read.error().ToString();
+  }
+  // The same by somebody new, to whom the server of lane 0 is slow, and within a time.
+  void ExpectReadWithTwoStopped(Duration slow, Duration longest) {
+    TestWorld::Gateway& fresh = world_.NewGateway();
+    const auto reader = OpenObject(world_, *fresh.engine, path_);
+    fresh.faults[holders_[0]]->plan().Add({.kind = FaultKind::kDelay, .delay = slow});
+    for (const size_t lane : {size_t{1}, size_t{2}})
+      fresh.faults[holders_[lane]]->plan().Add({.kind = FaultKind::kHang});
+    const TimePoint begun = world_.executor.Now();
+    const Status read = Read(*reader);
+    EXPECT_TRUE(read) << read.error().ToString();
+    EXPECT_LE(world_.executor.Now() - begun, longest);
+  }
+
   const ObjectPath path_ = TestWorld::Path("/o");
   static constexpr size_t kStripe = 3 * 64 * kKiB;
   const std::string bytes_ = TestBytes(2 * kStripe);
@@ -130,9 +140,7 @@ TEST_F(LongReaderTest, AnArchiveRepairedBesideItsWitnessIsRead) {
   ASSERT_TRUE(Read(*reader));
   DoRepair();
   world_.Pass(seconds(20));
-  for (const size_t lane : {size_t{1}, size_t{2}}) world_.memory[holders_[lane]]->SetDown(true);
-  const Status read = Read(*reader);
-  EXPECT_TRUE(read) << read.error().ToString();
+  ExpectReadWithTwoDown(*reader);
 }
 
 TEST_F(LongReaderTest, AnArchiveRepairedWhereADamagedOneIsOpenIsRead) {
@@ -141,42 +149,7 @@ TEST_F(LongReaderTest, AnArchiveRepairedWhereADamagedOneIsOpenIsRead) {
   ASSERT_TRUE(Read(*reader));
   DoRepair();
   world_.Pass(seconds(5));
-  for (const size_t lane : {size_t{1}, size_t{2}}) world_.memory[holders_[lane]]->SetDown(true);
-  const Status read = Read(*reader);
-  EXPECT_TRUE(read) << read.error().ToString();
-}
-
-// The same when it takes long to learn that it has lost it, and when what it has is damaged.
-TEST_F(LongReaderTest, NobodyWaitsThoughItIsLearntLateThatAnArchiveIsElsewhere) {
-  for (const bool damaged : {false, true}) {
-    SCOPED_TRACE(damaged);
-    gateway_.faults[holders_[0]]->plan().SetFull(true);
-    const std::string archive = ArchiveOn(holders_[0]);
-    const std::string content = *world_.memory[holders_[0]]->Content(archive);
-    if (!damaged) {
-      LoseArchiveOf(0);
-      DoRepair();
-    } else {
-      // It was copied, and has gone bad since it was removed in vain.
-      Damage(0);
-    }
-    gateway_.faults[holders_[0]]->plan().SetFull(false);
-    world_.Pass(seconds(1));
-    TestWorld::Gateway& fresh = world_.NewGateway();
-    const auto reader = Open(*fresh.engine);
-    fresh.faults[holders_[0]]->plan().Add({.kind = FaultKind::kDelay, .delay = milliseconds(300)});
-    for (const size_t lane : {size_t{1}, size_t{2}})
-      fresh.faults[holders_[lane]]->plan().Add({.kind = FaultKind::kHang});
-    const TimePoint begun = world_.executor.Now();
-    const Status read = Read(*reader);
-    EXPECT_TRUE(read) << read.error().ToString();
-    EXPECT_LE(world_.executor.Now() - begun, seconds(4));
-    if (!damaged) {
-      // Back where it was as well.
-      const auto call = engine().MetadataCall();
-      ASSERT_TRUE(world_.Run(CreateFile(call, engine().server(holders_[0]), archive, content, true)));
-    }
-  }
+  ExpectReadWithTwoDown(*reader);
 }
 
 // What is open is all there is of a version that was replaced.
@@ -184,7 +157,7 @@ TEST_F(LongReaderTest, DamagedArchivesThatAreGoneStayOpen) {
   const auto reader = Open();
   ASSERT_TRUE(Read(*reader));
   for (const size_t lane : {size_t{0}, size_t{1}, size_t{2}}) Damage(lane);
-  Put(TestBytes(1000, 2));
+  PutObject(world_, engine(), path_, TestBytes(1000, 2));
   world_.Pass(std::chrono::hours(30));
   ASSERT_TRUE(world_.Run(CleanName(engine(), path_)));
   for (int i = 0; i < 2; ++i) {
@@ -195,21 +168,26 @@ TEST_F(LongReaderTest, DamagedArchivesThatAreGoneStayOpen) {
   }
 }
 
-// Its own server has lost it, and two more than the read could do without stop.
+// Its own server has lost it.
 TEST_F(LongReaderTest, NobodyWaitsForStoppedServersWhileAnArchiveIsElsewhere) {
-  LoseArchiveOf(0);
-  gateway_.faults[holders_[0]]->plan().SetFull(true);
-  DoRepair();
-  gateway_.faults[holders_[0]]->plan().SetFull(false);
-  world_.Pass(seconds(1));
-  TestWorld::Gateway& fresh = world_.NewGateway();
-  const auto reader = Open(*fresh.engine);
-  for (const size_t lane : {size_t{1}, size_t{2}})
-    fresh.faults[holders_[lane]]->plan().Add({.kind = FaultKind::kHang});
-  const TimePoint begun = world_.executor.Now();
-  const Status read = Read(*reader);
-  EXPECT_TRUE(read) << read.error().ToString();
-  EXPECT_LE(world_.executor.Now() - begun, milliseconds(500));
+  CopyElsewhere();
+  ExpectReadWithTwoStopped(Duration(0), milliseconds(500));
+}
+
+TEST_F(LongReaderTest, NobodyWaitsThoughItIsLearntLateThatAnArchiveIsElsewhere) {
+  CopyElsewhere();
+  ExpectReadWithTwoStopped(milliseconds(300), seconds(4));
+}
+
+// As when it could not be removed from a full disk.
+TEST_F(LongReaderTest, NobodyWaitsThoughADamagedArchiveIsBesideItsCopy) {
+  const std::string archive = ArchiveOn(holders_[0]);
+  const std::string content = *world_.memory[holders_[0]]->Content(archive);
+  CopyElsewhere();
+  const auto call = engine().MetadataCall();
+  ASSERT_TRUE(world_.Run(CreateFile(call, engine().server(holders_[0]), archive, content, true)));
+  world_.memory[holders_[0]]->Tamper(archive, [](std::string& bytes) { bytes[5000] ^= 1; });
+  ExpectReadWithTwoStopped(milliseconds(300), seconds(4));
 }
 
 }  // namespace

@@ -272,14 +272,15 @@ Task<StripeRead::Outcome> StripeRead::Try(ReadPolicy policy, Plan plan, ByteBudg
       co_return Outcome::kAgain;
     }
     if (actions.outcome != ReadPolicy::Actions::kGoOn) break;
-    const bool misses = late != 0 && bad_ != 0;
-    if (misses) context_.archives->StartFindStrays();
-    const bool searching = misses && context_.archives->StraysSearching();
-    if (misses && FoundElsewhere()) {
-      late_ |= policy.late();
-      co_return Outcome::kElsewhere;
+    if (late != 0 && bad_ != 0) {
+      context_.archives->StartFindStrays();
+      // Before what it has found: a search that ends in between has told everything by then.
+      if (context_.archives->StraysSearching()) retry = std::min(retry, engine.executor().Now() + kLookAgain);
+      if (FoundElsewhere()) {
+        late_ |= policy.late();
+        co_return Outcome::kElsewhere;
+      }
     }
-    if (searching) retry = std::min(retry, engine.executor().Now() + kLookAgain);
     Chunks::Event event = co_await gather.Next(retry);
     if (!event.value) {
       late = 0;

@@ -314,6 +314,12 @@ std::set<std::string> RenamesCommitted(const std::map<MemberIndex, States>& list
   return committed;
 }
 
+bool AnyRenameRival(const std::map<MemberIndex, States>& listings, std::set<std::string> own) {
+  own.merge(RenamesCommitted(listings));
+  return std::any_of(listings.begin(), listings.end(),
+                     [&](const auto& listing) { return RenameRival(listing.second, own); });
+}
+
 Rivalry RivalAtBarrier(const std::map<MemberIndex, States>& listings, const State& own_seal,
                        const Accepted& base) {
   Rivalry rivalry = Rivalry::kNone;

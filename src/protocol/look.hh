@@ -128,6 +128,8 @@ bool RenameRival(const States& states, const std::set<std::string>& own);
 // Renames that have committed, by id: of what lives at their source now they can take nothing along, wherever
 // their seals are left.
 std::set<std::string> RenamesCommitted(const std::map<MemberIndex, States>& listings);
+// Does any home show a rival that may still commit?
+bool AnyRenameRival(const std::map<MemberIndex, States>& listings, std::set<std::string> own);
 
 // At the barrier of an exclusive creation, or of the making of a directory: does any other upload or version
 // stand in the way? `base` is what the first look found and settled (nothing or a tombstone), `listings` what

@@ -37,9 +37,6 @@ bool IsSeldom(const std::string& step) {
 }
 constexpr uint64_t kSeldomFaults = 4;  // of each of these steps, in one seed
 
-// By which a version comes to a home that lacks it.
-bool IsCopy(const std::string& step) { return step == "witness: create" || step == "mark: witness"; }
-
 }  // namespace
 
 // Stands between one gateway and one server and lets things go wrong.

@@ -22,7 +22,6 @@ constexpr Duration kIsOld = minutes(9);
 constexpr Duration kLongestStop = kIsOld + minutes(2);
 
 bool IsCommit(const std::string& step) { return step.starts_with("promote") || step == "rename: commit"; }
-bool IsCopy(const std::string& step) { return step == "witness: create" || step == "mark: witness"; }
 
 Task<void> Tell(Task<void> task, std::shared_ptr<bool> done) {
   co_await std::move(task);

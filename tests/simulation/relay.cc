@@ -20,22 +20,32 @@ constexpr Duration kUntilCleaned = minutes(20);
 
 }  // namespace
 
+// An object at its source, nothing at its target.
+bool World::PrepareRename(const Op& rename) {
+  Op put, remove;
+  put.kind = OpKind::kPut;
+  put.name = rename.name;
+  put.content = next_content_++;
+  remove.kind = OpKind::kRemove;
+  remove.name = rename.to;
+  const bool written = DoAtRest(*gateways_[0], put);
+  if (written) DoAtRest(*gateways_[0], remove);
+  if (!written) Break("at rest " + put.name + " cannot be written");
+  return written;
+}
+
 // Both may begin before either has decided, and whoever creates may come to an end long after the object is
 // seen under its new name.
 void World::CreateOverRename() {
-  Op put, remove, read, rename, create;
-  put.kind = OpKind::kPut;
-  put.name = rename.name = names_[0];
-  put.content = next_content_++;
-  remove.name = read.name = rename.to = create.name = names_[1];
-  remove.kind = OpKind::kRemove;
+  Op read, rename, create;
+  rename.name = names_[0];
+  read.name = rename.to = create.name = names_[1];
   read.kind = OpKind::kRead;
   rename.kind = OpKind::kRename;
   create.kind = OpKind::kExclusivePut;
-  create.content = next_content_++;
   Say("----", "one renames onto what another one creates");
-  if (!DoAtRest(*gateways_[0], put)) return Break("at rest " + put.name + " cannot be written");
-  DoAtRest(*gateways_[0], remove);
+  if (!PrepareRename(rename)) return;
+  create.content = next_content_++;
   const size_t renames = kind_random_.Below(kGateways);
   Gateway* const renamer = gateways_[renames].get();
   Gateway* const creator = gateways_[(renames + 1) % kGateways].get();
@@ -60,16 +70,12 @@ void World::CreateOverRename() {
 // Whoever dies, or is stopped for a while, once it has committed leaves the object at neither name; and who
 // goes on moves archives that others are about to open.
 void World::LookAtHalfRenamed() {
-  Op put, remove, rename;
-  put.kind = OpKind::kPut;
-  put.name = rename.name = names_[0];
-  put.content = next_content_++;
-  remove.kind = OpKind::kRemove;
-  remove.name = rename.to = names_[1];
+  Op rename;
   rename.kind = OpKind::kRename;
+  rename.name = names_[0];
+  rename.to = names_[1];
   Say("----", "one stops in the middle of a rename, another one looks");
-  if (!DoAtRest(*gateways_[0], put)) return Break("at rest " + put.name + " cannot be written");
-  DoAtRest(*gateways_[0], remove);
+  if (!PrepareRename(rename)) return;
   Gateway* const renamer = gateways_[kind_random_.Below(kGateways)].get();
   Gateway* const other = gateways_[1 - renamer->index].get();
   const uint64_t enough = CommitsAsked() + Quorum(renamer->engine->Homes(PathOf(rename.name)).size());

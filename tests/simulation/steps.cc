@@ -89,6 +89,8 @@ std::string StepOf(Operation operation, const std::string& path, const std::opti
 
 }  // namespace
 
+bool IsCopy(const std::string& step) { return step == "witness: create" || step == "mark: witness"; }
+
 void StepNamer::EndRepair(const std::string& object_directory) {
   const auto found = repairing_.find(object_directory);
   if (found != repairing_.end()) repairing_.erase(found);

@@ -14,6 +14,9 @@ namespace xec::sim {
 // Is it the path of an archive, sealed or promoted?
 bool IsArchive(const std::string& path);
 
+// A step by which a version comes to a home that lacks it?
+bool IsCopy(const std::string& step);
+
 // For one gateway: what a request is for also follows from what it asked for before.
 class StepNamer {
  public:

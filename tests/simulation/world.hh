@@ -311,6 +311,7 @@ class World {
   void Challenge(const Op& creation);
 
   // What only who renames or creates does, while nobody else is there (relay.cc).
+  bool PrepareRename(const Op& rename);
   void CreateOverRename();
   void LookAtHalfRenamed();
   void RenameInARow();
