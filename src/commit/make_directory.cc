@@ -76,8 +76,12 @@ Task<Status> Make(Engine& engine, Making& making, std::vector<MemberIndex> prefe
   if (*again)
     co_return Fail(Code::kNoQuorum, "a home of {} stopped answering while it was made; retry",
                    making.path.text());
-  if (rivalry != Rivalry::kNone && !MutantActive(Mutant::kMakeDirectoryByLookOnly))
-    co_return co_await ObjectInTheWay(engine, making.path);
+  if (rivalry != Rivalry::kNone && !MutantActive(Mutant::kMakeDirectoryByLookOnly)) {
+    Error in_the_way = co_await ObjectInTheWay(engine, making.path);
+    // A home has taken what others were asked to take, and did not show yet.
+    *again = in_the_way.code == Code::kConflict && making.base < seen.look.highest();
+    co_return std::move(in_the_way);
+  }
   if (making.wanted_by) {
     const Status wanted = co_await NeedDirectoryVersion(engine, *making.wanted_by);
     if (!wanted) co_return wanted.error();

@@ -94,7 +94,8 @@ Task<size_t> RollOn(Engine& engine, ObjectPath path, Look look, Accepted goal, s
   size_t have = 0;
   while (gather.pending() > 0 && (have < enough || gather.timely() > 0)) {
     const auto event = co_await gather.Next();
-    if (event.value && *event.value != RollResult::kFailed) ++have;
+    if (event.value && (*event.value == RollResult::kAccepted || *event.value == RollResult::kSuperseded))
+      ++have;
   }
   co_return have;
 }

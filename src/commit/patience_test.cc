@@ -268,6 +268,34 @@ TEST_F(PatienceTest, NobodyWaitsForTheHomeThatAloneKnowsAChange) {
   }
 }
 
+// Uploads make the directory that they go to, all at once, while one of its homes stops and another is slow.
+TEST(PatienceOfSeveralTest, WhoMakesADirectoryBesideOthersNeitherWaitsNorFails) {
+  constexpr size_t kMakers = 3;
+  for (uint64_t seed = 1; seed <= 600; ++seed) {
+    TestWorldOptions options;
+    options.seed = seed;
+    options.servers = 5;
+    TestWorld world(options);
+    TestWorld::Gateway& gateway = world.NewGateway();
+    const std::vector<MemberIndex> homes = gateway.engine->Homes(TestWorld::Path("/d"));
+    const MemberIndex stops = homes[seed % 2];
+    const MemberIndex slow = homes[1 - seed % 2];
+    gateway.faults[stops]->plan().Add({.kind = FaultKind::kHang, .first = 1 + seed / 2 % 40});
+    gateway.faults[slow]->plan().Add(
+        {.kind = FaultKind::kDelay, .one_in = 1 + seed % 5, .delay = milliseconds(10 + seed % 13 * 10)});
+    std::array<std::optional<Status>, kMakers> made;
+    const auto make = [&](size_t i) -> Task<void> {
+      made[i] = co_await MakeDirectoryName(*gateway.engine, TestWorld::Path(fmt::format("/d/{}", i)), true);
+    };
+    const TimePoint begun = world.executor.Now();
+    for (size_t i = 0; i < kMakers; ++i) gateway.scope.Spawn(make(i));
+    const auto ended = [&] { return std::all_of(made.begin(), made.end(), [](auto& m) { return m; }); };
+    ASSERT_TRUE(world.executor.RunUntil(ended, 100'000)) << seed;
+    EXPECT_LE(world.executor.Now() - begun, seconds(5)) << seed;
+    for (const auto& one : made) EXPECT_TRUE(*one) << seed << ": " << one->error().message;
+  }
+}
+
 // A seal may take as long as a sync, which is seconds; that its server is silent is known sooner.
 TEST_F(PatienceTest, ASealThatWaitsNoticesWhatOthersHaveFound) {
   const MemberIndex stopped = engine().Homes(Path("/d/sub")).front();

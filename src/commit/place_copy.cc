@@ -66,7 +66,7 @@ Task<Status> StandWithout(Engine& engine, ObjectPath path, MemberIndex member, A
   for (const MemberIndex home : homes) {
     if (home == member || have >= Quorum(homes.size())) continue;
     const RollResult rolled = co_await RollForward(engine, path, home, version, std::nullopt);
-    if (rolled == RollResult::kSuperseded)
+    if (rolled == RollResult::kSuperseded || rolled == RollResult::kOvertaken)
       co_return Fail(Code::kConflict, "{} was changed meanwhile", path.text());
     if (rolled == RollResult::kAccepted) ++have;
   }
@@ -88,8 +88,8 @@ Task<Status> RenameDraft(Engine& engine, ObjectPath path, MemberIndex member, St
       pause *= 2;
     }
     // Each time: who has collected this version since must not meet the copy.
-    const bool current = co_await StillHighestElsewhere(engine, path, member, version, kRepairPatience);
-    if (!current) {
+    const RollResult current = co_await StandingElsewhere(engine, path, member, version, kRepairPatience);
+    if (current != RollResult::kAccepted) {
       renamed = Superseded(path);
       continue;
     }
@@ -118,8 +118,8 @@ Task<Room> MakeRoom(Engine& engine, ObjectPath path, MemberIndex member, std::op
   Result<States> states = co_await ListStates(engine, member, path);
   Result<bool> in_the_way = states ? IsInTheWay(*states, draft, version, replaces) : states.error();
   if (in_the_way && *in_the_way) {
-    const bool current = co_await StillHighestElsewhere(engine, path, member, version, kRepairPatience);
-    room.status = current ? OkStatus() : Status(Superseded(path));
+    const RollResult current = co_await StandingElsewhere(engine, path, member, version, kRepairPatience);
+    room.status = current == RollResult::kAccepted ? OkStatus() : Status(Superseded(path));
     if (room.status) room.status = co_await StandWithout(engine, path, member, version);
     if (!room.status) co_return std::move(room);
     // After what took a while: nothing is removed but in favour of a copy that is there.

@@ -23,20 +23,21 @@ State DraftOf(Engine& engine, const Accepted& version) {
   return draft;
 }
 
-Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
-                                 Duration least) {
+Task<RollResult> StandingElsewhere(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
+                                   Duration least) {
   std::vector<MemberIndex> others = engine.Homes(path);
   const size_t homes = others.size();
   std::erase(others, home);
-  bool still = false;
+  RollResult standing = RollResult::kFailed;
   co_await AskInTurn<Result<States>>(
       engine, std::move(others), [&](MemberIndex other) { return ListStates(engine, other, path); },
       [&](MemberIndex, const Result<States>& states) {
-        still = states && HighestAccepted(*states) == goal;
-        return still || (states && goal < HighestAccepted(*states));
+        if (states && HighestAccepted(*states) == goal) standing = RollResult::kAccepted;
+        if (states && goal < HighestAccepted(*states)) standing = RollResult::kOvertaken;
+        return standing != RollResult::kFailed;
       },
       UnlessTooMany(homes, Late::kPassedOver), least);
-  co_return still;
+  co_return standing;
 }
 
 namespace {
@@ -127,6 +128,54 @@ Task<ManifestFound> FindManifest(Engine& engine, ObjectPath path, Accepted versi
   co_return std::move(found);
 }
 
+// In two steps: unproved first, then, only if another home still has it as the highest, proved. `content` is
+// WitnessContent, or empty for a directory.
+Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
+                              std::string content, Duration least) {
+  State unproved = DraftOf(engine, goal);
+  std::string proved;
+  const Status named = co_await KeepLongName(engine, home, path);
+  if (!named) co_return RollResult::kFailed;
+  XEC_FAILPOINT("roll.create");
+  Status created;
+  if (goal.kind == Accepted::kDirectory) {
+    unproved.oid = kDirectoryOid;
+    proved = FormatState(DirectoryState(goal.version));
+    created = co_await MakeMark(engine, home, path, FormatState(unproved));
+  } else {
+    State witness = WitnessState(goal.version, goal.oid, goal.size);
+    witness.origin = goal.origin;
+    proved = FormatState(witness);
+    created = co_await CreateFile(engine.MetadataCall(), engine.server(home),
+                                  StatePath(path, FormatState(unproved)), std::move(content),
+                                  engine.SyncBeforeCommit());
+  }
+  if (goal.kind != Accepted::kDirectory) co_await DropRefusedDraft(engine, home, path, unproved, created);
+  if (created) created = co_await KeepLongName(engine, home, path);
+  if (!created) co_return RollResult::kFailed;
+  XEC_FAILPOINT("roll.unproved");
+  // After the creation, not before: who collects this version's tombstone later must then meet our file.
+  if (!MutantActive(Mutant::kCopyWithoutLookingAgain)) {
+    const RollResult standing = co_await StandingElsewhere(engine, path, home, goal, least);
+    if (standing != RollResult::kAccepted) co_return standing;
+  }
+  XEC_FAILPOINT("roll.proved");
+  const Status renamed = co_await RenameState(engine, home, path, FormatState(unproved), proved);
+  XEC_FAILPOINT("roll.witness");
+  if (renamed) co_return RollResult::kAccepted;
+  if (renamed.code() != Code::kAlreadyExists) co_return RollResult::kFailed;
+  // Somebody else has proved the same meanwhile: the draft is for nothing.
+  const std::string draft = FormatState(unproved);
+  Status removed;
+  if (goal.kind == Accepted::kDirectory) {
+    removed = co_await RemoveMark(engine, home, path, draft);
+  } else {
+    removed = co_await RemoveState(engine, home, path, draft);
+  }
+  (void)removed;  // else the cleaner does it
+  co_return RollResult::kAccepted;
+}
+
 }  // namespace
 
 Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
@@ -155,59 +204,13 @@ Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, 
     if (!witness) co_return RollResult::kFailed;
     content = std::move(*witness);
   }
-  co_return co_await WriteWitness(engine, path, home, goal, std::move(content),
-                                  [&] { return StillHighestElsewhere(engine, path, home, goal, least); });
+  co_return co_await WriteWitness(engine, path, home, goal, std::move(content), least);
 }
 
 Task<void> DropRefusedDraft(Engine& engine, MemberIndex home, ObjectPath path, State draft, Status created) {
   if (created || OutcomeUnknown(created)) co_return;
   const Status dropped = co_await RemoveState(engine, home, std::move(path), FormatState(draft));
   (void)dropped;  // else the cleaner does it
-}
-
-Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
-                              std::string content, UniqueFunction<Task<bool>()> still_true) {
-  State unproved = DraftOf(engine, goal);
-  std::string proved;
-  const Status named = co_await KeepLongName(engine, home, path);
-  if (!named) co_return RollResult::kFailed;
-  XEC_FAILPOINT("roll.create");
-  Status created;
-  if (goal.kind == Accepted::kDirectory) {
-    unproved.oid = kDirectoryOid;
-    proved = FormatState(DirectoryState(goal.version));
-    created = co_await MakeMark(engine, home, path, FormatState(unproved));
-  } else {
-    State witness = WitnessState(goal.version, goal.oid, goal.size);
-    witness.origin = goal.origin;
-    proved = FormatState(witness);
-    created = co_await CreateFile(engine.MetadataCall(), engine.server(home),
-                                  StatePath(path, FormatState(unproved)), std::move(content),
-                                  engine.SyncBeforeCommit());
-  }
-  if (goal.kind != Accepted::kDirectory) co_await DropRefusedDraft(engine, home, path, unproved, created);
-  if (created) created = co_await KeepLongName(engine, home, path);
-  if (!created) co_return RollResult::kFailed;
-  XEC_FAILPOINT("roll.unproved");
-  // After the creation, not before: who collects this version's tombstone later must then meet our file.
-  bool current = MutantActive(Mutant::kCopyWithoutLookingAgain);
-  if (!current) current = co_await still_true();
-  if (!current) co_return RollResult::kFailed;
-  XEC_FAILPOINT("roll.proved");
-  const Status renamed = co_await RenameState(engine, home, path, FormatState(unproved), proved);
-  XEC_FAILPOINT("roll.witness");
-  if (renamed) co_return RollResult::kAccepted;
-  if (renamed.code() != Code::kAlreadyExists) co_return RollResult::kFailed;
-  // Somebody else has proved the same meanwhile: the draft is for nothing.
-  const std::string draft = FormatState(unproved);
-  Status removed;
-  if (goal.kind == Accepted::kDirectory) {
-    removed = co_await RemoveMark(engine, home, path, draft);
-  } else {
-    removed = co_await RemoveState(engine, home, path, draft);
-  }
-  (void)removed;  // else the cleaner does it
-  co_return RollResult::kAccepted;
 }
 
 Result<std::string> WitnessContent(std::string_view manifest_text, std::optional<ManifestFrom> from) {
@@ -380,7 +383,8 @@ Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& lo
     if (gather.pending() == 0 || ((enough || outcome.superseded) && gather.timely() == 0)) break;
     const auto event = co_await gather.Next();
     if (!event.value) continue;
-    if (*event.value == RollResult::kSuperseded) outcome.superseded = true;
+    const bool higher = *event.value == RollResult::kSuperseded || *event.value == RollResult::kOvertaken;
+    outcome.superseded = outcome.superseded || higher;
     if (*event.value == RollResult::kAccepted) outcome.accepted.push_back(event.member);
   }
   co_return std::move(outcome);

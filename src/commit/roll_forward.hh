@@ -7,7 +7,12 @@
 
 namespace xec {
 
-enum class RollResult { kAccepted, kSuperseded, kFailed };
+enum class RollResult {
+  kAccepted,
+  kSuperseded,  // the home has something higher
+  kOvertaken,   // another home has something higher, so this one was shown nothing
+  kFailed,
+};
 
 // An object's version under the name that it has there.
 struct VersionAt {
@@ -27,10 +32,9 @@ Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, 
                              std::optional<States> listing);
 
 // Rolls look.highest() forward on `homes` in parallel, and on homes that were not heard in place of those
-// that fail or are late, until a quorum has it, if there are enough. kSuperseded: look again; `accepted`
-// homes have it.
+// that fail or are late, until a quorum has it, if there are enough.
 struct RollOutcome {
-  bool superseded = false;
+  bool superseded = false;  // some home has something higher: look again
   std::vector<MemberIndex> accepted;
 };
 // `least`: as of ServerGather.
@@ -46,15 +50,11 @@ State DraftOf(Engine& engine, const Accepted& version);
 // alone.
 Task<void> DropRefusedDraft(Engine& engine, MemberIndex home, ObjectPath path, State draft, Status created);
 
-// Does some home but this server have `goal` as the highest it accepted? The look-again of whoever is about
-// to make a server show it. `least`: as of ServerGather; no more than t that are late are waited for.
-Task<bool> StillHighestElsewhere(Engine& engine, ObjectPath path, MemberIndex server, Accepted goal,
-                                 Duration least);
-
-// Writes a witness on `home` in two steps: unproved first, then, only if `still_true()` (asked after the
-// first step), proved. `content` is WitnessContent, or empty for a directory.
-Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
-                              std::string content, UniqueFunction<Task<bool>()> still_true);
+// What homes but this server make of `goal`: kAccepted, some home has it as the highest it accepts;
+// kOvertaken; kFailed, neither. The look-again of whoever is about to make a server show it. `least`: as of
+// ServerGather; no more than t that are late are waited for.
+Task<RollResult> StandingElsewhere(Engine& engine, ObjectPath path, MemberIndex server, Accepted goal,
+                                   Duration least);
 
 // Writes a witness of `goal`, or a copy of the tombstone it is, on `home`, whatever is there already; content
 // from any home that has one. `least`: as of ServerGather.
