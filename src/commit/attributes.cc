@@ -14,10 +14,10 @@
 namespace xec {
 namespace {
 
-// Who tells attributes waits so long for a rename: 1.3 s in all, more than one takes on servers that are
-// well.
+// Who tells attributes waits so long for a rename: 5 s in all, more than one takes that meets servers that
+// have just stopped.
 constexpr Duration kRenamePauseFirst = std::chrono::milliseconds(20);
-constexpr Duration kRenamePauseLongest = std::chrono::milliseconds(640);
+constexpr Duration kRenamePauseLongest = std::chrono::milliseconds(2560);
 
 State AttributesState(Version version, Version revision) {
   State state;
@@ -90,8 +90,9 @@ std::map<Version, std::vector<MemberIndex>> RevisionsShown(const std::map<Member
   return shown;
 }
 
+// From any of these homes, which have shown it.
 Task<Result<AttributeSet>> ReadRevision(Engine& engine, ObjectPath path, Version version, Version revision,
-                                        std::vector<MemberIndex> homes) {
+                                        std::vector<MemberIndex> homes, Late late_ones) {
   Error last = Fail(Code::kUnavailable, "the attributes of {} cannot be read", path.text());
   const std::string entry = StatePath(path, FormatState(AttributesState(version, revision)));
   std::optional<AttributeSet> found;
@@ -108,13 +109,14 @@ Task<Result<AttributeSet>> ReadRevision(Engine& engine, ObjectPath path, Version
           last = set.error();
         }
         return found.has_value();
-      });
+      },
+      UnlessTooMany(engine.Homes(path).size(), late_ones));
   if (!read) co_return last;
   co_return std::move(*found);
 }
 
 // All revisions shown as one: those that a higher one has in it need not be read.
-Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameInfo info) {
+Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameInfo info, Late late_ones) {
   const Version version = info.accepted.version;
   const auto shown = RevisionsShown(info.listings, version);
   if (shown.empty()) co_return std::optional<AttributeRevision>();
@@ -125,7 +127,7 @@ Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameIn
     if (merged.set.over.contains(revision->first)) continue;
     if (read > 0 && MutantActive(Mutant::kForgetAttributesSetAtOnce)) break;
     Result<AttributeSet> set =
-        co_await ReadRevision(engine, info.path, version, revision->first, revision->second);
+        co_await ReadRevision(engine, info.path, version, revision->first, revision->second, late_ones);
     if (!set) co_return set.error();
     merged.set.Merge(*set);
     ++read;
@@ -245,12 +247,14 @@ Task<Result<std::optional<AttributeRevision>>> ReadAttributes(Engine& engine, Na
         Fail(Code::kNoQuorum, "cannot tell the attributes of {}: too few of its homes show it; retry",
              info.path.text());
     const bool shown = ShownByQuorum(engine, info);
-    if (shown) merged = co_await MergeShown(engine, info);
+    const bool last = tries >= engine.options().retries_max;
+    if (shown) merged = co_await MergeShown(engine, info, last ? Late::kWaitedFor : Late::kPassedOver);
     const bool read =
         shown && (merged || merged.code() == Code::kNoQuorum || merged.code() == Code::kUnknown);
-    if (read || tries >= engine.options().retries_max) co_return std::move(merged);
-    // Removed since the look because a later revision has it in it; no home that was heard can read it;
-    // homes were listed before they accepted the version; or some of those that accepted it have died since.
+    if (read || last) co_return std::move(merged);
+    // Removed since the look because a later revision has it in it; no home that was heard can read it, or
+    // who alone showed it has stopped; homes were listed before they accepted the version; or some of those
+    // that accepted it have died since.
     const Look look = co_await LookAt(engine, info.path, LookWidth::kAll);
     if (!look.HasQuorum()) co_return CannotTell(engine, info.path, look);
     if (!(look.highest() == info.accepted))

@@ -172,7 +172,7 @@ TEST_P(AttributesTest, OneThatWasReadWhileItsNameWasRenamedIsNotLost) {
     std::optional<Status> renamed;
     renamer.scope.Spawn(Keep(RenameObject(*renamer.engine, world.Path("/a"), world.Path("/b")), &renamed));
     world.executor.RunUntilIdle(steps);
-    renamer.process.SleepUntil(world.executor.Now() + 5s);
+    renamer.process.SleepUntil(world.executor.Now() + 8s);
     AttributeChange change{"U.k", "v", found->set, {}};
     const Status set = world.Run(ChangeAttribute(*setter.engine, found->info, std::move(change)));
     const auto read = Read(world, world.NewGateway(), "/a");

@@ -12,7 +12,7 @@
 namespace xec {
 namespace {
 
-constexpr int kFinishTriesMax = 2;
+constexpr int kFinishTriesMax = 3;
 constexpr size_t kMoveRecordBytesMax = 32 * 1024;
 
 bool KeepInRecord(unsigned char c) { return c > 0x20 && c < 0x7f; }
@@ -82,17 +82,20 @@ Accepted TargetOf(const MoveRecord& record, const Accepted& moved) {
   return AcceptedFrom(witness);
 }
 
-// How many of the homes accept the goal or have something higher; who is late is not waited for once there
-// are `enough` of these.
+// How many of the homes accept the goal or have something higher. Who is late is not waited for once there
+// are `enough` of these, nor if another look may find homes that were late to the last one (`late_ones`).
 Task<size_t> RollOn(Engine& engine, ObjectPath path, Look look, Accepted goal, std::vector<MemberIndex> homes,
-                    size_t enough) {
+                    size_t enough, Late late_ones) {
   ServerGather<RollResult> gather(engine, RequestKind::kSync);
   for (const MemberIndex home : homes) {
     std::optional<States> listing = look.listings().at(home);
     gather.Start(home, RollForward(engine, path, home, goal, std::move(listing)));
   }
+  const auto passed_over = UnlessTooMany(look.homes().size(), late_ones);
   size_t have = 0;
-  while (gather.pending() > 0 && (have < enough || gather.timely() > 0)) {
+  while (gather.pending() > 0) {
+    const bool all_late = gather.timely() == 0 && !gather.ready();
+    if (all_late && (have >= enough || passed_over(gather.pending()))) break;
     const auto event = co_await gather.Next();
     if (event.value && (*event.value == RollResult::kAccepted || *event.value == RollResult::kSuperseded))
       ++have;
@@ -118,12 +121,14 @@ Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveR
                      from.text(), to.text());
     }
     size_t have = plan.have;
+    const Late late_now = tries + 1 < kFinishTriesMax ? Late::kPassedOver : late_ones;
     // A copy needs one home that accepted before.
     const size_t first = have > 0 ? 0 : 1;
-    have += co_await RollOn(engine, to, look, plan.goal, std::move(plan.first), first);
+    have += co_await RollOn(engine, to, look, plan.goal, std::move(plan.first), first, late_now);
     XEC_FAILPOINT("rename.target_first");
     const size_t missing = have < look.quorum() ? look.quorum() - have : 0;
-    if (have > 0) have += co_await RollOn(engine, to, look, plan.goal, std::move(plan.then), missing);
+    if (have > 0)
+      have += co_await RollOn(engine, to, look, plan.goal, std::move(plan.then), missing, late_now);
     if (have >= look.quorum()) co_return OkStatus();
   }
   co_return Fail(Code::kNoQuorum,
@@ -296,10 +301,10 @@ Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex
   XEC_FAILPOINT("roll.moved_draft");
   const bool stands = co_await TombstoneElsewhere(engine, path, home, goal, least);
   if (!stands) co_return RollResult::kFailed;
-  const Status renamed =
+  Status renamed =
       co_await RenameState(engine, home, path, FormatState(draft), FormatState(MovedState(goal)));
   XEC_FAILPOINT("roll.moved");
-  co_return renamed ? RollResult::kAccepted : RollResult::kFailed;
+  co_return co_await ProvedBy(engine, home, std::move(path), draft, std::move(renamed));
 }
 
 Task<Status> FinishTarget(Engine& engine, ObjectPath from, Accepted moved, Tombstone tombstone) {

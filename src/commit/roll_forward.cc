@@ -160,20 +160,9 @@ Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home,
     if (standing != RollResult::kAccepted) co_return standing;
   }
   XEC_FAILPOINT("roll.proved");
-  const Status renamed = co_await RenameState(engine, home, path, FormatState(unproved), proved);
+  Status renamed = co_await RenameState(engine, home, path, FormatState(unproved), proved);
   XEC_FAILPOINT("roll.witness");
-  if (renamed) co_return RollResult::kAccepted;
-  if (renamed.code() != Code::kAlreadyExists) co_return RollResult::kFailed;
-  // Somebody else has proved the same meanwhile: the draft is for nothing.
-  const std::string draft = FormatState(unproved);
-  Status removed;
-  if (goal.kind == Accepted::kDirectory) {
-    removed = co_await RemoveMark(engine, home, path, draft);
-  } else {
-    removed = co_await RemoveState(engine, home, path, draft);
-  }
-  (void)removed;  // else the cleaner does it
-  co_return RollResult::kAccepted;
+  co_return co_await ProvedBy(engine, home, std::move(path), std::move(unproved), std::move(renamed));
 }
 
 }  // namespace
@@ -211,6 +200,20 @@ Task<void> DropRefusedDraft(Engine& engine, MemberIndex home, ObjectPath path, S
   if (created || OutcomeUnknown(created)) co_return;
   const Status dropped = co_await RemoveState(engine, home, std::move(path), FormatState(draft));
   (void)dropped;  // else the cleaner does it
+}
+
+Task<RollResult> ProvedBy(Engine& engine, MemberIndex home, ObjectPath path, State draft, Status renamed) {
+  if (renamed) co_return RollResult::kAccepted;
+  if (renamed.code() != Code::kAlreadyExists) co_return RollResult::kFailed;
+  const std::string entry = FormatState(draft);
+  Status removed;
+  if (draft.IsMark()) {
+    removed = co_await RemoveMark(engine, home, path, entry);
+  } else {
+    removed = co_await RemoveState(engine, home, path, entry);
+  }
+  (void)removed;  // else the cleaner does it
+  co_return RollResult::kAccepted;
 }
 
 Result<std::string> WitnessContent(std::string_view manifest_text, std::optional<ManifestFrom> from) {

@@ -50,6 +50,10 @@ State DraftOf(Engine& engine, const Accepted& version);
 // alone.
 Task<void> DropRefusedDraft(Engine& engine, MemberIndex home, ObjectPath path, State draft, Status created);
 
+// What it means that the draft on `home` was, or was not, renamed to its proved name. Where somebody else has
+// proved the same meanwhile, the draft is for nothing and removed.
+Task<RollResult> ProvedBy(Engine& engine, MemberIndex home, ObjectPath path, State draft, Status renamed);
+
 // What homes but this server make of `goal`: kAccepted, some home has it as the highest it accepts;
 // kOvertaken; kFailed, neither. The look-again of whoever is about to make a server show it. `least`: as of
 // ServerGather; no more than t that are late are waited for.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
+# seconds: 4800
 """A gateway whose clients are killed, go away in mid-request or say nothing: descriptors, connections, threads and memory stay
 what they were.
 
