@@ -260,7 +260,8 @@ Task<Result<std::optional<AttributeRevision>>> ReadAttributes(Engine& engine, Na
     if (!(look.highest() == info.accepted))
       co_return Fail(Code::kConflict, "{} was changed while its attributes were read; retry",
                      info.path.text());
-    if (!look.Decided()) co_await RollForwardAll(engine, info.path, look, look.LackingHighest());
+    if (!look.Decided())
+      co_await RollForwardAll(engine, info.path, look, look.LackingHighest(), Late::kPassedOver);
     info.listings = look.listings();
   }
 }

@@ -162,7 +162,8 @@ Task<bool> ResolveMoveIn(CleanPass& pass, State seal) {
     size_t holding = 0;
     for (const auto& [home, states] : look.listings()) holding += HighestAccepted(states) < moved ? 0 : 1;
     if (holding < look.quorum()) {
-      RollOutcome rolled = co_await RollForwardAll(pass.engine, *source, look, look.LackingHighest());
+      RollOutcome rolled =
+          co_await RollForwardAll(pass.engine, *source, look, look.LackingHighest(), Late::kWaitedFor);
       if (rolled.superseded || look.WithHighest().size() + rolled.accepted.size() < look.quorum())
         co_return false;
     }

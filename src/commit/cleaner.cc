@@ -39,8 +39,8 @@ Task<bool> Settle(CleanPass& pass) {
       });
     });
   }
-  RollOutcome rolled =
-      co_await RollForwardAll(pass.engine, pass.path, look, std::move(lacking), kCleanerPatience);
+  RollOutcome rolled = co_await RollForwardAll(pass.engine, pass.path, look, std::move(lacking),
+                                               Late::kWaitedFor, kCleanerPatience);
   if (rolled.superseded) co_return false;
   if (look.WithHighest().size() + rolled.accepted.size() < look.quorum()) co_return false;
   co_return true;

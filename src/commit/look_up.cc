@@ -29,9 +29,12 @@ Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path) {
     const bool guess = MutantActive(Mutant::kNotFoundWithTooFewHomes) && highest.kind == Accepted::kNothing;
     if (!look.HasQuorum() && guess) co_return NameInfo{path, highest, {}, look.listings()};
     if (!look.HasQuorum()) co_return CannotTell(engine, path, look);
+    // Those that alone showed something may have died since, one after the other.
+    const bool last = static_cast<size_t>(tries) >= look.homes().size() - look.quorum();
+    const Late late_ones = last ? Late::kWaitedFor : Late::kPassedOver;
     std::vector<MemberIndex> holders = look.WithHighest();
     if (!look.Decided() && !MutantActive(Mutant::kAnswerWithoutRolling)) {
-      RollOutcome rolled = co_await RollForwardAll(engine, path, look, look.LackingHighest());
+      RollOutcome rolled = co_await RollForwardAll(engine, path, look, look.LackingHighest(), late_ones);
       // A reader never counts "superseded": it might have heard one home before and another after a removal.
       if (rolled.superseded) continue;
       holders.insert(holders.end(), rolled.accepted.begin(), rolled.accepted.end());
@@ -46,8 +49,6 @@ Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path) {
     // Whoever sees a name gone must find it at its new place; a move hidden by a newer version counts as
     // well.
     Status finished;
-    const bool last = static_cast<size_t>(tries) >= look.homes().size() - look.quorum();
-    const Late late_ones = last ? Late::kWaitedFor : Late::kPassedOver;
     if (!MutantActive(Mutant::kGoneBeforeItArrives))
       finished = co_await FinishMovesShown(engine, path, look.listings(), highest, holders, late_ones);
     if (!finished && finished.code() == Code::kNotFound) continue;  // completed since the look

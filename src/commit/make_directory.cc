@@ -93,6 +93,8 @@ Task<Status> Make(Engine& engine, Making& making, std::vector<MemberIndex> prefe
   const State directory = DirectoryState(*making.seal.version);
   const Result<bool> made =
       co_await PromoteHomes(engine, making.path, std::move(seen.homes), directory, entry);
+  // Overtaken, perhaps by who made the same directory.
+  *again = !made && made.code() == Code::kConflict;
   if (!made) co_return made.error();
   co_return OkStatus();
 }

@@ -97,8 +97,7 @@ Task<size_t> RollOn(Engine& engine, ObjectPath path, Look look, Accepted goal, s
     const bool all_late = gather.timely() == 0 && !gather.ready();
     if (all_late && (have >= enough || passed_over(gather.pending()))) break;
     const auto event = co_await gather.Next();
-    if (event.value && (*event.value == RollResult::kAccepted || *event.value == RollResult::kSuperseded))
-      ++have;
+    if (event.value && Stands(*event.value)) ++have;
   }
   co_return have;
 }
@@ -223,7 +222,7 @@ Task<bool> MoveArchive(Engine& engine, ObjectPath from, Accepted moved, MoveReco
   if (std::find(homes.begin(), homes.end(), member) != homes.end()) {
     // What a home accepts must never sink: it takes the tombstone before its archive leaves.
     const RollResult rolled = co_await RollForward(engine, from, member, moved, *states);
-    if (rolled == RollResult::kFailed) co_return false;
+    if (!Stands(rolled)) co_return false;
   }
   const bool follows =
       co_await RemoveLeftOverSeals(engine, from, moved, record, member, std::move(*states), archive);

@@ -24,7 +24,7 @@ struct Origin {
 };
 
 Task<Origin> ReadOrigin(Engine& engine, ObjectPath path, Listings listings, std::string version,
-                        std::string oid) {
+                        std::string oid, Late late_ones) {
   Origin origin;
   std::map<MemberIndex, std::string> witnesses;  // by home; of one version a home has one
   std::vector<MemberIndex> homes;
@@ -48,7 +48,8 @@ Task<Origin> ReadOrigin(Engine& engine, ObjectPath path, Listings listings, std:
         if (!manifest && !gone && worse) origin.problem = manifest.error();
         if (!manifest && manifest.code() == Code::kCorruption) ++origin.damaged;
         return origin.from.has_value();
-      });
+      },
+      [&](size_t late) { return late_ones == Late::kPassedOver || late == 0; });
   co_return std::move(origin);
 }
 
@@ -68,7 +69,8 @@ std::set<std::string> MovingIn(const Listings& listings) {
 // damaged than may be bad, at least one of that quorum let go of its own: the rename is complete.
 Task<Origin> ReadOriginOfAll(Engine& engine, ObjectPath path, std::string version, std::string oid) {
   const Look all = co_await LookAt(engine, path, LookWidth::kAll);
-  Origin origin = co_await ReadOrigin(engine, path, all.listings(), std::move(version), std::move(oid));
+  Origin origin =
+      co_await ReadOrigin(engine, path, all.listings(), std::move(version), std::move(oid), Late::kWaitedFor);
   const std::set<std::string> moving = MovingIn(all.listings());
   const bool all_answer = all.listings().size() == all.homes().size();
   // Any of these may have brought the version, although no witness names it.
@@ -86,7 +88,7 @@ Task<Origin> ReadOriginOfAll(Engine& engine, ObjectPath path, std::string versio
 // more, because the rename that brought it is complete.
 Task<Result<Origin>> FindOrigin(Engine& engine, ObjectPath path, Listings listings, std::string version,
                                 std::string oid) {
-  Origin origin = co_await ReadOrigin(engine, path, std::move(listings), version, oid);
+  Origin origin = co_await ReadOrigin(engine, path, std::move(listings), version, oid, Late::kPassedOver);
   // Of a quorum one home knew it; that one may have lost its disk since, and been given a copy of an archive.
   if (!origin.from) origin = co_await ReadOriginOfAll(engine, path, std::move(version), std::move(oid));
   if (!origin.from && origin.problem) {

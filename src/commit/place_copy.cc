@@ -166,6 +166,7 @@ Task<Status> RemoveBad(Engine& engine, ObjectPath path, MemberIndex member, Acce
   if (!room.removed || !home) co_return room.status;
   // A cleaner that saw the archive may have taken the witness beside it.
   const RollResult rolled = co_await RollForward(engine, path, member, version, std::nullopt);
+  if (rolled == RollResult::kOvertaken) co_return Superseded(path);
   if (rolled != RollResult::kFailed) co_return room.status;
   co_return Fail(Code::kUnavailable, "it is gone, and {} takes no witness of it", engine.server_id(member));
 }

@@ -11,7 +11,6 @@
 #include "commit/pause.hh"
 #include "commit/promote.hh"
 #include "commit/seals.hh"
-#include "commit/server_gather.hh"
 
 namespace xec {
 namespace {
@@ -42,9 +41,11 @@ Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<M
   const size_t quorum = Quorum(engine.Homes(request.path).size());
   ServerGather<Result<States>> gather(engine);
   for (const MemberIndex home : homes) gather.Start(home, ListStates(engine, home, request.path));
+  const auto passed_over = UnlessTooMany(engine.Homes(request.path).size(), request.late_homes);
   while (gather.pending() > 0) {
     // Homes that are late are not promoted, as those that failed.
-    if (barrier.sealed_homes.size() >= quorum && gather.timely() == 0) break;
+    const bool all_late = gather.timely() == 0 && !gather.ready();
+    if (all_late && (barrier.sealed_homes.size() >= quorum || passed_over(gather.pending()))) break;
     auto event = co_await gather.Next();
     if (!event.value || !*event.value) continue;
     const States& states = **event.value;

@@ -2,7 +2,7 @@
 // The commit of an upload whose archives are sealed (docs/protocol.md, PUT and EXCLUSIVE PUT).
 #pragma once
 
-#include "commit/engine.hh"
+#include "commit/server_gather.hh"
 #include "protocol/look.hh"
 
 namespace xec {
@@ -22,6 +22,8 @@ struct PutRequest {
   std::vector<MemberIndex> archives;  // servers on which the archive was closed (and synced) without error
   size_t archives_min = 0;            // fewer standing seals than this: nothing becomes visible
   std::optional<Accepted> exclusive_base;
+  // kPassedOver: no more homes than may be bad are waited for, kNoQuorum tells that too few were left.
+  Late late_homes = Late::kWaitedFor;
 };
 
 // Promotes the sealed archives. OK: the version is committed (promise P1). Errors: kIsDirectory; kConflict

@@ -83,11 +83,14 @@ Task<Status> DecideSource(Engine& engine, Attempt attempt, SealsSeen sealed, boo
   if (!alone) co_return std::move(alone);
   std::vector<MemberIndex> holders = look.WithHighest();
   if (!look.Decided()) {
-    RollOutcome rolled = co_await RollForwardAll(engine, attempt.from, look, look.LackingHighest());
+    const Late late_ones = attempt.last ? Late::kWaitedFor : Late::kPassedOver;
+    RollOutcome rolled =
+        co_await RollForwardAll(engine, attempt.from, look, look.LackingHighest(), late_ones);
     *changed = rolled.superseded;
     if (rolled.superseded) co_return ChangedMeanwhile(attempt.from);
     holders.insert(holders.end(), rolled.accepted.begin(), rolled.accepted.end());
     if (holders.size() < look.quorum()) {
+      *changed = !attempt.last;
       co_return Fail(Code::kNoQuorum, "cannot tell what {} is: too few of its homes accept writes; retry",
                      attempt.from.text());
     }
@@ -104,14 +107,18 @@ Task<Status> DecideSource(Engine& engine, Attempt attempt, SealsSeen sealed, boo
 
 // Step 3: the moved tombstone, with a version above everything at the target that the target's seals have
 // seen.
-Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, SealsSeen sealed, Look source) {
+Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, SealsSeen sealed, Look source,
+                                 bool* changed) {
   const Status stand = NeedSeals(sealed, attempt.to);
   if (!stand) co_return stand.error();
   // Of a directory's rename: what somebody has put there meanwhile stays.
   if (attempt.below && sealed.look.highest().Live())
     co_return Fail(Code::kNotEmpty, "{} is in the way", attempt.to.text());
-  if (sealed.look.highest().kind == Accepted::kDirectory)
-    co_return co_await DirectoryInTheWay(engine, attempt.to);
+  if (sealed.look.highest().kind == Accepted::kDirectory) {
+    Error in_the_way = co_await DirectoryInTheWay(engine, attempt.to);
+    *changed = in_the_way.code == Code::kConflict;
+    co_return std::move(in_the_way);
+  }
   if (DirectoryUnderWay(sealed.look.listings(), sealed.look.highest()))
     co_return DirectoryBeingMade(attempt.to);
   Result<Version> version = engine.NextVersion(sealed.look.ceiling());
@@ -124,6 +131,7 @@ Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, SealsSeen seal
   }
   NameInfo info{attempt.from, attempt.source, source.WithHighest(), source.listings()};
   Result<std::optional<AttributeRevision>> attributes = co_await ReadAttributes(engine, std::move(info));
+  *changed = !attributes && attributes.code() == Code::kConflict;
   if (!attributes) co_return attributes.error();
   XEC_FAILPOINT("rename.attributes");
   if (*attributes && !MutantActive(Mutant::kRenameWithoutAttributes)) {
@@ -155,9 +163,11 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, SealedHomes* homes,
   // Any archive or witness will do: its origin is replaced below.
   Accepted source_version = attempt.source;
   source_version.origin.clear();
-  Result<std::string> text = co_await CopyManifest(engine, attempt.from, source_version, Late::kWaitedFor);
-  // No home has the version any more: the name was changed since it was looked up, whatever it is now.
-  *changed = !text && text.code() == Code::kConflict;
+  const Late late_ones = attempt.last ? Late::kWaitedFor : Late::kPassedOver;
+  Result<std::string> text = co_await CopyManifest(engine, attempt.from, source_version, late_ones);
+  // No home has the version any more, or none that answers: the name was changed since it was looked up,
+  // whatever it is now.
+  *changed = !text && (text.code() == Code::kConflict || !attempt.last);
   if (*changed) co_return ChangedMeanwhile(attempt.from);
   if (!text) co_return text.error();
   Result<Manifest> manifest = Manifest::Parse(*text);
@@ -200,7 +210,7 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, SealedHomes* homes,
   SealsSeen target = co_await LookPastDirectory(engine, attempt, in, homes->in);
   *changed = target.late || !target.look.HasQuorum();
   if (*changed) co_return StoppedAnswering(attempt.to);
-  Result<State> moved = co_await ChooseTarget(engine, attempt, std::move(target), source.look);
+  Result<State> moved = co_await ChooseTarget(engine, attempt, std::move(target), source.look, changed);
   homes->out = source.homes;
   co_return std::move(moved);
 }

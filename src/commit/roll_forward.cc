@@ -292,8 +292,14 @@ Task<bool> IsElsewhere(Engine& engine, std::vector<VersionAt> places, MemberInde
   const std::optional<MemberIndex> named = engine.FindMember(told->servers[*sealed.lane]);
   if (!named || *named == member) co_return false;
   for (const VersionAt& place : places) {
-    const Result<States> states = co_await ListStates(engine, *named, place.path);
-    if (states && HasArchiveOf(*states, place.version.version, place.version.oid)) co_return true;
+    std::vector<MemberIndex> only = {*named};
+    const bool shown = co_await AskInTurn<Result<States>>(
+        engine, std::move(only), [&](MemberIndex asked) { return ListStates(engine, asked, place.path); },
+        [&](MemberIndex, const Result<States>& states) {
+          return states && HasArchiveOf(*states, place.version.version, place.version.oid);
+        },
+        UnlessTooMany(engine.Homes(place.path).size(), Late::kPassedOver));
+    if (shown) co_return true;
   }
   co_return false;
 }
@@ -358,7 +364,7 @@ Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, 
 }
 
 Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& look,
-                                 std::vector<MemberIndex> homes, Duration least) {
+                                 std::vector<MemberIndex> homes, Late late_ones, Duration least) {
   RollOutcome outcome;
   // Homes that were not heard may have it, or take it, in place of those that fail or are late.
   std::vector<MemberIndex> spares = look.homes();
@@ -376,6 +382,7 @@ Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& lo
   }
   const size_t quorum = look.quorum();
   const size_t have = look.WithHighest().size();
+  const auto passed_over = UnlessTooMany(look.homes().size(), late_ones);
   while (true) {
     const bool enough = have + outcome.accepted.size() >= quorum;
     for (; !outcome.superseded && next < spares.size() &&
@@ -383,7 +390,9 @@ Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& lo
          ++next) {
       gather.Start(spares[next], RollForward(engine, path, spares[next], look.highest(), std::nullopt));
     }
-    if (gather.pending() == 0 || ((enough || outcome.superseded) && gather.timely() == 0)) break;
+    if (gather.pending() == 0) break;
+    const bool all_late = gather.timely() == 0 && !gather.ready();
+    if (all_late && (enough || outcome.superseded || passed_over(gather.pending()))) break;
     const auto event = co_await gather.Next();
     if (!event.value) continue;
     const bool higher = *event.value == RollResult::kSuperseded || *event.value == RollResult::kOvertaken;

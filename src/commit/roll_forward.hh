@@ -13,6 +13,10 @@ enum class RollResult {
   kOvertaken,   // another home has something higher, so this one was shown nothing
   kFailed,
 };
+// Does the home accept the version, or something higher?
+inline bool Stands(RollResult rolled) {
+  return rolled == RollResult::kAccepted || rolled == RollResult::kSuperseded;
+}
 
 // An object's version under the name that it has there.
 struct VersionAt {
@@ -32,14 +36,15 @@ Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, 
                              std::optional<States> listing);
 
 // Rolls look.highest() forward on `homes` in parallel, and on homes that were not heard in place of those
-// that fail or are late, until a quorum has it, if there are enough.
+// that fail or are late, until a quorum has it, if there are enough. With kPassedOver no more than may be bad
+// are waited for: who asks looks again.
 struct RollOutcome {
   bool superseded = false;  // some home has something higher: look again
   std::vector<MemberIndex> accepted;
 };
 // `least`: as of ServerGather.
 Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& look,
-                                 std::vector<MemberIndex> homes, Duration least = {});
+                                 std::vector<MemberIndex> homes, Late late_ones, Duration least = {});
 
 // A new name for a draft of this version, made by one client. The cleaner removes drafts that were not
 // written to for the operation limit.

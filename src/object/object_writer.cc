@@ -40,9 +40,10 @@ class Writer final : public ObjectWriter {
   Task<Status> OpenFills();
   Task<Status> SealAll(const std::map<std::string, std::string>& checksums);
   Task<Status> SealObject(std::map<std::string, std::string>& checksums);
-  Task<Result<Version>> Promote();
+  Task<Result<Version>> Promote(Late late_homes);
   Task<Result<Version>> PromoteWithOtherHomes(const std::map<std::string, std::string>& checksums);
   size_t HomesHeld() const;
+  bool OtherHomesAreWell() const;
 
   Engine& engine_;
   const ObjectPath path_;
@@ -66,6 +67,17 @@ size_t Writer::HomesHeld() const {
       std::count_if(archives.begin(), archives.end(), [&](const UploadedArchive& archive) {
         return !archive.lost && std::find(homes.begin(), homes.end(), archive.server) != homes.end();
       }));
+}
+
+// Is there a home without an archive that is not known to be silent?
+bool Writer::OtherHomesAreWell() const {
+  const std::vector<MemberIndex> homes = engine_.Homes(path_);
+  const std::vector<UploadedArchive>& archives = upload_.archives();
+  return std::any_of(homes.begin(), homes.end(), [&](MemberIndex home) {
+    const bool tried = std::any_of(archives.begin(), archives.end(),
+                                   [&](const UploadedArchive& archive) { return archive.server == home; });
+    return !tried && engine_.health().SuspectFrom(home) > engine_.executor().Now();
+  });
 }
 
 // A version needs archives on a quorum of homes: adds those without members.
@@ -125,8 +137,8 @@ Task<Status> Writer::SealObject(std::map<std::string, std::string>& checksums) {
   co_return std::move(sealed);
 }
 
-Task<Result<Version>> Writer::Promote() {
-  PutRequest request{path_, seal_, upload_.size(), {}, 0, base_};
+Task<Result<Version>> Writer::Promote(Late late_homes) {
+  PutRequest request{path_, seal_, upload_.size(), {}, 0, base_, late_homes};
   size_t wanted = 0;
   for (const UploadedArchive& archive : upload_.archives()) {
     if (!archive.lost) request.archives.push_back(archive.server);
@@ -139,14 +151,19 @@ Task<Result<Version>> Writer::Promote() {
 }
 
 // A home that dies between its seal and the look after sealing leaves too few: others get a witness, and it
-// is looked again, which is no more than to look later. Every home is tried once, so this ends.
+// is looked again, which is no more than to look later. Every home is tried once, so this ends. Who is late
+// is waited for when no others are well: it may only be slow.
 Task<Result<Version>> Writer::PromoteWithOtherHomes(const std::map<std::string, std::string>& checksums) {
-  while (true) {
-    Result<Version> version = co_await Promote();
+  for (bool others = true;;) {
+    const Late late_homes = others && OtherHomesAreWell() ? Late::kPassedOver : Late::kWaitedFor;
+    Result<Version> version = co_await Promote(late_homes);
     if (version || version.code() != Code::kNoQuorum) co_return std::move(version);
     const size_t before = upload_.archives().size();
-    co_await upload_.OpenFills(engine_.Homes(path_).size() - HomesHeld());
-    if (upload_.archives().size() == before) co_return std::move(version);
+    // One by one: a home that hangs is given up for the next one only.
+    co_await upload_.OpenFills(1);
+    others = upload_.archives().size() > before;
+    if (!others && late_homes == Late::kWaitedFor) co_return std::move(version);
+    if (!others) continue;
     const Status sealed = co_await SealAll(checksums);
     if (!sealed) co_return sealed.error();
   }
