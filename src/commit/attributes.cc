@@ -203,9 +203,11 @@ bool GoesAlong(const NameInfo& info, const Version& revision, size_t quorum) {
   return static_cast<size_t>(showing) >= quorum;
 }
 
-// Can none of the renames whose seals are listed commit any more? Those of which nothing was heard for long
-// are given up, as by the cleaner.
-Task<bool> NoRenameLeft(Engine& engine, ObjectPath path, std::map<MemberIndex, States> listings) {
+// What is left of the renames whose seals are listed: none that can commit any more; some that are at work;
+// or one that has died and could not be given up now, as it would be by the cleaner.
+enum class RenamesLeft { kNone, kAtWork, kDead };
+
+Task<RenamesLeft> LookAtRenames(Engine& engine, ObjectPath path, std::map<MemberIndex, States> listings) {
   const std::set<std::string> committed = RenamesCommitted(listings);
   std::map<std::string, int64_t> seals;  // by id: the last sign of life
   for (const auto& [home, states] : listings) {
@@ -217,11 +219,11 @@ Task<bool> NoRenameLeft(Engine& engine, ObjectPath path, std::map<MemberIndex, S
   const Duration limit = engine.options().operation_limit;
   for (const auto& [rid, last] : seals) {
     const auto silent = std::chrono::milliseconds(engine.executor().WallNow() - last);
-    if (silent <= limit) co_return false;
+    if (silent <= limit) co_return RenamesLeft::kAtWork;
     const bool given_up = co_await FenceAllHomes(engine, path, MoveOutState(rid));
-    if (!given_up) co_return false;
+    if (!given_up) co_return RenamesLeft::kDead;
   }
-  co_return true;
+  co_return RenamesLeft::kNone;
 }
 
 // Removed attributes count as well, or a file could grow without bound.
@@ -277,9 +279,9 @@ Task<Result<std::optional<AttributeRevision>>> ReadAttributesToTell(Engine& engi
     if (!(look.highest() == info.accepted))
       co_return Fail(Code::kConflict, "{} was changed while its attributes were read; retry",
                      info.path.text());
-    const bool alone = co_await NoRenameLeft(engine, info.path, look.listings());
-    if (alone) co_return std::move(read);
-    if (wait > kRenamePauseLongest) break;
+    const RenamesLeft left = co_await LookAtRenames(engine, info.path, look.listings());
+    if (left == RenamesLeft::kNone) co_return std::move(read);
+    if (left == RenamesLeft::kDead || wait > kRenamePauseLongest) break;
     co_await Pause(engine, wait);
     info.listings = look.listings();
   }
