@@ -17,6 +17,8 @@ namespace {
 // Who tells attributes waits so long for a rename: 5 s in all, more than one takes that meets servers that
 // have just stopped.
 constexpr Duration kRenamePauseFirst = std::chrono::milliseconds(20);
+// So often one that has died is tried to be given up: a home may be back, or be slow once.
+constexpr int kGiveUpTriesMax = 3;
 constexpr Duration kRenamePauseLongest = std::chrono::milliseconds(2560);
 
 State AttributesState(Version version, Version revision) {
@@ -270,6 +272,7 @@ Task<Result<std::optional<AttributeRevision>>> ReadAttributes(Engine& engine, Na
 
 Task<Result<std::optional<AttributeRevision>>> ReadAttributesToTell(Engine& engine, NameInfo info) {
   const size_t quorum = Quorum(engine.Homes(info.path).size());
+  int dead = 0;
   for (Duration wait = kRenamePauseFirst;; wait *= 2) {
     Result<std::optional<AttributeRevision>> read = co_await ReadAttributes(engine, info);
     if (!read || !*read || GoesAlong(info, (**read).revision, quorum)) co_return std::move(read);
@@ -281,7 +284,8 @@ Task<Result<std::optional<AttributeRevision>>> ReadAttributesToTell(Engine& engi
                      info.path.text());
     const RenamesLeft left = co_await LookAtRenames(engine, info.path, look.listings());
     if (left == RenamesLeft::kNone) co_return std::move(read);
-    if (left == RenamesLeft::kDead || wait > kRenamePauseLongest) break;
+    if (left == RenamesLeft::kDead && ++dead >= kGiveUpTriesMax) break;
+    if (wait > kRenamePauseLongest) break;
     co_await Pause(engine, wait);
     info.listings = look.listings();
   }

@@ -53,8 +53,7 @@ Task<LongName> TellLongName(Engine& engine, ObjectPath directory, std::string ob
         Result<ObjectPath> name = directory.Child(**component);
         if (name) found.name = std::move(*name);
         return found.name.has_value();
-      },
-      [](size_t) { return true; });  // late ones are silent
+      });
   if (told) found.silent.clear();
   co_return std::move(found);
 }

@@ -30,7 +30,8 @@ Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path) {
     if (!look.HasQuorum() && guess) co_return NameInfo{path, highest, {}, look.listings()};
     if (!look.HasQuorum()) co_return CannotTell(engine, path, look);
     // Those that alone showed something may have died since, one after the other.
-    const bool last = static_cast<size_t>(tries) >= look.homes().size() - look.quorum();
+    const bool enough = static_cast<size_t>(tries) >= look.homes().size() - look.quorum();
+    const bool last = enough || tries == engine.options().retries_max;
     const Late late_ones = last ? Late::kWaitedFor : Late::kPassedOver;
     std::vector<MemberIndex> holders = look.WithHighest();
     if (!look.Decided() && !MutantActive(Mutant::kAnswerWithoutRolling)) {

@@ -28,6 +28,7 @@ bool Contains(const std::vector<MemberIndex>& members, MemberIndex member) {
 struct Barrier {
   std::vector<MemberIndex> sealed_homes;  // homes whose seal stands
   std::vector<MemberIndex> void_homes;    // homes that were heard and whose seal does not stand
+  size_t late_homes = 0;                  // homes that were passed over
   std::optional<Version> ceiling;
   Accepted highest;
   Rivalry rivalry = Rivalry::kNone;  // of an exclusive creation
@@ -56,6 +57,7 @@ Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<M
     if (barrier.highest < here) barrier.highest = here;
     listings[home] = std::move(**event.value);
   }
+  barrier.late_homes = gather.pending();
   if (request.exclusive_base)
     barrier.rivalry = RivalAtBarrier(listings, request.seal, *request.exclusive_base);
   else
@@ -85,6 +87,8 @@ Task<Barrier> LookPastRivals(Engine& engine, PutRequest request, std::vector<Mem
   Duration pause = kLookPauseMin;
   for (;;) {
     Barrier barrier = co_await LookAfterSealing(engine, request, homes);
+    const bool too_few = barrier.sealed_homes.size() < Quorum(engine.Homes(request.path).size());
+    if (too_few && barrier.late_homes > 0) co_return std::move(barrier);
     if (engine.executor().Now() + pause > start + PatienceWith(barrier)) co_return std::move(barrier);
     co_await Pause(engine, pause);
     pause = std::min(2 * pause, kLookPauseMax);
@@ -115,7 +119,8 @@ Task<Result<Version>> ChooseVersion(Engine& engine, const PutRequest& request, c
   const Status in_force = engine.MembersInForce();
   if (!in_force) co_return in_force.error();
   if (barrier.sealed_homes.size() < quorum) {
-    if (!barrier.void_homes.empty()) {
+    const bool given_up = barrier.sealed_homes.size() + barrier.late_homes < quorum;
+    if (given_up && !barrier.void_homes.empty()) {
       co_return Fail(Code::kConflict,
                      "the upload of {} was given up by the cleaner because it was silent too long",
                      request.path.text());

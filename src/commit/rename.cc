@@ -34,6 +34,7 @@ struct Attempt {
 
 // The homes on which the seals of an attempt stand for certain.
 struct SealedHomes {
+  bool begun = false;  // with sealing them
   std::vector<MemberIndex> in;
   std::vector<MemberIndex> out;
 };
@@ -167,7 +168,8 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, SealedHomes* homes,
   Result<std::string> text = co_await CopyManifest(engine, attempt.from, source_version, late_ones);
   // No home has the version any more, or none that answers: the name was changed since it was looked up,
   // whatever it is now.
-  *changed = !text && (text.code() == Code::kConflict || !attempt.last);
+  const bool silent = !text && text.code() == Code::kUnavailable && !attempt.last;
+  *changed = silent || (!text && text.code() == Code::kConflict);
   if (*changed) co_return ChangedMeanwhile(attempt.from);
   if (!text) co_return text.error();
   Result<Manifest> manifest = Manifest::Parse(*text);
@@ -180,6 +182,7 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, SealedHomes* homes,
   const State in = MoveInState(attempt.rid);
   const State out = MoveOutState(attempt.rid);
   XEC_FAILPOINT("rename.seal");
+  homes->begun = true;
   const std::string content = std::move(*witness);
   const std::vector<MemberIndex> any_order;
   homes->in = co_await SealQuorum(engine, attempt.to, any_order, [&](MemberIndex home) {
@@ -328,7 +331,7 @@ Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to,
     if (moved) done = co_await Commit(engine, attempt, *moved, homes.out);
     // Nothing is known to be visible after these; after kUnknown or OK the tombstone may be.
     const bool void_attempt = !moved || (!done && done.code() == Code::kConflict);
-    if (void_attempt) co_await RunPatiently(engine, Withdraw(engine, attempt, homes));
+    if (void_attempt && homes.begun) co_await RunPatiently(engine, Withdraw(engine, attempt, homes));
     if (!changed || tries == kRenameTriesMax) co_return std::move(done);
   }
 }

@@ -157,7 +157,8 @@ Task<Result<Version>> Writer::PromoteWithOtherHomes(const std::map<std::string, 
   for (bool others = true;;) {
     const Late late_homes = others && OtherHomesAreWell() ? Late::kPassedOver : Late::kWaitedFor;
     Result<Version> version = co_await Promote(late_homes);
-    if (version || version.code() != Code::kNoQuorum) co_return std::move(version);
+    const bool too_few = !version && version.code() == Code::kNoQuorum && engine_.MembersInForce();
+    if (!too_few) co_return std::move(version);
     const size_t before = upload_.archives().size();
     // One by one: a home that hangs is given up for the next one only.
     co_await upload_.OpenFills(1);
