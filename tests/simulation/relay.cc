@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Renames while nobody else disturbs: onto a name that another one creates exclusively; by a gateway that
+// Renames while nobody else disturbs: onto a name that another one creates exclusively, or away from one
+// where another one sets an attribute; by a gateway that
 // stops once it has committed, while another one looks; and of one object from name to name, by gateways that
 // die in the middle.
 #include <numeric>
@@ -34,37 +35,45 @@ bool World::PrepareRename(const Op& rename) {
   return written;
 }
 
-// Both may begin before either has decided, and whoever creates may come to an end long after the object is
-// seen under its new name.
-void World::CreateOverRename() {
-  Op read, rename, create;
+// Both may begin before either has decided; whoever creates may come to an end long after the object is seen
+// under its new name, and what is set may miss it.
+void World::RenameBesideAnother() {
+  Op look, rename, other;
   rename.name = names_[0];
-  read.name = rename.to = create.name = names_[1];
-  read.kind = OpKind::kRead;
+  look.name = rename.to = names_[1];
   rename.kind = OpKind::kRename;
-  create.kind = OpKind::kExclusivePut;
-  Say("----", "one renames onto what another one creates");
+  const bool sets = kind_random_.OneIn(2);
+  look.kind = sets ? OpKind::kGetAttributes : OpKind::kRead;
+  other.name = sets ? rename.name : rename.to;
+  other.kind = sets ? OpKind::kSetAttribute : OpKind::kExclusivePut;
+  Say("----", sets ? "one renames what another one sets an attribute of"
+                   : "one renames onto what another one creates");
   if (!PrepareRename(rename)) return;
-  create.content = next_content_++;
+  if (sets) {
+    other.attributes[0] = next_value_++;
+    traits_.attributes = true;  // from here on
+  } else {
+    other.content = next_content_++;
+  }
   const size_t renames = kind_random_.Below(kGateways);
   Gateway* const renamer = gateways_[renames].get();
-  Gateway* const creator = gateways_[(renames + 1) % kGateways].get();
+  Gateway* const another = gateways_[(renames + 1) % kGateways].get();
   paces_ = Paces{.commit = milliseconds(50 + kind_random_.Below(400)),
                  .promote = milliseconds(kind_random_.Below(2000))};
   const size_t renamed = history_.Begin(rename, moment_++);
   renamer->scope->Spawn(AskAlone(renamer, renamed));
   const TimePoint start = executor_.Now() + milliseconds(kind_random_.Below(40));
   RunUntil([&] { return executor_.Now() >= start; }, kLongestOperation);
-  const size_t created = history_.Begin(create, moment_++);
-  creator->scope->Spawn(AskAlone(creator, created));
+  const size_t done = history_.Begin(other, moment_++);
+  another->scope->Spawn(AskAlone(another, done));
   const auto ended = [&](size_t id) {
     return RunUntil([&] { return history_.at(id).ended != kNever; }, kLongestOperation);
   };
   const bool one = ended(renamed);
-  DoAtRest(*renamer, read);
-  if (!ended(created) || !one) return Break("of two that race alone one does not end");
+  DoAtRest(*renamer, look);
+  if (!ended(done) || !one) return Break("of two that race alone one does not end");
   paces_.reset();
-  DoAtRest(*renamer, read);
+  DoAtRest(*renamer, look);
 }
 
 // Whoever dies, or is stopped for a while, once it has committed leaves the object at neither name; and who

@@ -203,7 +203,7 @@ Outcome World::Run() {
   if (!outcome_.broken && traits_.directories && !lost_ && kind_random_.OneIn(2)) RenameAlone();
   const bool objects_only = !traits_.directories && !traits_.kinds && !traits_.older_disk && !lost_;
   const bool alone = objects_only && options_.renames && !outcome_.broken;
-  if (alone && kind_random_.OneIn(2)) CreateOverRename();
+  if (alone && kind_random_.OneIn(2)) RenameBesideAnother();
   if (alone && !outcome_.broken && kind_random_.OneIn(2)) LookAtHalfRenamed();
   if (alone && !outcome_.broken && kind_random_.OneIn(3)) RenameInARow();
   if (!outcome_.broken && traits_.older_disk) GoBackAtRest();

@@ -312,7 +312,7 @@ class World {
 
   // What only who renames or creates does, while nobody else is there (relay.cc).
   bool PrepareRename(const Op& rename);
-  void CreateOverRename();
+  void RenameBesideAnother();
   void LookAtHalfRenamed();
   void RenameInARow();
   uint64_t CommitsAsked() const;
