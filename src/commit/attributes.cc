@@ -17,9 +17,9 @@ namespace {
 // Who tells attributes waits so long for a rename: 5 s in all, more than one takes that meets servers that
 // have just stopped.
 constexpr Duration kRenamePauseFirst = std::chrono::milliseconds(20);
+constexpr Duration kRenamePauseLongest = std::chrono::milliseconds(2560);
 // So often one that has died is tried to be given up: a home may be back, or be slow once.
 constexpr int kGiveUpTriesMax = 3;
-constexpr Duration kRenamePauseLongest = std::chrono::milliseconds(2560);
 
 State AttributesState(Version version, Version revision) {
   State state;

@@ -3,11 +3,9 @@
 // than the store tolerates. Nobody waits for the deadline of a request, nobody is told that nobody can tell.
 #include <set>
 
-#include "base/random.hh"
 #include "commit/attributes.hh"
-#include "commit/pause.hh"
 #include "commit/server_gather.hh"
-#include "commit/test_world.hh"
+#include "commit/test_clients.hh"
 
 namespace xec {
 namespace {
@@ -16,17 +14,8 @@ using namespace std::chrono_literals;
 using Gateway = TestWorld::Gateway;
 
 constexpr uint64_t kSeeds = 2'000;
-constexpr size_t kClients = 4;
-constexpr size_t kStepsMax = 400'000;
 // Shorter than the deadline of any request, which is 10 s, and than any patience with others' seals.
 constexpr Duration kLongest = 9s;
-
-struct Told {
-  std::string what;
-  std::optional<Status> status;
-  TimePoint begun;
-  TimePoint ended;
-};
 
 template <typename T>
 Task<Status> Done(Task<Result<T>> task) {
@@ -34,65 +23,29 @@ Task<Status> Done(Task<Result<T>> task) {
   co_return result ? OkStatus() : Status(result.error());
 }
 
-class ClientsAtOnce {
+class NamesAtOnce final : public ClientsAtOnce {
  public:
-  explicit ClientsAtOnce(const TestWorld::Options& options)
-      : random_(options.seed), world_(options), gateways_{&world_.NewGateway(), &world_.NewGateway()} {}
-
-  void Run() {
-    if (random_.Next() % 2 == 0) (void)world_.Put(*gateways_[0], "/d/a");
-    if (random_.Next() % 2 == 0) (void)world_.Put(*gateways_[1], "/d/b");
-    ServersSuffer();
-    std::vector<Told> told(kClients);
-    for (Told& one : told) scope_.Spawn(Work(one));
-    const auto ended = [&] {
-      return std::all_of(told.begin(), told.end(), [](const Told& one) { return one.status.has_value(); });
-    };
-    ASSERT_TRUE(world_.executor.RunUntil(ended, kStepsMax)) << world_.options.seed;
-    for (const Told& one : told) Check(one);
-    for (Gateway* gateway : gateways_) gateway->Kill();
-  }
+  explicit NamesAtOnce(const TestWorld::Options& options)
+      : ClientsAtOnce(options, {.delay_max = 60ms, .stop_within = 600ms, .longest = kLongest}) {}
 
  private:
-  uint64_t Below(uint64_t limit) { return random_.Next() % limit; }
-  bool OneIn(uint64_t n) { return Below(n) == 0; }
-  ObjectPath AnyName() {
-    static constexpr std::array kNames = {"/d/a", "/d/b"};
-    return TestWorld::Path(kNames[Below(kNames.size())]);
+  void Prepare() override {
+    if (Below(2) == 0) (void)world_.Put(*gateways_[0], "/d/a");
+    if (Below(2) == 0) (void)world_.Put(*gateways_[1], "/d/b");
   }
 
-  // Some stop, each at one of its requests; all are slow now and then, but not so slow that they seem
-  // stopped.
-  void ServersSuffer() {
-    const uint64_t seldom = 2 + Below(6);
-    const auto delay = Duration(std::chrono::milliseconds(5 + Below(55)));
-    for (Gateway* gateway : gateways_) {
-      for (const auto& fault : gateway->faults)
-        fault->plan().Add({.kind = FaultKind::kDelay, .one_in = seldom, .delay = delay});
-    }
-    for (uint32_t i = 0; i < world_.options.tolerance; ++i) {
-      const size_t server = Below(world_.memory.size());
-      const auto stop = [this, server] {
-        for (Gateway* gateway : gateways_) {
-          gateway->faults[server]->plan().Clear();
-          gateway->faults[server]->plan().Add({.kind = FaultKind::kHang});
-        }
-      };
-      world_.executor.RunAt(world_.executor.Now() + std::chrono::milliseconds(Below(600)), stop);
-    }
-  }
-
-  Task<void> Work(Told& told) {
-    Gateway& gateway = *gateways_[Below(gateways_.size())];
-    co_await Pause(*gateway.engine, std::chrono::milliseconds(Below(300)));
-    told.begun = world_.executor.Now();
-    const uint64_t which = Below(kWork.size());
+  Task<Status> Act(Gateway& gateway, std::string& told) override {
+    const auto& [what, work] = kWork[Below(kWork.size())];
     const ObjectPath path = AnyName();
-    const auto& [what, work] = kWork[which];
-    told.what = fmt::format("{} {}", what, path.text());
-    Status status = co_await work(*this, gateway, path);
-    told.ended = world_.executor.Now();
-    told.status = std::move(status);
+    told = fmt::format("{} {}", what, path.text());
+    return work(*this, gateway, path);
+  }
+
+  bool IsFair(Code code, const std::string& what) const override {
+    const std::set<Code> fair = {Code::kNotFound, Code::kAlreadyExists, Code::kConflict, Code::kNotEmpty};
+    const bool may_be_unknown =
+        what.starts_with("set an attribute") || what.starts_with("rename the directory");
+    return (code == Code::kUnknown && may_be_unknown) || fair.contains(code);
   }
 
   Task<Status> Put(Gateway& gateway, ObjectPath path, bool exclusive) {
@@ -128,28 +81,11 @@ class ClientsAtOnce {
     co_return co_await ChangeAttribute(engine, *info, std::move(change));
   }
 
-  using Working = std::function<Task<Status>(ClientsAtOnce&, Gateway&, ObjectPath)>;
+  using Working = std::function<Task<Status>(NamesAtOnce&, Gateway&, ObjectPath)>;
   static const std::vector<std::pair<std::string, Working>> kWork;
-
-  void Check(const Told& told) {
-    const std::string when = fmt::format("seed {}, {}: {}", world_.options.seed, told.what,
-                                         *told.status ? "ok" : told.status->error().message);
-    EXPECT_LE(told.ended - told.begun, kLongest) << when;
-    if (*told.status) return;
-    const std::set<Code> fair = {Code::kNotFound, Code::kAlreadyExists, Code::kConflict, Code::kNotEmpty};
-    const Code code = told.status->code();
-    const bool may_be_unknown =
-        told.what.starts_with("set an attribute") || told.what.starts_with("rename the directory");
-    EXPECT_TRUE((code == Code::kUnknown && may_be_unknown) || fair.contains(code)) << when;
-  }
-
-  Random random_;
-  TestWorld world_;
-  TaskScope scope_;
-  std::vector<Gateway*> gateways_;
 };
 
-const std::vector<std::pair<std::string, ClientsAtOnce::Working>> ClientsAtOnce::kWork = {
+const std::vector<std::pair<std::string, NamesAtOnce::Working>> NamesAtOnce::kWork = {
     {"put", [](auto& self, Gateway& gateway, ObjectPath path) { return self.Put(gateway, path, false); }},
     {"create", [](auto& self, Gateway& gateway, ObjectPath path) { return self.Put(gateway, path, true); }},
     {"remove", [](auto&, Gateway& gateway, ObjectPath path) { return RemoveObject(*gateway.engine, path); }},
@@ -181,7 +117,7 @@ class TogetherTest : public ToleranceTest {};
 INSTANTIATE_TEST_SUITE_P(Tolerance, TogetherTest, ::testing::Values(1, 2));
 
 TEST_P(TogetherTest, NobodyWaitsForServersThatStop) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) ClientsAtOnce(OptionsOf(seed)).Run();
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) NamesAtOnce(OptionsOf(seed)).Run();
 }
 
 }  // namespace
