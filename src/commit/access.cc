@@ -152,7 +152,7 @@ Task<bool> DurableOnQuorum(Engine& engine, ObjectPath path, Accepted goal, Late 
   size_t accepted = 0;
   bool found = goal.kind != Accepted::kMoved;
   while (gather.pending() > 0 && (accepted < Quorum(homes.size()) || !found)) {
-    if (late_ones == Late::kPassedOver && gather.timely() == 0 && !gather.ready()) break;
+    if (late_ones == Late::kPassedOver && gather.OnlyLateOnes()) break;
     const auto event = co_await gather.Next();
     if (!event.value) continue;
     if (event.value->accepted) ++accepted;

@@ -60,11 +60,8 @@ Task<bool> RemoveOrGiveUp(Engine& engine, MemberIndex member, ObjectPath path, S
 }
 
 void GiveUpLateSeals(Engine& engine, const ObjectPath& path, const State& seal,
-                     const std::vector<MemberIndex>& sealed) {
-  for (const MemberIndex home : engine.Homes(path)) {
-    const bool sure = std::find(sealed.begin(), sealed.end(), home) != sealed.end();
-    if (!sure) engine.given_up_files().Add(home, StatePath(path, FormatState(seal)));
-  }
+                     const std::vector<MemberIndex>& homes) {
+  for (const MemberIndex home : homes) engine.given_up_files().Add(home, StatePath(path, FormatState(seal)));
 }
 
 }  // namespace xec

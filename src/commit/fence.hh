@@ -17,9 +17,9 @@ Task<bool> FenceAllHomes(Engine& engine, ObjectPath path, State seal);
 // Removes an own seal of what is over; where that fails now, engine.given_up_files() goes on. True: it is
 // gone.
 Task<bool> RemoveOrGiveUp(Engine& engine, MemberIndex member, ObjectPath path, State seal);
-// An own seal of what is over, on the homes other than `sealed`: where it was not there for certain it may
-// still be made.
+// An own seal on homes where it does not count: it may be made there late, and would stand in others' way.
+// engine.given_up_files() removes it.
 void GiveUpLateSeals(Engine& engine, const ObjectPath& path, const State& seal,
-                     const std::vector<MemberIndex>& sealed);
+                     const std::vector<MemberIndex>& homes);
 
 }  // namespace xec

@@ -108,11 +108,13 @@ bool GivenUpFiles::Ended(MemberIndex server, const std::string& path, const Stat
   if (known != files_.end()) {
     File& file = known->second;
     file.taken = false;
-    if (done || (missing && file.missed)) {
+    if (missing && !file.missed_since) file.missed_since = now;
+    const TimePoint last_look = file.missed_since.value_or(now) + kLateCreation;
+    if (done || (missing && now >= last_look)) {
       files_.erase(known);
     } else if (missing) {
-      file.missed = true;
-      file.from = now + kLateCreation;
+      file.from = std::min(now + file.missed_pause, last_look);
+      file.missed_pause *= 2;
     }
   }
   if (done || missing) return true;

@@ -6,9 +6,9 @@
 // answer their promotion: it is sent once more. Until then they stand in the way of exclusive creations
 // (docs/protocol.md, 7).
 //
-//   Add -> waiting --Take--> taken --done, or twice not there-->    forgotten
+//   Add -> waiting --Take--> taken --done, or not there for kLateCreation--> forgotten
 //             ^                |
-//             +---any other----+   (its server is left alone for kPause)
+//             +---any other----+   (its server is left alone for kPause unless the file was only not there)
 //
 // Pure but for its mutex: it is told times. Thread-safe.
 #pragma once
@@ -31,7 +31,10 @@ class GivenUpFiles {
   // The oldest go first when there are more: the cleaner finds them after the upload grace time.
   static constexpr size_t kFilesMax = 4096;
   static constexpr Duration kPause = std::chrono::seconds(5);
-  // A file that is not there may still be made by a request that is under way: it is looked for again.
+  // A file that is not there may still be made by a request that is under way: it is looked for again, first
+  // after kMissedPause, then after twice that, and so on, and for the last time after kLateCreation.
+  // Exclusive creators wait about as long as that, so what is made late must go sooner.
+  static constexpr Duration kMissedPause = std::chrono::seconds(1);
   static constexpr Duration kLateCreation = std::chrono::seconds(10);
 
   // Nobody makes this file again, but for requests that were sent already. It is removed, or renamed to
@@ -57,7 +60,8 @@ class GivenUpFiles {
     uint64_t order = 0;
     std::string promoted;
     TimePoint from = TimePoint::min();  // not before
-    bool missed = false;  // it was not there once
+    std::optional<TimePoint> missed_since = {};  // it was not there then
+    Duration missed_pause = kMissedPause;
     bool taken = false;
   };
 

@@ -27,7 +27,7 @@ struct Making {
   State seal;
   Accepted base;  // what the first look found
   TimePoint started;
-  std::vector<MemberIndex> sealed;  // homes that have said that they have the seal
+  HomesSealed homes;
   bool last = false;  // homes that are late are waited for
   std::optional<DirectoryVersion> wanted_by;
 };
@@ -64,14 +64,14 @@ Task<Status> Make(Engine& engine, Making& making, std::vector<MemberIndex> prefe
   const size_t quorum = Quorum(engine.Homes(making.path).size());
   const std::string entry = FormatState(making.seal);
   XEC_FAILPOINT("mkdir.seal");
-  making.sealed = co_await SealQuorum(engine, making.path, std::move(preferred), [&](MemberIndex home) {
+  making.homes = co_await SealQuorum(engine, making.path, std::move(preferred), [&](MemberIndex home) {
     return MakeNamedMark(engine, home, making.path, entry);
   });
   XEC_FAILPOINT("mkdir.sealed");
-  if (making.sealed.size() < quorum)
+  if (making.homes.sealed.size() < quorum)
     co_return Fail(Code::kNoQuorum, "too few homes of {} take changes now; retry", making.path.text());
   Rivalry rivalry = Rivalry::kNone;
-  SealsSeen seen = co_await LookPastRivals(engine, making, making.sealed, &rivalry);
+  SealsSeen seen = co_await LookPastRivals(engine, making, making.homes.sealed, &rivalry);
   *again = seen.late || !seen.look.HasQuorum();
   if (*again)
     co_return Fail(Code::kNoQuorum, "a home of {} stopped answering while it was made; retry",
@@ -105,7 +105,7 @@ Task<bool> Withdraw(Engine& engine, Making making) {
   ServerGather<bool> gather(engine);
   for (const MemberIndex home : engine.Homes(making.path))
     gather.Start(home, RemoveOrGiveUp(engine, home, making.path, making.seal));
-  GiveUpLateSeals(engine, making.path, making.seal, making.sealed);
+  GiveUpLateSeals(engine, making.path, making.seal, making.homes.unsure);
   while (gather.timely() > 0) co_await gather.Next();
   XEC_FAILPOINT("mkdir.withdrawn");
   co_return true;

@@ -94,7 +94,7 @@ Task<size_t> RollOn(Engine& engine, ObjectPath path, Look look, Accepted goal, s
   const auto passed_over = UnlessTooMany(look.homes().size(), late_ones);
   size_t have = 0;
   while (gather.pending() > 0) {
-    const bool all_late = gather.timely() == 0 && !gather.ready();
+    const bool all_late = gather.OnlyLateOnes();
     if (all_late && (have >= enough || passed_over(gather.pending()))) break;
     const auto event = co_await gather.Next();
     if (event.value && Stands(*event.value)) ++have;

@@ -45,7 +45,7 @@ Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<M
   const auto passed_over = UnlessTooMany(engine.Homes(request.path).size(), request.late_homes);
   while (gather.pending() > 0) {
     // Homes that are late are not promoted, as those that failed.
-    const bool all_late = gather.timely() == 0 && !gather.ready();
+    const bool all_late = gather.OnlyLateOnes();
     if (all_late && (barrier.sealed_homes.size() >= quorum || passed_over(gather.pending()))) break;
     auto event = co_await gather.Next();
     if (!event.value || !*event.value) continue;

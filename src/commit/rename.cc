@@ -185,14 +185,18 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, SealedHomes* homes,
   homes->begun = true;
   const std::string content = std::move(*witness);
   const std::vector<MemberIndex> any_order;
-  homes->in = co_await SealQuorum(engine, attempt.to, any_order, [&](MemberIndex home) {
+  HomesSealed target_homes = co_await SealQuorum(engine, attempt.to, any_order, [&](MemberIndex home) {
     return SealHome(engine, attempt.to, home, in, content);
   });
+  homes->in = std::move(target_homes.sealed);
+  GiveUpLateSeals(engine, attempt.to, in, target_homes.unsure);
   XEC_FAILPOINT("rename.sealed_target");
   const std::string moves = FormatMoveRecord(record);
-  homes->out = co_await SealQuorum(engine, attempt.from, any_order, [&](MemberIndex home) {
+  HomesSealed source_homes = co_await SealQuorum(engine, attempt.from, any_order, [&](MemberIndex home) {
     return SealHome(engine, attempt.from, home, out, moves);
   });
+  homes->out = std::move(source_homes.sealed);
+  GiveUpLateSeals(engine, attempt.from, out, source_homes.unsure);
   XEC_FAILPOINT("rename.sealed_source");
   if (homes->in.size() < Quorum(engine.Homes(attempt.to).size()) ||
       homes->out.size() < Quorum(engine.Homes(attempt.from).size())) {
@@ -229,7 +233,7 @@ Task<bool> RemoveOut(Engine& engine, ObjectPath path, MemberIndex home, State ou
 
 // The seals of an attempt that has not committed, given up as the cleaner would do it. Where homes are away
 // they go as well: nobody else is the first to promote them, and this attempt never does.
-Task<bool> Withdraw(Engine& engine, Attempt attempt, SealedHomes sealed) {
+Task<bool> Withdraw(Engine& engine, Attempt attempt) {
   XEC_FAILPOINT("rename.withdraw");
   const State out = MoveOutState(attempt.rid);
   const bool fenced = co_await FenceAllHomes(engine, attempt.from, out);
@@ -240,8 +244,6 @@ Task<bool> Withdraw(Engine& engine, Attempt attempt, SealedHomes sealed) {
     gather_in.Start(home, RemoveOrGiveUp(engine, home, attempt.to, in));
   for (const MemberIndex home : engine.Homes(attempt.from))
     gather_out.Start(home, RemoveOut(engine, attempt.from, home, out, fenced));
-  GiveUpLateSeals(engine, attempt.to, in, sealed.in);
-  GiveUpLateSeals(engine, attempt.from, out, sealed.out);
   while (gather_in.timely() > 0) co_await gather_in.Next();
   while (gather_out.timely() > 0) co_await gather_out.Next();
   XEC_FAILPOINT("rename.withdrawn");
@@ -331,7 +333,7 @@ Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to,
     if (moved) done = co_await Commit(engine, attempt, *moved, homes.out);
     // Nothing is known to be visible after these; after kUnknown or OK the tombstone may be.
     const bool void_attempt = !moved || (!done && done.code() == Code::kConflict);
-    if (void_attempt && homes.begun) co_await RunPatiently(engine, Withdraw(engine, attempt, homes));
+    if (void_attempt && homes.begun) co_await RunPatiently(engine, Withdraw(engine, attempt));
     if (!changed || tries == kRenameTriesMax) co_return std::move(done);
   }
 }

@@ -391,7 +391,7 @@ Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& lo
       gather.Start(spares[next], RollForward(engine, path, spares[next], look.highest(), std::nullopt));
     }
     if (gather.pending() == 0) break;
-    const bool all_late = gather.timely() == 0 && !gather.ready();
+    const bool all_late = gather.OnlyLateOnes();
     if (all_late && (enough || outcome.superseded || passed_over(gather.pending()))) break;
     const auto event = co_await gather.Next();
     if (!event.value) continue;

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "commit/seals.hh"
 
+#include <algorithm>
+
 #include "commit/names.hh"
 #include "commit/server_gather.hh"
 
 namespace xec {
 
-Task<std::vector<MemberIndex>> SealQuorum(Engine& engine, ObjectPath path, std::vector<MemberIndex> preferred,
-                                          UniqueFunction<Task<Status>(MemberIndex)> make) {
+Task<HomesSealed> SealQuorum(Engine& engine, ObjectPath path, std::vector<MemberIndex> preferred,
+                             UniqueFunction<Task<Status>(MemberIndex)> make) {
   const std::vector<MemberIndex> homes = HomesFrom(engine, path, std::move(preferred));
   const size_t quorum = Quorum(homes.size());
-  std::vector<MemberIndex> sealed;
+  HomesSealed result;
+  std::vector<MemberIndex>& sealed = result.sealed;
   ServerGather<Status> gather(engine, RequestKind::kSync);
   size_t next = 0;
   while (sealed.size() < quorum) {
@@ -20,7 +23,11 @@ Task<std::vector<MemberIndex>> SealQuorum(Engine& engine, ObjectPath path, std::
     const auto event = co_await gather.Next();
     if (event.value && *event.value) sealed.push_back(event.member);
   }
-  co_return std::move(sealed);
+  for (size_t i = 0; i < next; ++i) {
+    const bool sure = std::find(sealed.begin(), sealed.end(), homes[i]) != sealed.end();
+    if (!sure) result.unsure.push_back(homes[i]);
+  }
+  co_return std::move(result);
 }
 
 Task<SealsSeen> LookAtSeals(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> homes,

@@ -8,10 +8,15 @@
 
 namespace xec {
 
+struct HomesSealed {
+  std::vector<MemberIndex> sealed;  // a quorum, or all that take it
+  std::vector<MemberIndex> unsure;  // others that were asked: it may be made there all the same, later
+};
+
 // Makes the seal, by `make`, until a quorum of homes has it for certain; `preferred` homes first. A home that
 // is late is replaced by the next one and does not count, even if it turns out to have the seal.
-Task<std::vector<MemberIndex>> SealQuorum(Engine& engine, ObjectPath path, std::vector<MemberIndex> preferred,
-                                          UniqueFunction<Task<Status>(MemberIndex)> make);
+Task<HomesSealed> SealQuorum(Engine& engine, ObjectPath path, std::vector<MemberIndex> preferred,
+                             UniqueFunction<Task<Status>(MemberIndex)> make);
 
 struct SealsSeen {
   std::vector<MemberIndex> homes;  // on which the seal stands

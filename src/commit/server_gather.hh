@@ -67,6 +67,8 @@ class ServerGather {
   }
   // Those pending who are not late.
   size_t timely() { return pending() - late(); }
+  // Whoever goes on waiting waits for those who are late.
+  bool OnlyLateOnes() { return timely() == 0 && !ready(); }
 
   // The next result, or the news that somebody is late of whom the owner was not told yet (by this or by
   // late()), or that it is `until`. Something must be pending.
@@ -158,7 +160,7 @@ Task<bool> AskInTurn(Engine& engine, std::vector<MemberIndex> members, Ask ask, 
   while (true) {
     for (; next < order.size() && gather.timely() == 0; ++next) gather.Start(order[next], ask(order[next]));
     if (gather.pending() == 0) co_return false;
-    if (gather.timely() == 0 && !gather.ready() && enough(gather.pending())) co_return false;
+    if (gather.OnlyLateOnes() && enough(gather.pending())) co_return false;
     auto event = co_await gather.Next();
     if (event.value && good(event.member, *event.value)) co_return true;
   }

@@ -11,7 +11,7 @@ namespace xec {
 class ClientsAtOnce {
  public:
   struct Limits {
-    Duration delay_max;   // of requests to servers that are slow now and then; less than seems stopped
+    Duration delay_max;   // of requests to servers that are slow now and then
     Duration stop_within;  // of the beginning
     Duration longest;     // of what a client does
   };

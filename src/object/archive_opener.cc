@@ -59,7 +59,9 @@ class ArchiveOpener::Opening {
   bool Done() const { return opened_ == count_; }
   // How many more servers have to be asked for as many archives as are wanted, if nobody else is late.
   size_t Lacking() const { return count_ - std::min(count_, opened_ + Promising()); }
-  bool Waiting() const { return gather_.pending() > 0; }
+  bool Waiting(Late late_ones) const {
+    return late_ones == Late::kPassedOver ? Promising() > 0 : gather_.pending() > 0;
+  }
 
   void Ask(const std::vector<MemberIndex>& servers) {
     if (servers.empty()) return;
@@ -125,13 +127,14 @@ class ArchiveOpener::Opening {
   size_t opened_ = 0;
 };
 
-Task<std::vector<OpenedArchive>> ArchiveOpener::Open(size_t count, size_t per_host_max, bool homes_only) {
+Task<std::vector<OpenedArchive>> ArchiveOpener::Open(size_t count, size_t per_host_max, bool homes_only,
+                                                     Late late_ones) {
   XEC_FAILPOINT("put.open");
   Opening opening(*this, count);
   while (!opening.Done()) {
     const size_t lacking = opening.Lacking();
     if (lacking > 0) opening.Ask(NextCandidates(lacking, per_host_max, homes_only));
-    if (!opening.Waiting()) break;
+    if (!opening.Waiting(late_ones)) break;
     co_await opening.Next();
   }
   XEC_FAILPOINT("put.opened");
@@ -143,11 +146,11 @@ bool ArchiveOpener::HasSpare() const {
 }
 
 Task<std::vector<OpenedArchive>> ArchiveOpener::OpenBest(size_t count, size_t per_host_max) {
-  return Open(count, per_host_max, false);
+  return Open(count, per_host_max, false, Late::kWaitedFor);
 }
 
-Task<std::vector<OpenedArchive>> ArchiveOpener::OpenOnHomes(size_t count) {
-  return Open(count, place_.homes.size(), true);
+Task<std::vector<OpenedArchive>> ArchiveOpener::OpenOnHomes(size_t count, Late late_homes) {
+  return Open(count, place_.homes.size(), true, late_homes);
 }
 
 std::vector<MemberIndex> ArchiveOpener::Tried() const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "commit/engine.hh"
+#include "commit/server_gather.hh"
 #include "protocol/object_path.hh"
 #include "protocol/state_name.hh"
 
@@ -36,8 +37,8 @@ class ArchiveOpener {
   // given up for the next one, if there is one. In order of preference; fewer when there are no more servers.
   Task<std::vector<OpenedArchive>> OpenBest(size_t count, size_t per_host_max);
 
-  // The same on homes only.
-  Task<std::vector<OpenedArchive>> OpenOnHomes(size_t count);
+  // The same on homes only. `late_homes`: when no other home is left.
+  Task<std::vector<OpenedArchive>> OpenOnHomes(size_t count, Late late_homes);
 
   // Is there a server that was not tried yet?
   bool HasSpare() const;
@@ -53,7 +54,7 @@ class ArchiveOpener {
 
  private:
   std::vector<MemberIndex> NextCandidates(size_t count, size_t per_host_max, bool homes_only) const;
-  Task<std::vector<OpenedArchive>> Open(size_t count, size_t per_host_max, bool homes_only);
+  Task<std::vector<OpenedArchive>> Open(size_t count, size_t per_host_max, bool homes_only, Late late_ones);
   class Opening;
 
   Engine& engine_;

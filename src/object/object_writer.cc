@@ -83,7 +83,7 @@ bool Writer::OtherHomesAreWell() const {
 // A version needs archives on a quorum of homes: adds those without members.
 Task<Status> Writer::OpenFills() {
   const size_t quorum = Quorum(engine_.Homes(path_).size());
-  if (HomesHeld() < quorum) co_await upload_.OpenFills(quorum - HomesHeld());
+  if (HomesHeld() < quorum) co_await upload_.OpenFills(quorum - HomesHeld(), Late::kWaitedFor);
   if (HomesHeld() >= quorum) co_return OkStatus();
   co_return Fail(Code::kNoQuorum, "cannot write {}: only {} of its homes take an archive, {} must ({})",
                  path_.text(), HomesHeld(), quorum, upload_.OpenProblems().message);
@@ -110,7 +110,7 @@ Task<Status> Writer::SealAll(const std::map<std::string, std::string>& checksums
     if (!sealed || HomesHeld() >= quorum) co_return std::move(sealed);
     // Every home is tried once, so this ends.
     const size_t before = upload_.archives().size();
-    co_await upload_.OpenFills(quorum - HomesHeld());
+    co_await upload_.OpenFills(quorum - HomesHeld(), Late::kWaitedFor);
     if (upload_.archives().size() > before) continue;
     co_return Fail(Code::kNoQuorum, "cannot write {}: only {} of its homes have an archive, {} must ({})",
                    path_.text(), HomesHeld(), quorum, upload_.Losses());
@@ -160,8 +160,8 @@ Task<Result<Version>> Writer::PromoteWithOtherHomes(const std::map<std::string, 
     const bool too_few = !version && version.code() == Code::kNoQuorum && engine_.MembersInForce();
     if (!too_few) co_return std::move(version);
     const size_t before = upload_.archives().size();
-    // One by one: a home that hangs is given up for the next one only.
-    co_await upload_.OpenFills(1);
+    // One by one: a home that hangs is given up for the next one, or for those that sealed and were late.
+    co_await upload_.OpenFills(1, late_homes);
     others = upload_.archives().size() > before;
     if (!others && late_homes == Late::kWaitedFor) co_return std::move(version);
     if (!others) continue;

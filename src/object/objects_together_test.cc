@@ -23,7 +23,7 @@ constexpr Duration kUntilFoundLate = 3s;
 class UploadsAtOnce final : public ClientsAtOnce {
  public:
   explicit UploadsAtOnce(const TestWorld::Options& options)
-      : ClientsAtOnce(options, {.delay_max = 50ms,
+      : ClientsAtOnce(options, {.delay_max = 150ms,
                                 .stop_within = 800ms,
                                 .longest = kLongest + (options.tolerance - 1) * kUntilFoundLate}) {}
 

@@ -317,8 +317,8 @@ Task<Status> StripeUpload::OpenAllLanes() {
   return OpenLanes(std::move(all));
 }
 
-Task<void> StripeUpload::OpenFills(size_t count) {
-  std::vector<OpenedArchive> opened = co_await opener_.OpenOnHomes(count);
+Task<void> StripeUpload::OpenFills(size_t count, Late late_homes) {
+  std::vector<OpenedArchive> opened = co_await opener_.OpenOnHomes(count, late_homes);
   for (OpenedArchive& fill : opened) {
     UploadedArchive archive;
     archive.server = fill.server;

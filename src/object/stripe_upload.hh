@@ -90,8 +90,9 @@ class StripeUpload {
   // Creates the archives of these lanes, ascending. Once; Append and Flush do it for what they send.
   Task<Status> OpenLanes(std::vector<uint32_t> lanes);
   Task<Status> OpenAllLanes();
-  // Creates archives without members on homes until `count` more homes have one.
-  Task<void> OpenFills(size_t count);
+  // Creates archives without members on homes until `count` more homes have one; fewer when no home is left,
+  // `late_homes` not waited for if so wanted.
+  Task<void> OpenFills(size_t count, Late late_homes);
   const std::vector<UploadedArchive>& archives() const { return archives_; }
 
   // After Flush: runs `seal` for every archive, in parallel, which ends and syncs it, then closes all. Where
