@@ -34,7 +34,7 @@ void ApplySettings() {
   env->PutInt("WorkerThreads", std::clamp(cores, 3, kThreadsMax));
   env->PutInt("ConnectionWindow", kConnectSeconds);
   // One attempt, and an error is an error: what a client repeats by itself would look like a slow server.
-  env->PutInt("ConnectionRetry", 1);
+  env->PutInt("ConnectionRetry", 0);
   for (const char* name : {"OpenRecovery", "ReadRecovery", "WriteRecovery"}) env->PutString(name, "false");
   env->PutInt("RequestTimeout", kGiveUpSeconds);
   env->PutInt("StreamTimeout", kGiveUpSeconds);

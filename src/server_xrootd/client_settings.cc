@@ -54,9 +54,11 @@ Result<ServerAddress> ParseServerUrl(std::string_view url) {
 }
 
 std::string_view ChannelParameters() {
-  // 3 s for a connection including login, one attempt, and no time of penance after a failure, so that a
-  // server that returns is used by the next request.
-  return "XrdCl.ConnectionWindow=3&XrdCl.ConnectionRetry=1&XrdCl.StreamErrorWindow=0";
+  // 3 s for a connection including login, and no time of penance after a failure, so that a server that
+  // returns is used by the next request. XrdCl must not connect anew by itself: with one retry allowed it
+  // does so at the end of the window, perhaps while a connection that was made meanwhile is at work, and
+  // deadlocks with its event loop (5.5.3, Stream::ForceConnect).
+  return "XrdCl.ConnectionWindow=3&XrdCl.ConnectionRetry=0&XrdCl.StreamErrorWindow=0";
 }
 
 std::string ChannelUrl(std::string_view user, const std::string& host_port) {

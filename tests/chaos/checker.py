@@ -6,7 +6,7 @@ error that a client saw had a cause.
     python3 tests/chaos/checker.py HISTORY [--json]
 
 HISTORY is a folder of *.jsonl or one such file. Exit code 0: all is well; 1: a promise was broken; 2: wrong use or an
-unreadable history; 3: errors without an allowed cause, too many conflicts, or redundancy that did not come back; 4: nothing
+unreadable history; 3: errors without an allowed cause, too many conflicts, stalls, or redundancy that did not come back; 4: nothing
 broken was found, but the search gave up on some names.
 """
 import argparse
@@ -30,6 +30,9 @@ CONFLICTS_MAX = 0.05  # of the operations
 # What a full run has to show at least; shorter ones only say what they lack.
 FULL_OPERATIONS, FULL_MUTATIONS, FULL_CONTENDED, FULL_TIME, FULL_BYTES, FULL_FAULTS = 20_000, 0.4, 2_000, 0.8, 256 << 20, 20
 FULL_KINDS = ("kill", "stop", "slow", "empty", "stale", "full", "read-only", "flip", "gateway killed")
+# Longer than any operation takes while at most m servers are bad. Also of one whose gateway was killed in the end: nothing
+# else may have been wrong with a gateway that hung.
+STALL_SECONDS = 40.0
 SETTLE_SECONDS = 4.0  # So long after a fault is healed connections may still break and servers be given up as bad.
 
 
@@ -132,6 +135,11 @@ def latencies(recorded):
             for kind, times in sorted(by_kind.items())}
 
 
+def stalls(recorded):
+    """Operations that took too long, however they ended."""
+    return [op for op in recorded.ops if not op.census and op.end is not None and op.end - op.start > STALL_SECONDS]
+
+
 def report(recorded):
     """Everything as a dictionary for --json; violations and errors as objects."""
     errors, causes, failures = Errors(recorded), collections.Counter(), []
@@ -155,7 +163,7 @@ def report(recorded):
         "faults": dict(sorted(collections.Counter(fault.kind for fault in recorded.faults).items())),
         "share of time with a bad server": round(share, 3), "bad servers at most": worst,
         "seconds (median, p99, max)": latencies(recorded),
-        "errors": dict(causes), "failures": failures, "faults during": errors.faults_during, "violations": judge.violations(recorded),
+        "errors": dict(causes), "failures": failures, "stalls": stalls(recorded), "faults during": errors.faults_during, "violations": judge.violations(recorded),
     }
 
 
@@ -164,6 +172,8 @@ def shortcomings(result):
     found, errors = [], result["errors"]
     if errors.get("unexplained"):
         found.append(f"{errors['unexplained']} errors have no allowed cause")
+    if result["stalls"]:
+        found.append(f"{len(result['stalls'])} operations took longer than {STALL_SECONDS:.0f} s")
     conflicts = errors.get("conflict", 0)
     if conflicts > CONFLICTS_MAX * result["operations"]:
         found.append(f"{conflicts} of {result['operations']} operations were conflicts; at most {CONFLICTS_MAX:.0%} are allowed")
@@ -199,7 +209,7 @@ def exit_code(result):
 
 def print_text(result):
     for key, value in result.items():
-        if key in ("failures", "faults during", "violations", "meta"):
+        if key in ("failures", "stalls", "faults during", "violations", "meta"):
             continue
         if isinstance(value, dict):
             value = ", ".join(f"{name} {number}" for name, number in value.items()) or "none"
@@ -211,6 +221,8 @@ def print_text(result):
             print(f"  {cause}: {op}")
             for fault in result["faults during"](op):
                 print(f"      {fault}")
+    for op in result["stalls"][:10]:
+        print(f"  too long: {op}")
     for violation in result["violations"]:
         names = " ".join(violation.names[:8])
         print(f"\nBROKEN: {violation.kind}: {judge.KINDS[violation.kind]}\n  {names}\n  {violation.text}")
@@ -230,6 +242,7 @@ def as_json(result):
     faults_during = plain.pop("faults during")
     plain["failures"] = [{"cause": cause, "op": str(op), "during": [str(fault) for fault in faults_during(op)]}
                          for cause, op in result["failures"]]
+    plain["stalls"] = [str(op) for op in result["stalls"]]
     plain["violations"] = [violation.as_json() for violation in result["violations"]]
     return json.dumps(plain, indent=1)
 

@@ -11,7 +11,6 @@ import unittest.mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "component"))
 import checker  # noqa: E402
-import content  # noqa: E402
 import faults  # noqa: E402
 import history  # noqa: E402
 import judge  # noqa: E402
@@ -367,7 +366,7 @@ class Errors(JudgeTest):
         self.cause(forged, "unexplained", 3)
 
     def test_a_server_counts_until_it_has_settled(self):
-        forged = Forged().put(1, 90, A, 8, "error")
+        forged = Forged().put(1, 40, A, 8, "error")
         for number in range(3):
             forged.fault(20 + 2 * number, 21 + 2 * number, "kill", f"server.{number}")
         self.cause(forged, "beyond")
@@ -396,6 +395,15 @@ class Shortcomings(JudgeTest):
 
     def whole(self, meta):
         return checker.exit_code(self.accept(Forged(meta).put(1, 2, A, 7)))
+
+    def test_stalls(self):
+        """A gateway that hung until it was killed: the clients' errors are excused, the wait is not."""
+        forged = Forged().fault(89, 91, "gateway killed", "gateway.1")
+        self.assertEqual(checker.exit_code(self.accept(forged.get(1, 40, A, None))), 0)
+        forged.op(45, 90, history.GET, A, "error")
+        result = self.accept(forged)
+        self.assertEqual((result["errors"], len(result["stalls"])), ({"gateway": 1}, 1))
+        self.assertEqual(checker.exit_code(result), 3)
 
     def test_redundancy_must_come_back(self):
         full = {"seconds": 9, "objects": 3, "full": 3, "thin": 0, "away": 0, "lost": 0}
@@ -460,38 +468,6 @@ class Program(JudgeTest):
     def test_every_kind_of_violation_has_words(self):
         for kind in judge.KINDS:
             self.assertTrue(judge.KINDS[kind])
-
-
-class Contents(JudgeTest):
-    SIZES = (16, 17, 4095, 4096, 4097, 100_000, 1 << 20)
-
-    def read(self, data, offset=0, step=1000):
-        reader = content.Reader(offset)
-        for start in range(0, len(data), step):
-            reader.add(data[start:start + step])
-        return reader.finish(), reader.problem, reader.length
-
-    def test_right_bytes(self):
-        for size in self.SIZES:
-            data = b"".join(content.stream(9, size))
-            self.assertEqual(self.read(data), (9, "", size))
-            for offset in (1, 4000, 4096, size // 2):
-                if content.covers_header(size, offset, 9000):
-                    self.assertEqual(self.read(data[offset:offset + 9000], offset, 700), (9, "", len(data[offset:offset + 9000])))
-        self.assertEqual(self.read(b""), (history.EMPTY, "", 0))
-
-    def test_every_flipped_byte_is_seen(self):
-        data = bytearray(b"".join(content.stream(9, 9000)))
-        for offset in (*range(0, 40), 4095, 4096, 8999):
-            data[offset] ^= 1
-            self.assertTrue(self.read(bytes(data))[1] or self.read(bytes(data))[0] != 9, offset)
-            data[offset] ^= 1
-
-    def test_mixed_versions_and_moved_blocks(self):
-        one, two = (b"".join(content.stream(number, 20_000)) for number in (9, 10))
-        for data in (one[:8192] + two[8192:], one[4096:8192] + one[:4096] + one[8192:], one[:5000] + one[:15_000],
-                     one[:10_000] + bytes(10_000)):
-            self.assertTrue(self.read(data)[1])
 
 
 if __name__ == "__main__":
