@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "commit/fence.hh"
 
-#include <algorithm>
-
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
 #include "commit/server_gather.hh"

@@ -109,12 +109,11 @@ bool GivenUpFiles::Ended(MemberIndex server, const std::string& path, const Stat
     File& file = known->second;
     file.taken = false;
     if (missing && !file.missed_since) file.missed_since = now;
-    const TimePoint last_look = file.missed_since.value_or(now) + kLateCreation;
-    if (done || (missing && now >= last_look)) {
+    if (done || (missing && now >= *file.missed_since + kLateCreation)) {
       files_.erase(known);
     } else if (missing) {
-      file.from = std::min(now + file.missed_pause, last_look);
-      file.missed_pause *= 2;
+      const Duration missed_for = now - *file.missed_since;
+      file.from = *file.missed_since + std::min(2 * missed_for + kMissedPause, kLateCreation);
     }
   }
   if (done || missing) return true;

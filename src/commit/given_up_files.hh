@@ -61,7 +61,6 @@ class GivenUpFiles {
     std::string promoted;
     TimePoint from = TimePoint::min();  // not before
     std::optional<TimePoint> missed_since = {};  // it was not there then
-    Duration missed_pause = kMissedPause;
     bool taken = false;
   };
 

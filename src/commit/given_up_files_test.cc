@@ -139,7 +139,10 @@ class LeftSealTest : public ::testing::Test {
 TEST_F(LeftSealTest, GoesWhenItsServerIsBack) {
   const State seal = LeaveASeal();
   EXPECT_EQ(world_.EntriesOf(other_, "/a"), std::vector<std::string>{FormatState(seal)});
-  EXPECT_EQ(CreateExclusively(other_).code(), Code::kConflict) << "nobody else knows that it is void";
+  const Result<Version> created = CreateExclusively(other_);
+  ASSERT_EQ(created.code(), Code::kConflict) << "nobody else knows that it is void";
+  const std::string rival = other_.engine->server(Home(0))->name() + " has " + FormatState(seal);
+  EXPECT_NE(created.error().message.find(rival), std::string::npos) << created.error().message;
   EXPECT_TRUE(Tidy(seconds(3)));
   EXPECT_TRUE(world_.EntriesOf(other_, "/a").empty());
 }

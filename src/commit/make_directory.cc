@@ -43,15 +43,14 @@ Duration PatienceWith(Rivalry rivalry) {
 }
 
 // Looks until nothing is there that makes an object of this name, or something to which a directory yields.
-Task<SealsSeen> LookPastRivals(Engine& engine, Making making, std::vector<MemberIndex> homes,
-                               Rivalry* rivalry) {
+Task<SealsSeen> LookPastRivals(Engine& engine, Making making, std::vector<MemberIndex> homes, Rival* rival) {
   const TimePoint start = engine.executor().Now();
   Duration pause = kLookPauseMin;
   for (;;) {
     SealsSeen seen = co_await LookAtSeals(engine, making.path, making.seal, homes, making.last);
-    *rivalry = RivalAtBarrier(seen.look.listings(), making.seal, making.base);
+    *rival = RivalAtBarrier(seen.look.listings(), making.seal, making.base);
     const bool useless = seen.late || !seen.look.HasQuorum();
-    if (useless || engine.executor().Now() + pause > start + PatienceWith(*rivalry))
+    if (useless || engine.executor().Now() + pause > start + PatienceWith(rival->rivalry))
       co_return std::move(seen);
     co_await Pause(engine, pause);
     pause = std::min(2 * pause, kLookPauseMax);
@@ -70,14 +69,14 @@ Task<Status> Make(Engine& engine, Making& making, std::vector<MemberIndex> prefe
   XEC_FAILPOINT("mkdir.sealed");
   if (making.homes.sealed.size() < quorum)
     co_return Fail(Code::kNoQuorum, "too few homes of {} take changes now; retry", making.path.text());
-  Rivalry rivalry = Rivalry::kNone;
-  SealsSeen seen = co_await LookPastRivals(engine, making, making.homes.sealed, &rivalry);
+  Rival rival;
+  SealsSeen seen = co_await LookPastRivals(engine, making, making.homes.sealed, &rival);
   *again = seen.late || !seen.look.HasQuorum();
   if (*again)
     co_return Fail(Code::kNoQuorum, "a home of {} stopped answering while it was made; retry",
                    making.path.text());
-  if (rivalry != Rivalry::kNone && !MutantActive(Mutant::kMakeDirectoryByLookOnly)) {
-    Error in_the_way = co_await ObjectInTheWay(engine, making.path);
+  if (rival.rivalry != Rivalry::kNone && !MutantActive(Mutant::kMakeDirectoryByLookOnly)) {
+    Error in_the_way = co_await ObjectInTheWay(engine, making.path, std::move(rival));
     // A home has taken what others were asked to take, and did not show yet.
     *again = in_the_way.code == Code::kConflict && making.base < seen.look.highest();
     co_return std::move(in_the_way);

@@ -31,7 +31,7 @@ struct Barrier {
   size_t late_homes = 0;                  // homes that were passed over
   std::optional<Version> ceiling;
   Accepted highest;
-  Rivalry rivalry = Rivalry::kNone;  // of an exclusive creation
+  Rival rival;                       // of an exclusive creation
   bool directory_under_way = false;  // of any other
 };
 
@@ -59,7 +59,7 @@ Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<M
   }
   barrier.late_homes = gather.pending();
   if (request.exclusive_base)
-    barrier.rivalry = RivalAtBarrier(listings, request.seal, *request.exclusive_base);
+    barrier.rival = RivalAtBarrier(listings, request.seal, *request.exclusive_base);
   else
     barrier.directory_under_way =
         DirectoryUnderWay(listings, barrier.highest) && !MutantActive(Mutant::kPutOverDirectoryUnderWay);
@@ -69,7 +69,7 @@ Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<M
 // For how long it is worth looking again.
 Duration PatienceWith(const Barrier& barrier) {
   if (barrier.directory_under_way) return kDirectoryPatience;
-  switch (barrier.rivalry) {
+  switch (barrier.rival.rivalry) {
     case Rivalry::kLaterOnly: return kRivalPatience;
     case Rivalry::kSealed: return kSealPatience;
     case Rivalry::kNone:
@@ -134,8 +134,8 @@ Task<Result<Version>> ChooseVersion(Engine& engine, const PutRequest& request, c
   if (barrier.highest.kind == Accepted::kDirectory && !request.exclusive_base)
     co_return co_await DirectoryInTheWay(engine, request.path);
   if (barrier.directory_under_way) co_return DirectoryBeingMade(request.path);
-  if (barrier.rivalry != Rivalry::kNone && !MutantActive(Mutant::kExclusiveByLookOnly))
-    co_return co_await ObjectInTheWay(engine, request.path);
+  if (barrier.rival.rivalry != Rivalry::kNone && !MutantActive(Mutant::kExclusiveByLookOnly))
+    co_return co_await ObjectInTheWay(engine, request.path, barrier.rival);
   if (request.exclusive_base) co_return *request.seal.version;
   co_return engine.NextVersion(barrier.ceiling);
 }

@@ -58,10 +58,11 @@ Task<Error> DirectoryInTheWay(Engine& engine, ObjectPath path) {
   co_return Fail(Code::kConflict, "{} was a directory a moment ago; retry", path.text());
 }
 
-Task<Error> ObjectInTheWay(Engine& engine, ObjectPath path) {
+Task<Error> ObjectInTheWay(Engine& engine, ObjectPath path, Rival rival) {
   const Result<NameInfo> info = co_await LookUp(engine, path);
   if (info && info->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
-  co_return Fail(Code::kConflict, "another upload of {} is under way; retry", path.text());
+  co_return Fail(Code::kConflict, "another upload of {} is under way ({} has {}); retry", path.text(),
+                 engine.server(rival.home)->name(), FormatState(rival.state));
 }
 
 Error DirectoryBeingMade(const ObjectPath& path) {

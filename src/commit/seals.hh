@@ -40,8 +40,8 @@ inline constexpr Duration kLookPauseMax = std::chrono::seconds(1);
 // decided that there is one, else kConflict.
 Task<Error> DirectoryInTheWay(Engine& engine, ObjectPath path);
 // What to tell somebody who has to yield to another's object: kAlreadyExists once it is decided that there is
-// one, else kConflict.
-Task<Error> ObjectInTheWay(Engine& engine, ObjectPath path);
+// one, else kConflict, with what stands in the way for the log.
+Task<Error> ObjectInTheWay(Engine& engine, ObjectPath path, Rival rival);
 // Who waited for a directory to be made, in vain.
 Error DirectoryBeingMade(const ObjectPath& path);
 

@@ -320,9 +320,9 @@ bool AnyRenameRival(const std::map<MemberIndex, States>& listings, std::set<std:
                      [&](const auto& listing) { return RenameRival(listing.second, own); });
 }
 
-Rivalry RivalAtBarrier(const std::map<MemberIndex, States>& listings, const State& own_seal,
-                       const Accepted& base) {
-  Rivalry rivalry = Rivalry::kNone;
+Rival RivalAtBarrier(const std::map<MemberIndex, States>& listings, const State& own_seal,
+                     const Accepted& base) {
+  Rival hardest;
   for (const auto& [home, states] : listings) {
     const auto here = std::find_if(states.begin(), states.end(), [&](const State& s) {
       return s.kind == own_seal.kind && SameUpload(s, own_seal);
@@ -332,10 +332,11 @@ Rivalry RivalAtBarrier(const std::map<MemberIndex, States>& listings, const Stat
       if (SameUpload(state, own_seal) || IsHistory(listings, state, base)) continue;
       // Asked of seals only: there are few, and names are costly to compare.
       const bool seal = state.kind == StateKind::kSealed || state.kind == StateKind::kDirectorySeal;
-      rivalry = std::max(rivalry, RivalryOf(state, own, base, seal && IsAlone(listings, state)));
+      const Rivalry rivalry = RivalryOf(state, own, base, seal && IsAlone(listings, state));
+      if (hardest.rivalry < rivalry) hardest = {rivalry, home, state};
     }
   }
-  return rivalry;
+  return hardest;
 }
 
 std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input) {

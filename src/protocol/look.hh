@@ -144,8 +144,14 @@ enum class Rivalry {
   kSealed,
   kBusy,
 };
-Rivalry RivalAtBarrier(const std::map<MemberIndex, States>& listings, const State& own_seal,
-                       const Accepted& base);
+struct Rival {
+  Rivalry rivalry = Rivalry::kNone;
+  MemberIndex home = 0;  // that shows it; only if there is one, as `state`
+  State state;
+};
+// The rival that is the hardest to wait for.
+Rival RivalAtBarrier(const std::map<MemberIndex, States>& listings, const State& own_seal,
+                     const Accepted& base);
 
 // One action of the cleaner on one server.
 struct SweepAction {

@@ -149,7 +149,7 @@ TEST(Barrier, YieldsToEveryTraceOfARival) {
   const auto rivalry = [&](const States& others, const State& mine, const Accepted& base) {
     States states = others;
     states.push_back(mine);
-    return RivalAtBarrier({{0, {mine}}, {1, states}}, mine, base);
+    return RivalAtBarrier({{0, {mine}}, {1, states}}, mine, base).rivalry;
   };
   EXPECT_EQ(rivalry({}, own, nothing), Rivalry::kNone);
   for (const State& rival : {ExclusiveSealedState(kV1, kB), PromotedState(kV1, kB, 1),
@@ -177,7 +177,8 @@ TEST(Barrier, YieldsToEveryTraceOfARival) {
   const State young = ExclusiveSealedState(Version{uint64_t{1} << kLogicalBits, 1}, kB);
   const State later = ExclusiveSealedState(Version{uint64_t{2001} << kLogicalBits, 1}, kA);
   EXPECT_EQ(rivalry({young}, later, nothing), Rivalry::kSealed);
-  EXPECT_EQ(RivalAtBarrier({{0, {young, later}}, {1, {young, later}}}, later, nothing), Rivalry::kBusy);
+  EXPECT_EQ(RivalAtBarrier({{0, {young, later}}, {1, {young, later}}}, later, nothing).rivalry,
+            Rivalry::kBusy);
   const Accepted tombstone = HighestAccepted({TombstoneState(kV1)});
   EXPECT_EQ(rivalry({TombstoneState(kV1)}, own, tombstone), Rivalry::kNone);
   // The rename that the first look found is retired now.
@@ -195,7 +196,7 @@ TEST(Barrier, ADirectoryAndAnExclusiveUploadAreRivals) {
   const State making = DirectorySealState(kV2, kA);
   const State upload = ExclusiveSealedState(kV2, kB);
   const auto rivalry = [](const State& other, const State& mine, const Accepted& base) {
-    return RivalAtBarrier({{0, {mine}}, {1, {other, mine}}}, mine, base);
+    return RivalAtBarrier({{0, {mine}}, {1, {other, mine}}}, mine, base).rivalry;
   };
   const Accepted nothing;
   EXPECT_EQ(rivalry(upload, making, nothing), Rivalry::kLaterOnly);
@@ -250,14 +251,15 @@ TEST(Barrier, IgnoresWhatAnUploadLeftThatBecameHistory) {
   const State own = ExclusiveSealedState(kV3, std::string(24, 'd'));
   const Accepted base = HighestAccepted({TombstoneState(kV2)});
   const auto rivalry = [&](const State& left, const States& elsewhere, const Accepted& settled) {
-    return RivalAtBarrier({{0, {left, own}}, {3, elsewhere}}, own, settled);
+    return RivalAtBarrier({{0, {left, own}}, {3, elsewhere}}, own, settled).rivalry;
   };
   const State plain = SealedState(kB);
   const State fixed = ExclusiveSealedState(kV1, kB);
   for (const State& accepted : {PromotedState(kV1, kB, 9), WitnessState(kV1, kB, 9), MovedIn(kV1, kB)}) {
     for (const State& left : {plain, fixed, AbortedState(plain), AbortedState(fixed)}) {
       EXPECT_EQ(rivalry(left, {accepted, TombstoneState(kV2)}, base), Rivalry::kNone) << FormatState(left);
-      EXPECT_EQ(RivalAtBarrier({{0, {left, accepted}}}, own, base), Rivalry::kNone) << FormatState(left);
+      EXPECT_EQ(RivalAtBarrier({{0, {left, accepted}}}, own, base).rivalry, Rivalry::kNone)
+          << FormatState(left);
     }
   }
   const Accepted moved = AcceptedFrom(MovedState(kV2, kRid, kV3, 1));

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """The cleaner killed at its fail points. What must be true afterwards is in failpoints.py."""
+import json
 import os
 
 import failpoints
+
+PASSES_MAX = 100  # a tombstone is collected only when it is old enough
 
 # What a cleaner finds in the store when it is killed itself: operations killed at these points.
 DEBRIS = (("create", "put.opened_one", 3), ("create", "put.sealed", 1), ("create", "promote.home", 1),
@@ -30,11 +33,11 @@ class CleanerCampaign(failpoints.Campaign):
         self.killed.clear()
         cleanings = 0
         passes = self.discover_passes(choose)
-        for point, passage, before in passes:
+        for point, passage, graces, before in passes:
             # What a pass finds old enough varies; the first passage is always there.
             for tried in (passage, 1):
                 self.restore(before)
-                result = self.store.xec("clean", *failpoints.NOW, point=f"{point}:{tried}", code=None)
+                result = self.store.xec("clean", *graces, point=f"{point}:{tried}", code=None)
                 self.killed[point] += result.code == failpoints.KILLED
                 if self.killed[point]:
                     break
@@ -45,24 +48,27 @@ class CleanerCampaign(failpoints.Campaign):
                 self.expect_forward(case, seen, after, f", then the cleaner at {point}:{passage}")
             self.expect_only_living()
             cleanings += 1
-        self.test.assertEqual({point for point, _, _ in passes} - set(+self.killed), set(), "the cleaner was never killed at these")
+        self.test.assertEqual({point for point, *_ in passes} - set(+self.killed), set(), "the cleaner was never killed at these")
         self.remove_all()
         return cleanings
 
     def discover_passes(self, choose):
-        """(point, passage, state of the store before) for passes of the cleaner until nothing new is passed."""
+        """(point, passage, graces, state of the store before) for passes of the cleaner until one finds nothing."""
         chosen, known = [], set()
-        for number in range(1, 10):
+        for number in range(PASSES_MAX):
             before = self.test.path(f"before-pass-{number}")
             self.save(before)
-            counts = self.passages(f"clean-{number}", "clean", *failpoints.NOW)
+            graces = failpoints.graces_of_pass(number)
+            counts, report = self.passages(f"clean-{number}", "clean", "--json", *graces)
             for point, count in sorted(counts.items()):
                 if point not in known:
-                    chosen += [(point, passage, before) for passage in sorted(choose(point, count))]
-            if known >= set(counts) and number > 2:
+                    chosen += [(point, passage, graces, before) for passage in sorted(choose(point, count))]
+            if failpoints.found_nothing(json.loads(report)):
                 return chosen
+            if known >= set(counts):
+                self.test.run_program(["rm", "-rf", before])
             known |= set(counts)
-        return chosen
+        self.test.fail(f"the cleaner has still something to do after {PASSES_MAX} passes: {report}")
 
     def save(self, place):
         for i, folder in enumerate(self.store.folders):
