@@ -70,7 +70,13 @@ void GivenUpFiles::Add(MemberIndex server, std::string path, std::string promote
     const auto older = [](const auto& a, const auto& b) { return a.second.order < b.second.order; };
     files_.erase(std::min_element(files_.begin(), files_.end(), older));
   }
-  files_.try_emplace({server, std::move(path)}, File{.order = next_++, .promoted = std::move(promoted)});
+  const auto [file, added] =
+      files_.try_emplace({server, std::move(path)}, File{.order = next_++, .promoted = std::move(promoted)});
+  // It may have been missed before the last request that makes it was sent.
+  if (!added && file->second.missed_since) {
+    file->second.missed_since.reset();
+    file->second.from = TimePoint::min();
+  }
 }
 
 std::set<MemberIndex> GivenUpFiles::Servers(TimePoint now) const {

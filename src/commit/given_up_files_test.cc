@@ -234,5 +234,47 @@ TEST_F(LeftSealTest, OfAnUploadThatBecameHistoryStandsInNobodysWay) {
   EXPECT_LT(world_.executor.Now() - begin, seconds(1));
 }
 
+TEST_F(LeftSealTest, OfAHomeThatRefusesItsPromotionIsPromotedLater) {
+  FaultPlan& plan = gateway_.faults[Home(0)]->plan();
+  plan.Add({.operation = Operation::kRename, .error = Fail(Code::kNoSpace, "full")});
+  ASSERT_TRUE(world_.Put(gateway_, "/a"));
+  plan.Clear();
+  EXPECT_TRUE(Tidy(seconds(10)));
+  for (const std::string& entry : world_.EntriesOf(other_, "/a"))
+    EXPECT_TRUE(entry.starts_with("p.")) << entry;
+}
+
+// Who promotes or removes it died, and the archives of its version have moved away.
+TEST_F(LeftSealTest, OfAVersionThatHasMovedAwayFollowsIt) {
+  const State seal = SealedState(gateway_.engine->NewObjectId());
+  PutRequest request{Path(), seal, 7, {}, 0, std::nullopt};
+  SealEverywhere(seal, request.archives);
+  const MemberIndex silent = Home(0);
+  std::erase(request.archives, silent);
+  world_.memory[silent]->SetDown(true);
+  ASSERT_TRUE(world_.Run(CommitPut(*gateway_.engine, std::move(request))));
+  ASSERT_TRUE(world_.Run(RenameObject(*gateway_.engine, Path(), TestWorld::Path("/to"))));
+  gateway_.Kill();
+  world_.memory[silent]->SetDown(false);
+  world_.Pass(seconds(30));
+  const Result<Version> created = CreateExclusively(other_);
+  EXPECT_TRUE(created) << created.error().message;
+  EXPECT_TRUE(world_.Lives(other_, "/to"));
+}
+
+TEST(GivenUpFiles, WhatIsAddedAgainIsLookedForAsLongAgain) {
+  GivenUpFiles files;
+  files.Add(1, "/a");
+  files.Take(1, kNow);
+  EXPECT_TRUE(files.Ended(1, "/a", kMissing, kNow));
+  const TimePoint again = kNow + seconds(9);
+  files.Add(1, "/a");
+  EXPECT_EQ(files.Take(1, again), Removed("/a"));
+  EXPECT_TRUE(files.Ended(1, "/a", kMissing, again));
+  files.Take(1, kNow + seconds(10));
+  EXPECT_TRUE(files.Ended(1, "/a", kMissing, kNow + seconds(10)));
+  EXPECT_EQ(files.size(), 1u);
+}
+
 }  // namespace
 }  // namespace xec

@@ -17,11 +17,15 @@ constexpr size_t kMoveRecordBytesMax = 32 * 1024;
 
 bool KeepInRecord(unsigned char c) { return c > 0x20 && c < 0x7f; }
 
+bool Contains(const std::vector<MemberIndex>& members, MemberIndex member) {
+  return std::find(members.begin(), members.end(), member) != members.end();
+}
+
 // The first homes that showed it: they have just answered.
 std::vector<MemberIndex> HomesFirst(const Engine& engine, const ObjectPath& path,
                                     std::vector<MemberIndex> first) {
   for (const MemberIndex home : engine.Homes(path)) {
-    if (std::find(first.begin(), first.end(), home) == first.end()) first.push_back(home);
+    if (!Contains(first, home)) first.push_back(home);
   }
   return first;
 }
@@ -82,24 +86,77 @@ Accepted TargetOf(const MoveRecord& record, const Accepted& moved) {
   return AcceptedFrom(witness);
 }
 
-// How many of the homes accept the goal or have something higher. Who is late is not waited for once there
+// Those of the homes that accept the goal or have something higher. Who is late is not waited for once there
 // are `enough` of these, nor if another look may find homes that were late to the last one (`late_ones`).
-Task<size_t> RollOn(Engine& engine, ObjectPath path, Look look, Accepted goal, std::vector<MemberIndex> homes,
-                    size_t enough, Late late_ones) {
+Task<std::vector<MemberIndex>> RollOn(Engine& engine, ObjectPath path, Look look, Accepted goal,
+                                      std::vector<MemberIndex> homes, size_t enough, Late late_ones) {
   ServerGather<RollResult> gather(engine, RequestKind::kSync);
   for (const MemberIndex home : homes) {
     std::optional<States> listing = look.listings().at(home);
     gather.Start(home, RollForward(engine, path, home, goal, std::move(listing)));
   }
   const auto passed_over = UnlessTooMany(look.homes().size(), late_ones);
-  size_t have = 0;
+  std::vector<MemberIndex> have;
   while (gather.pending() > 0) {
     const bool all_late = gather.OnlyLateOnes();
-    if (all_late && (have >= enough || passed_over(gather.pending()))) break;
+    if (all_late && (have.size() >= enough || passed_over(gather.pending()))) break;
     const auto event = co_await gather.Next();
-    if (event.value && Stands(*event.value)) ++have;
+    if (event.value && Stands(*event.value)) have.push_back(event.member);
   }
-  co_return have;
+  co_return std::move(have);
+}
+
+// Homes in the mask that may keep their seal: they were not heard, or were to make the target of it and have
+// not said that they did.
+std::vector<MemberIndex> SilentHomes(const Look& look, const FinishPlan& plan, uint64_t proved,
+                                     const std::vector<MemberIndex>& rolled) {
+  std::vector<MemberIndex> silent;
+  for (size_t i = 0; i < look.homes().size() && i < 64; ++i) {
+    if ((proved >> i & 1) == 0) continue;
+    const MemberIndex home = look.homes()[i];
+    const bool failed =
+        plan.kind == FinishPlan::kRoll && Contains(plan.first, home) && !Contains(rolled, home);
+    if (failed || !look.listings().contains(home)) silent.push_back(home);
+  }
+  return silent;
+}
+
+// Seals that nobody makes the target of any more become witnesses of it as well, which nobody sees below what
+// a quorum has: of `overtaken` at once, of `silent` when they are back. A witness tells that its rename is
+// history (IsHistory), where a seal stood in the way of exclusive creations until the rename is retired; and
+// it keeps the name from being forgotten as the seal did.
+Task<void> EndSeals(Engine& engine, ObjectPath to, Accepted target, std::vector<MemberIndex> overtaken,
+                    std::vector<MemberIndex> silent) {
+  State witness = WitnessState(target.version, target.oid, target.size);
+  witness.origin = target.origin;
+  const std::string entry = FormatState(witness);
+  const std::string seal = FormatState(MoveInState(target.origin));
+  ServerGather<Status> gather(engine, RequestKind::kSync);
+  for (const MemberIndex home : overtaken) gather.Start(home, RenameState(engine, home, to, seal, entry));
+  while (gather.timely() > 0) {
+    const auto event = co_await gather.Next();
+    if (event.value && *event.value) std::erase(overtaken, event.member);
+  }
+  silent.insert(silent.end(), overtaken.begin(), overtaken.end());
+  for (const MemberIndex home : silent)
+    engine.given_up_files().Add(home, StatePath(to, seal), StatePath(to, entry));
+}
+
+// The homes that have taken the goal, of those that the plan names.
+Task<std::vector<MemberIndex>> RollPlanned(Engine& engine, ObjectPath path, Look look, FinishPlan plan,
+                                           Late late_ones) {
+  // A copy needs one home that accepted before.
+  const size_t first = plan.have > 0 ? 0 : 1;
+  std::vector<MemberIndex> rolled =
+      co_await RollOn(engine, path, look, plan.goal, std::move(plan.first), first, late_ones);
+  XEC_FAILPOINT("rename.target_first");
+  const size_t have = plan.have + rolled.size();
+  if (have == 0) co_return std::move(rolled);
+  const size_t missing = have < look.quorum() ? look.quorum() - have : 0;
+  std::vector<MemberIndex> more =
+      co_await RollOn(engine, path, std::move(look), plan.goal, std::move(plan.then), missing, late_ones);
+  rolled.insert(rolled.end(), more.begin(), more.end());
+  co_return std::move(rolled);
 }
 
 Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record,
@@ -110,25 +167,22 @@ Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveR
   for (int tries = 0; tries < kFinishTriesMax; ++tries) {
     Look look = co_await LookAt(engine, to, LookWidth::kAll);
     FinishPlan plan = PlanFinish(look, target, moved.proved);
-    if (plan.kind == FinishPlan::kDone) co_return OkStatus();
     if (plan.kind == FinishPlan::kCannotTell) break;
-    if (!durable) durable = co_await DurableOnQuorum(engine, from, moved, late_ones);
-    if (!durable) {
+    const bool done = plan.kind == FinishPlan::kDone;
+    if (!durable && !done) durable = co_await DurableOnQuorum(engine, from, moved, late_ones);
+    if (!durable && !done) {
       co_return Fail(Code::kNoQuorum,
                      "cannot tell whether {} has moved to {} for good: too few of its homes answer or can "
                      "write to their disks; retry",
                      from.text(), to.text());
     }
-    size_t have = plan.have;
+    std::vector<MemberIndex> rolled;
     const Late late_now = tries + 1 < kFinishTriesMax ? Late::kPassedOver : late_ones;
-    // A copy needs one home that accepted before.
-    const size_t first = have > 0 ? 0 : 1;
-    have += co_await RollOn(engine, to, look, plan.goal, std::move(plan.first), first, late_now);
-    XEC_FAILPOINT("rename.target_first");
-    const size_t missing = have < look.quorum() ? look.quorum() - have : 0;
-    if (have > 0)
-      have += co_await RollOn(engine, to, look, plan.goal, std::move(plan.then), missing, late_now);
-    if (have >= look.quorum()) co_return OkStatus();
+    if (!done) rolled = co_await RollPlanned(engine, to, look, plan, late_now);
+    if (!done && plan.have + rolled.size() < look.quorum()) continue;
+    std::vector<MemberIndex> silent = SilentHomes(look, plan, moved.proved, rolled);
+    if (durable) co_await EndSeals(engine, to, target, std::move(plan.overtaken), std::move(silent));
+    co_return OkStatus();
   }
   co_return Fail(Code::kNoQuorum,
                  "cannot tell whether an object has moved to {}: too few of its homes answer; retry",
@@ -219,7 +273,7 @@ Task<bool> MoveArchive(Engine& engine, ObjectPath from, Accepted moved, MoveReco
   const State archive = *found;
   const std::string source = StatePath(from, FormatState(archive));
   const std::vector<MemberIndex> homes = engine.Homes(from);
-  if (std::find(homes.begin(), homes.end(), member) != homes.end()) {
+  if (Contains(homes, member)) {
     // What a home accepts must never sink: it takes the tombstone before its archive leaves.
     const RollResult rolled = co_await RollForward(engine, from, member, moved, *states);
     if (!Stands(rolled)) co_return false;
@@ -318,8 +372,7 @@ Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIn
     std::vector<MemberIndex> shown;
     if (moved == highest) shown = holders;
     for (const auto& [home, states] : listings) {
-      const bool known = std::find(shown.begin(), shown.end(), home) != shown.end();
-      if (HasAccepted(states, moved) && !known) shown.push_back(home);
+      if (HasAccepted(states, moved) && !Contains(shown, home)) shown.push_back(home);
     }
     Status finished =
         co_await FinishShown(engine, from, moved, std::move(shown), Tombstone::kSeen, late_ones);
@@ -342,6 +395,20 @@ Task<size_t> MoveArchives(Engine& engine, ObjectPath from, Accepted moved, MoveR
   co_return clear;
 }
 
+Task<bool> BringFrom(Engine& engine, ObjectPath from, std::vector<Accepted> moves, MemberIndex home) {
+  size_t clear = 0;
+  for (const Accepted& moved : moves) {
+    Result<MoveRecord> record = co_await ReadMoveRecord(engine, from, moved);
+    if (!record) continue;
+    const Status finished = co_await FinishTarget(engine, from, moved, Tombstone::kSeen);
+    const bool durable = finished && co_await DurableOnQuorum(engine, from, moved, Late::kPassedOver);
+    if (!durable) continue;
+    std::vector<MemberIndex> one = {home};
+    clear += co_await MoveArchives(engine, from, moved, std::move(*record), std::move(one));
+  }
+  co_return clear == moves.size();
+}
+
 bool HasArchiveOf(const States& states, const Version& version, const std::string& oid) {
   return ArchiveOf(states, version, oid) != nullptr;
 }
@@ -351,8 +418,7 @@ std::vector<MemberIndex> ServersOfMove(const Engine& engine, const ObjectPath& f
   std::vector<MemberIndex> servers = engine.Homes(from);
   for (const std::string& id : record.servers) {
     const std::optional<MemberIndex> member = engine.FindMember(id);
-    if (member && std::find(servers.begin(), servers.end(), *member) == servers.end())
-      servers.push_back(*member);
+    if (member && !Contains(servers, *member)) servers.push_back(*member);
   }
   return servers;
 }

@@ -89,10 +89,10 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
   const size_t quorum = Quorum(engine.Homes(path).size()) - MutantActive(Mutant::kCommitOneHomeEarly);
   std::map<MemberIndex, Vote::Kind> votes;
   bool unclear = false;
-  const auto promote_silent = [&] {
+  const auto promote_others = [&] {
     for (const MemberIndex home : homes) {
-      const bool silent = !votes.contains(home) || votes[home] == Vote::kOpen;
-      if (silent) PromoteWhenBack(engine, path, home, promoted, from);
+      const bool accepted = votes.contains(home) && votes[home] == Vote::kAccepted;
+      if (!accepted) PromoteWhenBack(engine, path, home, promoted, from);
     }
   };
   const auto count = [&](Vote::Kind wanted) {
@@ -133,7 +133,7 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
     if (shown || committed()) {
       const Status still = StillTheHomes(engine, path);
       if (!still) co_return still.error();
-      promote_silent();
+      promote_others();
       co_return true;
     }
     // Nobody but us can be the first to promote: where all refused, and clearly, nothing ever became visible.
@@ -146,7 +146,7 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
   const bool accepted = count(Vote::kAccepted) > 0;
   const bool settled = co_await SettledByLook(engine, path, goal, accepted, Late::kWaitedFor);
   if (settled && StillTheHomes(engine, path)) {
-    promote_silent();
+    promote_others();
     co_return true;
   }
   co_return Fail(Code::kUnknown,

@@ -7,6 +7,7 @@
 #include "base/mutant.hh"
 #include "commit/access.hh"
 #include "commit/fence.hh"
+#include "commit/move.hh"
 #include "commit/names.hh"
 #include "commit/pause.hh"
 #include "commit/promote.hh"
@@ -32,6 +33,7 @@ struct Barrier {
   std::optional<Version> ceiling;
   Accepted highest;
   Rival rival;                       // of an exclusive creation
+  std::vector<Accepted> moves;       // what has moved away, as long as that shows
   bool directory_under_way = false;  // of any other
 };
 
@@ -58,11 +60,13 @@ Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<M
     listings[home] = std::move(**event.value);
   }
   barrier.late_homes = gather.pending();
-  if (request.exclusive_base)
+  if (request.exclusive_base) {
     barrier.rival = RivalAtBarrier(listings, request.seal, *request.exclusive_base);
-  else
+    barrier.moves = MovesIn(listings);
+  } else {
     barrier.directory_under_way =
         DirectoryUnderWay(listings, barrier.highest) && !MutantActive(Mutant::kPutOverDirectoryUnderWay);
+  }
   co_return std::move(barrier);
 }
 
@@ -92,6 +96,9 @@ Task<Barrier> LookPastRivals(Engine& engine, PutRequest request, std::vector<Mem
     if (engine.executor().Now() + pause > start + PatienceWith(barrier)) co_return std::move(barrier);
     co_await Pause(engine, pause);
     pause = std::min(2 * pause, kLookPauseMax);
+    if (barrier.rival.rivalry == Rivalry::kSealed && pause == kLookPauseMax)
+      co_await RunPatiently(engine,
+                            BringFrom(engine, request.path, std::move(barrier.moves), barrier.rival.home));
   }
 }
 

@@ -36,7 +36,7 @@ Task<SealsSeen> LookAtSeals(Engine& engine, ObjectPath path, State seal, std::ve
   ServerGather<Result<States>> gather(engine);
   for (const MemberIndex home : homes) gather.Start(home, ListStates(engine, home, path));
   while (gather.pending() > 0) {
-    result.late = !wait && gather.timely() == 0;
+    result.late = !wait && gather.OnlyLateOnes();
     if (result.late) break;
     auto event = co_await gather.Next();
     if (!event.value) continue;

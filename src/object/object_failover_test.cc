@@ -7,6 +7,7 @@
 
 #include "commit/access.hh"
 #include "commit/cleaner.hh"
+#include "commit/given_up_files.hh"
 #include "object/stripe_buffer.hh"
 #include "object/test_upload.hh"
 
@@ -193,6 +194,60 @@ TEST(FailoverTest, NobodyWaitsForAServerThatStopsBeforeItClosesAnArchive) {
   ASSERT_TRUE(committed) << committed.error().ToString();
   ExpectWhole(store, {}, upload.bytes());
   store.faults(stopped).DropHung();
+}
+
+// Its archive is complete, and becomes what the others are when it is back.
+TEST(FailoverTest, AServerThatDiesAsItClosesAnArchiveHasIt) {
+  TestStore store(Impatient());
+  Upload upload(store, 6 * kStripe + 1);
+  upload.FirstHalf();
+  upload.SecondHalf();
+  const MemberIndex dead = store.engine().Homes(TestStore::Path("/o"))[1];
+  store.faults(dead).Add({.operation = Operation::kClose});
+  store.faults(dead).Add({.operation = Operation::kList});
+  const Result<Committed> committed = upload.Commit();
+  ASSERT_TRUE(committed) << committed.error().ToString();
+  store.faults(dead).Clear();
+  while (store.engine().given_up_files().size() > 0) SyncWait(TidyGivenUpFiles(store.engine()));
+  for (const auto& [server, path] : store.Archives("/o")) EXPECT_THAT(path, HasSubstr("/p."));
+  ExpectWhole(store, {}, upload.bytes());
+}
+
+// Its seal would look like another upload under way once the version that the others became has moved away.
+TEST(FailoverTest, AnArchiveThatIsLostAsItIsClosedLeavesNoSeal) {
+  TestStore store(Impatient());
+  WriteOptions one_may_be_missing;
+  one_may_be_missing.archives_min = 5;
+  Upload upload(store, 6 * kStripe + 1, one_may_be_missing);
+  upload.FirstHalf();
+  upload.SecondHalf();
+  const MemberIndex bad = store.engine().Homes(TestStore::Path("/o"))[1];
+  const Error delayed = Fail(Code::kNoSpace, "what was written does not fit");
+  store.faults(bad).Add({.operation = Operation::kClose, .error = delayed});
+  const Result<Committed> committed = upload.Commit();
+  ASSERT_TRUE(committed) << committed.error().ToString();
+  store.faults(bad).Clear();
+  while (store.engine().given_up_files().size() > 0) SyncWait(TidyGivenUpFiles(store.engine()));
+  for (const auto& [server, path] : store.Archives("/o")) EXPECT_NE(server, bad) << path;
+  const Result<std::string> read = store.Get("/o");
+  ASSERT_TRUE(read) << read.error().ToString();
+  EXPECT_TRUE(*read == upload.bytes());
+}
+
+// What it leaves on the others would keep an exclusive creation waiting as long.
+TEST(FailoverTest, AnUploadIsGivenUpWithoutWaitingForAServerThatHangs) {
+  TestStore::Options options = Impatient();
+  options.engine.metadata_timeout = std::chrono::hours(1);
+  TestStore store(options);
+  Upload upload(store, 6 * kStripe + 1);
+  upload.FirstHalf();
+  const MemberIndex hung = store.engine().Homes(TestStore::Path("/o"))[1];
+  store.faults(hung).Add({.kind = FaultKind::kHang});
+  auto abandon = std::async(std::launch::async, [&] { upload.Abandon(); });
+  XEC_CHECK(abandon.wait_for(std::chrono::seconds(60)) == std::future_status::ready,
+            "the end of the upload waits for its deadline");
+  for (const auto& [server, path] : store.Archives("/o")) EXPECT_EQ(server, hung) << path;
+  store.faults(hung).DropHung();
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, FailoverTest,

@@ -138,6 +138,8 @@ TEST(ObjectWriterTest, FailedRequestsNeverShowHalfAnObject) {
       rule.kind = kind;
       rule.operation = operation;
       rule.count = 1;
+      // Who dies before it answers has all that it has acknowledged; a delayed write that fails is told.
+      if (operation == Operation::kClose) rule.error = Fail(Code::kNoSpace, "what was written does not fit");
       store.faults(2).Add(rule);
       const Result<Committed> committed = store.Put("/o", TestBytes(100'000));
       EXPECT_FALSE(committed);

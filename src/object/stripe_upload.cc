@@ -8,6 +8,7 @@
 #include "base/failpoint.hh"
 #include "base/log.hh"
 #include "base/mutant.hh"
+#include "commit/server_gather.hh"
 #include "object/layout.hh"
 
 namespace xec {
@@ -38,10 +39,10 @@ Task<Status> TakeMemory(Engine& engine, uint64_t bytes, std::shared_ptr<Memory> 
 
 }  // namespace
 
-Task<void> CloseAll(Engine& engine, std::vector<ArchiveFilePtr> files) {
-  Gather<Status> closes(engine.scope(), engine.executor());
-  for (size_t i = 0; i < files.size(); ++i) closes.Start(i, Close(engine.MetadataCall(), files[i]));
-  while (closes.pending() > 0) co_await closes.Next();
+Task<void> CloseAll(Engine& engine, std::map<MemberIndex, ArchiveFilePtr> files) {
+  ServerGather<Status> closes(engine);
+  for (auto& [server, file] : files) closes.Start(server, Close(engine.MetadataCall(), std::move(file)));
+  while (closes.timely() > 0) co_await closes.Next();
 }
 
 StripeUpload::StripeUpload(Engine& engine, UploadPlan plan, ObjectDigests digests)
@@ -58,7 +59,7 @@ StripeUpload::Remains StripeUpload::GiveUp() {
   Remains remains;
   remains.servers = opener_.Tried();
   for (UploadedArchive& archive : archives_) {
-    if (!archive.closed && archive.file) remains.files.push_back(std::move(archive.file));
+    if (!archive.closed && archive.file) remains.files[archive.server] = std::move(archive.file);
     archive.closed = true;
   }
   return remains;

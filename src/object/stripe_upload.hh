@@ -124,7 +124,7 @@ class StripeUpload {
 
   // Lets go of memory and of open archives. `servers`: where archives may lie.
   struct Remains {
-    std::vector<ArchiveFilePtr> files;
+    std::map<MemberIndex, ArchiveFilePtr> files;
     std::vector<MemberIndex> servers;
   };
   Remains GiveUp();
@@ -223,6 +223,6 @@ struct LateTag {
 };
 
 // Closes the files, in parallel, whatever the servers answer.
-Task<void> CloseAll(Engine& engine, std::vector<ArchiveFilePtr> files);
+Task<void> CloseAll(Engine& engine, std::map<MemberIndex, ArchiveFilePtr> files);
 
 }  // namespace xec

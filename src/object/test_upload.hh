@@ -57,6 +57,7 @@ class Upload {
     writer_.reset();
     return committed;
   }
+  void Abandon() { SyncWait(writer_->Abandon()); }
   const std::string& bytes() const { return bytes_; }
   // Servers with an archive of the upload, in no order that matters.
   std::vector<size_t> Servers() const {

@@ -259,23 +259,26 @@ FinishPlan PlanFinish(const Look& look, const Accepted& target, uint64_t proved)
   }
   const bool above = !(look.highest() < target);
   plan.goal = above ? look.highest() : target;
+  std::vector<MemberIndex> proved_seals;
   size_t settled = 0;
   for (size_t i = 0; i < look.homes().size(); ++i) {
     const MemberIndex home = look.homes()[i];
     const auto heard = look.listings().find(home);
     if (heard == look.listings().end()) continue;
     const Accepted here = HighestAccepted(heard->second);
+    const bool sealed = std::any_of(heard->second.begin(), heard->second.end(), [&](const State& s) {
+      return s.kind == StateKind::kMoveIn && s.oid == target.origin;
+    });
+    const bool proved_seal = sealed && i < 64 && (proved >> i & 1) != 0;
+    if (proved_seal) proved_seals.push_back(home);
     if (!(here < target)) ++settled;
     if (!(here < plan.goal)) {
       ++plan.have;
       continue;
     }
-    const bool sealed = std::any_of(heard->second.begin(), heard->second.end(), [&](const State& s) {
-      return s.kind == StateKind::kMoveIn && s.oid == target.origin;
-    });
-    const bool may_begin = !above && sealed && i < 64 && (proved >> i & 1) != 0;
-    (may_begin ? plan.first : plan.then).push_back(home);
+    (!above && proved_seal ? plan.first : plan.then).push_back(home);
   }
+  if (above || settled >= look.quorum()) plan.overtaken = std::move(proved_seals);
   if (settled >= look.quorum()) return plan;
   // The seals stood on a quorum before the commit, and go only when the rename is finished: it was, long ago.
   if (!above && plan.first.empty()) return plan;

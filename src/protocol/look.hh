@@ -108,6 +108,9 @@ struct FinishPlan {
   size_t have = 0;
   std::vector<MemberIndex> first;
   std::vector<MemberIndex> then;
+  // Homes in the mask that show the seal of the rename although a quorum has something higher than `target`,
+  // or will have it once this is done: nobody makes the target of these seals any more.
+  std::vector<MemberIndex> overtaken;
 };
 // Only homes in the mask `proved` may begin: a delayed creation can put a seal elsewhere after all is over.
 FinishPlan PlanFinish(const Look& look, const Accepted& target, uint64_t proved);

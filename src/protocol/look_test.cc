@@ -133,6 +133,32 @@ TEST(Finish, RollsWhatIsHigherAndStopsAtAQuorum) {
   EXPECT_EQ(PlanFinish(look, target, 0b111).kind, FinishPlan::kDone);
 }
 
+TEST(Finish, NamesTheProvedSealsThatWereOvertaken) {
+  const Accepted target = AcceptedFrom(MovedIn(kV2, kA));
+  Look look = Five();
+  look.Heard(4, {TombstoneState(kV3), MoveInState(kRid)});
+  look.Heard(3, {TombstoneState(kV3), MoveInState(kA)});
+  look.Heard(2, {MoveInState(kRid)});
+  const uint64_t all = 0b11111;
+  EXPECT_EQ(PlanFinish(look, target, all).kind, FinishPlan::kRoll);
+  EXPECT_EQ(PlanFinish(look, target, all).overtaken, (std::vector<MemberIndex>{4, 2}));
+  EXPECT_EQ(PlanFinish(look, target, 0b1).overtaken, std::vector<MemberIndex>{4})
+      << "a creation that was late";
+  look.Heard(1, {TombstoneState(kV3)});
+  EXPECT_EQ(PlanFinish(look, target, all).kind, FinishPlan::kDone);
+  EXPECT_EQ(PlanFinish(look, target, all).overtaken, (std::vector<MemberIndex>{4, 2}));
+}
+
+TEST(Finish, LeavesTheSealsOfWhatMayStillComeToStand) {
+  const Accepted target = AcceptedFrom(MovedIn(kV2, kA));
+  Look look = Five();
+  look.Heard(4, {MoveInState(kRid)});
+  look.Heard(3, {MoveInState(kRid)});
+  look.Heard(2, {MoveInState(kRid)});
+  EXPECT_TRUE(PlanFinish(look, target, 0b111).overtaken.empty()) << "rolled";
+  EXPECT_TRUE(PlanFinish(look, target, 0b11000).overtaken.empty()) << "over long ago";
+}
+
 TEST(Seal, IsVoidBesideAnAbortMark) {
   const State seal = SealedState(kA);
   EXPECT_TRUE(SealStands({seal}, seal));

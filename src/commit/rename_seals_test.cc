@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// What a rename that succeeds leaves of its seals at the new name, and whom that keeps waiting.
+#include "commit/given_up_files.hh"
+#include "commit/names.hh"
+#include "commit/rename.hh"
+#include "commit/test_world.hh"
+
+namespace xec {
+namespace {
+
+using namespace std::chrono_literals;
+using Gateway = TestWorld::Gateway;
+
+class RenameSealsTest : public ToleranceTest {
+ protected:
+  static bool AnySeal(TestWorld& world, Gateway& gateway, const std::string& name) {
+    const std::vector<std::string> entries = world.EntriesOf(gateway, name);
+    return std::any_of(entries.begin(), entries.end(),
+                       [](const std::string& entry) { return entry.starts_with("q."); });
+  }
+  // As the loop of a gateway.
+  static void Tidy(TestWorld& world, Gateway& gateway, Duration so_long) {
+    for (Duration passed(0); passed < so_long; passed += 250ms) {
+      gateway.scope.Spawn(TidyGivenUpFiles(*gateway.engine));
+      world.Pass(250ms);
+    }
+  }
+};
+
+// The renamer has chosen its version, and before the new name accepts it a put is there.
+TEST_P(RenameSealsTest, AreNoRivalsWhenAPutHasOvertakenTheRename) {
+  size_t overtaken = 0;
+  for (size_t steps = 1; steps <= 400; steps += 7) {
+    TestWorld world(OptionsOf(1));
+    Gateway& renamer = world.NewGateway();
+    Gateway& other = world.NewGateway();
+    ASSERT_TRUE(world.Put(renamer, "/a"));
+    std::optional<Status> renamed;
+    renamer.scope.Spawn([](Engine& engine, std::optional<Status>& result) -> Task<void> {
+      Status status = co_await RenameObject(engine, TestWorld::Path("/a"), TestWorld::Path("/b"));
+      result = std::move(status);
+    }(*renamer.engine, renamed));
+    world.executor.RunUntilIdle(steps);
+    const Result<Version> put = world.Put(other, "/b");
+    ASSERT_TRUE(put) << put.error().message;
+    ASSERT_TRUE(world.executor.RunUntil([&] { return renamed.has_value(); }, 100'000));
+    ASSERT_TRUE(*renamed) << renamed->error().message;
+    EXPECT_FALSE(AnySeal(world, other, "/b")) << "after " << steps << " steps";
+    overtaken += world.StateOf(other, "/b").version == *put;
+    ASSERT_TRUE(world.Run(RemoveObject(*other.engine, TestWorld::Path("/b"))));
+    const TimePoint begin = world.executor.Now();
+    const Status created = world.Run(world.PutOn(other, TestWorld::Path("/b"), true));
+    EXPECT_TRUE(created) << "after " << steps << " steps: " << created.error().message;
+    EXPECT_LT(world.executor.Now() - begin, 1s) << "after " << steps << " steps";
+  }
+  EXPECT_GT(overtaken, 3u);
+}
+
+TEST_P(RenameSealsTest, OfAHomeThatWasLateBecomesAWitnessWhenItIsBack) {
+  TestWorld world(OptionsOf(1));
+  Gateway& gateway = world.NewGateway();
+  ASSERT_TRUE(world.Put(gateway, "/a"));
+  const MemberIndex home = gateway.engine->Homes(TestWorld::Path("/b"))[0];
+  gateway.faults[home]->plan().Add({.operation = Operation::kRename, .path_contains = "/b.~xo/q."});
+  ASSERT_TRUE(world.Run(RenameObject(*gateway.engine, TestWorld::Path("/a"), TestWorld::Path("/b"))));
+  EXPECT_TRUE(AnySeal(world, gateway, "/b"));
+  gateway.faults[home]->plan().Clear();
+  Tidy(world, gateway, 10s);
+  EXPECT_FALSE(AnySeal(world, gateway, "/b"));
+  EXPECT_TRUE(world.Lives(gateway, "/b"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Tolerance, RenameSealsTest, ::testing::Values(1, 2));
+
+}  // namespace
+}  // namespace xec
