@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "commit/server_gather.hh"
+#include "commit/access.hh"
 #include "protocol/state_name.hh"
 
 namespace xec {
@@ -35,7 +35,7 @@ Task<Status> RemoveLate(Engine& engine, MemberIndex server, std::string path) {
 // The promotion of what stands there still, unless a repair has put a copy beside it.
 Task<Status> PromoteLate(Engine& engine, MemberIndex server, std::string from, std::string to) {
   const std::string directory = from.substr(0, from.rfind('/'));
-  Result<std::vector<Entry>> listed = co_await List(engine.MetadataCall(), engine.server(server), directory);
+  Result<std::vector<Entry>> listed = co_await ListOrEmpty(engine, server, directory);
   if (!listed) co_return listed.error();
   const auto there = [&](const std::string& path) {
     return std::any_of(listed->begin(), listed->end(),

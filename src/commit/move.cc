@@ -169,7 +169,8 @@ Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveR
     FinishPlan plan = PlanFinish(look, target, moved.proved);
     if (plan.kind == FinishPlan::kCannotTell) break;
     const bool done = plan.kind == FinishPlan::kDone;
-    if (!durable && !done) durable = co_await DurableOnQuorum(engine, from, moved, late_ones);
+    const bool changes = !done || !plan.overtaken.empty();
+    if (!durable && changes) durable = co_await DurableOnQuorum(engine, from, moved, late_ones);
     if (!durable && !done) {
       co_return Fail(Code::kNoQuorum,
                      "cannot tell whether {} has moved to {} for good: too few of its homes answer or can "
@@ -202,9 +203,11 @@ Task<Status> FinishShown(Engine& engine, ObjectPath from, Accepted moved, std::v
   co_return co_await AcceptTarget(engine, from, moved, std::move(*record), tombstone, late_ones);
 }
 
-bool IsSealOf(const State& state, const std::string& oid) {
+// An upload may be taken over as another version (layout xrdec): the seals of that one have it in their
+// names.
+bool IsSealOf(const State& state, const Version& version, const std::string& oid) {
   const bool sealed = state.kind == StateKind::kSealed || state.kind == StateKind::kAborted;
-  return sealed && state.oid == oid;
+  return sealed && state.oid == oid && (!state.version || *state.version == version);
 }
 
 // The promoted one, if there is one: it was repaired, and a seal beside it left over.
@@ -212,7 +215,7 @@ const State* ArchiveOf(const States& states, const Version& version, const std::
   const State* archive = nullptr;
   for (const State& state : states) {
     if (state.kind == StateKind::kPromoted && state.oid == oid && state.version == version) return &state;
-    if (IsSealOf(state, oid)) archive = &state;
+    if (IsSealOf(state, version, oid)) archive = &state;
   }
   return archive;
 }
@@ -250,7 +253,7 @@ Task<bool> RemoveLeftOverSeals(Engine& engine, ObjectPath from, Accepted moved, 
     co_return !given_up;
   }
   for (const State& state : states) {
-    if (!IsSealOf(state, record.oid)) continue;
+    if (!IsSealOf(state, moved.version.Unmoved(), record.oid)) continue;
     const Status removed = co_await RemoveState(engine, member, from, FormatState(state));
     if (!removed) co_return false;
   }
@@ -395,18 +398,19 @@ Task<size_t> MoveArchives(Engine& engine, ObjectPath from, Accepted moved, MoveR
   co_return clear;
 }
 
-Task<bool> BringFrom(Engine& engine, ObjectPath from, std::vector<Accepted> moves, MemberIndex home) {
+Task<bool> BringFrom(Engine& engine, ObjectPath from, std::vector<Accepted> moves, std::string oid,
+                     MemberIndex home) {
   size_t clear = 0;
   for (const Accepted& moved : moves) {
     Result<MoveRecord> record = co_await ReadMoveRecord(engine, from, moved);
-    if (!record) continue;
+    if (!record || record->oid != oid) continue;
     const Status finished = co_await FinishTarget(engine, from, moved, Tombstone::kSeen);
     const bool durable = finished && co_await DurableOnQuorum(engine, from, moved, Late::kPassedOver);
     if (!durable) continue;
     std::vector<MemberIndex> one = {home};
     clear += co_await MoveArchives(engine, from, moved, std::move(*record), std::move(one));
   }
-  co_return clear == moves.size();
+  co_return clear > 0;
 }
 
 bool HasArchiveOf(const States& states, const Version& version, const std::string& oid) {

@@ -49,10 +49,10 @@ Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIn
 Task<size_t> MoveArchives(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record,
                           std::vector<MemberIndex> servers);
 
-// F2 on one home of what the listings show to have moved away: what looks like another upload there may be
-// the seal of a version that has moved, left on a home that was away. True: of all of them nothing is left
-// there.
-Task<bool> BringFrom(Engine& engine, ObjectPath from, std::vector<Accepted> moves, MemberIndex home);
+// F2 on one home of what has moved away of the upload `oid`: what looks like another upload there may be the
+// seal of a version that has moved, left on a home that was away. True: nothing is left there of one.
+Task<bool> BringFrom(Engine& engine, ObjectPath from, std::vector<Accepted> moves, std::string oid,
+                     MemberIndex home);
 
 // Is an archive of this version among the states, under its seal or promoted?
 bool HasArchiveOf(const States& states, const Version& version, const std::string& oid);

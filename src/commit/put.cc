@@ -70,6 +70,13 @@ Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<M
   co_return std::move(barrier);
 }
 
+// May the rival be the seal of a version that has moved away?
+bool MayHaveMoved(const Barrier& barrier) {
+  const StateKind kind = barrier.rival.state.kind;
+  const bool seal = kind == StateKind::kSealed || kind == StateKind::kAborted;
+  return barrier.rival.rivalry == Rivalry::kSealed && seal && !barrier.moves.empty();
+}
+
 // For how long it is worth looking again.
 Duration PatienceWith(const Barrier& barrier) {
   if (barrier.directory_under_way) return kDirectoryPatience;
@@ -96,9 +103,9 @@ Task<Barrier> LookPastRivals(Engine& engine, PutRequest request, std::vector<Mem
     if (engine.executor().Now() + pause > start + PatienceWith(barrier)) co_return std::move(barrier);
     co_await Pause(engine, pause);
     pause = std::min(2 * pause, kLookPauseMax);
-    if (barrier.rival.rivalry == Rivalry::kSealed && pause == kLookPauseMax)
-      co_await RunPatiently(engine,
-                            BringFrom(engine, request.path, std::move(barrier.moves), barrier.rival.home));
+    if (MayHaveMoved(barrier) && pause == kLookPauseMax)
+      co_await RunPatiently(engine, BringFrom(engine, request.path, std::move(barrier.moves),
+                                              barrier.rival.state.oid, barrier.rival.home));
   }
 }
 

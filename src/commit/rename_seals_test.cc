@@ -56,6 +56,33 @@ TEST_P(RenameSealsTest, AreNoRivalsWhenAPutHasOvertakenTheRename) {
   EXPECT_GT(overtaken, 3u);
 }
 
+// Whoever goes on with the rename has only seen its tombstone.
+TEST_P(RenameSealsTest, AreNoRivalsWhenTheRenamerDiedBeforeItWasOvertaken) {
+  size_t committed = 0;
+  for (size_t steps = 1; steps <= 400; steps += 7) {
+    TestWorld world(OptionsOf(1));
+    Gateway& renamer = world.NewGateway();
+    Gateway& other = world.NewGateway();
+    ASSERT_TRUE(world.Put(renamer, "/a"));
+    renamer.scope.Spawn([](Engine& engine) -> Task<void> {
+      co_await RenameObject(engine, TestWorld::Path("/a"), TestWorld::Path("/b"));
+    }(*renamer.engine));
+    world.executor.RunUntilIdle(steps);
+    renamer.Kill();
+    ASSERT_TRUE(world.Put(other, "/b"));
+    if (world.Lives(other, "/a")) continue;
+    ++committed;
+    ASSERT_TRUE(world.Run(RemoveObject(*other.engine, TestWorld::Path("/b"))));
+    EXPECT_FALSE(world.Lives(other, "/a"));
+    EXPECT_FALSE(AnySeal(world, other, "/b")) << "after " << steps << " steps";
+    const TimePoint begin = world.executor.Now();
+    const Status created = world.Run(world.PutOn(other, TestWorld::Path("/b"), true));
+    EXPECT_TRUE(created) << "after " << steps << " steps: " << created.error().message;
+    EXPECT_LT(world.executor.Now() - begin, 1s) << "after " << steps << " steps";
+  }
+  EXPECT_GT(committed, 3u);
+}
+
 TEST_P(RenameSealsTest, OfAHomeThatWasLateBecomesAWitnessWhenItIsBack) {
   TestWorld world(OptionsOf(1));
   Gateway& gateway = world.NewGateway();

@@ -138,7 +138,7 @@ TEST(ObjectWriterTest, FailedRequestsNeverShowHalfAnObject) {
       rule.kind = kind;
       rule.operation = operation;
       rule.count = 1;
-      // Who dies before it answers has all that it has acknowledged; a delayed write that fails is told.
+      // What was synced is whole whether or not its server answers.
       if (operation == Operation::kClose) rule.error = Fail(Code::kNoSpace, "what was written does not fit");
       store.faults(2).Add(rule);
       const Result<Committed> committed = store.Put("/o", TestBytes(100'000));

@@ -333,7 +333,7 @@ void StripeUpload::SealAgain() {
 }
 
 // What is sealed is safe if it was synced; else errors of delayed writes may show up only now. Few that stop
-// in between are not waited for, and who dies in between has what it has acknowledged.
+// in between are not waited for.
 Task<void> StripeUpload::CloseSealed() {
   Gather<Status> closes(engine_.scope(), engine_.executor());
   const EngineOptions& options = engine_.options();
@@ -354,7 +354,8 @@ Task<void> StripeUpload::CloseSealed() {
     }
     Gather<Status>::Event event = co_await closes.Next();
     if (!event.value) break;
-    if (event.value->has_value() || OutcomeUnknown(*event.value)) continue;
+    const bool synced = engine_.SyncBeforeCommit() && OutcomeUnknown(*event.value);
+    if (event.value->has_value() || synced) continue;
     Lose(event.tag, event.value->error());
     // It does not follow what the others become.
     engine_.given_up_files().Add(archives_[event.tag].server, plan_.place.path);
