@@ -156,6 +156,19 @@ Task<bool> FinishByWitness(Context& c, File moved, File target, View view) {
   co_return have >= kQuorum;
 }
 
+// Seals that were proved and overtaken become witnesses as well, below what a quorum has.
+Task<int> EndSeals(Context& c, File moved, File target, View view) {
+  int ended = 0;
+  for (int h = 0; h < kHomes && !variant.leaveSeals; ++h) {
+    if (view.at[h] == nullptr || (moved.nonce >> h & 1) == 0) continue;
+    const File* seal = Find(*view.at[h], kMoveIn, moved.id);
+    if (seal == nullptr) continue;
+    u32 done = co_await c.Rename(setup.homes[target.name][h], *seal, target);
+    ended += done == kOk;
+  }
+  co_return ended;
+}
+
 }  // namespace
 
 // F1: the target accepts the moved version (or something higher) on t+1 homes.
@@ -165,7 +178,10 @@ Task<bool> FinishTarget(Context& c, File moved) {
   for (int tries = 0; tries < 2; ++tries) {
     View view = co_await ListHomes(c, target.name, 0, kHomes, 7);
     if (view.heard < kQuorum) co_return false;
-    if (view.Holding(target.ver) >= kQuorum) co_return true;
+    if (view.Holding(target.ver) >= kQuorum) {
+      co_await EndSeals(c, moved, target, view);
+      co_return true;
+    }
     if (variant.witnessFinish) {
       bool ok = co_await FinishByWitness(c, moved, target, view);
       co_return ok;
@@ -193,7 +209,10 @@ Task<bool> FinishTarget(Context& c, File moved) {
         have += o == Outcome::kAccepted || o == Outcome::kSuperseded;
       }
     }
-    if (have >= kQuorum) co_return true;
+    if (have >= kQuorum) {
+      if (above) co_await EndSeals(c, moved, target, view);
+      co_return true;
+    }
   }
   co_return false;
 }

@@ -35,7 +35,7 @@ for v in "mv:AB earlyfinish" "mv:AB put:A lookbeforeseal" "mv:AB put:A nosources
   "mv:AB rm:B retireearly" "mv:AB put:A nofinish" "mv:AB rm:B nohold" "mv:AB mv:AC rivalblind" "mv:AB mv:AC rivalnox" \
   "mv:AB put:A onelook" "mv:AB readnofinish" "mv:AB abortmaj" "mv:AB rm:B noverify" "mv:AB nomark" "mv:AB rm:B collectearly" \
   "mv:AB put:A noroll" "mv:AB put:A leavesealed" "mv:AB mv:BC noinbound" \
-  "mv:AB rm:B put:B dropseal full=1" "mv:AB sink full=1 stale=1" "mv:AB mv:AC nosourceseal grace"; do
+  "mv:AB rm:B put:B dropseal leaveseals full=1" "mv:AB sink full=1 stale=1" "mv:AB mv:AC nosourceseal grace"; do
   must_fail shared=1 $v $all
 done
 echo "== renames of directories"

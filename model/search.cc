@@ -363,7 +363,8 @@ std::map<std::string, bool*> VariantNames() {
           {"retireremove", &v.retireRemove},
           {"grace", &v.grace},
           {"sink", &v.sink},
-          {"dropseal", &v.dropSeal}};
+          {"dropseal", &v.dropSeal},
+          {"leaveseals", &v.leaveSeals}};
 }
 
 int Main(int argc, char** argv) {

@@ -135,7 +135,7 @@ extern Setup setup;
 struct Variants {
   bool earlyFinish, noSourceSeal, witnessFinish, retireEarly, noFinish, noHold, rivalBlind, rivalNoX, oneLook,
       readNoFinish, abortMajority, noVerify, noMark, noTargetSeal, collectEarly, noRoll, lookBeforeSeal,
-      leaveSealed, noMask, noInbound, retireRemove, grace, dropSeal, sink;
+      leaveSealed, noMask, noInbound, retireRemove, grace, dropSeal, sink, leaveSeals;
 };
 extern Variants variant;
 
