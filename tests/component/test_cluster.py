@@ -165,7 +165,7 @@ class LongestNames(ClusterTest):
         self.assertEqual(listed("/"), [])
 
         def cleaned():
-            report = json.loads(xec("clean", "--json", *failpoints.NOW).out)
+            report = json.loads(xec("clean", "--json", *failpoints.graces(failpoints.LIMIT_MS)).out)
             return report["removed"] == report["left"] == 0
         self.eventually(cleaned, 60, "the cleaner finds nothing more to do")
         for folder in folders:
