@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/contains.hh"
 #include "cli/census_report.hh"
 #include "cli/commands.hh"
 #include "cli/terminal.hh"
@@ -31,7 +32,7 @@ Result<std::vector<MemberIndex>> FindGone(const CommandLine& line, OpenedStore& 
     }
     if (!found)
       return Fail(Code::kInvalidArgument, "--gone: {} is no member of the store (see xec health)", said);
-    if (std::find(gone.begin(), gone.end(), *found) == gone.end()) gone.push_back(*found);
+    if (!Contains(gone, *found)) gone.push_back(*found);
   }
   return gone;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/contains.hh"
 #include "base/failpoint.hh"
 #include "commit/server_gather.hh"
 #include "commit/stray_file.hh"
@@ -184,7 +185,7 @@ Task<Status> MakeNamedMark(Engine& engine, MemberIndex member, ObjectPath path, 
 std::vector<MemberIndex> HomesFrom(const Engine& engine, const ObjectPath& path,
                                    std::vector<MemberIndex> preferred) {
   for (const MemberIndex home : engine.Homes(path)) {
-    if (std::find(preferred.begin(), preferred.end(), home) == preferred.end()) preferred.push_back(home);
+    if (!Contains(preferred, home)) preferred.push_back(home);
   }
   return engine.ByHealth(std::move(preferred));
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "archive/manifest.hh"
+#include "base/contains.hh"
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
 #include "commit/fence.hh"
@@ -62,7 +63,7 @@ Task<Result<std::vector<MemberIndex>>> WriteOnQuorum(Engine& engine, ObjectPath 
   const std::vector<MemberIndex> homes = engine.Homes(path);
   ServerGather<Status> gather(engine, RequestKind::kSync);
   for (const MemberIndex home : homes) {
-    if (std::find(having.begin(), having.end(), home) == having.end()) {
+    if (!Contains(having, home)) {
       gather.Start(home, WriteOn(engine, home, path, version, revision, content));
     }
   }

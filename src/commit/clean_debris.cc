@@ -3,6 +3,7 @@
 // uploads, marks.
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
 #include "commit/attributes.hh"
@@ -15,7 +16,7 @@ namespace {
 // Removes what the listings show of a fenced upload, on the homes or on the other servers.
 Task<void> RemoveUpload(CleanPass& pass, State seal, std::vector<MemberIndex> homes, bool on_homes) {
   for (const auto& [member, states] : pass.servers) {
-    const bool home = std::find(homes.begin(), homes.end(), member) != homes.end();
+    const bool home = Contains(homes, member);
     if (home != on_homes) continue;
     // Fencing has renamed what homes had; other servers still have what was listed.
     if (home) co_await Perform(pass, member, RemoveEntry(AbortedState(seal)));
@@ -80,7 +81,7 @@ Version KeepFrom(const CleanPass& pass) {
   std::map<Version, Shown> versions;
   const std::vector<MemberIndex> homes = pass.engine.Homes(pass.path);
   for (const auto& [member, states] : pass.servers) {
-    const bool home = std::find(homes.begin(), homes.end(), member) != homes.end();
+    const bool home = Contains(homes, member);
     for (const State& state : states) {
       if (!state.Accepted() || pass.current.version < *state.version) continue;
       Shown& shown = versions[*state.version];
@@ -124,7 +125,7 @@ Task<void> Sweep(CleanPass& pass) {
   input.held = co_await HeldRenames(pass);
   const std::vector<MemberIndex> homes = pass.engine.Homes(pass.path);
   for (const auto& [member, states] : pass.servers) {
-    const bool home = std::find(homes.begin(), homes.end(), member) != homes.end();
+    const bool home = Contains(homes, member);
     const Accepted highest = HighestAccepted(states);
     const bool behind = home && highest < pass.current;
     // It was to accept the version before (Settle), and has not yet.

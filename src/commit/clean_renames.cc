@@ -2,6 +2,7 @@
 // The cleaner at the source and at the target of renames (docs/protocol.md, CLEANER).
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
 #include "commit/clean_pass.hh"
@@ -101,7 +102,7 @@ Task<bool> ResolveMoved(CleanPass& pass, Accepted moved) {
   std::vector<MemberIndex> servers = ServersOfMove(pass.engine, pass.path, *record);
   // An archive that was written elsewhere after the others were sealed, or re-created, is not in the record.
   for (const auto& [member, states] : pass.servers) {
-    const bool listed = std::find(servers.begin(), servers.end(), member) != servers.end();
+    const bool listed = Contains(servers, member);
     if (!listed && HasArchiveOf(states, moved.version.Unmoved(), record->oid)) servers.push_back(member);
   }
   const size_t count = servers.size();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
 #include "commit/clean_pass.hh"
@@ -96,7 +97,7 @@ Task<void> CollectTombstone(CleanPass& pass) {
   int64_t made_ms = pass.current.version.WallMillis();
   bool collect = pass.AllServersHeard() || MutantActive(Mutant::kCollectTombstoneEarly);
   for (const auto& [member, states] : pass.servers) {
-    const bool home = std::find(homes.begin(), homes.end(), member) != homes.end();
+    const bool home = Contains(homes, member);
     collect = collect && (home ? OnlyTombstone(states, pass.current) : states.empty());
     for (const State& state : states) made_ms = std::max(made_ms, state.mtime_s * 1000);
   }

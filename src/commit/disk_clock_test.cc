@@ -2,6 +2,7 @@
 // Disks that go back in time: noticed by their clocks, left out, compared, used again.
 #include "commit/disk_clock.hh"
 
+#include "base/contains.hh"
 #include "commit/attributes.hh"
 #include "commit/names.hh"
 #include "commit/test_world.hh"
@@ -204,7 +205,7 @@ TEST_F(DiskClockTest, ArchivesOnOtherServersGoToo) {
   ASSERT_TRUE(world_.Put(gateway_, "/a"));
   const std::vector<MemberIndex> homes = HomesOfName("/a");
   MemberIndex other = 0;
-  while (std::find(homes.begin(), homes.end(), other) != homes.end()) ++other;
+  while (Contains(homes, other)) ++other;
   const std::string archive = fmt::format("/a.~xo/{}", world_.EntriesOf(gateway_, "/a").front());
   const auto older = world_.memory[other]->Take();
   ASSERT_TRUE(world_.Run(RemoveObject(*gateway_.engine, world_.Path("/a"))));

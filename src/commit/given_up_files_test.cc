@@ -102,15 +102,7 @@ class LeftSealTest : public ::testing::Test {
     co_await AbandonUpload(engine, Path(), std::move(seal), std::move(archives));
     co_return 0;
   }
-  // As the loop of a gateway, until nothing is left or `at_most` has passed.
-  bool Tidy(Duration at_most) {
-    const TimePoint until = world_.executor.Now() + at_most;
-    while (gateway_.engine->given_up_files().size() > 0 && world_.executor.Now() < until) {
-      gateway_.scope.Spawn(TidyGivenUpFiles(*gateway_.engine));
-      world_.Pass(std::chrono::milliseconds(250));
-    }
-    return gateway_.engine->given_up_files().size() == 0;
-  }
+  bool Tidy(Duration at_most) { return world_.Tidy(gateway_, at_most); }
   // The loop of a gateway, beside what the test does next.
   void RunTidying(Duration so_long) {
     for (Duration when(0); when < so_long; when += std::chrono::milliseconds(250)) {

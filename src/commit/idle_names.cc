@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "commit/clean_pass.hh"
 
 namespace xec {
@@ -49,7 +50,7 @@ bool IsIdle(const std::map<MemberIndex, States>& shown, const std::vector<Member
     const bool same = state->version == first->version && state->oid == first->oid &&
                       state->size == first->size &&
                       (state->kind == StateKind::kDirectory) == (first->kind == StateKind::kDirectory);
-    const bool home = std::find(homes.begin(), homes.end(), member) != homes.end();
+    const bool home = Contains(homes, member);
     if (!same || (!home && state->kind != StateKind::kPromoted)) return false;
     archives += state->kind == StateKind::kPromoted ? 1 : 0;
     on_homes += home ? 1 : 0;

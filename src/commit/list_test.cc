@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Listing a directory: what is asked, and what of it is decided name by name.
+#include "base/contains.hh"
 #include "commit/names.hh"
 #include "commit/test_world.hh"
 
@@ -29,7 +30,7 @@ class ListTest : public testing::Test {
   std::vector<std::string> AllBut(std::vector<int> missing) const {
     std::vector<std::string> names;
     for (int i = 0; i < kNames; ++i) {
-      if (std::find(missing.begin(), missing.end(), i) == missing.end()) names.push_back(Name(i));
+      if (!Contains(missing, i)) names.push_back(Name(i));
     }
     return names;
   }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "archive/manifest.hh"
+#include "base/contains.hh"
 #include "base/failpoint.hh"
 #include "base/text.hh"
 #include "commit/server_gather.hh"
@@ -16,10 +17,6 @@ constexpr int kFinishTriesMax = 3;
 constexpr size_t kMoveRecordBytesMax = 32 * 1024;
 
 bool KeepInRecord(unsigned char c) { return c > 0x20 && c < 0x7f; }
-
-bool Contains(const std::vector<MemberIndex>& members, MemberIndex member) {
-  return std::find(members.begin(), members.end(), member) != members.end();
-}
 
 // The first homes that showed it: they have just answered.
 std::vector<MemberIndex> HomesFirst(const Engine& engine, const ObjectPath& path,

@@ -131,6 +131,22 @@ TEST_F(PatienceTest, NoChangeWaitsForADeadline) {
   EXPECT_LE(TimeOf([&] { EXPECT_TRUE(world_.Put(gateway_, "/d/new", {FirstHomes("/d/3")})); }), seconds(1));
 }
 
+// Busy disks are given seconds for a sync, but not servers that answer nothing at all.
+TEST_F(PatienceTest, AServerThatWasSlowToSyncAndHangsIsSoonFoundOut) {
+  const MemberIndex home = FirstHomes("/d/sub")[1];
+  FaultPlan& plan = gateway_.faults[home]->plan();
+  plan.Add({.kind = FaultKind::kDelay, .operation = Operation::kMakeDirectory, .delay = seconds(3)});
+  for (int i = 0; i < 10; ++i)
+    EXPECT_TRUE(world_.Run(MakeMark(engine(), home, Path("/d/0"), fmt::format("m{}", i))));
+  EXPECT_EQ(engine().health().Patience(home, RequestKind::kSync), seconds(8));
+  plan.Clear();
+  world_.Pass(seconds(60));
+  plan.Add({.kind = FaultKind::kHang, .first = 2});  // it has answered the look
+  EXPECT_LE(TimeOf([&] { EXPECT_TRUE(world_.Run(MakeDirectoryName(engine(), Path("/d/sub"), false))); }),
+            milliseconds(1500));
+  EXPECT_GT(plan.injected(), 0u);
+}
+
 // A change by a new gateway while both servers stop at the n-th request that it sends them; it does not wait
 // for them. False: it sends them fewer requests.
 bool ChangeWhileTheyStop(TestWorld& world, const std::function<Task<Status>(Engine&)>& change,

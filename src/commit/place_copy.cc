@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "commit/pause.hh"
 
 namespace xec {
@@ -44,7 +45,7 @@ Result<bool> IsInTheWay(const States& states, const std::optional<State>& draft,
 // does not. Where no witness can be made the copy counts for more.
 Task<void> KnowOrigin(Engine& engine, ObjectPath path, MemberIndex member, Accepted version) {
   const std::vector<MemberIndex> homes = engine.Homes(path);
-  if (std::find(homes.begin(), homes.end(), member) == homes.end()) co_return;
+  if (!Contains(homes, member)) co_return;
   const Look all = co_await LookAt(engine, path, LookWidth::kAll, kRepairPatience);
   const Accepted& known = all.highest();
   if (!(known == version) || known.origin.empty()) co_return;
@@ -58,7 +59,7 @@ Task<void> KnowOrigin(Engine& engine, ObjectPath path, MemberIndex member, Accep
 // before. A cleaner that saw the archive may yet take that: so a quorum of the homes stands without it, too.
 Task<Status> StandWithout(Engine& engine, ObjectPath path, MemberIndex member, Accepted version) {
   const std::vector<MemberIndex> homes = engine.Homes(path);
-  if (std::find(homes.begin(), homes.end(), member) == homes.end()) co_return OkStatus();
+  if (!Contains(homes, member)) co_return OkStatus();
   const RollResult witness = co_await MakeWitness(engine, path, member, version, kRepairPatience);
   if (witness != RollResult::kAccepted)
     co_return Fail(Code::kUnavailable, "{} takes no witness of it", engine.server_id(member));
@@ -162,7 +163,7 @@ Task<Placed> PlaceCopy(Engine& engine, ObjectPath path, MemberIndex member, Stat
 Task<Status> RemoveBad(Engine& engine, ObjectPath path, MemberIndex member, Accepted version, State bad) {
   const Room room = co_await MakeRoom(engine, path, member, std::nullopt, version, std::move(bad));
   const std::vector<MemberIndex> homes = engine.Homes(path);
-  const bool home = std::find(homes.begin(), homes.end(), member) != homes.end();
+  const bool home = Contains(homes, member);
   if (!room.removed || !home) co_return room.status;
   // A cleaner that saw the archive may have taken the witness beside it.
   const RollResult rolled = co_await RollForward(engine, path, member, version, std::nullopt);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
 #include "commit/access.hh"
@@ -21,10 +22,6 @@ namespace {
 constexpr Duration kRivalPatience = std::chrono::seconds(10);
 constexpr Duration kSealPatience = std::chrono::seconds(10);
 
-bool Contains(const std::vector<MemberIndex>& members, MemberIndex member) {
-  return std::find(members.begin(), members.end(), member) != members.end();
-}
-
 // What the look after sealing found.
 struct Barrier {
   std::vector<MemberIndex> sealed_homes;  // homes whose seal stands
@@ -33,9 +30,16 @@ struct Barrier {
   std::optional<Version> ceiling;
   Accepted highest;
   Rival rival;                       // of an exclusive creation
-  std::vector<Accepted> moves;       // what has moved away, as long as that shows
+  std::vector<Accepted> moves;       // what has moved away, where the rival may be a seal of it
   bool directory_under_way = false;  // of any other
 };
+
+// May the rival be the seal of a version, perhaps of one that has moved away?
+bool MayBeOfVersion(const Rival& rival) {
+  const StateKind kind = rival.state.kind;
+  const bool seal = kind == StateKind::kSealed || kind == StateKind::kAborted;
+  return rival.rivalry == Rivalry::kSealed && seal;
+}
 
 // Lists every home on which this upload is sealed: the homes that are going to be promoted.
 Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<MemberIndex> homes) {
@@ -62,19 +66,12 @@ Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<M
   barrier.late_homes = gather.pending();
   if (request.exclusive_base) {
     barrier.rival = RivalAtBarrier(listings, request.seal, *request.exclusive_base);
-    barrier.moves = MovesIn(listings);
+    if (MayBeOfVersion(barrier.rival)) barrier.moves = MovesIn(listings);
   } else {
     barrier.directory_under_way =
         DirectoryUnderWay(listings, barrier.highest) && !MutantActive(Mutant::kPutOverDirectoryUnderWay);
   }
   co_return std::move(barrier);
-}
-
-// May the rival be the seal of a version that has moved away?
-bool MayHaveMoved(const Barrier& barrier) {
-  const StateKind kind = barrier.rival.state.kind;
-  const bool seal = kind == StateKind::kSealed || kind == StateKind::kAborted;
-  return barrier.rival.rivalry == Rivalry::kSealed && seal && !barrier.moves.empty();
 }
 
 // For how long it is worth looking again.
@@ -103,7 +100,7 @@ Task<Barrier> LookPastRivals(Engine& engine, PutRequest request, std::vector<Mem
     if (engine.executor().Now() + pause > start + PatienceWith(barrier)) co_return std::move(barrier);
     co_await Pause(engine, pause);
     pause = std::min(2 * pause, kLookPauseMax);
-    if (MayHaveMoved(barrier) && pause == kLookPauseMax)
+    if (!barrier.moves.empty() && pause == kLookPauseMax)
       co_await RunPatiently(engine, BringFrom(engine, request.path, std::move(barrier.moves),
                                               barrier.rival.state.oid, barrier.rival.home));
   }

@@ -2,6 +2,7 @@
 // ReconcileDisk: what has to be compared before a disk that went back in time may be believed again.
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "commit/attributes.hh"
 #include "commit/clean_pass.hh"
 #include "commit/disk_clock.hh"
@@ -142,7 +143,7 @@ Task<Status> ReconcileFolder(Reconciliation* work, ObjectPath directory) {
   std::vector<Name> names;
   std::vector<ObjectPath> below;
   for (const auto& [name, members] : found->names) {
-    const bool on_disk = std::find(members.begin(), members.end(), work->member) != members.end();
+    const bool on_disk = Contains(members, work->member);
     names.push_back({name, on_disk});
     if (TakeFolderOf(name, *found)) below.push_back(name);
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "archive/manifest.hh"
+#include "base/contains.hh"
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
 #include "commit/attributes.hh"
@@ -127,7 +128,7 @@ Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, SealsSeen seal
   uint64_t proved = 0;
   const std::vector<MemberIndex>& homes = sealed.look.homes();
   for (size_t i = 0; i < homes.size() && i < 64; ++i) {
-    const bool stands = std::find(sealed.homes.begin(), sealed.homes.end(), homes[i]) != sealed.homes.end();
+    const bool stands = Contains(sealed.homes, homes[i]);
     if (stands) proved |= uint64_t{1} << i;
   }
   NameInfo info{attempt.from, attempt.source, source.WithHighest(), source.listings()};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // What others do to the names while a committed rename is still being finished, or while it is not known
 // whether it is.
+#include "base/contains.hh"
 #include "commit/fence.hh"
 #include "commit/names.hh"
 #include "commit/rename.hh"
@@ -173,7 +174,7 @@ TEST_P(RenameLateTest, ASealWhoseServerWasGivenUpDoesNotFollow) {
   const ObjectPath path = world.Path("/a");
   const std::vector<MemberIndex> servers = world.Placement(path);
   MemberIndex given_up = 0;
-  while (std::find(servers.begin(), servers.end(), given_up) != servers.end()) ++given_up;
+  while (Contains(servers, given_up)) ++given_up;
   ASSERT_TRUE(world.Put(gateway, "/a"));
   const Accepted state = world.StateOf(gateway, "/a");
   ASSERT_TRUE(world.Run(RenameObject(*gateway.engine, path, world.Path("/b"))));

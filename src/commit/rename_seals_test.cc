@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // What a rename that succeeds leaves of its seals at the new name, and whom that keeps waiting.
-#include "commit/given_up_files.hh"
 #include "commit/names.hh"
 #include "commit/rename.hh"
 #include "commit/test_world.hh"
@@ -27,11 +26,23 @@ class RenameSealsTest : public ToleranceTest {
     EXPECT_TRUE(created) << created.error().message;
     EXPECT_LT(world.executor.Now() - begin, 1s);
   }
-  // As the loop of a gateway.
-  static void Tidy(TestWorld& world, Gateway& gateway, Duration so_long) {
-    for (Duration passed(0); passed < so_long; passed += 250ms) {
-      gateway.scope.Spawn(TidyGivenUpFiles(*gateway.engine));
-      world.Pass(250ms);
+  static Task<void> Rename(Engine& engine, std::optional<Status>& result) {
+    Status status = co_await RenameObject(engine, TestWorld::Path("/a"), TestWorld::Path("/b"));
+    result = std::move(status);
+  }
+  // A put to /b after each number of steps of a rename from /a: `after_step(world, renamer, other, renamed)`.
+  template <typename AfterStep>
+  static void AtEachStep(AfterStep after_step) {
+    for (size_t steps = 1; steps <= 400; steps += 7) {
+      SCOPED_TRACE(fmt::format("after {} steps", steps));
+      TestWorld world(OptionsOf(1));
+      Gateway& renamer = world.NewGateway();
+      Gateway& other = world.NewGateway();
+      ASSERT_TRUE(world.Put(renamer, "/a"));
+      std::optional<Status> renamed;
+      renamer.scope.Spawn(Rename(*renamer.engine, renamed));
+      world.executor.RunUntilIdle(steps);
+      after_step(world, renamer, other, renamed);
     }
   }
 };
@@ -39,47 +50,27 @@ class RenameSealsTest : public ToleranceTest {
 // The renamer has chosen its version, and before the new name accepts it a put is there.
 TEST_P(RenameSealsTest, AreNoRivalsWhenAPutHasOvertakenTheRename) {
   size_t overtaken = 0;
-  for (size_t steps = 1; steps <= 400; steps += 7) {
-    SCOPED_TRACE(fmt::format("after {} steps", steps));
-    TestWorld world(OptionsOf(1));
-    Gateway& renamer = world.NewGateway();
-    Gateway& other = world.NewGateway();
-    ASSERT_TRUE(world.Put(renamer, "/a"));
-    std::optional<Status> renamed;
-    renamer.scope.Spawn([](Engine& engine, std::optional<Status>& result) -> Task<void> {
-      Status status = co_await RenameObject(engine, TestWorld::Path("/a"), TestWorld::Path("/b"));
-      result = std::move(status);
-    }(*renamer.engine, renamed));
-    world.executor.RunUntilIdle(steps);
+  AtEachStep([&](TestWorld& world, Gateway&, Gateway& other, const std::optional<Status>& renamed) {
     const Result<Version> put = world.Put(other, "/b");
     ASSERT_TRUE(put) << put.error().message;
     ASSERT_TRUE(world.executor.RunUntil([&] { return renamed.has_value(); }, 100'000));
     ASSERT_TRUE(*renamed) << renamed->error().message;
     overtaken += world.StateOf(other, "/b").version == *put;
     ExpectFree(world, other);
-  }
+  });
   EXPECT_GT(overtaken, 3u);
 }
 
 // Whoever goes on with the rename has only seen its tombstone.
 TEST_P(RenameSealsTest, AreNoRivalsWhenTheRenamerDiedBeforeItWasOvertaken) {
   size_t committed = 0;
-  for (size_t steps = 1; steps <= 400; steps += 7) {
-    SCOPED_TRACE(fmt::format("after {} steps", steps));
-    TestWorld world(OptionsOf(1));
-    Gateway& renamer = world.NewGateway();
-    Gateway& other = world.NewGateway();
-    ASSERT_TRUE(world.Put(renamer, "/a"));
-    renamer.scope.Spawn([](Engine& engine) -> Task<void> {
-      co_await RenameObject(engine, TestWorld::Path("/a"), TestWorld::Path("/b"));
-    }(*renamer.engine));
-    world.executor.RunUntilIdle(steps);
+  AtEachStep([&](TestWorld& world, Gateway& renamer, Gateway& other, const std::optional<Status>&) {
     renamer.Kill();
     ASSERT_TRUE(world.Put(other, "/b"));
-    if (world.Lives(other, "/a")) continue;
+    if (world.Lives(other, "/a")) return;
     ++committed;
     ExpectFree(world, other);
-  }
+  });
   EXPECT_GT(committed, 3u);
 }
 
@@ -92,7 +83,7 @@ TEST_P(RenameSealsTest, OfAHomeThatWasLateBecomesAWitnessWhenItIsBack) {
   ASSERT_TRUE(world.Run(RenameObject(*gateway.engine, TestWorld::Path("/a"), TestWorld::Path("/b"))));
   EXPECT_TRUE(AnySeal(world, gateway, "/b"));
   gateway.faults[home]->plan().Clear();
-  Tidy(world, gateway, 10s);
+  EXPECT_TRUE(world.Tidy(gateway, 20s));
   EXPECT_FALSE(AnySeal(world, gateway, "/b"));
   EXPECT_TRUE(world.Lives(gateway, "/b"));
 }

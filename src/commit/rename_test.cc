@@ -3,6 +3,7 @@
 // of it.
 #include "commit/rename.hh"
 
+#include "base/contains.hh"
 #include "commit/attributes.hh"
 #include "commit/test_world.hh"
 
@@ -231,7 +232,7 @@ TEST_P(RenameTest, AnArchiveThatWasRecreatedElsewhereFollowsWhenItsServerIsBack)
   Gateway& gateway = world.NewGateway();
   const std::vector<MemberIndex> servers = world.Placement(world.Path("/a"));
   MemberIndex elsewhere = 0;
-  while (std::find(servers.begin(), servers.end(), elsewhere) != servers.end()) ++elsewhere;
+  while (Contains(servers, elsewhere)) ++elsewhere;
   ASSERT_LT(elsewhere, world.memory.size());
   ASSERT_TRUE(world.Put(gateway, "/a", {servers.back()}));
   const Accepted state = world.StateOf(gateway, "/a");

@@ -6,6 +6,7 @@
 #include "archive/archive_reader.hh"
 #include "archive/archive_writer.hh"
 #include "archive/manifest.hh"
+#include "base/contains.hh"
 #include "base/failpoint.hh"
 #include "base/log.hh"
 #include "base/mutant.hh"
@@ -368,9 +369,8 @@ Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& lo
   RollOutcome outcome;
   // Homes that were not heard may have it, or take it, in place of those that fail or are late.
   std::vector<MemberIndex> spares = look.homes();
-  std::erase_if(spares, [&](MemberIndex home) {
-    return look.listings().contains(home) || std::find(homes.begin(), homes.end(), home) != homes.end();
-  });
+  std::erase_if(spares,
+                [&](MemberIndex home) { return look.listings().contains(home) || Contains(homes, home); });
   spares = engine.ByHealth(std::move(spares));
   size_t next = 0;
   ServerGather<RollResult> gather(engine, RequestKind::kSync, least);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "commit/names.hh"
 #include "commit/server_gather.hh"
 
@@ -24,7 +25,7 @@ Task<HomesSealed> SealQuorum(Engine& engine, ObjectPath path, std::vector<Member
     if (event.value && *event.value) sealed.push_back(event.member);
   }
   for (size_t i = 0; i < next; ++i) {
-    const bool sure = std::find(sealed.begin(), sealed.end(), homes[i]) != sealed.end();
+    const bool sure = Contains(sealed, homes[i]);
     if (!sure) result.unsure.push_back(homes[i]);
   }
   co_return std::move(result);

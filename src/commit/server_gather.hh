@@ -5,6 +5,9 @@
 // servers in their place and waits on. So a quorum stays a quorum, and a deadline is waited for only when too
 // many servers are bad (promise P8).
 //
+// A sync may take seconds on a busy disk. Who has waited kRollCallAfter for one has all servers probed: one
+// that answers nothing at all is suspect then long before such a request is late.
+//
 // Tasks that are left behind run on to their end, as those of Gather do: what they still do must be as
 // harmless as the requests of a client that sleeps.
 #pragma once
@@ -44,7 +47,7 @@ class ServerGather {
     const TimePoint suspect = engine_.health().SuspectFrom(member);
     const bool bad = suspect <= now && now - least_ >= suspect;
     waiting_.push_back(
-        {tag, member, now + patience + Duration(1), bad ? TimePoint::min() : now + least_, false});
+        {tag, member, now, now + patience + Duration(1), bad ? TimePoint::min() : now + least_, false});
     gather_.Start(tag, std::move(task));
   }
 
@@ -77,6 +80,7 @@ class ServerGather {
       Event result;
       // After a stall of our own, answers may be here that would seem to be late.
       if (!gather_.ready() && (HasNews() || engine_.executor().Now() >= until)) co_return std::move(result);
+      if (IsRollDue()) engine_.monitor().CallRoll();
       Arm(until);
       typename Gather<T>::Event event = co_await gather_.Next();
       if (event.value) {
@@ -98,6 +102,7 @@ class ServerGather {
   struct Waiting {
     size_t tag;
     MemberIndex member;
+    TimePoint started;
     TimePoint late_from;  // whatever the server does for others
     TimePoint timely_until;
     bool told = false;  // the owner knows that it is late
@@ -109,6 +114,14 @@ class ServerGather {
     const auto before = std::count_if(waiting_.begin(), waiting_.end(), untold);
     LateTags();
     return std::count_if(waiting_.begin(), waiting_.end(), untold) < before;
+  }
+
+  static constexpr Duration kRollCallAfter = std::chrono::seconds(1);
+  bool IsRollDue() const {
+    const TimePoint before = engine_.executor().Now() - kRollCallAfter;
+    return least_ == Duration::zero() &&
+           std::any_of(waiting_.begin(), waiting_.end(),
+                       [&](const Waiting& waiting) { return !waiting.told && waiting.started <= before; });
   }
 
   TimePoint LateFrom(const Waiting& waiting) const {
@@ -126,6 +139,7 @@ class ServerGather {
       // What others ask of the server later may show sooner that it is silent.
       const Duration shortest = engine_.health().Patience(waiting.member, RequestKind::kMetadata);
       next = std::min({next, from, std::max(now + shortest, waiting.timely_until)});
+      if (waiting.started + kRollCallAfter > now) next = std::min(next, waiting.started + kRollCallAfter);
     }
     if (next >= armed_) return;
     armed_ = next;

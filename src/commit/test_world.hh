@@ -12,8 +12,10 @@
 
 #include "archive/archive_writer.hh"
 #include "archive/manifest.hh"
+#include "base/contains.hh"
 #include "commit/access.hh"
 #include "commit/cleaner.hh"
+#include "commit/given_up_files.hh"
 #include "commit/put.hh"
 #include "commit/rename.hh"
 #include "runtime/virtual_executor.hh"
@@ -104,7 +106,7 @@ class TestWorld {
     std::vector<MemberIndex> servers = HomesOf(descriptor, path.Last());
     for (size_t i = 0; i < memory.size() && servers.size() < descriptor.geometry.Total(); ++i) {
       const auto member = static_cast<MemberIndex>(i);
-      if (std::find(servers.begin(), servers.end(), member) == servers.end()) servers.push_back(member);
+      if (!Contains(servers, member)) servers.push_back(member);
     }
     return servers;
   }
@@ -136,14 +138,14 @@ class TestWorld {
     const ObjectPath path = Path(name);
     PutRequest request{path, SealedState(gateway.engine->NewObjectId()), 7, {}, 0, std::nullopt};
     for (const MemberIndex server : Placement(path)) {
-      if (std::find(without.begin(), without.end(), server) != without.end()) continue;
+      if (Contains(without, server)) continue;
       if (Seal(gateway, path, server, request.seal)) request.archives.push_back(server);
     }
     return Run(CommitPut(*gateway.engine, std::move(request)));
   }
 
-  // Puts an object with one archive on every server of its placement that takes one.
-  Task<Status> PutOn(Gateway& gateway, ObjectPath path, bool exclusive) {
+  // Of a put for which nothing is sealed yet.
+  Task<Result<PutRequest>> StartPut(Gateway& gateway, ObjectPath path, bool exclusive) {
     PutRequest request{path, SealedState(gateway.engine->NewObjectId()), 7, {}, 0, std::nullopt};
     if (exclusive) {
       Result<ExclusiveStart> start = co_await StartExclusive(*gateway.engine, path);
@@ -151,6 +153,14 @@ class TestWorld {
       request.seal.version = start->version;
       request.exclusive_base = start->base;
     }
+    co_return std::move(request);
+  }
+
+  // Puts an object with one archive on every server of its placement that takes one.
+  Task<Status> PutOn(Gateway& gateway, ObjectPath path, bool exclusive) {
+    Result<PutRequest> started = co_await StartPut(gateway, path, exclusive);
+    if (!started) co_return started.error();
+    PutRequest request = std::move(*started);
     const std::vector<MemberIndex> servers = Placement(path);
     for (const MemberIndex server : servers) {
       Status sealed = co_await SealTask(gateway, path, server, request.seal);
@@ -181,6 +191,16 @@ class TestWorld {
       if (cleaned && cleaned->left == 0 && cleaned->removed == 0) return;
       Pass(std::chrono::hours(2));
     }
+  }
+
+  // As the loop of a gateway, until it has nothing left to remove (true) or `at_most` has passed.
+  bool Tidy(Gateway& gateway, Duration at_most) {
+    const TimePoint until = executor.Now() + at_most;
+    while (gateway.engine->given_up_files().size() > 0 && executor.Now() < until) {
+      gateway.scope.Spawn(TidyGivenUpFiles(*gateway.engine));
+      Pass(std::chrono::milliseconds(250));
+    }
+    return gateway.engine->given_up_files().size() == 0;
   }
 
   // The entries, marks included, of the object directory of a name on all servers.

@@ -51,13 +51,9 @@ class NamesAtOnce final : public ClientsAtOnce {
   Task<Status> Put(Gateway& gateway, ObjectPath path, bool exclusive) {
     Status parent = co_await MakeDirectoryName(*gateway.engine, path.Parent(), true);
     if (!parent && parent.code() != Code::kAlreadyExists) co_return std::move(parent);
-    PutRequest request{path, SealedState(gateway.engine->NewObjectId()), 7, {}, 0, std::nullopt};
-    if (exclusive) {
-      Result<ExclusiveStart> start = co_await StartExclusive(*gateway.engine, path);
-      if (!start) co_return start.error();
-      request.seal.version = start->version;
-      request.exclusive_base = start->base;
-    }
+    Result<PutRequest> started = co_await world_.StartPut(gateway, path, exclusive);
+    if (!started) co_return started.error();
+    PutRequest request = std::move(*started);
     ServerGather<Status> gather(*gateway.engine, RequestKind::kSync);
     const std::vector<MemberIndex> servers = world_.Placement(path);
     for (const MemberIndex server : servers)

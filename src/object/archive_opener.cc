@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "base/failpoint.hh"
 #include "base/log.hh"
 #include "commit/access.hh"
@@ -41,13 +42,25 @@ ArchiveOpener::ArchiveOpener(Engine& engine, ArchivePlace place)
 std::vector<MemberIndex> ArchiveOpener::NextCandidates(size_t count, size_t per_host_max,
                                                        bool homes_only) const {
   // std::span<const bool> cannot view a std::vector<bool>.
-  const auto usable = std::make_unique<bool[]>(tried_.size());
+  const auto well = std::make_unique<bool[]>(tried_.size());
+  const auto bad = std::make_unique<bool[]>(tried_.size());
   for (size_t i = 0; i < tried_.size(); ++i) {
-    const bool home = std::find(place_.homes.begin(), place_.homes.end(), i) != place_.homes.end();
-    usable[i] = !tried_[i] && (home || !homes_only);
+    const bool usable = !tried_[i] && (!homes_only || Contains(place_.homes, i));
+    const bool is_bad = usable && engine_.Rank(static_cast<MemberIndex>(i)) >= ServerHealth::kRankSuspect;
+    well[i] = usable && !is_bad;
+    bad[i] = is_bad;
   }
-  return PlaceLanes(engine_.descriptor(), place_.homes, place_.salt, count, per_host_max,
-                    std::span<const bool>(usable.get(), tried_.size()), held_);
+  std::vector<MemberIndex> taken = held_;
+  const auto place = [&](const std::unique_ptr<bool[]>& usable) {
+    const std::vector<MemberIndex> chosen =
+        PlaceLanes(engine_.descriptor(), place_.homes, place_.salt, count - (taken.size() - held_.size()),
+                   per_host_max, std::span<const bool>(usable.get(), tried_.size()), taken);
+    taken.insert(taken.end(), chosen.begin(), chosen.end());
+  };
+  place(well);
+  place(bad);
+  taken.erase(taken.begin(), taken.begin() + static_cast<ptrdiff_t>(held_.size()));
+  return taken;
 }
 
 // Several archives being created: every server asked is an attempt, in the order of preference.
@@ -141,9 +154,7 @@ Task<std::vector<OpenedArchive>> ArchiveOpener::Open(size_t count, size_t per_ho
   co_return opening.Take();
 }
 
-bool ArchiveOpener::HasSpare() const {
-  return std::find(tried_.begin(), tried_.end(), false) != tried_.end();
-}
+bool ArchiveOpener::HasSpare() const { return Contains(tried_, false); }
 
 Task<std::vector<OpenedArchive>> ArchiveOpener::OpenBest(size_t count, size_t per_host_max) {
   return Open(count, per_host_max, false, Late::kWaitedFor);

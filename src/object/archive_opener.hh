@@ -33,8 +33,9 @@ class ArchiveOpener {
   ArchiveOpener(Engine& engine, ArchivePlace place);
 
   // Creates up to `count` archives on distinct servers, in parallel, homes first, at most `per_host_max` on a
-  // host while that can be avoided, those opened earlier included. A server that is late by failover_delay is
-  // given up for the next one, if there is one. In order of preference; fewer when there are no more servers.
+  // host while that can be avoided, those opened earlier included. Servers known to be suspect or down are
+  // asked only when no others are left. A server that is late by failover_delay is given up for the next one,
+  // if there is one. In order of preference; fewer when there are no more servers.
   Task<std::vector<OpenedArchive>> OpenBest(size_t count, size_t per_host_max);
 
   // The same on homes only. `late_homes`: when no other home is left.

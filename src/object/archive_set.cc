@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "commit/access.hh"
 #include "commit/move.hh"
 #include "commit/server_gather.hh"
@@ -418,8 +419,7 @@ Task<Result<ArchiveFilePtr>> ArchiveSet::FindMoved(MemberIndex server, int least
 std::vector<MemberIndex> ArchiveSet::Candidates() const {
   std::vector<MemberIndex> candidates;
   const auto add = [&](MemberIndex member) {
-    if (std::find(candidates.begin(), candidates.end(), member) == candidates.end())
-      candidates.push_back(member);
+    if (!Contains(candidates, member)) candidates.push_back(member);
   };
   const std::vector<MemberIndex> homes = engine_.Homes(info_.path);
   for (const int rank_min : {2, 1}) {

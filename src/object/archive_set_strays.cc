@@ -2,6 +2,7 @@
 // Archives on servers that the other archives do not name: re-created after those were written.
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "commit/server_gather.hh"
 #include "object/archive_set.hh"
 #include "object/spares.hh"
@@ -136,7 +137,7 @@ bool ArchiveSet::NamedServerHasNothing() const {
     const Slot& slot = known.second;
     if (slot.state != Slot::kFailed || slot.error->code != Code::kNotFound) return false;
     const std::string& id = engine_.server_id(known.first);
-    return std::find(manifest_->servers.begin(), manifest_->servers.end(), id) != manifest_->servers.end();
+    return Contains(manifest_->servers, id);
   });
 }
 

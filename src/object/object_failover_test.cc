@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/contains.hh"
 #include "commit/access.hh"
 #include "commit/cleaner.hh"
 #include "commit/given_up_files.hh"
@@ -91,7 +92,7 @@ TEST(FailoverTest, WhoAnswersWhileAnotherLaneMovesIsKept) {
   hang.operation = Operation::kCreate;
   std::vector<size_t> spares;
   for (size_t i = 0; i < store.server_count(); ++i) {
-    if (std::find(servers.begin(), servers.end(), i) == servers.end()) spares.push_back(i);
+    if (!Contains(servers, i)) spares.push_back(i);
   }
   for (const size_t spare : spares) store.faults(spare).Add(hang);
   auto rest = std::async(std::launch::async, [&] {
@@ -268,8 +269,8 @@ TEST(FailoverTest, OneServerAfterAnotherAsLongAsThereAreSpares) {
     upload.Append(at * kStripe, until * kStripe);
     at = until;
     for (const size_t server : upload.Servers()) {
-      const bool home = std::find(homes.begin(), homes.end(), server) != homes.end();
-      if (std::find(bad.begin(), bad.end(), server) != bad.end()) continue;
+      const bool home = Contains(homes, server);
+      if (Contains(bad, server)) continue;
       // Two of five homes may be missing.
       if (home && bad.size() >= 2) continue;
       MakeIll(store, server, Ill::kWritesLost);

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/contains.hh"
 #include "object/layout.hh"
 #include "object/test_store.hh"
 
@@ -179,7 +180,7 @@ TEST(FaultsTest, ArchivesNotPromotedYetAreFound) {
   const std::vector<MemberIndex> homes = store.engine().Homes(TestStore::Path("/o"));
   size_t renamed = 0;
   for (const auto& [server, path] : store.Archives("/o")) {
-    if (std::find(homes.begin(), homes.end(), server) != homes.end()) continue;
+    if (Contains(homes, server)) continue;
     const std::string directory = path.substr(0, path.rfind('/') + 1);
     const std::optional<State> state = ParseState(path.substr(path.rfind('/') + 1));
     ASSERT_TRUE(state);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "base/failpoint.hh"
 #include "object/archive_sealer.hh"
 #include "object/layout.hh"
@@ -63,10 +64,9 @@ Task<void> Writer::Abandon() {
 size_t Writer::HomesHeld() const {
   const std::vector<MemberIndex> homes = engine_.Homes(path_);
   const std::vector<UploadedArchive>& archives = upload_.archives();
-  return static_cast<size_t>(
-      std::count_if(archives.begin(), archives.end(), [&](const UploadedArchive& archive) {
-        return !archive.lost && std::find(homes.begin(), homes.end(), archive.server) != homes.end();
-      }));
+  return static_cast<size_t>(std::count_if(
+      archives.begin(), archives.end(),
+      [&](const UploadedArchive& archive) { return !archive.lost && Contains(homes, archive.server); }));
 }
 
 // Is there a home without an archive that is not known to be silent?

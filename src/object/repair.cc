@@ -24,7 +24,7 @@ bool IsAway(const ChunkReport& chunk) { return chunk.health == ChunkHealth::kUna
 bool IsGone(const Engine& engine, const Manifest& manifest, const RepairOptions& options,
             const ChunkReport& chunk) {
   if (!IsAway(chunk)) return false;
-  if (chunk.server < engine.server_count()) return IsOneOf(options.gone, chunk.server);
+  if (chunk.server < engine.server_count()) return Contains(options.gone, chunk.server);
   const uint32_t lane = LaneOfChunk(chunk.stripe, chunk.chunk, manifest.geometry.Total());
   return lane < manifest.servers.size() && !engine.FindMember(manifest.servers[lane]);
 }

@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/contains.hh"
 #include "commit/access.hh"
 #include "commit/cleaner.hh"
 #include "commit/place_copy.hh"
@@ -62,7 +63,7 @@ struct OneObject {
   // A home makes a witness before.
   uint64_t FirstRenameOfACopy() {
     const std::vector<MemberIndex> homes = store.engine().Homes(TestStore::Path("/o"));
-    return std::find(homes.begin(), homes.end(), server) != homes.end() ? 2 : 1;
+    return Contains(homes, server) ? 2 : 1;
   }
   TestStore store{{.geometry = kSmall}};
   const std::string bytes = TestBytes(100'000);
@@ -263,7 +264,7 @@ TEST(RepairTest, ServersThatAnswerAreNotCalledSilent) {
   size_t removed = 0;
   for (const auto& [server, path] : store.Archives("/o")) {
     const auto member = static_cast<MemberIndex>(server);
-    if (!away && std::find(homes.begin(), homes.end(), member) != homes.end()) {
+    if (!away && Contains(homes, member)) {
       away = member;
     } else if (removed < 2) {
       ASSERT_TRUE(SyncWait(Remove(store.engine().MetadataCall(), store.engine().server(member), path)));

@@ -10,15 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "base/contains.hh"
 #include "object/repair.hh"
 #include "object/repair_copy.hh"
 #include "object/stripe_buffer.hh"
 
 namespace xec {
-
-inline bool IsOneOf(const std::vector<MemberIndex>& members, size_t member) {
-  return std::find(members.begin(), members.end(), member) != members.end();
-}
 
 class Repair {
  public:

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/contains.hh"
 #include "commit/access.hh"
 #include "commit/cleaner.hh"
 #include "object/stripe_buffer.hh"
@@ -134,7 +135,7 @@ TEST(RepairTest, ABadArchiveGoesOnceItsCopyStandsElsewhere) {
       ASSERT_TRUE(report) << report.error().ToString();
       EXPECT_EQ(report->archives_made, 1u) << testing::PrintToString(report->problems);
       const std::vector<MemberIndex> homes = store.engine().Homes(TestStore::Path("/o"));
-      const bool home = std::find(homes.begin(), homes.end(), server) != homes.end();
+      const bool home = Contains(homes, server);
       const bool stays = home && refused > 1;
       EXPECT_EQ(report->problems.size(), stays ? 1u : 0u) << testing::PrintToString(report->problems);
       EXPECT_EQ(store.memory(server).Content(path).has_value(), stays);
@@ -225,7 +226,7 @@ TEST(RepairTest, ABadArchiveStaysIfItsCopyIsNotWhole) {
   ASSERT_TRUE(Repair(store));
   store.faults(server).SetReadOnly(false);
   for (const auto& [other, copy] : store.Archives("/o")) {
-    const bool known = std::find(before.begin(), before.end(), std::pair(other, copy)) != before.end();
+    const bool known = Contains(before, std::pair(other, copy));
     if (!known) store.memory(other).Tamper(copy, [](std::string& content) { content[5000] ^= 1; });
   }
   const Result<RepairReport> report = Repair(store);
@@ -248,7 +249,7 @@ TEST(RepairTest, AnArchiveElsewhereIsFoundOnceItsServerIsBack) {
   Result<std::shared_ptr<ObjectReader>> reader = store.OpenReader("/o");
   ASSERT_TRUE(reader);
   for (const auto& archive : store.Archives("/o")) {
-    const bool spare = std::find(before.begin(), before.end(), archive) == before.end();
+    const bool spare = !Contains(before, archive);
     if (spare) store.memory(archive.first).SetDown(true);
   }
   EXPECT_TRUE(*TestStore::Read(**reader, 0, bytes.size()) == bytes);
@@ -324,9 +325,8 @@ TEST(RepairTest, AServerThatNobodyAskedSinceItIsBackIsListedFirst) {
   store.Settle();
   const std::vector<MemberIndex> homes = store.engine().Homes(TestStore::Path("/o"));
   const auto archives = store.Archives("/o");
-  const auto no_home = std::find_if(archives.begin(), archives.end(), [&](const auto& archive) {
-    return std::find(homes.begin(), homes.end(), archive.first) == homes.end();
-  });
+  const auto no_home = std::find_if(archives.begin(), archives.end(),
+                                    [&](const auto& archive) { return !Contains(homes, archive.first); });
   ASSERT_NE(no_home, archives.end());
   const auto [server, path] = *no_home;
   // No probe has found it well yet.

@@ -30,7 +30,7 @@ std::vector<MemberIndex> Repair::Targets(uint32_t lane) const {
   for (const ArchiveCopy& copy : copies_) taken.push_back(copy.server);
   for (const MemberIndex spare :
        SparesFor(engine_, info_.path, manifest_, taken, manifest_.geometry.parity_chunks)) {
-    if (!IsOneOf(targets, spare)) targets.push_back(spare);
+    if (!Contains(targets, spare)) targets.push_back(spare);
   }
   // Servers that came back with nothing, while what they had lies elsewhere by now.
   for (uint32_t other = 0; other < manifest_.servers.size(); ++other) {
@@ -39,7 +39,7 @@ std::vector<MemberIndex> Repair::Targets(uint32_t lane) const {
     if (named && now != found_on_.end() && now->second != *named) targets.push_back(*named);
   }
   std::erase_if(targets, [&](MemberIndex target) {
-    return IsOneOf(options_.gone, target) || IsOneOf(taken, target) ||
+    return Contains(options_.gone, target) || Contains(taken, target) ||
            refusing_.contains(static_cast<MemberIndex>(target));
   });
   return targets;

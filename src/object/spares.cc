@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "placement/homes.hh"
 
 namespace xec {
@@ -19,7 +20,7 @@ std::vector<MemberIndex> Spares(const Engine& engine, const ObjectPath& path, co
   const auto usable = std::make_unique<bool[]>(engine.server_count());
   for (size_t i = 0; i < engine.server_count(); ++i) {
     const std::string& id = engine.server_id(static_cast<MemberIndex>(i));
-    usable[i] = std::find(manifest.servers.begin(), manifest.servers.end(), id) == manifest.servers.end();
+    usable[i] = !Contains(manifest.servers, id);
   }
   const std::vector<MemberIndex> homes = engine.Homes(path);
   // Hosts make no difference here: their labels may change.
@@ -37,8 +38,7 @@ std::vector<MemberIndex> SparesSearched(const Engine& engine, const ObjectPath& 
 std::vector<MemberIndex> SparesFor(const Engine& engine, const ObjectPath& path, const Manifest& manifest,
                                    const std::vector<MemberIndex>& taken, size_t per_host_max) {
   std::vector<MemberIndex> spares = Spares(engine, path, manifest, kSparesUsedMax);
-  std::erase_if(
-      spares, [&](MemberIndex spare) { return std::find(taken.begin(), taken.end(), spare) != taken.end(); });
+  std::erase_if(spares, [&](MemberIndex spare) { return Contains(taken, spare); });
   const std::vector<Member>& members = engine.descriptor().members;
   std::stable_partition(spares.begin(), spares.end(), [&](MemberIndex spare) {
     const auto beside = std::count_if(taken.begin(), taken.end(), [&](MemberIndex member) {

@@ -17,7 +17,6 @@ namespace {
 // what a search for archives has found.
 constexpr Duration kLookAgain = std::chrono::milliseconds(20);
 // Suspect or down.
-constexpr int kBadRank = ServerHealth::kRankUntrusted + 1;
 // After so many times the hedging delay nobody waits for a bad server any more, whatever the budget of hedges
 // says.
 constexpr int kLongWait = 5;
@@ -146,7 +145,7 @@ ReadPolicy::Ranks StripeRead::RanksNow() const {
     const Result<MemberIndex> server = context_.ServerOf(stripe_, chunk);
     if (!server) continue;
     int rank = context_.engine().Rank(*server);
-    if (late_ & ChunkBit(chunk)) rank = std::max(rank, kBadRank);
+    if (late_ & ChunkBit(chunk)) rank = std::max(rank, ServerHealth::kRankSuspect);
     if (context_.archives->HasFailed(*server)) rank = ServerHealth::kWorstRank + 1;
     ranks[chunk] = static_cast<uint8_t>(rank);
   }
@@ -163,7 +162,7 @@ ReadPolicy StripeRead::NewPolicy() const {
 // Is the server of the chunk known to be bad?
 bool StripeRead::IsBad(uint32_t chunk) const {
   const Result<MemberIndex> server = context_.ServerOf(stripe_, chunk);
-  return server && context_.engine().Rank(*server) >= kBadRank;
+  return server && context_.engine().Rank(*server) >= ServerHealth::kRankSuspect;
 }
 
 // False when memory for a read is not at hand.

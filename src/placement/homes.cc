@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/contains.hh"
 #include "base/random.hh"
 
 namespace xec {
@@ -47,7 +48,7 @@ std::vector<MemberIndex> PlaceLanes(const StoreDescriptor& descriptor, std::span
                                     std::span<const bool> usable, std::span<const MemberIndex> taken) {
   std::vector<MemberIndex> candidates(homes.begin(), homes.end());
   for (const MemberIndex member : Ranked(descriptor, salt)) {
-    if (std::find(homes.begin(), homes.end(), member) == homes.end()) candidates.push_back(member);
+    if (!Contains(homes, member)) candidates.push_back(member);
   }
   std::erase_if(candidates, [&](MemberIndex member) { return !usable[member]; });
 

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/contains.hh"
+
 namespace xec {
 namespace {
 
@@ -48,8 +50,8 @@ TEST(Homes, AddingAMemberMovesFewHomes) {
     const std::string name = fmt::format("n{}", i);
     const auto a = HomesOf(before, name);
     const auto b = HomesOf(after, name);
-    moved += static_cast<int>(std::count_if(
-        a.begin(), a.end(), [&](MemberIndex m) { return std::find(b.begin(), b.end(), m) == b.end(); }));
+    moved +=
+        static_cast<int>(std::count_if(a.begin(), a.end(), [&](MemberIndex m) { return !Contains(b, m); }));
   }
   EXPECT_LT(moved, 1000 * 5 / 13 * 3 / 2);
 }

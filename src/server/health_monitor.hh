@@ -54,6 +54,11 @@ class HealthMonitor : public std::enable_shared_from_this<HealthMonitor> {
   // Somebody wants the server and it is not well: it is probed from now on. Cheap when it is already.
   void Watch(size_t server);
 
+  // Probes all servers that are not watched, and watches those that do not answer in time; at most once in
+  // roll_call_interval. By itself it does so when a server turns out to be bad; others ask for it when they
+  // have waited so long for one that it should be known whether it answers anything at all.
+  void CallRoll();
+
   // No probe is sent and nothing is told from now on. Its owner calls it before it goes.
   void Stop();
 
@@ -79,8 +84,6 @@ class HealthMonitor : public std::enable_shared_from_this<HealthMonitor> {
   // One step for a server: looks at its state, tells, probes, sets the timer for the next step.
   void Step(size_t server);
   std::optional<HealthChange> Tell(size_t server, const Standing& standing, TimePoint now);
-  // Probes all servers that are not watched, and watches those that do not answer in time.
-  void CallRoll();
   void EndRollCall();
   void SendProbe(size_t server, uint64_t probe, TimePoint deadline);
   void ProbeEnded(size_t server, uint64_t probe, bool well);

@@ -216,7 +216,7 @@ int ServerHealth::Rank(size_t server, TimePoint now) const {
   const Standing standing = At(server, now);
   switch (standing.state) {
     case ServerState::kDown: return kWorstRank;
-    case ServerState::kSuspect: return 3;
+    case ServerState::kSuspect: return kRankSuspect;
     case ServerState::kUp: break;
   }
   if (!standing.trusted) return kRankUntrusted;

@@ -179,6 +179,7 @@ class ServerHealth {
   // trusted yet, 3 suspect, 4 down.
   int Rank(size_t server, TimePoint now) const;
   static constexpr int kRankUntrusted = 2;
+  static constexpr int kRankSuspect = 3;
   static constexpr int kWorstRank = 4;
 
   // For people.

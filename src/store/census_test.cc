@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/contains.hh"
 #include "object/test_store.hh"
 
 namespace xec {
@@ -105,7 +106,7 @@ TEST_F(CensusTest, ADirectoryThatCannotBeListedIsToldAndTheOthersAreCounted) {
   // Its homes answer for the name; too few servers tell what is in it.
   const auto homes = test_.engine().Homes(TestStore::Path("/sub"));
   for (MemberIndex server = 0; server < 8; ++server) {
-    if (std::find(homes.begin(), homes.end(), server) != homes.end()) continue;
+    if (Contains(homes, server)) continue;
     FaultRule rule;
     rule.operation = Operation::kList;
     rule.path_contains = "/sub";

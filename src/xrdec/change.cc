@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "base/log.hh"
 #include "commit/rename.hh"
 #include "xrdec/entry.hh"
@@ -70,9 +71,8 @@ Task<Status> RemoveXrdec(Engine& engine, ObjectPath path) {
     Log(LogLevel::kWarning, "xrdec", "{} archives of {}, which was removed, are left to the cleaner",
         count - gone, path.text());
   }
-  const bool staged = std::any_of(name->holders.begin(), name->holders.end(), [&](MemberIndex holder) {
-    return std::find(members.begin(), members.end(), holder) == members.end();
-  });
+  const bool staged = std::any_of(name->holders.begin(), name->holders.end(),
+                                  [&](MemberIndex holder) { return !Contains(members, holder); });
   if (staged) co_await RemoveStaged(engine, name->registered.accepted.oid);
   co_return OkStatus();
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "commit/server_gather.hh"
 
 namespace xec {
@@ -81,8 +82,7 @@ Task<void> AddStaged(Engine& engine, XrdecName& name) {
     const std::optional<TakenAside>& aside = archive.name.aside;
     if (aside && (aside->path.empty() || aside->path == name.path.text())) name.aside = true;
     if (aside || archive.name.oid != name.registered.accepted.oid) continue;
-    if (std::find(name.holders.begin(), name.holders.end(), archive.member) == name.holders.end())
-      name.holders.push_back(archive.member);
+    if (!Contains(name.holders, archive.member)) name.holders.push_back(archive.member);
   }
   std::sort(name.holders.begin(), name.holders.end());
 }

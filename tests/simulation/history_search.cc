@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/contains.hh"
+
 namespace xec::sim {
 namespace {
 
@@ -14,7 +16,7 @@ constexpr size_t kVisitedMax = 100'000;
 
 bool History::Object::Unseen() const {
   const bool here = content >= kMoved && content < kHidden;
-  return here || std::find(attributes.begin(), attributes.end(), kUnseen) != attributes.end();
+  return here || Contains(attributes, kUnseen);
 }
 
 std::string History::Object::ToString() const {

@@ -2,6 +2,7 @@
 // Names that are used as objects and as directories, by several clients at a time, and what is asked of them.
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "commit/rename.hh"
 #include "world.hh"
 
@@ -33,9 +34,7 @@ void World::UseBothKinds() {
   directories_.insert(directories_.end(), both_.begin(), both_.end());
 }
 
-bool World::IsBoth(const std::string& name) const {
-  return std::find(both_.begin(), both_.end(), name) != both_.end();
-}
+bool World::IsBoth(const std::string& name) const { return Contains(both_, name); }
 
 std::string World::PickName() {
   if (!traits_.kinds) return names_[random_.Below(traits_.names)];

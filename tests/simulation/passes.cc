@@ -2,6 +2,7 @@
 // How often the rename of a directory may have come to each name below it.
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "history.hh"
 
 namespace xec::sim {
@@ -53,8 +54,7 @@ History::Verdict History::Judge(const std::vector<std::string>& names,
                                 const std::vector<std::string>& directories) const {
   History whole = *this;
   for (const std::string& name : names) {
-    if (std::find(directories.begin(), directories.end(), name) != directories.end())
-      whole.both_.insert(name);
+    if (Contains(directories, name)) whole.both_.insert(name);
   }
   whole.AddPasses();
   return whole.JudgeAllPasses(names, directories);

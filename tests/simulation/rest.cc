@@ -2,6 +2,7 @@
 // What must hold once everybody is back and nothing goes wrong any more.
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "commit/access.hh"
 #include "commit/clean_pass.hh"
 #include "commit/cleaner.hh"
@@ -51,9 +52,7 @@ void World::ComeToRest() {
   TidyUpAndCheck();
 }
 
-bool World::AnybodyLied() const {
-  return std::find(traits_.liars.begin(), traits_.liars.end(), true) != traits_.liars.end();
-}
+bool World::AnybodyLied() const { return Contains(traits_.liars, true); }
 
 void World::TidyUpAndCheck() {
   CleanUp();
@@ -230,7 +229,7 @@ void World::CheckFiles(Gateway& gateway, const std::string& name, const std::opt
         return Break(fmt::format("at rest {} is left over on s{} for {}", FormatState(state), server, name));
       if (state.kind == StateKind::kPromoted) ++archives;
     }
-    if (!states.empty() && std::find(homes.begin(), homes.end(), server) != homes.end()) ++accepting;
+    if (!states.empty() && Contains(homes, server)) ++accepting;
   }
   if (!info) return;
   const Geometry& geometry = descriptor_.geometry;

@@ -3,6 +3,7 @@
 // states) is not touched: a home that forgets counts as one that is away (docs/protocol.md 5).
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "object/repair.hh"
 #include "placement/homes.hh"
 #include "steps.hh"
@@ -37,7 +38,7 @@ bool World::IsOfThinName(size_t server, const std::string& archive) const {
     const ObjectPath path = PathOf(name);
     if (path.ObjectDirectory() + "/" != directory) continue;
     const std::vector<MemberIndex> homes = HomesOf(descriptor_, path.Last());
-    const bool home = std::find(homes.begin(), homes.end(), server) != homes.end();
+    const bool home = Contains(homes, server);
     return home && !std::all_of(homes.begin(), homes.end(), knows);
   }
   return false;
