@@ -5,8 +5,8 @@
 // servers in their place and waits on. So a quorum stays a quorum, and a deadline is waited for only when too
 // many servers are bad (promise P8).
 //
-// A sync may take seconds on a busy disk. Who has waited kRollCallAfter for one has all servers probed: one
-// that answers nothing at all is suspect then long before such a request is late.
+// A sync may take seconds on a busy disk. After kCheckAfter of waiting the server is probed as well: one that
+// answers nothing at all is suspect then long before such a request is late.
 //
 // Tasks that are left behind run on to their end, as those of Gather do: what they still do must be as
 // harmless as the requests of a client that sleeps.
@@ -80,7 +80,7 @@ class ServerGather {
       Event result;
       // After a stall of our own, answers may be here that would seem to be late.
       if (!gather_.ready() && (HasNews() || engine_.executor().Now() >= until)) co_return std::move(result);
-      if (IsRollDue()) engine_.monitor().CallRoll();
+      if (!gather_.ready()) Check();
       Arm(until);
       typename Gather<T>::Event event = co_await gather_.Next();
       if (event.value) {
@@ -116,12 +116,15 @@ class ServerGather {
     return std::count_if(waiting_.begin(), waiting_.end(), untold) < before;
   }
 
-  static constexpr Duration kRollCallAfter = std::chrono::seconds(1);
-  bool IsRollDue() const {
-    const TimePoint before = engine_.executor().Now() - kRollCallAfter;
-    return least_ == Duration::zero() &&
-           std::any_of(waiting_.begin(), waiting_.end(),
-                       [&](const Waiting& waiting) { return !waiting.told && waiting.started <= before; });
+  static constexpr Duration kCheckAfter = std::chrono::seconds(1);
+  TimePoint CheckFrom(const Waiting& waiting) const {
+    return least_ == Duration::zero() ? waiting.started + kCheckAfter : TimePoint::max();
+  }
+  void Check() {
+    const TimePoint now = engine_.executor().Now();
+    for (const Waiting& waiting : waiting_) {
+      if (CheckFrom(waiting) <= now && LateFrom(waiting) > now) engine_.monitor().Check(waiting.member);
+    }
   }
 
   TimePoint LateFrom(const Waiting& waiting) const {
@@ -139,7 +142,7 @@ class ServerGather {
       // What others ask of the server later may show sooner that it is silent.
       const Duration shortest = engine_.health().Patience(waiting.member, RequestKind::kMetadata);
       next = std::min({next, from, std::max(now + shortest, waiting.timely_until)});
-      if (waiting.started + kRollCallAfter > now) next = std::min(next, waiting.started + kRollCallAfter);
+      if (CheckFrom(waiting) > now) next = std::min(next, CheckFrom(waiting));
     }
     if (next >= armed_) return;
     armed_ = next;

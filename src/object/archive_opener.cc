@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/contains.hh"
 #include "base/failpoint.hh"
 #include "base/log.hh"
 #include "commit/access.hh"
@@ -39,28 +38,18 @@ ArchivePlace SealPlace(const Engine& engine, const ObjectPath& path, const State
 ArchiveOpener::ArchiveOpener(Engine& engine, ArchivePlace place)
     : engine_(engine), place_(std::move(place)), tried_(engine.server_count(), false) {}
 
+bool ArchiveOpener::IsBad(MemberIndex server) const {
+  return engine_.Rank(server) >= ServerHealth::kRankSuspect;
+}
+
 std::vector<MemberIndex> ArchiveOpener::NextCandidates(size_t count, size_t per_host_max,
                                                        bool homes_only) const {
-  // std::span<const bool> cannot view a std::vector<bool>.
-  const auto well = std::make_unique<bool[]>(tried_.size());
-  const auto bad = std::make_unique<bool[]>(tried_.size());
-  for (size_t i = 0; i < tried_.size(); ++i) {
-    const bool usable = !tried_[i] && (!homes_only || Contains(place_.homes, i));
-    const bool is_bad = usable && engine_.Rank(static_cast<MemberIndex>(i)) >= ServerHealth::kRankSuspect;
-    well[i] = usable && !is_bad;
-    bad[i] = is_bad;
-  }
-  std::vector<MemberIndex> taken = held_;
-  const auto place = [&](const std::unique_ptr<bool[]>& usable) {
-    const std::vector<MemberIndex> chosen =
-        PlaceLanes(engine_.descriptor(), place_.homes, place_.salt, count - (taken.size() - held_.size()),
-                   per_host_max, std::span<const bool>(usable.get(), tried_.size()), taken);
-    taken.insert(taken.end(), chosen.begin(), chosen.end());
-  };
-  place(well);
-  place(bad);
-  taken.erase(taken.begin(), taken.begin() + static_cast<ptrdiff_t>(held_.size()));
-  return taken;
+  std::vector<MemberIndex> candidates =
+      homes_only ? place_.homes : PlacementOrder(engine_.descriptor(), place_.homes, place_.salt);
+  std::erase_if(candidates, [&](MemberIndex server) { return tried_[server]; });
+  std::stable_partition(candidates.begin(), candidates.end(),
+                        [&](MemberIndex server) { return !IsBad(server); });
+  return PlaceLanes(engine_.descriptor(), candidates, count, per_host_max, held_);
 }
 
 // Several archives being created: every server asked is an attempt, in the order of preference.
@@ -154,7 +143,12 @@ Task<std::vector<OpenedArchive>> ArchiveOpener::Open(size_t count, size_t per_ho
   co_return opening.Take();
 }
 
-bool ArchiveOpener::HasSpare() const { return Contains(tried_, false); }
+bool ArchiveOpener::HasSpare() const {
+  for (size_t i = 0; i < tried_.size(); ++i) {
+    if (!tried_[i] && !IsBad(static_cast<MemberIndex>(i))) return true;
+  }
+  return false;
+}
 
 Task<std::vector<OpenedArchive>> ArchiveOpener::OpenBest(size_t count, size_t per_host_max) {
   return Open(count, per_host_max, false, Late::kWaitedFor);

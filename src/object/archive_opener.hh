@@ -32,16 +32,16 @@ class ArchiveOpener {
  public:
   ArchiveOpener(Engine& engine, ArchivePlace place);
 
-  // Creates up to `count` archives on distinct servers, in parallel, homes first, at most `per_host_max` on a
-  // host while that can be avoided, those opened earlier included. Servers known to be suspect or down are
-  // asked only when no others are left. A server that is late by failover_delay is given up for the next one,
-  // if there is one. In order of preference; fewer when there are no more servers.
+  // Creates up to `count` archives on distinct servers, in parallel, homes first, servers known to be suspect
+  // or down last, at most `per_host_max` on a host while that can be avoided, those opened earlier included.
+  // A server that is late by failover_delay is given up for the next one, if there is one. In order of
+  // preference; fewer when there are no more servers.
   Task<std::vector<OpenedArchive>> OpenBest(size_t count, size_t per_host_max);
 
   // The same on homes only. `late_homes`: when no other home is left.
   Task<std::vector<OpenedArchive>> OpenOnHomes(size_t count, Late late_homes);
 
-  // Is there a server that was not tried yet?
+  // Is there a server that was not tried yet and is not known to be suspect or down?
   bool HasSpare() const;
   // The archive on this server is not used any more: it does not count for its host.
   void Release(MemberIndex server) { std::erase(held_, server); }
@@ -54,6 +54,7 @@ class ArchiveOpener {
   Error Problems(Code otherwise = Code::kUnavailable) const;
 
  private:
+  bool IsBad(MemberIndex server) const;
   std::vector<MemberIndex> NextCandidates(size_t count, size_t per_host_max, bool homes_only) const;
   Task<std::vector<OpenedArchive>> Open(size_t count, size_t per_host_max, bool homes_only, Late late_ones);
   class Opening;

@@ -17,15 +17,13 @@ constexpr size_t kSparesUsedMax = 12;
 
 std::vector<MemberIndex> Spares(const Engine& engine, const ObjectPath& path, const Manifest& manifest,
                                 size_t count) {
-  const auto usable = std::make_unique<bool[]>(engine.server_count());
-  for (size_t i = 0; i < engine.server_count(); ++i) {
-    const std::string& id = engine.server_id(static_cast<MemberIndex>(i));
-    usable[i] = !Contains(manifest.servers, id);
-  }
-  const std::vector<MemberIndex> homes = engine.Homes(path);
   // Hosts make no difference here: their labels may change.
-  return PlaceLanes(engine.descriptor(), homes, manifest.object_id, count, engine.server_count(),
-                    std::span<const bool>(usable.get(), engine.server_count()));
+  std::vector<MemberIndex> spares =
+      PlacementOrder(engine.descriptor(), engine.Homes(path), manifest.object_id);
+  std::erase_if(spares,
+                [&](MemberIndex spare) { return Contains(manifest.servers, engine.server_id(spare)); });
+  spares.resize(std::min(spares.size(), count));
+  return spares;
 }
 
 }  // namespace

@@ -16,7 +16,6 @@ namespace {
 // A late chunk for which the budget of hedges had nothing left is looked at again after this time; and so is
 // what a search for archives has found.
 constexpr Duration kLookAgain = std::chrono::milliseconds(20);
-// Suspect or down.
 // After so many times the hedging delay nobody waits for a bad server any more, whatever the budget of hedges
 // says.
 constexpr int kLongWait = 5;

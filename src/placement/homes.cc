@@ -43,15 +43,18 @@ std::vector<MemberIndex> HomesOf(const StoreDescriptor& descriptor, std::string_
   return homes;
 }
 
-std::vector<MemberIndex> PlaceLanes(const StoreDescriptor& descriptor, std::span<const MemberIndex> homes,
-                                    std::string_view salt, size_t lanes, size_t per_host_max,
-                                    std::span<const bool> usable, std::span<const MemberIndex> taken) {
-  std::vector<MemberIndex> candidates(homes.begin(), homes.end());
+std::vector<MemberIndex> PlacementOrder(const StoreDescriptor& descriptor, std::span<const MemberIndex> homes,
+                                        std::string_view salt) {
+  std::vector<MemberIndex> order(homes.begin(), homes.end());
   for (const MemberIndex member : Ranked(descriptor, salt)) {
-    if (!Contains(homes, member)) candidates.push_back(member);
+    if (!Contains(homes, member)) order.push_back(member);
   }
-  std::erase_if(candidates, [&](MemberIndex member) { return !usable[member]; });
+  return order;
+}
 
+std::vector<MemberIndex> PlaceLanes(const StoreDescriptor& descriptor,
+                                    std::span<const MemberIndex> candidates, size_t lanes,
+                                    size_t per_host_max, std::span<const MemberIndex> taken) {
   std::vector<MemberIndex> chosen;
   std::vector<MemberIndex> crowded;  // would put too many lanes on their host
   std::map<std::string_view, size_t> on_host;

@@ -17,13 +17,17 @@ std::vector<MemberIndex> HomesOf(const StoreDescriptor& descriptor, std::string_
 
 constexpr size_t Quorum(size_t homes) { return homes / 2 + 1; }
 
-// Chooses the server of every lane of a new version: `lanes` distinct members, in the order in which lanes
-// are to be filled. The homes come first, so that every version has archives on all homes it can; the others
-// follow by a hash of `salt` (the object id), which spreads load. No host gets more than `per_host_max` lanes
-// while that can be avoided; `taken` have a lane already. `usable[i]` false keeps member i out. Fewer than
-// `lanes` are returned when fewer are usable.
-std::vector<MemberIndex> PlaceLanes(const StoreDescriptor& descriptor, std::span<const MemberIndex> homes,
-                                    std::string_view salt, size_t lanes, size_t per_host_max,
-                                    std::span<const bool> usable, std::span<const MemberIndex> taken = {});
+// All members in the order in which they are to get the lanes of a new version: the homes first, so that
+// every version has archives on all homes it can; the others follow by a hash of `salt` (the object id),
+// which spreads load.
+std::vector<MemberIndex> PlacementOrder(const StoreDescriptor& descriptor, std::span<const MemberIndex> homes,
+                                        std::string_view salt);
+
+// Chooses `lanes` of the candidates, first ones first. No host gets more than `per_host_max` lanes while that
+// can be avoided; `taken` have a lane already. Fewer than `lanes` are returned when there are fewer
+// candidates.
+std::vector<MemberIndex> PlaceLanes(const StoreDescriptor& descriptor,
+                                    std::span<const MemberIndex> candidates, size_t lanes,
+                                    size_t per_host_max, std::span<const MemberIndex> taken = {});
 
 }  // namespace xec

@@ -2,7 +2,6 @@
 #include "placement/homes.hh"
 
 #include <map>
-#include <memory>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -21,13 +20,6 @@ StoreDescriptor Store(int members, int hosts, uint32_t tolerance) {
   return d;
 }
 
-// std::vector<bool> has no data(): the span needs real bools.
-std::unique_ptr<bool[]> All(size_t count, bool value = true) {
-  auto usable = std::make_unique<bool[]>(count);
-  std::fill_n(usable.get(), count, value);
-  return usable;
-}
-
 TEST(Homes, AreDistinctStableAndFew) {
   const StoreDescriptor d = Store(12, 12, 2);
   const auto homes = HomesOf(d, "file");
@@ -39,7 +31,10 @@ TEST(Homes, AreDistinctStableAndFew) {
 
 // The hash is part of the format: a change would lose every existing name.
 TEST(Homes, KnownAnswers) {
-  EXPECT_EQ(HomesOf(Store(12, 12, 2), "known-answer"), HomesOf(Store(12, 12, 2), "known-answer"));
+  EXPECT_EQ(HomesOf(Store(12, 12, 2), "known-answer"), (std::vector<MemberIndex>{9, 7, 10, 8, 11}));
+  const StoreDescriptor six = Store(6, 6, 1);
+  EXPECT_EQ(PlacementOrder(six, HomesOf(six, "known-answer"), "salt"),
+            (std::vector<MemberIndex>{4, 2, 0, 5, 1, 3}));
 }
 
 TEST(Homes, AddingAMemberMovesFewHomes) {
@@ -58,25 +53,27 @@ TEST(Homes, AddingAMemberMovesFewHomes) {
 
 TEST(Placement, HomesComeFirstAndHostsAreSpread) {
   const StoreDescriptor d = Store(12, 6, 2);
-  const auto usable = All(12);
   for (int i = 0; i < 200; ++i) {
     const auto homes = HomesOf(d, fmt::format("n{}", i));
-    const auto lanes = PlaceLanes(d, homes, "salt", 12, 2, {usable.get(), 12});
+    const auto lanes = PlaceLanes(d, PlacementOrder(d, homes, "salt"), 12, 2);
     EXPECT_EQ(std::set<MemberIndex>(lanes.begin(), lanes.end()).size(), 12u);
     EXPECT_TRUE(std::equal(homes.begin(), homes.end(), lanes.begin()));
-    const auto three = PlaceLanes(d, homes, "salt", 6, 1, {usable.get(), 12});
+    const auto three = PlaceLanes(d, PlacementOrder(d, homes, "salt"), 6, 1);
     std::map<std::string, int> hosts;
     for (const MemberIndex m : three) EXPECT_EQ(++hosts[d.members[m].host], 1);
   }
 }
 
-TEST(Placement, LeavesOutWhatIsNotUsable) {
-  const StoreDescriptor d = Store(5, 5, 1);
-  auto usable = All(5);
-  usable[2] = false;
-  const auto lanes = PlaceLanes(d, HomesOf(d, "x"), "salt", 5, 5, {usable.get(), 5});
-  EXPECT_EQ(lanes.size(), 4u);
-  EXPECT_EQ(std::count(lanes.begin(), lanes.end(), MemberIndex{2}), 0);
+TEST(Placement, TakesTheFirstCandidatesOfHostsThatHaveRoom) {
+  const StoreDescriptor d = Store(6, 3, 1);
+  const std::vector<MemberIndex> candidates = {5, 2, 0, 3, 1};
+  std::map<std::string, std::vector<MemberIndex>> of_host;
+  for (MemberIndex m = 0; m < 6; ++m) of_host[d.members[m].host].push_back(m);
+  ASSERT_EQ(of_host.size(), 3u);
+  EXPECT_EQ(PlaceLanes(d, candidates, 2, 6), (std::vector<MemberIndex>{5, 2}));
+  EXPECT_EQ(PlaceLanes(d, candidates, 9, 6).size(), 5u);
+  for (const MemberIndex first : PlaceLanes(d, candidates, 2, 1, of_host.at(d.members[5].host)))
+    EXPECT_NE(d.members[first].host, d.members[5].host);
 }
 
 }  // namespace

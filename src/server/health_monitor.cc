@@ -9,7 +9,7 @@ namespace xec {
 namespace {
 
 // No probe of one server has this number.
-constexpr uint64_t kRollCall = UINT64_MAX;
+constexpr uint64_t kUnwatched = UINT64_MAX;
 // Small on every member, and a server that lacks it answers as well.
 constexpr const char* kProbePath = "/.xec";
 
@@ -60,6 +60,18 @@ void HealthMonitor::Watch(size_t server) {
   watched.timer = executor_.RunAt(now, [self = weak_from_this(), server] {
     if (const auto monitor = self.lock()) monitor->Step(server);
   });
+}
+
+void HealthMonitor::Check(size_t server) {
+  const TimePoint now = executor_.Now();
+  {
+    std::lock_guard lock(mutex_);
+    Watched& watched = watched_[server];
+    if (watched.active || stopped_ || now < watched.next_check) return;
+    watched.next_check = now + options_.check_interval;
+    ++probes_;
+  }
+  SendProbe(server, kUnwatched, now + options_.probe_timeout);
 }
 
 void HealthMonitor::Step(size_t server) {
@@ -127,7 +139,7 @@ void HealthMonitor::CallRoll() {
       if (const auto monitor = self.lock()) monitor->EndRollCall();
     });
   }
-  for (const size_t server : called) SendProbe(server, kRollCall, now + options_.probe_timeout);
+  for (const size_t server : called) SendProbe(server, kUnwatched, now + options_.probe_timeout);
 }
 
 void HealthMonitor::EndRollCall() {

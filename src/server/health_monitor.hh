@@ -2,8 +2,8 @@
 // HealthMonitor: probes the data servers that are not well, one probe at a time for each, with growing
 // pauses, until they are trusted again, and tells of changes of state. When one turns out to be bad all
 // others are probed once (a roll call), since seldom only one is: the next request need not find out about
-// the next one. But for that, servers that are well are never probed, nor those that nobody has asked for
-// since HealthMonitorOptions::idle.
+// the next one. But for that and for Check, servers that are well are never probed, nor those that nobody has
+// asked for since HealthMonitorOptions::idle.
 //
 // A probe is one listing of a small directory, which ServerHealth hears of like of any request.
 #pragma once
@@ -23,7 +23,7 @@ struct HealthChange {
   size_t server = 0;
   ServerState from = ServerState::kUp;
   ServerState to = ServerState::kUp;
-  Duration lasted{0};   // how long it has been in `to`, or, of kUp, how long it was away
+  Duration lasted{0};  // how long it has been in `to`, or, of kUp, how long it was away
   std::string problem;  // the last bad news of it
   uint64_t untold = 0;  // changes in between that were not told, since they came too fast
 };
@@ -34,6 +34,7 @@ struct HealthMonitorOptions {
   Duration probe_timeout = std::chrono::seconds(5);
   Duration idle = std::chrono::seconds(60);
   Duration roll_call_interval = std::chrono::seconds(1);  // at least, between two of them
+  Duration check_interval = std::chrono::seconds(1);  // at least, between two checks of a server
   // At most one change of a server is told in this time, the last one always.
   Duration tell_interval = std::chrono::seconds(10);
 };
@@ -54,10 +55,9 @@ class HealthMonitor : public std::enable_shared_from_this<HealthMonitor> {
   // Somebody wants the server and it is not well: it is probed from now on. Cheap when it is already.
   void Watch(size_t server);
 
-  // Probes all servers that are not watched, and watches those that do not answer in time; at most once in
-  // roll_call_interval. By itself it does so when a server turns out to be bad; others ask for it when they
-  // have waited so long for one that it should be known whether it answers anything at all.
-  void CallRoll();
+  // Somebody has waited so long for an answer that it should be known whether the server answers anything at
+  // all: one probe, unless it is watched, at most once in check_interval.
+  void Check(size_t server);
 
   // No probe is sent and nothing is told from now on. Its owner calls it before it goes.
   void Stop();
@@ -79,11 +79,14 @@ class HealthMonitor : public std::enable_shared_from_this<HealthMonitor> {
     TimePoint bad_since{};
     ServerState seen = ServerState::kUp;
     uint64_t changes = 0;  // of state, since `told_at`
+    TimePoint next_check = TimePoint::min();
   };
 
   // One step for a server: looks at its state, tells, probes, sets the timer for the next step.
   void Step(size_t server);
   std::optional<HealthChange> Tell(size_t server, const Standing& standing, TimePoint now);
+  // Probes all servers that are not watched, and watches those that do not answer in time.
+  void CallRoll();
   void EndRollCall();
   void SendProbe(size_t server, uint64_t probe, TimePoint deadline);
   void ProbeEnded(size_t server, uint64_t probe, bool well);
