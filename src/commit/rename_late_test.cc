@@ -61,6 +61,33 @@ TEST_P(RenameLateTest, WhoFinishesAMoveSaysGoneOnlyIfItStillIs) {
   }
 }
 
+// What is put at the old name, and perhaps removed again, comes after the rename: whoever tells of it has
+// found the object at its new name, and no cleaner brings it there later.
+TEST_P(RenameLateTest, IsFinishedByWhoTellsWhatCameAfterIt) {
+  size_t met = 0;
+  for (size_t steps = 1; steps <= 600; steps += 3) {
+    SCOPED_TRACE(fmt::format("after {} steps", steps));
+    TestWorld world(OptionsOf(1));
+    Gateway& dying = world.NewGateway();
+    Gateway& other = world.NewGateway();
+    ASSERT_TRUE(world.Put(dying, "/a"));
+    world.executor.RunTask(RenameObject(*dying.engine, world.Path("/a"), world.Path("/b")), steps);
+    dying.Kill();
+    const auto arrived = [&] { return Count(world.EntriesOf(other, "/b"), "w.") > 0; };
+    const bool half = Count(world.EntriesOf(other, "/a"), "t.") > 0 && !arrived();
+    ASSERT_TRUE(world.Put(other, "/a"));
+    met += half && !arrived();
+    if (steps % 2 == 0) {
+      ASSERT_TRUE(world.Run(RemoveObject(*other.engine, world.Path("/a"))));
+    }
+    EXPECT_EQ(world.Lives(other, "/a"), steps % 2 != 0);
+    const bool renamed = world.Lives(other, "/b");
+    world.Clean(other);
+    EXPECT_EQ(world.Lives(other, "/b"), renamed);
+  }
+  EXPECT_GT(met, 0u);
+}
+
 // Whether the rename is retired is not known as long as a home of its source is late: what is kept because of
 // that is told as left.
 TEST_P(RenameLateTest, AWitnessKeptForALateSourceIsLeft) {

@@ -39,15 +39,16 @@ void CheckMayBlock() { XEC_CHECK(!engine_thread, "an engine thread must not bloc
 struct TaskScope::Root {
   struct promise_type {
     TaskScope* scope = nullptr;
+    uint64_t id = 0;
     Root get_return_object() { return Root{std::coroutine_handle<promise_type>::from_promise(*this)}; }
     std::suspend_always initial_suspend() noexcept { return {}; }
     struct FinalAwaiter {
       bool await_ready() noexcept { return false; }
       void await_suspend(std::coroutine_handle<promise_type> self) noexcept {
         TaskScope* owner = self.promise().scope;
-        void* address = self.address();
+        const uint64_t id = self.promise().id;
         self.destroy();
-        owner->Ended(address);
+        owner->Ended(id);
       }
       void await_resume() noexcept {}
     };
@@ -71,15 +72,16 @@ void TaskScope::Spawn(Task<void> task) {
   root.handle.promise().scope = this;
   {
     std::lock_guard lock(mutex_);
-    roots_.insert(root.handle.address());
+    root.handle.promise().id = next_id_;
+    roots_.emplace(next_id_++, root.handle.address());
   }
   root.handle.resume();
 }
 
-void TaskScope::Ended(void* address) {
+void TaskScope::Ended(uint64_t id) {
   // on_empty runs under the mutex: Drain's owner may destroy the scope as soon as it has run.
   std::lock_guard lock(mutex_);
-  roots_.erase(address);
+  roots_.erase(id);
   if (roots_.empty() && on_empty_) std::exchange(on_empty_, {})();
 }
 
@@ -97,13 +99,13 @@ void TaskScope::Drain() {
 }
 
 void TaskScope::Abandon() {
-  std::set<void*> roots;
+  std::map<uint64_t, void*> roots;
   {
     std::lock_guard lock(mutex_);
     roots.swap(roots_);
     abandoning_ = true;
   }
-  for (void* address : roots) std::coroutine_handle<>::from_address(address).destroy();
+  for (const auto& [id, address] : roots) std::coroutine_handle<>::from_address(address).destroy();
   std::lock_guard lock(mutex_);
   abandoning_ = false;
 }

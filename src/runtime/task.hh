@@ -11,10 +11,10 @@
 #include <coroutine>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "base/check.hh"
@@ -148,12 +148,15 @@ class TaskScope {
  private:
   struct Root;
   friend struct Root;
-  void Ended(void* address);
+  void Ended(uint64_t id);
 
   mutable std::mutex mutex_;
-  std::set<void*> roots_;          // frames of running roots; guarded by mutex_
+  // Frames of running roots, in the order of their start. Not known by their addresses: a frame's memory may
+  // be another one's before its end is told. Guarded by mutex_, as next_id_.
+  std::map<uint64_t, void*> roots_;
+  uint64_t next_id_ = 0;
   UniqueFunction<void()> on_empty_;  // set by Drain; guarded by mutex_
-  bool abandoning_ = false;          // guarded by mutex_
+  bool abandoning_ = false;  // guarded by mutex_
 };
 
 // One value handed from a callback to one waiting coroutine: Set() once from any thread, co_await once.

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "runtime/task.hh"
 
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "runtime/gather.hh"
@@ -85,6 +90,30 @@ Task<void> SetWhenDestroyed(Executor& executor, bool& destroyed) {
     ~Guard() { flag = true; }
   } guard{destroyed};
   co_await After(executor, 1h, 1);
+}
+
+// The memory of a task may be another one's before the scope has heard of its end.
+TEST(TaskScope, CountsTasksThatStartAsOthersEnd) {
+  constexpr size_t kTasks = 100'000;
+  TaskScope scope;
+  std::vector<std::unique_ptr<OneShot<int>>> events(kTasks);
+  for (auto& event : events) event = std::make_unique<OneShot<int>>();
+  const auto wait_for = [](OneShot<int>& event) -> Task<void> { co_await event; };
+  std::atomic<size_t> spawned = 0;
+  std::thread ends_every_other([&] {
+    for (size_t i = 0; i < kTasks; i += 2) {
+      while (spawned.load() <= i) std::this_thread::yield();
+      events[i]->Setter()(0);
+    }
+  });
+  for (auto& event : events) {
+    scope.Spawn(wait_for(*event));
+    ++spawned;
+  }
+  ends_every_other.join();
+  EXPECT_EQ(scope.running(), kTasks / 2);
+  for (size_t i = 1; i < kTasks; i += 2) events[i]->Setter()(0);
+  scope.Drain();
 }
 
 TEST(TaskScope, AbandonDestroysSuspendedTasks) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// What is read of an object that is open: all at once, or parts of it, one after the other or at the same
-// time; and whether it is what was written, byte for byte.
+// What is read of an object that is open: all at once, or parts of it, one after the other, at the same time
+// or as one vector; and whether it is what was written, byte for byte.
 #include <algorithm>
 #include <cstring>
 
@@ -93,9 +93,24 @@ Task<Status> World::ReadPart(std::shared_ptr<ObjectReader> reader, Part* part) {
   co_return OkStatus();
 }
 
+// All parts at once, as far as the object goes.
+Task<Status> World::ReadAsVector(std::shared_ptr<ObjectReader> reader, std::vector<Part>* parts) {
+  std::vector<ObjectReader::Piece> pieces;
+  for (Part& part : *parts) {
+    const uint64_t end = std::min(reader->size(), part.offset + part.length);
+    part.bytes.assign(end - std::min(part.offset, end), '?');
+    if (!part.bytes.empty()) pieces.push_back({part.offset, std::as_writable_bytes(std::span(part.bytes))});
+  }
+  co_return co_await reader->ReadVector(std::move(pieces));
+}
+
 // The parts, and for `hold` nothing before one of them.
 Task<Status> World::ReadParts(Gateway* gateway, std::shared_ptr<ObjectReader> reader,
                               std::vector<Part>* parts, Duration hold) {
+  if (shape_random_.OneIn(4)) {
+    co_await Hold(gateway, hold);
+    co_return co_await ReadAsVector(std::move(reader), parts);
+  }
   const size_t held = shape_random_.OneIn(2) ? 0 : shape_random_.Below(parts->size());
   if (held == 0 && shape_random_.OneIn(4)) {
     // At the same time.

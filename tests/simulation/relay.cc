@@ -12,8 +12,9 @@ namespace {
 
 // How long a gateway has for a rename until it is killed: longer than most take.
 constexpr Duration kTimeToRename = milliseconds(400);
-// Once it has committed: most have not come to move the archives then.
+// Once it has committed: most have not come to move the archives then; or not even to the new name.
 constexpr Duration kTimeToMove = milliseconds(60);
+constexpr Duration kTimeToArrive = milliseconds(20);
 // What is half renamed is looked at so often.
 constexpr uint64_t kLooksMax = 4;
 // Until cleaners come. Archives of the first rename may be where they were by then, names ago.
@@ -77,7 +78,7 @@ void World::RenameBesideAnother() {
 }
 
 // Whoever dies, or is stopped for a while, once it has committed leaves the object at neither name; and who
-// goes on moves archives that others are about to open.
+// goes on moves archives that others are about to open. Some put another object in its old place first.
 void World::LookAtHalfRenamed() {
   Op rename;
   rename.kind = OpKind::kRename;
@@ -91,13 +92,22 @@ void World::LookAtHalfRenamed() {
   const size_t id = history_.Begin(rename, moment_++);
   renamer->scope->Spawn(AskAlone(renamer, id));
   RunUntil([&] { return history_.at(id).ended != kNever || CommitsAsked() >= enough; }, kLongestOperation);
-  const bool dies = kind_random_.OneIn(3);
+  const bool hides = kind_random_.OneIn(3);
+  const bool dies = hides || kind_random_.OneIn(3);
   if (dies) {
-    DieWithin(renamer->index, kTimeToMove);
+    DieWithin(renamer->index, hides ? kTimeToArrive : kTimeToMove);
   } else if (kind_random_.OneIn(2)) {
     Sleep(*renamer, Between(seconds(1), minutes(2)));
   } else {
     LetTimePass(Between(Duration(0), kTimeToMove));
+  }
+  if (hides) {
+    // What is put in the old place hides the rename there, for some.
+    Op put;
+    put.kind = OpKind::kPut;
+    put.name = rename.name;
+    put.content = next_content_++;
+    DoAtRest(*other, put);
   }
   for (uint64_t looks = 1 + kind_random_.Below(kLooksMax); looks > 0; --looks) {
     const std::string& name = names_[kind_random_.Below(2)];
@@ -110,6 +120,21 @@ void World::LookAtHalfRenamed() {
   const auto ended = [&] { return dies || history_.at(id).ended != kNever; };
   if (!RunUntil(ended, kLongestOperation)) return Break("a rename that was stopped does not end");
   Say("----", "was asked: " + history_.at(id).ToString());
+  if (hides) CheckHidden(rename, other->index);
+}
+
+// Whoever tells what came after a rename at its source has brought it to its end.
+void World::CheckHidden(const Op& rename, size_t asked) {
+  Op look;
+  look.kind = OpKind::kStat;
+  look.name = rename.name;
+  DoAtRest(*gateways_[asked], look);
+  look.name = rename.to;
+  const bool there = DoAtRest(*gateways_[asked], look);
+  LetCleanersCome();
+  if (!outcome_.broken && DoAtRest(*gateways_[asked], look) != there)
+    Break(fmt::format("{} is {} although it was told what came after its rename", rename.to,
+                      there ? "gone" : "there"));
 }
 
 // Everybody else is at rest: the object stays whole, wherever it is in the end.
@@ -128,6 +153,10 @@ void World::RenameInARow() {
   paces_ = Paces{.move = milliseconds(kind_random_.Below(500))};
   for (size_t i = 1; i < names.size() && !outcome_.broken; ++i) RenameAndDie(names[i - 1], names[i]);
   paces_.reset();
+  LetCleanersCome();
+}
+
+void World::LetCleanersCome() {
   executor_.RunUntilTime(executor_.Now() + Between(Duration(0), kUntilCleaned));
   AllIsWell();
   TidyUpAndCheck();

@@ -266,6 +266,7 @@ class World {
   Content ContentOf(const std::vector<Part>& parts, uint64_t size) const;
   Task<void> Hold(Gateway* gateway, Duration how_long);
   Task<Status> ReadPart(std::shared_ptr<ObjectReader> reader, Part* part);
+  Task<Status> ReadAsVector(std::shared_ptr<ObjectReader> reader, std::vector<Part>* parts);
   Task<Status> ReadParts(Gateway* gateway, std::shared_ptr<ObjectReader> reader, std::vector<Part>* parts,
                          Duration hold);
   Task<Status> Read(Gateway* gateway, size_t id, std::string name, Duration hold);
@@ -315,6 +316,8 @@ class World {
   void RenameBesideAnother();
   void LookAtHalfRenamed();
   void RenameInARow();
+  void CheckHidden(const Op& rename, size_t asked);
+  void LetCleanersCome();
   uint64_t CommitsAsked() const;
   void RenameAndDie(const std::string& from, const std::string& to);
 
