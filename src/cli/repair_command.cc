@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // xec repair.
-#include <algorithm>
 #include <set>
 
 #include "base/contains.hh"

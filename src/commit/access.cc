@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "commit/access.hh"
 
-#include <algorithm>
 #include <set>
 
 #include "base/contains.hh"

@@ -70,6 +70,7 @@ TEST_P(RenameSealsTest, AreNoRivalsWhenTheRenamerDiedBeforeItWasOvertaken) {
     if (world.Lives(other, "/a")) return;
     ++committed;
     ExpectFree(world, other);
+    EXPECT_FALSE(world.Lives(other, "/a"));
   });
   EXPECT_GT(committed, 3u);
 }
@@ -83,7 +84,7 @@ TEST_P(RenameSealsTest, OfAHomeThatWasLateBecomesAWitnessWhenItIsBack) {
   ASSERT_TRUE(world.Run(RenameObject(*gateway.engine, TestWorld::Path("/a"), TestWorld::Path("/b"))));
   EXPECT_TRUE(AnySeal(world, gateway, "/b"));
   gateway.faults[home]->plan().Clear();
-  EXPECT_TRUE(world.Tidy(gateway, 20s));
+  EXPECT_TRUE(world.Tidy(gateway, 10s));
   EXPECT_FALSE(AnySeal(world, gateway, "/b"));
   EXPECT_TRUE(world.Lives(gateway, "/b"));
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "commit/seals.hh"
 
-#include <algorithm>
-
 #include "base/contains.hh"
 #include "commit/names.hh"
 #include "commit/server_gather.hh"

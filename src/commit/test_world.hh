@@ -3,7 +3,6 @@
 // of this folder. Archives are sealed by hand: their content is a manifest only.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>

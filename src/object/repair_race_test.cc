@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Repairs that meet cleaners, other repairs, requests that fail at the worst moment, and servers that hang.
-#include <algorithm>
 #include <atomic>
 #include <future>
 #include <thread>

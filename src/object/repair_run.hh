@@ -3,7 +3,6 @@
 // anew in repair_write.cc. Internal to these.
 #pragma once
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>

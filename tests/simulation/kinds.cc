@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Names that are used as objects and as directories, by several clients at a time, and what is asked of them.
-#include <algorithm>
 
 #include "base/contains.hh"
 #include "commit/rename.hh"
