@@ -52,8 +52,10 @@ Values GetCount(const C& c) {
 std::vector<OptionRow> CountRows() {
   return {
       {"memory", "SIZE", "1GiB",
-       "The one budget of the process for payload, 1MiB at least; a stripe must fit.", OptionGroup::kLimits,
-       false,
+       "The one budget of the process for payload, 1MiB at least; a stripe must fit. Uploads under way have "
+       "three quarters of it, a stripe each at least; others wait in their open. With five stripes or more, "
+       "reads and repairs never wait for uploads.",
+       OptionGroup::kLimits, false,
        [](C& c, std::string_view value) -> Status {
          XEC_ASSIGN_OR_RETURN(uint64_t bytes, ParseSize(value));
          if (bytes < kMiB) return Fail(Code::kInvalidArgument, "'{}' is too little: at least 1MiB", value);

@@ -21,6 +21,8 @@ namespace {
 // withdrawn: long enough for who gave a server up to tidy it when it is back (given_up_files.hh).
 constexpr Duration kRivalPatience = std::chrono::seconds(10);
 constexpr Duration kSealPatience = std::chrono::seconds(10);
+// Who waits for a home that is late sees so soon that another one, which was silent, is back.
+constexpr Duration kOthersSeenAfter = std::chrono::milliseconds(250);
 
 // What the look after sealing found.
 struct Barrier {
@@ -48,12 +50,18 @@ Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<M
   const size_t quorum = Quorum(engine.Homes(request.path).size());
   ServerGather<Result<States>> gather(engine);
   for (const MemberIndex home : homes) gather.Start(home, ListStates(engine, home, request.path));
-  const auto passed_over = UnlessTooMany(engine.Homes(request.path).size(), request.late_homes);
+  const auto passed_over = UnlessTooMany(engine.Homes(request.path).size(), Late::kPassedOver);
   while (gather.pending() > 0) {
     // Homes that are late are not promoted, as those that failed.
     const bool all_late = gather.OnlyLateOnes();
-    if (all_late && (barrier.sealed_homes.size() >= quorum || passed_over(gather.pending()))) break;
-    auto event = co_await gather.Next();
+    if (all_late && barrier.sealed_homes.size() >= quorum) break;
+    if (all_late && passed_over(gather.pending()) && AnyIsWell(engine, request.other_homes)) break;
+    const bool sees_others = all_late && !request.other_homes.empty();
+    for (const MemberIndex home : request.other_homes) {
+      if (sees_others) engine.monitor().Watch(home);
+    }
+    auto event =
+        co_await gather.Next(sees_others ? engine.executor().Now() + kOthersSeenAfter : TimePoint::max());
     if (!event.value || !*event.value) continue;
     const States& states = **event.value;
     const MemberIndex home = event.member;
@@ -178,6 +186,12 @@ Task<Result<ExclusiveStart>> StartExclusive(Engine& engine, ObjectPath path) {
   Result<Version> version = engine.NextVersion(info->HighestShown());
   if (!version) co_return version.error();
   co_return ExclusiveStart{info->accepted, *version};
+}
+
+bool AnyIsWell(Engine& engine, const std::vector<MemberIndex>& homes) {
+  return std::any_of(homes.begin(), homes.end(), [&](MemberIndex home) {
+    return engine.health().SuspectFrom(home) > engine.executor().Now();
+  });
 }
 
 Task<Result<Version>> CommitPut(Engine& engine, PutRequest request) {

@@ -22,9 +22,13 @@ struct PutRequest {
   std::vector<MemberIndex> archives;  // servers on which the archive was closed (and synced) without error
   size_t archives_min = 0;            // fewer standing seals than this: nothing becomes visible
   std::optional<Accepted> exclusive_base;
-  // kPassedOver: no more homes than may be bad are waited for, kNoQuorum tells that too few were left.
-  Late late_homes = Late::kWaitedFor;
+  // Homes that may yet take an archive: as soon as one of them is well, no more homes than may be bad are
+  // waited for, and kNoQuorum tells that too few were left.
+  std::vector<MemberIndex> other_homes = {};
 };
+
+// Is one of them not known to be silent?
+bool AnyIsWell(Engine& engine, const std::vector<MemberIndex>& homes);
 
 // Promotes the sealed archives. OK: the version is committed (promise P1). Errors: kIsDirectory; kConflict
 // (an exclusive creation yields, a directory of that name is being made, or the cleaner gave the upload up:

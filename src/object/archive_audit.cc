@@ -65,9 +65,9 @@ Task<Result<std::vector<ArchiveAudit::Finding>>> ArchiveAudit::CheckEnds(ReadCon
     const uint64_t from = writer.next_offset();
     if (from > file->size()) continue;
     const uint64_t bytes = file->size() - from;
-    Result<ByteBudget::Lease> lease = co_await engine.budget().Acquire(bytes + kBufferAlignment);
-    if (!lease) co_return lease.error();
-    const Slice slice(Buffer::Allocate(bytes, std::move(*lease)));
+    Result<ByteBudget::Claimed> leases = co_await engine.budget().ClaimAndAcquire(bytes + kBufferAlignment);
+    if (!leases) co_return leases.error();
+    const Slice slice(Buffer::Allocate(bytes, std::move(leases->memory)));
     std::vector<ByteRange> ranges = {ByteRange{from, bytes}};
     const Result<uint64_t> got = co_await Read(engine.ReadCall(), file, std::move(ranges), slice);
     // A server that does not answer now says nothing about its archive.

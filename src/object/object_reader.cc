@@ -111,23 +111,26 @@ void AddChunkPieces(const Geometry& geometry, ObjectReader::Piece piece, std::ve
   }
 }
 
-Task<Status> ReadChunkPiece(ReadContext context, ChunkPiece piece) {
-  std::shared_ptr<Buffer> no_image;
+Task<Status> ReadChunkPiece(ReadContext context, ChunkPiece piece, std::shared_ptr<Buffer> image) {
   const uint64_t from = piece.chunk * context.geometry().chunk_size_bytes + piece.exact.begin;
-  Status status = co_await ReadStripe(std::move(context), piece.stripe, from, piece.into, no_image);
+  Status status = co_await ReadStripe(std::move(context), piece.stripe, from, piece.into, image);
   co_return std::move(status);
 }
 
-// Waits for all of them even when one fails, as they write into the caller's memory.
-Task<Status> ReadOneByOne(ReadContext context, std::vector<ChunkPiece> pieces) {
+// Waits for all of them even when one fails, as they write into the caller's memory. Only pieces that do not
+// wait for memory keep `image`: one that waits might wait for the image's.
+Task<Status> ReadOneByOne(ReadContext context, std::vector<ChunkPiece> pieces,
+                          std::shared_ptr<Buffer> image) {
+  const std::weak_ptr<Buffer> kept = image;
   Gather<Status> gather(context.engine().scope(), context.engine().executor());
   Status status;
   for (size_t next = 0; next < pieces.size() || gather.pending() > 0;) {
     if (next < pieces.size() && status && gather.pending() < kPiecesAtOnceMax) {
-      gather.Start(next, ReadChunkPiece(context, pieces[next]));
+      gather.Start(next, ReadChunkPiece(context, pieces[next], kept.lock()));
       ++next;
       continue;
     }
+    image.reset();
     if (gather.pending() == 0) break;
     Gather<Status>::Event event = co_await gather.Next();
     if (event.value && !*event.value && status) status = std::move(*event.value);
@@ -158,7 +161,7 @@ Task<Status> Reader::ReadVector(std::vector<Piece> pieces) {
   }
   if (context.manifest->page_size_bytes != 0 && IsStreamed(context.geometry()))
     wanted = co_await ReadPieces(context, std::move(wanted));
-  Status status = co_await ReadOneByOne(context, std::move(wanted));
+  Status status = co_await ReadOneByOne(context, std::move(wanted), std::move(ready->image));
   if (!status) co_return co_await Explain(status.error());
   co_return OkStatus();
 }

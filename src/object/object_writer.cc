@@ -33,6 +33,7 @@ class Writer final : public ObjectWriter {
 
   uint64_t size() const override { return upload_.size(); }
   Task<Status> Reserve() override { return upload_.Reserve(); }
+  bool KeepPlace() override { return upload_.KeepPlace(); }
   Task<Status> Append(ByteSpan bytes) override { return upload_.Append(bytes); }
   Task<Result<Committed>> Commit() override;
   Task<void> Abandon() override;
@@ -41,10 +42,10 @@ class Writer final : public ObjectWriter {
   Task<Status> OpenFills();
   Task<Status> SealAll(const std::map<std::string, std::string>& checksums);
   Task<Status> SealObject(std::map<std::string, std::string>& checksums);
-  Task<Result<Version>> Promote(Late late_homes);
+  Task<Result<Version>> Promote(std::vector<MemberIndex> other_homes);
   Task<Result<Version>> PromoteWithOtherHomes(const std::map<std::string, std::string>& checksums);
   size_t HomesHeld() const;
-  bool OtherHomesAreWell() const;
+  std::vector<MemberIndex> UntriedHomes() const;
 
   Engine& engine_;
   const ObjectPath path_;
@@ -69,15 +70,11 @@ size_t Writer::HomesHeld() const {
       [&](const UploadedArchive& archive) { return !archive.lost && Contains(homes, archive.server); }));
 }
 
-// Is there a home without an archive that is not known to be silent?
-bool Writer::OtherHomesAreWell() const {
-  const std::vector<MemberIndex> homes = engine_.Homes(path_);
-  const std::vector<UploadedArchive>& archives = upload_.archives();
-  return std::any_of(homes.begin(), homes.end(), [&](MemberIndex home) {
-    const bool tried = std::any_of(archives.begin(), archives.end(),
-                                   [&](const UploadedArchive& archive) { return archive.server == home; });
-    return !tried && engine_.health().SuspectFrom(home) > engine_.executor().Now();
-  });
+// Homes that nobody has asked for an archive.
+std::vector<MemberIndex> Writer::UntriedHomes() const {
+  std::vector<MemberIndex> homes = engine_.Homes(path_);
+  for (const MemberIndex tried : upload_.Tried()) std::erase(homes, tried);
+  return homes;
 }
 
 // A version needs archives on a quorum of homes: adds those without members.
@@ -137,8 +134,8 @@ Task<Status> Writer::SealObject(std::map<std::string, std::string>& checksums) {
   co_return std::move(sealed);
 }
 
-Task<Result<Version>> Writer::Promote(Late late_homes) {
-  PutRequest request{path_, seal_, upload_.size(), {}, 0, base_, late_homes};
+Task<Result<Version>> Writer::Promote(std::vector<MemberIndex> other_homes) {
+  PutRequest request{path_, seal_, upload_.size(), {}, 0, base_, std::move(other_homes)};
   size_t wanted = 0;
   for (const UploadedArchive& archive : upload_.archives()) {
     if (!archive.lost) request.archives.push_back(archive.server);
@@ -152,14 +149,16 @@ Task<Result<Version>> Writer::Promote(Late late_homes) {
 
 // A home that dies between its seal and the look after sealing leaves too few: others get a witness, and it
 // is looked again, which is no more than to look later. Every home is tried once, so this ends. Who is late
-// is waited for when no others are well: it may only be slow.
+// is waited for as long as no others are well: it may only be slow.
 Task<Result<Version>> Writer::PromoteWithOtherHomes(const std::map<std::string, std::string>& checksums) {
   for (bool others = true;;) {
-    const Late late_homes = others && OtherHomesAreWell() ? Late::kPassedOver : Late::kWaitedFor;
-    Result<Version> version = co_await Promote(late_homes);
+    std::vector<MemberIndex> other_homes;
+    if (others) other_homes = UntriedHomes();
+    Result<Version> version = co_await Promote(other_homes);
     const bool too_few = !version && version.code() == Code::kNoQuorum && engine_.MembersInForce();
     if (!too_few) co_return std::move(version);
     const size_t before = upload_.archives().size();
+    const Late late_homes = AnyIsWell(engine_, other_homes) ? Late::kPassedOver : Late::kWaitedFor;
     // One by one: a home that hangs is given up for the next one, or for those that sealed and were late.
     co_await upload_.OpenFills(1, late_homes);
     others = upload_.archives().size() > before;

@@ -45,9 +45,13 @@ class ObjectWriter {
   virtual uint64_t size() const = 0;
 
   // Waits in line for the memory of the first stripe before any byte is there, so that a front end can tell
-  // its client to come back rather than let a request hang. What is not used within kReservationMax is given
-  // back; Append then waits for itself. Errors: as Append.
+  // its client to come back rather than let a request hang; and for its place among the uploads under way,
+  // without which Append waits until others end. What is not used within kReservationMax is given back.
+  // Errors: as Append.
   virtual Task<Status> Reserve() = 0;
+  // After Reserve, once, when the client has come: keeps the place until the end, or for kPlaceMax if no byte
+  // follows. False: it was given back.
+  virtual bool KeepPlace() = 0;
 
   // Appends. The bytes are read before the task ends. After an error the writer only accepts Abandon.
   // Errors: kNoSpace, kUnavailable (fewer good archives than archives_min), kInvalidArgument (beyond the

@@ -4,9 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "object/stripe_buffer.hh"
 #include "object/test_store.hh"
-#include "runtime/virtual_executor.hh"
 
 namespace xec {
 namespace {
@@ -256,45 +254,6 @@ TEST(ObjectWriterTest, ManyAtOnceWithinTheBudget) {
   EXPECT_EQ(failures, 0);
   EXPECT_LE(store.engine().budget().peak(), engine.memory_bytes);
   EXPECT_TRUE(store.BudgetReturned());
-}
-
-TEST(ObjectWriterTest, TheFirstStripeMayBeReservedBefore) {
-  TestStore store({.geometry = kSmall});
-  const std::string bytes = TestBytes(100'000);
-  const auto in_use = [&] { return store.engine().budget().in_use(); };
-  for (const bool abandon : {false, true}) {
-    Result<std::unique_ptr<ObjectWriter>> writer = store.Start("/o");
-    ASSERT_TRUE(writer);
-    ASSERT_TRUE(SyncWait((*writer)->Reserve()));
-    const uint64_t reserved = in_use();
-    EXPECT_GE(reserved, kSmall.Total() * kSmall.chunk_size_bytes);
-    if (abandon) {
-      SyncWait((*writer)->Abandon());
-      EXPECT_TRUE(store.BudgetReturned());
-      continue;
-    }
-    ASSERT_TRUE(SyncWait((*writer)->Append(AsBytes(std::string_view(bytes).substr(0, 1)))));
-    EXPECT_EQ(in_use(), reserved);
-    ASSERT_TRUE(SyncWait((*writer)->Append(AsBytes(std::string_view(bytes).substr(1)))));
-    ASSERT_TRUE(SyncWait((*writer)->Commit()));
-    EXPECT_TRUE(*store.Get("/o") == bytes);
-  }
-  EXPECT_TRUE(store.BudgetReturned());
-}
-
-TEST(StripeReservationTest, IsGivenBackWhenNobodyTakesIt) {
-  VirtualExecutor executor;
-  ByteBudget budget(100, executor);
-  StripeReservation reservation, taken;
-  reservation.Put(std::move(*budget.TryAcquire(10)), executor);
-  taken.Put(std::move(*budget.TryAcquire(20)), executor);
-  const ByteBudget::Lease lease = taken.Take();
-  EXPECT_EQ(lease.bytes(), 20u);
-  executor.RunUntilTime(executor.Now() + StripeReservation::kReservationMax / 2);
-  EXPECT_EQ(budget.in_use(), 30u);
-  executor.RunUntilIdle(100);
-  EXPECT_EQ(budget.in_use(), 20u);
-  EXPECT_EQ(reservation.Take().bytes(), 0u);
 }
 
 TEST(ObjectReaderTest, ManyClientsOfOneHandle) {

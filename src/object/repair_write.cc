@@ -13,6 +13,8 @@ namespace {
 // A server is late when it takes so many times as long as those that have answered; as for uploads
 // (stripe_failover.cc).
 constexpr int kLateFactor = 4;
+// Is read at a time, if memory is short.
+constexpr uint64_t kLittle = kMiB;
 
 }  // namespace
 
@@ -143,13 +145,17 @@ bool Repair::AllFailed() const {
 }
 
 // How much is read at a time, in bytes: whole pages of a chunk, as many as the memory budget has room for
-// beside a stripe.
+// beside a stripe; and no more than a little if a quarter of the budget has not, as more waits for uploads.
 uint64_t Repair::PieceBytes(uint64_t stripe_bytes) const {
   const uint64_t chunk_size = manifest_.geometry.chunk_size_bytes;
   const uint64_t page = manifest_.page_size_bytes != 0 ? manifest_.page_size_bytes : chunk_size;
+  const uint64_t limit = engine_.budget().limit();
+  const auto fits = [&](uint64_t bytes) {
+    const uint64_t needed = stripe_bytes + PieceBytesToRead(manifest_, bytes);
+    return needed <= limit / 4 || (needed <= limit && bytes <= kLittle);
+  };
   uint64_t pages = (chunk_size + page - 1) / page;
-  while (pages > 1 && stripe_bytes + PieceBytesToRead(manifest_, pages * page) > engine_.budget().limit())
-    pages /= 2;
+  while (pages > 1 && !fits(pages * page)) pages /= 2;
   return pages * page;
 }
 
@@ -159,12 +165,13 @@ Task<Status> Repair::WriteStripe(uint64_t stripe, ObjectDigests& digests) {
   shape.geometry = geometry;
   shape.data_bytes_max = geometry.StripeBytes(manifest_.size_bytes, stripe);
   const uint64_t piece_max = PieceBytes(shape.BufferBytes());
-  Result<ByteBudget::Lease> lease =
-      co_await engine_.budget().Acquire(shape.BufferBytes() + PieceBytesToRead(manifest_, piece_max));
-  if (!lease) co_return lease.error();
-  auto buffer = std::make_shared<StripeBuffer>(shape, stripe, lease->Split(shape.BufferBytes()));
-  const std::shared_ptr<Buffer> piece = Buffer::Allocate(piece_max, lease->Split(piece_max));
-  ByteBudget for_reading(std::move(*lease), engine_.executor());
+  const uint64_t needed = shape.BufferBytes() + PieceBytesToRead(manifest_, piece_max);
+  Result<ByteBudget::Claimed> leases = co_await engine_.budget().ClaimAndAcquire(needed);
+  if (!leases) co_return leases.error();
+  ByteBudget::Lease& memory = leases->memory;
+  auto buffer = std::make_shared<StripeBuffer>(shape, stripe, memory.Split(shape.BufferBytes()));
+  const std::shared_ptr<Buffer> piece = Buffer::Allocate(piece_max, memory.Split(piece_max));
+  ByteBudget for_reading(std::move(memory), engine_.executor());
   const TimePoint started = engine_.executor().Now();
   uint64_t offset = stripe * geometry.StripeSize();
   while (!buffer->full()) {

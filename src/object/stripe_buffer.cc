@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/units.hh"
 #include "object/chunk_reader.hh"
@@ -188,22 +189,37 @@ bool StripeBuffer::AddTail(uint32_t chunk, ByteSpan tail, Piece& piece) {
   return true;
 }
 
-void StripeReservation::Put(ByteBudget::Lease lease, Executor& executor) {
+void StripeReservation::Put(ByteBudget::Claimed leases, Executor& executor) {
+  Take();
   kept_ = std::make_shared<Kept>();
-  kept_->lease = std::move(lease);
-  executor.RunAt(executor.Now() + kReservationMax, [weak = std::weak_ptr<Kept>(kept_)] {
-    if (const std::shared_ptr<Kept> kept = weak.lock()) {
+  kept_->leases = std::move(leases);
+  executor_ = &executor;
+  for (const Duration time : {kReservationMax, kPlaceMax}) {
+    const auto lapse = [weak = std::weak_ptr<Kept>(kept_), time] {
+      const std::shared_ptr<Kept> kept = weak.lock();
+      if (!kept) return;
+      ByteBudget::Claimed lapsed;  // released without the lock
       std::lock_guard lock(kept->mutex);
-      kept->lease.Release();
-    }
-  });
+      lapsed.memory = std::move(kept->leases.memory);
+      if (time == kPlaceMax || !kept->keep_claim) lapsed.claim = std::move(kept->leases.claim);
+    };
+    timers_.push_back(executor.RunAt(executor.Now() + time, lapse));
+  }
 }
 
-ByteBudget::Lease StripeReservation::Take() {
+bool StripeReservation::KeepClaim() {
+  if (!kept_) return false;
+  std::lock_guard lock(kept_->mutex);
+  kept_->keep_claim = true;
+  return kept_->leases.claim.bytes() > 0;
+}
+
+ByteBudget::Claimed StripeReservation::Take() {
+  for (const TimerId timer : std::exchange(timers_, {})) executor_->Cancel(timer);
   const std::shared_ptr<Kept> kept = std::move(kept_);
   if (!kept) return {};
   std::lock_guard lock(kept->mutex);
-  return std::move(kept->lease);
+  return std::move(kept->leases);
 }
 
 Status CheckStripeFits(const Geometry& geometry, uint64_t budget_bytes) {

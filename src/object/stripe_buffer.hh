@@ -92,24 +92,31 @@ class StripeBuffer {
   bool finished_ = false;
 };
 
-// Memory for the next stripe of an upload, taken before the stripe starts. Used by one owner, from any
-// thread.
+// Place and memory for the first stripe of an upload, taken before the stripe starts. Used by one owner, from
+// any thread.
 class StripeReservation {
  public:
   // A client that was told to come back does so sooner.
   static constexpr Duration kReservationMax = std::chrono::seconds(15);
+  // And one that has come soon sends something.
+  static constexpr Duration kPlaceMax = std::chrono::minutes(5);
 
-  // Keeps `lease` until it is taken, at most for kReservationMax. `executor` outlives the engine's tasks.
-  void Put(ByteBudget::Lease lease, Executor& executor);
-  // The lease; an empty one if there is none (any more).
-  ByteBudget::Lease Take();
+  // Keeps `leases` until they are taken, at most for kReservationMax. `executor` outlives this.
+  void Put(ByteBudget::Claimed leases, Executor& executor);
+  // Keeps the claim for kPlaceMax after all. False: it was given back, or never put.
+  bool KeepClaim();
+  // The leases; empty ones if there are none (any more).
+  ByteBudget::Claimed Take();
 
  private:
   struct Kept {
     std::mutex mutex;
-    ByteBudget::Lease lease;  // guarded by mutex
+    ByteBudget::Claimed leases;  // guarded by mutex, as the next
+    bool keep_claim = false;
   };
   std::shared_ptr<Kept> kept_;
+  Executor* executor_ = nullptr;
+  std::vector<TimerId> timers_;  // of what is kept
 };
 
 // Can stripes of this geometry be written within a memory budget of so many bytes? Error: kInvalidArgument.

@@ -133,6 +133,7 @@ Status StripeUpload::SendAgain(size_t index) {
         flight.sent = engine_.executor().Now();
         flight.safe.reset();
         sent = StartWrite(flight, in_memory, index);
+        KeepNotForLong(flight);
       } else {
         flight.lanes &= ~lane;
       }
@@ -272,6 +273,7 @@ Task<Status> StripeUpload::SealAll(Seal seal) {
       return archive.lost || archive.sealed;
     });
     if (all) {
+      claim_.Release();
       co_await CloseSealed();
       co_return CheckRedundancy();
     }

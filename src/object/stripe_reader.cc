@@ -101,6 +101,7 @@ class StripeRead {
   const ReadContext context_;
   const uint64_t stripe_;
   const Wanted wanted_;
+  ByteBudget::Lease claim_;  // of what is reserved, if it is much
   std::vector<ChunkAnswer> answers_;
   ChunkMask empty_ = 0;
   std::vector<Asked> asked_;  // of the last read of each chunk
@@ -133,8 +134,11 @@ Task<Result<ByteBudget::Lease>> StripeRead::Reserve(uint64_t bytes, std::shared_
   if (at_once) co_return std::move(*at_once);
   image.reset();
   for (ChunkAnswer& answer : answers_) answer.data = answer.header = Slice();
-  Result<ByteBudget::Lease> lease = co_await context_.memory().Acquire(bytes);
-  co_return std::move(lease);
+  claim_.Release();
+  Result<ByteBudget::Claimed> leases = co_await context_.memory().ClaimAndAcquire(bytes);
+  if (!leases) co_return leases.error();
+  claim_ = std::move(leases->claim);
+  co_return std::move(leases->memory);
 }
 
 // Of the servers of all chunks.

@@ -14,6 +14,24 @@
 namespace xec {
 namespace {
 
+// A stripe that at most m servers have not written stays in memory for so many times failover_delay at least,
+// and not for long if nobody looks after its writes, as the upload's client sends nothing. What fails later
+// is read back for its spare.
+constexpr int kIdleDelays = 5;
+
+using Holds = std::vector<std::shared_ptr<StripeHold>>;
+
+void LetGoOfLate(Executor& executor, Duration delay, size_t late_max, std::weak_ptr<const Holds> weak) {
+  executor.RunAt(executor.Now() + delay, [&executor, delay, late_max, weak = std::move(weak)] {
+    const std::shared_ptr<const Holds> holds = weak.lock();
+    if (!holds) return;
+    const auto unwritten =
+        std::count_if(holds->begin(), holds->end(), [](const auto& hold) { return !hold->written(); });
+    if (static_cast<size_t>(unwritten) > late_max) return LetGoOfLate(executor, delay, late_max, weak);
+    for (const std::shared_ptr<StripeHold>& hold : *holds) hold->LetGo();
+  });
+}
+
 // Bytes of a manifest with these options, at most; only decides whether a small archive is one request.
 size_t ManifestSizeGuess(const UploadPlan& plan) {
   size_t bytes = 1024 + 3 * plan.path.text().size() + plan.geometry.Total() * (kServerIdSizeMax / 4);
@@ -25,6 +43,7 @@ Task<Status> WriteChunk(Engine& engine, ArchiveFilePtr file, std::shared_ptr<Str
                         StripeBuffer::Piece piece) {
   Status written =
       co_await Write(engine.WriteCall(), std::move(file), piece.archive_offset, std::move(piece.slice));
+  if (written) hold->SetWritten();
   hold->LetGo();
   co_return std::move(written);
 }
@@ -54,7 +73,6 @@ StripeUpload::StripeUpload(Engine& engine, UploadPlan plan, ObjectDigests digest
       writes_(engine.scope(), engine.executor()) {}
 
 StripeUpload::Remains StripeUpload::GiveUp() {
-  reserved_.Take();
   SetFailed(Fail(Code::kCancelled, "the upload of {} was given up", plan_.path.text()));
   Remains remains;
   remains.servers = opener_.Tried();
@@ -69,6 +87,8 @@ void StripeUpload::SetFailed(const Error& error) {
   if (!failed_) failed_ = error;
   current_.reset();
   in_flight_.clear();
+  reserved_.Take();
+  claim_.Release();
 }
 
 StripeBuffer::Shape StripeUpload::ShapeOfStripe(uint64_t stripe) const {
@@ -103,11 +123,23 @@ Status StripeUpload::CheckMayGrow(uint64_t bytes) const {
 
 Task<Status> StripeUpload::Reserve() {
   if (size_ > 0 || plan_.options.size_hint == 0) co_return OkStatus();
-  Result<ByteBudget::Lease> lease =
-      co_await engine_.budget().Acquire(ShapeOfStripe(0).BufferBytes(), ByteBudget::Use::kUpload);
-  if (!lease) co_return lease.error();
-  reserved_.Put(std::move(*lease), engine_.executor());
+  const uint64_t bytes = ShapeOfStripe(0).BufferBytes();
+  auto reserved = co_await engine_.budget().ClaimAndAcquire(bytes, ByteBudget::Use::kUpload);
+  if (!reserved) co_return reserved.error();
+  reserved_.Put(std::move(*reserved), engine_.executor());
   co_return OkStatus();
+}
+
+bool StripeUpload::KeepPlace() { return plan_.options.size_hint == 0 || reserved_.KeepClaim(); }
+
+// What was reserved, if it is still there. No other stripe needs more than the claim made for this one.
+Task<Result<ByteBudget::Lease>> StripeUpload::MemoryOfFirstStripe() {
+  const uint64_t bytes = ShapeOfStripe(0).BufferBytes();
+  ByteBudget::Claimed reserved = reserved_.Take();
+  claim_ = std::move(reserved.claim);
+  if (reserved.memory.bytes() > 0) co_return std::move(reserved.memory);
+  if (claim_.bytes() == 0) claim_ = co_await engine_.budget().Claim(bytes, ByteBudget::Use::kUpload);
+  co_return co_await Acquire(bytes);
 }
 
 Task<Status> StripeUpload::Append(ByteSpan bytes) {
@@ -152,8 +184,12 @@ Task<Status> StripeUpload::NewStripe() {
   Result<ByteBudget::Lease> half = ByteBudget::Lease();
   if (MutantActive(Mutant::kAdmitHalfAStripe))
     half = co_await engine_.budget().Acquire(shape.BufferBytes() / 2, ByteBudget::Use::kUpload);
-  Result<ByteBudget::Lease> lease = reserved_.Take();
-  if (lease->bytes() == 0) lease = co_await Acquire(shape.BufferBytes());
+  Result<ByteBudget::Lease> lease = ByteBudget::Lease();
+  if (next_stripe_ == 0) {
+    lease = co_await MemoryOfFirstStripe();
+  } else {
+    lease = co_await Acquire(shape.BufferBytes());
+  }
   if (!lease) co_return lease.error();
   current_ = std::make_shared<StripeBuffer>(shape, next_stripe_, std::move(*lease));
   co_return OkStatus();
@@ -178,6 +214,7 @@ Status StripeUpload::StartWrites(std::shared_ptr<StripeBuffer> stripe, ChunkMask
   flight.lanes = lanes;
   flight.sent = engine_.executor().Now();
   for (size_t i = 0; i < lanes_total(); ++i) XEC_TRY(StartWrite(flight, stripe, i));
+  KeepNotForLong(flight);
   LookWhenLate(stripe->stripe());
   return OkStatus();
 }
@@ -240,7 +277,16 @@ void StripeUpload::LookWhenLate(uint64_t stripe) {
   writes_.StartTimer(LateTag{stripe}.Pack(), *flight.safe + Patience(flight.sent, *flight.safe));
 }
 
+void StripeUpload::KeepNotForLong(InFlight& flight) {
+  auto holds = std::make_shared<Holds>();
+  for (const auto& [index, hold] : flight.holds) holds->push_back(hold);
+  flight.last_holds = holds;
+  LetGoOfLate(engine_.executor(), kIdleDelays * engine_.options().failover_delay,
+              plan_.geometry.parity_chunks, holds);
+}
+
 Task<Status> StripeUpload::Flush() {
+  reserved_.Take();  // of an object without bytes: sealing waits for memory
   Status status = CheckMayGrow(0);
   const std::optional<uint64_t>& announced = plan_.options.size_hint;
   if (status && announced && *announced != size_) {

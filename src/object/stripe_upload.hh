@@ -6,6 +6,7 @@
 // What is sealed, and committing, is the writers' (object_writer.cc, xrdec/writer.cc).
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -49,7 +50,7 @@ struct UploadPlan {
 };
 
 // Keeps a stripe in memory until one of its writes is answered, whether or not anybody takes the answer, or
-// until its server is given up. Thread-safe.
+// until its server is given up, or has been late for long while nobody looked. Thread-safe.
 class StripeHold {
  public:
   explicit StripeHold(std::shared_ptr<StripeBuffer> stripe) : stripe_(std::move(stripe)) {}
@@ -58,8 +59,11 @@ class StripeHold {
     std::lock_guard lock(mutex_);
     last.swap(stripe_);
   }
+  void SetWritten() { written_ = true; }
+  bool written() const { return written_; }
 
  private:
+  std::atomic<bool> written_ = false;
   std::mutex mutex_;
   std::shared_ptr<StripeBuffer> stripe_;  // guarded by mutex_
 };
@@ -77,6 +81,7 @@ class StripeUpload {
 
   // As ObjectWriter's.
   Task<Status> Reserve();
+  bool KeepPlace();
   Task<Status> Append(ByteSpan bytes);
 
   // Ends the stream: sends what is left and waits for all writes, unless the object is held back whole (see
@@ -110,6 +115,8 @@ class StripeUpload {
   // "s03: ...; s07: ..."
   std::string Losses() const;
   Error OpenProblems() const { return opener_.Problems(); }
+  // Servers that were asked for an archive, whatever became of it.
+  std::vector<MemberIndex> Tried() const { return opener_.Tried(); }
 
   std::map<std::string, std::string> Checksums() { return digests_.Finish(); }
   // Lanes that are lost, ascending.
@@ -139,6 +146,8 @@ class StripeUpload {
     // Owned by the holds alone: who does not look at the answers for a while holds no memory.
     std::weak_ptr<StripeBuffer> stripe;
     std::map<size_t, std::shared_ptr<StripeHold>> holds;  // of the writes, by archive
+    std::shared_ptr<const std::vector<std::shared_ptr<StripeHold>>>
+        last_holds;  // those, for who looks after them
     ChunkMask lanes = 0;  // whose chunks the buffer can give
     ChunkMask waiting = 0;  // those not answered yet
     ChunkMask late = 0;  // those to be given up unless they are answered first
@@ -155,6 +164,7 @@ class StripeUpload {
   StripeBuffer::Shape ShapeOfStripe(uint64_t stripe) const;
   Status CheckMayGrow(uint64_t bytes) const;
   Task<Result<ByteBudget::Lease>> Acquire(uint64_t bytes);
+  Task<Result<ByteBudget::Lease>> MemoryOfFirstStripe();
   Task<Status> NewStripe();
   Task<Status> SendStripe();
   Status StartWrites(std::shared_ptr<StripeBuffer> stripe, ChunkMask lanes);
@@ -162,6 +172,7 @@ class StripeUpload {
   Task<void> TakeEvent();
   void Answered(uint64_t stripe, size_t index);
   void LookWhenLate(uint64_t stripe);
+  void KeepNotForLong(InFlight& flight);
   Duration Patience(TimePoint sent, TimePoint safe) const;
 
   Task<void> FailOver(size_t index, Error error);
@@ -187,6 +198,7 @@ class StripeUpload {
   uint64_t next_stripe_ = 0;
   std::shared_ptr<StripeBuffer> current_;
   StripeReservation reserved_;
+  ByteBudget::Lease claim_;  // of a stripe, until none can be written again
   std::vector<UploadedArchive> archives_;  // lanes in ascending order, then fills
   std::vector<std::string> losses_;  // one clause for each lost archive
   std::optional<Code> loss_code_;  // of all losses, if they agree

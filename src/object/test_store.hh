@@ -77,7 +77,11 @@ class TestStore {
   }
 
   ~TestStore() {
-    for (const auto& fault : faults_) fault->plan().DropHung();
+    // What is still to be asked in the background must not hang either: archives are closed there.
+    for (const auto& fault : faults_) {
+      fault->plan().Clear();
+      fault->plan().DropHung();
+    }
     scope_.Drain();
   }
 
@@ -138,8 +142,9 @@ class TestStore {
   bool BudgetReturned() {
     Settle();
     const TimePoint give_up = pool_.Now() + std::chrono::seconds(30);
-    while (engine_->budget().in_use() != 0 && pool_.Now() < give_up) std::this_thread::yield();
-    return engine_->budget().in_use() == 0;
+    const auto held = [&] { return engine_->budget().in_use() + engine_->budget().claimed(); };
+    while (held() != 0 && pool_.Now() < give_up) std::this_thread::yield();
+    return held() == 0;
   }
 
   // The files of an object on all servers: (server, path).

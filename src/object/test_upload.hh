@@ -73,4 +73,21 @@ class Upload {
   Status status_;
 };
 
+// Every chunk is good and on none of `bad`.
+inline void ExpectWhole(TestStore& store, const std::vector<size_t>& bad, const std::string& bytes) {
+  Result<std::shared_ptr<ObjectReader>> reader = store.OpenReader("/o");
+  ASSERT_TRUE(reader) << reader.error().ToString();
+  size_t chunks = 0;
+  const Status verified = SyncWait((*reader)->Verify([&](const ChunkReport& chunk) {
+    ++chunks;
+    EXPECT_EQ(chunk.health, ChunkHealth::kGood) << chunk.problem;
+    for (const size_t server : bad) EXPECT_NE(chunk.server, server);
+  }));
+  EXPECT_TRUE(verified);
+  EXPECT_GT(chunks, 0u);
+  const Result<std::string> read = store.Get("/o");
+  ASSERT_TRUE(read) << read.error().ToString();
+  EXPECT_TRUE(*read == bytes);
+}
+
 }  // namespace xec

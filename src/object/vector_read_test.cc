@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
+#include <future>
+
 #include <gtest/gtest.h>
 
+#include "object/archive_set.hh"
 #include "object/test_store.hh"
 
 namespace xec {
@@ -137,6 +140,26 @@ TEST(VectorReadTest, WithLittleMemoryItIsRight) {
   EXPECT_TRUE(opened.Right(RandomVector(500, 30'000, opened.bytes.size())));
   EXPECT_LE(store.engine().budget().peak(), engine.memory_bytes);
   EXPECT_TRUE(store.BudgetReturned());
+}
+
+// Of a small object: an archive fits that is read whole, and no piece beside it.
+TEST(VectorReadTest, DoesNotWaitForTheMemoryThatItHolds) {
+  TestStore store({.geometry = kGeometry});
+  Opened opened(store, kGeometry.StripeSize());
+  uint64_t archive = 0;
+  for (const auto& [server, path] : store.Archives("/o"))
+    store.memory(server).Tamper(path,
+                                [&](std::string& content) { archive = std::max(archive, content.size()); });
+  ASSERT_LE(archive, kWholeArchiveBytesMax);
+  ByteBudget& budget = store.engine().budget();
+  const uint64_t room = archive + kBufferAlignment;
+  std::optional<ByteBudget::Lease> others = budget.TryAcquire(budget.limit() - budget.in_use() - room);
+  ASSERT_TRUE(others);
+  std::future<bool> right = std::async(
+      std::launch::async, [&] { return opened.Right(RandomVector(20, 5000, opened.bytes.size())); });
+  EXPECT_EQ(right.wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  others.reset();
+  EXPECT_TRUE(right.get());
 }
 
 }  // namespace

@@ -27,23 +27,26 @@ void Fill(ChunkReport& report, const ChunkAnswer& answer) {
   report.archive_path = answer.archive->path();
 }
 
-// Reads all chunks of a stripe whole, with their headers.
-Task<Result<std::vector<ChunkAnswer>>> ReadAll(ReadContext context, uint64_t stripe) {
+// Reads all chunks of a stripe whole, with their headers. `claim` is of their memory.
+Task<Result<std::vector<ChunkAnswer>>> ReadAll(ReadContext context, uint64_t stripe,
+                                               ByteBudget::Lease& claim) {
   const uint32_t total = context.geometry().Total();
   uint64_t bytes = 0;
   for (uint32_t chunk = 0; chunk < total; ++chunk) {
     const uint64_t size = context.ChunkBytes(stripe, chunk);
     if (size > 0) bytes += context.SlotBytes(size);
   }
-  Result<ByteBudget::Lease> lease = co_await context.engine().budget().Acquire(bytes);
-  if (!lease) co_return lease.error();
+  claim.Release();
+  Result<ByteBudget::Claimed> leases = co_await context.engine().budget().ClaimAndAcquire(bytes);
+  if (!leases) co_return leases.error();
+  claim = std::move(leases->claim);
   Gather<ChunkAnswer> gather(context.engine().scope(), context.engine().executor());
   for (uint32_t chunk = 0; chunk < total; ++chunk) {
     const uint64_t size = context.ChunkBytes(stripe, chunk);
     if (size == 0) continue;
     const MemberName name{static_cast<uint32_t>(stripe), chunk};
-    gather.Start(chunk,
-                 ReadChunk(context, name, ChunkRange{0, size}, lease->Split(context.SlotBytes(size)), true));
+    gather.Start(chunk, ReadChunk(context, name, ChunkRange{0, size},
+                                  leases->memory.Split(context.SlotBytes(size)), true));
   }
   std::vector<ChunkAnswer> answers(total);
   while (gather.pending() > 0) {
@@ -162,7 +165,11 @@ Task<Status> VerifyObject(ReadContext context, std::function<void(const ChunkRep
   const bool ours = context.manifest->page_size_bytes != 0;
   ArchiveAudit audit;
   for (uint64_t stripe = 0; stripe < stripes; ++stripe) {
-    Result<std::vector<ChunkAnswer>> answers = co_await Anywhere(context, stripe, ReadAll);
+    ByteBudget::Lease claim;
+    const auto read_all = [&claim](ReadContext of, uint64_t number) {
+      return ReadAll(std::move(of), number, claim);
+    };
+    Result<std::vector<ChunkAnswer>> answers = co_await Anywhere(context, stripe, read_all);
     if (!answers) co_return answers.error();
     const ChunkMask wrong = WrongParity(context, stripe, *answers);
     for (uint32_t chunk = 0; chunk < answers->size(); ++chunk) {

@@ -7,9 +7,14 @@
 #include <set>
 #include <string>
 
+#include "plugin_oss/upload_line.hh"
 #include "store/store.hh"
 
 namespace xec {
+
+// Opens of uploads without memory are answered at once.
+constexpr UploadLine::Patience kHardlyAny = {.alone = std::chrono::milliseconds(1),
+                                             .beside_others = std::chrono::milliseconds(1)};
 
 class FakeStore final : public Store {
  public:
@@ -24,6 +29,7 @@ class FakeStore final : public Store {
   std::optional<Code> all_fail, reserve_fails, append_fails, commit_fails;  // injected errors
   bool memory_short = false;  // uploads wait for memory until their entry in `waiting` is called
   std::vector<UniqueFunction<void(bool)>> waiting;
+  bool place_kept = true;
   int calls = 0;                                             // of the store, not of writers and readers
   int writers_alive = 0, commits = 0, abandons = 0;
   StoreSpace space;
@@ -68,6 +74,7 @@ class FakeStore final : public Store {
       co_await admitted;
       co_return OkStatus();
     }
+    bool KeepPlace() override { return store_.place_kept; }
     Task<Status> Append(ByteSpan bytes) override {
       if (store_.append_fails) co_return Fail(*store_.append_fails, "injected");
       bytes_ += AsText(bytes);

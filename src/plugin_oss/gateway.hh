@@ -56,7 +56,7 @@ constexpr int ErrnoOf(Code code) {
 class Gateway {
  public:
   // For tests: a store of the caller's.
-  Gateway(Store& store, std::chrono::milliseconds patience) : store_(&store), upload_line_(patience) {}
+  Gateway(Store& store, UploadLine::Patience patience) : store_(&store), upload_line_(patience) {}
   explicit Gateway(std::unique_ptr<OpenedStore> opened)
       : opened_(std::move(opened)), store_(&opened_->store()) {}
 

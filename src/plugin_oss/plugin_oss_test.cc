@@ -60,7 +60,7 @@ class PluginTest : public testing::Test {
   }
 
   FakeStore store_;
-  Gateway gateway_{store_, std::chrono::milliseconds(1)};
+  Gateway gateway_{store_, kHardlyAny};
   Storage storage_{gateway_};
   XrdOucEnv env_;
 };

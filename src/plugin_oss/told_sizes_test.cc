@@ -17,7 +17,7 @@ namespace {
 TEST(ToldSizesTest, HttpGetsNoLengthOfAnotherVersion) {
   if (XrdVNUMBER >= 60000) GTEST_SKIP() << "XRootD 6 takes the size from the open";
   FakeStore store;
-  Gateway gateway(store, std::chrono::milliseconds(1));
+  Gateway gateway(store, kHardlyAny);
   Storage storage(gateway);
   XrdSecEntity web("http"), root("host");
   web.tident = "unknown.1:2@host";

@@ -16,7 +16,17 @@ Task<void> UploadLine::Reserve(PlacePtr place) {
   changed_.notify_all();
 }
 
-UploadLine::Admission UploadLine::Enter(const std::string& key, std::unique_ptr<ObjectWriter> writer) {
+// Under mutex_.
+UploadLine::ClientToken UploadLine::TokenOf(const std::string& client) {
+  std::erase_if(clients_, [](const auto& known) { return known.second.expired(); });
+  std::weak_ptr<const std::string>& known = clients_[client];
+  ClientToken token = known.lock();
+  if (!token) known = token = std::make_shared<const std::string>(client);
+  return token;
+}
+
+UploadLine::Admission UploadLine::Enter(const std::string& client, const std::string& key,
+                                        std::unique_ptr<ObjectWriter> writer) {
   auto place = std::make_shared<Place>();
   place->writer = std::move(writer);
   std::vector<PlacePtr> forgotten;  // destroyed after the lock is released
@@ -29,6 +39,7 @@ UploadLine::Admission UploadLine::Enter(const std::string& key, std::unique_ptr<
       other = lost ? places_.erase(other) : std::next(other);
     }
     place->asked = now;
+    place->client = TokenOf(client);
     PlacePtr& mine = places_[key];
     if (mine) forgotten.push_back(std::move(mine));
     mine = place;
@@ -51,19 +62,25 @@ UploadLine::Admission UploadLine::AskAgain(const std::string& key) {
 
 UploadLine::Admission UploadLine::Wait(std::unique_lock<std::mutex> lock, const std::string& key) {
   const auto found = places_.find(key);
-  if (found == places_.end()) return std::unique_ptr<ObjectWriter>();
+  if (found == places_.end()) return Admitted();
   const PlacePtr place = found->second;
-  changed_.wait_for(lock, patience_, [&] { return place->reserved.has_value(); });
+  const long others = place->client.use_count() - 1;
+  changed_.wait_for(lock, others > 0 ? patience_.beside_others / others : patience_.alone,
+                    [&] { return place->reserved.has_value(); });
   place->asked = std::chrono::steady_clock::now();
   const auto now = places_.find(key);
   const bool mine = now != places_.end() && now->second == place;
-  if (!place->reserved || !mine) return std::unique_ptr<ObjectWriter>();
+  if (!place->reserved || !mine) return Admitted();
   places_.erase(now);
   const Status status = *place->reserved;
-  std::unique_ptr<ObjectWriter> writer = std::move(place->writer);
+  Admitted admitted{std::move(place->writer), std::move(place->client)};
   lock.unlock();
   if (!status) return status.error();
-  return writer;
+  if (admitted.writer->KeepPlace()) return admitted;
+  // The client came back too late for what was reserved.
+  const std::string client = *admitted.client;
+  admitted.client.reset();
+  return Enter(client, key, std::move(admitted.writer));
 }
 
 size_t UploadLine::size() const {

@@ -19,19 +19,33 @@ namespace xec {
 
 class UploadLine {
  public:
-  // An open waits `patience` before its client is told to ask again; who has not asked again for as long as a
-  // reservation is kept has lost its place.
-  explicit UploadLine(std::chrono::milliseconds patience = std::chrono::seconds(10)) : patience_(patience) {}
+  struct Patience {
+    std::chrono::milliseconds alone = std::chrono::seconds(10);
+    // All those of a client together: what waits holds up what else its connection carries, such as the bytes
+    // of other uploads.
+    std::chrono::microseconds beside_others = std::chrono::milliseconds(250);
+  };
+  // So long an open waits before its client is told to ask again, without or with other uploads of the same
+  // client in the line or under way. Who has not asked again for as long as a reservation is kept has lost
+  // its place.
+  UploadLine() : UploadLine(Patience()) {}
+  explicit UploadLine(Patience patience) : patience_(patience) {}
   UploadLine(const UploadLine&) = delete;
   UploadLine& operator=(const UploadLine&) = delete;
   // Blocks until all in the line have got their memory. Gateways live as long as the daemon.
   ~UploadLine();
 
-  using Admission = Result<std::unique_ptr<ObjectWriter>>;
+  // Of one client: each of its uploads, in the line or under way, owns it.
+  using ClientToken = std::shared_ptr<const std::string>;
+  struct Admitted {
+    std::unique_ptr<ObjectWriter> writer;  // null: still in the line, ask again
+    ClientToken client;
+  };
+  using Admission = Result<Admitted>;
 
-  // Puts a new upload into the line and waits. `key` tells uploads of different clients and names apart. A
-  // null writer: still in the line, ask again. Errors: as ObjectWriter::Reserve.
-  Admission Enter(const std::string& key, std::unique_ptr<ObjectWriter> writer);
+  // Puts a new upload into the line and waits. `client` is one connection; `key` tells uploads of different
+  // clients and names apart. Errors: as ObjectWriter::Reserve.
+  Admission Enter(const std::string& client, const std::string& key, std::unique_ptr<ObjectWriter> writer);
 
   // Is there an upload of this key in the line?
   bool Has(const std::string& key);
@@ -45,17 +59,20 @@ class UploadLine {
   using TimePoint = std::chrono::steady_clock::time_point;
   struct Place {
     std::unique_ptr<ObjectWriter> writer;
+    ClientToken client;
     TimePoint asked;  // guarded by mutex_, as the next
     std::optional<Status> reserved;
   };
   using PlacePtr = std::shared_ptr<Place>;
   Task<void> Reserve(PlacePtr place);
+  ClientToken TokenOf(const std::string& client);
   Admission Wait(std::unique_lock<std::mutex> lock, const std::string& key);
 
-  const std::chrono::milliseconds patience_;
+  const Patience patience_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::string, PlacePtr> places_;  // guarded by mutex_
+  std::map<std::string, PlacePtr> places_;  // guarded by mutex_, as the next
+  std::map<std::string, std::weak_ptr<const std::string>> clients_;
   TaskScope scope_;
 };
 

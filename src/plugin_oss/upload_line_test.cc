@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "plugin_oss/upload_line.hh"
 
+#include <array>
 #include <fcntl.h>
 
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 
 #include "plugin_oss/fake_store.hh"
 #include "plugin_oss/storage.hh"
+#include "runtime/thread_pool.hh"
 
 namespace xec {
 namespace {
@@ -26,7 +28,7 @@ class UploadLineTest : public testing::Test {
   }
 
   FakeStore store_;
-  Gateway gateway_{store_, std::chrono::milliseconds(1)};
+  Gateway gateway_{store_, kHardlyAny};
   Storage storage_{gateway_};
 };
 
@@ -57,6 +59,58 @@ TEST_F(UploadLineTest, WhoCannotGetMemoryFails) {
   Open("/a", -EINVAL);
   EXPECT_EQ(store_.writers_alive, 0);
   EXPECT_EQ(gateway_.upload_line().size(), 0u);
+}
+
+// Its reservation was given back meanwhile.
+TEST_F(UploadLineTest, WhoComesBackTooLateStandsInLineAgain) {
+  store_.memory_short = true;
+  Open("/a", 1);
+  ASSERT_EQ(store_.waiting.size(), 1u);
+  store_.waiting[0](true);
+  store_.place_kept = false;
+  Open("/a", 1);
+  ASSERT_EQ(store_.waiting.size(), 2u);
+  store_.place_kept = true;
+  store_.waiting[1](true);
+  EXPECT_EQ(Open("/a", 0)->Close(nullptr), 0);
+  EXPECT_EQ(store_.writers_alive, 0);
+}
+
+class GetsItsMemory final : public ObjectWriter {
+ public:
+  explicit GetsItsMemory(OneShot<bool>& memory) : memory_(memory) {}
+  uint64_t size() const override { return 0; }
+  Task<Status> Reserve() override {
+    OneShot<bool>& memory = memory_;
+    co_await memory;
+    co_return OkStatus();
+  }
+  bool KeepPlace() override { return true; }
+  Task<Status> Append(ByteSpan) override { co_return OkStatus(); }
+  Task<Result<Committed>> Commit() override { co_return Committed{}; }
+  Task<void> Abandon() override { co_return; }
+
+ private:
+  OneShot<bool>& memory_;
+};
+
+// A connection carries one request after another: an open does not hold up the uploads that are under way.
+TEST(UploadLine, WaitsBrieflyBesideOtherUploadsOfItsClient) {
+  std::array<OneShot<bool>, 4> memory;
+  ThreadPool pool("later", 1);
+  UploadLine line({.alone = std::chrono::hours(1), .beside_others = std::chrono::milliseconds(1)});
+  const auto enter = [&](const char* client, const char* path, OneShot<bool>& when) {
+    return std::move(*line.Enter(client, path, std::make_unique<GetsItsMemory>(when)));
+  };
+  memory[0].Setter()(true);
+  const UploadLine::Admitted under_way = enter("mine", "/a", memory[0]);
+  EXPECT_TRUE(under_way.writer);
+  EXPECT_FALSE(enter("mine", "/b", memory[1]).writer);
+  EXPECT_FALSE(enter("mine", "/c", memory[2]).writer);
+  pool.RunAt(pool.Now() + std::chrono::milliseconds(100), [set = memory[3].Setter()] { set(true); });
+  EXPECT_TRUE(enter("other", "/d", memory[3]).writer) << "it waits until there is memory";
+  memory[1].Setter()(true);
+  memory[2].Setter()(true);
 }
 
 }  // namespace

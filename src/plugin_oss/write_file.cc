@@ -15,8 +15,10 @@ constexpr mode_t kPendingBit = 01000;
 
 class Upload final : public OpenHandle {
  public:
-  Upload(UploadRequest request, std::unique_ptr<ObjectWriter> writer)
-      : request_(std::move(request)), writer_(std::move(writer)) {}
+  Upload(UploadRequest request, UploadLine::Admitted admitted)
+      : request_(std::move(request)),
+        client_(std::move(admitted.client)),
+        writer_(std::move(admitted.writer)) {}
 
   ~Upload() override {
     std::lock_guard lock(mutex_);
@@ -110,6 +112,7 @@ class Upload final : public OpenHandle {
   }
 
   const UploadRequest request_;
+  const UploadLine::ClientToken client_;
   std::atomic<uint64_t> size_ = 0;        // bytes accepted
   std::mutex mutex_;                      // one request of the writer after another
   std::unique_ptr<ObjectWriter> writer_;  // guarded by mutex_, as all below
@@ -127,20 +130,21 @@ Result<std::unique_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest 
   }
   UploadLine& line = gateway.upload_line();
   const std::string key = fmt::format("{}\n{}\n{}", request.client, request.path, request.exclusive);
-  std::unique_ptr<ObjectWriter> writer;
+  UploadLine::Admitted admitted;
   if (line.Has(key)) {
-    XEC_ASSIGN_OR_RETURN(writer, line.AskAgain(key));
+    XEC_ASSIGN_OR_RETURN(admitted, line.AskAgain(key));
   } else {
     CreateOptions options;
     options.write = gateway.WriteOptionsFor(request.path);
     options.write.exclusive = request.exclusive;
     options.write.size_hint = request.announced_size;
     options.make_parents = true;
-    XEC_ASSIGN_OR_RETURN(writer, SyncWait(gateway.store().Create(request.path, std::move(options))));
-    XEC_ASSIGN_OR_RETURN(writer, line.Enter(key, std::move(writer)));
+    XEC_ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer,
+                         SyncWait(gateway.store().Create(request.path, std::move(options))));
+    XEC_ASSIGN_OR_RETURN(admitted, line.Enter(request.client, key, std::move(writer)));
   }
-  if (!writer) return std::unique_ptr<OpenHandle>();
-  return std::unique_ptr<OpenHandle>(std::make_unique<Upload>(std::move(request), std::move(writer)));
+  if (!admitted.writer) return std::unique_ptr<OpenHandle>();
+  return std::unique_ptr<OpenHandle>(std::make_unique<Upload>(std::move(request), std::move(admitted)));
 }
 
 }  // namespace xec

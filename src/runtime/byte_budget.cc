@@ -7,13 +7,23 @@
 #include <vector>
 
 namespace xec {
+namespace {
+
+uint64_t UploadShare(uint64_t limit) { return limit / 4 * 3; }
+
+}  // namespace
 
 // What the budget and its leases share. Thread-safe.
 class ByteBudget::Core {
  public:
-  Core(uint64_t limit_bytes, Executor& executor) : limit(limit_bytes), executor_(executor) {}
+  // `share_bytes`: of the limit, for uploads if there is more than one.
+  Core(uint64_t limit_bytes, uint64_t share_bytes, Executor& executor)
+      : limit(limit_bytes), share(share_bytes), executor_(executor) {}
   Core(Lease whole, Executor& executor)
-      : limit(whole.bytes()), executor_(executor), whole_(std::move(whole)) {}
+      : limit(whole.bytes()), share(UploadShare(limit)), executor_(executor), whole_(std::move(whole)) {}
+
+  // Nobody asks for anything any more: `whole` goes back, what is in use as it is returned.
+  void End();
 
   // True when the bytes were free; else `admit` is called when it is their turn.
   bool TakeOrWait(uint64_t bytes, Use use, UniqueFunction<void(bool)> admit);
@@ -24,7 +34,7 @@ class ByteBudget::Core {
   uint64_t peak() const;
   size_t waiting() const;
 
-  const uint64_t limit;
+  const uint64_t limit, share;
   Reclaim reclaim;  // may be empty; never called under mutex_
 
  private:
@@ -44,16 +54,24 @@ class ByteBudget::Core {
   void Count(uint64_t bytes, Use use);
 
   Executor& executor_;  // not used when nobody waits
-  const Lease whole_;   // of another budget, whose part this is; may be empty
   mutable std::mutex mutex_;
-  uint64_t in_use_ = 0;          // guarded by mutex_, as all below
+  Lease whole_;  // of another budget, whose part this is; may be empty; guarded by mutex_, as all below
+  bool ended_ = false;
+  uint64_t in_use_ = 0;
   uint64_t uploads_in_use_ = 0;  // of in_use_
   uint64_t peak_ = 0;
   std::deque<Waiter> waiters_;
 };
 
 bool ByteBudget::Core::ShareAllows(uint64_t bytes, Use use) const {
-  return use == Use::kOther || uploads_in_use_ == 0 || uploads_in_use_ + bytes <= limit / 4 * 3;
+  return use == Use::kOther || uploads_in_use_ == 0 || uploads_in_use_ + bytes <= share;
+}
+
+void ByteBudget::Core::End() {
+  Lease free;  // released without the lock
+  std::lock_guard lock(mutex_);
+  ended_ = true;
+  if (whole_.bytes() > 0) free = whole_.Split(limit - in_use_);
 }
 
 std::deque<ByteBudget::Core::Waiter>::iterator ByteBudget::Core::FirstInLine() {
@@ -106,10 +124,12 @@ bool ByteBudget::Core::TryTake(uint64_t bytes) {
 
 void ByteBudget::Core::Return(uint64_t bytes, Use use) {
   std::vector<Waiter> admitted;
+  Lease of_whole;  // released without the lock
   {
     std::lock_guard lock(mutex_);
     XEC_CHECK(in_use_ >= bytes);
     in_use_ -= bytes;
+    if (ended_ && whole_.bytes() > 0) of_whole = whole_.Split(bytes);
     if (use == Use::kUpload) uploads_in_use_ -= bytes;
     for (auto waiter = FirstInLine(); waiter != waiters_.end() && limit - in_use_ >= waiter->bytes;
          waiter = FirstInLine()) {
@@ -164,10 +184,14 @@ ByteBudget::Lease ByteBudget::Lease::Split(uint64_t bytes) {
 }
 
 ByteBudget::ByteBudget(uint64_t limit_bytes, Executor& executor)
-    : core_(std::make_shared<Core>(limit_bytes, executor)) {}
+    : core_(std::make_shared<Core>(limit_bytes, UploadShare(limit_bytes), executor)),
+      claims_(std::make_shared<Core>(core_->share, core_->share, executor)) {}
 
 ByteBudget::ByteBudget(Lease whole, Executor& executor)
-    : core_(std::make_shared<Core>(std::move(whole), executor)) {}
+    : core_(std::make_shared<Core>(std::move(whole), executor)),
+      claims_(std::make_shared<Core>(core_->share, core_->share, executor)) {}
+
+ByteBudget::~ByteBudget() { core_->End(); }
 
 Task<Result<ByteBudget::Lease>> ByteBudget::Acquire(uint64_t bytes, Use use) {
   const std::shared_ptr<Core> core = core_;
@@ -185,11 +209,39 @@ std::optional<ByteBudget::Lease> ByteBudget::TryAcquire(uint64_t bytes) {
   return Lease(core_, bytes, Use::kOther);
 }
 
+uint64_t ByteBudget::BytesToClaim(uint64_t bytes, Use use) const {
+  // Not to be had in any case, as Acquire will say.
+  if (bytes > core_->limit) return 0;
+  if (use == Use::kUpload) return std::min(bytes, claims_->limit);
+  const uint64_t quarter = core_->limit - claims_->limit;
+  return bytes > quarter ? bytes - quarter : 0;
+}
+
+Task<ByteBudget::Lease> ByteBudget::Claim(uint64_t bytes, Use use) {
+  const std::shared_ptr<Core> claims = claims_;
+  const uint64_t claim = BytesToClaim(bytes, use);
+  if (claim == 0) co_return Lease();
+  OneShot<bool> admitted;
+  if (!claims->TakeOrWait(claim, use, admitted.Setter())) co_await admitted;
+  co_return Lease(claims, claim, use);
+}
+
+Task<Result<ByteBudget::Claimed>> ByteBudget::ClaimAndAcquire(uint64_t bytes, Use use) {
+  Claimed claimed;
+  claimed.claim = co_await Claim(bytes, use);
+  Result<Lease> memory = co_await Acquire(bytes, use);
+  if (!memory) co_return memory.error();
+  claimed.memory = std::move(*memory);
+  co_return std::move(claimed);
+}
+
 void ByteBudget::SetReclaim(Reclaim reclaim) { core_->reclaim = std::move(reclaim); }
 
 uint64_t ByteBudget::limit() const { return core_->limit; }
+uint64_t ByteBudget::claimed() const { return claims_->in_use(); }
 uint64_t ByteBudget::in_use() const { return core_->in_use(); }
 uint64_t ByteBudget::peak() const { return core_->peak(); }
 size_t ByteBudget::waiting() const { return core_->waiting(); }
+size_t ByteBudget::waiting_to_claim() const { return claims_->waiting(); }
 
 }  // namespace xec

@@ -7,8 +7,15 @@
 // acquires while it holds bytes that only its own progress can release.
 //
 // How long an upload holds its bytes is up to its client and to the slowest of its servers, so uploads have
-// at most three quarters of the budget between them (a single one may have all): everything else always gets
-// on.
+// at most three quarters of the budget between them (a single one may have all): what else needs no more than
+// a quarter gets on, where a stripe is no more than three.
+//
+// Nor do uploads wait for each other for ever, though one client may have many that it fills in turn: an
+// upload claims a stripe of the three quarters before it begins, until its archives are sealed. Claims are no
+// memory; they bound how much is held by uploads that do not get on, so that one that has a claim and waits
+// for memory does (apart from what requests keep that a server does not answer). Who waits for more than a
+// quarter at once, and not for an upload, claims the rest before: requests up to a quarter do not wait for
+// it; later uploads and other large requests do.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +58,11 @@ class ByteBudget {
   ByteBudget(uint64_t limit_bytes, Executor& executor);
 
   // A budget of what `whole` has, for work that must wait for memory while its operation holds some: what it
-  // waits for is then its own. `whole` is returned once everything taken from it was.
+  // waits for is then its own. At its end `whole` is returned, but for what is still taken: that follows.
   ByteBudget(Lease whole, Executor& executor);
+  ByteBudget(const ByteBudget&) = delete;
+  ByteBudget& operator=(const ByteBudget&) = delete;
+  ~ByteBudget();
 
   // Asks whoever keeps bytes that he could do without to give so many back; on any thread. All of them when
   // somebody waits (who is in line by then), as nobody else may give any back for long. Set before the first
@@ -67,13 +77,32 @@ class ByteBudget {
   // Takes `bytes` (not for an upload) only if they are free and nobody waits for such.
   std::optional<Lease> TryAcquire(uint64_t bytes);
 
+  // Waits in line until all claims together fit into the share of uploads; never with memory in hand. For an
+  // upload that will hold at most `bytes` at a time until its client sends more: all of the share if that is
+  // less, as such an upload is the only one. Else before so many are acquired, for what exceeds a quarter;
+  // nothing if nothing does. Uploads that wait only for uploads let others pass. Empty when `bytes` exceed
+  // the budget: Acquire says so.
+  Task<Lease> Claim(uint64_t bytes, Use use);
+
+  // Both, one after the other; the claim is kept as long as the memory. Errors: as of Acquire.
+  struct Claimed {
+    Lease claim;
+    Lease memory;
+  };
+  Task<Result<Claimed>> ClaimAndAcquire(uint64_t bytes, Use use = Use::kOther);
+
   uint64_t limit() const;
+  uint64_t claimed() const;
   uint64_t in_use() const;
   uint64_t peak() const;
   size_t waiting() const;
+  size_t waiting_to_claim() const;
 
  private:
+  uint64_t BytesToClaim(uint64_t bytes, Use use) const;
+
   const std::shared_ptr<Core> core_;
+  const std::shared_ptr<Core> claims_;
 };
 
 }  // namespace xec

@@ -53,7 +53,7 @@ TEST(ByteBudget, ALeaseMayOutliveTheBudget) {
   EXPECT_EQ(part.bytes(), 20u);
 }
 
-TEST(ByteBudget, APartIsABudgetOfItsOwnAndGoesBackWithItsLastLease) {
+TEST(ByteBudget, APartIsABudgetOfItsOwnAndGoesBackAsItsLeasesDo) {
   ThreadPool pool("test", 1);
   ByteBudget whole(100, pool);
   std::optional<ByteBudget> part(std::in_place, std::move(*whole.TryAcquire(60)), pool);
@@ -62,8 +62,12 @@ TEST(ByteBudget, APartIsABudgetOfItsOwnAndGoesBackWithItsLastLease) {
   ASSERT_TRUE(lease);
   EXPECT_FALSE(part->TryAcquire(20));
   EXPECT_TRUE(whole.TryAcquire(40));
+  EXPECT_EQ(whole.in_use(), 60u);
+  ByteBudget::Lease rest = lease->Split(20);
   part.reset();
-  EXPECT_EQ(whole.in_use(), 60u) << "a request may still use it";
+  EXPECT_EQ(whole.in_use(), 50u) << "a request may still use it";
+  rest.Release();
+  EXPECT_EQ(whole.in_use(), 30u);
   lease->Release();
   EXPECT_EQ(whole.in_use(), 0u);
 }
@@ -96,6 +100,55 @@ TEST(ByteBudget, UploadsLeaveAQuarterToOthers) {
   EXPECT_EQ(order.size(), 5u);
   leases.clear();
   EXPECT_EQ(budget.in_use(), 0u);
+}
+
+// What is held by uploads whose clients have stopped leaves room for what is under way.
+TEST(ByteBudget, WhoNeedsMuchWaitsForUploadsWithoutHoldingUpOthers) {
+  constexpr auto kUpload = ByteBudget::Use::kUpload;
+  ThreadPool pool("test", 1);
+  ByteBudget budget(100, pool);
+  ByteBudget::Lease claim = SyncWait(budget.Claim(60, kUpload));
+  std::optional<ByteBudget::Lease> stopped = *SyncWait(budget.Acquire(60, kUpload));
+  EXPECT_EQ(budget.claimed(), 60u);
+  std::vector<int> order;
+  std::vector<ByteBudget::Lease> leases(2);
+  const auto take_much = [&](uint64_t bytes, int id) -> Task<void> {
+    const ByteBudget::Lease claimed = co_await budget.Claim(bytes, ByteBudget::Use::kOther);
+    co_await Take(budget, bytes, id, order, leases[static_cast<size_t>(id)]);
+  };
+  TaskScope scope;
+  scope.Spawn(take_much(50, 0));
+  scope.Spawn(take_much(25, 1));
+  EXPECT_EQ(order, (std::vector<int>{1}));
+  EXPECT_TRUE(budget.TryAcquire(15)) << "nor is anybody in line for memory";
+  stopped.reset();
+  leases[1].Release();
+  EXPECT_EQ(order, (std::vector<int>{1})) << "the upload may take it again";
+  claim.Release();
+  scope.Drain();
+  EXPECT_EQ(order, (std::vector<int>{1, 0}));
+  EXPECT_EQ(budget.claimed(), 0u);
+}
+
+// An upload that waits for others to end is overtaken by what does not.
+TEST(ByteBudget, AnUploadThatWaitsToClaimHoldsUpNoLargeRequest) {
+  constexpr auto kUpload = ByteBudget::Use::kUpload, kOther = ByteBudget::Use::kOther;
+  ThreadPool pool("test", 1);
+  ByteBudget budget(100, pool);
+  ByteBudget::Lease first = SyncWait(budget.Claim(60, kUpload)), second;
+  TaskScope scope;
+  const auto claim = [](ByteBudget& from, uint64_t bytes, ByteBudget::Lease& into) -> Task<void> {
+    into = co_await from.Claim(bytes, kUpload);
+  };
+  scope.Spawn(claim(budget, 30, second));
+  EXPECT_EQ(budget.waiting_to_claim(), 1u);
+  ByteBudget::Lease large = SyncWait(budget.Claim(35, kOther));
+  EXPECT_EQ(large.bytes(), 10u);
+  EXPECT_EQ(SyncWait(budget.Claim(101, kOther)).bytes(), 0u) << "more than there is";
+  first.Release();
+  scope.Drain();
+  EXPECT_EQ(second.bytes(), 30u);
+  EXPECT_EQ(SyncWait(budget.Claim(25, kOther)).bytes(), 0u) << "no more than a quarter";
 }
 
 TEST(ByteBudget, OneUploadMayHaveAll) {

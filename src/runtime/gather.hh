@@ -32,7 +32,10 @@ class Gather {
   Gather& operator=(const Gather&) = delete;
   ~Gather() {
     for (const TimerId timer : timers_) executor_.Cancel(timer);
+    // Freed now, without the lock: they may hold memory, and the state lives as long as the slowest task.
+    std::deque<Event> dropped;
     std::lock_guard lock(state_->mutex);
+    dropped.swap(state_->events);
     state_->abandoned = true;
     state_->waiting = nullptr;
   }
@@ -70,7 +73,7 @@ class Gather {
  private:
   struct State {
     std::mutex mutex;
-    bool abandoned = false;              // guarded by mutex, as all of it
+    bool abandoned = false;  // guarded by mutex, as all of it
     std::deque<Event> events;
     std::coroutine_handle<> waiting;
   };

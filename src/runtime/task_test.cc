@@ -10,6 +10,7 @@
 
 #include "runtime/gather.hh"
 #include "runtime/thread_pool.hh"
+#include "runtime/virtual_executor.hh"
 
 namespace xec {
 namespace {
@@ -64,6 +65,30 @@ TEST(Gather, DeliversInOrderOfCompletionAndDropsTheRest) {
   ThreadPool pool("test", 2);
   TaskScope scope;
   EXPECT_EQ(SyncWait(TakeTwoOfThree(scope, pool)), (std::vector<size_t>{1, 9}));
+  scope.Drain();
+}
+
+// They may hold memory for which the owner is going to wait.
+TEST(Gather, LetsGoOfAnswersNobodyTookWhileOthersGoOn) {
+  VirtualExecutor executor;
+  TaskScope scope;
+  OneShot<std::shared_ptr<int>> late;
+  std::weak_ptr<int> answer;
+  const auto at_once = [](std::shared_ptr<int> value) -> Task<std::shared_ptr<int>> { co_return value; };
+  const auto wait = [](OneShot<std::shared_ptr<int>>& event) -> Task<std::shared_ptr<int>> {
+    std::shared_ptr<int> value = co_await event;
+    co_return value;
+  };
+  {
+    Gather<std::shared_ptr<int>> gather(scope, executor);
+    gather.Start(0, wait(late));
+    auto value = std::make_shared<int>(1);
+    answer = value;
+    gather.Start(1, at_once(std::move(value)));
+    EXPECT_FALSE(answer.expired());
+  }
+  EXPECT_TRUE(answer.expired());
+  late.Setter()(nullptr);
   scope.Drain();
 }
 

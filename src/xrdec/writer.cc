@@ -36,6 +36,7 @@ class Writer final : public ObjectWriter {
 
   uint64_t size() const override { return upload_.size(); }
   Task<Status> Reserve() override { return upload_.Reserve(); }
+  bool KeepPlace() override { return upload_.KeepPlace(); }
   Task<Status> Append(ByteSpan bytes) override { return upload_.Append(bytes); }
   Task<Result<Committed>> Commit() override;
   Task<void> Abandon() override;

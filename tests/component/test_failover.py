@@ -4,6 +4,7 @@
 `./dev test` uploads 82 MiB; XEC_TEST_LONG=1 takes 1 GiB."""
 import collections
 import concurrent.futures
+import itertools
 import os
 import re
 import shutil
@@ -43,10 +44,14 @@ class FailoverTest(everyday.EverydayTest):
         self.addCleanup(client.kill)
         part = size // (len(steps) + 1)
         with open(file, "rb") as source:
-            for step in steps:
-                client.stdin.write(source.read(part))
-                step()
-            shutil.copyfileobj(source, client.stdin)
+            try:
+                for step in steps:
+                    client.stdin.write(source.read(part))
+                    step()
+                shutil.copyfileobj(source, client.stdin)
+            except BaseException:
+                client.kill()  # others wait for its place
+                raise
         client.stdin.close()
         code = client.wait(timeout=xectest.CLIENT_SECONDS)
         said = client.stderr.read().decode()
@@ -100,19 +105,24 @@ class FailoverTest(everyday.EverydayTest):
 
     def test_a_stopped_server_does_not_keep_the_memory_of_all_uploads(self):
         """Half-way through as many uploads as fill the budget a server stops: its requests kept whole stripes, and uploads
-        that waited for memory did not give it up."""
+        that waited for memory did not give it up. Two more uploads wait in their open meanwhile: they get their turn."""
         cluster, gateway, xec = self.up(14, serve_options=["--memory", "16MiB"])
-        uploads = 6
+        fill, uploads = 4, 6  # uploads share three quarters of the memory; a stripe of 8+2 takes 2.5 MiB
+        stopped = []
 
         def stop_one():
             self.eventually(lambda: len(self.holders(cluster)) >= 10, 60, "the uploads have archives")
             stopped.append(max(self.holders(cluster), key=lambda server: len(self.files_below(server.data))))
             stopped[0].freeze()
             self.addCleanup(stopped[0].thaw)
-        stopped = []
-        half_way = threading.Barrier(uploads, stop_one)
+        half_way = threading.Barrier(fill, stop_one, timeout=xectest.CLIENT_SECONDS)
+        in_turn = itertools.count(1)
+
+        def wait_at_half_way():
+            if next(in_turn) <= fill:
+                half_way.wait()
         with concurrent.futures.ThreadPoolExecutor(uploads) as pool:
-            files = list(pool.map(lambda i: self.upload(gateway, f"/a{i}", SIZE // 2, half_way.wait), range(uploads)))
+            files = list(pool.map(lambda i: self.upload(gateway, f"/a{i}", SIZE // 2, wait_at_half_way), range(uploads)))
         for i, file in enumerate(files):
             self.check_reads(gateway, f"/a{i}", file)
             self.assert_whole(xec, f"/a{i}", stopped)

@@ -140,6 +140,22 @@ class Memory(xectest.TestCase):
         self.run_program(["tc", "qdisc", "del", "dev", "lo", "root"])
         self.check_downloads(gateway, {f"new-{i}": digests[i % SOURCES] for i in range(STREAMS)} | {"stalled": digests[0]})
 
+    def test_more_uploads_over_one_connection_than_have_memory(self):
+        """A server takes the requests of a connection one by one: none may wait for what lies behind it."""
+        chunk, files_at_once, size = MIB // 4, 12, 12 * MIB
+        cluster = self.cluster(servers=6, geometry="4+2", chunk_size=str(chunk), gateways=1,
+                               serve_options=["--memory", str(4 * 6 * chunk + 2 * MIB)])
+        gateway = cluster.gateways[0]
+        folder = os.path.join(self.dir, "files")
+        os.mkdir(folder)
+        for number in range(2 * files_at_once):
+            os.rename(self.random_file(f"file-{number}", size, number), os.path.join(folder, f"file-{number}"))
+        self.xrdfs(gateway.url, "mkdir", "/up")
+        files = [os.path.join(folder, name) for name in os.listdir(folder)]
+        self.xrdcp("--parallel", files_at_once, *files, f"{gateway.url}//up/", env=CLIENT, seconds=FINISH_SECONDS)
+        digests = {f"up/{os.path.basename(file)}": self.sha256(file) for file in files}
+        self.check_downloads(gateway, digests)
+
 
 if __name__ == "__main__":
     xectest.main()

@@ -77,6 +77,20 @@ void World::RenameBesideAnother() {
   DoAtRest(*renamer, look);
 }
 
+// The moved tombstones at a name, by the rename that left them there, with the number of their servers.
+std::map<std::string, size_t> World::MovesAt(const std::string& name) const {
+  std::map<std::string, size_t> moves;
+  const std::string folder = PathOf(name).ObjectDirectory() + "/";
+  for (const auto& server : servers_) {
+    for (const auto& [path, size] : server->Files()) {
+      if (!path.starts_with(folder)) continue;
+      const std::optional<State> state = ParseState(path.substr(folder.size()));
+      if (state && state->kind == StateKind::kTombstone && state->target) ++moves[state->oid];
+    }
+  }
+  return moves;
+}
+
 // Whoever dies, or is stopped for a while, once it has committed leaves the object at neither name; and who
 // goes on moves archives that others are about to open. Some put another object in its old place first.
 void World::LookAtHalfRenamed() {
@@ -88,7 +102,9 @@ void World::LookAtHalfRenamed() {
   if (!PrepareRename(rename)) return;
   Gateway* const renamer = gateways_[kind_random_.Below(kGateways)].get();
   Gateway* const other = gateways_[1 - renamer->index].get();
-  const uint64_t enough = CommitsAsked() + Quorum(renamer->engine->Homes(PathOf(rename.name)).size());
+  const size_t quorum = Quorum(renamer->engine->Homes(PathOf(rename.name)).size());
+  const uint64_t enough = CommitsAsked() + quorum;
+  const std::map<std::string, size_t> earlier = MovesAt(rename.name);
   const size_t id = history_.Begin(rename, moment_++);
   renamer->scope->Spawn(AskAlone(renamer, id));
   RunUntil([&] { return history_.at(id).ended != kNever || CommitsAsked() >= enough; }, kLongestOperation);
@@ -101,6 +117,11 @@ void World::LookAtHalfRenamed() {
   } else {
     LetTimePass(Between(Duration(0), kTimeToMove));
   }
+  // Requests of the dead one that are on their way commit it later, after what is told until then.
+  const std::map<std::string, size_t> moves = MovesAt(rename.name);
+  const bool committed = std::any_of(moves.begin(), moves.end(), [&](const auto& move) {
+    return move.second >= quorum && !earlier.contains(move.first);
+  });
   if (hides) {
     // What is put in the old place hides the rename there, for some.
     Op put;
@@ -120,10 +141,10 @@ void World::LookAtHalfRenamed() {
   const auto ended = [&] { return dies || history_.at(id).ended != kNever; };
   if (!RunUntil(ended, kLongestOperation)) return Break("a rename that was stopped does not end");
   Say("----", "was asked: " + history_.at(id).ToString());
-  if (hides) CheckHidden(rename, other->index);
+  if (hides && committed) CheckHidden(rename, other->index);
 }
 
-// Whoever tells what came after a rename at its source has brought it to its end.
+// Whoever tells what came after a committed rename at its source has brought it to its end.
 void World::CheckHidden(const Op& rename, size_t asked) {
   Op look;
   look.kind = OpKind::kStat;

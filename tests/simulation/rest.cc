@@ -115,7 +115,9 @@ void World::CheckEverything() {
   if (!lost_) CheckNoOtherFiles();
   if (!outcome_.broken) CheckCensus(*gateways_[ailment_random_.Below(kGateways)]);
   // A read that nobody waits for any more holds its memory until it ends.
-  const auto held = [](Engine& engine) { return engine.budget().in_use() - engine.stripes()->kept_bytes(); };
+  const auto held = [](Engine& engine) {
+    return engine.budget().in_use() + engine.budget().claimed() - engine.stripes()->kept_bytes();
+  };
   const auto holds_nothing = [&](const auto& gateway) { return held(*gateway->engine) == 0; };
   RunUntil([&] { return std::all_of(gateways_.begin(), gateways_.end(), holds_nothing); }, minutes(1));
   for (auto& gateway : gateways_) {

@@ -316,6 +316,7 @@ class World {
   void RenameBesideAnother();
   void LookAtHalfRenamed();
   void RenameInARow();
+  std::map<std::string, size_t> MovesAt(const std::string& name) const;
   void CheckHidden(const Op& rename, size_t asked);
   void LetCleanersCome();
   uint64_t CommitsAsked() const;
