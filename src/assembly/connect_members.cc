@@ -28,7 +28,8 @@ Result<StoreProcess::Connection> StoreProcess::Connect(const StoreDescriptor& de
 
 Result<StoreProcess::Connected> StoreProcess::ConnectMembers(const StoreDescriptor& descriptor,
                                                              const Judgement& judgement,
-                                                             const std::vector<SiteView>& views) {
+                                                             const std::vector<SiteView>& views,
+                                                             std::vector<std::string>& notes) {
   std::vector<DataServerPtr> servers(descriptor.members.size()), beneath(descriptor.members.size());
   std::string missing;
   for (size_t i = 0; i < servers.size(); ++i) {
@@ -51,7 +52,7 @@ Result<StoreProcess::Connected> StoreProcess::ConnectMembers(const StoreDescript
       beneath[i] = std::move(late_beneath);
     }
   }
-  if (!missing.empty()) Note(fmt::format("the store goes on without {}", missing));
+  if (!missing.empty()) notes.push_back(fmt::format("the store goes on without {}", missing));
   return Connected{std::move(servers), std::move(beneath)};
 }
 
@@ -61,7 +62,7 @@ Task<void> StoreProcess::BindLateMembers(std::vector<Site> sites) {
     if (!co_await background_.Pause(kRetryInterval)) co_return;
     for (size_t i = 0; i < sites.size(); ++i) {
       const CallContext call{&executor_, executor_.Now() + kInspectTimeout};
-      const SiteView view = co_await InspectSite(call, sites[i], raw_servers_[sites[i].address]);
+      const SiteView view = co_await InspectSite(call, raw_sites_[sites[i].address]);
       if (view.state != SiteView::kMember || view.identity->store_id != descriptor.store_id) continue;
       const auto late = std::find_if(late_.begin(), late_.end(), [&](const LateMember& member) {
         return descriptor.members[member.member].id == view.identity->member_id;

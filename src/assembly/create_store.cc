@@ -35,7 +35,7 @@ bool SameIdentity(const std::optional<Identity>& a, const std::optional<Identity
 
 // Removes what an unfinished creation left, if it is still what the view shows.
 Task<Status> RemoveUnfinished(CallContext call, SiteView view) {
-  const SiteView now = co_await InspectSite(call, view.site, view.server);
+  const SiteView now = co_await InspectSite(call, view);
   if (now.state == SiteView::kMissing || now.state == SiteView::kRefused) co_return *now.problem;
   const bool same =
       now.damaged_descriptor == view.damaged_descriptor && SameIdentity(now.identity, view.identity);

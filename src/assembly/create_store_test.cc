@@ -50,10 +50,10 @@ class CreateStoreTest : public testing::Test {
     std::vector<SiteView> views;
     for (int i = 1; i <= kDirectories; ++i) {
       const std::string path = Directory(i).string();
-      auto server = MakeSiteServer(path, pool_, gate_, {});
-      EXPECT_TRUE(server);
+      const auto site = MakeSite(Site{path, ""}, pool_, gate_);
+      EXPECT_TRUE(site);
       const CallContext call{&pool_, pool_.Now() + 30s};
-      views.push_back(SyncWait(InspectSite(call, Site{path, ""}, *server)));
+      views.push_back(SyncWait(InspectSite(call, *site)));
       EXPECT_EQ(views.back().state, SiteView::kMember);
     }
     return views;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Which members have lost all they had: told from what their places show, never from silence.
 #include <algorithm>
-#include <filesystem>
 
 #include "assembly/site_server.hh"
 #include "assembly/store_process.hh"
@@ -15,10 +14,8 @@ constexpr Duration kLookTimeout = std::chrono::seconds(5);
 bool ShowsNothing(const SiteView& view) {
   if (view.state == SiteView::kEmpty) return true;
   if (view.state != SiteView::kMissing || !view.problem) return false;
-  // A server that answers that its root is not there; a directory that is not, while its disk can be read.
-  if (!view.directory) return view.problem->code == Code::kNotFound;
-  std::error_code error;
-  return !std::filesystem::exists(view.site.address, error) && !error;
+  // A directory that is not there, while its disk can be read; a server that answers that its root is not.
+  return view.directory ? view.absent : view.problem->code == Code::kNotFound;
 }
 
 }  // namespace
@@ -31,16 +28,15 @@ Task<std::vector<MemberIndex>> StoreProcess::FindGone() {
   const bool directories = !configuration_.data.empty();
   std::vector<Site> sites = configuration_.data;
   for (size_t i = 0; !directories && i < members.size(); ++i) sites.push_back({members[i].address, ""});
-  std::vector<DataServerPtr> servers;
-  for (const Site& site : sites) {
-    Result<DataServerPtr> server = MakeSiteServer(site.address, executor_, gate_of_answers_, {});
-    if (!server) co_return std::move(gone);
-    servers.push_back(std::move(*server));
+  std::vector<SiteView> asked;
+  for (Site& site : sites) {
+    Result<SiteView> made = MakeSite(std::move(site), executor_, gate_of_answers_);
+    if (!made) co_return std::move(gone);
+    asked.push_back(std::move(*made));
   }
   const CallContext context{&executor_, executor_.Now() + kLookTimeout};
   std::function<bool(std::span<const SiteView>)> never = [](std::span<const SiteView>) { return false; };
-  std::vector<SiteView> views =
-      co_await InspectSites(context, scope_, std::move(sites), std::move(servers), std::move(never));
+  std::vector<SiteView> views = co_await InspectSites(context, scope_, std::move(asked), std::move(never));
   if (!directories) {
     for (size_t i = 0; i < views.size(); ++i) {
       if (ShowsNothing(views[i])) gone.push_back(static_cast<MemberIndex>(i));

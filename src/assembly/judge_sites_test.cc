@@ -129,5 +129,19 @@ TEST(JudgeSitesTest, ANewStoreNeedsAllServers) {
   EXPECT_EQ(judged->kind, Judgement::kCreate);
 }
 
+// One that hung was taken for one that does not exist yet: a store would have been made over what it holds.
+TEST(JudgeSitesTest, ANewStoreIsMadeOnDirectoriesThatAreKnownToBeAbsent) {
+  std::vector<SiteView> views = {Remote(1, SiteView::kEmpty), Remote(2, SiteView::kMissing)};
+  for (SiteView& view : views) view.directory = true;
+  auto judged = JudgeSites(views, {});
+  ASSERT_FALSE(judged);
+  EXPECT_EQ(judged.code(), Code::kNoQuorum);
+  EXPECT_EQ(judged.error().message, "h2 does not answer");
+  views[1].absent = true;
+  judged = JudgeSites(views, {});
+  ASSERT_TRUE(judged) << judged.error().message;
+  EXPECT_EQ(judged->kind, Judgement::kCreate);
+}
+
 }  // namespace
 }  // namespace xec

@@ -103,11 +103,12 @@ StoreProcess::StoreProcess(Configuration configuration, OpenOptions options)
 StoreProcess::~StoreProcess() {
   background_.Stop();
   scope_.Drain();
+  for (const auto& probe : probes_) probe->scope.Drain();
   AbandonXrootdRequests(executor_);
   gate_of_answers_->Close();
   if (engine_) engine_->monitor().Stop();
   beneath_.reset();
-  retired_.clear();
+  probes_.clear();
   store_.reset();
   // A request that a server never answered still owns its buffer, whose memory is counted by the engine's
   // budget.
@@ -175,15 +176,15 @@ Task<Result<std::vector<Site>>> StoreProcess::Sites() {
 // `known`: what other servers have shown.
 Task<Result<std::vector<SiteView>>> StoreProcess::InspectAll(std::vector<Site> sites,
                                                              std::vector<SiteView> known) {
-  std::vector<DataServerPtr> servers;
-  for (const Site& site : sites) {
-    DataServerPtr& server = raw_servers_[site.address];
-    if (!server) {
-      Result<DataServerPtr> made = MakeSiteServer(site.address, executor_, gate_of_answers_, {});
+  std::vector<SiteView> asked;
+  for (Site& site : sites) {
+    SiteView& raw = raw_sites_[site.address];
+    if (!raw.server) {
+      Result<SiteView> made = MakeSite(std::move(site), executor_, gate_of_answers_);
       if (!made) co_return made.error();
-      server = std::move(*made);
+      raw = std::move(*made);
     }
-    servers.push_back(server);
+    asked.push_back(raw);
   }
   const CallContext context{&executor_, executor_.Now() + kInspectTimeout};
   std::function<bool(std::span<const SiteView>)> enough = [this, known](std::span<const SiteView> views) {
@@ -191,7 +192,7 @@ Task<Result<std::vector<SiteView>>> StoreProcess::InspectAll(std::vector<Site> s
     all.insert(all.end(), views.begin(), views.end());
     return EnoughAnswered(all, configuration_);
   };
-  co_return co_await InspectSites(context, scope_, std::move(sites), std::move(servers), std::move(enough));
+  co_return co_await InspectSites(context, scope_, std::move(asked), std::move(enough));
 }
 
 Task<Result<std::vector<SiteView>>> StoreProcess::Inspect() {
@@ -302,34 +303,31 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
   std::vector<std::string> notes = judgement.notes;
   Result<StoreDescriptor> descriptor = EffectiveDescriptor(judgement, views, configuration_, notes);
   if (!descriptor) co_return descriptor.error();
-  for (std::string& note : notes) Note(std::move(note));
   if (configuration_.engine.tombstone_horizon < 2 * EngineOptions().operation_limit)
-    Note(
+    notes.push_back(
         "tombstone-horizon is below 2m: every process on this store needs an operation-limit of at most half "
         "of it, or what was removed may come back");
   // Creation was cut short while it wrote descriptors, or a file was damaged.
   co_await FillDescriptors(judgement, views);
   late_.clear();
   clocks_ = std::make_shared<DiskClocks>(descriptor->members.size());
-  Result<Connected> connected = ConnectMembers(*descriptor, judgement, views);
+  Result<Connected> connected = ConnectMembers(*descriptor, judgement, views, notes);
   if (!connected) co_return connected.error();
-  // What a failed attempt has asked for may still be under way.
-  if (beneath_) {
-    beneath_->monitor().Stop();
-    retired_.push_back(std::move(beneath_));
+  confirmations_ = ConfirmationsNeeded(judgement);
+  // Before anything is answered. What one disk has shown before is noted on a majority of the others.
+  if (descriptor->tolerance > 0) {
+    auto probe = std::make_unique<Probe>(*descriptor, connected->beneath, executor_, configuration_.engine);
+    const ClockRound round = co_await ReadDiskClocks(probe->engine, clocks_);
+    Retire(std::move(probe));
+    if (round.heard() < confirmations_)
+      co_return Fail(Code::kNoQuorum, "too few data servers tell the clocks of their disks");
   }
+  for (std::string& note : notes) Note(std::move(note));
   beneath_ = std::make_unique<Engine>(*descriptor, std::move(connected->beneath), executor_, scope_,
                                       SystemSeed(), configuration_.engine);
   auto engine = std::make_unique<Engine>(std::move(*descriptor), std::move(connected->servers), executor_,
                                          scope_, SystemSeed(), configuration_.engine);
   std::unique_ptr<Store> store = Store::Make(*engine);
-  confirmations_ = ConfirmationsNeeded(judgement);
-  // Before anything is answered. What one disk has shown before is noted on a majority of the others.
-  if (WatchesClocks()) {
-    const ClockRound round = co_await ReadDiskClocks(*beneath_, clocks_);
-    if (round.heard() < confirmations_)
-      co_return Fail(Code::kNoQuorum, "too few data servers tell the clocks of their disks");
-  }
   const Duration lease = kDescriptorIntervalsMax * configuration_.engine.descriptor_interval;
   engine->member_list().Watch(judgement.descriptor, {confirmations_, lease}, asked);
   {
@@ -342,9 +340,27 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
     for (const size_t i : judgement.unbound) sites.push_back(views[i].site);
     scope_.Spawn(BindLateMembers(std::move(sites)));
   } else {
-    raw_servers_.clear();
+    raw_sites_.clear();
   }
   co_return OkStatus();
+}
+
+void StoreProcess::Retire(std::unique_ptr<Probe> probe) {
+  probe->engine.monitor().Stop();
+  std::vector<std::unique_ptr<Probe>> at_rest;  // freed without the lock
+  std::lock_guard lock(mutex_);
+  probes_.push_back(std::move(probe));
+  for (auto& retired : probes_) {
+    if (retired->scope.running() == 0) at_rest.push_back(std::move(retired));
+  }
+  std::erase(probes_, nullptr);
+}
+
+size_t StoreProcess::Running() const {
+  std::lock_guard lock(mutex_);
+  size_t running = scope_.running();
+  for (const auto& probe : probes_) running += probe->scope.running();
+  return running;
 }
 
 void StoreProcess::LogHealth() {
@@ -423,14 +439,14 @@ bool StoreProcess::Settle(Duration at_most) {
   const TimePoint start = executor_.Now();
   const auto wait = [&]() -> Task<bool> {
     Background pauses(executor_);
-    while (scope_.running() > 0) {
+    while (Running() > 0) {
       const TimePoint now = executor_.Now();
       // What is left for a server that does not answer is left to the cleaner.
       const bool hopeless = now - start >= kSettleForBad && !AllAnswer(now);
       if (hopeless || now >= start + at_most) break;
       co_await pauses.Pause(kSettleInterval);
     }
-    co_return scope_.running() == 0;
+    co_return Running() == 0;
   };
   return SyncWait(wait());
 }

@@ -3,10 +3,13 @@
 #include "assembly/open_store.hh"
 
 #include <atomic>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <future>
+#include <sys/mount.h>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,6 +25,27 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
+
+// While it lives nobody who looks at this directory gets an answer: a FUSE whose program does nothing.
+class HangingMount {
+ public:
+  explicit HangingMount(fs::path place) : place_(std::move(place)), device_(open("/dev/fuse", O_RDWR)) {
+    const std::string options = fmt::format("fd={},rootmode=40000,user_id=0,group_id=0,allow_other", device_);
+    mounted_ = device_ >= 0 && mount("hangs", place_.c_str(), "fuse", 0, options.c_str()) == 0;
+  }
+  ~HangingMount() {
+    if (device_ >= 0) close(device_);  // all who wait get an error
+    if (mounted_) umount2(place_.c_str(), MNT_DETACH);
+  }
+  HangingMount(const HangingMount&) = delete;
+  HangingMount& operator=(const HangingMount&) = delete;
+  bool mounted() const { return mounted_; }
+
+ private:
+  const fs::path place_;
+  const int device_;
+  bool mounted_ = false;
+};
 
 class OpenStoreTest : public testing::Test {
  protected:
@@ -386,6 +410,69 @@ TEST_F(OpenStoreTest, AMemberIsGoneWhenNothingIsLeftInItsPlace) {
   EXPECT_EQ(gone(4), std::vector<MemberIndex>{1});
   fs::create_directory(Directory(2) / "lost+found");
   EXPECT_EQ(gone(4), std::vector<MemberIndex>{1});
+}
+
+// Everybody who opened the store waited for the one disk that hung.
+TEST_F(OpenStoreTest, GoesOnWithoutADirectoryThatHangsAndUsesItWhenItAnswers) {
+  MakeStore(4);
+  std::optional<HangingMount> hanging(Directory(2));
+  if (!hanging->mounted()) GTEST_SKIP() << "needs to mount a FUSE";
+  auto store = Open(Config(1, 4));
+  ASSERT_TRUE(store) << store.error().message;
+  EXPECT_THAT((*store)->notes(), testing::Contains(HasSubstr("without s02")));
+  EXPECT_TRUE(Put(**store, "/a", "hello"));
+  EXPECT_EQ(Get(**store, "/a"), "hello");
+  EXPECT_EQ((*store)->GoneMembers(), std::vector<MemberIndex>{}) << "silent is not gone";
+  hanging.reset();
+  EXPECT_TRUE(Eventually(**store, [&] {
+    const CallContext call{&(*store)->executor(), (*store)->executor().Now() + std::chrono::seconds(10)};
+    return bool{SyncWait(List(call, (*store)->engine()->server(1), "/"))};
+  }));
+}
+
+TEST_F(OpenStoreTest, MakesNoStoreWhileADirectoryHangs) {
+  fs::create_directory(Directory(2));
+  const HangingMount hanging(Directory(2));
+  if (!hanging.mounted()) GTEST_SKIP() << "needs to mount a FUSE";
+  OpenOptions options;
+  options.create_if_new = true;
+  options.wait = Duration(0);
+  const auto store = OpenStore(Config(1, 3, "2+1"), options);
+  EXPECT_EQ(store.code(), Code::kNoQuorum);
+  EXPECT_FALSE(fs::exists(Directory(1)));
+}
+
+// Each attempt left an engine behind, with its servers and their threads, and said again what it found.
+TEST_F(OpenStoreTest, AttemptsThatFailLeaveNothingBehind) {
+  MakeStore(4);
+  fs::rename(Directory(4), root_ / "away");
+  // Nobody tells the clock of a disk.
+  for (int i = 1; i <= 3; ++i) {
+    const fs::path clock = Directory(i).string() + std::string(kDiskClockFolder);
+    fs::remove_all(clock);
+    std::ofstream(clock) << "x";
+  }
+  std::atomic<int> said = 0;
+  SetLogSink([&](LogLevel, std::string_view line) {
+    if (line.find("goes on without") != std::string_view::npos) ++said;
+  });
+  auto opening = std::async(std::launch::async, [&] {
+    OpenOptions options;
+    options.wait = std::chrono::seconds(4);
+    return OpenStore(Config(1, 4), options).code();
+  });
+  const auto threads = [] {
+    return std::distance(fs::directory_iterator("/proc/self/task"), fs::directory_iterator());
+  };
+  std::ptrdiff_t most = 0;
+  while (opening.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
+    most = std::max(most, threads());
+  }
+  SetLogSink(nullptr);
+  EXPECT_EQ(opening.get(), Code::kNoQuorum);
+  EXPECT_EQ(said, 0);
+  // Some for the engine, two for each directory that is looked at, and two for each of one attempt.
+  EXPECT_LT(most - threads(), 30);
 }
 
 }  // namespace

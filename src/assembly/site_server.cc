@@ -7,10 +7,15 @@
 #include "server_xrootd/xrootd_server.hh"
 
 namespace xec {
+namespace {
+
+bool IsDirectory(const std::string& address) { return address.find("://") == std::string::npos; }
+
+}  // namespace
 
 Result<DataServerPtr> MakeSiteServer(const std::string& address, Executor& executor,
                                      std::shared_ptr<CompletionGate> gate, SiteServerOptions options) {
-  if (address.find("://") == std::string::npos) {
+  if (IsDirectory(address)) {
     LocalServerOptions local;
     if (!options.identity.empty())
       local.identity = LocalIdentity{std::string(kIdentityPath), options.identity};
@@ -27,6 +32,15 @@ Result<DataServerPtr> MakeSiteServer(const std::string& address, Executor& execu
   identity.content = std::move(options.identity);
   identity.description = std::move(options.description);
   return DataServerPtr(std::make_shared<IdentityGuard>(std::move(server), executor, std::move(identity)));
+}
+
+Result<SiteView> MakeSite(Site site, Executor& executor, std::shared_ptr<CompletionGate> gate) {
+  SiteView view;
+  XEC_ASSIGN_OR_RETURN(view.server, MakeSiteServer(site.address, executor, std::move(gate), {}));
+  view.directory = IsDirectory(site.address);
+  if (view.directory) view.look = std::make_shared<DirectoryLook>(site.address);
+  view.site = std::move(site);
+  return view;
 }
 
 }  // namespace xec

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "assembly/sites.hh"
 #include "runtime/executor.hh"
 #include "server/completion_gate.hh"
 #include "server/data_server.hh"
@@ -21,5 +22,9 @@ struct SiteServerOptions {
 // and `gate` closed before it goes. Error: kInvalidArgument.
 Result<DataServerPtr> MakeSiteServer(const std::string& address, Executor& executor,
                                      std::shared_ptr<CompletionGate> gate, SiteServerOptions options);
+
+// One that has not been asked anything yet, without any check of identity: for InspectSite. As
+// MakeSiteServer.
+Result<SiteView> MakeSite(Site site, Executor& executor, std::shared_ptr<CompletionGate> gate);
 
 }  // namespace xec

@@ -3,9 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "runtime/gather.hh"
 #include "server/local_root.hh"
@@ -17,31 +14,34 @@ constexpr size_t kIdentityFileMax = 4096;
 // When nobody has answered for so long, those who have not are late.
 constexpr Duration kQuiet = std::chrono::milliseconds(200);
 
-// A directory as the system shows it. False: nothing more is to be asked.
-bool LookAtDirectory(SiteView& view) {
+// What a directory's look means. False: nothing more is to be asked.
+bool TakeLook(SiteView& view, const Result<ShownDirectory>& seen) {
   const std::string& path = view.site.address;
-  struct stat status = {};
-  if (stat(path.c_str(), &status) != 0) {
-    const int error = errno;
-    view.problem = Fail(error == ENOENT ? Code::kUnavailable : CodeOfErrno(error),
-                        "the directory {} cannot be used: {}", path, ErrnoWords(error));
-    view.state = error == ENOENT || error == EIO || error == ENOTCONN || error == ESTALE ? SiteView::kMissing
-                                                                                         : SiteView::kRefused;
+  if (!seen) {
+    view.problem = seen.error();
     return false;
   }
-  if (!S_ISDIR(status.st_mode)) {
+  if (seen->error != 0) {
+    const int error = seen->error;
+    view.absent = error == ENOENT;
+    view.problem = Fail(view.absent ? Code::kUnavailable : CodeOfErrno(error),
+                        "the directory {} cannot be used: {}", path, ErrnoWords(error));
+    const bool away = view.absent || error == EIO || error == ENOTCONN || error == ESTALE;
+    view.state = away ? SiteView::kMissing : SiteView::kRefused;
+    return false;
+  }
+  if (!seen->directory) {
     view.problem = Fail(Code::kInvalidArgument, "{} is a file, not a directory", path);
     view.state = SiteView::kRefused;
     return false;
   }
-  // With the effective user, since a gateway has changed it.
-  if (faccessat(AT_FDCWD, path.c_str(), R_OK | X_OK, AT_EACCESS) != 0) {
-    view.problem =
-        Fail(Code::kPermissionDenied, "the directory {} cannot be read: {}", path, ErrnoWords(errno));
+  if (seen->unreadable != 0) {
+    view.problem = Fail(Code::kPermissionDenied, "the directory {} cannot be read: {}", path,
+                        ErrnoWords(seen->unreadable));
     view.state = SiteView::kRefused;
     return false;
   }
-  view.writable = faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
+  view.writable = seen->writable;
   return true;
 }
 
@@ -73,12 +73,16 @@ Task<Status> LookForContent(CallContext context, SiteView& view) {
 
 }  // namespace
 
-Task<SiteView> InspectSite(CallContext context, Site site, DataServerPtr server) {
+Task<SiteView> InspectSite(CallContext context, SiteView asked) {
   SiteView view;
-  view.site = std::move(site);
-  view.server = std::move(server);
-  view.directory = view.site.address.starts_with('/') || view.site.address.find("://") == std::string::npos;
-  if (view.directory && !LookAtDirectory(view)) co_return std::move(view);
+  view.site = std::move(asked.site);
+  view.server = std::move(asked.server);
+  view.look = std::move(asked.look);
+  view.directory = asked.directory;
+  if (view.look) {
+    const Result<ShownDirectory> seen = co_await view.look->Ask(context);
+    if (!TakeLook(view, seen)) co_return std::move(view);
+  }
 
   const Result<std::string> identity =
       co_await ReadFile(context, view.server, std::string(kIdentityPath), kIdentityFileMax);
@@ -124,16 +128,13 @@ Task<SiteView> InspectSite(CallContext context, Site site, DataServerPtr server)
   co_return std::move(view);
 }
 
-Task<std::vector<SiteView>> InspectSites(CallContext context, TaskScope& scope, std::vector<Site> sites,
-                                         std::vector<DataServerPtr> servers,
+Task<std::vector<SiteView>> InspectSites(CallContext context, TaskScope& scope, std::vector<SiteView> asked,
                                          std::function<bool(std::span<const SiteView>)> enough) {
   Gather<SiteView> gather(scope, *context.executor);
-  std::vector<SiteView> views(sites.size());
-  for (size_t i = 0; i < sites.size(); ++i) {
-    views[i].site = sites[i];
-    views[i].server = servers[i];
-    views[i].problem = Fail(Code::kUnavailable, "{} has not answered in time", sites[i].address);
-    gather.Start(i, InspectSite(context, sites[i], servers[i]));
+  std::vector<SiteView> views = std::move(asked);
+  for (size_t i = 0; i < views.size(); ++i) {
+    views[i].problem = Fail(Code::kUnavailable, "{} has not answered in time", views[i].site.address);
+    gather.Start(i, InspectSite(context, views[i]));
   }
   TimePoint quiet_since = context.executor->Now();
   gather.StartTimer(SIZE_MAX, quiet_since + kQuiet);
@@ -214,8 +215,8 @@ Result<Judgement> JudgeNew(std::span<const SiteView> views, const Configuration&
       return Fail(Code::kCorruption, "{} has archives, but no readable store descriptor ({})",
                   view.site.address, kDescriptorPath);
     }
-    // A directory that does not exist yet can be made; a server that does not answer may be anything.
-    if (view.state == SiteView::kMissing && !view.directory) {
+    // A directory that does not exist yet can be made; who does not answer may be anything.
+    if (view.state == SiteView::kMissing && !view.absent) {
       return Fail(Code::kNoQuorum, "{}", view.problem->message);
     }
     if (view.directory && view.state != SiteView::kMissing && !view.writable) {

@@ -14,13 +14,14 @@
 #include <vector>
 
 #include "assembly/configuration.hh"
-#include "server/calls.hh"
+#include "assembly/directory_look.hh"
 
 namespace xec {
 
 struct SiteView {
   Site site;
   DataServerPtr server;  // without any check of identity
+  std::shared_ptr<DirectoryLook> look;  // null: no local directory
   enum State {
     kMissing,      // does not exist, or does not answer: `problem`
     kEmpty,        // holds nothing at all
@@ -33,19 +34,20 @@ struct SiteView {
   std::optional<StoreDescriptor> descriptor;
   std::optional<Error> problem;
   bool directory = false;  // a local directory
+  bool absent = false;  // directories only: the system says that it does not exist
   bool listed = true;  // by the configuration; else only a descriptor named it
   bool damaged_descriptor = false;  // there is one that cannot be read as such
   bool content = false;    // holds more than the reserved area; known only where there is no descriptor
   bool writable = true;    // directories only
 };
 
-// Asks one server. A local directory is checked with system calls first (blocking, short).
-Task<SiteView> InspectSite(CallContext context, Site site, DataServerPtr server);
+// Asks one server anew; of `asked` only the server, and what it is, counts (MakeSite, or an earlier answer).
+// Who does not answer by the deadline is kMissing, a local directory too.
+Task<SiteView> InspectSite(CallContext context, SiteView asked);
 
-// All at once; the views are in the order of the sites. Once `enough(views)` holds, servers that are late are
-// not waited for: they are kMissing.
-Task<std::vector<SiteView>> InspectSites(CallContext context, TaskScope& scope, std::vector<Site> sites,
-                                         std::vector<DataServerPtr> servers,
+// All at once; the views keep their order. Once `enough(views)` holds, servers that are late are not waited
+// for: they are kMissing.
+Task<std::vector<SiteView>> InspectSites(CallContext context, TaskScope& scope, std::vector<SiteView> asked,
                                          std::function<bool(std::span<const SiteView>)> enough);
 
 struct Judgement {

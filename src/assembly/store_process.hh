@@ -17,6 +17,7 @@
 #include "assembly/late_server.hh"
 #include "assembly/open_store.hh"
 #include "assembly/sites.hh"
+#include "base/random.hh"
 #include "commit/disk_clock.hh"
 #include "runtime/thread_pool.hh"
 #include "server/completion_gate.hh"
@@ -59,6 +60,14 @@ class StoreProcess final : public OpenedStore {
     std::shared_ptr<LateServer> server, beneath;
     MemberIndex member;
   };
+  // What the clocks are read with before there is an engine. Servers that are late keep it in use.
+  struct Probe {
+    Probe(const StoreDescriptor& descriptor, std::vector<DataServerPtr> servers, Executor& executor,
+          const EngineOptions& options)
+        : engine(descriptor, std::move(servers), executor, scope, SystemSeed(), options) {}
+    TaskScope scope;
+    Engine engine;
+  };
 
   Task<Status> WaitUntilOpen();
   Task<void> OpenLoop(UniqueFunction<void(Status)> answer);
@@ -72,10 +81,14 @@ class StoreProcess final : public OpenedStore {
   std::optional<Error> CreationMustWait(const std::vector<SiteView>& views, Judgement::Kind kind);
   // `asked`: likewise.
   Task<Status> OpenFrom(Judgement judgement, std::vector<SiteView> views, TimePoint asked);
+  // Frees it as soon as nothing is under way with it, and so those of attempts before.
+  void Retire(std::unique_ptr<Probe> probe);
+  // So many tasks are under way.
+  size_t Running() const;
   // Writes copies of the descriptor where there is none. Whether this helps decides nothing.
   Task<void> FillDescriptors(const Judgement& judgement, const std::vector<SiteView>& views);
   Result<Connected> ConnectMembers(const StoreDescriptor& descriptor, const Judgement& judgement,
-                                   const std::vector<SiteView>& views);
+                                   const std::vector<SiteView>& views, std::vector<std::string>& notes);
   Result<Connection> Connect(const StoreDescriptor& descriptor, size_t member, const std::string& address);
 
   // Every change of a server's state becomes a line of the log.
@@ -115,11 +128,10 @@ class StoreProcess final : public OpenedStore {
   Background background_;
 
   // Used by the opening loop only, and by BindLateMembers after it.
-  std::map<std::string, DataServerPtr> raw_servers_;  // by address; without check of identity
+  std::map<std::string, SiteView> raw_sites_;  // by address; nothing of what they show
   std::string watched_;  // what an unfinished creation, or the list of discovered servers, looked like
   TimePoint watched_since_{};
   std::vector<LateMember> late_;
-  std::vector<std::unique_ptr<Engine>> retired_;  // beneath_ of attempts that failed
   size_t confirmations_ =
       0;  // so many members must show that the descriptor is the newest; set before engine_
   DiskClocksPtr clocks_;             // set before engine_
@@ -130,6 +142,7 @@ class StoreProcess final : public OpenedStore {
   std::unique_ptr<Engine> engine_;  // guarded by mutex_ until set, as all below
   std::unique_ptr<Store> store_;
   Error not_open_;  // why not, while there is no store
+  std::vector<std::unique_ptr<Probe>> probes_;  // retired ones
   std::set<MemberIndex> back_;  // whose disks went back in time, by the last round
   std::vector<std::string> notes_;
 

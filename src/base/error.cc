@@ -18,6 +18,7 @@ const char* CodeName(Code code) {
     case Code::kConflict: return "conflict";
     case Code::kUnknown: return "unknown_outcome";
     case Code::kCorruption: return "corruption";
+    case Code::kUnreadable: return "unreadable";
     case Code::kDataLoss: return "data_loss";
     case Code::kNoQuorum: return "cannot_tell";
     case Code::kNoSpace: return "no_space";

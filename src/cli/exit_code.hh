@@ -54,6 +54,7 @@ constexpr int ExitCodeOf(Code code) {
     case Code::kUnknown:
     case Code::kNoQuorum: return kExitRetry;
     case Code::kCorruption:
+    case Code::kUnreadable:
     case Code::kDataLoss: return kExitDamage;
     case Code::kNoSpace: return kExitNoSpace;
     case Code::kConflict: return kExitConflict;

@@ -93,6 +93,15 @@ std::map<Version, std::vector<MemberIndex>> RevisionsShown(const std::map<Member
   return shown;
 }
 
+// A larger one is what many have set at once.
+Task<Result<std::string>> ReadSetFile(Engine& engine, MemberIndex home, std::string entry) {
+  Result<std::string> text =
+      co_await ReadFile(engine.MetadataCall(), engine.server(home), entry, kAttributeSetBytesUsual);
+  if (!text && text.code() == Code::kCorruption)
+    text = co_await ReadFile(engine.MetadataCall(), engine.server(home), entry, kAttributeSetBytesMax);
+  co_return std::move(text);
+}
+
 // From any of these homes, which have shown it.
 Task<Result<AttributeSet>> ReadRevision(Engine& engine, ObjectPath path, Version version, Version revision,
                                         std::vector<MemberIndex> homes, Late late_ones) {
@@ -100,10 +109,7 @@ Task<Result<AttributeSet>> ReadRevision(Engine& engine, ObjectPath path, Version
   const std::string entry = StatePath(path, FormatState(AttributesState(version, revision)));
   std::optional<AttributeSet> found;
   const bool read = co_await AskInTurn<Result<std::string>>(
-      engine, std::move(homes),
-      [&](MemberIndex home) {
-        return ReadFile(engine.MetadataCall(), engine.server(home), entry, kAttributeSetBytesMax);
-      },
+      engine, std::move(homes), [&](MemberIndex home) { return ReadSetFile(engine, home, entry); },
       [&](MemberIndex, const Result<std::string>& text) {
         Result<AttributeSet> set = text ? AttributeSet::Parse(*text) : Result<AttributeSet>(text.error());
         if (set) {
@@ -114,46 +120,87 @@ Task<Result<AttributeSet>> ReadRevision(Engine& engine, ObjectPath path, Version
         return found.has_value();
       },
       UnlessTooMany(engine.Homes(path).size(), late_ones));
-  if (!read) co_return last;
-  co_return std::move(*found);
+  if (read) co_return std::move(*found);
+  // A later one has taken its place since. That the object does not exist is for who looks it up to say.
+  if (last.code == Code::kNotFound)
+    co_return Fail(Code::kConflict, "the attributes of {} were changed while they were read; retry",
+                   path.text());
+  co_return last;
 }
 
-// All revisions shown as one: those that a higher one has in it need not be read.
-Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameInfo info, Late late_ones) {
-  const Version version = info.accepted.version;
-  const auto shown = RevisionsShown(info.listings, version);
-  if (shown.empty()) co_return std::optional<AttributeRevision>();
-  AttributeRevision merged;
-  merged.revision = shown.rbegin()->first;
-  size_t read = 0;
-  for (auto revision = shown.rbegin(); revision != shown.rend(); ++revision) {
-    if (merged.set.over.contains(revision->first)) continue;
-    if (read > 0 && MutantActive(Mutant::kForgetAttributesSetAtOnce)) break;
-    Result<AttributeSet> set =
-        co_await ReadRevision(engine, info.path, version, revision->first, revision->second, late_ones);
-    if (!set) co_return set.error();
-    merged.set.Merge(*set);
-    ++read;
+// Are the homes that were heard, and accept the version, a look without these?
+bool IsLookWithout(const Engine& engine, const NameInfo& info, const std::set<MemberIndex>& left_out) {
+  const auto others = std::count_if(info.listings.begin(), info.listings.end(), [&](const auto& listing) {
+    return !left_out.contains(listing.first) && !(HighestAccepted(listing.second) < info.accepted);
+  });
+  return static_cast<size_t>(others) >= Quorum(engine.Homes(info.path).size());
+}
+
+// All revisions shown as one.
+struct MergedRevisions {
+  std::optional<Version> top;  // the highest; nullopt: there is none
+  std::string content;         // of the top
+  AttributeSet set;            // of all
+  bool beyond_top = false;     // it has something in it that the top has not
+  std::set<Version> merged;    // all but those that cannot be read, and need not
+};
+
+// Those that a higher one has in it need not be read. Those that cannot be read need not if enough homes show
+// none of them: who asks only these homes is told no more.
+Task<Result<MergedRevisions>> ReadRevisions(Engine& engine, const NameInfo& info, Late late_ones) {
+  MergedRevisions all;
+  std::set<MemberIndex> showing_unread;
+  const auto shown = RevisionsShown(info.listings, info.accepted.version);
+  for (auto next = shown.rbegin(); next != shown.rend(); ++next) {
+    const Version revision = next->first;
+    const bool forget = all.top && MutantActive(Mutant::kForgetAttributesSetAtOnce);
+    if (!all.set.over.contains(revision) && !forget) {
+      Result<AttributeSet> set =
+          co_await ReadRevision(engine, info.path, info.accepted.version, revision, next->second, late_ones);
+      if (!set) {
+        showing_unread.insert(next->second.begin(), next->second.end());
+        if (IsLookWithout(engine, info, showing_unread)) continue;
+        co_return set.error();
+      }
+      const bool more = all.set.Merge(*set);
+      if (all.top) all.beyond_top = all.beyond_top || more;
+      // A revision is the same wherever it is.
+      if (!all.top) all.content = set->Format();
+      if (!all.top) all.top = revision;
+    }
+    all.merged.insert(revision);
   }
-  // A revision is the same wherever it is.
-  std::string content = read == 1 ? merged.set.Format() : std::string();
-  merged.set.over.clear();
-  for (const auto& [revision, homes] : shown) merged.set.over.insert(revision);
+  co_return std::move(all);
+}
+
+Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameInfo info, Late late_ones) {
+  Result<MergedRevisions> all = co_await ReadRevisions(engine, info, late_ones);
+  if (!all) co_return all.error();
+  if (!all->top) co_return std::optional<AttributeRevision>();
+  const Version version = info.accepted.version;
+  AttributeRevision merged{*all->top, std::move(all->set)};
+  merged.set.over = std::move(all->merged);
   merged.set.CutOver();
-  const std::vector<MemberIndex>& having = shown.rbegin()->second;
-  if (read == 1 && having.size() >= Quorum(engine.Homes(info.path).size())) co_return std::move(merged);
+  std::vector<MemberIndex> having = RevisionsShown(info.listings, version)[merged.revision];
+  if (!all->beyond_top && having.size() >= Quorum(engine.Homes(info.path).size()))
+    co_return std::move(merged);
   // As with versions: what is on fewer homes than a quorum is rolled forward before it is told. What nobody
   // has written yet gets a revision of its own.
-  std::vector<MemberIndex> have = having;
-  if (read > 1) {
-    have.clear();
+  std::string content = std::move(all->content);
+  if (all->beyond_top) {
+    having.clear();
     Result<Version> above = engine.NextVersion(merged.revision);
     if (!above) co_return above.error();
     merged.revision = *above;
     content = merged.set.Format();
+    // It takes the place of those that can be read.
+    if (!AttributeSet::Parse(content))
+      co_return Fail(Code::kUnsupported,
+                     "the attributes of {} that were set at once are too many together: replace it",
+                     info.path.text());
   }
-  const Result<std::vector<MemberIndex>> rolled =
-      co_await WriteOnQuorum(engine, info.path, version, merged.revision, std::move(content), have);
+  const Result<std::vector<MemberIndex>> rolled = co_await WriteOnQuorum(
+      engine, info.path, version, merged.revision, std::move(content), std::move(having));
   if (!rolled) co_return rolled.error();
   co_return std::move(merged);
 }

@@ -10,7 +10,8 @@
 
 namespace xec {
 
-// What was set for a version, on a quorum of homes. `set.over` names the other revisions that were seen.
+// What was set for a version, on a quorum of homes. `set.over` names the other revisions that were seen, and
+// are in it.
 struct AttributeRevision {
   Version revision;
   AttributeSet set;
@@ -18,7 +19,8 @@ struct AttributeRevision {
 
 // nullopt if nothing was ever set. Brings what it answers to a quorum of homes first. What a rename under way
 // takes along may be older: for who decides, not for who tells a client. Errors: kNoQuorum, kUnknown,
-// kCorruption; kConflict if the name was changed meanwhile.
+// kUnavailable and kCorruption; kUnsupported if those set at once are too many together for a file; kConflict
+// if they, or the name, were changed meanwhile. Never kNotFound.
 Task<Result<std::optional<AttributeRevision>>> ReadAttributes(Engine& engine, NameInfo info);
 
 // As ReadAttributes, for who tells a client: no rename of the name can lose what is answered. Waits a little

@@ -287,7 +287,7 @@ Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action) {
     co_return;
   }
   Status status;
-  bool given_up = false;
+  GivenUp given_up = GivenUp::kNo;
   switch (action.kind) {
     case SweepAction::kRemoveFile:
       status = co_await RemoveState(pass.engine, member, pass.path, action.from);
@@ -297,8 +297,10 @@ Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action) {
       break;
     case SweepAction::kRename:
       given_up = co_await RemoveIfGivenUp(pass.engine, pass.path, member, action.from, pass.current);
-      if (given_up) break;
-      status = co_await RenameState(pass.engine, member, pass.path, action.from, action.to);
+      if (given_up == GivenUp::kUnclear)
+        status = Fail(Code::kUnavailable, "{} cannot be read well now", action.from);
+      if (given_up == GivenUp::kNo)
+        status = co_await RenameState(pass.engine, member, pass.path, action.from, action.to);
       break;
   }
   XEC_FAILPOINT("clean.swept");

@@ -244,9 +244,9 @@ Task<bool> RemoveLeftOverSeals(Engine& engine, ObjectPath from, Accepted moved, 
   if (archive.kind != StateKind::kPromoted) {
     const State place = PromotedState(moved.version.Unmoved(), record.oid, record.size);
     VersionAt there{record.to, TargetOf(record, moved)};
-    const bool given_up = co_await RemoveIfGivenUp(engine, from, member, FormatState(archive),
-                                                   AcceptedFrom(place), std::move(there));
-    co_return !given_up;
+    const GivenUp given_up = co_await RemoveIfGivenUp(engine, from, member, FormatState(archive),
+                                                      AcceptedFrom(place), std::move(there));
+    co_return given_up == GivenUp::kNo;
   }
   for (const State& state : states) {
     if (!IsSealOf(state, moved.version.Unmoved(), record.oid)) continue;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "commit/attributes.hh"
+#include "commit/fence.hh"
 #include "commit/server_gather.hh"
 #include "commit/test_world.hh"
 
@@ -55,6 +56,16 @@ class PatienceTest : public ::testing::Test {
     const TimePoint begun = world_.executor.Now();
     work();
     return world_.executor.Now() - begun;
+  }
+  // Busy disks are given seconds for a sync.
+  void MakeSlowToSync(MemberIndex home) {
+    FaultPlan& plan = gateway_.faults[home]->plan();
+    plan.Add({.kind = FaultKind::kDelay, .operation = Operation::kMakeDirectory, .delay = seconds(3)});
+    for (int i = 0; i < 10; ++i)
+      EXPECT_TRUE(world_.Run(MakeMark(engine(), home, Path("/d/0"), fmt::format("m{}", i))));
+    EXPECT_EQ(engine().health().Patience(home, RequestKind::kSync), seconds(8));
+    plan.Clear();
+    world_.Pass(seconds(60));
   }
   int Rank(MemberIndex server) { return engine().health().Rank(server, world_.executor.Now()); }
 
@@ -131,19 +142,28 @@ TEST_F(PatienceTest, NoChangeWaitsForADeadline) {
   EXPECT_LE(TimeOf([&] { EXPECT_TRUE(world_.Put(gateway_, "/d/new", {FirstHomes("/d/3")})); }), seconds(1));
 }
 
-// Busy disks are given seconds for a sync, but not servers that answer nothing at all.
+// That is not for servers that answer nothing at all.
 TEST_F(PatienceTest, AServerThatWasSlowToSyncAndHangsIsSoonFoundOut) {
   const MemberIndex home = FirstHomes("/d/sub")[1];
+  MakeSlowToSync(home);
   FaultPlan& plan = gateway_.faults[home]->plan();
-  plan.Add({.kind = FaultKind::kDelay, .operation = Operation::kMakeDirectory, .delay = seconds(3)});
-  for (int i = 0; i < 10; ++i)
-    EXPECT_TRUE(world_.Run(MakeMark(engine(), home, Path("/d/0"), fmt::format("m{}", i))));
-  EXPECT_EQ(engine().health().Patience(home, RequestKind::kSync), seconds(8));
-  plan.Clear();
-  world_.Pass(seconds(60));
   plan.Add({.kind = FaultKind::kHang, .first = 2});  // it has answered the look
   EXPECT_LE(TimeOf([&] { EXPECT_TRUE(world_.Run(MakeDirectoryName(engine(), Path("/d/sub"), false))); }),
             milliseconds(1500));
+  EXPECT_GT(plan.hung(), 0u);
+}
+
+// Who gives a seal up on all homes has more patience, but looked after nobody: it waited for eight seconds.
+TEST_F(PatienceTest, AHomeThatHangsWhileASealIsFencedIsSoonFoundOut) {
+  const MemberIndex home = FirstHomes("/d/3")[1];
+  MakeSlowToSync(home);
+  FaultPlan& plan = gateway_.faults[home]->plan();
+  plan.Add({.kind = FaultKind::kHang, .first = 2});  // it has answered the listing
+  const State seal = MoveOutState("0123456789abcdef01234567");
+  const Duration time =
+      TimeOf([&] { EXPECT_FALSE(world_.Run(FenceAllHomes(engine(), Path("/d/3"), seal))); });
+  EXPECT_GE(time, seconds(1));
+  EXPECT_LE(time, milliseconds(1500));
   EXPECT_GT(plan.hung(), 0u);
 }
 

@@ -1,16 +1,57 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Renaming a directory: a logged list of renames of what is in it. Every object below is atomically under
 // exactly one of the two names at any time; a crash leaves the log, and the next cleaner goes on.
+#include <algorithm>
 #include <map>
 #include <vector>
 
 #include "base/failpoint.hh"
+#include "base/text.hh"
 #include "commit/attributes.hh"
 #include "commit/move_log.hh"
+#include "commit/pause.hh"
 #include "commit/rename.hh"
 
 namespace xec {
 namespace {
+
+// Two who carry one rename on and meet at a name both give way to each other. They try it again, each after
+// pauses of its own, as long as this: what stands for longer was left by a rename that died.
+constexpr int kMeetTriesMax = 8;
+constexpr Duration kMeetPatience = std::chrono::seconds(5);
+constexpr uint64_t kMeetPauseFirstMs = 200;
+constexpr uint64_t kMeetPauseLongestMs = 1600;
+
+// The log of a rename at work. It is written anew long before cleaners take it for that of one who died.
+struct KeptLog {
+  MoveLog log;
+  std::set<MemberIndex> late;  // of WriteMoveLog
+  TimePoint begun;    // before the first copy was made: copies are as old as when they were made
+  bool alone = true;  // nobody else can have taken the rename up
+};
+
+void NoteAge(Engine& engine, KeptLog& kept) {
+  const Duration age = engine.executor().Now() - kept.begun;
+  kept.alone = kept.alone && age <= engine.options().operation_limit;
+}
+
+Task<void> KeepYoung(Engine& engine, KeptLog& kept) {
+  NoteAge(engine, kept);
+  const TimePoint now = engine.executor().Now();
+  // One name may take as long again.
+  const bool young = now - kept.begun < engine.options().operation_limit / 4;
+  if (young || !kept.alone) co_return;
+  MoveLog next = kept.log;
+  next.id = engine.NewObjectId();
+  Result<std::set<MemberIndex>> written = co_await WriteMoveLog(engine, next);
+  NoteAge(engine, kept);
+  if (!written) {
+    kept.alone = false;  // of this one, too, copies may be found
+    co_return;
+  }
+  const bool forgotten = co_await RemoveMoveLog(engine, kept.log.id, kept.late);
+  kept = KeptLog{std::move(next), std::move(*written), now, kept.alone && forgotten};
+}
 
 // Gives the new directory the user attributes of the old one. Done once more after a crash it changes
 // nothing, nor does it undo what was set at the new place.
@@ -21,6 +62,9 @@ Task<Status> CopyDirectoryAttributes(Engine& engine, ObjectPath from, ObjectPath
   if (!set) co_return set.error();
   if (!*set) co_return OkStatus();
   Result<NameInfo> target = co_await LookUpLive(engine, to);
+  // Only that the source is gone would mean that the rename is over.
+  if (!target && target.code() == Code::kNotFound)
+    co_return Fail(Code::kConflict, "{} was removed meanwhile; retry", to.text());
   if (!target) co_return target.error();
   if (target->accepted.kind != Accepted::kDirectory) co_return OkStatus();
   co_return co_await CopyAttributes(engine, to, target->accepted.version, std::move(**set));
@@ -40,10 +84,29 @@ Task<Status> MakeTarget(Engine& engine, ObjectPath path, DirectoryVersion top, b
   co_return Fail(Code::kConflict, "{} was removed meanwhile; retry", path.text());
 }
 
+// kNotEmpty: something is in the way.
+Task<Status> MoveObject(Engine& engine, ObjectPath from, ObjectPath to, DirectoryVersion top) {
+  const TimePoint start = engine.executor().Now();
+  uint64_t pause_ms = kMeetPauseFirstMs;
+  for (int tries = 1;; ++tries) {
+    Result<NameInfo> there = co_await LookUp(engine, to);
+    if (!there) co_return there.error();
+    if (there->accepted.Live()) co_return Fail(Code::kNotEmpty, "{} is in the way", to.text());
+    Status moved = co_await RenameObject(engine, from, to, top);
+    const bool met = !moved && moved.code() == Code::kConflict;
+    if (!met || tries == kMeetTriesMax || engine.executor().Now() - start > kMeetPatience)
+      co_return std::move(moved);
+    const uint64_t random = ParseHex(engine.NewNonce()).value_or(0);
+    co_await Pause(engine, std::chrono::milliseconds(random % pause_ms));
+    pause_ms = std::min(2 * pause_ms, kMeetPauseLongestMs);
+  }
+}
+
 // Renames everything in the directory; what somebody else has put at the target meanwhile is left in peace,
 // and its namesake stays under the old name. `top` is the directory that is renamed as a whole: whoever is
 // slow may find that another one has finished, and something else under the old name since.
-Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, DirectoryVersion top) {
+Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, DirectoryVersion top,
+                          KeptLog& kept) {
   Result<NameInfo> info = co_await LookUpLive(engine, from);
   if (!info) co_return info.error();
   const Status lives = co_await NeedDirectoryVersion(engine, top);
@@ -60,14 +123,12 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, Direct
     Result<ObjectPath> target = to.Child(name.name);
     if (!source) co_return source.error();
     if (!target) co_return target.error();
+    co_await KeepYoung(engine, kept);
     Status moved;
     if (name.directory) {
-      moved = co_await MoveContents(engine, *source, *target, top);
+      moved = co_await MoveContents(engine, *source, *target, top, kept);
     } else {
-      Result<NameInfo> there = co_await LookUp(engine, *target);
-      if (!there) co_return there.error();
-      if (there->accepted.Live()) continue;
-      moved = co_await RenameObject(engine, *source, *target, top);
+      moved = co_await MoveObject(engine, *source, *target, top);
     }
     XEC_FAILPOINT("rename_directory.step");
     // Gone, in the way, or of another kind by now: that is told when the rest has moved.
@@ -93,12 +154,12 @@ bool IsOver(const Status& moved) {
 }
 
 // Carries a logged rename through; OK or kNotFound when nothing of it is left to do, kNotEmpty when nobody
-// goes on with it. `late`: of WriteMoveLog.
-Task<Status> CarryThrough(Engine& engine, MoveLog log, std::set<MemberIndex> late) {
-  DirectoryVersion top{log.from, log.version};
-  Status moved = co_await MoveContents(engine, log.from, log.to, std::move(top));
+// goes on with it.
+Task<Status> CarryThrough(Engine& engine, KeptLog& kept) {
+  DirectoryVersion top{kept.log.from, kept.log.version};
+  Status moved = co_await MoveContents(engine, kept.log.from, kept.log.to, std::move(top), kept);
   bool forgotten = true;
-  if (IsOver(moved)) forgotten = co_await RemoveMoveLog(engine, log.id, std::move(late));
+  if (IsOver(moved)) forgotten = co_await RemoveMoveLog(engine, kept.log.id, kept.late);
   XEC_FAILPOINT("rename_directory.done");
   // Whoever finds the log later moves what is no longer in the way by then.
   if (!moved && moved.code() == Code::kNotEmpty && !forgotten)
@@ -110,21 +171,22 @@ Task<Status> CarryThrough(Engine& engine, MoveLog log, std::set<MemberIndex> lat
 // Goes on with what logs that were found say, all of one rename. Their copies may not be on the disks: so
 // that a power cut does not end the rename half way, it is logged anew first.
 Task<Status> Resume(Engine& engine, std::vector<MoveLog> logs) {
-  MoveLog log = logs.front();
+  KeptLog kept{logs.front(), {}, engine.executor().Now()};
+  MoveLog& log = kept.log;
   Result<NameInfo> from = co_await LookUp(engine, log.from);
   if (!from) co_return from.error();
   const bool there = from->accepted.kind == Accepted::kDirectory && from->accepted.version == log.version;
-  std::set<MemberIndex> late;
   if (there) {
     log.id = engine.NewObjectId();
+    kept.begun = engine.executor().Now();
     Result<std::set<MemberIndex>> logged = co_await WriteMoveLog(engine, log);
     if (!logged) co_return logged.error();
-    late = std::move(*logged);
+    kept.late = std::move(*logged);
   }
   const std::set<MemberIndex> settled;  // those who wrote these are gone
   for (const MoveLog& found : logs) co_await RemoveMoveLog(engine, found.id, settled);
   if (!there) co_return OkStatus();
-  const Status carried = co_await CarryThrough(engine, std::move(log), std::move(late));
+  const Status carried = co_await CarryThrough(engine, kept);
   if (!carried && carried.code() != Code::kNotFound) co_return carried.error();
   co_return OkStatus();
 }
@@ -144,17 +206,17 @@ Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to) {
     co_return Fail(Code::kNotDirectory, "{} is not a directory", from.text());
   MoveLog log{engine.NewObjectId(), from, to, source->accepted.version};
   XEC_FAILPOINT("rename_directory.log");
-  // Copies are as old as when they were made.
   const TimePoint begun = engine.executor().Now();
   Result<std::set<MemberIndex>> written = co_await WriteMoveLog(engine, log);
   if (!written) co_return written.error();
   XEC_FAILPOINT("rename_directory.logged");
-  Status carried = co_await CarryThrough(engine, std::move(log), std::move(*written));
+  KeptLog kept{std::move(log), std::move(*written), begun};
+  Status carried = co_await CarryThrough(engine, kept);
   // A log that is no longer young is taken up by cleaners, and they may still be at it.
-  const bool alone = engine.executor().Now() - begun <= engine.options().operation_limit;
+  NoteAge(engine, kept);
   // An object that has come to the target since is no final answer: a cleaner whose clock is ahead may have
   // the log already, and go on when the object is gone.
-  if (carried || (alone && carried.code() == Code::kNotEmpty)) co_return std::move(carried);
+  if (carried || (kept.alone && carried.code() == Code::kNotEmpty)) co_return std::move(carried);
   co_return Fail(Code::kUnknown, "{} may be renamed to {} in part, and the rest later; retry: {}",
                  from.text(), to.text(), carried.error().message);
 }

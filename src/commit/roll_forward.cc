@@ -227,7 +227,11 @@ Result<std::string> WitnessContent(std::string_view manifest_text, std::optional
   return std::string(AsText(bytes));
 }
 
-Task<Result<std::string>> ReadManifestText(Engine& engine, MemberIndex member, std::string file_path) {
+namespace {
+
+// As ReadManifestText. `judged`: the bytes that this goes by; none where a read fell short.
+Task<Result<std::string>> ReadManifestEnd(Engine& engine, MemberIndex member, std::string file_path,
+                                          std::optional<Slice>* judged) {
   const CallContext call = engine.MetadataCall();
   Result<ArchiveFilePtr> opened = co_await Open(call, engine.server(member), file_path, OpenMode::kRead);
   if (!opened) co_return opened.error();
@@ -237,14 +241,16 @@ Task<Result<std::string>> ReadManifestText(Engine& engine, MemberIndex member, s
   Result<std::string> text = Fail(Code::kCorruption, "archive {} on {} has no readable end", file_path,
                                   engine.server(member)->name());
   for (int tries = 0; tries < kRollTriesMax; ++tries) {
+    judged->reset();
     Slice tail(Buffer::Allocate(size - from));
     std::vector<ByteRange> ranges = {ByteRange{from, size - from}};
     Result<uint64_t> got = co_await Read(call, file, std::move(ranges), tail);
     if (!got) {
-      text = got.error();
+      text = AsSilence(got.error());
       break;
     }
     if (*got != size - from) break;
+    *judged = tail;
     Result<TailOutcome> parsed = ParseArchiveTail(tail.span(), size);
     if (!parsed) {
       text = parsed.error();
@@ -260,6 +266,13 @@ Task<Result<std::string>> ReadManifestText(Engine& engine, MemberIndex member, s
   const Status closed = co_await Close(call, file);
   (void)closed;
   co_return std::move(text);
+}
+
+}  // namespace
+
+Task<Result<std::string>> ReadManifestText(Engine& engine, MemberIndex member, std::string file_path) {
+  std::optional<Slice> judged;
+  co_return co_await ReadManifestEnd(engine, member, std::move(file_path), &judged);
 }
 
 Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted version, Late late_ones) {
@@ -305,28 +318,43 @@ Task<bool> IsElsewhere(Engine& engine, std::vector<VersionAt> places, MemberInde
   co_return false;
 }
 
+// Does another read end in the same bytes? One alone may be wrong.
+Task<bool> EndsAgainIn(Engine& engine, MemberIndex member, std::string file_path, Slice end) {
+  std::optional<Slice> again;
+  const Result<std::string> text = co_await ReadManifestEnd(engine, member, std::move(file_path), &again);
+  (void)text;  // the same as before if the bytes are
+  const bool same = again.has_value() && std::ranges::equal(again->span(), end.span());
+  co_return same;
+}
+
 }  // namespace
 
-Task<bool> RemoveIfGivenUp(Engine& engine, ObjectPath path, MemberIndex member, std::string entry,
-                           Accepted goal, std::optional<VersionAt> moved) {
+Task<GivenUp> RemoveIfGivenUp(Engine& engine, ObjectPath path, MemberIndex member, std::string entry,
+                              Accepted goal, std::optional<VersionAt> moved) {
   const std::optional<State> state = ParseState(entry);
   const bool seal = state && (state->kind == StateKind::kSealed || state->kind == StateKind::kAborted);
-  if (!seal) co_return false;
-  Result<std::string> text = co_await ReadManifestText(engine, member, StatePath(path, entry));
+  if (!seal) co_return GivenUp::kNo;
+  const std::string file_path = StatePath(path, entry);
+  std::optional<Slice> end;
+  Result<std::string> text = co_await ReadManifestEnd(engine, member, file_path, &end);
   Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
-  if (!manifest && manifest.code() != Code::kCorruption) co_return false;
-  if (manifest) {
+  if (!manifest && manifest.code() != Code::kCorruption) co_return GivenUp::kNo;
+  if (!manifest) {
+    bool damaged = end.has_value();
+    if (damaged) damaged = co_await EndsAgainIn(engine, member, file_path, *end);
+    if (!damaged) co_return GivenUp::kUnclear;
+  } else {
     std::vector<VersionAt> places;
     places.push_back({path, std::move(goal)});
     if (moved) places.push_back(std::move(*moved));
     const bool elsewhere = co_await IsElsewhere(engine, std::move(places), member, std::move(*manifest));
-    if (!elsewhere) co_return false;
+    if (!elsewhere) co_return GivenUp::kNo;
   }
   Log(LogLevel::kInfo, "commit", "removes {} of {} on {}: its server was given up while it was written",
       entry, path.text(), engine.server_id(member));
   const Status removed = co_await RemoveState(engine, member, path, entry);
   (void)removed;  // the next listing tells
-  co_return true;
+  co_return GivenUp::kRemoved;
 }
 
 Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
@@ -345,8 +373,8 @@ Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, 
       case RollStep::kAccepted: co_return RollResult::kAccepted;
       case RollStep::kSuperseded: co_return RollResult::kSuperseded;
       case RollStep::kRename: {
-        const bool given_up = co_await RemoveIfGivenUp(engine, path, home, step.from, goal);
-        if (given_up) break;
+        const GivenUp given_up = co_await RemoveIfGivenUp(engine, path, home, step.from, goal);
+        if (given_up != GivenUp::kNo) break;
         const Status renamed = co_await RenameState(engine, home, path, step.from, step.to);
         if (renamed) co_return RollResult::kAccepted;
         break;  // somebody else was faster, or the reply was lost: the next listing tells

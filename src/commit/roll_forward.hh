@@ -26,9 +26,15 @@ struct VersionAt {
 
 // Before a seal of the accepted version `goal` takes its place: its writer may have given this server up, and
 // counted others. Such a seal has no end, or its lane is on the server that the accepted archives name, which
-// shows it. It is removed; true then. `moved`: where a rename has brought the other archives, or will.
-Task<bool> RemoveIfGivenUp(Engine& engine, ObjectPath path, MemberIndex member, std::string entry,
-                           Accepted goal, std::optional<VersionAt> moved = std::nullopt);
+// shows it. It is removed. Only kNo: it may be promoted. `moved`: where a rename has brought the other
+// archives, or will.
+enum class GivenUp {
+  kNo,
+  kRemoved,
+  kUnclear,  // it cannot be read well now
+};
+Task<GivenUp> RemoveIfGivenUp(Engine& engine, ObjectPath path, MemberIndex member, std::string entry,
+                              Accepted goal, std::optional<VersionAt> moved = std::nullopt);
 
 // `listing`: of this home, made in this operation, or nullopt. Never renames a source that no listing has
 // shown, and never proves a witness without looking again elsewhere.

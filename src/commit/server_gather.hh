@@ -5,8 +5,9 @@
 // servers in their place and waits on. So a quorum stays a quorum, and a deadline is waited for only when too
 // many servers are bad (promise P8).
 //
-// A sync may take seconds on a busy disk. After kCheckAfter of waiting the server is probed as well: one that
-// answers nothing at all is suspect then long before such a request is late.
+// A sync may take seconds on a busy disk. After kCheckAfter of waiting, or where that is more after `least`,
+// the server is probed as well: one that answers nothing at all is suspect then long before such a request is
+// late.
 //
 // Tasks that are left behind run on to their end, as those of Gather do: what they still do must be as
 // harmless as the requests of a client that sleeps.
@@ -118,7 +119,7 @@ class ServerGather {
 
   static constexpr Duration kCheckAfter = std::chrono::seconds(1);
   TimePoint CheckFrom(const Waiting& waiting) const {
-    return least_ == Duration::zero() ? waiting.started + kCheckAfter : TimePoint::max();
+    return waiting.started + std::max(kCheckAfter, least_);
   }
   void Check() {
     const TimePoint now = engine_.executor().Now();

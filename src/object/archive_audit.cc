@@ -71,8 +71,9 @@ Task<Result<std::vector<ArchiveAudit::Finding>>> ArchiveAudit::CheckEnds(ReadCon
     std::vector<ByteRange> ranges = {ByteRange{from, bytes}};
     const Result<uint64_t> got = co_await Read(engine.ReadCall(), file, std::move(ranges), slice);
     // A server that does not answer now says nothing about its archive.
-    if (!got) continue;
-    const Result<bool> as_written = EndIsAsWritten(writer, slice.span().first(*got), file->size());
+    if (!got && AbsenceOf(got.code()) == Absence::kUnavailable) continue;
+    Result<bool> as_written = false;
+    if (got) as_written = EndIsAsWritten(writer, slice.span().first(*got), file->size());
     if (as_written && *as_written) continue;
     findings.push_back(Finding{lane.archive, lane.last,
                                fmt::format("the directory at the end of {} on {} is damaged",

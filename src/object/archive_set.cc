@@ -11,8 +11,6 @@
 namespace xec {
 namespace {
 
-// How long a server that failed is not asked again by the same reader.
-constexpr Duration kRetryAfter = std::chrono::seconds(2);
 // A file can be renamed between being listed and being opened; so often in a row it is not.
 constexpr int kFindTriesMax = 3;
 constexpr int kMoveHopsMax = 16;
@@ -95,6 +93,7 @@ Absence AbsenceOf(Code code) {
   switch (code) {
     case Code::kNotFound: return Absence::kMissing;
     case Code::kCorruption:
+    case Code::kUnreadable:
     case Code::kUnsupported: return Absence::kCorrupt;
     default: return Absence::kUnavailable;
   }
@@ -142,14 +141,6 @@ std::vector<ArchivePtr> ArchiveSet::Open() const {
   return open;
 }
 
-bool ArchiveSet::HasFailed(MemberIndex server) const {
-  const TimePoint now = engine_.executor().Now();
-  std::lock_guard lock(mutex_);
-  const auto slot = slots_.find(server);
-  return slot != slots_.end() && slot->second.state == Slot::kFailed &&
-         now < slot->second.loaded_at + kRetryAfter;
-}
-
 Duration ArchiveSet::Patience(MemberIndex server, uint64_t bytes) const {
   bool open = false;
   {
@@ -159,20 +150,6 @@ Duration ArchiveSet::Patience(MemberIndex server, uint64_t bytes) const {
   }
   const Duration read = engine_.ReadPatience(server, bytes);
   return open ? read : read + PatienceToOpen(engine_, server);
-}
-
-void ArchiveSet::Forget(MemberIndex server, const ArchivePtr& archive, Error error) {
-  {
-    std::lock_guard lock(mutex_);
-    Slot& slot = slots_[server];
-    if (slot.archive != archive) return;
-    corrupt_.erase(server);
-    slot.archive.reset();
-    slot.state = Slot::kFailed;
-    slot.error = std::move(error);
-    slot.loaded_at = engine_.executor().Now();
-  }
-  CloseLater(archive->file());
 }
 
 Task<Result<ArchiveSet::Loaded>> ArchiveSet::Load(std::shared_ptr<ArchiveSet> self, MemberIndex server) {
@@ -265,7 +242,8 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::OpenAndRead(MemberIndex server) {
   Result<Loaded> loaded = co_await ReadOpened(server, path, *opened);
   // A witness beside which there is no archive may be of a version that was moved in; also one that does not
   // say so, and one that is damaged.
-  const bool seek = IsWitness(path) && (loaded || loaded.code() == Code::kCorruption);
+  const bool seek =
+      IsWitness(path) && (loaded || loaded.code() == Code::kCorruption || loaded.code() == Code::kUnreadable);
   if (!seek) co_return std::move(loaded);
   // This server's archive may be here already, or still where it came from.
   Result<ArchiveFilePtr> moved = co_await FindMoved(server, kArchiveRank, path);
@@ -278,6 +256,8 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::OpenAndRead(MemberIndex server) {
 Task<Result<ArchiveSet::Loaded>> ArchiveSet::ReadOpened(MemberIndex server, std::string path,
                                                         ArchiveFilePtr file) {
   Result<Ending> ending = co_await ReadEnding(engine_, file);
+  if (!ending && AbsenceOf(ending.code()) == Absence::kUnavailable)
+    NoteUnread(server, ending.error().message);
   Result<Manifest> manifest = ending ? ReadManifest(ending->index) : Result<Manifest>(ending.error());
   if (!manifest) {
     CloseLater(file);

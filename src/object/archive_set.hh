@@ -56,7 +56,7 @@ using ArchivePtr = std::shared_ptr<const Archive>;
 // Why an archive cannot be had, apart from the words.
 enum class Absence {
   kMissing,  // its server says that it is not there
-  kCorrupt,  // it is there, but damaged or of another object
+  kCorrupt,  // it is there, but damaged, unreadable or of another object
   kUnavailable,  // its server does not answer, or refuses us
 };
 Absence AbsenceOf(Code code);
@@ -97,6 +97,9 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   static Task<void> FindStrays(std::shared_ptr<ArchiveSet> self);
   // The same in the background; also again, after a while, for servers that did not answer.
   void StartFindStrays();
+  // For who cannot go on without: the same by the rule of FindStrays. Answers when to look at StrayChanges
+  // and call it again.
+  TimePoint SearchOn();
   // An archive of this version is damaged or lost. Cheap.
   void ReportDamage(std::string problem) const;
   // A chunk in this archive is damaged: the next search prefers another archive of the lane, if there is one.
@@ -120,6 +123,10 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   // Is a search under way? What it finds on the way counts at once.
   bool StraysSearching() const;
 
+  // The server's archive could not be had, but may be now: what Load remembers is old, or its server has
+  // answered others since. True: Load asks again.
+  bool MayHaveReturned(MemberIndex server);
+
   // What is open already.
   std::vector<ArchivePtr> Open() const;
 
@@ -130,6 +137,10 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   Duration Patience(MemberIndex server, uint64_t bytes) const;
   // Forgets the open archive of a server whose requests fail, so that it is opened anew after a while.
   void Forget(MemberIndex server, const ArchivePtr& archive, Error error);
+
+  // How often the server's archive could be opened, but not read. From the second time on it is reported as
+  // damage: the server may be well but for these bytes, and drop the connection over them.
+  int TimesUnread(MemberIndex server) const;
 
   const NameInfo& info() const { return info_; }
   Engine& engine() const { return engine_; }
@@ -143,6 +154,10 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   virtual Result<Manifest> ReadManifest(const ArchiveIndex& index) const;
 
  private:
+  // How long a server that failed is not asked again by the same reader.
+  static constexpr Duration kRetryAfter = std::chrono::seconds(2);
+  // Under mutex_.
+  bool SearchIsDue(TimePoint now) const;
   // One search; strays_searching_ is set.
   static Task<void> SearchStrays(std::shared_ptr<ArchiveSet> self);
   using Waiter = UniqueFunction<void(Result<Loaded>)>;
@@ -153,8 +168,10 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
     TimePoint loaded_at{};
     uint64_t place_changes = 0;  // those known when it was opened
     std::vector<Waiter> waiters;  // of kLoading
+    int unread = 0;  // see TimesUnread
   };
 
+  void NoteUnread(MemberIndex server, const std::string& problem);
   // Under mutex_: is what was found true still? A failure is not after a while, nor a witness, beside which
   // an archive may have been put; and neither is if the archive may be where it was not looked for.
   bool Stands(const Slot& slot) const;

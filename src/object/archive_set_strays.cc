@@ -18,6 +18,8 @@ constexpr size_t kNamed = kMembersOfStoreMax;
 // was found, and so on.
 constexpr Duration kSearchAgainAfter = std::chrono::seconds(2);
 constexpr Duration kSearchPauseMax = std::chrono::seconds(8);
+// So often who waits for a search looks at what it has found.
+constexpr Duration kLookAgain = std::chrono::milliseconds(20);
 // An archive in which damage was found may have been repaired so long after it was opened.
 constexpr Duration kReopenAfter = std::chrono::seconds(2);
 
@@ -196,14 +198,16 @@ void ArchiveSet::UseStrays(const Manifest& manifest) {
   if (changed) ++stray_changes_;
 }
 
+bool ArchiveSet::SearchIsDue(TimePoint now) const {
+  return manifest_ && (!strays_searched_ || corrupt_noted_ || now >= strays_again_);
+}
+
 Task<void> ArchiveSet::FindStrays(std::shared_ptr<ArchiveSet> self) {
   OneShot<bool> shared;
   bool wait = false;
   {
     std::lock_guard lock(self->mutex_);
-    const bool just_now = self->strays_searched_ && !self->corrupt_noted_ &&
-                          self->engine_.executor().Now() < self->strays_again_;
-    if (just_now || !self->manifest_) co_return;
+    if (!self->SearchIsDue(self->engine_.executor().Now())) co_return;
     wait = self->strays_searching_;
     if (wait) self->stray_waiters_.emplace_back(shared.Setter());
     self->strays_searching_ = true;
@@ -277,6 +281,18 @@ void ArchiveSet::StartFindStrays() {
     strays_searching_ = true;
   }
   engine_.scope().Spawn(SearchStrays(shared_from_this()));
+}
+
+TimePoint ArchiveSet::SearchOn() {
+  const TimePoint now = engine_.executor().Now();
+  {
+    std::lock_guard lock(mutex_);
+    if (strays_searching_) return now + kLookAgain;
+    if (!SearchIsDue(now)) return manifest_ ? strays_again_ : TimePoint::max();
+    strays_searching_ = true;
+  }
+  engine_.scope().Spawn(SearchStrays(shared_from_this()));
+  return now + kLookAgain;
 }
 
 bool ArchiveSet::StraysSearching() const {

@@ -86,6 +86,19 @@ TEST_F(DamageReportTest, AnArchiveThatIsNotThere) {
   EXPECT_THAT(ProblemMet(), HasSubstr("is not on"));
 }
 
+TEST_F(DamageReportTest, AChunkThatTheDiskCannotGive) {
+  const auto [server, path] = First();
+  ASSERT_TRUE(store_.memory(server).SpoilSector(path, {.offset = 5000}));
+  EXPECT_THAT(ProblemMet(), HasSubstr("Input/output error"));
+}
+
+TEST_F(DamageReportTest, AnEndThatTheDiskCannotGive) {
+  const auto [server, path] = First();
+  const uint64_t size = store_.memory(server).Content(path)->size();
+  ASSERT_TRUE(store_.memory(server).SpoilSector(path, {.offset = size - 10}));
+  EXPECT_THAT(ProblemMet(), HasSubstr("Input/output error"));
+}
+
 TEST_F(DamageReportTest, AServerThatIsAwayIsNoDamage) {
   store_.memory(First().first).SetDown(true);
   EXPECT_EQ(ProblemMet(), "");

@@ -77,6 +77,7 @@ class HedgingTest : public ::testing::Test {
     gateway_.faults[server]->plan().Clear();
     gateway_.faults[server]->plan().ReleaseHung();
   }
+  void Down(MemberIndex server, bool down) { gateway_.faults[server]->plan().SetDown(down); }
   uint64_t Reads() const { return gateway_.counts->Of(Operation::kRead); }
 
   TestWorld world_;
@@ -119,6 +120,25 @@ TEST_F(HedgingTest, ServersThatStopOneAfterTheOtherEachCostOnce) {
     size_t late = 0;
     for (uint64_t i = 0; i < kStripes; ++i) late += ReadStripe(NthStripe(i)) > kHealthy ? 1 : 0;
     EXPECT_LE(late, 1u) << lane;
+  }
+}
+
+// A failure is remembered for a while; with the server back it keeps nobody waiting, nor does it make reads
+// fail.
+TEST_F(HedgingTest, ServersThatWereAwayForAMomentAreAskedWhenOthersAreNot) {
+  for (const bool hang : {true, false}) {
+    for (const size_t lane : {size_t{0}, size_t{1}}) Down(holders_[lane], true);
+    ReadAll();
+    for (const size_t lane : {size_t{0}, size_t{1}}) Down(holders_[lane], false);
+    world_.Pass(milliseconds(500));
+    for (const size_t lane : {size_t{2}, size_t{3}}) {
+      if (hang) Stop(holders_[lane]);
+      if (!hang) Down(holders_[lane], true);
+    }
+    EXPECT_LE(ReadStripe(1), kPatience + milliseconds(60) + 2 * kHealthy) << hang;
+    for (const size_t lane : {size_t{2}, size_t{3}}) Continue(holders_[lane]);
+    world_.Pass(seconds(60));
+    ReadAll();
   }
 }
 

@@ -25,6 +25,7 @@ struct ChunkReport {
   ChunkHealth health = ChunkHealth::kGood;
   // Unavailable though its server answers: it is not there, but who may know where it is does not answer.
   bool doubted = false;
+  int times_unread = 0;  // how often this reader could open its archive, but not read it
   std::string problem;  // one sentence unless good
 };
 

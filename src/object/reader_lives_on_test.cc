@@ -96,12 +96,12 @@ class LongReaderTest : public testing::Test {
     EXPECT_EQ(report->archives_made, 1u);
   }
 
-  // Lane 0 goes to a spare.
-  void CopyElsewhere() {
-    LoseArchiveOf(0);
-    gateway_.faults[holders_[0]]->plan().SetFull(true);
+  // The lane goes to a spare.
+  void CopyElsewhere(size_t lane = 0) {
+    LoseArchiveOf(lane);
+    gateway_.faults[holders_[lane]]->plan().SetFull(true);
     DoRepair();
-    gateway_.faults[holders_[0]]->plan().SetFull(false);
+    gateway_.faults[holders_[lane]]->plan().SetFull(false);
     world_.Pass(seconds(1));
   }
   // Lanes 1 and 2.
@@ -110,17 +110,22 @@ class LongReaderTest : public testing::Test {
     const Status read = Read(reader);
     EXPECT_TRUE(read) << read.error().ToString();
   }
+  void Stop(TestWorld::Gateway& gateway, size_t lane) {
+    gateway.faults[holders_[lane]]->plan().Add({.kind = FaultKind::kHang});
+  }
+  void ExpectReadWithin(ObjectReader& reader, Duration longest) {
+    const TimePoint begun = world_.executor.Now();
+    const Status read = Read(reader);
+    EXPECT_TRUE(read) << read.error().ToString();
+    EXPECT_LE(world_.executor.Now() - begun, longest);
+  }
   // The same by somebody new, to whom the server of lane 0 is slow, and within a time.
   void ExpectReadWithTwoStopped(Duration slow, Duration longest) {
     TestWorld::Gateway& fresh = world_.NewGateway();
     const auto reader = OpenObject(world_, *fresh.engine, path_);
     fresh.faults[holders_[0]]->plan().Add({.kind = FaultKind::kDelay, .delay = slow});
-    for (const size_t lane : {size_t{1}, size_t{2}})
-      fresh.faults[holders_[lane]]->plan().Add({.kind = FaultKind::kHang});
-    const TimePoint begun = world_.executor.Now();
-    const Status read = Read(*reader);
-    EXPECT_TRUE(read) << read.error().ToString();
-    EXPECT_LE(world_.executor.Now() - begun, longest);
+    for (const size_t lane : {size_t{1}, size_t{2}}) Stop(fresh, lane);
+    ExpectReadWithin(*reader, longest);
   }
 
   const ObjectPath path_ = TestWorld::Path("/o");
@@ -172,6 +177,32 @@ TEST_F(LongReaderTest, DamagedArchivesThatAreGoneStayOpen) {
 TEST_F(LongReaderTest, NobodyWaitsForStoppedServersWhileAnArchiveIsElsewhere) {
   CopyElsewhere();
   ExpectReadWithTwoStopped(Duration(0), milliseconds(500));
+}
+
+// It had searched in vain before the copy was made.
+TEST_F(LongReaderTest, NobodyWaitsWhoHasSearchedForTheArchiveBefore) {
+  const auto reader = Open();
+  LoseArchiveOf(0);
+  ASSERT_TRUE(Read(*reader));
+  gateway_.faults[holders_[0]]->plan().SetFull(true);
+  DoRepair();
+  world_.Pass(seconds(20));
+  for (const size_t lane : {size_t{1}, size_t{2}}) Stop(gateway_, lane);
+  ExpectReadWithin(*reader, milliseconds(500));
+}
+
+// More are elsewhere than parity makes good, and not where the archive says that is opened first.
+TEST_F(LongReaderTest, NobodyWaitsForAStoppedServerWhileManyArchivesAreElsewhere) {
+  std::vector<size_t> lanes;
+  for (size_t lane = 0; lane < holders_.size(); ++lane) {
+    if (holders_[lane] != engine().Homes(path_).front()) lanes.push_back(lane);
+  }
+  ASSERT_EQ(lanes.size(), 4u);
+  for (size_t i = 0; i < 3; ++i) CopyElsewhere(lanes[i]);
+  TestWorld::Gateway& fresh = world_.NewGateway();
+  const auto reader = OpenObject(world_, *fresh.engine, path_);
+  Stop(fresh, lanes[3]);
+  ExpectReadWithin(*reader, seconds(1));
 }
 
 TEST_F(LongReaderTest, NobodyWaitsThoughItIsLearntLateThatAnArchiveIsElsewhere) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/log.hh"
+#include "commit/pause.hh"
 #include "commit/place_copy.hh"
 #include "commit/server_gather.hh"
 #include "object/chunk_reader.hh"
@@ -16,6 +17,10 @@ namespace {
 
 // An object is begun with anew where servers turn out to be full while they are written to.
 constexpr int kRoundsMax = 3;
+// An archive that was opened, but not read, is read again so much later: readers remember a failure for less.
+constexpr Duration kReadAgainAfter = std::chrono::milliseconds(2500);
+constexpr int kListTriesMax = 3;
+constexpr Duration kListAgainAfter = std::chrono::milliseconds(500);
 
 // Does the chunk's server not answer now? What such a server has is left alone, unless it is gone.
 bool IsAway(const ChunkReport& chunk) { return chunk.health == ChunkHealth::kUnavailable && !chunk.doubted; }
@@ -56,9 +61,39 @@ Task<void> Repair::ListArchives() {
   }
 }
 
+// A connection that was lost is made anew before a listing is answered.
+Task<bool> Repair::Answers(MemberIndex server) {
+  for (int tries = 1; tries <= kListTriesMax; ++tries) {
+    const Result<States> states = co_await ListStates(engine_, server, info_.path);
+    if (states) co_return true;
+    co_await Pause(engine_, kListAgainAfter);
+  }
+  co_return false;
+}
+
+// An archive that its server opens, but twice, with time in between, did not give the bytes of is bad if the
+// server answers otherwise: one that meets a bad sector may say nothing, but drop the connection.
+Task<void> Repair::NoteUnread(std::map<uint32_t, ChunkReport> unread, std::vector<bool>& silent,
+                              std::vector<bool>& bad) {
+  read_again_ = false;
+  for (auto& [lane, chunk] : unread) {
+    if (chunk.times_unread < 2) {
+      read_again_ = true;
+      continue;
+    }
+    const bool answers = co_await Answers(chunk.server);
+    if (!answers) continue;
+    unread_.insert(lane);
+    silent[lane] = false;
+    bad[lane] = true;
+    wrong_.emplace(lane, chunk.problem);
+  }
+}
+
 // A lane is bad when a chunk of it is; it is silent when its server does not answer, but may come back.
 Task<Status> Repair::FindBad() {
   bad_.clear();
+  unread_.clear();
   wrong_.clear();
   found_on_.clear();
   holders_.clear();
@@ -66,6 +101,8 @@ Task<Status> Repair::FindBad() {
   report_.silent.clear();
   const uint32_t total = manifest_.geometry.Total();
   std::vector<bool> bad(total, false), silent(total, false);
+  std::map<uint32_t, ChunkReport> unread;  // by lane
+  std::map<uint32_t, std::set<MemberIndex>> silent_on;
   Status verified = co_await reader_->Verify([&](const ChunkReport& chunk) {
     options_.progress(chunk.bytes);
     const uint32_t lane = LaneOfChunk(chunk.stripe, chunk.chunk, total);
@@ -73,15 +110,20 @@ Task<Status> Repair::FindBad() {
     const bool nowhere = chunk.health == ChunkHealth::kMissing || chunk.doubted;
     if (IsAway(chunk) && !gone) {
       silent[lane] = true;
-      if (chunk.server < engine_.server_count()) NoteSilent(chunk.server);
+      if (chunk.times_unread > 0) unread.insert_or_assign(lane, chunk);
+      if (chunk.server < engine_.server_count()) silent_on[lane].insert(chunk.server);
     } else if (chunk.health != ChunkHealth::kGood) {
       bad[lane] = true;
       wrong_.emplace(lane, chunk.problem);
     }
     if (chunk.server < engine_.server_count() && !nowhere && !gone) found_on_[lane] = chunk.server;
   });
+  co_await NoteUnread(std::move(unread), silent, bad);
   for (uint32_t lane = 0; lane < total; ++lane) {
-    if (silent[lane]) ++report_.archives_silent;
+    if (silent[lane]) {
+      ++report_.archives_silent;
+      for (const MemberIndex server : silent_on[lane]) NoteSilent(server);
+    }
     if (bad[lane] && !silent[lane]) bad_.push_back(lane);
     const auto found = found_on_.find(lane);
     if (!bad[lane] && found != found_on_.end()) holders_.push_back(found->second);
@@ -143,6 +185,10 @@ Task<void> Repair::RemoveBadOf(uint32_t lane, MemberIndex server) {
 Task<Result<RepairReport>> Repair::Run() {
   co_await ListArchives();
   Status found = co_await FindBad();
+  if (found && read_again_) {
+    co_await Pause(engine_, kReadAgainAfter);
+    found = co_await FindBad();
+  }
   // An earlier repair has left bad archives beside their copies. Up to where the damage was met they were
   // read themselves: now the copies are read whole.
   if (found && !reader_->DamagedBeside().empty()) found = co_await FindBad();

@@ -42,6 +42,9 @@ class Repair {
  private:
   Task<void> ListArchives();
   Task<Status> FindBad();
+  Task<bool> Answers(MemberIndex server);
+  Task<void> NoteUnread(std::map<uint32_t, ChunkReport> unread, std::vector<bool>& silent,
+                        std::vector<bool>& bad);
   void NoteSilent(MemberIndex server);
   std::vector<MemberIndex> Targets(uint32_t lane) const;
   Task<bool> HoldsAnother(MemberIndex server, uint32_t lane);
@@ -67,6 +70,8 @@ class Repair {
   const bool last_round_;
   RepairReport report_;
   std::map<uint32_t, std::string> wrong_;  // by lane: the first thing that is wrong with it
+  bool read_again_ = false;  // an archive could be opened, but not read
+  std::set<uint32_t> unread_;  // lanes that are bad since that happened again
   std::vector<uint32_t> bad_;         // lanes, ascending
   std::map<uint32_t, MemberIndex> found_on_;  // by lane: its server, also of a damaged archive
   std::vector<MemberIndex> holders_;          // servers with a good or silent archive

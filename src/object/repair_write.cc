@@ -40,9 +40,12 @@ std::vector<MemberIndex> Repair::Targets(uint32_t lane) const {
     const auto now = found_on_.find(other);
     if (named && now != found_on_.end() && now->second != *named) targets.push_back(*named);
   }
+  // Nothing is removed before its copy stands that may be good.
+  const bool keep = unread_.contains(lane);
   std::erase_if(targets, [&](MemberIndex target) {
     return Contains(options_.gone, target) || Contains(taken, target) ||
-           refusing_.contains(static_cast<MemberIndex>(target));
+           refusing_.contains(static_cast<MemberIndex>(target)) ||
+           (keep && found != found_on_.end() && target == found->second);
   });
   return targets;
 }

@@ -45,8 +45,16 @@ Duration StripeUpload::Patience(TimePoint sent, TimePoint safe) const {
   const EngineOptions& options = engine_.options();
   // Without a spare a slow server is better than none.
   const Duration least = opener_.HasSpare() ? options.failover_delay : options.metadata_timeout;
+  // What is sent to spares alone is safe from the beginning: they may be as slow as all are.
+  const Duration others = std::max<Duration>(safe - sent, usual_);
   // A process that was stopped in between takes the others for very slow.
-  return std::max(least, std::min(kLateFactor * (safe - sent), options.operation_limit));
+  return std::max(least, std::min(kLateFactor * others, options.operation_limit));
+}
+
+// A spare may be well again before the stripe is late without one.
+void StripeUpload::StartLateTimer(uint64_t stripe, TimePoint due) {
+  const TimePoint next = engine_.executor().Now() + engine_.options().failover_delay;
+  writes_.StartTimer(LateTag{stripe}.Pack(), std::min(due, next));
 }
 
 // The servers that the stripe still waits for are late, unless their answers lie in the queue: the caller may
@@ -64,10 +72,10 @@ Task<void> StripeUpload::GiveUpLate(size_t tag) {
   }
   if (late.stage == LateTag::kLooked) {
     if (!flight.safe) co_return;
-    // The stripe was sent again to a spare since the timer was set.
+    // Not yet if there was no spare when the timer was set, or if the stripe was sent again to one since.
     const TimePoint due = *flight.safe + Patience(flight.sent, *flight.safe);
     if (now < due) {
-      writes_.StartTimer(LateTag{late.stripe}.Pack(), due);
+      StartLateTimer(late.stripe, due);
       co_return;
     }
     flight.late = flight.waiting;
@@ -132,6 +140,7 @@ Status StripeUpload::SendAgain(size_t index) {
       if (again) {
         flight.sent = engine_.executor().Now();
         flight.safe.reset();
+        flight.whole = false;
         sent = StartWrite(flight, in_memory, index);
         KeepNotForLong(flight);
       } else {

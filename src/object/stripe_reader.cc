@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "commit/pause.hh"
 #include "commit/server_gather.hh"
 #include "object/padded_coding.hh"
 #include "object/read_policy.hh"
@@ -13,14 +14,15 @@
 namespace xec {
 namespace {
 
-// A late chunk for which the budget of hedges had nothing left is looked at again after this time; and so is
-// what a search for archives has found.
+// A late chunk for which the budget of hedges had nothing left is looked at again after this time; and so are
+// bad ones, and what a search for archives has found.
 constexpr Duration kLookAgain = std::chrono::milliseconds(20);
 // After so many times the hedging delay nobody waits for a bad server any more, whatever the budget of hedges
 // says.
 constexpr int kLongWait = 5;
-// So often a read begins again because archives were found elsewhere.
+// So often a read begins again because archives were found elsewhere, or because servers are back.
 constexpr int kSearchesMax = 4;
+constexpr int kReturnsMax = 4;
 
 using Chunks = ServerGather<ChunkAnswer>;
 
@@ -89,10 +91,13 @@ class StripeRead {
   ReadPolicy::Ranks RanksNow() const;
   bool IsBad(uint32_t chunk) const;
   bool HedgesForNothing(ChunkMask late, ChunkMask others) const;
+  bool IsStuck(ChunkMask late) const;
   bool FoundElsewhere();
+  bool HaveReturned();
   Task<bool> MayTryAgain();
   Task<Outcome> Try(ReadPolicy policy, Plan plan, ByteBudget::Lease& lease);
   bool StartReads(Chunks& gather, ChunkMask chunks, Plan plan, ByteBudget::Lease& lease);
+  TimePoint LookAgainAt(bool stuck);
   ReadPolicy::Actions Hedge(ReadPolicy& policy, ChunkMask late);
   void Deliver(Plan plan, uint64_t from, MutableByteSpan into) const;
   void Decode(uint32_t chunk, MutableByteSpan target) const;
@@ -109,6 +114,7 @@ class StripeRead {
   ChunkMask bad_ = 0;  // found bad in an earlier try
   ChunkMask good_ = 0;  // of the last try
   int searches_ = 0;
+  int returns_ = 0;
   bool reopened_ = false;
   uint64_t stray_changes_ = context_.archives->StrayChanges();
 };
@@ -232,6 +238,23 @@ ReadPolicy::Actions StripeRead::Hedge(ReadPolicy& policy, ChunkMask late) {
   return all;
 }
 
+// Can only chunks that are late or bad give what is missing?
+bool StripeRead::IsStuck(ChunkMask late) const {
+  return std::popcount(bad_ | late) > static_cast<int>(context_.geometry().parity_chunks);
+}
+
+// May chunks that could not be had a while ago be had now?
+bool StripeRead::HaveReturned() {
+  ChunkMask back = 0;
+  for (uint32_t chunk = 0; chunk < answers_.size(); ++chunk) {
+    const bool silent = (bad_ & ChunkBit(chunk)) && answers_[chunk].health == ChunkHealth::kUnavailable;
+    const Result<MemberIndex> server = context_.ServerOf(stripe_, chunk);
+    if (silent && server && context_.archives->MayHaveReturned(*server)) back |= ChunkBit(chunk);
+  }
+  bad_ &= ~back;
+  return back != 0;
+}
+
 // Has a search found archives, while others are late, of chunks that could not be had where they should be?
 bool StripeRead::FoundElsewhere() {
   if (context_.archives->StrayChanges() == stray_changes_) return false;
@@ -247,8 +270,19 @@ bool StripeRead::FoundElsewhere() {
 // After all that could be done: were archives found elsewhere, or may damaged ones have been repaired since
 // they were opened?
 Task<bool> StripeRead::MayTryAgain() {
-  co_await ArchiveSet::FindStrays(context_.archives);
-  const bool found = context_.archives->StrayChanges() != stray_changes_ && ++searches_ <= kSearchesMax;
+  if (returns_ < kReturnsMax && HaveReturned()) {
+    ++returns_;
+    co_return true;
+  }
+  ArchiveSet& archives = *context_.archives;
+  // What is found counts at once: servers that hang keep a search going for long.
+  bool searching = true;
+  while (searching && archives.StrayChanges() == stray_changes_) {
+    archives.SearchOn();
+    searching = archives.StraysSearching();
+    if (searching) co_await Pause(context_.engine(), kLookAgain);
+  }
+  const bool found = archives.StrayChanges() != stray_changes_ && (searching || ++searches_ <= kSearchesMax);
   if (!found) {
     if (std::exchange(reopened_, true)) co_return false;
     const bool anew = co_await ArchiveSet::ReopenCorrupt(context_.archives);
@@ -257,6 +291,17 @@ Task<bool> StripeRead::MayTryAgain() {
   stray_changes_ = context_.archives->StrayChanges();
   bad_ = 0;
   co_return true;
+}
+
+// When to look whether what is bad can be had; who cannot go on without it searches on.
+TimePoint StripeRead::LookAgainAt(bool stuck) {
+  const TimePoint soon = context_.engine().executor().Now() + kLookAgain;
+  if (!stuck) return soon;
+  const TimePoint searched = context_.archives->SearchOn();
+  const bool silent = std::any_of(answers_.begin(), answers_.end(), [](const ChunkAnswer& answer) {
+    return answer.health == ChunkHealth::kUnavailable;
+  });
+  return silent ? std::min(soon, searched) : searched;
 }
 
 Task<StripeRead::Outcome> StripeRead::Try(ReadPolicy policy, Plan plan, ByteBudget::Lease& lease) {
@@ -275,10 +320,11 @@ Task<StripeRead::Outcome> StripeRead::Try(ReadPolicy policy, Plan plan, ByteBudg
     }
     if (actions.outcome != ReadPolicy::Actions::kGoOn) break;
     if (late != 0 && bad_ != 0) {
+      const bool stuck = IsStuck(late & ~policy.good());
       context_.archives->StartFindStrays();
       // Before what it has found: a search that ends in between has told everything by then.
-      if (context_.archives->StraysSearching()) retry = std::min(retry, engine.executor().Now() + kLookAgain);
-      if (FoundElsewhere()) {
+      if (stuck || context_.archives->StraysSearching()) retry = std::min(retry, LookAgainAt(stuck));
+      if (FoundElsewhere() || (stuck && HaveReturned())) {
         late_ |= policy.late();
         co_return Outcome::kElsewhere;
       }

@@ -213,6 +213,7 @@ Status StripeUpload::StartWrites(std::shared_ptr<StripeBuffer> stripe, ChunkMask
   flight.stripe = stripe;
   flight.lanes = lanes;
   flight.sent = engine_.executor().Now();
+  flight.whole = std::popcount(lanes) > static_cast<int>(plan_.geometry.parity_chunks);
   for (size_t i = 0; i < lanes_total(); ++i) XEC_TRY(StartWrite(flight, stripe, i));
   KeepNotForLong(flight);
   LookWhenLate(stripe->stripe());
@@ -274,7 +275,8 @@ void StripeUpload::LookWhenLate(uint64_t stripe) {
   }
   if (flight.safe || std::popcount(flight.waiting) > static_cast<int>(plan_.geometry.parity_chunks)) return;
   flight.safe = engine_.executor().Now();
-  writes_.StartTimer(LateTag{stripe}.Pack(), *flight.safe + Patience(flight.sent, *flight.safe));
+  if (flight.whole) usual_ = *flight.safe - flight.sent;
+  StartLateTimer(stripe, *flight.safe + Patience(flight.sent, *flight.safe));
 }
 
 void StripeUpload::KeepNotForLong(InFlight& flight) {

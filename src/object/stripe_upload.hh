@@ -153,6 +153,7 @@ class StripeUpload {
     ChunkMask late = 0;  // those to be given up unless they are answered first
     TimePoint sent;
     std::optional<TimePoint> safe;  // since when at most m are waited for
+    bool whole = false;  // sent to more than m lanes, and to none of them again
   };
   struct Restored {
     std::shared_ptr<StripeBuffer> stripe;  // null: too few chunks can be read
@@ -174,6 +175,7 @@ class StripeUpload {
   void LookWhenLate(uint64_t stripe);
   void KeepNotForLong(InFlight& flight);
   Duration Patience(TimePoint sent, TimePoint safe) const;
+  void StartLateTimer(uint64_t stripe, TimePoint due);
 
   Task<void> FailOver(size_t index, Error error);
   void MoveTo(UploadedArchive& archive, OpenedArchive spare);
@@ -204,6 +206,7 @@ class StripeUpload {
   std::optional<Code> loss_code_;  // of all losses, if they agree
   std::optional<Error> failed_;
   std::optional<int64_t> mtime_ns_;
+  Duration usual_{0};  // what the last whole stripe took until it was safe
   size_t padding_bytes_ = 0;  // of manifests, so that they are not shorter than those written before
 
   Gather<Status> writes_;  // tags: see WriteTag

@@ -18,13 +18,16 @@ ChunkReport ReportOf(const ReadContext& context, uint64_t stripe, uint32_t chunk
   return report;
 }
 
-void Fill(ChunkReport& report, const ChunkAnswer& answer) {
+void Fill(ChunkReport& report, const ReadContext& context, const ChunkAnswer& answer) {
   report.health = answer.health;
   report.doubted = answer.doubted;
   report.problem = answer.problem;
-  if (!answer.archive) return;
-  report.server = answer.archive->server();
-  report.archive_path = answer.archive->path();
+  if (answer.archive) {
+    report.server = answer.archive->server();
+    report.archive_path = answer.archive->path();
+  }
+  if (answer.health == ChunkHealth::kUnavailable)
+    report.times_unread = context.archives->TimesUnread(report.server);
 }
 
 // Reads all chunks of a stripe whole, with their headers. `claim` is of their memory.
@@ -181,7 +184,7 @@ Task<Status> VerifyObject(ReadContext context, std::function<void(const ChunkRep
       }
       if (ours) Audit(audit, context, MemberName{static_cast<uint32_t>(stripe), chunk}, answer);
       ChunkReport line = ReportOf(context, stripe, chunk);
-      Fill(line, answer);
+      Fill(line, context, answer);
       report(line);
     }
   }
@@ -207,7 +210,7 @@ Task<Status> LocateObject(ReadContext context, std::function<void(const ChunkRep
     for (uint32_t chunk = 0; chunk < total; ++chunk) {
       if (context.ChunkBytes(stripe, chunk) == 0) continue;
       ChunkReport line = ReportOf(context, stripe, chunk);
-      Fill(line, (*answers)[chunk]);
+      Fill(line, context, (*answers)[chunk]);
       report(line);
     }
   }

@@ -30,6 +30,7 @@ LogLevel LevelOf(Code code) {
     case Code::kAlreadyExists: return LogLevel::kDebug;  // answers rather than failures
     case Code::kDataLoss:
     case Code::kCorruption:
+    case Code::kUnreadable:
     case Code::kInternal: return LogLevel::kError;  // what does not go away by itself
     default: return LogLevel::kWarning;
   }

@@ -44,6 +44,7 @@ constexpr int ErrnoOf(Code code) {
     case Code::kConflict: return kRetryErrno;
     case Code::kUnknown: return kRetryErrno;
     case Code::kCorruption: return EIO;
+    case Code::kUnreadable: return EIO;
     case Code::kDataLoss: return EIO;
     case Code::kNoQuorum: return kRetryErrno;
     case Code::kNoSpace: return ENOSPC;

@@ -70,6 +70,23 @@ class Reading final : public OpenHandle {
   const std::shared_ptr<ObjectReader> reader_;
 };
 
+// What XRootD's protocols open comes under the name of the connection, NAME.PID:FD@HOST. HTTP third-party
+// copy opens from inside the daemon, under the user's name or none. Nothing else tells the two apart: the
+// user's protocol may be any (an X.509 user with VOMS is "gsi" over HTTP too).
+bool IsConnection(std::string_view client) {
+  const size_t at = client.rfind('@');
+  if (at == std::string_view::npos) return false;
+  const size_t colon = client.rfind(':', at);
+  return colon != std::string_view::npos && ParseUint(client.substr(colon + 1, at - colon - 1));
+}
+
+// What a client announces it will write. Third-party copy takes -1 from a source that tells no size.
+std::optional<uint64_t> AnnouncedSize(XrdOucEnv& env) {
+  const char* text = env.Get("oss.asize");
+  const std::optional<uint64_t> size = text == nullptr ? std::nullopt : ParseUint(text);
+  return size && *size <= INT64_MAX ? size : std::nullopt;
+}
+
 }  // namespace
 
 int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
@@ -93,7 +110,13 @@ int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
     request.client = client_;
     request.exclusive = (flags & O_EXCL) != 0;
     request.truncate = (flags & (O_TRUNC | O_CREAT)) != 0;
-    if (const char* size = env.Get("oss.asize")) request.announced_size = ParseUint(size);
+    request.announced_size = AnnouncedSize(env);
+    // XRootD 5 closes what it copied as if it were whole, also when the source said "not found" or broke off.
+    if (!request.announced_size && !IsConnection(client_)) {
+      return Failed({"open", path, client_},
+                    Fail(Code::kUnsupported,
+                         "a third-party copy must know the size of its source, which did not tell it"));
+    }
     Result<std::unique_ptr<OpenHandle>> upload = StartUpload(gateway_, std::move(request));
     if (!upload) return Failed({"open", path, client_}, upload.error());
     if (!*upload) return kAskAgainSeconds;

@@ -29,7 +29,7 @@ UploadLine::Admission UploadLine::Enter(const std::string& client, const std::st
                                         std::unique_ptr<ObjectWriter> writer) {
   auto place = std::make_shared<Place>();
   place->writer = std::move(writer);
-  std::vector<PlacePtr> forgotten;  // destroyed after the lock is released
+  std::vector<PlacePtr> forgotten;  // destroyed without the lock
   {
     std::lock_guard lock(mutex_);
     const TimePoint now = std::chrono::steady_clock::now();
@@ -44,6 +44,7 @@ UploadLine::Admission UploadLine::Enter(const std::string& client, const std::st
     if (mine) forgotten.push_back(std::move(mine));
     mine = place;
   }
+  forgotten.clear();  // before this one waits for memory that one of them may have
   scope_.Spawn(Reserve(place));
   return Wait(std::unique_lock(mutex_), key);
 }

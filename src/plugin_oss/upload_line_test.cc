@@ -3,6 +3,7 @@
 
 #include <array>
 #include <fcntl.h>
+#include <functional>
 
 #include <gtest/gtest.h>
 
@@ -78,7 +79,10 @@ TEST_F(UploadLineTest, WhoComesBackTooLateStandsInLineAgain) {
 
 class GetsItsMemory final : public ObjectWriter {
  public:
-  explicit GetsItsMemory(OneShot<bool>& memory) : memory_(memory) {}
+  explicit GetsItsMemory(
+      OneShot<bool>& memory, std::function<void()> end = [] {})
+      : memory_(memory), end_(std::move(end)) {}
+  ~GetsItsMemory() override { end_(); }
   uint64_t size() const override { return 0; }
   Task<Status> Reserve() override {
     OneShot<bool>& memory = memory_;
@@ -92,6 +96,7 @@ class GetsItsMemory final : public ObjectWriter {
 
  private:
   OneShot<bool>& memory_;
+  const std::function<void()> end_;
 };
 
 // A connection carries one request after another: an open does not hold up the uploads that are under way.
@@ -111,6 +116,18 @@ TEST(UploadLine, WaitsBrieflyBesideOtherUploadsOfItsClient) {
   EXPECT_TRUE(enter("other", "/d", memory[3]).writer) << "it waits until there is memory";
   memory[1].Setter()(true);
   memory[2].Setter()(true);
+}
+
+TEST(UploadLine, WhatAForgottenUploadHasIsGivenBackBeforeTheNextOneWaitsForIt) {
+  std::array<OneShot<bool>, 3> memory;
+  UploadLine line({.alone = std::chrono::seconds(5), .beside_others = std::chrono::milliseconds(1)});
+  memory[0].Setter()(true);
+  const UploadLine::Admitted under_way =
+      std::move(*line.Enter("mine", "/b", std::make_unique<GetsItsMemory>(memory[0])));
+  auto first = std::make_unique<GetsItsMemory>(memory[1], [&] { memory[2].Setter()(true); });
+  EXPECT_FALSE(line.Enter("mine", "/a", std::move(first))->writer);
+  memory[1].Setter()(true);
+  EXPECT_TRUE(line.Enter("other", "/a", std::make_unique<GetsItsMemory>(memory[2]))->writer);
 }
 
 }  // namespace

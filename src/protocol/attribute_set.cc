@@ -61,12 +61,16 @@ void AttributeSet::Set(const std::string& name, std::optional<std::string> value
   entries.insert_or_assign(name, Entry{revision, std::move(value)});
 }
 
-void AttributeSet::Merge(const AttributeSet& other) {
+bool AttributeSet::Merge(const AttributeSet& other) {
+  bool changed = false;
   for (const auto& [name, entry] : other.entries) {
     const auto [mine, added] = entries.emplace(name, entry);
-    if (!added && mine->second.revision < entry.revision) mine->second = entry;
+    const bool later = !added && mine->second.revision < entry.revision;
+    if (later) mine->second = entry;
+    changed = changed || added || later;
   }
   over.insert(other.over.begin(), other.over.end());
+  return changed;
 }
 
 void AttributeSet::CutOver() {

@@ -17,10 +17,13 @@ namespace xec {
 
 using UserAttributes = std::map<std::string, std::string>;
 
-// Bounds of a file, whoever wrote it.
-constexpr size_t kAttributeEntriesMax = 512;  // removed ones included
+// Bounds of a file, whoever wrote it. Far above what one set may write (archive/manifest.hh): those of many
+// who set at once are merged into one file.
+constexpr size_t kAttributeEntriesMax = 8192;  // removed ones included
 constexpr size_t kAttributeSetOverMax = 256;
-constexpr size_t kAttributeSetBytesMax = 64 * 1024;
+constexpr size_t kAttributeSetBytesMax = 1024 * 1024;
+// What one set writes is below this; who reads a file tries that first.
+constexpr size_t kAttributeSetBytesUsual = 64 * 1024;
 
 struct AttributeSet {
   struct Entry {
@@ -38,8 +41,9 @@ struct AttributeSet {
   // Those that are set.
   UserAttributes Values() const;
   void Set(const std::string& name, std::optional<std::string> value, const Version& revision);
-  // Of each attribute the later revision counts. Commutative, associative, idempotent.
-  void Merge(const AttributeSet& other);
+  // Of each attribute the later revision counts. Commutative, associative, idempotent. Answers whether the
+  // other had any attribute that this one had not, or not as late.
+  bool Merge(const AttributeSet& other);
   // Keeps to kAttributeSetOverMax by dropping the oldest, which are then only read once more.
   void CutOver();
 

@@ -40,6 +40,36 @@ TEST(AttributeSetTest, MergesAttributeByAttributeInAnyOrder) {
   EXPECT_EQ(ab.Values(), (UserAttributes{{"x", "a"}, {"z", "b"}}));
 }
 
+// Who reads goes by it: what changes nothing need not be written anew.
+TEST(AttributeSetTest, TellsWhetherAMergeChangedIt) {
+  AttributeSet set = AttributeSet::WrittenWith({{"x", "1"}, {"y", "1"}}, At(2));
+  AttributeSet earlier = AttributeSet::WrittenWith({{"x", "0"}}, At(1));
+  earlier.over = {At(1)};
+  const AttributeSet same = set;
+  EXPECT_FALSE(set.Merge(same));
+  EXPECT_FALSE(set.Merge(earlier));
+  EXPECT_EQ(set.over, std::set<Version>{At(1)});
+  AttributeSet later;
+  later.Set("x", std::nullopt, At(3));
+  EXPECT_TRUE(set.Merge(later));
+  EXPECT_FALSE(set.Merge(later));
+  EXPECT_TRUE(set.Merge(AttributeSet::WrittenWith({{"z", "0"}}, At(1))));
+}
+
+// Each of those who set at once keeps to what an object may have; together they may be far more.
+TEST(AttributeSetTest, WhatManyHaveSetAtOnceSurvivesItsText) {
+  AttributeSet set;
+  for (int i = 0; i < 40; ++i) set.Set(fmt::format("{}", i), std::string(15 * 1024, 'v'), At(i + 1));
+  for (int i = 0; i < 4000; ++i) set.Set(fmt::format("U.{}", i), std::nullopt, At(i + 1));
+  const std::string text = set.Format();
+  EXPECT_LE(text.size(), kAttributeSetBytesMax);
+  const Result<AttributeSet> read = AttributeSet::Parse(text);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, set);
+  for (int i = 40; i < 80; ++i) set.Set(fmt::format("{}", i), std::string(15 * 1024, 'v'), At(i + 1));
+  EXPECT_EQ(AttributeSet::Parse(set.Format()).code(), Code::kCorruption);
+}
+
 TEST(AttributeSetTest, KeepsToItsBounds) {
   AttributeSet set;
   for (int i = 1; i <= 300; ++i) set.over.insert(At(i));

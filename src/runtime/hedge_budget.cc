@@ -15,7 +15,8 @@ bool HedgeBudget::Take(uint64_t requests, TimePoint now) {
   std::lock_guard lock(mutex_);
   if (filled_ == TimePoint::min()) filled_ = now;
   constexpr Duration kFillTime = std::chrono::seconds(kBurst / kFloorPerSecond + 1);
-  const Duration passed = std::min<Duration>(now - filled_, kFillTime);
+  // Another thread may have looked at its clock before and come later.
+  const Duration passed = std::clamp<Duration>(now - filled_, Duration(0), kFillTime);
   const auto micros =
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(passed).count());
   const uint64_t grown = micros * kFloorPerSecond * kToken / 1'000'000;

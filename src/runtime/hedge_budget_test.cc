@@ -33,6 +33,12 @@ TEST(HedgeBudgetTest, OftenAskedItStillGrowsWithTime) {
   EXPECT_EQ(taken, HedgeBudget::kFloorPerSecond);
 }
 
+TEST(HedgeBudgetTest, WhoLookedAtItsClockBeforeAndComesLaterFillsNothing) {
+  HedgeBudget budget(5);
+  TakeAll(budget, kStart);
+  EXPECT_FALSE(budget.Take(1, kStart - milliseconds(1)));
+}
+
 TEST(HedgeBudgetTest, AShareOfWhatIsNeeded) {
   HedgeBudget budget(5);
   TakeAll(budget, kStart);

@@ -141,6 +141,11 @@ Task<Status> CreateFile(CallContext context, DataServerPtr server, std::string p
   co_return std::move(closed);
 }
 
+Error AsSilence(Error error) {
+  if (error.code == Code::kUnreadable) error.code = Code::kUnavailable;
+  return error;
+}
+
 Task<Result<std::string>> ReadFile(CallContext context, DataServerPtr server, std::string path,
                                    uint64_t size_max) {
   Result<ArchiveFilePtr> opened = co_await Open(context, server, path, OpenMode::kRead);
@@ -153,7 +158,7 @@ Task<Result<std::string>> ReadFile(CallContext context, DataServerPtr server, st
   // A failed close of a file opened for reading loses nothing.
   const Status closed = co_await Close(context, file);
   (void)closed;
-  if (!got) co_return got.error();
+  if (!got) co_return AsSilence(got.error());
   if (*got > size_max)
     co_return Fail(Code::kCorruption, "{} on {} is longer than {} bytes", path, server->name(), size_max);
   co_return std::string(AsText(slice.span().first(*got)));

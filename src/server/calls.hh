@@ -42,6 +42,9 @@ Task<Status> Close(CallContext context, ArchiveFilePtr file);
 Task<Status> CreateFile(CallContext context, DataServerPtr server, std::string path, std::string content,
                         bool sync);
 
+// What cannot be read now may be read later, or elsewhere: kUnavailable in place of kUnreadable.
+Error AsSilence(Error error);
+
 // Reads a whole file of at most `size_max` bytes: open, read, close. A longer one is kCorruption.
 Task<Result<std::string>> ReadFile(CallContext context, DataServerPtr server, std::string path,
                                    uint64_t size_max);

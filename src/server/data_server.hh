@@ -81,7 +81,8 @@ class ArchiveFile {
 
   // Reads the ranges, one after another, into `into`, whose length is at least their sum. Answers the
   // number of bytes read; short only where a range ends beyond the end of the file (then the ranges after
-  // it are not read). One request on the wire where the protocol allows it.
+  // it are not read). One request on the wire where the protocol allows it. Error: kUnreadable when the
+  // server says that its disk cannot give the bytes.
   virtual void Read(OpContext context, std::vector<ByteRange> ranges, Slice into, Done<uint64_t> done) = 0;
 
   // Writes all of `from` at `offset`. Errors: kNoSpace, kPermissionDenied, kUnavailable, kDeadlineExceeded.

@@ -17,6 +17,9 @@ int SyncDirectory(int root, const std::string& path) {
   return 0;
 }
 
+// Of these bytes: a bad sector, or checksums of the file system's own that do not fit.
+static bool IsOfTheDisk(int error) { return error == EIO || error == EUCLEAN || error == EBADMSG; }
+
 LocalFile::LocalFile(std::shared_ptr<IoThreads> threads, std::shared_ptr<UniqueFd> root, UniqueFd file,
                      uint64_t size, std::string description, std::vector<std::string> name_directories)
     : threads_(std::move(threads)),
@@ -69,6 +72,8 @@ Result<uint64_t> LocalFile::ReadAll(int fd, const std::vector<ByteRange>& ranges
     for (uint64_t done = 0; done < length;) {
       const ssize_t n = pread(fd, bytes.data() + got, length - done, static_cast<off_t>(offset + done));
       if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && IsOfTheDisk(errno))
+        return Fail(Code::kUnreadable, "read {}: {}", description_, ErrnoWords(errno));
       if (n < 0) return Failed(errno, "read");
       if (n == 0) return got;
       done += static_cast<uint64_t>(n);

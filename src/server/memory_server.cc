@@ -118,6 +118,9 @@ class MemoryServer::File final : public ArchiveFile {
             }
             if (range.offset >= node->content.size() && range.length > 0) break;
             const uint64_t count = std::min<uint64_t>(range.length, node->content.size() - range.offset);
+            const std::optional<BadSector>& bad = node->bad_sector;
+            if (bad && bad->offset >= range.offset && bad->offset - range.offset < count)
+              return Fail(bad->code, "Input/output error");
             if (count > 0) std::memcpy(bytes.data() + got, node->content.data() + range.offset, count);
             got += count;
             if (count < range.length) break;
@@ -324,6 +327,14 @@ bool MemoryServer::Tamper(const std::string& path, const std::function<void(std:
   return machine_->With([&](MemoryTree& tree) {
     const Result<MemoryNodePtr> node = tree.OpenForRead(path);
     if (node) tree.Replace(**node, change);
+    return node.has_value();
+  });
+}
+
+bool MemoryServer::SpoilSector(const std::string& path, BadSector sector) {
+  return machine_->With([&](MemoryTree& tree) {
+    const Result<MemoryNodePtr> node = tree.OpenForRead(path);
+    if (node) (*node)->bad_sector = sector;
     return node.has_value();
   });
 }

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "server/data_server.hh"
+#include "server/memory_tree.hh"
 #include "server/operation.hh"
 
 namespace xec {
@@ -53,6 +54,9 @@ class MemoryServer final : public DataServer {
   std::optional<std::string> Content(const std::string& path) const;
   // Replaces a file's bytes behind the back of everybody (bit rot, truncation). False when it is not there.
   bool Tamper(const std::string& path, const std::function<void(std::string&)>& change);
+  // From now on reads of that byte fail, as of a sector that the disk cannot read; what is written anew lies
+  // elsewhere. False when there is no such file.
+  bool SpoilSector(const std::string& path, BadSector sector);
   uint64_t used_bytes() const;
   void SetCapacity(uint64_t bytes);
 

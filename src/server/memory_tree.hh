@@ -17,9 +17,16 @@
 
 namespace xec {
 
+// Reads of the byte at `offset` fail with `code`.
+struct BadSector {
+  uint64_t offset = 0;
+  Code code = Code::kUnreadable;
+};
+
 struct MemoryNode {
   bool directory = false;
   std::string content;
+  std::optional<BadSector> bad_sector;
   bool synced = false;  // `content` is on stable storage as it is
   bool ever_synced = false;
   std::string synced_content;  // what is on stable storage when !synced && ever_synced

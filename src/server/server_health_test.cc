@@ -131,7 +131,7 @@ TEST_F(ServerHealthTest, AShortDeadlineOfTheCallerSaysNothing) {
 
 TEST_F(ServerHealthTest, RefusedIsDownAtOnceAndErrorsOfTheNameAreNot) {
   for (const Code code : {Code::kNotFound, Code::kAlreadyExists, Code::kNoSpace, Code::kPermissionDenied,
-                          Code::kNotEmpty, Code::kConflict, Code::kCorruption}) {
+                          Code::kNotEmpty, Code::kConflict, Code::kCorruption, Code::kUnreadable}) {
     EXPECT_EQ(EndOf(code), RequestEnd::kAnswered) << CodeName(code);
   }
   EXPECT_EQ(EndOf(Code::kDeadlineExceeded), RequestEnd::kSilent);

@@ -195,7 +195,7 @@ void XrootdFile::NextRead(std::shared_ptr<ReadJob> job) {
         return file_->VectorRead(chunks, target, handler, timeout);
       },
       [this, job, &step](Reply reply) {
-        if (!reply.ok()) return job->done(Failed(reply, "read"));
+        if (!reply.ok()) return job->done(ToReadError(*reply.status, core_->Describe("read", path_)));
         uint64_t got = 0;
         if (step.pieces.size() == 1) {
           if (const auto* chunk = reply.Get<XrdCl::ChunkInfo>()) got = chunk->length;

@@ -90,4 +90,10 @@ Error ToError(const XrdCl::XRootDStatus& status, std::string_view what) {
   return Fail(CodeOf(status), "{} failed: {}", what, reason);
 }
 
+Error ToReadError(const XrdCl::XRootDStatus& status, std::string_view what) {
+  Error error = ToError(status, what);
+  if (status.code == XrdCl::errErrorResponse && status.errNo == kXR_IOError) error.code = Code::kUnreadable;
+  return error;
+}
+
 }  // namespace xec

@@ -26,4 +26,7 @@ Code CodeOf(const XrdCl::XRootDStatus& status);
 // operation, the path and the server.
 Error ToError(const XrdCl::XRootDStatus& status, std::string_view what);
 
+// The same for reading from an open file: kUnreadable when the server's disk could not give the bytes.
+Error ToReadError(const XrdCl::XRootDStatus& status, std::string_view what);
+
 }  // namespace xec

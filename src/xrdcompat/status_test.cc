@@ -48,6 +48,12 @@ TEST(XrdStatus, UnknownServerErrorsClaimNothing) {
   }
 }
 
+TEST(XrdStatus, ADiskThatCannotGiveTheBytesIsNoSilence) {
+  EXPECT_EQ(ToReadError(FromServer(kXR_IOError), "read /a").code, Code::kUnreadable);
+  EXPECT_EQ(ToReadError(FromServer(kXR_FSError), "read /a").code, Code::kUnavailable);
+  EXPECT_EQ(ToReadError({XrdCl::stError, XrdCl::errSocketDisconnected}, "read /a").code, Code::kUnavailable);
+}
+
 TEST(XrdStatus, MessageNamesOperationServerAndReason) {
   const Error error =
       ToError(FromServer(kXR_NotFound, "no such file or directory\n"), "open /a on root://h:1");

@@ -44,6 +44,26 @@ bool World::IsOfThinName(size_t server, const std::string& archive) const {
   return false;
 }
 
+// What is wrong with it from now on.
+std::string_view World::Spoil(size_t server, const std::string& path, uint64_t size) {
+  const size_t at = rot_random_.Below(size);
+  if (rot_random_.OneIn(4)) {
+    servers_[server]->Tamper(path, [&](std::string& bytes) { bytes.resize(at); });
+    return "is cut short";
+  }
+  if (rot_random_.OneIn(4)) {
+    // Others lose the connection over it. What they have is repaired only where another server can take it.
+    const size_t others = servers_.size() - (traits_.loses_disk ? 1 : 0);
+    const bool says_so = rot_random_.OneIn(2) || others <= descriptor_.geometry.Total();
+    servers_[server]->SpoilSector(path, {at, says_so ? Code::kUnreadable : Code::kUnavailable});
+    return says_so ? "has a bad sector" : "has a bad sector that nobody is told of";
+  }
+  const auto change = static_cast<char>(1 + rot_random_.Below(255));
+  servers_[server]->Tamper(path,
+                           [&](std::string& bytes) { bytes[at] = static_cast<char>(bytes[at] ^ change); });
+  return "has a wrong byte";
+}
+
 void World::RotOnce() {
   std::vector<size_t> liars;
   for (size_t i = 0; i < servers_.size(); ++i) {
@@ -64,16 +84,7 @@ void World::RotOnce() {
   const bool of_thin = !thin.empty() && !rot_random_.OneIn(4);
   if (of_thin) archives = std::move(thin);
   const std::string path = archives[rot_random_.Below(archives.size())];
-  const bool cut = rot_random_.OneIn(4);
-  servers_[server]->Tamper(path, [&](std::string& bytes) {
-    const size_t at = rot_random_.Below(bytes.size());
-    if (cut) {
-      bytes.resize(at);
-    } else {
-      bytes[at] = static_cast<char>(bytes[at] ^ static_cast<char>(1 + rot_random_.Below(255)));
-    }
-  });
-  Say(fmt::format("s{}", server), fmt::format("{} {}", path, cut ? "is cut short" : "has a wrong byte"));
+  Say(fmt::format("s{}", server), fmt::format("{} {}", path, Spoil(server, path, all.at(path))));
   for (const std::string& name : names_) {
     const bool of_it = path.starts_with(PathOf(name).ObjectDirectory() + "/");
     if (of_it && (of_thin || rot_random_.OneIn(2))) ScheduleRepair(InStore(name));

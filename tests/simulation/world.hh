@@ -231,6 +231,7 @@ class World {
   void ScheduleRot();
   bool IsOfThinName(size_t server, const std::string& archive) const;
   void RotOnce();
+  std::string_view Spoil(size_t server, const std::string& path, uint64_t size);
   void ScheduleRepair(const std::string& name);
   Task<void> RepairSome(Gateway* gateway);
   Task<void> Repair(Gateway* gateway, std::string name);

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""HTTP third-party copy: stock XRootD's handler in the gateway pulls from servers that fail in every way."""
+import http.server
+import os
+import re
+import threading
+
+import everyday
+import xectest
+
+SIZE = 3_000_001
+
+
+class Source(http.server.BaseHTTPRequestHandler):
+    """One object at several names, each of which goes wrong in another way."""
+
+    protocol_version = "HTTP/1.1"
+    content = b""
+
+    def answer(self, code, size=None, headers=()):
+        self.send_response(code)
+        if size is not None:
+            self.send_header("Content-Length", str(size))
+        else:
+            self.close_connection = True
+        for name, value in headers:
+            self.send_header(name, value)
+        self.end_headers()
+
+    def do_HEAD(self):
+        if self.path in ("/good", "/breaks-off"):
+            self.answer(200, len(self.content))
+        elif self.path == "/tells-no-size":
+            self.answer(200)
+        else:
+            self.answer(404 if self.path == "/missing" else 403, 0)
+
+    def do_GET(self):
+        if self.path == "/missing":
+            self.answer(404, 5)
+            self.wfile.write(b"none\n")
+            return
+        begin, end = 0, len(self.content)
+        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        if asked:
+            begin, end = int(asked[1]), min(int(asked[2]) + 1, end)
+            self.answer(206, end - begin, [("Content-Range", f"bytes {begin}-{end - 1}/{len(self.content)}")])
+        else:
+            self.answer(200, end)
+        if self.path.endswith("breaks-off"):
+            end = begin + (end - begin) // 2
+            self.close_connection = True
+        self.wfile.write(self.content[begin:end])
+
+    def log_message(self, *_):
+        pass
+
+
+class ThirdParty(everyday.EverydayTest):
+    def setUp(self):
+        super().setUp()
+        # XRootD 5 loads the handler only where https is configured; http goes on beside it.
+        key, certificate = self.path("key.pem"), self.path("certificate.pem")
+        self.run_program(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+                          "-keyout", key, "-out", certificate])
+        user = xectest.xrootd_cluster.User().entry
+        if user is not None:
+            os.chown(key, user.pw_uid, -1)
+        directives = self.path("gateway.conf")
+        with open(directives, "w", encoding="utf-8") as file:
+            file.write(f"xrd.tls {certificate} {key}\nxrd.tlsca certfile {certificate}\n"
+                       "http.exthandler xrdtpc libXrdHttpTPC.so\n")
+        names = ("--user", user.pw_name) if user is not None else ()
+        self.gateway = self.serve(geometry="4+2", chunk_size="64KiB", options=("-c", directives, *names))
+        self.file = self.random_file("source", SIZE)
+        handler = type("Handler", (Source,), {"content": self.content(self.file)})
+        self.source = http.server.ThreadingHTTPServer((xectest.HOST, self.free_port()), handler)
+        self.source.daemon_threads = True
+        thread = threading.Thread(target=self.source.serve_forever, daemon=True)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(self.source.server_close)
+        self.addCleanup(self.source.shutdown)
+
+    def pull(self, source, name, *headers):
+        """What the gateway says at last; "HTTP 400 ..." if it is no copy at all."""
+        words = [word for header in headers for word in ("-H", header)]
+        out = self.run_program(["curl", "--silent", "--show-error", "-X", "COPY", "--write-out", "\n%{http_code}",
+                                "-H", f"Source: http://{xectest.HOST}:{self.source.server_port}{source}", *words,
+                                self.gateway.http + name]).out
+        lines = out.strip().splitlines()
+        return lines[-2] if lines[-1] == "201" else f"HTTP {lines[-1]} {' '.join(lines[:-1])}"
+
+    def test_good_ones(self):
+        for number, headers in enumerate(((), ("X-Number-Of-Streams: 4",), ("Overwrite: F",))):
+            with self.subTest(headers):
+                self.assertIn("success", self.pull("/good", f"/new/{number}", *headers))
+                self.check_reads(self.gateway, f"/new/{number}", self.file)
+        self.put(self.gateway, "/old", 1000, seed=2)
+        self.assertIn("success", self.pull("/good", "/old"))
+        self.check_reads(self.gateway, "/old", self.file)
+
+    def test_a_failed_one_leaves_the_object_as_it_was(self):
+        """A failed copy replaced the object by an empty one or by a part of its source."""
+        old = self.put(self.gateway, "/old", 300_000, seed=2)
+        for source in ("/missing", "/refuses-head-and-breaks-off", "/tells-no-size", "/breaks-off"):
+            for headers in ((), ("X-Number-Of-Streams: 4",)):
+                with self.subTest(source, headers=headers):
+                    said = self.pull(source, "/old", *headers)
+                    self.assertRegex(said, r"^(HTTP [45]|failure)")
+                    self.check_reads(self.gateway, "/old", old)
+                    said = self.pull(source, "/new", *headers, "Overwrite: F")
+                    self.assertRegex(said, r"^(HTTP [45]|failure)")
+                    self.assertEqual(self.http_status(self.gateway.http + "/new"), 404)
+
+    def test_other_uploads_need_not_tell_their_size(self):
+        small = self.random_file("small", 10_000)
+        self.curl("-T", "-", self.gateway.http + "/chunked", stdin=self.content(small))
+        self.check_reads(self.gateway, "/chunked", small)
+        self.run_program(["sh", "-c", f"exec xrdcp --nopbar - {self.gateway.url}//piped <{small}"])
+        self.check_reads(self.gateway, "/piped", small)
+
+
+if __name__ == "__main__":
+    xectest.main()
