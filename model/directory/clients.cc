@@ -74,7 +74,7 @@ Task<u8> EndCarrying(Context& c) {
   if (c.me.program == kCleaner) co_return kResume;
   const u32 now = co_await c.Ask({.kind = kClock});
   const int since = variant.fromBegun ? v.begun : v.logged;
-  const bool alone = static_cast<int>(now) - since <= 1 || variant.noAlone;
+  const bool alone = (static_cast<int>(now) - since <= 1 && !v.shared) || variant.noAlone;
   if (goes_on) code = kUnknown;
   if (code == kFine) CheckOk(c.world, c.world.ops[c.me.op]);
   // A cleaner whose clock is ahead may go on after "not empty": docs/protocol.md admits it.
@@ -147,6 +147,9 @@ Task<u8> StepOf(Context& c) {
     case kAnew: return LogAnew(c);
     case kForget: return ForgetFound(c);
     case kEnter: return EnterDirectory(c);
+    case kKeep: return KeepYoung(c);
+    case kRenew: return RenewLog(c);
+    case kDropOld: return DropOldLog(c);
     case kItem: return MoveItem(c);
     case kLeave: return LeaveDirectory(c);
     default: return EndCarrying(c);

@@ -136,6 +136,44 @@ Task<u8> LogAnew(Context& c) {
   co_return variant.forgetFirst ? kEnter : kForget;
 }
 
+// Before each name, as KeepYoung.
+Task<u8> KeepYoung(Context& c) {
+  Vars& v = c.me.vars;
+  v.kept = 1;
+  if (v.log == kLogs) co_return kItem;
+  const u8 now = static_cast<u8>(co_await c.Ask({.kind = kClock}));
+  if (now - v.begun > 1 && !variant.keepAlone) v.shared = 1;
+  if (now == v.begun || v.shared) co_return kItem;
+  const u8 next = NewLog(c.world, v.from, v.to, v.version, v.ops);
+  if (next == kLogs) co_return kItem;  // the bound of the model
+  v.old = v.log, v.old_late = v.late, v.old_begun = v.begun;
+  v.log = next, v.begun = now;
+  co_return variant.dropFirst ? kDropOld : kRenew;
+}
+
+Task<u8> RenewLog(Context& c) {
+  Vars& v = c.me.vars;
+  const u8 written = co_await WriteLog(c);
+  if (written != kFine) {
+    v.log = v.old, v.late = v.old_late, v.begun = v.old_begun;
+    v.shared = !variant.keepAlone;
+    co_return kItem;
+  }
+  const u32 now = co_await c.Ask({.kind = kClock});
+  if (static_cast<int>(now) - v.old_begun > 1 && !variant.keepAlone) v.shared = 1;
+  co_return variant.dropFirst ? kItem : kDropOld;
+}
+
+Task<u8> DropOldLog(Context& c) {
+  Vars& v = c.me.vars;
+  const u8 late = v.late;
+  v.late = v.old_late;
+  const bool forgotten = co_await DropLog(c, v.old);
+  v.late = late;
+  if (!forgotten && !variant.keepAlone) v.shared = 1;
+  co_return variant.dropFirst ? kRenew : kItem;
+}
+
 Task<u8> ForgetFound(Context& c) {
   const Vars& v = c.me.vars;
   for (u8 log = 0; log < kLogs; ++log)

@@ -142,6 +142,8 @@ Task<u8> MoveItem(Context& c) {
   Frame& f = v.frames[v.depth];
   while (f.next < kSlots && (f.names >> f.next & 1) == 0) ++f.next;
   if (f.next == kSlots) co_return kLeave;
+  if (setup.renew && !v.kept) co_return kKeep;
+  v.kept = 0;
   const u8 slot = f.next++;
   if (f.directories >> slot & 1) {
     v.depth = 1;

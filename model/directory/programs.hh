@@ -8,7 +8,20 @@
 
 namespace model {
 
-enum Phase : u8 { kWrite = 1, kVoid, kResume, kAnew, kForget, kEnter, kItem, kLeave, kOver };
+enum Phase : u8 {
+  kWrite = 1,
+  kVoid,
+  kResume,
+  kAnew,
+  kForget,
+  kEnter,
+  kItem,
+  kLeave,
+  kOver,
+  kKeep,
+  kRenew,
+  kDropOld
+};
 
 // One process during one replay.
 struct Context {
@@ -39,6 +52,9 @@ Task<u8> FindLogs(Context& c);             // the phases of a cleaner before it 
 Task<u8> DropVoidLogs(Context& c);
 Task<u8> Resume(Context& c);
 Task<u8> LogAnew(Context& c);
+Task<u8> KeepYoung(Context& c);
+Task<u8> RenewLog(Context& c);
+Task<u8> DropOldLog(Context& c);
 Task<u8> ForgetFound(Context& c);
 
 // move.cc

@@ -3,8 +3,8 @@
 // and the cleaner alone must bring the world to rest.
 //   ./model [mv:de] [clean] [put:d/a] [rm:e/a] [mkdir:d] [rmdir:d] ... [tree=N] [servers=N] [few=N]
 //   [faults=N]
-//           [crashes=N] [ticks=N] [fences=N] [cuts=N] [ahead=N] [rounds=N] [walks=N [seed=N]] [max=N]
-//           [trace=1] [VARIANT...]
+//           [crashes=N] [ticks=N] [fences=N] [cuts=N] [ahead=N] [rounds=N] [renew=1] [walks=N [seed=N]]
+//           [max=N] [trace=1] [VARIANT...]
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -289,6 +289,8 @@ bool SetVariant(const std::string& name) {
                                                {"notforgotten", &variant.notForgotten},
                                                {"noalone", &variant.noAlone},
                                                {"alwaysover", &variant.alwaysOver},
+                                               {"dropfirst", &variant.dropFirst},
+                                               {"keepalone", &variant.keepAlone},
                                                {"clockfirst", &variant.clockFirst},
                                                {"voidlate", &variant.voidLate},
                                                {"frombegun", &variant.fromBegun},
@@ -356,6 +358,8 @@ Run Parse(int argc, char** argv) {
       setup.few = few;
     else if (key == "ahead")
       setup.ahead = few;
+    else if (key == "renew")
+      setup.renew = n != 0;
     else if (key == "faults")
       w.faults = few;
     else if (key == "crashes")

@@ -85,6 +85,8 @@ struct Frame {
 struct Vars {
   u8 phase, from, to, version, log, ops, result;
   u8 begun, logged, late, depth;
+  u8 old, old_late, old_begun;  // of the log that is being renewed
+  u8 kept, shared;  // was looked at before this name; others may have taken the rename up
   std::array<Frame, 2> frames;
   u8 open, voids, same, errors;  // a cleaner's: logs, by bits
 };
@@ -126,14 +128,15 @@ struct World {
 
 struct Setup {
   int servers = 3, few = 1, ahead = 0, liveLogs = 4;
-  bool clients = false;
+  bool clients = false, renew = false;
 };
 extern Setup setup;
 
 // Rules left out on purpose, and two that the code does not have.
 struct Variants {
   bool noLog, unlogEarly, resumeBlind, moveBlind, checkFirst, forgetFirst, noAnew, fewCopies, takeYoung,
-      byName, noTargetLook, voidInSilence, openCounts, notForgotten, noAlone, alwaysOver;
+      byName, noTargetLook, voidInSilence, openCounts, notForgotten, noAlone, alwaysOver, dropFirst,
+      keepAlone;
   bool clockFirst, voidLate, fromBegun, countLate, kindGoesOn;
 };
 extern Variants variant;
