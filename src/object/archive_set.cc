@@ -197,6 +197,7 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::LoadNow(std::shared_ptr<ArchiveSet>
     if (loaded) {
       slot.state = Slot::kOpen;
       slot.archive = loaded->archive;
+      slot.unread.erase(std::nullopt);
       if (!self->manifest_) self->manifest_ = std::make_shared<const Manifest>(loaded->archive->manifest());
       lost = self->NamedServerHasNothing();
     } else {
@@ -257,7 +258,7 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::ReadOpened(MemberIndex server, std:
                                                         ArchiveFilePtr file) {
   Result<Ending> ending = co_await ReadEnding(engine_, file);
   if (!ending && AbsenceOf(ending.code()) == Absence::kUnavailable)
-    NoteUnread(server, ending.error().message);
+    NoteUnread(server, std::nullopt, ending.error());
   Result<Manifest> manifest = ending ? ReadManifest(ending->index) : Result<Manifest>(ending.error());
   if (!manifest) {
     CloseLater(file);

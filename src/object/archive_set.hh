@@ -136,10 +136,11 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   // not open.
   Duration Patience(MemberIndex server, uint64_t bytes) const;
   // Forgets the open archive of a server whose requests fail, so that it is opened anew after a while.
-  void Forget(MemberIndex server, const ArchivePtr& archive, Error error);
+  void Forget(MemberIndex server, const ArchivePtr& archive, MemberName chunk, Error error);
 
-  // How often the server's archive could be opened, but not read. From the second time on it is reported as
-  // damage: the server may be well but for these bytes, and drop the connection over them.
+  // How often the server's archive could be opened, but one and the same chunk, or its end, not be read. From
+  // the second time on it is reported as damage: the server may be well but for these bytes, and drop the
+  // connection over them.
   int TimesUnread(MemberIndex server) const;
 
   const NameInfo& info() const { return info_; }
@@ -168,10 +169,11 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
     TimePoint loaded_at{};
     uint64_t place_changes = 0;  // those known when it was opened
     std::vector<Waiter> waiters;  // of kLoading
-    int unread = 0;  // see TimesUnread
+    std::map<std::optional<MemberName>, int> unread;  // see TimesUnread; the end is nullopt
   };
 
-  void NoteUnread(MemberIndex server, const std::string& problem);
+  // `chunk`: nullopt for the end.
+  void NoteUnread(MemberIndex server, std::optional<MemberName> chunk, const Error& error);
   // Under mutex_: is what was found true still? A failure is not after a while, nor a witness, beside which
   // an archive may have been put; and neither is if the archive may be where it was not looked for.
   bool Stands(const Slot& slot) const;

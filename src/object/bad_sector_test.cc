@@ -60,6 +60,34 @@ TEST(BadSectorTest, ReadersReportWhatTwiceCouldBeOpenedButNotRead) {
   }
 }
 
+// All files of a server share connections: one that is lost twice is no news of what is read from it.
+TEST(BadSectorTest, ConnectionsThatAreLostOverOtherBytesAreNotReported) {
+  TestWorld world({.servers = 8, .tolerance = 2});
+  TestWorld::Gateway& gateway = world.NewGateway();
+  const ObjectPath path = TestWorld::Path("/o");
+  const std::string bytes = TestBytes(20 * world.descriptor.geometry.StripeSize());
+  PutObject(world, *gateway.engine, path, bytes);
+  const MemberIndex server = HoldersOf(world, *gateway.engine, *OpenObject(world, *gateway.engine, path))[0];
+  const auto queue = std::make_shared<RepairQueue>();
+  Result<NameInfo> info = world.Run(LookUpLive(*gateway.engine, path));
+  const auto reader = world.Run(ObjectReader::Open(*gateway.engine, std::move(*info), queue));
+  std::string got(1000, '?');
+  for (size_t stripe = 0; stripe < 20; ++stripe) {
+    for (const bool fails : {false, true}) {
+      // The archive is open then.
+      if (fails) gateway.faults[server]->plan().Add({.operation = Operation::kRead, .count = 1});
+      for (uint64_t chunk = 0; chunk < 3; ++chunk) {
+        const uint64_t at = stripe * world.descriptor.geometry.StripeSize() + chunk * 64 * kKiB;
+        ASSERT_TRUE(world.Run((*reader)->Read(at, std::as_writable_bytes(std::span(got)))));
+      }
+    }
+    gateway.faults[server]->plan().Clear();
+    world.Pass(std::chrono::seconds(60));
+  }
+  EXPECT_EQ(queue->counts().reported, 0u);
+  EXPECT_GT(gateway.faults[server]->plan().injected(), 3u);
+}
+
 // It may be good: the connection may have been lost twice for another reason.
 TEST(BadSectorTest, NothingIsRemovedBeforeTheCopyStandsUnlessTheDiskSaysSo) {
   for (const bool spare : {true, false}) {

@@ -2,6 +2,7 @@
 #include "object/chunk_reader.hh"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/mutant.hh"
 #include "codec/checksum.hh"
@@ -199,7 +200,7 @@ Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange ran
     } else {
       status = fetched.error();
       if (AbsenceOf(status.code()) == Absence::kUnavailable)
-        context.archives->Forget(*server, archive, status.error());
+        context.archives->Forget(*server, archive, name, status.error());
     }
   }
   if (!status) {
@@ -209,6 +210,27 @@ Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange ran
   }
   answer.archive = std::move(archive);
   co_return std::move(answer);
+}
+
+Error UnreadableStripe(const ReadContext& context, uint64_t stripe, std::span<const ChunkAnswer> answers,
+                       ChunkMask bad) {
+  std::string problems;
+  bool unavailable = !context.archives->StraysKnown();
+  for (uint32_t chunk = 0; chunk < answers.size(); ++chunk) {
+    if (!(bad & ChunkBit(chunk))) continue;
+    if (answers[chunk].health == ChunkHealth::kUnavailable) unavailable = true;
+    problems += (problems.empty() ? "" : "; ") + answers[chunk].problem;
+  }
+  const Geometry& geometry = context.geometry();
+  const std::string& path = context.archives->info().path.text();
+  const int left = static_cast<int>(geometry.Total()) - std::popcount(bad);
+  if (unavailable) {
+    return Fail(Code::kUnavailable,
+                "cannot read stripe {} of {} now: at most {} of the {} chunks needed can be had ({})", stripe,
+                path, left, geometry.data_chunks, problems);
+  }
+  return Fail(Code::kDataLoss, "stripe {} of {} is lost: {} of the {} chunks needed are good ({})", stripe,
+              path, left, geometry.data_chunks, problems);
 }
 
 }  // namespace xec

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "archive/page_tables.hh"
+#include "codec/reed_solomon.hh"
 #include "object/archive_set.hh"
 #include "object/object_reader.hh"
 
@@ -78,5 +80,10 @@ Result<PageTables::Table> ParseTable(const ReadContext& context, const ArchiveMe
                                      ByteSpan header);
 // `data` is the range of the chunk whose table it is. Error: kCorruption naming a page.
 Status CheckPages(ByteSpan data, ChunkRange range, const PageChecksumTable& table);
+
+// Sentence for a stripe that cannot be read: code kDataLoss if every server answered, else kUnavailable.
+// answers[i] is what is known of chunk i (health kGood for those that are not to blame).
+Error UnreadableStripe(const ReadContext& context, uint64_t stripe, std::span<const ChunkAnswer> answers,
+                       ChunkMask bad);
 
 }  // namespace xec

@@ -142,6 +142,18 @@ TEST_F(HedgingTest, ServersThatWereAwayForAMomentAreAskedWhenOthersAreNot) {
   }
 }
 
+// Its server answers everything else, so it seems to be back all the time: reads began again for ever.
+TEST_F(HedgingTest, AChunkThatIsRefusedAgainAndAgainKeepsNobodyBesideSlowServers) {
+  ReadAll();
+  FaultRule refuses{.kind = FaultKind::kFailBefore, .operation = Operation::kRead};
+  gateway_.faults[holders_[0]]->plan().Add(refuses);
+  for (const size_t lane : {size_t{1}, size_t{2}}) AddFault(holders_[lane], FaultKind::kDelay, seconds(3));
+  for (const uint64_t stripe : {1u, 2u, 3u, 4u, 5u}) {
+    EXPECT_LE(ReadStripe(stripe), milliseconds(3500));
+    world_.Pass(seconds(3));
+  }
+}
+
 TEST_F(HedgingTest, AStreamReadAheadStopsForNoMoreThanOnePatience) {
   const uint64_t piece = StripeSize() / 8;
   Duration longest{0};

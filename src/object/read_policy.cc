@@ -5,6 +5,8 @@
 #include <bit>
 #include <tuple>
 
+#include "base/contains.hh"
+
 namespace xec {
 namespace {
 
@@ -91,6 +93,15 @@ ReadPolicy::Actions ReadPolicy::OnChunk(uint32_t chunk, bool good) {
   pending_ &= ~ChunkBit(chunk);
   late_ &= ~ChunkBit(chunk);
   (good ? good_ : bad_) |= ChunkBit(chunk);
+  return Decide();
+}
+
+ReadPolicy::Actions ReadPolicy::OnBack(ChunkMask back) {
+  bad_ &= ~back;
+  for (uint32_t chunk = 0; chunk < stripe_.data_chunks + stripe_.parity_chunks; ++chunk) {
+    if ((back & ChunkBit(chunk)) && !Contains(order_, chunk)) order_.push_back(chunk);
+  }
+  SetRanks(stripe_.ranks);
   return Decide();
 }
 

@@ -6,9 +6,11 @@
 //             instead, as far as that spares the server
 //   OnChunk   a bad answer is replaced at once by a chunk not asked yet
 //   OnLate    others are asked in place of what is late; its answer still counts
+//   OnBack    what was bad may be asked once more
 //
 // The stripe is decided as soon as all needed chunks, or any k, are good; or when even all that are not bad
-// yet would be too few. No chunk is read twice, so n = k+m reads are the most there can be.
+// yet would be too few. No chunk is read twice unless its server is back, so n = k+m reads are the most there
+// can be otherwise.
 #pragma once
 
 #include <array>
@@ -24,12 +26,12 @@ class ReadPolicy {
   using Ranks = std::array<uint8_t, kChunksMax>;
 
   struct Stripe {
-    uint32_t data_chunks = 1;    // k
+    uint32_t data_chunks = 1;  // k
     uint32_t parity_chunks = 1;  // m
-    ChunkMask needed = 0;   // what the caller wants; not empty
-    ChunkMask empty = 0;    // chunks without bytes: known without reading
-    ChunkMask absent = 0;   // known to be nowhere: never asked
-    Ranks ranks = {};       // of the servers of the chunks
+    ChunkMask needed = 0;  // what the caller wants; not empty
+    ChunkMask empty = 0;  // chunks without bytes: known without reading
+    ChunkMask absent = 0;  // known to be nowhere: never asked
+    Ranks ranks = {};  // of the servers of the chunks
   };
 
   struct Actions {
@@ -45,6 +47,8 @@ class ReadPolicy {
   Actions OnChunk(uint32_t chunk, bool good);
   // These, asked before, are late.
   Actions OnLate(ChunkMask late);
+  // These were bad, but may be good now.
+  Actions OnBack(ChunkMask back);
   // What is known of the servers has changed.
   void SetRanks(const Ranks& ranks);
 

@@ -159,6 +159,18 @@ TEST(ReadPolicyTest, WhatSparesNobodyIsNotRead) {
   EXPECT_EQ(two_bad.OnStart().start, ChunkBit(0) | ChunkBit(3) | ChunkBit(4) | ChunkBit(5));
 }
 
+TEST(ReadPolicyTest, WhatIsBackIsAskedOnceMoreBesideWhatIsLate) {
+  ReadPolicy policy({.data_chunks = 2, .parity_chunks = 1, .needed = 0b11, .absent = 0b100});
+  EXPECT_EQ(policy.OnStart().start, 0b11u);
+  EXPECT_EQ(policy.OnChunk(0, true).start, 0u);
+  EXPECT_EQ(policy.OnLate(0b10).start, 0u);
+  const ReadPolicy::Actions back = policy.OnBack(0b100);
+  EXPECT_EQ(back.start, 0b100u);
+  EXPECT_EQ(policy.OnChunk(2, false).outcome, ReadPolicy::Actions::kGoOn) << "the late one may still come";
+  EXPECT_EQ(policy.OnBack(0b100).start, 0b100u);
+  EXPECT_EQ(policy.OnChunk(2, true).outcome, ReadPolicy::Actions::kDone);
+}
+
 TEST(ReadPolicyTest, NewsOfServersCountsForWhatIsAskedNext) {
   ReadPolicy policy({4, 2, FirstChunks(4), 0, 0, {}});
   policy.OnStart();

@@ -77,12 +77,12 @@ Task<void> Repair::NoteUnread(std::map<uint32_t, ChunkReport> unread, std::vecto
                               std::vector<bool>& bad) {
   read_again_ = false;
   for (auto& [lane, chunk] : unread) {
+    const bool answers = co_await Answers(chunk.server);
+    if (!answers) continue;
     if (chunk.times_unread < 2) {
       read_again_ = true;
       continue;
     }
-    const bool answers = co_await Answers(chunk.server);
-    if (!answers) continue;
     unread_.insert(lane);
     silent[lane] = false;
     bad[lane] = true;
@@ -126,7 +126,7 @@ Task<Status> Repair::FindBad() {
     }
     if (bad[lane] && !silent[lane]) bad_.push_back(lane);
     const auto found = found_on_.find(lane);
-    if (!bad[lane] && found != found_on_.end()) holders_.push_back(found->second);
+    if ((!bad[lane] || unread_.contains(lane)) && found != found_on_.end()) holders_.push_back(found->second);
   }
   // What was bad and was not made by an earlier round is found again.
   report_.archives_bad = report_.archives_made + bad_.size();

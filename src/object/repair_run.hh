@@ -74,7 +74,7 @@ class Repair {
   std::set<uint32_t> unread_;  // lanes that are bad since that happened again
   std::vector<uint32_t> bad_;         // lanes, ascending
   std::map<uint32_t, MemberIndex> found_on_;  // by lane: its server, also of a damaged archive
-  std::vector<MemberIndex> holders_;          // servers with a good or silent archive
+  std::vector<MemberIndex> holders_;  // servers with an archive that is good, silent or may be good
   // By server: the archive of the version that was listed there before it was read, if any.
   std::map<MemberIndex, std::optional<State>> listed_;
   std::vector<ArchiveCopy> copies_;

@@ -41,14 +41,19 @@ Task<Status> ReadChunkBack(Engine& engine, ArchiveFilePtr file, ArchiveWriter::P
 
 }  // namespace
 
-Duration StripeUpload::Patience(TimePoint sent, TimePoint safe) const {
+// `others`: how long those took that have answered.
+Duration StripeUpload::Patience(Duration others) const {
   const EngineOptions& options = engine_.options();
   // Without a spare a slow server is better than none.
   const Duration least = opener_.HasSpare() ? options.failover_delay : options.metadata_timeout;
-  // What is sent to spares alone is safe from the beginning: they may be as slow as all are.
-  const Duration others = std::max<Duration>(safe - sent, usual_);
   // A process that was stopped in between takes the others for very slow.
   return std::max(least, std::min(kLateFactor * others, options.operation_limit));
+}
+
+TimePoint StripeUpload::DueAt(const InFlight& flight) const {
+  const Duration took = *flight.safe - flight.sent;
+  // What is sent to spares alone is safe from the beginning: they may be as slow as all are.
+  return *flight.safe + Patience(flight.whole ? took : std::max<Duration>(took, usual_));
 }
 
 // A spare may be well again before the stripe is late without one.
@@ -73,7 +78,7 @@ Task<void> StripeUpload::GiveUpLate(size_t tag) {
   if (late.stage == LateTag::kLooked) {
     if (!flight.safe) co_return;
     // Not yet if there was no spare when the timer was set, or if the stripe was sent again to one since.
-    const TimePoint due = *flight.safe + Patience(flight.sent, *flight.safe);
+    const TimePoint due = DueAt(flight);
     if (now < due) {
       StartLateTimer(late.stripe, due);
       co_return;
@@ -306,7 +311,7 @@ Task<Status> StripeUpload::SealOnce(const Seal& seal) {
     if (!timer && seals.pending() <= plan_.geometry.parity_chunks) {
       const TimePoint now = engine_.executor().Now();
       seals.StartTimer(0,
-                       now + Patience(started, now) + (kSealDelays - 1) * engine_.options().failover_delay);
+                       now + Patience(now - started) + (kSealDelays - 1) * engine_.options().failover_delay);
       timer = true;
     }
     Gather<Status>::Event event = co_await seals.Next();

@@ -20,9 +20,13 @@ constexpr Duration kLookAgain = std::chrono::milliseconds(20);
 // After so many times the hedging delay nobody waits for a bad server any more, whatever the budget of hedges
 // says.
 constexpr int kLongWait = 5;
-// So often a read begins again because archives were found elsewhere, or because servers are back.
+// So often a read begins again because archives were found elsewhere; and asks for a chunk because its server
+// seems to be back.
 constexpr int kSearchesMax = 4;
 constexpr int kReturnsMax = 4;
+// One that waits for late chunks does so at most after this time, then twice that, and so on: a server may
+// answer everything but this chunk.
+constexpr Duration kReturnPause = std::chrono::seconds(2);
 
 using Chunks = ServerGather<ChunkAnswer>;
 
@@ -66,7 +70,8 @@ class StripeRead {
         stripe_(stripe),
         wanted_(std::move(wanted)),
         answers_(context_.geometry().Total()),
-        asked_(answers_.size()) {
+        asked_(answers_.size()),
+        returns_(answers_.size()) {
     for (uint32_t chunk = 0; chunk < answers_.size(); ++chunk) {
       // A chunk that ends before the hull has nothing but zeros there.
       if (context_.ChunkBytes(stripe_, chunk) <= wanted_.hull.begin) empty_ |= ChunkBit(chunk);
@@ -93,7 +98,7 @@ class StripeRead {
   bool HedgesForNothing(ChunkMask late, ChunkMask others) const;
   bool IsStuck(ChunkMask late) const;
   bool FoundElsewhere();
-  bool HaveReturned();
+  ChunkMask Returned(bool waiting);
   Task<bool> MayTryAgain();
   Task<Outcome> Try(ReadPolicy policy, Plan plan, ByteBudget::Lease& lease);
   bool StartReads(Chunks& gather, ChunkMask chunks, Plan plan, ByteBudget::Lease& lease);
@@ -114,7 +119,11 @@ class StripeRead {
   ChunkMask bad_ = 0;  // found bad in an earlier try
   ChunkMask good_ = 0;  // of the last try
   int searches_ = 0;
-  int returns_ = 0;
+  struct Return {
+    int times = 0;
+    TimePoint next = TimePoint::min();  // while it waits
+  };
+  std::vector<Return> returns_;  // by chunk
   bool reopened_ = false;
   uint64_t stray_changes_ = context_.archives->StrayChanges();
 };
@@ -243,16 +252,21 @@ bool StripeRead::IsStuck(ChunkMask late) const {
   return std::popcount(bad_ | late) > static_cast<int>(context_.geometry().parity_chunks);
 }
 
-// May chunks that could not be had a while ago be had now?
-bool StripeRead::HaveReturned() {
+// Chunks that could not be had a while ago, and may be had now.
+ChunkMask StripeRead::Returned(bool waiting) {
+  const TimePoint now = context_.engine().executor().Now();
   ChunkMask back = 0;
   for (uint32_t chunk = 0; chunk < answers_.size(); ++chunk) {
+    Return& before = returns_[chunk];
     const bool silent = (bad_ & ChunkBit(chunk)) && answers_[chunk].health == ChunkHealth::kUnavailable;
+    if (!silent || before.times == kReturnsMax || (waiting && now < before.next)) continue;
     const Result<MemberIndex> server = context_.ServerOf(stripe_, chunk);
-    if (silent && server && context_.archives->MayHaveReturned(*server)) back |= ChunkBit(chunk);
+    if (!server || !context_.archives->MayHaveReturned(*server)) continue;
+    back |= ChunkBit(chunk);
+    before.next = now + kReturnPause * (1 << before.times++);
   }
   bad_ &= ~back;
-  return back != 0;
+  return back;
 }
 
 // Has a search found archives, while others are late, of chunks that could not be had where they should be?
@@ -270,10 +284,7 @@ bool StripeRead::FoundElsewhere() {
 // After all that could be done: were archives found elsewhere, or may damaged ones have been repaired since
 // they were opened?
 Task<bool> StripeRead::MayTryAgain() {
-  if (returns_ < kReturnsMax && HaveReturned()) {
-    ++returns_;
-    co_return true;
-  }
+  if (Returned(/*waiting=*/false) != 0) co_return true;
   ArchiveSet& archives = *context_.archives;
   // What is found counts at once: servers that hang keep a search going for long.
   bool searching = true;
@@ -324,9 +335,15 @@ Task<StripeRead::Outcome> StripeRead::Try(ReadPolicy policy, Plan plan, ByteBudg
       context_.archives->StartFindStrays();
       // Before what it has found: a search that ends in between has told everything by then.
       if (stuck || context_.archives->StraysSearching()) retry = std::min(retry, LookAgainAt(stuck));
-      if (FoundElsewhere() || (stuck && HaveReturned())) {
+      if (FoundElsewhere()) {
         late_ |= policy.late();
         co_return Outcome::kElsewhere;
+      }
+      const ChunkMask back = stuck ? Returned(/*waiting=*/true) : 0;
+      if (back != 0) {
+        policy.SetRanks(RanksNow());
+        actions = policy.OnBack(back);
+        continue;
       }
     }
     Chunks::Event event = co_await gather.Next(retry);
@@ -449,27 +466,6 @@ Task<Result<SliceCache::Value>> StripeRead::RunWithoutWaiting() {
 }
 
 }  // namespace
-
-Error UnreadableStripe(const ReadContext& context, uint64_t stripe, std::span<const ChunkAnswer> answers,
-                       ChunkMask bad) {
-  std::string problems;
-  bool unavailable = !context.archives->StraysKnown();
-  for (uint32_t chunk = 0; chunk < answers.size(); ++chunk) {
-    if (!(bad & ChunkBit(chunk))) continue;
-    if (answers[chunk].health == ChunkHealth::kUnavailable) unavailable = true;
-    problems += (problems.empty() ? "" : "; ") + answers[chunk].problem;
-  }
-  const Geometry& geometry = context.geometry();
-  const std::string& path = context.archives->info().path.text();
-  const int left = static_cast<int>(geometry.Total()) - std::popcount(bad);
-  if (unavailable) {
-    return Fail(Code::kUnavailable,
-                "cannot read stripe {} of {} now: at most {} of the {} chunks needed can be had ({})", stripe,
-                path, left, geometry.data_chunks, problems);
-  }
-  return Fail(Code::kDataLoss, "stripe {} of {} is lost: {} of the {} chunks needed are good ({})", stripe,
-              path, left, geometry.data_chunks, problems);
-}
 
 Task<Status> ReadStripe(ReadContext context, uint64_t stripe, uint64_t from, MutableByteSpan into,
                         std::shared_ptr<Buffer>& image) {

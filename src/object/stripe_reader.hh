@@ -2,9 +2,6 @@
 // Reads a range of one stripe, decoding what is missing, corrupt or late from the other chunks.
 #pragma once
 
-#include <span>
-
-#include "codec/reed_solomon.hh"
 #include "object/chunk_reader.hh"
 
 namespace xec {
@@ -19,10 +16,5 @@ Task<Status> ReadStripe(ReadContext context, uint64_t stripe, uint64_t from, Mut
 // Reads all of a stripe's object bytes, verified or decoded, but never waits for budget: data chunk i at
 // slices[i]; empty slices for empty chunks. Errors: as ReadStripe; kUnavailable when memory is not at hand.
 Task<Result<SliceCache::Value>> FetchStripe(ReadContext context, uint64_t stripe);
-
-// Sentence for a stripe that cannot be read: code kDataLoss if every server answered, else kUnavailable.
-// answers[i] is what is known of chunk i (health kGood for those that are not to blame).
-Error UnreadableStripe(const ReadContext& context, uint64_t stripe, std::span<const ChunkAnswer> answers,
-                       ChunkMask bad);
 
 }  // namespace xec

@@ -43,7 +43,7 @@ Task<Status> WriteChunk(Engine& engine, ArchiveFilePtr file, std::shared_ptr<Str
                         StripeBuffer::Piece piece) {
   Status written =
       co_await Write(engine.WriteCall(), std::move(file), piece.archive_offset, std::move(piece.slice));
-  if (written) hold->SetWritten();
+  if (written) hold->SetWritten(engine.executor().Now());
   hold->LetGo();
   co_return std::move(written);
 }
@@ -275,8 +275,13 @@ void StripeUpload::LookWhenLate(uint64_t stripe) {
   }
   if (flight.safe || std::popcount(flight.waiting) > static_cast<int>(plan_.geometry.parity_chunks)) return;
   flight.safe = engine_.executor().Now();
-  if (flight.whole) usual_ = *flight.safe - flight.sent;
-  StartLateTimer(stripe, *flight.safe + Patience(flight.sent, *flight.safe));
+  if (flight.whole) usual_ = Duration(0);
+  // Not until now: nobody may have looked for a while.
+  for (const auto& [index, hold] : flight.holds) {
+    if (flight.whole && hold->written())
+      usual_ = std::max<Duration>(usual_, hold->written_at() - flight.sent);
+  }
+  StartLateTimer(stripe, DueAt(flight));
 }
 
 void StripeUpload::KeepNotForLong(InFlight& flight) {

@@ -59,11 +59,12 @@ class StripeHold {
     std::lock_guard lock(mutex_);
     last.swap(stripe_);
   }
-  void SetWritten() { written_ = true; }
-  bool written() const { return written_; }
+  void SetWritten(TimePoint now) { written_at_ = now; }
+  bool written() const { return written_at() != TimePoint::min(); }
+  TimePoint written_at() const { return written_at_; }
 
  private:
-  std::atomic<bool> written_ = false;
+  std::atomic<TimePoint> written_at_ = TimePoint::min();
   std::mutex mutex_;
   std::shared_ptr<StripeBuffer> stripe_;  // guarded by mutex_
 };
@@ -174,7 +175,8 @@ class StripeUpload {
   void Answered(uint64_t stripe, size_t index);
   void LookWhenLate(uint64_t stripe);
   void KeepNotForLong(InFlight& flight);
-  Duration Patience(TimePoint sent, TimePoint safe) const;
+  Duration Patience(Duration others) const;
+  TimePoint DueAt(const InFlight& flight) const;
   void StartLateTimer(uint64_t stripe, TimePoint due);
 
   Task<void> FailOver(size_t index, Error error);
