@@ -2,11 +2,10 @@
 #include "cli/owner.hh"
 
 #include <cerrno>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cli/data_look.hh"
 #include "server/local_root.hh"
 
 namespace xec {
@@ -16,42 +15,53 @@ namespace {
 uid_t owner_uid = 0;
 gid_t owner_gid = 0;
 
+// A directory that holds nothing of a store yet has no owner in this sense.
+bool HasOwner(const ShownData& data) { return data.reserved && data.uid != 0; }
+
 }  // namespace
 
 Status WorkAsOwner(const Configuration& configuration) {
   if (geteuid() != 0) return OkStatus();
-  std::string out_of_reach;
-  for (const Site& site : configuration.data) {
-    struct stat status = {};
-    // A directory that holds nothing of a store yet has no owner in this sense.
-    const std::string reserved = site.address + std::string(kReservedDirectory);
-    if (stat(reserved.c_str(), &status) != 0 || stat(site.address.c_str(), &status) != 0) continue;
-    if (status.st_uid == 0) continue;
-    // Whether it can be written says nothing about its owner: the disk may be read-only.
-    if (setegid(status.st_gid) == 0 && seteuid(status.st_uid) == 0 &&
-        faccessat(AT_FDCWD, site.address.c_str(), R_OK | X_OK, AT_EACCESS) == 0) {
-      owner_uid = status.st_uid;
-      owner_gid = status.st_gid;
+  const std::vector<std::optional<ShownData>> shown = LookAtData(
+      configuration.data, [](const ShownData& data) { return HasOwner(data) && data.closed_to_owner == 0; });
+  std::string out_of_reach, silent;
+  bool of_root = false;
+  for (size_t i = 0; i < shown.size(); ++i) {
+    const std::string& path = configuration.data[i].address;
+    if (!shown[i]) {
+      silent = path;
+    } else if (!HasOwner(*shown[i])) {
+      of_root = of_root || shown[i]->reserved;
+    } else if (shown[i]->closed_to_owner == 0) {
+      owner_uid = shown[i]->uid;
+      owner_gid = shown[i]->gid;
+      XEC_CHECK(setegid(owner_gid) == 0 && seteuid(owner_uid) == 0);
       return OkStatus();
+    } else if (out_of_reach.empty()) {
+      out_of_reach = fmt::format("{} belongs to user {}, as whom it cannot be reached ({})", path,
+                                 shown[i]->uid, ErrnoWords(shown[i]->closed_to_owner));
     }
-    const int error = errno;
-    XEC_CHECK(seteuid(0) == 0 && setegid(0) == 0);
-    if (out_of_reach.empty())
-      out_of_reach = fmt::format("{} belongs to user {}, as whom it cannot be reached ({})", site.address,
-                                 status.st_uid, ErrnoWords(error));
   }
-  if (out_of_reach.empty()) return OkStatus();
-  return Fail(Code::kPermissionDenied, "{}: what root wrote there its owner could not change", out_of_reach);
+  if (!out_of_reach.empty()) {
+    return Fail(Code::kPermissionDenied, "{}: what root wrote there its owner could not change",
+                out_of_reach);
+  }
+  if (silent.empty() || of_root) return OkStatus();
+  return Fail(Code::kUnavailable,
+              "the directory {} does not answer: whose it is, and what root may write beside it, is unknown",
+              silent);
 }
 
+// By system calls, of this thread alone: the library would wait until every thread has followed, and one that
+// looks at a disk that hangs never does.
 AsCaller::AsCaller() {
   if (owner_uid == 0) return;
-  XEC_CHECK(seteuid(0) == 0 && setegid(0) == 0);
+  XEC_CHECK(syscall(SYS_setresuid, -1, 0, -1) == 0 && syscall(SYS_setresgid, -1, 0, -1) == 0);
 }
 
 AsCaller::~AsCaller() {
   if (owner_uid == 0) return;
-  XEC_CHECK(setegid(owner_gid) == 0 && seteuid(owner_uid) == 0);
+  XEC_CHECK(syscall(SYS_setresgid, -1, owner_gid, -1) == 0 && syscall(SYS_setresuid, -1, owner_uid, -1) == 0);
 }
 
 void BecomeCallerInSignalHandler() {

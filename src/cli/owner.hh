@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Root among the files of a gateway: what root made in a data directory the gateway, which runs as somebody
 // else, could not change. So a command that root runs works as the owner of the data directories, and is root
-// again only for the user's own files. The whole process; one thread calls these.
+// again only for the user's own files.
 #pragma once
 
 #include "assembly/configuration.hh"
@@ -9,10 +9,11 @@
 namespace xec {
 
 // Takes on the effective identity of the owner of the first data directory that is there and not root's, if
-// this is root. Call before threads are started. kPermissionDenied: no owner can reach its own directory.
+// this is root. Call before threads are started. Errors: kPermissionDenied, no owner can reach its own
+// directory; kUnavailable, only directories that do not answer could tell the owner.
 Status WorkAsOwner(const Configuration& configuration);
 
-// While it lives, the user's own rights count.
+// While it lives, the user's own rights count, on this thread alone.
 class AsCaller {
  public:
   AsCaller();

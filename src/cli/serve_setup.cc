@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <climits>
-#include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
@@ -17,13 +15,13 @@
 #include <sstream>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
 
 #include "assembly/options.hh"
 #include "base/text.hh"
+#include "cli/data_look.hh"
 #include "server/local_root.hh"
 
 namespace xec {
@@ -35,9 +33,6 @@ namespace fs = std::filesystem;
 constexpr size_t kStatePathMax = 64;
 constexpr auto kLockWait = std::chrono::milliseconds(3000);
 constexpr auto kLockPause = std::chrono::milliseconds(50);
-// For a look at a data directory, and between two looks whether it has ended.
-constexpr auto kLookLimit = std::chrono::seconds(5);
-constexpr auto kLookPause = std::chrono::milliseconds(5);
 
 Result<std::string> FindProgram(const std::string& wanted) {
   const auto runs = [](const std::string& path) {
@@ -141,66 +136,23 @@ Status GiveTree(const std::string& path, const passwd& user) {
   return OkStatus();
 }
 
-// What a data directory shows.
-enum : int { kExists = 1, kIsDirectory = 2, kIsEmpty = 4, kHoldsStore = 8 };
-
-// Blocking.
-int LookAtData(const std::string& path) {
-  std::error_code error;
-  int shown = fs::exists(path + std::string(kDescriptorPath), error) ? kHoldsStore : 0;
-  if (fs::exists(path, error)) shown |= kExists;
-  if (fs::is_directory(path, error)) shown |= kIsDirectory;
-  if (fs::is_empty(path, error) && !error) shown |= kIsEmpty;
-  return shown;
-}
-
-// Of each data directory; nullopt: no answer. Where a disk hangs a system call may never end, so each is
-// looked at by a process of its own; a thread that hangs would keep this one from becoming another user. Call
-// before threads are started.
-std::vector<std::optional<int>> LookAtAllData(const std::vector<Site>& sites) {
-  std::vector<pid_t> lookers;
-  for (const Site& site : sites) {
-    const pid_t looker = _Fork();
-    if (looker == 0) {
-      // Above all the lock on the state directory: it may be there for long.
-      close_range(0, UINT_MAX, 0);
-      _exit(LookAtData(site.address));
-    }
-    lookers.push_back(looker);
-  }
-  std::vector<std::optional<int>> shown(sites.size());
-  const auto deadline = std::chrono::steady_clock::now() + kLookLimit;
-  for (size_t i = 0; i < lookers.size(); ++i) {
-    if (lookers[i] < 0) continue;
-    int status = 0;
-    pid_t ended = waitpid(lookers[i], &status, WNOHANG);
-    while (ended == 0 && std::chrono::steady_clock::now() < deadline) {
-      poll(nullptr, 0, static_cast<int>(kLookPause.count()));
-      ended = waitpid(lookers[i], &status, WNOHANG);
-    }
-    if (ended == 0) kill(lookers[i], SIGKILL);
-    if (ended > 0 && WIFEXITED(status)) shown[i] = WEXITSTATUS(status);
-  }
-  return shown;
-}
-
 // Missing directories are made for a new store only: where one exists, a missing disk must not be mistaken
 // for an empty one, and who puts it back must find the place free. One that does not answer may hold one.
-Status PrepareData(const Configuration& configuration, const std::vector<std::optional<int>>& shown,
+Status PrepareData(const Configuration& configuration, const std::vector<std::optional<ShownData>>& shown,
                    const passwd* user) {
-  const bool may_exist = std::any_of(shown.begin(), shown.end(),
-                                     [](const auto& one) { return !one || (*one & kHoldsStore) != 0; });
+  const bool may_exist =
+      std::any_of(shown.begin(), shown.end(), [](const auto& one) { return !one || one->holds_store; });
   if (!may_exist && !shown.empty()) XEC_TRY(CheckListed(configuration));
   for (size_t i = 0; i < shown.size(); ++i) {
     const std::string& path = configuration.data[i].address;
-    int now = shown[i].value_or(0);
-    if ((now & kExists) == 0) {
+    ShownData now = shown[i].value_or(ShownData());
+    if (!now.exists) {
       if (may_exist) continue;
       XEC_TRY(MakeDirectories(path));
-      now = kExists | kIsDirectory | kIsEmpty;
+      now.directory = now.empty = true;
     }
-    if ((now & kIsDirectory) == 0) return Fail(Code::kInvalidArgument, "{} is a file, not a directory", path);
-    if (!user || (now & kIsEmpty) == 0) continue;
+    if (!now.directory) return Fail(Code::kInvalidArgument, "{} is a file, not a directory", path);
+    if (!user || !now.empty) continue;
     if (chown(path.c_str(), user->pw_uid, user->pw_gid) != 0 && (errno == EACCES || errno == EPERM)) {
       return Fail(CodeOfErrno(errno), "{} cannot be given to user {}: {}", path, user->pw_name,
                   ErrnoWords(errno));
@@ -328,7 +280,7 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
   }
   if (!user) XEC_TRY(CheckState(plan.state));
   XEC_ASSIGN_OR_RETURN(plan.lock, LockState(plan.state));
-  const std::vector<std::optional<int>> shown = LookAtAllData(configuration.data);
+  const std::vector<std::optional<ShownData>> shown = LookAtData(configuration.data);
   XEC_TRY(PrepareData(configuration, shown, user));
   if (user) {
     XEC_TRY(GiveTree(plan.state, *user));

@@ -97,6 +97,7 @@ class StripeRead {
   bool IsBad(uint32_t chunk) const;
   bool HedgesForNothing(ChunkMask late, ChunkMask others) const;
   bool IsStuck(ChunkMask late) const;
+  bool MayBeginAnew();
   bool FoundElsewhere();
   ChunkMask Returned(bool waiting);
   Task<bool> MayTryAgain();
@@ -117,6 +118,7 @@ class StripeRead {
   std::vector<Asked> asked_;  // of the last read of each chunk
   ChunkMask late_ = 0;  // in an earlier try
   ChunkMask bad_ = 0;  // found bad in an earlier try
+  ChunkMask again_ = 0;  // of this try: were bad, and are asked once more
   ChunkMask good_ = 0;  // of the last try
   int searches_ = 0;
   struct Return {
@@ -269,16 +271,21 @@ ChunkMask StripeRead::Returned(bool waiting) {
   return back;
 }
 
+// Archives may be found one by one. A lane is also found anew whenever it can be opened, though not read.
+bool StripeRead::MayBeginAnew() { return ++searches_ <= kSearchesMax + static_cast<int>(answers_.size()); }
+
 // Has a search found archives, while others are late, of chunks that could not be had where they should be?
 bool StripeRead::FoundElsewhere() {
   if (context_.archives->StrayChanges() == stray_changes_) return false;
   ChunkMask found = 0;
   for (uint32_t chunk = 0; chunk < answers_.size(); ++chunk) {
     const Result<MemberIndex> server = context_.ServerOf(stripe_, chunk);
-    if ((bad_ & ChunkBit(chunk)) && server && asked_[chunk].server != *server) found |= ChunkBit(chunk);
+    const bool lacking = ((bad_ | again_) & ChunkBit(chunk)) != 0;
+    if (lacking && server && asked_[chunk].server != *server) found |= ChunkBit(chunk);
   }
+  if (found == 0 || !MayBeginAnew()) return false;
   bad_ &= ~found;
-  return found != 0;
+  return true;
 }
 
 // After all that could be done: were archives found elsewhere, or may damaged ones have been repaired since
@@ -293,7 +300,7 @@ Task<bool> StripeRead::MayTryAgain() {
     searching = archives.StraysSearching();
     if (searching) co_await Pause(context_.engine(), kLookAgain);
   }
-  const bool found = archives.StrayChanges() != stray_changes_ && (searching || ++searches_ <= kSearchesMax);
+  const bool found = archives.StrayChanges() != stray_changes_ && MayBeginAnew();
   if (!found) {
     if (std::exchange(reopened_, true)) co_return false;
     const bool anew = co_await ArchiveSet::ReopenCorrupt(context_.archives);
@@ -319,6 +326,7 @@ Task<StripeRead::Outcome> StripeRead::Try(ReadPolicy policy, Plan plan, ByteBudg
   Engine& engine = context_.engine();
   Chunks gather(engine);
   ReadPolicy::Actions actions = policy.OnStart();
+  again_ = 0;
   engine.hedges().Note(static_cast<uint64_t>(std::popcount(actions.start)));
   TimePoint retry = TimePoint::max();
   ChunkMask late = 0;
@@ -330,7 +338,7 @@ Task<StripeRead::Outcome> StripeRead::Try(ReadPolicy policy, Plan plan, ByteBudg
       co_return Outcome::kAgain;
     }
     if (actions.outcome != ReadPolicy::Actions::kGoOn) break;
-    if (late != 0 && bad_ != 0) {
+    if (late != 0 && (bad_ | again_) != 0) {
       const bool stuck = IsStuck(late & ~policy.good());
       context_.archives->StartFindStrays();
       // Before what it has found: a search that ends in between has told everything by then.
@@ -341,6 +349,7 @@ Task<StripeRead::Outcome> StripeRead::Try(ReadPolicy policy, Plan plan, ByteBudg
       }
       const ChunkMask back = stuck ? Returned(/*waiting=*/true) : 0;
       if (back != 0) {
+        again_ |= back;
         policy.SetRanks(RanksNow());
         actions = policy.OnBack(back);
         continue;
@@ -356,6 +365,7 @@ Task<StripeRead::Outcome> StripeRead::Try(ReadPolicy policy, Plan plan, ByteBudg
       continue;
     }
     const auto chunk = static_cast<uint32_t>(event.tag);
+    again_ &= ~ChunkBit(chunk);
     answers_[chunk] = std::move(*event.value);
     const bool good = answers_[chunk].health == ChunkHealth::kGood;
     if (!good) {

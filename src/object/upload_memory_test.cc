@@ -80,6 +80,7 @@ TEST(UploadMemoryTest, APlaceIsKeptUntilAllIsSealed) {
   ByteBudget& budget = store.engine().budget();
   const std::string bytes = TestBytes(3 * kStripe);
   for (const bool commit : {true, false}) {
+    ASSERT_TRUE(store.BudgetReturned());  // what the one before has left in the background
     const std::unique_ptr<ObjectWriter> writer = std::move(*store.Start("/o"));
     EXPECT_FALSE(writer->KeepPlace());
     ASSERT_TRUE(SyncWait(writer->Reserve()));

@@ -29,6 +29,7 @@ class FakeStore final : public Store {
   std::optional<Code> all_fail, reserve_fails, append_fails, commit_fails;  // injected errors
   bool memory_short = false;  // uploads wait for memory until their entry in `waiting` is called
   std::vector<UniqueFunction<void(bool)>> waiting;
+  UniqueFunction<void()> on_waiting;  // called, if set, when an upload has begun to wait
   bool place_kept = true;
   int calls = 0;                                             // of the store, not of writers and readers
   int writers_alive = 0, commits = 0, abandons = 0;
@@ -71,6 +72,7 @@ class FakeStore final : public Store {
       if (!store_.memory_short) co_return OkStatus();
       OneShot<bool> admitted;
       store_.waiting.push_back(admitted.Setter());
+      if (store_.on_waiting) store_.on_waiting();
       co_await admitted;
       co_return OkStatus();
     }

@@ -111,8 +111,10 @@ int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
     request.exclusive = (flags & O_EXCL) != 0;
     request.truncate = (flags & (O_TRUNC | O_CREAT)) != 0;
     request.announced_size = AnnouncedSize(env);
+    // Third-party copy takes "ask again" for a failure.
+    request.asks_again = IsConnection(client_);
     // XRootD 5 closes what it copied as if it were whole, also when the source said "not found" or broke off.
-    if (!request.announced_size && !IsConnection(client_)) {
+    if (!request.announced_size && !request.asks_again) {
       return Failed({"open", path, client_},
                     Fail(Code::kUnsupported,
                          "a third-party copy must know the size of its source, which did not tell it"));

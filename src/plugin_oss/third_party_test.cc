@@ -8,6 +8,7 @@
 
 #include "plugin_oss/fake_store.hh"
 #include "plugin_oss/storage.hh"
+#include "runtime/thread_pool.hh"
 
 namespace xec {
 namespace {
@@ -20,8 +21,12 @@ class ThirdPartyTest : public testing::Test {
  protected:
   int Open(std::unique_ptr<XrdOssDF>& file, const char* client, const char* path, int flags,
            const char* cgi) {
+    return Open(storage_, file, client, path, flags, cgi);
+  }
+  static int Open(Storage& storage, std::unique_ptr<XrdOssDF>& file, const char* client, const char* path,
+                  int flags, const char* cgi) {
     XrdOucEnv env(cgi);
-    file.reset(storage_.newFile(client));
+    file.reset(storage.newFile(client));
     return file->Open(path, flags, 0644, env);
   }
   // XRootD's sequence for what is closed as if it were whole.
@@ -60,6 +65,43 @@ TEST_F(ThirdPartyTest, ACopyNeedsTheSizeOfItsSource) {
   }
   EXPECT_FALSE(store_.objects.contains("/new"));
   EXPECT_EQ(Open(file_, "", "/a", O_RDONLY, ""), 0) << "a copy to elsewhere";
+}
+
+// XRootD takes "ask again" for a failure, and all that came without a name shared the short wait of one
+// client.
+TEST_F(ThirdPartyTest, ACopyWaitsForItsMemoryBesideOthers) {
+  for (const char* user : {"", "alice"}) {
+    ThreadPool pool("later", 1);
+    Gateway gateway(store_, {.alone = std::chrono::hours(1), .beside_others = std::chrono::milliseconds(1)});
+    Storage storage(gateway);
+    std::unique_ptr<XrdOssDF> first, second;
+    store_.memory_short = false;
+    EXPECT_EQ(Open(storage, first, user, "/a", kReplace, "oss.asize=1"), 0);
+    store_.memory_short = true;
+    store_.on_waiting = [&] {
+      pool.RunAt(pool.Now() + std::chrono::milliseconds(100), [this] { store_.waiting.back()(true); });
+    };
+    EXPECT_EQ(Open(storage, second, user, "/b", kReplace, "oss.asize=1"), 0);
+    EXPECT_EQ(WriteAndClose(*second, "b"), 0);
+    EXPECT_EQ(WriteAndClose(*first, "a"), 0);
+  }
+  EXPECT_EQ(store_.objects["/a"].bytes + store_.objects["/b"].bytes, "ab");
+}
+
+TEST_F(ThirdPartyTest, WithoutMemoryACopyFailsAndLeavesTheLine) {
+  store_.memory_short = true;
+  for (size_t copies = 1; copies <= 2; ++copies) {
+    EXPECT_EQ(Open(file_, "", "/a", kReplace, "oss.asize=1"), -kRetryErrno);
+    EXPECT_EQ(store_.waiting.size(), copies) << "nobody else's place";
+    EXPECT_EQ(gateway_.upload_line().size(), 0u);
+  }
+  for (auto& give : store_.waiting) give(true);
+  EXPECT_EQ(store_.writers_alive, 0);
+  store_.memory_short = false;
+  store_.reserve_fails = Code::kInvalidArgument;
+  EXPECT_EQ(Open(file_, "", "/a", kReplace, "oss.asize=1"), -EINVAL);
+  store_.reserve_fails.reset();
+  EXPECT_EQ(Open(file_, "", "/a", kReplace, "oss.asize=1"), 0);
 }
 
 TEST_F(ThirdPartyTest, ClientsNeedNotTellASize) {

@@ -16,7 +16,8 @@ class XrdOucEnv;
 
 namespace xec {
 
-// True if a request comes from XRootD's HTTP front end. `env` may be null.
+// True if a request comes from XRootD's HTTP front end, whatever its security plug-ins call the protocol
+// (VOMS says "gsi"). A client of root:// may pass for one by chance. `env` may be null.
 bool IsHttp(XrdOucEnv* env);
 
 // The last size that each HTTP client was told. A client is XRootD's trace identity, one for each connection;

@@ -46,6 +46,28 @@ TEST(ToldSizesTest, HttpGetsNoLengthOfAnotherVersion) {
   EXPECT_EQ(open("/a", web_env), 0);
 }
 
+// Users of X.509 with VOMS got no protection: XRootD calls their protocol "gsi" over HTTP too.
+TEST(ToldSizesTest, HttpIsToldByTheNumberInItsIdentity) {
+  const auto is_http = [](const char* protocol, const char* tident, unsigned session) {
+    XrdSecEntity user(protocol);
+    user.tident = tident;
+    user.ueid = session;
+    XrdOucEnv env("", 0, &user);
+    return IsHttp(&env);
+  };
+  EXPECT_TRUE(is_http("https", "alice.12:34@host", 12));
+  EXPECT_TRUE(is_http("http", nullptr, 0));
+  EXPECT_TRUE(is_http("gsi", "alice.12:34@host", 12));
+  EXPECT_TRUE(is_http("gsi", "a.1.b.12:34@[::1]", 12));
+  EXPECT_FALSE(is_http("gsi", "alice.4711:34@host", 12)) << "over root:// it is the client's process";
+  EXPECT_FALSE(is_http("gsi", "alice.-4711:34@host", 12));
+  for (const char* other : {"", "alice", "12", "@", ":", "alice:12@host", "alice.12@host:12"}) {
+    EXPECT_FALSE(is_http("gsi", other, 12)) << other;
+  }
+  EXPECT_FALSE(is_http("gsi", nullptr, 12));
+  EXPECT_FALSE(IsHttp(nullptr));
+}
+
 TEST(ToldSizesTest, TheOldestClientIsForgotten) {
   ToldSizes told(2);
   told.Tell("c1", "/a", 1);

@@ -49,6 +49,21 @@ UploadLine::Admission UploadLine::Enter(const std::string& client, const std::st
   return Wait(std::unique_lock(mutex_), key);
 }
 
+UploadLine::Admission UploadLine::EnterOnce(std::unique_ptr<ObjectWriter> writer) {
+  const auto place = std::make_shared<Place>();
+  place->writer = std::move(writer);
+  scope_.Spawn(Reserve(place));
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, patience_.alone, [&] { return place->reserved.has_value(); });
+  const std::optional<Status> reserved = place->reserved;
+  lock.unlock();
+  if (reserved && !*reserved) return reserved->error();
+  if (reserved && place->writer->KeepPlace()) return Admitted{std::move(place->writer), nullptr};
+  // Memory that comes later is given back at once: nobody else knows of this place.
+  return Fail(Code::kUnavailable, "uploads under way have all the memory, and none ended within {} s",
+              std::chrono::duration_cast<std::chrono::seconds>(patience_.alone).count());
+}
+
 bool UploadLine::Has(const std::string& key) {
   std::lock_guard lock(mutex_);
   const auto place = places_.find(key);

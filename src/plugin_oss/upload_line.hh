@@ -2,7 +2,7 @@
 // UploadLine: uploads that have been opened but have no memory yet. A client whose request is not answered
 // for a minute gives its connection up, and nothing can be sent to it from inside a write; an open, though,
 // may be answered with "ask again in a second". So uploads stand in line before they start, and a client that
-// asks again finds its place.
+// asks again finds its place. HTTP third-party copy, which opens from inside the daemon, never asks again.
 #pragma once
 
 #include <chrono>
@@ -46,6 +46,10 @@ class UploadLine {
   // Puts a new upload into the line and waits. `client` is one connection; `key` tells uploads of different
   // clients and names apart. Errors: as ObjectWriter::Reserve.
   Admission Enter(const std::string& client, const std::string& key, std::unique_ptr<ObjectWriter> writer);
+
+  // For an upload that nobody asks for again: waits as one that is alone, and leaves the line when there was
+  // no memory in time (kUnavailable; never a null writer). Else as Enter.
+  Admission EnterOnce(std::unique_ptr<ObjectWriter> writer);
 
   // Is there an upload of this key in the line?
   bool Has(const std::string& key);

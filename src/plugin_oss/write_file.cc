@@ -131,7 +131,7 @@ Result<std::unique_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest 
   UploadLine& line = gateway.upload_line();
   const std::string key = fmt::format("{}\n{}\n{}", request.client, request.path, request.exclusive);
   UploadLine::Admitted admitted;
-  if (line.Has(key)) {
+  if (request.asks_again && line.Has(key)) {
     XEC_ASSIGN_OR_RETURN(admitted, line.AskAgain(key));
   } else {
     CreateOptions options;
@@ -141,7 +141,8 @@ Result<std::unique_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest 
     options.make_parents = true;
     XEC_ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer,
                          SyncWait(gateway.store().Create(request.path, std::move(options))));
-    XEC_ASSIGN_OR_RETURN(admitted, line.Enter(request.client, key, std::move(writer)));
+    XEC_ASSIGN_OR_RETURN(admitted, request.asks_again ? line.Enter(request.client, key, std::move(writer))
+                                                      : line.EnterOnce(std::move(writer)));
   }
   if (!admitted.writer) return std::unique_ptr<OpenHandle>();
   return std::unique_ptr<OpenHandle>(std::make_unique<Upload>(std::move(request), std::move(admitted)));

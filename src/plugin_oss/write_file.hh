@@ -22,10 +22,12 @@ struct UploadRequest {
   bool exclusive = false;
   bool truncate = true;
   std::optional<uint64_t> announced_size;
+  bool asks_again = true;  // who opens it, if told so
 };
 
 // Waits for memory; a null handle: there is none yet, the client is to ask again. Errors: as Store::Create;
-// kUnsupported for opening an existing object to change it in place.
+// kUnsupported for opening an existing object to change it in place; kUnavailable if there is no memory for
+// one that does not ask again.
 Result<std::unique_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest request);
 
 }  // namespace xec

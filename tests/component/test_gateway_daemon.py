@@ -44,6 +44,16 @@ class Daemon(everyday.EverydayTest):
         store.start()
         self.assertIn("/a", self.xrdfs(store.url, "ls", "/").out)
 
+    def test_says_that_xrootd_ended(self):
+        """Also if who starts it ignores the end of children."""
+        store = self.serve(geometry="2+1", start=False)
+        command = store.argv()
+        store.argv = lambda: ["sh", "-c", 'trap "" CHLD; exec "$@"', "sh", *command]
+        store.start()
+        store.xrootd.signal(signal.SIGKILL)
+        self.assertNotEqual(store.process.wait(30), 0)
+        self.assertIn("xrootd ended", store.output())
+
 
 if __name__ == "__main__":
     xectest.main()

@@ -61,6 +61,33 @@ class HangingDirectory(everyday.EverydayTest):
         self.assertIn("what it holds was left alone", repaired.out)
         self.assertNotIn("written anew elsewhere", repaired.err)
 
+    def test_root_s_commands_find_the_owner_without_it(self):
+        """Root's commands looked for the owner of the first directory, for ever."""
+        self.assertEqual(self.store.stop(), 0)
+        owner = os.stat(self.store.dirs[1]).st_uid
+        go_on = self.hang(self.store.dirs[0])
+        command = [self.program("xec"), "put", *self.store.store_options(), self.file, "/by-root"]
+        self.run_program(command)
+        command[1:] = ["get", *self.store.store_options(), "/by-root", self.path("copy")]
+        self.run_program(command)
+        self.assert_same(self.file, self.path("copy"))
+        for directory in self.store.dirs[1:]:
+            for name in self.files_below(directory):
+                self.assertEqual(os.stat(os.path.join(directory, name)).st_uid, owner, name)
+        go_on()
+
+    def test_root_makes_nothing_where_only_silence_tells_the_owner(self):
+        self.assertEqual(self.store.stop(), 0)
+        for directory in self.store.dirs[:-1]:
+            self.hang(directory)
+        place = self.path("elsewhere")
+        os.mkdir(place)
+        silent = [word for path in (*self.store.dirs[:-1], place) for word in ("--data", path)]
+        refused = self.run_program([self.program("xec"), "put", *silent, self.file, "/a"], code=None)
+        self.assertNotEqual(refused.code, 0)
+        self.assertIn("does not answer", refused.err)
+        self.assertEqual(os.listdir(place), [])
+
     def test_no_store_is_made_beside_it(self):
         """What lies there may belong to a store."""
         self.assertEqual(self.store.stop(), 0)

@@ -3,6 +3,7 @@
 import http.server
 import os
 import re
+import socket
 import threading
 
 import everyday
@@ -16,6 +17,7 @@ class Source(http.server.BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     content = b""
+    asked = None  # a semaphore: once for each question after a size
 
     def answer(self, code, size=None, headers=()):
         self.send_response(code)
@@ -28,6 +30,7 @@ class Source(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def do_HEAD(self):
+        self.asked.release()
         if self.path in ("/good", "/breaks-off"):
             self.answer(200, len(self.content))
         elif self.path == "/tells-no-size":
@@ -56,7 +59,9 @@ class Source(http.server.BaseHTTPRequestHandler):
         pass
 
 
-class ThirdParty(everyday.EverydayTest):
+class Pulling(everyday.EverydayTest):
+    serve_options = {"chunk_size": "64KiB"}
+
     def setUp(self):
         super().setUp()
         # XRootD 5 loads the handler only where https is configured; http goes on beside it.
@@ -71,9 +76,10 @@ class ThirdParty(everyday.EverydayTest):
             file.write(f"xrd.tls {certificate} {key}\nxrd.tlsca certfile {certificate}\n"
                        "http.exthandler xrdtpc libXrdHttpTPC.so\n")
         names = ("--user", user.pw_name) if user is not None else ()
-        self.gateway = self.serve(geometry="4+2", chunk_size="64KiB", options=("-c", directives, *names))
+        self.gateway = self.serve(geometry="4+2", options=("-c", directives, *names), **self.serve_options)
         self.file = self.random_file("source", SIZE)
-        handler = type("Handler", (Source,), {"content": self.content(self.file)})
+        self.asked = threading.Semaphore(0)
+        handler = type("Handler", (Source,), {"content": self.content(self.file), "asked": self.asked})
         self.source = http.server.ThreadingHTTPServer((xectest.HOST, self.free_port()), handler)
         self.source.daemon_threads = True
         thread = threading.Thread(target=self.source.serve_forever, daemon=True)
@@ -82,15 +88,21 @@ class ThirdParty(everyday.EverydayTest):
         self.addCleanup(self.source.server_close)
         self.addCleanup(self.source.shutdown)
 
-    def pull(self, source, name, *headers):
-        """What the gateway says at last; "HTTP 400 ..." if it is no copy at all."""
+    def pulling(self, source, name, *headers):
         words = [word for header in headers for word in ("-H", header)]
-        out = self.run_program(["curl", "--silent", "--show-error", "-X", "COPY", "--write-out", "\n%{http_code}",
-                                "-H", f"Source: http://{xectest.HOST}:{self.source.server_port}{source}", *words,
-                                self.gateway.http + name]).out
+        return ["curl", "--silent", "--show-error", "-X", "COPY", "--write-out", "\n%{http_code}", "-H",
+                f"Source: http://{xectest.HOST}:{self.source.server_port}{source}", *words, self.gateway.http + name]
+
+    def said(self, out):
+        """What the gateway says at last; "HTTP 400 ..." if it is no copy at all."""
         lines = out.strip().splitlines()
         return lines[-2] if lines[-1] == "201" else f"HTTP {lines[-1]} {' '.join(lines[:-1])}"
 
+    def pull(self, source, name, *headers):
+        return self.said(self.run_program(self.pulling(source, name, *headers)).out)
+
+
+class ThirdParty(Pulling):
     def test_good_ones(self):
         for number, headers in enumerate(((), ("X-Number-Of-Streams: 4",), ("Overwrite: F",))):
             with self.subTest(headers):
@@ -119,6 +131,50 @@ class ThirdParty(everyday.EverydayTest):
         self.check_reads(self.gateway, "/chunked", small)
         self.run_program(["sh", "-c", f"exec xrdcp --nopbar - {self.gateway.url}//piped <{small}"])
         self.check_reads(self.gateway, "/piped", small)
+
+
+class ThirdPartyMemory(Pulling):
+    # For one upload at a time: a stripe is more than half of the three quarters that uploads have.
+    serve_options = {"chunk_size": "256KiB", "memory": "4MiB"}
+
+    def upload_under_way(self, name):
+        """An upload that has its memory. Returns a function that ends it."""
+        client = socket.create_connection((xectest.HOST, self.gateway.port), timeout=60)
+        self.addCleanup(client.close)
+        client.sendall(f"PUT {name} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {SIZE}\r\n"
+                       "Expect: 100-continue\r\n\r\n".encode())
+        self.assertIn(b" 100 ", client.recv(4096))
+
+        def end():
+            client.sendall(self.content(self.file))
+            self.assertRegex(client.recv(4096), rb"^HTTP/1.1 20[01] ")
+        return end
+
+    def test_copies_wait_until_there_is_memory(self):
+        """All that came without a name shared a quarter of a second and failed after it."""
+        end = self.upload_under_way("/first")
+        names = [f"/pulled/{number}" for number in range(3)]
+        pulls = [self.background(self.pulling("/good", name)) for name in names]
+        for _ in pulls:
+            self.assertTrue(self.asked.acquire(timeout=30))
+        for pull in pulls:
+            with self.assertRaisesRegex(AssertionError, "still runs"):
+                pull.wait(0.5)
+        end()
+        for name, pull in zip(names, pulls):
+            self.assertEqual(pull.wait(), 0)
+            self.assertIn("success", self.said(pull.output()))
+            self.check_reads(self.gateway, name, self.file)
+        self.check_reads(self.gateway, "/first", self.file)
+
+    def test_a_copy_without_memory_fails_at_last(self):
+        old = self.put(self.gateway, "/old", 1000, seed=2)
+        end = self.upload_under_way("/first")
+        self.assertRegex(self.pull("/good", "/old"), r"^HTTP [45]")
+        end()
+        self.check_reads(self.gateway, "/old", old)
+        self.assertIn("success", self.pull("/good", "/old"))
+        self.check_reads(self.gateway, "/old", self.file)
 
 
 if __name__ == "__main__":

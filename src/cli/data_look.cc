@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "cli/data_look.hh"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <fcntl.h>
+#include <filesystem>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "placement/store_descriptor.hh"
+#include "server/local_root.hh"
+
+namespace xec {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kLookLimit = std::chrono::seconds(5);
+
+// Blocking. Leaves root's process as the owner of the directory.
+ShownData LookAt(const std::string& path) {
+  ShownData shown;
+  struct stat status = {};
+  if (stat(path.c_str(), &status) != 0) return shown;
+  std::error_code error;
+  shown.exists = true;
+  shown.directory = S_ISDIR(status.st_mode);
+  shown.empty = fs::is_empty(path, error) && !error;
+  shown.reserved = fs::exists(path + std::string(kReservedDirectory), error);
+  shown.holds_store = fs::exists(path + std::string(kDescriptorPath), error);
+  shown.uid = status.st_uid;
+  shown.gid = status.st_gid;
+  if (geteuid() == 0 &&
+      // Whether it can be written says nothing about its owner: the disk may be read-only.
+      (setegid(shown.gid) != 0 || seteuid(shown.uid) != 0 ||
+       faccessat(AT_FDCWD, path.c_str(), R_OK | X_OK, AT_EACCESS) != 0)) {
+    shown.closed_to_owner = errno;
+  }
+  return shown;
+}
+
+struct Looker {
+  pid_t process = -1;
+  UniqueFd answer;  // ends without one if the process does
+};
+
+Looker StartLooker(const std::string& path) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return {};
+  UniqueFd answer(ends[0]), asked(ends[1]);
+  const pid_t process = _Fork();
+  if (process == 0) {
+    // Nothing else, above all no lock on a state directory: it may be there for long.
+    if (dup2(asked.get(), STDIN_FILENO) < 0) _exit(1);
+    close_range(STDIN_FILENO + 1, UINT_MAX, 0);
+    const ShownData shown = LookAt(path);
+    _exit(write(STDIN_FILENO, &shown, sizeof(shown)) == static_cast<ssize_t>(sizeof(shown)) ? 0 : 1);
+  }
+  return {process, std::move(answer)};
+}
+
+std::optional<ShownData> WaitForAnswer(const Looker& looker, Clock::time_point deadline) {
+  pollfd wanted = {looker.answer.get(), POLLIN, 0};
+  int ready = 0;
+  do {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    ready = poll(&wanted, 1, static_cast<int>(std::max(left.count(), decltype(left.count()){0})));
+  } while (ready < 0 && errno == EINTR);
+  ShownData shown;
+  if (ready <= 0 || read(looker.answer.get(), &shown, sizeof(shown)) != static_cast<ssize_t>(sizeof(shown)))
+    return std::nullopt;
+  return shown;
+}
+
+}  // namespace
+
+std::vector<std::optional<ShownData>> LookAtData(const std::vector<Site>& sites,
+                                                 const std::function<bool(const ShownData&)>& enough) {
+  std::vector<Looker> lookers;
+  for (const Site& site : sites) lookers.push_back(StartLooker(site.address));
+  const auto deadline = Clock::now() + kLookLimit;
+  std::vector<std::optional<ShownData>> shown(sites.size());
+  for (size_t i = 0; i < lookers.size(); ++i) {
+    if (lookers[i].process >= 0) shown[i] = WaitForAnswer(lookers[i], deadline);
+    if (shown[i] && enough && enough(*shown[i])) break;
+  }
+  for (size_t i = 0; i < lookers.size(); ++i) {
+    const pid_t process = lookers[i].process;
+    if (process < 0) continue;
+    // Who has answered ends at once. Who hangs may not even end when it is killed.
+    if (waitpid(process, nullptr, shown[i] ? 0 : WNOHANG) == 0) kill(process, SIGKILL);
+  }
+  return shown;
+}
+
+}  // namespace xec
