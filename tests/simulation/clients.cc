@@ -243,9 +243,13 @@ void World::Finish(size_t client, size_t id, Status status) {
   // Somebody is in a hurry to have the space back, while others may still read what was there.
   const bool changed = status && op.kind < OpKind::kStat && !IsFarAhead(*asked.gateway);
   if (changed && random_.OneIn(12)) asked.gateway->scope->Spawn(Clean(asked.gateway));
-  if (asked.gateway->engine->given_up_files().size() > 0)
-    asked.gateway->scope->Spawn(TidyGivenUpFiles(*asked.gateway->engine));
+  TidyGivenUp(*asked.gateway);
   Think(client);
+}
+
+// As a gateway's process does all the time.
+void World::TidyGivenUp(Gateway& gateway) {
+  if (gateway.engine->given_up_files().size() > 0) gateway.scope->Spawn(TidyGivenUpFiles(*gateway.engine));
 }
 
 Task<void> World::Clean(Gateway* gateway) {

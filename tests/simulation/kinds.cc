@@ -91,7 +91,7 @@ Duration World::Hesitation(const std::string& step, const std::string& path) {
   uint64_t hash = options_.seed;
   for (const char c : path.substr(path.rfind('/'))) hash = Mix64(hash + static_cast<unsigned char>(c));
   const uint64_t who = hash % 4;
-  const bool hesitates = seals ? who == 0 : promotes ? who == 1 : makes ? who == 2 : who < 2;
+  const bool hesitates = seals ? who == 0 : promotes ? who != 0 : makes ? who == 2 : who < 2;
   return hesitates ? milliseconds((seals ? 50 : 200) + hash / 4 % 800) : milliseconds(0);
 }
 

@@ -259,6 +259,7 @@ bool World::DoAtRest(Gateway& gateway, Op op) {
   if (history_.at(id).ended == kNever) history_.at(id).ended = moment_++;
   if (!*status) history_.at(id).error = status->code();
   Say(fmt::format("g{}", gateway.index), "at rest " + history_.at(id).ToString());
+  TidyGivenUp(gateway);
   return status->has_value();
 }
 

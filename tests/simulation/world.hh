@@ -371,6 +371,7 @@ class World {
   bool CleanAll(Gateway& gateway);
   void MakeMissingDirectories(Gateway& gateway);
   bool DoAtRest(Gateway& gateway, Op op);
+  void TidyGivenUp(Gateway& gateway);
   void CheckEverything();
   void CheckNames(Gateway& gateway);
   void CheckDirectories(Gateway& gateway);
