@@ -140,6 +140,7 @@ bool IsLookWithout(const Engine& engine, const NameInfo& info, const std::set<Me
 struct MergedRevisions {
   std::optional<Version> top;  // the highest; nullopt: there is none
   std::string content;         // of the top
+  std::vector<MemberIndex> having;  // homes that show the top
   AttributeSet set;            // of all
   bool beyond_top = false;     // it has something in it that the top has not
   std::set<Version> merged;    // all but those that cannot be read, and need not
@@ -165,8 +166,11 @@ Task<Result<MergedRevisions>> ReadRevisions(Engine& engine, const NameInfo& info
       const bool more = all.set.Merge(*set);
       if (all.top) all.beyond_top = all.beyond_top || more;
       // A revision is the same wherever it is.
-      if (!all.top) all.content = set->Format();
-      if (!all.top) all.top = revision;
+      if (!all.top) {
+        all.top = revision;
+        all.content = set->Format();
+        all.having = next->second;
+      }
     }
     all.merged.insert(revision);
   }
@@ -181,7 +185,7 @@ Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameIn
   AttributeRevision merged{*all->top, std::move(all->set)};
   merged.set.over = std::move(all->merged);
   merged.set.CutOver();
-  std::vector<MemberIndex> having = RevisionsShown(info.listings, version)[merged.revision];
+  std::vector<MemberIndex> having = std::move(all->having);
   if (!all->beyond_top && having.size() >= Quorum(engine.Homes(info.path).size()))
     co_return std::move(merged);
   // As with versions: what is on fewer homes than a quorum is rolled forward before it is told. What nobody

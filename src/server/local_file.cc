@@ -6,6 +6,12 @@
 #include <unistd.h>
 
 namespace xec {
+namespace {
+
+// Of these bytes: a bad sector, or checksums of the file system's own that do not fit.
+bool IsOfTheDisk(int error) { return error == EIO || error == EUCLEAN || error == EBADMSG; }
+
+}  // namespace
 
 bool IsLate(OpContext context) {
   return context.deadline != TimePoint::max() && std::chrono::steady_clock::now() > context.deadline;
@@ -16,9 +22,6 @@ int SyncDirectory(int root, const std::string& path) {
   if (!directory || fsync(directory.get()) != 0) return errno;
   return 0;
 }
-
-// Of these bytes: a bad sector, or checksums of the file system's own that do not fit.
-static bool IsOfTheDisk(int error) { return error == EIO || error == EUCLEAN || error == EBADMSG; }
 
 LocalFile::LocalFile(std::shared_ptr<IoThreads> threads, std::shared_ptr<UniqueFd> root, UniqueFd file,
                      uint64_t size, std::string description, std::vector<std::string> name_directories)
