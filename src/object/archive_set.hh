@@ -97,6 +97,8 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   static Task<void> FindStrays(std::shared_ptr<ArchiveSet> self);
   // The same in the background; also again, after a while, for servers that did not answer.
   void StartFindStrays();
+  // So often who waits for a search looks at what it has found.
+  static constexpr Duration kLookAgain = std::chrono::milliseconds(20);
   // For who cannot go on without: the same by the rule of FindStrays. Answers when to look at StrayChanges
   // and call it again.
   TimePoint SearchOn();

@@ -18,8 +18,6 @@ constexpr size_t kNamed = kMembersOfStoreMax;
 // was found, and so on.
 constexpr Duration kSearchAgainAfter = std::chrono::seconds(2);
 constexpr Duration kSearchPauseMax = std::chrono::seconds(8);
-// So often who waits for a search looks at what it has found.
-constexpr Duration kLookAgain = std::chrono::milliseconds(20);
 // An archive in which damage was found may have been repaired so long after it was opened.
 constexpr Duration kReopenAfter = std::chrono::seconds(2);
 

@@ -16,7 +16,7 @@ namespace {
 
 // A late chunk for which the budget of hedges had nothing left is looked at again after this time; and so are
 // bad ones, and what a search for archives has found.
-constexpr Duration kLookAgain = std::chrono::milliseconds(20);
+constexpr Duration kLookAgain = ArchiveSet::kLookAgain;
 // After so many times the hedging delay nobody waits for a bad server any more, whatever the budget of hedges
 // says.
 constexpr int kLongWait = 5;
