@@ -23,7 +23,13 @@ std::vector<MemberIndex> NameInfo::HomesHeard() const {
 
 Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path) {
   XEC_CHECK(!path.IsRoot(), "the root is not looked up");
-  for (int tries = 0; tries <= engine.options().retries_max; ++tries) {
+  // Whoever is overtaken begins anew while there is time, as others got on meanwhile; all else is tried so
+  // often.
+  const TimePoint patient_until = engine.executor().Now() + engine.options().metadata_timeout;
+  const auto in_time = [&] { return engine.executor().Now() < patient_until; };
+  bool overtaken = false;
+  for (int tries = 0; tries <= engine.options().retries_max; tries += overtaken && in_time() ? 0 : 1) {
+    overtaken = true;
     Look look = co_await LookAt(engine, path, LookWidth::kQuorum);
     const Accepted highest = look.highest();
     const bool guess = MutantActive(Mutant::kNotFoundWithTooFewHomes) && highest.kind == Accepted::kNothing;
@@ -42,7 +48,8 @@ Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path) {
       if (holders.size() < look.quorum()) {
         // Homes that were not heard may have it, or take it.
         Look wide = co_await LookAt(engine, path, LookWidth::kAll);
-        if (!(wide.highest() == highest) || !wide.Decided()) continue;
+        overtaken = !(wide.highest() == highest);
+        if (overtaken || !wide.Decided()) continue;
         look = std::move(wide);
         holders = look.WithHighest();
       }
@@ -52,7 +59,8 @@ Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path) {
     Status finished;
     if (!MutantActive(Mutant::kGoneBeforeItArrives))
       finished = co_await FinishMovesShown(engine, path, look.listings(), highest, holders, late_ones);
-    if (!finished && finished.code() == Code::kNotFound) continue;  // completed since the look
+    overtaken = !finished && finished.code() == Code::kNotFound;  // completed since the look
+    if (overtaken) continue;
     // The home that showed the move may be one that has just died, as may be the next. If the move is not
     // completed others show it.
     if (!finished && finished.code() == Code::kNoQuorum && !last) continue;
@@ -62,7 +70,8 @@ Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path) {
     if (highest.kind == Accepted::kMoved) {
       const Look again = co_await LookAt(engine, path, LookWidth::kQuorum);
       if (!again.HasQuorum()) co_return CannotTell(engine, path, again);
-      if (!(again.highest() == highest)) continue;
+      overtaken = !(again.highest() == highest);
+      if (overtaken) continue;
     }
     co_return NameInfo{path, highest, std::move(holders), look.listings()};
   }

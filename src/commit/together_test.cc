@@ -116,5 +116,36 @@ TEST_P(TogetherTest, NobodyWaitsForServersThatStop) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) NamesAtOnce(OptionsOf(seed)).Run();
 }
 
+Task<void> PutAgainAndAgain(TestWorld& world, TestWorld::Gateway& gateway, int times, bool* over) {
+  for (int i = 0; i < times; ++i) (void)co_await world.PutOn(gateway, TestWorld::Path("/a"), false);
+  *over = true;
+}
+
+// The bug: after five looks that changes had overtaken a reader was told that nobody can tell what the name
+// is.
+TEST_P(TogetherTest, AReaderOfWhatIsAlwaysBeingReplacedIsAnsweredInTheEnd) {
+  TestWorld world(OptionsOf(1));
+  auto& writer = world.NewGateway();
+  ASSERT_TRUE(world.Put(writer, "/a"));
+  bool over = false;
+  writer.scope.Spawn(PutAgainAndAgain(world, writer, 300, &over));
+  // To be overtaken is not counted as a try, of which there is one. The homes are never listed in the same
+  // state.
+  EngineOptions once;
+  once.retries_max = 0;
+  auto& reader = world.NewGateway(once);
+  std::chrono::milliseconds delay{0};
+  for (const MemberIndex home : HomesOf(world.descriptor, "a")) {
+    reader.faults[home]->plan().Add({.kind = FaultKind::kDelay, .delay = delay});
+    delay += std::chrono::milliseconds(40);
+  }
+  int answered = 0;
+  while (!over) {
+    EXPECT_TRUE(world.Lives(reader, "/a"));
+    ++answered;
+  }
+  EXPECT_GT(answered, 0);
+}
+
 }  // namespace
 }  // namespace xec

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <thread>
 
 #include "XrdCl/XrdClDefaultEnv.hh"
 #include "XrdCl/XrdClEnv.hh"
@@ -16,7 +15,6 @@ constexpr int64_t kBackstopMaxSeconds =
     600;  // requests without a deadline, and the longest that is passed on
 constexpr int kStreamTimeoutSeconds =
     30;     // a connection with requests but without a byte for so long is broken
-constexpr int kEventLoopsMax = 4;             // threads that move bytes between sockets and buffers
 
 }  // namespace
 
@@ -27,8 +25,10 @@ void ApplyClientSettings() {
     // Timeouts are looked at once in so many seconds (default 15).
     env->PutInt("TimeoutResolution", 1);
     env->PutInt("StreamTimeout", kStreamTimeoutSeconds);
-    const int cores = static_cast<int>(std::thread::hardware_concurrency());
-    env->PutInt("ParallelEvtLoop", std::clamp(cores, 1, kEventLoopsMax));
+    // One thread moves bytes between sockets and buffers: a connection that breaks under load may be made
+    // anew in another loop, and 5.5.3 then lets the two wait for each other, for ever (Stream::OnError within
+    // AsyncSocketHandler::Event).
+    env->PutInt("ParallelEvtLoop", 1);
     // At a fork XrdCl would cancel its threads, in mid-callback too, and wait for them while it holds their
     // locks; our children only exec. The library's own proxy switches this off as well.
     env->PutInt("RunForkHandler", 0);
