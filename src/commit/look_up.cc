@@ -29,8 +29,9 @@ Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path) {
   const auto in_time = [&] { return engine.executor().Now() < patient_until; };
   bool overtaken = false;
   for (int tries = 0; tries <= engine.options().retries_max; tries += overtaken && in_time() ? 0 : 1) {
+    // What has overtaken it may be on homes that the next quorum does not hear either.
+    Look look = co_await LookAt(engine, path, overtaken ? LookWidth::kAll : LookWidth::kQuorum);
     overtaken = true;
-    Look look = co_await LookAt(engine, path, LookWidth::kQuorum);
     const Accepted highest = look.highest();
     const bool guess = MutantActive(Mutant::kNotFoundWithTooFewHomes) && highest.kind == Accepted::kNothing;
     if (!look.HasQuorum() && guess) co_return NameInfo{path, highest, {}, look.listings()};

@@ -147,5 +147,28 @@ TEST_P(TogetherTest, AReaderOfWhatIsAlwaysBeingReplacedIsAnsweredInTheEnd) {
   EXPECT_GT(answered, 0);
 }
 
+// A put whose client dies when only this home has accepted it.
+void PutOnOneHome(TestWorld& world, MemberIndex home) {
+  auto& writer = world.NewGateway();
+  for (size_t server = 0; server < writer.faults.size(); ++server) {
+    if (server != home) writer.faults[server]->plan().Add({.operation = Operation::kRename});
+  }
+  EXPECT_FALSE(world.Put(writer, "/a"));
+  writer.Kill();
+}
+
+// The bug: each look heard the same homes, and not the one that is asked in place of the read-only one and
+// has something higher: nobody could tell what the name is.
+TEST_P(TogetherTest, AHomeThatHasOvertakenALookIsHeardByTheNext) {
+  TestWorld world(OptionsOf(1));
+  ASSERT_TRUE(world.Put(world.NewGateway(), "/a"));
+  const std::vector<MemberIndex> homes = HomesOf(world.descriptor, "a");
+  PutOnOneHome(world, homes.front());
+  PutOnOneHome(world, homes.back());
+  auto& reader = world.NewGateway();
+  for (size_t i = 1; i <= GetParam(); ++i) reader.faults[homes[i]]->plan().SetReadOnly(true);
+  EXPECT_TRUE(world.Lives(reader, "/a"));
+}
+
 }  // namespace
 }  // namespace xec
