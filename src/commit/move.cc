@@ -36,7 +36,8 @@ Task<Result<MoveRecord>> ReadRecordFrom(Engine& engine, ObjectPath from, Accepte
   std::set<MemberIndex> needed(first.begin(), first.end());
   Error problem = Fail(Code::kNotFound, "no home of {} shows where it was moved", from.text());
   const std::string entry = StatePath(from, FormatState(MovedState(moved)));
-  Error silence = problem;
+  // Also of a home that is not waited for.
+  Error silence = Fail(Code::kUnavailable, "a home of {} does not answer", from.text());
   std::optional<MoveRecord> found;
   size_t without = 0;
   const bool told = co_await AskInTurn<Result<std::string>>(

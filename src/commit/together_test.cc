@@ -4,6 +4,8 @@
 #include <set>
 
 #include "commit/attributes.hh"
+#include "commit/move.hh"
+#include "commit/rename.hh"
 #include "commit/server_gather.hh"
 #include "commit/test_clients.hh"
 
@@ -168,6 +170,30 @@ TEST_P(TogetherTest, AHomeThatHasOvertakenALookIsHeardByTheNext) {
   auto& reader = world.NewGateway();
   for (size_t i = 1; i <= GetParam(); ++i) reader.faults[homes[i]]->plan().SetReadOnly(true);
   EXPECT_TRUE(world.Lives(reader, "/a"));
+}
+
+// The bug: as if the move had been completed since the look, for which there was no need to wait.
+TEST_P(TogetherTest, AHomeThatIsLateWithItsTombstoneIsNotTakenForOneWithout) {
+  TestWorld world(OptionsOf(1));
+  Gateway& dying = world.NewGateway();
+  ASSERT_TRUE(world.Put(dying, "/a"));
+  const MemberIndex knows = HomesOf(world.descriptor, "a").front();
+  for (size_t server = 0; server < dying.faults.size(); ++server) {
+    const FaultRule refused{.operation = Operation::kRename, .path_contains = "/a.~xo/"};
+    if (server != knows) dying.faults[server]->plan().Add(refused);
+  }
+  EXPECT_FALSE(world.Run(RenameObject(*dying.engine, world.Path("/a"), world.Path("/b"))));
+  dying.Kill();
+  Gateway& reader = world.NewGateway();
+  std::map<MemberIndex, States> listings;
+  listings[knows] = *world.Run(ListStates(*reader.engine, knows, world.Path("/a")));
+  const Accepted moved = HighestAccepted(listings[knows]);
+  ASSERT_EQ(moved.kind, Accepted::kMoved);
+  reader.faults[knows]->plan().Add(
+      {.kind = FaultKind::kHang, .operation = Operation::kOpen, .path_contains = "/a.~xo/t."});
+  const Status finished = world.Run(
+      FinishMovesShown(*reader.engine, world.Path("/a"), listings, moved, {knows}, Late::kPassedOver));
+  EXPECT_EQ(finished.code(), Code::kNoQuorum) << finished.error().message;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "XrdCl/XrdClDefaultEnv.hh"
 #include "XrdCl/XrdClEnv.hh"
 #include "XrdCl/XrdClURL.hh"
+#include "base/log.hh"
 
 namespace xec {
 namespace {
@@ -14,7 +15,8 @@ namespace {
 constexpr int64_t kBackstopMaxSeconds =
     600;  // requests without a deadline, and the longest that is passed on
 constexpr int kStreamTimeoutSeconds =
-    30;     // a connection with requests but without a byte for so long is broken
+    30;  // a connection with requests but without a byte for so long is broken
+constexpr int kEventLoops = 1;
 
 }  // namespace
 
@@ -28,7 +30,16 @@ void ApplyClientSettings() {
     // One thread moves bytes between sockets and buffers: a connection that breaks under load may be made
     // anew in another loop, and 5.5.3 then lets the two wait for each other, for ever (Stream::OnError within
     // AsyncSocketHandler::Event).
-    env->PutInt("ParallelEvtLoop", 1);
+    int event_loops = kEventLoops;
+    env->PutInt("ParallelEvtLoop", event_loops);
+    env->GetInt("ParallelEvtLoop", event_loops);
+    if (event_loops != kEventLoops) {
+      Log(LogLevel::kWarning, "xrootd",
+          "XRD_PARALLELEVTLOOP={} is set: with several event loops XrdCl 5.5.3 may stand still for ever when "
+          "a "
+          "data server dies; unset it",
+          event_loops);
+    }
     // At a fork XrdCl would cancel its threads, in mid-callback too, and wait for them while it holds their
     // locks; our children only exec. The library's own proxy switches this off as well.
     env->PutInt("RunForkHandler", 0);
