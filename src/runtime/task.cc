@@ -46,9 +46,9 @@ struct TaskScope::Root {
       bool await_ready() noexcept { return false; }
       void await_suspend(std::coroutine_handle<promise_type> self) noexcept {
         TaskScope* owner = self.promise().scope;
-        const uint64_t id = self.promise().id;
+        const uint64_t ended = self.promise().id;
         self.destroy();
-        owner->Ended(id);
+        owner->Ended(ended);
       }
       void await_resume() noexcept {}
     };
