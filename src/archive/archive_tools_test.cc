@@ -97,7 +97,7 @@ class SparseArchive {
   void AddHole(MemberName name, uint32_t size, uint32_t crc32 = 0) { AddHeader(name, size, crc32); }
   void Add(MemberName name, const Bytes& data) {
     AddHeader(name, static_cast<uint32_t>(data.size()), Crc32(data));
-    std::fwrite(data.data(), 1, data.size(), file_);
+    if (!data.empty()) std::fwrite(data.data(), 1, data.size(), file_);
   }
   uint64_t next_offset() const { return writer_.next_offset(); }
 
