@@ -31,7 +31,10 @@ while (($# > 0)); do
 done
 case "$preset" in
   release | asan | tsan | mutants) ;;
-  fuzz) groups+=" fuzz" ;;
+  fuzz)
+    groups+=" fuzz"
+    if ((${#targets[@]} == 0)); then targets=(fuzzers); fi
+    ;;
   *) fail_usage "unknown preset \"$preset\"" ;;
 esac
 if [[ -n $xrootd ]]; then
