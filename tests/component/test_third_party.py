@@ -64,6 +64,10 @@ class Pulling(everyday.EverydayTest):
 
     def setUp(self):
         super().setUp()
+        # In a stock xrootd with libasan a lock of glibc's gettext is released once too often while it starts; gnutls,
+        # which the handler brings along, then waits for it for ever.
+        if os.environ.get("XEC_PRESET") == "asan":
+            self.skipTest("stock xrootd with AddressSanitizer does not get past loading its third-party copy handler")
         # XRootD 5 loads the handler only where https is configured; http goes on beside it.
         key, certificate = self.path("key.pem"), self.path("certificate.pem")
         self.run_program(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
