@@ -113,8 +113,7 @@ class Returning(xectest.TestCase):
         for server in away:
             cluster.start(server)
         back = time.monotonic()
-        # A tenth, for these reads and the cleaner share the processors.
-        self.each(self.check, range(0, COUNT, 10))
+        self.each(self.check, range(COUNT))
         self.eventually(lambda: not self.debris(), 300, "the debris is gone")
         print(f"test_returning: {COUNT} of each kind; {time.monotonic() - back:.0f} s after the servers came back nothing was "
               "left over", flush=True)
