@@ -7,6 +7,7 @@
 #include "commit/names.hh"
 #include "commit/pause.hh"
 #include "commit/roll_forward.hh"
+#include "commit/seals.hh"
 
 namespace xec {
 
@@ -26,7 +27,6 @@ namespace {
 
 // A look-up that changes overtake begins anew for so long, with pauses.
 constexpr Duration kOvertakenPatience = std::chrono::seconds(5);
-constexpr Duration kOvertakenPauseMin = std::chrono::milliseconds(20);
 constexpr Duration kOvertakenPauseMax = std::chrono::milliseconds(200);
 
 // Why another look may tell what this one does not.
@@ -36,8 +36,8 @@ enum class Again {
   kTooFew,     // homes have died since, or accept nothing
 };
 
-// One look, and what it takes to be sure of it. `last`: who is late is waited for.
-Task<Result<NameInfo>> LookUpOnce(Engine& engine, ObjectPath path, LookWidth width, bool last, Again* again) {
+// One look, and what it takes to be sure of it.
+Task<Result<NameInfo>> LookUpOnce(Engine& engine, ObjectPath path, LookWidth width, int tries, Again* again) {
   const auto look_again = [&](Again why) {
     *again = why;
     return Fail(Code::kNoQuorum,
@@ -51,6 +51,9 @@ Task<Result<NameInfo>> LookUpOnce(Engine& engine, ObjectPath path, LookWidth wid
   const bool guess = MutantActive(Mutant::kNotFoundWithTooFewHomes) && highest.kind == Accepted::kNothing;
   if (!look.HasQuorum() && guess) co_return NameInfo{path, highest, {}, look.listings()};
   if (!look.HasQuorum()) co_return CannotTell(engine, path, look);
+  // Those that alone showed something may have died since, one after the other.
+  const bool enough = static_cast<size_t>(tries) >= look.homes().size() - look.quorum();
+  const bool last = enough || tries >= engine.options().retries_max;
   const Late late_ones = last ? Late::kWaitedFor : Late::kPassedOver;
   std::vector<MemberIndex> holders = look.WithHighest();
   if (!look.Decided() && !MutantActive(Mutant::kAnswerWithoutRolling)) {
@@ -90,27 +93,23 @@ Task<Result<NameInfo>> LookUpOnce(Engine& engine, ObjectPath path, LookWidth wid
 
 Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path) {
   XEC_CHECK(!path.IsRoot(), "the root is not looked up");
-  const size_t homes = engine.Homes(path).size();
-  const int retries_max = engine.options().retries_max;
   const TimePoint patient_until = engine.executor().Now() + kOvertakenPatience;
   LookWidth width = LookWidth::kQuorum;
   Duration pause{0};
   int tries = 0;
   while (true) {
-    // Those that alone showed something may have died since, one after the other.
-    const bool last = static_cast<size_t>(tries) >= homes - Quorum(homes) || tries >= retries_max;
     Again again = Again::kNo;
-    Result<NameInfo> info = co_await LookUpOnce(engine, path, width, last, &again);
+    Result<NameInfo> info = co_await LookUpOnce(engine, path, width, tries, &again);
     const bool overtaken = again == Again::kOvertaken;
     // Others got on meanwhile.
     const bool counts = !overtaken || engine.executor().Now() >= patient_until;
-    if (again == Again::kNo || (counts && ++tries > retries_max)) co_return std::move(info);
+    if (again == Again::kNo || (counts && ++tries > engine.options().retries_max)) co_return std::move(info);
     // What has overtaken a look may be on homes that the next quorum does not hear either; but a home that is
     // slow would have every wide one overtaken.
     width = overtaken && width == LookWidth::kQuorum ? LookWidth::kAll : LookWidth::kQuorum;
     if (!overtaken) continue;
     if (pause > Duration::zero()) co_await Pause(engine, pause);
-    pause = std::clamp(2 * pause, kOvertakenPauseMin, kOvertakenPauseMax);
+    pause = std::clamp(2 * pause, kLookPauseMin, kOvertakenPauseMax);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Connections that break while they are being made.
+// Connections that break while they are being made, or under load.
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
@@ -162,22 +162,21 @@ Task<void> ListUntil(const std::atomic<bool>& over, ThreadPool& pool, DataServer
 TEST(ConnectionsTest, XrdClLivesOnWhenServersDieUnderLoad) {
   if (!NoServersReason()->empty()) GTEST_SKIP() << *NoServersReason();
   constexpr int kLives = 2000;
-  constexpr int kClients = 8;
-  constexpr int kInFlight = 16;
+  constexpr int kClients = 128;
+  constexpr int kRequestsMax = 16;
   ThreadPool pool("xrdtest", 2);
   DiesUnderLoad dies;
   const auto server = MakeXrootdServer({.url = dies.url(), .executor = &pool});
   ASSERT_TRUE(server);
   std::atomic<bool> over = false;
-  std::vector<std::jthread> clients;
-  for (int i = 0; i < kClients * kInFlight; ++i) {
-    clients.emplace_back([&] { SyncWait(ListUntil(over, pool, *server)); });
-  }
+  TaskScope clients;
+  for (int i = 0; i < kClients; ++i) clients.Spawn(ListUntil(over, pool, *server));
   for (int i = 0; i < kLives; ++i) {
     // Who stands still would not end this test either.
-    XEC_CHECK(dies.LiveOnce(1 + i % kInFlight, seconds(20)));
+    XEC_CHECK(dies.LiveOnce(1 + i % kRequestsMax, seconds(20)));
   }
   over = true;
+  clients.Drain();
 }
 
 }  // namespace
