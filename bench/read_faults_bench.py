@@ -204,6 +204,7 @@ def main():
     parser.add_argument("--build-dir", default=os.path.join(REPO, "build", "release"))
     parser.add_argument("--only", default=",".join(PARTS), help="of " + ",".join(PARTS))
     parser.add_argument("--size", type=int, default=1024, help="of the object, MiB")
+    parser.add_argument("--chunk-size", default="1MiB", help="of the store")
     parser.add_argument("--rate", type=float, default=200, help="MiB/s of the paced stream")
     parser.add_argument("--repetitions", type=int, default=20, help="of the paced stream")
     parser.add_argument("--rounds", type=int, default=5, help="of the unpaced copies")
@@ -219,9 +220,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix="xec-reads-", dir=options.dir) as directory:
         os.chmod(directory, 0o755)
         cluster = xrootd_cluster.Cluster(xrootd_cluster.Options(
-            dir=os.path.join(directory, "cluster"), servers=12, gateways=1, geometry="8+2", chunk_size="1MiB",
-            base_port=11000, xrootd="/usr", xec=os.path.join(options.build_dir, "src/cli/xec"),
-            serve_options=["--sync", "none"]))
+            dir=os.path.join(directory, "cluster"), servers=12, gateways=1, geometry="8+2", base_port=11000, xrootd="/usr",
+            xec=os.path.join(options.build_dir, "src/cli/xec"), serve_options=["--sync", "none"],
+            chunk_size=options.chunk_size))
         os.makedirs(os.path.join(directory, "cluster"))
         try:
             cluster.up()
