@@ -56,8 +56,8 @@ Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath p
 
 namespace {
 
-Task<Result<std::vector<States>>> ListTheirStates(Engine& engine, MemberIndex member,
-                                                  std::vector<ObjectPath> paths) {
+Task<Result<std::vector<std::optional<States>>>> ListTheirStates(Engine& engine, MemberIndex member,
+                                                                 std::vector<ObjectPath> paths) {
   std::vector<std::string> directories;
   for (const ObjectPath& path : paths) directories.push_back(path.ObjectDirectory());
   const Result<std::vector<Listed>> listed =
@@ -65,8 +65,11 @@ Task<Result<std::vector<States>>> ListTheirStates(Engine& engine, MemberIndex me
   const Status in_force = engine.MembersInForce();
   if (!in_force) co_return in_force.error();
   if (!listed) co_return listed.error();
-  std::vector<States> states;
-  for (const Listed& entries : *listed) states.push_back(entries ? StatesOf(*entries) : States{});
+  std::vector<std::optional<States>> states;
+  for (const Listed& entries : *listed) {
+    states.emplace_back();
+    if (entries) states.back() = StatesOf(*entries);
+  }
   co_return std::move(states);
 }
 
@@ -75,7 +78,7 @@ Task<Result<std::vector<States>>> ListTheirStates(Engine& engine, MemberIndex me
 Task<StatesByName> ListManyStates(Engine& engine, NamesByServer wanted, Duration least) {
   StatesByName heard;
   // Patience as with a sync: a batch takes as long as many small requests.
-  ServerGather<Result<std::vector<States>>> gather(engine, RequestKind::kSync, least);
+  ServerGather<Result<std::vector<std::optional<States>>>> gather(engine, RequestKind::kSync, least);
   for (const auto& [member, paths] : wanted) gather.Start(member, ListTheirStates(engine, member, paths));
   while (gather.timely() > 0) {
     auto event = co_await gather.Next();

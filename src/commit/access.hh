@@ -16,9 +16,10 @@ Task<Result<std::vector<Entry>>> ListOrEmpty(Engine& engine, MemberIndex member,
 Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath path);
 
 // The same for many names at once, each server asked once for all those wanted of it: what the servers said
-// of each name. Who fails for any one of them, or is late, has said nothing. `least`: as of ServerGather.
+// of each name; nullopt: it has no object directory. Who fails for any one of them, or is late, has said
+// nothing. `least`: as of ServerGather.
 using NamesByServer = std::map<MemberIndex, std::vector<ObjectPath>>;
-using StatesByName = std::map<ObjectPath, std::map<MemberIndex, States>>;
+using StatesByName = std::map<ObjectPath, std::map<MemberIndex, std::optional<States>>>;
 Task<StatesByName> ListManyStates(Engine& engine, NamesByServer wanted, Duration least = {});
 
 // Renames, removes or makes one entry of the object directory.

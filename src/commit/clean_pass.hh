@@ -11,6 +11,9 @@ constexpr Duration kCleanerPatience = std::chrono::seconds(1);
 
 using ServerStates = std::map<MemberIndex, States>;
 
+// Is `since_ms`, of the wall clock, longer ago than `wait`?
+bool IsPast(const Engine& engine, int64_t since_ms, Duration wait);
+
 // Everything one pass over one name knows.
 struct CleanPass {
   Engine& engine;
@@ -20,7 +23,7 @@ struct CleanPass {
   CleanOutcome outcome;
 
   int64_t Now() const { return engine.executor().WallNow(); }
-  bool Past(int64_t since_ms, Duration wait) const;
+  bool Past(int64_t since_ms, Duration wait) const { return IsPast(engine, since_ms, wait); }
   bool Past(const State& entry, Duration wait) const { return Past(entry.mtime_s * 1000, wait); }
   bool AllServersHeard() const { return servers.size() == engine.server_count(); }
   bool AllHomesHeard() const;

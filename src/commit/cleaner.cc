@@ -12,12 +12,16 @@
 #include "commit/move.hh"
 #include "commit/roll_forward.hh"
 #include "commit/server_gather.hh"
+#include "runtime/gather.hh"
 
 namespace xec {
 namespace {
 
 // Renames of one name brought to their end in one cleaning.
 constexpr int kCleanRoundsMax = 8;
+// Names that one pass cleans at the same time: each waits for one server after the other, dozens of times if
+// it was renamed.
+constexpr size_t kCleanNamesAtOnceMax = 4;
 
 // Step 1: the decided version, on all homes that answer. False: somebody is changing the name, come back
 // later.
@@ -145,6 +149,41 @@ struct TreePass {
   }
 };
 
+using Cleaning = Gather<Result<CleanOutcome>>;
+
+// Takes what is done, and waits until no more than so many are being cleaned.
+Task<void> AwaitCleaned(Cleaning& cleaning, size_t most, TreePass& pass) {
+  while (cleaning.pending() > most || cleaning.ready()) {
+    auto event = co_await cleaning.Next();
+    pass.AddName(*event.value);
+  }
+}
+
+// The names of a folder, each with what is below it.
+Task<void> CleanNames(Engine& engine, FolderUnion& found, TreePass& pass) {
+  IdleNames idle(engine, found);
+  Cleaning cleaning(engine.scope(), engine.executor());
+  while (const std::optional<ObjectPath> name = idle.Next()) {
+    // Below first: a directory's tombstone can only go when its folder is empty. Nothing beside it, so that
+    // the bound is one for all folders.
+    if (TakeFolderOf(*name, found)) {
+      co_await AwaitCleaned(cleaning, 0, pass);
+      const Result<CleanOutcome> below = co_await CleanTree(engine, *name, pass.on_thin);
+      pass.Add(below);
+    }
+    const ToClean to_clean = co_await idle.Look();
+    if (to_clean != ToClean::kNow) {
+      ++pass.total.names;
+      if (to_clean == ToClean::kLater) ++pass.total.left;
+      co_await AwaitCleaned(cleaning, kCleanNamesAtOnceMax, pass);
+      continue;
+    }
+    co_await AwaitCleaned(cleaning, kCleanNamesAtOnceMax - 1, pass);
+    cleaning.Start(0, CleanName(engine, *name));
+  }
+  co_await AwaitCleaned(cleaning, 0, pass);
+}
+
 // A folder of a directory that is forgotten: whoever fenced a rename or an upload below it made it anew, for
 // its marks. Nobody's marks are in it when it is empty.
 Task<Result<CleanOutcome>> CleanNamelessFolder(Engine& engine, ObjectPath directory, OnThin on_thin) {
@@ -216,8 +255,7 @@ Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
       const bool of_upload =
           state && (state->kind == StateKind::kSealed || state->kind == StateKind::kAborted);
       const Duration wait = of_upload ? std::max(horizon, engine.options().upload_grace) : horizon;
-      const int64_t wait_ms = std::chrono::duration_cast<std::chrono::milliseconds>(wait).count();
-      const bool old = engine.executor().WallNow() - entry.mtime_s * 1000 > wait_ms;
+      const bool old = IsPast(engine, entry.mtime_s * 1000, wait);
       // A draft is for nothing where no server tells the name: nobody can prove it any more. So is a seal
       // that was silent for so long: whoever promotes one makes the parts of the name before he looks.
       const bool of_the_dead = state && (of_upload || state->kind == StateKind::kAbortMark ||
@@ -248,8 +286,9 @@ Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
   co_return outcome;
 }
 
-bool CleanPass::Past(int64_t since_ms, Duration wait) const {
-  return Now() - since_ms > std::chrono::duration_cast<std::chrono::milliseconds>(wait).count();
+bool IsPast(const Engine& engine, int64_t since_ms, Duration wait) {
+  return engine.executor().WallNow() - since_ms >
+         std::chrono::duration_cast<std::chrono::milliseconds>(wait).count();
 }
 
 std::map<MemberIndex, States> CleanPass::Homes() const {
@@ -378,21 +417,7 @@ Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThi
   if (engine.server_count() - found.heard.size() > SilentServersMax(engine))
     pass.problem = Fail(Code::kNoQuorum, "{} cannot be cleaned now: {} of {} data servers do not list it",
                         directory.text(), engine.server_count() - found.heard.size(), engine.server_count());
-  IdleNames idle(engine, found);
-  for (const auto& [name, members] : found.names) {
-    // Below first: a directory's tombstone can only go when its folder is empty.
-    if (TakeFolderOf(name, found)) {
-      const Result<CleanOutcome> below = co_await CleanTree(engine, name, on_thin);
-      pass.Add(below);
-    }
-    const bool at_rest = co_await idle.Has(name);
-    if (at_rest) {
-      ++pass.total.names;
-      continue;
-    }
-    const Result<CleanOutcome> cleaned = co_await CleanName(engine, name);
-    pass.AddName(cleaned);
-  }
+  co_await CleanNames(engine, found, pass);
   for (const std::string& object_directory : found.nameless) {
     const CleanOutcome cleaned = co_await CleanNameless(engine, object_directory);
     pass.total.Add(cleaned);

@@ -96,4 +96,9 @@ std::string Engine::NewNonce() {
   return Hex(random_.Next() & 0xffffffff, 8);
 }
 
+uint64_t Engine::RandomBelow(uint64_t bound) {
+  std::lock_guard lock(random_mutex_);
+  return random_.Below(bound);
+}
+
 }  // namespace xec

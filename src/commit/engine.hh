@@ -113,6 +113,7 @@ class Engine {
   Result<Version> NextVersion(const std::optional<Version>& above);
   std::string NewObjectId();  // kObjectIdBytes hex digits
   std::string NewNonce();  // 8 hex digits
+  uint64_t RandomBelow(uint64_t bound);  // uniform in [0, bound); bound > 0
 
  private:
   CallContext Until(Duration timeout) const { return {&executor_, executor_.Now() + timeout}; }

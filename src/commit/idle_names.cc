@@ -3,13 +3,15 @@
 
 #include <algorithm>
 
+#include "base/check.hh"
 #include "base/contains.hh"
 #include "commit/clean_pass.hh"
 
 namespace xec {
 namespace {
 
-constexpr size_t kNamesAtOnceMax = 256;
+// Few enough that another cleaner's work since is not missed by much.
+constexpr size_t kNamesAtOnceMax = 64;
 
 // The state that is all a server may show of an idle name.
 const State* OnlyState(const States& states) {
@@ -59,26 +61,65 @@ bool IsIdle(const std::map<MemberIndex, States>& shown, const std::vector<Member
   return first->kind == StateKind::kDirectory || archives >= archives_min(first->size);
 }
 
-Task<void> IdleNames::LookAhead() {
-  asked_.clear();
-  idle_.clear();
-  NamesByServer wanted;
-  for (; next_ != found_.names.end() && asked_.size() < kNamesAtOnceMax; ++next_) {
-    asked_.insert(next_->first);
-    for (const MemberIndex member : next_->second) wanted[member].push_back(next_->first);
+bool IsForgettable(const std::map<MemberIndex, States>& shown, const std::vector<MemberIndex>& homes) {
+  Version version;
+  for (const auto& [member, states] : shown) {
+    if (states.size() != 1 || !Contains(homes, member)) return false;
+    const State& state = states.front();
+    if (state.kind != StateKind::kTombstone || state.IsMoved()) return false;
+    if (member != shown.begin()->first && *state.version != version) return false;
+    version = *state.version;
   }
-  const StatesByName heard = co_await ListManyStates(engine_, std::move(wanted), kCleanerPatience);
-  const auto archives_max = [this](uint64_t size) { return ArchivesMax(engine_, size); };
-  for (const auto& [path, states] : heard) {
-    const bool complete = states.size() == found_.names.at(path).size();
-    if (complete && IsIdle(states, engine_.Homes(path), archives_max)) idle_.insert(path);
-  }
+  return shown.size() == homes.size();
 }
 
-Task<bool> IdleNames::Has(ObjectPath name) {
-  if (found_.heard.size() < engine_.server_count()) co_return false;
-  if (!asked_.contains(name)) co_await LookAhead();
-  co_return idle_.contains(name);
+IdleNames::IdleNames(Engine& engine, const FolderUnion& found) : engine_(engine), found_(found) {
+  for (const auto& name : found.names) names_.push_back(&name);
+  if (names_.empty()) return;
+  const auto first = static_cast<std::ptrdiff_t>(engine.RandomBelow(names_.size()));
+  std::rotate(names_.begin(), names_.begin() + first, names_.end());
+}
+
+ToClean IdleNames::Judge(Name name, const std::map<MemberIndex, std::optional<States>>& shown) const {
+  if (shown.size() < name->second.size()) return ToClean::kNow;
+  std::map<MemberIndex, States> there;
+  for (const auto& [member, states] : shown) {
+    if (states) there.emplace(member, *states);
+  }
+  if (there.empty()) return ToClean::kNothing;
+  const std::vector<MemberIndex> homes = engine_.Homes(name->first);
+  if (IsIdle(there, homes, [this](uint64_t size) { return ArchivesMax(engine_, size); }))
+    return ToClean::kNothing;
+  if (!IsForgettable(there, homes)) return ToClean::kNow;
+  int64_t made_ms = 0;
+  for (const auto& [home, states] : there)
+    made_ms = std::max({made_ms, states.front().version->WallMillis(), states.front().mtime_s * 1000});
+  return IsPast(engine_, made_ms, engine_.options().tombstone_horizon) ? ToClean::kNow : ToClean::kLater;
+}
+
+Task<void> IdleNames::LookAhead() {
+  to_clean_.clear();
+  asked_from_ = asked_;
+  NamesByServer wanted;
+  for (; asked_ < names_.size() && asked_ - asked_from_ < kNamesAtOnceMax; ++asked_) {
+    const auto& [path, members] = *names_[asked_];
+    for (const MemberIndex member : members) wanted[member].push_back(path);
+  }
+  StatesByName heard = co_await ListManyStates(engine_, std::move(wanted), kCleanerPatience);
+  for (size_t i = asked_from_; i < asked_; ++i)
+    to_clean_.push_back(Judge(names_[i], heard[names_[i]->first]));
+}
+
+std::optional<ObjectPath> IdleNames::Next() {
+  if (given_ == names_.size()) return std::nullopt;
+  return names_[given_++]->first;
+}
+
+Task<ToClean> IdleNames::Look() {
+  XEC_CHECK(given_ > 0, "there was no name yet");
+  if (found_.heard.size() < engine_.server_count()) co_return ToClean::kNow;
+  while (asked_ < given_) co_await LookAhead();
+  co_return to_clean_[given_ - 1 - asked_from_];
 }
 
 }  // namespace xec

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// IdleNames: which names of a folder a cleaner may pass over, because there is nothing to do. So a pass over
-// a store at rest costs a listing of each object directory that is there, many of them at once, instead of
-// some of all servers for each name.
+// IdleNames: which names of a folder a cleaner may pass over, because there is nothing to do, or not yet. So
+// a pass over a store at rest costs a listing of each object directory that is there, many of them at once,
+// instead of some of all servers for each name.
 #pragma once
 
 #include <functional>
-#include <set>
+#include <map>
+#include <optional>
+#include <vector>
 
 #include "commit/folder.hh"
 
@@ -18,30 +20,47 @@ namespace xec {
 bool IsIdle(const std::map<MemberIndex, States>& shown, const std::vector<MemberIndex>& homes,
             const std::function<size_t(uint64_t size)>& archives_min);
 
+// Is it a removed name whose tombstone every home has, and nothing is anywhere else? `shown` as above. All
+// that is left to do is to forget it, some day.
+bool IsForgettable(const std::map<MemberIndex, States>& shown, const std::vector<MemberIndex>& homes);
+
 // The most archives that an object of this size has in any geometry of the store: it may have been written
 // with that of another path, and renamed since.
 size_t ArchivesMax(const Engine& engine, uint64_t size);
 // In the one given.
 size_t ArchivesIn(const Geometry& wanted, uint64_t size);
 
-// Asks for many names ahead. `found` outlives it; one owner, awaited before the next call.
+enum class ToClean {
+  kNow,  // also when it cannot be told: where a server is silent, a full pass says what that means
+  kLater,    // a tombstone that is too young to be forgotten
+  kNothing,  // it is at rest, or gone
+};
+
+// The names of a folder one after the other, from one of them on that chance chooses: of several cleaners
+// that begin at the same time each finds done what another one has done. Asks for many names ahead. The names
+// of `found` stay as they are while it lives; one owner, awaited before the next call.
 class IdleNames {
  public:
-  IdleNames(Engine& engine, const FolderUnion& found)
-      : engine_(engine), found_(found), next_(found.names.begin()) {}
+  IdleNames(Engine& engine, const FolderUnion& found);
 
-  // Called for the names of `found` in their order. False also when it cannot be told: where a server is
-  // silent, a full pass says what that means.
-  Task<bool> Has(ObjectPath name);
+  // nullopt: that was all.
+  std::optional<ObjectPath> Next();
+  // What to do about the name that Next gave last.
+  Task<ToClean> Look();
 
  private:
+  using Name = std::map<ObjectPath, std::vector<MemberIndex>>::const_pointer;
+
   Task<void> LookAhead();
+  ToClean Judge(Name name, const std::map<MemberIndex, std::optional<States>>& shown) const;
 
   Engine& engine_;
   const FolderUnion& found_;
-  std::map<ObjectPath, std::vector<MemberIndex>>::const_iterator next_;  // not asked for yet
-  std::set<ObjectPath> asked_;
-  std::set<ObjectPath> idle_;
+  std::vector<Name> names_;
+  size_t given_ = 0;  // of names_
+  size_t asked_ = 0;  // of names_
+  size_t asked_from_ = 0;  // to_clean_ is about those from here to asked_
+  std::vector<ToClean> to_clean_;
 };
 
 }  // namespace xec

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "commit/idle_names.hh"
 
+#include <set>
+
 #include "commit/test_world.hh"
 
 namespace xec {
@@ -51,6 +53,25 @@ TEST(IsIdleTest, TooFewHomesOrArchivesAreForAFullPass) {
   EXPECT_FALSE(IsIdle({{0, {archive}}, {1, {witness}}}, kHomes, Two));
 }
 
+TEST(IsForgettableTest, ATombstoneOnEveryHomeAndNothingElse) {
+  const State tombstone = TombstoneState(At(6));
+  EXPECT_TRUE(IsForgettable({{0, {tombstone}}, {1, {tombstone}}, {2, {tombstone}}}, kHomes));
+  const auto on_last = [&](States states, MemberIndex last = 2) {
+    return IsForgettable({{0, {tombstone}}, {1, {tombstone}}, {last, std::move(states)}}, kHomes);
+  };
+  EXPECT_FALSE(IsForgettable({}, kHomes));
+  EXPECT_FALSE(IsForgettable({{0, {tombstone}}, {1, {tombstone}}}, kHomes));
+  EXPECT_FALSE(on_last({}));
+  EXPECT_FALSE(on_last({MoveOutState("dd")}));
+  EXPECT_FALSE(on_last({tombstone}, 7));
+  EXPECT_FALSE(on_last({TombstoneState(At(7))}));
+  EXPECT_FALSE(on_last({PromotedState(At(6), "aa", 7)}));
+  EXPECT_FALSE(on_last({tombstone, WitnessState(At(5), "aa", 7)}));
+  EXPECT_FALSE(on_last({tombstone, AbortMarkState(SealedState("cc"))}));
+  const State moved = MovedState(At(6), "dd", At(7), 1);
+  EXPECT_FALSE(IsForgettable({{0, {moved}}, {1, {moved}}, {2, {moved}}}, kHomes));
+}
+
 class IdleNamesTest : public testing::Test {
  protected:
   IdleNamesTest() {
@@ -61,6 +82,15 @@ class IdleNamesTest : public testing::Test {
     const auto cleaned = world_.Run(CleanTree(*cleaner.engine, TestWorld::Path("/")));
     EXPECT_TRUE(cleaned) << cleaned.error().message;
     return *cleaned;
+  }
+
+  // Tombstones are left of them.
+  void RemoveAll() {
+    for (int i = 0; i < kNames; ++i)
+      EXPECT_TRUE(world_.Run(RemoveObject(*gateway_.engine, TestWorld::Path(fmt::format("/{:03}", i)))));
+    Clean(gateway_);
+    world_.Pass(world_.options.engine.superseded_grace + std::chrono::seconds(5));
+    Clean(gateway_);
   }
 
   static constexpr int kNames = 300;  // more than are asked for together
@@ -84,6 +114,37 @@ TEST_F(IdleNamesTest, OneAmongManyIsCleaned) {
   EXPECT_EQ(cleaned.names, size_t{kNames});
   EXPECT_EQ(cleaned.removed, world_.descriptor.geometry.Total());
   EXPECT_EQ(Clean(world_.NewGateway()).removed, 0u);
+}
+
+TEST_F(IdleNamesTest, AYoungTombstoneCostsAListingOfItsHomes) {
+  RemoveAll();
+  TestWorld::Gateway& cleaner = world_.NewGateway();
+  EXPECT_EQ(Clean(cleaner).left, size_t{kNames});
+  const size_t homes = cleaner.engine->Homes(TestWorld::Path("/000")).size();
+  EXPECT_EQ(cleaner.counts->Of(Operation::kList), world_.options.servers + homes * kNames);
+  EXPECT_EQ(cleaner.counts->Total(), cleaner.counts->Of(Operation::kList));
+  world_.Pass(world_.options.engine.tombstone_horizon + std::chrono::seconds(5));
+  EXPECT_EQ(Clean(world_.NewGateway()).left, 0u);
+  EXPECT_EQ(Clean(world_.NewGateway()).names, 0u);
+}
+
+TEST_F(IdleNamesTest, WhatAnotherCleanerIsDoneWithIsPassedOver) {
+  TestWorld::Gateway& cleaner = world_.NewGateway();
+  const FolderUnion found = world_.Run(ListFolder(*cleaner.engine, TestWorld::Path("/")));
+  RemoveAll();
+  world_.Pass(world_.options.engine.tombstone_horizon + std::chrono::seconds(5));
+  EXPECT_EQ(Clean(gateway_).left, 0u);
+  IdleNames idle(*cleaner.engine, found);
+  int names = 0;
+  for (; idle.Next(); ++names) EXPECT_EQ(world_.Run(idle.Look()), ToClean::kNothing);
+  EXPECT_EQ(names, kNames);
+}
+
+TEST_F(IdleNamesTest, CleanersBeginAtDifferentNames) {
+  const FolderUnion found = world_.Run(ListFolder(*gateway_.engine, TestWorld::Path("/")));
+  std::set<ObjectPath> first;
+  for (int i = 0; i < 20; ++i) first.insert(*IdleNames(*gateway_.engine, found).Next());
+  EXPECT_GT(first.size(), 10u);
 }
 
 TEST_F(IdleNamesTest, WhileAServerIsSilentNothingIsCalledIdle) {

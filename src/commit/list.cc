@@ -25,7 +25,7 @@ Task<std::vector<Look>> LookAtMany(Engine& engine, std::vector<ObjectPath> paths
   }
   StatesByName heard = co_await ListManyStates(engine, std::move(wanted));
   for (size_t i = 0; i < paths.size(); ++i) {
-    for (auto& [home, states] : heard[paths[i]]) looks[i].Heard(home, std::move(states));
+    for (auto& [home, states] : heard[paths[i]]) looks[i].Heard(home, std::move(states).value_or(States{}));
   }
   co_return std::move(looks);
 }
