@@ -61,5 +61,8 @@ def kill_descendants():
         for pid in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        # All that have ended, not one for each search: thousands may have come back to us.
         with contextlib.suppress(ChildProcessError):
-            os.waitpid(-1, 0)
+            ended, _ = os.waitpid(-1, 0)
+            while ended:
+                ended, _ = os.waitpid(-1, os.WNOHANG)
