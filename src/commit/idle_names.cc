@@ -86,11 +86,19 @@ ToClean IdleNames::Judge(Name name, const std::map<MemberIndex, std::optional<St
   for (const auto& [member, states] : shown) {
     if (states) there.emplace(member, *states);
   }
-  if (there.empty()) return ToClean::kNothing;
-  const std::vector<MemberIndex> homes = engine_.Homes(name->first);
-  if (IsIdle(there, homes, [this](uint64_t size) { return ArchivesMax(engine_, size); }))
-    return ToClean::kNothing;
-  if (!IsForgettable(there, homes)) return ToClean::kNow;
+  const size_t silent = engine_.server_count() - found_.heard.size();
+  const ToClean if_idle = silent == 0 ? ToClean::kNothing : ToClean::kLater;
+  if (there.empty()) return if_idle;
+  std::vector<MemberIndex> homes = engine_.Homes(name->first);
+  const auto archives_min = [&](uint64_t size) {
+    const size_t all = ArchivesMax(engine_, size);
+    return all - std::min(all, silent);
+  };
+  if (IsIdle(there, homes, archives_min)) return if_idle;
+  const size_t quorum = Quorum(homes.size());
+  std::erase_if(homes, [&](MemberIndex home) { return !found_.heard.contains(home); });
+  if (homes.size() < quorum || !IsForgettable(there, homes)) return ToClean::kNow;
+  if (silent > 0) return ToClean::kLater;
   int64_t made_ms = 0;
   for (const auto& [home, states] : there)
     made_ms = std::max({made_ms, states.front().version->WallMillis(), states.front().mtime_s * 1000});
@@ -115,9 +123,19 @@ std::optional<ObjectPath> IdleNames::Next() {
   return names_[given_++]->first;
 }
 
+bool IdleNames::CanTell() const {
+  const TimePoint now = engine_.executor().Now();
+  for (size_t i = 0; i < engine_.server_count(); ++i) {
+    const auto member = static_cast<MemberIndex>(i);
+    if (!found_.heard.contains(member) && engine_.health().At(member, now).state == ServerState::kUp)
+      return false;
+  }
+  return true;
+}
+
 Task<ToClean> IdleNames::Look() {
   XEC_CHECK(given_ > 0, "there was no name yet");
-  if (found_.heard.size() < engine_.server_count()) co_return ToClean::kNow;
+  if (!CanTell()) co_return ToClean::kNow;
   while (asked_ < given_) co_await LookAhead();
   co_return to_clean_[given_ - 1 - asked_from_];
 }

@@ -20,8 +20,8 @@ namespace xec {
 bool IsIdle(const std::map<MemberIndex, States>& shown, const std::vector<MemberIndex>& homes,
             const std::function<size_t(uint64_t size)>& archives_min);
 
-// Is it a removed name whose tombstone every home has, and nothing is anywhere else? `shown` as above. All
-// that is left to do is to forget it, some day.
+// Is it a removed name whose tombstone all of `homes` have, and nothing is anywhere else? `shown` as above.
+// All that is left to do is to forget it, some day.
 bool IsForgettable(const std::map<MemberIndex, States>& shown, const std::vector<MemberIndex>& homes);
 
 // The most archives that an object of this size has in any geometry of the store: it may have been written
@@ -31,8 +31,8 @@ size_t ArchivesMax(const Engine& engine, uint64_t size);
 size_t ArchivesIn(const Geometry& wanted, uint64_t size);
 
 enum class ToClean {
-  kNow,  // also when it cannot be told: where a server is silent, a full pass says what that means
-  kLater,    // a tombstone that is too young to be forgotten
+  kNow,  // also when it cannot be told, since a server has not told the folder and is not known to be bad
+  kLater,  // a tombstone that is too young to be forgotten, or what only a silent server may need
   kNothing,  // it is at rest, or gone
 };
 
@@ -51,6 +51,8 @@ class IdleNames {
  private:
   using Name = std::map<ObjectPath, std::vector<MemberIndex>>::const_pointer;
 
+  // Not if a server has not told the folder, but may well answer what it is asked about a name.
+  bool CanTell() const;
   Task<void> LookAhead();
   ToClean Judge(Name name, const std::map<MemberIndex, std::optional<States>>& shown) const;
 

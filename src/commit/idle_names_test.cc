@@ -147,10 +147,39 @@ TEST_F(IdleNamesTest, CleanersBeginAtDifferentNames) {
   EXPECT_GT(first.size(), 10u);
 }
 
-TEST_F(IdleNamesTest, WhileAServerIsSilentNothingIsCalledIdle) {
+TEST_F(IdleNamesTest, WhileAServerIsSilentANameCostsNoMoreThanElse) {
   TestWorld::Gateway& cleaner = world_.NewGateway();
   cleaner.faults[0]->plan().SetDown(true);
   EXPECT_GT(Clean(cleaner).left, size_t{kNames});
+  const auto most = world_.options.servers + world_.descriptor.geometry.Total() * kNames;
+  EXPECT_LE(cleaner.counts->Of(Operation::kList), most);
+}
+
+TEST_F(IdleNamesTest, WhatIsToDoIsDoneWhileAServerIsSilent) {
+  RemoveAll();
+  for (int i = 0; i < kNames; ++i) ASSERT_TRUE(world_.Put(gateway_, fmt::format("/{:03}", i)));
+  for (int i = 0; i < kNames; ++i)
+    ASSERT_TRUE(world_.Run(RemoveObject(*gateway_.engine, TestWorld::Path(fmt::format("/{:03}", i)))));
+  TestWorld::Gateway& cleaner = world_.NewGateway();
+  cleaner.faults[0]->plan().SetDown(true);
+  Clean(cleaner);
+  world_.Pass(world_.options.engine.superseded_grace + std::chrono::seconds(5));
+  EXPECT_GE(Clean(cleaner).removed, size_t{kNames});
+  EXPECT_EQ(Clean(cleaner).removed, 0u);
+  // The last server has its part to do, and then there is nothing any more.
+  world_.Clean(world_.NewGateway());
+  EXPECT_EQ(Clean(world_.NewGateway()).names, 0u);
+}
+
+// It may lack what nobody else tells, as long as it does not list the folder: not only now.
+TEST_F(IdleNamesTest, WhoOnlyCannotListTheFolderIsNotSilent) {
+  RemoveAll();
+  world_.Pass(world_.options.engine.tombstone_horizon + std::chrono::seconds(5));
+  TestWorld::Gateway& cleaner = world_.NewGateway();
+  const Error damaged = {Code::kUnreadable, "injected fault"};
+  cleaner.faults[0]->plan().Add({.operation = Operation::kList, .count = 1, .error = damaged});
+  Clean(cleaner);
+  EXPECT_EQ(Clean(world_.NewGateway()).names, 0u);
 }
 
 }  // namespace
