@@ -36,8 +36,7 @@ void ApplyClientSettings() {
     if (event_loops != kEventLoops) {
       Log(LogLevel::kWarning, "xrootd",
           "XRD_PARALLELEVTLOOP={} is set: with several event loops XrdCl 5.5.3 may stand still for ever when "
-          "a "
-          "server dies; unset it",
+          "a server dies; unset it",
           event_loops);
     }
     // At a fork XrdCl would cancel its threads, in mid-callback too, and wait for them while it holds their
