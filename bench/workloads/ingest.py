@@ -75,7 +75,7 @@ class Ingest(Workload):
         finally:
             if killer:
                 killer.end()
-        durations = answer["durations_s"]
+        durations = [seconds for seconds in answer["durations_s"] if seconds is not None]
         self.results.add_samples(self.name, what, subject.name, durations)
         if durations:
             median = statistics.median(durations)

@@ -27,7 +27,7 @@ enum class Code {
   kConflict,          // another writer was in the way; nothing of ours is visible; retry
   kUnknown,           // the outcome cannot be known now: "unknown, retry" (promise P4)
   kCorruption,        // one archive or chunk is bad; redundancy may still hide it
-  kUnreadable,        // the server answers, but its disk cannot give the bytes (EIO); others may have them
+  kUnreadable,        // the server answers, but its disk cannot give or keep bytes (EIO); others may
   kDataLoss,          // fewer than k good chunks
   kNoQuorum,          // too few homes answered: "cannot tell, retry" (promise P6)
   kNoSpace,           // a server or the store is full

@@ -29,7 +29,7 @@ struct Making {
   TimePoint started;
   HomesSealed homes;
   bool last = false;  // homes that are late are waited for
-  std::optional<DirectoryVersion> wanted_by;
+  std::vector<DirectoryVersion> wanted_by;
 };
 
 Duration PatienceWith(Rivalry rivalry) {
@@ -81,8 +81,8 @@ Task<Status> Make(Engine& engine, Making& making, std::vector<MemberIndex> prefe
     *again = in_the_way.code == Code::kConflict && making.base < seen.look.highest();
     co_return std::move(in_the_way);
   }
-  if (making.wanted_by) {
-    const Status wanted = co_await NeedDirectoryVersion(engine, *making.wanted_by);
+  for (const DirectoryVersion& directory : making.wanted_by) {
+    const Status wanted = co_await NeedDirectoryVersion(engine, directory);
     if (!wanted) co_return wanted.error();
   }
   const bool late = engine.executor().Now() - making.started > engine.options().operation_limit;
@@ -119,8 +119,7 @@ Task<Status> NeedDirectory(Engine& engine, ObjectPath path) {
   co_return OkStatus();
 }
 
-Task<Status> NeedParent(Engine& engine, ObjectPath path, bool make,
-                        std::optional<DirectoryVersion> wanted_by) {
+Task<Status> NeedParent(Engine& engine, ObjectPath path, bool make, std::vector<DirectoryVersion> wanted_by) {
   Status parent = co_await NeedDirectory(engine, path.Parent());
   if (parent || parent.code() != Code::kNotFound || !make) co_return std::move(parent);
   parent = co_await MakeDirectoryName(engine, path.Parent(), true, std::move(wanted_by));
@@ -132,10 +131,24 @@ Task<Status> NeedParent(Engine& engine, ObjectPath path, bool make,
   co_return std::move(parent);
 }
 
+// One attempt above what `info` shows. What has failed, and clearly, is withdrawn.
+Task<Result<Version>> TryToMake(Engine& engine, NameInfo info, std::vector<DirectoryVersion> wanted_by,
+                                bool last, bool* again) {
+  const Result<Version> version = engine.NextVersion(info.HighestShown());
+  if (!version) co_return version.error();
+  const State seal = DirectorySealState(*version, engine.NewObjectId());
+  Making making{info.path, seal, info.accepted, engine.executor().Now(), {}, last, std::move(wanted_by)};
+  const Status made = co_await Make(engine, making, info.HomesHeard(), again);
+  XEC_FAILPOINT("mkdir.committed");
+  if (made) co_return *version;
+  if (made.code() != Code::kUnknown) co_await RunPatiently(engine, Withdraw(engine, std::move(making)));
+  co_return made.error();
+}
+
 }  // namespace
 
 Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents,
-                               std::optional<DirectoryVersion> wanted_by) {
+                               std::vector<DirectoryVersion> wanted_by) {
   if (path.IsRoot()) co_return Fail(Code::kAlreadyExists, "/ exists");
   for (int tries = 1;; ++tries) {
     Result<NameInfo> info = co_await LookUp(engine, path);
@@ -143,22 +156,17 @@ Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents,
     if (info->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
     const Status parent = co_await NeedParent(engine, path, parents, wanted_by);
     if (!parent) co_return parent.error();
-    const Result<Version> version = engine.NextVersion(info->HighestShown());
-    if (!version) co_return version.error();
-    Making making{path,
-                  DirectorySealState(*version, engine.NewObjectId()),
-                  info->accepted,
-                  engine.executor().Now(),
-                  {},
-                  tries == kMakeTriesMax,
-                  wanted_by};
     bool again = false;
-    Status made = co_await Make(engine, making, info->HomesHeard(), &again);
-    XEC_FAILPOINT("mkdir.committed");
-    if (made || made.code() == Code::kUnknown) co_return std::move(made);
-    co_await RunPatiently(engine, Withdraw(engine, making));
-    if (!again || tries == kMakeTriesMax) co_return std::move(made);
+    const bool last = tries == kMakeTriesMax;
+    const Result<Version> made = co_await TryToMake(engine, std::move(*info), wanted_by, last, &again);
+    if (made) co_return OkStatus();
+    if (!again || last) co_return made.error();
   }
+}
+
+Task<Result<Version>> MakeDirectoryAbove(Engine& engine, NameInfo info) {
+  bool again = false;
+  co_return co_await TryToMake(engine, std::move(info), {}, true, &again);
 }
 
 }  // namespace xec

@@ -42,11 +42,15 @@ struct DirectoryVersion {
 
 // Makes a directory. Of those who make one directory at the same time several may be told that they did.
 // Errors: kAlreadyExists, kNotFound (no parent, unless parents are made), kNotDirectory (of the parent),
-// kNoQuorum, kConflict (an upload of that name, or a rename to it, is under way or died), kUnknown. With
-// `wanted_by` only while that directory lives (kNotFound): who makes it for that one may be slow, and others
-// may have ended what it is for, and removed it, since.
+// kNoQuorum, kConflict (an upload of that name, or a rename to it, is under way or died), kUnknown. Only
+// while all of `wanted_by` live (kNotFound): who makes it for these may be slow, and others may have ended
+// what it is for, and removed them, since.
 Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents,
-                               std::optional<DirectoryVersion> wanted_by = std::nullopt);
+                               std::vector<DirectoryVersion> wanted_by = {});
+
+// Makes the directory above all that `info` shows, whether one lives already or not; answers its version.
+// Errors: kAlreadyExists and kConflict (something came there since), kNoQuorum, kUnknown.
+Task<Result<Version>> MakeDirectoryAbove(Engine& engine, NameInfo info);
 
 // Removes an empty directory. Errors: kNotFound, kNotDirectory, kNotEmpty, kNoQuorum, kUnknown.
 Task<Status> RemoveDirectoryName(Engine& engine, ObjectPath path);

@@ -21,6 +21,7 @@ constexpr int kMeetTriesMax = 8;
 constexpr Duration kMeetPatience = std::chrono::seconds(5);
 constexpr uint64_t kMeetPauseFirstMs = 200;
 constexpr uint64_t kMeetPauseLongestMs = 1600;
+constexpr int kSettleTriesMax = 4;
 
 // The log of a rename at work. It is written anew long before cleaners take it for that of one who died.
 struct KeptLog {
@@ -28,6 +29,7 @@ struct KeptLog {
   std::set<MemberIndex> late;  // of WriteMoveLog
   TimePoint begun;    // before the first copy was made: copies are as old as when they were made
   bool alone = true;  // nobody else can have taken the rename up
+  bool answers = false;  // to a client that waits
 };
 
 void NoteAge(Engine& engine, KeptLog& kept) {
@@ -50,7 +52,7 @@ Task<void> KeepYoung(Engine& engine, KeptLog& kept) {
     co_return;
   }
   const bool forgotten = co_await RemoveMoveLog(engine, kept.log.id, kept.late);
-  kept = KeptLog{std::move(next), std::move(*written), now, kept.alone && forgotten};
+  kept = KeptLog{std::move(next), std::move(*written), now, kept.alone && forgotten, kept.answers};
 }
 
 // Gives the new directory the user attributes of the old one. Done once more after a crash it changes
@@ -72,9 +74,9 @@ Task<Status> CopyDirectoryAttributes(Engine& engine, ObjectPath from, ObjectPath
 
 // Makes the directory unless it is there, whoever made it. An object that is there stays: kAlreadyExists if
 // it is in the way of the rename as a whole, before anything moved, else kNotEmpty, as when what is below
-// remains. `top`: as of MoveContents.
-Task<Status> MakeTarget(Engine& engine, ObjectPath path, DirectoryVersion top, bool whole) {
-  Status made = co_await MakeDirectoryName(engine, path, true, std::move(top));
+// remains. `sources`: what it is made in place of, and the directory that is renamed as a whole.
+Task<Status> MakeTarget(Engine& engine, ObjectPath path, std::vector<DirectoryVersion> sources, bool whole) {
+  Status made = co_await MakeDirectoryName(engine, path, true, std::move(sources));
   if (made || made.code() != Code::kAlreadyExists) co_return std::move(made);
   const Result<NameInfo> info = co_await LookUp(engine, path);
   if (!info) co_return info.error();
@@ -82,6 +84,31 @@ Task<Status> MakeTarget(Engine& engine, ObjectPath path, DirectoryVersion top, b
   const Code code = whole ? Code::kAlreadyExists : Code::kNotEmpty;
   if (info->accepted.Live()) co_return Fail(code, "the object {} is in the way", path.text());
   co_return Fail(Code::kConflict, "{} was removed meanwhile; retry", path.text());
+}
+
+// Once the source is gone nobody makes the target for it any more but those who have sealed it before, and
+// may promote it at any time. None of them must come above what there is when the rename is answered: who
+// removes that does not know of them.
+Task<Status> SettleTarget(Engine& engine, ObjectPath path) {
+  for (int tries = 1; tries <= kSettleTriesMax; ++tries) {
+    Result<NameInfo> info = co_await LookUp(engine, path);
+    if (!info) co_return info.error();
+    // An object's writer has waited for them.
+    const bool object = info->accepted.kind == Accepted::kObject;
+    if (object || !DirectoryUnderWay(info->listings, info->accepted)) co_return OkStatus();
+    std::optional<AttributeRevision> set;
+    if (info->accepted.kind == Accepted::kDirectory) {
+      Result<std::optional<AttributeRevision>> read = co_await ReadAttributes(engine, *info);
+      if (!read) co_return read.error();
+      set = std::move(*read);
+    }
+    const Result<Version> made = co_await MakeDirectoryAbove(engine, std::move(*info));
+    if (made && set) co_return co_await CopyAttributes(engine, path, *made, std::move(*set));
+    if (made) co_return OkStatus();
+    const bool changed = made.code() == Code::kConflict || made.code() == Code::kAlreadyExists;
+    if (!changed) co_return made.error();
+  }
+  co_return Fail(Code::kConflict, "{} is made by others; retry", path.text());
 }
 
 // kNotEmpty: something is in the way.
@@ -112,7 +139,10 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, Direct
   const Status lives = co_await NeedDirectoryVersion(engine, top);
   if (!lives) co_return lives.error();
   const bool whole = from == top.path;
-  const Status made = co_await MakeTarget(engine, to, top, whole);
+  const DirectoryVersion here{from, info->accepted.version};
+  std::vector<DirectoryVersion> sources = {top};
+  if (!whole) sources.push_back(here);
+  const Status made = co_await MakeTarget(engine, to, std::move(sources), whole);
   if (!made) co_return made.error();
   const Status copied = co_await CopyDirectoryAttributes(engine, from, to);
   if (!copied) co_return copied.error();
@@ -137,8 +167,9 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, Direct
     if (!goes_on) co_return moved.error();
   }
   XEC_FAILPOINT("rename_directory.emptied");
-  DirectoryVersion emptied{from, info->accepted.version};
-  co_return co_await RemoveDirectoryVersion(engine, std::move(emptied));
+  Status removed = co_await RemoveDirectoryVersion(engine, here);
+  if (!removed || !kept.answers) co_return std::move(removed);
+  co_return co_await SettleTarget(engine, to);
 }
 
 // Is there nothing that whoever finds the log could go on with?
@@ -191,6 +222,18 @@ Task<Status> Resume(Engine& engine, std::vector<MoveLog> logs) {
   co_return OkStatus();
 }
 
+// Before the rename is logged: else those who carry it on would make them, too.
+Task<Status> MakeParents(Engine& engine, ObjectPath to) {
+  const ObjectPath parent = to.Parent();
+  if (parent.IsRoot()) co_return OkStatus();
+  const Result<NameInfo> info = co_await LookUp(engine, parent);
+  if (!info) co_return info.error();
+  if (info->accepted.Live()) co_return OkStatus();
+  Status made = co_await MakeDirectoryName(engine, parent, true);
+  if (!made && made.code() == Code::kAlreadyExists) co_return OkStatus();
+  co_return std::move(made);
+}
+
 }  // namespace
 
 Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to) {
@@ -204,13 +247,15 @@ Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to) {
   if (!source) co_return source.error();
   if (source->accepted.kind != Accepted::kDirectory)
     co_return Fail(Code::kNotDirectory, "{} is not a directory", from.text());
+  const Status parents = co_await MakeParents(engine, to);
+  if (!parents) co_return parents.error();
   MoveLog log{engine.NewObjectId(), from, to, source->accepted.version};
   XEC_FAILPOINT("rename_directory.log");
   const TimePoint begun = engine.executor().Now();
   Result<std::set<MemberIndex>> written = co_await WriteMoveLog(engine, log);
   if (!written) co_return written.error();
   XEC_FAILPOINT("rename_directory.logged");
-  KeptLog kept{std::move(log), std::move(*written), begun};
+  KeptLog kept{std::move(log), std::move(*written), begun, true, true};
   Status carried = co_await CarryThrough(engine, kept);
   // A log that is no longer young is taken up by cleaners, and they may still be at it.
   NoteAge(engine, kept);

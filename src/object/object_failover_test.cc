@@ -180,9 +180,11 @@ TEST(FailoverTest, NobodyWaitsForAServerThatStopsBeforeItClosesAnArchive) {
   store.faults(stopped).DropHung();
 }
 
-// Its archive was synced, and becomes what the others are when the server is back.
-TEST(FailoverTest, AServerThatDiesAsItClosesAnArchiveHasIt) {
-  TestStore store(Impatient());
+// It has acknowledged its archive, which becomes what the others are when the server is back. All are wanted.
+void ExpectThatWhoDiesInClosingHasItsArchive(SyncPolicy sync) {
+  TestStore::Options options = Impatient();
+  options.sync = sync;
+  TestStore store(options);
   Upload upload(store, 6 * kStripe + 1);
   upload.FirstHalf();
   upload.SecondHalf();
@@ -197,6 +199,14 @@ TEST(FailoverTest, AServerThatDiesAsItClosesAnArchiveHasIt) {
   ExpectWhole(store, {}, upload.bytes());
 }
 
+TEST(FailoverTest, AServerThatDiesAsItClosesASyncedArchiveHasIt) {
+  ExpectThatWhoDiesInClosingHasItsArchive(SyncPolicy::kCommit);
+}
+
+TEST(FailoverTest, AServerThatDiesAsItClosesAnArchiveHasIt) {
+  ExpectThatWhoDiesInClosingHasItsArchive(SyncPolicy::kNone);
+}
+
 // Its seal would look like another upload under way once the version that the others became has moved away.
 TEST(FailoverTest, AnArchiveThatIsLostAsItIsClosedLeavesNoSeal) {
   TestStore::Options options = Impatient();
@@ -208,8 +218,8 @@ TEST(FailoverTest, AnArchiveThatIsLostAsItIsClosedLeavesNoSeal) {
   upload.FirstHalf();
   upload.SecondHalf();
   const MemberIndex bad = store.engine().Homes(TestStore::Path("/o"))[1];
-  // As the error of a delayed write is told.
-  store.faults(bad).Add({.operation = Operation::kClose});
+  const Error delayed = Fail(Code::kUnreadable, "what was written did not come to the disk");
+  store.faults(bad).Add({.operation = Operation::kClose, .error = delayed});
   const Result<Committed> committed = upload.Commit();
   ASSERT_TRUE(committed) << committed.error().ToString();
   store.faults(bad).Clear();

@@ -3,6 +3,7 @@
 
 #include "base/log.hh"
 #include "object/archive_sealer.hh"
+#include "server/calls.hh"
 
 namespace xec {
 
@@ -10,7 +11,7 @@ Task<Status> EndArchive(Engine& engine, ArchiveFilePtr file, std::shared_ptr<Arc
                         Manifest manifest) {
   Status sealed = co_await SealArchive(engine, file, std::move(archive), LastPiece(), std::move(manifest));
   Status closed = co_await Close(engine.WriteCall(), std::move(file));
-  if (sealed) sealed = std::move(closed);
+  if (sealed && !closed) sealed = AsSilence(closed.error());
   co_return std::move(sealed);
 }
 

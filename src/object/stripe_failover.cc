@@ -348,8 +348,8 @@ void StripeUpload::SealAgain() {
   }
 }
 
-// What is sealed is safe if it was synced; else errors of delayed writes may show up only now. Few that stop
-// in between are not waited for.
+// Errors of delayed writes may show up only now: what was not synced is lost then. Few that stop in between
+// are not waited for, and who dies in between has what it has acknowledged, as one that dies a moment later.
 Task<void> StripeUpload::CloseSealed() {
   Gather<Status> closes(engine_.scope(), engine_.executor());
   const EngineOptions& options = engine_.options();
@@ -370,9 +370,10 @@ Task<void> StripeUpload::CloseSealed() {
     }
     Gather<Status>::Event event = co_await closes.Next();
     if (!event.value) break;
-    const bool synced = engine_.SyncBeforeCommit() && OutcomeUnknown(*event.value);
-    if (event.value->has_value() || synced) continue;
-    Lose(event.tag, event.value->error());
+    const Status& closed = *event.value;
+    const bool synced = engine_.SyncBeforeCommit() && closed.code() == Code::kUnreadable;
+    if (closed || OutcomeUnknown(closed) || synced) continue;
+    Lose(event.tag, closed.error());
     // It does not follow what the others become.
     engine_.given_up_files().Add(archives_[event.tag].server, plan_.place.path);
   }

@@ -138,7 +138,8 @@ Task<Status> CreateFile(CallContext context, DataServerPtr server, std::string p
   if (status && sync) status = co_await Sync(context, file);
   Status closed = co_await Close(context, file);
   if (!status) co_return status.error();
-  co_return std::move(closed);
+  if (!closed) co_return AsSilence(closed.error());
+  co_return OkStatus();
 }
 
 Error AsSilence(Error error) {

@@ -42,7 +42,7 @@ Task<Status> Close(CallContext context, ArchiveFilePtr file);
 Task<Status> CreateFile(CallContext context, DataServerPtr server, std::string path, std::string content,
                         bool sync);
 
-// What cannot be read now may be read later, or elsewhere: kUnavailable in place of kUnreadable.
+// What a disk cannot give or take now it may later, or another may: kUnavailable in place of kUnreadable.
 Error AsSilence(Error error);
 
 // Reads a whole file of at most `size_max` bytes: open, read, close. A longer one is kCorruption.

@@ -91,7 +91,8 @@ class ArchiveFile {
   // Returns when what was written is on stable storage (fsync).
   virtual void Sync(OpContext context, Done<void> done) = 0;
 
-  // Closes; errors of delayed writes show up here.
+  // Closes. Errors of delayed writes show up here: kUnreadable, never kUnavailable, when the server tells
+  // them.
   virtual void Close(OpContext context, Done<void> done) = 0;
 };
 

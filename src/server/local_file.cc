@@ -132,7 +132,11 @@ void LocalFile::Close(OpContext, Done<void> done) {
     // A request given up on may still use the handle; it is then closed with the last of them, and its
     // delayed errors interest nobody any more.
     const bool last = file.use_count() == 1;
-    if (last && close(file->release()) != 0) return done(self->Failed(errno, "close"));
+    if (last && close(file->release()) != 0) {
+      Error error = self->Failed(errno, "close");
+      if (error.code == Code::kUnavailable) error.code = Code::kUnreadable;
+      return done(std::move(error));
+    }
     file.reset();
     done(OkStatus());
   });

@@ -263,7 +263,7 @@ void XrootdFile::SendClose(OpContext context, Done<void> done) {
   Send([this, timeout = core_->Timeout(context)](
            XrdCl::ResponseHandler* handler) { return file_->Close(handler, timeout); },
        [this, done = std::move(done)](Reply reply) mutable {
-         if (!reply.ok()) return done(Failed(reply, "close"));
+         if (!reply.ok()) return done(ToCloseError(*reply.status, core_->Describe("close", path_)));
          // Without an answer from the server nobody knows what became of the last writes.
          if (!reply.from_server && mode_ == OpenMode::kCreate) {
            return done(Fail(Code::kUnavailable, "{} failed: the connection was lost",

@@ -96,4 +96,11 @@ Error ToReadError(const XrdCl::XRootDStatus& status, std::string_view what) {
   return error;
 }
 
+Error ToCloseError(const XrdCl::XRootDStatus& status, std::string_view what) {
+  Error error = ToError(status, what);
+  const bool silence = error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;
+  if (silence && status.code == XrdCl::errErrorResponse) error.code = Code::kUnreadable;
+  return error;
+}
+
 }  // namespace xec

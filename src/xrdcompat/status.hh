@@ -29,4 +29,8 @@ Error ToError(const XrdCl::XRootDStatus& status, std::string_view what);
 // The same for reading from an open file: kUnreadable when the server's disk could not give the bytes.
 Error ToReadError(const XrdCl::XRootDStatus& status, std::string_view what);
 
+// The same for closing a file: kUnreadable in place of kUnavailable and kDeadlineExceeded when the server
+// said so.
+Error ToCloseError(const XrdCl::XRootDStatus& status, std::string_view what);
+
 }  // namespace xec

@@ -54,6 +54,15 @@ TEST(XrdStatus, ADiskThatCannotGiveTheBytesIsNoSilence) {
   EXPECT_EQ(ToReadError({XrdCl::stError, XrdCl::errSocketDisconnected}, "read /a").code, Code::kUnavailable);
 }
 
+TEST(XrdStatus, AnErrorOfAClosingServerIsNoSilence) {
+  EXPECT_EQ(ToCloseError(FromServer(kXR_IOError), "close /a").code, Code::kUnreadable);
+  EXPECT_EQ(ToCloseError(FromServer(kXR_FSError), "close /a").code, Code::kUnreadable);
+  EXPECT_EQ(ToCloseError(FromServer(kXR_ReqTimedOut), "close /a").code, Code::kUnreadable);
+  EXPECT_EQ(ToCloseError(FromServer(kXR_NoSpace), "close /a").code, Code::kNoSpace);
+  EXPECT_EQ(ToCloseError({XrdCl::stError, XrdCl::errSocketDisconnected}, "close /a").code,
+            Code::kUnavailable);
+}
+
 TEST(XrdStatus, MessageNamesOperationServerAndReason) {
   const Error error =
       ToError(FromServer(kXR_NotFound, "no such file or directory\n"), "open /a on root://h:1");

@@ -426,7 +426,7 @@ class Campaign:
         try:
             self.test.eventually(done, CLEAN_SECONDS, "the cleaner finds nothing more to do")
         except AssertionError as error:
-            raise AssertionError(f"{error}: {reports[-1]} after {len(reports)} passes") from None
+            raise AssertionError(f"{error}: {reports[-1:]} after {len(reports)} passes") from None
         return len(reports)
 
     def expect_only_living(self):

@@ -48,10 +48,12 @@ class Bench(xectest.TestCase):
         return BOTH if BEHIND.search(row) else COLUMNS.get(key, ALL)
 
     def test_every_workload_fills_every_cell(self):
+        # What failed is told before the exit code.
         result = self.bench("--only", "plain,embedded,cluster", "--sync", "none", "--clients", "3", "--goals", "--json",
-                            self.path("values.json"))
+                            self.path("values.json"), code=None)
         values = self.values()
         self.assertEqual(values["failures"], [])
+        self.assertEqual(result.code, 0, result)
         measured = {work.name for work in workloads.ALL if work.name != "links" or os.geteuid() == 0}
         self.assertLessEqual(measured | {"memory"}, set(values["tables"]))
         for key, table in values["tables"].items():
