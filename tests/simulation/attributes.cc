@@ -17,12 +17,23 @@ Op World::ChooseAttributeOp(bool writes) {
   op.name = names_[attribute_random_.Below(traits_.names)];
   // What is set while the object is being renamed goes along, or is refused: who looks often looks there.
   const bool follows = attribute_random_.OneIn(2);
+  // What several set at once, each another attribute, is all to be kept.
+  const bool joins = writes && attribute_random_.OneIn(2);
+  std::optional<size_t> beside;
   for (const Client& client : clients_) {
     if (!follows || client.op >= history_.ops().size()) continue;
     const Op& other = history_.at(client.op);
     if (other.kind == OpKind::kRename && client.busy == writes) op.name = writes ? other.name : other.to;
   }
+  for (const Client& client : clients_) {
+    if (!joins || !client.busy || client.op >= history_.ops().size()) continue;
+    const Op& other = history_.at(client.op);
+    if (other.kind != OpKind::kSetAttribute) continue;
+    op.name = other.name;
+    beside = other.attribute;
+  }
   op.attribute = attribute_random_.Below(kAttributeNames);
+  if (beside) op.attribute = (*beside + 1) % kAttributeNames;
   const uint64_t how = writes ? attribute_random_.Below(10) : 9;
   op.kind = how < 4 ? OpKind::kSetAttribute : how < 6 ? OpKind::kRemoveAttribute : OpKind::kGetAttributes;
   if (op.kind == OpKind::kSetAttribute) op.attributes[op.attribute] = next_value_++;
