@@ -45,6 +45,10 @@ void ExpectThatTheLateOnesMakeNothing(const Course& course, bool* late, bool* ov
   TestWorld world({.seed = course.cleaner_after % 5 + 1});
   Gateway& renamer = world.NewGateway();
   ASSERT_TRUE(world.Run(MakeDirectoryName(*renamer.engine, world.Path("/d/s"), true)));
+  const ObjectPath parent = world.Path(course.to).Parent();
+  if (!parent.IsRoot()) {
+    ASSERT_TRUE(world.Run(MakeDirectoryName(*renamer.engine, parent, true)));
+  }
   OnPromotions(renamer, FaultKind::kDelay);
   Gateway& cleaner = world.NewGateway();
   cleaner.process.SetWallSkew(1h);

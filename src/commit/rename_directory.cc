@@ -222,18 +222,6 @@ Task<Status> Resume(Engine& engine, std::vector<MoveLog> logs) {
   co_return OkStatus();
 }
 
-// Before the rename is logged: else those who carry it on would make them, too.
-Task<Status> MakeParents(Engine& engine, ObjectPath to) {
-  const ObjectPath parent = to.Parent();
-  if (parent.IsRoot()) co_return OkStatus();
-  const Result<NameInfo> info = co_await LookUp(engine, parent);
-  if (!info) co_return info.error();
-  if (info->accepted.Live()) co_return OkStatus();
-  Status made = co_await MakeDirectoryName(engine, parent, true);
-  if (!made && made.code() == Code::kAlreadyExists) co_return OkStatus();
-  co_return std::move(made);
-}
-
 }  // namespace
 
 Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to) {
@@ -247,8 +235,6 @@ Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to) {
   if (!source) co_return source.error();
   if (source->accepted.kind != Accepted::kDirectory)
     co_return Fail(Code::kNotDirectory, "{} is not a directory", from.text());
-  const Status parents = co_await MakeParents(engine, to);
-  if (!parents) co_return parents.error();
   MoveLog log{engine.NewObjectId(), from, to, source->accepted.version};
   XEC_FAILPOINT("rename_directory.log");
   const TimePoint begun = engine.executor().Now();
