@@ -375,7 +375,8 @@ void ExpectThin(TestStore& store) {
   EXPECT_EQ(thin, 1u);
 }
 
-// One name that cannot be cleaned now hides nothing of the others.
+// One name that cannot be cleaned now hides nothing of the others. The servers themselves tell the error: those
+// that seem to be away would be asked for no other name either.
 TEST(RepairTest, WhatIsThinIsToldThoughThePassCannotEndWell) {
   EngineOptions options = Patient();
   options.operation_limit = Duration(0);
@@ -387,8 +388,9 @@ TEST(RepairTest, WhatIsThinIsToldThoughThePassCannotEndWell) {
   const auto [server, path] = store.Archives("/o").front();
   const DataServerPtr holder = store.engine().server(static_cast<MemberIndex>(server));
   ASSERT_TRUE(SyncWait(Remove(store.engine().MetadataCall(), holder, path)));
+  const Error bad_sector{Code::kUnreadable, "injected fault"};
   for (size_t i = 0; i < store.server_count(); ++i)
-    store.faults(i).Add({.operation = Operation::kList, .path_contains = "/p.~xo"});
+    store.faults(i).Add({.operation = Operation::kList, .path_contains = "/p.~xo", .error = bad_sector});
   std::vector<std::string> thin;
   OnThin on_thin = [&thin](const ThinObject& object) { thin.push_back(object.path.text()); };
   const Result<CleanOutcome> cleaned = SyncWait(CleanTree(store.engine(), TestStore::Path("/"), on_thin));
