@@ -221,12 +221,36 @@ Task<void> RemoveRevisions(Engine& engine, ObjectPath path, Version version, std
   }
 }
 
+// Somebody else may be making the directory that lives, a later one to which this must not be lost: one who
+// looked before this one was there, and so had sealed the name before. Who looks after that one sees no
+// further ones.
+Task<Status> WriteForThoseUnderWay(Engine& engine, NameInfo live, Look look, Version revision,
+                                   AttributeSet set) {
+  if (live.accepted.kind != Accepted::kDirectory) co_return OkStatus();
+  const std::set<Version> versions = DirectoriesUnderWay(look.listings(), live.accepted);
+  set.over.erase(revision);  // of one that was read
+  const std::string content = set.Format();
+  for (const Version& version : versions) {
+    std::vector<MemberIndex> nowhere;
+    Result<std::vector<MemberIndex>> written =
+        co_await WriteOnQuorum(engine, live.path, version, revision, content, std::move(nowhere));
+    if (!written)
+      co_return Fail(Code::kUnknown, "{} is being made again, and its attributes may be lost; retry",
+                     live.path.text());
+    engine.scope().Spawn(RemoveRevisions(engine, live.path, version, set.over, std::move(*written)));
+  }
+  co_return OkStatus();
+}
+
 // A rename seals the name before it reads the attributes it takes along: who wrote a revision and then sees
 // no seal can be sure that no rename, begun or over, has missed it.
-Task<Status> NeedUnchanged(Engine& engine, NameInfo info) {
-  const Look look = co_await LookAt(engine, info.path, LookWidth::kQuorum);
+Task<Status> KeepWritten(Engine& engine, NameInfo info, Version revision, AttributeSet set) {
+  Look look = co_await LookAt(engine, info.path, LookWidth::kQuorum);
   const bool alone = !AnyRenameRival(look.listings(), {}) || MutantActive(Mutant::kSetBesideRename);
-  if (look.HasQuorum() && look.highest() == info.accepted && alone) co_return OkStatus();
+  const bool unchanged = look.HasQuorum() && look.highest() == info.accepted && alone;
+  if (unchanged)
+    co_return co_await WriteForThoseUnderWay(engine, std::move(info), std::move(look), revision,
+                                             std::move(set));
   co_return Fail(
       Code::kUnknown,
       "{} is being renamed, or was changed, while its attributes were set: they may not be kept; retry",
@@ -242,8 +266,11 @@ bool ShownByQuorum(const Engine& engine, const NameInfo& info) {
   return static_cast<size_t>(showing) >= Quorum(engine.Homes(info.path).size());
 }
 
-// Do as many homes show the revision, and no seal of a rename beside it, that every rename will find it?
+// Do as many homes show the revision, and no seal of a rename beside it, that every rename will find it? Nor
+// may a directory be under way that would be without it.
 bool GoesAlong(const NameInfo& info, const Version& revision, size_t quorum) {
+  const bool directory = info.accepted.kind == Accepted::kDirectory;
+  if (directory && DirectoryUnderWay(info.listings, info.accepted)) return false;
   const std::set<std::string> committed = RenamesCommitted(info.listings);
   const auto shows = [&](const auto& listing) {
     const States& states = listing.second;
@@ -329,11 +356,13 @@ Task<Result<std::optional<AttributeRevision>>> ReadAttributesToTell(Engine& engi
     Result<std::optional<AttributeRevision>> read = co_await ReadAttributes(engine, info);
     if (!read || !*read || GoesAlong(info, (**read).revision, quorum)) co_return std::move(read);
     // It is on a quorum now: a rename that seals the name from here on finds it.
-    const Look look = co_await LookAt(engine, info.path, LookWidth::kQuorum);
+    Look look = co_await LookAt(engine, info.path, LookWidth::kQuorum);
     if (!look.HasQuorum()) co_return CannotTell(engine, info.path, look);
     if (!(look.highest() == info.accepted))
       co_return Fail(Code::kConflict, "{} was changed while its attributes were read; retry",
                      info.path.text());
+    const Status given = co_await WriteForThoseUnderWay(engine, info, look, (**read).revision, (**read).set);
+    if (!given) co_return given.error();
     const RenamesLeft left = co_await LookAtRenames(engine, info.path, look.listings());
     if (left == RenamesLeft::kNone) co_return std::move(read);
     if (left == RenamesLeft::kDead && ++dead >= kGiveUpTriesMax) break;
@@ -385,7 +414,7 @@ Task<Status> ChangeAttribute(Engine& engine, NameInfo info, AttributeChange chan
       engine, info.path, info.accepted.version, *revision, set.Format(), std::move(nowhere));
   if (!written) co_return written.error();
   engine.scope().Spawn(RemoveRevisions(engine, info.path, info.accepted.version, old, std::move(*written)));
-  co_return co_await NeedUnchanged(engine, std::move(info));
+  co_return co_await KeepWritten(engine, std::move(info), *revision, std::move(set));
 }
 
 Task<Status> CopyAttributes(Engine& engine, ObjectPath to, Version to_version, AttributeRevision revision) {
@@ -394,6 +423,30 @@ Task<Status> CopyAttributes(Engine& engine, ObjectPath to, Version to_version, A
   const Result<std::vector<MemberIndex>> written = co_await WriteOnQuorum(
       engine, to, to_version, revision.revision, revision.set.Format(), std::move(nowhere));
   co_return written ? OkStatus() : Status(written.error());
+}
+
+Task<Status> CopyAttributesToDirectory(Engine& engine, ObjectPath to, AttributeRevision revision,
+                                       DirectoryVersion from) {
+  revision.set.over.clear();
+  for (int tries = 0; tries <= engine.options().retries_max; ++tries) {
+    Result<NameInfo> live = co_await LookUpLive(engine, to);
+    if (!live && live.code() == Code::kNotFound)
+      co_return Fail(Code::kConflict, "{} was removed meanwhile; retry", to.text());
+    if (!live) co_return live.error();
+    if (live->accepted.kind != Accepted::kDirectory) co_return OkStatus();
+    // Once that is over, what lives here may be another one, made since.
+    const Status wanted = co_await NeedDirectoryVersion(engine, from);
+    if (!wanted) co_return wanted.error();
+    const Status copied = co_await CopyAttributes(engine, to, live->accepted.version, revision);
+    if (!copied) co_return copied.error();
+    // Made after it lived on a quorum.
+    Look look = co_await LookAt(engine, to, LookWidth::kQuorum);
+    if (!look.HasQuorum()) co_return CannotTell(engine, to, look);
+    if (look.highest() == live->accepted)
+      co_return co_await WriteForThoseUnderWay(engine, std::move(*live), std::move(look), revision.revision,
+                                               std::move(revision.set));
+  }
+  co_return Fail(Code::kConflict, "{} is made by others; retry", to.text());
 }
 
 }  // namespace xec

@@ -47,8 +47,14 @@ struct AttributeChange {
 // object is replaced), kNoQuorum, kUnknown: also if the name is being renamed or was changed meanwhile.
 Task<Status> ChangeAttribute(Engine& engine, NameInfo info, AttributeChange change);
 
-// Gives version `to_version` of another name the attributes of a version that is to be moved there: on a
-// quorum of homes. Errors: kNoQuorum, kUnknown.
+// Gives version `to_version` of another name, or a later one of this, the attributes of a version that is to
+// be moved there, or replaced by it: on a quorum of homes. Errors: kNoQuorum, kUnknown.
 Task<Status> CopyAttributes(Engine& engine, ObjectPath to, Version to_version, AttributeRevision revision);
+
+// Gives the directory that lives there the attributes of another one, `from`, while that one lives; nothing
+// if it is an object. Errors: kNotFound (`from`), kConflict (it is gone, or changes all the time), kNoQuorum,
+// kUnknown.
+Task<Status> CopyAttributesToDirectory(Engine& engine, ObjectPath to, AttributeRevision revision,
+                                       DirectoryVersion from);
 
 }  // namespace xec

@@ -221,5 +221,72 @@ TEST_P(ManyAttributesTest, ThatAreTooLargeForAFileAreNotWritten) {
   EXPECT_TRUE(Read(world, gateway, "/a"));
 }
 
+// Somebody makes a directory, and somebody else the same as a later version, that comes 500 ms later.
+class MadeTwice {
+ public:
+  explicit MadeTwice(size_t slow_after) : world({.seed = slow_after % 5 + 1}) {
+    Gateway& slow = world.NewGateway();
+    slow.process.SetWallSkew(1min);
+    const FaultRule rule{
+        .kind = FaultKind::kDelay, .operation = Operation::kRename, .path_contains = "/f.", .delay = 500ms};
+    for (const auto& server : slow.faults) server->plan().Add(rule);
+    std::optional<Status> made;
+    first.scope.Spawn(Keep(MakeDirectoryName(*first.engine, world.Path("/d"), false), &made));
+    for (size_t i = 0; i < slow_after && !made; ++i) EXPECT_TRUE(world.executor.RunOne());
+    over = made.has_value();
+    slow.scope.Spawn(Keep(MakeDirectoryName(*slow.engine, world.Path("/d"), false), &slow_made));
+    EXPECT_TRUE(world.executor.RunUntil([&] { return made.has_value(); }, 100'000) && *made);
+  }
+  Result<UserAttributes> Read() {
+    const auto found = world.Run(LookUpAttributes(*reader.engine, world.Path("/d")));
+    if (!found) return found.error();
+    return found->set ? found->set->set.Values() : UserAttributes{};
+  }
+
+  TestWorld world;
+  Gateway& first = world.NewGateway();
+  Gateway& reader = world.NewGateway();
+  bool over = false;  // before the other one began
+  std::optional<Status> slow_made;
+};
+
+const UserAttributes kOneAttribute = {{"U.a", "b"}};
+
+TEST(DirectoryAttributesTest, WhatIsSetWhileOthersStillMakeItStays) {
+  size_t beside = 0;
+  bool over = false;
+  for (size_t steps = 1; !over && !testing::Test::HasFailure(); ++steps) {
+    SCOPED_TRACE(fmt::format("the other one begins after {} steps", steps));
+    MadeTwice twice(steps);
+    over = twice.over;
+    EXPECT_TRUE(twice.world.Run(SetAttribute(*twice.first.engine, twice.world.Path("/d"), "U.a", "b")));
+    beside += twice.slow_made ? 0 : 1;
+    twice.world.Pass(1min);
+    const Result<UserAttributes> read = twice.Read();
+    EXPECT_TRUE(read && *read == kOneAttribute);
+  }
+  EXPECT_GT(beside, 5u);
+}
+
+TEST(DirectoryAttributesTest, WhatWasToldOfOneWhoDiedSettingItStays) {
+  size_t told = 0;
+  std::optional<Status> set;
+  for (size_t steps = 1; !set && !testing::Test::HasFailure(); ++steps) {
+    SCOPED_TRACE(fmt::format("who sets it dies after {} steps", steps));
+    MadeTwice twice(1);
+    Task<Status> setting = SetAttribute(*twice.first.engine, twice.world.Path("/d"), "U.a", "b");
+    twice.first.scope.Spawn(Keep(std::move(setting), &set));
+    for (size_t i = 0; i < steps && !set; ++i) ASSERT_TRUE(twice.world.executor.RunOne());
+    twice.first.Kill();
+    const Result<UserAttributes> read = twice.Read();
+    if (!read || *read != kOneAttribute) continue;
+    told += twice.slow_made ? 0 : 1;
+    twice.world.Pass(1min);
+    const Result<UserAttributes> later = twice.Read();
+    EXPECT_TRUE(later && *later == kOneAttribute);
+  }
+  EXPECT_GT(told, 5u);
+}
+
 }  // namespace
 }  // namespace xec

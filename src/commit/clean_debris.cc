@@ -208,7 +208,8 @@ Task<void> RemoveOldAttributes(CleanPass& pass) {
   std::set<Version> accepted;
   for (const auto& [member, states] : pass.servers) {
     for (const State& state : states) {
-      if (state.Accepted()) accepted.insert(*state.version);
+      // What is being made has them before it is there.
+      if (state.Accepted() || IsMakingDirectory(state)) accepted.insert(*state.version);
     }
   }
   const Duration horizon = pass.engine.options().tombstone_horizon;

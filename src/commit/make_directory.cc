@@ -5,6 +5,7 @@
 
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
+#include "commit/attributes.hh"
 #include "commit/fence.hh"
 #include "commit/names.hh"
 #include "commit/pause.hh"
@@ -57,6 +58,21 @@ Task<SealsSeen> LookPastRivals(Engine& engine, Making making, std::vector<Member
   }
 }
 
+// The attributes of a directory that it is to replace, as they are once it is sealed: whoever sets any later
+// sees the seal. Before it is promoted: whoever sees it sees them.
+Task<Status> KeepAttributes(Engine& engine, Making making, SealsSeen seen) {
+  if (making.base.kind != Accepted::kDirectory) co_return OkStatus();
+  NameInfo replaced{making.path, making.base, seen.look.WithHighest(), seen.look.listings()};
+  Result<std::optional<AttributeRevision>> set = co_await ReadAttributes(engine, std::move(replaced));
+  Status copied = set ? OkStatus() : Status(set.error());
+  if (set && *set)
+    copied = co_await CopyAttributes(engine, making.path, *making.seal.version, std::move(**set));
+  // Whatever of them was not written: no directory was.
+  if (!copied && copied.code() == Code::kUnknown)
+    co_return Fail(Code::kNoQuorum, "{}", copied.error().message);
+  co_return std::move(copied);
+}
+
 // `again`: another attempt may do better. Any error but kUnknown: nothing of this attempt is or becomes
 // visible once it is withdrawn.
 Task<Status> Make(Engine& engine, Making& making, std::vector<MemberIndex> preferred, bool* again) {
@@ -84,6 +100,11 @@ Task<Status> Make(Engine& engine, Making& making, std::vector<MemberIndex> prefe
   for (const DirectoryVersion& directory : making.wanted_by) {
     const Status wanted = co_await NeedDirectoryVersion(engine, directory);
     if (!wanted) co_return wanted.error();
+  }
+  const Status kept = co_await KeepAttributes(engine, making, seen);
+  if (!kept) {
+    *again = kept.code() == Code::kConflict;
+    co_return kept.error();
   }
   const bool late = engine.executor().Now() - making.started > engine.options().operation_limit;
   if (late || seen.homes.size() < quorum)
@@ -132,17 +153,17 @@ Task<Status> NeedParent(Engine& engine, ObjectPath path, bool make, std::vector<
 }
 
 // One attempt above what `info` shows. What has failed, and clearly, is withdrawn.
-Task<Result<Version>> TryToMake(Engine& engine, NameInfo info, std::vector<DirectoryVersion> wanted_by,
-                                bool last, bool* again) {
+Task<Status> TryToMake(Engine& engine, NameInfo info, std::vector<DirectoryVersion> wanted_by, bool last,
+                       bool* again) {
   const Result<Version> version = engine.NextVersion(info.HighestShown());
   if (!version) co_return version.error();
   const State seal = DirectorySealState(*version, engine.NewObjectId());
   Making making{info.path, seal, info.accepted, engine.executor().Now(), {}, last, std::move(wanted_by)};
-  const Status made = co_await Make(engine, making, info.HomesHeard(), again);
+  Status made = co_await Make(engine, making, info.HomesHeard(), again);
   XEC_FAILPOINT("mkdir.committed");
-  if (made) co_return *version;
-  if (made.code() != Code::kUnknown) co_await RunPatiently(engine, Withdraw(engine, std::move(making)));
-  co_return made.error();
+  if (!made && made.code() != Code::kUnknown)
+    co_await RunPatiently(engine, Withdraw(engine, std::move(making)));
+  co_return std::move(made);
 }
 
 }  // namespace
@@ -158,15 +179,18 @@ Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents,
     if (!parent) co_return parent.error();
     bool again = false;
     const bool last = tries == kMakeTriesMax;
-    const Result<Version> made = co_await TryToMake(engine, std::move(*info), wanted_by, last, &again);
-    if (made) co_return OkStatus();
-    if (!again || last) co_return made.error();
+    Status made = co_await TryToMake(engine, std::move(*info), wanted_by, last, &again);
+    if (made || !again || last) co_return std::move(made);
   }
 }
 
-Task<Result<Version>> MakeDirectoryAbove(Engine& engine, NameInfo info) {
+Task<Status> MakeDirectoryAbove(Engine& engine, NameInfo info, bool last) {
+  if (!info.accepted.Live()) {
+    const Status parent = co_await NeedParent(engine, info.path, true, {});
+    if (!parent) co_return parent.error();
+  }
   bool again = false;
-  co_return co_await TryToMake(engine, std::move(info), {}, true, &again);
+  co_return co_await TryToMake(engine, std::move(info), {}, last, &again);
 }
 
 }  // namespace xec

@@ -48,9 +48,12 @@ struct DirectoryVersion {
 Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents,
                                std::vector<DirectoryVersion> wanted_by = {});
 
-// Makes the directory above all that `info` shows, whether one lives already or not; answers its version.
-// Errors: kAlreadyExists and kConflict (something came there since), kNoQuorum, kUnknown.
-Task<Result<Version>> MakeDirectoryAbove(Engine& engine, NameInfo info);
+// Makes the directory above all that `info` shows, with the user attributes of one that lives there; and
+// missing parents.
+// `last`: there is no other attempt, so that homes that are late are waited for. Errors: kAlreadyExists and
+// kConflict (something came there since), kNotDirectory (the parent), kNoQuorum (also a home that is late,
+// unless `last`), kUnknown.
+Task<Status> MakeDirectoryAbove(Engine& engine, NameInfo info, bool last);
 
 // Removes an empty directory. Errors: kNotFound, kNotDirectory, kNotEmpty, kNoQuorum, kUnknown.
 Task<Status> RemoveDirectoryName(Engine& engine, ObjectPath path);

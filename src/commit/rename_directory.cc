@@ -8,6 +8,7 @@
 #include "base/failpoint.hh"
 #include "base/text.hh"
 #include "commit/attributes.hh"
+#include "commit/folder.hh"
 #include "commit/move_log.hh"
 #include "commit/pause.hh"
 #include "commit/rename.hh"
@@ -21,7 +22,7 @@ constexpr int kMeetTriesMax = 8;
 constexpr Duration kMeetPatience = std::chrono::seconds(5);
 constexpr uint64_t kMeetPauseFirstMs = 200;
 constexpr uint64_t kMeetPauseLongestMs = 1600;
-constexpr int kSettleTriesMax = 4;
+constexpr int kSettleTriesMax = 8;
 
 // The log of a rename at work. It is written anew long before cleaners take it for that of one who died.
 struct KeptLog {
@@ -55,21 +56,21 @@ Task<void> KeepYoung(Engine& engine, KeptLog& kept) {
   kept = KeptLog{std::move(next), std::move(*written), now, kept.alone && forgotten, kept.answers};
 }
 
+Task<void> RandomPause(Engine& engine, uint64_t below_ms) {
+  const uint64_t random = ParseHex(engine.NewNonce()).value_or(0);
+  co_await Pause(engine, std::chrono::milliseconds(random % below_ms));
+}
+
 // Gives the new directory the user attributes of the old one. Done once more after a crash it changes
 // nothing, nor does it undo what was set at the new place.
 Task<Status> CopyDirectoryAttributes(Engine& engine, ObjectPath from, ObjectPath to) {
   Result<NameInfo> source = co_await LookUpLive(engine, from);
   if (!source) co_return source.error();
+  DirectoryVersion here{from, source->accepted.version};
   Result<std::optional<AttributeRevision>> set = co_await ReadAttributes(engine, std::move(*source));
   if (!set) co_return set.error();
   if (!*set) co_return OkStatus();
-  Result<NameInfo> target = co_await LookUpLive(engine, to);
-  // Only that the source is gone would mean that the rename is over.
-  if (!target && target.code() == Code::kNotFound)
-    co_return Fail(Code::kConflict, "{} was removed meanwhile; retry", to.text());
-  if (!target) co_return target.error();
-  if (target->accepted.kind != Accepted::kDirectory) co_return OkStatus();
-  co_return co_await CopyAttributes(engine, to, target->accepted.version, std::move(**set));
+  co_return co_await CopyAttributesToDirectory(engine, std::move(to), std::move(**set), std::move(here));
 }
 
 // Makes the directory unless it is there, whoever made it. An object that is there stays: kAlreadyExists if
@@ -96,19 +97,47 @@ Task<Status> SettleTarget(Engine& engine, ObjectPath path) {
     // An object's writer has waited for them.
     const bool object = info->accepted.kind == Accepted::kObject;
     if (object || !DirectoryUnderWay(info->listings, info->accepted)) co_return OkStatus();
-    std::optional<AttributeRevision> set;
-    if (info->accepted.kind == Accepted::kDirectory) {
-      Result<std::optional<AttributeRevision>> read = co_await ReadAttributes(engine, *info);
-      if (!read) co_return read.error();
-      set = std::move(*read);
-    }
-    const Result<Version> made = co_await MakeDirectoryAbove(engine, std::move(*info));
-    if (made && set) co_return co_await CopyAttributes(engine, path, *made, std::move(*set));
-    if (made) co_return OkStatus();
-    const bool changed = made.code() == Code::kConflict || made.code() == Code::kAlreadyExists;
-    if (!changed) co_return made.error();
+    const bool last = tries + 1 == kSettleTriesMax;
+    const Status made = co_await MakeDirectoryAbove(engine, std::move(*info), last);
+    const bool again = made || made.code() == Code::kConflict || made.code() == Code::kAlreadyExists ||
+                       made.code() == Code::kNoQuorum;
+    if (!again) co_return made.error();
+    // Another renamer may be settling it.
+    if (!made) co_await RandomPause(engine, kMeetPauseFirstMs);
   }
   co_return Fail(Code::kConflict, "{} is made by others; retry", path.text());
+}
+
+// Somebody else may be making a directory at the target that has nothing to do with this.
+Task<Status> SettleIfGone(Engine& engine, ObjectPath from, ObjectPath to) {
+  const Result<NameInfo> target = co_await LookUp(engine, to);
+  if (!target) co_return target.error();
+  if (!DirectoryUnderWay(target->listings, target->accepted)) co_return OkStatus();
+  const Result<NameInfo> source = co_await LookUp(engine, from);
+  if (!source) co_return source.error();
+  if (source->accepted.Live()) co_return OkStatus();
+  co_return co_await SettleTarget(engine, std::move(to));
+}
+
+// Settles what is in the target but for `own`, the names that this renamer has moved: others may have moved
+// and removed some before it saw them. Those have left their object directories at both names.
+Task<Status> SettleMovedByOthers(Engine& engine, ObjectPath from, ObjectPath to, std::set<std::string> own) {
+  FolderUnion left = co_await ListFolder(engine, from);
+  std::erase_if(left.names, [&](const auto& name) { return own.contains(std::string(name.first.Last())); });
+  if (left.names.empty()) co_return OkStatus();
+  const FolderUnion there = co_await ListFolder(engine, to);
+  const size_t heard = std::min(left.heard.size(), there.heard.size());
+  if (engine.server_count() - heard > SilentServersMax(engine))
+    co_return Fail(Code::kNoQuorum, "too few data servers list {} and {}; retry", from.text(), to.text());
+  for (const auto& [source, members] : left.names) {
+    const Result<ObjectPath> target = to.Child(source.Last());
+    if (!target || !there.names.contains(*target)) continue;
+    Status settled = co_await SettleIfGone(engine, source, *target);
+    if (settled && TakeFolderOf(source, left))
+      settled = co_await SettleMovedByOthers(engine, source, *target, {});
+    if (!settled) co_return settled.error();
+  }
+  co_return OkStatus();
 }
 
 // kNotEmpty: something is in the way.
@@ -123,8 +152,7 @@ Task<Status> MoveObject(Engine& engine, ObjectPath from, ObjectPath to, Director
     const bool met = !moved && moved.code() == Code::kConflict;
     if (!met || tries == kMeetTriesMax || engine.executor().Now() - start > kMeetPatience)
       co_return std::move(moved);
-    const uint64_t random = ParseHex(engine.NewNonce()).value_or(0);
-    co_await Pause(engine, std::chrono::milliseconds(random % pause_ms));
+    co_await RandomPause(engine, pause_ms);
     pause_ms = std::min(2 * pause_ms, kMeetPauseLongestMs);
   }
 }
@@ -148,6 +176,7 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, Direct
   if (!copied) co_return copied.error();
   Result<std::vector<ListedName>> names = co_await ListDirectory(engine, from);
   if (!names) co_return names.error();
+  std::set<std::string> own;
   for (const ListedName& name : *names) {
     Result<ObjectPath> source = from.Child(name.name);
     Result<ObjectPath> target = to.Child(name.name);
@@ -165,11 +194,14 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, Direct
     const bool goes_on = moved || moved.code() == Code::kNotFound || moved.code() == Code::kNotEmpty ||
                          moved.code() == Code::kNotDirectory;
     if (!goes_on) co_return moved.error();
+    if (moved) own.insert(name.name);
   }
   XEC_FAILPOINT("rename_directory.emptied");
   Status removed = co_await RemoveDirectoryVersion(engine, here);
   if (!removed || !kept.answers) co_return std::move(removed);
-  co_return co_await SettleTarget(engine, to);
+  const Status settled = co_await SettleTarget(engine, to);
+  if (!settled) co_return settled.error();
+  co_return co_await SettleMovedByOthers(engine, from, to, std::move(own));
 }
 
 // Is there nothing that whoever finds the log could go on with?

@@ -296,12 +296,19 @@ bool SealStands(const States& states, const State& seal) {
   return present;
 }
 
+std::set<Version> DirectoriesUnderWay(const std::map<MemberIndex, States>& listings,
+                                      const Accepted& highest) {
+  std::set<Version> versions;
+  for (const auto& [home, states] : listings) {
+    for (const State& state : states) {
+      if (IsMakingDirectory(state) && highest.version < *state.version) versions.insert(*state.version);
+    }
+  }
+  return versions;
+}
+
 bool DirectoryUnderWay(const std::map<MemberIndex, States>& listings, const Accepted& highest) {
-  return std::any_of(listings.begin(), listings.end(), [&](const auto& listing) {
-    return std::any_of(listing.second.begin(), listing.second.end(), [&](const State& state) {
-      return IsMakingDirectory(state) && highest.version < *state.version;
-    });
-  });
+  return !DirectoriesUnderWay(listings, highest).empty();
 }
 
 bool RenameRival(const States& states, const std::set<std::string>& own) {

@@ -124,6 +124,8 @@ bool IsMakingDirectory(const State& state);
 // Is a directory being made that may come to stand above `highest`, the highest version accepted? Who is to
 // make an object there has to wait for the outcome. What is below `highest` can only become history.
 bool DirectoryUnderWay(const std::map<MemberIndex, States>& listings, const Accepted& highest);
+// Their versions.
+std::set<Version> DirectoriesUnderWay(const std::map<MemberIndex, States>& listings, const Accepted& highest);
 
 // At the source of a rename: does it show a seal, valid or aborted, of a rename that is not in `own`? Of two
 // renames that seal before they look at least one sees the other, and yields.
