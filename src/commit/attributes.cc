@@ -221,25 +221,48 @@ Task<void> RemoveRevisions(Engine& engine, ObjectPath path, Version version, std
   }
 }
 
-// Somebody else may be making the directory that lives, a later one to which this must not be lost: one who
-// looked before this one was there, and so had sealed the name before. Who looks after that one sees no
-// further ones.
+// One revision for one version of a directory, on the homes that do not show it yet.
+Task<Status> WriteCopy(Engine& engine, ObjectPath path, Look look, Version version, Version revision,
+                       AttributeSet set) {
+  const size_t quorum = Quorum(engine.Homes(path).size());
+  auto shown = RevisionsShown(look.listings(), version);
+  std::vector<MemberIndex> having = std::move(shown[revision]);
+  if (having.size() >= quorum) co_return OkStatus();
+  std::string content = set.Format();
+  Result<std::vector<MemberIndex>> written =
+      co_await WriteOnQuorum(engine, path, version, revision, std::move(content), std::move(having));
+  if (!written)
+    co_return Fail(Code::kNoQuorum, "too few homes of {} take attributes now; retry", path.text());
+  engine.scope().Spawn(RemoveRevisions(engine, path, version, set.over, std::move(*written)));
+  co_return OkStatus();
+}
+
+// Somebody else may be making the directory that lives as `look` shows, a later version to which this
+// revision must not be lost: one who looked before this one was there, and so had sealed the name before.
+// What comes to be in between is a base of further ones, so it looks again until there is nothing new:
+// whoever that look does not show looks after it. Errors: kConflict (there is another one, or none, by now),
+// kNoQuorum.
 Task<Status> WriteForThoseUnderWay(Engine& engine, NameInfo live, Look look, Version revision,
                                    AttributeSet set) {
   if (live.accepted.kind != Accepted::kDirectory) co_return OkStatus();
-  const std::set<Version> versions = DirectoriesUnderWay(look.listings(), live.accepted);
   set.over.erase(revision);  // of one that was read
-  const std::string content = set.Format();
-  for (const Version& version : versions) {
-    std::vector<MemberIndex> nowhere;
-    Result<std::vector<MemberIndex>> written =
-        co_await WriteOnQuorum(engine, live.path, version, revision, content, std::move(nowhere));
-    if (!written)
-      co_return Fail(Code::kUnknown, "{} is being made again, and its attributes may be lost; retry",
-                     live.path.text());
-    engine.scope().Spawn(RemoveRevisions(engine, live.path, version, set.over, std::move(*written)));
+  if (!AttributeSet::Parse(set.Format())) set.over.clear();
+  std::set<Version> having = {live.accepted.version};
+  for (int tries = 0; tries <= engine.options().retries_max; ++tries) {
+    if (!look.HasQuorum()) co_return CannotTell(engine, live.path, look);
+    std::set<Version> wanted = DirectoriesUnderWay(look.listings(), look.highest());
+    wanted.insert(look.highest().version);
+    if (look.highest().kind != Accepted::kDirectory) break;
+    std::erase_if(wanted, [&](const Version& version) { return having.contains(version); });
+    if (wanted.empty()) co_return OkStatus();
+    for (const Version& version : wanted) {
+      const Status written = co_await WriteCopy(engine, live.path, look, version, revision, set);
+      if (!written) co_return written.error();
+      having.insert(version);
+    }
+    look = co_await LookAt(engine, live.path, LookWidth::kQuorum);
   }
-  co_return OkStatus();
+  co_return Fail(Code::kConflict, "{} is being made by others, or was changed; retry", live.path.text());
 }
 
 // A rename seals the name before it reads the attributes it takes along: who wrote a revision and then sees
@@ -248,9 +271,13 @@ Task<Status> KeepWritten(Engine& engine, NameInfo info, Version revision, Attrib
   Look look = co_await LookAt(engine, info.path, LookWidth::kQuorum);
   const bool alone = !AnyRenameRival(look.listings(), {}) || MutantActive(Mutant::kSetBesideRename);
   const bool unchanged = look.HasQuorum() && look.highest() == info.accepted && alone;
-  if (unchanged)
-    co_return co_await WriteForThoseUnderWay(engine, std::move(info), std::move(look), revision,
-                                             std::move(set));
+  bool kept = false;
+  if (unchanged) {
+    const Status given =
+        co_await WriteForThoseUnderWay(engine, info, std::move(look), revision, std::move(set));
+    kept = static_cast<bool>(given);
+  }
+  if (kept) co_return OkStatus();
   co_return Fail(
       Code::kUnknown,
       "{} is being renamed, or was changed, while its attributes were set: they may not be kept; retry",

@@ -221,14 +221,14 @@ TEST_P(ManyAttributesTest, ThatAreTooLargeForAFileAreNotWritten) {
   EXPECT_TRUE(Read(world, gateway, "/a"));
 }
 
-// Somebody makes a directory, and somebody else the same as a later version, that comes 500 ms later.
+// Somebody makes a directory, and somebody else the same as a later version, that comes late.
 class MadeTwice {
  public:
-  explicit MadeTwice(size_t slow_after) : world({.seed = slow_after % 5 + 1}) {
+  explicit MadeTwice(size_t slow_after, Duration late = 500ms) : world({.seed = slow_after % 5 + 1}) {
     Gateway& slow = world.NewGateway();
     slow.process.SetWallSkew(1min);
     const FaultRule rule{
-        .kind = FaultKind::kDelay, .operation = Operation::kRename, .path_contains = "/f.", .delay = 500ms};
+        .kind = FaultKind::kDelay, .operation = Operation::kRename, .path_contains = "/f.", .delay = late};
     for (const auto& server : slow.faults) server->plan().Add(rule);
     std::optional<Status> made;
     first.scope.Spawn(Keep(MakeDirectoryName(*first.engine, world.Path("/d"), false), &made));
@@ -266,6 +266,49 @@ TEST(DirectoryAttributesTest, WhatIsSetWhileOthersStillMakeItStays) {
     EXPECT_TRUE(read && *read == kOneAttribute);
   }
   EXPECT_GT(beside, 5u);
+}
+
+Task<void> MakeAbove(Engine& engine, ObjectPath path) {
+  Result<NameInfo> info = co_await LookUp(engine, path);
+  if (!info) co_return;
+  const Status made = co_await MakeDirectoryAbove(engine, std::move(*info), true);
+  (void)made;
+}
+
+// The late one comes, and a third one makes the directory above it, while somebody sets the attribute; slowly
+// for the late one, after all was well with the first.
+TEST(DirectoryAttributesTest, WhatIsSetStaysWhoeverComesInBetween) {
+  size_t well = 0;
+  for (Duration late = 4ms; late < 60ms; late += 2ms) {
+    std::optional<Status> set;
+    for (size_t steps = 1; !set && !testing::Test::HasFailure(); ++steps) {
+      SCOPED_TRACE(fmt::format("late by {} us, the third begins after {} steps",
+                               std::chrono::duration_cast<std::chrono::microseconds>(late).count(), steps));
+      MadeTwice twice(1, late);
+      Gateway& third = twice.world.NewGateway();
+      third.process.SetWallSkew(2min);
+      const FaultRule slowly{.kind = FaultKind::kDelay,
+                             .operation = Operation::kCreate,
+                             .path_contains = "/b.",
+                             .first = 2,
+                             .delay = 60ms};
+      for (const auto& server : twice.first.faults) server->plan().Add(slowly);
+      Task<Status> setting = SetAttribute(*twice.first.engine, twice.world.Path("/d"), "U.a", "b");
+      twice.first.scope.Spawn(Keep(std::move(setting), &set));
+      for (size_t i = 0; i < steps && !set; ++i) ASSERT_TRUE(twice.world.executor.RunOne());
+      const bool over = set.has_value();
+      third.scope.Spawn(MakeAbove(*third.engine, twice.world.Path("/d")));
+      twice.world.Pass(1min);
+      ASSERT_TRUE(set);
+      const auto answered_well = static_cast<bool>(*set);
+      if (!over) set.reset();
+      if (!answered_well) continue;
+      ++well;
+      const Result<UserAttributes> read = twice.Read();
+      EXPECT_TRUE(read && *read == kOneAttribute);
+    }
+  }
+  EXPECT_GT(well, 100u);
 }
 
 TEST(DirectoryAttributesTest, WhatWasToldOfOneWhoDiedSettingItStays) {

@@ -11,6 +11,11 @@ Task<void> Pause(Engine& engine, Duration time) {
   co_await gather.Next();
 }
 
+Task<void> RandomPause(Engine& engine, Duration below) {
+  const auto most = std::chrono::duration_cast<std::chrono::milliseconds>(below).count();
+  co_await Pause(engine, std::chrono::milliseconds(engine.RandomBelow(static_cast<uint64_t>(most))));
+}
+
 Task<void> RunPatiently(Engine& engine, Task<bool> task) {
   Gather<bool> gather(engine.scope(), engine.executor());
   gather.Start(0, std::move(task));

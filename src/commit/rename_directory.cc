@@ -6,12 +6,11 @@
 #include <vector>
 
 #include "base/failpoint.hh"
-#include "base/text.hh"
 #include "commit/attributes.hh"
-#include "commit/folder.hh"
 #include "commit/move_log.hh"
 #include "commit/pause.hh"
 #include "commit/rename.hh"
+#include "commit/settle_target.hh"
 
 namespace xec {
 namespace {
@@ -20,9 +19,8 @@ namespace {
 // pauses of its own, as long as this: what stands for longer was left by a rename that died.
 constexpr int kMeetTriesMax = 8;
 constexpr Duration kMeetPatience = std::chrono::seconds(5);
-constexpr uint64_t kMeetPauseFirstMs = 200;
-constexpr uint64_t kMeetPauseLongestMs = 1600;
-constexpr int kSettleTriesMax = 8;
+constexpr Duration kMeetPauseFirst = std::chrono::milliseconds(200);
+constexpr Duration kMeetPauseLongest = std::chrono::milliseconds(1600);
 
 // The log of a rename at work. It is written anew long before cleaners take it for that of one who died.
 struct KeptLog {
@@ -56,11 +54,6 @@ Task<void> KeepYoung(Engine& engine, KeptLog& kept) {
   kept = KeptLog{std::move(next), std::move(*written), now, kept.alone && forgotten, kept.answers};
 }
 
-Task<void> RandomPause(Engine& engine, uint64_t below_ms) {
-  const uint64_t random = ParseHex(engine.NewNonce()).value_or(0);
-  co_await Pause(engine, std::chrono::milliseconds(random % below_ms));
-}
-
 // Gives the new directory the user attributes of the old one. Done once more after a crash it changes
 // nothing, nor does it undo what was set at the new place.
 Task<Status> CopyDirectoryAttributes(Engine& engine, ObjectPath from, ObjectPath to) {
@@ -87,63 +80,10 @@ Task<Status> MakeTarget(Engine& engine, ObjectPath path, std::vector<DirectoryVe
   co_return Fail(Code::kConflict, "{} was removed meanwhile; retry", path.text());
 }
 
-// Once the source is gone nobody makes the target for it any more but those who have sealed it before, and
-// may promote it at any time. None of them must come above what there is when the rename is answered: who
-// removes that does not know of them.
-Task<Status> SettleTarget(Engine& engine, ObjectPath path) {
-  for (int tries = 1; tries <= kSettleTriesMax; ++tries) {
-    Result<NameInfo> info = co_await LookUp(engine, path);
-    if (!info) co_return info.error();
-    // An object's writer has waited for them.
-    const bool object = info->accepted.kind == Accepted::kObject;
-    if (object || !DirectoryUnderWay(info->listings, info->accepted)) co_return OkStatus();
-    const bool last = tries + 1 == kSettleTriesMax;
-    const Status made = co_await MakeDirectoryAbove(engine, std::move(*info), last);
-    const bool again = made || made.code() == Code::kConflict || made.code() == Code::kAlreadyExists ||
-                       made.code() == Code::kNoQuorum;
-    if (!again) co_return made.error();
-    // Another renamer may be settling it.
-    if (!made) co_await RandomPause(engine, kMeetPauseFirstMs);
-  }
-  co_return Fail(Code::kConflict, "{} is made by others; retry", path.text());
-}
-
-// Somebody else may be making a directory at the target that has nothing to do with this.
-Task<Status> SettleIfGone(Engine& engine, ObjectPath from, ObjectPath to) {
-  const Result<NameInfo> target = co_await LookUp(engine, to);
-  if (!target) co_return target.error();
-  if (!DirectoryUnderWay(target->listings, target->accepted)) co_return OkStatus();
-  const Result<NameInfo> source = co_await LookUp(engine, from);
-  if (!source) co_return source.error();
-  if (source->accepted.Live()) co_return OkStatus();
-  co_return co_await SettleTarget(engine, std::move(to));
-}
-
-// Settles what is in the target but for `own`, the names that this renamer has moved: others may have moved
-// and removed some before it saw them. Those have left their object directories at both names.
-Task<Status> SettleMovedByOthers(Engine& engine, ObjectPath from, ObjectPath to, std::set<std::string> own) {
-  FolderUnion left = co_await ListFolder(engine, from);
-  std::erase_if(left.names, [&](const auto& name) { return own.contains(std::string(name.first.Last())); });
-  if (left.names.empty()) co_return OkStatus();
-  const FolderUnion there = co_await ListFolder(engine, to);
-  const size_t heard = std::min(left.heard.size(), there.heard.size());
-  if (engine.server_count() - heard > SilentServersMax(engine))
-    co_return Fail(Code::kNoQuorum, "too few data servers list {} and {}; retry", from.text(), to.text());
-  for (const auto& [source, members] : left.names) {
-    const Result<ObjectPath> target = to.Child(source.Last());
-    if (!target || !there.names.contains(*target)) continue;
-    Status settled = co_await SettleIfGone(engine, source, *target);
-    if (settled && TakeFolderOf(source, left))
-      settled = co_await SettleMovedByOthers(engine, source, *target, {});
-    if (!settled) co_return settled.error();
-  }
-  co_return OkStatus();
-}
-
 // kNotEmpty: something is in the way.
 Task<Status> MoveObject(Engine& engine, ObjectPath from, ObjectPath to, DirectoryVersion top) {
   const TimePoint start = engine.executor().Now();
-  uint64_t pause_ms = kMeetPauseFirstMs;
+  Duration pause = kMeetPauseFirst;
   for (int tries = 1;; ++tries) {
     Result<NameInfo> there = co_await LookUp(engine, to);
     if (!there) co_return there.error();
@@ -152,8 +92,8 @@ Task<Status> MoveObject(Engine& engine, ObjectPath from, ObjectPath to, Director
     const bool met = !moved && moved.code() == Code::kConflict;
     if (!met || tries == kMeetTriesMax || engine.executor().Now() - start > kMeetPatience)
       co_return std::move(moved);
-    co_await RandomPause(engine, pause_ms);
-    pause_ms = std::min(2 * pause_ms, kMeetPauseLongestMs);
+    co_await RandomPause(engine, pause);
+    pause = std::min(2 * pause, kMeetPauseLongest);
   }
 }
 
@@ -199,9 +139,7 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, Direct
   XEC_FAILPOINT("rename_directory.emptied");
   Status removed = co_await RemoveDirectoryVersion(engine, here);
   if (!removed || !kept.answers) co_return std::move(removed);
-  const Status settled = co_await SettleTarget(engine, to);
-  if (!settled) co_return settled.error();
-  co_return co_await SettleMovedByOthers(engine, from, to, std::move(own));
+  co_return co_await SettleTarget(engine, from, to, std::move(own));
 }
 
 // Is there nothing that whoever finds the log could go on with?
