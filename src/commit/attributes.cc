@@ -237,24 +237,37 @@ Task<Status> WriteCopy(Engine& engine, ObjectPath path, Look look, Version versi
   co_return OkStatus();
 }
 
+// Those above the one that lives, whether anybody has accepted them or not.
+std::set<Version> DirectoriesAbove(const Look& look, const Accepted& live) {
+  std::set<Version> versions = DirectoriesUnderWay(look.listings(), live);
+  for (const auto& [home, states] : look.listings()) {
+    for (const State& state : states) {
+      if (state.kind == StateKind::kDirectory && live.version < *state.version)
+        versions.insert(*state.version);
+    }
+  }
+  return versions;
+}
+
 // Somebody else may be making the directory that lives as `look` shows, a later version to which this
 // revision must not be lost: one who looked before this one was there, and so had sealed the name before.
-// What comes to be in between is a base of further ones, so it looks again until there is nothing new:
-// whoever that look does not show looks after it. Errors: kConflict (there is another one, or none, by now),
-// kNoQuorum.
+// Each of them may be the base of further ones, so it looks again until there is nothing new: whoever that
+// look does not show looks after it. Errors: kConflict (one that was not under way lives by now, or nothing
+// does), kNoQuorum.
 Task<Status> WriteForThoseUnderWay(Engine& engine, NameInfo live, Look look, Version revision,
                                    AttributeSet set) {
   if (live.accepted.kind != Accepted::kDirectory) co_return OkStatus();
   set.over.erase(revision);  // of one that was read
   if (!AttributeSet::Parse(set.Format())) set.over.clear();
   std::set<Version> having = {live.accepted.version};
-  for (int tries = 0; tries <= engine.options().retries_max; ++tries) {
+  for (int tries = 0;; ++tries) {
     if (!look.HasQuorum()) co_return CannotTell(engine, live.path, look);
-    std::set<Version> wanted = DirectoriesUnderWay(look.listings(), look.highest());
-    wanted.insert(look.highest().version);
-    if (look.highest().kind != Accepted::kDirectory) break;
+    const Accepted highest = look.highest();
+    const bool known = highest.kind == Accepted::kDirectory && having.contains(highest.version);
+    std::set<Version> wanted = DirectoriesAbove(look, live.accepted);
     std::erase_if(wanted, [&](const Version& version) { return having.contains(version); });
-    if (wanted.empty()) co_return OkStatus();
+    if (known && wanted.empty()) co_return OkStatus();
+    if (!known || tries > engine.options().retries_max) break;
     for (const Version& version : wanted) {
       const Status written = co_await WriteCopy(engine, live.path, look, version, revision, set);
       if (!written) co_return written.error();
@@ -469,9 +482,10 @@ Task<Status> CopyAttributesToDirectory(Engine& engine, ObjectPath to, AttributeR
     // Made after it lived on a quorum.
     Look look = co_await LookAt(engine, to, LookWidth::kQuorum);
     if (!look.HasQuorum()) co_return CannotTell(engine, to, look);
-    if (look.highest() == live->accepted)
-      co_return co_await WriteForThoseUnderWay(engine, std::move(*live), std::move(look), revision.revision,
-                                               std::move(revision.set));
+    if (!(look.highest() == live->accepted)) continue;
+    Status given = co_await WriteForThoseUnderWay(engine, std::move(*live), std::move(look),
+                                                  revision.revision, revision.set);
+    if (given || given.code() != Code::kConflict) co_return std::move(given);
   }
   co_return Fail(Code::kConflict, "{} is made by others; retry", to.text());
 }

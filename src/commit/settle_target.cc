@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/contains.hh"
 #include "commit/folder.hh"
 #include "commit/pause.hh"
 
@@ -44,7 +45,7 @@ Task<Status> SettleIfGone(Engine& engine, ObjectPath from, ObjectPath to) {
 struct AtBoth {
   ObjectPath from;
   ObjectPath to;
-  std::vector<MemberIndex> shown_by;  // at the target
+  std::vector<MemberIndex> shown_by;  // by these servers at the target
 };
 
 std::vector<AtBoth> NamesAtBoth(const FolderUnion& left, const FolderUnion& there, const ObjectPath& to) {
@@ -58,22 +59,27 @@ std::vector<AtBoth> NamesAtBoth(const FolderUnion& left, const FolderUnion& ther
   return both;
 }
 
-// Does none of those that show the name show that a directory is being made?
-bool IsSettled(const AtBoth& name, const std::map<MemberIndex, std::optional<States>>& heard) {
-  const auto making = [](const auto& shown) {
-    return shown.second && std::any_of(shown.second->begin(), shown.second->end(), IsMakingDirectory);
-  };
-  return heard.size() == name.shown_by.size() && std::none_of(heard.begin(), heard.end(), making);
+// Does a quorum of homes say what is there, and none that a directory is being made?
+bool IsSettled(const Look& look) {
+  const bool decided = look.Decided() || look.highest().kind != Accepted::kDirectory;
+  return look.HasQuorum() && decided && !DirectoryUnderWay(look.listings(), look.highest());
 }
 
-Task<Status> SettleMany(Engine& engine, std::vector<AtBoth> names) {
+Task<Status> SettleMany(Engine& engine, std::vector<AtBoth> names, std::set<MemberIndex> told) {
   NamesByServer wanted;
   for (const AtBoth& name : names) {
     for (const MemberIndex member : name.shown_by) wanted[member].push_back(name.to);
   }
   StatesByName heard = co_await ListManyStates(engine, std::move(wanted));
   for (const AtBoth& name : names) {
-    if (IsSettled(name, heard[name.to])) continue;
+    Look look(engine.Homes(name.to));
+    for (const MemberIndex home : look.homes()) {
+      const auto found = heard[name.to].find(home);
+      const bool nothing = told.contains(home) && !Contains(name.shown_by, home);
+      if (found != heard[name.to].end()) look.Heard(home, std::move(found->second).value_or(States{}));
+      if (nothing) look.Heard(home, States{});
+    }
+    if (IsSettled(look)) continue;
     const Status settled = co_await SettleIfGone(engine, name.from, name.to);
     if (!settled) co_return settled.error();
   }
@@ -94,7 +100,7 @@ Task<Status> SettleMovedByOthers(Engine& engine, ObjectPath from, ObjectPath to,
   for (auto next = both.begin(); next != both.end();) {
     const auto end = next + std::min<std::ptrdiff_t>(kNamesAtOnceMax, both.end() - next);
     std::vector<AtBoth> some(next, end);
-    const Status settled = co_await SettleMany(engine, std::move(some));
+    const Status settled = co_await SettleMany(engine, std::move(some), there.heard);
     if (!settled) co_return settled.error();
     next = end;
   }

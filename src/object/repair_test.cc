@@ -375,8 +375,8 @@ void ExpectThin(TestStore& store) {
   EXPECT_EQ(thin, 1u);
 }
 
-// One name that cannot be cleaned now hides nothing of the others. The servers themselves tell the error: those
-// that seem to be away would be asked for no other name either.
+// One name that cannot be cleaned now hides nothing of the others. The servers themselves tell the error:
+// those that seem to be away would be asked for no other name either.
 TEST(RepairTest, WhatIsThinIsToldThoughThePassCannotEndWell) {
   EngineOptions options = Patient();
   options.operation_limit = Duration(0);
