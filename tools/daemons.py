@@ -20,13 +20,15 @@ class UsageError(DaemonError):
 
 
 def start_time(pid):
-    """Start of a process in clock ticks since boot, or None when there is none (a zombie counts as none)."""
+    """Start of a process in clock ticks since boot, or None when there is none (a zombie counts as none, but not
+    while other threads of it keep its sockets open)."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
     except OSError:
         return None
-    return None if fields[0] in "ZX" else int(fields[19])
+    state, threads, start = fields[0], int(fields[17]), int(fields[19])
+    return None if state in "ZX" and threads <= 1 else start
 
 
 def wait_exit(pid, seconds):
