@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 import textwrap
 
@@ -92,6 +93,28 @@ class CountedResults(HouseTest):
                 result = self.run_program([sys.executable, "-c", code, os.path.join(xectest.REPO, "tools"), path],
                                           env=env, seconds=30)
                 self.assertIn(f"counted {passed} {failed}\n", result.out)
+
+
+class OtherProcesses(HouseTest):
+    @staticmethod
+    def state(pid):
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0]
+
+    def test_one_is_there_until_its_last_thread_is_gone(self):
+        program = textwrap.dedent("""\
+            import ctypes, threading, time
+            threading.Thread(target=time.sleep, args=(600,)).start()
+            print(flush=True)
+            ctypes.PyDLL(None).pthread_exit(None)
+            """)
+        with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+            process.stdout.readline()
+            self.eventually(lambda: self.state(process.pid) == "Z", 10, "its first thread to end")
+            daemon = daemons.Daemon(process.pid, daemons.start_time(process.pid))
+            self.assertTrue(daemon.alive())
+            daemon.kill()
+            self.assertFalse(daemon.alive())
 
 
 class VanillaCluster(HouseTest):
