@@ -91,8 +91,8 @@ class ArchiveFile {
   // Returns when what was written is on stable storage (fsync).
   virtual void Sync(OpContext context, Done<void> done) = 0;
 
-  // Closes. Errors of delayed writes show up here: kUnreadable, never kUnavailable, when the server tells
-  // them.
+  // Closes. Errors of delayed writes show up here: kUnreadable when the server tells them, never what its
+  // silence is (kUnavailable, kDeadlineExceeded).
   virtual void Close(OpContext context, Done<void> done) = 0;
 };
 
