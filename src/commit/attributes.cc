@@ -249,6 +249,11 @@ std::set<Version> DirectoriesAbove(const Look& look, const Accepted& live) {
   return versions;
 }
 
+bool IsDirectoryOf(const Look& look, const std::set<Version>& versions) {
+  const Accepted highest = look.highest();
+  return look.HasQuorum() && highest.kind == Accepted::kDirectory && versions.contains(highest.version);
+}
+
 // Somebody else may be making the directory that lives as `look` shows, a later version to which this
 // revision must not be lost: one who looked before this one was there, and so had sealed the name before.
 // Each of them may be the base of further ones, so it looks again until there is nothing new: whoever that
@@ -262,12 +267,14 @@ Task<Status> WriteForThoseUnderWay(Engine& engine, NameInfo live, Look look, Ver
   std::set<Version> having = {live.accepted.version};
   for (int tries = 0;; ++tries) {
     if (!look.HasQuorum()) co_return CannotTell(engine, live.path, look);
-    const Accepted highest = look.highest();
-    const bool known = highest.kind == Accepted::kDirectory && having.contains(highest.version);
+    const bool known = IsDirectoryOf(look, having);
     std::set<Version> wanted = DirectoriesAbove(look, live.accepted);
     std::erase_if(wanted, [&](const Version& version) { return having.contains(version); });
     if (known && wanted.empty()) co_return OkStatus();
     if (!known || tries > engine.options().retries_max) break;
+    // Homes are not heard at one moment: what was begun after a removal may show, and the removal only now.
+    const Look again = co_await LookAt(engine, live.path, LookWidth::kQuorum);
+    if (!IsDirectoryOf(again, having)) break;
     for (const Version& version : wanted) {
       const Status written = co_await WriteCopy(engine, live.path, look, version, revision, set);
       if (!written) co_return written.error();
