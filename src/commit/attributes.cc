@@ -291,13 +291,11 @@ Task<Status> KeepWritten(Engine& engine, NameInfo info, Version revision, Attrib
   Look look = co_await LookAt(engine, info.path, LookWidth::kQuorum);
   const bool alone = !AnyRenameRival(look.listings(), {}) || MutantActive(Mutant::kSetBesideRename);
   const bool unchanged = look.HasQuorum() && look.highest() == info.accepted && alone;
-  bool kept = false;
   if (unchanged) {
     const Status given =
         co_await WriteForThoseUnderWay(engine, info, std::move(look), revision, std::move(set));
-    kept = static_cast<bool>(given);
+    if (given) co_return OkStatus();
   }
-  if (kept) co_return OkStatus();
   co_return Fail(
       Code::kUnknown,
       "{} is being renamed, or was changed, while its attributes were set: they may not be kept; retry",

@@ -102,10 +102,7 @@ Task<Status> Make(Engine& engine, Making& making, std::vector<MemberIndex> prefe
     if (!wanted) co_return wanted.error();
   }
   const Status kept = co_await KeepAttributes(engine, making, seen);
-  if (!kept) {
-    *again = kept.code() == Code::kConflict;
-    co_return kept.error();
-  }
+  if (!kept) co_return kept.error();
   const bool late = engine.executor().Now() - making.started > engine.options().operation_limit;
   if (late || seen.homes.size() < quorum)
     co_return Fail(Code::kConflict, "the making of {} was silent too long; retry", making.path.text());
