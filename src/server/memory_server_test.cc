@@ -72,6 +72,20 @@ TEST_F(MemoryServerTest, APowerCutDoesAnythingToWhatWasNot) {
   EXPECT_EQ(fates, (std::set<std::string>{"gone", "whole", "empty", "cut"}));
 }
 
+TEST_F(MemoryServerTest, APowerCutKeepsTheNameOfWhatWasRenamed) {
+  std::set<size_t> lengths;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    server_->Wipe();
+    EXPECT_OK(Make("/f", "content", false));
+    EXPECT_OK(Run(Rename(context_, server_, "/f", "/g")));
+    server_->Crash(seed);
+    ASSERT_TRUE(server_->Content("/g").has_value()) << "the rename was answered, and the creation is older";
+    lengths.insert(server_->Content("/g")->size());
+  }
+  EXPECT_TRUE(lengths.contains(0)) << "the content may be lost all the same";
+  EXPECT_TRUE(lengths.contains(7));
+}
+
 TEST_F(MemoryServerTest, APowerCutMayGoBackToTheLastSync) {
   std::set<std::string> left;
   for (uint64_t seed = 0; seed < 100; ++seed) {

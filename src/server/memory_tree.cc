@@ -114,6 +114,7 @@ Status MemoryTree::Rename(const std::string& from, const std::string& to, int64_
   if (Result<MemoryNodePtr> there = Find(to)) return Fail(Code::kAlreadyExists, "{} exists", to);
   XEC_ASSIGN_OR_RETURN(const MemoryNodePtr target, MakeParents(to, now_s));
   XEC_ASSIGN_OR_RETURN(const MemoryNodePtr source, Find(ParentPath(from)));
+  if (!node->directory) node->name_synced = true;
   source->children.erase(source->children.find(LastPart(from)));
   target->children.emplace(LastPart(to), node);
   return OkStatus();
@@ -183,7 +184,7 @@ Status MemoryTree::Write(MemoryNode& file, uint64_t offset, ByteSpan bytes, int6
 
 void MemoryTree::Sync(MemoryNode& file) {
   file.synced = true;
-  file.ever_synced = true;
+  file.name_synced = true;
   file.synced_content.clear();
 }
 
@@ -202,7 +203,7 @@ void MemoryTree::LoseUnsyncedBelow(MemoryNode& directory, Random& random) {
     } else if (!node.synced) {
       const uint64_t fate = random.Below(4);
       used_ -= node.content.size();
-      if (fate == 0 && !node.ever_synced) {
+      if (fate == 0 && !node.name_synced) {
         entry = directory.children.erase(entry);
         continue;
       }

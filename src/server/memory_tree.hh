@@ -2,8 +2,9 @@
 // MemoryTree: the file system inside a MemoryServer, without threads or time. Each function is one atomic
 // effect with the answers of the DataServer contract. Not thread-safe: MemoryServer locks.
 //
-// It knows what is on stable storage: contents are so when they were synced, names (creations, renames,
-// directories, removals) at once, as with a local server that syncs directories.
+// It knows what is on stable storage: contents are so when they were synced, names (renames, directories,
+// removals) at once, as with a local server that syncs directories. The name under which a file was created
+// is when the file is synced or renamed: journals keep the order.
 #pragma once
 
 #include <functional>
@@ -28,8 +29,8 @@ struct MemoryNode {
   std::string content;
   std::optional<BadSector> bad_sector;
   bool synced = false;  // `content` is on stable storage as it is
-  bool ever_synced = false;
-  std::string synced_content;  // what is on stable storage when !synced && ever_synced
+  bool name_synced = false;  // the file's name is, whatever becomes of its content
+  std::string synced_content;  // what is on stable storage when !synced; empty if it never was
   int64_t mtime_s = 0;
   bool linked = true;  // has a name; false once removed, while handles may still read it
   std::map<std::string, std::string> attributes;
@@ -60,7 +61,7 @@ class MemoryTree {
   void Replace(MemoryNode& file, const std::function<void(std::string&)>& change);
 
   // What a power cut leaves: each file with unsynced content at random keeps it, loses its end, goes back
-  // to what was synced last, or (never synced) loses its name.
+  // to what was synced last, or (neither synced nor renamed) loses its name.
   void LoseUnsynced(Random& random);
 
   // All files by path, for oracles and tests.

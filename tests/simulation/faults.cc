@@ -49,7 +49,7 @@ class Line {
   void Send(Operation operation, const std::string& path, const std::string& to, Start<T> start,
             Done<T> done);
   void AfterRead(const Request& request, const Slice& into, Result<uint64_t>& result);
-  void Shuffle(std::vector<Entry>& entries);
+  void AfterList(const std::string& path, std::vector<Entry>& entries);
 
  private:
   Fault Meet(const std::string& step, Operation operation, const std::string& path);
@@ -69,11 +69,12 @@ class LineServer final : public DecoratedServer<Line> {
       : DecoratedServer(std::move(inner), std::move(line)) {}
   // No server promises an order.
   void List(OpContext context, std::string path, Done<std::vector<Entry>> done) override {
-    DecoratedServer::List(context, std::move(path),
-                          [core = core_, done = std::move(done)](Result<std::vector<Entry>> listed) mutable {
-                            if (listed) core->Shuffle(*listed);
-                            done(std::move(listed));
-                          });
+    DecoratedServer::List(
+        context, path,
+        [core = core_, path, done = std::move(done)](Result<std::vector<Entry>> listed) mutable {
+          if (listed) core->AfterList(path, *listed);
+          done(std::move(listed));
+        });
   }
   void Rename(OpContext context, std::string from, std::string to, Done<void> done) override {
     core_->Send<void>(
@@ -241,7 +242,15 @@ void Line::AfterRead(const Request& request, const Slice& into, Result<uint64_t>
              fmt::format("s{} byte {} of {} read from {} is wrong", server_, at, *result, request.path));
 }
 
-void Line::Shuffle(std::vector<Entry>& entries) { sim::Shuffle(entries, world_.shape_random_); }
+void Line::AfterList(const std::string& path, std::vector<Entry>& entries) {
+  if (world_.options_.trace_lines > 0 && path.ends_with(kObjectSuffix)) {
+    std::set<std::string> names;
+    for (const Entry& entry : entries) names.insert(entry.name);
+    world_.Say(fmt::format("g{}", gateway_.index),
+               fmt::format("s{} shows {}: {}", server_, path, fmt::join(names, " ")));
+  }
+  Shuffle(entries, world_.shape_random_);
+}
 
 DataServerPtr World::LineTo(Gateway& gateway, size_t server, bool watch_clock) {
   const auto line = std::make_shared<LineServer>(servers_[server]->ViewFor(*gateway.process),
