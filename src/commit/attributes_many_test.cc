@@ -331,5 +331,58 @@ TEST(DirectoryAttributesTest, WhatWasToldOfOneWhoDiedSettingItStays) {
   EXPECT_GT(told, 5u);
 }
 
+Task<void> RemoveAndMake(Engine& engine, ObjectPath path, Status* removed, std::optional<Status>* made) {
+  *removed = co_await RemoveDirectoryName(engine, path);
+  *made = co_await MakeDirectoryName(engine, path, false);
+}
+
+// The setter hears of one home before the removal, and of another one, which has missed it, after a later
+// directory was begun there.
+TEST(DirectoryAttributesTest, WhatARemovedDirectoryHadIsNotWrittenForALaterOne) {
+  size_t both = 0;
+  for (Duration late = 4ms; late < 80ms; late += 4ms) {
+    bool over = false;
+    for (size_t steps = 1; !over && !testing::Test::HasFailure(); ++steps) {
+      SCOPED_TRACE(fmt::format("late by {} us, removed after {} steps",
+                               std::chrono::duration_cast<std::chrono::microseconds>(late).count(), steps));
+      TestWorld world({.seed = steps % 5 + 1});
+      Gateway& setter = world.NewGateway();
+      Gateway& other = world.NewGateway();
+      const ObjectPath path = world.Path("/d");
+      ASSERT_TRUE(world.Run(MakeDirectoryName(*setter.engine, path, false)));
+      ASSERT_TRUE(world.Run(SetAttribute(*setter.engine, path, "U.old", "x")));
+      const std::vector<MemberIndex> homes = HomesOf(world.descriptor, "d");
+      const FaultRule slowly{
+          .kind = FaultKind::kDelay, .operation = Operation::kList, .path_contains = "/d.", .delay = late};
+      const FaultRule silent{.operation = Operation::kList, .path_contains = "/d."};
+      const FaultRule misses{.operation = Operation::kMakeDirectory, .path_contains = "/t."};
+      const FaultRule begun_elsewhere{.operation = Operation::kMakeDirectory, .path_contains = "/f."};
+      const FaultRule promotes_late{
+          .kind = FaultKind::kDelay, .operation = Operation::kRename, .path_contains = "/f.", .delay = 500ms};
+      setter.faults[homes[1]]->plan().Add(slowly);
+      setter.faults[homes[2]]->plan().Add(silent);
+      other.faults[homes[1]]->plan().Add(misses);
+      other.faults[homes[2]]->plan().Add(begun_elsewhere);
+      for (const auto& server : other.faults) server->plan().Add(promotes_late);
+      std::optional<Status> set;
+      setter.scope.Spawn(Keep(SetAttribute(*setter.engine, path, "U.a", "b"), &set));
+      for (size_t i = 0; i < steps && !set; ++i) ASSERT_TRUE(world.executor.RunOne());
+      over = set.has_value();
+      Status removed;
+      std::optional<Status> made;
+      other.scope.Spawn(RemoveAndMake(*other.engine, path, &removed, &made));
+      world.Pass(1min);
+      ASSERT_TRUE(set && made);
+      if (!removed || !*made) continue;
+      ++both;
+      const auto found = world.Run(LookUpAttributes(*world.NewGateway().engine, path));
+      ASSERT_TRUE(found);
+      const UserAttributes values = found->set ? found->set->set.Values() : UserAttributes{};
+      EXPECT_TRUE(values.empty() || values == UserAttributes({{"U.a", "b"}}));
+    }
+  }
+  EXPECT_GT(both, 100u);
+}
+
 }  // namespace
 }  // namespace xec
