@@ -291,7 +291,7 @@ def main(argv):
     total = Counts()
     start = time.monotonic()
     run(arguments, total)
-    if total.passed + total.failed == 0:
+    if total.passed + total.failed + total.skipped == 0:
         total.fail("no test was found")
     for failure in total.failures:
         print(f"failed: {failure}")
