@@ -215,9 +215,21 @@ bool IsOfAttributes(const State& state) {
   return state.kind == StateKind::kAttributes || state.kind == StateKind::kAttributesDraft;
 }
 
+// That of a move still says where the object went.
+bool IsPlainTombstone(const State& state) { return state.kind == StateKind::kTombstone && !state.target; }
+
+using Debris = std::vector<std::pair<MemberIndex, Entry>>;
+
+// Nothing but tombstones, marks of aborted uploads, and parts of the name.
+bool HasOnlyTombstones(const Debris& debris) {
+  return std::all_of(debris.begin(), debris.end(), [](const auto& found) {
+    const std::optional<State> state = ParseState(found.second.name);
+    return !state || IsPlainTombstone(*state) || state->kind == StateKind::kAbortMark;
+  });
+}
+
 // Seals of a name that nobody tells: aborts them wherever they stand. False: there are none.
-Task<bool> AbortNamelessSeals(Engine& engine, std::string object_directory,
-                              std::vector<std::pair<MemberIndex, Entry>> debris) {
+Task<bool> AbortNamelessSeals(Engine& engine, std::string object_directory, Debris debris) {
   bool any = false;
   for (const auto& [member, entry] : debris) {
     const std::optional<State> state = ParseState(entry.name);
@@ -237,7 +249,7 @@ Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
   CleanOutcome outcome;
   outcome.left = 1;
   const Duration horizon = engine.options().tombstone_horizon;
-  std::vector<std::pair<MemberIndex, Entry>> debris;
+  Debris debris;
   ServerGather<Result<std::vector<Entry>>> gather(engine, RequestKind::kMetadata, kCleanerPatience);
   for (const MemberIndex member : engine.AllByHealth())
     gather.Start(member, List(engine.MetadataCall(), engine.server(member), object_directory));
@@ -257,10 +269,12 @@ Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
       const Duration wait = of_upload ? std::max(horizon, engine.options().upload_grace) : horizon;
       const bool old = IsPast(engine, entry.mtime_s * 1000, wait);
       // A draft is for nothing where no server tells the name: nobody can prove it any more. So is a seal
-      // that was silent for so long: whoever promotes one makes the parts of the name before he looks.
-      const bool of_the_dead = state && (of_upload || state->kind == StateKind::kAbortMark ||
-                                         state->kind == StateKind::kUnproved || IsMakingDirectory(*state) ||
-                                         IsOfMoveOut(*state) || IsOfAttributes(*state));
+      // that was silent for so long: whoever promotes one makes the parts of the name before he looks. And a
+      // tombstone, of what is nowhere else: whoever made it was late, with a removal that is forgotten.
+      const bool of_the_dead =
+          state && (of_upload || state->kind == StateKind::kAbortMark ||
+                    state->kind == StateKind::kUnproved || IsMakingDirectory(*state) || IsOfMoveOut(*state) ||
+                    IsOfAttributes(*state) || IsPlainTombstone(*state));
       if (!(IsLongNamePart(entry.name) || of_the_dead) || !old) co_return outcome;
       debris.emplace_back(member, entry);
     }
@@ -269,8 +283,12 @@ Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
   // Its maker, if it only slept, must find none of them: the next pass removes what none stands beside.
   const bool seals = co_await AbortNamelessSeals(engine, object_directory, debris);
   if (seals) co_return outcome;
+  // As where the name is known, a tombstone goes last: what else is there may still be rolled forward.
+  const bool tombstones_go = HasOnlyTombstones(debris);
   outcome.left = 0;
   for (const auto& [member, entry] : debris) {
+    const std::optional<State> state = ParseState(entry.name);
+    if (state && IsPlainTombstone(*state) && !tombstones_go) continue;
     const DataServerPtr& server = engine.server(member);
     const std::string entry_path = object_directory + "/" + entry.name;
     Status removed;

@@ -199,6 +199,50 @@ TEST(LongName, ASealOfARenameThatCameLateGoesAfterTheHorizon) {
   EXPECT_TRUE(world.memory[0]->Files().empty());
 }
 
+// Whoever rolled a removal forward slept until the object, its tombstone and its name were gone, and died.
+// Seed 213090 of the simulator.
+TEST(LongName, ATombstoneThatCameLateGoesAfterTheHorizon) {
+  const Version version{uint64_t{1} << 40, 1, 0};
+  const std::string archive = FormatState(PromotedState(version, std::string(24, 'a'), 7));
+  for (const bool removed_there : {true, false}) {
+    TestWorld world({});
+    Gateway& gateway = world.NewGateway();
+    Engine& engine = *gateway.engine;
+    const std::string folder = world.Path("/" + std::string(kComponentBytesMax, 'l')).ObjectDirectory();
+    const std::string tombstone = folder + "/" + FormatState(TombstoneState(version));
+    ASSERT_TRUE(world.Run(MakeDirectory(engine.MetadataCall(), engine.server(0), tombstone)));
+    if (!removed_there) {
+      ASSERT_TRUE(world.Run(
+          CreateFile(engine.MetadataCall(), engine.server(1), folder + "/" + archive, "archive", true)));
+    }
+    const auto clean = [&] { return world.Run(CleanTree(engine, world.Path("/"))); };
+    EXPECT_GT(clean()->left, 0u) << "the name may come yet";
+    world.Pass(30min);
+    EXPECT_EQ(clean()->left, removed_there ? 0u : 1u);
+    const auto listed = world.Run(List(engine.MetadataCall(), engine.server(0), folder));
+    EXPECT_EQ(!listed && listed.code() == Code::kNotFound, removed_there) << "it hides what is elsewhere";
+  }
+}
+
+// An aborted seal may be promoted by who has seen it accepted elsewhere.
+TEST(LongName, ATombstoneThatCameLateGoesLast) {
+  TestWorld world({});
+  Gateway& gateway = world.NewGateway();
+  Engine& engine = *gateway.engine;
+  const std::string folder = world.Path("/" + std::string(kComponentBytesMax, 'l')).ObjectDirectory();
+  const std::string tombstone = folder + "/" + FormatState(TombstoneState({uint64_t{1} << 40, 1, 0}));
+  const std::string seal = folder + "/" + FormatState(AbortedState(SealedState(std::string(24, 'a'))));
+  ASSERT_TRUE(world.Run(MakeDirectory(engine.MetadataCall(), engine.server(0), tombstone)));
+  ASSERT_TRUE(world.Run(CreateFile(engine.MetadataCall(), engine.server(1), seal, "archive", true)));
+  const auto clean = [&] { return world.Run(CleanTree(engine, world.Path("/"))); };
+  world.Pass(2h);
+  EXPECT_GT(clean()->left, 0u);
+  EXPECT_TRUE(world.memory[1]->Files().empty());
+  EXPECT_TRUE(world.Run(List(engine.MetadataCall(), engine.server(0), tombstone)));
+  EXPECT_EQ(clean()->left, 0u);
+  EXPECT_FALSE(world.Run(List(engine.MetadataCall(), engine.server(0), folder)));
+}
+
 INSTANTIATE_TEST_SUITE_P(Makers, LongNameTest, ::testing::Values(MakeIt, RenameToIt));
 
 }  // namespace

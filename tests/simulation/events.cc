@@ -124,12 +124,16 @@ std::vector<History::Event> History::DirectoryEventsOf(const std::string& direct
     const bool here = op.name == directory;
     // Of names of both kinds ObjectEventsOf says what is seen from above.
     const bool just_above = Parent(directory) == op.name && !both_.contains(directory);
-    // Makers of names make what is missing above them, even if they fail.
+    const auto add_repeated = [&](Event::Kind kind) {
+      add(kind, true);
+      events.back().repeated = true;
+    };
+    // Makers of names make what is missing above them, even if they fail; again if it is removed meanwhile.
     const bool makes = op.kind == OpKind::kRename || op.kind == OpKind::kRenameDirectory;
     const bool makes_asked =
         op.kind == OpKind::kPut || op.kind == OpKind::kExclusivePut || op.kind == OpKind::kMakeDirectory;
     const bool above = IsBelow(makes ? op.to : op.name, directory);
-    if (above && (makes || (makes_asked && op.parents))) add(Event::kMake, true);
+    if (above && (makes || (makes_asked && op.parents))) add_repeated(Event::kMake);
     switch (op.kind) {
       case OpKind::kPut:
       case OpKind::kExclusivePut:
@@ -155,10 +159,6 @@ std::vector<History::Event> History::DirectoryEventsOf(const std::string& direct
         if (here && op.taken_up) add(Event::kEraseDirectory, true);
         if (op.to == directory && moves) add(Event::kMake, false);
         // Once by whoever goes on with it: what is below may be made anew each time.
-        const auto add_repeated = [&](Event::Kind kind) {
-          add(kind, true);
-          events.back().repeated = true;
-        };
         if (moves && IsBelow(directory, op.name)) add_repeated(Event::kEraseDirectory);
         if (moves && (directory == op.to || IsBelow(directory, op.to))) add_repeated(Event::kMake);
         if (just_above && !op.error && !open) add(Event::kSeeNothing, false);

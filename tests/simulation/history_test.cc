@@ -310,6 +310,18 @@ TEST(History, APutMakesItsDirectoryOnlyIfItIsAskedTo) {
   }
 }
 
+TEST(History, WhatIsMissingAboveIsMadeAgainIfItIsRemovedMeanwhile) {
+  for (const bool over : {false, true}) {
+    Forgery f;
+    f.Directory(OpKind::kMakeDirectory, 1, over ? 5 : 8).name = "/d/s";
+    f.Directory(OpKind::kList, 2, 3);
+    f.Directory(OpKind::kRemoveDirectory, 3, 4);
+    f.Directory(OpKind::kRemoveDirectory, 4, 5, kNotThere);
+    f.Directory(OpKind::kList, 6, 7);
+    EXPECT_EQ(f.Legal(), !over);
+  }
+}
+
 TEST(History, ADirectoryThatIsRemovedMustHaveBeenEmpty) {
   for (const bool gone : {false, true}) {
     Forgery f;

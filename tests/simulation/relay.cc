@@ -91,6 +91,19 @@ std::map<std::string, size_t> World::MovesAt(const std::string& name) const {
   return moves;
 }
 
+bool World::RenameSealAt(const std::string& name) const {
+  const std::string folder = PathOf(name).ObjectDirectory() + "/";
+  for (const auto& server : servers_) {
+    for (const auto& [path, size] : server->Files()) {
+      if (!path.starts_with(folder)) continue;
+      const std::optional<State> state = ParseState(path.substr(folder.size()));
+      if (!state) continue;
+      if (state->kind == StateKind::kMoveOut || state->kind == StateKind::kAbortedOut) return true;
+    }
+  }
+  return false;
+}
+
 // Whoever dies, or is stopped for a while, once it has committed leaves the object at neither name; and who
 // goes on moves archives that others are about to open. Some put another object in its old place first.
 void World::LookAtHalfRenamed() {
