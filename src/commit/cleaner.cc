@@ -228,6 +228,30 @@ bool HasOnlyTombstones(const Debris& debris) {
   });
 }
 
+bool HasTombstone(const Debris& debris) {
+  return std::any_of(debris.begin(), debris.end(), [](const auto& found) {
+    const std::optional<State> state = ParseState(found.second.name);
+    return state && IsPlainTombstone(*state);
+  });
+}
+
+// Of an object directory whose name no server tells.
+bool IsOldDebris(const Engine& engine, const Entry& entry, Duration horizon) {
+  const std::optional<State> state = ParseState(entry.name);
+  const bool tombstone = state && IsPlainTombstone(*state);
+  const bool of_upload = state && (state->kind == StateKind::kSealed || state->kind == StateKind::kAborted);
+  // A draft is for nothing where no server tells the name: nobody can prove it any more. So is a seal that
+  // was silent for so long: whoever promotes one makes the parts of the name before he looks. And a
+  // tombstone, of what is nowhere else: whoever made it was late, with a removal that is forgotten.
+  const bool of_the_dead = state && (of_upload || tombstone || state->kind == StateKind::kAbortMark ||
+                                     state->kind == StateKind::kUnproved || IsMakingDirectory(*state) ||
+                                     IsOfMoveOut(*state) || IsOfAttributes(*state));
+  if (!IsLongNamePart(entry.name) && !of_the_dead) return false;
+  const Duration wait = of_upload ? std::max(horizon, engine.options().upload_grace) : horizon;
+  const int64_t version_ms = tombstone ? state->version->WallMillis() : 0;
+  return IsPast(engine, std::max(entry.mtime_s * 1000, version_ms), wait);
+}
+
 // Seals of a name that nobody tells: aborts them wherever they stand. False: there are none.
 Task<bool> AbortNamelessSeals(Engine& engine, std::string object_directory, Debris debris) {
   bool any = false;
@@ -243,11 +267,9 @@ Task<bool> AbortNamelessSeals(Engine& engine, std::string object_directory, Debr
   co_return any;
 }
 
-}  // namespace
-
-Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
-  CleanOutcome outcome;
-  outcome.left = 1;
+// What is in the object directory, if all of it is debris that is old enough; nullopt: no, or a server tells
+// the name by now, or does not answer.
+Task<std::optional<Debris>> ListNameless(Engine& engine, std::string object_directory) {
   const Duration horizon = engine.options().tombstone_horizon;
   Debris debris;
   ServerGather<Result<std::vector<Entry>>> gather(engine, RequestKind::kMetadata, kCleanerPatience);
@@ -258,28 +280,34 @@ Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
     auto event = co_await gather.Next();
     if (!event.value) continue;
     const Result<std::vector<Entry>>& listed = *event.value;
-    if (!listed && listed.code() != Code::kNotFound) co_return outcome;
+    if (!listed && listed.code() != Code::kNotFound) co_return std::nullopt;
     ++heard;
     if (!listed) continue;
-    const MemberIndex member = event.member;
+    std::vector<std::string> names;
     for (const Entry& entry : *listed) {
-      const std::optional<State> state = ParseState(entry.name);
-      const bool of_upload =
-          state && (state->kind == StateKind::kSealed || state->kind == StateKind::kAborted);
-      const Duration wait = of_upload ? std::max(horizon, engine.options().upload_grace) : horizon;
-      const bool old = IsPast(engine, entry.mtime_s * 1000, wait);
-      // A draft is for nothing where no server tells the name: nobody can prove it any more. So is a seal
-      // that was silent for so long: whoever promotes one makes the parts of the name before he looks. And a
-      // tombstone, of what is nowhere else: whoever made it was late, with a removal that is forgotten.
-      const bool of_the_dead =
-          state && (of_upload || state->kind == StateKind::kAbortMark ||
-                    state->kind == StateKind::kUnproved || IsMakingDirectory(*state) || IsOfMoveOut(*state) ||
-                    IsOfAttributes(*state) || IsPlainTombstone(*state));
-      if (!(IsLongNamePart(entry.name) || of_the_dead) || !old) co_return outcome;
-      debris.emplace_back(member, entry);
+      names.push_back(entry.name);
+      if (!IsOldDebris(engine, entry, horizon)) co_return std::nullopt;
+      debris.emplace_back(event.member, entry);
     }
+    if (ReadLongName(names)) co_return std::nullopt;
   }
-  if (heard < engine.server_count()) co_return outcome;
+  const bool all = heard == engine.server_count() && engine.MembersInForce();
+  if (!all) co_return std::nullopt;
+  co_return std::move(debris);
+}
+
+}  // namespace
+
+Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
+  CleanOutcome outcome;
+  outcome.left = 1;
+  std::optional<Debris> found = co_await ListNameless(engine, object_directory);
+  // Servers are not listed at one moment: what a tombstone hides may have come to one after it was listed,
+  // and the tombstone to another one before.
+  const bool hides = found && HasTombstone(*found);
+  if (hides) found = co_await ListNameless(engine, object_directory);
+  if (!found) co_return outcome;
+  const Debris debris = std::move(*found);
   // Its maker, if it only slept, must find none of them: the next pass removes what none stands beside.
   const bool seals = co_await AbortNamelessSeals(engine, object_directory, debris);
   if (seals) co_return outcome;

@@ -243,6 +243,65 @@ TEST(LongName, ATombstoneThatCameLateGoesLast) {
   EXPECT_FALSE(world.Run(List(engine.MetadataCall(), engine.server(0), folder)));
 }
 
+// A server is listed before the archive that the tombstone hides comes to it (it was away), another one
+// later.
+TEST(LongName, ATombstoneStaysWhereAnArchiveComesMeanwhile) {
+  const Version version{uint64_t{1} << 40, 1, 0};
+  TestWorld world({});
+  Gateway& gateway = world.NewGateway();
+  Gateway& other = world.NewGateway();
+  Engine& engine = *gateway.engine;
+  const std::string folder = world.Path("/" + std::string(kComponentBytesMax, 'l')).ObjectDirectory();
+  const std::string archive = folder + "/" + FormatState(PromotedState(version, std::string(24, 'a'), 7));
+  const std::string tombstone = folder + "/" + FormatState(TombstoneState(version));
+  ASSERT_TRUE(world.Run(MakeDirectory(engine.MetadataCall(), engine.server(1), tombstone)));
+  world.Pass(30min);
+  const FaultRule slowly{
+      .kind = FaultKind::kDelay, .operation = Operation::kList, .path_contains = ".~xl", .delay = 500ms};
+  gateway.faults[1]->plan().Add(slowly);
+  std::optional<CleanOutcome> outcome;
+  const auto clean = [&]() -> Task<void> { outcome = co_await CleanNameless(engine, folder); };
+  gateway.scope.Spawn(clean());
+  world.Pass(100ms);
+  ASSERT_TRUE(
+      world.Run(CreateFile(other.engine->MetadataCall(), other.engine->server(0), archive, "archive", true)));
+  world.Pass(1min);
+  ASSERT_TRUE(outcome);
+  EXPECT_GT(outcome->left, 0u);
+  EXPECT_TRUE(world.Run(List(other.engine->MetadataCall(), other.engine->server(1), tombstone)));
+}
+
+TEST(LongName, AnObjectDirectoryWhoseNameIsToldByNowIsLeftAlone) {
+  TestWorld world({});
+  Gateway& gateway = world.NewGateway();
+  Engine& engine = *gateway.engine;
+  const ObjectPath path = world.Path("/" + std::string(kComponentBytesMax, 'l'));
+  ASSERT_TRUE(world.Run(MakeDirectoryName(engine, path, false)));
+  ASSERT_TRUE(world.Run(RemoveDirectoryName(engine, path)));
+  (void)world.Run(CleanName(engine, path));
+  world.Pass(2h);
+  EXPECT_GT(world.Run(CleanNameless(engine, path.ObjectDirectory())).left, 0u);
+  EXPECT_FALSE(world.EntriesOf(gateway, path.text()).empty()) << "its tombstone";
+}
+
+// Its version's clock was ahead: who chooses one without having seen it may come below it until then.
+TEST(LongName, ATombstoneIsAsYoungAsItsVersion) {
+  TestWorld world({});
+  Gateway& gateway = world.NewGateway();
+  Gateway& ahead = world.NewGateway();
+  ahead.process.SetWallSkew(50min);
+  Engine& engine = *gateway.engine;
+  const Result<Version> version = ahead.engine->NextVersion(std::nullopt);
+  ASSERT_TRUE(version);
+  const std::string folder = world.Path("/" + std::string(kComponentBytesMax, 'l')).ObjectDirectory();
+  const std::string tombstone = folder + "/" + FormatState(TombstoneState(*version));
+  ASSERT_TRUE(world.Run(MakeDirectory(engine.MetadataCall(), engine.server(0), tombstone)));
+  world.Pass(30min);
+  EXPECT_GT(world.Run(CleanTree(engine, world.Path("/")))->left, 0u);
+  world.Pass(1h);
+  EXPECT_EQ(world.Run(CleanTree(engine, world.Path("/")))->left, 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Makers, LongNameTest, ::testing::Values(MakeIt, RenameToIt));
 
 }  // namespace
