@@ -35,11 +35,6 @@ struct CleanOutcome {
 // One name on all servers.
 Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path);
 
-// An object directory, by its path on disk, whose name no server tells: its maker, or a cleaner that removed
-// it, died over the parts of the name, before anything else came in or after all else had gone. It goes when
-// all servers answer and none has more than debris that is older than the horizon (docs/protocol.md, 8.7).
-Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory);
-
 // Hears of each thin object at once, whatever becomes of the rest of the pass.
 using OnThin = std::function<void(const ThinObject&)>;
 

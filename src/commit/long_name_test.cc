@@ -2,6 +2,7 @@
 // Names too long for a file name: whoever makes one and a cleaner that takes it for debris, one of them
 // stopped at each of its steps. What lives must be listed.
 #include "commit/folder.hh"
+#include "commit/nameless.hh"
 #include "commit/test_world.hh"
 
 namespace xec {

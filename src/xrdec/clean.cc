@@ -9,6 +9,7 @@
 #include "base/log.hh"
 #include "base/text.hh"
 #include "commit/folder.hh"
+#include "commit/nameless.hh"
 #include "commit/roll_forward.hh"
 #include "xrdec/entry.hh"
 #include "xrdec/look.hh"

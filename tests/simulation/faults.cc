@@ -243,8 +243,7 @@ void Line::AfterRead(const Request& request, const Slice& into, Result<uint64_t>
 }
 
 void Line::AfterList(const std::string& path, std::vector<Entry>& entries) {
-  const bool object_directory = path.ends_with(kObjectSuffix) || path.ends_with(kLongObjectSuffix);
-  if (world_.options_.trace_lines > 0 && object_directory) {
+  if (world_.options_.trace_lines > 0 && IsObjectDirectory(path)) {
     std::set<std::string> names;
     for (const Entry& entry : entries) names.insert(entry.name);
     world_.Say(fmt::format("g{}", gateway_.index),

@@ -77,31 +77,34 @@ void World::RenameBesideAnother() {
   DoAtRest(*renamer, look);
 }
 
-// The moved tombstones at a name, by the rename that left them there, with the number of their servers.
-std::map<std::string, size_t> World::MovesAt(const std::string& name) const {
-  std::map<std::string, size_t> moves;
+// Those of all servers.
+std::vector<State> World::StatesAt(const std::string& name) const {
+  std::vector<State> states;
   const std::string folder = PathOf(name).ObjectDirectory() + "/";
   for (const auto& server : servers_) {
     for (const auto& [path, size] : server->Files()) {
       if (!path.starts_with(folder)) continue;
-      const std::optional<State> state = ParseState(path.substr(folder.size()));
-      if (state && state->kind == StateKind::kTombstone && state->target) ++moves[state->oid];
+      std::optional<State> state = ParseState(path.substr(folder.size()));
+      if (state) states.push_back(std::move(*state));
     }
+  }
+  return states;
+}
+
+// The moved tombstones at a name, by the rename that left them there, with the number of their servers.
+std::map<std::string, size_t> World::MovesAt(const std::string& name) const {
+  std::map<std::string, size_t> moves;
+  for (const State& state : StatesAt(name)) {
+    if (state.kind == StateKind::kTombstone && state.target) ++moves[state.oid];
   }
   return moves;
 }
 
 bool World::RenameSealAt(const std::string& name) const {
-  const std::string folder = PathOf(name).ObjectDirectory() + "/";
-  for (const auto& server : servers_) {
-    for (const auto& [path, size] : server->Files()) {
-      if (!path.starts_with(folder)) continue;
-      const std::optional<State> state = ParseState(path.substr(folder.size()));
-      if (!state) continue;
-      if (state->kind == StateKind::kMoveOut || state->kind == StateKind::kAbortedOut) return true;
-    }
-  }
-  return false;
+  const std::vector<State> states = StatesAt(name);
+  return std::any_of(states.begin(), states.end(), [](const State& state) {
+    return state.kind == StateKind::kMoveOut || state.kind == StateKind::kAbortedOut;
+  });
 }
 
 // Whoever dies, or is stopped for a while, once it has committed leaves the object at neither name; and who

@@ -64,7 +64,7 @@ std::string StepOf(Operation operation, const std::string& path, const std::opti
   if (path.starts_with("/.xec/moves")) return "directory log: " + std::string(OperationName(operation));
   if (path == kIdentityPath) return "identity: " + std::string(OperationName(operation));
   const std::string_view last = LastPart(path);
-  const bool object_directory = last.ends_with(kObjectSuffix) || last.ends_with(kLongObjectSuffix);
+  const bool object_directory = IsObjectDirectory(path);
   switch (operation) {
     case Operation::kRename: return RenameStep(state, ParseState(LastPart(to)));
     case Operation::kList: return object_directory ? "look" : "list folder";
@@ -124,6 +124,10 @@ std::string StepNamer::Name(size_t server, Operation operation, const std::strin
   }
   const bool draft = state->kind == StateKind::kUnproved && IsPartOfWriting(operation);
   return draft ? "repair: " + std::string(OperationName(operation)) + " draft" : step;
+}
+
+bool IsObjectDirectory(const std::string& path) {
+  return path.ends_with(kObjectSuffix) || path.ends_with(kLongObjectSuffix);
 }
 
 bool IsArchive(const std::string& path) {

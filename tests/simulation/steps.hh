@@ -11,6 +11,8 @@
 
 namespace xec::sim {
 
+bool IsObjectDirectory(const std::string& path);
+
 // Is it the path of an archive, sealed or promoted?
 bool IsArchive(const std::string& path);
 

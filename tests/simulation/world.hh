@@ -317,10 +317,11 @@ class World {
   void RenameBesideAnother();
   void LookAtHalfRenamed();
   void RenameInARow();
+  std::vector<State> StatesAt(const std::string& name) const;
   std::map<std::string, size_t> MovesAt(const std::string& name) const;
+  bool RenameSealAt(const std::string& name) const;
   void CheckHidden(const Op& rename, size_t asked);
   void LetCleanersCome();
-  bool RenameSealAt(const std::string& name) const;
   uint64_t CommitsAsked() const;
   void RenameAndDie(const std::string& from, const std::string& to);
 
