@@ -16,7 +16,8 @@ import sys
 
 # The same for a subject in every figure, whatever else was measured.
 COLOURS = {"plain": "#555555", "plain commit": "#999999", "proxy": "#c49a3a", "embedded none": "#1f6fb4",
-           "embedded commit": "#7fb3dd", "cluster none": "#2c8a4b", "cluster commit": "#8fcf9f", "xrdec gateway": "#b23a48",
+           "embedded commit": "#7fb3dd", "embedded cache": "#123f69", "cluster none": "#2c8a4b",
+           "cluster commit": "#8fcf9f", "cluster cache": "#175c30", "xrdec gateway": "#b23a48",
            "xrdec direct": "#e08a92", "s3": "#7d4fa3", "xec": "#1f6fb4", "raw ISA-L": "#555555"}
 OTHER_COLOUR = "#000000"
 PANELS_IN_A_ROW = 3

@@ -54,6 +54,8 @@ class Bench:
             else:
                 for policy in options.sync:
                     found.append(make(*place(), policy, options))
+                if any(workload.with_cache for workload in options.workloads):
+                    found.append(make(*place(), options.sync[0], options, cached=True))
         if options.xrdec_prefix and "xrdec" in options.kinds:
             directory, port = place()
             shared = XrdecCluster(directory, port, options.xrdec_prefix, options)

@@ -82,9 +82,10 @@ class Judge:
                           copied and copied * (1 + self.stored) / 2, 0.9, note="half read, half stored")
 
     def data_moved(self):
-        for subject in ("embedded none", "cluster none"):
+        for subject in ("embedded cache", "cluster cache"):
             self.at_most(f"{subject}, re-reading: bytes from servers for each unique one",
                          self.results.median("reread", "bytes from data servers for each unique one", subject), 1.1)
+        for subject in ("embedded none", "cluster none"):
             self.at_most(f"{subject}, sequential read: bytes from servers for each",
                          self.results.median("stream", "download, bytes from data servers for each", subject), 1.02)
 

@@ -22,6 +22,7 @@ class Subject:
     has_own_directories = False  # a gateway that keeps data in directories of its own machine
     loads = True                 # xec_load can be pointed at it
     lists = True
+    cached = False               # keeps in memory what was read; measured only where that matters
     may_lose = 0                 # data servers that may be gone without loss, where that can be measured
     stored_per_byte = 1.0        # bytes on disks for one of an object
 

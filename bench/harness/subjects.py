@@ -14,6 +14,7 @@ from .errors import BenchError
 from .subject import HOST, READY_SECONDS, Daemon, Subject
 
 PORTS_EACH = 300
+CACHE = "512MiB"  # of the stores whose gateway keeps what was read; half of its memory
 
 
 class Plain(Daemon):
@@ -76,8 +77,9 @@ class Proxy(Daemon):
 class Store(Subject):
     """A gateway of XEC; `geometry` is K+M."""
 
-    def __init__(self, directory, port, policy, options):
+    def __init__(self, directory, port, policy, options, cached=False):
         super().__init__(directory, port, policy)
+        self.cached = cached
         self.xec = clients.find_program("xec")
         data, parity = (int(word) for word in options.geometry.split("+"))
         self.geometry = options.geometry
@@ -85,6 +87,9 @@ class Store(Subject):
         self.data_chunks = data
         self.members = options.servers
         self.serve_options = ["--sync", policy, *options.serve_options]
+        if cached:
+            self.name = f"{self.kind} cache"
+            self.serve_options += ["--cache", CACHE]
         self.may_lose = parity
         self.lost = []
         self.turn = 0
@@ -123,8 +128,8 @@ class Embedded(Store):
     stands_for = "`xec serve` on directories of this machine"
     has_own_directories = True
 
-    def __init__(self, directory, port, policy, options):
-        super().__init__(directory, port, policy, options)
+    def __init__(self, directory, port, policy, options, cached=False):
+        super().__init__(directory, port, policy, options, cached)
         self.directories = [os.path.join(directory, f"d{number:02d}") for number in range(1, self.members + 1)]
         self.serve = daemons.Daemon()
         self.xrootd = 0
@@ -168,8 +173,8 @@ class OnCluster(Store):
     kind = "cluster"
     stands_for = "a gateway of XEC in front of a redirector and stock data servers"
 
-    def __init__(self, directory, port, policy, options):
-        super().__init__(directory, port, policy, options)
+    def __init__(self, directory, port, policy, options, cached=False):
+        super().__init__(directory, port, policy, options, cached)
         self.cluster = xrootd_cluster.Cluster(xrootd_cluster.Options(
             dir=directory, servers=self.members, base_port=port, gateways=1, xec=self.xec, geometry=self.geometry,
             serve_options=self.serve_options, server_lines=[requests.SERVER_LINE] if options.requests else []))

@@ -10,6 +10,7 @@ class Workload:
     name = ""
     about = ""            # one line for --help
     every_policy = False  # with each sync policy, or only the first of each kind
+    with_cache = False    # also stores that keep in memory what was read
     needs_loads = True    # only subjects that xec_load can be pointed at
     small = {}            # sizes, in place of those in `usual`, for --quick
     usual = {}
@@ -21,14 +22,15 @@ class Workload:
         self.sizes = {**self.usual, **(self.small if self.options.quick else {})}
 
     def suits(self, subject):
-        return subject.loads or not self.needs_loads
+        return (subject.loads or not self.needs_loads) and (self.with_cache or not subject.cached)
 
     def subjects(self, subjects):
         found, kinds = [], set()
         for subject in subjects:
-            if not self.suits(subject) or (subject.kind in kinds and not self.every_policy):
+            seen = (subject.kind, subject.cached)
+            if not self.suits(subject) or (seen in kinds and not self.every_policy):
                 continue
-            kinds.add(subject.kind)
+            kinds.add(seen)
             found.append(subject)
         return found
 

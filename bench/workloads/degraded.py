@@ -14,7 +14,7 @@ class Degraded(Workload):
     OBJECT = "degraded"
 
     def suits(self, subject):
-        return subject.may_lose > 0
+        return super().suits(subject) and subject.may_lose > 0
 
     def title(self):
         return f"download of {format_size(self.options.size)} with data servers gone"

@@ -5,7 +5,8 @@ from .base import MIB, Workload, sizes_text
 
 class Reread(Workload):
     name = "reread"
-    about = "150 clients read the same 20 files (10 MB times --scale) twice"
+    about = "150 clients read the same 20 files (10 MB times --scale) twice; stores also with a cache"
+    with_cache = True
     usual = {"clients": 150, "files": 20, "rounds": 2, "file": 10**7}
     small = {"clients": 10, "files": 4}
     FOLDER = "reread"

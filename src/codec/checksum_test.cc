@@ -38,6 +38,7 @@ TEST(Checksum, PublishedCheckValues) {
   EXPECT_EQ(Crc32({}), 0u);
   EXPECT_EQ(Crc32c({}), 0u);
   EXPECT_EQ(Adler32({}), 1u);
+  EXPECT_EQ(Adler32({}, 0x12345678), 0x12345678u);
   EXPECT_EQ(CksumOf({}), 0xffffffffu);
   const std::vector<std::byte> zeros(70000);
   EXPECT_EQ(CksumOf(zeros), 0x69c2c1d7u);  // cksum(1); three bytes of length

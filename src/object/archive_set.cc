@@ -26,10 +26,17 @@ struct Ending {
   std::shared_ptr<Buffer> image;  // null unless the archive was read whole
 };
 
+uint64_t TailBytes(uint64_t archive_bytes, uint64_t chunk_bytes) {
+  return std::min(kArchiveTailBytes,
+                  ArchiveTailSizeMax(archive_bytes / chunk_bytes + 1, kUsualManifestBytes));
+}
+
 // Reads and parses the end of an archive; the whole archive when it is small and memory is at hand.
-Task<Result<Ending>> ReadEnding(Engine& engine, ArchiveFilePtr file) {
+// `chunk_bytes`: probably that of the archive.
+Task<Result<Ending>> ReadEnding(Engine& engine, ArchiveFilePtr file, uint64_t chunk_bytes) {
   const uint64_t size = file->size();
-  uint64_t from = size > kArchiveTailBytes ? size - kArchiveTailBytes : 0;
+  const uint64_t tail = TailBytes(size, chunk_bytes);
+  uint64_t from = size > tail ? size - tail : 0;
   std::optional<ByteBudget::Lease> lease;
   if (size <= kWholeArchiveBytesMax) lease = engine.budget().TryAcquire(size + kBufferAlignment);
   if (lease) from = 0;
@@ -256,7 +263,8 @@ Task<Result<ArchiveSet::Loaded>> ArchiveSet::OpenAndRead(MemberIndex server) {
 
 Task<Result<ArchiveSet::Loaded>> ArchiveSet::ReadOpened(MemberIndex server, std::string path,
                                                         ArchiveFilePtr file) {
-  Result<Ending> ending = co_await ReadEnding(engine_, file);
+  const Geometry& configured = GeometryFor(engine_.descriptor(), info_.path.text());
+  Result<Ending> ending = co_await ReadEnding(engine_, file, configured.chunk_size_bytes);
   if (!ending && AbsenceOf(ending.code()) == Absence::kUnavailable)
     NoteUnread(server, std::nullopt, ending.error());
   Result<Manifest> manifest = ending ? ReadManifest(ending->index) : Result<Manifest>(ending.error());
@@ -422,7 +430,17 @@ Task<Result<ArchiveSet::Described>> ArchiveSet::Describe() {
     std::lock_guard lock(mutex_);
     if (manifest_) co_return Described{manifest_, nullptr};
   }
+  const std::string version = info_.path.text() + " " + info_.accepted.version.ToString();
+  KnownManifests* known = engine_.manifests();
+  if (auto manifest = known ? known->Find(version, engine_.executor().Now()) : nullptr) {
+    std::lock_guard lock(mutex_);
+    if (!manifest_) manifest_ = std::move(manifest);
+    co_return Described{manifest_, nullptr};
+  }
   Result<Described> described = co_await LoadAnyOf(shared_from_this(), Candidates());
+  // A small object comes with its manifest.
+  if (described && known && !described->image)
+    known->Keep(version, described->manifest, engine_.executor().Now());
   co_return std::move(described);
 }
 

@@ -24,8 +24,10 @@ namespace xec {
 // Archives up to this size are read whole at the first touch: one request for end and chunks of a small
 // object.
 constexpr uint64_t kWholeArchiveBytesMax = 128 * kKiB;
-// Read of a larger archive's end at first.
+// Read of a larger archive's end at first, at most: where chunks have the configured size and the manifest
+// the usual one, one request then gets the end, and little more.
 constexpr uint64_t kArchiveTailBytes = 64 * kKiB;
+constexpr uint64_t kUsualManifestBytes = 4 * kKiB;
 
 // An open archive whose end was read and found to belong to the version. Immutable.
 class Archive {
@@ -75,6 +77,7 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   };
 
   // The version's manifest, from any archive or witness; the image of the archive it came from comes with it.
+  // With a cache it may be one that another reader of the version has read a moment ago.
   // Error: kCorruption when all that answered are damaged; else kUnavailable.
   struct Described {
     std::shared_ptr<const Manifest> manifest;

@@ -21,6 +21,7 @@ from harness import goals, meters, options as command_line, requests, results  #
 BENCH = os.path.join(xectest.REPO, "bench", "run_bench.py")
 BOTH = ["embedded none", "cluster none"]
 ALL = ["plain", *BOTH]
+WITH_CACHES = ["embedded none", "embedded cache", "cluster none", "cluster cache"]
 # Tables of which not all subjects are part.
 COLUMNS = {"degraded": BOTH, "small requests": ["cluster none"]}
 # Rows of which not all subjects of their table are part.
@@ -42,7 +43,11 @@ class Bench(xectest.TestCase):
 
     def columns(self, key, row):
         if key == "memory":
+            if "reread" in row:
+                return ["plain", *WITH_CACHES]
             return BOTH if "gone" in row or "degraded" in row else ["cluster none"] if "killed" in row else ALL
+        if key == "reread":
+            return WITH_CACHES if BEHIND.search(row) else ["plain", *WITH_CACHES]
         if ON_CLUSTERS.search(row):
             return ["cluster none"]
         return BOTH if BEHIND.search(row) else COLUMNS.get(key, ALL)
