@@ -63,7 +63,8 @@ struct Asked {
   size_t run = 0;
   const ArchiveMember* member = nullptr;
   PageTables::Table table;  // null: the header is read, too
-  size_t at = 0;            // of the header, or of the data without one, in what is read
+  size_t header_at = 0;     // in what is read; the same for all runs of a chunk
+  size_t data_at = 0;
 };
 
 // The runs that the archive has, and what is read for them, in the order of the archive.
@@ -73,22 +74,27 @@ std::vector<Asked> Ask(const ReadContext& context, const std::vector<Run>& runs,
   for (size_t i = 0; i < runs.size(); ++i) {
     const ArchiveMember* member = archive->Find(runs[i].name);
     if (member == nullptr || !IsReadable(context, runs[i].name, *member)) continue;
-    asked.push_back({i, member, context.tables().Find(context.TableKey(archive->server(), runs[i].name)), 0});
+    asked.push_back({i, member, context.tables().Find(context.TableKey(archive->server(), runs[i].name))});
   }
   std::sort(asked.begin(), asked.end(), [&](const Asked& left, const Asked& right) {
     return std::pair(left.member->data_offset, runs[left.run].range.begin) <
            std::pair(right.member->data_offset, runs[right.run].range.begin);
   });
   uint64_t length = 0;
+  const Asked* before = nullptr;
   for (Asked& one : asked) {
-    one.at = length;
     const ChunkRange& range = runs[one.run].range;
-    if (!one.table) {
+    if (!one.table && before != nullptr && before->member == one.member && !before->table) {
+      one.header_at = before->header_at;
+    } else if (!one.table) {
+      one.header_at = length;
       ranges.push_back({one.member->header_offset, one.member->header_size()});
       length += one.member->header_size();
     }
+    one.data_at = length;
     ranges.push_back({one.member->data_offset + range.begin, range.size()});
     length += range.size();
+    before = &one;
   }
   return asked;
 }
@@ -97,11 +103,11 @@ Result<Slice> Check(const ReadContext& context, MemberIndex server, const Run& r
                     const Slice& bytes) {
   const PageTables::Key key = context.TableKey(server, run.name);
   PageTables::Table table = asked.table;
-  const size_t header_bytes = table ? 0 : asked.member->header_size();
   if (!table) {
-    XEC_ASSIGN_OR_RETURN(table, ParseTable(context, *asked.member, bytes.Sub(asked.at, header_bytes).span()));
+    const Slice header = bytes.Sub(asked.header_at, asked.member->header_size());
+    XEC_ASSIGN_OR_RETURN(table, ParseTable(context, *asked.member, header.span()));
   }
-  const Slice data = bytes.Sub(asked.at + header_bytes, run.range.size());
+  const Slice data = bytes.Sub(asked.data_at, run.range.size());
   const Status checked = CheckPages(data.span(), run.range, *table);
   // One that was kept may be older than a repair of the archive.
   if (!checked && asked.table) context.tables().Forget(key);

@@ -114,6 +114,15 @@ TEST_P(ConformanceTest, NeighbouringRangesAreReadAsWritten) {
   EXPECT_OK(SyncWait(Close(context(), *file)));
 }
 
+// XrdCl cannot answer a vector read that has a piece twice.
+TEST_P(ConformanceTest, TheSameRangeTwice) {
+  EXPECT_OK(Make(Path("f"), "0123456789"));
+  const Result<ArchiveFilePtr> file = OpenFile(Path("f"), OpenMode::kRead);
+  ASSERT_TRUE(file) << file.error().ToString();
+  EXPECT_EQ(*ReadRanges(*file, {{0, 2}, {4, 2}, {0, 2}, {8, 1}, {4, 2}, {4, 1}}), "0145018454");
+  EXPECT_OK(SyncWait(Close(context(), *file)));
+}
+
 TEST_P(ConformanceTest, ARangeBeyondTheEndEndsTheRead) {
   EXPECT_OK(Make(Path("f"), "0123456789"));
   const Result<ArchiveFilePtr> file = OpenFile(Path("f"), OpenMode::kRead);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "xrdcompat/status.hh"
 
@@ -17,10 +18,18 @@ constexpr uint64_t kVectorPieceBytes = uint64_t{1} << 20;
 constexpr uint64_t kRequestBytesMax = uint64_t{1} << 30;
 constexpr int kAbandonedCloseSeconds = 30;
 
-void AddPiece(std::vector<ReadStep>& steps, ByteRange piece, uint64_t into_offset, bool alone) {
+// `in_step`: the pieces of the last step. XrdCl gives the bytes of a piece to the first one like it, and takes a
+// vector read that has one twice for badly answered.
+void AddPiece(std::vector<ReadStep>& steps, std::set<std::pair<uint64_t, uint64_t>>& in_step, ByteRange piece,
+              uint64_t into_offset, bool alone) {
+  const std::pair<uint64_t, uint64_t> key(piece.offset, piece.length);
   const bool start = steps.empty() || alone || steps.back().pieces.size() == kVectorPiecesMax ||
-                     steps.back().length + piece.length > kRequestBytesMax;
-  if (start) steps.push_back(ReadStep{{}, into_offset, 0});
+                     steps.back().length + piece.length > kRequestBytesMax || in_step.contains(key);
+  if (start) {
+    steps.push_back(ReadStep{{}, into_offset, 0});
+    in_step.clear();
+  }
+  in_step.insert(key);
   steps.back().pieces.push_back(piece);
   steps.back().length += piece.length;
 }
@@ -43,6 +52,7 @@ std::vector<ByteRange> JoinNeighbours(const std::vector<ByteRange>& ranges) {
 std::vector<ReadStep> PlanRead(const std::vector<ByteRange>& ranges, uint64_t file_size) {
   const std::vector<ByteRange> joined = JoinNeighbours(ranges);
   std::vector<ReadStep> steps;
+  std::set<std::pair<uint64_t, uint64_t>> in_step;
   uint64_t into_offset = 0;
   bool previous_alone = false;
   for (const ByteRange& range : joined) {
@@ -51,7 +61,7 @@ std::vector<ReadStep> PlanRead(const std::vector<ByteRange>& ranges, uint64_t fi
     const uint64_t piece_max = alone ? kRequestBytesMax : kVectorPieceBytes;
     for (uint64_t done = 0; done < range.length;) {
       const uint64_t length = std::min(piece_max, range.length - done);
-      AddPiece(steps, ByteRange{range.offset + done, length}, into_offset, alone || previous_alone);
+      AddPiece(steps, in_step, ByteRange{range.offset + done, length}, into_offset, alone || previous_alone);
       previous_alone = alone;
       done += length;
       into_offset += length;
