@@ -9,7 +9,6 @@
 
 #include <benchmark/benchmark.h>
 #include <isa-l.h>
-#include <zlib.h>
 
 #include "base/random.hh"
 #include "codec/checksum.hh"

@@ -67,9 +67,13 @@ class Bench:
 
     def start(self):
         for subject in self.subjects:
-            note(f"starting {subject.name}")
-            self.running.append(subject)
-            subject.start()
+            if not subject.cached:
+                self.start_one(subject)
+
+    def start_one(self, subject):
+        note(f"starting {subject.name}")
+        self.running.append(subject)
+        subject.start()
 
     def stop(self):
         for subject in reversed(self.running):
@@ -77,6 +81,10 @@ class Bench:
                 subject.stop()
             except (BenchError, daemons.DaemonError) as error:
                 note(f"stopping {subject.name}: {error}")
+
+    def stop_one(self, subject):
+        self.running.remove(subject)
+        subject.stop()
 
     def load(self, subject, scenario, *options, may_fail=False):
         return clients.load(subject, scenario, *options, may_fail=may_fail)
@@ -111,8 +119,13 @@ class Bench:
                         self.attempt(f"{workload.name}, {label}round {turn}", subject, step, turn)
             for subject in subjects:
                 self.attempt(f"{workload.name}, cleaning up", subject, workload.finish)
+                if subject.cached:
+                    self.attempt(f"{workload.name}, stopping", subject, self.stop_one)
             workload.close()
 
     def prepare(self, workload, subject):
         note(f"{workload.name}: preparing {subject.name}")
+        # Only as long as they are measured: they would take time and memory from all others.
+        if subject.cached and not self.attempt(f"{workload.name}, starting", subject, self.start_one):
+            return False
         return self.attempt(f"{workload.name}, preparing", subject, workload.prepare)

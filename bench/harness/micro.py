@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""The Google Benchmark programs: coding and checksums on one core."""
+"""The Google Benchmark programs: coding, checksums, and the engine on memory servers; for each second of one core."""
 import json
 
 from . import clients
+from .errors import BenchError
 
+PROGRAMS = ("codec_bench", "engine_bench")
 SECONDS = "0.2"
 QUICK_SECONDS = "0.01"
 
 
 def measure(quick, repeat):
-    """Name -> what codec_bench says about each of `repeat` repetitions, which take turns."""
-    argv = [clients.find_program("codec_bench"), "--benchmark_format=json",
-            "--benchmark_enable_random_interleaving=true",
-            f"--benchmark_min_time={QUICK_SECONDS if quick else SECONDS}", f"--benchmark_repetitions={repeat}"]
+    """Name -> what the programs say about each of `repeat` repetitions, which take turns."""
     found = {}
-    for one in json.loads(clients.run(argv).out)["benchmarks"]:
-        if one["run_type"] == "iteration":
-            found.setdefault(one["run_name"], []).append(one)
+    for program in PROGRAMS:
+        argv = [clients.find_program(program), "--benchmark_format=json", "--benchmark_enable_random_interleaving=true",
+                f"--benchmark_min_time={QUICK_SECONDS if quick else SECONDS}", f"--benchmark_repetitions={repeat}"]
+        for one in json.loads(clients.run(argv).out)["benchmarks"]:
+            if one.get("error_occurred"):
+                raise BenchError(f"{program}, {one['name']}: {one['error_message']}")
+            if one["run_type"] == "iteration":
+                found.setdefault(one["run_name"], []).append(one)
     return found
 
 
@@ -37,7 +41,7 @@ def to_ns(one):
 
 def describe(name):
     """Encode/8/2/1048576 is `Encode 8+2, 1 MiB`."""
-    words = [word for word in name.split("/") if not word.isdigit()]
+    words = [word for word in name.split("/") if not word.isdigit() and word != "process_time"]
     numbers = [int(word) for word in name.split("/") if word.isdigit()]
     if len(numbers) >= 3:
         lost = [f"{numbers[3]} lost"] if len(numbers) > 3 else []

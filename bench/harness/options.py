@@ -32,7 +32,7 @@ Examples:
   ./dev bench --only ingest,cluster --scale 0.25   files of 50 MB
   ./dev bench --xrdec-prefix /opt/xrootd-6.1       beside XrdEc, gateway and direct
   AWS_ACCESS_KEY_ID=K AWS_SECRET_ACCESS_KEY=S ./dev bench --only stream,s3,cluster --s3-peer http://localhost:9000
-  ./dev bench --micro                              coding and checksums on one core, beside raw ISA-L
+  ./dev bench --micro                              coding, checksums and the engine on one core, beside raw ISA-L
   ./dev bench reads | ./dev bench metadata         other programs: reads and look-ups while servers fail (--help)
 bench/README.md tells how each figure is measured and how to read it."""
 
@@ -125,7 +125,7 @@ def make_parser():
     out.add_argument("--output", nargs="?", const="", metavar="DIR",
                      help="write tables, values and plots (SVG) into DIR (without a name: bench/results/DATE)")
     out.add_argument("--goals", action="store_true", help="at the end: each goal that was measured, and whether it is met")
-    out.add_argument("--micro", action="store_true", help="also coding and checksums on one core; alone: only these")
+    out.add_argument("--micro", action="store_true", help="also coding, checksums and the engine (on memory servers) on one core; alone: only these")
     return parser
 
 

@@ -2,9 +2,9 @@
 #include "codec/checksum.hh"
 
 #include <algorithm>
-#include <libdeflate.h>
 
 #include <isa-l.h>
+#include <libdeflate.h>
 
 namespace xec {
 namespace {

@@ -182,7 +182,7 @@ Task<bool> ResolveMoveIn(CleanPass& pass, State seal) {
 // A seal of a rename that homes show, those of the source before those of the target, the oldest of its kind.
 std::optional<State> OldestSeal(const std::map<MemberIndex, States>& homes) {
   const auto rank = [](const State& s) {
-    if (s.kind == StateKind::kMoveOut || s.kind == StateKind::kAbortedOut) return 2;
+    if (IsMovingOut(s)) return 2;
     return s.kind == StateKind::kMoveIn ? 1 : 0;
   };
   std::optional<State> best;

@@ -11,7 +11,9 @@ KnownManifests::ManifestPtr KnownManifests::Find(const std::string& version, Tim
 
 void KnownManifests::Keep(const std::string& version, ManifestPtr manifest, TimePoint now) {
   std::lock_guard lock(mutex_);
-  // Rare and cheap to fill again, so no order of eviction is kept.
+  if (entries_.size() >= kEntriesMax)
+    std::erase_if(entries_, [now](const auto& known) { return known.second.until <= now; });
+  // Cheap to fill again, so no order of eviction is kept.
   if (entries_.size() >= kEntriesMax) entries_.clear();
   entries_[version] = Entry{std::move(manifest), now + kLifetime};
 }

@@ -17,11 +17,6 @@ bool IsSeal(const State& state) {
          state.kind == StateKind::kMoveOut;
 }
 
-// Of a rename at its source. Where nothing lives it has nothing to move.
-bool IsOfMoveOut(const State& state) {
-  return state.kind == StateKind::kMoveOut || state.kind == StateKind::kAbortedOut;
-}
-
 // A revision or a draft of one: of a version that lives nowhere it is for nothing.
 bool IsOfAttributes(const State& state) {
   return state.kind == StateKind::kAttributes || state.kind == StateKind::kAttributesDraft;
@@ -56,12 +51,13 @@ bool IsOldDebris(const Engine& engine, const Found& found) {
   const std::optional<State>& state = found.state;
   const bool tombstone = IsPlainTombstone(found);
   const bool of_upload = state && (state->kind == StateKind::kSealed || state->kind == StateKind::kAborted);
-  // A draft is for nothing where no server tells the name: nobody can prove it any more. So is a seal that
-  // was silent for so long: whoever promotes one makes the parts of the name before he looks. And a
-  // tombstone, of what is nowhere else: whoever made it was late, with a removal that is forgotten.
+  // A draft is for nothing where no server tells the name: nobody can prove it any more. Where nothing lives
+  // a rename has nothing to move, and a revision is of nothing. For nothing, too, is a seal that was silent
+  // for so long: whoever promotes one makes the parts of the name before he looks. And a tombstone, of what
+  // is nowhere else: whoever made it was late, with a removal that is forgotten.
   const bool of_the_dead = state && (of_upload || tombstone || state->kind == StateKind::kAbortMark ||
                                      state->kind == StateKind::kUnproved || IsMakingDirectory(*state) ||
-                                     IsOfMoveOut(*state) || IsOfAttributes(*state));
+                                     IsMovingOut(*state) || IsOfAttributes(*state));
   if (!IsLongNamePart(found.entry.name) && !of_the_dead) return false;
   const Duration horizon = engine.options().tombstone_horizon;
   const Duration wait = of_upload ? std::max(horizon, engine.options().upload_grace) : horizon;

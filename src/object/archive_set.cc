@@ -106,6 +106,10 @@ Absence AbsenceOf(Code code) {
   }
 }
 
+std::string VersionKey(const NameInfo& info) {
+  return info.path.text() + " " + info.accepted.version.ToString();
+}
+
 Archive::Archive(MemberIndex server, std::string path, ArchiveFilePtr file, ArchiveIndex index,
                  Manifest manifest, std::weak_ptr<Buffer> image)
     : server_(server),
@@ -430,18 +434,17 @@ Task<Result<ArchiveSet::Described>> ArchiveSet::Describe() {
     std::lock_guard lock(mutex_);
     if (manifest_) co_return Described{manifest_, nullptr};
   }
-  const std::string version = info_.path.text() + " " + info_.accepted.version.ToString();
-  KnownManifests* known = engine_.manifests();
-  if (auto manifest = known ? known->Find(version, engine_.executor().Now()) : nullptr) {
-    std::lock_guard lock(mutex_);
-    if (!manifest_) manifest_ = std::move(manifest);
-    co_return Described{manifest_, nullptr};
-  }
   Result<Described> described = co_await LoadAnyOf(shared_from_this(), Candidates());
   // A small object comes with its manifest.
-  if (described && known && !described->image)
-    known->Keep(version, described->manifest, engine_.executor().Now());
+  if (described && engine_.manifests() != nullptr && !described->image)
+    engine_.manifests()->Keep(VersionKey(info_), described->manifest, engine_.executor().Now());
   co_return std::move(described);
+}
+
+void ArchiveSet::UseKnownManifest() {
+  if (engine_.manifests() == nullptr) return;
+  std::lock_guard lock(mutex_);
+  if (!manifest_) manifest_ = engine_.manifests()->Find(VersionKey(info_), engine_.executor().Now());
 }
 
 // Asks one candidate after the other, those that are well first, the next one as soon as all asked have

@@ -55,6 +55,9 @@ class Archive {
 };
 using ArchivePtr = std::shared_ptr<const Archive>;
 
+// Names one version of one object in the caches of a process.
+std::string VersionKey(const NameInfo& info);
+
 // Why an archive cannot be had, apart from the words.
 enum class Absence {
   kMissing,  // its server says that it is not there
@@ -77,13 +80,15 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
   };
 
   // The version's manifest, from any archive or witness; the image of the archive it came from comes with it.
-  // With a cache it may be one that another reader of the version has read a moment ago.
   // Error: kCorruption when all that answered are damaged; else kUnavailable.
   struct Described {
     std::shared_ptr<const Manifest> manifest;
     std::shared_ptr<Buffer> image;
   };
   virtual Task<Result<Described>> Describe();
+  // For who only reads: if none was read yet, Describe may answer with one that another reader of the version
+  // has read a moment ago. The servers that it names may be outdated.
+  void UseKnownManifest();
 
   // The archive on that server, opened now or before. Concurrent callers share one opening. A failure is
   // remembered for a while, so that reads do not wait for a bad server one by one.

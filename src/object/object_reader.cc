@@ -91,6 +91,7 @@ void CopyOut(const SliceCache::Value& data, uint64_t chunk_size, uint64_t from, 
 
 Task<Result<uint64_t>> Reader::Read(uint64_t offset, MutableByteSpan into) {
   if (offset >= size() || into.empty()) co_return uint64_t{0};
+  archives_->UseKnownManifest();
   Result<Ready> ready = co_await Prepare();
   if (!ready) co_return ready.error();
   const bool ahead = IsStreamed(ready->context.geometry());
@@ -144,6 +145,7 @@ Task<Status> Reader::ReadVector(std::vector<Piece> pieces) {
       co_return Fail(Code::kInvalidArgument, "a piece of the vector lies beyond the end of {}",
                      archives_->info().path.text());
   }
+  archives_->UseKnownManifest();
   Result<Ready> ready = co_await Prepare();
   if (!ready) co_return ready.error();
   const ReadContext context = ready->context;
@@ -224,7 +226,7 @@ Task<Result<std::shared_ptr<ObjectReader>>> ObjectReader::Open(Engine& engine, N
     co_return Fail(Code::kIsDirectory, "{} is a directory", info.path.text());
   if (info.accepted.kind != Accepted::kObject)
     co_return Fail(Code::kNotFound, "{} does not exist", info.path.text());
-  std::string object = info.path.text() + " " + info.accepted.version.ToString();
+  std::string object = VersionKey(info);
   auto archives = std::make_shared<ArchiveSet>(engine, std::move(info), std::move(damage));
   std::shared_ptr<ObjectReader> reader =
       std::make_shared<Reader>(engine, std::move(archives), std::move(object));

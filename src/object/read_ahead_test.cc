@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include <gtest/gtest.h>
 
-#include "object/test_store.hh"
+#include "object/test_repair.hh"
 
 namespace xec {
 namespace {
@@ -136,6 +136,26 @@ TEST(ReadAheadTest, AnotherVersionOfTheNameIsReadAnew) {
   ASSERT_TRUE(store.Put("/o", other));
   EXPECT_TRUE(*store.Get("/o") == other);
   EXPECT_TRUE(opened.Stream(kGeometry.StripeSize()));
+}
+
+TEST(ReadAheadTest, ArchivesAreRepairedWhileManifestsAreRemembered) {
+  TestStore store({.geometry = kGeometry, .cache_bytes = 64 * kMiB});
+  Opened opened(store, 3 * kGeometry.StripeSize());
+  EXPECT_TRUE(opened.Stream(kGeometry.StripeSize()));
+  const auto archives = store.Archives("/o");
+  for (const size_t lane : {0u, 1u}) {
+    const auto& [server, path] = archives[lane];
+    store.memory(server).Tamper(path, [](std::string& content) { content.resize(content.size() / 2); });
+    store.faults(server).SetFull(true);
+    const Result<RepairReport> repaired = Repair(store);
+    ASSERT_TRUE(repaired) << repaired.error().ToString();
+    EXPECT_EQ(repaired->archives_made, 1u) << testing::PrintToString(repaired->problems);
+    EXPECT_TRUE(*store.Get("/o") == opened.bytes);
+  }
+  ExpectWhole(store, opened.bytes);
+  const Result<RepairReport> again = Repair(store);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->archives_bad, 0u);
 }
 
 TEST(ReadAheadTest, WhatIsKeptGoesToWhoNeedsMemory) {

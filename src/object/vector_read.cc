@@ -74,7 +74,7 @@ std::vector<Asked> Ask(const ReadContext& context, const std::vector<Run>& runs,
   for (size_t i = 0; i < runs.size(); ++i) {
     const ArchiveMember* member = archive->Find(runs[i].name);
     if (member == nullptr || !IsReadable(context, runs[i].name, *member)) continue;
-    asked.push_back({i, member, context.tables().Find(context.TableKey(archive->server(), runs[i].name))});
+    asked.push_back({i, member, nullptr});
   }
   std::sort(asked.begin(), asked.end(), [&](const Asked& left, const Asked& right) {
     return std::pair(left.member->data_offset, runs[left.run].range.begin) <
@@ -84,12 +84,16 @@ std::vector<Asked> Ask(const ReadContext& context, const std::vector<Run>& runs,
   const Asked* before = nullptr;
   for (Asked& one : asked) {
     const ChunkRange& range = runs[one.run].range;
-    if (!one.table && before != nullptr && before->member == one.member && !before->table) {
+    if (before != nullptr && before->member == one.member) {
+      one.table = before->table;
       one.header_at = before->header_at;
-    } else if (!one.table) {
-      one.header_at = length;
-      ranges.push_back({one.member->header_offset, one.member->header_size()});
-      length += one.member->header_size();
+    } else {
+      one.table = context.tables().Find(context.TableKey(archive->server(), one.member->name));
+      if (!one.table) {
+        one.header_at = length;
+        ranges.push_back({one.member->header_offset, one.member->header_size()});
+        length += one.member->header_size();
+      }
     }
     one.data_at = length;
     ranges.push_back({one.member->data_offset + range.begin, range.size()});

@@ -109,6 +109,10 @@ Rivalry RivalryOf(const State& state, const State& own_seal, const Accepted& bas
 
 }  // namespace
 
+bool IsMovingOut(const State& state) {
+  return state.kind == StateKind::kMoveOut || state.kind == StateKind::kAbortedOut;
+}
+
 bool IsMakingDirectory(const State& state) {
   return state.kind == StateKind::kDirectorySeal || state.kind == StateKind::kAbortedDirectory;
 }
@@ -233,10 +237,8 @@ RollStep NextRollStep(const States& states, const Accepted& goal) {
     if (goal.kind == Accepted::kDirectory && IsMakingDirectory(state) && state.version == goal.version)
       return {RollStep::kRename, FormatState(state), FormatState(DirectoryState(goal.version))};
     // An aborted seal of what was accepted elsewhere is as good as a valid one.
-    if (goal.kind == Accepted::kMoved && state.oid == goal.oid &&
-        (state.kind == StateKind::kMoveOut || state.kind == StateKind::kAbortedOut)) {
+    if (goal.kind == Accepted::kMoved && IsMovingOut(state) && state.oid == goal.oid)
       return {RollStep::kRename, FormatState(state), FormatState(MovedState(goal))};
-    }
     if (goal.kind != Accepted::kObject) continue;
     if (state.kind == StateKind::kMoveIn && state.oid == goal.origin) {
       State witness = WitnessState(goal.version, goal.oid, goal.size);
@@ -312,10 +314,8 @@ bool DirectoryUnderWay(const std::map<MemberIndex, States>& listings, const Acce
 }
 
 bool RenameRival(const States& states, const std::set<std::string>& own) {
-  return std::any_of(states.begin(), states.end(), [&](const State& state) {
-    const bool seal = state.kind == StateKind::kMoveOut || state.kind == StateKind::kAbortedOut;
-    return seal && !own.contains(state.oid);
-  });
+  return std::any_of(states.begin(), states.end(),
+                     [&](const State& state) { return IsMovingOut(state) && !own.contains(state.oid); });
 }
 
 std::set<std::string> RenamesCommitted(const std::map<MemberIndex, States>& listings) {

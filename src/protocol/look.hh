@@ -120,6 +120,8 @@ bool SealStands(const States& states, const State& seal);
 
 // A directory seal, valid or aborted?
 bool IsMakingDirectory(const State& state);
+// A rename's seal at its source, valid or aborted?
+bool IsMovingOut(const State& state);
 
 // Is a directory being made that may come to stand above `highest`, the highest version accepted? Who is to
 // make an object there has to wait for the outcome. What is below `highest` can only become history.

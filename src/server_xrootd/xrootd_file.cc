@@ -18,8 +18,8 @@ constexpr uint64_t kVectorPieceBytes = uint64_t{1} << 20;
 constexpr uint64_t kRequestBytesMax = uint64_t{1} << 30;
 constexpr int kAbandonedCloseSeconds = 30;
 
-// `in_step`: the pieces of the last step. XrdCl gives the bytes of a piece to the first one like it, and takes a
-// vector read that has one twice for badly answered.
+// `in_step`: the pieces of the last step. XrdCl gives the bytes of a piece to the first one like it, and
+// takes a vector read that has one twice for badly answered.
 void AddPiece(std::vector<ReadStep>& steps, std::set<std::pair<uint64_t, uint64_t>>& in_step, ByteRange piece,
               uint64_t into_offset, bool alone) {
   const std::pair<uint64_t, uint64_t> key(piece.offset, piece.length);

@@ -21,7 +21,7 @@ struct ReadStep {
 
 // Cuts ranges into requests. Neighbours are joined; one range is one plain read; several are a vector read
 // within the limits of stock servers. A vector read that leaves the file is an error there, so a range that
-// ends beyond `file_size` is a plain read and the last step.
+// ends beyond `file_size` is a plain read and the last step. A range that repeats begins another request.
 std::vector<ReadStep> PlanRead(const std::vector<ByteRange>& ranges, uint64_t file_size);
 
 // Invariants:

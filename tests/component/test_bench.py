@@ -158,9 +158,11 @@ class Bench(xectest.TestCase):
 
     def test_micro_benchmarks_beside_raw_isal(self):
         self.program("codec_bench")
+        self.program("engine_bench")
         self.run_program([sys.executable, BENCH, "--micro", "--quick", "--json", self.path("values.json")])
         rows = self.values()["tables"]["micro"]["rows"]
         self.assertEqual(list(rows["Encode 8+2, 1 MiB: GB/s"]), ["xec", "raw ISA-L"])
+        self.assertEqual(list(rows["WriteObject 256 MiB: GB/s"]), ["xec"])
 
     def test_a_peer_that_speaks_s3_and_one_that_fails(self):
         keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "se\"cret"}

@@ -102,9 +102,7 @@ std::map<std::string, size_t> World::MovesAt(const std::string& name) const {
 
 bool World::RenameSealAt(const std::string& name) const {
   const std::vector<State> states = StatesAt(name);
-  return std::any_of(states.begin(), states.end(), [](const State& state) {
-    return state.kind == StateKind::kMoveOut || state.kind == StateKind::kAbortedOut;
-  });
+  return std::any_of(states.begin(), states.end(), IsMovingOut);
 }
 
 // Whoever dies, or is stopped for a while, once it has committed leaves the object at neither name; and who
