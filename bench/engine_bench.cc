@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Speed of the engine without network and disks: objects written to and read from memory servers, whose
-// copies of the bytes are part of it. Bytes per second are bytes of the object for each second of CPU time of
-// all threads: what one core does.
+// Speed of the engine without network and disks: objects written to memory servers that forget the bytes, and
+// read from memory servers, whose copy of them is part of it. Bytes per second are bytes of the object for
+// each second of CPU time of all threads: what one core does.
 #include <string>
 #include <vector>
 
