@@ -32,8 +32,7 @@ class Bench:
         self.running = []
         if options.no_pages:
             for subject in self.subjects:
-                subject.client_env["XRD_CPUSEPGWRTRD"] = "0"
-                subject.load_options = ["--no-pages"]
+                subject.page_reads = subject.page_writes = False
 
     def make_subjects(self, outside):
         options, found = self.options, []

@@ -73,7 +73,7 @@ def last_line(text):
 def load(subject, scenario, *options, may_fail=False):
     """What xec_load answers about a scenario. Failed operations are an error, unless `may_fail`."""
     argv = [find_program("xec_load"), scenario, "--url", subject.url, *(str(option) for option in options)]
-    ran = run(argv, env=subject.client_env, codes=(0, 1))
+    ran = run(argv, codes=(0, 1))
     try:
         answer = json.loads(ran.out)
     except ValueError:

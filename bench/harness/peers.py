@@ -8,7 +8,7 @@ import xrootd_cluster
 
 from . import clients, requests
 from .errors import BenchError, UsageError
-from .subject import HOST, Daemon, Subject
+from .subject import HOST, NO_PAGES, Daemon, Subject
 
 CHUNK_BYTES = 1 << 20
 
@@ -40,9 +40,7 @@ class XrdecCluster:
 
     def environment(self):
         """What makes a client of the prefix, or an XrdPss, keep its files with XrdEc."""
-        return {**self.cluster.environment(), "XRD_PLUGINCONFDIR": os.path.join(self.dir, "plugins"),
-                # Dies of page writes: their buffer is used after it was freed.
-                "XRD_CPUSEPGWRTRD": "0"}
+        return {**self.cluster.environment(), "XRD_PLUGINCONFDIR": os.path.join(self.dir, "plugins")}
 
     def start(self):
         self.users += 1
@@ -70,6 +68,8 @@ class XrdecCluster:
 
 
 class Xrdec(Subject):
+    page_writes = False  # it dies of them: their buffer is used after it was freed
+
     def __init__(self, directory, port, shared):
         super().__init__(directory, port)
         self.shared = shared
@@ -104,8 +104,6 @@ class XrdecGateway(Xrdec, Daemon):
     def __init__(self, directory, port, shared):
         Xrdec.__init__(self, directory, port, shared)
         self.daemon = daemons.Daemon()
-        self.client_env = {"XRD_CPUSEPGWRTRD": "0"}
-        self.load_options = ["--no-pages"]
 
     def start(self):
         self.shared.start()
@@ -140,9 +138,9 @@ class XrdecDirect(Xrdec):
     def gateway_pids(self):
         return []
 
-    def xrdcp(self, *words, discard=False):
-        return clients.run([self.shared.program("xrdcp"), "--nopbar", *words], env=self.shared.environment(),
-                           discard=discard)
+    def xrdcp(self, *words, pages, discard=False):
+        return clients.run([self.shared.program("xrdcp"), "--nopbar", *words],
+                           env={**self.shared.environment(), **({} if pages else NO_PAGES)}, discard=discard)
 
     def remove(self, name):
         self.forget(name)
@@ -154,6 +152,7 @@ class S3Peer(Subject):
     stands_for = "a peer that speaks S3, by curl; its own CPU time and memory are not seen"
     loads = False
     lists = False
+    speaks_xrootd = False
     BUCKET = "xec-bench"
 
     def __init__(self, url, outside):
@@ -200,7 +199,7 @@ class S3Peer(Subject):
     def roots(self):
         return []
 
-    def upload(self, file, name):
+    def upload(self, file, name, pages=True):
         self.made.append(name)
         return self.curl("--upload-file", file, f"{self.url}/{name}")
 

@@ -13,6 +13,7 @@ from .errors import BenchError
 HOST = "127.0.0.1"
 READY_SECONDS = 90.0
 TRUST_STEP_SECONDS = 0.5
+NO_PAGES = {"XRD_CPUSEPGWRTRD": "0"}  # makes xrdcp move no page checksums
 
 
 class Subject:
@@ -22,17 +23,25 @@ class Subject:
     has_own_directories = False  # a gateway that keeps data in directories of its own machine
     loads = True                 # xec_load can be pointed at it
     lists = True
+    speaks_xrootd = True
     cached = False               # keeps in memory what was read; measured only where that matters
     may_lose = 0                 # data servers that may be gone without loss, where that can be measured
     stored_per_byte = 1.0        # bytes on disks for one of an object
+    # Whether its clients move page checksums, as stock clients do by default.
+    page_reads = True
+    page_writes = True
 
     def __init__(self, directory, port, policy=""):
         self.dir = directory
         self.port = port
         self.policy = policy
         self.name = f"{self.kind} {policy}".strip()
-        self.client_env = {}
-        self.load_options = []   # for scenarios of xec_load that move much
+
+    @property
+    def load_options(self):
+        """For scenarios of xec_load that move much."""
+        return [option for option, pages in (("--no-page-reads", self.page_reads), ("--no-page-writes", self.page_writes))
+                if not pages]
 
     @property
     def url(self):
@@ -65,20 +74,21 @@ class Subject:
 
     # What clients do.
 
-    def xrdcp(self, *words, discard=False):
-        return clients.run(["xrdcp", "--nopbar", *words], env=self.client_env, discard=discard)
+    def xrdcp(self, *words, pages, discard=False):
+        return clients.run(["xrdcp", "--nopbar", *words], env=None if pages else NO_PAGES, discard=discard)
 
-    def upload(self, file, name):
-        """A new file at /NAME; answers (seconds, CPU seconds of the client)."""
-        ran = self.xrdcp(file, f"{self.url}//{name}")
+    def upload(self, file, name, pages=True):
+        """A new file at /NAME, without page checksums if the subject or the caller wants none; answers (seconds, CPU
+        seconds of the client)."""
+        ran = self.xrdcp(file, f"{self.url}//{name}", pages=pages and self.page_writes)
         return ran.seconds, ran.cpu
 
     def download(self, name, target=None):
         """As upload. What comes is thrown away where there is no target."""
         if target:
-            ran = self.xrdcp("--force", f"{self.url}//{name}", target)
+            ran = self.xrdcp("--force", f"{self.url}//{name}", target, pages=self.page_reads)
         else:
-            ran = self.xrdcp(f"{self.url}//{name}", "-", discard=True)
+            ran = self.xrdcp(f"{self.url}//{name}", "-", pages=self.page_reads, discard=True)
         return ran.seconds, ran.cpu
 
     def make_folder(self, name):

@@ -33,8 +33,8 @@ class Plain(Daemon):
     def roots(self):
         return [os.path.join(self.dir, "data")]
 
-    def upload(self, file, name):
-        seconds, cpu = super().upload(file, name)
+    def upload(self, file, name, pages=True):
+        seconds, cpu = super().upload(file, name, pages)
         if self.policy == "commit":
             start = time.monotonic()
             descriptor = os.open(os.path.join(self.roots()[0], name), os.O_RDONLY)

@@ -117,7 +117,8 @@ class Grammar {
     AddNumber(app, "--window", options.window, 64, "requests of a file in flight");
     AddSize(app, "--request", options.request_bytes, "bytes of a request")
         ->check(CLI::Range(uint64_t{4096}, kPieceBytesMax));
-    app.add_flag("!--no-pages", options.pages, "without page checksums");
+    app.add_flag("!--no-page-reads", options.page_reads, "reads without page checksums");
+    app.add_flag("!--no-page-writes", options.page_writes, "writes without page checksums");
     app.add_option("--rate", options.rate_mib_s, "MiB/s of each client at most; 0: no limit")
         ->check(CLI::NonNegativeNumber);
   }

@@ -44,7 +44,8 @@ TEST(CommandLine, SizesHaveUnits) {
   EXPECT_TRUE(stream.write);
   EXPECT_THAT(stream.sizes, ElementsAre(5, 1024, 1000, 2 << 20, uint64_t{3} << 30));
   EXPECT_EQ(stream.transfer.request_bytes, uint64_t{1} << 20);
-  EXPECT_TRUE(stream.transfer.pages);
+  EXPECT_TRUE(stream.transfer.page_reads);
+  EXPECT_TRUE(stream.transfer.page_writes);
   ExpectRefused(std::string("stream") + kUrl + "--operation read --folder /f --sizes 5x", "5x");
   ExpectRefused(std::string("stream") + kUrl + "--operation read --folder /f --sizes 5 --request 1GiB",
                 "--request");
@@ -58,9 +59,10 @@ TEST(CommandLine, EveryScenarioIsUnderstood) {
             27'000u);
   EXPECT_EQ(Parsed<RereadOptions>("reread" + url + "--folder /f --sizes 5 --files 2 --rounds 7").rounds, 7u);
   const auto copy =
-      Parsed<CopyOptions>("copy" + url + "--folder /f --out /g --sizes 5 --files 2 --each 2 --no-pages");
+      Parsed<CopyOptions>("copy" + url + "--folder /f --out /g --sizes 5 --files 2 --each 2 --no-page-writes");
   EXPECT_EQ(copy.out, "/g");
-  EXPECT_FALSE(copy.transfer.pages);
+  EXPECT_TRUE(copy.transfer.page_reads);
+  EXPECT_FALSE(copy.transfer.page_writes);
   EXPECT_EQ(
       Parsed<IngestOptions>("ingest" + url + "--size 5 --interval 0.5 --seconds 3 --folder /f").interval_s,
       0.5);

@@ -24,8 +24,10 @@ struct CommonOptions {
 struct TransferOptions {
   uint64_t window = 4;  // requests in flight
   uint64_t request_bytes = uint64_t{8} << 20;
-  bool pages = true;            // with page checksums
-  double rate_mib_s = 0;        // of each client; 0: as fast as it goes
+  // With page checksums.
+  bool page_reads = true;
+  bool page_writes = true;
+  double rate_mib_s = 0;  // of each client; 0: as fast as it goes
 };
 
 struct SmallOptions {

@@ -116,7 +116,7 @@ class Mover {
     if (!slot.buffer) {
       slot.buffer = std::make_unique_for_overwrite<std::byte[]>(std::min(options_.request_bytes, size_));
     }
-    source_->StartRead(slot.read, OffsetOf(piece), {slot.buffer.get(), LengthOf(piece)}, options_.pages);
+    source_->StartRead(slot.read, OffsetOf(piece), {slot.buffer.get(), LengthOf(piece)}, options_.page_reads);
   }
 
   void StartWrite(uint64_t piece) {
@@ -124,7 +124,7 @@ class Mover {
     Slot& slot = SlotOf(piece);
     const std::span<const std::byte> bytes =
         source_ ? std::span<const std::byte>(slot.buffer.get(), length) : pattern_.Bytes(offset, length);
-    target_->StartWrite(slot.write, offset, bytes, options_.pages);
+    target_->StartWrite(slot.write, offset, bytes, options_.page_writes);
   }
 
   Status CheckRead(uint64_t piece, const Reply& reply) {

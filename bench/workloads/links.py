@@ -3,7 +3,10 @@
 clients and data servers together, and neither does that of a data server.
 
 The limits are classes of the loopback device's queueing, chosen by port: what leaves and what enters the gateway. So an
-upload can reach wire x k/(k+m) (what leaves the gateway is all k+m chunks) and a download the wire itself."""
+upload can reach wire x k/(k+m) (what leaves the gateway is all k+m chunks) and a download the wire itself.
+
+Queues are as such a host has them: its own connections share its interface fairly, as with fq_codel, which is what Debian
+sets; what enters waits in the port of a switch, first come first served, and what does not fit there is dropped."""
 import os
 import shutil
 import subprocess
@@ -17,6 +20,9 @@ from .stream import make_file
 WIRE_BITS = 1_000_000_000
 WIRE_MIB = WIRE_BITS / 8 / MIB
 BURST = "512k"
+QUANTUM = "131072"         # bytes that a connection may send in its turn: two packets of loopback
+SHARE = "10mbit"           # of each connection in any case; the rest goes to who has something to send
+SWITCH_BYTES = "2000000"   # what the port of a switch keeps: 16 ms
 
 
 def tc(*words):
@@ -29,25 +35,38 @@ class Limited:
     """The links of one subject are limited while this is entered."""
 
     def __init__(self, subject):
-        # (source port or destination port, port): one class for each entry.
         client, servers = subject.client_port(), subject.server_ports()
-        self.classes = [[("sport", client)] + [("dport", port) for port in servers],
-                        [("dport", client)] + [("sport", port) for port in servers]]
+        # (source port or destination port, port)
+        self.leaves = [("sport", client)] + [("dport", port) for port in servers]
+        self.enters = [("dport", client)] + [("sport", port) for port in servers]
 
     def __enter__(self):
         if not shutil.which("tc"):
             raise BenchError("there is no program tc (package iproute2)")
         tc("qdisc", "add", "dev", "lo", "root", "handle", "1:", "htb")
         try:
-            for number, matches in enumerate(self.classes, 1):
-                tc("class", "add", "dev", "lo", "parent", "1:", "classid", f"1:{number}", "htb", "rate",
-                   f"{WIRE_BITS}bit", "burst", BURST, "cburst", BURST, "quantum", "200000")
-                for side, port in matches:
-                    tc("filter", "add", "dev", "lo", "parent", "1:", "protocol", "ip", "prio", "1", "u32", "match", "ip",
-                       side, str(port), "0xffff", "flowid", f"1:{number}")
+            self.add_class("1:", "1:1", f"{WIRE_BITS}bit")
+            for number, match in enumerate(self.leaves):
+                self.add_class("1:1", f"1:1{number:02d}", SHARE)
+                self.choose(match, f"1:1{number:02d}")
+            self.add_class("1:", "1:2", f"{WIRE_BITS}bit")
+            tc("qdisc", "add", "dev", "lo", "parent", "1:2", "handle", "2:", "bfifo", "limit", SWITCH_BYTES)
+            for match in self.enters:
+                self.choose(match, "1:2")
         except BenchError:
             self.__exit__()
             raise
+
+    @staticmethod
+    def add_class(parent, name, rate):
+        tc("class", "add", "dev", "lo", "parent", parent, "classid", name, "htb", "rate", rate, "ceil", f"{WIRE_BITS}bit",
+           "burst", BURST, "cburst", BURST, "quantum", QUANTUM)
+
+    @staticmethod
+    def choose(match, name):
+        side, port = match
+        tc("filter", "add", "dev", "lo", "parent", "1:", "protocol", "ip", "prio", "1", "u32", "match", "ip", side, str(port),
+           "0xffff", "flowid", name)
 
     def __exit__(self, *_):
         tc("qdisc", "del", "dev", "lo", "root")

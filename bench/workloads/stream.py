@@ -9,6 +9,7 @@ from harness.errors import BenchError
 from .base import MIB, Workload, format_size
 
 PIECE = 8 * MIB
+UPLOAD, PLAIN_UPLOAD, DOWNLOAD = "upload", "upload without page checksums", "download"
 
 
 def make_file(path, size):
@@ -52,21 +53,32 @@ class Stream(Workload):
     def measure(self, subject, turn):
         name = f"stream-{turn}"
         size = self.options.size
-        for way in ("upload", "download"):
+        for way in self.ways(subject):
             with self.bench.meter(subject) as cost:
-                seconds, cpu = subject.upload(self.file, name) if way == "upload" else subject.download(name)
+                seconds, cpu = subject.download(name) if way == DOWNLOAD else \
+                    subject.upload(self.file, name, pages=way == UPLOAD)
             self.add(f"{way} MiB/s", subject, turn, size / MIB / seconds, ratio=True)
             self.add_cost(way, subject, turn, size, cpu, cost)
             self.add_bytes(way, subject, turn, cost)
             self.add_requests(f"{way}, requests to data servers for each MiB", subject, turn, size / MIB, cost)
+            if way == PLAIN_UPLOAD and subject.page_writes:
+                subject.remove(name)
         subject.remove(name)
 
+    def ways(self, subject):
+        """Where a peer cannot be written to with page checksums everybody does without them too, in rows apart."""
+        if self.options.no_pages or all(other.page_writes for other in self.bench.subjects):
+            return [UPLOAD, DOWNLOAD]
+        if not subject.page_writes:
+            return [PLAIN_UPLOAD, DOWNLOAD]
+        return [PLAIN_UPLOAD, UPLOAD, DOWNLOAD] if subject.speaks_xrootd else [UPLOAD, DOWNLOAD]
+
     def add_bytes(self, way, subject, turn, cost):
-        if way == "download":
+        if way == DOWNLOAD:
             self.add_from_servers("download, bytes from data servers for each", subject, turn, self.options.size, cost)
         elif subject.server_ports() or subject.has_own_directories:
             known = cost.to_servers is not None
-            self.add("upload, bytes to data servers for each", subject, turn,
+            self.add(f"{way}, bytes to data servers for each", subject, turn,
                      cost.to_servers / self.options.size if known else None)
 
     def close(self):

@@ -80,12 +80,13 @@ class Scenarios(LoadCase):
             size = os.path.getsize(self.fetch(url, f"/f/s{number:04}"))
             self.assertEqual(size, SIZES[number % len(SIZES)])
         read = ["--operation", "read", "--folder", "/f", "--clients", "5", "--sizes", SIZES_TEXT, *TRANSFER]
-        for extra in ([], ["--no-pages"], ["--window", "1"], ["--rate", "1000"], ["--no-compare"]):
+        for extra in ([], ["--no-page-reads"], ["--window", "1"], ["--rate", "1000"], ["--no-compare"]):
             self.check_fields(self.load(url, "stream", *read, *extra), 5, total)
         files = ["--folder", "/f", "--files", "5", "--sizes", SIZES_TEXT, *TRANSFER]
         self.check_fields(self.load(url, "reread", *files, "--clients", "2", "--rounds", "3"), 30, 6 * total)
         self.make_folders(url, "g")
-        self.check_fields(self.load(url, "copy", *files, "--out", "/g", "--clients", "2", "--each", "5"), 10, 2 * total)
+        self.check_fields(self.load(url, "copy", *files, "--out", "/g", "--clients", "2", "--each", "5",
+                                    "--no-page-writes"), 10, 2 * total)
         for client in range(2):
             copies = sorted(self.sha256(self.fetch(url, f"/g/c{client:03}-{number:03}")) for number in range(5))
             self.assertEqual(copies, sorted(self.sha256(self.fetch(url, f"/f/s{number:04}")) for number in range(5)))
