@@ -58,8 +58,8 @@ TEST(CommandLine, EveryScenarioIsUnderstood) {
   EXPECT_EQ(Parsed<SmallOptions>("small" + url + "--operation put --folder /f --count 3 --size 27KB").size,
             27'000u);
   EXPECT_EQ(Parsed<RereadOptions>("reread" + url + "--folder /f --sizes 5 --files 2 --rounds 7").rounds, 7u);
-  const auto copy =
-      Parsed<CopyOptions>("copy" + url + "--folder /f --out /g --sizes 5 --files 2 --each 2 --no-page-writes");
+  const auto copy = Parsed<CopyOptions>("copy" + url +
+                                        "--folder /f --out /g --sizes 5 --files 2 --each 2 --no-page-writes");
   EXPECT_EQ(copy.out, "/g");
   EXPECT_TRUE(copy.transfer.page_reads);
   EXPECT_FALSE(copy.transfer.page_writes);

@@ -287,7 +287,7 @@ Task<Status> StripeUpload::SealAll(Seal seal) {
       return archive.lost || archive.sealed;
     });
     if (all) {
-      claim_.Release();
+      GiveUpPlace();
       co_await CloseSealed();
       co_return CheckRedundancy();
     }

@@ -88,6 +88,11 @@ void StripeUpload::SetFailed(const Error& error) {
   current_.reset();
   in_flight_.clear();
   reserved_.Take();
+  GiveUpPlace();
+}
+
+void StripeUpload::GiveUpPlace() {
+  beside_.Release();
   claim_.Release();
 }
 
@@ -121,9 +126,14 @@ Status StripeUpload::CheckMayGrow(uint64_t bytes) const {
       FormatSize(plan_.geometry.chunk_size_bytes), plan_.one_stripe_form ? "announce the size, or " : "");
 }
 
+uint64_t StripeUpload::BytesBeside() const {
+  const uint64_t bytes = std::min(plan_.options.bytes_beside, plan_.options.size_hint.value_or(UINT64_MAX));
+  return ShapeOfStripe(0).BufferBytes() + bytes <= engine_.budget().limit() / 2 ? bytes : 0;
+}
+
 Task<Status> StripeUpload::Reserve() {
   if (size_ > 0 || plan_.options.size_hint == 0) co_return OkStatus();
-  const uint64_t bytes = ShapeOfStripe(0).BufferBytes();
+  const uint64_t bytes = ShapeOfStripe(0).BufferBytes() + BytesBeside();
   auto reserved = co_await engine_.budget().ClaimAndAcquire(bytes, ByteBudget::Use::kUpload);
   if (!reserved) co_return reserved.error();
   reserved_.Put(std::move(*reserved), engine_.executor());
@@ -134,12 +144,17 @@ bool StripeUpload::KeepPlace() { return plan_.options.size_hint == 0 || reserved
 
 // What was reserved, if it is still there. No other stripe needs more than the claim made for this one.
 Task<Result<ByteBudget::Lease>> StripeUpload::MemoryOfFirstStripe() {
-  const uint64_t bytes = ShapeOfStripe(0).BufferBytes();
+  const uint64_t bytes = ShapeOfStripe(0).BufferBytes() + BytesBeside();
   ByteBudget::Claimed reserved = reserved_.Take();
   claim_ = std::move(reserved.claim);
-  if (reserved.memory.bytes() > 0) co_return std::move(reserved.memory);
-  if (claim_.bytes() == 0) claim_ = co_await engine_.budget().Claim(bytes, ByteBudget::Use::kUpload);
-  co_return co_await Acquire(bytes);
+  if (reserved.memory.bytes() == 0) {
+    if (claim_.bytes() == 0) claim_ = co_await engine_.budget().Claim(bytes, ByteBudget::Use::kUpload);
+    Result<ByteBudget::Lease> memory = co_await Acquire(bytes);
+    if (!memory) co_return memory.error();
+    reserved.memory = std::move(*memory);
+  }
+  beside_ = reserved.memory.Split(BytesBeside());
+  co_return std::move(reserved.memory);
 }
 
 Task<Status> StripeUpload::Append(ByteSpan bytes) {

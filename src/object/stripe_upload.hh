@@ -167,6 +167,8 @@ class StripeUpload {
   Status CheckMayGrow(uint64_t bytes) const;
   Task<Result<ByteBudget::Lease>> Acquire(uint64_t bytes);
   Task<Result<ByteBudget::Lease>> MemoryOfFirstStripe();
+  uint64_t BytesBeside() const;
+  void GiveUpPlace();
   Task<Status> NewStripe();
   Task<Status> SendStripe();
   Status StartWrites(std::shared_ptr<StripeBuffer> stripe, ChunkMask lanes);
@@ -202,7 +204,8 @@ class StripeUpload {
   uint64_t next_stripe_ = 0;
   std::shared_ptr<StripeBuffer> current_;
   StripeReservation reserved_;
-  ByteBudget::Lease claim_;  // of a stripe, until none can be written again
+  ByteBudget::Lease claim_;  // of a stripe and what is beside, until no stripe can be written again
+  ByteBudget::Lease beside_;  // as long as claim_
   std::vector<UploadedArchive> archives_;  // lanes in ascending order, then fills
   std::vector<std::string> losses_;  // one clause for each lost archive
   std::optional<Code> loss_code_;  // of all losses, if they agree

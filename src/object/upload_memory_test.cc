@@ -99,6 +99,44 @@ TEST(UploadMemoryTest, APlaceIsKeptUntilAllIsSealed) {
   EXPECT_TRUE(store.BudgetReturned());
 }
 
+// What a front end holds for an upload counts as long as the upload has its place.
+TEST(UploadMemoryTest, WhatAFrontEndHoldsIsCounted) {
+  TestStore store({.geometry = kSmall, .engine = Patient()});
+  ByteBudget& budget = store.engine().budget();
+  const uint64_t stripe = BytesOfAReservedStripe();
+  const std::string bytes = TestBytes(3 * kStripe);
+  const ByteSpan all = AsBytes(std::string_view(bytes));
+  WriteOptions options;
+  options.bytes_beside = 100'000;
+  for (const bool reserve : {true, false}) {
+    const std::unique_ptr<ObjectWriter> writer = std::move(*store.Start("/o", options));
+    if (reserve) {
+      ASSERT_TRUE(SyncWait(writer->Reserve()));
+      EXPECT_EQ(budget.in_use(), stripe + 100'000);
+    }
+    ASSERT_TRUE(SyncWait(writer->Append(all)));
+    EXPECT_EQ(budget.claimed(), stripe + 100'000);
+    EXPECT_GE(budget.in_use(), 100'000u);
+    ASSERT_TRUE(SyncWait(writer->Commit()));
+    EXPECT_EQ(budget.claimed(), 0u);
+    ASSERT_TRUE(store.BudgetReturned());
+  }
+  // Of a small object it holds no more than that has.
+  options.size_hint = 10'000;
+  const std::unique_ptr<ObjectWriter> small = std::move(*store.Start("/p", options));
+  ASSERT_TRUE(SyncWait(small->Reserve()));
+  EXPECT_LE(budget.in_use(), stripe + 10'000);
+  EXPECT_GE(budget.in_use(), 20'000u);
+  // Nor is it counted where nothing would be left for an upload.
+  EngineOptions engine = Patient();
+  engine.memory_bytes = 2 * stripe;
+  TestStore tight({.geometry = kSmall, .engine = engine});
+  options.size_hint.reset();
+  const std::unique_ptr<ObjectWriter> alone = std::move(*tight.Start("/o", options));
+  ASSERT_TRUE(SyncWait(alone->Reserve()));
+  EXPECT_EQ(tight.engine().budget().in_use(), stripe);
+}
+
 // It has memory for a stripe, and needs some for the ends of its archives.
 TEST(UploadMemoryTest, AnEmptyUploadDoesNotWaitForItsOwnReservation) {
   TestStore store({.geometry = kSmall, .engine = Patient()});

@@ -5,11 +5,14 @@
 #include <ctime>
 
 #include "base/log.hh"
+#include "base/units.hh"
 #include "plugin_oss/storage.hh"
 
 namespace xec {
 namespace {
 
+// Of a connection that moves data, kept by XRootD as long as it lasts: its largest buffer.
+constexpr uint64_t kXrootdBufferBytes = 2 * kMiB;
 // XRootD's mark of a file whose upload is not over.
 constexpr mode_t kPendingBit = 01000;
 
@@ -138,6 +141,7 @@ Result<std::unique_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest 
     options.write = gateway.WriteOptionsFor(request.path);
     options.write.exclusive = request.exclusive;
     options.write.size_hint = request.announced_size;
+    options.write.bytes_beside = kXrootdBufferBytes;
     options.make_parents = true;
     XEC_ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer,
                          SyncWait(gateway.store().Create(request.path, std::move(options))));

@@ -16,7 +16,7 @@ constexpr size_t kBufferAlignment = 4096;
 
 class Buffer {
  public:
-  // Uninitialised memory, aligned to kBufferAlignment, recycled through a small process-wide pool. The lease
+  // Uninitialised memory, aligned to kBufferAlignment, recycled through a process-wide BufferPool. The lease
   // (possibly empty) is released when the last owner lets go. Never null: out of memory aborts, since the
   // budget is far below what the machine has.
   static std::shared_ptr<Buffer> Allocate(size_t bytes, ByteBudget::Lease lease = {});

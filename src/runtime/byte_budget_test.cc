@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "runtime/byte_budget.hh"
 
-#include <malloc.h>
-
 #include <gtest/gtest.h>
 
 #include "runtime/buffer.hh"
@@ -171,23 +169,6 @@ TEST(ByteBudget, RefusesWhatCanNeverFit) {
   const auto acquire = [](ByteBudget& b) -> Task<bool> { co_return (co_await b.Acquire(101)).has_value(); };
   EXPECT_FALSE(SyncWait(acquire(budget)));
 }
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their malloc does not count
-TEST(Buffer, WhatIsKeptForReuseMakesRoomForOtherSizes) {
-  const auto allocated = [] {
-    const struct mallinfo2 info = mallinfo2();
-    return info.uordblks + info.hblkhd;
-  };
-  constexpr size_t kPiece = 3 << 20, kLarge = 20 << 20, kSlack = 1 << 20;
-  const size_t before = allocated();
-  std::vector<std::shared_ptr<Buffer>> pieces;
-  for (int i = 0; i < 8; ++i) pieces.push_back(Buffer::Allocate(kPiece));
-  pieces.clear();
-  EXPECT_GE(allocated() - before, 8 * kPiece) << "kept";
-  const auto large = Buffer::Allocate(kLarge);
-  EXPECT_LE(allocated() - before, 8 * kPiece + kSlack);
-}
-#endif
 
 TEST(Buffer, ReleasesItsLeaseWithTheLastOwner) {
   ThreadPool pool("test", 1);
