@@ -5,8 +5,8 @@ clients and data servers together, and neither does that of a data server.
 The limits are classes of the loopback device's queueing, chosen by port: what leaves and what enters the gateway. So an
 upload can reach wire x k/(k+m) (what leaves the gateway is all k+m chunks) and a download the wire itself.
 
-Queues are as such a host has them: its own connections share its interface fairly, as with fq_codel, which is what Debian
-sets; what enters waits in the port of a switch, first come first served, and what does not fit there is dropped."""
+Queues are as such a host has them: what it sends to its clients and to each data server shares its interface fairly, as
+with fq_codel, which is what Debian sets; what enters waits in the port of a switch, first come first served, and what does not fit there is dropped."""
 import os
 import shutil
 import subprocess
@@ -20,8 +20,8 @@ from .stream import make_file
 WIRE_BITS = 1_000_000_000
 WIRE_MIB = WIRE_BITS / 8 / MIB
 BURST = "512k"
-QUANTUM = "131072"         # bytes that a connection may send in its turn: two packets of loopback
-SHARE = "10mbit"           # of each connection in any case; the rest goes to who has something to send
+QUANTUM = "131072"         # bytes that each may send in its turn: two packets of loopback
+SHARE = "10mbit"           # of each in any case; the rest goes to who has something to send
 SWITCH_BYTES = "2000000"   # what the port of a switch keeps: 16 ms
 
 

@@ -22,8 +22,8 @@ Task<Status> WriteEnd(Engine& engine, ArchiveFilePtr file, std::shared_ptr<Archi
 
   ByteBudget::Lease lease;
   if (!piece && !last.holds_stripe) {
-    // All chunks are on the server by now, so nothing of ours holds budget while this waits. (It never
-    // waits to claim, as an upload holds a claim.)
+    // All chunks are on the server by now, so nothing of ours holds budget while this waits but what has
+    // been claimed. (It never waits to claim, as an upload holds a claim.)
     const uint64_t bytes = ArchiveTailSizeMax(archive->member_count(), text->size()) + kBufferAlignment;
     Result<ByteBudget::Lease> acquired = co_await engine.budget().Acquire(bytes);
     if (!acquired) co_return acquired.error();

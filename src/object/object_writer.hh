@@ -18,8 +18,8 @@ struct WriteOptions {
   std::map<std::string, std::string> attributes;  // user attributes
   std::optional<uint32_t> mode;
   size_t archives_min = 0;              // min-redundancy: 0 = all k+m
-  // What the front end holds itself for the upload, counted in the budget meanwhile if that has so much
-  // beside a stripe.
+  // What the front end holds itself for the upload, counted in the budget as long as the upload has its
+  // place, if the budget is at least a hundred times as much.
   uint64_t bytes_beside = 0;
 };
 

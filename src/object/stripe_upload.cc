@@ -19,6 +19,10 @@ namespace {
 // is read back for its spare.
 constexpr int kIdleDelays = 5;
 
+// What is held beside is counted if it is no more than this part of the budget: a small one is for stripes,
+// and has room for few of them.
+constexpr uint64_t kCountedPartOfBudget = 100;
+
 using Holds = std::vector<std::shared_ptr<StripeHold>>;
 
 void LetGoOfLate(Executor& executor, Duration delay, size_t late_max, std::weak_ptr<const Holds> weak) {
@@ -128,7 +132,7 @@ Status StripeUpload::CheckMayGrow(uint64_t bytes) const {
 
 uint64_t StripeUpload::BytesBeside() const {
   const uint64_t bytes = std::min(plan_.options.bytes_beside, plan_.options.size_hint.value_or(UINT64_MAX));
-  return ShapeOfStripe(0).BufferBytes() + bytes <= engine_.budget().limit() / 2 ? bytes : 0;
+  return bytes <= engine_.budget().limit() / kCountedPartOfBudget ? bytes : 0;
 }
 
 Task<Status> StripeUpload::Reserve() {

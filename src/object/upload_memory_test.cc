@@ -107,16 +107,16 @@ TEST(UploadMemoryTest, WhatAFrontEndHoldsIsCounted) {
   const std::string bytes = TestBytes(3 * kStripe);
   const ByteSpan all = AsBytes(std::string_view(bytes));
   WriteOptions options;
-  options.bytes_beside = 100'000;
+  options.bytes_beside = budget.limit() / 100;
   for (const bool reserve : {true, false}) {
     const std::unique_ptr<ObjectWriter> writer = std::move(*store.Start("/o", options));
     if (reserve) {
       ASSERT_TRUE(SyncWait(writer->Reserve()));
-      EXPECT_EQ(budget.in_use(), stripe + 100'000);
+      EXPECT_EQ(budget.in_use(), stripe + options.bytes_beside);
     }
     ASSERT_TRUE(SyncWait(writer->Append(all)));
-    EXPECT_EQ(budget.claimed(), stripe + 100'000);
-    EXPECT_GE(budget.in_use(), 100'000u);
+    EXPECT_EQ(budget.claimed(), stripe + options.bytes_beside);
+    EXPECT_GE(budget.in_use(), options.bytes_beside);
     ASSERT_TRUE(SyncWait(writer->Commit()));
     EXPECT_EQ(budget.claimed(), 0u);
     ASSERT_TRUE(store.BudgetReturned());
@@ -127,9 +127,9 @@ TEST(UploadMemoryTest, WhatAFrontEndHoldsIsCounted) {
   ASSERT_TRUE(SyncWait(small->Reserve()));
   EXPECT_LE(budget.in_use(), stripe + 10'000);
   EXPECT_GE(budget.in_use(), 20'000u);
-  // Nor is it counted where nothing would be left for an upload.
+  // Nor is much of a small budget taken for it.
   EngineOptions engine = Patient();
-  engine.memory_bytes = 2 * stripe;
+  engine.memory_bytes = budget.limit() / 2;
   TestStore tight({.geometry = kSmall, .engine = engine});
   options.size_hint.reset();
   const std::unique_ptr<ObjectWriter> alone = std::move(*tight.Start("/o", options));

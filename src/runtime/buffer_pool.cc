@@ -56,16 +56,20 @@ std::byte* BufferPool::Take(size_t capacity) {
 }
 
 void BufferPool::Give(std::byte* data, size_t capacity) {
+  std::vector<std::byte*> given_back;
   {
     std::lock_guard lock(mutex_);
     in_use_ -= capacity;
-    if (kept_ + capacity <= kKeptMax && in_use_ + kept_ + capacity <= TogetherMax()) {
-      free_[capacity].push_back(data);
-      kept_ += capacity;
-      return;
+    free_[capacity].push_back(data);
+    kept_ += capacity;
+    // Rather those of another size, which nobody may want any more.
+    while (kept_ > kKeptMax) {
+      const auto largest = std::prev(free_.end());
+      const bool other = largest->first != capacity || free_.size() == 1;
+      given_back.push_back(TakeFrom(other ? largest : std::prev(largest)));
     }
   }
-  std::free(data);
+  for (std::byte* one : given_back) std::free(one);
 }
 
 size_t BufferPool::kept() const {

@@ -76,6 +76,18 @@ TEST(BufferPool, OtherSizesTakeThePlaceOfWhatIsKept) {
   GiveAll(pool, most);
 }
 
+TEST(BufferPool, WhatIsUsedNowIsKeptRatherThanWhatWasOnce) {
+  BufferPool pool;
+  GiveAll(pool, TakeMany(pool, 1000, kMiB));
+  for (const size_t bytes : {3 * kMiB, kMiB / 2}) {
+    GiveAll(pool, TakeMany(pool, 10, bytes));
+    const auto again = TakeMany(pool, 10, bytes);
+    EXPECT_LE(pool.kept(), BufferPool::kKeptMax - 10 * bytes) << "taken from what is kept";
+    GiveAll(pool, again);
+    EXPECT_LE(pool.kept(), BufferPool::kKeptMax);
+  }
+}
+
 TEST(BufferPool, ALittleIsAlwaysKept) {
   BufferPool pool;
   for (const size_t bytes : {3 * kMiB, 5 * kMiB, 7 * kMiB}) GiveAll(pool, TakeMany(pool, 1, bytes));

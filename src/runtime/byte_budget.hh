@@ -4,7 +4,8 @@
 // network library still owns the buffer.
 //
 // No deadlock: an operation reserves all it needs for one step (a whole stripe) in one Acquire and never
-// acquires while it holds bytes that only its own progress can release.
+// acquires while it holds bytes that only its own progress can release, but for what an upload holds beside
+// its stripes, which is in its claim.
 //
 // How long an upload holds its bytes is up to its client and to the slowest of its servers, so uploads have
 // at most three quarters of the budget between them (a single one may have all): what else needs no more than
