@@ -19,16 +19,28 @@ bool OutcomeUnknown(const Status& status) {
                      status.code() == Code::kUnknown);
 }
 
-Task<Result<std::vector<Entry>>> ListOrEmpty(Engine& engine, MemberIndex member, std::string directory) {
+namespace {
+
+Task<Result<Listed>> ListIfThere(Engine& engine, MemberIndex member, std::string directory) {
   Result<std::vector<Entry>> listed = co_await List(engine.MetadataCall(), engine.server(member), directory);
   const Status in_force = engine.MembersInForce();
   if (!in_force) co_return in_force.error();
-  if (!listed && listed.code() == Code::kNotFound) co_return std::vector<Entry>{};
-  if (!listed && listed.code() == Code::kNotDirectory) {
+  if (listed) co_return Listed(std::move(*listed));
+  if (listed.code() == Code::kNotFound) co_return Listed();
+  if (listed.code() == Code::kNotDirectory) {
     const bool removed = co_await RemoveStrayFile(engine, member, std::move(directory));
-    if (removed) co_return std::vector<Entry>{};
+    if (removed) co_return Listed();
   }
-  co_return std::move(listed);
+  co_return listed.error();
+}
+
+}  // namespace
+
+Task<Result<std::vector<Entry>>> ListOrEmpty(Engine& engine, MemberIndex member, std::string directory) {
+  Result<Listed> listed = co_await ListIfThere(engine, member, std::move(directory));
+  if (!listed) co_return listed.error();
+  if (!*listed) co_return std::vector<Entry>{};
+  co_return std::move(**listed);
 }
 
 namespace {
@@ -52,6 +64,14 @@ Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath p
   Result<std::vector<Entry>> listed = co_await ListOrEmpty(engine, member, path.ObjectDirectory());
   if (!listed) co_return listed.error();
   co_return StatesOf(*listed);
+}
+
+Task<Result<std::optional<States>>> ListStatesIfThere(Engine& engine, MemberIndex member, ObjectPath path) {
+  const Result<Listed> listed = co_await ListIfThere(engine, member, path.ObjectDirectory());
+  if (!listed) co_return listed.error();
+  std::optional<States> states;
+  if (*listed) states = StatesOf(**listed);
+  co_return std::move(states);
 }
 
 namespace {

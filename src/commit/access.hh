@@ -14,6 +14,8 @@ Task<Result<std::vector<Entry>>> ListOrEmpty(Engine& engine, MemberIndex member,
 // Lists the object directory of `path`; a missing one is an empty list. Entries that are no states are left
 // out. Error also when the list of members is not in force any more.
 Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath path);
+// The same; nullopt: there is no object directory.
+Task<Result<std::optional<States>>> ListStatesIfThere(Engine& engine, MemberIndex member, ObjectPath path);
 
 // The same for many names at once, each server asked once for all those wanted of it: what the servers said
 // of each name; nullopt: it has no object directory. Who fails for any one of them, or is late, has said

@@ -2,6 +2,8 @@
 // One pass of the cleaner over one name: what its steps share. Internal to the cleaner.
 #pragma once
 
+#include <set>
+
 #include "commit/cleaner.hh"
 
 namespace xec {
@@ -20,6 +22,8 @@ struct CleanPass {
   ObjectPath path;
   Accepted current;
   ServerStates servers;  // all servers that answered
+  std::set<MemberIndex> without;  // of these: who has no object directory of the name
+  std::map<MemberIndex, size_t> gone;  // how many of the entries in `servers` were removed since
   CleanOutcome outcome;
 
   int64_t Now() const { return engine.executor().WallNow(); }
@@ -30,8 +34,8 @@ struct CleanPass {
   std::map<MemberIndex, States> Homes() const;  // of those that answered
 };
 
-// Of the servers that answer; those that are late count as silent.
-Task<ServerStates> ListEverywhere(Engine& engine, ObjectPath path);
+// Asks for `servers` anew. Those that are late count as silent.
+Task<void> ListEverywhere(CleanPass& pass);
 
 // The action that removes this entry, and the doing of any action; counted in the outcome.
 SweepAction RemoveEntry(const State& state);

@@ -113,7 +113,7 @@ Task<bool> ResolveMoved(CleanPass& pass, Accepted moved) {
   XEC_FAILPOINT("clean.retire");
   // Homes that took the tombstone only now have it since the listing. And no server may have an archive left,
   // named in the record or not: once the rename is retired it would be removed as history.
-  pass.servers = co_await ListEverywhere(pass.engine, pass.path);
+  co_await ListEverywhere(pass);
   if (!pass.AllServersHeard()) co_return false;
   for (const auto& [member, states] : pass.servers) {
     if (HasArchiveOf(states, moved.version.Unmoved(), record->oid)) co_return false;

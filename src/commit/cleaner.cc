@@ -56,7 +56,7 @@ Task<bool> Settle(CleanPass& pass) {
 // renamer that believes in a lower version, or that renamer will see the higher one. False: the name is
 // changing.
 Task<bool> LookAgain(CleanPass& pass) {
-  pass.servers = co_await ListEverywhere(pass.engine, pass.path);
+  co_await ListEverywhere(pass);
   const std::map<MemberIndex, States> homes = pass.Homes();
   if (homes.size() < Quorum(pass.engine.Homes(pass.path).size())) co_return false;
   Accepted highest;
@@ -81,32 +81,44 @@ Task<Status> RemoveObjectDirectoryOn(Engine& engine, MemberIndex member, ObjectP
   co_return std::move(removed);
 }
 
-// Removes the empty object directory (and the parts of a long name) where nothing is left.
+// Removes the empty object directory (and the parts of a long name) where nothing is left of what was listed.
 Task<void> RemoveObjectDirectory(CleanPass& pass) {
   XEC_FAILPOINT("clean.directory");
   ServerGather<Status> gather(pass.engine);
   for (const auto& [member, states] : pass.servers) {
-    if (states.empty()) gather.Start(member, RemoveObjectDirectoryOn(pass.engine, member, pass.path));
+    const bool empty = states.size() == pass.gone[member] && !pass.without.contains(member);
+    if (empty) gather.Start(member, RemoveObjectDirectoryOn(pass.engine, member, pass.path));
   }
   while (gather.timely() > 0) co_await gather.Next();
+}
+
+// The tombstone has the clock of the version that was removed or moved in its name: its entries tell when it
+// was made.
+bool PastHorizon(const CleanPass& pass) {
+  int64_t made_ms = pass.current.version.WallMillis();
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) made_ms = std::max(made_ms, state.mtime_s * 1000);
+  }
+  return pass.Past(made_ms, pass.engine.options().tombstone_horizon);
 }
 
 // The tombstone that every home has, with nothing else anywhere, is forgotten after the horizon. A moved one
 // never is: it becomes a plain one first.
 Task<void> CollectTombstone(CleanPass& pass) {
   if (pass.current.kind != Accepted::kRemoved) co_return;
-  pass.servers = co_await ListEverywhere(pass.engine, pass.path);
+  // What is too young by what was listed is not older now.
+  if (!PastHorizon(pass)) {
+    ++pass.outcome.left;
+    co_return;
+  }
+  co_await ListEverywhere(pass);
   const std::vector<MemberIndex> homes = pass.engine.Homes(pass.path);
-  // The tombstone has the clock of the version that was removed or moved in its name: its entries tell when
-  // it was made.
-  int64_t made_ms = pass.current.version.WallMillis();
   bool collect = pass.AllServersHeard() || MutantActive(Mutant::kCollectTombstoneEarly);
   for (const auto& [member, states] : pass.servers) {
     const bool home = Contains(homes, member);
     collect = collect && (home ? OnlyTombstone(states, pass.current) : states.empty());
-    for (const State& state : states) made_ms = std::max(made_ms, state.mtime_s * 1000);
   }
-  if (!collect || !pass.Past(made_ms, pass.engine.options().tombstone_horizon)) {
+  if (!collect || !PastHorizon(pass)) {
     ++pass.outcome.left;
     co_return;
   }
@@ -126,7 +138,6 @@ Task<void> CollectTombstone(CleanPass& pass) {
       if (state.Accepted()) co_await Perform(pass, home, RemoveEntry(state));
     }
   }
-  pass.servers = co_await ListEverywhere(pass.engine, pass.path);
 }
 
 struct TreePass {
@@ -218,16 +229,20 @@ std::map<MemberIndex, States> CleanPass::Homes() const {
 
 bool CleanPass::AllHomesHeard() const { return Homes().size() == engine.Homes(path).size(); }
 
-Task<ServerStates> ListEverywhere(Engine& engine, ObjectPath path) {
-  ServerStates servers;
-  ServerGather<Result<States>> gather(engine, RequestKind::kMetadata, kCleanerPatience);
-  for (const MemberIndex member : engine.AllByHealth())
-    gather.Start(member, ListStates(engine, member, path));
+Task<void> ListEverywhere(CleanPass& pass) {
+  pass.servers.clear();
+  pass.without.clear();
+  pass.gone.clear();
+  ServerGather<Result<std::optional<States>>> gather(pass.engine, RequestKind::kMetadata, kCleanerPatience);
+  for (const MemberIndex member : pass.engine.AllByHealth())
+    gather.Start(member, ListStatesIfThere(pass.engine, member, pass.path));
   while (gather.timely() > 0) {
     auto event = co_await gather.Next();
-    if (event.value && *event.value) servers[event.member] = std::move(**event.value);
+    if (!event.value || !*event.value) continue;
+    std::optional<States>& states = **event.value;
+    if (!states) pass.without.insert(event.member);
+    pass.servers[event.member] = std::move(states).value_or(States{});
   }
-  co_return std::move(servers);
 }
 
 SweepAction RemoveEntry(const State& state) {
@@ -261,6 +276,7 @@ Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action) {
   XEC_FAILPOINT("clean.swept");
   if (status) {
     ++pass.outcome.removed;
+    if (action.kind != SweepAction::kRename) ++pass.gone[member];
   } else if (status.code() != Code::kNotFound) {
     ++pass.outcome.left;
   }
@@ -297,7 +313,7 @@ Task<void> NoteThin(CleanPass& pass) {
 }
 
 Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
-  CleanPass pass{engine, path, {}, {}, {}};
+  CleanPass pass{engine, path, {}, {}, {}, {}, {}};
   pass.outcome.names = 1;
   RenamesLeft renames = RenamesLeft::kDone;
   for (int round = 0; round < kCleanRoundsMax && renames == RenamesLeft::kDone; ++round) {

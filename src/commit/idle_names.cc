@@ -73,6 +73,34 @@ bool IsForgettable(const std::map<MemberIndex, States>& shown, const std::vector
   return shown.size() == homes.size();
 }
 
+std::optional<Superseding> WithoutSuperseded(const std::map<MemberIndex, States>& shown,
+                                             const std::vector<MemberIndex>& homes, int64_t now_ms) {
+  Version highest;
+  for (const auto& [member, states] : shown) highest = std::max(highest, HighestAccepted(states).version);
+  Superseding result;
+  result.since_ms = highest.WallMillis();
+  const State* before = nullptr;
+  for (const auto& [member, states] : shown) {
+    States rest;
+    for (const State& state : states) {
+      const bool archive =
+          state.kind == StateKind::kPromoted || (state.kind == StateKind::kWitness && state.origin.empty());
+      if (archive && *state.version < highest) {
+        if (before && (before->version != state.version || before->oid != state.oid)) return std::nullopt;
+        before = &state;
+        continue;
+      }
+      const int64_t written_ms = state.mtime_s * 1000;
+      if (written_ms <= now_ms + kClockDriftMaxMs) result.since_ms = std::max(result.since_ms, written_ms);
+      rest.push_back(state);
+    }
+    // A home that has only that one is to learn of the current one.
+    if (!rest.empty() || Contains(homes, member)) result.shown.emplace(member, std::move(rest));
+  }
+  if (!before) return std::nullopt;
+  return result;
+}
+
 IdleNames::IdleNames(Engine& engine, const FolderUnion& found) : engine_(engine), found_(found) {
   for (const auto& name : found.names) names_.push_back(&name);
   if (names_.empty()) return;
@@ -95,6 +123,13 @@ ToClean IdleNames::Judge(Name name, const std::map<MemberIndex, std::optional<St
     return all - std::min(all, silent);
   };
   if (IsIdle(there, homes, archives_min)) return if_idle;
+  const auto superseding = WithoutSuperseded(there, homes, engine_.executor().WallNow());
+  if (superseding && silent == 0) {
+    const std::map<MemberIndex, States>& rest = superseding->shown;
+    const bool waits = IsIdle(rest, homes, archives_min) || IsForgettable(rest, homes);
+    if (waits && !IsPast(engine_, superseding->since_ms, engine_.options().superseded_grace))
+      return ToClean::kLater;
+  }
   const size_t quorum = Quorum(homes.size());
   std::erase_if(homes, [&](MemberIndex home) { return !found_.heard.contains(home); });
   if (homes.size() < quorum || !IsForgettable(there, homes)) return ToClean::kNow;

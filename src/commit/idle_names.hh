@@ -24,6 +24,16 @@ bool IsIdle(const std::map<MemberIndex, States>& shown, const std::vector<Member
 // All that is left to do is to forget it, some day.
 bool IsForgettable(const std::map<MemberIndex, States>& shown, const std::vector<MemberIndex>& homes);
 
+// A name that was replaced or removed: what is shown of it without the version before, and since when that is
+// not the current one, in ms of the wall clock. nullopt: there is none, or more than one, before the highest
+// that is shown. `now_ms`: what is written much later by its server's clock counts for nothing.
+struct Superseding {
+  std::map<MemberIndex, States> shown;
+  int64_t since_ms = 0;
+};
+std::optional<Superseding> WithoutSuperseded(const std::map<MemberIndex, States>& shown,
+                                             const std::vector<MemberIndex>& homes, int64_t now_ms);
+
 // The most archives that an object of this size has in any geometry of the store: it may have been written
 // with that of another path, and renamed since.
 size_t ArchivesMax(const Engine& engine, uint64_t size);
@@ -32,7 +42,9 @@ size_t ArchivesIn(const Geometry& wanted, uint64_t size);
 
 enum class ToClean {
   kNow,  // also when it cannot be told, since a server has not told the folder and is not known to be bad
-  kLater,  // a tombstone that is too young to be forgotten, or what only a silent server may need
+  // A tombstone that is too young to be forgotten, a version that may still be read, or what only a silent
+  // server may need.
+  kLater,
   kNothing,  // it is at rest, or gone
 };
 

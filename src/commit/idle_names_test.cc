@@ -72,6 +72,50 @@ TEST(IsForgettableTest, ATombstoneOnEveryHomeAndNothingElse) {
   EXPECT_FALSE(IsForgettable({{0, {moved}}, {1, {moved}}, {2, {moved}}}, kHomes));
 }
 
+State Written(State state, int64_t at_s) {
+  state.mtime_s = at_s;
+  return state;
+}
+
+TEST(WithoutSupersededTest, TheVersionBeforeAndSinceWhenItIsNotTheCurrentOne) {
+  const State before = Written(PromotedState(At(4), "aa", 7), 100);
+  const State witness = Written(WitnessState(At(4), "aa", 7), 100);
+  const State tombstone = Written(TombstoneState(At(5)), 200), late = Written(TombstoneState(At(5)), 201);
+  const auto removed = WithoutSuperseded(
+      {{0, {before, tombstone}}, {1, {late}}, {2, {witness, tombstone}}, {7, {before}}}, kHomes, 300'000);
+  ASSERT_TRUE(removed);
+  EXPECT_EQ(removed->since_ms, 201'000);
+  EXPECT_TRUE(IsForgettable(removed->shown, kHomes));
+  const State current = Written(PromotedState(At(5), "bb", 7), 200);
+  const auto replaced =
+      WithoutSuperseded({{0, {before, current}}, {1, {current}}, {7, {before}}}, kHomes, 300'000);
+  ASSERT_TRUE(replaced);
+  EXPECT_TRUE(IsIdle(replaced->shown, kHomes, Two));
+  // A clock that is far ahead tells nothing.
+  const State ahead = Written(TombstoneState(At(5)), 200'000);
+  const auto told = WithoutSuperseded({{0, {before, tombstone}}, {1, {ahead}}}, kHomes, 300'000);
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->since_ms, 200'000);
+}
+
+TEST(WithoutSupersededTest, WhateverElseIsShownIsForAFullPass) {
+  const State before = PromotedState(At(4), "aa", 7), current = PromotedState(At(5), "bb", 7);
+  const auto idle = [&](std::map<MemberIndex, States> shown) {
+    const auto rest = WithoutSuperseded(shown, kHomes, 0);
+    return rest && (IsIdle(rest->shown, kHomes, Two) || IsForgettable(rest->shown, kHomes));
+  };
+  EXPECT_TRUE(idle({{0, {before, current}}, {1, {before, current}}}));
+  EXPECT_FALSE(idle({{0, {current}}, {1, {current}}}));  // nothing is superseded
+  EXPECT_FALSE(idle({{0, {before, current}}, {1, {current}}, {2, {before}}}));  // a home that is behind
+  EXPECT_FALSE(idle({{0, {before, current}}, {1, {PromotedState(At(3), "cc", 7), current}}}));
+  EXPECT_FALSE(idle({{0, {before, current}}, {1, {current, SealedState("dd")}}}));
+  EXPECT_FALSE(idle({{0, {before, current}}, {1, {current, TombstoneState(At(4))}}}));
+  State moved_in = WitnessState(At(4), "aa", 7);
+  moved_in.origin = "ee";
+  EXPECT_FALSE(idle({{0, {moved_in, current}}, {1, {current}}}));
+  EXPECT_FALSE(idle({}));
+}
+
 class IdleNamesTest : public testing::Test {
  protected:
   IdleNamesTest() {
@@ -114,6 +158,36 @@ TEST_F(IdleNamesTest, OneAmongManyIsCleaned) {
   EXPECT_EQ(cleaned.names, size_t{kNames});
   EXPECT_EQ(cleaned.removed, world_.descriptor.geometry.Total());
   EXPECT_EQ(Clean(world_.NewGateway()).removed, 0u);
+}
+
+TEST_F(IdleNamesTest, WhatMayStillBeReadCostsAListingForEachServerThatHasSomething) {
+  for (int i = 1; i < kNames; ++i) ASSERT_TRUE(world_.Put(gateway_, fmt::format("/{:03}", i)));
+  ASSERT_TRUE(world_.Run(RemoveObject(*gateway_.engine, TestWorld::Path("/000"))));
+  Clean(gateway_);  // brings the tombstone to all homes
+  TestWorld::Gateway& cleaner = world_.NewGateway();
+  const CleanOutcome young = Clean(cleaner);
+  EXPECT_EQ(young.removed, 0u);
+  EXPECT_EQ(young.left, size_t{kNames});
+  EXPECT_EQ(cleaner.counts->Total(), cleaner.counts->Of(Operation::kList));
+  EXPECT_LE(cleaner.counts->Total(), world_.options.servers * (1 + kNames));
+  world_.Pass(world_.options.engine.superseded_grace + std::chrono::seconds(5));
+  EXPECT_EQ(Clean(world_.NewGateway()).removed, kNames * world_.descriptor.geometry.Total());
+}
+
+// Of all servers, which may be many: twice for what must be known of all of them.
+TEST_F(IdleNamesTest, AnObjectIsForgottenWithFewRequests) {
+  RemoveAll();
+  world_.Pass(world_.options.engine.tombstone_horizon + std::chrono::seconds(5));
+  TestWorld::Gateway& cleaner = world_.NewGateway();
+  EXPECT_EQ(Clean(cleaner).left, 0u);
+  const size_t servers = world_.options.servers;
+  const size_t homes = cleaner.engine->Homes(TestWorld::Path("/000")).size();
+  EXPECT_EQ(cleaner.counts->Of(Operation::kList), servers + kNames * (2 * homes + 2 * servers));
+  // Tombstones are directories too; and there may be folders.
+  EXPECT_EQ(cleaner.counts->Of(Operation::kRemoveDirectory), kNames * (2 * homes + servers));
+  EXPECT_EQ(cleaner.counts->Total(),
+            cleaner.counts->Of(Operation::kList) + cleaner.counts->Of(Operation::kRemoveDirectory));
+  EXPECT_EQ(Clean(world_.NewGateway()).names, 0u);
 }
 
 TEST_F(IdleNamesTest, AYoungTombstoneCostsAListingOfItsHomes) {
