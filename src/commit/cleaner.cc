@@ -69,6 +69,12 @@ Task<bool> LookAgain(CleanPass& pass) {
 
 Task<Status> RemoveObjectDirectoryOn(Engine& engine, MemberIndex member, ObjectPath path) {
   const std::vector<std::string> parts = path.LongNameEntries();
+  if (!parts.empty()) {
+    // Only now, and not when it was listed: what came since would be without its name for a moment.
+    const Result<States> left = co_await ListStates(engine, member, path);
+    if (!left) co_return left.error();
+    if (!left->empty()) co_return OkStatus();
+  }
   for (const std::string& part : parts) {
     const Status removed = co_await RemoveMark(engine, member, path, part);
     (void)removed;

@@ -5,6 +5,7 @@
 
 #include "base/check.hh"
 #include "base/contains.hh"
+#include "base/mutant.hh"
 #include "commit/clean_pass.hh"
 
 namespace xec {
@@ -127,8 +128,8 @@ ToClean IdleNames::Judge(Name name, const std::map<MemberIndex, std::optional<St
   if (superseding && silent == 0) {
     const std::map<MemberIndex, States>& rest = superseding->shown;
     const bool waits = IsIdle(rest, homes, archives_min) || IsForgettable(rest, homes);
-    if (waits && !IsPast(engine_, superseding->since_ms, engine_.options().superseded_grace))
-      return ToClean::kLater;
+    const bool young = !IsPast(engine_, superseding->since_ms, engine_.options().superseded_grace);
+    if (waits && young && !MutantActive(Mutant::kSweepSupersededAtOnce)) return ToClean::kLater;
   }
   const size_t quorum = Quorum(homes.size());
   std::erase_if(homes, [&](MemberIndex home) { return !found_.heard.contains(home); });

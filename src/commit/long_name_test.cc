@@ -285,6 +285,41 @@ TEST(LongName, AnObjectDirectoryWhoseNameIsToldByNowIsLeftAlone) {
   EXPECT_FALSE(world.EntriesOf(gateway, path.text()).empty()) << "its tombstone";
 }
 
+// While a cleaner forgets the removal of an object, slowly, a directory is made there (on its homes only).
+TEST(LongName, IsToldWhileItsTombstoneIsForgotten) {
+  TestWorld world({});
+  Gateway& cleaner = world.NewGateway();
+  Gateway& other = world.NewGateway();
+  const std::string name = "/" + std::string(kComponentBytesMax, 'l');
+  ASSERT_TRUE(world.Put(other, name));
+  ASSERT_TRUE(world.Run(RemoveObject(*other.engine, world.Path(name))));
+  (void)world.Run(CleanName(*cleaner.engine, world.Path(name)));
+  world.Pass(world.options.engine.superseded_grace + 5s);
+  (void)world.Run(CleanName(*cleaner.engine, world.Path(name)));
+  world.Pass(world.options.engine.tombstone_horizon + 5s);
+  const FaultRule slowly{.kind = FaultKind::kDelay,
+                         .operation = Operation::kRemoveDirectory,
+                         .path_contains = ".~xl",
+                         .delay = 500ms};
+  for (const auto& server : cleaner.faults) server->plan().Add(slowly);
+  bool ended = false;
+  const auto clean = [&]() -> Task<void> {
+    (void)co_await CleanName(*cleaner.engine, world.Path(name));
+    ended = true;
+  };
+  cleaner.scope.Spawn(clean());
+  world.Pass(100ms);
+  ASSERT_FALSE(ended);
+  ASSERT_TRUE(world.Run(MakeDirectoryName(*other.engine, world.Path(name), false)));
+  for (int i = 0; i < 600; ++i) {
+    const auto listed = world.Run(ListDirectory(*other.engine, world.Path("/")));
+    ASSERT_TRUE(listed);
+    ASSERT_EQ(listed->size(), 1u) << "after " << i * 50 << " ms";
+    world.Pass(50ms);
+  }
+  EXPECT_TRUE(ended);
+}
+
 // Its version's clock was ahead: who chooses one without having seen it may come below it until then.
 TEST(LongName, ATombstoneIsAsYoungAsItsVersion) {
   TestWorld world({});
