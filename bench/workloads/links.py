@@ -6,7 +6,8 @@ The limits are classes of the loopback device's queueing, chosen by port: what l
 upload can reach wire x k/(k+m) (what leaves the gateway is all k+m chunks) and a download the wire itself.
 
 Queues are as such a host has them: what it sends to its clients and to each data server shares its interface fairly, as
-with fq_codel, which is what Debian sets; what enters waits in the port of a switch, first come first served, and what does not fit there is dropped."""
+with fq_codel, which is what Debian sets; what enters waits in the port of a switch, first come first served, and what does
+not fit there is dropped."""
 import os
 import shutil
 import subprocess

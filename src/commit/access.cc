@@ -58,20 +58,22 @@ States StatesOf(const std::vector<Entry>& entries) {
   return states;
 }
 
+std::optional<States> StatesIfThere(const Listed& entries) {
+  return entries ? std::optional(StatesOf(*entries)) : std::nullopt;
+}
+
 }  // namespace
 
 Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath path) {
-  Result<std::vector<Entry>> listed = co_await ListOrEmpty(engine, member, path.ObjectDirectory());
+  const Result<Listed> listed = co_await ListIfThere(engine, member, path.ObjectDirectory());
   if (!listed) co_return listed.error();
-  co_return StatesOf(*listed);
+  co_return StatesIfThere(*listed).value_or(States{});
 }
 
 Task<Result<std::optional<States>>> ListStatesIfThere(Engine& engine, MemberIndex member, ObjectPath path) {
   const Result<Listed> listed = co_await ListIfThere(engine, member, path.ObjectDirectory());
   if (!listed) co_return listed.error();
-  std::optional<States> states;
-  if (*listed) states = StatesOf(**listed);
-  co_return std::move(states);
+  co_return StatesIfThere(*listed);
 }
 
 namespace {
@@ -86,10 +88,7 @@ Task<Result<std::vector<std::optional<States>>>> ListTheirStates(Engine& engine,
   if (!in_force) co_return in_force.error();
   if (!listed) co_return listed.error();
   std::vector<std::optional<States>> states;
-  for (const Listed& entries : *listed) {
-    states.emplace_back();
-    if (entries) states.back() = StatesOf(*entries);
-  }
+  for (const Listed& entries : *listed) states.push_back(StatesIfThere(entries));
   co_return std::move(states);
 }
 

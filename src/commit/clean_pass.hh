@@ -16,6 +16,10 @@ using ServerStates = std::map<MemberIndex, States>;
 // Is `since_ms`, of the wall clock, longer ago than `wait`?
 bool IsPast(const Engine& engine, int64_t since_ms, Duration wait);
 
+// When the tombstone was made, at the latest: its version has the clock of what was removed or moved, so the
+// times of the entries count too.
+int64_t TombstoneMadeMs(const Version& version, const ServerStates& shown);
+
 // Everything one pass over one name knows.
 struct CleanPass {
   Engine& engine;

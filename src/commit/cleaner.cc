@@ -98,14 +98,9 @@ Task<void> RemoveObjectDirectory(CleanPass& pass) {
   while (gather.timely() > 0) co_await gather.Next();
 }
 
-// The tombstone has the clock of the version that was removed or moved in its name: its entries tell when it
-// was made.
 bool PastHorizon(const CleanPass& pass) {
-  int64_t made_ms = pass.current.version.WallMillis();
-  for (const auto& [member, states] : pass.servers) {
-    for (const State& state : states) made_ms = std::max(made_ms, state.mtime_s * 1000);
-  }
-  return pass.Past(made_ms, pass.engine.options().tombstone_horizon);
+  return pass.Past(TombstoneMadeMs(pass.current.version, pass.servers),
+                   pass.engine.options().tombstone_horizon);
 }
 
 // The tombstone that every home has, with nothing else anywhere, is forgotten after the horizon. A moved one
@@ -222,6 +217,14 @@ bool IsNameless(const FolderUnion& found, const ObjectPath& directory, const std
 bool IsPast(const Engine& engine, int64_t since_ms, Duration wait) {
   return engine.executor().WallNow() - since_ms >
          std::chrono::duration_cast<std::chrono::milliseconds>(wait).count();
+}
+
+int64_t TombstoneMadeMs(const Version& version, const ServerStates& shown) {
+  int64_t made_ms = version.WallMillis();
+  for (const auto& [member, states] : shown) {
+    for (const State& state : states) made_ms = std::max(made_ms, state.mtime_s * 1000);
+  }
+  return made_ms;
 }
 
 std::map<MemberIndex, States> CleanPass::Homes() const {

@@ -135,9 +135,7 @@ ToClean IdleNames::Judge(Name name, const std::map<MemberIndex, std::optional<St
   std::erase_if(homes, [&](MemberIndex home) { return !found_.heard.contains(home); });
   if (homes.size() < quorum || !IsForgettable(there, homes)) return ToClean::kNow;
   if (silent > 0) return ToClean::kLater;
-  int64_t made_ms = 0;
-  for (const auto& [home, states] : there)
-    made_ms = std::max({made_ms, states.front().version->WallMillis(), states.front().mtime_s * 1000});
+  const int64_t made_ms = TombstoneMadeMs(*there.begin()->second.front().version, there);
   return IsPast(engine_, made_ms, engine_.options().tombstone_horizon) ? ToClean::kNow : ToClean::kLater;
 }
 

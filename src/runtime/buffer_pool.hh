@@ -8,6 +8,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/units.hh"
+
 namespace xec {
 
 // Thread-safe. No budget counts what is kept, so it takes no more than was in use before: what is in use and
@@ -15,8 +17,8 @@ namespace xec {
 // at most kKeptMax. It is given back where fresh memory would exceed that.
 class BufferPool {
  public:
-  static constexpr size_t kAlwaysMax = 64 * 1024 * 1024;
-  static constexpr size_t kKeptMax = 256 * 1024 * 1024;
+  static constexpr size_t kAlwaysMax = 64 * kMiB;
+  static constexpr size_t kKeptMax = 256 * kMiB;
 
   BufferPool() = default;
   BufferPool(const BufferPool&) = delete;

@@ -8,8 +8,6 @@
 namespace xec {
 namespace {
 
-constexpr size_t kMiB = 1 << 20;
-
 struct Taken {
   std::byte* data;
   size_t capacity;
