@@ -375,8 +375,11 @@ void StoreProcess::LogHealth() {
 }
 
 Task<void> StoreProcess::CleanLoop() {
-  while (co_await background_.Pause(configuration_.clean_interval)) {
+  Duration pause = configuration_.clean_interval;
+  while (co_await background_.Pause(pause)) {
+    const TimePoint began = executor_.Now();
     const Result<CleanReport> report = co_await gate_.Clean();
+    pause = PauseAfter(executor_.Now() - began, configuration_.clean_interval);
     if (!report) {
       Log(LogLevel::kWarning, "cleaner", "{}", report.error().message);
     } else if (report->removed > 0) {

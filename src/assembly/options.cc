@@ -331,7 +331,8 @@ std::vector<OptionRow> ProcessRows() {
       {"xrootd", "PROGRAM", "that of the XRootD that XEC was built for", "The stock xrootd to run.", kGateway,
        false, SetText<&C::xrootd>, GetText<&C::xrootd>},
       {"clean-interval", "TIME", "60s",
-       "Pause between two passes of the gateway's cleaner, which removes what interrupted work left.",
+       "Pause between two passes of the gateway's cleaner, which removes what interrupted work left."
+       " Four times as long as a pass took, if that is more, but 10 minutes at most.",
        kGateway, false,
        [](C& c, std::string_view value) -> Status {
          XEC_ASSIGN_OR_RETURN(std::chrono::milliseconds time, ParseDuration(value));

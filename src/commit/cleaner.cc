@@ -45,9 +45,11 @@ Task<bool> Settle(CleanPass& pass) {
       });
     });
   }
+  const size_t wanted = lacking.size();
   RollOutcome rolled = co_await RollForwardAll(pass.engine, pass.path, look, std::move(lacking),
                                                Late::kWaitedFor, kCleanerPatience);
   if (rolled.superseded) co_return false;
+  pass.outcome.left += wanted - rolled.accepted.size();
   if (look.WithHighest().size() + rolled.accepted.size() < look.quorum()) co_return false;
   co_return true;
 }
@@ -142,47 +144,60 @@ Task<void> CollectTombstone(CleanPass& pass) {
 }
 
 struct TreePass {
-  CleanOutcome total;
-  std::optional<Error> problem;
+  Engine& engine;
   OnThin on_thin;
+  NamesAtRest::Pass rests;
+  CleanOutcome total = {};
+  std::optional<Error> problem = {};
 
   // Of one name.
-  void AddName(const Result<CleanOutcome>& outcome) {
-    Add(outcome);
-    if (!outcome) ++total.left;
-    if (!outcome || !on_thin) return;
-    for (const ThinObject& object : outcome->thin) on_thin(object);
-  }
   void Add(const Result<CleanOutcome>& outcome) {
-    if (outcome) {
-      total.Add(*outcome);
-    } else {
+    if (!outcome) {
       problem = outcome.error();
+      ++total.left;
+      return;
     }
+    total.Add(*outcome);
+    if (!on_thin) return;
+    for (const ThinObject& object : outcome->thin) on_thin(object);
   }
 };
 
 using Cleaning = Gather<Result<CleanOutcome>>;
 
+// Where there was nothing to do, something may wait that is not counted: attributes of a rename that never
+// committed, an empty object directory that could not be removed.
+Task<Result<CleanOutcome>> CleanAndLearn(TreePass& pass, ObjectPath path, uint64_t shown) {
+  const TimePoint began = pass.engine.executor().Now();
+  Result<CleanOutcome> outcome = co_await CleanName(pass.engine, std::move(path));
+  if (outcome && outcome->removed == 0 && outcome->left == 0 && outcome->thin.empty()) {
+    const auto horizon =
+        std::chrono::duration_cast<std::chrono::milliseconds>(pass.engine.options().tombstone_horizon);
+    pass.rests.Learn(shown, began, {ToClean::kNothing, pass.engine.executor().WallNow() + horizon.count()});
+  }
+  co_return std::move(outcome);
+}
+
 // Takes what is done, and waits until no more than so many are being cleaned.
 Task<void> AwaitCleaned(Cleaning& cleaning, size_t most, TreePass& pass) {
   while (cleaning.pending() > most || cleaning.ready()) {
     auto event = co_await cleaning.Next();
-    pass.AddName(*event.value);
+    pass.Add(*event.value);
   }
 }
 
+Task<void> CleanBelow(TreePass& pass, ObjectPath directory);
+
 // The names of a folder, each with what is below it.
-Task<void> CleanNames(Engine& engine, FolderUnion& found, TreePass& pass) {
-  IdleNames idle(engine, found);
-  Cleaning cleaning(engine.scope(), engine.executor());
+Task<void> CleanNames(TreePass& pass, FolderUnion& found) {
+  IdleNames idle(pass.engine, found, pass.rests);
+  Cleaning cleaning(pass.engine.scope(), pass.engine.executor());
   while (const std::optional<ObjectPath> name = idle.Next()) {
     // Below first: a directory's tombstone can only go when its folder is empty. Nothing beside it, so that
     // the bound is one for all folders.
     if (TakeFolderOf(*name, found)) {
       co_await AwaitCleaned(cleaning, 0, pass);
-      const Result<CleanOutcome> below = co_await CleanTree(engine, *name, pass.on_thin);
-      pass.Add(below);
+      co_await CleanBelow(pass, *name);
     }
     const ToClean to_clean = co_await idle.Look();
     if (to_clean != ToClean::kNow) {
@@ -192,17 +207,16 @@ Task<void> CleanNames(Engine& engine, FolderUnion& found, TreePass& pass) {
       continue;
     }
     co_await AwaitCleaned(cleaning, kCleanNamesAtOnceMax - 1, pass);
-    cleaning.Start(0, CleanName(engine, *name));
+    cleaning.Start(0, CleanAndLearn(pass, *name, idle.ShownAs()));
   }
   co_await AwaitCleaned(cleaning, 0, pass);
 }
 
 // A folder of a directory that is forgotten: whoever fenced a rename or an upload below it made it anew, for
 // its marks. Nobody's marks are in it when it is empty.
-Task<Result<CleanOutcome>> CleanNamelessFolder(Engine& engine, ObjectPath directory, OnThin on_thin) {
-  Result<CleanOutcome> below = co_await CleanTree(engine, directory, std::move(on_thin));
-  co_await RemoveEmptyFolder(engine, std::move(directory));
-  co_return std::move(below);
+Task<void> CleanNamelessFolder(TreePass& pass, ObjectPath directory) {
+  co_await CleanBelow(pass, directory);
+  co_await RemoveEmptyFolder(pass.engine, std::move(directory));
 }
 
 // Is there an object directory of the shortened name that this folder has? Its turn comes first.
@@ -210,6 +224,30 @@ bool IsNameless(const FolderUnion& found, const ObjectPath& directory, const std
   const std::string above = directory.IsRoot() ? "" : directory.Folder();
   const std::string stem = folder.substr(0, folder.size() - kLongFolderSuffix.size());
   return found.nameless.contains(above + "/" + stem + std::string(kLongObjectSuffix));
+}
+
+Task<void> CleanBelow(TreePass& pass, ObjectPath directory) {
+  Engine& engine = pass.engine;
+  FolderUnion found = co_await ListFolder(engine, directory, kCleanerPatience);
+  // Names that only they show have not been visited.
+  pass.total.left += engine.server_count() - found.heard.size();
+  if (engine.server_count() - found.heard.size() > SilentServersMax(engine))
+    pass.problem = Fail(Code::kNoQuorum, "{} cannot be cleaned now: {} of {} data servers do not list it",
+                        directory.text(), engine.server_count() - found.heard.size(), engine.server_count());
+  co_await CleanNames(pass, found);
+  for (const std::string& object_directory : found.nameless) {
+    const CleanOutcome cleaned = co_await CleanNameless(engine, object_directory);
+    pass.total.Add(cleaned);
+  }
+  for (const std::string& folder : found.folders) {
+    if (directory.IsRoot() && folder == kFileSystemFolder) continue;
+    const bool shortened = folder.ends_with(kLongFolderSuffix);
+    // Who is silent may tell its name.
+    if (shortened && (found.heard.size() < engine.server_count() || IsNameless(found, directory, folder)))
+      continue;
+    std::optional<ObjectPath> name = DirectoryOf(directory, folder);
+    if (name) co_await CleanNamelessFolder(pass, std::move(*name));
+  }
 }
 
 }  // namespace
@@ -295,27 +333,34 @@ Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action) {
 // what the manifest says, which is read when there might be too few.
 Task<void> NoteThin(CleanPass& pass) {
   const Accepted current = pass.current;
-  // What was committed just now may still be promoted elsewhere.
-  const bool settled = current.kind == Accepted::kObject && pass.AllServersHeard() &&
-                       pass.Past(current.version.WallMillis(), pass.engine.options().operation_limit);
-  if (!settled) co_return;
+  if (current.kind != Accepted::kObject || !pass.AllServersHeard()) co_return;
   const auto archives =
       static_cast<size_t>(std::count_if(pass.servers.begin(), pass.servers.end(), [&](const auto& server) {
         return HasArchiveOf(server.second, current.version, current.oid);
       }));
   if (archives >= ArchivesMax(pass.engine, current.size)) co_return;
+  // What was committed just now may still be promoted elsewhere.
+  if (!pass.Past(current.version.WallMillis(), pass.engine.options().operation_limit)) {
+    ++pass.outcome.left;
+    co_return;
+  }
   const Result<std::string> text = co_await CopyManifest(pass.engine, pass.path, current, Late::kWaitedFor);
   const Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
   const Geometry written =
       manifest ? manifest->geometry : GeometryFor(pass.engine.descriptor(), pass.path.text());
-  if (archives >= ArchivesIn(written, current.size)) co_return;
+  if (archives >= ArchivesIn(written, current.size)) {
+    if (!manifest) ++pass.outcome.left;
+    co_return;
+  }
   // They may still be on their way from another name.
   const std::set<std::string> held = co_await HeldRenames(pass);
   for (const auto& [member, states] : pass.servers) {
     for (const State& state : states) {
       if (state.kind == StateKind::kWitness && state.version == current.version &&
-          held.contains(state.origin))
+          held.contains(state.origin)) {
+        ++pass.outcome.left;
         co_return;
+      }
     }
   }
   pass.outcome.thin.push_back(ThinObject{pass.path, current.version});
@@ -335,7 +380,10 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
     }
     renames = co_await ResolveRenames(pass);
   }
-  if (renames != RenamesLeft::kNone) co_return pass.outcome;
+  if (renames != RenamesLeft::kNone) {
+    ++pass.outcome.left;
+    co_return pass.outcome;
+  }
   co_await NoteThin(pass);
   co_await Sweep(pass);
   co_await RemoveOldAttributes(pass);
@@ -349,31 +397,11 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
   co_return pass.outcome;
 }
 
-Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThin on_thin) {
-  TreePass pass;
-  pass.on_thin = on_thin;
-  FolderUnion found = co_await ListFolder(engine, directory, kCleanerPatience);
-  // Names that only they show have not been visited.
-  pass.total.left += engine.server_count() - found.heard.size();
-  if (engine.server_count() - found.heard.size() > SilentServersMax(engine))
-    pass.problem = Fail(Code::kNoQuorum, "{} cannot be cleaned now: {} of {} data servers do not list it",
-                        directory.text(), engine.server_count() - found.heard.size(), engine.server_count());
-  co_await CleanNames(engine, found, pass);
-  for (const std::string& object_directory : found.nameless) {
-    const CleanOutcome cleaned = co_await CleanNameless(engine, object_directory);
-    pass.total.Add(cleaned);
-  }
-  for (const std::string& folder : found.folders) {
-    if (directory.IsRoot() && folder == kFileSystemFolder) continue;
-    const bool shortened = folder.ends_with(kLongFolderSuffix);
-    // Who is silent may tell its name.
-    if (shortened && (found.heard.size() < engine.server_count() || IsNameless(found, directory, folder)))
-      continue;
-    std::optional<ObjectPath> name = DirectoryOf(directory, folder);
-    if (!name) continue;
-    const Result<CleanOutcome> below = co_await CleanNamelessFolder(engine, std::move(*name), on_thin);
-    pass.Add(below);
-  }
+Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThin on_thin,
+                                     NamesAtRest* rests) {
+  NamesAtRest nothing;
+  TreePass pass{engine, std::move(on_thin), {rests != nullptr ? *rests : nothing, engine.executor()}};
+  co_await CleanBelow(pass, std::move(directory));
   if (pass.problem) co_return *pass.problem;
   co_return pass.total;
 }

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "commit/names.hh"
+#include "commit/names_at_rest.hh"
 
 namespace xec {
 
@@ -39,7 +40,9 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path);
 using OnThin = std::function<void(const ThinObject&)>;
 
 // Everything below the directory, the directory's own name last. kNoQuorum if some name could not be decided
-// or some directory not be listed (the others are cleaned all the same).
-Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThin on_thin = nullptr);
+// or some directory not be listed (the others are cleaned all the same). `rests`: what passes of the same
+// directory before have found out, and this one does; null: nothing, and for nobody. It lives until the end.
+Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThin on_thin = nullptr,
+                                     NamesAtRest* rests = nullptr);
 
 }  // namespace xec

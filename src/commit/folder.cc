@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "base/random.hh"
 #include "base/text.hh"
 #include "commit/access.hh"
 #include "commit/server_gather.hh"
@@ -15,7 +16,7 @@ constexpr size_t kLongNamesInFlightMax = 64;
 
 using Listing = Result<std::vector<Entry>>;
 
-using LongNames = std::map<std::string, std::vector<MemberIndex>>;  // by entry: who shows it
+using LongNames = std::map<std::string, ShownName>;  // by entry
 
 // The name kept in the object directory of a shortened name; nullopt when its parts are not all there. Error:
 // what the server said.
@@ -34,18 +35,18 @@ Task<Result<std::optional<std::string>>> LongNameOn(Engine& engine, MemberIndex 
 struct LongName {
   std::string object_directory;
   std::optional<ObjectPath> name;
-  std::vector<MemberIndex> members;  // who shows it
+  ShownName shown;
   std::set<MemberIndex> silent;  // if nobody tells it: who could not be asked
 };
 
 Task<LongName> TellLongName(Engine& engine, ObjectPath directory, std::string object_directory,
-                            std::vector<MemberIndex> members) {
+                            ShownName shown) {
   LongName found;
   found.object_directory = std::move(object_directory);
-  found.silent.insert(members.begin(), members.end());
-  found.members = members;
+  found.silent.insert(shown.members.begin(), shown.members.end());
+  found.shown = shown;
   const bool told = co_await AskInTurn<Result<std::optional<std::string>>>(
-      engine, std::move(members),
+      engine, std::move(shown.members),
       [&](MemberIndex member) { return LongNameOn(engine, member, found.object_directory); },
       [&](MemberIndex member, const Result<std::optional<std::string>>& component) {
         if (component) found.silent.erase(member);
@@ -71,12 +72,18 @@ Task<void> TellLongNames(Engine& engine, ObjectPath directory, LongNames shown, 
     LongName& found = *event.value;
     silent.merge(found.silent);
     if (found.name) {
-      result.names[std::move(*found.name)] = std::move(found.members);
+      result.names[std::move(*found.name)] = std::move(found.shown);
     } else {
       result.nameless.insert(std::move(found.object_directory));
     }
   }
   for (const MemberIndex member : silent) result.heard.erase(member);
+}
+
+void AddTo(ShownName& shown, MemberIndex member, const Entry& entry) {
+  shown.members.push_back(member);
+  // Whatever the order in which the servers answer.
+  shown.times += Mix64(Mix64(member) + static_cast<uint64_t>(entry.mtime_s));
 }
 
 void AddEntries(const ObjectPath& directory, MemberIndex member, const std::vector<Entry>& entries,
@@ -87,9 +94,9 @@ void AddEntries(const ObjectPath& directory, MemberIndex member, const std::vect
     FolderEntryName parsed = ParseFolderEntry(entry.name);
     if (parsed.kind == FolderEntryName::kObject) {
       Result<ObjectPath> name = directory.Child(parsed.component);
-      if (name) result.names[std::move(*name)].push_back(member);
+      if (name) AddTo(result.names[std::move(*name)], member, entry);
     } else if (parsed.kind == FolderEntryName::kLongObject) {
-      long_names[entry.name].push_back(member);
+      AddTo(long_names[entry.name], member, entry);
     } else if (!(directory.IsRoot() && "/" + entry.name == kReservedDirectory)) {
       result.folders.insert(entry.name);
     }

@@ -9,8 +9,14 @@
 
 namespace xec {
 
+// A name that has an object directory.
+struct ShownName {
+  std::vector<MemberIndex> members;  // on these servers
+  uint64_t times = 0;  // a hash of the times of their last changes and of who shows them
+};
+
 struct FolderUnion {
-  std::map<ObjectPath, std::vector<MemberIndex>> names;  // that have an object directory: on which servers
+  std::map<ObjectPath, ShownName> names;
   std::set<std::string> folders;   // physical sub-folders by their name on disk
   // Object directories, by their path on disk, of shortened names that no server tells now.
   std::set<std::string> nameless;

@@ -6,6 +6,7 @@
 #include "base/check.hh"
 #include "base/contains.hh"
 #include "base/mutant.hh"
+#include "base/random.hh"
 #include "commit/clean_pass.hh"
 
 namespace xec {
@@ -21,6 +22,13 @@ const State* OnlyState(const States& states) {
   const bool plain = state.kind == StateKind::kPromoted || state.kind == StateKind::kDirectory ||
                      (state.kind == StateKind::kWitness && state.origin.empty());
   return plain ? &state : nullptr;
+}
+
+// It is to be cleaned when `wait` has passed since then, and not before.
+CleanVerdict AfterWait(const Engine& engine, int64_t since_ms, Duration wait) {
+  if (IsPast(engine, since_ms, wait)) return {ToClean::kNow};
+  return {ToClean::kLater,
+          since_ms + std::chrono::duration_cast<std::chrono::milliseconds>(wait).count() + 1};
 }
 
 }  // namespace
@@ -102,21 +110,28 @@ std::optional<Superseding> WithoutSuperseded(const std::map<MemberIndex, States>
   return result;
 }
 
-IdleNames::IdleNames(Engine& engine, const FolderUnion& found) : engine_(engine), found_(found) {
+IdleNames::IdleNames(Engine& engine, const FolderUnion& found, NamesAtRest::Pass& rests)
+    : engine_(engine), found_(found), rests_(rests) {
+  for (const MemberIndex member : found.heard) heard_ = Mix64(heard_ + member + 1);
   for (const auto& name : found.names) names_.push_back(&name);
   if (names_.empty()) return;
   const auto first = static_cast<std::ptrdiff_t>(engine.RandomBelow(names_.size()));
   std::rotate(names_.begin(), names_.begin() + first, names_.end());
 }
 
-ToClean IdleNames::Judge(Name name, const std::map<MemberIndex, std::optional<States>>& shown) const {
-  if (shown.size() < name->second.size()) return ToClean::kNow;
+uint64_t IdleNames::ShownAs(size_t index) const {
+  const auto& [path, shown] = *names_[index];
+  return Mix64(std::hash<std::string_view>()(path.text()) + Mix64(shown.times + heard_));
+}
+
+CleanVerdict IdleNames::Judge(Name name, const std::map<MemberIndex, std::optional<States>>& shown) const {
+  if (shown.size() < name->second.members.size()) return {ToClean::kNow};
   std::map<MemberIndex, States> there;
   for (const auto& [member, states] : shown) {
     if (states) there.emplace(member, *states);
   }
   const size_t silent = engine_.server_count() - found_.heard.size();
-  const ToClean if_idle = silent == 0 ? ToClean::kNothing : ToClean::kLater;
+  const CleanVerdict if_idle = {silent == 0 ? ToClean::kNothing : ToClean::kLater};
   if (there.empty()) return if_idle;
   std::vector<MemberIndex> homes = engine_.Homes(name->first);
   const auto archives_min = [&](uint64_t size) {
@@ -128,28 +143,36 @@ ToClean IdleNames::Judge(Name name, const std::map<MemberIndex, std::optional<St
   if (superseding && silent == 0) {
     const std::map<MemberIndex, States>& rest = superseding->shown;
     const bool waits = IsIdle(rest, homes, archives_min) || IsForgettable(rest, homes);
-    const bool young = !IsPast(engine_, superseding->since_ms, engine_.options().superseded_grace);
-    if (waits && young && !MutantActive(Mutant::kSweepSupersededAtOnce)) return ToClean::kLater;
+    const CleanVerdict when = AfterWait(engine_, superseding->since_ms, engine_.options().superseded_grace);
+    if (waits && when.what == ToClean::kLater && !MutantActive(Mutant::kSweepSupersededAtOnce)) return when;
   }
   const size_t quorum = Quorum(homes.size());
   std::erase_if(homes, [&](MemberIndex home) { return !found_.heard.contains(home); });
-  if (homes.size() < quorum || !IsForgettable(there, homes)) return ToClean::kNow;
-  if (silent > 0) return ToClean::kLater;
+  if (homes.size() < quorum || !IsForgettable(there, homes)) return {ToClean::kNow};
+  if (silent > 0) return {ToClean::kLater};
   const int64_t made_ms = TombstoneMadeMs(*there.begin()->second.front().version, there);
-  return IsPast(engine_, made_ms, engine_.options().tombstone_horizon) ? ToClean::kNow : ToClean::kLater;
+  return AfterWait(engine_, made_ms, engine_.options().tombstone_horizon);
 }
 
 Task<void> IdleNames::LookAhead() {
   to_clean_.clear();
   asked_from_ = asked_;
+  const TimePoint began = engine_.executor().Now();
+  std::vector<std::optional<ToClean>> known;
   NamesByServer wanted;
   for (; asked_ < names_.size() && asked_ - asked_from_ < kNamesAtOnceMax; ++asked_) {
-    const auto& [path, members] = *names_[asked_];
-    for (const MemberIndex member : members) wanted[member].push_back(path);
+    const auto& [path, shown] = *names_[asked_];
+    known.push_back(rests_.Known(ShownAs(asked_)));
+    if (known.back()) continue;
+    for (const MemberIndex member : shown.members) wanted[member].push_back(path);
   }
   StatesByName heard = co_await ListManyStates(engine_, std::move(wanted), kCleanerPatience);
-  for (size_t i = asked_from_; i < asked_; ++i)
-    to_clean_.push_back(Judge(names_[i], heard[names_[i]->first]));
+  for (size_t i = asked_from_; i < asked_; ++i) {
+    const std::optional<ToClean> before = known[i - asked_from_];
+    const CleanVerdict verdict = before ? CleanVerdict{*before} : Judge(names_[i], heard[names_[i]->first]);
+    if (!before) rests_.Learn(ShownAs(i), began, verdict);
+    to_clean_.push_back(verdict.what);
+  }
 }
 
 std::optional<ObjectPath> IdleNames::Next() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // IdleNames: which names of a folder a cleaner may pass over, because there is nothing to do, or not yet. So
-// a pass over a store at rest costs a listing of each object directory that is there, many of them at once,
-// instead of some of all servers for each name.
+// a name at rest costs a listing of each object directory that is there, many of them at once, instead of
+// some of all servers; and nothing in the passes after that.
 #pragma once
 
 #include <functional>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "commit/folder.hh"
+#include "commit/names_at_rest.hh"
 
 namespace xec {
 
@@ -40,36 +41,34 @@ size_t ArchivesMax(const Engine& engine, uint64_t size);
 // In the one given.
 size_t ArchivesIn(const Geometry& wanted, uint64_t size);
 
-enum class ToClean {
-  kNow,  // also when it cannot be told, since a server has not told the folder and is not known to be bad
-  // A tombstone that is too young to be forgotten, a version that may still be read, or what only a silent
-  // server may need.
-  kLater,
-  kNothing,  // it is at rest, or gone
-};
-
 // The names of a folder one after the other, from one of them on that chance chooses: of several cleaners
-// that begin at the same time each finds done what another one has done. Asks for many names ahead. The names
-// of `found` stay as they are while it lives; one owner, awaited before the next call.
+// that begin at the same time each finds done what another one has done. Asks for many names ahead, but not
+// for those that `rests` knows. The names of `found` stay as they are while it lives; one owner, awaited
+// before the next call.
 class IdleNames {
  public:
-  IdleNames(Engine& engine, const FolderUnion& found);
+  IdleNames(Engine& engine, const FolderUnion& found, NamesAtRest::Pass& rests);
 
   // nullopt: that was all.
   std::optional<ObjectPath> Next();
+  // A hash of that name and of all that its folder shows of it, and who of the servers has told the folder.
+  uint64_t ShownAs() const { return ShownAs(given_ - 1); }
   // What to do about the name that Next gave last.
   Task<ToClean> Look();
 
  private:
-  using Name = std::map<ObjectPath, std::vector<MemberIndex>>::const_pointer;
+  using Name = std::map<ObjectPath, ShownName>::const_pointer;
 
   // Not if a server has not told the folder, but may well answer what it is asked about a name.
   bool CanTell() const;
   Task<void> LookAhead();
-  ToClean Judge(Name name, const std::map<MemberIndex, std::optional<States>>& shown) const;
+  CleanVerdict Judge(Name name, const std::map<MemberIndex, std::optional<States>>& shown) const;
+  uint64_t ShownAs(size_t index) const;  // of names_
 
   Engine& engine_;
   const FolderUnion& found_;
+  NamesAtRest::Pass& rests_;
+  uint64_t heard_ = 0;  // a hash of found_.heard
   std::vector<Name> names_;
   size_t given_ = 0;  // of names_
   size_t asked_ = 0;  // of names_

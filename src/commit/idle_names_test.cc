@@ -208,7 +208,9 @@ TEST_F(IdleNamesTest, WhatAnotherCleanerIsDoneWithIsPassedOver) {
   RemoveAll();
   world_.Pass(world_.options.engine.tombstone_horizon + std::chrono::seconds(5));
   EXPECT_EQ(Clean(gateway_).left, 0u);
-  IdleNames idle(*cleaner.engine, found);
+  NamesAtRest rests;
+  NamesAtRest::Pass pass(rests, world_.executor);
+  IdleNames idle(*cleaner.engine, found, pass);
   int names = 0;
   for (; idle.Next(); ++names) EXPECT_EQ(world_.Run(idle.Look()), ToClean::kNothing);
   EXPECT_EQ(names, kNames);
@@ -217,7 +219,9 @@ TEST_F(IdleNamesTest, WhatAnotherCleanerIsDoneWithIsPassedOver) {
 TEST_F(IdleNamesTest, CleanersBeginAtDifferentNames) {
   const FolderUnion found = world_.Run(ListFolder(*gateway_.engine, TestWorld::Path("/")));
   std::set<ObjectPath> first;
-  for (int i = 0; i < 20; ++i) first.insert(*IdleNames(*gateway_.engine, found).Next());
+  NamesAtRest rests;
+  NamesAtRest::Pass pass(rests, world_.executor);
+  for (int i = 0; i < 20; ++i) first.insert(*IdleNames(*gateway_.engine, found, pass).Next());
   EXPECT_GT(first.size(), 10u);
 }
 

@@ -132,7 +132,7 @@ Task<Result<FolderUnion>> ListBoth(Reconciliation* work, ObjectPath directory) {
                    work->engine.server_count() - 1, directory.text());
   Result<FolderUnion> on_disk = co_await ListFolderOn(work->beneath, work->member, directory);
   if (!on_disk) co_return on_disk.error();
-  for (auto& [name, members] : on_disk->names) found.names[name].push_back(work->member);
+  for (const auto& [name, shown] : on_disk->names) found.names[name].members.push_back(work->member);
   found.folders.merge(on_disk->folders);
   co_return std::move(found);
 }
@@ -142,8 +142,8 @@ Task<Status> ReconcileFolder(Reconciliation* work, ObjectPath directory) {
   if (!found) co_return found.error();
   std::vector<Name> names;
   std::vector<ObjectPath> below;
-  for (const auto& [name, members] : found->names) {
-    const bool on_disk = Contains(members, work->member);
+  for (const auto& [name, shown] : found->names) {
+    const bool on_disk = Contains(shown.members, work->member);
     names.push_back({name, on_disk});
     if (TakeFolderOf(name, *found)) below.push_back(name);
   }

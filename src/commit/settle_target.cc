@@ -50,11 +50,11 @@ struct AtBoth {
 
 std::vector<AtBoth> NamesAtBoth(const FolderUnion& left, const FolderUnion& there, const ObjectPath& to) {
   std::vector<AtBoth> both;
-  for (const auto& [source, members] : left.names) {
+  for (const auto& [source, shown] : left.names) {
     const Result<ObjectPath> target = to.Child(source.Last());
     if (!target) continue;
     const auto found = there.names.find(*target);
-    if (found != there.names.end()) both.push_back({source, *target, found->second});
+    if (found != there.names.end()) both.push_back({source, *target, found->second.members});
   }
   return both;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Conformance of what concerns names: creation, renaming, listing, removal.
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "server/conformance.hh"
@@ -153,6 +154,37 @@ TEST_P(ConformanceTest, ListGivesNamesKindsAndSizes) {
       EXPECT_NEAR(static_cast<double>(entry.mtime_s), static_cast<double>(now_s), 3600.0);
     }
   }
+}
+
+// What a cleaner may pass over is told by them.
+TEST_P(ConformanceTest, TheTimeOfADirectoryMovesOnWithWhatComesAndGoes) {
+  EXPECT_OK(Make(Path("d/f"), "x"));
+  const auto time = [&] {
+    const Result<std::vector<Entry>> entries = ListDirectory(directory_);
+    EXPECT_OK(entries);
+    return entries && entries->size() == 1 ? entries->front().mtime_s : 0;
+  };
+  // It has seconds only.
+  const auto moves_on = [&](const std::function<void()>& change) {
+    const int64_t before = time();
+    EXPECT_NEAR(static_cast<double>(before), static_cast<double>(pool_->WallNow() / 1000), 3600.0);
+    const TimePoint until = pool_->Now() + std::chrono::seconds(10);
+    while (time() == before && pool_->Now() < until) change();
+    EXPECT_GT(time(), before);
+  };
+  int renames = 0;
+  moves_on([&] {
+    const bool back = renames++ % 2 == 1;
+    EXPECT_OK(RenameTo(Path(back ? "d/g" : "d/f"), Path(back ? "d/f" : "d/g")));
+  });
+  moves_on([&] {
+    EXPECT_OK(SyncWait(MakeDirectory(context(), server_, Path("d/mark"))));
+    EXPECT_OK(SyncWait(RemoveDirectory(context(), server_, Path("d/mark"))));
+  });
+  moves_on([&] {
+    EXPECT_OK(Make(Path("d/new"), "x"));
+    EXPECT_OK(RemoveFile(Path("d/new")));
+  });
 }
 
 TEST_P(ConformanceTest, ListOfNothingOfAFileAndOfAnEmptyDirectory) {

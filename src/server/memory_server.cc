@@ -211,9 +211,9 @@ class MemoryServer::View final : public DataServer {
 
   void Remove(OpContext, std::string path, Done<void> done) override {
     Send<void>(Operation::kRemove, std::move(done),
-               [path = std::move(path)](MemoryTree& tree, uint64_t) -> Status {
+               [machine = machine_.get(), path = std::move(path)](MemoryTree& tree, uint64_t) -> Status {
                  XEC_TRY(CheckPath(path));
-                 return tree.Remove(path);
+                 return tree.Remove(path, machine->NowSeconds());
                });
   }
 
@@ -227,9 +227,9 @@ class MemoryServer::View final : public DataServer {
 
   void RemoveDirectory(OpContext, std::string path, Done<void> done) override {
     Send<void>(Operation::kRemoveDirectory, std::move(done),
-               [path = std::move(path)](MemoryTree& tree, uint64_t) -> Status {
+               [machine = machine_.get(), path = std::move(path)](MemoryTree& tree, uint64_t) -> Status {
                  XEC_TRY(CheckPath(path));
-                 return tree.RemoveDirectory(path);
+                 return tree.RemoveDirectory(path, machine->NowSeconds());
                });
   }
 

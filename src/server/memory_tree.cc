@@ -69,6 +69,7 @@ Result<MemoryNodePtr> MemoryTree::MakeParents(std::string_view path, int64_t now
     if (child == node->children.end()) {
       MemoryNodePtr made = NewDirectory(now_s);
       node->children.emplace(part, made);
+      node->mtime_s = now_s;
       node = made;
     } else if (!child->second->directory) {
       return NotDirectory(path);
@@ -93,6 +94,7 @@ Result<MemoryNodePtr> MemoryTree::Create(std::string_view path, int64_t now_s) {
   if (!parent->children.emplace(LastPart(path), node).second) {
     return Fail(Code::kAlreadyExists, "{} exists", path);
   }
+  parent->mtime_s = now_s;
   return node;
 }
 
@@ -117,14 +119,17 @@ Status MemoryTree::Rename(const std::string& from, const std::string& to, int64_
   if (!node->directory) node->name_synced = true;
   source->children.erase(source->children.find(LastPart(from)));
   target->children.emplace(LastPart(to), node);
+  source->mtime_s = now_s;
+  target->mtime_s = now_s;
   return OkStatus();
 }
 
-Status MemoryTree::Remove(std::string_view path) {
+Status MemoryTree::Remove(std::string_view path, int64_t now_s) {
   XEC_ASSIGN_OR_RETURN(const MemoryNodePtr node, Find(path));
   if (node->directory) return Fail(Code::kIsDirectory, "{} is a directory", path);
   XEC_ASSIGN_OR_RETURN(const MemoryNodePtr parent, Find(ParentPath(path)));
   parent->children.erase(parent->children.find(LastPart(path)));
+  parent->mtime_s = now_s;
   node->linked = false;
   used_ -= node->content.size();
   return OkStatus();
@@ -136,19 +141,21 @@ Status MemoryTree::MakeDirectory(std::string_view path, int64_t now_s) {
   const auto there = parent->children.find(LastPart(path));
   if (there == parent->children.end()) {
     parent->children.emplace(LastPart(path), NewDirectory(now_s));
+    parent->mtime_s = now_s;
   } else if (!there->second->directory) {
     return Fail(Code::kAlreadyExists, "{} exists and is a file", path);
   }
   return OkStatus();
 }
 
-Status MemoryTree::RemoveDirectory(std::string_view path) {
+Status MemoryTree::RemoveDirectory(std::string_view path, int64_t now_s) {
   XEC_ASSIGN_OR_RETURN(const MemoryNodePtr node, Find(path));
   if (!node->directory) return NotDirectory(path);
   if (!node->children.empty()) return Fail(Code::kNotEmpty, "{} is not empty", path);
   if (path == "/") return Fail(Code::kInvalidArgument, "/ cannot be removed");
   XEC_ASSIGN_OR_RETURN(const MemoryNodePtr parent, Find(ParentPath(path)));
   parent->children.erase(parent->children.find(LastPart(path)));
+  parent->mtime_s = now_s;
   return OkStatus();
 }
 

@@ -31,7 +31,7 @@ struct MemoryNode {
   bool synced = false;  // `content` is on stable storage as it is
   bool name_synced = false;  // the file's name is, whatever becomes of its content
   std::string synced_content;  // what is on stable storage when !synced; empty if it never was
-  int64_t mtime_s = 0;
+  int64_t mtime_s = 0;  // of a directory: when an entry of it came or went last
   bool linked = true;  // has a name; false once removed, while handles may still read it
   std::map<std::string, std::string> attributes;
   std::map<std::string, std::shared_ptr<MemoryNode>, std::less<>> children;
@@ -50,9 +50,9 @@ class MemoryTree {
   Result<MemoryNodePtr> Create(std::string_view path, int64_t now_s);
   Result<std::vector<Entry>> List(std::string_view path) const;
   Status Rename(const std::string& from, const std::string& to, int64_t now_s);
-  Status Remove(std::string_view path);
+  Status Remove(std::string_view path, int64_t now_s);
   Status MakeDirectory(std::string_view path, int64_t now_s);
-  Status RemoveDirectory(std::string_view path);
+  Status RemoveDirectory(std::string_view path, int64_t now_s);
   Status SetAttributes(std::string_view path, const Attributes& attributes);
   Result<Attributes> GetAttributes(std::string_view path, std::string_view prefix) const;
   Status Write(MemoryNode& file, uint64_t offset, ByteSpan bytes, int64_t now_s);

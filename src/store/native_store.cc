@@ -177,7 +177,7 @@ Task<Result<CleanReport>> NativeStore::Clean() {
   OnThin on_thin = [this](const ThinObject& object) {
     damage_->Report(object.path, object.version, "an archive is missing", engine_.executor().Now());
   };
-  Result<CleanOutcome> outcome = co_await CleanTree(engine_, *root, std::move(on_thin));
+  Result<CleanOutcome> outcome = co_await CleanTree(engine_, *root, std::move(on_thin), &rests_);
   if (!outcome) co_return outcome.error();
   // Something is renamed or being given up under the directory: this pass may have cleared the way for the
   // next.

@@ -33,6 +33,7 @@ class NativeStore final : public Store {
 
   Engine& engine_;
   ParentCache parents_;
+  NamesAtRest rests_;  // that its cleaner knows
 };
 
 }  // namespace xec

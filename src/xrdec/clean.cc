@@ -161,7 +161,7 @@ Task<bool> WalkRegister(Pass& pass, ObjectPath directory) {
              directory.text(), silent);
   }
   bool empty = silent == 0;
-  for (const auto& [entry, members] : found.names) {
+  for (const auto& [entry, shown] : found.names) {
     Result<ObjectPath> path = directory.Child(entry.Last());
     bool gone = false;
     if (path) gone = co_await CleanEntry(pass, std::move(*path));

@@ -76,7 +76,7 @@ Task<Result<std::set<ObjectPath>>> NamesToLookUp(Engine& engine, ObjectPath path
   const size_t silent = engine.server_count() - entries.heard.size();
   if (silent > SilentServersMax(engine)) co_return CannotTellContents(engine, path, silent);
   std::set<ObjectPath> names = std::move(found.files);
-  for (const auto& [entry, members] : entries.names) {
+  for (const auto& [entry, shown] : entries.names) {
     Result<ObjectPath> name = path.Child(entry.Last());
     if (name) names.insert(std::move(*name));
   }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "commit/names_at_rest.hh"
+
+#include <algorithm>
+
+namespace xec {
+namespace {
+
+using Millis = std::chrono::milliseconds;
+
+// From half of kLookAgainAfter to all of it.
+Duration LookAgainAfter(uint64_t shown) {
+  constexpr uint64_t kSteps = 1024;
+  return kLookAgainAfter / 2 + (kLookAgainAfter / 2) * (shown % kSteps) / kSteps;
+}
+
+}  // namespace
+
+NamesAtRest::Pass::Pass(NamesAtRest& memory, Executor& executor)
+    : memory_(memory), executor_(executor), before_([&] {
+        std::lock_guard lock(memory.mutex_);
+        return memory.rests_;
+      }()) {}
+
+NamesAtRest::Pass::~Pass() {
+  const auto by_shown = [](const Rest& a, const Rest& b) { return a.shown < b.shown; };
+  std::sort(learnt_.begin(), learnt_.end(), by_shown);
+  auto rests = std::make_shared<const Rests>(std::move(learnt_));
+  std::lock_guard lock(memory_.mutex_);
+  memory_.rests_.swap(rests);
+}
+
+const NamesAtRest::Pass::Rest* NamesAtRest::Pass::Find(uint64_t shown) const {
+  const auto found = std::lower_bound(before_->begin(), before_->end(), shown,
+                                      [](const Rest& rest, uint64_t value) { return rest.shown < value; });
+  return found != before_->end() && found->shown == shown ? &*found : nullptr;
+}
+
+void NamesAtRest::Pass::Keep(const Rest& rest) {
+  std::lock_guard lock(mutex_);
+  if (rest.shown > highest_) return;
+  learnt_.push_back(rest);
+  if (learnt_.size() <= kNamesAtRestMax) return;
+  highest_ /= 2;
+  std::erase_if(learnt_, [this](const Rest& kept) { return kept.shown > highest_; });
+}
+
+std::optional<ToClean> NamesAtRest::Pass::Known(uint64_t shown) {
+  const Rest* const rest = Find(shown);
+  if (rest == nullptr || rest->until <= executor_.Now()) return std::nullopt;
+  Keep(*rest);
+  return rest->later ? ToClean::kLater : ToClean::kNothing;
+}
+
+void NamesAtRest::Pass::Learn(uint64_t shown, TimePoint began, const CleanVerdict& verdict) {
+  if (verdict.what == ToClean::kNow) return;
+  const Rest* const before = Find(shown);
+  Rest rest;
+  rest.shown = shown;
+  rest.since = before != nullptr ? before->since : began;
+  rest.later = verdict.what == ToClean::kLater;
+  if (began - rest.since >= kShownFor) {
+    const int64_t wait_ms = std::max<int64_t>(0, verdict.due_ms - executor_.WallNow());
+    const auto longest = std::chrono::duration_cast<Millis>(LookAgainAfter(shown));
+    rest.until = began + std::min(longest, Millis(wait_ms));
+  }
+  Keep(rest);
+}
+
+}  // namespace xec
