@@ -158,7 +158,8 @@ class Judge:
         if "entries" not in self.about or self.about["entries"] != 100_000:
             return
         for subject in ("embedded none", "cluster none"):
-            for row, bound in (("names: first entry, s", 0.2), ("names: all, s", 3), ("with sizes: all, s", 10)):
+            for row, bound in (("names: first entry, s", 0.2), ("names: all, s", 3), ("with sizes: all, s", 10),
+                               ("just written, names: all, s", 3), ("just written, with sizes: all, s", 10)):
                 self.at_most(f"{subject}, listing of 100,000: {row}", self.results.median("listing", row, subject), bound)
 
     def memory(self):

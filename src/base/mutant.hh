@@ -38,6 +38,7 @@ enum class Mutant {
   kRetireBeforeItCame,
   kDoneSinceSuperseded,
   kListHalfRenamed,
+  kListWhatWas,
   kCount,
 };
 

@@ -207,7 +207,7 @@ Task<void> CleanNames(TreePass& pass, FolderUnion& found) {
       continue;
     }
     co_await AwaitCleaned(cleaning, kCleanNamesAtOnceMax - 1, pass);
-    cleaning.Start(0, CleanAndLearn(pass, *name, idle.ShownAs()));
+    cleaning.Start(0, CleanAndLearn(pass, *name, idle.GivenAs()));
   }
   co_await AwaitCleaned(cleaning, 0, pass);
 }

@@ -7,7 +7,6 @@
 #include <functional>
 
 #include "commit/names.hh"
-#include "commit/names_at_rest.hh"
 
 namespace xec {
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "commit/folder.hh"
 
+#include <algorithm>
+#include <cstring>
 #include <map>
 
+#include "base/mutant.hh"
 #include "base/random.hh"
 #include "base/text.hh"
 #include "commit/access.hh"
@@ -71,6 +74,8 @@ Task<void> TellLongNames(Engine& engine, ObjectPath directory, LongNames shown, 
     auto event = co_await gather.Next();
     LongName& found = *event.value;
     silent.merge(found.silent);
+    // A name that is kept where no name of its is says nothing about that one.
+    if (found.name && found.name->ObjectDirectory() != found.object_directory) continue;
     if (found.name) {
       result.names[std::move(*found.name)] = std::move(found.shown);
     } else {
@@ -139,6 +144,19 @@ Task<Result<FolderUnion>> ListFolderOn(Engine& engine, MemberIndex member, Objec
     co_return Fail(Code::kUnavailable, "{} does not tell all names in {}", engine.server_id(member),
                    directory.text());
   co_return std::move(result);
+}
+
+uint64_t ShownAs(uint64_t seed, const FolderUnion& found, const ObjectPath& path, const ShownName& shown) {
+  uint64_t hash = Mix64(seed);
+  for (const MemberIndex member : found.heard) hash = Mix64(hash ^ member);
+  if (!MutantActive(Mutant::kListWhatWas)) hash = Mix64(hash ^ shown.times);
+  const std::string& text = path.text();
+  for (size_t at = 0; at < text.size(); at += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, std::min(sizeof(word), text.size() - at));
+    hash = Mix64(hash ^ word);
+  }
+  return Mix64(hash ^ text.size());
 }
 
 bool TakeFolderOf(const ObjectPath& name, FolderUnion& found) {

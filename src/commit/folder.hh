@@ -24,6 +24,11 @@ struct FolderUnion {
   std::set<MemberIndex> heard;
 };
 
+// A hash of a name and of all that `found`, which has it, shows of it: which servers have an object directory
+// of it, when these changed last, and which servers have told the folder. `seed`: who chooses names does not
+// know it.
+uint64_t ShownAs(uint64_t seed, const FolderUnion& found, const ObjectPath& path, const ShownName& shown);
+
 // Lists the folder of the directory on all servers in parallel, without waiting for those that are late once
 // all but SilentServersMax were heard. Long names are read from their entries.
 // `least`: as of ServerGather.

@@ -6,7 +6,6 @@
 #include "base/check.hh"
 #include "base/contains.hh"
 #include "base/mutant.hh"
-#include "base/random.hh"
 #include "commit/clean_pass.hh"
 
 namespace xec {
@@ -29,6 +28,18 @@ CleanVerdict AfterWait(const Engine& engine, int64_t since_ms, Duration wait) {
   if (IsPast(engine, since_ms, wait)) return {ToClean::kNow};
   return {ToClean::kLater,
           since_ms + std::chrono::duration_cast<std::chrono::milliseconds>(wait).count() + 1};
+}
+
+// Of what is idle or forgettable: the same on all.
+RestingName LivesThere(const std::map<MemberIndex, States>& shown) {
+  const Accepted accepted = HighestAccepted(shown.begin()->second);
+  RestingName lives;
+  lives.kind = accepted.kind == Accepted::kDirectory ? RestingName::kDirectory
+               : accepted.Live()                     ? RestingName::kObject
+                                                     : RestingName::kRemoved;
+  lives.size = accepted.size;
+  lives.mtime_ms = accepted.version.WallMillis();
+  return lives;
 }
 
 }  // namespace
@@ -112,16 +123,10 @@ std::optional<Superseding> WithoutSuperseded(const std::map<MemberIndex, States>
 
 IdleNames::IdleNames(Engine& engine, const FolderUnion& found, NamesAtRest::Pass& rests)
     : engine_(engine), found_(found), rests_(rests) {
-  for (const MemberIndex member : found.heard) heard_ = Mix64(heard_ + member + 1);
   for (const auto& name : found.names) names_.push_back(&name);
   if (names_.empty()) return;
   const auto first = static_cast<std::ptrdiff_t>(engine.RandomBelow(names_.size()));
   std::rotate(names_.begin(), names_.begin() + first, names_.end());
-}
-
-uint64_t IdleNames::ShownAs(size_t index) const {
-  const auto& [path, shown] = *names_[index];
-  return Mix64(std::hash<std::string_view>()(path.text()) + Mix64(shown.times + heard_));
 }
 
 CleanVerdict IdleNames::Judge(Name name, const std::map<MemberIndex, std::optional<States>>& shown) const {
@@ -131,27 +136,35 @@ CleanVerdict IdleNames::Judge(Name name, const std::map<MemberIndex, std::option
     if (states) there.emplace(member, *states);
   }
   const size_t silent = engine_.server_count() - found_.heard.size();
-  const CleanVerdict if_idle = {silent == 0 ? ToClean::kNothing : ToClean::kLater};
+  CleanVerdict if_idle = {silent == 0 ? ToClean::kNothing : ToClean::kLater};
   if (there.empty()) return if_idle;
   std::vector<MemberIndex> homes = engine_.Homes(name->first);
   const auto archives_min = [&](uint64_t size) {
     const size_t all = ArchivesMax(engine_, size);
     return all - std::min(all, silent);
   };
-  if (IsIdle(there, homes, archives_min)) return if_idle;
+  if (IsIdle(there, homes, archives_min)) {
+    if_idle.lives = LivesThere(there);
+    return if_idle;
+  }
   const auto superseding = WithoutSuperseded(there, homes, engine_.executor().WallNow());
   if (superseding && silent == 0) {
     const std::map<MemberIndex, States>& rest = superseding->shown;
     const bool waits = IsIdle(rest, homes, archives_min) || IsForgettable(rest, homes);
-    const CleanVerdict when = AfterWait(engine_, superseding->since_ms, engine_.options().superseded_grace);
-    if (waits && when.what == ToClean::kLater && !MutantActive(Mutant::kSweepSupersededAtOnce)) return when;
+    CleanVerdict when = AfterWait(engine_, superseding->since_ms, engine_.options().superseded_grace);
+    if (waits && when.what == ToClean::kLater && !MutantActive(Mutant::kSweepSupersededAtOnce)) {
+      when.lives = LivesThere(rest);
+      return when;
+    }
   }
   const size_t quorum = Quorum(homes.size());
   std::erase_if(homes, [&](MemberIndex home) { return !found_.heard.contains(home); });
   if (homes.size() < quorum || !IsForgettable(there, homes)) return {ToClean::kNow};
   if (silent > 0) return {ToClean::kLater};
   const int64_t made_ms = TombstoneMadeMs(*there.begin()->second.front().version, there);
-  return AfterWait(engine_, made_ms, engine_.options().tombstone_horizon);
+  CleanVerdict when = AfterWait(engine_, made_ms, engine_.options().tombstone_horizon);
+  when.lives = LivesThere(there);
+  return when;
 }
 
 Task<void> IdleNames::LookAhead() {
@@ -161,16 +174,16 @@ Task<void> IdleNames::LookAhead() {
   std::vector<std::optional<ToClean>> known;
   NamesByServer wanted;
   for (; asked_ < names_.size() && asked_ - asked_from_ < kNamesAtOnceMax; ++asked_) {
-    const auto& [path, shown] = *names_[asked_];
-    known.push_back(rests_.Known(ShownAs(asked_)));
+    known.push_back(rests_.Known(ShownAs(*names_[asked_])));
     if (known.back()) continue;
+    const auto& [path, shown] = *names_[asked_];
     for (const MemberIndex member : shown.members) wanted[member].push_back(path);
   }
   StatesByName heard = co_await ListManyStates(engine_, std::move(wanted), kCleanerPatience);
   for (size_t i = asked_from_; i < asked_; ++i) {
     const std::optional<ToClean> before = known[i - asked_from_];
     const CleanVerdict verdict = before ? CleanVerdict{*before} : Judge(names_[i], heard[names_[i]->first]);
-    if (!before) rests_.Learn(ShownAs(i), began, verdict);
+    if (!before) rests_.Learn(ShownAs(*names_[i]), began, verdict);
     to_clean_.push_back(verdict.what);
   }
 }

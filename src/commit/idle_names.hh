@@ -51,8 +51,8 @@ class IdleNames {
 
   // nullopt: that was all.
   std::optional<ObjectPath> Next();
-  // A hash of that name and of all that its folder shows of it, and who of the servers has told the folder.
-  uint64_t ShownAs() const { return ShownAs(given_ - 1); }
+  // That name, as NamesAtRest knows it.
+  uint64_t GivenAs() const { return ShownAs(*names_[given_ - 1]); }
   // What to do about the name that Next gave last.
   Task<ToClean> Look();
 
@@ -61,14 +61,15 @@ class IdleNames {
 
   // Not if a server has not told the folder, but may well answer what it is asked about a name.
   bool CanTell() const;
+  uint64_t ShownAs(const std::pair<const ObjectPath, ShownName>& name) const {
+    return xec::ShownAs(rests_.seed(), found_, name.first, name.second);
+  }
   Task<void> LookAhead();
   CleanVerdict Judge(Name name, const std::map<MemberIndex, std::optional<States>>& shown) const;
-  uint64_t ShownAs(size_t index) const;  // of names_
 
   Engine& engine_;
   const FolderUnion& found_;
   NamesAtRest::Pass& rests_;
-  uint64_t heard_ = 0;  // a hash of found_.heard
   std::vector<Name> names_;
   size_t given_ = 0;  // of names_
   size_t asked_ = 0;  // of names_

@@ -43,6 +43,24 @@ void AddIfLive(const ObjectPath& path, const Accepted& accepted, std::vector<Lis
                              accepted.version.WallMillis()});
 }
 
+// Adds what lives at names that `rests` knows. The others of the folder.
+std::vector<ObjectPath> AddResting(const Engine& engine, const FolderUnion& found, const NamesAtRest* rests,
+                                   std::vector<ListedName>& names) {
+  // A home that is not heard may have changed without a sign.
+  const bool ask = rests != nullptr && found.heard.size() == engine.server_count();
+  const NamesAtRest::View known = ask ? rests->Now(engine.executor().Now()) : NamesAtRest::View();
+  std::vector<ObjectPath> others;
+  for (const auto& [path, shown] : found.names) {
+    std::optional<RestingName> lives;
+    if (ask) lives = known.Lives(ShownAs(rests->seed(), found, path, shown));
+    if (!lives) others.push_back(path);
+    if (lives && lives->kind != RestingName::kRemoved)
+      names.push_back(ListedName{std::string(path.Last()), lives->kind == RestingName::kDirectory,
+                                 lives->size, lives->mtime_ms});
+  }
+  return others;
+}
+
 // Adds those of the names that live.
 Task<Status> AddLive(Engine& engine, std::vector<ObjectPath> paths, std::vector<ListedName>* names) {
   const std::vector<Look> looks = co_await LookAtMany(engine, paths);
@@ -70,7 +88,8 @@ Task<Status> AddLive(Engine& engine, std::vector<ObjectPath> paths, std::vector<
 
 }  // namespace
 
-Task<Result<std::vector<ListedName>>> ListDirectory(Engine& engine, ObjectPath path) {
+Task<Result<std::vector<ListedName>>> ListDirectory(Engine& engine, ObjectPath path,
+                                                    const NamesAtRest* rests) {
   if (!path.IsRoot()) {
     Result<NameInfo> info = co_await LookUpLive(engine, path);
     if (!info) co_return info.error();
@@ -87,10 +106,11 @@ Task<Result<std::vector<ListedName>>> ListDirectory(Engine& engine, ObjectPath p
                    silent, engine.server_count());
   }
   std::vector<ListedName> names;
-  auto next = found.names.begin();
-  while (next != found.names.end()) {
+  std::vector<ObjectPath> unknown = AddResting(engine, found, rests, names);
+  auto next = unknown.begin();
+  while (next != unknown.end()) {
     std::vector<ObjectPath> paths;
-    for (; next != found.names.end() && paths.size() < kNamesAtOnceMax; ++next) paths.push_back(next->first);
+    for (; next != unknown.end() && paths.size() < kNamesAtOnceMax; ++next) paths.push_back(std::move(*next));
     const Status added = co_await AddLive(engine, std::move(paths), &names);
     if (!added) co_return added.error();
   }

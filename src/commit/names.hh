@@ -3,6 +3,7 @@
 #pragma once
 
 #include "commit/engine.hh"
+#include "commit/names_at_rest.hh"
 #include "protocol/look.hh"
 
 namespace xec {
@@ -71,7 +72,9 @@ struct ListedName {
   int64_t mtime_ms = 0;
 };
 // All live names of a directory, sorted. Needs all members but t. Errors: kNotFound, kNotDirectory,
-// kNoQuorum.
-Task<Result<std::vector<ListedName>>> ListDirectory(Engine& engine, ObjectPath path);
+// kNoQuorum. `rests`: what the process's cleaner knows of names that have not changed since; it lives until
+// the end.
+Task<Result<std::vector<ListedName>>> ListDirectory(Engine& engine, ObjectPath path,
+                                                    const NamesAtRest* rests = nullptr);
 
 }  // namespace xec

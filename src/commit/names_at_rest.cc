@@ -2,6 +2,9 @@
 #include "commit/names_at_rest.hh"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/log.hh"
 
 namespace xec {
 namespace {
@@ -16,10 +19,28 @@ Duration LookAgainAfter(uint64_t shown) {
 
 }  // namespace
 
+const NamesAtRest::Rest* NamesAtRest::View::Find(uint64_t shown) const {
+  const auto found = std::lower_bound(rests_->begin(), rests_->end(), shown,
+                                      [](const Rest& rest, uint64_t value) { return rest.shown < value; });
+  return found != rests_->end() && found->shown == shown ? &*found : nullptr;
+}
+
+std::optional<RestingName> NamesAtRest::View::Lives(uint64_t shown) const {
+  const Rest* const rest = Find(shown);
+  if (rest == nullptr || rest->until <= now_ || rest->lives.kind == RestingName::kUnknown)
+    return std::nullopt;
+  return rest->lives;
+}
+
+NamesAtRest::View NamesAtRest::Now(TimePoint now) const {
+  std::lock_guard lock(mutex_);
+  return times_tell_ ? View(rests_, now) : View();
+}
+
 NamesAtRest::Pass::Pass(NamesAtRest& memory, Executor& executor)
     : memory_(memory), executor_(executor), before_([&] {
         std::lock_guard lock(memory.mutex_);
-        return memory.rests_;
+        return View(memory.rests_, executor.Now());
       }()) {}
 
 NamesAtRest::Pass::~Pass() {
@@ -28,12 +49,6 @@ NamesAtRest::Pass::~Pass() {
   auto rests = std::make_shared<const Rests>(std::move(learnt_));
   std::lock_guard lock(memory_.mutex_);
   memory_.rests_.swap(rests);
-}
-
-const NamesAtRest::Pass::Rest* NamesAtRest::Pass::Find(uint64_t shown) const {
-  const auto found = std::lower_bound(before_->begin(), before_->end(), shown,
-                                      [](const Rest& rest, uint64_t value) { return rest.shown < value; });
-  return found != before_->end() && found->shown == shown ? &*found : nullptr;
 }
 
 void NamesAtRest::Pass::Keep(const Rest& rest) {
@@ -46,7 +61,7 @@ void NamesAtRest::Pass::Keep(const Rest& rest) {
 }
 
 std::optional<ToClean> NamesAtRest::Pass::Known(uint64_t shown) {
-  const Rest* const rest = Find(shown);
+  const Rest* const rest = before_.Find(shown);
   if (rest == nullptr || rest->until <= executor_.Now()) return std::nullopt;
   Keep(*rest);
   return rest->later ? ToClean::kLater : ToClean::kNothing;
@@ -54,17 +69,33 @@ std::optional<ToClean> NamesAtRest::Pass::Known(uint64_t shown) {
 
 void NamesAtRest::Pass::Learn(uint64_t shown, TimePoint began, const CleanVerdict& verdict) {
   if (verdict.what == ToClean::kNow) return;
-  const Rest* const before = Find(shown);
+  const Rest* const before = before_.Find(shown);
   Rest rest;
   rest.shown = shown;
   rest.since = before != nullptr ? before->since : began;
   rest.later = verdict.what == ToClean::kLater;
+  rest.lives = verdict.lives;
+  const bool both_known = before != nullptr && before->Believed() &&
+                          rest.lives.kind != RestingName::kUnknown &&
+                          before->lives.kind != RestingName::kUnknown;
+  if (both_known && before->lives != rest.lives) DoNotBelieveTimes();
   if (began - rest.since >= kShownFor) {
     const int64_t wait_ms = std::max<int64_t>(0, verdict.due_ms - executor_.WallNow());
     const auto longest = std::chrono::duration_cast<Millis>(LookAgainAfter(shown));
     rest.until = began + std::min(longest, Millis(wait_ms));
   }
   Keep(rest);
+}
+
+void NamesAtRest::Pass::DoNotBelieveTimes() {
+  {
+    std::lock_guard lock(memory_.mutex_);
+    if (!std::exchange(memory_.times_tell_, false)) return;
+  }
+  Log(LogLevel::kWarning, "cleaner",
+      "a name has changed while the times of its directories on the data servers have not: a server's clock "
+      "was set "
+      "back, or its file system does not keep them. Listings look up every name from now on, and are slower");
 }
 
 }  // namespace xec

@@ -5,22 +5,22 @@
 //
 // These times have whole seconds, so what comes in the second of another change does not show in them. A name
 // is therefore passed over only if it was looked at when it had been shown as it is for a while; no clock of
-// a server is compared with ours. Whatever else may hide a change (a clock set back, a file system that keeps
-// no times) is found within kLookAgainAfter.
+// a server is compared with ours. Whatever else may hide a change (a clock that stood still or was set back,
+// a file system that keeps no such times) is found within kLookAgainAfter; from then on listings do without.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <vector>
 
 #include "runtime/executor.hh"
 
 namespace xec {
 
-// Remembered, at 32 bytes; the others are looked at in each pass.
+// Remembered, at 56 bytes; the others are looked at in each pass.
 constexpr size_t kNamesAtRestMax = 1'000'000;
 constexpr Duration kShownFor = std::chrono::seconds(5);  // before the look that is believed
 // A name is looked at again so long after it was; half of it for some, so that not all have their turn
@@ -35,15 +35,59 @@ enum class ToClean {
   kNothing,  // it is at rest, or gone
 };
 
+// What lives at a name, as a listing tells it.
+struct RestingName {
+  enum Kind : uint8_t { kUnknown, kRemoved, kObject, kDirectory } kind = kUnknown;
+  uint64_t size = 0;  // of an object, bytes
+  int64_t mtime_ms = 0;
+  bool operator==(const RestingName&) const = default;
+};
+
 struct CleanVerdict {
   ToClean what = ToClean::kNow;
   // Of the wall clock in ms: when it is to be looked at again even if nothing changes.
   int64_t due_ms = std::numeric_limits<int64_t>::max();
+  RestingName lives = {};  // what a quorum of homes says, unless kUnknown
 };
 
 // Thread-safe.
 class NamesAtRest {
  public:
+  // `seed`: of ShownAs, for all that is asked here.
+  explicit NamesAtRest(uint64_t seed = 0) : seed_(seed) {}
+  uint64_t seed() const { return seed_; }
+
+ private:
+  struct Rest {
+    uint64_t shown = 0;
+    TimePoint since;  // it was shown like this
+    TimePoint until = TimePoint::min();  // it may be passed over
+    RestingName lives;
+    bool later = false;
+
+    bool Believed() const { return until != TimePoint::min(); }
+  };
+  using Rests = std::deque<Rest>;  // sorted by `shown` when a pass has ended
+
+ public:
+  // What was known at some time, for listings.
+  class View {
+   public:
+    View() = default;  // of nothing
+    // `shown`: see ShownAs. What lives at the name as its folder was listed; nullopt: look it up.
+    std::optional<RestingName> Lives(uint64_t shown) const;
+
+   private:
+    friend class NamesAtRest;
+    View(std::shared_ptr<const Rests> rests, TimePoint now) : rests_(std::move(rests)), now_(now) {}
+    const Rest* Find(uint64_t shown) const;
+
+    std::shared_ptr<const Rests> rests_ = std::make_shared<Rests>();
+    TimePoint now_ = TimePoint::max();
+  };
+  // Of nothing where the times of directories have been found not to tell of changes.
+  View Now(TimePoint now) const;
+
   // One pass over all names. What it has learnt is known to those that begin after its end; what it was not
   // asked about is forgotten. Thread-safe.
   class Pass {
@@ -52,9 +96,9 @@ class NamesAtRest {
     ~Pass();
     Pass(const Pass&) = delete;
     Pass& operator=(const Pass&) = delete;
+    uint64_t seed() const { return memory_.seed(); }
 
-    // `shown`: a hash of the name and of all that its folder's listing shows of it (ShownAs). nullopt: look
-    // at it. Never kNow.
+    // `shown`: see ShownAs. nullopt: look at it. Never kNow.
     std::optional<ToClean> Known(uint64_t shown);
 
     // What was found when it was looked at, from `began` on; its folder had been listed before. kNow is not
@@ -62,30 +106,24 @@ class NamesAtRest {
     void Learn(uint64_t shown, TimePoint began, const CleanVerdict& verdict);
 
    private:
-    friend class NamesAtRest;
-    struct Rest {
-      uint64_t shown = 0;
-      TimePoint since;  // it was shown like this
-      TimePoint until = TimePoint::min();  // it may be passed over
-      bool later = false;
-    };
-    using Rests = std::vector<Rest>;  // sorted by `shown` when a pass has ended
-
-    const Rest* Find(uint64_t shown) const;
     // When there are too many, the same ones in each pass: those of the lower hashes.
     void Keep(const Rest& rest);
+    // Something else lives at a name, although everything is shown as before.
+    void DoNotBelieveTimes();
 
     NamesAtRest& memory_;
     Executor& executor_;
-    const std::shared_ptr<const Rests> before_;
+    const View before_;
     std::mutex mutex_;
     Rests learnt_;  // guarded by mutex_, as is
     uint64_t highest_ = std::numeric_limits<uint64_t>::max();  // that is kept
   };
 
  private:
-  std::mutex mutex_;
-  std::shared_ptr<const Pass::Rests> rests_ = std::make_shared<Pass::Rests>();  // guarded by mutex_
+  const uint64_t seed_;
+  mutable std::mutex mutex_;
+  bool times_tell_ = true;  // guarded by mutex_, as is
+  std::shared_ptr<const Rests> rests_ = std::make_shared<Rests>();
 };
 
 }  // namespace xec

@@ -2,6 +2,7 @@
 #include "commit/names_at_rest.hh"
 
 #include "commit/idle_names.hh"
+#include "commit/rename.hh"
 #include "commit/test_attributes.hh"
 #include "commit/test_world.hh"
 
@@ -78,6 +79,33 @@ TEST_F(NamesAtRestTest, ANameIsLookedAtAgainSomeTimeWhateverIsShown) {
   EXPECT_EQ(Pass(kShown), ToClean::kNothing);
 }
 
+TEST_F(NamesAtRestTest, ListingsHearOnlyWhatIsKnownAndBelieved) {
+  const RestingName object{RestingName::kObject, 7, 1000};
+  const CleanVerdict verdict{.what = ToClean::kNothing, .lives = object};
+  const auto lives = [&](uint64_t shown) { return rests_.Now(world_.executor.Now()).Lives(shown); };
+  EXPECT_FALSE(Pass(kShown, verdict));
+  EXPECT_FALSE(lives(kShown));
+  world_.Pass(kShownFor);
+  EXPECT_FALSE(Pass(kShown, verdict));
+  EXPECT_EQ(lives(kShown), object);
+  EXPECT_FALSE(lives(kOther));
+  world_.Pass(kLookAgainAfter);
+  EXPECT_FALSE(lives(kShown));
+  // Nobody knows what lives where a full pass had nothing to do.
+  Settle(kOther);
+  EXPECT_EQ(Pass(kOther), ToClean::kNothing);
+  EXPECT_FALSE(lives(kOther));
+}
+
+TEST_F(NamesAtRestTest, WhereTimesDoNotTellOfChangesListingsHearNothing) {
+  Settle(kShown, {.what = ToClean::kNothing, .lives = {RestingName::kObject, 7, 1000}});
+  EXPECT_TRUE(rests_.Now(world_.executor.Now()).Lives(kShown));
+  world_.Pass(kLookAgainAfter);
+  EXPECT_FALSE(Pass(kShown, {.what = ToClean::kNothing, .lives = {RestingName::kObject, 8, 2000}}));
+  EXPECT_FALSE(rests_.Now(world_.executor.Now()).Lives(kShown));
+  EXPECT_EQ(Pass(kShown), ToClean::kNothing);
+}
+
 TEST_F(NamesAtRestTest, OfTooManyThoseAreKeptThatWereKeptBefore) {
   constexpr uint64_t kTooMany = kNamesAtRestMax + kNamesAtRestMax / 4;
   uint64_t known = 0;
@@ -112,6 +140,16 @@ class PassesTest : public testing::Test {
     for (int i = 0; i < kNames; ++i) EXPECT_TRUE(world_.Put(gateway_, Name(i)));
   }
   static std::string Name(int i) { return fmt::format("/{:03}", i); }
+
+  // Replaces or makes an object of that size.
+  void Put(const std::string& name, uint64_t size) {
+    const ObjectPath path = TestWorld::Path(name);
+    PutRequest request{path, SealedState(gateway_.engine->NewObjectId()), size, {}, 0, std::nullopt};
+    request.archives = world_.Placement(path);
+    for (const MemberIndex server : request.archives)
+      ASSERT_TRUE(world_.Seal(gateway_, path, server, request.seal));
+    ASSERT_TRUE(world_.Run(CommitPut(*gateway_.engine, std::move(request))));
+  }
 
   CleanOutcome Clean() {
     const auto cleaned = world_.Run(CleanTree(*cleaner_.engine, TestWorld::Path("/"), nullptr, &rests_));
@@ -218,6 +256,92 @@ TEST_F(PassesTest, AnObjectThatLacksArchivesIsToldInEachPass) {
     EXPECT_EQ(Clean().thin.size(), 1u);
     world_.Pass(kShownFor);
   }
+}
+
+// What a listing tells, with what the cleaner knows and without; and how many requests that is but for the
+// listing of the folder.
+class RestingListTest : public PassesTest {
+ protected:
+  static std::vector<std::string> Tell(const Result<std::vector<ListedName>>& names) {
+    std::vector<std::string> told;
+    if (!names) return {names.error().message};
+    for (const ListedName& name : *names)
+      told.push_back(fmt::format("{} {} {} {}", name.name, name.directory, name.size, name.mtime_ms));
+    return told;
+  }
+  uint64_t List() {
+    const ObjectPath root = TestWorld::Path("/");
+    const uint64_t before = cleaner_.counts->Total();
+    const auto with = Tell(world_.Run(ListDirectory(*cleaner_.engine, root, &rests_)));
+    const uint64_t after = cleaner_.counts->Total();
+    EXPECT_EQ(with, Tell(world_.Run(ListDirectory(*gateway_.engine, root))));
+    return after - before - world_.options.servers;
+  }
+};
+
+TEST_F(RestingListTest, WhatTheCleanerKnowsIsNotLookedUp) {
+  ASSERT_TRUE(world_.Run(MakeDirectoryName(*gateway_.engine, TestWorld::Path("/d"), false)));
+  Remove(3);
+  Clean();  // brings the tombstone to all homes
+  EXPECT_GT(List(), size_t{kNames});
+  Settle();
+  EXPECT_EQ(List(), 0u);
+  world_.Pass(world_.options.engine.superseded_grace + seconds(5));
+  Clean();
+  Settle();
+  EXPECT_EQ(List(), 0u);
+}
+
+TEST_F(RestingListTest, WhatReplacedAnotherIsToldWithItsOwnSize) {
+  Put(Name(3), 300'000);
+  Settle();
+  EXPECT_EQ(List(), 0u);
+}
+
+TEST_F(RestingListTest, WithUserAttributesANameIsLookedUp) {
+  const ObjectPath path = TestWorld::Path(Name(7));
+  ASSERT_TRUE(world_.Run(SetAttribute(*gateway_.engine, path, "colour", "blue")));
+  Clean();
+  world_.Pass(world_.options.engine.operation_limit);
+  Settle();
+  const uint64_t requests = List();
+  EXPECT_GT(requests, 0u);
+  EXPECT_LT(requests, size_t{kNames});
+}
+
+TEST_F(RestingListTest, WhatChangedInTheSecondOfTheLastChangeIsToldAsItIs) {
+  world_.Pass(seconds(1) - world_.executor.Now().time_since_epoch() % seconds(1));
+  Put("/new", 7);
+  Clean();
+  Put("/new", 300'000);
+  Settle();
+  EXPECT_EQ(List(), 0u);
+}
+
+TEST_F(RestingListTest, WhatHasChangedIs) {
+  Settle();
+  ASSERT_TRUE(world_.Put(gateway_, Name(7)));
+  Remove(8);
+  ASSERT_TRUE(world_.Put(gateway_, "/new"));
+  ASSERT_TRUE(
+      world_.Run(RenameObject(*gateway_.engine, TestWorld::Path(Name(9)), TestWorld::Path(Name(10)))));
+  const uint64_t requests = List();
+  EXPECT_GT(requests, 0u);
+  EXPECT_LT(requests, size_t{kNames});
+}
+
+TEST_F(RestingListTest, SoIsEverythingWhileAServerIsSilent) {
+  Settle();
+  cleaner_.faults[0]->plan().SetDown(true);
+  EXPECT_GT(List(), size_t{kNames});
+  Settle();
+  EXPECT_GT(List(), size_t{kNames});
+}
+
+TEST_F(RestingListTest, AndWhatTheCleanerHasNotLookedAtForLong) {
+  Settle();
+  world_.Pass(kLookAgainAfter);
+  EXPECT_GT(List(), size_t{kNames});
 }
 
 // With user attributes a name takes a full pass each time that it is looked at.

@@ -39,7 +39,7 @@ Task<Result<ObjectInfo>> NativeStore::Stat(std::string text) {
 Task<Result<std::vector<ListedName>>> NativeStore::List(std::string text) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
-  co_return co_await ListDirectory(engine_, *path);
+  co_return co_await ListDirectory(engine_, *path, &rests_);
 }
 
 Task<Status> NativeStore::NeedParent(ObjectPath path, bool make) {

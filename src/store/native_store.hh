@@ -2,6 +2,8 @@
 // The native layout: append-only versions, all promises.
 #pragma once
 
+#include <limits>
+
 #include "store/parent_cache.hh"
 #include "store/store.hh"
 
@@ -9,7 +11,8 @@ namespace xec {
 
 class NativeStore final : public Store {
  public:
-  explicit NativeStore(Engine& engine) : engine_(engine) {}
+  explicit NativeStore(Engine& engine)
+      : engine_(engine), rests_(engine.RandomBelow(std::numeric_limits<uint64_t>::max())) {}
 
   Task<Result<ObjectInfo>> Stat(std::string path) override;
   Task<Result<std::vector<ListedName>>> List(std::string path) override;

@@ -81,6 +81,8 @@ constexpr std::array<PlantedBug, kMutantCount> kPlantedBugs = {{
      "a version counts as committed that no home took, since all have something higher"},
     {Mutant::kListHalfRenamed, "list-half-renamed", "P5",
      "a listing leaves out both names of a rename that has committed and is not finished"},
+    {Mutant::kListWhatWas, "list-what-was", "P2",
+     "a listing tells what the cleaner once found though the name has changed since"},
 }};
 
 static_assert(
