@@ -123,11 +123,21 @@ Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory, Duration leas
   for (const MemberIndex member : engine.AllByHealth())
     gather.Start(member, ListOrEmpty(engine, member, folder));
   const size_t needed = engine.server_count() - SilentServersMax(engine);
-  while (gather.pending() > 0 && (result.heard.size() < needed || gather.timely() > 0)) {
-    auto event = co_await gather.Next();
+  const TimePoint began = engine.executor().Now();
+  TimePoint until = TimePoint::max();
+  const auto go_on = [&] {
+    return result.heard.size() < needed || gather.timely() > 0 || engine.executor().Now() < until;
+  };
+  while (gather.pending() > 0 && go_on()) {
+    // Who is not late is waited for in any case.
+    const TimePoint at_most = gather.timely() > 0 ? TimePoint::max() : until;
+    auto event = co_await gather.Next(at_most);
     if (!event.value || !*event.value) continue;
     const MemberIndex member = event.member;
     AddEntries(directory, member, **event.value, result, long_names);
+    // A large folder takes everybody long.
+    const TimePoint now = engine.executor().Now();
+    if (result.heard.size() == needed) until = now + (now - began);
   }
   co_await TellLongNames(engine, directory, std::move(long_names), result);
   co_return std::move(result);

@@ -29,8 +29,8 @@ struct FolderUnion {
 // know it.
 uint64_t ShownAs(uint64_t seed, const FolderUnion& found, const ObjectPath& path, const ShownName& shown);
 
-// Lists the folder of the directory on all servers in parallel, without waiting for those that are late once
-// all but SilentServersMax were heard. Long names are read from their entries.
+// Lists the folder of the directory on all servers in parallel, without waiting for those that are late, and
+// twice as late as these, once all but SilentServersMax were heard. Long names are read from their entries.
 // `least`: as of ServerGather.
 Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory, Duration least = {});
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Listing a directory: what is asked, and what of it is decided name by name.
 #include "base/contains.hh"
+#include "commit/folder.hh"
 #include "commit/names.hh"
 #include "commit/test_world.hh"
 
@@ -49,6 +50,18 @@ TEST_F(ListTest, EachNameCostsAQuorumOfItsHomesAndNoRoundTripOfItsOwn) {
   EXPECT_EQ(reader.counts->Total(), reader.counts->Of(Operation::kList));
   // Four round trips of up to 10 ms: two before the names, and one for each batch of these.
   EXPECT_LE(world_.executor.Now() - start, milliseconds(4 * 10));
+}
+
+// What all servers tell may be known already (NamesAtRest), and a large folder takes all of them long.
+TEST_F(ListTest, NobodyIsLateBecauseTheFolderIsLarge) {
+  const auto heard = [&](milliseconds last) {
+    TestWorld::Gateway& reader = world_.NewGateway();
+    for (size_t i = 0; i < world_.options.servers; ++i)
+      reader.faults[i]->plan().Add({.kind = FaultKind::kDelay, .delay = i == 0 ? last : milliseconds(500)});
+    return world_.Run(ListFolder(*reader.engine, Path("/d"))).heard.size();
+  };
+  EXPECT_EQ(heard(milliseconds(700)), world_.options.servers);
+  EXPECT_EQ(heard(milliseconds(5000)), world_.options.servers - 1);
 }
 
 TEST_F(ListTest, WhatIsNotDecidedIsRolledForward) {
