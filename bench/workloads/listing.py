@@ -8,8 +8,8 @@ from .base import Workload
 
 ENTRY_BYTES = 100
 CLIENTS = 50
-# By then a gateway's cleaner has passed twice and knows what is there: 100,000 entries take it most of a minute, and the
-# pause after that is four times as long.
+# By then a gateway's cleaner should have passed two or three times and know what is there: 100,000 entries take it most of
+# a minute, and the pause after that is four times as long.
 AT_REST_SECONDS, AT_REST_LEAST_SECONDS = 600, 150
 
 

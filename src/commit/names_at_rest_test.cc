@@ -141,11 +141,12 @@ class PassesTest : public testing::Test {
   }
   static std::string Name(int i) { return fmt::format("/{:03}", i); }
 
-  // Replaces or makes an object of that size.
-  void Put(const std::string& name, uint64_t size) {
+  // Replaces or makes an object of that size; it lacks so many archives.
+  void Put(const std::string& name, uint64_t size, size_t lacking = 0) {
     const ObjectPath path = TestWorld::Path(name);
     PutRequest request{path, SealedState(gateway_.engine->NewObjectId()), size, {}, 0, std::nullopt};
     request.archives = world_.Placement(path);
+    request.archives.resize(request.archives.size() - lacking);
     for (const MemberIndex server : request.archives)
       ASSERT_TRUE(world_.Seal(gateway_, path, server, request.seal));
     ASSERT_TRUE(world_.Run(CommitPut(*gateway_.engine, std::move(request))));
@@ -168,6 +169,14 @@ class PassesTest : public testing::Test {
       Clean();
     }
   }
+  void SettleWithAttribute(const std::string& name) {
+    ASSERT_TRUE(world_.Run(SetAttribute(*gateway_.engine, TestWorld::Path(name), "colour", "blue")));
+    Clean();
+    world_.Pass(world_.options.engine.operation_limit);
+    Settle();
+  }
+  // Times of directories show seconds.
+  void BeginSecond() { world_.Pass(seconds(1) - world_.executor.Now().time_since_epoch() % seconds(1)); }
   void Remove(int i) { EXPECT_TRUE(world_.Run(RemoveObject(*gateway_.engine, TestWorld::Path(Name(i))))); }
 
   static constexpr int kNames = 100;
@@ -202,7 +211,7 @@ TEST_F(PassesTest, WhatChangesInTheSecondOfTheLastChangeIsSeen) {
     const FolderUnion found = world_.Run(ListFolder(*gateway_.engine, TestWorld::Path("/")));
     return found.names.at(TestWorld::Path("/new")).times;
   };
-  world_.Pass(seconds(1) - world_.executor.Now().time_since_epoch() % seconds(1));
+  BeginSecond();
   ASSERT_TRUE(world_.Put(gateway_, "/new"));
   Clean();
   const uint64_t before = times();
@@ -241,13 +250,7 @@ TEST_F(PassesTest, WhatIsShownWhileAServerIsSilentIsAnotherThing) {
 
 // Whoever is to repair it may have forgotten it.
 TEST_F(PassesTest, AnObjectThatLacksArchivesIsToldInEachPass) {
-  const ObjectPath path = TestWorld::Path("/thin");
-  PutRequest request{path, SealedState(gateway_.engine->NewObjectId()), 300'000, {}, 0, std::nullopt};
-  request.archives = world_.Placement(path);
-  request.archives.pop_back();
-  for (const MemberIndex server : request.archives)
-    ASSERT_TRUE(world_.Seal(gateway_, path, server, request.seal));
-  ASSERT_TRUE(world_.Run(CommitPut(*gateway_.engine, std::move(request))));
+  Put("/thin", 300'000, 1);
   // It may be on its way yet.
   Settle();
   EXPECT_EQ(Clean().left, 1u);
@@ -299,18 +302,14 @@ TEST_F(RestingListTest, WhatReplacedAnotherIsToldWithItsOwnSize) {
 }
 
 TEST_F(RestingListTest, WithUserAttributesANameIsLookedUp) {
-  const ObjectPath path = TestWorld::Path(Name(7));
-  ASSERT_TRUE(world_.Run(SetAttribute(*gateway_.engine, path, "colour", "blue")));
-  Clean();
-  world_.Pass(world_.options.engine.operation_limit);
-  Settle();
+  SettleWithAttribute(Name(7));
   const uint64_t requests = List();
   EXPECT_GT(requests, 0u);
   EXPECT_LT(requests, size_t{kNames});
 }
 
 TEST_F(RestingListTest, WhatChangedInTheSecondOfTheLastChangeIsToldAsItIs) {
-  world_.Pass(seconds(1) - world_.executor.Now().time_since_epoch() % seconds(1));
+  BeginSecond();
   Put("/new", 7);
   Clean();
   Put("/new", 300'000);
@@ -346,11 +345,7 @@ TEST_F(RestingListTest, AndWhatTheCleanerHasNotLookedAtForLong) {
 
 // With user attributes a name takes a full pass each time that it is looked at.
 TEST_F(PassesTest, WhereAFullPassHasNothingToDoThereIsNoneForAWhile) {
-  const ObjectPath path = TestWorld::Path(Name(7));
-  ASSERT_TRUE(world_.Run(SetAttribute(*gateway_.engine, path, "colour", "blue")));
-  Clean();
-  world_.Pass(world_.options.engine.operation_limit);
-  Settle();
+  SettleWithAttribute(Name(7));
   EXPECT_EQ(Requests(), 0u);
   world_.Pass(world_.options.engine.tombstone_horizon);
   EXPECT_GT(Requests(), 2 * world_.options.servers);
