@@ -31,7 +31,8 @@ struct EngineOptions {
   Duration read_timeout = std::chrono::seconds(60);        // of one read of chunk data
   Duration write_timeout = std::chrono::seconds(1800);     // of one write of chunk data, sync or close
   // A chunk of up to kReadBytesMax is late after its server's patience, and after this at the latest; larger
-  // ones after as many times of it. Then others are asked in its place.
+  // ones after as many times of it, and all of them later while everybody is behind (FleetLag). Then others
+  // are asked in its place.
   Duration hedge_delay = std::chrono::milliseconds(200);
   uint32_t hedge_percent = 5;  // so many requests more for chunks that are merely late (hedge_budget.hh)
   // An upload gives a server up for a spare when it is at least this much later than the others.

@@ -41,14 +41,14 @@ class ServerGather {
   void Start(MemberIndex member, Task<T> task) {
     Start(member, member, engine_.health().Patience(member, kind_), std::move(task));
   }
-  // One task at a time for each tag. By itself it is late after `patience`.
+  // One task at a time for each tag. By itself it is late after `patience`, or later while everybody is
+  // behind.
   void Start(size_t tag, MemberIndex member, Duration patience, Task<T> task) {
     const TimePoint now = engine_.executor().Now();
     // Latched states have no time: who is known to be bad is late at once.
     const TimePoint suspect = engine_.health().SuspectFrom(member);
     const bool bad = suspect <= now && now - least_ >= suspect;
-    waiting_.push_back(
-        {tag, member, now, now + patience + Duration(1), bad ? TimePoint::min() : now + least_, false});
+    waiting_.push_back({tag, member, now, patience, bad ? TimePoint::min() : now + least_, false});
     gather_.Start(tag, std::move(task));
   }
 
@@ -62,7 +62,10 @@ class ServerGather {
     const TimePoint now = engine_.executor().Now();
     std::vector<size_t> tags;
     for (Waiting& waiting : waiting_) {
-      if (LateFrom(waiting) > now) continue;
+      if (LateFrom(waiting) > now) {
+        waiting.told = false;  // all are behind now: it may become late once more
+        continue;
+      }
       waiting.told = true;
       tags.push_back(waiting.tag);
       engine_.monitor().Watch(waiting.member);
@@ -104,7 +107,7 @@ class ServerGather {
     size_t tag;
     MemberIndex member;
     TimePoint started;
-    TimePoint late_from;  // whatever the server does for others
+    Duration patience;  // with this task, whatever the server does for others; longer while all are behind
     TimePoint timely_until;
     bool told = false;  // the owner knows that it is late
   };
@@ -129,7 +132,9 @@ class ServerGather {
   }
 
   TimePoint LateFrom(const Waiting& waiting) const {
-    const TimePoint from = std::min(waiting.late_from, engine_.health().SuspectFrom(waiting.member));
+    const ServerHealth& health = engine_.health();
+    const TimePoint from = std::min(health.LateFrom(kind_, waiting.started, waiting.patience),
+                                    health.SuspectFrom(waiting.member));
     return std::max(from, waiting.timely_until);
   }
 
@@ -139,7 +144,11 @@ class ServerGather {
     TimePoint next = until;
     for (const Waiting& waiting : waiting_) {
       const TimePoint from = LateFrom(waiting);
-      if (from <= now) continue;
+      if (from <= now) {
+        // It was not yet when the owner was told, as little as others took then.
+        if (!waiting.told) next = now;
+        continue;
+      }
       // What others ask of the server later may show sooner that it is silent.
       const Duration shortest = engine_.health().Patience(waiting.member, RequestKind::kMetadata);
       next = std::min({next, from, std::max(now + shortest, waiting.timely_until)});

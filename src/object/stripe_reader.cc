@@ -324,7 +324,7 @@ TimePoint StripeRead::LookAgainAt(bool stuck) {
 
 Task<StripeRead::Outcome> StripeRead::Try(ReadPolicy policy, Plan plan, ByteBudget::Lease& lease) {
   Engine& engine = context_.engine();
-  Chunks gather(engine);
+  Chunks gather(engine, ReadKindOf(wanted_.hull.size()));
   ReadPolicy::Actions actions = policy.OnStart();
   again_ = 0;
   engine.hedges().Note(static_cast<uint64_t>(std::popcount(actions.start)));

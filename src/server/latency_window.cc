@@ -24,11 +24,4 @@ bool LatencyWindow::Add(Duration latency) {
   return true;
 }
 
-Duration LatencyWindow::least_in_a_row() const {
-  if (added_ < kInARow) return Duration::zero();
-  uint32_t least = UINT32_MAX;
-  for (uint64_t i = added_ - kInARow; i < added_; ++i) least = std::min(least, micros_[i % kSamples]);
-  return std::chrono::microseconds(least);
-}
-
 }  // namespace xec

@@ -25,9 +25,6 @@ class LatencyWindow {
   // 0 while the window is empty.
   Duration median() const { return median_; }
   Duration high() const { return high_; }  // 95 of 100 were no longer than this
-  // The least of the last kInARow samples; 0 while there are fewer.
-  static constexpr size_t kInARow = 5;
-  Duration least_in_a_row() const;
 
  private:
   std::array<uint32_t, kSamples> micros_ = {};

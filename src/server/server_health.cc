@@ -2,6 +2,7 @@
 #include "server/server_health.hh"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/mutant.hh"
 
@@ -12,23 +13,6 @@ namespace {
 constexpr int kFailuresMax = 10;
 
 }  // namespace
-
-RequestKind ReadKindOf(uint64_t bytes) {
-  if (bytes <= kSmallReadBytesMax) return RequestKind::kReadSmall;
-  return bytes <= kReadBytesMax ? RequestKind::kRead : RequestKind::kReadLarge;
-}
-
-const char* RequestKindName(RequestKind kind) {
-  switch (kind) {
-    case RequestKind::kMetadata: return "metadata";
-    case RequestKind::kReadSmall: return "small read";
-    case RequestKind::kRead: return "read";
-    case RequestKind::kReadLarge: return "large read";
-    case RequestKind::kWrite: return "write";
-    case RequestKind::kSync: return "sync";
-  }
-  return "?";
-}
 
 RequestEnd EndOf(Code code) {
   if (code == Code::kDeadlineExceeded) return RequestEnd::kSilent;
@@ -46,7 +30,16 @@ const char* ServerStateName(ServerState state) {
   return "?";
 }
 
+TimePoint LateFrom(const FleetLag& fleet, RequestKind kind, TimePoint since, Duration patience) {
+  const Duration behind = HealthRules::kPatienceFactor * fleet.Since(kind, since);
+  return since + std::max(patience, std::min(behind, HealthRules::kBehindMost)) + Duration(1);
+}
+
 uint64_t ServerRecord::Begin(RequestKind kind, TimePoint now) {
+  // That others become slower is no sign of life.
+  for (size_t i = 0; i < kRequestKindCount; ++i) {
+    if (SilentFrom(static_cast<RequestKind>(i)) <= now) silent_[i] = true;
+  }
   const uint64_t ticket = next_ticket_++;
   of(kind).owed.emplace(ticket, now);
   NoteQuiet(kind);
@@ -57,9 +50,10 @@ bool ServerRecord::End(RequestKind kind, uint64_t ticket, TimePoint started, Tim
   Kind& requests = of(kind);
   if (end == RequestEnd::kAnswered) {
     const bool was_bad = At(now).state != ServerState::kUp;
-    const bool late = now - started > Patience(kind) && !requests.owed.contains(ticket);
+    const bool late = OftenOvertaken(kind, started, now);
     requests.owed.erase(requests.owed.begin(), requests.owed.upper_bound(ticket));
     requests.last_answer = now;
+    requests.latest_answered = std::max(requests.latest_answered, started);
     NoteQuiet(kind);
     bad_.reset();
     if (was_bad) {
@@ -75,10 +69,22 @@ bool ServerRecord::End(RequestKind kind, uint64_t ticket, TimePoint started, Tim
   NoteQuiet(kind);
   if (end == RequestEnd::kUnreachable) {
     NoteBad(ServerState::kDown, std::min(quiet, now));
-  } else if (end == RequestEnd::kSilent && owed && now - started > Patience(kind)) {
+  } else if (end == RequestEnd::kSilent && owed && LateFrom(fleet_, kind, started, Patience(kind)) <= now) {
     NoteBad(ServerState::kSuspect, quiet);
   }
   return false;
+}
+
+bool ServerRecord::OftenOvertaken(RequestKind kind, TimePoint started, TimePoint now) {
+  Kind& requests = of(kind);
+  requests.since_overtaken = std::min(requests.since_overtaken + 1, HealthRules::kOvertakenOf + 1);
+  const TimePoint due = LateFrom(fleet_, kind, started, Patience(kind));
+  // A stall lets go of all that it has held up at once.
+  const Duration together = rules_.patience[static_cast<size_t>(kind)].least;
+  const bool same = requests.overtaken != TimePoint::min() && now - requests.overtaken < together;
+  if (requests.latest_answered < due || same) return false;
+  requests.overtaken = now;
+  return std::exchange(requests.since_overtaken, 0) <= HealthRules::kOvertakenOf;
 }
 
 void ServerRecord::NoteBad(ServerState state, TimePoint since) {
@@ -97,17 +103,18 @@ void ServerRecord::Distrust(TimePoint now, bool again) {
 
 void ServerRecord::NoteQuiet(RequestKind kind) {
   const Kind& requests = of(kind);
-  quiet_since_[static_cast<size_t>(kind)] =
-      requests.owed.empty() ? TimePoint::max()
-                            : std::max(requests.owed.begin()->second, requests.last_answer);
+  TimePoint& quiet = quiet_since_[static_cast<size_t>(kind)];
+  const TimePoint before = std::exchange(
+      quiet, requests.owed.empty() ? TimePoint::max()
+                                   : std::max(requests.owed.begin()->second, requests.last_answer));
+  if (quiet != before) silent_[static_cast<size_t>(kind)] = false;
 }
 
 Standing ServerRecord::At(TimePoint now) const {
   if (bad_) return {bad_->state, bad_->since, false};
   TimePoint silent = TimePoint::max();
   for (size_t i = 0; i < kRequestKindCount; ++i) {
-    const TimePoint quiet = quiet_since_[i];
-    if (quiet < now && now - quiet > Patience(static_cast<RequestKind>(i))) silent = std::min(silent, quiet);
+    if (SilentFrom(static_cast<RequestKind>(i)) <= now) silent = std::min(silent, quiet_since_[i]);
   }
   if (silent != TimePoint::max()) return {ServerState::kSuspect, silent, false};
   return {ServerState::kUp, up_since_, now >= trusted_from_};
@@ -116,12 +123,16 @@ Standing ServerRecord::At(TimePoint now) const {
 TimePoint ServerRecord::SuspectFrom() const {
   if (bad_) return TimePoint::min();
   TimePoint from = TimePoint::max();
-  for (size_t i = 0; i < kRequestKindCount; ++i) {
-    const TimePoint quiet = quiet_since_[i];
-    if (quiet != TimePoint::max())
-      from = std::min(from, quiet + Patience(static_cast<RequestKind>(i)) + Duration(1));
-  }
+  for (size_t i = 0; i < kRequestKindCount; ++i)
+    from = std::min(from, SilentFrom(static_cast<RequestKind>(i)));
   return from;
+}
+
+TimePoint ServerRecord::SilentFrom(RequestKind kind) const {
+  const TimePoint quiet = QuietSince(kind);
+  if (quiet == TimePoint::max()) return quiet;
+  if (silent_[static_cast<size_t>(kind)]) return quiet + Patience(kind) + Duration(1);
+  return LateFrom(fleet_, kind, quiet, Patience(kind));
 }
 
 Duration ServerRecord::Patience(RequestKind kind) const {
@@ -132,9 +143,10 @@ Duration ServerRecord::Patience(RequestKind kind) const {
   return std::clamp(HealthRules::kPatienceFactor * latencies.high(), bounds.least, bounds.most);
 }
 
-ServerHealth::ServerHealth(size_t servers, HealthRules rules) : rules_(rules), medians_(servers, Medians{}) {
+ServerHealth::ServerHealth(size_t servers, HealthRules rules)
+    : rules_(rules), fleet_(servers), medians_(servers, Medians{}) {
   slots_.reserve(servers);
-  for (size_t i = 0; i < servers; ++i) slots_.push_back(std::make_unique<Slot>(rules_));
+  for (size_t i = 0; i < servers; ++i) slots_.push_back(std::make_unique<Slot>(rules_, fleet_));
 }
 
 uint64_t ServerHealth::Begin(size_t server, RequestKind kind, TimePoint now) {
@@ -145,47 +157,56 @@ uint64_t ServerHealth::Begin(size_t server, RequestKind kind, TimePoint now) {
 
 void ServerHealth::End(size_t server, RequestKind kind, uint64_t ticket, TimePoint started, TimePoint now,
                        RequestEnd end, const std::string& problem) {
+  if (end == RequestEnd::kAnswered) fleet_.Note(server, kind, started, now);
   Slot& slot = *slots_[server];
   Duration median{0};
-  Duration least{0};
   {
     std::lock_guard lock(slot.mutex);
     if (!problem.empty()) slot.problem = problem;
-    // What was kept waiting while the server was bad is all one failure.
-    const Standing before = slot.record.At(now);
-    const bool usual = before.state == ServerState::kUp && started >= before.since;
     const bool changed = slot.record.End(kind, ticket, started, now, end);
     const LatencyWindow& latencies = slot.record.latencies(kind);
     if (changed && latencies.count() >= LatencyWindow::kSamplesMin) median = latencies.median();
-    if (end == RequestEnd::kAnswered && usual) least = latencies.least_in_a_row();
   }
   if (median > Duration::zero()) NoteMedian(server, kind, median);
-  // Writes and syncs wait for the disk.
-  if (least > rules_.slow_least && kind != RequestKind::kWrite && kind != RequestKind::kSync)
-    NoteSlow(server, kind, least, now);
+  if (end == RequestEnd::kAnswered) NoteSlow(server, kind, started, now);
 }
 
 void ServerHealth::NoteMedian(size_t server, RequestKind kind, Duration median) {
   const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(median).count();
-  std::lock_guard lock(fleet_mutex_);
+  std::lock_guard lock(medians_mutex_);
   medians_[server][static_cast<size_t>(kind)] = static_cast<uint32_t>(std::max<int64_t>(micros, 1));
 }
 
-void ServerHealth::NoteSlow(size_t server, RequestKind kind, Duration least, TimePoint now) {
-  const auto index = static_cast<size_t>(kind);
+bool ServerHealth::MuchSlower(RequestKind kind, TimePoint started, TimePoint now) {
+  const Duration latency = now - started;
+  // Writes and syncs wait for the disk.
+  if (latency <= rules_.slow_least || kind == RequestKind::kWrite || kind == RequestKind::kSync) return false;
   std::vector<uint32_t> known;
   {
-    std::lock_guard lock(fleet_mutex_);
+    std::lock_guard lock(medians_mutex_);
     for (const Medians& medians : medians_) {
-      if (medians[index] > 0) known.push_back(medians[index]);
+      const uint32_t median = medians[static_cast<size_t>(kind)];
+      if (median > 0) known.push_back(median);
     }
   }
-  if (known.empty()) return;
+  if (known.empty()) return false;
   const auto middle = known.begin() + static_cast<ptrdiff_t>((known.size() - 1) / 2);
   std::nth_element(known.begin(), middle, known.end());
-  if (least <= std::chrono::microseconds(uint64_t{HealthRules::kSlowFactor} * *middle)) return;
-  const TimePoint until = now + rules_.slow_memory;
-  slots_[server]->slow_until.store(until.time_since_epoch().count(), std::memory_order_relaxed);
+  // Medians of servers with little to do are old.
+  const Duration lag = fleet_.Since(kind, started);
+  const Duration others = std::max<Duration>(std::chrono::microseconds(*middle), lag);
+  return latency > HealthRules::kSlowFactor * others;
+}
+
+void ServerHealth::NoteSlow(size_t server, RequestKind kind, TimePoint started, TimePoint now) {
+  const bool slow = MuchSlower(kind, started, now);
+  Slot& slot = *slots_[server];
+  std::lock_guard lock(slot.mutex);
+  Slot::SlowRow& row = slot.slow_rows[static_cast<size_t>(kind)];
+  if (started < row.last) return;
+  row.last = now;
+  row.length = slow ? std::min(row.length + 1, HealthRules::kSlowInARow) : 0;
+  if (row.length == HealthRules::kSlowInARow) slot.slow_until = now + rules_.slow_memory;
 }
 
 Standing ServerHealth::At(size_t server, TimePoint now) const {

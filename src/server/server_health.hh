@@ -16,11 +16,13 @@
 //
 // After suspect or down, and after an answer that came late and was overtaken by others, a server is up at
 // once but not *trusted*: it is used, but asked after the others, until it has been good for a while, which
-// doubles each time it fails again soon. Requests that wait for each other, since we sent many, overtake
-// nobody: our own queue makes no server look bad.
+// doubles each time it fails again soon. An answer is overtaken by one to a request that was sent later by
+// more than the patience.
 //
 // Patience of a server for a kind of request is kPatienceFactor times the high quantile of its last
-// latencies, within bounds: longer than that an answer hardly ever takes while it is well.
+// latencies, within bounds: longer than that an answer hardly ever takes while it is well. While everybody is
+// behind (fleet_lag.hh), it is at least kPatienceFactor times what everybody takes: when a thousand clients
+// come at once their requests wait for each other, and no server looks bad for it.
 #pragma once
 
 #include <array>
@@ -33,33 +35,18 @@
 #include <vector>
 
 #include "base/result.hh"
+#include "server/fleet_lag.hh"
 #include "server/latency_window.hh"
+#include "server/request_kind.hh"
 
 namespace xec {
 
-// Requests whose latencies are comparable.
-enum class RequestKind {
-  kMetadata,   // listings, opens, renames, removals, directories, attributes
-  kReadSmall,  // up to kSmallReadBytesMax: some pages, ends of archives
-  kRead,       // up to kReadBytesMax: chunks of usual sizes
-  kReadLarge,
-  kWrite,
-  kSync,  // sync and close: they wait for the disk
-};
-constexpr size_t kRequestKindCount = 6;
-constexpr uint64_t kSmallReadBytesMax = uint64_t{128} << 10;
-constexpr uint64_t kReadBytesMax = uint64_t{2} << 20;
-// Of a read of so many bytes.
-RequestKind ReadKindOf(uint64_t bytes);
-// "metadata", "small read", "read", "large read", "write", "sync".
-const char* RequestKindName(RequestKind kind);
-
 // What the end of a request says about its server.
 enum class RequestEnd {
-  kAnswered,     // be it by an error of the name's
-  kSilent,       // the deadline passed
+  kAnswered,  // be it by an error of the name's
+  kSilent,  // the deadline passed
   kUnreachable,  // refused, connection lost, or not the server it should be
-  kDropped,      // nobody waits for the answer any more: says nothing
+  kDropped,  // nobody waits for the answer any more: says nothing
 };
 RequestEnd EndOf(Code code);
 
@@ -70,6 +57,8 @@ const char* ServerStateName(ServerState state);
 // The named constants of the rules above.
 struct HealthRules {
   static constexpr int kPatienceFactor = 4;
+  // While everybody is behind patience is no longer than this for it: shorter than deadlines.
+  static constexpr Duration kBehindMost = std::chrono::seconds(4);
   struct Bounds {
     Duration first;  // while there are few samples
     Duration least;
@@ -90,14 +79,23 @@ struct HealthRules {
   Duration trust_first = std::chrono::seconds(1);
   Duration trust_longest = std::chrono::seconds(30);
   Duration forgive = std::chrono::seconds(60);
-  // Slow: its last answers, LatencyWindow::kInARow, all took longer than slow_least and than this many times
-  // the median of all servers' medians.
+  // An overtaken answer costs trust if there was another one among so many answers before it, or if there
+  // have been no more at all. Those within the least patience count as
+  // one.
+  static constexpr int kOvertakenOf = 128;
+  // Slow: so many answers in a row all took longer than slow_least and than so many times the median of all
+  // servers' medians, or of their last answers if that is more. Answers to requests that were in flight
+  // together, which a single stall holds up, are one.
+  static constexpr int kSlowInARow = 3;
   static constexpr int kSlowFactor = 5;
   Duration slow_least = std::chrono::milliseconds(20);
   // Without new evidence it is taken for slow no longer: who is asked last has few chances to prove
   // otherwise.
   Duration slow_memory = std::chrono::seconds(30);
 };
+
+// From when something that is waited for since then, with this patience, is late, as far as is known now.
+TimePoint LateFrom(const FleetLag& fleet, RequestKind kind, TimePoint since, Duration patience);
 
 struct Standing {
   ServerState state = ServerState::kUp;
@@ -108,7 +106,10 @@ struct Standing {
 // One server. Not thread-safe.
 class ServerRecord {
  public:
-  explicit ServerRecord(const HealthRules& rules) : rules_(rules) { quiet_since_.fill(TimePoint::max()); }
+  // `fleet`: of all servers; the owner keeps it.
+  ServerRecord(const HealthRules& rules, const FleetLag& fleet) : rules_(rules), fleet_(fleet) {
+    quiet_since_.fill(TimePoint::max());
+  }
 
   // A request was sent. The ticket goes to its End; tickets rise.
   uint64_t Begin(RequestKind kind, TimePoint now);
@@ -130,6 +131,9 @@ class ServerRecord {
     // Start of each request sent after the last one that was answered, by ticket.
     std::map<uint64_t, TimePoint> owed;
     TimePoint last_answer = TimePoint::min();
+    TimePoint latest_answered = TimePoint::min();  // start of the latest request that was answered
+    TimePoint overtaken = TimePoint::min();  // when an answer came that had been overtaken
+    int since_overtaken = 0;  // answers since then
   };
   struct Bad {
     ServerState state;
@@ -140,24 +144,30 @@ class ServerRecord {
   // After each change of what is owed, or was answered.
   void NoteQuiet(RequestKind kind);
   TimePoint QuietSince(RequestKind kind) const { return quiet_since_[static_cast<size_t>(kind)]; }
+  // From when it is silent in that kind.
+  TimePoint SilentFrom(RequestKind kind) const;
+  // Notes an answer. Was it overtaken, and so was another of the last ones?
+  bool OftenOvertaken(RequestKind kind, TimePoint started, TimePoint now);
   void NoteBad(ServerState state, TimePoint since);
   // It is well again, or well but late: not trusted for a while. `again`: one more failure to remember.
   void Distrust(TimePoint now, bool again);
 
   const HealthRules& rules_;
+  const FleetLag& fleet_;
   std::array<Kind, kRequestKindCount> kinds_;
   // Since when it owes an answer of each kind without a sign of life; max(): it owes none. Side by side,
   // since every choice among servers asks for all of them.
   std::array<TimePoint, kRequestKindCount> quiet_since_;
   uint64_t next_ticket_ = 1;
   std::optional<Bad> bad_;  // latched until an answer
+  std::array<bool, kRequestKindCount> silent_ = {};  // found so while it owed what it owes
   TimePoint up_since_ = TimePoint::min();
   TimePoint trusted_from_ = TimePoint::min();
   int failures_ = 0;  // in a row, each within `forgive` of the one before
 };
 
-// All servers of a process, by member index. Thread-safe; every call takes one short lock for each server it
-// is about.
+// All servers of a process, by member index. Thread-safe; every call takes a few short locks, one after
+// the other.
 class ServerHealth {
  public:
   explicit ServerHealth(size_t servers, HealthRules rules = {});
@@ -174,6 +184,9 @@ class ServerHealth {
   TimePoint SuspectFrom(size_t server) const;
   TimePoint TrustedFrom(size_t server) const;
   Duration Patience(size_t server, RequestKind kind) const;
+  TimePoint LateFrom(RequestKind kind, TimePoint since, Duration patience) const {
+    return xec::LateFrom(fleet_, kind, since, patience);
+  }
 
   // In which order to ask, lower first: 0 trusted, 1 trusted but much slower than the others, 2 up but not
   // trusted yet, 3 suspect, 4 down.
@@ -199,25 +212,30 @@ class ServerHealth {
 
  private:
   struct Slot {
-    explicit Slot(const HealthRules& rules) : record(rules) {}
+    Slot(const HealthRules& rules, const FleetLag& fleet) : record(rules, fleet) {}
     mutable std::mutex mutex;
     ServerRecord record;  // guarded by mutex
     std::string problem;  // guarded by mutex
-    std::atomic<TimePoint::rep> slow_until = 0;  // nanoseconds of TimePoint
-    bool Slow(TimePoint now) const {
-      return now.time_since_epoch().count() < slow_until.load(std::memory_order_relaxed);
-    }
+    struct SlowRow {
+      int length = 0;
+      TimePoint last = TimePoint::min();  // when the last one that counts was answered
+    };
+    std::array<SlowRow, kRequestKindCount> slow_rows;  // guarded by mutex
+    std::atomic<TimePoint> slow_until = TimePoint::min();
+    bool Slow(TimePoint now) const { return now < slow_until.load(std::memory_order_relaxed); }
   };
   // Server times kind; micros; 0 = too few samples.
   using Medians = std::array<uint32_t, kRequestKindCount>;
 
   void NoteMedian(size_t server, RequestKind kind, Duration median);
-  // Its last answers took `least` and longer.
-  void NoteSlow(size_t server, RequestKind kind, Duration least, TimePoint now);
+  bool MuchSlower(RequestKind kind, TimePoint started, TimePoint now);
+  // It answered at `now` what was sent at `started`.
+  void NoteSlow(size_t server, RequestKind kind, TimePoint started, TimePoint now);
   const HealthRules rules_;
+  FleetLag fleet_;
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::mutex fleet_mutex_;
-  std::vector<Medians> medians_;  // guarded by fleet_mutex_
+  std::mutex medians_mutex_;
+  std::vector<Medians> medians_;  // guarded by medians_mutex_
 };
 
 }  // namespace xec

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "server/server_health.hh"
 
+#include <algorithm>
+#include <array>
+#include <deque>
+
 #include <gtest/gtest.h>
 
 namespace xec {
@@ -88,6 +92,116 @@ TEST_F(ServerHealthTest, AnAnswerThatOthersOvertookLongAgoCostsTrust) {
   EXPECT_TRUE(Trusted());
   End(stuck);
   EXPECT_FALSE(Trusted());
+}
+
+TEST_F(ServerHealthTest, OfManyAnswersOneMayBeOvertaken) {
+  const auto overtaken_by_many = [&](int answers) {
+    const std::vector<Request> stuck = {Begin(), Begin()};
+    for (int i = 0; i < answers; ++i) Answer(milliseconds(2));
+    for (const Request& request : stuck) End(request);
+  };
+  overtaken_by_many(HealthRules::kOvertakenOf);
+  EXPECT_TRUE(Trusted()) << "two that come together are one";
+  overtaken_by_many(HealthRules::kOvertakenOf);
+  EXPECT_TRUE(Trusted());
+  overtaken_by_many(HealthRules::kOvertakenOf - 2);
+  EXPECT_FALSE(Trusted());
+}
+
+TEST_F(ServerHealthTest, WhileEverybodyIsBehindNobodyIsLate) {
+  const auto crowd = [&](size_t first, int requests) {
+    std::vector<std::pair<size_t, Request>> sent;
+    for (int i = 0; i < requests; ++i) {
+      for (size_t server = first; server < 5; ++server) sent.emplace_back(server, Begin(kMeta, server));
+    }
+    return sent;
+  };
+  for (size_t server = 0; server < 5; ++server) {
+    for (int i = 0; i < 20; ++i) Answer(milliseconds(2), kMeta, server);
+  }
+  now_ += milliseconds(1);
+  const Request silent = Begin();
+  for (const auto& [server, request] : crowd(1, 100)) {
+    now_ += milliseconds(1);  // the last ones have waited for 400 ms
+    End(request, RequestEnd::kAnswered, kMeta, server);
+    ASSERT_EQ(State(), ServerState::kUp) << (now_ - silent.started).count();
+    ASSERT_GT(health_.LateFrom(kMeta, silent.started, milliseconds(80)), now_);
+  }
+  // The others have caught up.
+  for (size_t server = 1; server < 5; ++server) Answer(milliseconds(2), kMeta, server);
+  EXPECT_EQ(State(), ServerState::kSuspect);
+  EXPECT_EQ(health_.At(0, now_).since, silent.started);
+}
+
+TEST_F(ServerHealthTest, WhoIsSilentStaysSuspectWhenTheOthersFallBehind) {
+  Begin();
+  now_ += health_.Patience(0, kMeta) + Duration(1);
+  ASSERT_EQ(State(), ServerState::kSuspect);
+  Begin();
+  std::array<Request, 5> requests;
+  for (size_t server = 1; server < 5; ++server) requests[server] = Begin(kMeta, server);
+  now_ += milliseconds(400);
+  for (size_t server = 1; server < 5; ++server) End(requests[server], RequestEnd::kAnswered, kMeta, server);
+  EXPECT_EQ(State(), ServerState::kSuspect);
+}
+
+TEST_F(ServerHealthTest, WhoIsSilentIsFoundInTimeHoweverFarBehindAllAre) {
+  Begin();
+  for (int i = 0; i < 5; ++i) {
+    std::array<Request, 5> requests;
+    for (size_t server = 1; server < 5; ++server) requests[server] = Begin(kMeta, server);
+    now_ += seconds(1);
+    for (size_t server = 1; server < 5; ++server) End(requests[server], RequestEnd::kAnswered, kMeta, server);
+    EXPECT_EQ(State(), i < 4 ? ServerState::kUp : ServerState::kSuspect) << i;
+  }
+}
+
+TEST_F(ServerHealthTest, AStallOfAllCostsMostOfThemNoTrust) {
+  for (size_t server = 0; server < 5; ++server) {
+    for (int i = 0; i < 20; ++i) Answer(milliseconds(2), kMeta, server);
+  }
+  std::vector<std::pair<size_t, Request>> owed;
+  for (size_t i = 0; i < 50; ++i) owed.emplace_back(i % 5, Begin(kMeta, i % 5));
+  now_ += milliseconds(150);
+  for (const auto& [server, request] : owed) End(request, RequestEnd::kAnswered, kMeta, server);
+  const auto trusted = [&](size_t server) { return health_.At(server, now_).trusted; };
+  EXPECT_GE(std::ranges::count_if(std::array<size_t, 5>{0, 1, 2, 3, 4}, trusted), 3);
+}
+
+TEST_F(ServerHealthTest, AServerOfWhichManyAnswersAreStuckIsNotTrusted) {
+  std::deque<Request> stuck;
+  for (int i = 0; i < 500; ++i) {
+    if (i % 2 == 0) stuck.push_back(Begin());
+    Answer(milliseconds(20));
+    if (stuck.size() < 100) continue;
+    End(stuck.front());
+    stuck.pop_front();
+  }
+  EXPECT_FALSE(Trusted());
+}
+
+TEST_F(ServerHealthTest, WhatOthersTookLongAgoIsNoExcuse) {
+  for (size_t server = 1; server < 5; ++server) Answer(milliseconds(300), kMeta, server);
+  now_ += milliseconds(1);
+  Begin();
+  EXPECT_EQ(health_.SuspectFrom(0), now_ + health_.Patience(0, kMeta) + Duration(1))
+      << "nobody has answered since";
+  now_ += FleetLag::kMemory;
+  Begin(kMeta, 2);
+  Answer(milliseconds(2), kMeta, 1);
+  EXPECT_EQ(State(2), ServerState::kUp);
+  now_ += health_.Patience(2, kMeta);
+  EXPECT_EQ(State(2), ServerState::kSuspect) << "the last answer was quick, those before it are forgotten";
+}
+
+TEST_F(ServerHealthTest, AFewSlowServersAreNotEverybody) {
+  Begin();
+  for (int i = 0; i < 4; ++i) {
+    const std::array<Request, 2> slow = {Begin(kMeta, 1), Begin(kMeta, 2)};
+    now_ += milliseconds(100);
+    for (size_t server = 1; server < 3; ++server) End(slow[server - 1], RequestEnd::kAnswered, kMeta, server);
+  }
+  EXPECT_EQ(State(), ServerState::kSuspect);
 }
 
 TEST_F(ServerHealthTest, ARequestThatALaterOneOvertookIsStuckNotTheServer) {
@@ -224,6 +338,33 @@ TEST_F(ServerHealthTest, AServerMuchSlowerThanTheOthersIsAskedAfterThemForAWhile
   EXPECT_EQ(health_.Rank(2, now_), 0);
   now_ += health_.rules().slow_memory;
   EXPECT_EQ(health_.Rank(3, now_), 0) << "it has to have a chance";
+}
+
+TEST_F(ServerHealthTest, NobodyIsSlowWhenAllAreSlowAtOnce) {
+  for (size_t server = 0; server < 5; ++server) {
+    for (int i = 0; i < 32; ++i) Answer(milliseconds(2), kMeta, server);
+  }
+  std::deque<std::pair<size_t, Request>> sent;
+  for (size_t i = 0; i < 200; ++i) {
+    sent.emplace_back(i % 5, Begin(kMeta, i % 5));
+    now_ += milliseconds(10);
+    if (sent.size() < 20) continue;
+    End(sent.front().second, RequestEnd::kAnswered, kMeta, sent.front().first);
+    sent.pop_front();
+  }
+  for (size_t server = 0; server < 5; ++server) EXPECT_FALSE(health_.ReportOf(server, now_).slow) << server;
+}
+
+TEST_F(ServerHealthTest, AStallMakesNobodySlow) {
+  for (size_t server = 0; server < 5; ++server) {
+    for (int i = 0; i < 32; ++i) Answer(milliseconds(2), kMeta, server);
+  }
+  std::vector<Request> held_up;
+  for (int i = 0; i < 20; ++i) held_up.push_back(Begin());
+  now_ += milliseconds(60);
+  for (const Request& request : held_up) End(request);
+  EXPECT_FALSE(health_.ReportOf(0, now_).slow);
+  EXPECT_TRUE(Trusted());
 }
 
 TEST_F(ServerHealthTest, AfterThatOneAnswerTellsWhetherItIsStillSlow) {
