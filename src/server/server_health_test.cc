@@ -147,12 +147,12 @@ TEST_F(ServerHealthTest, WhoIsSilentStaysSuspectWhenTheOthersFallBehind) {
 
 TEST_F(ServerHealthTest, WhoIsSilentIsFoundInTimeHoweverFarBehindAllAre) {
   Begin();
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < 3; ++i) {
     std::array<Request, 5> requests;
     for (size_t server = 1; server < 5; ++server) requests[server] = Begin(kMeta, server);
-    now_ += seconds(1);
+    now_ += seconds(2);
     for (size_t server = 1; server < 5; ++server) End(requests[server], RequestEnd::kAnswered, kMeta, server);
-    EXPECT_EQ(State(), i < 4 ? ServerState::kUp : ServerState::kSuspect) << i;
+    EXPECT_EQ(State(), i < 2 ? ServerState::kUp : ServerState::kSuspect) << i;
   }
 }
 
