@@ -80,8 +80,7 @@ struct HealthRules {
   Duration trust_longest = std::chrono::seconds(30);
   Duration forgive = std::chrono::seconds(60);
   // An overtaken answer costs trust if there was another one among so many answers before it, or if there
-  // have been no more at all. Those within the least patience count as
-  // one.
+  // have been no more at all. Those within the least patience count as one.
   static constexpr int kOvertakenOf = 128;
   // Slow: so many answers in a row all took longer than slow_least and than so many times the median of all
   // servers' medians, or of their last answers if that is more. Answers to requests that were in flight

@@ -36,6 +36,12 @@ class ServerHealthTest : public ::testing::Test {
     now_ += latency;
     End(request, RequestEnd::kAnswered, kind, server);
   }
+  // So many requests to each server, one after the other.
+  void AnswerAll(int times, Duration latency) {
+    for (size_t server = 0; server < health_.size(); ++server) {
+      for (int i = 0; i < times; ++i) Answer(latency, kMeta, server);
+    }
+  }
   ServerState State(size_t server = 0) { return health_.At(server, now_).state; }
   bool Trusted() { return health_.At(0, now_).trusted; }
 
@@ -109,19 +115,12 @@ TEST_F(ServerHealthTest, OfManyAnswersOneMayBeOvertaken) {
 }
 
 TEST_F(ServerHealthTest, WhileEverybodyIsBehindNobodyIsLate) {
-  const auto crowd = [&](size_t first, int requests) {
-    std::vector<std::pair<size_t, Request>> sent;
-    for (int i = 0; i < requests; ++i) {
-      for (size_t server = first; server < 5; ++server) sent.emplace_back(server, Begin(kMeta, server));
-    }
-    return sent;
-  };
-  for (size_t server = 0; server < 5; ++server) {
-    for (int i = 0; i < 20; ++i) Answer(milliseconds(2), kMeta, server);
-  }
+  AnswerAll(20, milliseconds(2));
   now_ += milliseconds(1);
   const Request silent = Begin();
-  for (const auto& [server, request] : crowd(1, 100)) {
+  std::vector<std::pair<size_t, Request>> crowd;
+  for (size_t i = 0; i < 400; ++i) crowd.emplace_back(1 + i % 4, Begin(kMeta, 1 + i % 4));
+  for (const auto& [server, request] : crowd) {
     now_ += milliseconds(1);  // the last ones have waited for 400 ms
     End(request, RequestEnd::kAnswered, kMeta, server);
     ASSERT_EQ(State(), ServerState::kUp) << (now_ - silent.started).count();
@@ -157,9 +156,7 @@ TEST_F(ServerHealthTest, WhoIsSilentIsFoundInTimeHoweverFarBehindAllAre) {
 }
 
 TEST_F(ServerHealthTest, AStallOfAllCostsMostOfThemNoTrust) {
-  for (size_t server = 0; server < 5; ++server) {
-    for (int i = 0; i < 20; ++i) Answer(milliseconds(2), kMeta, server);
-  }
+  AnswerAll(20, milliseconds(2));
   std::vector<std::pair<size_t, Request>> owed;
   for (size_t i = 0; i < 50; ++i) owed.emplace_back(i % 5, Begin(kMeta, i % 5));
   now_ += milliseconds(150);
@@ -341,9 +338,7 @@ TEST_F(ServerHealthTest, AServerMuchSlowerThanTheOthersIsAskedAfterThemForAWhile
 }
 
 TEST_F(ServerHealthTest, NobodyIsSlowWhenAllAreSlowAtOnce) {
-  for (size_t server = 0; server < 5; ++server) {
-    for (int i = 0; i < 32; ++i) Answer(milliseconds(2), kMeta, server);
-  }
+  AnswerAll(32, milliseconds(2));
   std::deque<std::pair<size_t, Request>> sent;
   for (size_t i = 0; i < 200; ++i) {
     sent.emplace_back(i % 5, Begin(kMeta, i % 5));
@@ -356,9 +351,7 @@ TEST_F(ServerHealthTest, NobodyIsSlowWhenAllAreSlowAtOnce) {
 }
 
 TEST_F(ServerHealthTest, AStallMakesNobodySlow) {
-  for (size_t server = 0; server < 5; ++server) {
-    for (int i = 0; i < 32; ++i) Answer(milliseconds(2), kMeta, server);
-  }
+  AnswerAll(32, milliseconds(2));
   std::vector<Request> held_up;
   for (int i = 0; i < 20; ++i) held_up.push_back(Begin());
   now_ += milliseconds(60);
