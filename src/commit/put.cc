@@ -189,9 +189,9 @@ Task<Result<ExclusiveStart>> StartExclusive(Engine& engine, ObjectPath path) {
 }
 
 bool AnyIsWell(Engine& engine, const std::vector<MemberIndex>& homes) {
-  return std::any_of(homes.begin(), homes.end(), [&](MemberIndex home) {
-    return engine.health().SuspectFrom(home) > engine.executor().Now();
-  });
+  const TimePoint now = engine.executor().Now();
+  return std::any_of(homes.begin(), homes.end(),
+                     [&](MemberIndex home) { return engine.health().SuspectFrom(home, now) > now; });
 }
 
 Task<Result<Version>> CommitPut(Engine& engine, PutRequest request) {

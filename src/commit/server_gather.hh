@@ -46,7 +46,7 @@ class ServerGather {
   void Start(size_t tag, MemberIndex member, Duration patience, Task<T> task) {
     const TimePoint now = engine_.executor().Now();
     // Latched states have no time: who is known to be bad is late at once.
-    const TimePoint suspect = engine_.health().SuspectFrom(member);
+    const TimePoint suspect = engine_.health().SuspectFrom(member, now);
     const bool bad = suspect <= now && now - least_ >= suspect;
     waiting_.push_back({tag, member, now, patience, bad ? TimePoint::min() : now + least_, false});
     gather_.Start(tag, std::move(task));
@@ -62,7 +62,7 @@ class ServerGather {
     const TimePoint now = engine_.executor().Now();
     std::vector<size_t> tags;
     for (Waiting& waiting : waiting_) {
-      if (LateFrom(waiting) > now) {
+      if (LateFrom(waiting, now) > now) {
         waiting.told = false;  // all are behind now: it may become late once more
         continue;
       }
@@ -127,14 +127,14 @@ class ServerGather {
   void Check() {
     const TimePoint now = engine_.executor().Now();
     for (const Waiting& waiting : waiting_) {
-      if (CheckFrom(waiting) <= now && LateFrom(waiting) > now) engine_.monitor().Check(waiting.member);
+      if (CheckFrom(waiting) <= now && LateFrom(waiting, now) > now) engine_.monitor().Check(waiting.member);
     }
   }
 
-  TimePoint LateFrom(const Waiting& waiting) const {
+  TimePoint LateFrom(const Waiting& waiting, TimePoint now) const {
     const ServerHealth& health = engine_.health();
-    const TimePoint from = std::min(health.LateFrom(kind_, waiting.started, waiting.patience),
-                                    health.SuspectFrom(waiting.member));
+    const TimePoint from = std::min(health.LateFrom(kind_, waiting.started, waiting.patience, now),
+                                    health.SuspectFrom(waiting.member, now));
     return std::max(from, waiting.timely_until);
   }
 
@@ -143,7 +143,7 @@ class ServerGather {
     const TimePoint now = engine_.executor().Now();
     TimePoint next = until;
     for (const Waiting& waiting : waiting_) {
-      const TimePoint from = LateFrom(waiting);
+      const TimePoint from = LateFrom(waiting, now);
       if (from <= now) {
         // It was not yet when the owner was told, as little as others took then.
         if (!waiting.told) next = now;

@@ -6,37 +6,41 @@
 namespace xec {
 
 FleetLag::FleetLag(size_t servers) {
-  for (Kind& kind : kinds_) kind.last.resize(servers);
+  for (Kind& kind : kinds_) kind.servers.resize(servers);
 }
 
 void FleetLag::Note(size_t server, RequestKind kind, TimePoint started, TimePoint now) {
   Kind& of = kinds_[static_cast<size_t>(kind)];
   std::lock_guard lock(of.mutex);
-  of.last[server] = {now - started, now};
-  of.median.store(of.Median(now), std::memory_order_relaxed);
-  const TimePoint before = of.last_answer.load(std::memory_order_relaxed);
-  of.last_answer.store(std::max(before, now), std::memory_order_release);
+  of.servers[server].latency = now - started;
+  of.servers[server].at = now;
+  of.last_answer = std::max(of.last_answer, now);
 }
 
-Duration FleetLag::Kind::Median(TimePoint now) {
+void FleetLag::NoteQuiet(size_t server, RequestKind kind, TimePoint since) {
+  Kind& of = kinds_[static_cast<size_t>(kind)];
+  std::lock_guard lock(of.mutex);
+  of.servers[server].quiet = since;
+}
+
+Duration FleetLag::Kind::At(TimePoint since, TimePoint now) const {
+  std::lock_guard lock(mutex);
   sorted.clear();
-  for (const Last& one : last) {
-    const bool fresh = one.at != TimePoint::min() && now - one.at <= kMemory;
-    sorted.push_back(fresh ? one.latency : Duration::zero());
+  for (const Last& server : servers) {
+    const bool fresh = last_answer > since && server.at != TimePoint::min() && now - server.at <= kMemory;
+    const Duration answered = fresh ? server.latency : Duration::zero();
+    const Duration quiet = server.quiet < now ? now - server.quiet : Duration::zero();
+    sorted.push_back(std::max(answered, quiet));
   }
-  const auto middle = sorted.begin() + static_cast<ptrdiff_t>((sorted.size() - 1) / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return *middle;
+  const auto third = sorted.begin() + static_cast<ptrdiff_t>((sorted.size() - 1) / 3);
+  std::nth_element(sorted.begin(), third, sorted.end());
+  return *third;
 }
 
-Duration FleetLag::Kind::Since(TimePoint since) const {
-  if (last_answer.load(std::memory_order_acquire) <= since) return Duration::zero();
-  return median.load(std::memory_order_relaxed);
-}
-
-Duration FleetLag::Since(RequestKind kind, TimePoint since) const {
-  return std::max(kinds_[static_cast<size_t>(kind)].Since(since),
-                  kinds_[static_cast<size_t>(RequestKind::kMetadata)].Since(since));
+Duration FleetLag::At(RequestKind kind, TimePoint since, TimePoint now) const {
+  const Duration of_kind = kinds_[static_cast<size_t>(kind)].At(since, now);
+  if (kind == RequestKind::kMetadata) return of_kind;
+  return std::max(of_kind, kinds_[static_cast<size_t>(RequestKind::kMetadata)].At(since, now));
 }
 
 }  // namespace xec

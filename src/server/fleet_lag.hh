@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // FleetLag: what requests take now on most servers. It tells whether a server is late or everybody is: when
-// most take long, then our own queue, this machine or the network is to blame, and no server. Thread-safe;
-// every call takes at most one short lock.
+// most take long, or say nothing at all, then our own queue, this machine or the network is to blame, and no
+// server. Thread-safe; every call takes at most two short locks, one after the other.
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -16,32 +15,34 @@ namespace xec {
 
 class FleetLag {
  public:
-  // A server that has answered nothing for so long counts as one that takes no time: so it takes most of them
-  // to be behind.
+  // A server that has answered nothing for so long, and owes nothing, counts as one that takes no time: so it
+  // takes most of them to be behind.
   static constexpr Duration kMemory = std::chrono::seconds(1);
   explicit FleetLag(size_t servers);
 
   // A server answered at `now` a request that was sent at `started`.
   void Note(size_t server, RequestKind kind, TimePoint started, TimePoint now);
+  // Since when a server owes an answer without a sign of life; max() = it owes none.
+  void NoteQuiet(size_t server, RequestKind kind, TimePoint since);
 
-  // The median of all servers' last latencies with this kind, or with small requests (kMetadata) if that is
-  // more, which everything else waits for as well; 0 if nobody has answered after `since`.
-  Duration Since(RequestKind kind, TimePoint since) const;
+  // What two thirds of the servers take at least with this kind, or with small requests (kMetadata) if that is
+  // more, which everything else waits for as well. Most is not enough: on a small store most may be stopped.
+  // A server takes as long as its last answer took, or as it has been quiet if that is more. Answers tell
+  // nothing if there was none after `since`.
+  Duration At(RequestKind kind, TimePoint since, TimePoint now) const;
 
  private:
   struct Last {
     Duration latency{0};
     TimePoint at = TimePoint::min();
+    TimePoint quiet = TimePoint::max();
   };
   struct Kind {
-    std::mutex mutex;
-    std::vector<Last> last;  // of each server; guarded by mutex
-    std::vector<Duration> sorted;  // only in use by Median; guarded by mutex
-    // In this order: who sees an answer sees the median with it.
-    std::atomic<Duration> median = Duration::zero();
-    std::atomic<TimePoint> last_answer = TimePoint::min();
-    Duration Since(TimePoint since) const;
-    Duration Median(TimePoint now);
+    mutable std::mutex mutex;
+    std::vector<Last> servers;  // guarded by mutex
+    TimePoint last_answer = TimePoint::min();  // guarded by mutex
+    mutable std::vector<Duration> sorted;  // only in use by At; guarded by mutex
+    Duration At(TimePoint since, TimePoint now) const;
   };
   std::array<Kind, kRequestKindCount> kinds_;
 };

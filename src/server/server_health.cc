@@ -30,15 +30,18 @@ const char* ServerStateName(ServerState state) {
   return "?";
 }
 
-TimePoint LateFrom(const FleetLag& fleet, RequestKind kind, TimePoint since, Duration patience) {
-  const Duration behind = HealthRules::kPatienceFactor * fleet.Since(kind, since);
+TimePoint LateFrom(const FleetLag& fleet, RequestKind kind, TimePoint since, Duration patience,
+                   TimePoint now) {
+  const TimePoint alone = since + patience + Duration(1);
+  if (now < alone) return alone;
+  const Duration behind = HealthRules::kPatienceFactor * fleet.At(kind, since, now);
   return since + std::max(patience, std::min(behind, HealthRules::kBehindMost)) + Duration(1);
 }
 
 uint64_t ServerRecord::Begin(RequestKind kind, TimePoint now) {
   // That others become slower is no sign of life.
   for (size_t i = 0; i < kRequestKindCount; ++i) {
-    if (SilentFrom(static_cast<RequestKind>(i)) <= now) silent_[i] = true;
+    if (SilentFrom(static_cast<RequestKind>(i), now) <= now) silent_[i] = true;
   }
   const uint64_t ticket = next_ticket_++;
   of(kind).owed.emplace(ticket, now);
@@ -69,7 +72,7 @@ bool ServerRecord::End(RequestKind kind, uint64_t ticket, TimePoint started, Tim
   NoteQuiet(kind);
   if (end == RequestEnd::kUnreachable) {
     NoteBad(ServerState::kDown, std::min(quiet, now));
-  } else if (end == RequestEnd::kSilent && owed && LateFrom(fleet_, kind, started, Patience(kind)) <= now) {
+  } else if (end == RequestEnd::kSilent && owed && LateFrom(fleet_, kind, started, Patience(kind), now) <= now) {
     NoteBad(ServerState::kSuspect, quiet);
   }
   return false;
@@ -78,7 +81,7 @@ bool ServerRecord::End(RequestKind kind, uint64_t ticket, TimePoint started, Tim
 bool ServerRecord::OftenOvertaken(RequestKind kind, TimePoint started, TimePoint now) {
   Kind& requests = of(kind);
   requests.since_overtaken = std::min(requests.since_overtaken + 1, HealthRules::kOvertakenOf + 1);
-  const TimePoint due = LateFrom(fleet_, kind, started, Patience(kind));
+  const TimePoint due = LateFrom(fleet_, kind, started, Patience(kind), now);
   // A stall lets go of all that it has held up at once.
   const Duration together = rules_.patience[static_cast<size_t>(kind)].least;
   const bool same = requests.overtaken != TimePoint::min() && now - requests.overtaken < together;
@@ -107,32 +110,34 @@ void ServerRecord::NoteQuiet(RequestKind kind) {
   const TimePoint before = std::exchange(
       quiet, requests.owed.empty() ? TimePoint::max()
                                    : std::max(requests.owed.begin()->second, requests.last_answer));
-  if (quiet != before) silent_[static_cast<size_t>(kind)] = false;
+  if (quiet == before) return;
+  silent_[static_cast<size_t>(kind)] = false;
+  fleet_.NoteQuiet(server_, kind, quiet);
 }
 
 Standing ServerRecord::At(TimePoint now) const {
   if (bad_) return {bad_->state, bad_->since, false};
   TimePoint silent = TimePoint::max();
   for (size_t i = 0; i < kRequestKindCount; ++i) {
-    if (SilentFrom(static_cast<RequestKind>(i)) <= now) silent = std::min(silent, quiet_since_[i]);
+    if (SilentFrom(static_cast<RequestKind>(i), now) <= now) silent = std::min(silent, quiet_since_[i]);
   }
   if (silent != TimePoint::max()) return {ServerState::kSuspect, silent, false};
   return {ServerState::kUp, up_since_, now >= trusted_from_};
 }
 
-TimePoint ServerRecord::SuspectFrom() const {
+TimePoint ServerRecord::SuspectFrom(TimePoint now) const {
   if (bad_) return TimePoint::min();
   TimePoint from = TimePoint::max();
   for (size_t i = 0; i < kRequestKindCount; ++i)
-    from = std::min(from, SilentFrom(static_cast<RequestKind>(i)));
+    from = std::min(from, SilentFrom(static_cast<RequestKind>(i), now));
   return from;
 }
 
-TimePoint ServerRecord::SilentFrom(RequestKind kind) const {
+TimePoint ServerRecord::SilentFrom(RequestKind kind, TimePoint now) const {
   const TimePoint quiet = QuietSince(kind);
   if (quiet == TimePoint::max()) return quiet;
   if (silent_[static_cast<size_t>(kind)]) return quiet + Patience(kind) + Duration(1);
-  return LateFrom(fleet_, kind, quiet, Patience(kind));
+  return LateFrom(fleet_, kind, quiet, Patience(kind), now);
 }
 
 Duration ServerRecord::Patience(RequestKind kind) const {
@@ -146,7 +151,7 @@ Duration ServerRecord::Patience(RequestKind kind) const {
 ServerHealth::ServerHealth(size_t servers, HealthRules rules)
     : rules_(rules), fleet_(servers), medians_(servers, Medians{}) {
   slots_.reserve(servers);
-  for (size_t i = 0; i < servers; ++i) slots_.push_back(std::make_unique<Slot>(rules_, fleet_));
+  for (size_t i = 0; i < servers; ++i) slots_.push_back(std::make_unique<Slot>(rules_, fleet_, i));
 }
 
 uint64_t ServerHealth::Begin(size_t server, RequestKind kind, TimePoint now) {
@@ -193,7 +198,7 @@ bool ServerHealth::MuchSlower(RequestKind kind, TimePoint started, TimePoint now
   const auto middle = known.begin() + static_cast<ptrdiff_t>((known.size() - 1) / 2);
   std::nth_element(known.begin(), middle, known.end());
   // Medians of servers with little to do are old.
-  const Duration lag = fleet_.Since(kind, started);
+  const Duration lag = fleet_.At(kind, started, now);
   const Duration others = std::max<Duration>(std::chrono::microseconds(*middle), lag);
   return latency > HealthRules::kSlowFactor * others;
 }
@@ -215,10 +220,10 @@ Standing ServerHealth::At(size_t server, TimePoint now) const {
   return slot.record.At(now);
 }
 
-TimePoint ServerHealth::SuspectFrom(size_t server) const {
+TimePoint ServerHealth::SuspectFrom(size_t server, TimePoint now) const {
   const Slot& slot = *slots_[server];
   std::lock_guard lock(slot.mutex);
-  return slot.record.SuspectFrom();
+  return slot.record.SuspectFrom(now);
 }
 
 TimePoint ServerHealth::TrustedFrom(size_t server) const {

@@ -93,8 +93,10 @@ struct HealthRules {
   Duration slow_memory = std::chrono::seconds(30);
 };
 
-// From when something that is waited for since then, with this patience, is late, as far as is known now.
-TimePoint LateFrom(const FleetLag& fleet, RequestKind kind, TimePoint since, Duration patience);
+// From when something that is waited for since then, with this patience, is late, as far as is known at `now`:
+// while everybody is behind it becomes later.
+TimePoint LateFrom(const FleetLag& fleet, RequestKind kind, TimePoint since, Duration patience,
+                   TimePoint now);
 
 struct Standing {
   ServerState state = ServerState::kUp;
@@ -105,8 +107,9 @@ struct Standing {
 // One server. Not thread-safe.
 class ServerRecord {
  public:
-  // `fleet`: of all servers; the owner keeps it.
-  ServerRecord(const HealthRules& rules, const FleetLag& fleet) : rules_(rules), fleet_(fleet) {
+  // `fleet`: of all servers; the owner keeps it. `server`: which one of them this is.
+  ServerRecord(const HealthRules& rules, FleetLag& fleet, size_t server)
+      : rules_(rules), fleet_(fleet), server_(server) {
     quiet_since_.fill(TimePoint::max());
   }
 
@@ -116,9 +119,9 @@ class ServerRecord {
   bool End(RequestKind kind, uint64_t ticket, TimePoint started, TimePoint now, RequestEnd end);
 
   Standing At(TimePoint now) const;
-  // From when it is suspect if it answers nothing until then; min() if it is bad already, max() if it owes
-  // nothing.
-  TimePoint SuspectFrom() const;
+  // From when it is suspect if it answers nothing until then, as far as is known at `now`; min() if it is bad
+  // already, max() if it owes nothing.
+  TimePoint SuspectFrom(TimePoint now) const;
   // From when it is trusted if nothing bad happens until then.
   TimePoint trusted_from() const { return trusted_from_; }
   Duration Patience(RequestKind kind) const;
@@ -143,8 +146,8 @@ class ServerRecord {
   // After each change of what is owed, or was answered.
   void NoteQuiet(RequestKind kind);
   TimePoint QuietSince(RequestKind kind) const { return quiet_since_[static_cast<size_t>(kind)]; }
-  // From when it is silent in that kind.
-  TimePoint SilentFrom(RequestKind kind) const;
+  // From when it is silent in that kind, as far as is known at `now`.
+  TimePoint SilentFrom(RequestKind kind, TimePoint now) const;
   // Notes an answer. Was it overtaken, and so was another of the last ones?
   bool OftenOvertaken(RequestKind kind, TimePoint started, TimePoint now);
   void NoteBad(ServerState state, TimePoint since);
@@ -152,7 +155,8 @@ class ServerRecord {
   void Distrust(TimePoint now, bool again);
 
   const HealthRules& rules_;
-  const FleetLag& fleet_;
+  FleetLag& fleet_;
+  const size_t server_;
   std::array<Kind, kRequestKindCount> kinds_;
   // Since when it owes an answer of each kind without a sign of life; max(): it owes none. Side by side,
   // since every choice among servers asks for all of them.
@@ -180,11 +184,11 @@ class ServerHealth {
            const std::string& problem = {});
 
   Standing At(size_t server, TimePoint now) const;
-  TimePoint SuspectFrom(size_t server) const;
+  TimePoint SuspectFrom(size_t server, TimePoint now) const;
   TimePoint TrustedFrom(size_t server) const;
   Duration Patience(size_t server, RequestKind kind) const;
-  TimePoint LateFrom(RequestKind kind, TimePoint since, Duration patience) const {
-    return xec::LateFrom(fleet_, kind, since, patience);
+  TimePoint LateFrom(RequestKind kind, TimePoint since, Duration patience, TimePoint now) const {
+    return xec::LateFrom(fleet_, kind, since, patience, now);
   }
 
   // In which order to ask, lower first: 0 trusted, 1 trusted but much slower than the others, 2 up but not
@@ -211,7 +215,7 @@ class ServerHealth {
 
  private:
   struct Slot {
-    Slot(const HealthRules& rules, const FleetLag& fleet) : record(rules, fleet) {}
+    Slot(const HealthRules& rules, FleetLag& fleet, size_t server) : record(rules, fleet, server) {}
     mutable std::mutex mutex;
     ServerRecord record;  // guarded by mutex
     std::string problem;  // guarded by mutex
