@@ -244,6 +244,22 @@ TEST(LongName, ATombstoneThatCameLateGoesLast) {
   EXPECT_FALSE(world.Run(List(engine.MetadataCall(), engine.server(0), folder)));
 }
 
+// Whoever made it never wrote it: it was counted by nobody, and tells no finisher anything.
+TEST(LongName, AnEmptySealOfARenameThatCameLateGoesAndAWrittenOneStays) {
+  for (const std::string content : {"", "witness"}) {
+    TestWorld world({});
+    Engine& engine = *world.NewGateway().engine;
+    const std::string folder = world.Path("/" + std::string(kComponentBytesMax, 'l')).ObjectDirectory();
+    const std::string seal = folder + "/" + FormatState(MoveInState(std::string(24, 'a')));
+    ASSERT_TRUE(world.Run(CreateFile(engine.MetadataCall(), engine.server(1), seal, content, true)));
+    const auto clean = [&] { return world.Run(CleanTree(engine, world.Path("/"))); };
+    EXPECT_GT(clean()->left, 0u) << "not before the horizon";
+    world.Pass(2h);
+    EXPECT_EQ(clean()->left, content.empty() ? 0u : 1u);
+    EXPECT_EQ(world.memory[1]->Files().empty(), content.empty());
+  }
+}
+
 // A server is listed before the archive that the tombstone hides comes to it (it was away), another one
 // later.
 TEST(LongName, ATombstoneStaysWhereAnArchiveComesMeanwhile) {

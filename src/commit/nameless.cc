@@ -54,10 +54,12 @@ bool IsOldDebris(const Engine& engine, const Found& found) {
   // A draft is for nothing where no server tells the name: nobody can prove it any more. Where nothing lives
   // a rename has nothing to move, and a revision is of nothing. For nothing, too, is a seal that was silent
   // for so long: whoever promotes one makes the parts of the name before he looks. And a tombstone, of what
-  // is nowhere else: whoever made it was late, with a removal that is forgotten.
+  // is nowhere else: whoever made it was late, with a removal that is forgotten. A seal of a rename at its
+  // target that was never written was never counted, and tells no finisher anything.
+  const bool unwritten = state && state->kind == StateKind::kMoveIn && found.entry.size == 0;
   const bool of_the_dead = state && (of_upload || tombstone || state->kind == StateKind::kAbortMark ||
                                      state->kind == StateKind::kUnproved || IsMakingDirectory(*state) ||
-                                     IsMovingOut(*state) || IsOfAttributes(*state));
+                                     IsMovingOut(*state) || IsOfAttributes(*state) || unwritten);
   if (!IsLongNamePart(found.entry.name) && !of_the_dead) return false;
   const Duration horizon = engine.options().tombstone_horizon;
   const Duration wait = of_upload ? std::max(horizon, engine.options().upload_grace) : horizon;

@@ -14,6 +14,8 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "commit/engine.hh"
 #include "runtime/gather.hh"
@@ -48,7 +50,8 @@ class ServerGather {
     // Latched states have no time: who is known to be bad is late at once.
     const TimePoint suspect = engine_.health().SuspectFrom(member, now);
     const bool bad = suspect <= now && now - least_ >= suspect;
-    waiting_.push_back({tag, member, now, patience, bad ? TimePoint::min() : now + least_, false});
+    waiting_.push_back({tag, member, now, patience, bad ? TimePoint::min() : now + least_});
+    news_ |= NoteLate(waiting_.back(), now);
     gather_.Start(tag, std::move(task));
   }
 
@@ -56,29 +59,25 @@ class ServerGather {
   // Is there something that Next() has not told yet? Perhaps only a timer.
   bool ready() const { return gather_.ready(); }
 
-  // How many of those pending are late now.
-  size_t late() { return LateTags().size(); }
-  std::vector<size_t> LateTags() {
-    const TimePoint now = engine_.executor().Now();
+  // How many of those pending are late, and their tags. That changes only in Next() and Start(): whatever
+  // the owner decides between two calls of Next() it decides by the same answer, and is told of one more.
+  size_t late() const {
+    return static_cast<size_t>(std::count_if(waiting_.begin(), waiting_.end(), std::mem_fn(&Waiting::late)));
+  }
+  std::vector<size_t> LateTags() const {
     std::vector<size_t> tags;
-    for (Waiting& waiting : waiting_) {
-      if (LateFrom(waiting, now) > now) {
-        waiting.told = false;  // all are behind now: it may become late once more
-        continue;
-      }
-      waiting.told = true;
-      tags.push_back(waiting.tag);
-      engine_.monitor().Watch(waiting.member);
+    for (const Waiting& waiting : waiting_) {
+      if (waiting.late) tags.push_back(waiting.tag);
     }
     return tags;
   }
   // Those pending who are not late.
-  size_t timely() { return pending() - late(); }
+  size_t timely() const { return pending() - late(); }
   // Whoever goes on waiting waits for those who are late.
-  bool OnlyLateOnes() { return timely() == 0 && !ready(); }
+  bool OnlyLateOnes() const { return timely() == 0 && !ready(); }
 
-  // The next result, or the news that somebody is late of whom the owner was not told yet (by this or by
-  // late()), or that it is `until`. Something must be pending.
+  // The next result, or the news that one more has become late, or that it is `until`. Something must be
+  // pending.
   Task<Event> Next(TimePoint until = TimePoint::max()) {
     while (true) {
       Event result;
@@ -97,8 +96,6 @@ class ServerGather {
         co_return std::move(result);
       }
       armed_ = TimePoint::max();
-      // The owner may have known that the last one is late before this timer told so.
-      if (!gather_.ready() && timely() == 0) co_return std::move(result);
     }
   }
 
@@ -109,15 +106,20 @@ class ServerGather {
     TimePoint started;
     Duration patience;  // with this task, whatever the server does for others; longer while all are behind
     TimePoint timely_until;
-    bool told = false;  // the owner knows that it is late
+    bool late = false;
   };
 
-  // Has somebody become late of whom the owner does not know?
+  // True: it has become late. While all are behind one that was late may be so no more.
+  bool NoteLate(Waiting& waiting, TimePoint now) {
+    const bool before = std::exchange(waiting.late, LateFrom(waiting, now) <= now);
+    if (waiting.late) engine_.monitor().Watch(waiting.member);
+    return waiting.late && !before;
+  }
   bool HasNews() {
-    const auto untold = [](const Waiting& waiting) { return !waiting.told; };
-    const auto before = std::count_if(waiting_.begin(), waiting_.end(), untold);
-    LateTags();
-    return std::count_if(waiting_.begin(), waiting_.end(), untold) < before;
+    const TimePoint now = engine_.executor().Now();
+    bool news = std::exchange(news_, false);
+    for (Waiting& waiting : waiting_) news |= NoteLate(waiting, now);
+    return news;
   }
 
   static constexpr Duration kCheckAfter = std::chrono::seconds(1);
@@ -145,8 +147,8 @@ class ServerGather {
     for (const Waiting& waiting : waiting_) {
       const TimePoint from = LateFrom(waiting, now);
       if (from <= now) {
-        // It was not yet when the owner was told, as little as others took then.
-        if (!waiting.told) next = now;
+        // It was not yet a moment ago.
+        if (!waiting.late) next = now;
         continue;
       }
       // What others ask of the server later may show sooner that it is silent.
@@ -164,6 +166,7 @@ class ServerGather {
   const Duration least_;
   Gather<T> gather_;
   std::vector<Waiting> waiting_;
+  bool news_ = false;  // one was late when it was started
   TimePoint armed_ = TimePoint::max();  // the earliest timer that has not fired
 };
 

@@ -5,7 +5,7 @@
 
 namespace xec {
 
-FleetLag::FleetLag(size_t servers) {
+FleetLag::FleetLag(size_t servers) : bad_(servers) {
   for (Kind& kind : kinds_) kind.servers.resize(servers);
 }
 
@@ -14,7 +14,7 @@ void FleetLag::Note(size_t server, RequestKind kind, TimePoint started, TimePoin
   std::lock_guard lock(of.mutex);
   of.servers[server].latency = now - started;
   of.servers[server].at = now;
-  of.last_answer = std::max(of.last_answer, now);
+  of.last_answer = std::max(of.last_answer.load(), now);
 }
 
 void FleetLag::NoteQuiet(size_t server, RequestKind kind, TimePoint since) {
@@ -23,24 +23,52 @@ void FleetLag::NoteQuiet(size_t server, RequestKind kind, TimePoint since) {
   of.servers[server].quiet = since;
 }
 
-Duration FleetLag::Kind::At(TimePoint since, TimePoint now) const {
-  std::lock_guard lock(mutex);
-  sorted.clear();
-  for (const Last& server : servers) {
-    const bool fresh = last_answer > since && server.at != TimePoint::min() && now - server.at <= kMemory;
-    const Duration answered = fresh ? server.latency : Duration::zero();
-    const Duration quiet = server.quiet < now ? now - server.quiet : Duration::zero();
-    sorted.push_back(std::max(answered, quiet));
+void FleetLag::NoteBad(size_t server, bool bad) { bad_[server] = bad; }
+
+template <typename Takes>
+Duration FleetLag::Lag(Kind& of, Takes takes) const {
+  of.sorted.clear();
+  for (size_t server = 0; server < of.servers.size(); ++server) {
+    if (!bad_[server]) of.sorted.push_back(takes(of.servers[server]));
   }
-  const auto third = sorted.begin() + static_cast<ptrdiff_t>((sorted.size() - 1) / 3);
-  std::nth_element(sorted.begin(), third, sorted.end());
+  if (of.sorted.size() < 2) return Duration::zero();
+  const auto third = of.sorted.begin() + static_cast<ptrdiff_t>((of.sorted.size() - 2) / 3);
+  std::nth_element(of.sorted.begin(), third, of.sorted.end());
   return *third;
 }
 
+void FleetLag::Sample(Kind& of, TimePoint now) const {
+  const auto quiet = [now](const Last& server) {
+    return server.quiet < now ? now - server.quiet : Duration::zero();
+  };
+  const auto answered = [now](const Last& server) {
+    const bool fresh = server.at != TimePoint::min() && now - server.at <= kMemory;
+    return fresh ? server.latency : Duration::zero();
+  };
+  std::lock_guard lock(of.mutex);
+  of.quiet = Lag(of, quiet);
+  of.answered = Lag(of, answered);
+  of.either = Lag(of, [&](const Last& server) { return std::max(quiet(server), answered(server)); });
+  of.sampled = now;
+}
+
+Duration FleetLag::LagOf(RequestKind kind, TimePoint since, TimePoint now, By by) const {
+  Kind& of = kinds_[static_cast<size_t>(kind)];
+  const TimePoint sampled = of.sampled;
+  if (sampled == TimePoint::min() || now - sampled >= kSampleFor) Sample(of, now);
+  const bool known = of.last_answer.load() > since;
+  if (by == By::kAnswers) return known ? of.answered.load() : Duration::zero();
+  return (known ? of.either : of.quiet).load();
+}
+
 Duration FleetLag::At(RequestKind kind, TimePoint since, TimePoint now) const {
-  const Duration of_kind = kinds_[static_cast<size_t>(kind)].At(since, now);
-  if (kind == RequestKind::kMetadata) return of_kind;
-  return std::max(of_kind, kinds_[static_cast<size_t>(RequestKind::kMetadata)].At(since, now));
+  return std::max(LagOf(kind, since, now, By::kSilenceToo),
+                  LagOf(RequestKind::kMetadata, since, now, By::kSilenceToo));
+}
+
+Duration FleetLag::Answered(RequestKind kind, TimePoint since, TimePoint now) const {
+  return std::max(LagOf(kind, since, now, By::kAnswers),
+                  LagOf(RequestKind::kMetadata, since, now, By::kAnswers));
 }
 
 }  // namespace xec

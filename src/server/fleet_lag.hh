@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // FleetLag: what requests take now on most servers. It tells whether a server is late or everybody is: when
 // most take long, or say nothing at all, then our own queue, this machine or the network is to blame, and no
-// server. Thread-safe; every call takes at most two short locks, one after the other.
+// server. Thread-safe.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -18,18 +19,25 @@ class FleetLag {
   // A server that has answered nothing for so long, and owes nothing, counts as one that takes no time: so it
   // takes most of them to be behind.
   static constexpr Duration kMemory = std::chrono::seconds(1);
+  // The lag is computed anew after so long: every choice among many servers asks for it many times.
+  static constexpr Duration kSampleFor = std::chrono::milliseconds(1);
   explicit FleetLag(size_t servers);
 
   // A server answered at `now` a request that was sent at `started`.
   void Note(size_t server, RequestKind kind, TimePoint started, TimePoint now);
   // Since when a server owes an answer without a sign of life; max() = it owes none.
   void NoteQuiet(size_t server, RequestKind kind, TimePoint since);
+  // A server that is known to be bad does not count at all.
+  void NoteBad(size_t server, bool bad);
 
-  // What two thirds of the servers take at least with this kind, or with small requests (kMetadata) if that is
-  // more, which everything else waits for as well. Most is not enough: on a small store most may be stopped.
-  // A server takes as long as its last answer took, or as it has been quiet if that is more. Answers tell
-  // nothing if there was none after `since`.
+  // What about two thirds of the servers take at least with this kind, or with small requests (kMetadata) if
+  // that is more, which everything else waits for as well. A bare majority is not enough: on a small store
+  // most may be stopped, and each is judged by a number in which it counts itself. A server takes as long as
+  // its last answer took, or as it has been quiet if that is more. Answers tell nothing if there was none
+  // after `since`.
   Duration At(RequestKind kind, TimePoint since, TimePoint now) const;
+  // The same by answers alone.
+  Duration Answered(RequestKind kind, TimePoint since, TimePoint now) const;
 
  private:
   struct Last {
@@ -38,13 +46,24 @@ class FleetLag {
     TimePoint quiet = TimePoint::max();
   };
   struct Kind {
-    mutable std::mutex mutex;
+    std::mutex mutex;
     std::vector<Last> servers;  // guarded by mutex
-    TimePoint last_answer = TimePoint::min();  // guarded by mutex
-    mutable std::vector<Duration> sorted;  // only in use by At; guarded by mutex
-    Duration At(TimePoint since, TimePoint now) const;
+    std::vector<Duration> sorted;  // only in use by Sample; guarded by mutex
+    std::atomic<TimePoint> last_answer = TimePoint::min();
+    std::atomic<TimePoint> sampled = TimePoint::min();
+    std::atomic<Duration> quiet = Duration::zero();
+    std::atomic<Duration> answered = Duration::zero();
+    std::atomic<Duration> either = Duration::zero();
   };
-  std::array<Kind, kRequestKindCount> kinds_;
+  enum class By { kAnswers, kSilenceToo };
+  Duration LagOf(RequestKind kind, TimePoint since, TimePoint now, By by) const;
+  // The lag by what `takes` says of a server.
+  template <typename Takes>
+  Duration Lag(Kind& of, Takes takes) const;
+  void Sample(Kind& of, TimePoint now) const;
+
+  mutable std::array<Kind, kRequestKindCount> kinds_;
+  std::vector<std::atomic<bool>> bad_;
 };
 
 }  // namespace xec

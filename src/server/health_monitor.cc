@@ -153,6 +153,9 @@ std::optional<HealthChange> HealthMonitor::Tell(size_t server, const Standing& s
   Watched& watched = watched_[server];
   if (standing.state != watched.seen) {
     if (watched.seen == ServerState::kUp) watched.bad_since = standing.since;
+    // It may be told long after it was seen.
+    if (standing.state == ServerState::kUp)
+      watched.up_since = standing.since >= watched.bad_since ? standing.since : now;
     watched.seen = standing.state;
     ++watched.changes;
   }
@@ -163,7 +166,7 @@ std::optional<HealthChange> HealthMonitor::Tell(size_t server, const Standing& s
   change.server = server;
   change.from = watched.told;
   change.to = standing.state;
-  change.lasted = now - watched.bad_since;
+  change.lasted = (standing.state == ServerState::kUp ? watched.up_since : now) - watched.bad_since;
   change.problem = health_->ReportOf(server, now).problem;
   change.untold = watched.changes > 0 ? watched.changes - 1 : 0;
   watched.told = standing.state;
@@ -187,6 +190,10 @@ void HealthMonitor::SendProbe(size_t server, uint64_t probe, TimePoint deadline)
 }
 
 void HealthMonitor::ProbeEnded(size_t server, uint64_t probe, bool well) {
+  if (probe == kUnwatched) {
+    if (!well) Watch(server);
+    return;
+  }
   {
     std::lock_guard lock(mutex_);
     Watched& watched = watched_[server];

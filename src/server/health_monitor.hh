@@ -77,6 +77,7 @@ class HealthMonitor : public std::enable_shared_from_this<HealthMonitor> {
     ServerState told = ServerState::kUp;
     TimePoint told_at = TimePoint::min();
     TimePoint bad_since{};
+    TimePoint up_since{};  // after it was bad
     ServerState seen = ServerState::kUp;
     uint64_t changes = 0;  // of state, since `told_at`
     TimePoint next_check = TimePoint::min();

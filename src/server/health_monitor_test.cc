@@ -132,7 +132,12 @@ TEST_F(HealthMonitorTest, FlappingIsToldOnceInAWhileAndTheLastStateAlways) {
   Pass(seconds(60));
   EXPECT_EQ(changes_.back().to, ServerState::kUp);
   uint64_t untold = 0;
-  for (const HealthChange& change : changes_) untold += change.untold;
+  for (const HealthChange& change : changes_) {
+    untold += change.untold;
+    if (change.to == ServerState::kUp) {
+      EXPECT_LE(change.lasted, seconds(4)) << "however late it is told";
+    }
+  }
   EXPECT_GE(untold, 10U);
   EXPECT_TRUE(Trusted());
 }

@@ -12,6 +12,11 @@ namespace {
 // Beyond it doubling the time of distrust changes nothing.
 constexpr int kFailuresMax = 10;
 
+// From when it is late by what others take.
+TimePoint Behind(TimePoint since, Duration lag) {
+  return since + std::min(HealthRules::kPatienceFactor * lag, HealthRules::kBehindMost) + Duration(1);
+}
+
 }  // namespace
 
 RequestEnd EndOf(Code code) {
@@ -33,16 +38,10 @@ const char* ServerStateName(ServerState state) {
 TimePoint LateFrom(const FleetLag& fleet, RequestKind kind, TimePoint since, Duration patience,
                    TimePoint now) {
   const TimePoint alone = since + patience + Duration(1);
-  if (now < alone) return alone;
-  const Duration behind = HealthRules::kPatienceFactor * fleet.At(kind, since, now);
-  return since + std::max(patience, std::min(behind, HealthRules::kBehindMost)) + Duration(1);
+  return now < alone ? alone : std::max(alone, Behind(since, fleet.At(kind, since, now)));
 }
 
 uint64_t ServerRecord::Begin(RequestKind kind, TimePoint now) {
-  // That others become slower is no sign of life.
-  for (size_t i = 0; i < kRequestKindCount; ++i) {
-    if (SilentFrom(static_cast<RequestKind>(i), now) <= now) silent_[i] = true;
-  }
   const uint64_t ticket = next_ticket_++;
   of(kind).owed.emplace(ticket, now);
   NoteQuiet(kind);
@@ -59,6 +58,7 @@ bool ServerRecord::End(RequestKind kind, uint64_t ticket, TimePoint started, Tim
     requests.latest_answered = std::max(requests.latest_answered, started);
     NoteQuiet(kind);
     bad_.reset();
+    TellFleet();
     if (was_bad) {
       up_since_ = now;
       Distrust(now, true);
@@ -70,11 +70,14 @@ bool ServerRecord::End(RequestKind kind, uint64_t ticket, TimePoint started, Tim
   const TimePoint quiet = QuietSince(kind);
   const bool owed = requests.owed.erase(ticket) > 0;
   NoteQuiet(kind);
+  // When the deadline passes it is silent, even if everybody is: one deadline after the other they are found.
+  const TimePoint others = Behind(started, fleet_.Answered(kind, started, now));
   if (end == RequestEnd::kUnreachable) {
     NoteBad(ServerState::kDown, std::min(quiet, now));
-  } else if (end == RequestEnd::kSilent && owed && LateFrom(fleet_, kind, started, Patience(kind), now) <= now) {
+  } else if (end == RequestEnd::kSilent && owed && now > std::max(started + Patience(kind), others)) {
     NoteBad(ServerState::kSuspect, quiet);
   }
+  TellFleet();
   return false;
 }
 
@@ -115,18 +118,32 @@ void ServerRecord::NoteQuiet(RequestKind kind) {
   fleet_.NoteQuiet(server_, kind, quiet);
 }
 
-Standing ServerRecord::At(TimePoint now) const {
+void ServerRecord::TellFleet() {
+  const bool bad = bad_.has_value() || std::ranges::count(silent_, true) > 0;
+  if (std::exchange(told_bad_, bad) != bad) fleet_.NoteBad(server_, bad);
+}
+
+void ServerRecord::NoteSilent(TimePoint now) {
+  for (size_t i = 0; i < kRequestKindCount; ++i) {
+    if (SilentFrom(static_cast<RequestKind>(i), now) <= now) silent_[i] = true;
+  }
+  TellFleet();
+}
+
+Standing ServerRecord::At(TimePoint now) {
   if (bad_) return {bad_->state, bad_->since, false};
+  NoteSilent(now);
   TimePoint silent = TimePoint::max();
   for (size_t i = 0; i < kRequestKindCount; ++i) {
-    if (SilentFrom(static_cast<RequestKind>(i), now) <= now) silent = std::min(silent, quiet_since_[i]);
+    if (silent_[i]) silent = std::min(silent, quiet_since_[i]);
   }
   if (silent != TimePoint::max()) return {ServerState::kSuspect, silent, false};
   return {ServerState::kUp, up_since_, now >= trusted_from_};
 }
 
-TimePoint ServerRecord::SuspectFrom(TimePoint now) const {
+TimePoint ServerRecord::SuspectFrom(TimePoint now) {
   if (bad_) return TimePoint::min();
+  NoteSilent(now);
   TimePoint from = TimePoint::max();
   for (size_t i = 0; i < kRequestKindCount; ++i)
     from = std::min(from, SilentFrom(static_cast<RequestKind>(i), now));
@@ -215,13 +232,13 @@ void ServerHealth::NoteSlow(size_t server, RequestKind kind, TimePoint started, 
 }
 
 Standing ServerHealth::At(size_t server, TimePoint now) const {
-  const Slot& slot = *slots_[server];
+  Slot& slot = *slots_[server];
   std::lock_guard lock(slot.mutex);
   return slot.record.At(now);
 }
 
 TimePoint ServerHealth::SuspectFrom(size_t server, TimePoint now) const {
-  const Slot& slot = *slots_[server];
+  Slot& slot = *slots_[server];
   std::lock_guard lock(slot.mutex);
   return slot.record.SuspectFrom(now);
 }
@@ -250,7 +267,7 @@ int ServerHealth::Rank(size_t server, TimePoint now) const {
 }
 
 ServerHealth::Report ServerHealth::ReportOf(size_t server, TimePoint now) const {
-  const Slot& slot = *slots_[server];
+  Slot& slot = *slots_[server];
   Report report;
   report.slow = slot.Slow(now);
   std::lock_guard lock(slot.mutex);

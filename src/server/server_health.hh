@@ -3,8 +3,8 @@
 // locks: it is told what happens, with times, and asked; it never reads a clock, waits or sends anything
 // (health_monitor.hh probes). One for each Engine.
 //
-//            owes an answer for longer than its patience,            refused, connection lost,
-//            or a deadline passed                                    not the server it should be
+//            owes an answer for longer than its patience             refused, connection lost,
+//            (when a deadline passes as well)                        not the server it should be
 //       up ------------------------------------------> suspect ----------------------------------> down
 //        ^                                                |                                          |
 //        +------------------------- any answer -----------+------------------------------------------+
@@ -83,7 +83,7 @@ struct HealthRules {
   // have been no more at all. Those within the least patience count as one.
   static constexpr int kOvertakenOf = 128;
   // Slow: so many answers in a row all took longer than slow_least and than so many times the median of all
-  // servers' medians, or of their last answers if that is more. Answers to requests that were in flight
+  // servers' medians, or what FleetLag says if that is more. Answers to requests that were in flight
   // together, which a single stall holds up, are one.
   static constexpr int kSlowInARow = 3;
   static constexpr int kSlowFactor = 5;
@@ -93,8 +93,8 @@ struct HealthRules {
   Duration slow_memory = std::chrono::seconds(30);
 };
 
-// From when something that is waited for since then, with this patience, is late, as far as is known at `now`:
-// while everybody is behind it becomes later.
+// From when something that is waited for since then, with this patience, is late, as far as is known at
+// `now`: while everybody is behind it becomes later.
 TimePoint LateFrom(const FleetLag& fleet, RequestKind kind, TimePoint since, Duration patience,
                    TimePoint now);
 
@@ -118,10 +118,12 @@ class ServerRecord {
   // The request ended; `started` is the time of its Begin. True if quantiles of the kind were computed anew.
   bool End(RequestKind kind, uint64_t ticket, TimePoint started, TimePoint now, RequestEnd end);
 
-  Standing At(TimePoint now) const;
+  // Who was seen to be silent, by this or by SuspectFrom, stays so until it answers: that others become
+  // slower is no sign of life.
+  Standing At(TimePoint now);
   // From when it is suspect if it answers nothing until then, as far as is known at `now`; min() if it is bad
   // already, max() if it owes nothing.
-  TimePoint SuspectFrom(TimePoint now) const;
+  TimePoint SuspectFrom(TimePoint now);
   // From when it is trusted if nothing bad happens until then.
   TimePoint trusted_from() const { return trusted_from_; }
   Duration Patience(RequestKind kind) const;
@@ -146,11 +148,14 @@ class ServerRecord {
   // After each change of what is owed, or was answered.
   void NoteQuiet(RequestKind kind);
   TimePoint QuietSince(RequestKind kind) const { return quiet_since_[static_cast<size_t>(kind)]; }
+  void NoteSilent(TimePoint now);
   // From when it is silent in that kind, as far as is known at `now`.
   TimePoint SilentFrom(RequestKind kind, TimePoint now) const;
   // Notes an answer. Was it overtaken, and so was another of the last ones?
   bool OftenOvertaken(RequestKind kind, TimePoint started, TimePoint now);
   void NoteBad(ServerState state, TimePoint since);
+  // After each change of bad_ or silent_.
+  void TellFleet();
   // It is well again, or well but late: not trusted for a while. `again`: one more failure to remember.
   void Distrust(TimePoint now, bool again);
 
@@ -163,14 +168,15 @@ class ServerRecord {
   std::array<TimePoint, kRequestKindCount> quiet_since_;
   uint64_t next_ticket_ = 1;
   std::optional<Bad> bad_;  // latched until an answer
-  std::array<bool, kRequestKindCount> silent_ = {};  // found so while it owed what it owes
+  std::array<bool, kRequestKindCount> silent_ = {};  // seen to be so while it owed what it owes
+  bool told_bad_ = false;  // to fleet_
   TimePoint up_since_ = TimePoint::min();
   TimePoint trusted_from_ = TimePoint::min();
   int failures_ = 0;  // in a row, each within `forgive` of the one before
 };
 
-// All servers of a process, by member index. Thread-safe; every call takes a few short locks, one after
-// the other.
+// All servers of a process, by member index. Thread-safe; every call takes a few short locks, those of
+// FleetLag inside that of a server.
 class ServerHealth {
  public:
   explicit ServerHealth(size_t servers, HealthRules rules = {});

@@ -169,10 +169,78 @@ TEST_F(ServerHealthTest, WhileNobodyAnswersNobodyIsToBlame) {
   for (size_t server = 0; server < 5; ++server) EXPECT_TRUE(health_.At(server, now_).trusted) << server;
 }
 
-TEST_F(ServerHealthTest, WhenMostAreStoppedTheyAreFound) {
-  for (size_t server = 0; server < 3; ++server) Begin(kMeta, server);
+TEST(ManyServersHealthTest, WhenMostAreStoppedTheyAreFoundAsSoon) {
+  constexpr std::array<std::pair<size_t, size_t>, 7> kStoppedOf = {
+      {{1, 2}, {2, 3}, {3, 4}, {3, 5}, {4, 6}, {5, 7}, {8, 12}}};
+  for (const auto& [stopped, servers] : kStoppedOf) {
+    for (const bool others_answer : {false, true}) {
+      ServerHealth health(servers);
+      TimePoint now = kStart;
+      const Duration patience = health.Patience(0, kMeta);
+      for (size_t server = 0; server < stopped; ++server) health.Begin(server, kMeta, now);
+      for (size_t server = stopped; server < servers && others_answer; ++server)
+        health.End(server, kMeta, health.Begin(server, kMeta, now), now, now + milliseconds(2),
+                   RequestEnd::kAnswered);
+      now += patience + Duration(1);
+      for (size_t server = 0; server < servers; ++server) {
+        const ServerState expected = server < stopped ? ServerState::kSuspect : ServerState::kUp;
+        EXPECT_EQ(health.At(server, now).state, expected) << server << ": " << stopped << " of " << servers;
+      }
+    }
+  }
+}
+
+TEST(ManyServersHealthTest, WhoIsBadIsNobodyToCompareWith) {
+  for (const auto& [bad, servers] : {std::pair<size_t, size_t>{1, 3}, {2, 5}, {4, 12}}) {
+    ServerHealth health(servers);
+    TimePoint now = kStart;
+    for (size_t server = 0; server < bad; ++server)
+      health.End(server, kMeta, health.Begin(server, kMeta, now), now, now, RequestEnd::kUnreachable);
+    const TimePoint sent = now;
+    std::vector<uint64_t> tickets;
+    for (size_t server = bad; server < servers; ++server) tickets.push_back(health.Begin(server, kMeta, now));
+    now += milliseconds(300);
+    for (size_t server = bad; server < servers; ++server) {
+      EXPECT_EQ(health.At(server, now).state, ServerState::kUp) << server << ": " << bad << " of " << servers;
+      health.End(server, kMeta, tickets[server - bad], sent, now, RequestEnd::kAnswered);
+      EXPECT_TRUE(health.At(server, now).trusted);
+    }
+  }
+}
+
+TEST_F(ServerHealthTest, WhoOwesNothingIsNotBehind) {
+  std::array<Request, 5> requests;
+  for (size_t server = 1; server < 5; ++server) requests[server] = Begin(kMeta, server);
+  now_ += milliseconds(10);
+  End(requests[1], RequestEnd::kDropped, kMeta, 1);
+  End(requests[2], RequestEnd::kSilent, kMeta, 2);  // a short deadline of the caller
+  End(requests[3], RequestEnd::kDropped, kMeta, 3);
+  End(requests[4], RequestEnd::kAnswered, kMeta, 4);
+  Begin();
   now_ += health_.Patience(0, kMeta) + Duration(1);
-  for (size_t server = 0; server < 3; ++server) EXPECT_EQ(State(server), ServerState::kSuspect);
+  EXPECT_EQ(State(), ServerState::kSuspect);
+}
+
+TEST_F(ServerHealthTest, ReadsWaitForSmallRequestsOfEverybody) {
+  const Request read = Begin(RequestKind::kReadSmall);
+  std::array<Request, 5> requests;
+  for (size_t server = 1; server < 5; ++server) requests[server] = Begin(kMeta, server);
+  now_ += milliseconds(200);
+  EXPECT_EQ(State(), ServerState::kUp);
+  for (size_t server = 1; server < 5; ++server) End(requests[server], RequestEnd::kAnswered, kMeta, server);
+  EXPECT_EQ(State(), ServerState::kUp);
+  End(read, RequestEnd::kAnswered, RequestKind::kReadSmall);
+  EXPECT_TRUE(Trusted());
+}
+
+TEST_F(ServerHealthTest, WhoseDeadlinePassesIsSuspectThoughAllAreSilent) {
+  std::vector<Request> owed;
+  for (size_t server = 0; server < 5; ++server) owed.push_back(Begin(kMeta, server));
+  now_ += seconds(2);
+  for (size_t server = 0; server < 5; ++server) {
+    End(owed[server], RequestEnd::kSilent, kMeta, server);
+    EXPECT_EQ(State(server), ServerState::kSuspect) << server;
+  }
 }
 
 TEST_F(ServerHealthTest, WhenAllAreStoppedTheyAreFoundWithinTheBound) {
