@@ -100,10 +100,12 @@ std::vector<OptionRow> TimeRows() {
           "Longest wait for one write of chunk data, or its sync and close; a vanilla server that says "
           "nothing at all for 30s is given up before.",
           write_timeout),
-      XEC_TIME_ROW("hedge-delay", "200ms",
-                   "A chunk is late, and others are read in its place, after four times what its server "
-                   "usually takes, and after this at the latest (for each 2MiB of a larger chunk).",
-                   hedge_delay),
+      XEC_TIME_ROW(
+          "hedge-delay", "200ms",
+          "A chunk is late, and others are read in its place, after four times what its server "
+          "usually takes, and after this at the latest (for each 2MiB of a larger chunk); later, up to 4s, "
+          "while all servers are behind.",
+          hedge_delay),
       XEC_TIME_ROW("superseded-grace", "5m",
                    "How long a version that was replaced or removed stays readable to who has it open.",
                    superseded_grace),
