@@ -55,7 +55,8 @@ bool IsOldDebris(const Engine& engine, const Found& found) {
   // a rename has nothing to move, and a revision is of nothing. For nothing, too, is a seal that was silent
   // for so long: whoever promotes one makes the parts of the name before he looks. And a tombstone, of what
   // is nowhere else: whoever made it was late, with a removal that is forgotten. A seal of a rename at its
-  // target that was never written was never counted, and tells no finisher anything.
+  // target that was never written was never counted, and tells no finisher anything (without syncs it may
+  // have lost its content with the power; so may have all else of its rename).
   const bool unwritten = state && state->kind == StateKind::kMoveIn && found.entry.size == 0;
   const bool of_the_dead = state && (of_upload || tombstone || state->kind == StateKind::kAbortMark ||
                                      state->kind == StateKind::kUnproved || IsMakingDirectory(*state) ||

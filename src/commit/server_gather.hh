@@ -56,9 +56,6 @@ class ServerGather {
   }
 
   size_t pending() const { return waiting_.size(); }
-  // Is there something that Next() has not told yet? Perhaps only a timer.
-  bool ready() const { return gather_.ready(); }
-
   // How many of those pending are late, and their tags. That changes only in Next() and Start(): whatever
   // the owner decides between two calls of Next() it decides by the same answer, and is told of one more.
   size_t late() const {
@@ -74,10 +71,10 @@ class ServerGather {
   // Those pending who are not late.
   size_t timely() const { return pending() - late(); }
   // Whoever goes on waiting waits for those who are late.
-  bool OnlyLateOnes() const { return timely() == 0 && !ready(); }
+  bool OnlyLateOnes() const { return timely() == 0 && !gather_.has_result(); }
 
-  // The next result, or the news that one more has become late, or that it is `until`. Something must be
-  // pending.
+  // The next result, or the news that one more has become late (or was when it was started), or that it is
+  // `until`. Something must be pending.
   Task<Event> Next(TimePoint until = TimePoint::max()) {
     while (true) {
       Event result;
@@ -109,7 +106,8 @@ class ServerGather {
     bool late = false;
   };
 
-  // True: it has become late. While all are behind one that was late may be so no more.
+  // True: it has become late. One that was late may be so no more: all are behind, or its server answers
+  // others.
   bool NoteLate(Waiting& waiting, TimePoint now) {
     const bool before = std::exchange(waiting.late, LateFrom(waiting, now) <= now);
     if (waiting.late) engine_.monitor().Watch(waiting.member);

@@ -9,10 +9,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Task<bool> AfterAnHour(Engine& engine) {
-  co_await Pause(engine, 1h);
+Task<bool> After(Engine& engine, Duration time) {
+  co_await Pause(engine, time);
   co_return true;
 }
+Task<bool> AfterAnHour(Engine& engine) { return After(engine, 1h); }
 
 TEST(ServerGatherTest, WhoIsLateChangesOnlyWithNewsOfIt) {
   TestWorld world({});
@@ -62,6 +63,21 @@ TEST(ServerGatherTest, WhoIsKnownToBeBadIsNews) {
   EXPECT_EQ(gather.late(), 1);
   EXPECT_FALSE(world.Run(gather.Next()).value) << "for those who do not ask before";
   EXPECT_TRUE(world.Run(gather.Next()).value);
+}
+
+TEST(ServerGatherTest, ATimerThatIsLeftOverHidesNobody) {
+  TestWorld world({});
+  TestWorld::Gateway& gateway = world.NewGateway();
+  Engine& engine = *gateway.engine;
+  gateway.faults[0]->plan().SetDown(true);
+  ASSERT_FALSE(world.Run(List(engine.MetadataCall(), engine.server(0), "x")));
+  ServerGather<bool> gather(engine);
+  gather.Start(0, 0, 100ms, AfterAnHour(engine));
+  gather.Start(1, 1, 100ms, After(engine, 50ms));
+  EXPECT_FALSE(world.Run(gather.Next()).value);
+  EXPECT_TRUE(world.Run(gather.Next()).value);
+  world.Pass(200ms);
+  EXPECT_TRUE(gather.OnlyLateOnes());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 // One coroutine owns a Gather and calls everything on it; completions arrive from any thread.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -59,6 +60,12 @@ class Gather {
   bool ready() const {
     std::lock_guard lock(state_->mutex);
     return !state_->events.empty();
+  }
+
+  // Will it answer with a result, at once or after what timers tell?
+  bool has_result() const {
+    std::lock_guard lock(state_->mutex);
+    return std::ranges::any_of(state_->events, [](const Event& event) { return event.value.has_value(); });
   }
 
   // The next event. Something must be pending or a timer must be set, else this waits for ever.

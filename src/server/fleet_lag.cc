@@ -5,7 +5,7 @@
 
 namespace xec {
 
-FleetLag::FleetLag(size_t servers) : bad_(servers) {
+FleetLag::FleetLag(size_t servers) {
   for (Kind& kind : kinds_) kind.servers.resize(servers);
 }
 
@@ -14,7 +14,10 @@ void FleetLag::Note(size_t server, RequestKind kind, TimePoint started, TimePoin
   std::lock_guard lock(of.mutex);
   of.servers[server].latency = now - started;
   of.servers[server].at = now;
-  of.last_answer = std::max(of.last_answer.load(), now);
+  const TimePoint before = of.last_answer;
+  // Nobody is judged by a lag from before others answered again.
+  if (before == TimePoint::min() || now - before >= kSampleFor) of.sampled = TimePoint::min();
+  of.last_answer = std::max(before, now);
 }
 
 void FleetLag::NoteQuiet(size_t server, RequestKind kind, TimePoint since) {
@@ -23,13 +26,18 @@ void FleetLag::NoteQuiet(size_t server, RequestKind kind, TimePoint since) {
   of.servers[server].quiet = since;
 }
 
-void FleetLag::NoteBad(size_t server, bool bad) { bad_[server] = bad; }
+void FleetLag::NoteBad(size_t server, RequestKind kind, bool bad) {
+  Kind& of = kinds_[static_cast<size_t>(kind)];
+  std::lock_guard lock(of.mutex);
+  of.servers[server].bad = bad;
+  of.sampled = TimePoint::min();
+}
 
 template <typename Takes>
-Duration FleetLag::Lag(Kind& of, Takes takes) const {
+Duration FleetLag::Lag(Kind& of, Takes takes) {
   of.sorted.clear();
-  for (size_t server = 0; server < of.servers.size(); ++server) {
-    if (!bad_[server]) of.sorted.push_back(takes(of.servers[server]));
+  for (const Last& server : of.servers) {
+    if (!server.bad) of.sorted.push_back(takes(server));
   }
   if (of.sorted.size() < 2) return Duration::zero();
   const auto third = of.sorted.begin() + static_cast<ptrdiff_t>((of.sorted.size() - 2) / 3);
@@ -37,7 +45,7 @@ Duration FleetLag::Lag(Kind& of, Takes takes) const {
   return *third;
 }
 
-void FleetLag::Sample(Kind& of, TimePoint now) const {
+void FleetLag::Sample(Kind& of, TimePoint now) {
   const auto quiet = [now](const Last& server) {
     return server.quiet < now ? now - server.quiet : Duration::zero();
   };

@@ -27,14 +27,14 @@ class FleetLag {
   void Note(size_t server, RequestKind kind, TimePoint started, TimePoint now);
   // Since when a server owes an answer without a sign of life; max() = it owes none.
   void NoteQuiet(size_t server, RequestKind kind, TimePoint since);
-  // A server that is known to be bad does not count at all.
-  void NoteBad(size_t server, bool bad);
+  // A server that is known to be bad, or silent in that kind, does not count for it.
+  void NoteBad(size_t server, RequestKind kind, bool bad);
 
-  // What about two thirds of the servers take at least with this kind, or with small requests (kMetadata) if
-  // that is more, which everything else waits for as well. A bare majority is not enough: on a small store
-  // most may be stopped, and each is judged by a number in which it counts itself. A server takes as long as
-  // its last answer took, or as it has been quiet if that is more. Answers tell nothing if there was none
-  // after `since`.
+  // What two thirds of the servers, of few all but one, take at least with this kind, or with small requests
+  // (kMetadata) if that is more, which everything else waits for as well. A bare majority is not enough: on a
+  // small store most may be stopped, and each is judged by a number in which it counts itself. A server takes
+  // as long as its last answer took, or as it has been quiet if that is more. Answers tell nothing if there
+  // was none after `since`.
   Duration At(RequestKind kind, TimePoint since, TimePoint now) const;
   // The same by answers alone.
   Duration Answered(RequestKind kind, TimePoint since, TimePoint now) const;
@@ -44,6 +44,7 @@ class FleetLag {
     Duration latency{0};
     TimePoint at = TimePoint::min();
     TimePoint quiet = TimePoint::max();
+    bool bad = false;
   };
   struct Kind {
     std::mutex mutex;
@@ -59,11 +60,10 @@ class FleetLag {
   Duration LagOf(RequestKind kind, TimePoint since, TimePoint now, By by) const;
   // The lag by what `takes` says of a server.
   template <typename Takes>
-  Duration Lag(Kind& of, Takes takes) const;
-  void Sample(Kind& of, TimePoint now) const;
+  static Duration Lag(Kind& of, Takes takes);
+  static void Sample(Kind& of, TimePoint now);
 
   mutable std::array<Kind, kRequestKindCount> kinds_;
-  std::vector<std::atomic<bool>> bad_;
 };
 
 }  // namespace xec

@@ -184,7 +184,8 @@ void HealthMonitor::SendProbe(size_t server, uint64_t probe, TimePoint deadline)
   }
   target->List({deadline}, kProbePath,
                [self = weak_from_this(), server, probe](Result<std::vector<Entry>> listed) {
-                 const bool well = listed || EndOf(listed.code()) == RequestEnd::kAnswered;
+                 const RequestEnd end = listed ? RequestEnd::kAnswered : EndOf(listed.code());
+                 const bool well = end == RequestEnd::kAnswered || end == RequestEnd::kDropped;
                  if (const auto monitor = self.lock()) monitor->ProbeEnded(server, probe, well);
                });
 }

@@ -47,7 +47,7 @@ class HealthMonitor : public std::enable_shared_from_this<HealthMonitor> {
   HealthMonitor(std::shared_ptr<ServerHealth> health, Executor& executor, Options options = {});
 
   // The servers to probe, by index; once, before the first Watch. They feed ServerHealth (HealthServer), but
-  // their trouble does not lead to Watch: a probe is nobody's wish.
+  // their trouble does not lead to Watch by itself: only a probe that failed does.
   void SetServers(std::vector<DataServerPtr> servers);
   // Runs on a thread of the executor, with no lock held, one call at a time for each server.
   void SetListener(std::function<void(const HealthChange&)> listener);

@@ -51,7 +51,8 @@ uint64_t ServerRecord::Begin(RequestKind kind, TimePoint now) {
 bool ServerRecord::End(RequestKind kind, uint64_t ticket, TimePoint started, TimePoint now, RequestEnd end) {
   Kind& requests = of(kind);
   if (end == RequestEnd::kAnswered) {
-    const bool was_bad = At(now).state != ServerState::kUp;
+    NoteSilent(now);
+    const bool was_bad = IsBad();
     const bool late = OftenOvertaken(kind, started, now);
     requests.owed.erase(requests.owed.begin(), requests.owed.upper_bound(ticket));
     requests.last_answer = now;
@@ -59,22 +60,24 @@ bool ServerRecord::End(RequestKind kind, uint64_t ticket, TimePoint started, Tim
     NoteQuiet(kind);
     bad_.reset();
     TellFleet();
-    if (was_bad) {
+    if (was_bad && !IsBad()) {
       up_since_ = now;
       Distrust(now, true);
-    } else if (late) {
+    } else if (late && !was_bad) {
       Distrust(now, now >= trusted_from_);
     }
     return requests.latencies.Add(now - started);
   }
   const TimePoint quiet = QuietSince(kind);
+  const bool silent = silent_[static_cast<size_t>(kind)];
   const bool owed = requests.owed.erase(ticket) > 0;
   NoteQuiet(kind);
   // When the deadline passes it is silent, even if everybody is: one deadline after the other they are found.
   const TimePoint others = Behind(started, fleet_.Answered(kind, started, now));
   if (end == RequestEnd::kUnreachable) {
     NoteBad(ServerState::kDown, std::min(quiet, now));
-  } else if (end == RequestEnd::kSilent && owed && now > std::max(started + Patience(kind), others)) {
+  } else if (end == RequestEnd::kSilent && owed &&
+             (silent || now > std::max(started + Patience(kind), others))) {
     NoteBad(ServerState::kSuspect, quiet);
   }
   TellFleet();
@@ -119,9 +122,13 @@ void ServerRecord::NoteQuiet(RequestKind kind) {
 }
 
 void ServerRecord::TellFleet() {
-  const bool bad = bad_.has_value() || std::ranges::count(silent_, true) > 0;
-  if (std::exchange(told_bad_, bad) != bad) fleet_.NoteBad(server_, bad);
+  for (size_t i = 0; i < kRequestKindCount; ++i) {
+    const bool bad = bad_.has_value() || silent_[i];
+    if (std::exchange(told_bad_[i], bad) != bad) fleet_.NoteBad(server_, static_cast<RequestKind>(i), bad);
+  }
 }
+
+bool ServerRecord::IsBad() const { return bad_.has_value() || std::ranges::count(silent_, true) > 0; }
 
 void ServerRecord::NoteSilent(TimePoint now) {
   for (size_t i = 0; i < kRequestKindCount; ++i) {

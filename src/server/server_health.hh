@@ -7,7 +7,7 @@
 //            (when a deadline passes as well)                        not the server it should be
 //       up ------------------------------------------> suspect ----------------------------------> down
 //        ^                                                |                                          |
-//        +------------------------- any answer -----------+------------------------------------------+
+//        +------- an answer (of each silent kind) --------+------------------------------------------+
 //
 // Silence needs no event: it follows from `now` and the oldest request that is owed, so a server that was
 // stopped is suspect long before the deadline of the first request it does not answer. A request does not
@@ -118,8 +118,8 @@ class ServerRecord {
   // The request ended; `started` is the time of its Begin. True if quantiles of the kind were computed anew.
   bool End(RequestKind kind, uint64_t ticket, TimePoint started, TimePoint now, RequestEnd end);
 
-  // Who was seen to be silent, by this or by SuspectFrom, stays so until it answers: that others become
-  // slower is no sign of life.
+  // Who was seen to be silent in a kind, by this or by SuspectFrom, stays so until it answers in it or nobody
+  // waits for that any more: that others become slower is no sign of life.
   Standing At(TimePoint now);
   // From when it is suspect if it answers nothing until then, as far as is known at `now`; min() if it is bad
   // already, max() if it owes nothing.
@@ -156,6 +156,7 @@ class ServerRecord {
   void NoteBad(ServerState state, TimePoint since);
   // After each change of bad_ or silent_.
   void TellFleet();
+  bool IsBad() const;
   // It is well again, or well but late: not trusted for a while. `again`: one more failure to remember.
   void Distrust(TimePoint now, bool again);
 
@@ -169,7 +170,7 @@ class ServerRecord {
   uint64_t next_ticket_ = 1;
   std::optional<Bad> bad_;  // latched until an answer
   std::array<bool, kRequestKindCount> silent_ = {};  // seen to be so while it owed what it owes
-  bool told_bad_ = false;  // to fleet_
+  std::array<bool, kRequestKindCount> told_bad_ = {};  // to fleet_
   TimePoint up_since_ = TimePoint::min();
   TimePoint trusted_from_ = TimePoint::min();
   int failures_ = 0;  // in a row, each within `forgive` of the one before

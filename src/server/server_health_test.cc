@@ -169,45 +169,6 @@ TEST_F(ServerHealthTest, WhileNobodyAnswersNobodyIsToBlame) {
   for (size_t server = 0; server < 5; ++server) EXPECT_TRUE(health_.At(server, now_).trusted) << server;
 }
 
-TEST(ManyServersHealthTest, WhenMostAreStoppedTheyAreFoundAsSoon) {
-  constexpr std::array<std::pair<size_t, size_t>, 7> kStoppedOf = {
-      {{1, 2}, {2, 3}, {3, 4}, {3, 5}, {4, 6}, {5, 7}, {8, 12}}};
-  for (const auto& [stopped, servers] : kStoppedOf) {
-    for (const bool others_answer : {false, true}) {
-      ServerHealth health(servers);
-      TimePoint now = kStart;
-      const Duration patience = health.Patience(0, kMeta);
-      for (size_t server = 0; server < stopped; ++server) health.Begin(server, kMeta, now);
-      for (size_t server = stopped; server < servers && others_answer; ++server)
-        health.End(server, kMeta, health.Begin(server, kMeta, now), now, now + milliseconds(2),
-                   RequestEnd::kAnswered);
-      now += patience + Duration(1);
-      for (size_t server = 0; server < servers; ++server) {
-        const ServerState expected = server < stopped ? ServerState::kSuspect : ServerState::kUp;
-        EXPECT_EQ(health.At(server, now).state, expected) << server << ": " << stopped << " of " << servers;
-      }
-    }
-  }
-}
-
-TEST(ManyServersHealthTest, WhoIsBadIsNobodyToCompareWith) {
-  for (const auto& [bad, servers] : {std::pair<size_t, size_t>{1, 3}, {2, 5}, {4, 12}}) {
-    ServerHealth health(servers);
-    TimePoint now = kStart;
-    for (size_t server = 0; server < bad; ++server)
-      health.End(server, kMeta, health.Begin(server, kMeta, now), now, now, RequestEnd::kUnreachable);
-    const TimePoint sent = now;
-    std::vector<uint64_t> tickets;
-    for (size_t server = bad; server < servers; ++server) tickets.push_back(health.Begin(server, kMeta, now));
-    now += milliseconds(300);
-    for (size_t server = bad; server < servers; ++server) {
-      EXPECT_EQ(health.At(server, now).state, ServerState::kUp) << server << ": " << bad << " of " << servers;
-      health.End(server, kMeta, tickets[server - bad], sent, now, RequestEnd::kAnswered);
-      EXPECT_TRUE(health.At(server, now).trusted);
-    }
-  }
-}
-
 TEST_F(ServerHealthTest, WhoOwesNothingIsNotBehind) {
   std::array<Request, 5> requests;
   for (size_t server = 1; server < 5; ++server) requests[server] = Begin(kMeta, server);
@@ -231,6 +192,40 @@ TEST_F(ServerHealthTest, ReadsWaitForSmallRequestsOfEverybody) {
   EXPECT_EQ(State(), ServerState::kUp);
   End(read, RequestEnd::kAnswered, RequestKind::kReadSmall);
   EXPECT_TRUE(Trusted());
+}
+
+TEST_F(ServerHealthTest, OneSlowSyncIsOneFailure) {
+  const Request sync = Begin(RequestKind::kSync);
+  now_ += seconds(3);
+  EXPECT_EQ(State(), ServerState::kSuspect);
+  for (int i = 0; i < 10; ++i) Answer(milliseconds(2));
+  EXPECT_EQ(State(), ServerState::kSuspect) << "other answers do not tell that a sync comes";
+  End(sync, RequestEnd::kAnswered, RequestKind::kSync);
+  EXPECT_EQ(State(), ServerState::kUp);
+  EXPECT_EQ(health_.TrustedFrom(0), now_ + health_.rules().trust_first);
+}
+
+TEST_F(ServerHealthTest, WhoIsSilentInOneKindCountsInTheOthers) {
+  for (size_t server = 1; server < 4; ++server) Begin(RequestKind::kSync, server);
+  now_ += seconds(3);
+  for (size_t server = 1; server < 4; ++server) ASSERT_EQ(State(server), ServerState::kSuspect);
+  std::array<Request, 4> requests;
+  for (size_t server = 0; server < 4; ++server) requests[server] = Begin(kMeta, server);
+  now_ += milliseconds(300);
+  for (size_t server = 1; server < 4; ++server) End(requests[server], RequestEnd::kAnswered, kMeta, server);
+  EXPECT_EQ(State(), ServerState::kUp);
+}
+
+TEST_F(ServerHealthTest, WhoWasSeenSilentIsSuspectWhenItsDeadlinePasses) {
+  const Request silent = Begin();
+  now_ += milliseconds(200);
+  ASSERT_EQ(State(), ServerState::kSuspect);
+  std::array<Request, 5> requests;
+  for (size_t server = 1; server < 5; ++server) requests[server] = Begin(kMeta, server);
+  now_ += milliseconds(500);
+  for (size_t server = 1; server < 5; ++server) End(requests[server], RequestEnd::kAnswered, kMeta, server);
+  End(silent, RequestEnd::kSilent);
+  EXPECT_EQ(State(), ServerState::kSuspect);
 }
 
 TEST_F(ServerHealthTest, WhoseDeadlinePassesIsSuspectThoughAllAreSilent) {
