@@ -224,6 +224,7 @@ TEST_F(ServerHealthTest, WhoWasSeenSilentIsSuspectWhenItsDeadlinePasses) {
   for (size_t server = 1; server < 5; ++server) requests[server] = Begin(kMeta, server);
   now_ += milliseconds(500);
   for (size_t server = 1; server < 5; ++server) End(requests[server], RequestEnd::kAnswered, kMeta, server);
+  now_ += 2 * FleetLag::kSampleFor;
   End(silent, RequestEnd::kSilent);
   EXPECT_EQ(State(), ServerState::kSuspect);
 }
