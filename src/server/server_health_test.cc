@@ -42,6 +42,13 @@ class ServerHealthTest : public ::testing::Test {
       for (int i = 0; i < times; ++i) Answer(latency, kMeta, server);
     }
   }
+  // A request to each server but the first, all at once.
+  void OthersTake(Duration latency) {
+    std::array<Request, 5> requests;
+    for (size_t server = 1; server < 5; ++server) requests[server] = Begin(kMeta, server);
+    now_ += latency;
+    for (size_t server = 1; server < 5; ++server) End(requests[server], RequestEnd::kAnswered, kMeta, server);
+  }
   ServerState State(size_t server = 0) { return health_.At(server, now_).state; }
   bool Trusted() { return health_.At(0, now_).trusted; }
 
@@ -137,20 +144,14 @@ TEST_F(ServerHealthTest, WhoIsSilentStaysSuspectWhenTheOthersFallBehind) {
   now_ += health_.Patience(0, kMeta) + Duration(1);
   ASSERT_EQ(State(), ServerState::kSuspect);
   Begin();
-  std::array<Request, 5> requests;
-  for (size_t server = 1; server < 5; ++server) requests[server] = Begin(kMeta, server);
-  now_ += milliseconds(400);
-  for (size_t server = 1; server < 5; ++server) End(requests[server], RequestEnd::kAnswered, kMeta, server);
+  OthersTake(milliseconds(400));
   EXPECT_EQ(State(), ServerState::kSuspect);
 }
 
 TEST_F(ServerHealthTest, WhoIsSilentIsFoundInTimeHoweverFarBehindAllAre) {
   Begin();
   for (int i = 0; i < 3; ++i) {
-    std::array<Request, 5> requests;
-    for (size_t server = 1; server < 5; ++server) requests[server] = Begin(kMeta, server);
-    now_ += seconds(2);
-    for (size_t server = 1; server < 5; ++server) End(requests[server], RequestEnd::kAnswered, kMeta, server);
+    OthersTake(seconds(2));
     EXPECT_EQ(State(), i < 2 ? ServerState::kUp : ServerState::kSuspect) << i;
   }
 }
@@ -220,10 +221,7 @@ TEST_F(ServerHealthTest, WhoWasSeenSilentIsSuspectWhenItsDeadlinePasses) {
   const Request silent = Begin();
   now_ += milliseconds(200);
   ASSERT_EQ(State(), ServerState::kSuspect);
-  std::array<Request, 5> requests;
-  for (size_t server = 1; server < 5; ++server) requests[server] = Begin(kMeta, server);
-  now_ += milliseconds(500);
-  for (size_t server = 1; server < 5; ++server) End(requests[server], RequestEnd::kAnswered, kMeta, server);
+  OthersTake(milliseconds(500));
   now_ += 2 * FleetLag::kSampleFor;
   End(silent, RequestEnd::kSilent);
   EXPECT_EQ(State(), ServerState::kSuspect);
