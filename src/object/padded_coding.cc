@@ -39,7 +39,8 @@ class PaddedBlocks {
 }  // namespace
 
 void EncodePadded(const ReedSolomon& codec, std::span<const ByteSpan> data,
-                  std::span<const MutableByteSpan> parity, size_t length) {
+                  std::span<const MutableByteSpan> parity, size_t length,
+                  const std::function<void(size_t bytes)>& coded) {
   XEC_CHECK(data.size() == codec.data_chunks() && parity.size() == codec.parity_chunks());
   PaddedBlocks blocks(data);
   std::array<const std::byte*, kChunksMax> sources{};
@@ -49,6 +50,7 @@ void EncodePadded(const ReedSolomon& codec, std::span<const ByteSpan> data,
     for (size_t i = 0; i < data.size(); ++i) sources[i] = blocks.Block(i, offset, bytes);
     for (size_t i = 0; i < parity.size(); ++i) targets[i] = parity[i].data() + offset;
     codec.Encode(std::span(sources).first(data.size()), std::span(targets).first(parity.size()), bytes);
+    coded(offset + bytes);
   }
 }
 

@@ -3,6 +3,7 @@
 // source counts as padded with zeros, without anybody storing the zeros.
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "base/bytes.hh"
@@ -11,8 +12,10 @@
 namespace xec {
 
 // data: k sources of at most `length` bytes each (empty allowed). parity: m targets of `length` bytes.
+// `coded` hears after each block how many bytes of them are done, while these are in the processor's cache.
 void EncodePadded(const ReedSolomon& codec, std::span<const ByteSpan> data,
-                  std::span<const MutableByteSpan> parity, size_t length);
+                  std::span<const MutableByteSpan> parity, size_t length,
+                  const std::function<void(size_t bytes)>& coded);
 
 // sources: k+m; those in `present` are read (at least k bits, CHECKed), padded to target.size() where
 // shorter. Writes the bytes of chunk `wanted` to `target`. All sources begin at the same offset within their

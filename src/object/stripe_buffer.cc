@@ -12,6 +12,9 @@
 namespace xec {
 namespace {
 
+// Copied before it is summed up: still in the first-level cache then.
+constexpr size_t kCopiedAtATime = 8 * kKiB;
+
 constexpr size_t RoundUp(size_t bytes) {
   return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
 }
@@ -70,44 +73,51 @@ size_t StripeBuffer::Append(ByteSpan bytes, ObjectDigests& digests) {
     const auto chunk = static_cast<uint32_t>(filled_ / chunk_size);
     const size_t within = filled_ % chunk_size;
     const size_t room = slots_[chunk].capacity - within;
-    const size_t count = std::min(room, bytes.size() - taken);
+    const size_t count = std::min({room, bytes.size() - taken, kCopiedAtATime - within % kCopiedAtATime});
     std::memcpy(Data(chunk, within + count).data() + within, bytes.data() + taken, count);
     taken += count;
     filled_ += count;
-    if (filled_ % chunk_size == 0) {
-      // While the chunk is still in the cache.
-      SumUp(chunk);
-      digests.Add(Chunk(chunk), slots_[chunk].page_crc32c, shape_.geometry.PageSize());
-    }
+    SumUpData(chunk, within + count, digests);
   }
   return taken;
 }
 
-void StripeBuffer::SumUp(uint32_t chunk) {
-  const ByteSpan data = Chunk(chunk);
+ByteSpan StripeBuffer::SumUp(uint32_t chunk, size_t end) {
   Slot& slot = slots_[chunk];
-  slot.crc32 = Crc32(data);
-  slot.page_crc32c.resize(shape_.geometry.PageCount(data.size()));
-  PageChecksums(data, shape_.geometry.PageSize(), slot.page_crc32c);
+  const size_t page_size = shape_.geometry.PageSize();
+  const ByteSpan bytes = Data(chunk, end).subspan(slot.summed);
+  slot.crc32 = Crc32(bytes, slot.crc32);
+  slot.page_crc32c.resize(shape_.geometry.PageCount(end));
+  PageChecksums(bytes, page_size, std::span(slot.page_crc32c).subspan(slot.summed / page_size));
+  slot.summed = end;
+  return bytes;
+}
+
+void StripeBuffer::SumUpData(uint32_t chunk, size_t end, ObjectDigests& digests) {
+  const Slot& slot = slots_[chunk];
+  const size_t page_size = shape_.geometry.PageSize();
+  const bool last = finished_ || end == shape_.geometry.chunk_size_bytes;
+  const size_t first_page = slot.summed / page_size;
+  const ByteSpan bytes = SumUp(chunk, last ? end : end - end % page_size);
+  digests.Add(bytes, std::span(slot.page_crc32c).subspan(first_page), page_size);
 }
 
 void StripeBuffer::Finish(ObjectDigests& digests) {
   XEC_CHECK(!finished_ && filled_ > 0);
   finished_ = true;
   const Geometry& geometry = shape_.geometry;
-  if (filled_ % geometry.chunk_size_bytes != 0) {
-    const auto partial = static_cast<uint32_t>(filled_ / geometry.chunk_size_bytes);
-    SumUp(partial);
-    digests.Add(Chunk(partial), slots_[partial].page_crc32c, geometry.PageSize());
-  }
+  if (const uint64_t within = filled_ % geometry.chunk_size_bytes; within != 0)
+    SumUpData(static_cast<uint32_t>(filled_ / geometry.chunk_size_bytes), within, digests);
   std::vector<ByteSpan> data;
   std::vector<MutableByteSpan> parity;
   const size_t length = ChunkSize(0);
   for (uint32_t chunk = 0; chunk < geometry.data_chunks; ++chunk) data.push_back(Chunk(chunk));
   for (uint32_t chunk = geometry.data_chunks; chunk < geometry.Total(); ++chunk)
     parity.push_back(Data(chunk, length));
-  EncodePadded(CodecFor(geometry), data, parity, length);
-  for (uint32_t chunk = geometry.data_chunks; chunk < geometry.Total(); ++chunk) SumUp(chunk);
+  EncodePadded(CodecFor(geometry), data, parity, length, [&](size_t coded) {
+    const size_t end = coded == length ? length : coded - coded % geometry.PageSize();
+    for (uint32_t chunk = geometry.data_chunks; chunk < geometry.Total(); ++chunk) SumUp(chunk, end);
+  });
 }
 
 std::shared_ptr<StripeBuffer> StripeBuffer::ToRestore(const Shape& shape, uint64_t stripe,
@@ -130,7 +140,9 @@ void StripeBuffer::Restore(ChunkMask present, uint32_t chunk) {
     if (sources.back().empty()) present |= ChunkBit(i);
   }
   ReconstructPadded(CodecFor(shape_.geometry), sources, present, chunk, Data(chunk, ChunkSize(chunk)));
-  SumUp(chunk);
+  slots_[chunk].summed = 0;
+  slots_[chunk].crc32 = 0;
+  SumUp(chunk, ChunkSize(chunk));
 }
 
 MemberHeader StripeBuffer::HeaderOf(uint32_t chunk) const {

@@ -45,10 +45,10 @@ class StripeBuffer {
   uint64_t size_bytes() const { return filled_; }
   bool full() const { return filled_ == shape_.data_bytes_max; }
 
-  // Copies from the front of `bytes` what fits; answers how much. `digests` hears of every finished chunk.
+  // Copies from the front of `bytes` what fits; answers how much. `digests` hears of every finished page.
   size_t Append(ByteSpan bytes, ObjectDigests& digests);
 
-  // Ends the stripe: checksums of the partial chunk, parity and its checksums. Call once, before PlaceChunk.
+  // Ends the stripe: checksums of the partial page, parity and its checksums. Call once, before PlaceChunk.
   void Finish(ObjectDigests& digests);
 
   uint64_t ChunkSize(uint32_t chunk) const;
@@ -77,10 +77,14 @@ class StripeBuffer {
     size_t capacity = 0;  // of data, without tail room
     size_t header_size = 0;  // once placed
     bool has_tail = false;
+    size_t summed = 0;  // bytes of data that the next two know
     uint32_t crc32 = 0;
     std::vector<uint32_t> page_crc32c;
   };
-  void SumUp(uint32_t chunk);
+  // The checksums of a chunk go on to `end`: whole pages, or all of the chunk. Answers what was summed up.
+  ByteSpan SumUp(uint32_t chunk, size_t end);
+  // The same for a chunk of data of which bytes up to `end` are there.
+  void SumUpData(uint32_t chunk, size_t end, ObjectDigests& digests);
   MemberHeader HeaderOf(uint32_t chunk) const;
   Result<Piece> PlaceChunkAgain(uint32_t chunk, ArchiveWriter& archive) const;
   MutableByteSpan Data(uint32_t chunk, size_t bytes) const;
