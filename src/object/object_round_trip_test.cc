@@ -62,5 +62,33 @@ INSTANTIATE_TEST_SUITE_P(Geometries, RoundTripTest,
                                               test.param.parity_chunks, test.param.chunk_size_bytes);
                          });
 
+// Checksums go on in whole pages while the bytes come as they like, here in pages of 8 KiB that neither fit
+// what is copied at a time nor the end of a chunk.
+TEST(RoundTripInPiecesTest, PagesThatPiecesCutAnywhere) {
+  const Geometry geometry{2, 1, 16 * kMiB + 4 * kKiB};
+  ASSERT_EQ(geometry.PageSize(), 8 * kKiB);
+  const std::string bytes = TestBytes(geometry.StripeSize() + geometry.chunk_size_bytes + 20'000, 5);
+  for (const size_t piece : {size_t{4095}, size_t{8193}, size_t{100'000}}) {
+    SCOPED_TRACE(piece);
+    TestStore store({.geometry = geometry});
+    const Result<Committed> committed = store.Put("/o", bytes, {}, piece);
+    ASSERT_TRUE(committed) << committed.error().ToString();
+    EXPECT_EQ(committed->checksums.at("adler32"), fmt::format("{:08x}", Adler32(AsBytes(bytes))));
+    EXPECT_EQ(committed->checksums.at("crc32c"), fmt::format("{:08x}", Crc32c(AsBytes(bytes))));
+    const Result<std::shared_ptr<ObjectReader>> reader = store.OpenReader("/o");
+    ASSERT_TRUE(reader) << reader.error().ToString();
+    size_t chunks = 0;
+    const Status verified = SyncWait((*reader)->Verify([&](const ChunkReport& report) {
+      ++chunks;
+      EXPECT_EQ(report.health, ChunkHealth::kGood) << report.problem;
+    }));
+    EXPECT_TRUE(verified) << verified.error().ToString();
+    EXPECT_EQ(chunks, 6u);
+    const Result<std::string> read = store.Get("/o");
+    ASSERT_TRUE(read) << read.error().ToString();
+    EXPECT_TRUE(*read == bytes);
+  }
+}
+
 }  // namespace
 }  // namespace xec

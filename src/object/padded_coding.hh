@@ -12,7 +12,8 @@
 namespace xec {
 
 // data: k sources of at most `length` bytes each (empty allowed). parity: m targets of `length` bytes.
-// `coded` hears after each block how many bytes of them are done, while these are in the processor's cache.
+// `coded` hears after each block how many bytes of every target are done by then, while the last ones are in
+// the processor's cache.
 void EncodePadded(const ReedSolomon& codec, std::span<const ByteSpan> data,
                   std::span<const MutableByteSpan> parity, size_t length,
                   const std::function<void(size_t bytes)>& coded);

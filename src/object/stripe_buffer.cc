@@ -12,8 +12,8 @@
 namespace xec {
 namespace {
 
-// Copied before it is summed up: still in the first-level cache then.
-constexpr size_t kCopiedAtATime = 8 * kKiB;
+// Copied before it is summed up: with pages of 4 KiB still in the first-level cache then.
+constexpr size_t kCopiedAtATime = 4 * kKiB;
 
 constexpr size_t RoundUp(size_t bytes) {
   return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;

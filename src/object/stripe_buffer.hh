@@ -83,7 +83,8 @@ class StripeBuffer {
   };
   // The checksums of a chunk go on to `end`: whole pages, or all of the chunk. Answers what was summed up.
   ByteSpan SumUp(uint32_t chunk, size_t end);
-  // The same for a chunk of data of which bytes up to `end` are there.
+  // The same for a chunk of data of which bytes up to `end` are there: as far as its pages are whole, or its
+  // last one is there. `digests` hears of them.
   void SumUpData(uint32_t chunk, size_t end, ObjectDigests& digests);
   MemberHeader HeaderOf(uint32_t chunk) const;
   Result<Piece> PlaceChunkAgain(uint32_t chunk, ArchiveWriter& archive) const;
