@@ -13,8 +13,8 @@ constexpr Duration kCleanerPatience = std::chrono::seconds(1);
 
 using ServerStates = std::map<MemberIndex, States>;
 
-// Is `since_ms`, of the wall clock, longer ago than `wait`?
-bool IsPast(const Engine& engine, int64_t since_ms, Duration wait);
+// Is `since_ms` longer ago than `wait`? Both of the wall clock.
+bool IsPast(int64_t now_ms, int64_t since_ms, Duration wait);
 
 // When the tombstone was made, at the latest: its version has the clock of what was removed or moved, so the
 // times of the entries count too.
@@ -31,14 +31,15 @@ struct CleanPass {
   CleanOutcome outcome;
 
   int64_t Now() const { return engine.executor().WallNow(); }
-  bool Past(int64_t since_ms, Duration wait) const { return IsPast(engine, since_ms, wait); }
+  bool Past(int64_t since_ms, Duration wait) const { return IsPast(Now(), since_ms, wait); }
   bool Past(const State& entry, Duration wait) const { return Past(entry.mtime_s * 1000, wait); }
   bool AllServersHeard() const { return servers.size() == engine.server_count(); }
   bool AllHomesHeard() const;
   std::map<MemberIndex, States> Homes() const;  // of those that answered
 };
 
-// Asks for `servers` anew. Those that are late count as silent.
+// Asks these for `servers` anew. Those that are late count as silent.
+Task<void> ListOn(CleanPass& pass, std::vector<MemberIndex> members);
 Task<void> ListEverywhere(CleanPass& pass);
 
 // The action that removes this entry, and the doing of any action; counted in the outcome.

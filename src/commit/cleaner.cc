@@ -105,6 +105,17 @@ bool PastHorizon(const CleanPass& pass) {
                    pass.engine.options().tombstone_horizon);
 }
 
+// Of all homes.
+Task<void> RemoveTombstones(CleanPass& pass) {
+  XEC_FAILPOINT("clean.collect");
+  const std::map<MemberIndex, States> listings = pass.Homes();
+  for (const auto& [home, states] : listings) {
+    for (const State& state : states) {
+      if (state.Accepted()) co_await Perform(pass, home, RemoveEntry(state));
+    }
+  }
+}
+
 // The tombstone that every home has, with nothing else anywhere, is forgotten after the horizon. A moved one
 // never is: it becomes a plain one first.
 Task<void> CollectTombstone(CleanPass& pass) {
@@ -134,13 +145,7 @@ Task<void> CollectTombstone(CleanPass& pass) {
       co_return;
     }
   }
-  XEC_FAILPOINT("clean.collect");
-  const std::map<MemberIndex, States> listings = pass.Homes();
-  for (const auto& [home, states] : listings) {
-    for (const State& state : states) {
-      if (state.Accepted()) co_await Perform(pass, home, RemoveEntry(state));
-    }
-  }
+  co_await RemoveTombstones(pass);
 }
 
 struct TreePass {
@@ -165,9 +170,29 @@ struct TreePass {
 
 using Cleaning = Gather<Result<CleanOutcome>>;
 
+// Of a name without a folder, after a look at all servers, past the horizon, that found it forgettable: one
+// more look at its homes is all that is needed, for what began before all of them had the tombstone. nullopt:
+// it is not as it was then.
+Task<std::optional<CleanOutcome>> ForgetName(Engine& engine, ObjectPath path) {
+  CleanPass pass{engine, path, {}, {}, {}, {}, {}};
+  pass.outcome.names = 1;
+  const std::vector<MemberIndex> homes = engine.Homes(path);
+  co_await ListOn(pass, homes);
+  if (!IsForgettable(pass.servers, homes)) co_return std::nullopt;
+  pass.current = HighestAccepted(pass.servers.begin()->second);
+  if (!PastHorizon(pass)) co_return std::nullopt;
+  co_await RemoveTombstones(pass);
+  co_await RemoveObjectDirectory(pass);
+  co_return pass.outcome;
+}
+
 // Where there was nothing to do, something may wait that is not counted: attributes of a rename that never
 // committed, an empty object directory that could not be removed.
-Task<Result<CleanOutcome>> CleanAndLearn(TreePass& pass, ObjectPath path, uint64_t shown) {
+Task<Result<CleanOutcome>> CleanAndLearn(TreePass& pass, ObjectPath path, uint64_t shown, bool forget) {
+  if (forget) {
+    std::optional<CleanOutcome> forgotten = co_await ForgetName(pass.engine, path);
+    if (forgotten) co_return std::move(*forgotten);
+  }
   const TimePoint began = pass.engine.executor().Now();
   Result<CleanOutcome> outcome = co_await CleanName(pass.engine, std::move(path));
   if (outcome && outcome->removed == 0 && outcome->left == 0 && outcome->thin.empty()) {
@@ -195,19 +220,21 @@ Task<void> CleanNames(TreePass& pass, FolderUnion& found) {
   while (const std::optional<ObjectPath> name = idle.Next()) {
     // Below first: a directory's tombstone can only go when its folder is empty. Nothing beside it, so that
     // the bound is one for all folders.
-    if (TakeFolderOf(*name, found)) {
+    const bool has_folder = TakeFolderOf(*name, found);
+    if (has_folder) {
       co_await AwaitCleaned(cleaning, 0, pass);
       co_await CleanBelow(pass, *name);
     }
     const ToClean to_clean = co_await idle.Look();
-    if (to_clean != ToClean::kNow) {
+    if (to_clean == ToClean::kLater || to_clean == ToClean::kNothing) {
       ++pass.total.names;
       if (to_clean == ToClean::kLater) ++pass.total.left;
       co_await AwaitCleaned(cleaning, kCleanNamesAtOnceMax, pass);
       continue;
     }
     co_await AwaitCleaned(cleaning, kCleanNamesAtOnceMax - 1, pass);
-    cleaning.Start(0, CleanAndLearn(pass, *name, idle.GivenAs()));
+    const bool forget = to_clean == ToClean::kForget && !has_folder;
+    cleaning.Start(0, CleanAndLearn(pass, *name, idle.GivenAs(), forget));
   }
   co_await AwaitCleaned(cleaning, 0, pass);
 }
@@ -252,9 +279,8 @@ Task<void> CleanBelow(TreePass& pass, ObjectPath directory) {
 
 }  // namespace
 
-bool IsPast(const Engine& engine, int64_t since_ms, Duration wait) {
-  return engine.executor().WallNow() - since_ms >
-         std::chrono::duration_cast<std::chrono::milliseconds>(wait).count();
+bool IsPast(int64_t now_ms, int64_t since_ms, Duration wait) {
+  return now_ms - since_ms > std::chrono::duration_cast<std::chrono::milliseconds>(wait).count();
 }
 
 int64_t TombstoneMadeMs(const Version& version, const ServerStates& shown) {
@@ -276,12 +302,12 @@ std::map<MemberIndex, States> CleanPass::Homes() const {
 
 bool CleanPass::AllHomesHeard() const { return Homes().size() == engine.Homes(path).size(); }
 
-Task<void> ListEverywhere(CleanPass& pass) {
+Task<void> ListOn(CleanPass& pass, std::vector<MemberIndex> members) {
   pass.servers.clear();
   pass.without.clear();
   pass.gone.clear();
   ServerGather<Result<std::optional<States>>> gather(pass.engine, RequestKind::kMetadata, kCleanerPatience);
-  for (const MemberIndex member : pass.engine.AllByHealth())
+  for (const MemberIndex member : members)
     gather.Start(member, ListStatesIfThere(pass.engine, member, pass.path));
   while (gather.timely() > 0) {
     auto event = co_await gather.Next();
@@ -291,6 +317,8 @@ Task<void> ListEverywhere(CleanPass& pass) {
     pass.servers[event.member] = std::move(states).value_or(States{});
   }
 }
+
+Task<void> ListEverywhere(CleanPass& pass) { co_await ListOn(pass, pass.engine.AllByHealth()); }
 
 SweepAction RemoveEntry(const State& state) {
   return {state.IsMark() ? SweepAction::kRemoveMark : SweepAction::kRemoveFile, FormatState(state), {}};

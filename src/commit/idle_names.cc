@@ -23,11 +23,9 @@ const State* OnlyState(const States& states) {
   return plain ? &state : nullptr;
 }
 
-// It is to be cleaned when `wait` has passed since then, and not before.
-CleanVerdict AfterWait(const Engine& engine, int64_t since_ms, Duration wait) {
-  if (IsPast(engine, since_ms, wait)) return {ToClean::kNow};
-  return {ToClean::kLater,
-          since_ms + std::chrono::duration_cast<std::chrono::milliseconds>(wait).count() + 1};
+// The first ms that IsPast.
+int64_t DueMs(int64_t since_ms, Duration wait) {
+  return since_ms + std::chrono::duration_cast<std::chrono::milliseconds>(wait).count() + 1;
 }
 
 // Of what is idle or forgettable: the same on all.
@@ -122,7 +120,7 @@ std::optional<Superseding> WithoutSuperseded(const std::map<MemberIndex, States>
 }
 
 IdleNames::IdleNames(Engine& engine, const FolderUnion& found, NamesAtRest::Pass& rests)
-    : engine_(engine), found_(found), rests_(rests) {
+    : engine_(engine), found_(found), listed_ms_(engine.executor().WallNow()), rests_(rests) {
   for (const auto& name : found.names) names_.push_back(&name);
   if (names_.empty()) return;
   const auto first = static_cast<std::ptrdiff_t>(engine.RandomBelow(names_.size()));
@@ -151,20 +149,20 @@ CleanVerdict IdleNames::Judge(Name name, const std::map<MemberIndex, std::option
   if (superseding && silent == 0) {
     const std::map<MemberIndex, States>& rest = superseding->shown;
     const bool waits = IsIdle(rest, homes, archives_min) || IsForgettable(rest, homes);
-    CleanVerdict when = AfterWait(engine_, superseding->since_ms, engine_.options().superseded_grace);
-    if (waits && when.what == ToClean::kLater && !MutantActive(Mutant::kSweepSupersededAtOnce)) {
-      when.lives = LivesThere(rest);
-      return when;
-    }
+    const Duration grace = engine_.options().superseded_grace;
+    const bool past = IsPast(engine_.executor().WallNow(), superseding->since_ms, grace);
+    if (waits && !past && !MutantActive(Mutant::kSweepSupersededAtOnce))
+      return {ToClean::kLater, DueMs(superseding->since_ms, grace), LivesThere(rest)};
   }
   const size_t quorum = Quorum(homes.size());
   std::erase_if(homes, [&](MemberIndex home) { return !found_.heard.contains(home); });
   if (homes.size() < quorum || !IsForgettable(there, homes)) return {ToClean::kNow};
   if (silent > 0) return {ToClean::kLater};
   const int64_t made_ms = TombstoneMadeMs(*there.begin()->second.front().version, there);
-  CleanVerdict when = AfterWait(engine_, made_ms, engine_.options().tombstone_horizon);
-  when.lives = LivesThere(there);
-  return when;
+  const Duration horizon = engine_.options().tombstone_horizon;
+  // That others have nothing was told when the folder was listed: it has to be past then.
+  if (IsPast(listed_ms_, made_ms, horizon)) return {ToClean::kForget};
+  return {ToClean::kLater, DueMs(made_ms, horizon), LivesThere(there)};
 }
 
 Task<void> IdleNames::LookAhead() {

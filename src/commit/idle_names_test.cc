@@ -128,6 +128,11 @@ class IdleNamesTest : public testing::Test {
     return *cleaned;
   }
 
+  Task<void> CleanAll(TestWorld::Gateway& cleaner) {
+    const auto cleaned = co_await CleanTree(*cleaner.engine, TestWorld::Path("/"));
+    EXPECT_TRUE(cleaned) << cleaned.error().message;
+  }
+
   // Tombstones are left of them.
   void RemoveAll() {
     for (int i = 0; i < kNames; ++i)
@@ -174,7 +179,7 @@ TEST_F(IdleNamesTest, WhatMayStillBeReadCostsAListingForEachServerThatHasSomethi
   EXPECT_EQ(Clean(world_.NewGateway()).removed, kNames * world_.descriptor.geometry.Total());
 }
 
-// Of all servers, which may be many: twice for what must be known of all of them.
+// Of its homes only, however many servers there are: these have told the folder.
 TEST_F(IdleNamesTest, AnObjectIsForgottenWithFewRequests) {
   RemoveAll();
   world_.Pass(world_.options.engine.tombstone_horizon + std::chrono::seconds(5));
@@ -182,12 +187,50 @@ TEST_F(IdleNamesTest, AnObjectIsForgottenWithFewRequests) {
   EXPECT_EQ(Clean(cleaner).left, 0u);
   const size_t servers = world_.options.servers;
   const size_t homes = cleaner.engine->Homes(TestWorld::Path("/000")).size();
-  EXPECT_EQ(cleaner.counts->Of(Operation::kList), servers + kNames * (2 * homes + 2 * servers));
-  // Tombstones are directories too; and there may be folders.
-  EXPECT_EQ(cleaner.counts->Of(Operation::kRemoveDirectory), kNames * (2 * homes + servers));
+  EXPECT_EQ(cleaner.counts->Of(Operation::kList), servers + kNames * 2 * homes);
+  // Tombstones are directories too.
+  EXPECT_EQ(cleaner.counts->Of(Operation::kRemoveDirectory), kNames * 2 * homes);
   EXPECT_EQ(cleaner.counts->Total(),
             cleaner.counts->Of(Operation::kList) + cleaner.counts->Of(Operation::kRemoveDirectory));
   EXPECT_EQ(Clean(world_.NewGateway()).names, 0u);
+}
+
+// A renamer that slept for longer than it may, say.
+TEST_F(IdleNamesTest, WhatIsSealedAfterTheLookIsNotForgotten) {
+  RemoveAll();
+  world_.Pass(world_.options.engine.tombstone_horizon + std::chrono::seconds(5));
+  TestWorld::Gateway& cleaner = world_.NewGateway();
+  const ObjectPath path = TestWorld::Path("/123");
+  const MemberIndex home = cleaner.engine->Homes(path)[0];
+  cleaner.faults[home]->plan().Add({.kind = FaultKind::kDelay,
+                                    .operation = Operation::kList,
+                                    .path_contains = path.ObjectDirectory(),
+                                    .first = 2,
+                                    .count = 1,
+                                    .delay = std::chrono::milliseconds(500)});
+  cleaner.scope.Spawn(CleanAll(cleaner));
+  ASSERT_TRUE(
+      world_.executor.RunUntil([&] { return cleaner.faults[home]->plan().injected() > 0; }, 1'000'000));
+  ASSERT_TRUE(world_.Seal(gateway_, path, home, MoveOutState(gateway_.engine->NewObjectId())));
+  world_.Pass(std::chrono::minutes(1));
+  EXPECT_EQ(world_.StateOf(gateway_, "/123").kind, Accepted::kRemoved);
+  EXPECT_EQ(world_.StateOf(gateway_, "/124").kind, Accepted::kNothing);
+}
+
+// Its folder may have what can still not go.
+TEST_F(IdleNamesTest, ADirectoryIsNotForgottenBeforeWhatIsBelowIt) {
+  const ObjectPath directory = TestWorld::Path("/d");
+  ASSERT_TRUE(world_.Run(MakeDirectoryName(*gateway_.engine, directory, false)));
+  ASSERT_TRUE(world_.Run(RemoveDirectoryName(*gateway_.engine, directory)));
+  Clean(gateway_);
+  world_.Pass(world_.options.engine.tombstone_horizon + std::chrono::seconds(5));
+  // Somebody who slept makes an archive below.
+  const ObjectPath below = TestWorld::Path("/d/o");
+  ASSERT_TRUE(world_.Seal(gateway_, below, 0, SealedState(gateway_.engine->NewObjectId())));
+  Clean(world_.NewGateway());
+  EXPECT_EQ(world_.StateOf(gateway_, "/d").kind, Accepted::kRemoved);
+  world_.Clean(gateway_);
+  EXPECT_EQ(world_.StateOf(gateway_, "/d").kind, Accepted::kNothing);
 }
 
 TEST_F(IdleNamesTest, AYoungTombstoneCostsAListingOfItsHomes) {

@@ -65,7 +65,7 @@ bool IsOldDebris(const Engine& engine, const Found& found) {
   const Duration horizon = engine.options().tombstone_horizon;
   const Duration wait = of_upload ? std::max(horizon, engine.options().upload_grace) : horizon;
   const int64_t version_ms = tombstone ? state->version->WallMillis() : 0;
-  return IsPast(engine, std::max(found.entry.mtime_s * 1000, version_ms), wait);
+  return IsPast(engine.executor().WallNow(), std::max(found.entry.mtime_s * 1000, version_ms), wait);
 }
 
 // Seals of a name that nobody tells: aborts them wherever they stand. False: there are none.

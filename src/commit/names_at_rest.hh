@@ -29,6 +29,7 @@ constexpr Duration kLookAgainAfter = std::chrono::hours(1);
 
 enum class ToClean {
   kNow,  // also when it cannot be told, since a server has not told the folder and is not known to be bad
+  kForget,  // a removed name of which nothing else is left, and past the horizon
   // A tombstone that is too young to be forgotten, a version that may still be read, or what only a silent
   // server may need.
   kLater,
@@ -98,11 +99,11 @@ class NamesAtRest {
     Pass& operator=(const Pass&) = delete;
     uint64_t seed() const { return memory_.seed(); }
 
-    // `shown`: see ShownAs. nullopt: look at it. Never kNow.
+    // `shown`: see ShownAs. nullopt: look at it. Never kNow or kForget.
     std::optional<ToClean> Known(uint64_t shown);
 
-    // What was found when it was looked at, from `began` on; its folder had been listed before. kNow is not
-    // kept.
+    // What was found when it was looked at, from `began` on; its folder had been listed before. What is to be
+    // done at once is not kept.
     void Learn(uint64_t shown, TimePoint began, const CleanVerdict& verdict);
 
    private:
