@@ -2,6 +2,7 @@
 // One pass of the cleaner over one name: what its steps share. Internal to the cleaner.
 #pragma once
 
+#include <optional>
 #include <set>
 
 #include "commit/cleaner.hh"
@@ -45,6 +46,12 @@ Task<void> ListEverywhere(CleanPass& pass);
 // The action that removes this entry, and the doing of any action; counted in the outcome.
 SweepAction RemoveEntry(const State& state);
 Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action);
+
+// Of a name without a folder of its own that was found forgettable, and no stray file, after all servers had
+// told the folder that it is in, asked for at `asked_ms` (of the wall clock), past the horizon: another look
+// at its homes is all that is needed, for what began before all of them had the tombstone. nullopt: it is not
+// as it was then, or younger; it is to be cleaned as any other.
+Task<std::optional<CleanOutcome>> ForgetName(Engine& engine, ObjectPath path, int64_t asked_ms);
 
 // Renames that begin or end at this name (clean_renames.cc). kNone: there are none, the name may be swept.
 // kDone: one was brought to its end; look again. kOpen: one is under way, or a server is missing: remove

@@ -170,29 +170,9 @@ struct TreePass {
 
 using Cleaning = Gather<Result<CleanOutcome>>;
 
-// Of a name without a folder, after a look at all servers, past the horizon, that found it forgettable: one
-// more look at its homes is all that is needed, for what began before all of them had the tombstone. nullopt:
-// it is not as it was then.
-Task<std::optional<CleanOutcome>> ForgetName(Engine& engine, ObjectPath path) {
-  CleanPass pass{engine, path, {}, {}, {}, {}, {}};
-  pass.outcome.names = 1;
-  const std::vector<MemberIndex> homes = engine.Homes(path);
-  co_await ListOn(pass, homes);
-  if (!IsForgettable(pass.servers, homes)) co_return std::nullopt;
-  pass.current = HighestAccepted(pass.servers.begin()->second);
-  if (!PastHorizon(pass)) co_return std::nullopt;
-  co_await RemoveTombstones(pass);
-  co_await RemoveObjectDirectory(pass);
-  co_return pass.outcome;
-}
-
 // Where there was nothing to do, something may wait that is not counted: attributes of a rename that never
 // committed, an empty object directory that could not be removed.
-Task<Result<CleanOutcome>> CleanAndLearn(TreePass& pass, ObjectPath path, uint64_t shown, bool forget) {
-  if (forget) {
-    std::optional<CleanOutcome> forgotten = co_await ForgetName(pass.engine, path);
-    if (forgotten) co_return std::move(*forgotten);
-  }
+Task<Result<CleanOutcome>> CleanAndLearn(TreePass& pass, ObjectPath path, uint64_t shown) {
   const TimePoint began = pass.engine.executor().Now();
   Result<CleanOutcome> outcome = co_await CleanName(pass.engine, std::move(path));
   if (outcome && outcome->removed == 0 && outcome->left == 0 && outcome->thin.empty()) {
@@ -201,6 +181,12 @@ Task<Result<CleanOutcome>> CleanAndLearn(TreePass& pass, ObjectPath path, uint64
     pass.rests.Learn(shown, began, {ToClean::kNothing, pass.engine.executor().WallNow() + horizon.count()});
   }
   co_return std::move(outcome);
+}
+
+Task<Result<CleanOutcome>> ForgetOrClean(TreePass& pass, ObjectPath path, uint64_t shown, int64_t asked_ms) {
+  std::optional<CleanOutcome> forgotten = co_await ForgetName(pass.engine, path, asked_ms);
+  if (forgotten) co_return std::move(*forgotten);
+  co_return co_await CleanAndLearn(pass, std::move(path), shown);
 }
 
 // Takes what is done, and waits until no more than so many are being cleaned.
@@ -233,8 +219,11 @@ Task<void> CleanNames(TreePass& pass, FolderUnion& found) {
       continue;
     }
     co_await AwaitCleaned(cleaning, kCleanNamesAtOnceMax - 1, pass);
-    const bool forget = to_clean == ToClean::kForget && !has_folder;
-    cleaning.Start(0, CleanAndLearn(pass, *name, idle.GivenAs(), forget));
+    if (to_clean == ToClean::kForget && !has_folder) {
+      cleaning.Start(0, ForgetOrClean(pass, *name, idle.GivenAs(), found.asked_ms));
+    } else {
+      cleaning.Start(0, CleanAndLearn(pass, *name, idle.GivenAs()));
+    }
   }
   co_await AwaitCleaned(cleaning, 0, pass);
 }
@@ -422,6 +411,22 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
   co_await RemoveObjectDirectory(pass);
   // What they have was not seen.
   if (!pass.AllServersHeard()) ++pass.outcome.left;
+  co_return pass.outcome;
+}
+
+Task<std::optional<CleanOutcome>> ForgetName(Engine& engine, ObjectPath path, int64_t asked_ms) {
+  CleanPass pass{engine, path, {}, {}, {}, {}, {}};
+  pass.outcome.names = 1;
+  const std::vector<MemberIndex> homes = engine.Homes(path);
+  co_await ListOn(pass, homes);
+  if (!IsForgettable(pass.servers, homes)) co_return std::nullopt;
+  pass.current = HighestAccepted(pass.servers.begin()->second);
+  const int64_t made_ms = TombstoneMadeMs(pass.current.version, pass.servers);
+  // Clocks may be set back.
+  const int64_t past_ms = std::min(asked_ms, pass.Now());
+  if (!IsPast(past_ms, made_ms, engine.options().tombstone_horizon)) co_return std::nullopt;
+  co_await RemoveTombstones(pass);
+  co_await RemoveObjectDirectory(pass);
   co_return pass.outcome;
 }
 

@@ -94,10 +94,12 @@ void AddTo(ShownName& shown, MemberIndex member, const Entry& entry) {
 void AddEntries(const ObjectPath& directory, MemberIndex member, const std::vector<Entry>& entries,
                 FolderUnion& result, LongNames& long_names) {
   result.heard.insert(member);
+  const std::string prefix = directory.IsRoot() ? "/" : directory.Folder() + "/";
   for (const Entry& entry : entries) {
-    if (!entry.directory) continue;
     FolderEntryName parsed = ParseFolderEntry(entry.name);
-    if (parsed.kind == FolderEntryName::kObject) {
+    if (!entry.directory) {
+      if (parsed.kind != FolderEntryName::kOther && entry.size == 0) result.files.insert(prefix + entry.name);
+    } else if (parsed.kind == FolderEntryName::kObject) {
       Result<ObjectPath> name = directory.Child(parsed.component);
       if (name) AddTo(result.names[std::move(*name)], member, entry);
     } else if (parsed.kind == FolderEntryName::kLongObject) {
@@ -117,6 +119,7 @@ size_t SilentServersMax(const Engine& engine) {
 
 Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory, Duration least) {
   FolderUnion result;
+  result.asked_ms = engine.executor().WallNow();
   const std::string folder = directory.Folder();
   LongNames long_names;
   ServerGather<Listing> gather(engine, RequestKind::kMetadata, least);
@@ -145,6 +148,7 @@ Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory, Duration leas
 
 Task<Result<FolderUnion>> ListFolderOn(Engine& engine, MemberIndex member, ObjectPath directory) {
   FolderUnion result;
+  result.asked_ms = engine.executor().WallNow();
   LongNames long_names;
   const Listing listed = co_await ListOrEmpty(engine, member, directory.Folder());
   if (!listed) co_return listed.error();

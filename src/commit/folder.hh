@@ -16,10 +16,13 @@ struct ShownName {
 };
 
 struct FolderUnion {
+  int64_t asked_ms = 0;  // of the wall clock: all below was told after that
   std::map<ObjectPath, ShownName> names;
   std::set<std::string> folders;   // physical sub-folders by their name on disk
   // Object directories, by their path on disk, of shortened names that no server tells now.
   std::set<std::string> nameless;
+  // Empty files where object directories should be, by their path on disk (stray_file.hh).
+  std::set<std::string> files;
   // Who told all it has: not who shows a shortened name that nobody tells, and could not be asked for it.
   std::set<MemberIndex> heard;
 };

@@ -120,7 +120,7 @@ std::optional<Superseding> WithoutSuperseded(const std::map<MemberIndex, States>
 }
 
 IdleNames::IdleNames(Engine& engine, const FolderUnion& found, NamesAtRest::Pass& rests)
-    : engine_(engine), found_(found), listed_ms_(engine.executor().WallNow()), rests_(rests) {
+    : engine_(engine), found_(found), rests_(rests) {
   for (const auto& name : found.names) names_.push_back(&name);
   if (names_.empty()) return;
   const auto first = static_cast<std::ptrdiff_t>(engine.RandomBelow(names_.size()));
@@ -160,8 +160,11 @@ CleanVerdict IdleNames::Judge(Name name, const std::map<MemberIndex, std::option
   if (silent > 0) return {ToClean::kLater};
   const int64_t made_ms = TombstoneMadeMs(*there.begin()->second.front().version, there);
   const Duration horizon = engine_.options().tombstone_horizon;
-  // That others have nothing was told when the folder was listed: it has to be past then.
-  if (IsPast(listed_ms_, made_ms, horizon)) return {ToClean::kForget};
+  // Had it passed when the others told that they have nothing?
+  if (IsPast(found_.asked_ms, made_ms, horizon)) {
+    const bool stray_file = found_.files.contains(name->first.ObjectDirectory());
+    return {stray_file ? ToClean::kNow : ToClean::kForget};
+  }
   return {ToClean::kLater, DueMs(made_ms, horizon), LivesThere(there)};
 }
 

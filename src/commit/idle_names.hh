@@ -22,7 +22,7 @@ bool IsIdle(const std::map<MemberIndex, States>& shown, const std::vector<Member
             const std::function<size_t(uint64_t size)>& archives_min);
 
 // Is it a removed name whose tombstone all of `homes` have, and nothing is anywhere else? `shown` as above.
-// All that is left to do is to forget it (ForgetName), some day.
+// All that is left to do is to forget it, some day.
 bool IsForgettable(const std::map<MemberIndex, States>& shown, const std::vector<MemberIndex>& homes);
 
 // A name that was replaced or removed: what is shown of it without the version before, and since when that is
@@ -69,7 +69,6 @@ class IdleNames {
 
   Engine& engine_;
   const FolderUnion& found_;
-  const int64_t listed_ms_;  // of the wall clock: when `found_` was known
   NamesAtRest::Pass& rests_;
   std::vector<Name> names_;
   size_t given_ = 0;  // of names_

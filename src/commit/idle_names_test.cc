@@ -131,6 +131,7 @@ class IdleNamesTest : public testing::Test {
   Task<void> CleanAll(TestWorld::Gateway& cleaner) {
     const auto cleaned = co_await CleanTree(*cleaner.engine, TestWorld::Path("/"));
     EXPECT_TRUE(cleaned) << cleaned.error().message;
+    if (cleaned) last_ = *cleaned;
   }
 
   // Tombstones are left of them.
@@ -145,6 +146,7 @@ class IdleNamesTest : public testing::Test {
   static constexpr int kNames = 300;  // more than are asked for together
   TestWorld world_{TestWorld::Options{}};
   TestWorld::Gateway& gateway_ = world_.NewGateway();
+  std::optional<CleanOutcome> last_;  // of CleanAll
 };
 
 TEST_F(IdleNamesTest, ANameAtRestCostsAListingForEachArchive) {
@@ -195,7 +197,24 @@ TEST_F(IdleNamesTest, AnObjectIsForgottenWithFewRequests) {
   EXPECT_EQ(Clean(world_.NewGateway()).names, 0u);
 }
 
-// A renamer that slept for longer than it may, say.
+// What others have may have come before the horizon had passed.
+TEST_F(IdleNamesTest, NothingIsForgottenByAListingThatWasAskedForTooEarly) {
+  RemoveAll();
+  NamesAtRest rests;
+  NamesAtRest::Pass pass(rests, world_.executor);
+  const auto to_clean = [&](const FolderUnion& found) {
+    IdleNames idle(*gateway_.engine, found, pass);
+    idle.Next();
+    return world_.Run(idle.Look());
+  };
+  const FolderUnion early = world_.Run(ListFolder(*gateway_.engine, TestWorld::Path("/")));
+  world_.Pass(world_.options.engine.tombstone_horizon + std::chrono::seconds(5));
+  EXPECT_EQ(to_clean(early), ToClean::kLater);
+  const FolderUnion now = world_.Run(ListFolder(*gateway_.engine, TestWorld::Path("/")));
+  EXPECT_EQ(to_clean(now), ToClean::kForget);
+}
+
+// It is cleaned as any other.
 TEST_F(IdleNamesTest, WhatIsSealedAfterTheLookIsNotForgotten) {
   RemoveAll();
   world_.Pass(world_.options.engine.tombstone_horizon + std::chrono::seconds(5));
@@ -215,6 +234,8 @@ TEST_F(IdleNamesTest, WhatIsSealedAfterTheLookIsNotForgotten) {
   world_.Pass(std::chrono::minutes(1));
   EXPECT_EQ(world_.StateOf(gateway_, "/123").kind, Accepted::kRemoved);
   EXPECT_EQ(world_.StateOf(gateway_, "/124").kind, Accepted::kNothing);
+  ASSERT_TRUE(last_);
+  EXPECT_GT(last_->left, 0u);
 }
 
 // Its folder may have what can still not go.

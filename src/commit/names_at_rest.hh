@@ -29,7 +29,7 @@ constexpr Duration kLookAgainAfter = std::chrono::hours(1);
 
 enum class ToClean {
   kNow,  // also when it cannot be told, since a server has not told the folder and is not known to be bad
-  kForget,  // a removed name of which nothing else is left, and past the horizon
+  kForget,  // a removed name of which nothing else but a folder is left, and past the horizon (ForgetName)
   // A tombstone that is too young to be forgotten, a version that may still be read, or what only a silent
   // server may need.
   kLater,
