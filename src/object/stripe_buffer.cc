@@ -85,6 +85,7 @@ size_t StripeBuffer::Append(ByteSpan bytes, ObjectDigests& digests) {
 ByteSpan StripeBuffer::SumUp(uint32_t chunk, size_t end) {
   Slot& slot = slots_[chunk];
   const size_t page_size = shape_.geometry.PageSize();
+  if (end != (finished_ ? ChunkSize(chunk) : shape_.geometry.chunk_size_bytes)) end -= end % page_size;
   const ByteSpan bytes = Data(chunk, end).subspan(slot.summed);
   slot.crc32 = Crc32(bytes, slot.crc32);
   slot.page_crc32c.resize(shape_.geometry.PageCount(end));
@@ -96,9 +97,8 @@ ByteSpan StripeBuffer::SumUp(uint32_t chunk, size_t end) {
 void StripeBuffer::SumUpData(uint32_t chunk, size_t end, ObjectDigests& digests) {
   const Slot& slot = slots_[chunk];
   const size_t page_size = shape_.geometry.PageSize();
-  const bool last = finished_ || end == shape_.geometry.chunk_size_bytes;
   const size_t first_page = slot.summed / page_size;
-  const ByteSpan bytes = SumUp(chunk, last ? end : end - end % page_size);
+  const ByteSpan bytes = SumUp(chunk, end);
   digests.Add(bytes, std::span(slot.page_crc32c).subspan(first_page), page_size);
 }
 
@@ -115,8 +115,7 @@ void StripeBuffer::Finish(ObjectDigests& digests) {
   for (uint32_t chunk = geometry.data_chunks; chunk < geometry.Total(); ++chunk)
     parity.push_back(Data(chunk, length));
   EncodePadded(CodecFor(geometry), data, parity, length, [&](size_t coded) {
-    const size_t end = coded == length ? length : coded - coded % geometry.PageSize();
-    for (uint32_t chunk = geometry.data_chunks; chunk < geometry.Total(); ++chunk) SumUp(chunk, end);
+    for (uint32_t chunk = geometry.data_chunks; chunk < geometry.Total(); ++chunk) SumUp(chunk, coded);
   });
 }
 

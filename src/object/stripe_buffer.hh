@@ -81,10 +81,10 @@ class StripeBuffer {
     uint32_t crc32 = 0;
     std::vector<uint32_t> page_crc32c;
   };
-  // The checksums of a chunk go on to `end`: whole pages, or all of the chunk. Answers what was summed up.
+  // The checksums of a chunk, of which bytes up to `end` are there, go on as far as its pages are whole, or
+  // its last one is there. Answers what was summed up.
   ByteSpan SumUp(uint32_t chunk, size_t end);
-  // The same for a chunk of data of which bytes up to `end` are there: as far as its pages are whole, or its
-  // last one is there. `digests` hears of them.
+  // The same for a chunk of data; `digests` hears of it.
   void SumUpData(uint32_t chunk, size_t end, ObjectDigests& digests);
   MemberHeader HeaderOf(uint32_t chunk) const;
   Result<Piece> PlaceChunkAgain(uint32_t chunk, ArchiveWriter& archive) const;
