@@ -69,33 +69,23 @@ Duration GraceOf(const CleanPass& pass, const State& draft) {
 
 // The lowest version that some reader may still be reading: the one that was current when the grace time
 // began. Of a name that is written again and again it is not the current one; what a quorum shows was
-// committed. Since when a version was current is no more than can be told: not when it was chosen, if it is
-// of a removal (which has the clock of what it removed), or if somebody went on much later with what its
-// writer had begun, but when a home was written to.
+// committed.
 Version KeepFrom(const CleanPass& pass) {
   if (MutantActive(Mutant::kSweepSupersededAtOnce)) return pass.current.version;
-  struct Shown {
-    int64_t since_ms = 0;
-    std::set<MemberIndex> homes;
-  };
-  std::map<Version, Shown> versions;
   const std::vector<MemberIndex> homes = pass.engine.Homes(pass.path);
+  std::map<Version, std::set<MemberIndex>> accepted_by;  // homes
   for (const auto& [member, states] : pass.servers) {
-    const bool home = Contains(homes, member);
     for (const State& state : states) {
       if (!state.Accepted() || pass.current.version < *state.version) continue;
-      Shown& shown = versions[*state.version];
-      const int64_t written = state.mtime_s * 1000;
-      // A server's clock may be ahead of ours by as much as a version's.
-      if (written <= pass.Now() + kClockDriftMaxMs) shown.since_ms = std::max(shown.since_ms, written);
-      if (home) shown.homes.insert(member);
+      std::set<MemberIndex>& by = accepted_by[*state.version];
+      if (Contains(homes, member)) by.insert(member);
     }
   }
   Version keep_from;
-  for (const auto& [version, shown] : versions) {
-    const bool committed = version == pass.current.version || shown.homes.size() >= Quorum(homes.size());
-    const int64_t since = std::max(shown.since_ms, version.WallMillis());
-    if (committed && pass.Past(since, pass.engine.options().superseded_grace)) keep_from = version;
+  for (const auto& [version, by] : accepted_by) {
+    const bool committed = version == pass.current.version || by.size() >= Quorum(homes.size());
+    const int64_t since_ms = CurrentSinceMs(version, pass.servers, homes, pass.Now());
+    if (committed && pass.Past(since_ms, pass.engine.options().superseded_grace)) keep_from = version;
   }
   return keep_from;
 }

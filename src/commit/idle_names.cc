@@ -28,9 +28,10 @@ int64_t DueMs(int64_t since_ms, Duration wait) {
   return since_ms + std::chrono::duration_cast<std::chrono::milliseconds>(wait).count() + 1;
 }
 
-// Of what is idle or forgettable: the same on all.
+// Of what is idle or removed: the same on all that show something.
 RestingName LivesThere(const std::map<MemberIndex, States>& shown) {
-  const Accepted accepted = HighestAccepted(shown.begin()->second);
+  Accepted accepted;
+  for (const auto& [member, states] : shown) accepted = std::max(accepted, HighestAccepted(states));
   RestingName lives;
   lives.kind = accepted.kind == Accepted::kDirectory ? RestingName::kDirectory
                : accepted.Live()                     ? RestingName::kObject
@@ -79,16 +80,25 @@ bool IsIdle(const std::map<MemberIndex, States>& shown, const std::vector<Member
   return first->kind == StateKind::kDirectory || archives >= archives_min(first->size);
 }
 
-bool IsForgettable(const std::map<MemberIndex, States>& shown, const std::vector<MemberIndex>& homes) {
-  Version version;
+bool IsRemoved(const std::map<MemberIndex, States>& shown, const std::vector<MemberIndex>& homes) {
+  std::optional<Version> version;
+  size_t have = 0;
   for (const auto& [member, states] : shown) {
-    if (states.size() != 1 || !Contains(homes, member)) return false;
+    if (!Contains(homes, member) || states.size() > 1) return false;
+    if (states.empty()) continue;
     const State& state = states.front();
     if (state.kind != StateKind::kTombstone || state.IsMoved()) return false;
-    if (member != shown.begin()->first && *state.version != version) return false;
-    version = *state.version;
+    if (version && *state.version != *version) return false;
+    version = state.version;
+    ++have;
   }
-  return shown.size() == homes.size();
+  return have >= Quorum(homes.size());
+}
+
+bool IsForgettable(const std::map<MemberIndex, States>& shown, const std::vector<MemberIndex>& homes) {
+  const bool all =
+      std::none_of(shown.begin(), shown.end(), [](const auto& home) { return home.second.empty(); });
+  return all && shown.size() == homes.size() && IsRemoved(shown, homes);
 }
 
 std::optional<Superseding> WithoutSuperseded(const std::map<MemberIndex, States>& shown,
@@ -96,7 +106,7 @@ std::optional<Superseding> WithoutSuperseded(const std::map<MemberIndex, States>
   Version highest;
   for (const auto& [member, states] : shown) highest = std::max(highest, HighestAccepted(states).version);
   Superseding result;
-  result.since_ms = highest.WallMillis();
+  result.since_ms = CurrentSinceMs(highest, shown, homes, now_ms);
   const State* before = nullptr;
   for (const auto& [member, states] : shown) {
     States rest;
@@ -108,11 +118,9 @@ std::optional<Superseding> WithoutSuperseded(const std::map<MemberIndex, States>
         before = &state;
         continue;
       }
-      const int64_t written_ms = state.mtime_s * 1000;
-      if (written_ms <= now_ms + kClockDriftMaxMs) result.since_ms = std::max(result.since_ms, written_ms);
       rest.push_back(state);
     }
-    // A home that has only that one is to learn of the current one.
+    // A home that has only that one is to learn of the current one, some day.
     if (!rest.empty() || Contains(homes, member)) result.shown.emplace(member, std::move(rest));
   }
   if (!before) return std::nullopt;
@@ -148,7 +156,7 @@ CleanVerdict IdleNames::Judge(Name name, const std::map<MemberIndex, std::option
   const auto superseding = WithoutSuperseded(there, homes, engine_.executor().WallNow());
   if (superseding && silent == 0) {
     const std::map<MemberIndex, States>& rest = superseding->shown;
-    const bool waits = IsIdle(rest, homes, archives_min) || IsForgettable(rest, homes);
+    const bool waits = IsIdle(rest, homes, archives_min) || IsRemoved(rest, homes);
     const Duration grace = engine_.options().superseded_grace;
     const bool past = IsPast(engine_.executor().WallNow(), superseding->since_ms, grace);
     if (waits && !past && !MutantActive(Mutant::kSweepSupersededAtOnce))

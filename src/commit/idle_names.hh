@@ -21,8 +21,11 @@ namespace xec {
 bool IsIdle(const std::map<MemberIndex, States>& shown, const std::vector<MemberIndex>& homes,
             const std::function<size_t(uint64_t size)>& archives_min);
 
-// Is it a removed name whose tombstone all of `homes` have, and nothing is anywhere else? `shown` as above.
-// All that is left to do is to forget it, some day.
+// Is it a removed name whose tombstone a quorum of `homes` have, and nothing is anywhere else? `shown` as
+// above; a home may show nothing.
+bool IsRemoved(const std::map<MemberIndex, States>& shown, const std::vector<MemberIndex>& homes);
+
+// Do all of them have it? All that is left to do is to forget it, some day.
 bool IsForgettable(const std::map<MemberIndex, States>& shown, const std::vector<MemberIndex>& homes);
 
 // A name that was replaced or removed: what is shown of it without the version before, and since when that is

@@ -72,6 +72,22 @@ TEST(IsForgettableTest, ATombstoneOnEveryHomeAndNothingElse) {
   EXPECT_FALSE(IsForgettable({{0, {moved}}, {1, {moved}}, {2, {moved}}}, kHomes));
 }
 
+TEST(IsRemovedTest, ATombstoneOnAQuorumOfHomesAndNothingElse) {
+  const State tombstone = TombstoneState(At(6));
+  EXPECT_TRUE(IsRemoved({{0, {tombstone}}, {1, {}}, {2, {tombstone}}}, kHomes));
+  EXPECT_TRUE(IsRemoved({{1, {tombstone}}, {2, {tombstone}}}, kHomes));
+  EXPECT_FALSE(IsRemoved({}, kHomes));
+  EXPECT_FALSE(IsRemoved({{0, {tombstone}}, {1, {}}, {2, {}}}, kHomes));
+  const auto beside = [&](States states, MemberIndex member = 2) {
+    return IsRemoved({{0, {tombstone}}, {1, {tombstone}}, {member, std::move(states)}}, kHomes);
+  };
+  EXPECT_TRUE(beside({}));
+  EXPECT_FALSE(beside({}, 7));  // an object directory to remove
+  EXPECT_FALSE(beside({TombstoneState(At(7))}));
+  EXPECT_FALSE(beside({MoveOutState("dd")}));
+  EXPECT_FALSE(beside({MovedState(At(6), "dd", At(7), 1)}));
+}
+
 State Written(State state, int64_t at_s) {
   state.mtime_s = at_s;
   return state;
@@ -81,10 +97,11 @@ TEST(WithoutSupersededTest, TheVersionBeforeAndSinceWhenItIsNotTheCurrentOne) {
   const State before = Written(PromotedState(At(4), "aa", 7), 100);
   const State witness = Written(WitnessState(At(4), "aa", 7), 100);
   const State tombstone = Written(TombstoneState(At(5)), 200), late = Written(TombstoneState(At(5)), 201);
+  const State early = Written(TombstoneState(At(5)), 150);
   const auto removed = WithoutSuperseded(
-      {{0, {before, tombstone}}, {1, {late}}, {2, {witness, tombstone}}, {7, {before}}}, kHomes, 300'000);
+      {{0, {before, tombstone}}, {1, {late}}, {2, {witness, early}}, {7, {before}}}, kHomes, 300'000);
   ASSERT_TRUE(removed);
-  EXPECT_EQ(removed->since_ms, 201'000);
+  EXPECT_EQ(removed->since_ms, 200'000);  // when a quorum had it
   EXPECT_TRUE(IsForgettable(removed->shown, kHomes));
   const State current = Written(PromotedState(At(5), "bb", 7), 200);
   const auto replaced =
@@ -102,8 +119,11 @@ TEST(WithoutSupersededTest, WhateverElseIsShownIsForAFullPass) {
   const State before = PromotedState(At(4), "aa", 7), current = PromotedState(At(5), "bb", 7);
   const auto idle = [&](std::map<MemberIndex, States> shown) {
     const auto rest = WithoutSuperseded(shown, kHomes, 0);
-    return rest && (IsIdle(rest->shown, kHomes, Two) || IsForgettable(rest->shown, kHomes));
+    return rest && (IsIdle(rest->shown, kHomes, Two) || IsRemoved(rest->shown, kHomes));
   };
+  const State tombstone = TombstoneState(At(5));
+  EXPECT_TRUE(idle({{0, {before, tombstone}}, {1, {tombstone}}, {2, {before}}}));
+  EXPECT_FALSE(idle({{0, {before, tombstone}}, {1, {before}}, {2, {before}}}));
   EXPECT_TRUE(idle({{0, {before, current}}, {1, {before, current}}}));
   EXPECT_FALSE(idle({{0, {current}}, {1, {current}}}));  // nothing is superseded
   EXPECT_FALSE(idle({{0, {before, current}}, {1, {current}}, {2, {before}}}));  // a home that is behind
@@ -170,7 +190,6 @@ TEST_F(IdleNamesTest, OneAmongManyIsCleaned) {
 TEST_F(IdleNamesTest, WhatMayStillBeReadCostsAListingForEachServerThatHasSomething) {
   for (int i = 1; i < kNames; ++i) ASSERT_TRUE(world_.Put(gateway_, fmt::format("/{:03}", i)));
   ASSERT_TRUE(world_.Run(RemoveObject(*gateway_.engine, TestWorld::Path("/000"))));
-  Clean(gateway_);  // brings the tombstone to all homes
   TestWorld::Gateway& cleaner = world_.NewGateway();
   const CleanOutcome young = Clean(cleaner);
   EXPECT_EQ(young.removed, 0u);
@@ -239,6 +258,26 @@ TEST_F(IdleNamesTest, WhatIsSealedAfterTheLookIsNotForgotten) {
 }
 
 // Its folder may have what can still not go.
+// The grace counts from the removal, not from when the last home learns of it: what it takes away goes then.
+TEST_F(IdleNamesTest, TheLastHomesLearnOfARemovalWhenItsArchivesGo) {
+  const ObjectPath path = TestWorld::Path("/123");
+  ASSERT_TRUE(world_.Run(RemoveObject(*gateway_.engine, path)));
+  const auto with_tombstone = [&] {
+    size_t homes = 0;
+    for (const MemberIndex home : gateway_.engine->Homes(path)) {
+      const auto states = world_.Run(ListStates(*gateway_.engine, home, path));
+      homes += HighestAccepted(*states).kind == Accepted::kRemoved ? 1 : 0;
+    }
+    return homes;
+  };
+  const size_t homes = gateway_.engine->Homes(path).size();
+  Clean(gateway_);
+  EXPECT_EQ(with_tombstone(), Quorum(homes));
+  world_.Pass(world_.options.engine.superseded_grace + std::chrono::seconds(5));
+  EXPECT_EQ(Clean(gateway_).removed, world_.descriptor.geometry.Total());
+  EXPECT_EQ(with_tombstone(), homes);
+}
+
 TEST_F(IdleNamesTest, ADirectoryIsNotForgottenBeforeWhatIsBelowIt) {
   const ObjectPath directory = TestWorld::Path("/d");
   ASSERT_TRUE(world_.Run(MakeDirectoryName(*gateway_.engine, directory, false)));
