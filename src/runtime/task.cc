@@ -79,10 +79,14 @@ void TaskScope::Spawn(Task<void> task) {
 }
 
 void TaskScope::Ended(uint64_t id) {
-  // on_empty runs under the mutex: Drain's owner may destroy the scope as soon as it has run.
-  std::lock_guard lock(mutex_);
-  roots_.erase(id);
-  if (roots_.empty() && on_empty_) std::exchange(on_empty_, {})();
+  UniqueFunction<void()> on_empty;
+  {
+    std::lock_guard lock(mutex_);
+    roots_.erase(id);
+    if (roots_.empty()) on_empty = std::exchange(on_empty_, {});
+  }
+  // Drain's owner may destroy the scope as soon as this has begun.
+  if (on_empty) on_empty();
 }
 
 void TaskScope::Drain() {
@@ -94,8 +98,6 @@ void TaskScope::Drain() {
     on_empty_ = [empty] { empty->Give(); };
   }
   empty->Wait();
-  // Waits for the thread that ran on_empty_ to leave the mutex.
-  std::lock_guard lock(mutex_);
 }
 
 void TaskScope::Abandon() {

@@ -7,7 +7,8 @@
 
 namespace xec {
 
-ThreadPool::ThreadPool(std::string name, int threads) : name_(std::move(name)) {
+ThreadPool::ThreadPool(std::string name, int threads)
+    : name_(std::move(name)), workers_(static_cast<size_t>(threads)), awake_(workers_) {
   XEC_CHECK(threads > 0);
   for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
   threads_.emplace_back([this] { RunTimers(); });
@@ -28,12 +29,18 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::Post(Closure work) {
+  bool wake = false;
   {
     std::lock_guard lock(work_mutex_);
     work_.push_back(std::move(work));
+    wake = awake_ == 0 || (awake_ < workers_ && work_.size() > kQueuedForEach * awake_);
+    if (wake) {
+      ++awake_;
+      ++woken_;
+    }
   }
   // A thread woken under the lock would go to sleep again at once.
-  work_ready_.notify_one();
+  if (wake) work_ready_.notify_one();
 }
 
 void ThreadPool::Work() {
@@ -41,8 +48,16 @@ void ThreadPool::Work() {
   MarkEngineThread();
   std::unique_lock lock(work_mutex_);
   while (true) {
-    work_ready_.wait(lock, [this] { return stopping_ || !work_.empty(); });
-    if (work_.empty()) return;
+    while (work_.empty()) {
+      if (stopping_) return;
+      --awake_;
+      work_ready_.wait(lock, [this] { return stopping_ || woken_ > 0; });
+      if (woken_ > 0) {
+        --woken_;
+      } else {
+        ++awake_;
+      }
+    }
     Closure work = std::move(work_.front());
     work_.pop_front();
     lock.unlock();

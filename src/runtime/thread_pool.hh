@@ -14,6 +14,10 @@
 
 namespace xec {
 
+// So much work waits for each thread that is awake before another one is woken: to wake one costs more than
+// most of what is posted, and several that are up for little stand in each other's way.
+constexpr size_t kQueuedForEach = 4;
+
 class ThreadPool final : public Executor {
  public:
   // Starts `threads` workers named `name` (at most 15 bytes). Start it only after a daemon has forked.
@@ -32,11 +36,14 @@ class ThreadPool final : public Executor {
   void RunTimers();
 
   const std::string name_;
+  const size_t workers_;
 
   std::mutex work_mutex_;
   std::condition_variable work_ready_;
   std::deque<Closure> work_;  // guarded by work_mutex_
-  bool stopping_ = false;     // guarded by work_mutex_
+  size_t awake_;  // workers that run or were told to; guarded by work_mutex_
+  size_t woken_ = 0;  // of these, who is not up yet; guarded by work_mutex_
+  bool stopping_ = false;  // guarded by work_mutex_
 
   std::mutex timer_mutex_;
   std::condition_variable timer_changed_;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "runtime/thread_pool.hh"
 
+#include <atomic>
+#include <future>
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "runtime/task.hh"
@@ -38,6 +42,45 @@ TEST(ThreadPool, AnEarlierTimerWakesTheThreadThatWaitsForALaterOne) {
     // Then also with a cancelled one, for which the thread still sleeps.
     EXPECT_TRUE(i == 0 || pool.Cancel(late));
   }
+}
+
+TEST(ThreadPool, AnotherThreadIsWokenForWhatPilesUp) {
+  ThreadPool pool("test", 2);
+  for (int i = 0; i < 3; ++i) {
+    OneShot<int> done;
+    std::promise<void> piled_up;
+    pool.Post([&, set = done.Setter()] {
+      piled_up.get_future().wait();
+      set(1);
+    });
+    // By the other one: the first waits.
+    for (size_t k = 0; k < kQueuedForEach; ++k) pool.Post([] {});
+    pool.Post([&] { piled_up.set_value(); });
+    SyncWait(Wait(done));
+  }
+}
+
+TEST(ThreadPool, AllThatIsPostedRuns) {
+  constexpr int kPosts = 20'000;
+  std::atomic<int> ran = 0;
+  {
+    ThreadPool pool("test", 3);
+    std::vector<std::jthread> posters;
+    for (int i = 0; i < 3; ++i) {
+      posters.emplace_back([&] {
+        for (int k = 0; k < kPosts; ++k) {
+          pool.Post([&ran] { ++ran; });
+          if (k % 100 == 0) std::this_thread::yield();
+        }
+      });
+    }
+    posters.clear();
+    // Nobody was left asleep: what is posted last runs without the end of the pool.
+    OneShot<int> last;
+    pool.Post([set = last.Setter()] { set(1); });
+    SyncWait(Wait(last));
+  }
+  EXPECT_EQ(ran, 3 * kPosts);
 }
 
 TEST(ThreadPool, BlockingOnAnEngineThreadAborts) {

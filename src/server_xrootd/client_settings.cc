@@ -17,6 +17,37 @@ constexpr int64_t kBackstopMaxSeconds =
 constexpr int kStreamTimeoutSeconds =
     30;  // a connection with requests but without a byte for so long is broken
 constexpr int kEventLoops = 1;
+// They only take answers over from the event loop: several wake each other for nothing.
+constexpr int kWorkerThreads = 1;
+
+struct ChannelSetting {
+  const char* name;
+  int value;
+};
+// 3 s for a connection including login, and no time of penance after a failure, so that a server that returns
+// is used by the next request. XrdCl must not connect anew by itself: with one retry allowed it does so at
+// the end of the window, perhaps while a connection that was made meanwhile is at work, and deadlocks with
+// its event loop (5.5.3, Stream::ForceConnect).
+constexpr ChannelSetting kChannelSettings[] = {
+    {"ConnectionWindow", 3}, {"ConnectionRetry", 0}, {"StreamErrorWindow", 0}};
+
+// Whether channels have our settings without being told: not where the user has others for the process.
+bool PutChannelSettings(XrdCl::Env& env) {
+  bool all = true;
+  for (const ChannelSetting& setting : kChannelSettings) {
+    int value = setting.value;
+    env.PutInt(setting.name, value);
+    all = env.GetInt(setting.name, value) && value == setting.value && all;
+  }
+  return all;
+}
+
+std::string AsUrlParameters() {
+  std::string text;
+  for (const ChannelSetting& setting : kChannelSettings)
+    text += fmt::format("{}XrdCl.{}={}", text.empty() ? "?" : "&", setting.name, setting.value);
+  return text;
+}
 
 }  // namespace
 
@@ -27,6 +58,7 @@ void ApplyClientSettings() {
     // Timeouts are looked at once in so many seconds (default 15).
     env->PutInt("TimeoutResolution", 1);
     env->PutInt("StreamTimeout", kStreamTimeoutSeconds);
+    env->PutInt("WorkerThreads", kWorkerThreads);
     // One thread moves bytes between sockets and buffers: a connection that breaks under load may be made
     // anew in another loop, and 5.5.3 then lets the two wait for each other, for ever (Stream::OnError within
     // AsyncSocketHandler::Event).
@@ -63,12 +95,11 @@ Result<ServerAddress> ParseServerUrl(std::string_view url) {
   return address;
 }
 
-std::string_view ChannelParameters() {
-  // 3 s for a connection including login, and no time of penance after a failure, so that a server that
-  // returns is used by the next request. XrdCl must not connect anew by itself: with one retry allowed it
-  // does so at the end of the window, perhaps while a connection that was made meanwhile is at work, and
-  // deadlocks with its event loop (5.5.3, Stream::ForceConnect).
-  return "XrdCl.ConnectionWindow=3&XrdCl.ConnectionRetry=0&XrdCl.StreamErrorWindow=0";
+const std::string& ChannelParameters() {
+  ApplyClientSettings();
+  static const std::string parameters =
+      PutChannelSettings(*XrdCl::DefaultEnv::GetEnv()) ? "" : AsUrlParameters();
+  return parameters;
 }
 
 std::string ChannelUrl(std::string_view user, const std::string& host_port) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// How XrdCl is made to behave within our time limits. Most is set per connection, in the URL that creates the
-// channel, so that a daemon that uses XrdCl for itself is not affected.
+// How XrdCl is made to behave within our time limits.
 #pragma once
 
 #include <string>
@@ -27,8 +26,10 @@ Result<ServerAddress> ParseServerUrl(std::string_view url);
 // The URL of the channel of `user` to a server; XrdCl has one connection per user@host:port and process.
 std::string ChannelUrl(std::string_view user, const std::string& host_port);
 
-// The settings in the form of URL parameters.
-std::string_view ChannelParameters();
+// What the URL of a channel ends in: "", or the channel's settings as parameters ("?...") where the user has
+// set others with XRD_* variables. As defaults of the process they cost nothing; each request copies its URL
+// several times, and a map of its parameters with it.
+const std::string& ChannelParameters();
 
 // XrdCl's own timeout, a backstop behind our timers: the time left, rounded up, and a second more so that
 // ours comes first. It bounds for how long a request given up on keeps its buffers.

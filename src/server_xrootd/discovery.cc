@@ -38,7 +38,7 @@ Task<Result<std::vector<std::string>>> DiscoverServers(std::string url, Executor
   ApplyClientSettings();
   const auto gate = ExecutorGate::Make(&executor);
   const auto search = std::make_shared<Search>(
-      XrdCl::URL(fmt::format("{}/?{}", ChannelUrl("xecm", address->host_port), ChannelParameters())));
+      XrdCl::URL(fmt::format("{}/{}", ChannelUrl("xecm", address->host_port), ChannelParameters())));
   using Found = Result<std::vector<std::string>>;
   OneShot<Found> found;
   const std::string what = "locate data servers at root://" + address->host_port;

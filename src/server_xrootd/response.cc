@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "server_xrootd/response.hh"
 
+#include <mutex>
 #include <vector>
 
 namespace xec {
@@ -74,13 +75,13 @@ void CloseGates(const Executor& executor) {
 }
 
 void ExecutorGate::Post(Closure work) {
-  std::lock_guard lock(mutex_);
+  std::shared_lock lock(mutex_);
   if (executor_ != nullptr) executor_->Post(std::move(work));
   // Otherwise `work` is destroyed by the caller's frame, after the lock is released.
 }
 
 void ExecutorGate::PostAfter(Duration delay, Closure work) {
-  std::lock_guard lock(mutex_);
+  std::shared_lock lock(mutex_);
   if (executor_ != nullptr) executor_->RunAt(executor_->Now() + delay, std::move(work));
 }
 
@@ -90,7 +91,7 @@ void ExecutorGate::Close() {
 }
 
 TimePoint ExecutorGate::Now() const {
-  std::lock_guard lock(mutex_);
+  std::shared_lock lock(mutex_);
   return executor_ != nullptr ? executor_->Now() : TimePoint{};
 }
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
+#include <shared_mutex>
 
 #include "XrdCl/XrdClXRootDResponses.hh"
 #include "runtime/executor.hh"
@@ -33,7 +33,7 @@ class ExecutorGate {
   friend void CloseGates(const Executor& executor);
   explicit ExecutorGate(Executor* executor) : executor_(executor) {}
 
-  mutable std::mutex mutex_;
+  mutable std::shared_mutex mutex_;  // shared by who uses the executor
   Executor* executor_;  // null when closed; guarded by mutex_
 };
 

@@ -16,7 +16,7 @@ ServerCore::ServerCore(ServerAddress address, Executor* executor)
       prefix_(address.prefix),
       gate_(ExecutorGate::Make(executor)),
       filesystem_(
-          XrdCl::URL(fmt::format("{}/?{}", ChannelUrl(kMetadataUser, host_port_), ChannelParameters())),
+          XrdCl::URL(fmt::format("{}/{}", ChannelUrl(kMetadataUser, host_port_), ChannelParameters())),
           /*enablePlugIns=*/false) {
   // A redirector in a data server's place is an error, not a way to somewhere else.
   filesystem_.SetProperty("FollowRedirects", "false");
@@ -30,7 +30,7 @@ std::string ServerCore::FileUrl(const std::string& path) {
 std::string ServerCore::SyncUrl(const std::string& path) const { return UrlFor(kSyncUser, path); }
 
 std::string ServerCore::UrlFor(const std::string& user, const std::string& path) const {
-  return fmt::format("{}/{}?{}", ChannelUrl(user, host_port_), ServerPath(path), ChannelParameters());
+  return fmt::format("{}/{}{}", ChannelUrl(user, host_port_), ServerPath(path), ChannelParameters());
 }
 
 std::string ServerCore::Describe(const char* verb, const std::string& path) const {
