@@ -54,11 +54,10 @@ Task<void> ListEverywhere(CleanPass& pass);
 SweepAction RemoveEntry(const State& state);
 Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action);
 
-// Of a name without a folder of its own that was found forgettable, and no stray file, after all servers had
-// told the folder that it is in, asked for at `asked_ms` (of the wall clock), past the horizon: another look
-// at its homes is all that is needed, for what began before all of them had the tombstone. nullopt: it is not
-// as it was then, or younger; it is to be cleaned as any other.
-Task<std::optional<CleanOutcome>> ForgetName(Engine& engine, ObjectPath path, int64_t asked_ms);
+// Removes the empty object directory (and the parts of a long name) where nothing is left of what was listed.
+Task<void> RemoveObjectDirectory(CleanPass& pass);
+// Of all homes.
+Task<void> RemoveTombstones(CleanPass& pass);
 
 // Renames that begin or end at this name (clean_renames.cc). kNone: there are none, the name may be swept.
 // kDone: one was brought to its end; look again. kOpen: one is under way, or a server is missing: remove

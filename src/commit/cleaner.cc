@@ -13,6 +13,7 @@
 #include "commit/nameless.hh"
 #include "commit/roll_forward.hh"
 #include "commit/server_gather.hh"
+#include "commit/short_ways.hh"
 #include "runtime/gather.hh"
 
 namespace xec {
@@ -89,31 +90,9 @@ Task<Status> RemoveObjectDirectoryOn(Engine& engine, MemberIndex member, ObjectP
   co_return std::move(removed);
 }
 
-// Removes the empty object directory (and the parts of a long name) where nothing is left of what was listed.
-Task<void> RemoveObjectDirectory(CleanPass& pass) {
-  XEC_FAILPOINT("clean.directory");
-  ServerGather<Status> gather(pass.engine);
-  for (const auto& [member, states] : pass.servers) {
-    const bool empty = states.size() == pass.gone[member] && !pass.without.contains(member);
-    if (empty) gather.Start(member, RemoveObjectDirectoryOn(pass.engine, member, pass.path));
-  }
-  while (gather.timely() > 0) co_await gather.Next();
-}
-
 bool PastHorizon(const CleanPass& pass) {
   return pass.Past(TombstoneMadeMs(pass.current.version, pass.servers),
                    pass.engine.options().tombstone_horizon);
-}
-
-// Of all homes.
-Task<void> RemoveTombstones(CleanPass& pass) {
-  XEC_FAILPOINT("clean.collect");
-  const std::map<MemberIndex, States> listings = pass.Homes();
-  for (const auto& [home, states] : listings) {
-    for (const State& state : states) {
-      if (state.Accepted()) co_await Perform(pass, home, RemoveEntry(state));
-    }
-  }
 }
 
 // The tombstone that every home has, with nothing else anywhere, is forgotten after the horizon. A moved one
@@ -183,9 +162,10 @@ Task<Result<CleanOutcome>> CleanAndLearn(TreePass& pass, ObjectPath path, uint64
   co_return std::move(outcome);
 }
 
-Task<Result<CleanOutcome>> ForgetOrClean(TreePass& pass, ObjectPath path, uint64_t shown, int64_t asked_ms) {
-  std::optional<CleanOutcome> forgotten = co_await ForgetName(pass.engine, path, asked_ms);
-  if (forgotten) co_return std::move(*forgotten);
+Task<Result<CleanOutcome>> CleanShortly(TreePass& pass, ObjectPath path, uint64_t shown,
+                                        Task<std::optional<CleanOutcome>> short_way) {
+  std::optional<CleanOutcome> done = co_await short_way;
+  if (done) co_return std::move(*done);
   co_return co_await CleanAndLearn(pass, std::move(path), shown);
 }
 
@@ -220,7 +200,11 @@ Task<void> CleanNames(TreePass& pass, FolderUnion& found) {
     }
     co_await AwaitCleaned(cleaning, kCleanNamesAtOnceMax - 1, pass);
     if (to_clean == ToClean::kForget && !has_folder) {
-      cleaning.Start(0, ForgetOrClean(pass, *name, idle.GivenAs(), found.asked_ms));
+      cleaning.Start(
+          0, CleanShortly(pass, *name, idle.GivenAs(), ForgetName(pass.engine, *name, found.asked_ms)));
+    } else if (to_clean == ToClean::kPurge) {
+      cleaning.Start(
+          0, CleanShortly(pass, *name, idle.GivenAs(), PurgeName(pass.engine, *name, idle.ToPurge())));
     } else {
       cleaning.Start(0, CleanAndLearn(pass, *name, idle.GivenAs()));
     }
@@ -329,6 +313,26 @@ Task<void> ListOn(CleanPass& pass, std::vector<MemberIndex> members) {
 
 Task<void> ListEverywhere(CleanPass& pass) { co_await ListOn(pass, pass.engine.AllByHealth()); }
 
+Task<void> RemoveObjectDirectory(CleanPass& pass) {
+  XEC_FAILPOINT("clean.directory");
+  ServerGather<Status> gather(pass.engine);
+  for (const auto& [member, states] : pass.servers) {
+    const bool empty = states.size() == pass.gone[member] && !pass.without.contains(member);
+    if (empty) gather.Start(member, RemoveObjectDirectoryOn(pass.engine, member, pass.path));
+  }
+  while (gather.timely() > 0) co_await gather.Next();
+}
+
+Task<void> RemoveTombstones(CleanPass& pass) {
+  XEC_FAILPOINT("clean.collect");
+  const std::map<MemberIndex, States> listings = pass.Homes();
+  for (const auto& [home, states] : listings) {
+    for (const State& state : states) {
+      if (state.Accepted()) co_await Perform(pass, home, RemoveEntry(state));
+    }
+  }
+}
+
 SweepAction RemoveEntry(const State& state) {
   return {state.IsMark() ? SweepAction::kRemoveMark : SweepAction::kRemoveFile, FormatState(state), {}};
 }
@@ -431,22 +435,6 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
   co_await RemoveObjectDirectory(pass);
   // What they have was not seen.
   if (!pass.AllServersHeard()) ++pass.outcome.left;
-  co_return pass.outcome;
-}
-
-Task<std::optional<CleanOutcome>> ForgetName(Engine& engine, ObjectPath path, int64_t asked_ms) {
-  CleanPass pass{engine, path, {}, {}, {}, {}, {}};
-  pass.outcome.names = 1;
-  const std::vector<MemberIndex> homes = engine.Homes(path);
-  co_await ListOn(pass, homes);
-  if (!IsForgettable(pass.servers, homes)) co_return std::nullopt;
-  pass.current = HighestAccepted(pass.servers.begin()->second);
-  const int64_t made_ms = TombstoneMadeMs(pass.current.version, pass.servers);
-  // Clocks may be set back.
-  const int64_t past_ms = std::min(asked_ms, pass.Now());
-  if (!IsPast(past_ms, made_ms, engine.options().tombstone_horizon)) co_return std::nullopt;
-  co_await RemoveTombstones(pass);
-  co_await RemoveObjectDirectory(pass);
   co_return pass.outcome;
 }
 

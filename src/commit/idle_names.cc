@@ -106,6 +106,7 @@ std::optional<Superseding> WithoutSuperseded(const std::map<MemberIndex, States>
   Version highest;
   for (const auto& [member, states] : shown) highest = std::max(highest, HighestAccepted(states).version);
   Superseding result;
+  result.current = highest;
   result.since_ms = CurrentSinceMs(highest, shown, homes, now_ms);
   const State* before = nullptr;
   for (const auto& [member, states] : shown) {
@@ -125,6 +126,15 @@ std::optional<Superseding> WithoutSuperseded(const std::map<MemberIndex, States>
   }
   if (!before) return std::nullopt;
   return result;
+}
+
+std::optional<Superseding> OnlySuperseded(const Engine& engine, const std::map<MemberIndex, States>& shown,
+                                          const std::vector<MemberIndex>& homes) {
+  std::optional<Superseding> found = WithoutSuperseded(shown, homes, engine.executor().WallNow());
+  if (!found) return std::nullopt;
+  const auto archives_min = [&](uint64_t size) { return ArchivesMax(engine, size); };
+  const bool waits = IsRemoved(found->shown, homes) || IsIdle(found->shown, homes, archives_min);
+  return waits ? std::move(found) : std::nullopt;
 }
 
 IdleNames::IdleNames(Engine& engine, const FolderUnion& found, NamesAtRest::Pass& rests)
@@ -153,14 +163,12 @@ CleanVerdict IdleNames::Judge(Name name, const std::map<MemberIndex, std::option
     if_idle.lives = LivesThere(there);
     return if_idle;
   }
-  const auto superseding = WithoutSuperseded(there, homes, engine_.executor().WallNow());
-  if (superseding && silent == 0) {
-    const std::map<MemberIndex, States>& rest = superseding->shown;
-    const bool waits = IsIdle(rest, homes, archives_min) || IsRemoved(rest, homes);
+  const auto superseding = OnlySuperseded(engine_, there, homes);
+  if (superseding && silent == 0 && !MutantActive(Mutant::kSweepSupersededAtOnce)) {
     const Duration grace = engine_.options().superseded_grace;
-    const bool past = IsPast(engine_.executor().WallNow(), superseding->since_ms, grace);
-    if (waits && !past && !MutantActive(Mutant::kSweepSupersededAtOnce))
-      return {ToClean::kLater, DueMs(superseding->since_ms, grace), LivesThere(rest)};
+    if (IsPast(engine_.executor().WallNow(), superseding->since_ms, grace))
+      return {.what = ToClean::kPurge, .current = superseding->current};
+    return {ToClean::kLater, DueMs(superseding->since_ms, grace), LivesThere(superseding->shown)};
   }
   const size_t quorum = Quorum(homes.size());
   std::erase_if(homes, [&](MemberIndex home) { return !found_.heard.contains(home); });
@@ -177,7 +185,7 @@ CleanVerdict IdleNames::Judge(Name name, const std::map<MemberIndex, std::option
 }
 
 Task<void> IdleNames::LookAhead() {
-  to_clean_.clear();
+  verdicts_.clear();
   asked_from_ = asked_;
   const TimePoint began = engine_.executor().Now();
   std::vector<std::optional<ToClean>> known;
@@ -193,7 +201,7 @@ Task<void> IdleNames::LookAhead() {
     const std::optional<ToClean> before = known[i - asked_from_];
     const CleanVerdict verdict = before ? CleanVerdict{*before} : Judge(names_[i], heard[names_[i]->first]);
     if (!before) rests_.Learn(ShownAs(*names_[i]), began, verdict);
-    to_clean_.push_back(verdict.what);
+    verdicts_.push_back(verdict);
   }
 }
 
@@ -216,7 +224,11 @@ Task<ToClean> IdleNames::Look() {
   XEC_CHECK(given_ > 0, "there was no name yet");
   if (!CanTell()) co_return ToClean::kNow;
   while (asked_ < given_) co_await LookAhead();
-  co_return to_clean_[given_ - 1 - asked_from_];
+  co_return verdicts_[given_ - 1 - asked_from_].what;
+}
+
+Purgeable IdleNames::ToPurge() const {
+  return {verdicts_[given_ - 1 - asked_from_].current, names_[given_ - 1]->second.members};
 }
 
 }  // namespace xec

@@ -32,17 +32,28 @@ bool IsForgettable(const std::map<MemberIndex, States>& shown, const std::vector
 // not the current one, in ms of the wall clock. nullopt: there is none, or more than one, before the highest
 // that is shown. `now_ms`: what is written much later by its server's clock counts for nothing.
 struct Superseding {
+  Version current;  // the highest
   std::map<MemberIndex, States> shown;
   int64_t since_ms = 0;
 };
 std::optional<Superseding> WithoutSuperseded(const std::map<MemberIndex, States>& shown,
                                              const std::vector<MemberIndex>& homes, int64_t now_ms);
 
+// The same where without it the name is idle or removed.
+std::optional<Superseding> OnlySuperseded(const Engine& engine, const std::map<MemberIndex, States>& shown,
+                                          const std::vector<MemberIndex>& homes);
+
 // The most archives that an object of this size has in any geometry of the store: it may have been written
 // with that of another path, and renamed since.
 size_t ArchivesMax(const Engine& engine, uint64_t size);
 // In the one given.
 size_t ArchivesIn(const Geometry& wanted, uint64_t size);
+
+// What may be purged: the version that stands on a quorum of homes, and who shows anything of the name.
+struct Purgeable {
+  Version current;
+  std::vector<MemberIndex> shown_by;
+};
 
 // The names of a folder one after the other, from one of them on that chance chooses: of several cleaners
 // that begin at the same time each finds done what another one has done. Asks for many names ahead, but not
@@ -58,6 +69,8 @@ class IdleNames {
   uint64_t GivenAs() const { return ShownAs(*names_[given_ - 1]); }
   // What to do about the name that Next gave last.
   Task<ToClean> Look();
+  // If that is to purge it.
+  Purgeable ToPurge() const;
 
  private:
   using Name = std::map<ObjectPath, ShownName>::const_pointer;
@@ -76,8 +89,8 @@ class IdleNames {
   std::vector<Name> names_;
   size_t given_ = 0;  // of names_
   size_t asked_ = 0;  // of names_
-  size_t asked_from_ = 0;  // to_clean_ is about those from here to asked_
-  std::vector<ToClean> to_clean_;
+  size_t asked_from_ = 0;  // verdicts_ are about those from here to asked_
+  std::vector<CleanVerdict> verdicts_;
 };
 
 }  // namespace xec

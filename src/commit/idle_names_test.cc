@@ -274,7 +274,15 @@ TEST_F(IdleNamesTest, TheLastHomesLearnOfARemovalWhenItsArchivesGo) {
   Clean(gateway_);
   EXPECT_EQ(with_tombstone(), Quorum(homes));
   world_.Pass(world_.options.engine.superseded_grace + std::chrono::seconds(5));
-  EXPECT_EQ(Clean(gateway_).removed, world_.descriptor.geometry.Total());
+  TestWorld::Gateway& cleaner = world_.NewGateway();
+  const size_t archives = world_.descriptor.geometry.Total();
+  EXPECT_EQ(Clean(cleaner).removed, archives);
+  // Of the name: who shows something of it, and those and its homes.
+  const size_t at_rest = (kNames - 1) * archives;
+  EXPECT_EQ(cleaner.counts->Of(Operation::kList), world_.options.servers + at_rest + 2 * archives);
+  EXPECT_EQ(cleaner.counts->Of(Operation::kMakeDirectory), homes - Quorum(homes));
+  EXPECT_EQ(cleaner.counts->Of(Operation::kRemove), archives);
+  EXPECT_EQ(cleaner.counts->Of(Operation::kRemoveDirectory), archives - homes);
   EXPECT_EQ(with_tombstone(), homes);
 }
 

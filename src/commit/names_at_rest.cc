@@ -68,7 +68,7 @@ std::optional<ToClean> NamesAtRest::Pass::Known(uint64_t shown) {
 }
 
 void NamesAtRest::Pass::Learn(uint64_t shown, TimePoint began, const CleanVerdict& verdict) {
-  if (verdict.what == ToClean::kNow || verdict.what == ToClean::kForget) return;
+  if (verdict.what != ToClean::kLater && verdict.what != ToClean::kNothing) return;
   const Rest* const before = before_.Find(shown);
   Rest rest;
   rest.shown = shown;

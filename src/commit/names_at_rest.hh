@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 
+#include "protocol/version.hh"
 #include "runtime/executor.hh"
 
 namespace xec {
@@ -29,6 +30,8 @@ constexpr Duration kLookAgainAfter = std::chrono::hours(1);
 
 enum class ToClean {
   kNow,  // also when it cannot be told, since a server has not told the folder and is not known to be bad
+  // A version before the current one, which nobody reads any more, is all there is to remove (PurgeName).
+  kPurge,
   kForget,  // a removed name of which nothing else but a folder is left, and past the horizon (ForgetName)
   // A tombstone that is too young to be forgotten, a version that may still be read, or what only a silent
   // server may need.
@@ -49,6 +52,7 @@ struct CleanVerdict {
   // Of the wall clock in ms: when it is to be looked at again even if nothing changes.
   int64_t due_ms = std::numeric_limits<int64_t>::max();
   RestingName lives = {};  // what a quorum of homes says, unless kUnknown
+  Version current = {};  // of kPurge: what a quorum of homes says
 };
 
 // Thread-safe.
@@ -99,7 +103,7 @@ class NamesAtRest {
     Pass& operator=(const Pass&) = delete;
     uint64_t seed() const { return memory_.seed(); }
 
-    // `shown`: see ShownAs. nullopt: look at it. Never kNow or kForget.
+    // `shown`: see ShownAs. nullopt: look at it. What it says can wait.
     std::optional<ToClean> Known(uint64_t shown);
 
     // What was found when it was looked at, from `began` on; its folder had been listed before. What is to be

@@ -285,7 +285,7 @@ class RestingListTest : public PassesTest {
 TEST_F(RestingListTest, WhatTheCleanerKnowsIsNotLookedUp) {
   ASSERT_TRUE(world_.Run(MakeDirectoryName(*gateway_.engine, TestWorld::Path("/d"), false)));
   Remove(3);
-  Clean();  // brings the tombstone to all homes
+  Clean();
   EXPECT_GT(List(), size_t{kNames});
   Settle();
   EXPECT_EQ(List(), 0u);

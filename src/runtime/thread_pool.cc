@@ -33,7 +33,12 @@ void ThreadPool::Post(Closure work) {
   {
     std::lock_guard lock(work_mutex_);
     work_.push_back(std::move(work));
-    wake = awake_ == 0 || (awake_ < workers_ && work_.size() > kQueuedForEach * awake_);
+    wake = awake_ == 0;
+    if (wake) {
+      taken_ = Now();
+    } else if (awake_ < workers_) {
+      wake = work_.size() > kQueuedForEach * awake_ || Now() - taken_ > kLongStep;
+    }
     if (wake) {
       ++awake_;
       ++woken_;
@@ -60,6 +65,7 @@ void ThreadPool::Work() {
     }
     Closure work = std::move(work_.front());
     work_.pop_front();
+    taken_ = Now();
     lock.unlock();
     work();
     work = {};

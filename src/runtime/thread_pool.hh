@@ -17,6 +17,9 @@ namespace xec {
 // So much work waits for each thread that is awake before another one is woken: to wake one costs more than
 // most of what is posted, and several that are up for little stand in each other's way.
 constexpr size_t kQueuedForEach = 4;
+// When no work was taken for so long, those that are awake are in the middle of something that takes its
+// time: whatever is posted then wakes another one.
+constexpr Duration kLongStep = std::chrono::microseconds(200);
 
 class ThreadPool final : public Executor {
  public:
@@ -43,6 +46,7 @@ class ThreadPool final : public Executor {
   std::deque<Closure> work_;  // guarded by work_mutex_
   size_t awake_;  // workers that run or were told to; guarded by work_mutex_
   size_t woken_ = 0;  // of these, who is not up yet; guarded by work_mutex_
+  TimePoint taken_;  // when work was taken last, or the first was woken; guarded by work_mutex_
   bool stopping_ = false;  // guarded by work_mutex_
 
   std::mutex timer_mutex_;

@@ -44,18 +44,21 @@ TEST(ThreadPool, AnEarlierTimerWakesTheThreadThatWaitsForALaterOne) {
   }
 }
 
-TEST(ThreadPool, AnotherThreadIsWokenForWhatPilesUp) {
+TEST(ThreadPool, ALongStepDoesNotHoldUpWhatIsPostedMeanwhile) {
   ThreadPool pool("test", 2);
   for (int i = 0; i < 3; ++i) {
+    OneShot<int> begun;
     OneShot<int> done;
-    std::promise<void> piled_up;
-    pool.Post([&, set = done.Setter()] {
-      piled_up.get_future().wait();
-      set(1);
+    const auto other = std::make_shared<std::promise<void>>();
+    pool.Post([other, begin = begun.Setter(), end = done.Setter()] {
+      begin(1);
+      other->get_future().wait();
+      end(1);
     });
-    // By the other one: the first waits.
-    for (size_t k = 0; k < kQueuedForEach; ++k) pool.Post([] {});
-    pool.Post([&] { piled_up.set_value(); });
+    SyncWait(Wait(begun));
+    const TimePoint since = pool.Now();
+    while (pool.Now() - since <= kLongStep) std::this_thread::yield();
+    pool.Post([other] { other->set_value(); });
     SyncWait(Wait(done));
   }
 }
