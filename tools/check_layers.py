@@ -26,9 +26,10 @@ LAYERS = {
     "server_xrootd": ["base", "runtime", "server", "xrdcompat"],
     "assembly": CORE + ["commit", "object", "xrdec", "store", "xrdcompat", "server_xrootd"],
     "plugin_oss": CORE + ["commit", "object", "xrdec", "store", "xrdcompat", "server_xrootd", "assembly"],
+    "preload_crc32c": ["base", "codec"],
     "cli": CORE + ["commit", "object", "xrdec", "store", "xrdcompat", "server_xrootd", "assembly"],
 }
-XROOTD_FOLDERS = ["xrdcompat", "server_xrootd", "plugin_oss"]
+XROOTD_FOLDERS = ["xrdcompat", "server_xrootd", "plugin_oss", "preload_crc32c"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DEPS = re.compile(r"xec_layer\(\s*(\w+)(.*?)\)", re.DOTALL)
 TEST_FILE = re.compile(r"(_test|_test_support|conformance\w*)\.(cc|hh)$")

@@ -55,6 +55,10 @@ Result<pid_t> StartXrootd(const ServePlan& plan, const sigset_t& blocked) {
   if (!log) return Fail(CodeOfErrno(errno), "cannot write {}: {}", plan.log_file, ErrnoWords(errno));
   // Without -s xrootd writes a file /tmp/xrootd.anon.env, one for all users of the machine.
   const std::string pid_file = plan.short_state + "/admin/xrootd.pid";
+  std::vector<std::string> environment = XrootdEnvironment(plan);
+  std::vector<char*> variables;
+  for (std::string& variable : environment) variables.push_back(variable.data());
+  variables.push_back(nullptr);
   const pid_t parent = getpid();
   // Not fork(): the handlers of libraries that it runs are of no use to a child that only execs.
   const pid_t child = _Fork();
@@ -69,8 +73,8 @@ Result<pid_t> StartXrootd(const ServePlan& plan, const sigset_t& blocked) {
   dup2(null, STDIN_FILENO);
   dup2(log.get(), STDOUT_FILENO);
   dup2(log.get(), STDERR_FILENO);
-  execl(plan.program.c_str(), plan.program.c_str(), "-c", plan.configuration_file.c_str(), "-s",
-        pid_file.c_str(), nullptr);
+  execle(plan.program.c_str(), plan.program.c_str(), "-c", plan.configuration_file.c_str(), "-s",
+         pid_file.c_str(), nullptr, variables.data());
   _exit(127);
 }
 
@@ -200,6 +204,8 @@ Result<int> RunServe(CommandLine line) {
   // Who starts it may ignore it, and nobody would be told how xrootd ended.
   std::signal(SIGCHLD, SIG_DFL);
   XEC_ASSIGN_OR_RETURN(const ServePlan plan, PrepareServe(line));
+  if (plan.preload.empty())
+    fmt::print("note: libXecCrc32c.so is not beside {}: uploads over root:// cost more\n", plan.plug_in);
   XEC_TRY(TryStore(plan.configuration));
   XEC_TRY(WriteServeFiles(plan));
   LogFollower log(plan.log_file);

@@ -69,6 +69,17 @@ Result<std::string> FindPlugIn() {
   return Fail(Code::kNotFound, "the plug-in libXrdOssXec is not where it should be, near {}", here.string());
 }
 
+// Beside the plug-in in an installation. Its path must be one that LD_PRELOAD can have.
+std::string FindPreload(const fs::path& plug_in) {
+  const fs::path folder = plug_in.parent_path();
+  for (const fs::path& file : {folder / "libXecCrc32c.so", folder / "../preload_crc32c/libXecCrc32c.so"}) {
+    std::error_code error;
+    std::string path = fs::canonical(file, error).string();
+    if (!error && path.find_first_of(" :$") == std::string::npos) return path;
+  }
+  return {};
+}
+
 Result<const passwd*> ChooseUser(const std::string& wanted) {
   if (!wanted.empty()) {
     const passwd* entry = getpwnam(wanted.c_str());
@@ -266,6 +277,7 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
   XEC_ASSIGN_OR_RETURN(plan.users_lines, UsersLines(line.configuration_file));
   XEC_ASSIGN_OR_RETURN(plan.program, FindProgram(configuration.xrootd));
   XEC_ASSIGN_OR_RETURN(plan.plug_in, FindPlugIn());
+  plan.preload = FindPreload(plan.plug_in);
   plan.state = StateDirectory(configuration);
   XEC_TRY(MakeDirectories(plan.state + "/admin"));
 
@@ -305,6 +317,23 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
   plan.configuration_file = plan.state + "/xrootd.cfg";
   plan.log_file = plan.state + "/xrootd.log";
   return plan;
+}
+
+std::vector<std::string> XrootdEnvironment(const ServePlan& plan) {
+  constexpr std::string_view kPreload = "LD_PRELOAD=";
+  std::vector<std::string> variables;
+  std::string preload{kPreload};
+  for (char** variable = environ; *variable; ++variable) {
+    const std::string_view text = *variable;
+    if (text.starts_with(kPreload)) {
+      preload = text;
+    } else {
+      variables.emplace_back(text);
+    }
+  }
+  if (!plan.preload.empty()) preload += (preload.size() > kPreload.size() ? ":" : "") + plan.preload;
+  if (preload.size() > kPreload.size()) variables.push_back(std::move(preload));
+  return variables;
 }
 
 std::string XrootdConfiguration(const ServePlan& plan) {
