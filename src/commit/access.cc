@@ -94,13 +94,15 @@ Task<Result<std::vector<std::optional<States>>>> ListTheirStates(Engine& engine,
 
 }  // namespace
 
-Task<StatesByName> ListManyStates(Engine& engine, NamesByServer wanted, Duration least) {
+Task<StatesByName> ListManyStates(Engine& engine, NamesByServer wanted, Duration least, Duration most) {
   StatesByName heard;
   // Patience as with a sync: a batch takes as long as many small requests.
   ServerGather<Result<std::vector<std::optional<States>>>> gather(engine, RequestKind::kSync, least);
   for (const auto& [member, paths] : wanted) gather.Start(member, ListTheirStates(engine, member, paths));
-  while (gather.timely() > 0) {
-    auto event = co_await gather.Next();
+  const Executor& executor = engine.executor();
+  const TimePoint until = most == Duration::max() ? TimePoint::max() : executor.Now() + most;
+  while (gather.timely() > 0 && executor.Now() < until) {
+    auto event = co_await gather.Next(until);
     if (!event.value || !*event.value) continue;
     const std::vector<ObjectPath>& paths = wanted[event.member];
     for (size_t i = 0; i < paths.size(); ++i) heard[paths[i]][event.member] = std::move((**event.value)[i]);
@@ -211,6 +213,12 @@ std::vector<MemberIndex> HomesFrom(const Engine& engine, const ObjectPath& path,
   return engine.ByHealth(std::move(preferred));
 }
 
+namespace {
+
+constexpr Duration kPassedOverPatience = std::chrono::milliseconds(150);
+
+}  // namespace
+
 Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width, Duration least) {
   Look look(engine.Homes(path));
   const std::vector<MemberIndex> order = engine.ByHealth(look.homes());
@@ -226,6 +234,31 @@ Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width, Duration lea
     if (gather.pending() == 0) break;
     if (look.HasQuorum() && (width == LookWidth::kQuorum || gather.timely() == 0)) break;
     auto event = co_await gather.Next();
+    if (!event.value) continue;
+    if (*event.value) {
+      look.Heard(event.member, std::move(**event.value));
+    } else {
+      look.Failed(event.member);
+    }
+  }
+  co_return std::move(look);
+}
+
+std::vector<MemberIndex> PassedOver(const Engine& engine, const Look& look) {
+  std::vector<MemberIndex> homes = look.FirstHomesNotHeard();
+  std::erase_if(homes, [&](MemberIndex home) {
+    const int rank = engine.Rank(home);
+    return rank != 0 && rank != ServerHealth::kRankUntrusted;
+  });
+  return homes;
+}
+
+Task<Look> AskPassedOver(Engine& engine, ObjectPath path, Look look) {
+  ServerGather<Result<States>> gather(engine);
+  for (const MemberIndex home : PassedOver(engine, look)) gather.Start(home, ListStates(engine, home, path));
+  const TimePoint until = engine.executor().Now() + kPassedOverPatience;
+  while (gather.timely() > 0 && engine.executor().Now() < until) {
+    auto event = co_await gather.Next(until);
     if (!event.value) continue;
     if (*event.value) {
       look.Heard(event.member, std::move(**event.value));

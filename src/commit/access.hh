@@ -19,10 +19,11 @@ Task<Result<std::optional<States>>> ListStatesIfThere(Engine& engine, MemberInde
 
 // The same for many names at once, each server asked once for all those wanted of it: what the servers said
 // of each name; nullopt: it has no object directory. Who fails for any one of them, or is late, has said
-// nothing. `least`: as of ServerGather.
+// nothing. `least`: as of ServerGather. Nobody is waited for longer than `most`.
 using NamesByServer = std::map<MemberIndex, std::vector<ObjectPath>>;
 using StatesByName = std::map<ObjectPath, std::map<MemberIndex, std::optional<States>>>;
-Task<StatesByName> ListManyStates(Engine& engine, NamesByServer wanted, Duration least = {});
+Task<StatesByName> ListManyStates(Engine& engine, NamesByServer wanted, Duration least = {},
+                                  Duration most = Duration::max());
 
 // Renames, removes or makes one entry of the object directory.
 Task<Status> RenameState(Engine& engine, MemberIndex member, ObjectPath path, std::string from,
@@ -63,6 +64,13 @@ bool OutcomeUnknown(const Status& status);
 enum class LookWidth { kQuorum, kAll };
 // `least`: as of ServerGather.
 Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width, Duration least = {});
+
+// Those of look.FirstHomesNotHeard() that are only asked last until they are trusted again, or were late this
+// once. They are asked before another home is made to accept what they may have: a question costs less than a
+// witness. Not those that are slow: they would be waited for again and again.
+std::vector<MemberIndex> PassedOver(const Engine& engine, const Look& look);
+// The look, with what they say within a moment.
+Task<Look> AskPassedOver(Engine& engine, ObjectPath path, Look look);
 
 // The error "cannot tell, retry" of a name too few of whose homes answered, or whose homes may be others.
 Error CannotTell(const Engine& engine, const ObjectPath& path, const Look& look);

@@ -50,7 +50,8 @@ Task<bool> Settle(CleanPass& pass) {
   RollOutcome rolled = co_await RollForwardAll(pass.engine, pass.path, look, std::move(lacking),
                                                Late::kWaitedFor, kCleanerPatience);
   if (rolled.superseded) co_return false;
-  pass.outcome.left += wanted - rolled.accepted.size();
+  // Others may have taken it besides, in place of one that was late.
+  pass.outcome.left += wanted - std::min(wanted, rolled.accepted.size());
   if (look.WithHighest().size() + rolled.accepted.size() < look.quorum()) co_return false;
   co_return true;
 }

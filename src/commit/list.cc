@@ -14,19 +14,37 @@ namespace {
 constexpr size_t kNamesAtOnceMax = 256;
 constexpr size_t kLookUpsInFlightMax = 64;
 
-// A quorum of homes of every name, as LookAt asks them.
+// For those that a listing passed over, with all the names of one question.
+constexpr Duration kPassedOverPatience = std::chrono::milliseconds(500);
+
+// Asks about all names together; `looks` are those of `paths`. What is not answered is left to a LookUp.
+Task<std::vector<Look>> Ask(Engine& engine, NamesByServer wanted, std::vector<ObjectPath> paths,
+                            std::vector<Look> looks, Duration most = Duration::max()) {
+  StatesByName heard = co_await ListManyStates(engine, std::move(wanted), {}, most);
+  for (size_t i = 0; i < paths.size(); ++i) {
+    for (auto& [home, states] : heard[paths[i]]) looks[i].Heard(home, std::move(states).value_or(States{}));
+  }
+  co_return std::move(looks);
+}
+
+// A quorum of homes of every name, as LookAt and AskPassedOver ask them.
 Task<std::vector<Look>> LookAtMany(Engine& engine, std::vector<ObjectPath> paths) {
   std::vector<Look> looks;
   NamesByServer wanted;
   for (const ObjectPath& path : paths) {
-    looks.emplace_back(engine.ByHealth(engine.Homes(path)));
-    const std::vector<MemberIndex>& homes = looks.back().homes();
-    for (size_t i = 0; i < looks.back().quorum() && i < homes.size(); ++i) wanted[homes[i]].push_back(path);
+    looks.emplace_back(engine.Homes(path));
+    const std::vector<MemberIndex> order = engine.ByHealth(looks.back().homes());
+    for (size_t i = 0; i < looks.back().quorum() && i < order.size(); ++i) wanted[order[i]].push_back(path);
   }
-  StatesByName heard = co_await ListManyStates(engine, std::move(wanted));
+  looks = co_await Ask(engine, std::move(wanted), paths, std::move(looks));
+  NamesByServer passed_over;
   for (size_t i = 0; i < paths.size(); ++i) {
-    for (auto& [home, states] : heard[paths[i]]) looks[i].Heard(home, std::move(states).value_or(States{}));
+    if (looks[i].Decided() || !looks[i].HasQuorum()) continue;
+    for (const MemberIndex home : PassedOver(engine, looks[i])) passed_over[home].push_back(paths[i]);
   }
+  if (!passed_over.empty())
+    looks =
+        co_await Ask(engine, std::move(passed_over), std::move(paths), std::move(looks), kPassedOverPatience);
   co_return std::move(looks);
 }
 

@@ -47,17 +47,26 @@ Task<Result<NameInfo>> LookUpOnce(Engine& engine, ObjectPath path, LookWidth wid
   };
   *again = Again::kNo;
   Look look = co_await LookAt(engine, path, width);
-  const Accepted highest = look.highest();
-  const bool guess = MutantActive(Mutant::kNotFoundWithTooFewHomes) && highest.kind == Accepted::kNothing;
-  if (!look.HasQuorum() && guess) co_return NameInfo{path, highest, {}, look.listings()};
+  const bool guess =
+      MutantActive(Mutant::kNotFoundWithTooFewHomes) && look.highest().kind == Accepted::kNothing;
+  if (!look.HasQuorum() && guess) co_return NameInfo{path, look.highest(), {}, look.listings()};
   if (!look.HasQuorum()) co_return CannotTell(engine, path, look);
+  // Who is asked in addition takes part in rolling forward only in place of others: it may be behind.
+  std::vector<MemberIndex> to_roll;
+  if (!look.Decided()) {
+    const Look narrow = std::move(look);
+    look = co_await AskPassedOver(engine, path, narrow);
+    to_roll = look.LackingHighest();
+    std::erase_if(to_roll, [&](MemberIndex home) { return !narrow.listings().contains(home); });
+  }
+  const Accepted highest = look.highest();
   // Those that alone showed something may have died since, one after the other.
   const bool enough = static_cast<size_t>(tries) >= look.homes().size() - look.quorum();
   const bool last = enough || tries >= engine.options().retries_max;
   const Late late_ones = last ? Late::kWaitedFor : Late::kPassedOver;
   std::vector<MemberIndex> holders = look.WithHighest();
   if (!look.Decided() && !MutantActive(Mutant::kAnswerWithoutRolling)) {
-    RollOutcome rolled = co_await RollForwardAll(engine, path, look, look.LackingHighest(), late_ones);
+    RollOutcome rolled = co_await RollForwardAll(engine, path, look, std::move(to_roll), late_ones);
     // A reader never counts "superseded": it might have heard one home before and another after a removal.
     if (rolled.superseded) co_return look_again(Again::kOvertaken);
     holders.insert(holders.end(), rolled.accepted.begin(), rolled.accepted.end());

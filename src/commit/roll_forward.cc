@@ -395,10 +395,10 @@ Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, 
 Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& look,
                                  std::vector<MemberIndex> homes, Late late_ones, Duration least) {
   RollOutcome outcome;
-  // Homes that were not heard may have it, or take it, in place of those that fail or are late.
+  // Other homes may have it by now, or take it, in place of those that fail or are late.
+  const std::vector<MemberIndex> holders = look.WithHighest();
   std::vector<MemberIndex> spares = look.homes();
-  std::erase_if(spares,
-                [&](MemberIndex home) { return look.listings().contains(home) || Contains(homes, home); });
+  std::erase_if(spares, [&](MemberIndex home) { return Contains(holders, home) || Contains(homes, home); });
   spares = engine.ByHealth(std::move(spares));
   size_t next = 0;
   ServerGather<RollResult> gather(engine, RequestKind::kSync, least);
@@ -409,7 +409,7 @@ Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& lo
     gather.Start(home, RollForward(engine, path, home, look.highest(), std::move(listing)));
   }
   const size_t quorum = look.quorum();
-  const size_t have = look.WithHighest().size();
+  const size_t have = holders.size();
   const auto passed_over = UnlessTooMany(look.homes().size(), late_ones);
   while (true) {
     const bool enough = have + outcome.accepted.size() >= quorum;

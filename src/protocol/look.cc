@@ -198,10 +198,11 @@ void Look::Heard(MemberIndex home, States states) {
 
 void Look::Failed(MemberIndex home) { failed_.insert(home); }
 
-std::vector<MemberIndex> Look::NotAsked(const std::set<MemberIndex>& asked) const {
+std::vector<MemberIndex> Look::FirstHomesNotHeard() const {
   std::vector<MemberIndex> rest;
-  for (const MemberIndex home : homes_) {
-    if (!asked.contains(home)) rest.push_back(home);
+  for (size_t i = 0; i < std::min(quorum_, homes_.size()); ++i) {
+    const MemberIndex home = homes_[i];
+    if (!listings_.contains(home) && !failed_.contains(home)) rest.push_back(home);
   }
   return rest;
 }

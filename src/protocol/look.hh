@@ -61,8 +61,8 @@ class Look {
   const std::vector<MemberIndex>& homes() const { return homes_; }
   size_t quorum() const { return quorum_; }
   bool HasQuorum() const { return listings_.size() >= quorum_; }
-  // Homes neither heard nor failed, best first.
-  std::vector<MemberIndex> NotAsked(const std::set<MemberIndex>& asked) const;
+  // Of the first homes, a quorum, which get what is put first: those neither heard nor failed.
+  std::vector<MemberIndex> FirstHomesNotHeard() const;
 
   const std::map<MemberIndex, States>& listings() const { return listings_; }
   const Accepted& highest() const { return highest_; }
