@@ -217,6 +217,15 @@ namespace {
 
 constexpr Duration kPassedOverPatience = std::chrono::milliseconds(150);
 
+void Note(Look& look, ServerGather<Result<States>>::Event event) {
+  if (!event.value) return;
+  if (*event.value) {
+    look.Heard(event.member, std::move(**event.value));
+  } else {
+    look.Failed(event.member);
+  }
+}
+
 }  // namespace
 
 Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width, Duration least) {
@@ -234,12 +243,7 @@ Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width, Duration lea
     if (gather.pending() == 0) break;
     if (look.HasQuorum() && (width == LookWidth::kQuorum || gather.timely() == 0)) break;
     auto event = co_await gather.Next();
-    if (!event.value) continue;
-    if (*event.value) {
-      look.Heard(event.member, std::move(**event.value));
-    } else {
-      look.Failed(event.member);
-    }
+    Note(look, std::move(event));
   }
   co_return std::move(look);
 }
@@ -259,12 +263,7 @@ Task<Look> AskPassedOver(Engine& engine, ObjectPath path, Look look) {
   const TimePoint until = engine.executor().Now() + kPassedOverPatience;
   while (gather.timely() > 0 && engine.executor().Now() < until) {
     auto event = co_await gather.Next(until);
-    if (!event.value) continue;
-    if (*event.value) {
-      look.Heard(event.member, std::move(**event.value));
-    } else {
-      look.Failed(event.member);
-    }
+    Note(look, std::move(event));
   }
   co_return std::move(look);
 }
