@@ -55,10 +55,6 @@ Result<pid_t> StartXrootd(const ServePlan& plan, const sigset_t& blocked) {
   if (!log) return Fail(CodeOfErrno(errno), "cannot write {}: {}", plan.log_file, ErrnoWords(errno));
   // Without -s xrootd writes a file /tmp/xrootd.anon.env, one for all users of the machine.
   const std::string pid_file = plan.short_state + "/admin/xrootd.pid";
-  std::vector<std::string> environment = XrootdEnvironment(plan);
-  std::vector<char*> variables;
-  for (std::string& variable : environment) variables.push_back(variable.data());
-  variables.push_back(nullptr);
   const pid_t parent = getpid();
   // Not fork(): the handlers of libraries that it runs are of no use to a child that only execs.
   const pid_t child = _Fork();
@@ -73,8 +69,8 @@ Result<pid_t> StartXrootd(const ServePlan& plan, const sigset_t& blocked) {
   dup2(null, STDIN_FILENO);
   dup2(log.get(), STDOUT_FILENO);
   dup2(log.get(), STDERR_FILENO);
-  execle(plan.program.c_str(), plan.program.c_str(), "-c", plan.configuration_file.c_str(), "-s",
-         pid_file.c_str(), nullptr, variables.data());
+  execl(plan.program.c_str(), plan.program.c_str(), "-c", plan.configuration_file.c_str(), "-s",
+        pid_file.c_str(), nullptr);
   _exit(127);
 }
 
@@ -205,7 +201,10 @@ Result<int> RunServe(CommandLine line) {
   std::signal(SIGCHLD, SIG_DFL);
   XEC_ASSIGN_OR_RETURN(const ServePlan plan, PrepareServe(line));
   if (plan.preload.empty())
-    fmt::print("note: libXecCrc32c.so is not beside {}: uploads over root:// cost more\n", plan.plug_in);
+    fmt::print(
+        "note: libXecCrc32c.so is not beside {}, or their path cannot be in LD_PRELOAD (a space, colon or "
+        "$): uploads over root:// cost more\n",
+        plan.plug_in);
   XEC_TRY(TryStore(plan.configuration));
   XEC_TRY(WriteServeFiles(plan));
   LogFollower log(plan.log_file);

@@ -80,6 +80,14 @@ std::string FindPreload(const fs::path& plug_in) {
   return {};
 }
 
+// For the programs that this one starts, behind what they are to preload already.
+void Preload(const std::string& library) {
+  if (library.empty()) return;
+  const char* given = std::getenv("LD_PRELOAD");
+  const std::string all = given && *given ? fmt::format("{}:{}", given, library) : library;
+  setenv("LD_PRELOAD", all.c_str(), 1);
+}
+
 Result<const passwd*> ChooseUser(const std::string& wanted) {
   if (!wanted.empty()) {
     const passwd* entry = getpwnam(wanted.c_str());
@@ -278,6 +286,8 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
   XEC_ASSIGN_OR_RETURN(plan.program, FindProgram(configuration.xrootd));
   XEC_ASSIGN_OR_RETURN(plan.plug_in, FindPlugIn());
   plan.preload = FindPreload(plan.plug_in);
+  // Before there are other threads.
+  Preload(plan.preload);
   plan.state = StateDirectory(configuration);
   XEC_TRY(MakeDirectories(plan.state + "/admin"));
 
@@ -317,23 +327,6 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
   plan.configuration_file = plan.state + "/xrootd.cfg";
   plan.log_file = plan.state + "/xrootd.log";
   return plan;
-}
-
-std::vector<std::string> XrootdEnvironment(const ServePlan& plan) {
-  constexpr std::string_view kPreload = "LD_PRELOAD=";
-  std::vector<std::string> variables;
-  std::string preload{kPreload};
-  for (char** variable = environ; *variable; ++variable) {
-    const std::string_view text = *variable;
-    if (text.starts_with(kPreload)) {
-      preload = text;
-    } else {
-      variables.emplace_back(text);
-    }
-  }
-  if (!plan.preload.empty()) preload += (preload.size() > kPreload.size() ? ":" : "") + plan.preload;
-  if (preload.size() > kPreload.size()) variables.push_back(std::move(preload));
-  return variables;
 }
 
 std::string XrootdConfiguration(const ServePlan& plan) {

@@ -4,7 +4,6 @@
 
 #include <string>
 #include <sys/types.h>
-#include <vector>
 
 #include "cli/command_line.hh"
 #include "server/local_root.hh"
@@ -15,7 +14,7 @@ struct ServePlan {
   Configuration configuration;  // paths absolute
   std::string program;          // xrootd
   std::string plug_in;          // .../libXrdOssXec.so, as XRootD wants it: without the major version
-  std::string preload;          // .../libXecCrc32c.so; empty where there is none
+  std::string preload;          // .../libXecCrc32c.so, in LD_PRELOAD now; empty where there is none
   std::string state;            // exists
   UniqueFd lock;                // on it; child processes have it too
   std::string short_state;      // the same by a path that sockets below it fit; perhaps a link
@@ -29,9 +28,6 @@ struct ServePlan {
 // plug-in, no xrootd), kInvalidArgument, kPermissionDenied, kConflict (another gateway uses the state
 // directory).
 Result<ServePlan> PrepareServe(const CommandLine& line);
-
-// Of xrootd: this process's own, and plan.preload behind what LD_PRELOAD has already. "NAME=VALUE" each.
-std::vector<std::string> XrootdEnvironment(const ServePlan& plan);
 
 // Text of the configuration file for xrootd.
 std::string XrootdConfiguration(const ServePlan& plan);

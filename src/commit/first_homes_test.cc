@@ -23,12 +23,6 @@ class FirstHomesTest : public ::testing::Test {
     }
   }
 
-  static TestWorldOptions Options() {
-    TestWorldOptions options;
-    options.servers = 12;
-    options.tolerance = 2;
-    return options;
-  }
   static ObjectPath Path(std::string_view text) { return TestWorld::Path(text); }
   static std::string Name(int i) { return fmt::format("/d/{}", i); }
   Engine& engine() { return *gateway_.engine; }
@@ -62,7 +56,7 @@ class FirstHomesTest : public ::testing::Test {
   uint64_t Listings() const { return gateway_.counts->Of(Operation::kList); }
 
   static constexpr int kNames = 20;
-  TestWorld world_{Options()};
+  TestWorld world_{TestWorldOptions{.servers = 12, .tolerance = 2}};
   TestWorld::Gateway& gateway_ = world_.NewGateway();
 };
 

@@ -15,7 +15,7 @@ constexpr size_t kNamesAtOnceMax = 256;
 constexpr size_t kLookUpsInFlightMax = 64;
 
 // For those that a listing passed over, with all the names of one question.
-constexpr Duration kPassedOverPatience = std::chrono::milliseconds(500);
+constexpr Duration kManyPassedOverPatience = std::chrono::milliseconds(500);
 
 // Asks about all names together; `looks` are those of `paths`. What is not answered is left to a LookUp.
 Task<std::vector<Look>> Ask(Engine& engine, NamesByServer wanted, std::vector<ObjectPath> paths,
@@ -43,8 +43,8 @@ Task<std::vector<Look>> LookAtMany(Engine& engine, std::vector<ObjectPath> paths
     for (const MemberIndex home : PassedOver(engine, looks[i])) passed_over[home].push_back(paths[i]);
   }
   if (!passed_over.empty())
-    looks =
-        co_await Ask(engine, std::move(passed_over), std::move(paths), std::move(looks), kPassedOverPatience);
+    looks = co_await Ask(engine, std::move(passed_over), std::move(paths), std::move(looks),
+                         kManyPassedOverPatience);
   co_return std::move(looks);
 }
 

@@ -41,8 +41,8 @@ Task<GivenUp> RemoveIfGivenUp(Engine& engine, ObjectPath path, MemberIndex membe
 Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
                              std::optional<States> listing);
 
-// Rolls look.highest() forward on `homes` in parallel, and on homes that were not heard in place of those
-// that fail or are late, until a quorum has it, if there are enough. With kPassedOver no more than may be bad
+// Rolls look.highest() forward on `homes` in parallel, and on others that lack it in place of those that fail
+// or are late, until a quorum has it, if there are enough. With kPassedOver no more than may be bad
 // are waited for: who asks looks again.
 struct RollOutcome {
   bool superseded = false;  // some home has something higher: look again

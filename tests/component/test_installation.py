@@ -42,6 +42,15 @@ class Installed(xectest.TestCase):
         gateway.signal(15)
         self.assertEqual(gateway.wait(), 0)
 
+    def test_does_without_the_library_that_is_preloaded(self):
+        os.remove(os.path.join(self.prefix, "lib", "libXecCrc32c.so"))
+        gateway = self.serve(geometry="2+1", start=False)
+        command = gateway.argv()
+        gateway.argv = lambda: [self.xec, *command[1:]]
+        gateway.start()
+        self.assertIn("note: libXecCrc32c.so is not beside", gateway.output())
+        self.xrdcp(self.random_file("source", 1_000_000), f"{gateway.url}//a")
+
     def test_closed_data_servers(self):
         key, rights = self.path("xec.keytab"), self.path("xec.authdb")
         self.run_program(["xrdsssadmin", "-k", "xec", "-u", "xec", "-g", "xec", "add", key], stdin=b"y\n")
