@@ -26,7 +26,7 @@ Trust ratios more than figures: figures change with the machine's other work, wh
 
 Examples:
   ./dev bench --quick                              minutes: that everything works, not how fast
-  ./dev bench --goals --output                     everything, hours; tables, JSON and plots in bench/results/DATE
+  ./dev bench --goals --output                     everything, hours; tables, JSON and plots in bench/results/DATE-HHMM
   ./dev bench --only stream --dir /dev/shm         1 GiB with xrdcp, data in memory: what the software costs without disks
   ./dev bench --only small,plain,cluster --clients 8,64 --sync none --repeat 3
   ./dev bench --only ingest,cluster --scale 0.25   files of 50 MB
@@ -123,7 +123,7 @@ def make_parser():
     out.add_argument("--markdown", action="store_true", help="print the tables as markdown")
     out.add_argument("--json", metavar="FILE", help="write every single value to FILE")
     out.add_argument("--output", nargs="?", const="", metavar="DIR",
-                     help="write tables, values and plots (SVG) into DIR (without a name: bench/results/DATE)")
+                     help="write tables, values and plots (SVG) into DIR (without a name: bench/results/DATE-HHMM)")
     out.add_argument("--goals", action="store_true", help="at the end: each goal that was measured, and whether it is met")
     out.add_argument("--micro", action="store_true", help="also coding, checksums and the engine (on memory servers) on one core; alone: only these")
     return parser
