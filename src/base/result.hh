@@ -92,8 +92,11 @@ class [[nodiscard]] Result<void> {
 
   bool has_value() const { return !error_.has_value(); }
   explicit operator bool() const { return has_value(); }
-  const Error& error() const { return *error_; }
-  Code code() const { return error_->code; }
+  const Error& error() const {
+    XEC_CHECK(error_.has_value(), "error() of an OK");
+    return *error_;
+  }
+  Code code() const { return error().code; }
 
  private:
   std::optional<Error> error_;

@@ -44,6 +44,9 @@ TEST(Result, ValueOfAnErrorAborts) {
   EXPECT_DEATH((void)bad.value(), "value\\(\\) of an error: 1 is odd");
 }
 
+// Three places asked for the code of what had gone well.
+TEST(Result, ErrorOfAnOkAborts) { EXPECT_DEATH((void)OkStatus().code(), "error\\(\\) of an OK"); }
+
 TEST(Code, NamesAreDistinct) {
   std::set<std::string> names;
   for (int i = 0; i < kCodeCount; ++i) names.insert(CodeName(static_cast<Code>(i)));

@@ -205,8 +205,8 @@ Task<void> ArchiveSet::FindStrays(std::shared_ptr<ArchiveSet> self) {
   bool wait = false;
   {
     std::lock_guard lock(self->mutex_);
-    if (!self->SearchIsDue(self->engine_.executor().Now())) co_return;
     wait = self->strays_searching_;
+    if (!wait && !self->SearchIsDue(self->engine_.executor().Now())) co_return;
     if (wait) self->stray_waiters_.emplace_back(shared.Setter());
     self->strays_searching_ = true;
   }

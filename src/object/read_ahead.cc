@@ -17,7 +17,12 @@ bool NeedsWhole(const ReadContext& context, uint64_t stripe, uint64_t begin, uin
 
 }  // namespace
 
-ReadAhead::~ReadAhead() { cache_->Unwanted(object_); }
+ReadAhead::ReadAhead(std::shared_ptr<SliceCache> cache, std::string object, size_t stripes_max)
+    : cache_(std::move(cache)), object_(std::move(object)), stripes_max_(stripes_max) {
+  cache_->BeginReader(object_);
+}
+
+ReadAhead::~ReadAhead() { cache_->EndReader(object_); }
 
 bool ReadAhead::ContinuesStream(uint64_t begin, uint64_t end) {
   std::lock_guard lock(mutex_);

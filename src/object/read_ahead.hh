@@ -20,8 +20,7 @@ class ReadAhead : public std::enable_shared_from_this<ReadAhead> {
   static constexpr size_t kStreamsMax = 16;
 
   // At most `stripes_max` stripes of each stream are ahead of it. `object` names the version in the cache.
-  ReadAhead(std::shared_ptr<SliceCache> cache, std::string object, size_t stripes_max)
-      : cache_(std::move(cache)), object_(std::move(object)), stripes_max_(stripes_max) {}
+  ReadAhead(std::shared_ptr<SliceCache> cache, std::string object, size_t stripes_max);
   ~ReadAhead();
 
   // The stripe if it is here, or on its way and arrives well; nullptr: read it yourself.

@@ -40,6 +40,23 @@ TEST(ReadAheadTest, SequentialReadsFetchEveryChunkAboutOnce) {
   EXPECT_LE(store.counts().Of(Operation::kRead), 20u * 4 + 1 + 6 + 40);
 }
 
+// Whoever closed a handle of an object threw away what its other readers had fetched ahead.
+TEST(ReadAheadTest, AnotherHandleThatClosesTakesNothingAway) {
+  TestStore store({.geometry = kGeometry});
+  Opened opened(store, 20 * kGeometry.StripeSize());
+  const size_t stripe = kGeometry.StripeSize();
+  for (const size_t at : {size_t{0}, stripe}) ASSERT_TRUE(TestStore::Read(*opened.reader, at, stripe));
+  store.Settle();
+  {
+    ASSERT_TRUE(store.OpenReader("/o"));
+  }
+  store.counts().Reset();
+  EXPECT_TRUE(*TestStore::Read(*opened.reader, 2 * stripe, stripe) ==
+              opened.bytes.substr(2 * stripe, stripe));
+  store.Settle();
+  EXPECT_LE(store.counts().Of(Operation::kRead), 4u) << "more than the next stripe, ahead";
+}
+
 TEST(ReadAheadTest, SparseReadsFetchOnlyTheirPages) {
   TestStore store({.geometry = kGeometry});
   Opened opened(store, 20 * kGeometry.StripeSize());

@@ -371,8 +371,8 @@ Task<void> StripeUpload::CloseSealed() {
     Gather<Status>::Event event = co_await closes.Next();
     if (!event.value) break;
     const Status& closed = *event.value;
-    const bool synced = engine_.SyncBeforeCommit() && closed.code() == Code::kUnreadable;
-    if (closed || OutcomeUnknown(closed) || synced) continue;
+    if (closed || OutcomeUnknown(closed)) continue;
+    if (engine_.SyncBeforeCommit() && closed.code() == Code::kUnreadable) continue;  // synced before
     Lose(event.tag, closed.error());
     // It does not follow what the others become.
     engine_.given_up_files().Add(archives_[event.tag].server, plan_.place.path);

@@ -62,26 +62,39 @@ void SliceCache::Used(const Key& key) {
   Dropped dropped;
   std::lock_guard lock(mutex_);
   const auto entry = entries_.find(key);
-  if (entry != entries_.end() && entry->second.state == State::kAhead) Keep(entry, dropped);
+  if (entry == entries_.end() || entry->second.state != State::kAhead) return;
+  Keep(entry->second);
+  DropExcess(dropped);
 }
 
-void SliceCache::Unwanted(const std::string& object) {
+void SliceCache::BeginReader(const std::string& object) {
+  std::lock_guard lock(mutex_);
+  ++readers_[object];
+}
+
+void SliceCache::EndReader(const std::string& object) {
   Dropped dropped;
   std::lock_guard lock(mutex_);
+  const auto readers = readers_.find(object);
+  XEC_CHECK(readers != readers_.end());
+  if (--readers->second > 0) return;
+  readers_.erase(readers);
   for (auto entry = entries_.lower_bound({object, 0});
-       entry != entries_.end() && entry->first.object == object;) {
-    const auto next = std::next(entry);
-    if (entry->second.state == State::kAhead) Keep(entry, dropped);
-    entry = next;
+       entry != entries_.end() && entry->first.object == object; ++entry) {
+    if (entry->second.state == State::kAhead) Keep(entry->second);
   }
+  // Not before: it may drop any entry, that of the loop as well.
+  DropExcess(dropped);
 }
 
-void SliceCache::Keep(Entries::iterator entry, Dropped& dropped) {
-  const uint64_t bytes = entry->second.bytes;
-  kept_.splice(kept_.end(), ahead_, entry->second.place);
-  entry->second.state = State::kKept;
-  ahead_bytes_ -= bytes;
-  kept_bytes_ += bytes;
+void SliceCache::Keep(Entry& entry) {
+  kept_.splice(kept_.end(), ahead_, entry.place);
+  entry.state = State::kKept;
+  ahead_bytes_ -= entry.bytes;
+  kept_bytes_ += entry.bytes;
+}
+
+void SliceCache::DropExcess(Dropped& dropped) {
   while (kept_bytes_ > kept_bytes_max_) DropOldest(kept_, dropped);
 }
 
@@ -108,10 +121,11 @@ uint64_t SliceCache::kept_bytes() {
   Dropped dropped;
   std::lock_guard lock(mutex_);
   while (!ahead_.empty()) {
-    const auto oldest = entries_.find(ahead_.front());
-    if (executor_.Now() - oldest->second.arrived < kAheadMax) break;
-    Keep(oldest, dropped);
+    Entry& oldest = entries_.find(ahead_.front())->second;
+    if (executor_.Now() - oldest.arrived < kAheadMax) break;
+    Keep(oldest);
   }
+  DropExcess(dropped);
   return kept_bytes_;
 }
 

@@ -36,7 +36,8 @@ class SliceCache : public std::enable_shared_from_this<SliceCache> {
   };
   using ValuePtr = std::shared_ptr<const Value>;
 
-  // What was fetched ahead and not used for so long is not expected to be any more.
+  // What was fetched ahead and not used for so long is not expected to be any more; looked at when something
+  // is fetched ahead.
   static constexpr Duration kAheadMax = std::chrono::seconds(10);
 
   // Keeps at most `kept_bytes_max` of what has been used, of what has not at most half of the budget.
@@ -56,8 +57,10 @@ class SliceCache : public std::enable_shared_from_this<SliceCache> {
 
   // A reader has got all it wanted of this. It is kept only as far as kept_bytes_max allows from now on.
   void Used(const Key& key);
-  // Nobody is expected to use what of `object` is here and not used yet: as Used for all of it.
-  void Unwanted(const std::string& object);
+  // Somebody begins, or ends, to read `object`. Once the last reader has ended nobody is expected to use what
+  // of it is here and not used yet: as Used for all of it.
+  void BeginReader(const std::string& object);
+  void EndReader(const std::string& object);
 
   // Bytes of the budget in what is kept though nobody is known to want it.
   uint64_t kept_bytes();
@@ -70,23 +73,26 @@ class SliceCache : public std::enable_shared_from_this<SliceCache> {
     uint64_t bytes = 0;  // of the budget, in the value
     TimePoint arrived;
     std::vector<UniqueFunction<void(ValuePtr)>> waiters;  // while loading
-    std::list<Key>::iterator place;                       // in ahead_ or kept_, by its state
+    std::list<Key>::iterator place;  // in ahead_ or kept_, by its state
   };
   using Entries = std::map<Key, Entry>;
   // Kept alive until after the unlock: their end gives memory back, which may run anything.
   using Dropped = std::vector<ValuePtr>;
 
   void Reclaim(uint64_t bytes);
-  void Keep(Entries::iterator entry, Dropped& dropped);
+  // From ahead_ to kept_. DropExcess must follow.
+  void Keep(Entry& entry);
+  void DropExcess(Dropped& dropped);
   void DropOldest(std::list<Key>& order, Dropped& dropped);
 
   ByteBudget& budget_;
   Executor& executor_;
   const uint64_t kept_bytes_max_;
   std::mutex mutex_;  // the budget's is taken under it, never the other way round
-  Entries entries_;        // guarded by mutex_, as all below
-  std::list<Key> ahead_;   // fetched and not used yet, oldest first
-  std::list<Key> kept_;    // used, the one whose last use is longest ago first
+  Entries entries_;  // guarded by mutex_, as all below
+  std::map<std::string, size_t> readers_;  // of each object that has any
+  std::list<Key> ahead_;  // fetched and not used yet, oldest first
+  std::list<Key> kept_;  // used, the one whose last use is longest ago first
   uint64_t ahead_bytes_ = 0;
   uint64_t kept_bytes_ = 0;
 };

@@ -88,8 +88,34 @@ TEST_F(SliceCacheTest, WhatWasFetchedInVainIsNotKeptForEver) {
   EXPECT_EQ(cache->kept_bytes(), 0u);
   EXPECT_FALSE(Has(cache, 0));
   EXPECT_TRUE(Has(cache, 1));
-  cache->Unwanted("o");
-  EXPECT_FALSE(Has(cache, 1));
+}
+
+TEST_F(SliceCacheTest, WhatIsAheadIsWantedUntilTheLastReaderEnds) {
+  const auto cache = SliceCache::Make(budget_, executor_, 0);
+  cache->BeginReader("o");
+  Add(*cache, 0);
+  cache->BeginReader("o");
+  cache->EndReader("o");
+  EXPECT_TRUE(Has(cache, 0));
+  cache->EndReader("o");
+  EXPECT_FALSE(Has(cache, 0));
+  EXPECT_EQ(budget_.in_use(), 0u);
+}
+
+// Closing a handle in the middle of a cached object went on from an entry that it had just dropped.
+TEST_F(SliceCacheTest, AReaderMayEndWhereKeepingItsStripesDropsTheNextOnes) {
+  const auto cache = SliceCache::Make(budget_, executor_, 3000);
+  cache->BeginReader("o");
+  for (const uint64_t stripe : {5, 4, 6}) {
+    Add(*cache, stripe);
+    cache->Used({"o", stripe});
+  }
+  for (const uint64_t stripe : {1, 2, 3}) Add(*cache, stripe);
+  cache->EndReader("o");
+  for (const uint64_t stripe : {1, 2, 3}) EXPECT_TRUE(Has(cache, stripe));
+  for (const uint64_t stripe : {4, 5, 6}) EXPECT_FALSE(Has(cache, stripe));
+  EXPECT_EQ(cache->kept_bytes(), 3000u);
+  EXPECT_EQ(budget_.in_use(), 3000u);
 }
 
 TEST_F(SliceCacheTest, WhoNeedsMemoryGetsIt) {

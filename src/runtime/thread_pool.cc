@@ -30,6 +30,7 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::Post(Closure work) {
   bool wake = false;
+  bool look = false;
   {
     std::lock_guard lock(work_mutex_);
     work_.push_back(std::move(work));
@@ -38,6 +39,7 @@ void ThreadPool::Post(Closure work) {
       taken_ = Now();
     } else if (awake_ < workers_) {
       wake = work_.size() > kQueuedForEach * awake_ || Now() - taken_ > kLongStep;
+      look = !wake && !std::exchange(look_is_set_, true);
     }
     if (wake) {
       ++awake_;
@@ -46,6 +48,32 @@ void ThreadPool::Post(Closure work) {
   }
   // A thread woken under the lock would go to sleep again at once.
   if (wake) work_ready_.notify_one();
+  if (look) SetLook();
+}
+
+void ThreadPool::SetLook() {
+  std::lock_guard lock(timer_mutex_);
+  const TimePoint when = Now() + kLookAfter;
+  timers_.emplace(std::pair(when, kLook), Closure());
+  if (when < timer_wake_) timer_changed_.notify_one();
+}
+
+// On the timer thread. Goes on until nothing is left to those that are awake.
+void ThreadPool::Look() {
+  bool wake = false;
+  bool again = false;
+  {
+    std::lock_guard lock(work_mutex_);
+    again = !work_.empty() && awake_ < workers_;
+    wake = again && Now() - taken_ > kLongStep;
+    if (wake) {
+      ++awake_;
+      ++woken_;
+    }
+    look_is_set_ = again;
+  }
+  if (wake) work_ready_.notify_one();
+  if (again) SetLook();
 }
 
 void ThreadPool::Work() {
@@ -115,7 +143,11 @@ void ThreadPool::RunTimers() {
     auto node = timers_.extract(timers_.begin());
     timer_times_.erase(node.key().second);
     lock.unlock();
-    Post(std::move(node.mapped()));
+    if (node.key().second == kLook) {
+      Look();
+    } else {
+      Post(std::move(node.mapped()));
+    }
     lock.lock();
   }
 }

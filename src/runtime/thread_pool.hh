@@ -20,6 +20,9 @@ constexpr size_t kQueuedForEach = 4;
 // When no work was taken for so long, those that are awake are in the middle of something that takes its
 // time: whatever is posted then wakes another one.
 constexpr Duration kLongStep = std::chrono::microseconds(200);
+// So long after work was left to threads that are awake it is looked whether they have come to it: what is
+// posted just after something long was begun may be the last for a while.
+constexpr Duration kLookAfter = std::chrono::milliseconds(5);
 
 class ThreadPool final : public Executor {
  public:
@@ -36,6 +39,8 @@ class ThreadPool final : public Executor {
 
  private:
   void Work();
+  void SetLook();
+  void Look();
   void RunTimers();
 
   const std::string name_;
@@ -47,6 +52,7 @@ class ThreadPool final : public Executor {
   size_t awake_;  // workers that run or were told to; guarded by work_mutex_
   size_t woken_ = 0;  // of these, who is not up yet; guarded by work_mutex_
   TimePoint taken_;  // when work was taken last, or the first was woken; guarded by work_mutex_
+  bool look_is_set_ = false;  // the timer thread will Look; guarded by work_mutex_
   bool stopping_ = false;  // guarded by work_mutex_
 
   std::mutex timer_mutex_;
@@ -54,7 +60,8 @@ class ThreadPool final : public Executor {
   std::map<std::pair<TimePoint, TimerId>, Closure> timers_;  // guarded by timer_mutex_, as all below
   std::map<TimerId, TimePoint> timer_times_;
   TimePoint timer_wake_ = TimePoint::max();  // when the timer thread wakes up by itself, while it sleeps
-  TimerId next_timer_ = 1;
+  static constexpr TimerId kLook = 0;  // a timer of our own
+  TimerId next_timer_ = kLook + 1;
   bool timers_stopping_ = false;
 
   std::vector<std::jthread> threads_;

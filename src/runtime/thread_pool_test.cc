@@ -63,6 +63,34 @@ TEST(ThreadPool, ALongStepDoesNotHoldUpWhatIsPostedMeanwhile) {
   }
 }
 
+// What was posted just after a long step had begun waited for its end, if nothing else was posted.
+TEST(ThreadPool, ALongStepDoesNotHoldUpWhatIsPostedAtItsBegin) {
+  ThreadPool pool("test", 2);
+  for (int i = 0; i < 3; ++i) {
+    OneShot<int> done;
+    pool.Post([&pool, end = done.Setter()] {
+      const auto other = std::make_shared<std::promise<void>>();
+      pool.Post([other] { other->set_value(); });
+      end(other->get_future().wait_for(60s) == std::future_status::ready ? 1 : 0);
+    });
+    EXPECT_EQ(SyncWait(Wait(done)), 1);
+  }
+}
+
+// So did the second of two, when the first one was long as well.
+TEST(ThreadPool, SeveralLongStepsDoNotHoldUpWhatIsPostedAtTheirBegin) {
+  ThreadPool pool("test", 3);
+  OneShot<int> done;
+  const auto last = std::make_shared<std::promise<void>>();
+  pool.Post([&pool, last, end = done.Setter()] {
+    const std::shared_future<void> ran = last->get_future().share();
+    pool.Post([ran] { ran.wait_for(60s); });
+    pool.Post([last] { last->set_value(); });
+    end(ran.wait_for(60s) == std::future_status::ready ? 1 : 0);
+  });
+  EXPECT_EQ(SyncWait(Wait(done)), 1);
+}
+
 TEST(ThreadPool, AllThatIsPostedRuns) {
   constexpr int kPosts = 20'000;
   std::atomic<int> ran = 0;

@@ -137,7 +137,8 @@ void NameSync::Append(std::shared_ptr<Round> round, std::shared_ptr<ArchiveFile>
 
 void NameSync::End(const std::shared_ptr<Round>& round, Status status) {
   // A full disk, say; but what was waited for has happened.
-  const bool lost = status.code() == Code::kDeadlineExceeded || status.code() == Code::kUnavailable;
+  const bool lost =
+      !status && (status.code() == Code::kDeadlineExceeded || status.code() == Code::kUnavailable);
   if (!status && !lost) status = Fail(Code::kUnknown, "a power cut may undo it: {}", status.error().message);
   auto next = std::make_shared<Round>();
   std::shared_ptr<ArchiveFile> broken;  // goes without the lock

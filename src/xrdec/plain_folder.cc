@@ -163,7 +163,7 @@ Task<Status> MakeFolders(Engine& engine, ObjectPath path) {
 Task<Status> RemoveFolder(Engine& engine, MemberIndex member, ObjectPath path) {
   Status removed = co_await RemoveDirectory(engine.MetadataCall(), engine.server(member), path.PlainPath());
   XEC_FAILPOINT("xrdec.folder_removed");
-  if (removed.code() == Code::kNotFound) co_return OkStatus();
+  if (!removed && removed.code() == Code::kNotFound) co_return OkStatus();
   co_return std::move(removed);
 }
 
