@@ -262,6 +262,19 @@ Duration ServerHealth::Patience(size_t server, RequestKind kind) const {
   return slot.record.Patience(kind);
 }
 
+namespace {
+
+// Where more than a third are slow (of few servers, more than one), what they have in common is slow: this
+// machine, or the network. To ask others in their place would only be more work for it.
+template <typename Slots>
+bool IsSlow(const Slots& slots, size_t server, TimePoint now) {
+  if (!slots[server]->Slow(now)) return false;
+  const auto slow = std::ranges::count_if(slots, [now](const auto& slot) { return slot->Slow(now); });
+  return static_cast<size_t>(slow) <= std::max<size_t>(1, slots.size() / 3);
+}
+
+}  // namespace
+
 int ServerHealth::Rank(size_t server, TimePoint now) const {
   const Standing standing = At(server, now);
   switch (standing.state) {
@@ -270,13 +283,13 @@ int ServerHealth::Rank(size_t server, TimePoint now) const {
     case ServerState::kUp: break;
   }
   if (!standing.trusted) return kRankUntrusted;
-  return slots_[server]->Slow(now) ? 1 : 0;
+  return IsSlow(slots_, server, now) ? 1 : 0;
 }
 
 ServerHealth::Report ServerHealth::ReportOf(size_t server, TimePoint now) const {
   Slot& slot = *slots_[server];
   Report report;
-  report.slow = slot.Slow(now);
+  report.slow = IsSlow(slots_, server, now);
   std::lock_guard lock(slot.mutex);
   report.standing = slot.record.At(now);
   report.problem = slot.problem;

@@ -84,7 +84,7 @@ struct HealthRules {
   static constexpr int kOvertakenOf = 128;
   // Slow: so many answers in a row all took longer than slow_least and than so many times the median of all
   // servers' medians, or what FleetLag says if that is more. Answers to requests that were in flight
-  // together, which a single stall holds up, are one.
+  // together, which a single stall holds up, are one. Where more than a third would be slow, nobody is.
   static constexpr int kSlowInARow = 3;
   static constexpr int kSlowFactor = 5;
   Duration slow_least = std::chrono::milliseconds(20);
