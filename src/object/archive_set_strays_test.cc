@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
+#include <algorithm>
+
 #include "object/archive_set.hh"
-#include "object/test_store.hh"
+#include "object/test_repair.hh"
 
 namespace xec {
 namespace {
@@ -57,6 +59,37 @@ TEST(FindStrays, WaitsForASearchThatIsUnderWay) {
   ReleaseAll(store);
   store.Settle();
   EXPECT_TRUE(waited);
+}
+
+// Found by the simulator (seed 1419): a server was away, its archive was made again on a spare, the server
+// came back, and the spare's copy went bad. Who looked for the lane elsewhere found that one first, and
+// called the lane damaged with a good copy beside it.
+TEST(FindStrays, ABadCopyIsPassedOverForAGoodOne) {
+  for (const bool first_is_bad : {true, false}) {
+    TestStore store({.geometry = kSmall, .servers = 9});
+    const std::string bytes = TestBytes(200'000);
+    ASSERT_TRUE(store.Put("/o", bytes));
+    store.Settle();
+    const auto archives = store.Archives("/o");
+    std::vector<MemberIndex> spares;
+    for (MemberIndex server = 0; server < store.server_count(); ++server) {
+      const auto has = [&](const auto& archive) { return archive.first == server; };
+      if (std::none_of(archives.begin(), archives.end(), has)) spares.push_back(server);
+    }
+    ASSERT_GE(spares.size(), 2u);
+    const auto [named, path] = archives.back();
+    const std::string good = *store.memory(named).Content(path);
+    std::string bad = good;
+    bad[100] ^= 1;
+    for (const size_t i : {0, 1}) {
+      const bool is_bad = (i == 0) == first_is_bad;
+      ASSERT_TRUE(SyncWait(CreateFile(store.engine().MetadataCall(), store.engine().server(spares[i]), path,
+                                      is_bad ? bad : good, true)));
+    }
+    ASSERT_TRUE(SyncWait(
+        Remove(store.engine().MetadataCall(), store.engine().server(static_cast<MemberIndex>(named)), path)));
+    ExpectWhole(store, bytes);
+  }
 }
 
 }  // namespace

@@ -81,15 +81,21 @@ void Doubt(const ReadContext& context, uint64_t stripe, std::vector<ChunkAnswer>
   }
 }
 
-// Runs `ask` for the stripe; once more if chunks were not where they should be and were found elsewhere.
+// Of a lane there may be copies on several servers, bad one after the other.
+constexpr int kSearchesMax = 4;
+
+// Runs `ask` for the stripe; once more whenever chunks were not where they should be, or not good there, and
+// were found elsewhere.
 template <typename Ask>
 Task<Result<std::vector<ChunkAnswer>>> Anywhere(ReadContext context, uint64_t stripe, Ask ask) {
-  const uint64_t changes = context.archives->StrayChanges();
+  uint64_t changes = context.archives->StrayChanges();
   Result<std::vector<ChunkAnswer>> answers = co_await ask(context, stripe);
-  if (!answers || AllGood(context, stripe, *answers)) co_return std::move(answers);
-  co_await ArchiveSet::FindStrays(context.archives);
-  if (context.archives->StrayChanges() != changes) {
-    answers->clear();  // they hold memory that the second time needs
+  for (int searches = 0; searches < kSearchesMax; ++searches) {
+    if (!answers || AllGood(context, stripe, *answers)) co_return std::move(answers);
+    co_await ArchiveSet::FindStrays(context.archives);
+    if (context.archives->StrayChanges() == changes) break;
+    changes = context.archives->StrayChanges();
+    answers->clear();  // they hold memory that the next time needs
     answers = co_await ask(context, stripe);
   }
   if (answers) Doubt(context, stripe, *answers);
