@@ -36,6 +36,8 @@ struct Barrier {
   bool directory_under_way = false;  // of any other
 };
 
+bool IsExclusive(const PutRequest& request) { return request.seal.version.has_value(); }
+
 // May the rival be the seal of a version, perhaps of one that has moved away?
 bool MayBeOfVersion(const Rival& rival) {
   const StateKind kind = rival.state.kind;
@@ -72,8 +74,8 @@ Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<M
     listings[home] = std::move(**event.value);
   }
   barrier.late_homes = gather.pending();
-  if (request.exclusive_base) {
-    barrier.rival = RivalAtBarrier(listings, request.seal, *request.exclusive_base);
+  if (IsExclusive(request)) {
+    barrier.rival = RivalAtBarrier(listings, request.seal, request.exclusive_base.value_or(Accepted{}));
     if (MayBeOfVersion(barrier.rival)) barrier.moves = MovesIn(listings);
   } else {
     barrier.directory_under_way =
@@ -94,17 +96,35 @@ Duration PatienceWith(const Barrier& barrier) {
   return Duration(0);
 }
 
+// Of an exclusive creation whose look after sealing shows more than its own seals: what it stands on. Where
+// it shows nothing else, it is as good as an earlier look that has found nothing.
+Task<Result<Accepted>> SettleBase(Engine& engine, PutRequest request) {
+  Result<ExclusiveStart> start = co_await SettleExclusive(engine, request.path);
+  if (!start) co_return start.error();
+  if (*request.seal.version < start->base->version) {
+    co_return Fail(Code::kConflict, "{} was removed by a gateway whose clock is ahead of this one's; retry",
+                   request.path.text());
+  }
+  co_return *start->base;
+}
+
 // Looks until nothing but this upload is there, or something to which an exclusive creation yields; a plain
 // one looks until it is known whether a directory of its name is made. Without the wait, all of several who
 // come to their barriers together would yield, and none would create the object. To look again is no more
-// than to look later.
-Task<Barrier> LookPastRivals(Engine& engine, PutRequest request, std::vector<MemberIndex> homes) {
+// than to look later. An error: an exclusive creation cannot be.
+Task<Result<Barrier>> LookPastRivals(Engine& engine, PutRequest request, std::vector<MemberIndex> homes) {
   const TimePoint start = engine.executor().Now();
   Duration pause = kLookPauseMin;
   for (;;) {
     Barrier barrier = co_await LookAfterSealing(engine, request, homes);
     const bool too_few = barrier.sealed_homes.size() < Quorum(engine.Homes(request.path).size());
     if (too_few && barrier.late_homes > 0) co_return std::move(barrier);
+    if (IsExclusive(request) && !request.exclusive_base && barrier.rival.rivalry != Rivalry::kNone) {
+      Result<Accepted> base = co_await SettleBase(engine, request);
+      if (!base) co_return base.error();
+      request.exclusive_base = std::move(*base);
+      continue;
+    }
     if (engine.executor().Now() + pause > start + PatienceWith(barrier)) co_return std::move(barrier);
     co_await Pause(engine, pause);
     pause = std::min(2 * pause, kLookPauseMax);
@@ -150,12 +170,12 @@ Task<Result<Version>> ChooseVersion(Engine& engine, const PutRequest& request, c
   if (request.archives.size() - barrier.void_homes.size() < request.archives_min) {
     co_return Fail(Code::kConflict, "the upload of {} lost archives to the cleaner", request.path.text());
   }
-  if (barrier.highest.kind == Accepted::kDirectory && !request.exclusive_base)
+  if (barrier.highest.kind == Accepted::kDirectory && !IsExclusive(request))
     co_return co_await DirectoryInTheWay(engine, request.path);
   if (barrier.directory_under_way) co_return DirectoryBeingMade(request.path);
   if (barrier.rival.rivalry != Rivalry::kNone && !MutantActive(Mutant::kExclusiveByLookOnly))
     co_return co_await ObjectInTheWay(engine, request.path, barrier.rival);
-  if (request.exclusive_base) co_return *request.seal.version;
+  if (IsExclusive(request)) co_return *request.seal.version;
   co_return engine.NextVersion(barrier.ceiling);
 }
 
@@ -176,8 +196,7 @@ Task<void> PromoteOthers(Engine& engine, PutRequest request, std::string from, s
 
 }  // namespace
 
-Task<Result<ExclusiveStart>> StartExclusive(Engine& engine, ObjectPath path) {
-  XEC_FAILPOINT("put.exclusive");
+Task<Result<ExclusiveStart>> SettleExclusive(Engine& engine, ObjectPath path) {
   Result<NameInfo> info = co_await LookUp(engine, path);
   if (!info) co_return info.error();
   if (info->accepted.kind == Accepted::kDirectory)
@@ -186,6 +205,22 @@ Task<Result<ExclusiveStart>> StartExclusive(Engine& engine, ObjectPath path) {
   Result<Version> version = engine.NextVersion(info->HighestShown());
   if (!version) co_return version.error();
   co_return ExclusiveStart{info->accepted, *version};
+}
+
+Task<Result<ExclusiveStart>> StartExclusive(Engine& engine, ObjectPath path) {
+  XEC_FAILPOINT("put.exclusive");
+  const MemberIndex home = engine.ByHealth(engine.Homes(path)).front();
+  ServerGather<Result<States>> gather(engine);
+  gather.Start(home, ListStates(engine, home, path));
+  const auto event = co_await gather.Next();
+  const bool shows_nothing = event.value && *event.value && (*event.value)->empty();
+  if (!shows_nothing) {
+    Result<ExclusiveStart> settled = co_await SettleExclusive(engine, std::move(path));
+    co_return std::move(settled);
+  }
+  Result<Version> version = engine.NextVersion(std::nullopt);
+  if (!version) co_return version.error();
+  co_return ExclusiveStart{std::nullopt, *version};
 }
 
 bool AnyIsWell(Engine& engine, const std::vector<MemberIndex>& homes) {
@@ -198,7 +233,9 @@ Task<Result<Version>> CommitPut(Engine& engine, PutRequest request) {
   XEC_FAILPOINT("put.look");
   co_await KeepLongNameOnAll(engine, request);
   const std::vector<MemberIndex> homes = HomesAmong(engine, request);
-  Barrier barrier = co_await LookPastRivals(engine, request, homes);
+  Result<Barrier> looked = co_await LookPastRivals(engine, request, homes);
+  if (!looked) co_return looked.error();
+  Barrier barrier = std::move(*looked);
   Result<Version> version = co_await ChooseVersion(engine, request, barrier);
   if (!version) co_return version.error();
   const std::string from = FormatState(request.seal);

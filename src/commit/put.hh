@@ -7,12 +7,16 @@
 
 namespace xec {
 
-// What an exclusive creation needs before it may seal: proof that nothing lives under the name, and its
-// version. Errors: kAlreadyExists, kIsDirectory, kNoQuorum.
+// What an exclusive creation needs before it may seal. Errors: kAlreadyExists, kIsDirectory, kNoQuorum.
 struct ExclusiveStart {
-  Accepted base;     // nothing, or the tombstone that was found
-  Version version;   // goes into the names of the seals
+  // Nothing, or the tombstone that was found. Not known: CommitPut settles it.
+  std::optional<Accepted> base;
+  Version version;  // goes into the names of the seals
 };
+// Proves that nothing lives under the name.
+Task<Result<ExclusiveStart>> SettleExclusive(Engine& engine, ObjectPath path);
+// Asks one home only, and goes on without a base where that shows nothing: whether anything lives is settled
+// by the look after sealing, so what this misses costs an upload, and no promise. Else as SettleExclusive.
 Task<Result<ExclusiveStart>> StartExclusive(Engine& engine, ObjectPath path);
 
 struct PutRequest {
@@ -21,7 +25,7 @@ struct PutRequest {
   uint64_t size = 0;                  // of the object
   std::vector<MemberIndex> archives;  // servers on which the archive was closed (and synced) without error
   size_t archives_min = 0;            // fewer standing seals than this: nothing becomes visible
-  std::optional<Accepted> exclusive_base;
+  std::optional<Accepted> exclusive_base;  // of an exclusive creation, as StartExclusive found it
   // Homes that may yet take an archive: as soon as one of them is well, no more homes than may be bad are
   // waited for, and kNoQuorum tells that too few were left.
   std::vector<MemberIndex> other_homes = {};

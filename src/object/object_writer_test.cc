@@ -34,7 +34,7 @@ TEST(ObjectWriterTest, SmallPutAndReadWithinTheirRequestBudgets) {
   WriteOptions exclusive;
   exclusive.exclusive = true;
   ASSERT_TRUE(store.Put("/exclusive", bytes, exclusive));
-  EXPECT_LE(store.counts().Total(), 21u) << testing::PrintToString(store.counts().ByName());
+  EXPECT_LE(store.counts().Total(), 19u) << testing::PrintToString(store.counts().ByName());
 }
 
 TEST(ObjectWriterTest, EmptyObjectLiesOnAQuorumOfHomes) {

@@ -197,7 +197,7 @@ TEST_F(StoreTest, RequestBudgets) {
               test_.Settle();
             }),
             6u);
-  EXPECT_LE(Cost([&] { ASSERT_TRUE(Put("/b", small, true)); }), 21u);
+  EXPECT_LE(Cost([&] { ASSERT_TRUE(Put("/b", small, true)); }), 19u);
   EXPECT_LE(Cost([&] { ASSERT_TRUE(SyncWait(store_->Remove("/a"))); }), 6u);
 }
 

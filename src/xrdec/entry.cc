@@ -44,9 +44,9 @@ int64_t XrdecVersionOf(const Version& version) { return version.WallMillis() / 1
 
 Task<Result<ExclusiveStart>> StartEntry(Engine& engine, ObjectPath path, int64_t above_s) {
   for (int tries = 0; tries < kStartTriesMax; ++tries) {
-    Result<ExclusiveStart> start = co_await StartExclusive(engine, path.Registered());
+    Result<ExclusiveStart> start = co_await SettleExclusive(engine, path.Registered());
     if (!start) co_return InUserWords(start.error());
-    const int64_t floor_s = std::max(above_s, RemovedUpTo(start->base));
+    const int64_t floor_s = std::max(above_s, RemovedUpTo(*start->base));
     const int64_t now_ms = start->version.WallMillis();
     if (now_ms / 1000 > floor_s) co_return std::move(start);
     // XrdEc's version has whole seconds: of two archives of one second nobody could tell the newer one.
