@@ -36,8 +36,7 @@ ADMIN_PATH_MAX = 70        # Unix sockets below the admin path must stay under 1
 
 @dataclasses.dataclass
 class Options:
-    """What `up` was asked for. The fields after `xec` are handed to `xec serve` as they are, but for the
-    last two."""
+    """What `up` was asked for. geometry, chunk_size, layout and serve_options are handed to `xec serve` as they are."""
     dir: str
     servers: int = 12
     base_port: int = 21000
@@ -49,6 +48,7 @@ class Options:
     geometry: str = ""
     chunk_size: str = ""
     layout: str = ""
+    redirector: bool = True  # with a cmsd on each server; else bare data servers, which gateways list themselves
     serve_options: list = dataclasses.field(default_factory=list)
     server_lines: list = dataclasses.field(default_factory=list)  # more of the data servers' configuration
     ready_seconds: float = 90.0
@@ -85,8 +85,9 @@ class Node:
             "all.export /",
             f"all.adminpath {admin}/admin",
             f"all.pidpath {admin}/admin",
-            f"all.manager {HOST}:{self.cluster.manager_port}",
         ] + role_lines
+        if self.cluster.options.redirector:
+            lines.append(f"all.manager {HOST}:{self.cluster.manager_port}")
         with open(os.path.join(self.base, "xrootd.cfg"), "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
 
@@ -134,16 +135,13 @@ class DataServer(Node):
         options = self.cluster.options
         self.cluster.user.give(self.data)
         lines = [
-            "all.role server",
             f"oss.localroot {self.data}",
             f"xrd.port {self.port}",
-            "if exec cmsd",
-            "  xrd.port any",
-            "fi",
-            "cms.space 100m 50m",
             # Without this line data moves in pieces of 64 KiB.
             "xrootd.async off",
         ]
+        if options.redirector:
+            lines += ["all.role server", "if exec cmsd", "  xrd.port any", "fi", "cms.space 100m 50m"]
         for space in range(1, options.spaces + 1):
             path = os.path.join(self.base, f"space.{space}")
             self.cluster.user.give(path)
@@ -204,7 +202,9 @@ class Gateway:
 
     def command(self):
         options = self.cluster.options
-        argv = [self.cluster.xec(), "serve", "--origin", self.cluster.redirector.url]
+        argv = [self.cluster.xec(), "serve"]
+        if options.redirector:
+            argv += ["--origin", self.cluster.redirector.url]
         for server in self.cluster.servers:
             argv += ["--server", server.server_option()]
         for flag, value in (("--geometry", options.geometry), ("--chunk-size", options.chunk_size),
@@ -361,13 +361,15 @@ class Cluster:
         deadline = time.monotonic() + self.options.ready_seconds
         self.user.give(self.options.dir)
         try:
-            for node in [self.redirector, *self.servers]:
+            redirectors = [self.redirector] if self.options.redirector else []
+            for node in [*redirectors, *self.servers]:
                 self.user.give(node.base)
                 self.user.give(os.path.join(node.base, "admin"))
                 node.configure()
-            self.start_nodes([self.redirector], deadline)
+            self.start_nodes(redirectors, deadline)
             self.start_nodes(self.servers, deadline)
-            self.wait_visible(deadline)
+            if redirectors:
+                self.wait_visible(deadline)
             # The first one makes the store; the others find it.
             for gateway in self.gateways:
                 self.start_gateway(gateway, deadline)
@@ -387,7 +389,7 @@ class Cluster:
             raise UsageError("--hosts must not be more than --servers")
         if not 1024 <= options.base_port <= 65535 - GATEWAY_PORT_OFFSET - 2 * max(1, options.gateways):
             raise UsageError(f"--base-port {options.base_port} leaves no room for the ports of the cluster")
-        for name in ("xrootd", "cmsd", "xrdfs"):
+        for name in ("xrootd", "cmsd", "xrdfs") if options.redirector else ("xrootd",):
             if not shutil.which(self.program(name)):
                 raise UsageError(f"no program {name} in {options.xrootd}/bin")
         if options.gateways:
@@ -416,7 +418,7 @@ class Cluster:
     def start_nodes(self, nodes, deadline):
         """Managers before servers and cmsd before xrootd: who finds nobody at the first try waits 10 s for the
         second."""
-        for program in ("cmsd", "xrootd"):
+        for program in ("cmsd", "xrootd") if self.options.redirector else ("xrootd",):
             for node in nodes:
                 node.start(program)
             self.save()

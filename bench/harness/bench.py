@@ -43,6 +43,8 @@ class Bench:
         for kind, make in KINDS.items():
             if kind not in options.kinds:
                 continue
+            if make.for_names and not any(workload.many_names for workload in options.workloads):
+                continue
             if kind == "proxy":
                 found.append(make(*place()))
             elif kind == "plain":
@@ -53,7 +55,7 @@ class Bench:
             else:
                 for policy in options.sync:
                     found.append(make(*place(), policy, options))
-                if any(workload.with_cache for workload in options.workloads):
+                if not make.for_names and any(workload.with_cache for workload in options.workloads):
                     found.append(make(*place(), options.sync[0], options, cached=True))
         if options.xrdec_prefix and "xrdec" in options.kinds:
             directory, port = place()

@@ -114,6 +114,8 @@ class Judge:
                 value = ratio and ratio * PLAIN_THERE[operation] / XRDEC_THERE[operation]
                 note = "XrdEc's figures of another machine, scaled by plain"
             self.at_least(f"cluster none, 8 clients: {operation} over XrdEc's gateway", value, bound, must=True, note=note)
+            self.at_least(f"servers none, 8 clients: {operation} over XrdEc's gateway",
+                          self.results.ratio("small", row, "servers none", XRDEC), bound, note="no cmsd beside ours")
 
     def small_embedded(self):
         for operation, bound in (("put", 3000), ("get", 6000), ("delete", 6000)):

@@ -11,9 +11,9 @@ import workloads
 from . import peers
 from .clients import REPO
 from .errors import UsageError
-from .subjects import Embedded, OnCluster, Plain, Proxy
+from .subjects import Embedded, OnCluster, OnServers, Plain, Proxy
 
-KINDS = {"plain": Plain, "proxy": Proxy, "embedded": Embedded, "cluster": OnCluster}
+KINDS = {"plain": Plain, "proxy": Proxy, "embedded": Embedded, "cluster": OnCluster, "servers": OnServers}
 PEERS = {"xrdec": (peers.XrdecGateway, peers.XrdecDirect), "s3": (peers.S3Peer,)}
 GIB, MIB = 1 << 30, 1 << 20
 UNITS = {"GiB": GIB, "MiB": MIB, "KiB": 1024, "GB": 10**9, "MB": 10**6, "KB": 1000}

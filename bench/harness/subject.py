@@ -25,6 +25,7 @@ class Subject:
     lists = True
     speaks_xrootd = True
     cached = False               # keeps in memory what was read; measured only where that matters
+    for_names = False            # differs from another one in what names cost; measured only where that matters
     may_lose = 0                 # data servers that may be gone without loss, where that can be measured
     stored_per_byte = 1.0        # bytes on disks for one of an object
     # Whether its clients move page checksums, as stock clients do by default.

@@ -171,13 +171,15 @@ class Embedded(Store):
 
 class OnCluster(Store):
     kind = "cluster"
-    stands_for = "a gateway of XEC in front of a redirector and stock data servers"
+    stands_for = "a gateway of XEC in front of a redirector and stock data servers, each with its cmsd"
+    redirector = True
 
     def __init__(self, directory, port, policy, options, cached=False):
         super().__init__(directory, port, policy, options, cached)
         self.cluster = xrootd_cluster.Cluster(xrootd_cluster.Options(
             dir=directory, servers=self.members, base_port=port, gateways=1, xec=self.xec, geometry=self.geometry,
-            serve_options=self.serve_options, server_lines=[requests.SERVER_LINE] if options.requests else []))
+            redirector=self.redirector, serve_options=self.serve_options,
+            server_lines=[requests.SERVER_LINE] if options.requests else []))
 
     def client_port(self):
         return self.cluster.gateways[0].port
@@ -216,3 +218,11 @@ class OnCluster(Store):
         for address in self.lost:
             self.cluster.start(self.server_at(address))
         self.lost = []
+
+
+class OnServers(OnCluster):
+    """As docs/installation.md sets data servers up: XEC needs neither, and each change of a name is told to them."""
+    kind = "servers"
+    for_names = True
+    stands_for = "a gateway of XEC in front of the same data servers without redirector and cmsd"
+    redirector = False

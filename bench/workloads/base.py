@@ -11,6 +11,7 @@ class Workload:
     about = ""            # one line for --help
     every_policy = False  # with each sync policy, or only the first of each kind
     with_cache = False    # also stores that keep in memory what was read
+    many_names = False    # also subjects that differ only in what names cost
     needs_loads = True    # only subjects that xec_load can be pointed at
     small = {}            # sizes, in place of those in `usual`, for --quick
     usual = {}
@@ -22,7 +23,8 @@ class Workload:
         self.sizes = {**self.usual, **(self.small if self.options.quick else {})}
 
     def suits(self, subject):
-        return (subject.loads or not self.needs_loads) and (self.with_cache or not subject.cached)
+        return ((subject.loads or not self.needs_loads) and (self.with_cache or not subject.cached)
+                and (self.many_names or not subject.for_names))
 
     def subjects(self, subjects):
         found, kinds = [], set()

@@ -9,6 +9,7 @@ class Small(Workload):
     name = "small"
     about = "put, get, stat, delete of objects of 27 KB with 1 to 1,000 clients"
     every_policy = True
+    many_names = True
 
     def title(self):
         return f"operations/s on objects of {self.size()}"
