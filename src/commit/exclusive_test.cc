@@ -45,10 +45,24 @@ TEST_P(Exclusive, MeetsWhatTheHomeItAskedHasMissed) {
   Result<Version> before = Fail(Code::kInternal, "not put");
   WithoutAsked(world, gateway, [&] { before = world.Put(other, "/a", {Asked(gateway)}); });
   ASSERT_TRUE(before);
+  const Result<ExclusiveStart> start = world.Run(StartExclusive(*gateway.engine, TestWorld::Path("/a")));
+  ASSERT_TRUE(start);
+  ASSERT_FALSE(start->base);
   EXPECT_EQ(world.Run(world.PutOn(gateway, TestWorld::Path("/a"), true)).code(), Code::kAlreadyExists);
   EXPECT_EQ(world.StateOf(gateway, "/a").version, *before);
   ASSERT_TRUE(world.Tidy(gateway, std::chrono::seconds(30)));
   for (const std::string& entry : world.EntriesOf(gateway, "/a")) EXPECT_NE(entry[0], 'e') << entry;
+}
+
+TEST_P(Exclusive, MeetsADirectoryThatTheHomeItAskedHasMissed) {
+  TestWorld world(OptionsOf(7));
+  Gateway& other = world.NewGateway();
+  Gateway& gateway = world.NewGateway();
+  WithoutAsked(world, gateway, [&] {
+    ASSERT_TRUE(world.Run(MakeDirectoryName(*other.engine, TestWorld::Path("/a"), false)));
+  });
+  EXPECT_EQ(world.Run(world.PutOn(gateway, TestWorld::Path("/a"), true)).code(), Code::kIsDirectory);
+  EXPECT_EQ(world.StateOf(gateway, "/a").kind, Accepted::kDirectory);
 }
 
 TEST_P(Exclusive, StandsOnARemovalThatTheHomeItAskedHasMissed) {
@@ -93,6 +107,7 @@ TEST_P(Exclusive, DoesNotWaitForAHomeThatHangs) {
   const TimePoint begin = world.executor.Now();
   const Result<ExclusiveStart> start = world.Run(StartExclusive(*gateway.engine, TestWorld::Path("/a")));
   ASSERT_TRUE(start) << start.error().message;
+  EXPECT_TRUE(start->base);
   EXPECT_LT(world.executor.Now() - begin, gateway.engine->options().metadata_timeout);
 }
 

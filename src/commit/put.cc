@@ -100,9 +100,12 @@ Duration PatienceWith(const Barrier& barrier) {
 // it shows nothing else, it is as good as an earlier look that has found nothing.
 Task<Result<Accepted>> SettleBase(Engine& engine, PutRequest request) {
   Result<ExclusiveStart> start = co_await SettleExclusive(engine, request.path);
+  // Not for want of seals: those on other homes would be of no use.
+  if (!start && start.code() == Code::kNoQuorum) co_return Error{Code::kUnavailable, start.error().message};
   if (!start) co_return start.error();
   if (*request.seal.version < start->base->version) {
-    co_return Fail(Code::kConflict, "{} was removed by a gateway whose clock is ahead of this one's; retry",
+    co_return Fail(Code::kConflict,
+                   "{} was removed after this upload began, or by a gateway whose clock is ahead; retry",
                    request.path.text());
   }
   co_return *start->base;
@@ -119,7 +122,8 @@ Task<Result<Barrier>> LookPastRivals(Engine& engine, PutRequest request, std::ve
     Barrier barrier = co_await LookAfterSealing(engine, request, homes);
     const bool too_few = barrier.sealed_homes.size() < Quorum(engine.Homes(request.path).size());
     if (too_few && barrier.late_homes > 0) co_return std::move(barrier);
-    if (IsExclusive(request) && !request.exclusive_base && barrier.rival.rivalry != Rivalry::kNone) {
+    const bool other = barrier.rival.rivalry != Rivalry::kNone && !MutantActive(Mutant::kExclusiveByLookOnly);
+    if (other && !request.exclusive_base) {
       Result<Accepted> base = co_await SettleBase(engine, request);
       if (!base) co_return base.error();
       request.exclusive_base = std::move(*base);

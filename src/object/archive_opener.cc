@@ -38,6 +38,11 @@ ArchivePlace SealPlace(const Engine& engine, const ObjectPath& path, const State
 ArchiveOpener::ArchiveOpener(Engine& engine, ArchivePlace place)
     : engine_(engine), place_(std::move(place)), tried_(engine.server_count(), false) {}
 
+void ArchiveOpener::SetPlace(ArchivePlace place) {
+  XEC_CHECK(Tried().empty(), "archives are open at {} already", place_.path);
+  place_ = std::move(place);
+}
+
 bool ArchiveOpener::IsBad(MemberIndex server) const {
   return engine_.Rank(server) >= ServerHealth::kRankSuspect;
 }

@@ -31,6 +31,9 @@ ArchivePlace SealPlace(const Engine& engine, const ObjectPath& path, const State
 class ArchiveOpener {
  public:
   ArchiveOpener(Engine& engine, ArchivePlace place);
+  // Before anything is opened.
+  void SetPlace(ArchivePlace place);
+  const std::string& path() const { return place_.path; }
 
   // Creates up to `count` archives on distinct servers, in parallel, homes first, servers known to be suspect
   // or down last, at most `per_host_max` on a host while that can be avoided, those opened earlier included.
@@ -60,7 +63,7 @@ class ArchiveOpener {
   class Opening;
 
   Engine& engine_;
-  const ArchivePlace place_;
+  ArchivePlace place_;
   std::vector<bool> tried_;  // by member
   std::vector<MemberIndex> held_;  // have an archive of this upload
   std::vector<std::pair<MemberIndex, Error>> failures_;

@@ -34,11 +34,12 @@ class Writer final : public ObjectWriter {
   uint64_t size() const override { return upload_.size(); }
   Task<Status> Reserve() override { return upload_.Reserve(); }
   bool KeepPlace() override { return upload_.KeepPlace(); }
-  Task<Status> Append(ByteSpan bytes) override { return upload_.Append(bytes); }
+  Task<Status> Append(ByteSpan bytes) override;
   Task<Result<Committed>> Commit() override;
   Task<void> Abandon() override;
 
  private:
+  Task<Status> ChooseSeal(bool settle);
   Task<Status> OpenFills();
   Task<Status> SealAll(const std::map<std::string, std::string>& checksums);
   Task<Status> SealObject(std::map<std::string, std::string>& checksums);
@@ -49,8 +50,9 @@ class Writer final : public ObjectWriter {
 
   Engine& engine_;
   const ObjectPath path_;
-  const State seal_;
-  const std::optional<Accepted> base_;
+  State seal_;
+  std::optional<Accepted> base_;
+  bool seal_chosen_ = false;
   StripeUpload upload_;
   bool finished_ = false;  // committed, outcome unknown, or given up
 };
@@ -60,6 +62,38 @@ class Writer final : public ObjectWriter {
 Task<void> Writer::Abandon() {
   finished_ = true;
   return RemoveUpload(engine_, path_, seal_, upload_.GiveUp());
+}
+
+// Just before the first archive is opened. An exclusive creation takes its version no earlier: a client may
+// have sent the first bytes long ago, and a removal that came since may be about to be forgotten. `settle`:
+// much is going to be sent, so it is worth a look whether something lives.
+Task<Status> Writer::ChooseSeal(bool settle) {
+  if (!seal_.version || std::exchange(seal_chosen_, true)) co_return OkStatus();
+  Result<Version> version = Fail(Code::kInternal, "no version");
+  if (settle && !base_) {
+    Result<ExclusiveStart> start = co_await SettleExclusive(engine_, path_);
+    if (!start) co_return start.error();
+    base_ = start->base;
+    version = start->version;
+  } else {
+    version = engine_.NextVersion(*seal_.version);
+  }
+  if (!version) co_return version.error();
+  seal_.version = *version;
+  upload_.SetPlace(SealPlace(engine_, path_, seal_));
+  co_return OkStatus();
+}
+
+Task<Status> Writer::Append(ByteSpan bytes) {
+  // The first stripe is held back until it is known not to be the only one.
+  if (!upload_.sent() && upload_.size() + bytes.size() > upload_.geometry().StripeSize()) {
+    Status chosen = co_await ChooseSeal(true);
+    if (!chosen) {
+      upload_.SetFailed(chosen.error());
+      co_return std::move(chosen);
+    }
+  }
+  co_return co_await upload_.Append(bytes);
 }
 
 size_t Writer::HomesHeld() const {
@@ -119,6 +153,8 @@ Task<Status> Writer::SealObject(std::map<std::string, std::string>& checksums) {
   Status flushed = co_await upload_.Flush();
   if (!flushed) co_return std::move(flushed);
   if (!upload_.sent()) {
+    Status chosen = co_await ChooseSeal(false);
+    if (!chosen) co_return std::move(chosen);
     // At most one stripe: only lanes with bytes, chunk and end of the archive in one request.
     Status opened = co_await upload_.OpenLanes(LanesWithMembers(upload_.geometry(), upload_.size()));
     if (!opened) co_return std::move(opened);

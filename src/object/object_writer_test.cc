@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The writer's own promises: placement, requests, failures, limits, memory, giving up.
+#include <algorithm>
 #include <set>
 
 #include <gmock/gmock.h>
 
+#include "commit/access.hh"
 #include "object/test_store.hh"
 
 namespace xec {
@@ -279,6 +281,82 @@ TEST(ObjectReaderTest, ManyClientsOfOneHandle) {
   EXPECT_EQ(failures, 0);
   reader = Fail(Code::kInternal, "closed");
   EXPECT_TRUE(store.BudgetReturned());
+}
+
+// The home that an exclusive creation asks first has nothing of /o any more.
+void HideFromAskedHome(TestStore& store) {
+  const MemberIndex asked = store.engine().Homes(TestStore::Path("/o")).front();
+  for (const auto& [server, path] : store.Archives("/o")) {
+    if (server != asked) continue;
+    const DataServerPtr& target = store.engine().server(asked);
+    ASSERT_TRUE(SyncWait(Remove(store.engine().MetadataCall(), target, path)));
+    ASSERT_TRUE(SyncWait(
+        RemoveDirectory(store.engine().MetadataCall(), target, TestStore::Path("/o").ObjectDirectory())));
+  }
+}
+
+bool ShowsSeal(TestStore& store) {
+  const std::vector<std::pair<size_t, std::string>> archives = store.Archives("/o");
+  return std::any_of(archives.begin(), archives.end(),
+                     [](const auto& archive) { return archive.second.find("/e.") != std::string::npos; });
+}
+
+std::unique_ptr<ObjectWriter> StartExclusiveWriter(TestStore& store) {
+  WriteOptions options;
+  options.exclusive = true;
+  Result<std::unique_ptr<ObjectWriter>> writer = store.Start("/o", std::move(options));
+  return writer ? std::move(*writer) : nullptr;
+}
+
+TEST(ObjectWriterTest, ASmallObjectIsToldAtItsEndThatTheNameIsTaken) {
+  TestStore store({.geometry = kSmall});
+  ASSERT_TRUE(store.Put("/o", "old"));
+  store.Settle();
+  HideFromAskedHome(store);
+  const std::unique_ptr<ObjectWriter> writer = StartExclusiveWriter(store);
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE(SyncWait(writer->Append(AsBytes("new"))));
+  EXPECT_EQ(SyncWait(writer->Commit()).code(), Code::kAlreadyExists);
+  SyncWait(writer->Abandon());
+  store.Settle();
+  EXPECT_EQ(*store.Get("/o"), "old");
+  EXPECT_FALSE(ShowsSeal(store));
+}
+
+TEST(ObjectWriterTest, ALargeObjectIsToldBeforeItsSecondStripeThatTheNameIsTaken) {
+  TestStore store({.geometry = kSmall});
+  ASSERT_TRUE(store.Put("/o", "old"));
+  store.Settle();
+  HideFromAskedHome(store);
+  const std::unique_ptr<ObjectWriter> writer = StartExclusiveWriter(store);
+  ASSERT_TRUE(writer);
+  const std::string bytes = TestBytes(kSmall.StripeSize() + 1);
+  const Status appended = SyncWait(writer->Append(AsBytes(bytes)));
+  ASSERT_FALSE(appended);
+  EXPECT_EQ(appended.code(), Code::kAlreadyExists);
+  EXPECT_EQ(SyncWait(writer->Commit()).code(), Code::kAlreadyExists);
+  EXPECT_FALSE(ShowsSeal(store));  // nor is anything to be removed
+  SyncWait(writer->Abandon());
+  EXPECT_EQ(*store.Get("/o"), "old");
+}
+
+// Its version was chosen when it was begun, below a removal that could be forgotten before it ended: on a
+// home that had not forgotten yet the removal would have won.
+TEST(ObjectWriterTest, AnExclusiveCreationComesAfterARemovalThatItHasSeenComeAndGo) {
+  for (const size_t size : {size_t{3}, kSmall.StripeSize() + 1}) {
+    TestStore store({.geometry = kSmall});
+    const std::unique_ptr<ObjectWriter> writer = StartExclusiveWriter(store);
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE(SyncWait(writer->Append(AsBytes("n"))));
+    const Result<Committed> other = store.Put("/o", "other");
+    ASSERT_TRUE(other);
+    ASSERT_TRUE(SyncWait(RemoveObject(store.engine(), TestStore::Path("/o"))));
+    ASSERT_TRUE(SyncWait(writer->Append(AsBytes(TestBytes(size)))));
+    const Result<Committed> committed = SyncWait(writer->Commit());
+    ASSERT_TRUE(committed) << committed.error().ToString();
+    EXPECT_LT(other->version.Removed(), committed->version);
+    EXPECT_EQ(store.Get("/o")->size(), size + 1);
+  }
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ Task<void> StripeUpload::FailOver(size_t index, Error error) {
   UploadedArchive& archive = archives_[index];
   opener_.Release(archive.server);
   if (archive.file) {
-    engine_.scope().Spawn(DropArchive(engine_, archive.server, std::move(archive.file), plan_.place.path));
+    engine_.scope().Spawn(DropArchive(engine_, archive.server, std::move(archive.file), opener_.path()));
     archive.file.reset();
   }
   archive.closed = true;
@@ -375,7 +375,7 @@ Task<void> StripeUpload::CloseSealed() {
     if (engine_.SyncBeforeCommit() && closed.code() == Code::kUnreadable) continue;  // synced before
     Lose(event.tag, closed.error());
     // It does not follow what the others become.
-    engine_.given_up_files().Add(archives_[event.tag].server, plan_.place.path);
+    engine_.given_up_files().Add(archives_[event.tag].server, opener_.path());
   }
 }
 

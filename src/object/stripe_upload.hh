@@ -80,6 +80,9 @@ class StripeUpload {
   const Geometry& geometry() const { return plan_.geometry; }
   uint32_t lanes_total() const { return plan_.geometry.Total(); }
 
+  // Another place for the archives; before the first is opened.
+  void SetPlace(ArchivePlace place) { opener_.SetPlace(std::move(place)); }
+
   // As ObjectWriter's.
   Task<Status> Reserve();
   bool KeepPlace();
