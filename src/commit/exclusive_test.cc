@@ -22,6 +22,13 @@ class Exclusive : public ToleranceTest {
   }
 };
 
+// The home that it asks shows nothing.
+void ExpectNoBase(TestWorld& world, Gateway& gateway) {
+  const Result<ExclusiveStart> start = world.Run(StartExclusive(*gateway.engine, TestWorld::Path("/a")));
+  ASSERT_TRUE(start);
+  EXPECT_FALSE(start->base);
+}
+
 TEST_P(Exclusive, OfANewNameAsksOneHome) {
   TestWorld world(OptionsOf(1));
   Gateway& gateway = world.NewGateway();
@@ -45,9 +52,7 @@ TEST_P(Exclusive, MeetsWhatTheHomeItAskedHasMissed) {
   Result<Version> before = Fail(Code::kInternal, "not put");
   WithoutAsked(world, gateway, [&] { before = world.Put(other, "/a", {Asked(gateway)}); });
   ASSERT_TRUE(before);
-  const Result<ExclusiveStart> start = world.Run(StartExclusive(*gateway.engine, TestWorld::Path("/a")));
-  ASSERT_TRUE(start);
-  ASSERT_FALSE(start->base);
+  ExpectNoBase(world, gateway);
   EXPECT_EQ(world.Run(world.PutOn(gateway, TestWorld::Path("/a"), true)).code(), Code::kAlreadyExists);
   EXPECT_EQ(world.StateOf(gateway, "/a").version, *before);
   ASSERT_TRUE(world.Tidy(gateway, std::chrono::seconds(30)));
@@ -61,6 +66,7 @@ TEST_P(Exclusive, MeetsADirectoryThatTheHomeItAskedHasMissed) {
   WithoutAsked(world, gateway, [&] {
     ASSERT_TRUE(world.Run(MakeDirectoryName(*other.engine, TestWorld::Path("/a"), false)));
   });
+  ExpectNoBase(world, gateway);
   EXPECT_EQ(world.Run(world.PutOn(gateway, TestWorld::Path("/a"), true)).code(), Code::kIsDirectory);
   EXPECT_EQ(world.StateOf(gateway, "/a").kind, Accepted::kDirectory);
 }
@@ -74,7 +80,33 @@ TEST_P(Exclusive, StandsOnARemovalThatTheHomeItAskedHasMissed) {
     ASSERT_TRUE(world.Run(RemoveObject(*other.engine, TestWorld::Path("/a"))));
   });
   world.Pass(std::chrono::seconds(1));
+  ExpectNoBase(world, gateway);
   ASSERT_TRUE(world.Run(world.PutOn(gateway, TestWorld::Path("/a"), true)));
+  EXPECT_TRUE(world.Lives(other, "/a"));
+}
+
+// It was taken for another upload that is under way.
+TEST_P(Exclusive, StandsOnARemovalThatCameSinceItsBaseWasSettled) {
+  TestWorld world(OptionsOf(8));
+  Gateway& other = world.NewGateway();
+  Gateway& gateway = world.NewGateway();
+  const auto put_and_remove = [&] {
+    ASSERT_TRUE(world.Put(other, "/a"));
+    ASSERT_TRUE(world.Run(RemoveObject(*other.engine, TestWorld::Path("/a"))));
+    world.Pass(std::chrono::seconds(1));
+  };
+  put_and_remove();
+  Result<PutRequest> request = world.Run(world.StartPut(gateway, TestWorld::Path("/a"), true));
+  ASSERT_TRUE(request);
+  ASSERT_TRUE(request->exclusive_base);
+  put_and_remove();
+  request->seal.version = *gateway.engine->NextVersion(*request->seal.version);
+  for (const MemberIndex server : world.Placement(request->path)) {
+    ASSERT_TRUE(world.Seal(gateway, request->path, server, request->seal));
+    request->archives.push_back(server);
+  }
+  const Result<Version> committed = world.Run(CommitPut(*gateway.engine, std::move(*request)));
+  ASSERT_TRUE(committed) << committed.error().message;
   EXPECT_TRUE(world.Lives(other, "/a"));
 }
 

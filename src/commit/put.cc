@@ -96,8 +96,8 @@ Duration PatienceWith(const Barrier& barrier) {
   return Duration(0);
 }
 
-// Of an exclusive creation whose look after sealing shows more than its own seals: what it stands on. Where
-// it shows nothing else, it is as good as an earlier look that has found nothing.
+// Of an exclusive creation whose look after sealing shows more than its own seals: what it stands on. (Where
+// it shows nothing else, it is as good as an earlier look that has found nothing.)
 Task<Result<Accepted>> SettleBase(Engine& engine, PutRequest request) {
   Result<ExclusiveStart> start = co_await SettleExclusive(engine, request.path);
   // Not for want of seals: those on other homes would be of no use.
@@ -118,12 +118,15 @@ Task<Result<Accepted>> SettleBase(Engine& engine, PutRequest request) {
 Task<Result<Barrier>> LookPastRivals(Engine& engine, PutRequest request, std::vector<MemberIndex> homes) {
   const TimePoint start = engine.executor().Now();
   Duration pause = kLookPauseMin;
+  bool settled = false;
   for (;;) {
     Barrier barrier = co_await LookAfterSealing(engine, request, homes);
     const bool too_few = barrier.sealed_homes.size() < Quorum(engine.Homes(request.path).size());
     if (too_few && barrier.late_homes > 0) co_return std::move(barrier);
     const bool other = barrier.rival.rivalry != Rivalry::kNone && !MutantActive(Mutant::kExclusiveByLookOnly);
-    if (other && !request.exclusive_base) {
+    // Not known, or of before the upload began.
+    const bool may_be_later = !request.exclusive_base || barrier.rival.state.Accepted();
+    if (other && may_be_later && !std::exchange(settled, true)) {
       Result<Accepted> base = co_await SettleBase(engine, request);
       if (!base) co_return base.error();
       request.exclusive_base = std::move(*base);

@@ -11,7 +11,7 @@ namespace xec {
 struct ExclusiveStart {
   // Nothing, or the tombstone that was found. Not known: CommitPut settles it.
   std::optional<Accepted> base;
-  Version version;  // goes into the names of the seals
+  Version version;  // goes into the names of the seals; or a later one, if they are made later
 };
 // Proves that nothing lives under the name.
 Task<Result<ExclusiveStart>> SettleExclusive(Engine& engine, ObjectPath path);
@@ -25,7 +25,7 @@ struct PutRequest {
   uint64_t size = 0;                  // of the object
   std::vector<MemberIndex> archives;  // servers on which the archive was closed (and synced) without error
   size_t archives_min = 0;            // fewer standing seals than this: nothing becomes visible
-  std::optional<Accepted> exclusive_base;  // of an exclusive creation, as StartExclusive found it
+  std::optional<Accepted> exclusive_base;  // of an exclusive creation, if it was settled (ExclusiveStart)
   // Homes that may yet take an archive: as soon as one of them is well, no more homes than may be bad are
   // waited for, and kNoQuorum tells that too few were left.
   std::vector<MemberIndex> other_homes = {};

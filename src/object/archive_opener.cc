@@ -95,6 +95,7 @@ class ArchiveOpener::Opening {
       attempts_[event.tag].file = std::move(event.value->value());
       attempts_[event.tag].state = Attempt::kOpened;
       ++opened_;
+      if (!opener_.opened_at_) opener_.opened_at_ = opener_.engine_.executor().Now();
     } else {
       const bool unclear = OutcomeUnknown(event.value->error());
       attempts_[event.tag].state = unclear ? Attempt::kLate : Attempt::kFailed;

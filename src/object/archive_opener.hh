@@ -2,6 +2,7 @@
 // Creates the archives of one upload: on the best servers, and on others instead where that fails.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,9 @@ class ArchiveOpener {
   // The archive on this server is not used any more: it does not count for its host.
   void Release(MemberIndex server) { std::erase(held_, server); }
 
+  // When the first archive was there.
+  std::optional<TimePoint> opened_at() const { return opened_at_; }
+
   // Every server that was asked to create one: where seals may lie.
   std::vector<MemberIndex> Tried() const;
 
@@ -66,6 +70,7 @@ class ArchiveOpener {
   ArchivePlace place_;
   std::vector<bool> tried_;  // by member
   std::vector<MemberIndex> held_;  // have an archive of this upload
+  std::optional<TimePoint> opened_at_;
   std::vector<std::pair<MemberIndex, Error>> failures_;
 };
 

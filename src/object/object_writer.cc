@@ -39,7 +39,9 @@ class Writer final : public ObjectWriter {
   Task<void> Abandon() override;
 
  private:
+  bool IsExclusive() const { return seal_.version.has_value(); }
   Task<Status> ChooseSeal(bool settle);
+  Status CheckNotTooLate() const;
   Task<Status> OpenFills();
   Task<Status> SealAll(const std::map<std::string, std::string>& checksums);
   Task<Status> SealObject(std::map<std::string, std::string>& checksums);
@@ -52,7 +54,7 @@ class Writer final : public ObjectWriter {
   const ObjectPath path_;
   State seal_;
   std::optional<Accepted> base_;
-  bool seal_chosen_ = false;
+  std::optional<TimePoint> seal_chosen_at_;
   StripeUpload upload_;
   bool finished_ = false;  // committed, outcome unknown, or given up
 };
@@ -68,7 +70,8 @@ Task<void> Writer::Abandon() {
 // have sent the first bytes long ago, and a removal that came since may be about to be forgotten. `settle`:
 // much is going to be sent, so it is worth a look whether something lives.
 Task<Status> Writer::ChooseSeal(bool settle) {
-  if (!seal_.version || std::exchange(seal_chosen_, true)) co_return OkStatus();
+  if (!IsExclusive() || seal_chosen_at_) co_return OkStatus();
+  seal_chosen_at_ = engine_.executor().Now();
   Result<Version> version = Fail(Code::kInternal, "no version");
   if (settle && !base_) {
     Result<ExclusiveStart> start = co_await SettleExclusive(engine_, path_);
@@ -84,16 +87,31 @@ Task<Status> Writer::ChooseSeal(bool settle) {
   co_return OkStatus();
 }
 
+// From the first archive on no removal is forgotten. A process that slept between choosing and that moment
+// may have a version below one that is being forgotten.
+Status Writer::CheckNotTooLate() const {
+  const bool late = seal_chosen_at_ && upload_.opened_at() &&
+                    *upload_.opened_at() - *seal_chosen_at_ > engine_.options().operation_limit;
+  if (!late) return OkStatus();
+  return Fail(Code::kConflict,
+              "the upload of {} was silent too long before its first archive was there; retry", path_.text());
+}
+
 Task<Status> Writer::Append(ByteSpan bytes) {
-  // The first stripe is held back until it is known not to be the only one.
-  if (!upload_.sent() && upload_.size() + bytes.size() > upload_.geometry().StripeSize()) {
-    Status chosen = co_await ChooseSeal(true);
-    if (!chosen) {
-      upload_.SetFailed(chosen.error());
-      co_return std::move(chosen);
-    }
+  const uint64_t stripe = upload_.geometry().StripeSize();
+  const bool first_stripe = !upload_.sent() && upload_.size() <= stripe;
+  Status status;
+  if (IsExclusive() && first_stripe && bytes.size() > stripe - upload_.size()) {
+    // It is held back until it is known not to be the only one; its memory may be waited for.
+    const size_t rest = stripe - upload_.size();
+    status = co_await upload_.Append(bytes.first(rest));
+    bytes = bytes.subspan(rest);
+    if (status) status = co_await ChooseSeal(true);
   }
-  co_return co_await upload_.Append(bytes);
+  if (status) status = co_await upload_.Append(bytes);
+  if (status) status = CheckNotTooLate();
+  if (!status) upload_.SetFailed(status.error());
+  co_return std::move(status);
 }
 
 size_t Writer::HomesHeld() const {
@@ -162,6 +180,7 @@ Task<Status> Writer::SealObject(std::map<std::string, std::string>& checksums) {
   }
   XEC_FAILPOINT("put.written");
   Status filled = co_await OpenFills();
+  if (filled) filled = CheckNotTooLate();
   if (!filled) co_return std::move(filled);
   checksums = upload_.Checksums();
   XEC_FAILPOINT("put.seal");

@@ -36,9 +36,9 @@ struct Committed {
 // memory (in order, promise P7) and for the oldest stripe.
 class ObjectWriter {
  public:
-  // Checks that the name may be written (parent handled by the caller). Nothing is created on the servers
-  // before the first stripe is full or Commit is called. Errors: kIsDirectory, kAlreadyExists, kNoQuorum,
-  // kUnavailable.
+  // Checks that the name may be written (parent handled by the caller); of an exclusive creation this may
+  // miss something, which Append or Commit then tells. Nothing is created on the servers before the first
+  // stripe is full or Commit is called. Errors: kIsDirectory, kAlreadyExists, kNoQuorum, kUnavailable.
   static Task<Result<std::unique_ptr<ObjectWriter>>> Start(Engine& engine, ObjectPath path,
                                                            WriteOptions options);
 
@@ -58,7 +58,8 @@ class ObjectWriter {
 
   // Appends. The bytes are read before the task ends. After an error the writer only accepts Abandon.
   // Errors: kNoSpace, kUnavailable (fewer good archives than archives_min), kInvalidArgument (beyond the
-  // largest size).
+  // largest size); of an exclusive creation, with the first byte after the first stripe, those of Start, and
+  // kConflict (this process was silent too long).
   virtual Task<Status> Append(ByteSpan bytes) = 0;
 
   // Seals all archives and commits the version. OK means promise P1. On kUnknown the outcome is open. After

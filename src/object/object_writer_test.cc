@@ -359,5 +359,37 @@ TEST(ObjectWriterTest, AnExclusiveCreationComesAfterARemovalThatItHasSeenComeAnd
   }
 }
 
+TEST(ObjectWriterTest, AnExclusiveCreationGivesUpIfItsFirstArchiveWasLate) {
+  EngineOptions options = Patient();
+  options.operation_limit = Duration(-1);
+  TestStore store({.geometry = kSmall, .engine = options});
+  for (const size_t size : {size_t{3}, kSmall.StripeSize() + 1}) {
+    WriteOptions exclusive;
+    exclusive.exclusive = true;
+    const Result<Committed> put = store.Put("/o", TestBytes(size), exclusive);
+    ASSERT_FALSE(put);
+    EXPECT_EQ(put.code(), Code::kConflict) << put.error().message;
+    store.Settle();
+    EXPECT_FALSE(ShowsSeal(store));
+    EXPECT_TRUE(store.Put("/plain", TestBytes(size)));
+  }
+}
+
+TEST(ObjectWriterTest, RequestsOfExclusiveCreations) {
+  TestStore store({.geometry = kSmall});
+  const auto cost = [&](const std::string& path, const std::string& bytes, bool exclusive) {
+    WriteOptions options;
+    options.exclusive = exclusive;
+    store.counts().Reset();
+    (void)store.Put(path, bytes, options);
+    return store.counts().Total();
+  };
+  const std::string large = TestBytes(3 * kSmall.StripeSize());
+  EXPECT_EQ(cost("/large", large, true), cost("/plain", large, false) + 4);
+  EXPECT_EQ(cost("/large", large, true), 4u);  // refused
+  ASSERT_TRUE(SyncWait(RemoveObject(store.engine(), TestStore::Path("/large"))));
+  EXPECT_EQ(cost("/large", "s", true), cost("/small", "s", true) + 3);
+}
+
 }  // namespace
 }  // namespace xec

@@ -80,7 +80,7 @@ class StripeUpload {
   const Geometry& geometry() const { return plan_.geometry; }
   uint32_t lanes_total() const { return plan_.geometry.Total(); }
 
-  // Another place for the archives; before the first is opened.
+  // Another place for the archives than that of the plan; before the first is opened.
   void SetPlace(ArchivePlace place) { opener_.SetPlace(std::move(place)); }
 
   // As ObjectWriter's.
@@ -103,6 +103,7 @@ class StripeUpload {
   // `late_homes` not waited for if so wanted.
   Task<void> OpenFills(size_t count, Late late_homes);
   const std::vector<UploadedArchive>& archives() const { return archives_; }
+  std::optional<TimePoint> opened_at() const { return opener_.opened_at(); }  // the first of them
 
   // After Flush: runs `seal` for every archive, in parallel, which ends and syncs it, then closes all. Where
   // it fails or is late the lane moves to a spare, and all are sealed once more, with manifests that name it.

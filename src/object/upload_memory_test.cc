@@ -75,6 +75,32 @@ TEST(UploadMemoryTest, UploadsOfOneClientDoNotWaitForEachOther) {
   EXPECT_TRUE(store.BudgetReturned());
 }
 
+// A version chosen, or a look made, before memory was waited for may be old when it is there.
+TEST(UploadMemoryTest, AnExclusiveCreationLooksOnceItsFirstStripeHasMemory) {
+  EngineOptions engine = Patient();
+  engine.memory_bytes = 10 * BytesOfAReservedStripe() / 3;
+  TestStore store({.geometry = kSmall, .engine = engine});
+  const std::string bytes = TestBytes(3 * kSmall.StripeSize());
+  const ByteSpan all = AsBytes(std::string_view(bytes));
+  std::vector<std::unique_ptr<ObjectWriter>> holders;
+  for (const char* path : {"/a", "/b"}) {
+    holders.push_back(std::move(*store.Start(path)));
+    ASSERT_TRUE(SyncWait(holders.back()->Reserve()));
+    ASSERT_TRUE(SyncWait(holders.back()->Append(all.first(100))));
+  }
+  WriteOptions exclusive;
+  exclusive.exclusive = true;
+  const std::unique_ptr<ObjectWriter> writer = std::move(*store.Start("/o", exclusive));
+  std::future<Status> appended =
+      std::async(std::launch::async, [&] { return SyncWait(writer->Append(all)); });
+  while (store.engine().budget().waiting_to_claim() == 0) std::this_thread::yield();
+  store.counts().Reset();
+  for (const auto& holder : holders) SyncWait(holder->Abandon());
+  ASSERT_TRUE(appended.get());
+  EXPECT_GE(store.counts().Of(Operation::kList), 3u);
+  EXPECT_TRUE(SyncWait(writer->Commit()));
+}
+
 TEST(UploadMemoryTest, APlaceIsKeptUntilAllIsSealed) {
   TestStore store({.geometry = kSmall, .engine = Patient()});
   ByteBudget& budget = store.engine().budget();
