@@ -49,8 +49,8 @@ struct EngineOptions {
   Duration upload_grace = std::chrono::hours(1);
   // How long a tombstone outlives its removal; far above operation_limit.
   Duration tombstone_horizon = std::chrono::minutes(15);
-  // A remove, rename or promotion that has taken longer since it chose its version gives up (by its own
-  // monotonic clock), so that what it sends cannot meet a collected tombstone.
+  // A remove, rename, promotion or exclusive creation that has taken longer since it chose its version gives
+  // up (by its own monotonic clock), so that what it sends cannot meet a collected tombstone.
   Duration operation_limit = std::chrono::minutes(1);
   // How often the store descriptor is read again; after three times as long without it nothing is answered.
   Duration descriptor_interval = std::chrono::seconds(30);

@@ -125,7 +125,8 @@ Task<Result<Barrier>> LookPastRivals(Engine& engine, PutRequest request, std::ve
     if (too_few && barrier.late_homes > 0) co_return std::move(barrier);
     const bool other = barrier.rival.rivalry != Rivalry::kNone && !MutantActive(Mutant::kExclusiveByLookOnly);
     // Not known, or of before the upload began.
-    const bool may_be_later = !request.exclusive_base || barrier.rival.state.Accepted();
+    const bool may_be_later =
+        !request.exclusive_base || (request.base_may_rise && *request.exclusive_base < barrier.highest);
     if (other && may_be_later && !std::exchange(settled, true)) {
       Result<Accepted> base = co_await SettleBase(engine, request);
       if (!base) co_return base.error();

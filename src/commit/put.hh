@@ -26,6 +26,9 @@ struct PutRequest {
   std::vector<MemberIndex> archives;  // servers on which the archive was closed (and synced) without error
   size_t archives_min = 0;            // fewer standing seals than this: nothing becomes visible
   std::optional<Accepted> exclusive_base;  // of an exclusive creation, if it was settled (ExclusiveStart)
+  // Of an exclusive creation: what was removed since the base was settled may be another one. Not for who has
+  // found by the base what it commits.
+  bool base_may_rise = false;
   // Homes that may yet take an archive: as soon as one of them is well, no more homes than may be bad are
   // waited for, and kNoQuorum tells that too few were left.
   std::vector<MemberIndex> other_homes = {};

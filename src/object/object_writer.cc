@@ -71,16 +71,15 @@ Task<void> Writer::Abandon() {
 // much is going to be sent, so it is worth a look whether something lives.
 Task<Status> Writer::ChooseSeal(bool settle) {
   if (!IsExclusive() || seal_chosen_at_) co_return OkStatus();
-  seal_chosen_at_ = engine_.executor().Now();
-  Result<Version> version = Fail(Code::kInternal, "no version");
+  Version above = *seal_.version;
   if (settle && !base_) {
     Result<ExclusiveStart> start = co_await SettleExclusive(engine_, path_);
     if (!start) co_return start.error();
     base_ = start->base;
-    version = start->version;
-  } else {
-    version = engine_.NextVersion(*seal_.version);
+    above = start->version;
   }
+  seal_chosen_at_ = engine_.executor().Now();
+  const Result<Version> version = engine_.NextVersion(above);
   if (!version) co_return version.error();
   seal_.version = *version;
   upload_.SetPlace(SealPlace(engine_, path_, seal_));
@@ -93,8 +92,8 @@ Status Writer::CheckNotTooLate() const {
   const bool late = seal_chosen_at_ && upload_.opened_at() &&
                     *upload_.opened_at() - *seal_chosen_at_ > engine_.options().operation_limit;
   if (!late) return OkStatus();
-  return Fail(Code::kConflict,
-              "the upload of {} was silent too long before its first archive was there; retry", path_.text());
+  return Fail(Code::kConflict, "it took too long until the first archive of {} was there; retry",
+              path_.text());
 }
 
 Task<Status> Writer::Append(ByteSpan bytes) {
@@ -190,7 +189,7 @@ Task<Status> Writer::SealObject(std::map<std::string, std::string>& checksums) {
 }
 
 Task<Result<Version>> Writer::Promote(std::vector<MemberIndex> other_homes) {
-  PutRequest request{path_, seal_, upload_.size(), {}, 0, base_, std::move(other_homes)};
+  PutRequest request{path_, seal_, upload_.size(), {}, 0, base_, true, std::move(other_homes)};
   size_t wanted = 0;
   for (const UploadedArchive& archive : upload_.archives()) {
     if (!archive.lost) request.archives.push_back(archive.server);

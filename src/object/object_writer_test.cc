@@ -2,6 +2,7 @@
 // The writer's own promises: placement, requests, failures, limits, memory, giving up.
 #include <algorithm>
 #include <set>
+#include <thread>
 
 #include <gmock/gmock.h>
 
@@ -364,29 +365,47 @@ TEST(ObjectWriterTest, AnExclusiveCreationGivesUpIfItsFirstArchiveWasLate) {
   options.operation_limit = Duration(-1);
   TestStore store({.geometry = kSmall, .engine = options});
   for (const size_t size : {size_t{3}, kSmall.StripeSize() + 1}) {
-    WriteOptions exclusive;
-    exclusive.exclusive = true;
-    const Result<Committed> put = store.Put("/o", TestBytes(size), exclusive);
+    std::unique_ptr<ObjectWriter> writer = StartExclusiveWriter(store);
+    ASSERT_TRUE(writer);
+    const Status appended = SyncWait(writer->Append(AsBytes(TestBytes(size))));
+    EXPECT_EQ(appended.has_value(), size == 3);
+    const Result<Committed> put = SyncWait(writer->Commit());
     ASSERT_FALSE(put);
     EXPECT_EQ(put.code(), Code::kConflict) << put.error().message;
+    writer.reset();
     store.Settle();
     EXPECT_FALSE(ShowsSeal(store));
     EXPECT_TRUE(store.Put("/plain", TestBytes(size)));
   }
 }
 
+TEST(ObjectWriterTest, AnExclusiveCreationMayTakeLongOnceItsFirstArchiveIsThere) {
+  EngineOptions options = Patient();
+  options.operation_limit = std::chrono::seconds(1);
+  TestStore store({.geometry = kSmall, .engine = options});
+  const std::unique_ptr<ObjectWriter> writer = StartExclusiveWriter(store);
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE(SyncWait(writer->Append(AsBytes(TestBytes(kSmall.StripeSize() + 1)))));
+  const TimePoint end = store.engine().executor().Now() + std::chrono::milliseconds(1100);
+  while (store.engine().executor().Now() < end) std::this_thread::yield();
+  ASSERT_TRUE(SyncWait(writer->Append(AsBytes("x"))));
+  EXPECT_TRUE(SyncWait(writer->Commit()));
+}
+
 TEST(ObjectWriterTest, RequestsOfExclusiveCreations) {
   TestStore store({.geometry = kSmall});
-  const auto cost = [&](const std::string& path, const std::string& bytes, bool exclusive) {
+  const auto cost = [&](const std::string& path, const std::string& bytes, bool exclusive,
+                        Code refused = Code::kInternal) {
     WriteOptions options;
     options.exclusive = exclusive;
     store.counts().Reset();
-    (void)store.Put(path, bytes, options);
+    const Result<Committed> put = store.Put(path, bytes, options);
+    EXPECT_TRUE(put ? refused == Code::kInternal : put.code() == refused) << path;
     return store.counts().Total();
   };
   const std::string large = TestBytes(3 * kSmall.StripeSize());
   EXPECT_EQ(cost("/large", large, true), cost("/plain", large, false) + 4);
-  EXPECT_EQ(cost("/large", large, true), 4u);  // refused
+  EXPECT_EQ(cost("/large", large, true, Code::kAlreadyExists), 4u);
   ASSERT_TRUE(SyncWait(RemoveObject(store.engine(), TestStore::Path("/large"))));
   EXPECT_EQ(cost("/large", "s", true), cost("/small", "s", true) + 3);
 }

@@ -93,7 +93,8 @@ TEST(UploadMemoryTest, AnExclusiveCreationLooksOnceItsFirstStripeHasMemory) {
   const std::unique_ptr<ObjectWriter> writer = std::move(*store.Start("/o", exclusive));
   std::future<Status> appended =
       std::async(std::launch::async, [&] { return SyncWait(writer->Append(all)); });
-  while (store.engine().budget().waiting_to_claim() == 0) std::this_thread::yield();
+  while (store.engine().budget().waiting_to_claim() == 0)
+    ASSERT_EQ(appended.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
   store.counts().Reset();
   for (const auto& holder : holders) SyncWait(holder->Abandon());
   ASSERT_TRUE(appended.get());
