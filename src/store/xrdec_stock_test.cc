@@ -9,6 +9,7 @@
 
 #include "base/text.hh"
 #include "store/xrdec_test_support.hh"
+#include "xrdec/entry.hh"
 
 namespace xec {
 namespace {
@@ -136,6 +137,23 @@ TEST_F(FourPlusTwoFixtures, DebrisIsNotFoundAndGivesWay) {
   test_.memory(holders[5]).SetDown(false);
   ASSERT_TRUE(Put(path, "new"));
   EXPECT_EQ(*Get(path), "new");
+}
+
+// An entry without archives was made, and what its maker did then to the object answered OK.
+TEST_F(FourPlusTwoFixtures, WhatWasRenamedSinceItWasLookedUpIsNotTakenOver) {
+  const std::string path = Path(objects_.front());
+  const std::string bytes = *Get(path);
+  const Result<ObjectPath> parsed = ObjectPath::Parse(path);
+  ASSERT_TRUE(parsed);
+  Result<XrdecName> name = SyncWait(LookUpXrdec(test_.engine(), *parsed, XrdecWidth::kArchives));
+  ASSERT_TRUE(name);
+  ASSERT_FALSE(name->in_register);
+  ASSERT_TRUE(SyncWait(store_->Rename(path, path + ".moved")));
+  const Result<XrdecName> taken =
+      SyncWait(TakeOver(test_.engine(), std::move(*name), XrdecWidth::kExistence));
+  EXPECT_EQ(taken ? Code::kInternal : taken.code(), Code::kConflict);
+  EXPECT_EQ(StatCode(path), Code::kNotFound);
+  EXPECT_EQ(*Get(path + ".moved"), bytes);
 }
 
 }  // namespace

@@ -109,6 +109,9 @@ Task<Result<XrdecName>> TakeOver(Engine& engine, XrdecName name, XrdecWidth widt
   manifest.path = path.text();
   manifest.mtime_ns = name.version.WallMillis() * 1'000'000;
   Result<ExclusiveStart> start = co_await StartEntry(engine, path, XrdecVersionOf(name.version));
+  // Somebody else may have taken it over, and renamed or removed it, since it was looked up.
+  if (start && !(*start->base == name.registered.accepted))
+    co_return Fail(Code::kConflict, "{} was changed by somebody else meanwhile; retry", path.text());
   Status committed = start ? OkStatus() : Status(start.error());
   if (start) committed = co_await CommitEntry(engine, path, std::move(*start), std::move(manifest));
   // Somebody else's entry for it is as good.
