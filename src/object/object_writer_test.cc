@@ -309,12 +309,17 @@ std::unique_ptr<ObjectWriter> StartExclusiveWriter(TestStore& store) {
   return writer ? std::move(*writer) : nullptr;
 }
 
-TEST(ObjectWriterTest, ASmallObjectIsToldAtItsEndThatTheNameIsTaken) {
-  TestStore store({.geometry = kSmall});
-  ASSERT_TRUE(store.Put("/o", "old"));
+// An exclusive creation of /o, which lives: the home that was asked does not show it.
+std::unique_ptr<ObjectWriter> StartWhereItIsNotSeen(TestStore& store) {
+  EXPECT_TRUE(store.Put("/o", "old"));
   store.Settle();
   HideFromAskedHome(store);
-  const std::unique_ptr<ObjectWriter> writer = StartExclusiveWriter(store);
+  return StartExclusiveWriter(store);
+}
+
+TEST(ObjectWriterTest, ASmallObjectIsToldAtItsEndThatTheNameIsTaken) {
+  TestStore store({.geometry = kSmall});
+  const std::unique_ptr<ObjectWriter> writer = StartWhereItIsNotSeen(store);
   ASSERT_TRUE(writer);
   ASSERT_TRUE(SyncWait(writer->Append(AsBytes("new"))));
   EXPECT_EQ(SyncWait(writer->Commit()).code(), Code::kAlreadyExists);
@@ -326,10 +331,7 @@ TEST(ObjectWriterTest, ASmallObjectIsToldAtItsEndThatTheNameIsTaken) {
 
 TEST(ObjectWriterTest, ALargeObjectIsToldBeforeItsSecondStripeThatTheNameIsTaken) {
   TestStore store({.geometry = kSmall});
-  ASSERT_TRUE(store.Put("/o", "old"));
-  store.Settle();
-  HideFromAskedHome(store);
-  const std::unique_ptr<ObjectWriter> writer = StartExclusiveWriter(store);
+  const std::unique_ptr<ObjectWriter> writer = StartWhereItIsNotSeen(store);
   ASSERT_TRUE(writer);
   const std::string bytes = TestBytes(kSmall.StripeSize() + 1);
   const Status appended = SyncWait(writer->Append(AsBytes(bytes)));
