@@ -67,6 +67,14 @@ Task<Result<StoreSpace>> GatedStore::Space() { XEC_PASS(Result<StoreSpace>, Spac
 
 Task<Result<CleanReport>> GatedStore::Clean() { XEC_PASS(Result<CleanReport>, Clean()); }
 
+Task<Result<StoredNames>> GatedStore::ListStored(std::string directory) {
+  XEC_PASS(Result<StoredNames>, ListStored(std::move(directory)));
+}
+
+Task<Result<bool>> GatedStore::BringIntoTree(std::string path) {
+  XEC_PASS(Result<bool>, BringIntoTree(std::move(path)));
+}
+
 Task<Result<RepairReport>> GatedStore::Repair(std::string path, RepairOptions options) {
   XEC_PASS(Result<RepairReport>, Repair(std::move(path), std::move(options)));
 }

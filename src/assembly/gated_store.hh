@@ -32,6 +32,8 @@ class GatedStore final : public Store {
                                 std::optional<std::string> value) override;
   Task<Result<StoreSpace>> Space() override;
   Task<Result<CleanReport>> Clean() override;
+  Task<Result<StoredNames>> ListStored(std::string directory) override;
+  Task<Result<bool>> BringIntoTree(std::string path) override;
   Task<Result<RepairReport>> Repair(std::string path, RepairOptions options) override;
 
  private:

@@ -58,6 +58,11 @@ inline constexpr std::string_view kFailPoints[] = {
     "mkdir.withdrawn",
     "rmdir.mark",
     "rmdir.committed",
+    "removal.seal",
+    "removal.sealed",
+    "removal.withdrawn",
+    "parent.look",
+    "parent.make_above",
     // Renaming an object: seals at both names, moved tombstone, the new name, the archives.
     "rename.seal",
     "rename.sealed_one",

@@ -39,6 +39,10 @@ enum class Mutant {
   kDoneSinceSuperseded,
   kListHalfRenamed,
   kListWhatWas,
+  kParentRememberedTooLong,
+  kRemoveWithoutFirstHome,
+  kRemoveBesideUploads,
+  kRenameLeavesUploads,
   kCount,
 };
 

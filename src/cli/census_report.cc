@@ -65,6 +65,11 @@ void PrintCensus(const Census& census) {
   if (census.lost() > 0) fmt::print(", {} are lost", census.lost());
   if (census.away() > 0) fmt::print(", {} have archives on servers that do not answer", census.away());
   fmt::print("\n");
+  if (!census.outside().empty())
+    fmt::print("{} objects stand on the servers and in no listing; xec repair brings them back:\n",
+               census.outside().size());
+  for (size_t i = 0; i < census.outside().size() && i < kNamesShown; ++i)
+    fmt::print("{}\n", census.outside()[i]);
   if (census.unlisted().empty()) return;
   fmt::print("{} directories cannot be listed now; what is below them was not counted:\n",
              census.unlisted().size());
@@ -107,12 +112,14 @@ Json CensusJson(const Census& census) {
           {"lost", census.lost()},
           {"geometries", std::move(geometries)},
           {"names", std::move(names)},
+          {"outside", census.outside()},
           {"unlisted", std::move(unlisted)}};
 }
 
 int CensusExitCode(const Census& census) {
   if (census.lost() > 0) return kExitDamage;
-  return census.thin() > 0 || !census.unlisted().empty() ? kExitRetry : kExitOk;
+  const bool whole = census.thin() == 0 && census.unlisted().empty() && census.outside().empty();
+  return whole ? kExitOk : kExitRetry;
 }
 
 }  // namespace xec

@@ -46,7 +46,8 @@ class Repairs {
         status_(line.quiet || line.json) {}
 
   // An object that cannot be repaired is told, and the next one follows.
-  Status One(const std::string& path) {
+  // `bring`: listings may not find it.
+  Status One(const std::string& path, bool bring) {
     if (Interrupted()) return Fail(Code::kCancelled, "interrupted");
     RepairOptions options;
     options.gone = gone_;
@@ -70,16 +71,17 @@ class Repairs {
     }
     if (report->archives_bad > 0) ++needed_;
     if (report->archives_bad > 0 && report->problems.empty()) ++repaired_;
+    if (bring) Bring(path);
     silent_.insert(report->silent.begin(), report->silent.end());
     open_ = open_ || report->archives_silent > 0 || !report->problems.empty();
     Tell(path, *report);
     return OkStatus();
   }
 
-  // All objects below a directory. One that cannot be listed is told, and the next one follows.
-  Status Below(const std::string& directory) {
+  // All objects below a directory, also those that no listing finds. One that cannot be listed is told, and the next one follows.
+  Status Below(const std::string& directory, bool in_tree) {
     if (Interrupted()) return Fail(Code::kCancelled, "interrupted");
-    const Result<std::vector<ListedName>> names = SyncWait(store_.List(directory));
+    const Result<StoredNames> names = SyncWait(store_.ListStored(directory));
     if (!names && names.code() == Code::kCancelled) return names.error();
     if (!names && names.code() != Code::kNotFound) {
       ++unlisted_;
@@ -87,11 +89,15 @@ class Repairs {
       TellError(directory, names.error());
     }
     if (!names) return OkStatus();
-    for (const ListedName& name : *names) {
+    for (const ListedName& name : names->names) {
       const std::string path = (directory == "/" ? "" : directory) + "/" + name.name;
-      const Status done = name.directory ? Below(path) : One(path);
+      const Status done = name.directory ? Below(path, in_tree) : One(path, !in_tree);
       // Removed meanwhile.
       if (!done && done.code() != Code::kNotFound) return done.error();
+    }
+    for (const std::string& gone : names->gone) {
+      const Status done = Below(gone, false);
+      if (!done) return done.error();
     }
     return OkStatus();
   }
@@ -105,6 +111,7 @@ class Repairs {
       if (census) {
         fmt::print("{} of {} objects needed repair; {} of them were repaired\n", needed_, objects_,
                    repaired_);
+        if (brought_ > 0) fmt::print("{} objects were in no listing, and are again\n", brought_);
         if (unlisted_ > 0)
           fmt::print("{} directories could not be listed; what is below them was not looked at\n", unlisted_);
         fmt::print("\n");
@@ -118,12 +125,25 @@ class Repairs {
   }
 
  private:
+  // Back into the tree, if no listing finds it.
+  void Bring(const std::string& path) {
+    const Result<bool> brought = SyncWait(store_.BringIntoTree(path));
+    if (!brought) TellError(path, brought.error());
+    if (!brought || !*brought) return;
+    ++brought_;
+    if (line_.json) {
+      json_.push_back({{"path", path}, {"brought_back", true}});
+    } else if (!line_.quiet) {
+      fmt::print("{}  was in no listing, and is again\n", path);
+    }
+  }
+
   Json Summary(const Census& census) const {
     Json gone = Json::array();
     for (const MemberIndex member : gone_) gone.push_back(engine_.server_id(member));
     return {
         {"objects", objects_},   {"needed_repair", needed_}, {"repaired", repaired_},       {"gone", gone},
-        {"unlisted", unlisted_}, {"details", json_},         {"census", CensusJson(census)}};
+        {"unlisted", unlisted_}, {"brought_back", brought_}, {"details", json_},         {"census", CensusJson(census)}};
   }
 
   void TellSilent() const {
@@ -172,6 +192,7 @@ class Repairs {
   StatusLine status_;
   uint64_t objects_ = 0, needed_ = 0, repaired_ = 0;
   uint64_t unlisted_ = 0;  // directories
+  uint64_t brought_ = 0;  // back into the tree
   uint64_t read_bytes_ = 0;
   std::set<MemberIndex> silent_;
   Json json_ = Json::array();
@@ -190,9 +211,9 @@ Result<int> RunRepair(const CommandLine& line, OpenedStore& store) {
   XEC_ASSIGN_OR_RETURN(std::vector<MemberIndex> gone, FindGone(line, store, *engine));
   Repairs repairs(line, store, *engine, std::move(gone));
   Status status;
-  if (line.all) status = repairs.Below("/");
+  if (line.all) status = repairs.Below("/", true);
   for (const std::string& path : line.operands) {
-    if (status) status = repairs.One(path);
+    if (status) status = repairs.One(path, true);
   }
   std::optional<Census> census;
   if (status && line.all) {

@@ -267,12 +267,24 @@ Task<void> AbortSilentDirectories(CleanPass& pass) {
   }
 }
 
-// Abort marks keep a late creation void; after the horizon no request of that age is executed any more.
+namespace {
+
+// A removal seal of what is history, unless this home alone would take that for what lives.
+bool IsOver(const CleanPass& pass, const States& states, const State& seal) {
+  return seal.kind == StateKind::kRemovalSeal && *seal.version < pass.current.version &&
+         HighestAccepted(states).version != *seal.version;
+}
+
+}  // namespace
+
+// Abort marks keep a late creation void; after the horizon no request of that age is executed any more. Nor is
+// the removal of a directory for which its seal stands.
 Task<void> RemoveOldMarks(CleanPass& pass) {
   for (const auto& [member, states] : pass.servers) {
     for (const State& state : states) {
-      if (state.kind != StateKind::kAbortMark) continue;
-      if (!pass.Past(state, pass.engine.options().tombstone_horizon)) {
+      if (state.kind != StateKind::kAbortMark && state.kind != StateKind::kRemovalSeal) continue;
+      const bool over = IsOver(pass, states, state);
+      if (!over && !pass.Past(state, pass.engine.options().tombstone_horizon)) {
         ++pass.outcome.left;
         continue;
       }

@@ -11,6 +11,7 @@
 #include "archive/page_tables.hh"
 #include "base/random.hh"
 #include "commit/given_up_files.hh"
+#include "commit/known_directories.hh"
 #include "commit/known_manifests.hh"
 #include "placement/homes.hh"
 #include "placement/store_descriptor.hh"
@@ -77,6 +78,7 @@ class Engine {
   PageTables& page_tables() { return page_tables_; }
   // Only where stripes are kept, too (cache_bytes); else null.
   KnownManifests* manifests() { return options_.cache_bytes > 0 ? &manifests_ : nullptr; }
+  KnownDirectories& known_directories() { return known_directories_; }
   HedgeBudget& hedges() { return hedges_; }
   // What this process has still to remove; gateways do (TidyGivenUpFiles).
   GivenUpFiles& given_up_files() { return given_up_files_; }
@@ -133,6 +135,7 @@ class Engine {
   const std::shared_ptr<SliceCache> stripes_;
   PageTables page_tables_;
   KnownManifests manifests_;
+  KnownDirectories known_directories_;
   HedgeBudget hedges_;
   GivenUpFiles given_up_files_;
   std::mutex random_mutex_;

@@ -55,10 +55,16 @@ std::optional<Accepted> SettledBy(const Look& look) {
   return look.highest();
 }
 
-void AddIfLive(const ObjectPath& path, const Accepted& accepted, std::vector<ListedName>& names) {
-  if (!accepted.Live()) return;
-  names.push_back(ListedName{std::string(path.Last()), accepted.kind == Accepted::kDirectory, accepted.size,
-                             accepted.version.WallMillis()});
+// `listings`: on which what is accepted was decided.
+void Add(const ObjectPath& path, const Accepted& accepted, const std::map<MemberIndex, States>& listings,
+         DirectoryContents& contents) {
+  if (accepted.Live()) {
+    contents.names.push_back(ListedName{std::string(path.Last()), accepted.kind == Accepted::kDirectory,
+                                        accepted.size, accepted.version.WallMillis()});
+    return;
+  }
+  for (State& seal : MakingUnderWay(listings, accepted))
+    contents.under_way.push_back(Making{path, std::move(seal)});
 }
 
 // Adds what lives at names that `rests` knows. The others of the folder.
@@ -79,14 +85,26 @@ std::vector<ObjectPath> AddResting(const Engine& engine, const FolderUnion& foun
   return others;
 }
 
-// Adds those of the names that live.
-Task<Status> AddLive(Engine& engine, std::vector<ObjectPath> paths, std::vector<ListedName>* names) {
+// The folders that belong to none of the directories which live.
+void AddGone(const ObjectPath& path, FolderUnion& found, DirectoryContents& contents) {
+  for (const ListedName& name : contents.names) {
+    const Result<ObjectPath> below = path.Child(name.name);
+    if (below && name.directory) TakeFolderOf(*below, found);
+  }
+  for (const std::string& folder : found.folders) {
+    std::optional<ObjectPath> gone = DirectoryOf(path, folder);
+    if (gone) contents.gone.push_back(std::move(*gone));
+  }
+}
+
+// Adds what there is at the names.
+Task<Status> AddAll(Engine& engine, std::vector<ObjectPath> paths, DirectoryContents* contents) {
   const std::vector<Look> looks = co_await LookAtMany(engine, paths);
   std::vector<ObjectPath> unsettled;
   for (size_t i = 0; i < paths.size(); ++i) {
     const std::optional<Accepted> accepted = SettledBy(looks[i]);
     if (accepted) {
-      AddIfLive(paths[i], *accepted, *names);
+      Add(paths[i], *accepted, looks[i].listings(), *contents);
     } else {
       unsettled.push_back(std::move(paths[i]));
     }
@@ -99,9 +117,34 @@ Task<Status> AddLive(Engine& engine, std::vector<ObjectPath> paths, std::vector<
     const auto event = co_await gather.Next();
     const Result<NameInfo>& info = *event.value;
     if (!info) co_return info.error();
-    AddIfLive(info->path, info->accepted, *names);
+    Add(info->path, info->accepted, info->listings, *contents);
   }
   co_return OkStatus();
+}
+
+Task<Result<DirectoryContents>> Contents(Engine& engine, ObjectPath path, const NamesAtRest* rests) {
+  FolderUnion found = co_await ListFolder(engine, path);
+  const size_t silent = engine.server_count() - found.heard.size();
+  const Status in_force = engine.MembersInForce();
+  if (!in_force) co_return in_force.error();
+  if (silent > SilentServersMax(engine)) {
+    co_return Fail(Code::kNoQuorum,
+                   "cannot tell what {} contains: {} of {} data servers do not answer; retry", path.text(),
+                   silent, engine.server_count());
+  }
+  DirectoryContents contents;
+  std::vector<ObjectPath> unknown = AddResting(engine, found, rests, contents.names);
+  auto next = unknown.begin();
+  while (next != unknown.end()) {
+    std::vector<ObjectPath> paths;
+    for (; next != unknown.end() && paths.size() < kNamesAtOnceMax; ++next) paths.push_back(std::move(*next));
+    const Status added = co_await AddAll(engine, std::move(paths), &contents);
+    if (!added) co_return added.error();
+  }
+  std::sort(contents.names.begin(), contents.names.end(),
+            [](const ListedName& a, const ListedName& b) { return a.name < b.name; });
+  AddGone(path, found, contents);
+  co_return std::move(contents);
 }
 
 }  // namespace
@@ -114,27 +157,13 @@ Task<Result<std::vector<ListedName>>> ListDirectory(Engine& engine, ObjectPath p
     if (info->accepted.kind != Accepted::kDirectory)
       co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
   }
-  FolderUnion found = co_await ListFolder(engine, path);
-  const size_t silent = engine.server_count() - found.heard.size();
-  const Status in_force = engine.MembersInForce();
-  if (!in_force) co_return in_force.error();
-  if (silent > SilentServersMax(engine)) {
-    co_return Fail(Code::kNoQuorum,
-                   "cannot tell what {} contains: {} of {} data servers do not answer; retry", path.text(),
-                   silent, engine.server_count());
-  }
-  std::vector<ListedName> names;
-  std::vector<ObjectPath> unknown = AddResting(engine, found, rests, names);
-  auto next = unknown.begin();
-  while (next != unknown.end()) {
-    std::vector<ObjectPath> paths;
-    for (; next != unknown.end() && paths.size() < kNamesAtOnceMax; ++next) paths.push_back(std::move(*next));
-    const Status added = co_await AddLive(engine, std::move(paths), &names);
-    if (!added) co_return added.error();
-  }
-  std::sort(names.begin(), names.end(),
-            [](const ListedName& a, const ListedName& b) { return a.name < b.name; });
-  co_return std::move(names);
+  Result<DirectoryContents> contents = co_await Contents(engine, std::move(path), rests);
+  if (!contents) co_return contents.error();
+  co_return std::move(contents->names);
+}
+
+Task<Result<DirectoryContents>> LookInto(Engine& engine, ObjectPath path) {
+  return Contents(engine, std::move(path), nullptr);
 }
 
 }  // namespace xec

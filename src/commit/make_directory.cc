@@ -8,6 +8,7 @@
 #include "commit/attributes.hh"
 #include "commit/fence.hh"
 #include "commit/names.hh"
+#include "commit/parent.hh"
 #include "commit/pause.hh"
 #include "commit/promote.hh"
 #include "commit/seals.hh"
@@ -30,7 +31,7 @@ struct Making {
   TimePoint started;
   HomesSealed homes;
   bool last = false;  // homes that are late are waited for
-  std::vector<DirectoryVersion> wanted_by;
+  ParentNeed parent;
 };
 
 Duration PatienceWith(Rivalry rivalry) {
@@ -97,23 +98,28 @@ Task<Status> Make(Engine& engine, Making& making, std::vector<MemberIndex> prefe
     *again = in_the_way.code == Code::kConflict && making.base < seen.look.highest();
     co_return std::move(in_the_way);
   }
-  for (const DirectoryVersion& directory : making.wanted_by) {
+  for (const DirectoryVersion& directory : making.parent.wanted_by) {
     const Status wanted = co_await NeedDirectoryVersion(engine, directory);
     if (!wanted) co_return wanted.error();
   }
+  const TimePoint stood_at = engine.executor().Now();
+  const Status stands = co_await StandInParent(engine, making.path, making.parent);
+  if (!stands) co_return stands.error();
   const Status kept = co_await KeepAttributes(engine, making, seen);
   if (!kept) co_return kept.error();
   const bool late = engine.executor().Now() - making.started > engine.options().operation_limit;
   if (late || seen.homes.size() < quorum)
     co_return Fail(Code::kConflict, "the making of {} was silent too long; retry", making.path.text());
   XEC_FAILPOINT("mkdir.promote");
+  const TimePoint promoted_at = engine.executor().Now();
   const State directory = DirectoryState(*making.seal.version);
   const Result<bool> made =
       co_await PromoteHomes(engine, making.path, std::move(seen.homes), directory, entry);
   // Overtaken, perhaps by who made the same directory.
   *again = !made && made.code() == Code::kConflict;
   if (!made) co_return made.error();
-  co_return OkStatus();
+  engine.known_directories().Learn(making.path, *directory.version, promoted_at);
+  co_return co_await StayInParent(engine, making.path, making.parent, stood_at);
 }
 
 // Only where nothing was promoted, and nothing is going to be.
@@ -128,34 +134,12 @@ Task<bool> Withdraw(Engine& engine, Making making) {
   co_return true;
 }
 
-Task<Status> NeedDirectory(Engine& engine, ObjectPath path) {
-  if (path.IsRoot()) co_return OkStatus();
-  Result<NameInfo> info = co_await LookUpLive(engine, path);
-  if (!info) co_return info.error();
-  if (info->accepted.kind != Accepted::kDirectory)
-    co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
-  co_return OkStatus();
-}
-
-Task<Status> NeedParent(Engine& engine, ObjectPath path, bool make, std::vector<DirectoryVersion> wanted_by) {
-  Status parent = co_await NeedDirectory(engine, path.Parent());
-  if (parent || parent.code() != Code::kNotFound || !make) co_return std::move(parent);
-  parent = co_await MakeDirectoryName(engine, path.Parent(), true, std::move(wanted_by));
-  if (parent || parent.code() != Code::kAlreadyExists) co_return std::move(parent);
-  // Somebody else making it at the same time is as good, if it is a directory.
-  parent = co_await NeedDirectory(engine, path.Parent());
-  if (!parent && parent.code() == Code::kNotFound)
-    co_return Fail(Code::kConflict, "{} was removed meanwhile; retry", path.Parent().text());
-  co_return std::move(parent);
-}
-
 // One attempt above what `info` shows. What has failed, and clearly, is withdrawn.
-Task<Status> TryToMake(Engine& engine, NameInfo info, std::vector<DirectoryVersion> wanted_by, bool last,
-                       bool* again) {
+Task<Status> TryToMake(Engine& engine, NameInfo info, ParentNeed parent, bool last, bool* again) {
   const Result<Version> version = engine.NextVersion(info.HighestShown());
   if (!version) co_return version.error();
   const State seal = DirectorySealState(*version, engine.NewObjectId());
-  Making making{info.path, seal, info.accepted, engine.executor().Now(), {}, last, std::move(wanted_by)};
+  Making making{info.path, seal, info.accepted, engine.executor().Now(), {}, last, std::move(parent)};
   Status made = co_await Make(engine, making, info.HomesHeard(), again);
   XEC_FAILPOINT("mkdir.committed");
   if (!made && made.code() != Code::kUnknown)
@@ -168,26 +152,24 @@ Task<Status> TryToMake(Engine& engine, NameInfo info, std::vector<DirectoryVersi
 Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents,
                                std::vector<DirectoryVersion> wanted_by) {
   if (path.IsRoot()) co_return Fail(Code::kAlreadyExists, "/ exists");
+  const ParentNeed need{parents, engine.executor().Now(), std::move(wanted_by)};
   for (int tries = 1;; ++tries) {
     Result<NameInfo> info = co_await LookUp(engine, path);
     if (!info) co_return info.error();
     if (info->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
-    const Status parent = co_await NeedParent(engine, path, parents, wanted_by);
+    const Status parent = co_await ExpectParent(engine, path, need);
     if (!parent) co_return parent.error();
     bool again = false;
     const bool last = tries == kMakeTriesMax;
-    Status made = co_await TryToMake(engine, std::move(*info), wanted_by, last, &again);
+    Status made = co_await TryToMake(engine, std::move(*info), need, last, &again);
     if (made || !again || last) co_return std::move(made);
   }
 }
 
 Task<Status> MakeDirectoryAbove(Engine& engine, NameInfo info, bool last) {
-  if (!info.accepted.Live()) {
-    const Status parent = co_await NeedParent(engine, info.path, true, {});
-    if (!parent) co_return parent.error();
-  }
+  const ParentNeed need{true, engine.executor().Now()};
   bool again = false;
-  co_return co_await TryToMake(engine, std::move(info), {}, last, &again);
+  co_return co_await TryToMake(engine, std::move(info), need, last, &again);
 }
 
 }  // namespace xec

@@ -80,6 +80,32 @@ Task<std::optional<std::map<std::string, Copies>>> CopiesOn(Engine& engine, Memb
   co_return std::move(logs);
 }
 
+struct AllLogs {
+  std::map<std::string, Copies> logs;  // by id
+  size_t silent = 0;                   // servers
+};
+
+Task<AllLogs> AllCopies(Engine& engine) {
+  AllLogs all;
+  all.silent = engine.server_count();
+  ServerGather<std::optional<std::map<std::string, Copies>>> gather(engine, RequestKind::kSync,
+                                                                    kLogsPatience);
+  for (const MemberIndex member : engine.AllByHealth()) gather.Start(member, CopiesOn(engine, member));
+  while (gather.timely() > 0) {
+    auto event = co_await gather.Next();
+    if (!event.value || !*event.value) continue;
+    --all.silent;
+    for (auto& [id, here] : **event.value) {
+      Copies& copies = all.logs[id];
+      copies.whole += here.whole;
+      copies.unknown += here.unknown;
+      copies.written_s = std::max(copies.written_s, here.written_s);
+      if (here.log) copies.log = std::move(here.log);
+    }
+  }
+  co_return std::move(all);
+}
+
 }  // namespace
 
 Task<Result<std::set<MemberIndex>>> WriteMoveLog(Engine& engine, MoveLog log) {
@@ -138,23 +164,7 @@ Task<bool> RemoveMoveLog(Engine& engine, std::string id, std::set<MemberIndex> l
 Task<MoveLogsFound> FindMoveLogs(Engine& engine) {
   // Before anybody is asked: what comes while we sleep between two answers is young.
   const int64_t now_s = engine.executor().WallNow() / 1000;
-  std::map<std::string, Copies> logs;
-  size_t silent = engine.server_count();
-  ServerGather<std::optional<std::map<std::string, Copies>>> gather(engine, RequestKind::kSync,
-                                                                    kLogsPatience);
-  for (const MemberIndex member : engine.AllByHealth()) gather.Start(member, CopiesOn(engine, member));
-  while (gather.timely() > 0) {
-    auto event = co_await gather.Next();
-    if (!event.value || !*event.value) continue;
-    --silent;
-    for (auto& [id, here] : **event.value) {
-      Copies& copies = logs[id];
-      copies.whole += here.whole;
-      copies.unknown += here.unknown;
-      copies.written_s = std::max(copies.written_s, here.written_s);
-      if (here.log) copies.log = std::move(here.log);
-    }
-  }
+  auto [logs, silent] = co_await AllCopies(engine);
   MoveLogsFound found;
   found.silent = silent;
   for (auto& [id, copies] : logs) {
@@ -174,6 +184,18 @@ Task<MoveLogsFound> FindMoveLogs(Engine& engine) {
     }
   }
   co_return std::move(found);
+}
+
+Task<bool> MayBeRenamed(Engine& engine, ObjectPath directory) {
+  const AllLogs all = co_await AllCopies(engine);
+  const size_t few = SilentServersMax(engine);
+  if (all.silent > few) co_return true;
+  for (const auto& [id, copies] : all.logs) {
+    const bool counts = copies.whole + copies.unknown + all.silent > few;
+    const bool of_this = !copies.log || copies.log->from == directory || directory.IsBelow(copies.log->from);
+    if (counts && of_this) co_return true;
+  }
+  co_return false;
 }
 
 }  // namespace xec

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The log of a directory rename: one small file, the same on all data servers, from before the first object
-// is renamed until after the last one. Internal to rename_directory.cc.
+// is renamed until after the last one.
 #pragma once
 
 #include <set>
@@ -34,5 +34,9 @@ struct MoveLogsFound {
   size_t silent = 0;  // servers that did not answer in time: they may have more
 };
 Task<MoveLogsFound> FindMoveLogs(Engine& engine);
+
+// Does a log, however young, say that this directory is renamed, or one above it? True also if too few servers
+// answer.
+Task<bool> MayBeRenamed(Engine& engine, ObjectPath directory);
 
 }  // namespace xec

@@ -34,10 +34,15 @@ using Debris = std::vector<Found>;
 
 bool IsPlainTombstone(const Found& found) { return found.state && IsPlainTombstone(*found.state); }
 
-// Nothing but tombstones, marks of aborted uploads, and parts of the name.
+// Says that an upload was given up, or that a directory was to be removed: of what is gone, nothing.
+bool IsPlainMark(const State& state) {
+  return state.kind == StateKind::kAbortMark || state.kind == StateKind::kRemovalSeal;
+}
+
+// Nothing but tombstones, such marks, and parts of the name.
 bool HasOnlyTombstones(const Debris& debris) {
   return std::all_of(debris.begin(), debris.end(), [](const Found& found) {
-    return !found.state || IsPlainTombstone(found) || found.state->kind == StateKind::kAbortMark;
+    return !found.state || IsPlainTombstone(found) || IsPlainMark(*found.state);
   });
 }
 
@@ -58,7 +63,7 @@ bool IsOldDebris(const Engine& engine, const Found& found) {
   // target that was never written was never counted, and tells no finisher anything (without syncs it may
   // have lost its content with the power; so may have all else of its rename).
   const bool unwritten = state && state->kind == StateKind::kMoveIn && found.entry.size == 0;
-  const bool of_the_dead = state && (of_upload || tombstone || state->kind == StateKind::kAbortMark ||
+  const bool of_the_dead = state && (of_upload || tombstone || IsPlainMark(*state) ||
                                      state->kind == StateKind::kUnproved || IsMakingDirectory(*state) ||
                                      IsMovingOut(*state) || IsOfAttributes(*state) || unwritten);
   if (!IsLongNamePart(found.entry.name) && !of_the_dead) return false;

@@ -56,14 +56,16 @@ Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents,
 // unless `last`), kUnknown.
 Task<Status> MakeDirectoryAbove(Engine& engine, NameInfo info, bool last);
 
-// Removes an empty directory. Errors: kNotFound, kNotDirectory, kNotEmpty, kNoQuorum, kUnknown.
+// Removes an empty directory, in which nobody makes anything either (promise P10). Errors: kNotFound,
+// kNotDirectory, kNotEmpty, kConflict (it took too long), kNoQuorum, kUnknown.
 Task<Status> RemoveDirectoryName(Engine& engine, ObjectPath path);
 
 // kNotFound unless this very directory lives.
 Task<Status> NeedDirectoryVersion(Engine& engine, DirectoryVersion directory);
 
-// Removes this very directory, if it is empty; another one stays, however late this is done. Errors as above.
-Task<Status> RemoveDirectoryVersion(Engine& engine, DirectoryVersion directory);
+// The end of a directory that was renamed, once nothing is in it any more: this very version goes; another one
+// stays, however late this is done. Errors: kNoQuorum, kUnknown.
+Task<Status> MarkRenamed(Engine& engine, NameInfo directory);
 
 struct ListedName {
   std::string name;  // last component
@@ -76,5 +78,20 @@ struct ListedName {
 // the end.
 Task<Result<std::vector<ListedName>>> ListDirectory(Engine& engine, ObjectPath path,
                                                     const NamesAtRest* rests = nullptr);
+
+// Something that may come to live at a name at which nothing lives: the seal of an upload, a rename or a
+// directory.
+struct Making {
+  ObjectPath path;
+  State seal;
+};
+struct DirectoryContents {
+  std::vector<ListedName> names;  // that live, sorted
+  std::vector<Making> under_way;
+  // Directories that do not live, but have a folder on some server: something may stand in it.
+  std::vector<ObjectPath> gone;
+};
+// What is in the directory, which is not looked up itself, after the call. Errors as above.
+Task<Result<DirectoryContents>> LookInto(Engine& engine, ObjectPath path);
 
 }  // namespace xec

@@ -13,6 +13,7 @@
 #include "commit/pause.hh"
 #include "commit/promote.hh"
 #include "commit/seals.hh"
+#include "runtime/gather.hh"
 
 namespace xec {
 namespace {
@@ -202,6 +203,16 @@ Task<void> PromoteOthers(Engine& engine, PutRequest request, std::string from, s
   }
 }
 
+// The parent, while the name itself is looked at.
+Task<Status> NeedParent(Engine& engine, PutRequest request) {
+  if (!request.parent) co_return OkStatus();
+  Status stands = co_await StandInParent(engine, std::move(request.path), std::move(*request.parent));
+  // Not for want of seals: those on other homes would be of no use.
+  if (!stands && stands.code() == Code::kNoQuorum)
+    co_return Fail(Code::kUnavailable, "{}", stands.error().message);
+  co_return std::move(stands);
+}
+
 }  // namespace
 
 Task<Result<ExclusiveStart>> SettleExclusive(Engine& engine, ObjectPath path) {
@@ -241,7 +252,12 @@ Task<Result<Version>> CommitPut(Engine& engine, PutRequest request) {
   XEC_FAILPOINT("put.look");
   co_await KeepLongNameOnAll(engine, request);
   const std::vector<MemberIndex> homes = HomesAmong(engine, request);
+  Gather<Status> above(engine.scope(), engine.executor());
+  const TimePoint stood_at = engine.executor().Now();
+  above.Start(0, NeedParent(engine, request));
   Result<Barrier> looked = co_await LookPastRivals(engine, request, homes);
+  const auto stands = co_await above.Next();
+  if (!*stands.value) co_return stands.value->error();
   if (!looked) co_return looked.error();
   Barrier barrier = std::move(*looked);
   Result<Version> version = co_await ChooseVersion(engine, request, barrier);
@@ -257,8 +273,14 @@ Task<Result<Version>> CommitPut(Engine& engine, PutRequest request) {
     const bool heard = Contains(barrier.sealed_homes, home) || Contains(barrier.void_homes, home);
     if (!heard) PromoteWhenBack(engine, request.path, home, promoted, from);
   }
+  const std::optional<ParentNeed> parent = request.parent;
+  const ObjectPath path = request.path;
   co_await PromoteOthers(engine, std::move(request), from, to);
   XEC_FAILPOINT("put.promoted");
+  if (parent) {
+    const Status stays = co_await StayInParent(engine, path, *parent, stood_at);
+    if (!stays) co_return stays.error();
+  }
   co_return *version;
 }
 

@@ -2,6 +2,7 @@
 // The commit of an upload whose archives are sealed (docs/protocol.md, PUT and EXCLUSIVE PUT).
 #pragma once
 
+#include "commit/parent.hh"
 #include "commit/server_gather.hh"
 #include "protocol/look.hh"
 
@@ -32,6 +33,8 @@ struct PutRequest {
   // Homes that may yet take an archive: as soon as one of them is well, no more homes than may be bad are
   // waited for, and kNoQuorum tells that too few were left.
   std::vector<MemberIndex> other_homes = {};
+  // What has to stand above the name (promise P10); not of names that users do not see.
+  std::optional<ParentNeed> parent = std::nullopt;
 };
 
 // Is one of them not known to be silent?
@@ -39,7 +42,7 @@ bool AnyIsWell(Engine& engine, const std::vector<MemberIndex>& homes);
 
 // Promotes the sealed archives. OK: the version is committed (promise P1). Errors: kIsDirectory; kConflict
 // (an exclusive creation yields, a directory of that name is being made, or the cleaner gave the upload up:
-// nothing visible); kAlreadyExists;
+// nothing visible); kAlreadyExists; kNotFound, kNotDirectory (the parent);
 // kNoQuorum or kUnavailable before anything became visible; kUnknown when the outcome is open: "unknown,
 // retry". In every case but OK the seals are left to AbandonUpload and the cleaner.
 Task<Result<Version>> CommitPut(Engine& engine, PutRequest request);

@@ -3,7 +3,9 @@
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
 #include "commit/names.hh"
+#include "commit/pause.hh"
 #include "commit/promote.hh"
+#include "commit/removal_seal.hh"
 
 namespace xec {
 namespace {
@@ -25,18 +27,47 @@ Task<Result<NameInfo>> LookUpObject(Engine& engine, ObjectPath path) {
   co_return std::move(info);
 }
 
-// A directory without live names in it.
-Task<Result<NameInfo>> LookUpEmpty(Engine& engine, ObjectPath path) {
-  if (path.IsRoot()) co_return Fail(Code::kInvalidArgument, "the root cannot be removed");
-  Result<NameInfo> info = co_await LookUpLive(engine, path);
-  if (!info) co_return info.error();
-  if (info->accepted.kind != Accepted::kDirectory)
-    co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
-  Result<std::vector<ListedName>> names = co_await ListDirectory(engine, path);
-  if (!names) co_return names.error();
-  if (!names->empty() && !MutantActive(Mutant::kRemoveFullDirectory))
-    co_return Fail(Code::kNotEmpty, "{} is not empty: it has {} names", path.text(), names->size());
-  co_return std::move(info);
+Error NotEmpty(const ObjectPath& path, const DirectoryContents& contents) {
+  if (!contents.names.empty())
+    return Fail(Code::kNotEmpty, "{} is not empty: it has {} names", path.text(), contents.names.size());
+  return Fail(Code::kNotEmpty, "{} is not empty: {} is being written", path.text(),
+              contents.under_way.front().path.text());
+}
+
+// Those that are not silent.
+std::vector<Making> Alive(Engine& engine, std::vector<Making> under_way) {
+  std::erase_if(under_way, [&](const Making& making) {
+    return std::chrono::milliseconds(engine.executor().WallNow() - making.seal.mtime_s * 1000) >
+           kSilentUpload;
+  });
+  return under_way;
+}
+
+Task<Status> NeedEmpty(Engine& engine, const RemovalSeal& removal) {
+  for (bool settled = false;; settled = true) {
+    Result<DirectoryContents> contents = co_await LookInto(engine, removal.path);
+    if (!contents) co_return contents.error();
+    if (MutantActive(Mutant::kRemoveBesideUploads)) contents->under_way.clear();
+    std::vector<Making> all = contents->under_way;
+    contents->under_way = Alive(engine, std::move(contents->under_way));
+    const bool empty = contents->names.empty() && contents->under_way.empty();
+    if (!empty && !MutantActive(Mutant::kRemoveFullDirectory)) co_return NotEmpty(removal.path, *contents);
+    if (all.empty() || settled) co_return OkStatus();
+    co_await EndMaking(engine, std::move(all));
+    if (engine.executor().Now() < removal.settled_at())
+      co_await Pause(engine, removal.settled_at() - engine.executor().Now());
+  }
+}
+
+Task<Status> RemoveSealed(Engine& engine, NameInfo info, const RemovalSeal& removal) {
+  const Status empty = co_await NeedEmpty(engine, removal);
+  if (!empty) co_return empty.error();
+  if (engine.executor().Now() - removal.sealed_at > engine.options().operation_limit)
+    co_return Fail(Code::kConflict, "the removal of {} took too long; retry", info.path.text());
+  XEC_FAILPOINT("rmdir.mark");
+  Status marked = co_await MarkRemoved(engine, std::move(info));
+  XEC_FAILPOINT("rmdir.committed");
+  co_return std::move(marked);
 }
 
 }  // namespace
@@ -62,12 +93,16 @@ Task<Status> RemoveObjectUntilNow(Engine& engine, ObjectPath path) {
 }
 
 Task<Status> RemoveDirectoryName(Engine& engine, ObjectPath path) {
-  Result<NameInfo> info = co_await LookUpEmpty(engine, std::move(path));
+  if (path.IsRoot()) co_return Fail(Code::kInvalidArgument, "the root cannot be removed");
+  Result<NameInfo> info = co_await LookUpLive(engine, path);
   if (!info) co_return info.error();
-  XEC_FAILPOINT("rmdir.mark");
-  Status marked = co_await MarkRemoved(engine, std::move(*info));
-  XEC_FAILPOINT("rmdir.committed");
-  co_return std::move(marked);
+  if (info->accepted.kind != Accepted::kDirectory)
+    co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
+  Result<RemovalSeal> removal = co_await SealRemoval(engine, *info);
+  if (!removal) co_return removal.error();
+  Status removed = co_await RemoveSealed(engine, std::move(*info), *removal);
+  if (!removed && removed.code() != Code::kUnknown) co_await WithdrawRemoval(engine, std::move(*removal));
+  co_return std::move(removed);
 }
 
 Task<Status> NeedDirectoryVersion(Engine& engine, DirectoryVersion directory) {
@@ -78,13 +113,10 @@ Task<Status> NeedDirectoryVersion(Engine& engine, DirectoryVersion directory) {
   co_return Fail(Code::kNotFound, "the directory {} was replaced by another one", directory.path.text());
 }
 
-Task<Status> RemoveDirectoryVersion(Engine& engine, DirectoryVersion directory) {
-  Result<NameInfo> info = co_await LookUpEmpty(engine, directory.path);
-  if (!info) co_return info.error();
-  if (info->accepted.version != directory.version)
-    co_return Fail(Code::kNotFound, "the directory {} was replaced by another one", directory.path.text());
+Task<Status> MarkRenamed(Engine& engine, NameInfo directory) {
+  const Version gone = directory.accepted.version.MoveDone();
   XEC_FAILPOINT("rmdir.mark");
-  Status marked = co_await MarkRemoved(engine, std::move(*info));
+  Status marked = co_await MarkQuorum(engine, directory.path, TombstoneState(gone), directory.HomesHeard());
   XEC_FAILPOINT("rmdir.committed");
   co_return std::move(marked);
 }

@@ -29,6 +29,7 @@ struct Attempt {
   Accepted source;            // what was live before the seals
   std::set<std::string> own;  // this and the attempts before it, none of which can commit any more
   TimePoint started;
+  std::optional<ParentNeed> parent;
   std::optional<DirectoryVersion> below;
   bool last = false;  // homes that are late are waited for
 };
@@ -36,6 +37,7 @@ struct Attempt {
 // The homes on which the seals of an attempt stand for certain.
 struct SealedHomes {
   bool begun = false;  // with sealing them
+  TimePoint stood_at;  // in the parent of the target
   std::vector<MemberIndex> in;
   std::vector<MemberIndex> out;
 };
@@ -218,6 +220,11 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, SealedHomes* homes,
   SealsSeen target = co_await LookPastDirectory(engine, attempt, in, homes->in);
   *changed = target.late || !target.look.HasQuorum();
   if (*changed) co_return StoppedAnswering(attempt.to);
+  homes->stood_at = engine.executor().Now();
+  if (attempt.parent) {
+    const Status stands = co_await StandInParent(engine, attempt.to, *attempt.parent);
+    if (!stands) co_return stands.error();
+  }
   Result<State> moved = co_await ChooseTarget(engine, attempt, std::move(target), source.look, changed);
   homes->out = source.homes;
   co_return std::move(moved);
@@ -314,7 +321,7 @@ Task<Result<Accepted>> CheckNames(Engine& engine, ObjectPath from, ObjectPath to
 
 }  // namespace
 
-Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to,
+Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to, std::optional<ParentNeed> parent,
                           std::optional<DirectoryVersion> below) {
   std::set<std::string> own;
   for (int tries = 1;; ++tries) {
@@ -323,7 +330,8 @@ Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to,
     if (from == to) co_return OkStatus();
     const std::string rid = engine.NewObjectId();
     own.insert(rid);
-    Attempt attempt{from, to, rid, *source, own, engine.executor().Now(), below, tries == kRenameTriesMax};
+    Attempt attempt{from, to, rid, *source, own, engine.executor().Now(),
+                    parent, below, tries == kRenameTriesMax};
     SealedHomes homes;
     bool changed = false;
     Result<State> moved = co_await Prepare(engine, attempt, &homes, &changed);
@@ -332,6 +340,7 @@ Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to,
     }
     Status done = moved ? OkStatus() : Status(moved.error());
     if (moved) done = co_await Commit(engine, attempt, *moved, homes.out);
+    if (moved && done && parent) done = co_await StayInParent(engine, to, *parent, homes.stood_at);
     // Nothing is known to be visible after these; after kUnknown or OK the tombstone may be.
     const bool void_attempt = !moved || (!done && done.code() == Code::kConflict);
     if (void_attempt && homes.begun) co_await RunPatiently(engine, Withdraw(engine, attempt));

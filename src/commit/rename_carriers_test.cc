@@ -187,8 +187,8 @@ TEST(RenameCarriersTest, WhatOthersFailedToMakeIsNotMade) {
   const Result<Version> version = other.engine->NextVersion(std::nullopt);
   ASSERT_TRUE(version);
   const State seal = DirectorySealState(*version, other.engine->NewObjectId());
-  ASSERT_TRUE(world.Run(MakeNamedMark(*other.engine, home, world.Path("/e/x"), FormatState(seal))));
   ASSERT_TRUE(world.Run(RemoveDirectoryName(*renamer.engine, world.Path("/e"))));
+  ASSERT_TRUE(world.Run(MakeNamedMark(*other.engine, home, world.Path("/e/x"), FormatState(seal))));
   ASSERT_TRUE(world.Run(RenameDirectory(*renamer.engine, world.Path("/d"), world.Path("/e"))));
   EXPECT_FALSE(world.Lives(other, "/e/x"));
 }

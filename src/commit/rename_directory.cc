@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "base/failpoint.hh"
+#include "base/mutant.hh"
 #include "commit/attributes.hh"
 #include "commit/move_log.hh"
 #include "commit/pause.hh"
+#include "commit/removal_seal.hh"
 #include "commit/rename.hh"
 #include "commit/settle_target.hh"
 
@@ -88,7 +90,8 @@ Task<Status> MoveObject(Engine& engine, ObjectPath from, ObjectPath to, Director
     Result<NameInfo> there = co_await LookUp(engine, to);
     if (!there) co_return there.error();
     if (there->accepted.Live()) co_return Fail(Code::kNotEmpty, "{} is in the way", to.text());
-    Status moved = co_await RenameObject(engine, from, to, top);
+    ParentNeed parent{true, engine.executor().Now(), {top}};
+    Status moved = co_await RenameObject(engine, from, to, std::move(parent), top);
     const bool met = !moved && moved.code() == Code::kConflict;
     if (!met || tries == kMeetTriesMax || engine.executor().Now() - start > kMeetPatience)
       co_return std::move(moved);
@@ -97,49 +100,94 @@ Task<Status> MoveObject(Engine& engine, ObjectPath from, ObjectPath to, Director
   }
 }
 
-// Renames everything in the directory; what somebody else has put at the target meanwhile is left in peace,
-// and its namesake stays under the old name. `top` is the directory that is renamed as a whole: whoever is
-// slow may find that another one has finished, and something else under the old name since.
+// One directory of the rename, once nobody puts anything in it any more. `top` is the directory that is renamed
+// as a whole: whoever is slow may find that another one has finished, and something else under the old name
+// since.
+struct Level {
+  ObjectPath from;
+  ObjectPath to;
+  DirectoryVersion top;
+  TimePoint settled_at;  // RemovalSeal
+  std::set<std::string> moved;  // by this process
+  std::set<std::string> stay;   // in the way at the target, or of another kind by now
+};
+
 Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, DirectoryVersion top,
-                          KeptLog& kept) {
-  Result<NameInfo> info = co_await LookUpLive(engine, from);
-  if (!info) co_return info.error();
-  const Status lives = co_await NeedDirectoryVersion(engine, top);
-  if (!lives) co_return lives.error();
-  const bool whole = from == top.path;
-  const DirectoryVersion here{from, info->accepted.version};
-  std::vector<DirectoryVersion> sources = {top};
-  if (!whole) sources.push_back(here);
-  const Status made = co_await MakeTarget(engine, to, std::move(sources), whole);
-  if (!made) co_return made.error();
-  const Status copied = co_await CopyDirectoryAttributes(engine, from, to);
-  if (!copied) co_return copied.error();
-  Result<std::vector<ListedName>> names = co_await ListDirectory(engine, from);
-  if (!names) co_return names.error();
-  std::set<std::string> own;
-  for (const ListedName& name : *names) {
-    Result<ObjectPath> source = from.Child(name.name);
-    Result<ObjectPath> target = to.Child(name.name);
+                          KeptLog& kept);
+
+// Renames what lives there. What somebody else has put at the target meanwhile is left in peace, and its
+// namesake stays under the old name.
+Task<Status> MoveNames(Engine& engine, std::vector<ListedName> names, Level& level, KeptLog& kept) {
+  for (const ListedName& name : names) {
+    if (level.stay.contains(name.name)) continue;
+    Result<ObjectPath> source = level.from.Child(name.name);
+    Result<ObjectPath> target = level.to.Child(name.name);
     if (!source) co_return source.error();
     if (!target) co_return target.error();
     co_await KeepYoung(engine, kept);
     Status moved;
     if (name.directory) {
-      moved = co_await MoveContents(engine, *source, *target, top, kept);
+      moved = co_await MoveContents(engine, *source, *target, level.top, kept);
     } else {
-      moved = co_await MoveObject(engine, *source, *target, top);
+      moved = co_await MoveObject(engine, *source, *target, level.top);
     }
     XEC_FAILPOINT("rename_directory.step");
     // Gone, in the way, or of another kind by now: that is told when the rest has moved.
     const bool goes_on = moved || moved.code() == Code::kNotFound || moved.code() == Code::kNotEmpty ||
                          moved.code() == Code::kNotDirectory;
     if (!goes_on) co_return moved.error();
-    if (moved) own.insert(name.name);
+    (moved ? level.moved : level.stay).insert(name.name);
   }
+  co_return OkStatus();
+}
+
+// Until nothing is left but what stays. Who makes something there still is answered while it is waited for, and
+// it moves as well, or sees that the directory is renamed: then he is told to retry.
+Task<Status> EmptyIt(Engine& engine, Level& level, KeptLog& kept) {
+  for (bool settled = false;;) {
+    Result<DirectoryContents> contents = co_await LookInto(engine, level.from);
+    if (!contents) co_return contents.error();
+    const size_t before = level.moved.size();
+    const Status moved = co_await MoveNames(engine, contents->names, level, kept);
+    if (!moved) co_return moved.error();
+    if (level.moved.size() > before) continue;
+    if (MutantActive(Mutant::kRenameLeavesUploads)) contents->under_way.clear();
+    if (std::exchange(settled, true) || contents->under_way.empty()) {
+      if (contents->names.empty()) co_return OkStatus();
+      co_return Fail(Code::kNotEmpty, "{} is not empty: it has {} names", level.from.text(),
+                     contents->names.size());
+    }
+    if (engine.executor().Now() < level.settled_at)
+      co_await Pause(engine, level.settled_at - engine.executor().Now());
+    co_await EndMaking(engine, std::move(contents->under_way));
+  }
+}
+
+// Renames everything in the directory, and then removes it.
+Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, DirectoryVersion top,
+                          KeptLog& kept) {
+  Result<NameInfo> info = co_await LookUpLive(engine, from);
+  if (!info) co_return info.error();
+  if (info->accepted.kind != Accepted::kDirectory)
+    co_return Fail(Code::kNotDirectory, "{} is not a directory", from.text());
+  const Status lives = co_await NeedDirectoryVersion(engine, top);
+  if (!lives) co_return lives.error();
+  const bool whole = from == top.path;
+  std::vector<DirectoryVersion> sources = {top};
+  if (!whole) sources.push_back(DirectoryVersion{from, info->accepted.version});
+  const Status made = co_await MakeTarget(engine, to, std::move(sources), whole);
+  if (!made) co_return made.error();
+  const Status copied = co_await CopyDirectoryAttributes(engine, from, to);
+  if (!copied) co_return copied.error();
+  Result<RemovalSeal> removal = co_await SealRemoval(engine, *info);
+  if (!removal) co_return removal.error();
+  Level level{from, to, std::move(top), removal->settled_at(), {}, {}};
+  Status done = co_await EmptyIt(engine, level, kept);
   XEC_FAILPOINT("rename_directory.emptied");
-  Status removed = co_await RemoveDirectoryVersion(engine, here);
-  if (!removed || !kept.answers) co_return std::move(removed);
-  co_return co_await SettleTarget(engine, from, to, std::move(own));
+  if (done) done = co_await MarkRenamed(engine, std::move(*info));
+  if (!done && done.code() != Code::kUnknown) co_await WithdrawRemoval(engine, std::move(*removal));
+  if (!done || !kept.answers) co_return std::move(done);
+  co_return co_await SettleTarget(engine, from, to, std::move(level.moved));
 }
 
 // Is there nothing that whoever finds the log could go on with?
@@ -197,6 +245,7 @@ Task<Status> Resume(Engine& engine, std::vector<MoveLog> logs) {
 Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to) {
   if (from.IsRoot() || to.IsRoot()) co_return Fail(Code::kInvalidArgument, "the root cannot be renamed");
   if (from == to) co_return OkStatus();
+  engine.known_directories().Clear();
   if (to.IsBelow(from)) co_return Fail(Code::kInvalidArgument, "{} cannot be moved into itself", from.text());
   Result<NameInfo> target = co_await LookUp(engine, to);
   if (!target) co_return target.error();

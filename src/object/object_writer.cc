@@ -26,6 +26,7 @@ class Writer final : public ObjectWriter {
         path_(plan.path),
         seal_(std::move(seal)),
         base_(std::move(base)),
+        parent_(plan.options.parent),
         upload_(engine, std::move(plan), std::move(digests)) {}
   ~Writer() override {
     if (!finished_) engine_.scope().Spawn(Abandon());
@@ -54,6 +55,7 @@ class Writer final : public ObjectWriter {
   const ObjectPath path_;
   State seal_;
   std::optional<Accepted> base_;
+  const std::optional<ParentNeed> parent_;
   std::optional<TimePoint> seal_chosen_at_;
   StripeUpload upload_;
   bool finished_ = false;  // committed, outcome unknown, or given up
@@ -189,7 +191,7 @@ Task<Status> Writer::SealObject(std::map<std::string, std::string>& checksums) {
 }
 
 Task<Result<Version>> Writer::Promote(std::vector<MemberIndex> other_homes) {
-  PutRequest request{path_, seal_, upload_.size(), {}, 0, base_, true, std::move(other_homes)};
+  PutRequest request{path_, seal_, upload_.size(), {}, 0, base_, true, std::move(other_homes), parent_};
   size_t wanted = 0;
   for (const UploadedArchive& archive : upload_.archives()) {
     if (!archive.lost) request.archives.push_back(archive.server);

@@ -18,6 +18,7 @@ struct WriteOptions {
   std::map<std::string, std::string> attributes;  // user attributes
   std::optional<uint32_t> mode;
   size_t archives_min = 0;              // min-redundancy: 0 = all k+m
+  std::optional<ParentNeed> parent;     // what has to stand above the name when it is committed
   // What the front end holds itself for the upload, counted in the budget as long as the upload has its
   // place, if the budget is at least a hundred times as much.
   uint64_t bytes_beside = 0;
@@ -36,7 +37,7 @@ struct Committed {
 // memory (in order, promise P7) and for the oldest stripe.
 class ObjectWriter {
  public:
-  // Checks that the name may be written (parent handled by the caller); of an exclusive creation this may
+  // Checks that the name may be written, but for its parent; of an exclusive creation this may
   // miss something, which Append or Commit then tells. Nothing is created on the servers before the first
   // stripe is full or Commit is called. Errors: kIsDirectory, kAlreadyExists, kNoQuorum, kUnavailable.
   static Task<Result<std::unique_ptr<ObjectWriter>>> Start(Engine& engine, ObjectPath path,
@@ -62,7 +63,7 @@ class ObjectWriter {
   // kConflict (this process was silent too long).
   virtual Task<Status> Append(ByteSpan bytes) = 0;
 
-  // Seals all archives and commits the version. OK means promise P1. On kUnknown the outcome is open. After
+  // Seals all archives and commits the version. OK means promises P1 and P10. On kUnknown the outcome is open. After
   // it only the destructor may be called.
   virtual Task<Result<Committed>> Commit() = 0;
 

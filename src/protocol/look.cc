@@ -98,6 +98,7 @@ Rivalry RivalryOf(const State& state, const State& own_seal, const Accepted& bas
     // No seal has stood here where there is nothing but the mark: it is made where no seal was, and a seal
     // that stood before it would show, be it as aborted.
     case StateKind::kAbortMark:
+    case StateKind::kRemovalSeal:
     case StateKind::kUnproved:
     case StateKind::kMoveOut:
     case StateKind::kAbortedOut:
@@ -314,6 +315,31 @@ bool DirectoryUnderWay(const std::map<MemberIndex, States>& listings, const Acce
   return !DirectoriesUnderWay(listings, highest).empty();
 }
 
+bool RemovalUnderWay(const std::map<MemberIndex, States>& listings, const Version& directory) {
+  return std::any_of(listings.begin(), listings.end(), [&](const auto& listing) {
+    return std::any_of(listing.second.begin(), listing.second.end(), [&](const State& state) {
+      return state.kind == StateKind::kRemovalSeal && directory <= *state.version;
+    });
+  });
+}
+
+std::vector<State> MakingUnderWay(const std::map<MemberIndex, States>& listings, const Accepted& highest) {
+  std::map<std::string, State> seals;  // by id
+  for (const auto& [home, states] : listings) {
+    for (const State& state : states) {
+      const bool upload = state.kind == StateKind::kSealed || state.kind == StateKind::kAborted;
+      const bool directory = IsMakingDirectory(state) && highest.version < *state.version;
+      if (!upload && !directory && state.kind != StateKind::kMoveIn) continue;
+      if (IsHistory(listings, state, highest)) continue;
+      const auto [known, added] = seals.emplace(state.oid, state);
+      if (!added) known->second.mtime_s = std::max(known->second.mtime_s, state.mtime_s);
+    }
+  }
+  std::vector<State> result;
+  for (auto& [oid, seal] : seals) result.push_back(std::move(seal));
+  return result;
+}
+
 bool RenameRival(const States& states, const std::set<std::string>& own) {
   return std::any_of(states.begin(), states.end(),
                      [&](const State& state) { return IsMovingOut(state) && !own.contains(state.oid); });
@@ -411,6 +437,7 @@ std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input
       case StateKind::kMoveOut:
       case StateKind::kMoveIn:
       case StateKind::kAbortedOut:
+      case StateKind::kRemovalSeal:
       case StateKind::kAbortMark: break;
     }
   }

@@ -129,6 +129,16 @@ bool DirectoryUnderWay(const std::map<MemberIndex, States>& listings, const Acce
 // Their versions.
 std::set<Version> DirectoriesUnderWay(const std::map<MemberIndex, States>& listings, const Accepted& highest);
 
+// Is the directory of this version, or a later one, to be removed or renamed? Whoever sets out to do so seals
+// first and looks then what is in it; whoever puts something in it seals that first and looks here then. So
+// one of the two sees the other.
+bool RemovalUnderWay(const std::map<MemberIndex, States>& listings, const Version& directory);
+
+// What may yet make something live under a name where `highest`, which does not live, is all that is
+// accepted: seals of uploads, renames and directories, aborted ones included, but for what is history. Each
+// once, with the time of its last sign of life.
+std::vector<State> MakingUnderWay(const std::map<MemberIndex, States>& listings, const Accepted& highest);
+
 // At the source of a rename: does it show a seal, valid or aborted, of a rename that is not in `own`? Of two
 // renames that seal before they look at least one sees the other, and yields.
 bool RenameRival(const States& states, const std::set<std::string>& own);

@@ -432,5 +432,31 @@ TEST(Collect, NeedsTheTombstoneAlone) {
   EXPECT_FALSE(OnlyTombstone({TombstoneState(kV2), PromotedState(kV1, kA, 1)}, tombstone));
 }
 
+TEST(InTree, ARemovalSealIsOfItsVersionAndOfEarlierOnes) {
+  const std::map<MemberIndex, States> listings = {{0, {DirectoryState(kV1)}},
+                                                  {1, {DirectoryState(kV2), RemovalSealState(kV2, kA)}}};
+  EXPECT_TRUE(RemovalUnderWay(listings, kV1));
+  EXPECT_TRUE(RemovalUnderWay(listings, kV2));
+  EXPECT_FALSE(RemovalUnderWay(listings, kV3));
+}
+
+TEST(InTree, WhatIsBeingMadeIsNoHistory) {
+  State young = SealedState(kA);
+  State old = young;
+  young.mtime_s = 9;
+  old.mtime_s = 5;
+  const Accepted gone = AcceptedFrom(TombstoneState(kV2.Removed()));
+  std::vector<State> making = MakingUnderWay({{0, {old}}, {1, {young}}}, gone);
+  ASSERT_EQ(making.size(), 1u);
+  EXPECT_EQ(making.front().mtime_s, 9);
+  // It became version 1, which was removed.
+  EXPECT_TRUE(MakingUnderWay({{0, {old}}, {1, {PromotedState(kV1, kA, 7)}}}, gone).empty());
+  EXPECT_EQ(MakingUnderWay({{0, {MoveInState(kB)}}}, gone).size(), 1u);
+  EXPECT_EQ(MakingUnderWay({{0, {AbortedState(young)}}}, gone).size(), 1u);
+  EXPECT_EQ(MakingUnderWay({{0, {DirectorySealState(kV3, kB)}}}, gone).size(), 1u);
+  EXPECT_TRUE(MakingUnderWay({{0, {DirectorySealState(kV1, kB)}}}, gone).empty());
+  EXPECT_TRUE(MakingUnderWay({{0, {AbortMarkState(young), RemovalSealState(kV2, kB)}}}, gone).empty());
+}
+
 }  // namespace
 }  // namespace xec

@@ -31,7 +31,7 @@ std::optional<State> ParseSeal(StateKind kind, const std::vector<std::string_vie
   return state;
 }
 
-// f.<v>.<oid>, and x.f.<v>.<oid> without its first letter
+// f.<v>.<oid>, g.<v>.<oid>, and x.f.<v>.<oid> without its first letter
 std::optional<State> ParseDirectorySeal(StateKind kind, const std::vector<std::string_view>& words) {
   std::optional<State> state;
   if (words.size() == 3) state = ParseSeal(kind, words);
@@ -115,6 +115,7 @@ bool State::IsMark() const {
   switch (kind) {
     case StateKind::kDirectorySeal:
     case StateKind::kDirectory:
+    case StateKind::kRemovalSeal:
     case StateKind::kAbortedDirectory:
     case StateKind::kAbortMark: return true;
     case StateKind::kUnproved: return oid == kDirectoryOid;
@@ -134,6 +135,7 @@ std::string FormatState(const State& state) {
                          state.origin);
     case StateKind::kDirectorySeal: return WithVersion('f', state);
     case StateKind::kDirectory: return fmt::format("d.{}", version);
+    case StateKind::kRemovalSeal: return WithVersion('g', state);
     case StateKind::kTombstone:
       if (!state.target) return fmt::format("t.{}", version);
       return fmt::format("t.{}.{}.{}.{:x}", version, state.oid, state.target->ToString(), state.proved);
@@ -174,6 +176,7 @@ std::optional<State> ParseState(std::string_view entry) {
       return ParseSeal(StateKind::kAborted, words);
     case 'm': return ParseSeal(StateKind::kAbortMark, words);
     case 'f': return ParseDirectorySeal(StateKind::kDirectorySeal, words);
+    case 'g': return ParseDirectorySeal(StateKind::kRemovalSeal, words);
     case 'd': {
       if (words.size() != 2) return std::nullopt;
       const auto version = Version::Parse(words[1]);
@@ -220,6 +223,12 @@ State DirectoryState(Version version) {
   State state;
   state.kind = StateKind::kDirectory;
   state.version = version;
+  return state;
+}
+
+State RemovalSealState(Version version, std::string oid) {
+  State state = DirectorySealState(version, std::move(oid));
+  state.kind = StateKind::kRemovalSeal;
   return state;
 }
 

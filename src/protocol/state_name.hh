@@ -13,6 +13,7 @@
 //   w.<v>.<oid>.<size>.<rid>   witness that rename <rid> moved in            accepted
 //   f.<v>.<oid>                directory seal: a directory is being made here, <oid> by a fresh id
 //   d.<v>                      directory                                     accepted
+//   g.<v>.<oid>                removal seal: directory <v> is to be removed or renamed, <oid> by a fresh id
 //   t.<v>                      tombstone; t.<v>r: v was removed; t.<v>d: the move of v is complete
 //                                                                            accepted
 //   t.<v>m.<rid>.<b>.<mask>    v was moved away by rename <rid> as version b (content: a move record); <mask>
@@ -47,6 +48,7 @@ enum class StateKind {
   kWitness,
   kDirectorySeal,
   kDirectory,
+  kRemovalSeal,
   kTombstone,
   kMoveOut,
   kMoveIn,
@@ -64,7 +66,7 @@ inline constexpr std::string_view kDirectoryOid = "dir";
 struct State {
   StateKind kind = StateKind::kSealed;
   std::optional<Version> version;  // absent for s, x and m of a plain upload
-  std::string oid;  // of s, e, p, y, w, f, x, m; of r, q, x.r and a moved tombstone the rename's id
+  std::string oid;  // of s, e, p, y, w, f, g, x, m; of r, q, x.r and a moved tombstone the rename's id
   uint64_t size = 0;  // object size, of p and w
   std::string nonce;  // of y and b: 8 hex digits
   std::optional<Version> target;  // of a moved tombstone: the version at the new name; of a, b: the revision
@@ -95,6 +97,8 @@ State PromotedState(Version version, std::string oid, uint64_t size);
 State WitnessState(Version version, std::string oid, uint64_t size);
 State DirectorySealState(Version version, std::string oid);
 State DirectoryState(Version version);
+// `version`: of the directory.
+State RemovalSealState(Version version, std::string oid);
 State TombstoneState(Version version);
 State MoveOutState(std::string rid);
 State MoveInState(std::string rid);

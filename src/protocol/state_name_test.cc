@@ -40,6 +40,7 @@ TEST(StateName, EveryKindRoundTrips) {
                              TombstoneState(kV.MoveDone()),
                              TombstoneState(kV.Removed()),
                              DirectorySealState(kV, kOid),
+                             RemovalSealState(kV, kOid),
                              AbortedState(DirectorySealState(kV, kOid)),
                              AbortMarkState(DirectorySealState(kV, kOid)),
                              moved,
@@ -62,7 +63,10 @@ TEST(StateName, EveryKindRoundTrips) {
   EXPECT_EQ(FormatState(making), "f.0000000000123456-00000007.0123456789abcdef01234567");
   EXPECT_EQ(FormatState(AbortedState(making)), "x." + FormatState(making));
   EXPECT_EQ(FormatState(TombstoneState(kV.Removed())), "t.0000000000123456-00000007r");
-  for (const State& mark : {making, AbortedState(making), AbortMarkState(making), DirectoryState(kV),
+  const State removal = RemovalSealState(kV, kOid);
+  EXPECT_EQ(FormatState(removal), "g.0000000000123456-00000007.0123456789abcdef01234567");
+  EXPECT_FALSE(removal.Accepted());
+  for (const State& mark : {making, removal, AbortedState(making), AbortMarkState(making), DirectoryState(kV),
                             TombstoneState(kV), TombstoneState(kV.Removed())})
     EXPECT_TRUE(mark.IsMark()) << FormatState(mark);
   EXPECT_EQ(FormatState(PromotedState(kV, kOid, 5)),

@@ -146,7 +146,7 @@ class CensusTaker {
       : store_(store), options_(std::move(options)), gather_(engine.scope(), engine.executor()) {}
 
   Task<Result<Census>> Run() {
-    Status listed = co_await Directory("/");
+    Status listed = co_await Directory("/", true);
     while (gather_.pending() > 0) co_await TakeNext();
     if (!listed) co_return listed.error();
     census_.Sort();
@@ -181,8 +181,9 @@ class CensusTaker {
     return OkStatus();
   }
 
-  Task<Status> Directory(std::string directory) {
-    Result<std::vector<ListedName>> names = co_await store_.List(directory);
+  // `in_tree`: listings come to it.
+  Task<Status> Directory(std::string directory, bool in_tree) {
+    Result<StoredNames> names = co_await store_.ListStored(directory);
     if (!names && names.code() == Code::kNotFound) co_return OkStatus();
     if (!names && names.code() == Code::kCancelled) co_return names.error();
     if (!names) {
@@ -190,18 +191,23 @@ class CensusTaker {
       stopped_ = stopped_ || !options_.progress(census_);
       co_return Stopped();
     }
-    for (const ListedName& name : *names) {
+    for (const ListedName& name : names->names) {
       std::string path = (directory == "/" ? "" : directory) + "/" + name.name;
       if (name.directory) {
-        Status below = co_await Directory(std::move(path));
+        Status below = co_await Directory(std::move(path), in_tree);
         if (!below) co_return std::move(below);
         continue;
       }
       while (gather_.pending() >= kObjectsAtOnce) co_await TakeNext();
       const Status stopped = Stopped();
       if (!stopped) co_return stopped.error();
+      if (!in_tree) census_.AddOutside(path);
       gather_.Start(next_, Count(store_, path, options_.deep));
       paths_.emplace(next_++, std::move(path));
+    }
+    for (std::string& gone : names->gone) {
+      Status below = co_await Directory(std::move(gone), false);
+      if (!below) co_return std::move(below);
     }
     co_return OkStatus();
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Census: how many further losses of servers every object survives, counted from the archives themselves.
+// Census: how many further losses of servers every object survives, counted from the archives themselves: of
+// all objects that stand on the servers, also where listings do not find them.
 //
 // Every archive of every object is opened and its end is read: it must belong to the version, and its
 // directory must show each chunk with the right size within the file. What that does not see is damage inside
@@ -58,6 +59,9 @@ class Census {
   void Add(const std::string& path, Redundancy left);
   // One that cannot be counted: too few servers answer, or no manifest of it is left.
   void AddUncounted(const std::string& path, const Error& error);
+  // One that stands on the servers below a directory that is gone, so that no listing finds it; it is counted
+  // besides.
+  void AddOutside(const std::string& path) { outside_.push_back(path); }
   // A directory that cannot be listed now: nobody knows what is below.
   void AddUnlisted(const std::string& directory, const Error& error);
 
@@ -68,6 +72,7 @@ class Census {
   uint64_t away() const { return away_; }  // of these: it depends on servers that do not answer
   // The count is complete only if there are none.
   const std::vector<Unlisted>& unlisted() const { return unlisted_; }
+  const std::vector<std::string>& outside() const { return outside_; }
   const std::vector<OfGeometry>& geometries() const { return geometries_; }
   // The worst first once Sort was called.
   const std::vector<Thin>& names() const { return names_; }
@@ -77,6 +82,7 @@ class Census {
   std::vector<OfGeometry> geometries_;
   std::vector<Thin> names_;
   std::vector<Unlisted> unlisted_;
+  std::vector<std::string> outside_;
   uint64_t full_ = 0, lost_ = 0, thin_ = 0, away_ = 0;
 };
 

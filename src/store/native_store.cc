@@ -3,6 +3,7 @@
 
 #include "commit/attributes.hh"
 #include "commit/cleaner.hh"
+#include "commit/parent.hh"
 #include "commit/rename.hh"
 #include "store/space.hh"
 
@@ -42,34 +43,12 @@ Task<Result<std::vector<ListedName>>> NativeStore::List(std::string text) {
   co_return co_await ListDirectory(engine_, *path, &rests_);
 }
 
-Task<Status> NativeStore::NeedParent(ObjectPath path, bool make) {
-  const ObjectPath parent = path.Parent();
-  if (parent.IsRoot() || parents_.Knows(parent.text(), engine_.executor().Now())) co_return OkStatus();
-  Result<NameInfo> info = co_await LookUp(engine_, parent);
-  if (!info) co_return info.error();
-  if (info->accepted.kind == Accepted::kObject)
-    co_return Fail(Code::kNotDirectory, "{} is not a directory", parent.text());
-  if (!info->accepted.Live()) {
-    if (!make) co_return Fail(Code::kNotFound, "the directory {} does not exist", parent.text());
-    const Status made = co_await MakeDirectoryName(engine_, parent, true);
-    if (!made && made.code() != Code::kAlreadyExists) co_return made.error();
-    // What exists may be an object that somebody put there just now.
-    if (!made) info = co_await LookUp(engine_, parent);
-    if (!info) co_return info.error();
-    if (info->accepted.kind == Accepted::kObject)
-      co_return Fail(Code::kNotDirectory, "{} is not a directory", parent.text());
-    if (!made && !info->accepted.Live())
-      co_return Fail(Code::kConflict, "{} was removed meanwhile; retry", parent.text());
-  }
-  parents_.Learn(parent.text(), engine_.executor().Now());
-  co_return OkStatus();
-}
-
 Task<Result<std::unique_ptr<ObjectWriter>>> NativeStore::Create(std::string text, CreateOptions options) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
   if (path->IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
-  const Status parent = co_await NeedParent(*path, options.make_parents);
+  options.write.parent = ParentNeed{options.make_parents, engine_.executor().Now()};
+  const Status parent = co_await ExpectParent(engine_, *path, *options.write.parent);
   if (!parent) co_return parent.error();
   co_return co_await ObjectWriter::Start(engine_, *path, std::move(options.write));
 }
@@ -87,6 +66,35 @@ Task<Result<std::shared_ptr<ObjectReader>>> NativeStore::OpenRead(std::string te
   Result<NameInfo> info = co_await LookUpObject(ObjectPath::Parse(text));
   if (!info) co_return info.error();
   co_return co_await ObjectReader::Open(engine_, std::move(*info), damage_);
+}
+
+Task<Result<StoredNames>> NativeStore::ListStored(std::string directory) {
+  Result<ObjectPath> path = ObjectPath::ParseStored(directory);
+  if (!path) co_return path.error();
+  Result<DirectoryContents> contents = co_await LookInto(engine_, std::move(*path));
+  if (!contents) co_return contents.error();
+  StoredNames stored{std::move(contents->names), {}};
+  for (const ObjectPath& gone : contents->gone) stored.gone.push_back(gone.text());
+  co_return std::move(stored);
+}
+
+Task<Result<bool>> NativeStore::BringIntoTree(std::string text) {
+  Result<ObjectPath> path = ObjectPath::ParseStored(text);
+  if (!path) co_return path.error();
+  bool made = false;
+  for (ObjectPath below = *path; !below.IsRoot() && !below.Parent().IsRoot(); below = below.Parent()) {
+    const ObjectPath parent = below.Parent();
+    const Result<NameInfo> info = co_await LookUp(engine_, parent);
+    if (!info) co_return info.error();
+    if (info->accepted.kind == Accepted::kObject)
+      co_return Fail(Code::kNotDirectory, "{} is an object, so no listing finds what is below it; rename it",
+                     parent.text());
+    if (info->accepted.Live()) continue;
+    made = true;
+    const Status stands = co_await StandInParent(engine_, below, {true, engine_.executor().Now()});
+    if (!stands) co_return stands.error();
+  }
+  co_return made;
 }
 
 // Below a directory that was forgotten the cleaner knows names only as they are on disk.
@@ -111,7 +119,6 @@ Task<Status> NativeStore::MakeDirectory(std::string text, bool parents) {
 Task<Status> NativeStore::RemoveDirectory(std::string text) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
-  parents_.Forget(path->text());
   co_return co_await RemoveDirectoryName(engine_, *path);
 }
 
@@ -123,13 +130,11 @@ Task<Status> NativeStore::Rename(std::string from_text, std::string to_text) {
   if (from->IsRoot() || to->IsRoot()) co_return Fail(Code::kInvalidArgument, "the root cannot be renamed");
   Result<NameInfo> info = co_await LookUpLive(engine_, *from);
   if (!info) co_return info.error();
-  const Status parent = co_await NeedParent(*to, true);
+  const ParentNeed need{true, engine_.executor().Now()};
+  const Status parent = co_await ExpectParent(engine_, *to, need);
   if (!parent) co_return parent.error();
-  if (info->accepted.kind == Accepted::kDirectory) {
-    parents_.Clear();
-    co_return co_await RenameDirectory(engine_, *from, *to);
-  }
-  co_return co_await RenameObject(engine_, *from, *to);
+  if (info->accepted.kind == Accepted::kDirectory) co_return co_await RenameDirectory(engine_, *from, *to);
+  co_return co_await RenameObject(engine_, *from, *to, need);
 }
 
 Task<Result<std::map<std::string, std::string>>> NativeStore::Checksums(std::string text) {

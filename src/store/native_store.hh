@@ -4,7 +4,6 @@
 
 #include <limits>
 
-#include "store/parent_cache.hh"
 #include "store/store.hh"
 
 namespace xec {
@@ -28,14 +27,14 @@ class NativeStore final : public Store {
                                 std::optional<std::string> value) override;
   Task<Result<StoreSpace>> Space() override;
   Task<Result<CleanReport>> Clean() override;
+  Task<Result<StoredNames>> ListStored(std::string directory) override;
+  Task<Result<bool>> BringIntoTree(std::string path) override;
   Task<Result<RepairReport>> Repair(std::string path, RepairOptions options) override;
 
  private:
-  Task<Status> NeedParent(ObjectPath path, bool make);
   Task<Result<NameInfo>> LookUpObject(Result<ObjectPath> path);
 
   Engine& engine_;
-  ParentCache parents_;
   NamesAtRest rests_;  // that its cleaner knows
 };
 

@@ -35,6 +35,13 @@ struct StoreSpace {
   size_t servers_heard = 0;
 };
 
+// What stands in a directory on the servers, whether it lives itself or not.
+struct StoredNames {
+  std::vector<ListedName> names;  // that live, sorted
+  // Paths of directories in it that do not live, but below which something may stand.
+  std::vector<std::string> gone;
+};
+
 // What one pass of the cleaner did.
 struct CleanReport {
   uint64_t names = 0;        // object directories visited
@@ -73,6 +80,12 @@ class Store {
 
   // One pass over every name of the store: rolls forward, finishes moves, removes debris past its grace time.
   virtual Task<Result<CleanReport>> Clean() = 0;
+
+  // What census and repair walk along, so that nothing is hidden from them. `directory`: as given by them.
+  virtual Task<Result<StoredNames>> ListStored(std::string directory);
+  // Makes the directories above an object that are gone, so that listings find it (promise P10). True: some
+  // were. Errors: kNotDirectory (an object has the name of one), as MakeDirectory.
+  virtual Task<Result<bool>> BringIntoTree(std::string path);
 
   // Writes what is lost or damaged of an object anew, and verifies it then; see RepairObject. One at a time.
   // Error: kUnsupported for layout xrdec.

@@ -54,9 +54,12 @@ Task<Result<std::vector<ListedName>>> XrdecStore::List(std::string text) {
 
 Task<Status> XrdecStore::NeedParent(ObjectPath path, bool make) {
   const ObjectPath parent = path.Parent();
-  if (parent.IsRoot() || parents_.Knows(parent.text(), engine_.executor().Now())) co_return OkStatus();
+  const TimePoint asked = engine_.executor().Now();
+  KnownDirectories& known = engine_.known_directories();
+  if (parent.IsRoot() || known.Known(parent, asked, KnownDirectories::kRemembered)) co_return OkStatus();
   Status there = co_await NeedXrdecDirectory(engine_, parent, make);
-  if (there) parents_.Learn(parent.text(), engine_.executor().Now());
+  // Folders have no versions here: who puts something in one that has gone makes it again.
+  if (there) known.Learn(parent, Version(), asked);
   co_return std::move(there);
 }
 
@@ -92,7 +95,7 @@ Task<Status> XrdecStore::MakeDirectory(std::string text, bool parents) {
 Task<Status> XrdecStore::RemoveDirectory(std::string text) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
-  parents_.Forget(path->text());
+  engine_.known_directories().Forget(*path);
   co_return co_await RemoveXrdecDirectory(engine_, *path);
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "commit/attributes.hh"
-#include "store/parent_cache.hh"
 #include "store/store.hh"
 #include "xrdec/look.hh"
 
@@ -39,7 +38,6 @@ class XrdecStore final : public Store {
   Task<Result<std::optional<AttributeRevision>>> AttributesSetFor(const XrdecName& name);
 
   Engine& engine_;
-  ParentCache parents_;
 };
 
 }  // namespace xec

@@ -78,33 +78,18 @@ void World::SetClocksRight() {
 void World::CleanUp() {
   executor_.RunUntilTime(executor_.Now() + kLongestNap);
   if (gateways_[0] == nullptr || gateways_[1] == nullptr) return Break("a gateway did not start again");
+  // Seals that a disk has lost by going back hold nobody off (docs/protocol.md, 14).
+  for (auto& gateway : gateways_) {
+    if (!traits_.older_disk && !lost_ && !outcome_.broken) CheckTree(*gateway);
+  }
   bool clean = false;
   // Without one of its servers no cleaner is ever done.
   const size_t passes = lost_ ? kPassesWithoutDisk : kLastPasses;
   for (size_t pass = 0; pass < passes && !clean && !outcome_.broken; ++pass) {
     clean = CleanAll(*gateways_[pass % kGateways]);
     executor_.RunUntilTime(executor_.Now() + minutes(90));
-    if (pass == kPassesUntilMade && !clean && (traits_.directories || traits_.kinds))
-      MakeMissingDirectories(*gateways_[pass % kGateways]);
   }
   if (!clean && !lost_) Break(fmt::format("the cleaner is not done after {} passes", kLastPasses));
-}
-
-// What was written or made while its directory was removed lives on below a name that is gone, and keeps the
-// tombstone of that from being forgotten.
-void World::MakeMissingDirectories(Gateway& gateway) {
-  std::vector<std::string> below = names_;
-  below.insert(below.end(), directories_.begin(), directories_.end());
-  for (const std::string& name : below) {
-    const ObjectPath path = PathOf(name);
-    if (path.Parent().IsRoot()) continue;
-    const auto info = Wait(LookUp(*gateway.engine, path), gateway);
-    if (!info || !*info || !(*info)->accepted.Live()) continue;
-    Op make;
-    make.kind = OpKind::kMakeDirectory;
-    make.name = name.substr(0, name.rfind('/'));
-    DoAtRest(gateway, make);
-  }
 }
 
 void World::CheckEverything() {
@@ -141,14 +126,9 @@ void World::CheckCensus(Gateway& gateway) {
     return Break(fmt::format("at rest the census says that {} survives {} losses: {}", thin.path,
                              thin.left.survives, thin.left.problem));
   }
-  const auto live = std::count_if(resting_.begin(), resting_.end(), [&](const auto& name) {
-    const std::string above = name.first.substr(0, name.first.rfind('/'));
-    const bool listed = !IsBoth(above) || resting_directories_.contains(above);
-    return name.second != kNothing && listed;
-  });
-  // Below a directory that is gone nothing is listed.
-  const bool all = (*census)->total().objects == static_cast<uint64_t>(live);
-  if (!all && !traits_.directories)
+  const auto live = std::count_if(resting_.begin(), resting_.end(),
+                                  [](const auto& name) { return name.second != kNothing; });
+  if ((*census)->total().objects != static_cast<uint64_t>(live))
     Break(fmt::format("at rest the census counts {} objects of {}", (*census)->total().objects, live));
 }
 

@@ -21,6 +21,7 @@ std::string KindWord(const std::optional<State>& state) {
     case StateKind::kWitness: return "proved witness";
     case StateKind::kDirectorySeal: return "directory seal";
     case StateKind::kDirectory: return "directory";
+    case StateKind::kRemovalSeal: return "removal seal";
     case StateKind::kTombstone: return state->IsMoved() ? "moved tombstone" : "tombstone";
     case StateKind::kMoveOut: return "rename seal";
     case StateKind::kMoveIn: return "rename witness";

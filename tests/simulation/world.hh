@@ -42,7 +42,6 @@ inline constexpr Duration kLongestNap = minutes(80);
 // A name has so many dead renames of it ended in one pass; each cleaner that went on with the rename of a
 // directory has left some.
 inline constexpr size_t kLastPasses = 40;
-inline constexpr size_t kPassesUntilMade = 20;
 inline constexpr size_t kPassesWithoutDisk = 8;
 inline constexpr Duration kAftermath = minutes(100);
 // Versions may be ahead of a clock that has to go above them by up to an hour.
@@ -371,7 +370,8 @@ class World {
   void TidyUpAndCheck();
   void CleanUp();
   bool CleanAll(Gateway& gateway);
-  void MakeMissingDirectories(Gateway& gateway);
+  std::string NotInTree(Gateway& gateway, const std::set<std::string>& names);
+  void CheckTree(Gateway& gateway);
   bool DoAtRest(Gateway& gateway, Op op);
   void TidyGivenUp(Gateway& gateway);
   void CheckEverything();

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Directories that this process has seen to live a moment ago, so that writing many objects into one
+// directory does not look it up each time (parent.hh says how far that goes). Thread-safe.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "protocol/object_path.hh"
+#include "protocol/version.hh"
+#include "runtime/executor.hh"
+
+namespace xec {
+
+class KnownDirectories {
+ public:
+  static constexpr size_t kEntriesMax = 10000;
+  // Whoever begins to write into it need not look whether it is there: that is looked at before the commit.
+  static constexpr Duration kRemembered = std::chrono::seconds(10);
+  // For so long a look at a directory holds: its first home alone may confirm it, and what is put into it is
+  // answered without another look. Whoever removes it waits for as long where he cannot see the others.
+  static constexpr Duration kHolds = std::chrono::seconds(1);
+
+  // A quorum of homes shows this version of the directory, nothing above it and no removal seal; all that was
+  // asked at `asked` or later.
+  void Learn(const ObjectPath& directory, const Version& version, TimePoint asked);
+  // The version, if that was learnt no longer ago.
+  std::optional<Version> Known(const ObjectPath& directory, TimePoint now, Duration no_longer_ago) const;
+  void Forget(const ObjectPath& directory);
+  void Clear();
+
+ private:
+  struct Seen {
+    Version version;
+    TimePoint asked;
+  };
+  mutable std::mutex mutex_;
+  std::map<ObjectPath, Seen> seen_;  // guarded by mutex_
+};
+
+}  // namespace xec
