@@ -43,6 +43,10 @@ enum class Mutant {
   kRemoveWithoutFirstHome,
   kRemoveBesideUploads,
   kRenameLeavesUploads,
+  kHalfMadeEndsGrace,
+  kRepairSinksHome,
+  kListUndecided,
+  kListWithTooFew,
   kCount,
 };
 

@@ -83,7 +83,8 @@ Version KeepFrom(const CleanPass& pass) {
   }
   Version keep_from;
   for (const auto& [version, by] : accepted_by) {
-    const bool committed = version == pass.current.version || by.size() >= Quorum(homes.size());
+    const bool committed = version == pass.current.version || by.size() >= Quorum(homes.size()) ||
+                           MutantActive(Mutant::kHalfMadeEndsGrace);
     const int64_t since_ms = CurrentSinceMs(version, pass.servers, homes, pass.Now());
     if (committed && pass.Past(since_ms, pass.engine.options().superseded_grace)) keep_from = version;
   }

@@ -51,7 +51,8 @@ Task<std::vector<Look>> LookAtMany(Engine& engine, std::vector<ObjectPath> paths
 // What the look says by itself, without anything to roll forward or to finish; nullopt: that takes a LookUp.
 std::optional<Accepted> SettledBy(const Look& look) {
   const bool finished = MutantActive(Mutant::kListHalfRenamed) || MovesIn(look.listings()).empty();
-  if (!look.Decided() || !finished) return std::nullopt;
+  const bool decided = look.Decided() || (look.HasQuorum() && MutantActive(Mutant::kListUndecided));
+  if (!decided || !finished) return std::nullopt;
   return look.highest();
 }
 
@@ -127,7 +128,7 @@ Task<Result<DirectoryContents>> Contents(Engine& engine, ObjectPath path, const 
   const size_t silent = engine.server_count() - found.heard.size();
   const Status in_force = engine.MembersInForce();
   if (!in_force) co_return in_force.error();
-  if (silent > SilentServersMax(engine)) {
+  if (silent > SilentServersMax(engine) + (MutantActive(Mutant::kListWithTooFew) ? 1 : 0)) {
     co_return Fail(Code::kNoQuorum,
                    "cannot tell what {} contains: {} of {} data servers do not answer; retry", path.text(),
                    silent, engine.server_count());

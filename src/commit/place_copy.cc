@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/contains.hh"
+#include "base/mutant.hh"
 #include "commit/pause.hh"
 
 namespace xec {
@@ -59,7 +60,7 @@ Task<void> KnowOrigin(Engine& engine, ObjectPath path, MemberIndex member, Accep
 // before. A cleaner that saw the archive may yet take that: so a quorum of the homes stands without it, too.
 Task<Status> StandWithout(Engine& engine, ObjectPath path, MemberIndex member, Accepted version) {
   const std::vector<MemberIndex> homes = engine.Homes(path);
-  if (!Contains(homes, member)) co_return OkStatus();
+  if (!Contains(homes, member) || MutantActive(Mutant::kRepairSinksHome)) co_return OkStatus();
   const RollResult witness = co_await MakeWitness(engine, path, member, version, kRepairPatience);
   if (witness != RollResult::kAccepted)
     co_return Fail(Code::kUnavailable, "{} takes no witness of it", engine.server_id(member));

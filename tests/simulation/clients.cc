@@ -178,8 +178,10 @@ Task<Status> World::Put(Store* store, Op op) {
 // Has something been begun at the name whose end nobody was told? Whoever goes on with it much later does so
 // with the version that was chosen at first, and the reader's grace may be over by that.
 bool World::WasChangedLate(const std::string& name) const {
+  size_t id = 0;
   return std::any_of(history_.ops().begin(), history_.ops().end(), [&](const Op& op) {
-    const bool changes = op.kind < OpKind::kStat;
+    const bool happened = !never_there_.contains(id++);
+    const bool changes = op.kind < OpKind::kStat && happened;
     return changes && op.Open() && (op.to.empty() ? op.name : op.to) == name;
   });
 }

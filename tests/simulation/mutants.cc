@@ -91,6 +91,14 @@ constexpr std::array<PlantedBug, kMutantCount> kPlantedBugs = {{
      "a directory is removed although something is being put into it"},
     {Mutant::kRenameLeavesUploads, "rename-leaves-uploads", "P10",
      "a directory is renamed without the uploads to it that are under way"},
+    {Mutant::kHalfMadeEndsGrace, "half-made-ends-grace", "P3",
+     "a version that too few homes accepted ends the time of those who read the one before"},
+    {Mutant::kRepairSinksHome, "repair-sinks-home", "P1",
+     "a repair removes a bad archive that is all a home knows of its version"},
+    {Mutant::kListUndecided, "list-undecided", "P2",
+     "a listing tells what too few homes show, or leave out, to decide it"},
+    {Mutant::kListWithTooFew, "list-with-too-few", "P6",
+     "a listing does without one server more than it can do without"},
 }};
 
 static_assert(

@@ -164,11 +164,12 @@ void World::Prepare(const std::string& name, const Op& op) {
   if (may_spoil_) SpoilOne(name);
 }
 
-// Once in a seed.
-void World::SpoilOne(const std::string& name) {
+// Once in a seed, or once on each of these servers.
+void World::SpoilOne(const std::string& name, std::optional<size_t> on) {
   std::vector<std::pair<size_t, std::string>> archives;
   for (size_t i = 0; i < servers_.size(); ++i) {
     for (const auto& [path, size] : servers_[i]->Files()) {
+      if (i != on.value_or(i)) break;
       const bool of_name = path.starts_with(PathOf(name).ObjectDirectory() + "/");
       if (size > 0 && of_name && IsArchive(path)) archives.emplace_back(i, path);
     }
@@ -299,7 +300,9 @@ bool World::StopsBefore(Gateway& gateway, size_t server, Operation operation, co
   const bool names = IsMutating(operation) && operation != Operation::kWrite;
   const bool begins = names && std::exchange(stop->step, step) != step;
   if (begins && stop->steps > 0) --stop->steps;
-  if (stop->before ? !stop->before(step) : stop->steps > 0 || stop->requests-- > 0) {
+  const bool not_yet =
+      stop->before ? !stop->before(step) || stop->of_these-- > 0 : stop->steps > 0 || stop->requests-- > 0;
+  if (not_yet) {
     if (names) stop->changed = server;
     return false;
   }

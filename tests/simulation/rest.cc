@@ -49,6 +49,7 @@ void World::ComeToRest() {
   SetClocksRight();
   if (traits_.older_disk && !outcome_.broken) CompareDisks();
   if (!traits_.older_disk && !lost_ && kind_random_.OneIn(2)) PreemptAtRest();
+  if (!traits_.older_disk && !lost_ && !outcome_.broken) AskFewHomesAtRest();
   TidyUpAndCheck();
 }
 

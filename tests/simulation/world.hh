@@ -4,7 +4,8 @@
 // is read), long_names.cc (how it is called), directories.cc (what is asked about directories), kinds.cc (and
 // about names that are used as both), small.cc (and where there are few names), attributes.cc (and about user
 // attributes), faults.cc (what goes wrong), rot.cc (what goes bad on disks), rest.cc (what must hold when
-// everything is well again), relay.cc and preempted.cc (what few do then). Everything runs on one thread.
+// everything is well again), relay.cc, preempted.cc and few_homes.cc (what
+// few do then). Everything runs on one thread.
 #pragma once
 
 #include <array>
@@ -328,7 +329,7 @@ class World {
   void PreemptAtRest();
   bool AllAwake() const;
   void Prepare(const std::string& name, const Op& op);
-  void SpoilOne(const std::string& name);
+  void SpoilOne(const std::string& name, std::optional<size_t> on = std::nullopt);
   void SwitchOne(size_t server);
   size_t HomeOf(const std::string& name);
   void LetTimePass(Duration time);
@@ -338,7 +339,8 @@ class World {
   struct Stop {
     uint64_t steps = 0;  // until then: those that change names
     uint64_t requests = 0;  // after these
-    bool (*before)(const std::string& step) = nullptr;  // in place of these: before the first such step
+    bool (*before)(const std::string& step) = nullptr;  // in place of these: before such a step
+    uint64_t of_these = 0;  // not before so many of them
     bool dies = false;
     Duration length{0};
     std::string step;  // the last one of these
@@ -353,6 +355,16 @@ class World {
   Stop ChooseStop();
   std::optional<Stop> SeldomStop();
   bool StopsBefore(Gateway& gateway, size_t server, Operation operation, const std::string& step);
+
+  // What fewer than a quorum of homes know, or just a quorum (few_homes.cc).
+  void AskFewHomesAtRest();
+  void KeepOpen(const std::string& name);
+  void TellOfFew(const std::string& name);
+  void RepairThin(const std::string& name);
+  Task<void> ReadHeld(Gateway* gateway, size_t id, std::string name);
+  std::vector<size_t> HomesAhead(const std::string& name) const;
+  std::vector<size_t> BeginOnFew(const Op& before, const Op& begun);
+  Op ChangeOf(const std::string& name, bool removes);
 
   // What is asked about user attributes (attributes.cc).
   Op ChooseAttributeOp(bool writes);
@@ -394,6 +406,7 @@ class World {
   Random kind_random_{Mix64(options_.seed + 2)};
   Random shape_random_{Mix64(options_.seed + 3)};  // of what the world is made of, and how it is read
   Random clock_random_{Mix64(options_.seed + 4)};
+  Random few_random_{Mix64(options_.seed + 5)};
   VirtualExecutor executor_;
   History history_;
   StoreDescriptor descriptor_;
@@ -435,6 +448,7 @@ class World {
   std::array<std::optional<Stop>, kGateways> stops_;
   bool may_spoil_ = false;  // while gateways are stopped something may go bad
   bool spoiled_ = false;  // something has, and is not read while others are away
+  std::set<size_t> never_there_;  // operations that were not told, and did not happen
   bool faults_ = false;
   bool at_rest_ = false;
   Outcome outcome_;
