@@ -4,6 +4,9 @@
 namespace xec {
 namespace {
 
+// What is asked about all of it.
+constexpr std::string_view kWholeStore;
+
 template <typename T>
 Task<T> Refused(Error error) {
   co_return std::move(error);
@@ -13,59 +16,61 @@ Task<T> Refused(Error error) {
 
 // Passes on what the gate lets through; a task is lazy, so nothing is started for an answer that nobody
 // awaits.
-#define XEC_PASS(T, call)                       \
-  const Result<Store*> store = gate_();         \
+#define XEC_PASS(T, path, call)                 \
+  const Result<Store*> store = gate_(path);     \
   if (!store) return Refused<T>(store.error()); \
   return (*store)->call
 
 Task<Result<ObjectInfo>> GatedStore::Stat(std::string path) {
-  XEC_PASS(Result<ObjectInfo>, Stat(std::move(path)));
+  XEC_PASS(Result<ObjectInfo>, path, Stat(std::move(path)));
 }
 
 Task<Result<std::vector<ListedName>>> GatedStore::List(std::string path) {
-  XEC_PASS(Result<std::vector<ListedName>>, List(std::move(path)));
+  XEC_PASS(Result<std::vector<ListedName>>, path, List(std::move(path)));
 }
 
 Task<Result<std::unique_ptr<ObjectWriter>>> GatedStore::Create(std::string path, CreateOptions options) {
-  XEC_PASS(Result<std::unique_ptr<ObjectWriter>>, Create(std::move(path), std::move(options)));
+  XEC_PASS(Result<std::unique_ptr<ObjectWriter>>, path, Create(std::move(path), std::move(options)));
 }
 
 Task<Result<std::shared_ptr<ObjectReader>>> GatedStore::OpenRead(std::string path) {
-  XEC_PASS(Result<std::shared_ptr<ObjectReader>>, OpenRead(std::move(path)));
+  XEC_PASS(Result<std::shared_ptr<ObjectReader>>, path, OpenRead(std::move(path)));
 }
 
-Task<Status> GatedStore::Remove(std::string path) { XEC_PASS(Status, Remove(std::move(path))); }
+Task<Status> GatedStore::Remove(std::string path) { XEC_PASS(Status, path, Remove(std::move(path))); }
 
 Task<Status> GatedStore::MakeDirectory(std::string path, bool parents) {
-  XEC_PASS(Status, MakeDirectory(std::move(path), parents));
+  XEC_PASS(Status, path, MakeDirectory(std::move(path), parents));
 }
 
 Task<Status> GatedStore::RemoveDirectory(std::string path) {
-  XEC_PASS(Status, RemoveDirectory(std::move(path)));
+  XEC_PASS(Status, path, RemoveDirectory(std::move(path)));
 }
 
 Task<Status> GatedStore::Rename(std::string from, std::string to) {
-  XEC_PASS(Status, Rename(std::move(from), std::move(to)));
+  const Result<Store*> target = gate_(to);
+  if (!target) return Refused<Status>(target.error());
+  XEC_PASS(Status, from, Rename(std::move(from), std::move(to)));
 }
 
 Task<Result<std::map<std::string, std::string>>> GatedStore::Checksums(std::string path) {
   using Answer = Result<std::map<std::string, std::string>>;
-  XEC_PASS(Answer, Checksums(std::move(path)));
+  XEC_PASS(Answer, path, Checksums(std::move(path)));
 }
 
 Task<Result<std::map<std::string, std::string>>> GatedStore::GetUserAttributes(std::string path) {
   using Answer = Result<std::map<std::string, std::string>>;
-  XEC_PASS(Answer, GetUserAttributes(std::move(path)));
+  XEC_PASS(Answer, path, GetUserAttributes(std::move(path)));
 }
 
 Task<Status> GatedStore::SetUserAttribute(std::string path, std::string name,
                                           std::optional<std::string> value) {
-  XEC_PASS(Status, SetUserAttribute(std::move(path), std::move(name), std::move(value)));
+  XEC_PASS(Status, path, SetUserAttribute(std::move(path), std::move(name), std::move(value)));
 }
 
-Task<Result<StoreSpace>> GatedStore::Space() { XEC_PASS(Result<StoreSpace>, Space()); }
+Task<Result<StoreSpace>> GatedStore::Space() { XEC_PASS(Result<StoreSpace>, kWholeStore, Space()); }
 
-Task<Result<CleanReport>> GatedStore::Clean() { XEC_PASS(Result<CleanReport>, Clean()); }
+Task<Result<CleanReport>> GatedStore::Clean() { XEC_PASS(Result<CleanReport>, kWholeStore, Clean()); }
 
 Task<Result<StoredNames>> GatedStore::ListStored(std::string directory) {
   XEC_PASS(Result<StoredNames>, ListStored(std::move(directory)));
@@ -76,7 +81,7 @@ Task<Result<bool>> GatedStore::BringIntoTree(std::string path) {
 }
 
 Task<Result<RepairReport>> GatedStore::Repair(std::string path, RepairOptions options) {
-  XEC_PASS(Result<RepairReport>, Repair(std::move(path), std::move(options)));
+  XEC_PASS(Result<RepairReport>, path, Repair(std::move(path), std::move(options)));
 }
 
 #undef XEC_PASS

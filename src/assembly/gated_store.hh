@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// GatedStore: the store as front ends see it. Before each operation it asks a gate whether there is a store
-// yet, and whether this process may still go by what it knows of it; the gate's error is the answer
-// otherwise.
+// GatedStore: the store as front ends see it. Before each operation it asks a gate about each name in it:
+// whether there is a store yet, whether this process may still go by what it knows of it, whether the name is
+// offered; the gate's error is the answer otherwise.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,9 @@ namespace xec {
 // Thread-safe as far as the gate is.
 class GatedStore final : public Store {
  public:
-  // The store to use now. The store never goes before the gate.
-  using Gate = std::function<Result<Store*>()>;
+  // The store to use now for the name ("" for what is asked about all). The store never goes before the
+  // gate.
+  using Gate = std::function<Result<Store*>(std::string_view path)>;
 
   explicit GatedStore(Gate gate) : gate_(std::move(gate)) {}
 

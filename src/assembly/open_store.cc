@@ -98,7 +98,7 @@ StoreProcess::StoreProcess(Configuration configuration, OpenOptions options)
       executor_("xec-engine", kEngineThreads),
       background_(executor_),
       not_open_(Fail(Code::kNoQuorum, "no data server has answered")),
-      gate_([this] { return Gate(); }) {}
+      gate_([this](std::string_view) { return Gate(); }) {}
 
 StoreProcess::~StoreProcess() {
   background_.Stop();

@@ -156,12 +156,13 @@ Result<int> RunRemove(const CommandLine& line, OpenedStore& store) {
 }
 
 Result<int> RunMove(const CommandLine& line, OpenedStore& store) {
-  const std::string from = WithoutSlashes(line.operands[0]);
+  const std::string& from = line.operands[0];
   std::string to = line.operands[1];
   const Result<ObjectInfo> info = SyncWait(store.store().Stat(to));
   if (!info && info.code() != Code::kNotFound) return info.error();
-  if (info && info->directory) to = Join(to, from.substr(from.rfind('/') + 1));
-  XEC_TRY(SyncWait(store.store().Rename(from, WithoutSlashes(to))));
+  const std::string name = WithoutSlashes(from);
+  if (info && info->directory) to = Join(to, name.substr(name.rfind('/') + 1));
+  XEC_TRY(SyncWait(store.store().Rename(from, to)));
   return kExitOk;
 }
 

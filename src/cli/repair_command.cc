@@ -61,6 +61,7 @@ class Repairs {
     const Result<RepairReport> report = SyncWait(store_.Repair(path, std::move(options)));
     if (!report && report.code() == Code::kNotFound) return report.error();
     if (!report && report.code() == Code::kUnsupported) return report.error();
+    if (!report && report.code() == Code::kNotDirectory) return report.error();
     ++objects_;
     status_.Wipe();
     if (!report) {

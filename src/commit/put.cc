@@ -213,6 +213,15 @@ Task<Status> NeedParent(Engine& engine, PutRequest request) {
   co_return std::move(stands);
 }
 
+Task<Result<States>> AskOneHome(Engine& engine, ObjectPath path) {
+  const MemberIndex home = engine.ByHealth(engine.Homes(path)).front();
+  ServerGather<Result<States>> gather(engine);
+  gather.Start(home, ListStates(engine, home, std::move(path)));
+  auto event = co_await gather.Next();
+  if (!event.value) co_return Fail(Code::kUnavailable, "{} does not answer", engine.server(home)->name());
+  co_return std::move(*event.value);
+}
+
 }  // namespace
 
 Task<Result<ExclusiveStart>> SettleExclusive(Engine& engine, ObjectPath path) {
@@ -228,18 +237,24 @@ Task<Result<ExclusiveStart>> SettleExclusive(Engine& engine, ObjectPath path) {
 
 Task<Result<ExclusiveStart>> StartExclusive(Engine& engine, ObjectPath path) {
   XEC_FAILPOINT("put.exclusive");
-  const MemberIndex home = engine.ByHealth(engine.Homes(path)).front();
-  ServerGather<Result<States>> gather(engine);
-  gather.Start(home, ListStates(engine, home, path));
-  const auto event = co_await gather.Next();
-  const bool shows_nothing = event.value && *event.value && (*event.value)->empty();
-  if (!shows_nothing) {
+  const Result<States> states = co_await AskOneHome(engine, path);
+  if (!states || !states->empty()) {
     Result<ExclusiveStart> settled = co_await SettleExclusive(engine, std::move(path));
     co_return std::move(settled);
   }
   Result<Version> version = engine.NextVersion(std::nullopt);
   if (!version) co_return version.error();
   co_return ExclusiveStart{std::nullopt, *version};
+}
+
+Task<Status> NeedNoDirectory(Engine& engine, ObjectPath path) {
+  const Result<States> states = co_await AskOneHome(engine, path);
+  const bool directory = states && HighestAccepted(*states).kind == Accepted::kDirectory;
+  if (!directory) co_return OkStatus();
+  const Error in_the_way = co_await DirectoryInTheWay(engine, std::move(path));
+  // It may be gone by now, or have come to be an object.
+  if (in_the_way.code == Code::kConflict) co_return OkStatus();
+  co_return in_the_way;
 }
 
 bool AnyIsWell(Engine& engine, const std::vector<MemberIndex>& homes) {

@@ -20,6 +20,10 @@ Task<Result<ExclusiveStart>> SettleExclusive(Engine& engine, ObjectPath path);
 // by the look after sealing, so what this misses costs an upload, and no promise. Else as SettleExclusive.
 Task<Result<ExclusiveStart>> StartExclusive(Engine& engine, ObjectPath path);
 
+// Of an upload that may replace: kIsDirectory if a directory lives under the name, before the client sends
+// anything. Asks one home only; what this misses is found by the look after sealing.
+Task<Status> NeedNoDirectory(Engine& engine, ObjectPath path);
+
 struct PutRequest {
   ObjectPath path;
   State seal;                         // s.<oid>, or e.<v>.<oid> of an exclusive creation

@@ -18,8 +18,9 @@ Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to,
                           std::optional<ParentNeed> parent = std::nullopt,
                           std::optional<DirectoryVersion> below = std::nullopt);
 
-// Renames a directory with everything below it; the target must not exist. Logged and resumable. Errors: as
-// above, kAlreadyExists, kInvalidArgument (into itself), kNotEmpty (others kept writing into it).
+// Renames a directory with everything below it; the target must not exist, or be an empty directory (whose
+// user attributes stay, beside those that come). Logged and resumable. Errors: as above, kAlreadyExists,
+// kInvalidArgument (into itself), kNotEmpty (the target, or others kept writing into it).
 Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to);
 
 // Goes on with directory renames whose process has died. False: come again, since servers were not heard that

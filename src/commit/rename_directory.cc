@@ -240,6 +240,21 @@ Task<Status> Resume(Engine& engine, std::vector<MoveLog> logs) {
   co_return OkStatus();
 }
 
+// As rename(2) has it, an empty directory at the target is none in the way. It stays and takes what is moved,
+// so a rename that fails leaves it as it was.
+Task<Status> NeedRoom(Engine& engine, ObjectPath to) {
+  Result<NameInfo> target = co_await LookUp(engine, to);
+  if (!target) co_return target.error();
+  if (!target->accepted.Live()) co_return OkStatus();
+  if (target->accepted.kind != Accepted::kDirectory)
+    co_return Fail(Code::kAlreadyExists, "{} exists", to.text());
+  Result<std::vector<ListedName>> names = co_await ListDirectory(engine, to);
+  if (!names && names.code() == Code::kNotFound) co_return OkStatus();
+  if (!names) co_return names.error();
+  if (names->empty()) co_return OkStatus();
+  co_return Fail(Code::kNotEmpty, "{} is not empty: it has {} names", to.text(), names->size());
+}
+
 }  // namespace
 
 Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to) {
@@ -247,9 +262,8 @@ Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to) {
   if (from == to) co_return OkStatus();
   engine.known_directories().Clear();
   if (to.IsBelow(from)) co_return Fail(Code::kInvalidArgument, "{} cannot be moved into itself", from.text());
-  Result<NameInfo> target = co_await LookUp(engine, to);
-  if (!target) co_return target.error();
-  if (target->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", to.text());
+  const Status room = co_await NeedRoom(engine, to);
+  if (!room) co_return room.error();
   Result<NameInfo> source = co_await LookUpLive(engine, from);
   if (!source) co_return source.error();
   if (source->accepted.kind != Accepted::kDirectory)

@@ -443,6 +443,24 @@ TEST(RenameDirectoryTest, ANamePutAtTheTargetBetweenLookAndSealStays) {
   EXPECT_TRUE(world.Lives(gateway, "/e/s/b"));
 }
 
+// It was "exists", where rename(2) has it that an empty directory gives way.
+TEST(RenameDirectoryTest, AnEmptyDirectoryAtTheTargetTakesWhatComes) {
+  TestWorld world({});
+  Gateway& gateway = world.NewGateway();
+  MakeTree(world, gateway);
+  ASSERT_TRUE(world.Run(MakeDirectoryName(*gateway.engine, world.Path("/e"), false)));
+  EXPECT_TRUE(Rename(world, gateway));
+  for (const std::string name : {"/e", "/e/a", "/e/s", "/e/s/b"})
+    EXPECT_TRUE(world.Lives(gateway, name)) << name;
+  EXPECT_FALSE(world.Lives(gateway, "/d"));
+  MakeTree(world, gateway);
+  const Status full = Rename(world, gateway);
+  EXPECT_EQ(full.code(), Code::kNotEmpty);
+  EXPECT_EQ(full.error().message, "/e is not empty: it has 2 names");
+  for (const std::string name : {"/d/a", "/d/s/b"}) EXPECT_TRUE(world.Lives(gateway, name)) << name;
+  EXPECT_EQ(LogsLeft(world), 0u);
+}
+
 // The look before sealing does not show what is put after it.
 TEST(RenameDirectoryTest, WhatIsBelowReplacesNothing) {
   TestWorld world({});

@@ -271,6 +271,9 @@ Task<Result<std::unique_ptr<ObjectWriter>>> ObjectWriter::Start(Engine& engine, 
     if (!start) co_return start.error();
     seal = ExclusiveSealedState(start->version, seal.oid);
     base = start->base;
+  } else {
+    const Status free = co_await NeedNoDirectory(engine, path);
+    if (!free) co_return free.error();
   }
   ArchivePlace place = SealPlace(engine, path, seal);
   UploadPlan plan{std::move(path), seal.oid, *geometry, std::move(options), true, std::move(place)};

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "plugin_oss/upload_line.hh"
+#include "store/mode.hh"
 #include "store/store.hh"
 
 namespace xec {
@@ -44,8 +45,10 @@ class FakeStore final : public Store {
     if (directories.contains(path)) co_return ObjectInfo{true, 0, 1000, {}};
     const auto found = objects.find(path);
     if (found == objects.end()) co_return Fail(Code::kNotFound, "{} does not exist", path);
-    co_return ObjectInfo{false, found->second.bytes.size(), found->second.version.WallMillis(),
-                         found->second.version};
+    const Object& object = found->second;
+    const auto mode = object.attributes.find(std::string(kModeAttribute));
+    co_return ObjectInfo{false, object.bytes.size(), object.version.WallMillis(), object.version,
+                         mode == object.attributes.end() ? std::nullopt : ParseMode(mode->second)};
   }
 
   Task<Result<std::vector<ListedName>>> List(std::string path) override {
@@ -145,12 +148,14 @@ class FakeStore final : public Store {
 
   Task<Status> Remove(std::string path) override {
     if (auto problem = Problem()) co_return *problem;
+    if (directories.contains(path)) co_return Fail(Code::kIsDirectory, "{} is a directory", path);
     if (objects.erase(path) == 0) co_return Fail(Code::kNotFound, "{} does not exist", path);
     co_return OkStatus();
   }
   Task<Status> MakeDirectory(std::string path, bool) override {
     if (auto problem = Problem()) co_return *problem;
-    directories.insert(path);
+    const bool there = objects.contains(path) || !directories.insert(path).second;
+    if (there) co_return Fail(Code::kAlreadyExists, "{} exists", path);
     co_return OkStatus();
   }
   Task<Status> RemoveDirectory(std::string path) override {

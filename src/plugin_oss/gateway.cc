@@ -42,6 +42,12 @@ WriteOptions Gateway::WriteOptionsFor(std::string_view path) {
   return opened_ ? opened_->WriteOptionsFor(path) : WriteOptions{};
 }
 
+Result<Store*> Gateway::Offers(std::string_view path) {
+  if (path.empty() || IsAtOrBelow(path, offered_)) return store_;
+  return Fail(Code::kPermissionDenied, "{} is not offered here, only {} and what is below it (xec.export)",
+              path, offered_);
+}
+
 Result<Gateway*> Gateway::ForConfiguration(const char* file) {
   // Never destroyed: xrootd leaves by _exit, and its threads may still be in here.
   static std::mutex* const mutex = new std::mutex;

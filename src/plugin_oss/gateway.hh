@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "assembly/gated_store.hh"
 #include "assembly/open_store.hh"
 #include "plugin_oss/handle_sharing.hh"
 #include "plugin_oss/told_sizes.hh"
@@ -57,11 +58,15 @@ constexpr int ErrnoOf(Code code) {
 class Gateway {
  public:
   // For tests: a store of the caller's.
-  Gateway(Store& store, UploadLine::Patience patience) : store_(&store), upload_line_(patience) {}
+  Gateway(Store& store, UploadLine::Patience patience, std::string offered = "/")
+      : store_(&store), offered_(std::move(offered)), upload_line_(patience) {}
   explicit Gateway(std::unique_ptr<OpenedStore> opened)
-      : opened_(std::move(opened)), store_(&opened_->store()) {}
+      : opened_(std::move(opened)),
+        store_(&opened_->store()),
+        offered_(opened_->configuration().export_path) {}
 
-  Store& store() { return *store_; }
+  // What is offered of it: for XRootD's own export of /store the name /storeX begins alike.
+  Store& store() { return gate_; }
   CreationTurns& creation_turns() { return creation_turns_; }
   ToldSizes& told_sizes() { return told_sizes_; }
   UploadLine& upload_line() { return upload_line_; }
@@ -74,8 +79,12 @@ class Gateway {
   static Result<Gateway*> ForConfiguration(const char* file);
 
  private:
+  Result<Store*> Offers(std::string_view path);
+
   std::unique_ptr<OpenedStore> opened_;
   Store* store_;
+  const std::string offered_;  // the directory of it with all below
+  GatedStore gate_{[this](std::string_view path) { return Offers(path); }};
   CreationTurns creation_turns_;
   ToldSizes told_sizes_;
   UploadLine upload_line_;

@@ -12,6 +12,7 @@
 #include "base/random.hh"
 #include "plugin_oss/directory.hh"
 #include "plugin_oss/read_file.hh"
+#include "store/mode.hh"
 
 namespace xec {
 namespace {
@@ -36,7 +37,7 @@ TimePoint SteadyNow() { return std::chrono::time_point_cast<Duration>(std::chron
 
 void FillStat(const ObjectInfo& info, struct stat* out) {
   std::memset(out, 0, sizeof(*out));
-  out->st_mode = info.directory ? (S_IFDIR | 0755) : (S_IFREG | 0644);
+  out->st_mode = info.directory ? (S_IFDIR | info.mode.value_or(0755)) : (S_IFREG | info.mode.value_or(0644));
   out->st_nlink = 1;
   out->st_size = info.directory ? 4096 : static_cast<off_t>(info.size);
   out->st_blksize = 1 << 20;
@@ -55,10 +56,12 @@ void FillStat(const ObjectInfo& info, struct stat* out) {
 XrdOssDF* Storage::newDir(const char* tident) { return new Directory(gateway_, tident); }
 XrdOssDF* Storage::newFile(const char* tident) { return new File(gateway_, tident); }
 
-int Storage::Chmod(const char* path, mode_t, XrdOucEnv* env) {
-  // Modes are not kept; saying so would make clients that set them after each upload fail.
-  struct stat info;
-  return Guarded("chmod", [&] { return StatName({"chmod", path, ClientOf(env)}, &info); });
+int Storage::Chmod(const char* path, mode_t mode, XrdOucEnv* env) {
+  return Guarded("chmod", [&] {
+    const Status set =
+        SyncWait(gateway_.store().SetUserAttribute(path, std::string(kModeAttribute), FormatMode(mode)));
+    return Answer({"chmod", path, ClientOf(env)}, set);
+  });
 }
 
 int Storage::Create(const char*, const char* path, mode_t, XrdOucEnv&, int) {
@@ -70,8 +73,14 @@ int Storage::Create(const char*, const char* path, mode_t, XrdOucEnv&, int) {
 
 int Storage::Mkdir(const char* path, mode_t, int make_parents, XrdOucEnv* env) {
   return Guarded("mkdir", [&] {
+    const Attempt operation = {"mkdir", path, ClientOf(env)};
     const Status made = SyncWait(gateway_.store().MakeDirectory(path, make_parents != 0));
-    return Answer({"mkdir", path, ClientOf(env)}, made);
+    // MKCOL always asks for parents, and has an answer of its own where something is there.
+    const bool may_be_there = make_parents != 0 && !IsHttp(env);
+    struct stat info;
+    const bool there = !made && made.code() == Code::kAlreadyExists && may_be_there &&
+                       StatName(operation, &info) == 0 && S_ISDIR(info.st_mode);
+    return there ? 0 : Answer(operation, made);
   });
 }
 
@@ -118,14 +127,25 @@ int Storage::StatXA(const char* path, char* buffer, int& length, XrdOucEnv* env)
 }
 
 int Storage::Truncate(const char* path, unsigned long long size, XrdOucEnv* env) {
-  return Failed({"truncate", path, ClientOf(env)},
-                Fail(Code::kUnsupported, "objects cannot be cut to {} bytes; write them anew", size));
+  return Guarded("truncate", [&] {
+    const Attempt operation = {"truncate", path, ClientOf(env)};
+    struct stat info;
+    if (const int failed = StatName(operation, &info); failed != 0) return failed;
+    if (S_ISDIR(info.st_mode)) return Failed(operation, Fail(Code::kIsDirectory, "{} is a directory", path));
+    if (static_cast<uint64_t>(info.st_size) == size) return 0;
+    return Failed(operation,
+                  Fail(Code::kUnsupported, "{} of {} bytes cannot be cut or extended to {}; write it anew",
+                       path, info.st_size, size));
+  });
 }
 
 int Storage::Unlink(const char* path, int, XrdOucEnv* env) {
   if (env == nullptr) return 0;
   return Guarded("remove", [&] {
-    return Answer({"remove", path, ClientOf(env)}, SyncWait(gateway_.store().Remove(path)));
+    Status removed = SyncWait(gateway_.store().Remove(path));
+    if (!removed && removed.code() == Code::kIsDirectory)
+      removed = SyncWait(gateway_.store().RemoveDirectory(path));
+    return Answer({"remove", path, ClientOf(env)}, removed);
   });
 }
 

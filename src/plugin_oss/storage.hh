@@ -29,10 +29,12 @@ class Storage final : public XrdOss {
   uint64_t Features() override { return XRDOSS_HASPGRW | XRDOSS_HASNAIO | XRDOSS_HASNOSF; }
 #endif
 
+  // Kept and told by Stat (not by listings), as a user attribute; what it says is not enforced.
   int Chmod(const char* path, mode_t mode, XrdOucEnv* env) override;
   // -ENOTSUP: XRootD then hands creation to the Open that follows (as it does for its proxy). Takes the turn
   // of the name, which that Open gives back.
   int Create(const char* tid, const char* path, mode_t mode, XrdOucEnv& env, int opts) override;
+  // With parents, a directory that is there is as good; over HTTP it is refused (status 405).
   int Mkdir(const char* path, mode_t mode, int make_parents, XrdOucEnv* env) override;
   int Remdir(const char* path, int opts, XrdOucEnv* env) override;
   int Rename(const char* from, const char* to, XrdOucEnv* from_env, XrdOucEnv* to_env) override;
@@ -44,7 +46,9 @@ class Storage final : public XrdOss {
   int StatFS(const char* path, char* buffer, int& length, XrdOucEnv* env) override;
   int StatLS(XrdOucEnv& env, const char* path, char* buffer, int& length) override;
   int StatVS(XrdOssVSInfo* info, const char* name, int update) override;
+  // To the size that the object has: clients "touch" so.
   int Truncate(const char* path, unsigned long long size, XrdOucEnv* env) override;
+  // As stock XRootD's, it takes an empty directory too: clients that remove trees count on it.
   // With a null env XRootD drops an upload that was interrupted (POSC): the upload is ours to forget, the
   // object of that name is not ours to remove, and any error would keep the daemon from starting.
   int Unlink(const char* path, int opts, XrdOucEnv* env) override;

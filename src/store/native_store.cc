@@ -5,6 +5,8 @@
 #include "commit/cleaner.hh"
 #include "commit/parent.hh"
 #include "commit/rename.hh"
+#include "store/kind_said.hh"
+#include "store/mode.hh"
 #include "store/space.hh"
 
 namespace xec {
@@ -31,9 +33,12 @@ Task<Result<ObjectInfo>> NativeStore::Stat(std::string text) {
   Result<NameInfo> info = co_await LookUpLive(engine_, *path);
   if (!info) co_return info.error();
   result.directory = info->accepted.kind == Accepted::kDirectory;
+  const Status as_said = NeedKindSaid(text, result.directory);
+  if (!as_said) co_return as_said.error();
   result.size = info->accepted.size;
   result.version = info->accepted.version;
   result.mtime_ms = info->accepted.version.WallMillis();
+  result.mode = co_await ReadMode(engine_, std::move(*info));
   co_return result;
 }
 
@@ -46,24 +51,27 @@ Task<Result<std::vector<ListedName>>> NativeStore::List(std::string text) {
 Task<Result<std::unique_ptr<ObjectWriter>>> NativeStore::Create(std::string text, CreateOptions options) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
-  if (path->IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
+  const Status object = NeedObjectSaid(text);
+  if (!object) co_return object.error();
   options.write.parent = ParentNeed{options.make_parents, engine_.executor().Now()};
   const Status parent = co_await ExpectParent(engine_, *path, *options.write.parent);
   if (!parent) co_return parent.error();
   co_return co_await ObjectWriter::Start(engine_, *path, std::move(options.write));
 }
 
-Task<Result<NameInfo>> NativeStore::LookUpObject(Result<ObjectPath> path) {
+Task<Result<NameInfo>> NativeStore::LookUpObject(std::string text, Result<ObjectPath> path) {
   if (!path) co_return path.error();
   if (path->IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
   Result<NameInfo> info = co_await LookUpLive(engine_, *path);
   if (info && info->accepted.kind == Accepted::kDirectory)
     co_return Fail(Code::kIsDirectory, "{} is a directory", path->text());
+  const Status as_said = NeedKindSaid(text, false);
+  if (info && !as_said) co_return as_said.error();
   co_return std::move(info);
 }
 
 Task<Result<std::shared_ptr<ObjectReader>>> NativeStore::OpenRead(std::string text) {
-  Result<NameInfo> info = co_await LookUpObject(ObjectPath::Parse(text));
+  Result<NameInfo> info = co_await LookUpObject(text, ObjectPath::Parse(text));
   if (!info) co_return info.error();
   co_return co_await ObjectReader::Open(engine_, std::move(*info), damage_);
 }
@@ -99,7 +107,7 @@ Task<Result<bool>> NativeStore::BringIntoTree(std::string text) {
 
 // Below a directory that was forgotten the cleaner knows names only as they are on disk.
 Task<Result<RepairReport>> NativeStore::Repair(std::string text, RepairOptions options) {
-  Result<NameInfo> info = co_await LookUpObject(ObjectPath::ParseStored(text));
+  Result<NameInfo> info = co_await LookUpObject(text, ObjectPath::ParseStored(text));
   if (!info) co_return info.error();
   co_return co_await RepairObject(engine_, std::move(*info), std::move(options));
 }
@@ -107,6 +115,7 @@ Task<Result<RepairReport>> NativeStore::Repair(std::string text, RepairOptions o
 Task<Status> NativeStore::Remove(std::string text) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
+  if (SaysDirectory(text)) co_return co_await RefuseRemoval(*this, std::move(text));
   co_return co_await RemoveObject(engine_, *path);
 }
 
@@ -130,15 +139,18 @@ Task<Status> NativeStore::Rename(std::string from_text, std::string to_text) {
   if (from->IsRoot() || to->IsRoot()) co_return Fail(Code::kInvalidArgument, "the root cannot be renamed");
   Result<NameInfo> info = co_await LookUpLive(engine_, *from);
   if (!info) co_return info.error();
+  const bool directory = info->accepted.kind == Accepted::kDirectory;
+  const Status as_said = NeedKindSaid(from_text, to_text, directory);
+  if (!as_said) co_return as_said.error();
   const ParentNeed need{true, engine_.executor().Now()};
   const Status parent = co_await ExpectParent(engine_, *to, need);
   if (!parent) co_return parent.error();
-  if (info->accepted.kind == Accepted::kDirectory) co_return co_await RenameDirectory(engine_, *from, *to);
+  if (directory) co_return co_await RenameDirectory(engine_, *from, *to);
   co_return co_await RenameObject(engine_, *from, *to, need);
 }
 
 Task<Result<std::map<std::string, std::string>>> NativeStore::Checksums(std::string text) {
-  Result<NameInfo> info = co_await LookUpObject(ObjectPath::Parse(text));
+  Result<NameInfo> info = co_await LookUpObject(text, ObjectPath::Parse(text));
   if (!info) co_return info.error();
   Result<std::shared_ptr<ObjectReader>> reader = co_await ObjectReader::Open(engine_, std::move(*info));
   if (!reader) co_return reader.error();
@@ -153,6 +165,8 @@ Task<Result<std::map<std::string, std::string>>> NativeStore::GetUserAttributes(
   if (path->IsRoot()) co_return UserAttributes{};
   Result<NameAttributes> found = co_await LookUpAttributes(engine_, *path);
   if (!found) co_return found.error();
+  const Status as_said = NeedKindSaid(text, found->info.accepted.kind == Accepted::kDirectory);
+  if (!as_said) co_return as_said.error();
   if (found->set) co_return found->set->set.Values();
   co_return co_await WrittenAttributes(engine_, std::move(found->info));
 }
@@ -165,6 +179,8 @@ Task<Status> NativeStore::SetUserAttribute(std::string text, std::string name,
   if (name.empty()) co_return Fail(Code::kInvalidArgument, "an attribute needs a name");
   Result<NameAttributes> found = co_await LookUpAttributes(engine_, *path);
   if (!found) co_return found.error();
+  const Status as_said = NeedKindSaid(text, found->info.accepted.kind == Accepted::kDirectory);
+  if (!as_said) co_return as_said.error();
   AttributeChange change{std::move(name), std::move(value), std::move(found->set), {}};
   if (!change.current) {
     Result<UserAttributes> written = co_await WrittenAttributes(engine_, found->info);

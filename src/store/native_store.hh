@@ -32,7 +32,8 @@ class NativeStore final : public Store {
   Task<Result<RepairReport>> Repair(std::string path, RepairOptions options) override;
 
  private:
-  Task<Result<NameInfo>> LookUpObject(Result<ObjectPath> path);
+  // `path`: of the text.
+  Task<Result<NameInfo>> LookUpObject(std::string text, Result<ObjectPath> path);
 
   Engine& engine_;
   NamesAtRest rests_;  // that its cleaner knows

@@ -22,6 +22,7 @@ struct ObjectInfo {
   uint64_t size = 0;
   int64_t mtime_ms = 0;
   Version version;
+  std::optional<uint32_t> mode = {};  // as a client has set it (store/mode.hh)
 };
 
 struct CreateOptions {
@@ -50,7 +51,8 @@ struct CleanReport {
   std::vector<ThinObject> thin;  // objects that lack archives; damage() has been told
 };
 
-// Thread-safe. All paths are given as users write them; each operation validates (kInvalidArgument).
+// Thread-safe. All paths are given as users write them; each operation validates (kInvalidArgument). A slash
+// at the end of one says "directory": kNotDirectory where an object is there, kIsDirectory for an upload.
 class Store {
  public:
   virtual ~Store() = default;
@@ -65,7 +67,8 @@ class Store {
   virtual Task<Status> Remove(std::string path) = 0;           // an object
   virtual Task<Status> MakeDirectory(std::string path, bool parents) = 0;
   virtual Task<Status> RemoveDirectory(std::string path) = 0;  // an empty one
-  // Renames an object (replacing an object at the target) or a directory (the target must not exist).
+  // Renames an object (replacing an object at the target) or a directory (the target must not exist, or be
+  // an empty directory).
   virtual Task<Status> Rename(std::string from, std::string to) = 0;
 
   // Stored checksums of an object, O(1): algorithm -> hex.

@@ -3,6 +3,8 @@
 
 #include "base/text.hh"
 #include "codec/object_digests.hh"
+#include "store/kind_said.hh"
+#include "store/mode.hh"
 #include "store/space.hh"
 #include "xrdec/change.hh"
 #include "xrdec/clean.hh"
@@ -40,9 +42,12 @@ Task<Result<ObjectInfo>> XrdecStore::Stat(std::string text) {
   if (name->kind == XrdecName::kNothing || name->kind == XrdecName::kUnfinished)
     co_return Fail(Code::kNotFound, "{} does not exist", path->text());
   result.directory = name->kind == XrdecName::kDirectory;
+  const Status as_said = NeedKindSaid(text, result.directory);
+  if (!as_said) co_return as_said.error();
   result.size = name->size;
   result.version = name->version;
   result.mtime_ms = name->version.WallMillis();
+  if (name->in_register) result.mode = co_await ReadMode(engine_, std::move(name->registered));
   co_return result;
 }
 
@@ -66,16 +71,24 @@ Task<Status> XrdecStore::NeedParent(ObjectPath path, bool make) {
 Task<Result<std::unique_ptr<ObjectWriter>>> XrdecStore::Create(std::string text, CreateOptions options) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
-  if (path->IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
+  const Status object = NeedObjectSaid(text);
+  if (!object) co_return object.error();
   const Status parent = co_await NeedParent(*path, options.make_parents);
   if (!parent) co_return parent.error();
   co_return co_await StartXrdecWriter(engine_, *path, std::move(options.write));
 }
 
+Task<Result<XrdecName>> XrdecStore::LookUpArchives(std::string text, ObjectPath path) {
+  Result<XrdecName> name = co_await LookUpXrdecObject(engine_, std::move(path), XrdecWidth::kArchives);
+  const Status as_said = NeedKindSaid(text, false);
+  if (name && !as_said) co_return as_said.error();
+  co_return std::move(name);
+}
+
 Task<Result<std::shared_ptr<ObjectReader>>> XrdecStore::OpenRead(std::string text) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
-  Result<XrdecName> name = co_await LookUpXrdecObject(engine_, *path, XrdecWidth::kArchives);
+  Result<XrdecName> name = co_await LookUpArchives(text, *path);
   if (!name) co_return name.error();
   co_return co_await OpenArchives(engine_, *name);
 }
@@ -83,6 +96,7 @@ Task<Result<std::shared_ptr<ObjectReader>>> XrdecStore::OpenRead(std::string tex
 Task<Status> XrdecStore::Remove(std::string text) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
+  if (SaysDirectory(text)) co_return co_await RefuseRemoval(*this, std::move(text));
   co_return co_await RemoveXrdec(engine_, *path);
 }
 
@@ -114,6 +128,8 @@ Task<Status> XrdecStore::Rename(std::string from_text, std::string to_text) {
         from->text());
   }
   if (source->kind != XrdecName::kObject) co_return Fail(Code::kNotFound, "{} does not exist", from->text());
+  const Status as_said = NeedKindSaid(from_text, to_text, false);
+  if (!as_said) co_return as_said.error();
   const Status parent = co_await NeedParent(*to, true);
   if (!parent) co_return parent.error();
   co_return co_await RenameXrdec(engine_, *from, *to);
@@ -122,7 +138,7 @@ Task<Status> XrdecStore::Rename(std::string from_text, std::string to_text) {
 Task<Result<std::map<std::string, std::string>>> XrdecStore::Checksums(std::string text) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
-  Result<XrdecName> name = co_await LookUpXrdecObject(engine_, *path, XrdecWidth::kArchives);
+  Result<XrdecName> name = co_await LookUpArchives(text, *path);
   if (!name) co_return name.error();
   if (name->size == 0) {
     DigestOptions all;
@@ -148,7 +164,7 @@ Task<Result<std::map<std::string, std::string>>> XrdecStore::GetUserAttributes(s
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
   if (path->IsRoot()) co_return UserAttributes{};
-  Result<XrdecName> name = co_await LookUpXrdecObject(engine_, *path, XrdecWidth::kArchives);
+  Result<XrdecName> name = co_await LookUpArchives(text, *path);
   if (!name && name.code() == Code::kIsDirectory) co_return UserAttributes{};
   if (!name) co_return name.error();
   Result<std::optional<AttributeRevision>> set = co_await AttributesSetFor(*name);
@@ -164,7 +180,7 @@ Task<Status> XrdecStore::SetUserAttribute(std::string text, std::string attribut
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
   if (attribute.empty()) co_return Fail(Code::kInvalidArgument, "an attribute needs a name");
-  Result<XrdecName> name = co_await LookUpXrdecObject(engine_, *path, XrdecWidth::kArchives);
+  Result<XrdecName> name = co_await LookUpArchives(text, *path);
   if (!name && name.code() == Code::kIsDirectory)
     co_return Fail(Code::kUnsupported, "{}: directories of layout xrdec have no attributes", path->text());
   if (!name) co_return name.error();

@@ -35,6 +35,8 @@ class XrdecStore final : public Store {
 
  private:
   Task<Status> NeedParent(ObjectPath path, bool make);
+  // What the text names must be an object.
+  Task<Result<XrdecName>> LookUpArchives(std::string text, ObjectPath path);
   Task<Result<std::optional<AttributeRevision>>> AttributesSetFor(const XrdecName& name);
 
   Engine& engine_;

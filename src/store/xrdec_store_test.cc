@@ -318,6 +318,26 @@ TEST_F(XrdecStoreTest, Directories) {
   EXPECT_EQ(Names("/d"), std::vector<std::string>{"y z"});
 }
 
+TEST_F(XrdecStoreTest, ASlashAtTheEndSaysDirectory) {
+  ASSERT_TRUE(Put("/d/a", "1"));
+  EXPECT_EQ(Put("/new/", "2").code(), Code::kIsDirectory);
+  EXPECT_EQ(Put("/d/a/", "2").code(), Code::kIsDirectory);
+  for (const Code code :
+       {SyncWait(store_->Stat("/d/a/")).code(), Get("/d/a/").code(), SyncWait(store_->List("/d/a/")).code(),
+        SyncWait(store_->Remove("/d/a/")).code(), SyncWait(store_->RemoveDirectory("/d/a/")).code(),
+        SyncWait(store_->Rename("/d/a/", "/d/b")).code(), SyncWait(store_->Rename("/d/a", "/d/b/")).code(),
+        SyncWait(store_->Checksums("/d/a/")).code(), SyncWait(store_->GetUserAttributes("/d/a/")).code(),
+        SyncWait(store_->SetUserAttribute("/d/a/", "k", "v")).code()}) {
+    EXPECT_EQ(code, Code::kNotDirectory);
+  }
+  EXPECT_EQ(*Get("/d/a"), "1");
+  EXPECT_EQ(SyncWait(store_->Remove("/d/")).code(), Code::kIsDirectory);
+  EXPECT_TRUE(SyncWait(store_->Stat("/d/"))->directory);
+  EXPECT_TRUE(SyncWait(store_->MakeDirectory("/e/", false)));
+  EXPECT_TRUE(SyncWait(store_->RemoveDirectory("/e/")));
+  EXPECT_EQ(Names("/"), std::vector<std::string>{"d/"});
+}
+
 TEST_F(XrdecStoreTest, ADirectoryIsRemovedWhereServersSaySo) {
   ASSERT_TRUE(SyncWait(store_->MakeDirectory("/d", false)));
   const auto remove_failing = [&](Code code, size_t servers) {

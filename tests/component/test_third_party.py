@@ -18,6 +18,7 @@ class Source(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     content = b""
     asked = None  # a semaphore: once for each question after a size
+    sent = None  # a list: the name of each that was asked for
 
     def answer(self, code, size=None, headers=()):
         self.send_response(code)
@@ -39,6 +40,7 @@ class Source(http.server.BaseHTTPRequestHandler):
             self.answer(404 if self.path == "/missing" else 403, 0)
 
     def do_GET(self):
+        self.sent.append(self.path)
         if self.path == "/missing":
             self.answer(404, 5)
             self.wfile.write(b"none\n")
@@ -83,7 +85,8 @@ class Pulling(everyday.EverydayTest):
         self.gateway = self.serve(geometry="4+2", options=("-c", directives, *names), **self.serve_options)
         self.file = self.random_file("source", SIZE)
         self.asked = threading.Semaphore(0)
-        handler = type("Handler", (Source,), {"content": self.content(self.file), "asked": self.asked})
+        self.sent = []
+        handler = type("Handler", (Source,), {"content": self.content(self.file), "asked": self.asked, "sent": self.sent})
         self.source = http.server.ThreadingHTTPServer((xectest.HOST, self.free_port()), handler)
         self.source.daemon_threads = True
         thread = threading.Thread(target=self.source.serve_forever, daemon=True)
@@ -115,6 +118,16 @@ class ThirdParty(Pulling):
         self.put(self.gateway, "/old", 1000, seed=2)
         self.assertIn("success", self.pull("/good", "/old"))
         self.check_reads(self.gateway, "/old", self.file)
+
+    def test_one_onto_a_directory_moves_nothing(self):
+        """All of it was copied before it was refused."""
+        self.xrdfs(self.gateway.url, "mkdir", "/dir")
+        for name in ("/dir", "/dir/", "/new/"):
+            for headers in ((), ("X-Number-Of-Streams: 4",), ("Overwrite: F",)):
+                with self.subTest(name, headers=headers):
+                    self.assertRegex(self.pull("/good", name, *headers), "^HTTP 4")
+        self.assertEqual(self.sent, [])
+        self.assertEqual(self.xrdfs(self.gateway.url, "ls", "-R", "/").out.split(), ["dir"])
 
     def test_a_failed_one_leaves_the_object_as_it_was(self):
         """A failed copy replaced the object by an empty one or by a part of its source."""

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The mode that a client gives a name (chmod): a user attribute, so it is kept, goes along with a rename, and
+// goes with the version. It is told, and nobody is held to it.
+#pragma once
+
+#include "commit/names.hh"
+
+namespace xec {
+
+inline constexpr std::string_view kModeAttribute = "xec.mode";
+
+// Four octal digits.
+std::string FormatMode(uint32_t mode);
+std::optional<uint32_t> ParseMode(std::string_view text);
+
+// Costs requests only where attributes were set. nullopt: none was, or they cannot be read now.
+Task<std::optional<uint32_t>> ReadMode(Engine& engine, NameInfo info);
+
+}  // namespace xec
