@@ -126,6 +126,12 @@ class Slash(AsStockTest):
         # It renames no directories, and removes no objects over again.
         self.check_alike([stock, store], [row for row in self.REQUESTS if row[0][0] != "mv" or row[1] != "OK"])
         self.check_uploads(store)
+        self.check_alike([stock, store], (
+            (("rm", "/d/full"), NOT_EMPTY), (("rm", "/d/dir"), "OK"), (("mkdir", "/d/new"), "OK"), (("mkdir", "-p", "/d/new"), "OK"),
+            (("truncate", "/d/f", "1000"), "OK"), (("chmod", "/d/f", "rw-r-----"), "OK"), (("mkdir", "-p", "/d/f"), EXISTS)))
+        for server in (stock, store):
+            self.assertEqual(self.http_status("-T", self.path("first"), server.http + "/d/full"), 409)
+            self.assertRegex(self.xrdfs(server.url, "stat", "/d/f").out, r"Mode: +0640")
 
     def check_uploads(self, server):
         first, second = self.random_file("first", 5000, 3), self.random_file("second", 6000, 4)
