@@ -58,6 +58,15 @@ Task<Result<std::map<std::string, std::string>>> GatedStore::Checksums(std::stri
   XEC_PASS(Answer, path, Checksums(std::move(path)));
 }
 
+Task<Result<VersionChecksums>> GatedStore::LaterChecksums(std::string path) {
+  XEC_PASS(Result<VersionChecksums>, LaterChecksums(std::move(path)));
+}
+
+Task<Status> GatedStore::KeepChecksum(std::string path, Version version, std::string algorithm,
+                                      std::string hex) {
+  XEC_PASS(Status, KeepChecksum(std::move(path), version, std::move(algorithm), std::move(hex)));
+}
+
 Task<Result<std::map<std::string, std::string>>> GatedStore::GetUserAttributes(std::string path) {
   using Answer = Result<std::map<std::string, std::string>>;
   XEC_PASS(Answer, path, GetUserAttributes(std::move(path)));

@@ -28,6 +28,9 @@ class GatedStore final : public Store {
   Task<Status> RemoveDirectory(std::string path) override;
   Task<Status> Rename(std::string from, std::string to) override;
   Task<Result<std::map<std::string, std::string>>> Checksums(std::string path) override;
+  Task<Result<VersionChecksums>> LaterChecksums(std::string path) override;
+  Task<Status> KeepChecksum(std::string path, Version version, std::string algorithm,
+                            std::string hex) override;
   Task<Result<std::map<std::string, std::string>>> GetUserAttributes(std::string path) override;
   Task<Status> SetUserAttribute(std::string path, std::string name,
                                 std::optional<std::string> value) override;

@@ -185,7 +185,9 @@ Status SetChecksums(C& c, std::string_view value) {
 std::string FormatDigests(const DigestOptions& digests) {
   std::string text = "adler32";
   if (digests.md5) text += ",md5";
+  if (digests.sha1) text += ",sha1";
   if (digests.sha256) text += ",sha256";
+  if (digests.sha512) text += ",sha512";
   if (digests.crc32) text += ",crc32";
   if (digests.zcrc32) text += ",zcrc32";
   return text;
@@ -277,8 +279,10 @@ std::vector<OptionRow> PolicyRows() {
        },
        [](const C& c) { return c.sync ? Values{SyncPolicyName(*c.sync)} : Values{}; }},
       {"checksums", "PATH NAME[,NAME...]", "",
-       "Objects below PATH get these checksums (md5, sha256, crc32, zcrc32) besides adler32 and crc32c, "
-       "which all have.",
+       "Objects below PATH get these checksums (md5, sha1, sha256, sha512, crc32, zcrc32) as they are "
+       "written, "
+       "besides adler32 and crc32c, which all have. Of others a gateway computes those that are asked for, "
+       "once.",
        kStore, true, SetChecksums, GetChecksums},
       {"min-redundancy", "N", "1",
        "An upload has all its archives as long as servers are left to take them. With too few servers it "

@@ -244,7 +244,9 @@ Status WriteObject(const FoundObject& object, const std::function<Status(ByteSpa
   XEC_TRY(rebuilder.Open());
   DigestOptions options;
   options.md5 = object.checksums.contains("md5");
+  options.sha1 = object.checksums.contains("sha1");
   options.sha256 = object.checksums.contains("sha256");
+  options.sha512 = object.checksums.contains("sha512");
   XEC_ASSIGN_OR_RETURN(ObjectDigests digests, ObjectDigests::Create(options));
   const uint64_t stripes = object.geometry.StripeCount(object.size_bytes);
   for (uint64_t stripe = 0; stripe < stripes; ++stripe) {

@@ -137,7 +137,8 @@ TEST(PageChecksumsDeathTest, TheCountIsTheCallersDuty) {
   EXPECT_DEATH(PageChecksums(bytes, 4096, crcs), "3 places for 2 pages");
 }
 
-constexpr DigestOptions kAllDigests{.md5 = true, .sha256 = true, .crc32 = true, .zcrc32 = true};
+constexpr DigestOptions kAllDigests{
+    .md5 = true, .sha1 = true, .sha256 = true, .sha512 = true, .crc32 = true, .zcrc32 = true};
 
 TEST(ObjectDigests, NamesAndFormsOfXRootD) {
   auto digests = ObjectDigests::Create(kAllDigests);
@@ -149,7 +150,11 @@ TEST(ObjectDigests, NamesAndFormsOfXRootD) {
       {"crc32", "377a6011"},
       {"crc32c", "e3069283"},
       {"md5", "25f9e794323b453885f5181f1b624d0b"},
+      {"sha1", "f7c3bc1d808e04732adf679965ccc34ca7ae3441"},
       {"sha256", "15e2b0d3c33891ebb0f1ef609ec419420c20e320ce94c65fbc8c3312448eb225"},
+      {"sha512",
+       "d9e6762dd1c8eaf6d61b3c6192fc408d4d6d5f1176d0c29169bc24e71c3f274a"
+       "d27fcd5811b313d681f7e55ec02d73d499c95455b6b5bb503acf574fba8ffe85"},
       {"zcrc32", "cbf43926"}};
   EXPECT_EQ(digests->Finish(), expected);
 }
@@ -196,11 +201,12 @@ TEST(DigestOptions, ParsesNames) {
   const auto some = DigestOptions::Parse("adler32, md5 ,zcrc32");
   ASSERT_TRUE(some);
   EXPECT_TRUE(some->md5 && some->zcrc32 && !some->sha256 && !some->crc32);
-  const auto others = DigestOptions::Parse("crc32,sha256,crc32c");
+  const auto others = DigestOptions::Parse("crc32,sha256,crc32c,sha1,sha512");
   ASSERT_TRUE(others);
-  EXPECT_TRUE(!others->md5 && !others->zcrc32 && others->sha256 && others->crc32);
+  EXPECT_TRUE(!others->md5 && !others->zcrc32 && others->sha1 && others->sha256 && others->sha512 &&
+              others->crc32);
   EXPECT_TRUE(DigestOptions::Parse(""));
-  for (const char* text : {"sha1", "md5,", ",", "MD5", "md5 sha256"}) {
+  for (const char* text : {"sha3", "md5,", ",", "MD5", "md5 sha256"}) {
     EXPECT_EQ(DigestOptions::Parse(text).code(), Code::kInvalidArgument) << text;
   }
 }

@@ -46,15 +46,20 @@ Result<DigestOptions> DigestOptions::Parse(std::string_view names) {
     const std::string_view name = Trim(piece);
     if (name == "md5") {
       options.md5 = true;
+    } else if (name == "sha1") {
+      options.sha1 = true;
     } else if (name == "sha256") {
       options.sha256 = true;
+    } else if (name == "sha512") {
+      options.sha512 = true;
     } else if (name == "crc32") {
       options.crc32 = true;
     } else if (name == "zcrc32") {
       options.zcrc32 = true;
     } else if (name != "adler32" && name != "crc32c") {
       return Fail(Code::kInvalidArgument,
-                  "checksum '{}' is not one of adler32, crc32c, md5, sha256, crc32, zcrc32", name);
+                  "checksum '{}' is not one of adler32, crc32c, md5, sha1, sha256, sha512, crc32, zcrc32",
+                  name);
     }
   }
   return options;
@@ -67,11 +72,12 @@ ObjectDigests::~ObjectDigests() = default;
 
 Result<ObjectDigests> ObjectDigests::Create(const DigestOptions& options) {
   ObjectDigests digests;
-  if (options.md5) {
-    XEC_ASSIGN_OR_RETURN(digests.md5_, Evp::Create("md5"));
-  }
-  if (options.sha256) {
-    XEC_ASSIGN_OR_RETURN(digests.sha256_, Evp::Create("sha256"));
+  const std::pair<const char*, bool> of_openssl[] = {
+      {"md5", options.md5}, {"sha1", options.sha1}, {"sha256", options.sha256}, {"sha512", options.sha512}};
+  for (const auto& [name, wanted] : of_openssl) {
+    if (wanted) {
+      XEC_ASSIGN_OR_RETURN(digests.of_openssl_[name], Evp::Create(name));
+    }
   }
   if (options.crc32) digests.cksum_.emplace();
   if (options.zcrc32) digests.zcrc32_ = 0;
@@ -109,16 +115,14 @@ void ObjectDigests::AddAllButCrc32c(ByteSpan bytes) {
   adler32_ = Adler32(bytes, adler32_);
   if (cksum_) cksum_->Update(bytes);
   if (zcrc32_) zcrc32_ = Crc32(bytes, *zcrc32_);
-  if (md5_) md5_->Update(bytes);
-  if (sha256_) sha256_->Update(bytes);
+  for (const auto& [name, evp] : of_openssl_) evp->Update(bytes);
 }
 
 std::map<std::string, std::string> ObjectDigests::Finish() {
   std::map<std::string, std::string> digests{{"adler32", Hex(adler32_, 8)}, {"crc32c", Hex(crc32c_, 8)}};
   if (cksum_) digests["crc32"] = Hex(cksum_->Value(), 8);
   if (zcrc32_) digests["zcrc32"] = Hex(*zcrc32_, 8);
-  if (md5_) digests["md5"] = md5_->Finish();
-  if (sha256_) digests["sha256"] = sha256_->Finish();
+  for (const auto& [name, evp] : of_openssl_) digests[name] = evp->Finish();
   return digests;
 }
 

@@ -17,11 +17,13 @@
 
 namespace xec {
 
-// Which checksums besides adler32 and crc32c, which are always made. md5 and sha256 each cost more than all
-// the rest of a write together.
+// Which checksums besides adler32 and crc32c, which are always made. md5 and those of the SHA family each
+// cost more than all the rest of a write together.
 struct DigestOptions {
   bool md5 = false;
+  bool sha1 = false;
   bool sha256 = false;
+  bool sha512 = false;
   bool crc32 = false;   // XRootD's "crc32", the value of the command cksum; see Cksum
   bool zcrc32 = false;  // XRootD's "zcrc32", the CRC-32 of ZIP
 
@@ -53,7 +55,7 @@ class ObjectDigests {
   uint64_t size_bytes() const { return size_bytes_; }
 
   // XRootD's names to lower-case hex, most significant digit first: "adler32", "crc32c", "crc32", "zcrc32"
-  // (8 digits), "md5" (32), "sha256" (64). Call once, last.
+  // (8 digits), "md5" (32), "sha1" (40), "sha256" (64), "sha512" (128). Call once, last.
   std::map<std::string, std::string> Finish();
 
  private:
@@ -68,8 +70,7 @@ class ObjectDigests {
   std::optional<Cksum> cksum_;
   std::optional<uint32_t> zcrc32_;
   std::unique_ptr<Crc32cCombiner> combiner_;  // for the page size of the last call with pages
-  std::unique_ptr<Evp> md5_;
-  std::unique_ptr<Evp> sha256_;
+  std::map<std::string, std::unique_ptr<Evp>> of_openssl_;  // by name
 };
 
 }  // namespace xec

@@ -36,6 +36,9 @@ class Writer final : public ObjectWriter {
   Task<Status> Reserve() override { return upload_.Reserve(); }
   bool KeepPlace() override { return upload_.KeepPlace(); }
   Task<Status> Append(ByteSpan bytes) override;
+  Status SetUserAttributes(std::map<std::string, std::string> attributes) override {
+    return upload_.SetUserAttributes(std::move(attributes));
+  }
   Task<Result<Committed>> Commit() override;
   Task<void> Abandon() override;
 

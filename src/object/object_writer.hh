@@ -63,8 +63,12 @@ class ObjectWriter {
   // kConflict (this process was silent too long).
   virtual Task<Status> Append(ByteSpan bytes) = 0;
 
-  // Seals all archives and commits the version. OK means promises P1 and P10. On kUnknown the outcome is open. After
-  // it only the destructor may be called.
+  // The user attributes that the version will have, in place of those of its options. Before Commit. Error:
+  // kInvalidArgument (too many, too large); those of before are kept then.
+  virtual Status SetUserAttributes(std::map<std::string, std::string> attributes) = 0;
+
+  // Seals all archives and commits the version. OK means promises P1 and P10. On kUnknown the outcome is open.
+  // After it only the destructor may be called.
   virtual Task<Result<Committed>> Commit() = 0;
 
   // Gives the upload up; nothing becomes visible. Also done, in the background, when a writer is destroyed

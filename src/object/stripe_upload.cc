@@ -71,6 +71,7 @@ Task<void> CloseAll(Engine& engine, std::map<MemberIndex, ArchiveFilePtr> files)
 StripeUpload::StripeUpload(Engine& engine, UploadPlan plan, ObjectDigests digests)
     : engine_(engine),
       plan_(std::move(plan)),
+      attributes_(plan_.options.attributes),
       losses_max_(LossesMax(plan_.geometry, plan_.options.archives_min)),
       digests_(std::move(digests)),
       opener_(engine, plan_.place),
@@ -400,6 +401,12 @@ Task<void> StripeUpload::OpenFills(size_t count, Late late_homes) {
   }
 }
 
+Status StripeUpload::SetUserAttributes(std::map<std::string, std::string> attributes) {
+  XEC_TRY(CheckUserAttributes(attributes));
+  attributes_ = std::move(attributes);
+  return OkStatus();
+}
+
 Manifest StripeUpload::MakeManifest(std::map<std::string, std::string> checksums) {
   Manifest manifest;
   manifest.object_id = plan_.object_id;
@@ -411,7 +418,7 @@ Manifest StripeUpload::MakeManifest(std::map<std::string, std::string> checksums
   manifest.mtime_ns = *mtime_ns_;
   manifest.mode = plan_.options.mode;
   manifest.checksums = std::move(checksums);
-  manifest.attributes = plan_.options.attributes;
+  manifest.attributes = attributes_;
   manifest.servers.resize(lanes_total());
   for (const UploadedArchive& archive : archives_) {
     if (archive.lane && !archive.lost) manifest.servers[*archive.lane] = engine_.server_id(archive.server);

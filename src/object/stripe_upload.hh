@@ -87,6 +87,7 @@ class StripeUpload {
   Task<Status> Reserve();
   bool KeepPlace();
   Task<Status> Append(ByteSpan bytes);
+  Status SetUserAttributes(std::map<std::string, std::string> attributes);
 
   // Ends the stream: sends what is left and waits for all writes, unless the object is held back whole (see
   // below). Error: also when the size is not the one announced.
@@ -200,6 +201,7 @@ class StripeUpload {
 
   Engine& engine_;
   const UploadPlan plan_;
+  std::map<std::string, std::string> attributes_;
   const size_t losses_max_;
   ObjectDigests digests_;
   ArchiveOpener opener_;

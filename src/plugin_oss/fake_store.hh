@@ -2,6 +2,7 @@
 // A store in a map for the tests of this folder. It answers at once and fails on demand.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <optional>
 #include <set>
@@ -23,21 +24,23 @@ class FakeStore final : public Store {
     std::string bytes;
     Version version;
     std::map<std::string, std::string> attributes;
+    std::map<std::string, std::string> later_checksums;
   };
 
   std::map<std::string, Object> objects;
   std::set<std::string> directories = {"/"};
-  std::optional<Code> all_fail, reserve_fails, append_fails, commit_fails;  // injected errors
+  std::optional<Code> all_fail, reserve_fails, append_fails, commit_fails, read_fails;  // injected errors
+  std::function<void()> on_read;  // called, if set, by every read
   bool memory_short = false;  // uploads wait for memory until their entry in `waiting` is called
   std::vector<UniqueFunction<void(bool)>> waiting;
   UniqueFunction<void()> on_waiting;  // called, if set, when an upload has begun to wait
   bool place_kept = true;
-  int calls = 0;                                             // of the store, not of writers and readers
+  std::atomic<int> calls = 0;  // of the store, not of writers and readers
   int writers_alive = 0, commits = 0, abandons = 0;
   StoreSpace space;
 
   void Put(const std::string& path, const std::string& bytes) {
-    objects[path] = {bytes, Version{++clock_ << kLogicalBits, 1}, {}};
+    objects[path] = {bytes, Version{++clock_ << kLogicalBits, 1}, {}, {}};
   }
 
   Task<Result<ObjectInfo>> Stat(std::string path) override {
@@ -85,10 +88,15 @@ class FakeStore final : public Store {
       bytes_ += AsText(bytes);
       co_return OkStatus();
     }
+    Status SetUserAttributes(std::map<std::string, std::string> attributes) override {
+      attributes_ = std::move(attributes);
+      return OkStatus();
+    }
     Task<Result<Committed>> Commit() override {
       if (store_.commit_fails) co_return Fail(*store_.commit_fails, "injected");
       ++store_.commits;
       store_.Put(path_, bytes_);
+      store_.objects[path_].attributes = attributes_;
       co_return Committed{};
     }
     Task<void> Abandon() override {
@@ -100,6 +108,7 @@ class FakeStore final : public Store {
     FakeStore& store_;
     const std::string path_;
     std::string bytes_;
+    std::map<std::string, std::string> attributes_;
   };
 
   Task<Result<std::unique_ptr<ObjectWriter>>> Create(std::string path, CreateOptions options) override {
@@ -112,11 +121,13 @@ class FakeStore final : public Store {
 
   class Reader final : public ObjectReader {
    public:
-    explicit Reader(Object object) : object_(std::move(object)) {}
+    Reader(FakeStore& store, Object object) : store_(store), object_(std::move(object)) {}
     uint64_t size() const override { return object_.bytes.size(); }
     const Version& version() const override { return object_.version; }
     Task<Result<Manifest>> GetManifest() override { co_return Fail(Code::kUnsupported, "not here"); }
     Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into) override {
+      if (store_.on_read) store_.on_read();
+      if (store_.read_fails) co_return Fail(*store_.read_fails, "injected");
       const std::string piece = offset < size() ? object_.bytes.substr(offset, into.size()) : "";
       std::copy(piece.begin(), piece.end(), reinterpret_cast<char*>(into.data()));
       co_return uint64_t{piece.size()};
@@ -136,6 +147,7 @@ class FakeStore final : public Store {
     std::vector<std::pair<uint32_t, MemberIndex>> DamagedBeside() const override { return {}; }
 
    private:
+    FakeStore& store_;
     const Object object_;
   };
 
@@ -143,7 +155,7 @@ class FakeStore final : public Store {
     if (auto problem = Problem()) co_return *problem;
     const auto found = objects.find(path);
     if (found == objects.end()) co_return Fail(Code::kNotFound, "{} does not exist", path);
-    co_return std::shared_ptr<ObjectReader>(std::make_shared<Reader>(found->second));
+    co_return std::shared_ptr<ObjectReader>(std::make_shared<Reader>(*this, found->second));
   }
 
   Task<Status> Remove(std::string path) override {
@@ -177,6 +189,19 @@ class FakeStore final : public Store {
     if (auto problem = Problem()) co_return *problem;
     if (!objects.contains(path)) co_return Fail(Code::kNotFound, "{} does not exist", path);
     co_return std::map<std::string, std::string>{{"adler32", "0badcafe"}, {"crc32c", "00000001"}};
+  }
+  Task<Result<VersionChecksums>> LaterChecksums(std::string path) override {
+    if (auto problem = Problem()) co_return *problem;
+    const auto found = objects.find(path);
+    if (found == objects.end()) co_return Fail(Code::kNotFound, "{} does not exist", path);
+    co_return VersionChecksums{found->second.version, found->second.later_checksums};
+  }
+  Task<Status> KeepChecksum(std::string path, Version version, std::string algorithm,
+                            std::string hex) override {
+    if (auto problem = Problem()) co_return *problem;
+    if (objects[path].version != version) co_return Fail(Code::kConflict, "{} was replaced", path);
+    objects[path].later_checksums[algorithm] = hex;
+    co_return OkStatus();
   }
   Task<Result<std::map<std::string, std::string>>> GetUserAttributes(std::string path) override {
     if (auto problem = Problem()) co_return *problem;

@@ -91,6 +91,7 @@ class GetsItsMemory final : public ObjectWriter {
   }
   bool KeepPlace() override { return true; }
   Task<Status> Append(ByteSpan) override { co_return OkStatus(); }
+  Status SetUserAttributes(std::map<std::string, std::string>) override { return OkStatus(); }
   Task<Result<Committed>> Commit() override { co_return Committed{}; }
   Task<void> Abandon() override { co_return; }
 

@@ -167,20 +167,48 @@ Task<Result<std::map<std::string, std::string>>> NativeStore::GetUserAttributes(
   if (!found) co_return found.error();
   const Status as_said = NeedKindSaid(text, found->info.accepted.kind == Accepted::kDirectory);
   if (!as_said) co_return as_said.error();
-  if (found->set) co_return found->set->set.Values();
+  if (found->set) co_return WithoutLaterChecksums(found->set->set.Values());
   co_return co_await WrittenAttributes(engine_, std::move(found->info));
+}
+
+Task<Result<VersionChecksums>> NativeStore::LaterChecksums(std::string text) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  if (path->IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
+  Result<NameAttributes> found = co_await LookUpAttributes(engine_, *path);
+  if (!found) co_return found.error();
+  if (found->info.accepted.kind == Accepted::kDirectory)
+    co_return Fail(Code::kIsDirectory, "{} is a directory", path->text());
+  VersionChecksums later;
+  later.version = found->info.accepted.version;
+  if (found->set) later.checksums = OnlyLaterChecksums(found->set->set.Values());
+  co_return std::move(later);
+}
+
+Task<Status> NativeStore::KeepChecksum(std::string text, Version version, std::string algorithm,
+                                       std::string hex) {
+  std::string name = std::string(kLaterChecksumPrefix) + algorithm;
+  co_return co_await ChangeAttributeOf(std::move(text), version, std::move(name), std::move(hex));
 }
 
 Task<Status> NativeStore::SetUserAttribute(std::string text, std::string name,
                                            std::optional<std::string> value) {
+  const Status for_users = CheckUserAttributeName(name);
+  if (!for_users) co_return for_users.error();
+  co_return co_await ChangeAttributeOf(std::move(text), std::nullopt, std::move(name), std::move(value));
+}
+
+Task<Status> NativeStore::ChangeAttributeOf(std::string text, std::optional<Version> version,
+                                            std::string name, std::optional<std::string> value) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
   if (path->IsRoot()) co_return Fail(Code::kUnsupported, "the root has no attributes");
-  if (name.empty()) co_return Fail(Code::kInvalidArgument, "an attribute needs a name");
   Result<NameAttributes> found = co_await LookUpAttributes(engine_, *path);
   if (!found) co_return found.error();
   const Status as_said = NeedKindSaid(text, found->info.accepted.kind == Accepted::kDirectory);
   if (!as_said) co_return as_said.error();
+  if (version && found->info.accepted.version != *version)
+    co_return Fail(Code::kConflict, "{} was replaced meanwhile", path->text());
   AttributeChange change{std::move(name), std::move(value), std::move(found->set), {}};
   if (!change.current) {
     Result<UserAttributes> written = co_await WrittenAttributes(engine_, found->info);

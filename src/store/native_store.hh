@@ -22,6 +22,9 @@ class NativeStore final : public Store {
   Task<Status> RemoveDirectory(std::string path) override;
   Task<Status> Rename(std::string from, std::string to) override;
   Task<Result<std::map<std::string, std::string>>> Checksums(std::string path) override;
+  Task<Result<VersionChecksums>> LaterChecksums(std::string path) override;
+  Task<Status> KeepChecksum(std::string path, Version version, std::string algorithm,
+                            std::string hex) override;
   Task<Result<std::map<std::string, std::string>>> GetUserAttributes(std::string path) override;
   Task<Status> SetUserAttribute(std::string path, std::string name,
                                 std::optional<std::string> value) override;
@@ -34,6 +37,9 @@ class NativeStore final : public Store {
  private:
   // `path`: of the text.
   Task<Result<NameInfo>> LookUpObject(std::string text, Result<ObjectPath> path);
+  // `version`: of no other.
+  Task<Status> ChangeAttributeOf(std::string path, std::optional<Version> version, std::string name,
+                                 std::optional<std::string> value);
 
   Engine& engine_;
   NamesAtRest rests_;  // that its cleaner knows

@@ -14,6 +14,7 @@
 #include "object/object_reader.hh"
 #include "object/object_writer.hh"
 #include "object/repair.hh"
+#include "store/later_checksums.hh"
 
 namespace xec {
 
@@ -73,6 +74,13 @@ class Store {
 
   // Stored checksums of an object, O(1): algorithm -> hex.
   virtual Task<Result<std::map<std::string, std::string>>> Checksums(std::string path) = 0;
+
+  // Those that were computed since it was written, O(1) too.
+  virtual Task<Result<VersionChecksums>> LaterChecksums(std::string path) = 0;
+  // Keeps one with the version that it is of. Errors: kConflict if another one lives there by now;
+  // kUnsupported for an object of layout xrdec that a stock client wrote; as of SetUserAttribute.
+  virtual Task<Status> KeepChecksum(std::string path, Version version, std::string algorithm,
+                                    std::string hex) = 0;
 
   // User attributes of an object. Replace changes the whole map atomically.
   virtual Task<Result<std::map<std::string, std::string>>> GetUserAttributes(std::string path) = 0;

@@ -237,6 +237,28 @@ TEST_F(StoreTest, UserAttributesAreKeptAndReplaced) {
   EXPECT_EQ(attributes->at("U.one"), std::string("\0\xff", 2));
 }
 
+TEST_F(StoreTest, LaterChecksumsAreOfTheirVersionOnlyAndNotForUsers) {
+  ASSERT_TRUE(Put("/a", "x"));
+  const Version version = SyncWait(store_->Stat("/a"))->version;
+  EXPECT_EQ(SyncWait(store_->LaterChecksums("/a"))->version, version);
+  ASSERT_TRUE(SyncWait(store_->KeepChecksum("/a", version, "md5", "00ff")));
+  EXPECT_EQ(SyncWait(store_->LaterChecksums("/a"))->checksums, (UserAttributes{{"md5", "00ff"}}));
+  EXPECT_TRUE(SyncWait(store_->GetUserAttributes("/a"))->empty());
+  for (const auto& value : {std::optional<std::string>("11"), std::optional<std::string>()})
+    EXPECT_EQ(SyncWait(store_->SetUserAttribute("/a", "xec.checksum.md5", value)).code(),
+              Code::kInvalidArgument);
+  ASSERT_TRUE(SyncWait(store_->SetUserAttribute("/a", "k", "v")));
+  ASSERT_TRUE(SyncWait(store_->Rename("/a", "/b")));
+  EXPECT_EQ(SyncWait(store_->LaterChecksums("/b"))->checksums, (UserAttributes{{"md5", "00ff"}}));
+  EXPECT_EQ(*SyncWait(store_->GetUserAttributes("/b")), (UserAttributes{{"k", "v"}}));
+  EXPECT_EQ(SyncWait(store_->KeepChecksum("/b", version, "sha1", "22")).code(), Code::kConflict);
+  ASSERT_TRUE(Put("/b", "other"));
+  EXPECT_TRUE(SyncWait(store_->LaterChecksums("/b"))->checksums.empty());
+  EXPECT_EQ(SyncWait(store_->LaterChecksums("/a")).code(), Code::kNotFound);
+  ASSERT_TRUE(SyncWait(store_->MakeDirectory("/d", false)));
+  EXPECT_EQ(SyncWait(store_->LaterChecksums("/d")).code(), Code::kIsDirectory);
+}
+
 TEST_F(StoreTest, ChecksumsAreStored) {
   ASSERT_TRUE(Put("/a", "123456789"));
   const auto checksums = SyncWait(store_->Checksums("/a"));

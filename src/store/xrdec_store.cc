@@ -21,9 +21,15 @@ Task<Result<std::shared_ptr<ObjectReader>>> OpenArchives(Engine& engine, const X
   co_return co_await ObjectReader::OpenXrdec(engine, std::move(*info));
 }
 
-// The manifest of an archive; of one that a stock client wrote, or of an empty object, without checksums.
+// The manifest of an archive; of one that a stock client wrote, without checksums. An empty object's archives
+// are empty files: its entry in the register has it, if it is there.
 Task<Result<Manifest>> ManifestOf(Engine& engine, const XrdecName& name) {
-  if (name.size == 0) co_return Manifest{};
+  if (name.size == 0 && !name.in_register) co_return Manifest{};
+  if (name.size == 0) {
+    Result<std::shared_ptr<ObjectReader>> entry = co_await ObjectReader::Open(engine, name.registered);
+    if (!entry) co_return entry.error();
+    co_return co_await (*entry)->GetManifest();
+  }
   Result<std::shared_ptr<ObjectReader>> reader = co_await OpenArchives(engine, name);
   if (!reader) co_return reader.error();
   co_return co_await (*reader)->GetManifest();
@@ -142,7 +148,7 @@ Task<Result<std::map<std::string, std::string>>> XrdecStore::Checksums(std::stri
   if (!name) co_return name.error();
   if (name->size == 0) {
     DigestOptions all;
-    all.md5 = all.sha256 = all.crc32 = all.zcrc32 = true;
+    all.md5 = all.sha1 = all.sha256 = all.sha512 = all.crc32 = all.zcrc32 = true;
     Result<ObjectDigests> digests = ObjectDigests::Create(all);
     if (!digests) digests = ObjectDigests::Create();
     if (!digests) co_return digests.error();
@@ -169,7 +175,7 @@ Task<Result<std::map<std::string, std::string>>> XrdecStore::GetUserAttributes(s
   if (!name) co_return name.error();
   Result<std::optional<AttributeRevision>> set = co_await AttributesSetFor(*name);
   if (!set) co_return set.error();
-  if (*set) co_return (*set)->set.Values();
+  if (*set) co_return WithoutLaterChecksums((*set)->set.Values());
   Result<Manifest> manifest = co_await ManifestOf(engine_, *name);
   if (!manifest) co_return manifest.error();
   co_return std::move(manifest->attributes);
@@ -179,26 +185,63 @@ Task<Status> XrdecStore::SetUserAttribute(std::string text, std::string attribut
                                           std::optional<std::string> value) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
-  if (attribute.empty()) co_return Fail(Code::kInvalidArgument, "an attribute needs a name");
+  const Status for_users = CheckUserAttributeName(attribute);
+  if (!for_users) co_return for_users.error();
   Result<XrdecName> name = co_await LookUpArchives(text, *path);
   if (!name && name.code() == Code::kIsDirectory)
     co_return Fail(Code::kUnsupported, "{}: directories of layout xrdec have no attributes", path->text());
   if (!name) co_return name.error();
-  Result<Manifest> manifest = co_await ManifestOf(engine_, *name);
-  if (!manifest) co_return manifest.error();
   if (!name->in_register) {
+    Result<Manifest> manifest = co_await ManifestOf(engine_, *name);
+    if (!manifest) co_return manifest.error();
     if (!value && !manifest->attributes.contains(attribute))
       co_return Fail(Code::kNotFound, "{} has no attribute '{}'", path->text(), attribute);
-    name = co_await TakeOver(engine_, std::move(*name), XrdecWidth::kExistence);
+    name = co_await TakeOver(engine_, std::move(*name), XrdecWidth::kArchives);
     if (!name) co_return name.error();
     if (!name->in_register) co_return Fail(Code::kConflict, "{} was changed meanwhile; retry", path->text());
   }
-  Result<std::optional<AttributeRevision>> current = co_await AttributesSetFor(*name);
+  co_return co_await ChangeRegistered(std::move(*name), std::move(attribute), std::move(value));
+}
+
+Task<Status> XrdecStore::ChangeRegistered(XrdecName name, std::string attribute,
+                                          std::optional<std::string> value) {
+  Result<Manifest> manifest = co_await ManifestOf(engine_, name);
+  if (!manifest) co_return manifest.error();
+  Result<std::optional<AttributeRevision>> current = co_await AttributesSetFor(name);
   if (!current) co_return current.error();
   AttributeChange change{std::move(attribute), std::move(value), std::move(*current),
                          std::move(manifest->attributes)};
-  Status written = co_await ChangeAttribute(engine_, name->registered, std::move(change));
+  Status written = co_await ChangeAttribute(engine_, name.registered, std::move(change));
   co_return InUserWords(std::move(written));
+}
+
+Task<Result<VersionChecksums>> XrdecStore::LaterChecksums(std::string text) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  Result<XrdecName> name = co_await LookUpXrdecObject(engine_, *path, XrdecWidth::kExistence);
+  if (!name) co_return name.error();
+  Result<std::optional<AttributeRevision>> set = co_await AttributesSetFor(*name);
+  if (!set) co_return set.error();
+  VersionChecksums later;
+  later.version = name->version;
+  if (*set) later.checksums = OnlyLaterChecksums((*set)->set.Values());
+  co_return std::move(later);
+}
+
+// What a stock client wrote is not taken over for it, which would give it another version and time: whoever
+// asks only reads.
+Task<Status> XrdecStore::KeepChecksum(std::string text, Version version, std::string algorithm,
+                                      std::string hex) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  Result<XrdecName> name = co_await LookUpXrdecObject(engine_, *path, XrdecWidth::kArchives);
+  if (!name) co_return name.error();
+  if (!name->in_register)
+    co_return Fail(Code::kUnsupported, "{} was written by a stock client, with which no checksums are kept",
+                   path->text());
+  if (name->version != version) co_return Fail(Code::kConflict, "{} was replaced meanwhile", path->text());
+  co_return co_await ChangeRegistered(std::move(*name), std::string(kLaterChecksumPrefix) + algorithm,
+                                      std::move(hex));
 }
 
 Task<Result<StoreSpace>> XrdecStore::Space() { co_return co_await SumSpace(engine_); }

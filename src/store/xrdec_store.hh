@@ -26,6 +26,9 @@ class XrdecStore final : public Store {
   // Those that the object was written with; stock clients leave at most adler32.
   Task<Result<std::map<std::string, std::string>>> Checksums(std::string path) override;
   // Kept in the register, where stock clients do not look; kUnsupported for directories.
+  Task<Result<VersionChecksums>> LaterChecksums(std::string path) override;
+  Task<Status> KeepChecksum(std::string path, Version version, std::string algorithm,
+                            std::string hex) override;
   Task<Result<std::map<std::string, std::string>>> GetUserAttributes(std::string path) override;
   Task<Status> SetUserAttribute(std::string path, std::string name,
                                 std::optional<std::string> value) override;
@@ -37,6 +40,8 @@ class XrdecStore final : public Store {
   Task<Status> NeedParent(ObjectPath path, bool make);
   // What the text names must be an object.
   Task<Result<XrdecName>> LookUpArchives(std::string text, ObjectPath path);
+  // `name` is in the register, and was looked up with its archives.
+  Task<Status> ChangeRegistered(XrdecName name, std::string attribute, std::optional<std::string> value);
   Task<Result<std::optional<AttributeRevision>>> AttributesSetFor(const XrdecName& name);
 
   Engine& engine_;

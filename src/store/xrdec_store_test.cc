@@ -372,6 +372,31 @@ TEST_F(XrdecStoreTest, UserAttributesAreKeptInTheRegister) {
   EXPECT_EQ(SyncWait(store_->SetUserAttribute("/d", "k", "v")).code(), Code::kUnsupported);
 }
 
+// Its archives are empty files, so they were lost.
+TEST_F(XrdecStoreTest, AnEmptyObjectHasTheAttributesItWasWrittenWith) {
+  CreateOptions options;
+  options.write.attributes["written"] = "with it";
+  ASSERT_TRUE(Put("/a", "", options));
+  EXPECT_EQ(SyncWait(store_->GetUserAttributes("/a"))->at("written"), "with it");
+  ASSERT_TRUE(SyncWait(store_->Rename("/a", "/b")));
+  EXPECT_EQ(SyncWait(store_->GetUserAttributes("/b"))->at("written"), "with it");
+  ASSERT_TRUE(SyncWait(store_->SetUserAttribute("/b", "later", "set")));
+  EXPECT_EQ(SyncWait(store_->GetUserAttributes("/b"))->size(), 2u);
+}
+
+TEST_F(XrdecStoreTest, LaterChecksumsAreKeptInTheRegister) {
+  ASSERT_TRUE(Put("/a", "x"));
+  const Version version = SyncWait(store_->LaterChecksums("/a"))->version;
+  EXPECT_EQ((*SyncWait(store_->OpenRead("/a")))->version(), version);
+  ASSERT_TRUE(SyncWait(store_->KeepChecksum("/a", version, "md5", "00ff")));
+  EXPECT_EQ(SyncWait(store_->LaterChecksums("/a"))->checksums.at("md5"), "00ff");
+  EXPECT_TRUE(SyncWait(store_->GetUserAttributes("/a"))->empty());
+  EXPECT_EQ(SyncWait(store_->SetUserAttribute("/a", "xec.checksum.md5", "1")).code(), Code::kInvalidArgument);
+  EXPECT_EQ(SyncWait(store_->KeepChecksum("/a", {}, "md5", "11")).code(), Code::kConflict);
+  ASSERT_TRUE(SyncWait(store_->Rename("/a", "/b")));
+  EXPECT_EQ(SyncWait(store_->LaterChecksums("/b"))->checksums.at("md5"), "00ff");
+}
+
 TEST_F(XrdecStoreTest, UploadsOfStockClientsAreLeftAlone) {
   const auto call = test_.engine().MetadataCall();
   ASSERT_TRUE(SyncWait(CreateFile(call, test_.engine().server(3), "/a", "unfinished", false)));
