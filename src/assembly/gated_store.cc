@@ -59,12 +59,12 @@ Task<Result<std::map<std::string, std::string>>> GatedStore::Checksums(std::stri
 }
 
 Task<Result<VersionChecksums>> GatedStore::LaterChecksums(std::string path) {
-  XEC_PASS(Result<VersionChecksums>, LaterChecksums(std::move(path)));
+  XEC_PASS(Result<VersionChecksums>, path, LaterChecksums(std::move(path)));
 }
 
 Task<Status> GatedStore::KeepChecksum(std::string path, Version version, std::string algorithm,
                                       std::string hex) {
-  XEC_PASS(Status, KeepChecksum(std::move(path), version, std::move(algorithm), std::move(hex)));
+  XEC_PASS(Status, path, KeepChecksum(std::move(path), version, std::move(algorithm), std::move(hex)));
 }
 
 Task<Result<std::map<std::string, std::string>>> GatedStore::GetUserAttributes(std::string path) {
@@ -82,11 +82,11 @@ Task<Result<StoreSpace>> GatedStore::Space() { XEC_PASS(Result<StoreSpace>, kWho
 Task<Result<CleanReport>> GatedStore::Clean() { XEC_PASS(Result<CleanReport>, kWholeStore, Clean()); }
 
 Task<Result<StoredNames>> GatedStore::ListStored(std::string directory) {
-  XEC_PASS(Result<StoredNames>, ListStored(std::move(directory)));
+  XEC_PASS(Result<StoredNames>, directory, ListStored(std::move(directory)));
 }
 
 Task<Result<bool>> GatedStore::BringIntoTree(std::string path) {
-  XEC_PASS(Result<bool>, BringIntoTree(std::move(path)));
+  XEC_PASS(Result<bool>, path, BringIntoTree(std::move(path)));
 }
 
 Task<Result<RepairReport>> GatedStore::Repair(std::string path, RepairOptions options) {

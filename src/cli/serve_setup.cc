@@ -342,6 +342,11 @@ std::string XrootdConfiguration(const ServePlan& plan) {
       "xrd.protocol http:{2} libXrdHttp.so\n",
       c.export_path, plan.short_state, c.port);
   if (c.http_port) text += fmt::format("xrd.protocol http:+{} libXrdHttp.so\n", *c.http_port);
+  // XRootD 5.5.3 passes over the length of an upload unless it is spelled "Content-Length", and ends it as an
+  // empty one. What it takes for no header of its own it hands on by these lines, and the plug-in refuses an
+  // upload that has not the length that was announced.
+  for (const char* spelling : {"content-length", "Content-length", "CONTENT-LENGTH"})
+    text += fmt::format("http.header2cgi {} oss.asize\n", spelling);
   text += fmt::format(
       "ofs.osslib {0}\n"
       "ofs.ckslib * {0}\n"
@@ -349,7 +354,10 @@ std::string XrootdConfiguration(const ServePlan& plan) {
       // An upload that its client did not finish is told to the plug-in at once, as an abort. Nobody needs
       // XRootD's own list of uploads after a crash, so it need not be on the disk before each upload starts.
       "ofs.persist auto hold 0 sync 32767\n"
-      "xrootd.chksum adler32 crc32c md5 sha256 crc32 zcrc32\n"
+      // In front of XRootD's own file system, and of what the user's file puts there.
+      "xrootd.fslib ++ {0}\n"
+      // What an object lacks is computed when it is asked for; not in jobs of XRootD's (max 0).
+      "xrootd.chksum max 0 adler32 crc32c md5 sha1 sha256 sha512 crc32 zcrc32\n"
       "xrootd.async off\n",
       plan.plug_in);
   if (!plan.users_lines.empty()) text += "# From the user's file:\n" + plan.users_lines;

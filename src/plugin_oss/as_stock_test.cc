@@ -18,7 +18,7 @@ namespace {
 
 class AsStockTest : public testing::Test {
  protected:
-  explicit AsStockTest(std::string offered = "/") : gateway_(store_, kHardlyAny, std::move(offered)) {}
+  explicit AsStockTest(std::string offered = "/") : gateway_(store_, kHardlyAny, {}, std::move(offered)) {}
 
   FakeStore store_;
   Gateway gateway_;

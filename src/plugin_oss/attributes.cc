@@ -19,14 +19,37 @@ std::string UserName(const char* name) {
 
 }  // namespace
 
+Result<UploadsOfClients::Upload> UserAttributesPlugin::OwnUpload(const char* path) {
+  const std::string& client = ClientOfThread::Get();
+  if (client.empty()) return UploadsOfClients::Upload();
+  return gateway_.uploads_of_clients().Find(client, path);
+}
+
+Result<UserAttributes> UserAttributesPlugin::Read(const char* path) {
+  XEC_ASSIGN_OR_RETURN(const UploadsOfClients::Upload upload, OwnUpload(path));
+  if (upload) return upload->Values();
+  return SyncWait(gateway_.store().GetUserAttributes(path));
+}
+
+Status UserAttributesPlugin::Change(const char* path, const std::string& name,
+                                    std::optional<std::string> value, bool only_new) {
+  XEC_ASSIGN_OR_RETURN(const UploadsOfClients::Upload upload, OwnUpload(path));
+  if (upload) return upload->Set(name, std::move(value), only_new);
+  if (only_new) {
+    XEC_ASSIGN_OR_RETURN(const UserAttributes attributes, SyncWait(gateway_.store().GetUserAttributes(path)));
+    if (attributes.contains(name)) return Fail(Code::kAlreadyExists, "{} has an attribute {}", path, name);
+  }
+  return SyncWait(gateway_.store().SetUserAttribute(path, name, std::move(value)));
+}
+
 int UserAttributesPlugin::Del(const char* name, const char* path, int) {
   return Guarded("remove attribute", [&]() -> int {
     const Attempt operation = {"remove attribute of", path, ""};
-    const auto attributes = SyncWait(gateway_.store().GetUserAttributes(path));
+    const auto attributes = Read(path);
     if (!attributes) return Failed(operation, attributes.error());
     const std::string user_name = UserName(name);
     if (!attributes->contains(user_name)) return -ENODATA;
-    return Answer(operation, SyncWait(gateway_.store().SetUserAttribute(path, user_name, std::nullopt)));
+    return Answer(operation, Change(path, user_name, std::nullopt, false));
   });
 }
 
@@ -40,7 +63,7 @@ void UserAttributesPlugin::Free(AList* list) {
 
 int UserAttributesPlugin::Get(const char* name, void* value, int size, const char* path, int) {
   return Guarded("get attribute", [&]() -> int {
-    const auto attributes = SyncWait(gateway_.store().GetUserAttributes(path));
+    const auto attributes = Read(path);
     if (!attributes) return Failed({"get attribute of", path, ""}, attributes.error());
     const auto found = attributes->find(UserName(name));
     if (found == attributes->end()) return -ENODATA;
@@ -55,7 +78,7 @@ int UserAttributesPlugin::Get(const char* name, void* value, int size, const cha
 int UserAttributesPlugin::List(AList** list, const char* path, int, int with_sizes) {
   return Guarded("list attributes", [&]() -> int {
     *list = nullptr;
-    const auto attributes = SyncWait(gateway_.store().GetUserAttributes(path));
+    const auto attributes = Read(path);
     if (!attributes) return Failed({"list attributes of", path, ""}, attributes.error());
     int longest = 0;
     for (const auto& [user_name, value] : *attributes) {
@@ -81,13 +104,8 @@ int UserAttributesPlugin::Set(const char* name, const void* value, int size, con
     const std::string user_name = UserName(name);
     if (user_name.empty())
       return Failed(operation, Fail(Code::kUnsupported, "{} is not an attribute of users", name));
-    if (is_new != 0) {
-      const auto attributes = SyncWait(gateway_.store().GetUserAttributes(path));
-      if (!attributes) return Failed(operation, attributes.error());
-      if (attributes->contains(user_name)) return -EEXIST;
-    }
     std::string text(static_cast<const char*>(value), static_cast<size_t>(std::max(size, 0)));
-    return Answer(operation, SyncWait(gateway_.store().SetUserAttribute(path, user_name, std::move(text))));
+    return Answer(operation, Change(path, user_name, std::move(text), is_new != 0));
   });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // UserAttributesPlugin: XRootD's extended attributes of objects. XRootD calls the attributes of
 // users "U.<name>"; the store has them as "<name>". There are no others: XRootD's own attributes are refused.
+// A client that uploads the name has those of its upload.
 #pragma once
 
 #include <XrdSys/XrdSysXAttr.hh>
@@ -20,6 +21,11 @@ class UserAttributesPlugin final : public XrdSysXAttr {
   int Set(const char* name, const void* value, int size, const char* path, int fd, int is_new) override;
 
  private:
+  // Of the client for whom it is asked; null: it does not upload that name.
+  Result<UploadsOfClients::Upload> OwnUpload(const char* path);
+  Result<UserAttributes> Read(const char* path);
+  Status Change(const char* path, const std::string& name, std::optional<std::string> value, bool only_new);
+
   Gateway& gateway_;
 };
 

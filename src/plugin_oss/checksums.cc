@@ -13,26 +13,37 @@ struct Algorithm {
   int bytes;
 };
 // The first one is the default.
-constexpr std::array<Algorithm, 6> kAlgorithms = {
-    {{"adler32", 4}, {"crc32c", 4}, {"md5", 16}, {"sha256", 32}, {"crc32", 4}, {"zcrc32", 4}}};
+constexpr std::array<Algorithm, 8> kAlgorithms = {{{"adler32", 4},
+                                                   {"crc32c", 4},
+                                                   {"md5", 16},
+                                                   {"sha1", 20},
+                                                   {"sha256", 32},
+                                                   {"sha512", 64},
+                                                   {"crc32", 4},
+                                                   {"zcrc32", 4}}};
+// XRootD makes "ask again in 5 seconds" of it.
+constexpr int kAskAgain = EBUSY;
 
 }  // namespace
 
+// nullopt: not yet.
+Result<std::optional<std::string>> Checksums::Find(const char* path, const std::string& algorithm) {
+  XEC_ASSIGN_OR_RETURN(const DigestOptions options, DigestOptions::Parse(algorithm));
+  XEC_ASSIGN_OR_RETURN(const auto stored, SyncWait(gateway_.store().Checksums(path)));
+  const auto found = stored.find(algorithm);
+  if (found != stored.end()) return std::optional<std::string>(found->second);
+  XEC_ASSIGN_OR_RETURN(const VersionChecksums later, SyncWait(gateway_.store().LaterChecksums(path)));
+  const auto kept = later.checksums.find(algorithm);
+  if (kept != later.checksums.end()) return std::optional<std::string>(kept->second);
+  return gateway_.checksum_jobs().Ask(path, later.version, algorithm, options);
+}
+
 int Checksums::Get(const char* path, XrdCksData& checksum) {
   return Guarded("checksum", [&]() -> int {
-    const Result<std::map<std::string, std::string>> stored = SyncWait(gateway_.store().Checksums(path));
-    if (!stored) return Failed({"checksum", path, ""}, stored.error());
-    const auto found = stored->find(checksum.Name);
-    // Not the answer "not stored" (ESRCH), upon which XRootD schedules a job that calls Calc: when a job
-    // fails at once, XRootD 5.5 to 6.1 can take it for one that runs (XrdXrootdJob: Schedule sets the status
-    // of a job that has ended), and never answers the client.
-    if (found == stored->end()) {
-      return Failed(
-          {"checksum", path, ""},
-          Fail(Code::kUnsupported,
-               "{} was not asked for when the object was written (directive xec.checksums)", checksum.Name));
-    }
-    if (!checksum.Set(found->second.c_str(), static_cast<int>(found->second.size()))) return -EIO;
+    const Result<std::optional<std::string>> found = Find(path, checksum.Name);
+    if (!found) return Failed({"checksum", path, ""}, found.error());
+    if (!*found) return -kAskAgain;
+    if (!checksum.Set((*found)->c_str(), static_cast<int>((*found)->size()))) return -EIO;
     // XRootD compares times only to find checksums that are older than their file: ours belong to the
     // version.
     checksum.fmTime = 0;
@@ -61,6 +72,9 @@ char* Checksums::List(const char* path, char* buffer, int length, char separator
       const auto stored = SyncWait(gateway_.store().Checksums(path));
       if (!stored) return Failed({"checksums", path, ""}, stored.error());
       for (const auto& [name, value] : *stored) add(name);
+      const auto later = SyncWait(gateway_.store().LaterChecksums(path));
+      if (!later) return Failed({"checksums", path, ""}, later.error());
+      for (const auto& [name, value] : later->checksums) add(name);
     }
     if (names.empty() || names.size() >= static_cast<size_t>(length)) return -ERANGE;
     std::memcpy(buffer, names.c_str(), names.size() + 1);

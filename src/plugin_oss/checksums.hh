@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Checksums: XRootD's checksum manager, answering with what was stored when the object was written. Nothing
-// is ever computed here: an algorithm that was not stored is an error that says how to have it
-// (xec.checksums).
+// Checksums: XRootD's checksum manager, answering with what was stored when the object was written, or kept
+// since. What neither has is computed (ChecksumJobs), and the client told to ask again until it is there.
 #pragma once
 
 #include <XrdCks/XrdCks.hh>
@@ -26,6 +25,8 @@ class Checksums final : public XrdCks {
   int Ver(const char* path, XrdCksData& checksum) override;
 
  private:
+  Result<std::optional<std::string>> Find(const char* path, const std::string& algorithm);
+
   Gateway& gateway_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// What xrootd loads: `ofs.osslib`, `ofs.ckslib *` and `ofs.xattrlib` all name this module.
+// What xrootd loads: `ofs.osslib`, `ofs.ckslib *`, `ofs.xattrlib` and `xrootd.fslib ++` all name this module.
 #include <cstdio>
 #include <malloc.h>
 
@@ -10,6 +10,7 @@
 #include "base/log.hh"
 #include "plugin_oss/attributes.hh"
 #include "plugin_oss/checksums.hh"
+#include "plugin_oss/file_system.hh"
 #include "plugin_oss/storage.hh"
 
 namespace {
@@ -51,6 +52,10 @@ XrdCks* XrdCksInit(XrdSysError* error, const char* file, const char*) {
   return gateway == nullptr ? nullptr : new xec::Checksums(*gateway, error);
 }
 
+XrdSfsFileSystem* XrdSfsGetFileSystem2(XrdSfsFileSystem* next, XrdSysLogger*, const char*, XrdOucEnv*) {
+  return next == nullptr ? nullptr : new xec::ClientFileSystem(*next);
+}
+
 XrdSysXAttr* XrdSysGetXAttrObject(XrdSysError*, const char* file, const char*) {
   xec::Gateway* gateway = OpenGateway(file);
   return gateway == nullptr ? nullptr : new xec::UserAttributesPlugin(*gateway);
@@ -58,4 +63,4 @@ XrdSysXAttr* XrdSysGetXAttrObject(XrdSysError*, const char* file, const char*) {
 }
 
 XrdVERSIONINFO(XrdOssGetStorageSystem2, Xec) XrdVERSIONINFO(XrdCksInit, Xec)
-    XrdVERSIONINFO(XrdSysGetXAttrObject, Xec)
+    XrdVERSIONINFO(XrdSysGetXAttrObject, Xec) XrdVERSIONINFO(XrdSfsGetFileSystem2, Xec)

@@ -10,8 +10,10 @@
 
 #include "assembly/gated_store.hh"
 #include "assembly/open_store.hh"
+#include "plugin_oss/checksum_jobs.hh"
 #include "plugin_oss/handle_sharing.hh"
 #include "plugin_oss/told_sizes.hh"
+#include "plugin_oss/upload_attributes.hh"
 #include "plugin_oss/upload_line.hh"
 #include "runtime/task.hh"
 #include "xrdcompat/version.hh"
@@ -58,18 +60,22 @@ constexpr int ErrnoOf(Code code) {
 class Gateway {
  public:
   // For tests: a store of the caller's.
-  Gateway(Store& store, UploadLine::Patience patience, std::string offered = "/")
-      : store_(&store), offered_(std::move(offered)), upload_line_(patience) {}
+  Gateway(Store& store, UploadLine::Patience patience, ChecksumJobs::Limits limits = {},
+          std::string offered = "/")
+      : store_(&store), offered_(std::move(offered)), upload_line_(patience), checksum_jobs_(gate_, limits) {}
   explicit Gateway(std::unique_ptr<OpenedStore> opened)
       : opened_(std::move(opened)),
         store_(&opened_->store()),
-        offered_(opened_->configuration().export_path) {}
+        offered_(opened_->configuration().export_path),
+        checksum_jobs_(gate_, {}) {}
 
   // What is offered of it: for XRootD's own export of /store the name /storeX begins alike.
   Store& store() { return gate_; }
   CreationTurns& creation_turns() { return creation_turns_; }
   ToldSizes& told_sizes() { return told_sizes_; }
   UploadLine& upload_line() { return upload_line_; }
+  UploadsOfClients& uploads_of_clients() { return uploads_of_clients_; }
+  ChecksumJobs& checksum_jobs() { return checksum_jobs_; }
 
   // WriteOptions for an object at `path` by the configuration's rules.
   WriteOptions WriteOptionsFor(std::string_view path);
@@ -88,6 +94,8 @@ class Gateway {
   CreationTurns creation_turns_;
   ToldSizes told_sizes_;
   UploadLine upload_line_;
+  UploadsOfClients uploads_of_clients_;
+  ChecksumJobs checksum_jobs_;
 };
 
 // True if a configuration file has xrootd tell an upload that ended from one whose client died (ofs.persist

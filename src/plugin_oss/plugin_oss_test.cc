@@ -428,17 +428,20 @@ TEST_F(PluginTest, StoredChecksums) {
   EXPECT_STREQ(text, "0badcafe");
   EXPECT_EQ(checksums.Ver("/a", data), 1);
   EXPECT_EQ(checksums.Get("/b", data), -ENOENT);
-  XrdCksData md5;
-  md5.Set("md5");
-  EXPECT_EQ(checksums.Get("/a", md5), -ENOTSUP);
-  EXPECT_EQ(checksums.Calc("/a", md5, 1), -ENOTSUP);
+  XrdCksData other;
+  other.Set("rot13");
+  EXPECT_EQ(checksums.Get("/a", other), -EINVAL);
+  EXPECT_EQ(checksums.Calc("/a", other, 1), -EINVAL);
   EXPECT_EQ(checksums.Size("md5"), 16);
-  EXPECT_EQ(checksums.Size("sha512"), 0);
+  EXPECT_EQ(checksums.Size("sha512"), 64);
+  EXPECT_EQ(checksums.Size("rot13"), 0);
   EXPECT_EQ(checksums.Size(nullptr), 4);
   EXPECT_STREQ(checksums.Name(0), "adler32");
   EXPECT_EQ(checksums.Name(99), nullptr);
   char names[60];
   EXPECT_STREQ(checksums.List("/a", names, sizeof(names), ' '), "adler32 crc32c");
+  store_.objects["/a"].later_checksums["md5"] = "00";
+  EXPECT_STREQ(checksums.List("/a", names, sizeof(names), ' '), "adler32 crc32c md5");
   EXPECT_EQ(checksums.List("/a", names, 5, ' '), nullptr);
   EXPECT_EQ(checksums.List("/b", names, sizeof(names), ' '), nullptr);
 }

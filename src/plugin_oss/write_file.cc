@@ -18,8 +18,9 @@ constexpr mode_t kPendingBit = 01000;
 
 class Upload final : public OpenHandle {
  public:
-  Upload(UploadRequest request, UploadLine::Admitted admitted)
+  Upload(Gateway& gateway, UploadRequest request, UploadLine::Admitted admitted)
       : request_(std::move(request)),
+        attributes_(gateway.uploads_of_clients().Begin(request_.client, request_.path)),
         client_(std::move(admitted.client)),
         writer_(std::move(admitted.writer)) {}
 
@@ -84,6 +85,10 @@ class Upload final : public OpenHandle {
       return GiveUp("close", Fail(Code::kInvalidArgument, "{} bytes came of an upload announced with {}",
                                   size_.load(), *request_.announced_size));
     }
+    const Result<UserAttributes> attributes = attributes_->End();
+    const Status attributes_set =
+        attributes ? writer_->SetUserAttributes(*attributes) : Status(attributes.error());
+    if (!attributes_set) return GiveUp("close", attributes_set.error());
     const Result<Committed> committed = SyncWait(writer_->Commit());
     writer_.reset();
     return committed ? 0 : Note("close", committed.error());
@@ -115,6 +120,7 @@ class Upload final : public OpenHandle {
   }
 
   const UploadRequest request_;
+  const UploadsOfClients::Upload attributes_;
   const UploadLine::ClientToken client_;
   std::atomic<uint64_t> size_ = 0;        // bytes accepted
   std::mutex mutex_;                      // one request of the writer after another
@@ -149,7 +155,8 @@ Result<std::unique_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest 
                                                       : line.EnterOnce(std::move(writer)));
   }
   if (!admitted.writer) return std::unique_ptr<OpenHandle>();
-  return std::unique_ptr<OpenHandle>(std::make_unique<Upload>(std::move(request), std::move(admitted)));
+  return std::unique_ptr<OpenHandle>(
+      std::make_unique<Upload>(gateway, std::move(request), std::move(admitted)));
 }
 
 }  // namespace xec

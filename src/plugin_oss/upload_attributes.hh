@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The user attributes of uploads under way. What a client sets on a name while it uploads that name belongs
+// to the upload (xrdcp --xattr does so between its last byte and its close), whatever lives there now; for
+// other clients the name has the attributes of what lives there.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.hh"
+#include "protocol/attribute_set.hh"
+
+namespace xec {
+
+// Of one upload. Thread-safe.
+class UploadAttributes {
+ public:
+  UserAttributes Values() const;
+
+  // `only_new`: kAlreadyExists if there is one. Errors else: kNotFound (nothing to remove), kInvalidArgument
+  // (not for users, too many, too large): the upload must not become an object without it, so End tells it
+  // again.
+  Status Set(const std::string& name, std::optional<std::string> value, bool only_new);
+
+  // The upload is being closed: what it will have. Who sets one afterwards gets kConflict. Error: the first
+  // refusal of one.
+  Result<UserAttributes> End();
+
+ private:
+  mutable std::mutex mutex_;
+  UserAttributes values_;  // guarded by mutex_, as the next
+  std::optional<Error> refusal_;
+  bool ended_ = false;
+};
+
+// Those of a gateway. Thread-safe.
+class UploadsOfClients {
+ public:
+  using Upload = std::shared_ptr<UploadAttributes>;
+
+  // `client` is one connection. The upload is under way as long as the caller owns what it gets.
+  Upload Begin(const std::string& client, const std::string& path);
+
+  // The upload of that name by that client; null: there is none. Error: kConflict, there are several, and
+  // nothing tells which one is meant.
+  Result<Upload> Find(const std::string& client, const std::string& path);
+
+ private:
+  std::mutex mutex_;
+  std::multimap<std::pair<std::string, std::string>, std::weak_ptr<UploadAttributes>>
+      uploads_;  // guarded by mutex_
+};
+
+// The client for whom this thread asks for attributes: XRootD's trace identity. The interface for attributes
+// does not tell it, the file system in front of it knows it. "" if nobody said it.
+class ClientOfThread {
+ public:
+  explicit ClientOfThread(const char* client);
+  ~ClientOfThread();
+  ClientOfThread(const ClientOfThread&) = delete;
+  ClientOfThread& operator=(const ClientOfThread&) = delete;
+
+  static const std::string& Get();
+};
+
+}  // namespace xec
