@@ -25,7 +25,7 @@ namespace xec {
 class ChecksumJobs {
  public:
   struct Limits {
-    size_t at_once = 2;   // objects read at the same time, 4 MiB of memory each; others wait in line
+    size_t at_once = 2;  // objects read at the same time, 4 MiB of memory each; others wait in line
     size_t jobs_max = 1000;  // computed, waiting and done ones that are remembered
     std::chrono::milliseconds wait = std::chrono::seconds(2);  // in Ask
     // One for which nobody has asked for so long is given up, done or not.
