@@ -75,9 +75,9 @@ Result<Json> Describe(OpenedStore& store, const std::string& path) {
   json["geometry"] = manifest.geometry.ToString();
   json["chunk_size"] = manifest.geometry.chunk_size_bytes;
   json["object_id"] = manifest.object_id;
-  XEC_ASSIGN_OR_RETURN(const VersionChecksums later, SyncWait(store.store().LaterChecksums(path)));
+  const Result<VersionChecksums> later = SyncWait(store.store().LaterChecksums(path));
   json["checksums"] = manifest.checksums;
-  if (later.version == reader->version()) json["checksums"].update(Json(later.checksums));
+  if (later && later->version == reader->version()) json["checksums"].update(Json(later->checksums));
   json["attributes"] = manifest.attributes;
   json["servers"] = manifest.servers;
   json["debts"] = manifest.debts;

@@ -13,6 +13,8 @@ import everyday
 import xectest
 
 MIB = 1024 * 1024
+# What is asked of XRootD 5 is more than it can on its own; later ones mend some of it.
+XROOTD_5 = os.environ.get("XEC_XROOTD", "/usr") == "/usr"
 
 
 class Stock:
@@ -251,12 +253,13 @@ class Checksums(BesideBytes):
                 self.assertEqual(self.digest(server.http + "/a", "adler32", head), (200, "adler32", self.sums["adler32"]))
                 self.assertEqual(self.digest(server.http + "/a", "MD5, ADLER32", head), (200, "md5", self.sums["md5"]))
         for wanted in ("sha,adler32", "sha-256,adler32", "SHA-512, ADLER32", "unknown,adler32", "md5;q=0.3,adler32;q=1"):
-            status, name, value = self.digest(store.http + "/a", wanted, head=True)
-            self.assertEqual((wanted, status, name, value), (wanted, 200, "adler32", self.sums["adler32"]))
-            status, name, value = self.digest(store.http + "/a", wanted, head=False)
+            for head in (True, False):
+                status, name, value = self.digest(store.http + "/a", wanted, head)
+                of_xrootd = {"sha": "sha1", "sha-256": "sha256", "sha-512": "sha512"}.get(name, name)
+                self.assertEqual((wanted, status, value), (wanted, 200, self.sums[of_xrootd]))
+                # XRootD 5 passes over in a HEAD what it takes in a GET.
+                self.assertIn(name, ("adler32",) if head and XROOTD_5 else wanted.lower().replace(";", ",").split(","))
             self.assert_same(self.file, self.path("body"))
-            of_xrootd = {"sha": "sha1", "sha-256": "sha256", "sha-512": "sha512"}.get(name, name)
-            self.assertEqual((wanted, status, value), (wanted, 200, self.sums[of_xrootd]))
 
     def test_many_who_ask_at_once(self):
         store = self.gateway()
@@ -298,7 +301,13 @@ class HttpOfXrootd(BesideBytes):
         for name in ("/new", "/old"):
             for spelling in ("content-length", "CONTENT-LENGTH", "Content-length"):
                 answer = self.request(store, f"PUT {name} HTTP/1.1\r\nHost: x\r\n{spelling}: 5\r\n", b"hello")
+                if not XROOTD_5:
+                    self.assertIn(" 201 ", answer)
+                    self.assertRegex(self.xrdfs(store.url, "stat", name).out, r"Size: +5\n")
+                    continue
                 self.assertNotIn(" 200 ", answer)
+        if not XROOTD_5:
+            return
         self.assertIn("[3011]", self.xrdfs(store.url, "stat", "/new", code=54).err)
         self.xrdcp("-f", store.url + "//old", self.path("got"))
         self.assert_same(old, self.path("got"))
