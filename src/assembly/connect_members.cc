@@ -6,6 +6,22 @@
 #include "server/identity_guard.hh"
 
 namespace xec {
+namespace {
+
+// Why a directory may be missing that shows itself nowhere: what those say that are nobody's.
+std::string WhyMissing(const Judgement& judgement, const std::vector<SiteView>& views) {
+  constexpr size_t kToldMax = 3;
+  std::string why;
+  for (size_t i = 0; i < judgement.unbound.size(); ++i) {
+    if (i == kToldMax) return why + "; ...";
+    const SiteView& view = views[judgement.unbound[i]];
+    why += fmt::format("{}{}", why.empty() ? "" : "; ",
+                       view.problem ? view.problem->message : view.site.address + " is empty");
+  }
+  return why;
+}
+
+}  // namespace
 
 Result<StoreProcess::Connection> StoreProcess::Connect(const StoreDescriptor& descriptor, size_t member,
                                                        const std::string& address) {
@@ -45,8 +61,8 @@ Result<StoreProcess::Connected> StoreProcess::ConnectMembers(const StoreDescript
       servers[i] = std::move(connection.server);
       beneath[i] = std::move(connection.beneath);
     } else if (!judgement.unbound.empty()) {
-      auto late = std::make_shared<LateServer>(member.id, executor_);
-      auto late_beneath = std::make_shared<LateServer>(member.id, executor_);
+      auto late = std::make_shared<LateServer>(member.id, WhyMissing(judgement, views), executor_);
+      auto late_beneath = std::make_shared<LateServer>(member.id, WhyMissing(judgement, views), executor_);
       late_.push_back({late, late_beneath, static_cast<MemberIndex>(i)});
       servers[i] = std::move(late);
       beneath[i] = std::move(late_beneath);

@@ -28,15 +28,11 @@ Status CheckTime(Executor& executor, TimePoint asked) {
   return Fail(Code::kUnavailable, "making the store took too long: it will be tried again");
 }
 
-bool SameIdentity(const std::optional<Identity>& a, const std::optional<Identity>& b) {
-  if (!a || !b) return !a && !b;
-  return a->store_id == b->store_id && a->member_id == b->member_id;
-}
-
 // Removes what an unfinished creation left, if it is still what the view shows.
 Task<Status> RemoveUnfinished(CallContext call, SiteView view) {
   const SiteView now = co_await InspectSite(call, view);
-  if (now.state == SiteView::kMissing || now.state == SiteView::kRefused) co_return *now.problem;
+  if (now.state == SiteView::kMissing || now.state == SiteView::kClosed || now.state == SiteView::kRefused)
+    co_return *now.problem;
   const bool same =
       now.damaged_descriptor == view.damaged_descriptor && SameIdentity(now.identity, view.identity);
   if (now.descriptor || !same) co_return BeingMade(view);
@@ -47,6 +43,36 @@ Task<Status> RemoveUnfinished(CallContext call, SiteView view) {
   const Status removed = co_await Remove(call, view.server, std::string(kIdentityPath));
   if (!removed && removed.code() != Code::kNotFound) co_return removed.error();
   co_return OkStatus();
+}
+
+// The first step on one server.
+Task<Status> WriteIdentity(Executor& executor, TimePoint asked, SiteView view, std::string identity) {
+  const auto call = [&] { return CallContext{&executor, executor.Now() + kRequestTimeout}; };
+  if (view.state == SiteView::kMember || view.state == SiteView::kUnreadable) {
+    const Status timely = CheckTime(executor, asked);
+    if (!timely) co_return timely.error();
+    const Status removed = co_await RemoveUnfinished(call(), view);
+    if (!removed) co_return removed.error();
+  }
+  const Status written = co_await CreateFile(call(), view.server, std::string(kIdentityPath), identity, true);
+  if (!written && written.code() == Code::kAlreadyExists) co_return BeingMade(view);
+  if (!written)
+    co_return Fail(written.code(), "no store can be made on {}: {}", view.site.address,
+                   written.error().message);
+  co_return OkStatus();
+}
+
+// Which of the servers that this creator has written to the view is, under another name: it shows what was
+// written there.
+Task<std::optional<size_t>> FindSame(CallContext call, SiteView view, StoreDescriptor descriptor,
+                                     std::vector<size_t> written) {
+  const auto read = co_await ReadFile(call, view.server, std::string(kIdentityPath), kIdentityFileMax);
+  const Result<Identity> shown = read ? ParseIdentity(*read) : Result<Identity>(read.error());
+  if (!shown || shown->store_id != descriptor.store_id) co_return std::nullopt;
+  for (const size_t i : written) {
+    if (shown->member_id == descriptor.members[i].id) co_return i;
+  }
+  co_return std::nullopt;
 }
 
 }  // namespace
@@ -62,20 +88,22 @@ Task<Status> CreateStoreOn(Executor& executor, std::vector<SiteView> views, Stor
     return FormatIdentity(descriptor.store_id, descriptor.members[i].id);
   };
 
+  std::vector<size_t> done;
   for (const size_t i : order) {
-    const SiteView& view = views[i];
-    if (view.state == SiteView::kMember || view.state == SiteView::kUnreadable) {
-      const Status timely = CheckTime(executor, asked);
-      if (!timely) co_return timely.error();
-      const Status removed = co_await RemoveUnfinished(call(), view);
-      if (!removed) co_return removed.error();
+    const Status made = co_await WriteIdentity(executor, asked, views[i], identity(i));
+    if (made) {
+      done.push_back(i);
+      continue;
     }
-    const Status written =
-        co_await CreateFile(call(), view.server, std::string(kIdentityPath), identity(i), true);
-    if (!written && written.code() == Code::kAlreadyExists) co_return BeingMade(view);
-    if (!written)
-      co_return Fail(written.code(), "no store can be made on {}: {}", view.site.address,
-                     written.error().message);
+    if (made.code() != Code::kConflict) co_return made.error();
+    const std::optional<size_t> same = co_await FindSame(call(), views[i], descriptor, done);
+    if (!same) co_return made.error();
+    // So that a corrected list can be used at once.
+    for (const size_t k : done) {
+      if (CheckTime(executor, asked))
+        (void)co_await Remove(call(), views[k].server, std::string(kIdentityPath));
+    }
+    co_return SameSite(views[*same], views[i]);
   }
   for (const size_t i : order) {
     const auto read =

@@ -20,9 +20,11 @@ ShownDirectory LookAt(const std::string& path) {
     return seen;
   }
   seen.directory = S_ISDIR(status.st_mode);
+  seen.device = status.st_dev;
+  seen.inode = status.st_ino;
   // With the effective user, since a gateway has changed it.
   if (faccessat(AT_FDCWD, path.c_str(), R_OK | X_OK, AT_EACCESS) != 0) seen.unreadable = errno;
-  seen.writable = faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
+  if (faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) seen.unwritable = errno;
   return seen;
 }
 

@@ -17,7 +17,8 @@ struct ShownDirectory {
   int error = 0;  // errno, when there is nothing to look at; then all else says nothing
   bool directory = false;  // else it is a file
   int unreadable = 0;  // errno; 0: it can be read
-  bool writable = false;
+  int unwritable = 0;  // likewise, for names in it
+  uint64_t device = 0, inode = 0;  // what it is, whatever it is called
 };
 
 // Thread-safe; may go while a look is under way.

@@ -34,7 +34,9 @@ TEST(DirectoryLookTest, ShowsWhatTheSystemSays) {
   EXPECT_EQ(ask(place).error, 0);
   EXPECT_TRUE(ask(place).directory);
   EXPECT_EQ(ask(place).unreadable, 0);
-  EXPECT_TRUE(ask(place).writable);
+  EXPECT_EQ(ask(place).unwritable, 0);
+  EXPECT_EQ(ask(place).inode, ask(place / ".." / "directory_look").inode);
+  EXPECT_NE(ask(place).inode, ask(place / "..").inode);
   std::ofstream(place / "file") << "x";
   EXPECT_FALSE(ask(place / "file").directory);
   EXPECT_EQ(ask(place / "file" / "below").error, ENOTDIR);

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// How a gateway notices disks that went back in time, and what it does about them.
+// How a gateway notices disks that went back in time, and what it does about them; and disks that take no
+// writes any more.
 #include "assembly/store_process.hh"
 #include "base/log.hh"
+#include "commit/server_gather.hh"
 
 namespace xec {
+namespace {
+
+// A data server that is no directory is asked once in so many rounds whether its root takes new names.
+constexpr uint64_t kRootRounds = 60;
+
+}  // namespace
 
 Task<void> StoreProcess::ClockLoop() {
   bool go_on = true;
@@ -24,6 +32,50 @@ Task<void> StoreProcess::ClockLoop() {
     }
     co_await AdvanceDiskClocks(*beneath_, clocks_, std::move(round));
     go_on = co_await background_.Pause(kClockInterval);
+  }
+}
+
+Task<void> StoreProcess::WriteLoop() {
+  WriteWatch watch(beneath_->server_count());
+  bool go_on = true;
+  for (uint64_t round = 0; go_on; ++round) {
+    co_await TryAllWrites(watch, round);
+    go_on = co_await background_.Pause(kClockInterval);
+  }
+}
+
+Task<void> StoreProcess::TryAllWrites(WriteWatch& watch, uint64_t round) {
+  Engine& engine = *beneath_;
+  ServerGather<Result<TriedWrites>> gather(engine, RequestKind::kSync);
+  for (size_t i = 0; i < engine.server_count(); ++i) {
+    const auto member = static_cast<MemberIndex>(i);
+    // Who does not answer is told as that.
+    if (engine.health().At(i, executor_.Now()).state != ServerState::kUp) continue;
+    const bool directory = engine.server(member)->name().find("://") == std::string::npos;
+    // A server writes into its own log what it was asked and refused.
+    const bool root = directory || round % kRootRounds == 0;
+    gather.Start(member,
+                 TryWrites(executor_, engine.server(member), root, engine.options().metadata_timeout));
+  }
+  while (gather.timely() > 0) {
+    auto event = co_await gather.Next();
+    if (!event.value || !*event.value) continue;
+    const TriedWrites& tried = **event.value;
+    const TimePoint now = executor_.Now();
+    const std::string name =
+        fmt::format("{} ({})", engine.server_id(event.member), engine.server(event.member)->name());
+    switch (watch.Note(event.member, tried.refusal, now)) {
+      case WriteWatch::News::kNone: break;
+      case WriteWatch::News::kRefuses:
+        Log(LogLevel::kWarning, "disks",
+            "data server {} takes no writes: {}. What it holds is still read, and uploads go to the others",
+            name, tried.why);
+        break;
+      case WriteWatch::News::kTakes:
+        Log(LogLevel::kInfo, "disks", "data server {} takes writes again after {} s", name,
+            std::chrono::duration_cast<std::chrono::seconds>(now - watch.RefusedSince(event.member)).count());
+        break;
+    }
   }
 }
 

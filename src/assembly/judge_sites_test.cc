@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // What the answers of data servers mean for a store that is to be opened; without a network.
+#include <cerrno>
+
 #include <gtest/gtest.h>
 
 #include "assembly/sites.hh"
@@ -141,6 +143,85 @@ TEST(JudgeSitesTest, ANewStoreIsMadeOnDirectoriesThatAreKnownToBeAbsent) {
   judged = JudgeSites(views, {});
   ASSERT_TRUE(judged) << judged.error().message;
   EXPECT_EQ(judged->kind, Judgement::kCreate);
+}
+
+SiteView Closed(int i) {
+  SiteView view = Remote(i, SiteView::kClosed);
+  view.problem = Fail(Code::kPermissionDenied, "h{} may not be read", i);
+  return view;
+}
+
+// One that the user may not read kept the store from being opened.
+TEST(JudgeSitesTest, GoesOnWithoutThoseThatTheUserMayNotReadUnlessTheyAreTooMany) {
+  std::vector<SiteView> views;
+  for (int i = 1; i <= 5; ++i) views.push_back(Remote(i, SiteView::kMember, fmt::format("s{:02}", i), 1));
+  for (SiteView& view : views) view.descriptor->tolerance = 1;
+  views[3] = Closed(4);
+  auto judged = JudgeSites(views, {});
+  ASSERT_TRUE(judged) << judged.error().message;
+  EXPECT_FALSE(judged->site_of_member[3]);
+  EXPECT_EQ(judged->unbound, std::vector<size_t>{3});
+  ASSERT_EQ(judged->notes.size(), 1u);
+  EXPECT_EQ(
+      judged->notes.front(),
+      "h4 may not be read. It is left out, and used again once it may be read and written: see its owner "
+      "and mode");
+  EXPECT_TRUE(EnoughAnswered(views, {}));
+  // A dead one beside it is no reason to refuse.
+  views[0] = Remote(1, SiteView::kMissing);
+  EXPECT_TRUE(JudgeSites(views, {}));
+  views[2] = Closed(3);
+  judged = JudgeSites(views, {});
+  ASSERT_FALSE(judged);
+  EXPECT_EQ(judged.code(), Code::kPermissionDenied);
+  EXPECT_EQ(judged.error().message,
+            "h3 may not be read; h4 may not be read: the store can do without 1 of its data servers at most, "
+            "not 2");
+}
+
+TEST(JudgeSitesTest, TooFewServersThatAnswerAreToldWithThoseThatMayNotBeRead) {
+  std::vector<SiteView> views = {Remote(1, SiteView::kMember, "s01", 1),
+                                 Remote(2, SiteView::kMember, "s02", 1), Remote(3, SiteView::kMissing),
+                                 Remote(4, SiteView::kMissing), Closed(5)};
+  for (SiteView& view : views) {
+    if (view.descriptor) view.descriptor->tolerance = 2;
+  }
+  const auto judged = JudgeSites(views, {});
+  ASSERT_FALSE(judged);
+  EXPECT_EQ(judged.code(), Code::kNoQuorum);
+  EXPECT_EQ(judged.error().message, "only 2 of the 5 data servers of the store answer; h5 may not be read");
+}
+
+TEST(JudgeSitesTest, ANewStoreNeedsPermissionOnAll) {
+  const std::vector<SiteView> views = {Remote(1, SiteView::kEmpty), Closed(2), Remote(3, SiteView::kMissing)};
+  EXPECT_EQ(JudgeSites(views, {}).code(), Code::kPermissionDenied);
+  std::vector<SiteView> directories = {Remote(1, SiteView::kEmpty)};
+  directories[0].directory = true;
+  directories[0].unwritable = EROFS;
+  EXPECT_EQ(JudgeSites(directories, {}).error().message,
+            "the directory root://h1:1094 cannot be written: Read-only file system");
+}
+
+// It was said that somebody was making a store.
+TEST(JudgeSitesTest, ADirectoryUnderTwoNamesIsToldAsThat) {
+  std::vector<SiteView> views = {Remote(1, SiteView::kEmpty), Remote(2, SiteView::kEmpty),
+                                 Remote(3, SiteView::kEmpty)};
+  for (SiteView& view : views) view.directory = true;
+  for (uint64_t i = 0; i < 2; ++i) views[i].inode.emplace(7, i);
+  views[2].inode.emplace(8, 1);  // of another file system
+  EXPECT_TRUE(JudgeSites(views, {}));
+  views[2].inode = views[1].inode;
+  const auto judged = JudgeSites(views, {});
+  ASSERT_FALSE(judged);
+  EXPECT_EQ(judged.code(), Code::kInvalidArgument);
+  EXPECT_EQ(judged.error().message, "root://h2:1094 and root://h3:1094 are the same directory: list it once");
+  // Who shows two identities is two, whatever the file system says.
+  for (int i = 1; i <= 3; ++i) {
+    const auto inode = views[i - 1].inode;
+    views[i - 1] = Remote(i, SiteView::kMember, fmt::format("s{:02}", i), 1);
+    views[i - 1].inode = inode;
+  }
+  EXPECT_TRUE(JudgeSites(views, {}));
 }
 
 }  // namespace

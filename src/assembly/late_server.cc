@@ -3,8 +3,8 @@
 
 namespace xec {
 
-LateServer::LateServer(std::string member_id, Executor& executor)
-    : name_(std::move(member_id)), executor_(executor) {}
+LateServer::LateServer(std::string member_id, std::string why, Executor& executor)
+    : name_(std::move(member_id)), why_(std::move(why)), executor_(executor) {}
 
 void LateServer::Bind(DataServerPtr server) {
   std::lock_guard lock(mutex_);
@@ -28,8 +28,8 @@ DataServerPtr LateServer::ServerOr(Done<T>& done) {
     std::lock_guard lock(mutex_);
     if (server_) return server_;
   }
-  executor_.Post([name = name_, done = std::move(done)]() mutable {
-    done(Fail(Code::kUnavailable, "member {} of the store is missing", name));
+  executor_.Post([name = name_, why = why_, done = std::move(done)]() mutable {
+    done(Fail(Code::kUnavailable, "member {} of the store is missing ({})", name, why));
   });
   return nullptr;
 }

@@ -13,8 +13,9 @@ namespace xec {
 // Thread-safe.
 class LateServer final : public DataServer {
  public:
-  // `executor` runs the answers given before Bind, and outlives them.
-  LateServer(std::string member_id, Executor& executor);
+  // `why`: what may be the reason, for the answers given before Bind. `executor` runs these, and outlives
+  // them.
+  LateServer(std::string member_id, std::string why, Executor& executor);
 
   // Call at most once.
   void Bind(DataServerPtr server);
@@ -38,7 +39,7 @@ class LateServer final : public DataServer {
   template <typename T>
   DataServerPtr ServerOr(Done<T>& done);
 
-  const std::string name_;
+  const std::string name_, why_;
   Executor& executor_;
   mutable std::mutex mutex_;
   DataServerPtr server_;  // guarded by mutex_; set once

@@ -6,6 +6,7 @@
 
 #include "assembly/site_server.hh"
 #include "assembly/store_process.hh"
+#include "assembly/twin_servers.hh"
 #include "base/log.hh"
 #include "base/text.hh"
 #include "commit/server_gather.hh"
@@ -61,6 +62,10 @@ void LeaveOutStrangers(std::vector<SiteView>& views, const std::string& store_id
     const bool newer = view.state == SiteView::kRefused && view.problem->code == Code::kUnsupported;
     const bool ours = view.state == SiteView::kMember && view.identity->store_id == store_id;
     if (ours || newer || view.state == SiteView::kMissing) continue;
+    if (view.state == SiteView::kClosed) {
+      view.state = SiteView::kMissing;
+      continue;
+    }
     view.state = SiteView::kMissing;
     view.problem = Fail(Code::kUnavailable, "{} is no data server of this store any more", view.site.address);
     view.descriptor.reset();
@@ -153,6 +158,7 @@ Task<void> StoreProcess::OpenLoop(UniqueFunction<void(Status)> answer) {
     scope_.Spawn(CleanLoop());
     scope_.Spawn(RepairLoop());
     scope_.Spawn(TidyLoop());
+    scope_.Spawn(WriteLoop());
     if (WatchesClocks()) {
       scope_.Spawn(ClockLoop());
       scope_.Spawn(ReconcileLoop());
@@ -216,6 +222,11 @@ Task<StoreProcess::Attempt> StoreProcess::TryToOpen() {
   TimePoint asked = executor_.Now();
   Result<std::vector<SiteView>> views = co_await Inspect();
   if (!views) co_return Attempt{views.error(), ComesAndGoes(views.code())};
+  if (const auto twins = FindTwins(*views)) {
+    const SiteView &one = (*views)[twins->first], &other = (*views)[twins->second];
+    const bool same = co_await AreOneServer(executor_, one.server, other.server, kInspectTimeout);
+    if (same) co_return Attempt{SameSite(one, other)};
+  }
   Result<Judgement> judgement = JudgeSites(*views, configuration_);
   if (!judgement) co_return Attempt{judgement.error(), ComesAndGoes(judgement.code())};
   if (judgement->kind != Judgement::kOpen) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
+#include <unistd.h>
 
 #include "runtime/gather.hh"
 #include "server/local_root.hh"
@@ -27,7 +29,7 @@ bool TakeLook(SiteView& view, const Result<ShownDirectory>& seen) {
     view.problem = Fail(view.absent ? Code::kUnavailable : CodeOfErrno(error),
                         "the directory {} cannot be used: {}", path, ErrnoWords(error));
     const bool away = view.absent || error == EIO || error == ENOTCONN || error == ESTALE;
-    view.state = away ? SiteView::kMissing : SiteView::kRefused;
+    view.state = away ? SiteView::kMissing : error == EACCES ? SiteView::kClosed : SiteView::kRefused;
     return false;
   }
   if (!seen->directory) {
@@ -35,13 +37,14 @@ bool TakeLook(SiteView& view, const Result<ShownDirectory>& seen) {
     view.state = SiteView::kRefused;
     return false;
   }
+  view.inode.emplace(seen->device, seen->inode);
   if (seen->unreadable != 0) {
-    view.problem = Fail(Code::kPermissionDenied, "the directory {} cannot be read: {}", path,
-                        ErrnoWords(seen->unreadable));
-    view.state = SiteView::kRefused;
+    view.problem = Fail(Code::kPermissionDenied, "the directory {} cannot be read by user {}: {}", path,
+                        geteuid(), ErrnoWords(seen->unreadable));
+    view.state = SiteView::kClosed;
     return false;
   }
-  view.writable = seen->writable;
+  view.unwritable = seen->unwritable;
   return true;
 }
 
@@ -55,7 +58,7 @@ bool SaysNotThere(const Error& error) {
 }
 
 SiteView::State StateOfFailure(const Error& error) {
-  return error.code == Code::kPermissionDenied ? SiteView::kRefused : SiteView::kMissing;
+  return error.code == Code::kPermissionDenied ? SiteView::kClosed : SiteView::kMissing;
 }
 
 // Is there anything besides the reserved area and what file systems put there themselves?
@@ -203,9 +206,37 @@ Error ForeignError(const SiteView& view) {
               view.site.address);
 }
 
+// A directory under two names. Two that say that they are two are that, whatever their file system counts.
+Status CheckDifferent(std::span<const SiteView> views) {
+  std::map<std::pair<uint64_t, uint64_t>, const SiteView*> known;
+  for (const SiteView& view : views) {
+    if (!view.inode) continue;
+    const auto [place, is_new] = known.emplace(*view.inode, &view);
+    if (is_new) continue;
+    const SiteView& first = *place->second;
+    const bool two = first.identity && view.identity && !SameIdentity(first.identity, view.identity);
+    if (!two) return SameSite(first, view);
+  }
+  return OkStatus();
+}
+
+// What they say of themselves, of at most so many.
+std::string Problems(std::span<const SiteView> views, SiteView::State state) {
+  constexpr size_t kNamedMax = 20;
+  std::string all;
+  size_t named = 0;
+  for (const SiteView& view : views) {
+    if (view.state != state) continue;
+    if (++named > kNamedMax) return all + "; ...";
+    all += fmt::format("{}{}", all.empty() ? "" : "; ", view.problem->message);
+  }
+  return all;
+}
+
 Result<Judgement> JudgeNew(std::span<const SiteView> views, const Configuration& configuration) {
   Judgement judgement;
   const bool adopts = configuration.layout == Layout::kXrdec;
+  if (CountIn(views, SiteView::kClosed) > 0) return *FirstIn(views, SiteView::kClosed).problem;
   if (CountIn(views, SiteView::kForeign) > 0 && !adopts)
     return ForeignError(FirstIn(views, SiteView::kForeign));
   for (const SiteView& view : views) {
@@ -219,8 +250,9 @@ Result<Judgement> JudgeNew(std::span<const SiteView> views, const Configuration&
     if (view.state == SiteView::kMissing && !view.absent) {
       return Fail(Code::kNoQuorum, "{}", view.problem->message);
     }
-    if (view.directory && view.state != SiteView::kMissing && !view.writable) {
-      return Fail(Code::kPermissionDenied, "the directory {} cannot be written", view.site.address);
+    if (view.directory && view.unwritable != 0) {
+      return Fail(Code::kPermissionDenied, "the directory {} cannot be written: {}", view.site.address,
+                  ErrnoWords(view.unwritable));
     }
   }
   const bool begun = CountIn(views, SiteView::kMember) + CountIn(views, SiteView::kUnreadable) > 0;
@@ -245,6 +277,12 @@ Status BindMembers(std::span<const SiteView> views, Judgement& judgement) {
         judgement.unbound.push_back(i);
         judgement.notes.push_back(view.problem->message);
         continue;
+      case SiteView::kClosed:
+        judgement.unbound.push_back(i);
+        judgement.notes.push_back(fmt::format(
+            "{}. It is left out, and used again once it may be read and written: see its owner and mode",
+            view.problem->message));
+        continue;
       case SiteView::kUnreadable: leave_out(view.problem->message); continue;
       case SiteView::kEmpty: leave_out("it is empty"); continue;
       case SiteView::kMember: break;
@@ -265,14 +303,25 @@ Status BindMembers(std::span<const SiteView> views, Judgement& judgement) {
     }
     site = i;
     if (!view.descriptor) judgement.lack_descriptor.push_back(i);
-    if (view.directory && !view.writable) {
-      judgement.notes.push_back(fmt::format("{} cannot be written: it is only read", view.site.address));
+    if (view.unwritable != 0) {
+      judgement.notes.push_back(fmt::format("{} cannot be written ({}): it is only read", view.site.address,
+                                            ErrnoWords(view.unwritable)));
     }
   }
   return OkStatus();
 }
 
 }  // namespace
+
+bool SameIdentity(const std::optional<Identity>& a, const std::optional<Identity>& b) {
+  if (!a || !b) return !a && !b;
+  return a->store_id == b->store_id && a->member_id == b->member_id;
+}
+
+Error SameSite(const SiteView& one, const SiteView& other) {
+  return Fail(Code::kInvalidArgument, "{} and {} are the same {}: list it once", one.site.address,
+              other.site.address, one.directory ? "directory" : "data server");
+}
 
 Result<Judgement> JudgeSites(std::span<const SiteView> views, const Configuration& configuration) {
   if (views.empty()) {
@@ -281,12 +330,18 @@ Result<Judgement> JudgeSites(std::span<const SiteView> views, const Configuratio
                 "--server or --origin root://HOST:PORT, or -c FILE");
   }
   if (CountIn(views, SiteView::kRefused) > 0) return *FirstIn(views, SiteView::kRefused).problem;
+  XEC_TRY(CheckDifferent(views));
   XEC_ASSIGN_OR_RETURN(const StoreDescriptor* found, AgreedDescriptor(views));
   if (!found) return JudgeNew(views, configuration);
 
   if (found->announced) {
     return Fail(Code::kNoQuorum, "the members of the store are being changed (epoch {} is announced); retry",
                 found->epoch);
+  }
+  if (const size_t closed = CountIn(views, SiteView::kClosed); closed > found->tolerance) {
+    return Fail(Code::kPermissionDenied,
+                "{}: the store can do without {} of its data servers at most, not {}",
+                Problems(views, SiteView::kClosed), found->tolerance, closed);
   }
   Judgement judgement;
   judgement.descriptor = *found;
@@ -302,7 +357,9 @@ Result<Judgement> JudgeSites(std::span<const SiteView> views, const Configuratio
   // only.
   const bool remote = !views[0].directory;
   if (remote && bound < Quorum(members)) {
-    return Fail(Code::kNoQuorum, "only {} of the {} data servers of the store answer", bound, members);
+    const std::string closed = Problems(views, SiteView::kClosed);
+    return Fail(Code::kNoQuorum, "only {} of the {} data servers of the store answer{}{}", bound, members,
+                closed.empty() ? "" : "; ", closed);
   }
   return judgement;
 }

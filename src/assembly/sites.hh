@@ -28,6 +28,7 @@ struct SiteView {
     kForeign,      // holds something, but nothing of a store
     kMember,       // `identity` says whose
     kUnreadable,   // what it says about itself is damaged: `problem`
+    kClosed,       // this user may not look into it: `problem`
     kRefused,      // cannot be used, whatever the others say: `problem`
   } state = kMissing;
   std::optional<Identity> identity;
@@ -38,7 +39,9 @@ struct SiteView {
   bool listed = true;  // by the configuration; else only a descriptor named it
   bool damaged_descriptor = false;  // there is one that cannot be read as such
   bool content = false;    // holds more than the reserved area; known only where there is no descriptor
-  bool writable = true;    // directories only
+  int unwritable = 0;      // directories only: errno of who makes a name in it
+  // Directories only: device and inode, the same under all its names.
+  std::optional<std::pair<uint64_t, uint64_t>> inode;
 };
 
 // Asks one server anew; of `asked` only the server, and what it is, counts (MakeSite, or an earlier answer).
@@ -62,6 +65,12 @@ struct Judgement {
   std::vector<size_t> lack_descriptor;  // of kOpen: members that need a copy of the descriptor
   std::vector<std::string> notes;
 };
+
+// Do both say the same of themselves, or both nothing?
+bool SameIdentity(const std::optional<Identity>& a, const std::optional<Identity>& b);
+
+// The error that two sites are one.
+Error SameSite(const SiteView& one, const SiteView& other);
 
 // Pure. Errors: see OpenStore. kNoQuorum when servers that do not answer could change the judgement.
 Result<Judgement> JudgeSites(std::span<const SiteView> views, const Configuration& configuration);

@@ -17,6 +17,7 @@
 #include "assembly/late_server.hh"
 #include "assembly/open_store.hh"
 #include "assembly/sites.hh"
+#include "assembly/write_probe.hh"
 #include "base/random.hh"
 #include "commit/disk_clock.hh"
 #include "runtime/thread_pool.hh"
@@ -104,6 +105,9 @@ class StoreProcess final : public OpenedStore {
   // Watches the clocks of the disks, and compares those that went back in time (disk_watch.cc).
   bool WatchesClocks() const { return beneath_->descriptor().tolerance > 0; }
   Task<void> ClockLoop();
+  // Tells which disks take no writes (disk_watch.cc).
+  Task<void> WriteLoop();
+  Task<void> TryAllWrites(WriteWatch& watch, uint64_t round);
   Task<void> ReconcileLoop();
   Task<void> Reconcile(MemberIndex member);
   bool IsBack(MemberIndex member) const;

@@ -67,7 +67,8 @@ inline constexpr CommandText kCommands[] = {
     {"health", "Show how the data servers answer, and how many losses every object survives", "", 0, 0, true,
      "  xec health -c xec.conf                           looks at every archive; exit code 5 if a data "
      "server\n"
-     "                                                   does not answer or an object lacks redundancy\n"
+     "                                                   does not answer or take writes, or an object lacks "
+     "redundancy\n"
      "  xec health -c xec.conf --servers                 the data servers only\n"
      "  xec health -c xec.conf --deep                    reads and checks every chunk\n"},
     {"repair", "Write lost and damaged archives of objects anew, and verify them", "[OBJECT...]", 0,

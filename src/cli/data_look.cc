@@ -66,17 +66,28 @@ Looker StartLooker(const std::string& path) {
   return {process, std::move(answer)};
 }
 
-std::optional<ShownData> WaitForAnswer(const Looker& looker, Clock::time_point deadline) {
-  pollfd wanted = {looker.answer.get(), POLLIN, 0};
+// Which of these have something to say, or have ended, or none at the deadline.
+std::vector<size_t> WaitForAny(const std::vector<Looker>& lookers, const std::vector<size_t>& waiting,
+                               Clock::time_point deadline) {
+  std::vector<pollfd> wanted;
+  for (const size_t i : waiting) wanted.push_back({lookers[i].answer.get(), POLLIN, 0});
   int ready = 0;
   do {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-    ready = poll(&wanted, 1, static_cast<int>(std::max(left.count(), decltype(left.count()){0})));
+    ready = poll(wanted.data(), wanted.size(),
+                 static_cast<int>(std::max(left.count(), decltype(left.count()){0})));
   } while (ready < 0 && errno == EINTR);
+  std::vector<size_t> heard;
+  for (size_t k = 0; ready > 0 && k < waiting.size(); ++k) {
+    if (wanted[k].revents != 0) heard.push_back(waiting[k]);
+  }
+  return heard;
+}
+
+std::optional<ShownData> AnswerOf(const Looker& looker) {
   ShownData shown;
-  if (ready <= 0 || read(looker.answer.get(), &shown, sizeof(shown)) != static_cast<ssize_t>(sizeof(shown)))
-    return std::nullopt;
-  return shown;
+  const bool whole = read(looker.answer.get(), &shown, sizeof(shown)) == static_cast<ssize_t>(sizeof(shown));
+  return whole ? std::optional(shown) : std::nullopt;
 }
 
 }  // namespace
@@ -87,9 +98,20 @@ std::vector<std::optional<ShownData>> LookAtData(const std::vector<Site>& sites,
   for (const Site& site : sites) lookers.push_back(StartLooker(site.address));
   const auto deadline = Clock::now() + kLookLimit;
   std::vector<std::optional<ShownData>> shown(sites.size());
+  std::vector<size_t> waiting;
   for (size_t i = 0; i < lookers.size(); ++i) {
-    if (lookers[i].process >= 0) shown[i] = WaitForAnswer(lookers[i], deadline);
-    if (shown[i] && enough && enough(*shown[i])) break;
+    if (lookers[i].process >= 0) waiting.push_back(i);
+  }
+  bool is_enough = false;
+  while (!is_enough && !waiting.empty()) {
+    const std::vector<size_t> heard = WaitForAny(lookers, waiting, deadline);
+    if (heard.empty()) break;
+    for (const size_t i : heard) {
+      shown[i] = AnswerOf(lookers[i]);
+      std::erase(waiting, i);
+      is_enough = shown[i] && enough && enough(*shown[i]);
+      if (is_enough) break;
+    }
   }
   for (size_t i = 0; i < lookers.size(); ++i) {
     const pid_t process = lookers[i].process;

@@ -24,8 +24,8 @@ struct ShownData {
   int closed_to_owner = 0;  // errno of its owner who looks into it; only root can tell
 };
 
-// Of each directory; nullopt: no answer within five seconds. They are looked at together and waited for in
-// their order, not any more once `enough` is true of one. Blocks. Call before threads are started.
+// Of each directory; nullopt: no answer within five seconds. They are looked at together and taken as they
+// answer, not any more once `enough` is true of one. Blocks. Call before threads are started.
 std::vector<std::optional<ShownData>> LookAtData(const std::vector<Site>& sites,
                                                  const std::function<bool(const ShownData&)>& enough = {});
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// health: how the data servers answer, and what redundancy every object has left, asked by this process now.
+// health: how the data servers answer, whether they take writes, and what redundancy every object has left,
+// asked by this process now.
+#include "assembly/write_probe.hh"
 #include "cli/census_report.hh"
 #include "cli/commands.hh"
 #include "cli/terminal.hh"
@@ -10,6 +12,8 @@ namespace {
 
 // A server that needs longer than this for a small request is no use now; commands wait for less.
 constexpr Duration kPatience = std::chrono::seconds(1);
+// Of what makes a file: a connection for data may have to be made first, and disks to be waited for.
+constexpr Duration kWritePatience = std::chrono::seconds(5);
 // Enough for a median.
 constexpr int kProbes = 9;
 // A server that answers, but slowly, is asked fewer times.
@@ -18,6 +22,7 @@ constexpr Duration kProbing = std::chrono::seconds(2);
 struct Checked {
   std::optional<Space> space;
   std::optional<Error> problem;
+  std::optional<TriedWrites> writes;  // nullopt: not known
 };
 
 // Asks one server for small things, one after another.
@@ -34,6 +39,9 @@ Task<Checked> Check(Engine& engine, MemberIndex member) {
   if (checked.problem) co_return std::move(checked);
   Result<Space> space = co_await GetSpace(call(), engine.server(member));
   if (space) checked.space = std::move(*space);
+  Result<TriedWrites> tried =
+      co_await TryWrites(engine.executor(), engine.server(member), true, kWritePatience);
+  if (tried) checked.writes = std::move(*tried);
   co_return std::move(checked);
 }
 
@@ -48,7 +56,26 @@ Task<std::vector<Checked>> CheckAll(Engine& engine) {
   co_return std::move(all);
 }
 
+// A server that denies this user to write may let a gateway, which runs as somebody else. Only where another
+// server lets this user it says something about the server. True: it says nothing.
+bool ForgetWhatTellsOfTheUser(std::vector<Checked>& all) {
+  const auto denies = [](const Checked& one) {
+    return one.writes && one.writes->refusal == WriteRefusal::kDenied;
+  };
+  const auto lets = [](const Checked& one) {
+    return one.writes && (!one.writes->refusal || one.writes->refusal == WriteRefusal::kFull);
+  };
+  if (std::none_of(all.begin(), all.end(), denies) || std::any_of(all.begin(), all.end(), lets)) return false;
+  for (Checked& one : all) {
+    if (denies(one)) one.writes.reset();
+  }
+  return true;
+}
+
 double Millis(Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
+
+// It answers, but takes no writes.
+constexpr const char* kUnwritable = "unwritable";
 
 struct Row {
   std::string id, address, host, state;
@@ -56,6 +83,8 @@ struct Row {
   double since_s = 0;  // of states other than up
   std::optional<Space> space;
   std::string problem;
+
+  bool Answers() const { return state == "up" || state == "slow" || state == kUnwritable; }
 };
 
 Row MakeRow(const Engine& engine, MemberIndex member, const Checked& checked) {
@@ -70,12 +99,16 @@ Row MakeRow(const Engine& engine, MemberIndex member, const Checked& checked) {
   row.median_ms = Millis(latency.median);
   row.high_ms = Millis(latency.high);
   if (checked.problem) row.problem = checked.problem->message;
+  if (up && checked.writes && checked.writes->refusal) {
+    row.state = kUnwritable;
+    row.problem = checked.writes->why;
+  }
   return row;
 }
 
 Json ToJson(const Row& row) {
   Json json = {{"server", row.id}, {"address", row.address}, {"host", row.host}, {"state", row.state}};
-  if (row.state == "up" || row.state == "slow") {
+  if (row.Answers()) {
     json["median_ms"] = row.median_ms;
     json["p95_ms"] = row.high_ms;
   } else {
@@ -95,13 +128,15 @@ void PrintTable(const std::vector<Row>& rows) {
     id = std::max(id, row.id.size() + 2);
     address = std::max(address, row.address.size() + 2);
   }
-  fmt::print("{:<{}}{:<{}}{:<9}{:>10}{:>10}{:>12}{:>12}  {}\n", "server", id, "address", address, "state",
+  fmt::print("{:<{}}{:<{}}{:<11}{:>10}{:>10}{:>12}{:>12}  {}\n", "server", id, "address", address, "state",
              "median", "p95", "free", "of", "problem");
   for (const Row& row : rows) {
-    const bool answers = row.state == "up" || row.state == "slow";
-    const auto time = [&](double ms) { return answers ? fmt::format("{:.1f} ms", ms) : std::string("-"); };
-    fmt::print("{:<{}}{:<{}}{:<9}{:>10}{:>10}{:>12}{:>12}  {}\n", row.id, id, row.address, address, row.state,
-               time(row.median_ms), time(row.high_ms), row.space ? FormatSize(row.space->free_bytes) : "-",
+    const auto time = [&](double ms) {
+      return row.Answers() ? fmt::format("{:.1f} ms", ms) : std::string("-");
+    };
+    fmt::print("{:<{}}{:<{}}{:<11}{:>10}{:>10}{:>12}{:>12}  {}\n", row.id, id, row.address, address,
+               row.state, time(row.median_ms), time(row.high_ms),
+               row.space ? FormatSize(row.space->free_bytes) : "-",
                row.space ? FormatSize(row.space->total_bytes) : "-", row.problem);
   }
 }
@@ -111,12 +146,18 @@ void PrintTable(const std::vector<Row>& rows) {
 Result<int> RunHealth(const CommandLine& line, OpenedStore& store) {
   Engine* engine = store.engine();
   if (engine == nullptr) return Fail(Code::kNoQuorum, "the store is not open yet");
-  const std::vector<Checked> checked = SyncWait(CheckAll(*engine));
+  std::vector<Checked> checked = SyncWait(CheckAll(*engine));
+  const bool of_the_user = ForgetWhatTellsOfTheUser(checked);
+  if (of_the_user && !line.quiet)
+    fmt::print(
+        stderr,
+        "xec: no data server lets this user write; whether a gateway may, only its own user can find out\n");
   std::vector<Row> rows;
-  size_t bad = 0;
+  size_t bad = 0, unwritable = 0;
   for (size_t i = 0; i < checked.size(); ++i) {
     rows.push_back(MakeRow(*engine, static_cast<MemberIndex>(i), checked[i]));
-    if (rows.back().state != "up" && rows.back().state != "slow") ++bad;
+    if (!rows.back().Answers()) ++bad;
+    if (rows.back().state == kUnwritable) ++unwritable;
   }
   if (!line.json) {
     PrintTable(rows);
@@ -124,6 +165,7 @@ Result<int> RunHealth(const CommandLine& line, OpenedStore& store) {
       fmt::print("\n{} of {} data servers do not answer; any {} may be away without loss\n", bad, rows.size(),
                  engine->descriptor().tolerance);
     }
+    if (unwritable > 0) fmt::print("\n{} of {} data servers take no writes\n", unwritable, rows.size());
     std::fflush(stdout);
   }
   std::optional<Census> census;
@@ -136,7 +178,8 @@ Result<int> RunHealth(const CommandLine& line, OpenedStore& store) {
   if (line.json) {
     Json servers = Json::array();
     for (const Row& row : rows) servers.push_back(ToJson(row));
-    Json all = {{"servers", std::move(servers)}, {"not_answering", bad}};
+    Json all = {{"servers", std::move(servers)}, {"not_answering", bad}, {"unwritable", unwritable}};
+    if (of_the_user) all["writes_unknown"] = true;
     if (census) all["census"] = CensusJson(*census);
     PrintJson(all);
   } else if (census) {
@@ -144,7 +187,7 @@ Result<int> RunHealth(const CommandLine& line, OpenedStore& store) {
     PrintCensus(*census);
   }
   const int code = census ? CensusExitCode(*census) : kExitOk;
-  return code == kExitOk && bad > 0 ? kExitRetry : code;
+  return code == kExitOk && bad + unwritable > 0 ? kExitRetry : code;
 }
 
 }  // namespace xec

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "cli/owner.hh"
 
+#include <algorithm>
 #include <cerrno>
+#include <map>
 #include <sys/syscall.h>
+#include <tuple>
 #include <unistd.h>
 
 #include "cli/data_look.hh"
@@ -17,13 +20,25 @@ gid_t owner_gid = 0;
 
 // A directory that holds nothing of a store yet has no owner in this sense.
 bool HasOwner(const ShownData& data) { return data.reserved && data.uid != 0; }
+bool IsReachable(const ShownData& data) { return HasOwner(data) && data.closed_to_owner == 0; }
 
 }  // namespace
 
 Status WorkAsOwner(const Configuration& configuration) {
   if (geteuid() != 0) return OkStatus();
-  const std::vector<std::optional<ShownData>> shown = LookAtData(
-      configuration.data, [](const ShownData& data) { return HasOwner(data) && data.closed_to_owner == 0; });
+  // A directory that was given to somebody else by mistake is not what the others go by.
+  std::map<std::pair<uid_t, gid_t>, size_t> owners;
+  const std::vector<std::optional<ShownData>> shown =
+      LookAtData(configuration.data, [&](const ShownData& data) {
+        return IsReachable(data) && ++owners[{data.uid, data.gid}] * 2 > configuration.data.size();
+      });
+  const auto most = std::max_element(owners.begin(), owners.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most != owners.end()) {
+    std::tie(owner_uid, owner_gid) = most->first;
+    XEC_CHECK(setegid(owner_gid) == 0 && seteuid(owner_uid) == 0);
+    return OkStatus();
+  }
   std::string out_of_reach, silent;
   bool of_root = false;
   for (size_t i = 0; i < shown.size(); ++i) {
@@ -32,11 +47,6 @@ Status WorkAsOwner(const Configuration& configuration) {
       silent = path;
     } else if (!HasOwner(*shown[i])) {
       of_root = of_root || shown[i]->reserved;
-    } else if (shown[i]->closed_to_owner == 0) {
-      owner_uid = shown[i]->uid;
-      owner_gid = shown[i]->gid;
-      XEC_CHECK(setegid(owner_gid) == 0 && seteuid(owner_uid) == 0);
-      return OkStatus();
     } else if (out_of_reach.empty()) {
       out_of_reach = fmt::format("{} belongs to user {}, as whom it cannot be reached ({})", path,
                                  shown[i]->uid, ErrnoWords(shown[i]->closed_to_owner));

@@ -8,7 +8,7 @@
 
 namespace xec {
 
-// Takes on the effective identity of the owner of the first data directory that is there and not root's, if
+// Takes on the effective identity of the owner of most data directories that are there and not root's, if
 // this is root. Call before threads are started. Errors: kPermissionDenied, no owner can reach its own
 // directory; kUnavailable, only directories that do not answer could tell the owner.
 Status WorkAsOwner(const Configuration& configuration);

@@ -32,7 +32,8 @@ constexpr auto kReadyLimit = std::chrono::seconds(30);
 
 // Opens the store once, before xrootd does: errors come out as one sentence, and a new store is there before
 // the first client. Servers that are not up yet are no error.
-Status TryStore(const Configuration& configuration) {
+Status TryStore(const ServePlan& plan) {
+  const Configuration& configuration = plan.configuration;
   OpenOptions options;
   options.create_if_new = true;
   options.wait = configuration.data.empty() ? kClusterWait : kLocalWait;
@@ -45,9 +46,12 @@ Status TryStore(const Configuration& configuration) {
     return store.error();
   }
   for (const std::string& note : (*store)->notes()) fmt::print("{}\n", note);
+  const Status enough = CheckShut(plan, (*store)->engine()->descriptor().tolerance);
+  for (const std::string& shut : plan.shut)
+    if (enough) fmt::print("{}: see its owner and mode; the store goes on without writing there\n", shut);
   // A server that hangs keeps the destructor waiting; this process has no other use for the store.
   if (!(*store)->Settle(std::chrono::seconds(2))) (void)store->release();
-  return OkStatus();
+  return enough;
 }
 
 Result<pid_t> StartXrootd(const ServePlan& plan, const sigset_t& blocked) {
@@ -205,7 +209,7 @@ Result<int> RunServe(CommandLine line) {
         "note: libXecCrc32c.so is not beside {}, or their path cannot be in LD_PRELOAD (a space, colon or "
         "$): uploads over root:// cost more\n",
         plan.plug_in);
-  XEC_TRY(TryStore(plan.configuration));
+  XEC_TRY(TryStore(plan));
   XEC_TRY(WriteServeFiles(plan));
   LogFollower log(plan.log_file);
   XEC_ASSIGN_OR_RETURN(const pid_t child, StartXrootd(plan, signals));

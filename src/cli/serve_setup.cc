@@ -309,8 +309,14 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
     XEC_TRY(Become(*user));
   }
   XEC_TRY(CheckState(plan.state));
+  // A new store needs all of them; one that is there goes on without some.
+  const bool is_there =
+      std::any_of(shown.begin(), shown.end(), [](const auto& one) { return one && one->holds_store; });
   for (size_t i = 0; i < shown.size(); ++i) {
-    if (shown[i]) XEC_TRY(CheckData(configuration.data[i].address));
+    if (!shown[i]) continue;
+    const Status usable = CheckData(configuration.data[i].address);
+    if (!usable && !is_there) return usable.error();
+    if (!usable) plan.shut.push_back(usable.error().message);
   }
 
   plan.short_state = plan.state;
@@ -327,6 +333,12 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
   plan.configuration_file = plan.state + "/xrootd.cfg";
   plan.log_file = plan.state + "/xrootd.log";
   return plan;
+}
+
+Status CheckShut(const ServePlan& plan, size_t tolerance) {
+  if (plan.shut.size() <= tolerance) return OkStatus();
+  return Fail(Code::kPermissionDenied, "{}: the store can do without {} of its data servers at most, not {}",
+              fmt::join(plan.shut, "; "), tolerance, plan.shut.size());
 }
 
 std::string XrootdConfiguration(const ServePlan& plan) {

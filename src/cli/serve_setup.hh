@@ -4,6 +4,7 @@
 
 #include <string>
 #include <sys/types.h>
+#include <vector>
 
 #include "cli/command_line.hh"
 #include "server/local_root.hh"
@@ -19,6 +20,8 @@ struct ServePlan {
   UniqueFd lock;                // on it; child processes have it too
   std::string short_state;      // the same by a path that sockets below it fit; perhaps a link
   std::string configuration_file, log_file;
+  // Data directories of a store that is there which the gateway's user cannot use as it should: sentences.
+  std::vector<std::string> shut;
   std::string users_lines;  // what is xrootd's in the user's file, copied as it is
   bool link_made = false;
 };
@@ -28,6 +31,10 @@ struct ServePlan {
 // plug-in, no xrootd), kInvalidArgument, kPermissionDenied, kConflict (another gateway uses the state
 // directory).
 Result<ServePlan> PrepareServe(const CommandLine& line);
+
+// Whether a store that survives the loss of so many data directories can do without those that are shut.
+// Error: kPermissionDenied, which names them.
+Status CheckShut(const ServePlan& plan, size_t tolerance);
 
 // Text of the configuration file for xrootd.
 std::string XrootdConfiguration(const ServePlan& plan);

@@ -273,7 +273,7 @@ class Store:
 
     def everything(self):
         """Every path on every server but those of the store itself."""
-        store = (".xec", ".xec/server", ".xec/store", ".xec/moves", ".xec/clock")
+        store = (".xec", ".xec/server", ".xec/store", ".xec/moves", ".xec/clock", ".xec/probe", ".xec/probe/file")
         if self.layout == "xrdec":
             store += (".xec/names", ".xec/staged")
         paths = [os.path.join(path, name) for folder in self.folders for path, directories, files in os.walk(folder)
