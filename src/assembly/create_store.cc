@@ -100,8 +100,9 @@ Task<Status> CreateStoreOn(Executor& executor, std::vector<SiteView> views, Stor
     if (!same) co_return made.error();
     // So that a corrected list can be used at once.
     for (const size_t k : done) {
-      if (CheckTime(executor, asked))
-        (void)co_await Remove(call(), views[k].server, std::string(kIdentityPath));
+      if (!CheckTime(executor, asked)) break;
+      (void)co_await Remove(call(), views[k].server, std::string(kIdentityPath));
+      (void)co_await RemoveDirectory(call(), views[k].server, std::string(kReservedDirectory));
     }
     co_return SameSite(views[*same], views[i]);
   }

@@ -6,12 +6,6 @@
 #include "commit/server_gather.hh"
 
 namespace xec {
-namespace {
-
-// A data server that is no directory is asked once in so many rounds whether its root takes new names.
-constexpr uint64_t kRootRounds = 60;
-
-}  // namespace
 
 Task<void> StoreProcess::ClockLoop() {
   bool go_on = true;
@@ -52,8 +46,7 @@ Task<void> StoreProcess::TryAllWrites(WriteWatch& watch, uint64_t round) {
     // Who does not answer is told as that.
     if (engine.health().At(i, executor_.Now()).state != ServerState::kUp) continue;
     const bool directory = engine.server(member)->name().find("://") == std::string::npos;
-    // A server writes into its own log what it was asked and refused.
-    const bool root = directory || round % kRootRounds == 0;
+    const bool root = watch.AsksRoot(member, directory, round);
     gather.Start(member,
                  TryWrites(executor_, engine.server(member), root, engine.options().metadata_timeout));
   }

@@ -5,6 +5,7 @@
 
 #include "base/units.hh"
 #include "placement/store_descriptor.hh"
+#include "server/server_health.hh"
 
 namespace xec {
 namespace {
@@ -32,12 +33,14 @@ bool IsInTheWay(const Status& made) {
 Task<Status> TryRoot(CallContext call, DataServerPtr server) {
   Status removed = co_await RemoveDirectory(call, server, std::string(kReservedDirectory));
   if (removed) co_return OkStatus();
-  switch (removed.code()) {
-    case Code::kNotEmpty:
-    case Code::kAlreadyExists:  // which some file systems say instead
-    case Code::kNotFound: co_return OkStatus();
-    default: co_return removed.error();
-  }
+  // Any other answer came after that look.
+  if (EndOf(removed.code()) != RequestEnd::kAnswered) co_return removed.error();
+  if (!RefusalOf(removed.error())) co_return OkStatus();
+  // Nobody need be alarmed by how it was asked.
+  const std::string& words = removed.error().message;
+  const size_t end = words.find_last_of(":;");
+  co_return Fail(removed.code(), "no name can be made in {}:{}", server->name(),
+                 end == std::string::npos ? " " + words : words.substr(end + 1));
 }
 
 Task<Status> TryFile(Executor& executor, DataServerPtr server, Duration each) {

@@ -44,6 +44,13 @@ class WriteWatch {
   explicit WriteWatch(size_t servers) : told_(servers) {}
 
   static constexpr int kWellRounds = 3;
+  static constexpr uint64_t kRootRounds = 60;
+  // Is the server asked in that round whether names may be made in its root? A directory always; others,
+  // which write into their own logs what they refuse, once in kRootRounds, and as long as they may refuse
+  // just that.
+  bool AsksRoot(size_t server, bool directory, uint64_t round) const {
+    return directory || round % kRootRounds == 0 || told_[server].refusal;
+  }
   enum class News { kNone, kRefuses, kTakes };
   // A round has shown that the server refuses, or that it does not. Silence is not noted.
   News Note(size_t server, std::optional<WriteRefusal> refusal, TimePoint now);

@@ -54,6 +54,21 @@ TEST(WriteWatchTest, TellsOnceThatAServerRefusesAndOnceThatItTakesWritesAgain) {
   EXPECT_EQ(watch.Note(0, std::nullopt, now), News::kNone);
 }
 
+// A server that refuses names in its root only would seem to be well in the rounds in which it is not asked.
+TEST(WriteWatchTest, AsksTheRootsOfServersSeldomUntilOneRefuses) {
+  WriteWatch watch(2);
+  for (uint64_t round = 0; round < 2 * WriteWatch::kRootRounds; ++round) {
+    EXPECT_TRUE(watch.AsksRoot(0, true, round));
+    EXPECT_EQ(watch.AsksRoot(1, false, round), round % WriteWatch::kRootRounds == 0);
+  }
+  watch.Note(1, WriteRefusal::kDenied, TimePoint{});
+  for (int i = 0; i < WriteWatch::kWellRounds; ++i) {
+    EXPECT_TRUE(watch.AsksRoot(1, false, 1));
+    watch.Note(1, std::nullopt, TimePoint{});
+  }
+  EXPECT_FALSE(watch.AsksRoot(1, false, 1));
+}
+
 class TryWritesTest : public testing::Test {
  protected:
   TryWritesTest() { Make(kIdentityPath); }
@@ -103,7 +118,8 @@ TEST_F(TryWritesTest, SaysWhyAServerRefuses) {
   faults_->plan().SetReadOnly(true);
   TriedWrites tried = Try();
   EXPECT_EQ(tried.refusal, WriteRefusal::kDenied);
-  EXPECT_THAT(tried.why, HasSubstr("(the server is read-only): see the owner and the mode"));
+  EXPECT_THAT(tried.why,
+              HasSubstr("(no name can be made in m: the server is read-only): see the owner and the mode"));
   faults_->plan().Clear();
   // The disk tells how much is free: something else must have run out.
   faults_->plan().SetFull(true);
@@ -120,8 +136,10 @@ TEST_F(TryWritesTest, SaysWhyAServerRefuses) {
   memory_->SetCapacity(kGiB);
   // In the root no names may be made.
   faults_->plan().Add({.operation = Operation::kRemoveDirectory,
-                       .error = Fail(Code::kPermissionDenied, "Read-only file system")});
-  EXPECT_EQ(Try().refusal, WriteRefusal::kReadOnly);
+                       .error = Fail(Code::kPermissionDenied, "remove it: Read-only file system")});
+  tried = Try();
+  EXPECT_EQ(tried.refusal, WriteRefusal::kReadOnly);
+  EXPECT_THAT(tried.why, HasSubstr("(no name can be made in m: Read-only file system)"));
   faults_->plan().Clear();
   ExpectClean();
 }

@@ -217,8 +217,9 @@ Status LocalServer::Tree::Rename(const std::string& from, const std::string& to)
 Status LocalServer::Tree::Unlink(const std::string& path, int flags, const char* verb) {
   XEC_ASSIGN_OR_RETURN(const RootFd root, root_.Open());
   if (unlinkat(root->get(), Relative(path), flags) == 0) return OkStatus();
-  // POSIX lets rmdir of a non-empty directory answer either.
-  return Failed(root, flags == AT_REMOVEDIR && errno == EEXIST ? ENOTEMPTY : errno, verb, path);
+  // POSIX lets rmdir of a non-empty directory answer either; what is mounted on one is something in it.
+  const bool not_empty = flags == AT_REMOVEDIR && (errno == EEXIST || errno == EBUSY);
+  return Failed(root, not_empty ? ENOTEMPTY : errno, verb, path);
 }
 
 Status LocalServer::Tree::MakeDirectory(const std::string& path) {

@@ -236,6 +236,17 @@ TEST_F(LocalServerTest, AReadOnlyFileSystemRefuses) {
   EXPECT_CODE(Content("/none"), Code::kNotFound);
 }
 
+// It was said that the server is unavailable.
+TEST_F(LocalServerTest, ADirectoryOnWhichSomethingIsMountedIsNotEmpty) {
+  const std::string place = root_ + "/m";
+  fs::create_directory(place);
+  if (mount("tmpfs", place.c_str(), "tmpfs", 0, "size=1m") != 0)
+    GTEST_SKIP() << "cannot mount a tmpfs here: " << ErrnoWords(errno);
+  EXPECT_CODE(SyncWait(RemoveDirectory(context(), server_, "/m")), Code::kNotEmpty);
+  EXPECT_EQ(umount(place.c_str()), 0);
+  EXPECT_OK(SyncWait(RemoveDirectory(context(), server_, "/m")));
+}
+
 TEST_F(LocalServerTest, ADirectoryWithoutPermissionRefuses) {
   if (geteuid() == 0) GTEST_SKIP() << "root may do everything; AReadOnlyFileSystemRefuses covers the code";
   fs::permissions(root_, fs::perms::owner_read | fs::perms::owner_exec);
