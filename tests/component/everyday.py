@@ -33,6 +33,12 @@ class EverydayTest(xectest.TestCase):
         self.xrdcp(file, f"{gateway.url}/{name}")
         return file
 
+    def remount(self, path, how):
+        """Mounts what is at `path` "ro" or "rw". The system refuses while somebody has a file open for writing there,
+        as gateways have now and then, which try whether their disks take writes."""
+        self.eventually(lambda: self.run_program(["mount", "-o", f"remount,{how}", path], code=None).code == 0, 30,
+                        f"{path} is {how}")
+
     def content(self, path):
         with open(path, "rb") as file:
             return file.read()

@@ -244,7 +244,7 @@ class SmallDisks(BadInputTest):
         ballast = self.fill_disk(os.path.dirname(small))
         self.check_goes_on(store, "/full", files)
         os.unlink(ballast)
-        self.run_program(["mount", "-o", "remount,ro", os.path.dirname(small)])
+        self.remount(os.path.dirname(small), "ro")
         self.check_goes_on(store, "/read-only", files)
         # `xec serve` did not start while one of its data directories was read-only or dead.
         self.assertEqual(store.stop(), 0)
@@ -255,7 +255,7 @@ class SmallDisks(BadInputTest):
         store.start()
         self.check_goes_on(store, "/started-dead", files)
         self.run_program(["umount", small])
-        self.run_program(["mount", "-o", "remount,rw", os.path.dirname(small)])
+        self.remount(os.path.dirname(small), "rw")
         self.put(store, "/after", 600_000)
 
     def check_goes_on(self, store, folder, files):

@@ -8,13 +8,14 @@ import shutil
 import signal
 import subprocess
 
+import everyday
 import xectest
 
 EXIT_ERROR, EXIT_USAGE, EXIT_NOT_FOUND, EXIT_EXISTS, EXIT_RETRY = 1, 2, 3, 4, 5
 EXIT_NO_SPACE, EXIT_DAMAGE, EXIT_CONFLICT, EXIT_DENIED, EXIT_KIND, EXIT_INTERRUPTED = 7, 6, 8, 9, 10, 130
 
 
-class CliTest(xectest.TestCase):
+class CliTest(everyday.EverydayTest):
     def setUp(self):
         super().setUp()
         self.dirs = [self.path(f"d{i}") for i in range(1, 7)]
@@ -260,9 +261,9 @@ class Serve(CliTest):
         owner = os.stat(store.dirs[1]).st_uid
         file = self.random_file("f", 100_000)
         put = [self.program("xec"), "put", *store.store_options(), file]
-        self.run_program(["mount", "-o", "remount,ro", os.path.dirname(disk)])
+        self.remount(os.path.dirname(disk), "ro")
         self.run_program([*put, "/read-only"])
-        self.run_program(["mount", "-o", "remount,rw", os.path.dirname(disk)])
+        self.remount(os.path.dirname(disk), "rw")
         os.chown(disk, 0, 0)
         os.chmod(disk, 0o777)
         self.run_program([*put, "/of-root"])

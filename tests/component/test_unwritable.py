@@ -32,11 +32,6 @@ class Unwritable(everyday.EverydayTest):
             os.chown(path, owner.st_uid, owner.st_gid)
             os.chmod(path, owner.st_mode & 0o777)
 
-    def remount(self, path, how):
-        # Not while somebody writes a file there.
-        self.eventually(lambda: self.run_program(["mount", "-o", f"remount,{how}", path], code=None).code == 0, 30,
-                        f"{path} is {how}")
-
     def use_up_inodes(self, path):
         """Makes empty files until there is no room for one more; answers their folder."""
         folder = os.path.join(path, "used-up")
