@@ -112,6 +112,17 @@ TEST_F(FourPlusTwoFixtures, AreListedRenamedAndRemoved) {
   EXPECT_EQ(FilesOutsideReservedArea(), (std::set<std::string>{"/moved"}));
 }
 
+// Whoever asks for a checksum only reads: the object stays as the stock client wrote it.
+TEST_F(FourPlusTwoFixtures, NoChecksumsAreKeptWithThem) {
+  const std::string path = Path(objects_.front());
+  const auto later = SyncWait(store_->LaterChecksums(path));
+  ASSERT_TRUE(later);
+  EXPECT_THAT(later->checksums, IsEmpty());
+  EXPECT_EQ((*SyncWait(store_->OpenRead(path)))->version(), later->version);
+  EXPECT_EQ(SyncWait(store_->KeepChecksum(path, later->version, "md5", "00")).code(), Code::kUnsupported);
+  EXPECT_EQ(SyncWait(store_->Stat(path))->version, later->version);
+}
+
 TEST_F(FourPlusTwoFixtures, RemovedOnesDoNotComeBackWithTheirServers) {
   const std::string path = Path(objects_.front());
   const auto holders = ServersWith(path);
