@@ -31,7 +31,7 @@ class UploadAttributes {
   Result<UserAttributes> End();
 
  private:
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // an upload that is closed takes it under its own
   UserAttributes values_;  // guarded by mutex_, as the next
   std::optional<Error> refusal_;
   bool ended_ = false;
