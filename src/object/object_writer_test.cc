@@ -406,7 +406,7 @@ TEST(ObjectWriterTest, RequestsOfExclusiveCreations) {
     return store.counts().Total();
   };
   const std::string large = TestBytes(3 * kSmall.StripeSize());
-  EXPECT_EQ(cost("/large", large, true), cost("/plain", large, false) + 4);
+  EXPECT_EQ(cost("/large", large, true), cost("/plain", large, false) + 3);
   EXPECT_EQ(cost("/large", large, true, Code::kAlreadyExists), 4u);
   ASSERT_TRUE(SyncWait(RemoveObject(store.engine(), TestStore::Path("/large"))));
   EXPECT_EQ(cost("/large", "s", true), cost("/small", "s", true) + 3);
