@@ -166,6 +166,8 @@ std::optional<History::Object> History::Search::After(const Event& event, const 
 // done, and the last one's has no attributes yet.
 std::optional<History::Object> History::Search::AfterMaking(const Event& event, const Object& now) const {
   if (now.content == kNothing) return Object::DirectoryMade(event.to);
+  // A rename takes a directory that is at its target as it is.
+  if (now.IsDirectory() && event.op->kind == OpKind::kRenameDirectory && !event.repeated) return now;
   if (!now.IsDirectory() || event.from >= now.MadeUntil()) return std::nullopt;
   return Object::DirectoryMade(std::min(event.to, now.MadeUntil()));
 }
