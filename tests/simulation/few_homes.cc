@@ -21,6 +21,7 @@ constexpr Duration kLongestRepairStop = minutes(2);
 constexpr uint64_t kRequestsOfRepair = 60;
 
 bool Accepts(const std::string& step) { return step == "promote" || step == "mark: tombstone"; }
+bool Removes(const std::string& step) { return step == "repair: remove archive"; }
 bool Places(const std::string& step) { return step == "repair: place"; }
 
 }  // namespace
@@ -166,22 +167,38 @@ void World::RepairThin(const std::string& name) {
   }
   const size_t bad = 1 + few_random_.Below(missed);
   for (size_t i = 0; i < bad; ++i) SpoilOne(name, homes[i]);
+  const Duration stopped = StopRepair(repairs, name, bad);
+  for (size_t i = 1; i < quorum; ++i) SwitchOffUntilTold(homes[i]);
+  for (uint64_t looks = 1 + few_random_.Below(2); looks > 0; --looks) LookAt(1 - repairs, put);
+  LetTimePass(stopped);
+  if (few_random_.OneIn(2)) LookAt(repairs, put);
+}
+
+// Mostly when a bad archive has gone and its copy has not yet come; or before that already, until another one
+// has cleaned or repaired. All servers are back then. For how long, at most.
+Duration World::StopRepair(size_t index, const std::string& name, size_t bad) {
   Stop stop;
+  const bool cleaned = few_random_.OneIn(3);
   if (few_random_.OneIn(4)) {
     stop.requests = few_random_.Below(kRequestsOfRepair);
   } else {
-    stop.before = Places;
+    stop.before = cleaned ? Removes : Places;
     stop.of_these = few_random_.Below(bad);
   }
-  stop.dies = few_random_.OneIn(2);
-  stop.length = Between(seconds(1), kLongestRepairStop);
-  stops_[repairs] = stop;
-  Await(repairs, [&](Gateway* gateway) { return Repair(gateway, InStore(name)); });
+  stop.dies = !cleaned && few_random_.OneIn(2);
+  stop.length = Between(seconds(10), kLongestRepairStop);
+  stops_[index] = stop;
+  Await(index, [&](Gateway* gateway) { return Repair(gateway, InStore(name)); });
   SwitchAllOn();
-  for (size_t i = 1; i < quorum; ++i) SwitchOffUntilTold(homes[i]);
-  for (uint64_t looks = 1 + few_random_.Below(2); looks > 0; --looks) LookAt(1 - repairs, put);
-  LetTimePass(stop.length);
-  if (few_random_.OneIn(2)) LookAt(repairs, put);
+  if (!cleaned) return stop.length;
+  stop.before = Places;
+  stop.of_these = few_random_.Below(bad);
+  stop.dies = few_random_.OneIn(2);
+  Tidy(1 - index, name, few_random_.OneIn(3) ? std::optional(stop) : std::nullopt);
+  stop.of_these = 0;
+  stops_[index] = stop;
+  LetTimePass(stop.length + seconds(1));
+  return stop.length;
 }
 
 }  // namespace xec::sim

@@ -361,6 +361,7 @@ class World {
   void KeepOpen(const std::string& name);
   void TellOfFew(const std::string& name);
   void RepairThin(const std::string& name);
+  Duration StopRepair(size_t index, const std::string& name, size_t bad);
   Task<void> ReadHeld(Gateway* gateway, size_t id, std::string name);
   std::vector<size_t> HomesAhead(const std::string& name) const;
   std::vector<size_t> BeginOnFew(const Op& before, const Op& begun);
