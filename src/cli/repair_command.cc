@@ -79,7 +79,8 @@ class Repairs {
     return OkStatus();
   }
 
-  // All objects below a directory, also those that no listing finds. One that cannot be listed is told, and the next one follows.
+  // All objects below a directory, also those that no listing finds. One that cannot be listed is told, and
+  // the next one follows.
   Status Below(const std::string& directory, bool in_tree) {
     if (Interrupted()) return Fail(Code::kCancelled, "interrupted");
     const Result<StoredNames> names = SyncWait(store_.ListStored(directory));
@@ -142,9 +143,9 @@ class Repairs {
   Json Summary(const Census& census) const {
     Json gone = Json::array();
     for (const MemberIndex member : gone_) gone.push_back(engine_.server_id(member));
-    return {
-        {"objects", objects_},   {"needed_repair", needed_}, {"repaired", repaired_},       {"gone", gone},
-        {"unlisted", unlisted_}, {"brought_back", brought_}, {"details", json_},         {"census", CensusJson(census)}};
+    return {{"objects", objects_}, {"needed_repair", needed_},    {"repaired", repaired_},
+            {"gone", gone},        {"unlisted", unlisted_},       {"brought_back", brought_},
+            {"details", json_},    {"census", CensusJson(census)}};
   }
 
   void TellSilent() const {

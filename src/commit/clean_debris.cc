@@ -278,8 +278,8 @@ bool IsOver(const CleanPass& pass, const States& states, const State& seal) {
 
 }  // namespace
 
-// Abort marks keep a late creation void; after the horizon no request of that age is executed any more. Nor is
-// the removal of a directory for which its seal stands.
+// Abort marks keep a late creation void; after the horizon no request of that age is executed any more. Nor
+// is the removal of a directory for which its seal stands.
 Task<void> RemoveOldMarks(CleanPass& pass) {
   for (const auto& [member, states] : pass.servers) {
     for (const State& state : states) {

@@ -173,7 +173,8 @@ TEST_F(InTreeTest, UploadsUnderWayAreRefusedWhenTheirDirectoryIsRenamed) {
     world_.Pass(20s);
     ASSERT_TRUE(uploaded_);
     EXPECT_EQ(uploaded_->code(), Code::kConflict) << sealed;
-    EXPECT_EQ(Tree(world_, b_), (std::set<std::string>{"/d", "/d/moved", "/d/moved/sub", "/d/moved/sub/obj"}));
+    EXPECT_EQ(Tree(world_, b_),
+              (std::set<std::string>{"/d", "/d/moved", "/d/moved/sub", "/d/moved/sub/obj"}));
     EXPECT_LT(before, world_.StateOf(b_, "/d/moved/sub/obj").version);
     ASSERT_TRUE(world_.Run(RemoveObject(*b_.engine, Name("/d/moved/sub/obj"))));
     ASSERT_TRUE(RemoveDirectory(b_, "/d/moved/sub"));
@@ -283,21 +284,42 @@ class AtOnce {
     std::string what;
     switch (random_.Next() % 8) {
       case 0:
-      case 1: what = "put /d/s/x"; done = co_await PutInTree(world_, gateway, Name("/d/s/x"), 0s, sealed_for); break;
-      case 2: what = "put /d/y"; done = co_await PutInTree(world_, gateway, Name("/d/y"), sealed_for); break;
-      case 3: what = "mv /o /d/s/o"; done = co_await RenameInTree(gateway, Name("/o"), Name("/d/s/o")); break;
-      case 4: what = "mkdir /d/s/t"; done = co_await MakeDirectoryName(engine, Name("/d/s/t"), true); break;
-      case 5: what = "rmdir /d/s"; done = co_await RemoveDirectoryName(engine, Name("/d/s")); break;
-      case 6: what = "mv /d/s /e/s"; done = co_await RenameDirectory(engine, Name("/d/s"), Name("/e/s")); break;
-      default: what = "mv /d /f"; done = co_await RenameDirectory(engine, Name("/d"), Name("/f")); break;
+      case 1:
+        what = "put /d/s/x";
+        done = co_await PutInTree(world_, gateway, Name("/d/s/x"), 0s, sealed_for);
+        break;
+      case 2:
+        what = "put /d/y";
+        done = co_await PutInTree(world_, gateway, Name("/d/y"), sealed_for);
+        break;
+      case 3:
+        what = "mv /o /d/s/o";
+        done = co_await RenameInTree(gateway, Name("/o"), Name("/d/s/o"));
+        break;
+      case 4:
+        what = "mkdir /d/s/t";
+        done = co_await MakeDirectoryName(engine, Name("/d/s/t"), true);
+        break;
+      case 5:
+        what = "rmdir /d/s";
+        done = co_await RemoveDirectoryName(engine, Name("/d/s"));
+        break;
+      case 6:
+        what = "mv /d/s /e/s";
+        done = co_await RenameDirectory(engine, Name("/d/s"), Name("/e/s"));
+        break;
+      default:
+        what = "mv /d /f";
+        done = co_await RenameDirectory(engine, Name("/d"), Name("/f"));
+        break;
     }
     told_ += fmt::format("\n  {}: {}", what, done ? "ok" : done.error().message);
     ++ended_;
   }
 
-  const std::vector<std::string> names_ = {
-      "/d",   "/d/s", "/d/s/x", "/d/y", "/d/s/o", "/d/s/t", "/d/o",   "/e",     "/e/s",  "/e/s/x", "/e/s/o",
-      "/e/s/t", "/f", "/f/s",   "/f/s/x", "/f/y", "/f/s/o", "/f/s/t", "/f/o", "/o"};
+  const std::vector<std::string> names_ = {"/d",     "/d/s", "/d/s/x", "/d/y",   "/d/s/o", "/d/s/t", "/d/o",
+                                           "/e",     "/e/s", "/e/s/x", "/e/s/o", "/e/s/t", "/f",     "/f/s",
+                                           "/f/s/x", "/f/y", "/f/s/o", "/f/s/t", "/f/o",   "/o"};
   Random random_;
   TestWorld world_;
   TaskScope scope_;

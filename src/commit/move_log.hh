@@ -35,8 +35,8 @@ struct MoveLogsFound {
 };
 Task<MoveLogsFound> FindMoveLogs(Engine& engine);
 
-// Does a log, however young, say that this directory is renamed, or one above it? True also if too few servers
-// answer.
+// Does a log, however young, say that this directory is renamed, or one above it? True also if too few
+// servers answer.
 Task<bool> MayBeRenamed(Engine& engine, ObjectPath directory);
 
 }  // namespace xec

@@ -63,9 +63,9 @@ bool IsOldDebris(const Engine& engine, const Found& found) {
   // target that was never written was never counted, and tells no finisher anything (without syncs it may
   // have lost its content with the power; so may have all else of its rename).
   const bool unwritten = state && state->kind == StateKind::kMoveIn && found.entry.size == 0;
-  const bool of_the_dead = state && (of_upload || tombstone || IsPlainMark(*state) ||
-                                     state->kind == StateKind::kUnproved || IsMakingDirectory(*state) ||
-                                     IsMovingOut(*state) || IsOfAttributes(*state) || unwritten);
+  const bool of_the_dead =
+      state && (of_upload || tombstone || IsPlainMark(*state) || state->kind == StateKind::kUnproved ||
+                IsMakingDirectory(*state) || IsMovingOut(*state) || IsOfAttributes(*state) || unwritten);
   if (!IsLongNamePart(found.entry.name) && !of_the_dead) return false;
   const Duration horizon = engine.options().tombstone_horizon;
   const Duration wait = of_upload ? std::max(horizon, engine.options().upload_grace) : horizon;

@@ -63,8 +63,8 @@ Task<Status> RemoveDirectoryName(Engine& engine, ObjectPath path);
 // kNotFound unless this very directory lives.
 Task<Status> NeedDirectoryVersion(Engine& engine, DirectoryVersion directory);
 
-// The end of a directory that was renamed, once nothing is in it any more: this very version goes; another one
-// stays, however late this is done. Errors: kNoQuorum, kUnknown.
+// The end of a directory that was renamed, once nothing is in it any more: this very version goes; another
+// one stays, however late this is done. Errors: kNoQuorum, kUnknown.
 Task<Status> MarkRenamed(Engine& engine, NameInfo directory);
 
 struct ListedName {

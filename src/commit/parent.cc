@@ -26,8 +26,7 @@ Error NotADirectory(const ObjectPath& path) {
 // would be on its first home, or its remover still waits.
 Task<bool> FirstHomeConfirms(Engine& engine, ObjectPath directory) {
   const auto known = [&] {
-    return engine.known_directories().Known(directory, engine.executor().Now(),
-                                            KnownDirectories::kHolds);
+    return engine.known_directories().Known(directory, engine.executor().Now(), KnownDirectories::kHolds);
   };
   const std::optional<Version> version = known();
   const MemberIndex first = engine.Homes(directory).front();
@@ -50,8 +49,8 @@ Status OfParent(Status made) {
   return Fail(Code::kUnavailable, "{}", made.error().message);
 }
 
-// A directory that lives and has a removal seal of its version. Its remover may have died, or sleep and remove
-// it whenever it likes: the directory is made anew above, where that removal does not reach.
+// A directory that lives and has a removal seal of its version. Its remover may have died, or sleep and
+// remove it whenever it likes: the directory is made anew above, where that removal does not reach.
 Task<Status> MakeAboveRemoval(Engine& engine, NameInfo info, bool last) {
   const bool renamed = co_await MayBeRenamed(engine, info.path);
   if (renamed) co_return Fail(Code::kConflict, "{} is being renamed; retry", info.path.text());

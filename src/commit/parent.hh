@@ -15,17 +15,18 @@ struct ParentNeed {
   std::vector<DirectoryVersion> wanted_by = {};
 };
 
-// Before anything is sealed, so that most of what cannot be is refused at once: the parent of `path` lives, or
-// is made. What this process has seen a moment ago is not asked again. Errors as below.
+// Before anything is sealed, so that most of what cannot be is refused at once: the parent of `path` lives,
+// or is made. What this process has seen a moment ago is not asked again. Errors as below.
 Task<Status> ExpectParent(Engine& engine, ObjectPath path, ParentNeed need);
 
 // Once the caller has sealed `path` on a quorum of its homes: its parent lives, and nobody is about to remove
-// or rename it without having seen the seals. After the commit StayInParent has to follow. Errors, nothing of the caller being visible: kNotFound, kNotDirectory, kConflict, kNoQuorum,
-// kUnavailable.
+// or rename it without having seen the seals. After the commit StayInParent has to follow. Errors, nothing of
+// the caller being visible: kNotFound, kNotDirectory, kConflict, kNoQuorum, kUnavailable.
 Task<Status> StandInParent(Engine& engine, ObjectPath path, ParentNeed need);
 
-// Once what the caller makes is committed, before its answer. `stood_at`: when StandInParent was begun. If that is
-// longer ago than a look holds, another one follows, and a parent that is gone is made anew. Error: kUnknown.
+// Once what the caller makes is committed, before its answer. `stood_at`: when StandInParent was begun. If
+// that is longer ago than a look holds, another one follows, and a parent that is gone is made anew. Error:
+// kUnknown.
 Task<Status> StayInParent(Engine& engine, ObjectPath path, ParentNeed need, TimePoint stood_at);
 
 }  // namespace xec

@@ -43,7 +43,8 @@ Error Stopped() { return Fail(Code::kCancelled, "this process ends"); }
 
 bool IsSealOfAnyKind(const State& state) {
   return state.kind == StateKind::kSealed || state.kind == StateKind::kDirectorySeal ||
-         state.kind == StateKind::kRemovalSeal || state.kind == StateKind::kMoveOut || state.kind == StateKind::kMoveIn;
+         state.kind == StateKind::kRemovalSeal || state.kind == StateKind::kMoveOut ||
+         state.kind == StateKind::kMoveIn;
 }
 
 bool ShowsId(const Look& look, const std::string& id) {

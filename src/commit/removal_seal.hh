@@ -26,8 +26,9 @@ Task<Result<RemovalSeal>> SealRemoval(Engine& engine, const NameInfo& info);
 // Takes the seal away again. For its maker only.
 Task<void> WithdrawRemoval(Engine& engine, RemovalSeal removal);
 
-// Brings to its end, as far as the homes answer, what somebody left open who makes something in the directory and
-// seems to have died: it lives then, or never will. He who is only slow sees that the directory is removed.
+// Brings to its end, as far as the homes answer, what somebody left open who makes something in the directory
+// and seems to have died: it lives then, or never will. He who is only slow sees that the directory is
+// removed.
 Task<void> EndMaking(Engine& engine, std::vector<Making> under_way);
 
 // Who is so long silent over an upload does not keep anybody from removing its directory.

@@ -330,8 +330,8 @@ Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to, std::o
     if (from == to) co_return OkStatus();
     const std::string rid = engine.NewObjectId();
     own.insert(rid);
-    Attempt attempt{from, to, rid, *source, own, engine.executor().Now(),
-                    parent, below, tries == kRenameTriesMax};
+    Attempt attempt{
+        from, to, rid, *source, own, engine.executor().Now(), parent, below, tries == kRenameTriesMax};
     SealedHomes homes;
     bool changed = false;
     Result<State> moved = co_await Prepare(engine, attempt, &homes, &changed);

@@ -10,10 +10,10 @@ namespace xec {
 
 // Moves the object `from` to `to`, replacing an object there; both change at one moment, the commit of the
 // moved tombstone. User attributes go along (one set while the rename runs may be lost). Errors: kNotFound,
-// kIsDirectory (either is one), kNotDirectory (the parent of `to`), kNoQuorum, kConflict (another rename of it
-// is under way, or died and was not cleaned up yet), kUnknown. `below`: only what is at `from` while this very
-// directory lives, else kNotFound; and nothing is replaced: kNotEmpty. `parent`: what has to stand above `to`;
-// nothing where users do not see it.
+// kIsDirectory (either is one), kNotDirectory (the parent of `to`), kNoQuorum, kConflict (another rename of
+// it is under way, or died and was not cleaned up yet), kUnknown. `below`: only what is at `from` while this
+// very directory lives, else kNotFound; and nothing is replaced: kNotEmpty. `parent`: what has to stand above
+// `to`; nothing where users do not see it.
 Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to,
                           std::optional<ParentNeed> parent = std::nullopt,
                           std::optional<DirectoryVersion> below = std::nullopt);

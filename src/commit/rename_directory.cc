@@ -100,9 +100,9 @@ Task<Status> MoveObject(Engine& engine, ObjectPath from, ObjectPath to, Director
   }
 }
 
-// One directory of the rename, once nobody puts anything in it any more. `top` is the directory that is renamed
-// as a whole: whoever is slow may find that another one has finished, and something else under the old name
-// since.
+// One directory of the rename, once nobody puts anything in it any more. `top` is the directory that is
+// renamed as a whole: whoever is slow may find that another one has finished, and something else under the
+// old name since.
 struct Level {
   ObjectPath from;
   ObjectPath to;
@@ -141,8 +141,8 @@ Task<Status> MoveNames(Engine& engine, std::vector<ListedName> names, Level& lev
   co_return OkStatus();
 }
 
-// Until nothing is left but what stays. Who makes something there still is answered while it is waited for, and
-// it moves as well, or sees that the directory is renamed: then he is told to retry.
+// Until nothing is left but what stays. Who makes something there still is answered while it is waited for,
+// and it moves as well, or sees that the directory is renamed: then he is told to retry.
 Task<Status> EmptyIt(Engine& engine, Level& level, KeptLog& kept) {
   for (bool settled = false;;) {
     Result<DirectoryContents> contents = co_await LookInto(engine, level.from);

@@ -470,7 +470,9 @@ TEST(RenameDirectoryTest, WhatIsBelowReplacesNothing) {
   const std::string oid = world.StateOf(gateway, "/e/a").oid;
   const DirectoryVersion directory{world.Path("/d"), world.StateOf(gateway, "/d").version};
   EXPECT_EQ(
-      world.Run(RenameObject(*gateway.engine, world.Path("/d/a"), world.Path("/e/a"), std::nullopt, directory)).code(),
+      world
+          .Run(RenameObject(*gateway.engine, world.Path("/d/a"), world.Path("/e/a"), std::nullopt, directory))
+          .code(),
       Code::kNotEmpty);
   EXPECT_EQ(world.StateOf(gateway, "/e/a").oid, oid);
   EXPECT_TRUE(world.Lives(gateway, "/d/a"));

@@ -67,8 +67,8 @@ class ObjectWriter {
   // kInvalidArgument (too many, too large); those of before are kept then.
   virtual Status SetUserAttributes(std::map<std::string, std::string> attributes) = 0;
 
-  // Seals all archives and commits the version. OK means promises P1 and P10. On kUnknown the outcome is open.
-  // After it only the destructor may be called.
+  // Seals all archives and commits the version. OK means promises P1 and P10. On kUnknown the outcome is
+  // open. After it only the destructor may be called.
   virtual Task<Result<Committed>> Commit() = 0;
 
   // Gives the upload up; nothing becomes visible. Also done, in the background, when a writer is destroyed

@@ -31,7 +31,8 @@ std::string World::NotInTree(Gateway& gateway, const std::set<std::string>& name
     const auto info = Wait(LookUp(*gateway.engine, PathOf(name)), gateway);
     if (!info || !*info) return {};
     const bool listed = tree.contains(InStore(name));
-    // Whoever has died over its commit was told nothing: what comes of it may come when nobody hears that home.
+    // Whoever has died over its commit was told nothing: what comes of it may come when nobody hears that
+    // home.
     if (listed == (*info)->accepted.Live() || WasChangedLate(name)) continue;
     return fmt::format("{} {} the tree", name, listed ? "is gone, but in" : "lives, but is not in");
   }
