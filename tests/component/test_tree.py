@@ -193,7 +193,7 @@ class WhatIsInNoListing(TreeTest):
         self.assertIn("/d/dir/obj  was in no listing, and is again", store.xec("repair", "--all").out)
         self.assertNotIn("in no listing", store.xec("health").out)
         store.start()
-        self.assertIn("/d/dir/obj", self.xrdfs(store.url, "ls", "-R", "/").out)
+        self.assertIn("d/dir/obj", self.xrdfs(store.url, "ls", "-R", "/").out)
         self.xrdcp(store.url + "//d/dir/obj", self.path("back"))
         self.assert_same(file, self.path("back"))
 

@@ -125,11 +125,19 @@ bool World::IsWhole(const Result<RepairReport>& repaired) {
   return repaired && repaired->archives_made == repaired->archives_bad;
 }
 
+std::optional<Result<RepairReport>> World::RepairAsAsked(Gateway& gateway, const std::string& name) {
+  RepairOptions options;
+  if (lost_) options.gone.push_back(static_cast<MemberIndex>(*lost_));
+  return Wait(gateway.store->Repair(InStore(name), std::move(options)), gateway);
+}
+
 void World::RepairAll(Gateway& gateway) {
   for (const std::string& name : names_) {
-    RepairOptions options;
-    if (lost_) options.gone.push_back(static_cast<MemberIndex>(*lost_));
-    const auto repaired = Wait(gateway.store->Repair(InStore(name), std::move(options)), gateway);
+    auto repaired = RepairAsAsked(gateway, name);
+    // A server that was silent over an archive although it is back: who is told so asks again.
+    for (int again = 0; again < 2 && repaired && *repaired && (*repaired)->archives_silent > 0 && !lost_;
+         ++again)
+      repaired = RepairAsAsked(gateway, name);
     if (!repaired) return;
     const bool directory = !*repaired && repaired->code() == Code::kIsDirectory && IsBoth(name);
     if (!IsWhole(*repaired) && !directory && (*repaired || repaired->code() != Code::kNotFound)) {

@@ -236,6 +236,7 @@ class World {
   Task<void> RepairSome(Gateway* gateway);
   Task<void> Repair(Gateway* gateway, std::string name);
   static bool IsWhole(const Result<RepairReport>& repaired);
+  std::optional<Result<RepairReport>> RepairAsAsked(Gateway& gateway, const std::string& name);
   void RepairAll(Gateway& gateway);
 
   // What is asked (clients.cc).
