@@ -40,7 +40,6 @@ enum class Mutant {
   kListHalfRenamed,
   kListWhatWas,
   kParentRememberedTooLong,
-  kRemoveWithoutFirstHome,
   kRemoveBesideUploads,
   kRenameLeavesUploads,
   kHalfMadeEndsGrace,

@@ -3,7 +3,6 @@
 
 #include "base/contains.hh"
 #include "base/failpoint.hh"
-#include "base/mutant.hh"
 #include "commit/fence.hh"
 #include "commit/pause.hh"
 #include "commit/roll_forward.hh"
@@ -29,8 +28,7 @@ Task<Result<RemovalSeal>> SealRemoval(Engine& engine, const NameInfo& info) {
     co_return Fail(Code::kNoQuorum, "too few homes of {} take changes now; retry", path.text());
   }
   const bool first_home = Contains(removal.homes.sealed, homes.front());
-  if (!first_home && !MutantActive(Mutant::kRemoveWithoutFirstHome))
-    co_await Pause(engine, KnownDirectories::kHolds);
+  if (!first_home) co_await Pause(engine, KnownDirectories::kHolds);
   removal.sealed_at = engine.executor().Now();
   co_return std::move(removal);
 }

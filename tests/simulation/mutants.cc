@@ -85,8 +85,6 @@ constexpr std::array<PlantedBug, kMutantCount> kPlantedBugs = {{
      "a listing tells what the cleaner once found though the name has changed since"},
     {Mutant::kParentRememberedTooLong, "parent-remembered-too-long", "P10",
      "a directory seen ten seconds ago is not looked at before something in it is committed"},
-    {Mutant::kRemoveWithoutFirstHome, "remove-without-first-home", "P10",
-     "whoever removes a directory does not wait for those who ask its first home only"},
     {Mutant::kRemoveBesideUploads, "remove-beside-uploads", "P10",
      "a directory is removed although something is being put into it"},
     {Mutant::kRenameLeavesUploads, "rename-leaves-uploads", "P10",

@@ -80,9 +80,11 @@ void World::CleanUp() {
   executor_.RunUntilTime(executor_.Now() + kLongestNap);
   if (gateways_[0] == nullptr || gateways_[1] == nullptr) return Break("a gateway did not start again");
   // Seals that a disk has lost by going back hold nobody off (docs/protocol.md, 14).
+  const bool whole = !traits_.older_disk && !lost_;
   for (auto& gateway : gateways_) {
-    if (!traits_.older_disk && !lost_ && !outcome_.broken) CheckTree(*gateway);
+    if (whole && !outcome_.broken) CheckTree(*gateway);
   }
+  if (whole && !outcome_.broken && tree_random_.OneIn(2)) PutBesideRemoval();
   bool clean = false;
   // Without one of its servers no cleaner is ever done.
   const size_t passes = lost_ ? kPassesWithoutDisk : kLastPasses;

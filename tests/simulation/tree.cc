@@ -19,7 +19,74 @@ Task<Status> Walk(Store* store, std::string directory, std::set<std::string>* fo
   co_return OkStatus();
 }
 
+// At none of the names that clients use.
+const std::string kDirectory = "/t";
+const std::string kMoved = "/u";
+const std::string kObject = "/x";
+// Longer than a gateway remembers a directory.
+constexpr uint64_t kLongestStopMs = 12'000;
+
+Task<Status> PutSmall(Store* store, std::string name) {
+  Result<std::unique_ptr<ObjectWriter>> writer = co_await store->Create(name, {});
+  if (!writer) co_return writer.error();
+  const Status appended = co_await (*writer)->Append(AsBytes(std::string_view("small")));
+  if (!appended) co_return appended.error();
+  const Result<Committed> committed = co_await (*writer)->Commit();
+  if (!committed) co_return committed.error();
+  co_return OkStatus();
+}
+
+std::shared_ptr<std::optional<Status>> Told() { return std::make_shared<std::optional<Status>>(); }
+
+Task<void> Keep(Task<Status> task, std::shared_ptr<std::optional<Status>> told) { *told = co_await task; }
+
+bool Promotes(const std::string& step) { return step == "promote"; }
+
 }  // namespace
+
+// One gateway puts something into a directory that it knows, or is stopped while it does, and the other one
+// removes or renames that directory: before, or meanwhile.
+void World::PutBesideRemoval() {
+  const size_t index = tree_random_.Below(kGateways);
+  Gateway& other = *gateways_[1 - index];
+  Say("----", "something is put into a directory that goes");
+  const std::string object = kDirectory + kObject;
+  Await(index, [&](Gateway* gateway) { return Keep(PutSmall(gateway->store.get(), object), Told()); });
+  Await(index, [&](Gateway* gateway) { return Keep(gateway->store->Remove(object), Told()); });
+  const bool renames = tree_random_.OneIn(2);
+  const auto goes = [&] {
+    return renames ? Wait(other.store->Rename(kDirectory, kMoved), other)
+                   : Wait(other.store->RemoveDirectory(kDirectory), other);
+  };
+  const bool meanwhile = tree_random_.OneIn(2);
+  if (!meanwhile) {
+    goes();
+    LetTimePass(milliseconds(tree_random_.Below(kLongestStopMs)));
+  } else {
+    Stop stop;
+    stop.before = Promotes;
+    if (tree_random_.OneIn(3)) stop.before = nullptr;
+    stop.requests = tree_random_.Below(20);
+    stop.length = milliseconds(tree_random_.Below(kLongestStopMs));
+    stops_[index] = stop;
+  }
+  const auto put = Told();
+  Await(index, [&](Gateway* gateway) { return Keep(PutSmall(gateway->store.get(), object), put); });
+  if (meanwhile) goes();
+  RunUntil([&] { return put->has_value(); }, kLongestOperation);
+  stops_.fill(std::nullopt);
+  LetBackgroundEnd();
+  if (outcome_.broken) return;
+  const std::set<std::string> names = {kDirectory, object, kMoved, kMoved + kObject};
+  for (auto& gateway : gateways_) {
+    const std::string problem = NotInTree(*gateway, names);
+    if (!problem.empty() && !outcome_.broken) return Break("at rest " + problem);
+  }
+  for (const std::string& top : {kDirectory, kMoved}) {
+    Wait(other.store->Remove(top + kObject), other);
+    Wait(other.store->RemoveDirectory(top), other);
+  }
+}
 
 // A name that is in the tree and does not live, or the other way round; empty: there is none.
 std::string World::NotInTree(Gateway& gateway, const std::set<std::string>& names) {

@@ -384,6 +384,7 @@ class World {
   void TidyUpAndCheck();
   void CleanUp();
   bool CleanAll(Gateway& gateway);
+  void PutBesideRemoval();
   std::string NotInTree(Gateway& gateway, const std::set<std::string>& names);
   void CheckTree(Gateway& gateway);
   bool DoAtRest(Gateway& gateway, Op op);
@@ -409,6 +410,7 @@ class World {
   Random shape_random_{Mix64(options_.seed + 3)};  // of what the world is made of, and how it is read
   Random clock_random_{Mix64(options_.seed + 4)};
   Random few_random_{Mix64(options_.seed + 5)};
+  Random tree_random_{Mix64(options_.seed + 6)};
   VirtualExecutor executor_;
   History history_;
   StoreDescriptor descriptor_;
