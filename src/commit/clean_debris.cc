@@ -9,6 +9,7 @@
 #include "commit/attributes.hh"
 #include "commit/clean_pass.hh"
 #include "commit/fence.hh"
+#include "commit/move_log.hh"
 
 namespace xec {
 namespace {
@@ -285,7 +286,11 @@ Task<void> RemoveOldMarks(CleanPass& pass) {
     for (const State& state : states) {
       if (state.kind != StateKind::kAbortMark && state.kind != StateKind::kRemovalSeal) continue;
       const bool over = IsOver(pass, states, state);
-      if (!over && !pass.Past(state, pass.engine.options().tombstone_horizon)) {
+      bool needed = !over && !pass.Past(state, pass.engine.options().tombstone_horizon);
+      // A rename may take longer, and goes on by its log.
+      if (!over && !needed && state.kind == StateKind::kRemovalSeal)
+        needed = co_await MayBeRenamed(pass.engine, pass.path);
+      if (needed) {
         ++pass.outcome.left;
         continue;
       }

@@ -226,6 +226,69 @@ TEST_F(InTreeTest, EveryCrashOfARemoverLeavesATreeToWriteInto) {
   }
 }
 
+// What lives is in the tree, once cleaners have gone on with what died.
+void ExpectAllInTree(TestWorld& world, Gateway& gateway, const std::vector<std::string>& names,
+                     size_t steps) {
+  for (int pass = 0; pass < 4; ++pass) {
+    world.Pass(2h);
+    const Result<bool> resumed = world.Run(ResumeDirectoryRenames(*gateway.engine));
+    (void)resumed;
+    world.Clean(gateway);
+  }
+  const std::set<std::string> tree = Tree(world, gateway);
+  for (const std::string& name : names)
+    EXPECT_EQ(tree.contains(name), world.Lives(gateway, name)) << name << " after " << steps << " steps";
+}
+
+// It has committed at its source, and what it renames lives at its target as soon as somebody looks there.
+TEST(InTreeCrashTest, ADeadRenameIntoADirectoryThatIsRenamedOrRemoved) {
+  bool ended = false;
+  for (size_t steps = 1; !ended && !testing::Test::HasFailure(); steps += 5) {
+    for (const bool renames : {true, false}) {
+      TestWorld world({.seed = steps % 5 + 1});
+      Gateway& dies = world.NewGateway();
+      Gateway& other = world.NewGateway();
+      ASSERT_TRUE(world.Put(other, "/o"));
+      ASSERT_TRUE(world.Run(MakeDirectoryName(*other.engine, Name("/d/s"), true)));
+      ASSERT_TRUE(world.Run(MakeDirectoryName(*other.engine, Name("/e"), true)));
+      ended = world.executor.RunTask(RenameInTree(dies, Name("/o"), Name("/d/s/o")), steps).has_value();
+      dies.Kill();
+      world.Pass(kSilentUpload + 1min);
+      const Status gone = renames ? world.Run(RenameDirectory(*other.engine, Name("/d/s"), Name("/e/s")))
+                                  : world.Run(RemoveDirectoryName(*other.engine, Name("/d/s")));
+      (void)gone;
+      ExpectAllInTree(world, other, {"/o", "/d/s", "/d/s/o", "/e/s", "/e/s/o"}, steps);
+    }
+  }
+}
+
+// However long the rename takes: whoever writes into the directory has to see that it is renamed.
+TEST(InTreeCrashTest, ARemovalSealStaysAsLongAsTheLogOfItsRename) {
+  bool met = false;
+  bool ended = false;
+  for (size_t steps = 1; !ended && !testing::Test::HasFailure(); steps += 7) {
+    TestWorld world({.seed = steps % 5 + 1});
+    Gateway& dies = world.NewGateway();
+    Gateway& other = world.NewGateway();
+    ASSERT_TRUE(world.Run(MakeDirectoryName(*other.engine, Name("/d"), true)));
+    ASSERT_TRUE(world.Put(other, "/d/a"));
+    ended = world.executor.RunTask(RenameDirectory(*dies.engine, Name("/d"), Name("/e")), steps).has_value();
+    dies.Kill();
+    world.Pass(1min);
+    const auto seals = [&] {
+      const std::vector<std::string> entries = world.EntriesOf(other, "/d");
+      return std::count_if(entries.begin(), entries.end(), [](const auto& e) { return e[0] == 'g'; });
+    };
+    const auto before = seals();
+    if (ended || before < 2 || !world.Lives(other, "/d")) continue;
+    met = true;
+    world.Clean(other);
+    EXPECT_EQ(seals(), before) << steps;
+    EXPECT_EQ(world.Run(PutInTree(world, other, Name("/d/b"))).code(), Code::kConflict) << steps;
+  }
+  EXPECT_TRUE(met);
+}
+
 // Without the first home of a directory nobody confirms it alone: its remover waits until all have looked.
 TEST_F(InTreeTest, WithoutItsFirstHome) {
   const MemberIndex first = a_.engine->Homes(Name("/d/dir")).front();

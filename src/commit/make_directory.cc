@@ -87,6 +87,7 @@ Task<Status> Make(Engine& engine, Making& making, std::vector<MemberIndex> prefe
   if (making.homes.sealed.size() < quorum)
     co_return Fail(Code::kNoQuorum, "too few homes of {} take changes now; retry", making.path.text());
   Rival rival;
+  const TimePoint looked_at = engine.executor().Now();
   SealsSeen seen = co_await LookPastRivals(engine, making, making.homes.sealed, &rival);
   *again = seen.late || !seen.look.HasQuorum();
   if (*again)
@@ -111,14 +112,14 @@ Task<Status> Make(Engine& engine, Making& making, std::vector<MemberIndex> prefe
   if (late || seen.homes.size() < quorum)
     co_return Fail(Code::kConflict, "the making of {} was silent too long; retry", making.path.text());
   XEC_FAILPOINT("mkdir.promote");
-  const TimePoint promoted_at = engine.executor().Now();
   const State directory = DirectoryState(*making.seal.version);
   const Result<bool> made =
       co_await PromoteHomes(engine, making.path, std::move(seen.homes), directory, entry);
   // Overtaken, perhaps by who made the same directory.
   *again = !made && made.code() == Code::kConflict;
   if (!made) co_return made.error();
-  engine.known_directories().Learn(making.path, *directory.version, promoted_at);
+  // As of the look: what came above it since may hide it.
+  engine.known_directories().Learn(making.path, *directory.version, looked_at);
   co_return co_await StayInParent(engine, making.path, making.parent, stood_at);
 }
 

@@ -143,9 +143,11 @@ Task<Status> StandInParent(Engine& engine, ObjectPath path, ParentNeed need) {
 }
 
 Task<Status> StayInParent(Engine& engine, ObjectPath path, ParentNeed need, TimePoint stood_at) {
-  need.begun = engine.executor().Now();
-  if (need.begun - stood_at <= KnownDirectories::kHolds) co_return OkStatus();
+  if (engine.executor().Now() - stood_at <= KnownDirectories::kHolds) co_return OkStatus();
+  // It is there already, so its parent has to be, whatever became of that.
+  need.begun = TimePoint::max();
   need.make = true;
+  need.wanted_by.clear();
   const Status stands = co_await StandInParent(engine, path, std::move(need));
   if (stands) co_return OkStatus();
   co_return Fail(Code::kUnknown, "{} is there, but perhaps in no listing: {}", path.text(),

@@ -6,6 +6,7 @@
 #include "commit/fence.hh"
 #include "commit/pause.hh"
 #include "commit/roll_forward.hh"
+#include "runtime/gather.hh"
 
 namespace xec {
 
@@ -28,7 +29,7 @@ Task<Result<RemovalSeal>> SealRemoval(Engine& engine, const NameInfo& info) {
     co_return Fail(Code::kNoQuorum, "too few homes of {} take changes now; retry", path.text());
   }
   const bool first_home = Contains(removal.homes.sealed, homes.front());
-  if (!first_home) co_await Pause(engine, KnownDirectories::kHolds);
+  if (!first_home) co_await Pause(engine, kUntilLooksAreOver);
   removal.sealed_at = engine.executor().Now();
   co_return std::move(removal);
 }
@@ -44,29 +45,47 @@ Task<void> WithdrawRemoval(Engine& engine, RemovalSeal removal) {
 
 namespace {
 
-Task<void> EndOne(Engine& engine, Making making) {
+constexpr size_t kEndedAtOnceMax = 64;
+
+// False: it is not known to be over.
+Task<bool> EndOne(Engine& engine, Making making) {
   const Look look = co_await LookAt(engine, making.path, LookWidth::kAll);
-  if (!look.HasQuorum()) co_return;
+  if (!look.HasQuorum()) co_return false;
   if (look.highest().Live()) {
     // Homes that were not heard before have it.
     const RollOutcome rolled =
         co_await RollForwardAll(engine, making.path, look, look.LackingHighest(), Late::kPassedOver);
-    (void)rolled;
-    co_return;
+    co_return rolled.accepted.size() + look.WithHighest().size() >= look.quorum();
   }
   State seal = making.seal;
   if (seal.kind == StateKind::kAborted) seal.kind = StateKind::kSealed;
   if (seal.kind == StateKind::kAbortedDirectory) seal.kind = StateKind::kDirectorySeal;
-  // Of a rename its source knows.
-  if (seal.kind == StateKind::kMoveIn) co_return;
-  const bool fenced = co_await FenceAllHomes(engine, std::move(making.path), std::move(seal));
-  (void)fenced;
+  // Whether that of a rename has committed its source knows: the cleaner asks it.
+  if (seal.kind == StateKind::kMoveIn) co_return false;
+  const bool fenced = co_await FenceAllHomes(engine, making.path, seal);
+  if (!fenced) co_return false;
+  ServerGather<bool> gather(engine);
+  for (const MemberIndex home : engine.Homes(making.path))
+    gather.Start(home, RemoveOrGiveUp(engine, home, making.path, AbortedState(seal)));
+  while (gather.timely() > 0) co_await gather.Next();
+  co_return true;
 }
 
 }  // namespace
 
 Task<void> EndMaking(Engine& engine, std::vector<Making> under_way) {
-  for (Making& making : under_way) co_await EndOne(engine, std::move(making));
+  Gather<bool> gather(engine.scope(), engine.executor());
+  for (Making& making : under_way) {
+    if (gather.pending() >= kEndedAtOnceMax) co_await gather.Next();
+    gather.Start(0, EndOne(engine, std::move(making)));
+  }
+  while (gather.pending() > 0) co_await gather.Next();
+}
+
+Task<bool> RemovalStands(Engine& engine, const RemovalSeal& removal) {
+  const SealsSeen seen =
+      co_await LookAtSeals(engine, removal.path, removal.seal, removal.homes.sealed, /*wait=*/false);
+  co_return !seen.homes.empty() && seen.homes.size() == seen.look.listings().size();
 }
 
 }  // namespace xec

@@ -8,6 +8,9 @@
 
 namespace xec {
 
+// For so long a look at a directory holds (KnownDirectories), and a margin: clocks do not run alike.
+inline constexpr Duration kUntilLooksAreOver = KnownDirectories::kHolds + KnownDirectories::kHolds / 4;
+
 // A directory that is to be removed.
 struct RemovalSeal {
   ObjectPath path;
@@ -16,19 +19,22 @@ struct RemovalSeal {
   TimePoint sealed_at;
   // Whoever had looked at the directory before has been answered by then, and what he made lives; or looks at
   // it once more.
-  TimePoint settled_at() const { return sealed_at + KnownDirectories::kHolds; }
+  TimePoint settled_at() const { return sealed_at + kUntilLooksAreOver; }
 };
 
 // Seals the directory that `info` shows. Whoever puts something in it from now on sees the seal, or had
-// sealed before; without its first home that takes KnownDirectories::kHolds. Errors: kNoQuorum.
+// sealed before; without its first home that takes kUntilLooksAreOver. Errors: kNoQuorum.
 Task<Result<RemovalSeal>> SealRemoval(Engine& engine, const NameInfo& info);
 
 // Takes the seal away again. For its maker only.
 Task<void> WithdrawRemoval(Engine& engine, RemovalSeal removal);
 
-// Brings to its end, as far as the homes answer, what somebody left open who makes something in the directory
-// and seems to have died: it lives then, or never will. He who is only slow sees that the directory is
-// removed.
+// Does the seal still stand on the homes that answer? A cleaner may take it for that of somebody who has
+// died.
+Task<bool> RemovalStands(Engine& engine, const RemovalSeal& removal);
+
+// Brings what is being made in the directory to its end, as far as the homes answer: it lives then, or never
+// will, and its maker is told to retry. Not what a rename brings.
 Task<void> EndMaking(Engine& engine, std::vector<Making> under_way);
 
 // Who is so long silent over an upload does not keep anybody from removing its directory.

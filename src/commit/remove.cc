@@ -37,8 +37,10 @@ Error NotEmpty(const ObjectPath& path, const DirectoryContents& contents) {
 // Those that are not silent.
 std::vector<Making> Alive(Engine& engine, std::vector<Making> under_way) {
   std::erase_if(under_way, [&](const Making& making) {
-    return std::chrono::milliseconds(engine.executor().WallNow() - making.seal.mtime_s * 1000) >
-           kSilentUpload;
+    // The rename may have committed at its source, and then it lives here as soon as somebody looks there.
+    return making.seal.kind != StateKind::kMoveIn &&
+           std::chrono::milliseconds(engine.executor().WallNow() - making.seal.mtime_s * 1000) >
+               kSilentUpload;
   });
   return under_way;
 }

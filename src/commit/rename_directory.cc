@@ -144,6 +144,8 @@ Task<Status> MoveNames(Engine& engine, std::vector<ListedName> names, Level& lev
 // Until nothing is left but what stays. Who makes something there still is answered while it is waited for,
 // and it moves as well, or sees that the directory is renamed: then he is told to retry.
 Task<Status> EmptyIt(Engine& engine, Level& level, KeptLog& kept) {
+  // Whoever renames something into it gives up, or has committed, sooner or later.
+  const TimePoint patient_until = level.settled_at + kMeetPatience;
   for (bool settled = false;;) {
     Result<DirectoryContents> contents = co_await LookInto(engine, level.from);
     if (!contents) co_return contents.error();
@@ -152,13 +154,18 @@ Task<Status> EmptyIt(Engine& engine, Level& level, KeptLog& kept) {
     if (!moved) co_return moved.error();
     if (level.moved.size() > before) continue;
     if (MutantActive(Mutant::kRenameLeavesUploads)) contents->under_way.clear();
-    if (std::exchange(settled, true) || contents->under_way.empty()) {
+    const bool moving_in = std::any_of(contents->under_way.begin(), contents->under_way.end(),
+                                       [](const Making& m) { return m.seal.kind == StateKind::kMoveIn; });
+    if (moving_in && engine.executor().Now() >= patient_until)
+      co_return Fail(Code::kConflict, "something is being renamed into {}, or its renamer has died; retry",
+                     level.from.text());
+    if (contents->under_way.empty() || (std::exchange(settled, true) && !moving_in)) {
       if (contents->names.empty()) co_return OkStatus();
       co_return Fail(Code::kNotEmpty, "{} is not empty: it has {} names", level.from.text(),
                      contents->names.size());
     }
-    if (engine.executor().Now() < level.settled_at)
-      co_await Pause(engine, level.settled_at - engine.executor().Now());
+    const TimePoint next = std::max(level.settled_at, engine.executor().Now() + kLookPauseMin);
+    co_await Pause(engine, next - engine.executor().Now());
     co_await EndMaking(engine, std::move(contents->under_way));
   }
 }
@@ -184,6 +191,10 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, Direct
   Level level{from, to, std::move(top), removal->settled_at(), {}, {}};
   Status done = co_await EmptyIt(engine, level, kept);
   XEC_FAILPOINT("rename_directory.emptied");
+  if (done) {
+    const bool stands = co_await RemovalStands(engine, *removal);
+    if (!stands) done = Fail(Code::kConflict, "the rename of {} was silent too long; retry", from.text());
+  }
   if (done) done = co_await MarkRenamed(engine, std::move(*info));
   if (!done && done.code() != Code::kUnknown) co_await WithdrawRemoval(engine, std::move(*removal));
   if (!done || !kept.answers) co_return std::move(done);

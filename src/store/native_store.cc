@@ -99,7 +99,8 @@ Task<Result<bool>> NativeStore::BringIntoTree(std::string text) {
                      parent.text());
     if (info->accepted.Live()) continue;
     made = true;
-    const Status stands = co_await StandInParent(engine_, below, {true, engine_.executor().Now()});
+    const ParentNeed need{true, engine_.executor().Now()};
+    const Status stands = co_await StandInParent(engine_, below, need);
     if (!stands) co_return stands.error();
   }
   co_return made;
