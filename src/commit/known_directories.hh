@@ -16,10 +16,10 @@ namespace xec {
 class KnownDirectories {
  public:
   static constexpr size_t kEntriesMax = 10000;
-  // Whoever begins to write into it need not look whether it is there: that is looked at before the commit.
+  // Whoever begins to write into it need not look whether it is there: StandInParent does before the commit.
   static constexpr Duration kRemembered = std::chrono::seconds(10);
   // For so long a look at a directory holds: its first home alone may confirm it, and what is put into it is
-  // answered without another look. Whoever removes it waits for as long where he cannot see the others.
+  // answered without another look.
   static constexpr Duration kHolds = std::chrono::seconds(1);
 
   // A quorum of homes shows this version of the directory, nothing above it and no removal seal; all that was
