@@ -57,6 +57,12 @@ Task<bool> RemoveOrGiveUp(Engine& engine, MemberIndex member, ObjectPath path, S
   co_return gone;
 }
 
+Task<void> RemoveSeals(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> members) {
+  ServerGather<bool> gather(engine);
+  for (const MemberIndex member : members) gather.Start(member, RemoveOrGiveUp(engine, member, path, seal));
+  while (gather.timely() > 0) co_await gather.Next();
+}
+
 void GiveUpLateSeals(Engine& engine, const ObjectPath& path, const State& seal,
                      const std::vector<MemberIndex>& homes) {
   for (const MemberIndex home : homes) engine.given_up_files().Add(home, StatePath(path, FormatState(seal)));

@@ -126,11 +126,9 @@ Task<Status> Make(Engine& engine, Making& making, std::vector<MemberIndex> prefe
 // Only where nothing was promoted, and nothing is going to be.
 Task<bool> Withdraw(Engine& engine, Making making) {
   XEC_FAILPOINT("mkdir.withdraw");
-  ServerGather<bool> gather(engine);
-  for (const MemberIndex home : engine.Homes(making.path))
-    gather.Start(home, RemoveOrGiveUp(engine, home, making.path, making.seal));
   GiveUpLateSeals(engine, making.path, making.seal, making.homes.unsure);
-  while (gather.timely() > 0) co_await gather.Next();
+  const std::vector<MemberIndex> homes = engine.Homes(making.path);
+  co_await RemoveSeals(engine, making.path, making.seal, homes);
   XEC_FAILPOINT("mkdir.withdrawn");
   co_return true;
 }

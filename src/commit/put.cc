@@ -301,9 +301,7 @@ Task<Result<Version>> CommitPut(Engine& engine, PutRequest request) {
 
 Task<void> AbandonUpload(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> archives) {
   XEC_FAILPOINT("put.abandon");
-  ServerGather<bool> gather(engine);
-  for (const MemberIndex member : archives) gather.Start(member, RemoveOrGiveUp(engine, member, path, seal));
-  while (gather.timely() > 0) co_await gather.Next();
+  co_await RemoveSeals(engine, std::move(path), std::move(seal), std::move(archives));
   XEC_FAILPOINT("put.abandoned");
 }
 

@@ -35,11 +35,8 @@ Task<Result<RemovalSeal>> SealRemoval(Engine& engine, const NameInfo& info) {
 }
 
 Task<void> WithdrawRemoval(Engine& engine, RemovalSeal removal) {
-  ServerGather<bool> gather(engine);
-  for (const MemberIndex home : removal.homes.sealed)
-    gather.Start(home, RemoveOrGiveUp(engine, home, removal.path, removal.seal));
   GiveUpLateSeals(engine, removal.path, removal.seal, removal.homes.unsure);
-  while (gather.timely() > 0) co_await gather.Next();
+  co_await RemoveSeals(engine, removal.path, removal.seal, removal.homes.sealed);
   XEC_FAILPOINT("removal.withdrawn");
 }
 
@@ -64,10 +61,9 @@ Task<bool> EndOne(Engine& engine, Making making) {
   if (seal.kind == StateKind::kMoveIn) co_return false;
   const bool fenced = co_await FenceAllHomes(engine, making.path, seal);
   if (!fenced) co_return false;
-  ServerGather<bool> gather(engine);
-  for (const MemberIndex home : engine.Homes(making.path))
-    gather.Start(home, RemoveOrGiveUp(engine, home, making.path, AbortedState(seal)));
-  while (gather.timely() > 0) co_await gather.Next();
+  const State aborted = AbortedState(seal);
+  const std::vector<MemberIndex> homes = engine.Homes(making.path);
+  co_await RemoveSeals(engine, making.path, aborted, homes);
   co_return true;
 }
 
