@@ -261,6 +261,8 @@ Task<Status> NeedRoom(Engine& engine, ObjectPath to) {
     co_return Fail(Code::kAlreadyExists, "{} exists", to.text());
   Result<std::vector<ListedName>> names = co_await ListDirectory(engine, to);
   if (!names && names.code() == Code::kNotFound) co_return OkStatus();
+  if (!names && names.code() == Code::kNotDirectory)  // it was replaced since
+    co_return Fail(Code::kAlreadyExists, "{} exists", to.text());
   if (!names) co_return names.error();
   if (names->empty()) co_return OkStatus();
   co_return Fail(Code::kNotEmpty, "{} is not empty: it has {} names", to.text(), names->size());

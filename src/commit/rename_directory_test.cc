@@ -461,6 +461,23 @@ TEST(RenameDirectoryTest, AnEmptyDirectoryAtTheTargetTakesWhatComes) {
   EXPECT_EQ(LogsLeft(world), 0u);
 }
 
+TEST(RenameDirectoryTest, AnEmptyTargetThatBecomesAnObjectExists) {
+  for (size_t steps = 1, met = 0; met == 0; ++steps) {
+    TestWorld world({});
+    Gateway& gateway = world.NewGateway();
+    MakeTree(world, gateway);
+    ASSERT_TRUE(world.Run(MakeDirectoryName(*gateway.engine, world.Path("/e"), false)));
+    Answer renamed;
+    ASSERT_FALSE(EndsWithin(world, world.NewGateway(), steps, renamed)) << "met none";
+    if (!world.Run(RemoveDirectoryName(*gateway.engine, world.Path("/e"))) || !world.Put(gateway, "/e"))
+      continue;
+    ASSERT_TRUE(world.executor.RunUntil([&] { return renamed.has_value(); }, kStepsMax));
+    const Code code = renamed->error().code;
+    EXPECT_NE(code, Code::kNotDirectory) << steps << ": " << renamed->error().message;
+    met += code == Code::kUnknown ? 1 : 0;  // once it has a log
+  }
+}
+
 // The look before sealing does not show what is put after it.
 TEST(RenameDirectoryTest, WhatIsBelowReplacesNothing) {
   TestWorld world({});

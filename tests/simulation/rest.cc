@@ -84,6 +84,7 @@ void World::CleanUp() {
   for (auto& gateway : gateways_) {
     if (whole && !outcome_.broken) CheckTree(*gateway);
   }
+  if (whole && !outcome_.broken) BringBackLate(*gateways_[0]);
   if (whole && !outcome_.broken && tree_random_.OneIn(2)) PutBesideRemoval();
   bool clean = false;
   // Without one of its servers no cleaner is ever done.

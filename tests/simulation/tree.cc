@@ -25,6 +25,8 @@ const std::string kMoved = "/u";
 const std::string kObject = "/x";
 // Longer than a gateway remembers a directory.
 constexpr uint64_t kLongestStopMs = 12'000;
+// Whoever was stopped thinks that servers are silent until it has asked them again.
+constexpr Duration kUntilTrusted = minutes(1);
 
 Task<Status> PutSmall(Store* store, std::string name) {
   Result<std::unique_ptr<ObjectWriter>> writer = co_await store->Create(name, {});
@@ -76,6 +78,7 @@ void World::PutBesideRemoval() {
   RunUntil([&] { return put->has_value(); }, kLongestOperation);
   stops_.fill(std::nullopt);
   LetBackgroundEnd();
+  LetTimePass(kUntilTrusted);
   if (outcome_.broken) return;
   const std::set<std::string> names = {kDirectory, object, kMoved, kMoved + kObject};
   for (auto& gateway : gateways_) {
@@ -114,6 +117,25 @@ void World::CheckTree(Gateway& gateway) {
   for (size_t again = 0; again < 2 * names.size() && !problem.empty() && !outcome_.broken; ++again)
     problem = NotInTree(gateway, names);
   if (!problem.empty() && !outcome_.broken) Break("at rest " + problem);
+}
+
+// As `xec repair` does: what somebody has died over came after the directory above it was removed.
+void World::BringBackLate(Gateway& gateway) {
+  std::set<std::string> tree;
+  const auto walked = Wait(Walk(gateway.store.get(), "/", &tree), gateway);
+  if (!walked || !*walked || outcome_.broken) return;
+  for (const std::string& name : names_) {
+    const std::string parent = name.substr(0, name.rfind('/'));
+    if (parent.empty() || tree.contains(InStore(name)) || !WasChangedLate(name)) continue;
+    const auto info = Wait(LookUp(*gateway.engine, PathOf(name)), gateway);
+    if (!info || outcome_.broken) return;
+    if (!*info || !(*info)->accepted.Live()) continue;
+    Op make;
+    make.kind = OpKind::kMakeDirectory;
+    make.name = parent;
+    make.parents = true;
+    DoAtRest(gateway, make);
+  }
 }
 
 }  // namespace xec::sim

@@ -387,6 +387,7 @@ class World {
   void PutBesideRemoval();
   std::string NotInTree(Gateway& gateway, const std::set<std::string>& names);
   void CheckTree(Gateway& gateway);
+  void BringBackLate(Gateway& gateway);
   bool DoAtRest(Gateway& gateway, Op op);
   void TidyGivenUp(Gateway& gateway);
   void CheckEverything();
