@@ -27,13 +27,14 @@ if(XEC_SANITIZE MATCHES "undefined")
     "$<$<NOT:$<IN_LIST:$<TARGET_PROPERTY:NAME>,${all_checks}>>:-fno-sanitize=null,alignment>")
 endif()
 
-# xec_layer(name SOURCES a.cc ... [DEPS layer ...] [LIBS target ...])
+# xec_layer(name SOURCES a.cc ... [DEPS layer ...] [INNER layer ...] [LIBS target ...])
 #
 # Makes the object library xec_<name> from src/<name>. Headers are included as "<name>/x.hh". So that a
 # forbidden include does not compile, each layer publishes one directory, <build>/include/<name>, that
-# holds only a link <name> -> src/<name>; a layer sees those of its DEPS and of nothing else.
+# holds only a link <name> -> src/<name>; a layer sees those of its DEPS and of nothing else. INNER layers are
+# seen by the layer itself, and not by those that depend on it.
 function(xec_layer name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;INNER;LIBS" ${ARGN})
   set(root ${CMAKE_BINARY_DIR}/include/${name})
   file(MAKE_DIRECTORY ${root})
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${root}/${name} SYMBOLIC)
@@ -42,6 +43,9 @@ function(xec_layer name)
   target_link_libraries(xec_${name} PRIVATE xec_options PUBLIC fmt::fmt Threads::Threads)
   foreach(dep ${ARG_DEPS})
     target_link_libraries(xec_${name} PUBLIC xec_${dep})
+  endforeach()
+  foreach(dep ${ARG_INNER})
+    target_link_libraries(xec_${name} PRIVATE xec_${dep})
   endforeach()
   if(ARG_LIBS)
     target_link_libraries(xec_${name} PUBLIC ${ARG_LIBS})

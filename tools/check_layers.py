@@ -18,16 +18,18 @@ LAYERS = {
     "server": ["base", "runtime"],
     "placement": ["base", "codec"],
     "protocol": ["base", "runtime", "placement"],
-    "commit": CORE,
-    "object": CORE + ["commit"],
-    "xrdec": CORE + ["commit", "object"],
-    "store": CORE + ["commit", "object", "xrdec"],
+    "api": CORE,
+    "commit": CORE + ["api"],
+    "object": CORE + ["api", "commit"],
+    "xrdec": CORE + ["api", "commit", "object"],
+    "store": CORE + ["api", "commit", "object", "xrdec"],
     "xrdcompat": ["base"],
     "server_xrootd": ["base", "runtime", "server", "xrdcompat"],
-    "assembly": CORE + ["commit", "object", "xrdec", "store", "xrdcompat", "server_xrootd"],
-    "plugin_oss": CORE + ["commit", "object", "xrdec", "store", "xrdcompat", "server_xrootd", "assembly"],
+    "assembly": CORE + ["api", "commit", "object", "xrdec", "store", "xrdcompat", "server_xrootd"],
+    # Front ends: what the engine is made of is none of their business.
+    "plugin_oss": CORE + ["api", "xrdcompat", "assembly"],
     "preload_crc32c": ["base", "codec"],
-    "cli": CORE + ["commit", "object", "xrdec", "store", "xrdcompat", "server_xrootd", "assembly"],
+    "cli": CORE + ["api", "assembly"],
 }
 XROOTD_FOLDERS = ["xrdcompat", "server_xrootd", "plugin_oss", "preload_crc32c"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -56,8 +58,8 @@ def check_cmake(path, text):
     for name, body in DEPS.findall(text):
         words = re.sub(r"#[^\n]*", "", body).split()
         dependencies = []
-        if "DEPS" in words:
-            for word in words[words.index("DEPS") + 1:]:
+        for kind in ("DEPS", "INNER"):
+            for word in words[words.index(kind) + 1:] if kind in words else []:
                 if word.isupper():
                     break
                 dependencies.append(word)

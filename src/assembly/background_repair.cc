@@ -27,7 +27,7 @@ Task<RepairQueue::End> StoreProcess::RepairDamaged(const DamagedObject& object) 
   const std::string path = object.path.text();
   RepairOptions options;
   options.version = object.version;
-  const Result<RepairReport> report = co_await gate_.Repair(path, std::move(options));
+  const Result<RepairReport> report = co_await maintenance_->Repair(path, std::move(options), {});
   if (!report && report.code() == Code::kNotFound) co_return End::kRepaired;
   if (!report) {
     Log(LogLevel::kWarning, "repair", "{} cannot be repaired now ({}): {}", path, object.problem,
@@ -43,7 +43,7 @@ Task<RepairQueue::End> StoreProcess::RepairDamaged(const DamagedObject& object) 
 }
 
 Task<void> StoreProcess::RepairLoop() {
-  RepairQueue& queue = store_->damage();
+  RepairQueue& queue = layout_->damage();
   uint64_t dropped = 0;
   while (co_await background_.Pause(kRepairInterval)) {
     while (!background_.stopped()) {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "api/engine_options.hh"
 #include "codec/object_digests.hh"
-#include "commit/engine.hh"
 #include "placement/store_descriptor.hh"
 
 namespace xec {

@@ -9,6 +9,7 @@
 #include "assembly/options.hh"
 #include "assembly/site_server.hh"
 #include "assembly/sites.hh"
+#include "assembly/store_process.hh"
 #include "runtime/thread_pool.hh"
 
 namespace xec {
@@ -70,7 +71,7 @@ class CreateStoreTest : public testing::Test {
     OpenOptions options;
     options.create_if_new = make;
     auto store = OpenStore(configuration_, options);
-    return store ? (*store)->engine()->descriptor().store_id : store.error().message;
+    return store ? EngineOf(**store)->descriptor().store_id : store.error().message;
   }
 
   const std::string old_id_ = std::string(32, 'a');

@@ -59,6 +59,4 @@ Task<std::vector<MemberIndex>> StoreProcess::FindGone() {
   co_return std::move(gone);
 }
 
-std::vector<MemberIndex> StoreProcess::GoneMembers() { return SyncWait(FindGone()); }
-
 }  // namespace xec

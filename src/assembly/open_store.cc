@@ -103,7 +103,7 @@ StoreProcess::StoreProcess(Configuration configuration, OpenOptions options)
       executor_("xec-engine", kEngineThreads),
       background_(executor_),
       not_open_(Fail(Code::kNoQuorum, "no data server has answered")),
-      gate_([this](std::string_view) { return Gate(); }) {}
+      gate_([this](std::string_view, const CallOptions&) { return Gate(); }) {}
 
 StoreProcess::~StoreProcess() {
   background_.Stop();
@@ -114,7 +114,9 @@ StoreProcess::~StoreProcess() {
   if (engine_) engine_->monitor().Stop();
   beneath_.reset();
   probes_.clear();
+  maintenance_.reset();
   store_.reset();
+  layout_.reset();
   // A request that a server never answered still owns its buffer, whose memory is counted by the engine's
   // budget.
   if (engine_ && engine_->budget().in_use() > 0) (void)engine_.release();
@@ -338,13 +340,18 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
                                       SystemSeed(), configuration_.engine);
   auto engine = std::make_unique<Engine>(std::move(*descriptor), std::move(connected->servers), executor_,
                                          scope_, SystemSeed(), configuration_.engine);
-  std::unique_ptr<Store> store = Store::Make(*engine);
+  std::unique_ptr<LayoutStore> layout = LayoutStore::Make(*engine);
+  auto store = std::make_unique<EngineStore>(*engine, *layout);
+  auto maintenance =
+      std::make_unique<Maintenance>(*engine, [this] { return LayoutGate(); }, [this] { return FindGone(); });
   const Duration lease = kDescriptorIntervalsMax * configuration_.engine.descriptor_interval;
   engine->member_list().Watch(judgement.descriptor, {confirmations_, lease}, asked);
   {
     std::lock_guard lock(mutex_);
     engine_ = std::move(engine);
+    layout_ = std::move(layout);
     store_ = std::move(store);
+    maintenance_ = std::move(maintenance);
   }
   if (!late_.empty()) {
     std::vector<Site> sites;
@@ -389,7 +396,7 @@ Task<void> StoreProcess::CleanLoop() {
   Duration pause = configuration_.clean_interval;
   while (co_await background_.Pause(pause)) {
     const TimePoint began = executor_.Now();
-    const Result<CleanReport> report = co_await gate_.Clean();
+    const Result<CleanReport> report = co_await maintenance_->Clean({});
     pause = PauseAfter(executor_.Now() - began, configuration_.clean_interval);
     if (!report) {
       Log(LogLevel::kWarning, "cleaner", "{}", report.error().message);
@@ -400,12 +407,25 @@ Task<void> StoreProcess::CleanLoop() {
   }
 }
 
-Result<Store*> StoreProcess::Gate() const {
+Status StoreProcess::InForce() const {
   std::lock_guard lock(mutex_);
-  if (!store_) return not_open_;
-  const Status in_force = engine_->MembersInForce();
-  if (!in_force) return in_force.error();
+  return store_ ? engine_->MembersInForce() : not_open_;
+}
+
+Result<Store*> StoreProcess::Gate() const {
+  XEC_TRY(InForce());
   return store_.get();
+}
+
+Result<LayoutStore*> StoreProcess::LayoutGate() const {
+  XEC_TRY(InForce());
+  return layout_.get();
+}
+
+Result<StoreMaintenance*> StoreProcess::maintenance() {
+  std::lock_guard lock(mutex_);
+  if (maintenance_) return maintenance_.get();
+  return not_open_;
 }
 
 bool StoreProcess::SetNotOpen(const Error& error) {

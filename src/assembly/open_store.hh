@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "api/store.hh"
+#include "api/store_maintenance.hh"
 #include "assembly/configuration.hh"
-#include "store/store.hh"
 
 namespace xec {
 
@@ -39,19 +40,14 @@ class OpenedStore {
   virtual Executor& executor() = 0;
   virtual const Configuration& configuration() const = 0;
 
-  // Null while the store could not be opened yet; never changes afterwards.
-  virtual Engine* engine() = 0;
+  // kNoQuorum while the store could not be opened yet; never changes afterwards.
+  virtual Result<StoreMaintenance*> maintenance() = 0;
 
   // What the user should know: members that are missing, directories left out. Sentences, in order.
   virtual std::vector<std::string> notes() const = 0;
 
   // WriteOptions for an object at `path` as the configuration wants them; front ends add their own.
   virtual WriteOptions WriteOptionsFor(std::string_view path) = 0;
-
-  // Members whose place answers, but holds nothing of the store any more: the folder was deleted or emptied.
-  // A server that does not answer is not among them, nor a directory that could be one of several. Asks all
-  // servers; blocking. Empty while the store is not open.
-  virtual std::vector<MemberIndex> GoneMembers() = 0;
 
   // Waits for what goes on in the background after operations were answered, at most so long. True if all
   // ended: otherwise the caller should leave the process without running the destructor.

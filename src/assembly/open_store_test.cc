@@ -16,6 +16,7 @@
 
 #include "assembly/options.hh"
 #include "assembly/sites.hh"
+#include "assembly/store_process.hh"
 #include "base/log.hh"
 #include "commit/pause.hh"
 
@@ -88,7 +89,7 @@ class OpenStoreTest : public testing::Test {
   }
 
   static std::string Get(OpenedStore& store, const std::string& path) {
-    auto reader = SyncWait(store.store().OpenRead(path));
+    auto reader = SyncWait(store.store().Open(path));
     if (!reader) return "error: " + reader.error().message;
     std::string content((*reader)->size(), '\0');
     const auto got = SyncWait((*reader)->Read(0, std::as_writable_bytes(std::span(content))));
@@ -112,7 +113,7 @@ class OpenStoreTest : public testing::Test {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (!holds()) {
       if (std::chrono::steady_clock::now() > deadline) return false;
-      SyncWait(Pause(*store.engine(), std::chrono::milliseconds(5)));
+      SyncWait(Pause(*EngineOf(store), std::chrono::milliseconds(5)));
     }
     return true;
   }
@@ -152,8 +153,8 @@ TEST_F(OpenStoreTest, MakesAStoreAndFindsItAgainInAnyOrder) {
   auto store = Open(c);
   ASSERT_TRUE(store) << store.error().message;
   EXPECT_EQ(Get(**store, "/a"), "hello");
-  EXPECT_EQ((*store)->engine()->descriptor().geometry.ToString(), "2+1");
-  EXPECT_EQ((*store)->engine()->server(0)->name(), Directory(1).string());
+  EXPECT_EQ(EngineOf(**store)->descriptor().geometry.ToString(), "2+1");
+  EXPECT_EQ(EngineOf(**store)->server(0)->name(), Directory(1).string());
   EXPECT_TRUE((*store)->notes().empty());
 }
 
@@ -175,13 +176,13 @@ TEST_F(OpenStoreTest, GoesOnWithoutAMissingDirectoryAndUsesItWhenItIsBack) {
   EXPECT_FALSE(fs::exists(Directory(2)));
   EXPECT_THAT((*store)->notes(), testing::Contains(HasSubstr("without s02")));
   const CallContext call{&(*store)->executor(), (*store)->executor().Now() + std::chrono::seconds(10)};
-  EXPECT_EQ(SyncWait(List(call, (*store)->engine()->server(1), "/")).code(), Code::kUnavailable);
+  EXPECT_EQ(SyncWait(List(call, EngineOf(**store)->server(1), "/")).code(), Code::kUnavailable);
   fs::rename(root_ / "away", Directory(2));
   // The loop looks every kRetryInterval.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (std::chrono::steady_clock::now() < deadline) {
     const CallContext again{&(*store)->executor(), (*store)->executor().Now() + std::chrono::seconds(10)};
-    if (SyncWait(List(again, (*store)->engine()->server(1), "/"))) return;
+    if (SyncWait(List(again, EngineOf(**store)->server(1), "/"))) return;
   }
   FAIL() << "s02 did not come back";
 }
@@ -287,7 +288,7 @@ TEST_F(OpenStoreTest, OfManyWhoMakeTheStoreAtOnceAllOpenTheSame) {
   for (int i = 0; i < 4; ++i) {
     creators.push_back(std::async(std::launch::async, [&] {
       auto store = Open(Config(1, 3, "2+1"), true);
-      return store ? (*store)->engine()->descriptor().store_id : store.error().message;
+      return store ? EngineOf(**store)->descriptor().store_id : store.error().message;
     }));
   }
   const std::string id = creators[0].get();
@@ -300,19 +301,19 @@ TEST_F(OpenStoreTest, WhatTheConfigurationMayAndMayNotChange) {
   {
     auto store = Open(Config(1, 6, "4+1"));
     ASSERT_TRUE(store) << store.error().message;
-    EXPECT_EQ((*store)->engine()->descriptor().geometry.ToString(), "4+1");
+    EXPECT_EQ(EngineOf(**store)->descriptor().geometry.ToString(), "4+1");
     EXPECT_THAT((*store)->notes(), testing::Contains(HasSubstr("new objects get geometry 4+1")));
   }
   {
     auto store = Open(Config(1, 6));
     ASSERT_TRUE(store);
-    EXPECT_EQ((*store)->engine()->descriptor().geometry.ToString(), "2+1");
+    EXPECT_EQ(EngineOf(**store)->descriptor().geometry.ToString(), "2+1");
   }
   {
     // A list that is shorter than the store was refused.
     auto store = Open(Config(1, 4, "4+1"));
     ASSERT_TRUE(store) << store.error().message;
-    EXPECT_EQ((*store)->engine()->descriptor().members.size(), 6u);
+    EXPECT_EQ(EngineOf(**store)->descriptor().members.size(), 6u);
   }
   EXPECT_THAT(Refusal(Config(1, 4, "6+1")).message, HasSubstr("needs 7 data servers, the store has 6"));
   EXPECT_THAT(Refusal(Config(1, 6, "4+2")).message, HasSubstr("made to survive the loss of 1 servers only"));
@@ -338,7 +339,7 @@ TEST_F(OpenStoreTest, AProcessStopsWhenTheStoreIsChanged) {
   // A new process goes by the newer one.
   store = Open(Config(1, 3));
   ASSERT_TRUE(store) << store.error().message;
-  EXPECT_EQ((*store)->engine()->descriptor().epoch, 2u);
+  EXPECT_EQ(EngineOf(**store)->descriptor().epoch, 2u);
   EXPECT_TRUE(Put(**store, "/a", "hello"));
 }
 
@@ -390,7 +391,7 @@ TEST_F(OpenStoreTest, ADirectoryThatComesBackWithANewerDescriptorStaysAway) {
   EXPECT_TRUE(Eventually(**store, [&] { return told.load(); }));
   SetLogSink(nullptr);
   const CallContext call{&(*store)->executor(), (*store)->executor().Now() + std::chrono::seconds(10)};
-  EXPECT_EQ(SyncWait(List(call, (*store)->engine()->server(2), "/")).code(), Code::kUnavailable);
+  EXPECT_EQ(SyncWait(List(call, EngineOf(**store)->server(2), "/")).code(), Code::kUnavailable);
 }
 
 // What `xec repair` takes for lost for good.
@@ -399,7 +400,7 @@ TEST_F(OpenStoreTest, AMemberIsGoneWhenNothingIsLeftInItsPlace) {
   const auto gone = [&](int last) {
     const auto store = Open(Config(1, last));
     EXPECT_TRUE(store) << store.error().message;
-    return (*store)->GoneMembers();
+    return *SyncWait((*(*store)->maintenance())->FindGone());
   };
   EXPECT_EQ(gone(4), std::vector<MemberIndex>{});
   EXPECT_EQ(gone(3), std::vector<MemberIndex>{}) << "not listed is not gone";
@@ -422,11 +423,12 @@ TEST_F(OpenStoreTest, GoesOnWithoutADirectoryThatHangsAndUsesItWhenItAnswers) {
   EXPECT_THAT((*store)->notes(), testing::Contains(HasSubstr("without s02")));
   EXPECT_TRUE(Put(**store, "/a", "hello"));
   EXPECT_EQ(Get(**store, "/a"), "hello");
-  EXPECT_EQ((*store)->GoneMembers(), std::vector<MemberIndex>{}) << "silent is not gone";
+  EXPECT_EQ(*SyncWait((*(*store)->maintenance())->FindGone()), std::vector<MemberIndex>{})
+      << "silent is not gone";
   hanging.reset();
   EXPECT_TRUE(Eventually(**store, [&] {
     const CallContext call{&(*store)->executor(), (*store)->executor().Now() + std::chrono::seconds(10)};
-    return bool{SyncWait(List(call, (*store)->engine()->server(1), "/"))};
+    return bool{SyncWait(List(call, EngineOf(**store)->server(1), "/"))};
   }));
 }
 

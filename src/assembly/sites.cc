@@ -6,6 +6,7 @@
 #include <map>
 #include <unistd.h>
 
+#include "placement/homes.hh"
 #include "runtime/gather.hh"
 #include "server/local_root.hh"
 

@@ -4,17 +4,18 @@
 //   opening --(servers agree)--> open <--(descriptor unseen for too long, or changed)--> answers "cannot
 //   tell"
 //
-// INV-1  engine_ and store_ are set once, together, under mutex_, and never change afterwards.
-// INV-2  everything in scope_ ends soon after background_.Stop(), except requests to servers.
+// INV-1  engine_, layout_, store_ and maintenance_ are set once, together, under mutex_, and never change
+// afterwards. INV-2  everything in scope_ ends soon after background_.Stop(), except requests to servers.
 #pragma once
 
 #include <map>
 #include <mutex>
 #include <set>
 
+#include "api/gated_store.hh"
 #include "assembly/background.hh"
-#include "assembly/gated_store.hh"
 #include "assembly/late_server.hh"
+#include "assembly/maintenance.hh"
 #include "assembly/open_store.hh"
 #include "assembly/sites.hh"
 #include "assembly/write_probe.hh"
@@ -22,6 +23,7 @@
 #include "commit/disk_clock.hh"
 #include "runtime/thread_pool.hh"
 #include "server/completion_gate.hh"
+#include "store/engine_store.hh"
 
 namespace xec {
 
@@ -39,11 +41,13 @@ class StoreProcess final : public OpenedStore {
   Store& store() override { return gate_; }
   Executor& executor() override { return executor_; }
   const Configuration& configuration() const override { return configuration_; }
-  Engine* engine() override;
+  Result<StoreMaintenance*> maintenance() override;
   std::vector<std::string> notes() const override;
   WriteOptions WriteOptionsFor(std::string_view path) override;
-  std::vector<MemberIndex> GoneMembers() override;
   bool Settle(Duration at_most) override;
+
+  // Null while the store could not be opened yet; never changes afterwards.
+  Engine* engine();
 
  private:
   struct Attempt {
@@ -118,7 +122,10 @@ class StoreProcess final : public OpenedStore {
 
   Task<std::vector<MemberIndex>> FindGone();
 
+  // May this process still go by what it knows of the store?
+  Status InForce() const;
   Result<Store*> Gate() const;
+  Result<LayoutStore*> LayoutGate() const;
   // True if that is news.
   bool SetNotOpen(const Error& error);
   void Note(std::string note);
@@ -144,7 +151,9 @@ class StoreProcess final : public OpenedStore {
 
   mutable std::mutex mutex_;
   std::unique_ptr<Engine> engine_;  // guarded by mutex_ until set, as all below
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<LayoutStore> layout_;
+  std::unique_ptr<EngineStore> store_;
+  std::unique_ptr<Maintenance> maintenance_;
   Error not_open_;  // why not, while there is no store
   std::vector<std::unique_ptr<Probe>> probes_;  // retired ones
   std::set<MemberIndex> back_;  // whose disks went back in time, by the last round
@@ -152,5 +161,8 @@ class StoreProcess final : public OpenedStore {
 
   GatedStore gate_;
 };
+
+// Of a store that OpenStore has opened, for tests.
+inline Engine* EngineOf(OpenedStore& store) { return dynamic_cast<StoreProcess&>(store).engine(); }
 
 }  // namespace xec

@@ -11,6 +11,7 @@ const char* CodeName(Code code) {
     case Code::kPermissionDenied: return "permission_denied";
     case Code::kIsDirectory: return "is_directory";
     case Code::kNotDirectory: return "not_directory";
+    case Code::kNotCurrent: return "not_current";
     case Code::kNotEmpty: return "not_empty";
     case Code::kUnavailable: return "unavailable";
     case Code::kDeadlineExceeded: return "deadline_exceeded";

@@ -20,6 +20,7 @@ enum class Code {
   kPermissionDenied,  // a server or directory refuses us
   kIsDirectory,       // an object operation met a directory
   kNotDirectory,      // a directory operation met an object
+  kNotCurrent,        // another version lives there than the one that was asked for
   kNotEmpty,          // removal of a directory that still has names in it
   kUnavailable,       // a server cannot be reached or is not what it should be; retry may help
   kDeadlineExceeded,  // no answer in time; the operation may or may not have happened

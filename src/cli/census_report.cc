@@ -28,7 +28,7 @@ std::string LeftText(const Redundancy& left) {
 
 }  // namespace
 
-Result<Census> CountObjects(const CommandLine& line, OpenedStore& store, Engine& engine) {
+Result<Census> CountObjects(const CommandLine& line, StoreMaintenance& maintenance) {
   StatusLine status(line.quiet || line.json);
   CensusOptions options;
   options.deep = line.deep;
@@ -40,7 +40,7 @@ Result<Census> CountObjects(const CommandLine& line, OpenedStore& store, Engine&
     });
     return !Interrupted();
   };
-  return SyncWait(TakeCensus(engine, store.store(), std::move(options)));
+  return SyncWait(maintenance.TakeCensus(std::move(options)));
 }
 
 void PrintCensus(const Census& census) {

@@ -2,15 +2,14 @@
 // What `xec health` and `xec repair --all` tell of the redundancy of all objects.
 #pragma once
 
-#include "assembly/open_store.hh"
+#include "api/store_maintenance.hh"
 #include "cli/command_line.hh"
 #include "cli/json_output.hh"
-#include "store/census.hh"
 
 namespace xec {
 
-// Counts with a progress line. `engine`: the store's. Blocking. Errors: as TakeCensus.
-Result<Census> CountObjects(const CommandLine& line, OpenedStore& store, Engine& engine);
+// Counts with a progress line. Blocking. Errors: as StoreMaintenance::TakeCensus.
+Result<Census> CountObjects(const CommandLine& line, StoreMaintenance& maintenance);
 
 // A table of levels for each geometry, and the first objects that lack something.
 void PrintCensus(const Census& census);

@@ -57,6 +57,7 @@ constexpr int ExitCodeOf(Code code) {
     case Code::kUnreadable:
     case Code::kDataLoss: return kExitDamage;
     case Code::kNoSpace: return kExitNoSpace;
+    case Code::kNotCurrent:
     case Code::kConflict: return kExitConflict;
     case Code::kCancelled:
     case Code::kUnsupported:

@@ -20,20 +20,21 @@ const char* HealthName(ChunkHealth health) {
   return "";
 }
 
-std::string ServerId(const Engine& engine, const ChunkReport& report) {
-  return report.server < engine.server_count() ? engine.server_id(report.server) : "-";
+std::string ServerId(const StoreMaintenance& store, const ChunkReport& report) {
+  const std::vector<Member>& members = store.descriptor().members;
+  return report.server < members.size() ? members[report.server].id : "-";
 }
 
-std::string ServerName(const Engine& engine, const ChunkReport& report) {
-  return report.server < engine.server_count() ? engine.server(report.server)->name() : "";
+std::string ServerName(const StoreMaintenance& store, const ChunkReport& report) {
+  return report.server < store.descriptor().members.size() ? store.AddressOf(report.server) : "";
 }
 
-Json ToJson(const Engine& engine, const ChunkReport& report) {
+Json ToJson(const StoreMaintenance& store, const ChunkReport& report) {
   Json json = {{"stripe", report.stripe},
                {"chunk", report.chunk},
                {"bytes", report.bytes},
-               {"server", ServerId(engine, report)},
-               {"address", ServerName(engine, report)},
+               {"server", ServerId(store, report)},
+               {"address", ServerName(store, report)},
                {"archive", report.archive_path},
                {"health", HealthName(report.health)}};
   if (!report.problem.empty()) json["problem"] = report.problem;
@@ -46,7 +47,8 @@ std::string ChunkLabel(const Geometry& geometry, uint32_t chunk) {
 }
 
 // A row for each stripe, a column for each chunk; then who the servers are.
-void PrintTable(const Engine& engine, const Geometry& geometry, const std::vector<ChunkReport>& reports) {
+void PrintTable(const StoreMaintenance& store, const Geometry& geometry,
+                const std::vector<ChunkReport>& reports) {
   constexpr int kWidth = 9;
   std::map<uint64_t, std::vector<std::string>> rows;
   std::map<std::string, std::string> archives;
@@ -54,10 +56,10 @@ void PrintTable(const Engine& engine, const Geometry& geometry, const std::vecto
     auto& row = rows[report.stripe];
     row.resize(geometry.Total(), "");
     if (report.chunk >= row.size()) continue;
-    const std::string id = ServerId(engine, report);
+    const std::string id = ServerId(store, report);
     row[report.chunk] = report.health == ChunkHealth::kGood ? id : fmt::format("{}!", id);
     if (report.health == ChunkHealth::kGood)
-      archives[id] = ServerName(engine, report) + "  " + report.archive_path;
+      archives[id] = ServerName(store, report) + "  " + report.archive_path;
     if (report.health != ChunkHealth::kGood)
       archives.emplace(id, fmt::format("{}: {}", HealthName(report.health), report.problem));
   }
@@ -74,61 +76,57 @@ void PrintTable(const Engine& engine, const Geometry& geometry, const std::vecto
   for (const auto& [id, archive] : archives) fmt::print("{:<{}}{}\n", id, kWidth, archive);
 }
 
-Result<Engine*> EngineOf(OpenedStore& store) {
-  if (Engine* engine = store.engine()) return engine;
-  return Fail(Code::kNoQuorum, "the store is not open yet");
-}
-
 }  // namespace
 
 Result<int> RunLocate(const CommandLine& line, OpenedStore& store) {
-  XEC_ASSIGN_OR_RETURN(const Engine* engine, EngineOf(store));
+  XEC_ASSIGN_OR_RETURN(StoreMaintenance* const maintenance, store.maintenance());
   Json all = Json::array();
   for (const std::string& path : line.operands) {
-    XEC_ASSIGN_OR_RETURN(const auto reader, SyncWait(store.store().OpenRead(path)));
-    XEC_ASSIGN_OR_RETURN(const Manifest manifest, SyncWait(reader->GetManifest()));
+    XEC_ASSIGN_OR_RETURN(const ObjectDescription described, SyncWait(store.store().Describe(path)));
+    if (described.info.directory) return Fail(Code::kIsDirectory, "{} is a directory", path);
+    const Geometry& geometry = described.geometry;
     std::vector<ChunkReport> reports;
-    XEC_TRY(SyncWait(reader->Locate([&](const ChunkReport& report) { reports.push_back(report); })));
+    XEC_TRY(
+        SyncWait(maintenance->Locate(path, [&](const ChunkReport& report) { reports.push_back(report); })));
     if (line.json) {
       Json chunks = Json::array();
-      for (const ChunkReport& report : reports) chunks.push_back(ToJson(*engine, report));
+      for (const ChunkReport& report : reports) chunks.push_back(ToJson(*maintenance, report));
       all.push_back({{"path", path},
-                     {"size", reader->size()},
-                     {"geometry", manifest.geometry.ToString()},
-                     {"chunk_size", manifest.geometry.chunk_size_bytes},
+                     {"size", described.info.size},
+                     {"geometry", geometry.ToString()},
+                     {"chunk_size", geometry.chunk_size_bytes},
                      {"chunks", std::move(chunks)}});
       continue;
     }
-    fmt::print("{}  {} in {}, chunks of {}\n", path, FormatSize(reader->size()), manifest.geometry.ToString(),
-               FormatSize(manifest.geometry.chunk_size_bytes));
-    PrintTable(*engine, manifest.geometry, reports);
+    fmt::print("{}  {} in {}, chunks of {}\n", path, FormatSize(described.info.size), geometry.ToString(),
+               FormatSize(geometry.chunk_size_bytes));
+    PrintTable(*maintenance, geometry, reports);
   }
   if (line.json) PrintJson(all);
   return kExitOk;
 }
 
 Result<int> RunVerify(const CommandLine& line, OpenedStore& store) {
-  XEC_ASSIGN_OR_RETURN(const Engine* engine, EngineOf(store));
+  XEC_ASSIGN_OR_RETURN(StoreMaintenance* const maintenance, store.maintenance());
   Json all = Json::array();
   bool damaged = false, silent = false;
   for (const std::string& path : line.operands) {
-    XEC_ASSIGN_OR_RETURN(const auto reader, SyncWait(store.store().OpenRead(path)));
     uint64_t chunks = 0, bad = 0;
     Json found = Json::array();
     Progress progress("verify " + path, 0, line.quiet || line.json);
-    const Status verified = SyncWait(reader->Verify([&](const ChunkReport& report) {
+    const Status verified = SyncWait(maintenance->Verify(path, [&](const ChunkReport& report) {
       ++chunks;
       progress.Add(report.bytes);
       if (report.health == ChunkHealth::kGood) return;
       ++bad;
       (report.health == ChunkHealth::kUnavailable ? silent : damaged) = true;
       if (line.json) {
-        found.push_back(ToJson(*engine, report));
+        found.push_back(ToJson(*maintenance, report));
       } else {
         progress.Wipe();
         fmt::print("{}  stripe {} chunk {}  {}  {} on {} ({}): {}\n", path, report.stripe, report.chunk,
-                   HealthName(report.health), report.archive_path, ServerId(*engine, report),
-                   ServerName(*engine, report), report.problem);
+                   HealthName(report.health), report.archive_path, ServerId(*maintenance, report),
+                   ServerName(*maintenance, report), report.problem);
       }
     }));
     progress.Wipe();
@@ -149,7 +147,8 @@ Result<int> RunVerify(const CommandLine& line, OpenedStore& store) {
 }
 
 Result<int> RunClean(const CommandLine& line, OpenedStore& store) {
-  XEC_ASSIGN_OR_RETURN(const CleanReport report, SyncWait(store.store().Clean()));
+  XEC_ASSIGN_OR_RETURN(StoreMaintenance* const maintenance, store.maintenance());
+  XEC_ASSIGN_OR_RETURN(const CleanReport report, SyncWait(maintenance->Clean()));
   if (line.json) {
     PrintJson({{"names", report.names}, {"removed", report.removed}, {"left", report.left}});
   } else {

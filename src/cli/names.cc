@@ -23,7 +23,7 @@ class Lister {
 
   // `named`: the path itself was asked for, so an object is shown too.
   Status Show(const std::string& path, bool named) {
-    Result<std::vector<ListedName>> names = SyncWait(store_.List(path));
+    Result<std::vector<ListedName>> names = SyncWait(ListAll(store_, path));
     if (!names && named && names.code() == Code::kNotDirectory) {
       XEC_ASSIGN_OR_RETURN(const ObjectInfo info, SyncWait(store_.Stat(path)));
       Print(path, ListedName{path, false, info.size, info.mtime_ms});
@@ -64,23 +64,19 @@ class Lister {
 };
 
 Result<Json> Describe(OpenedStore& store, const std::string& path) {
-  XEC_ASSIGN_OR_RETURN(const ObjectInfo info, SyncWait(store.store().Stat(path)));
-  Json json = {{"path", path}, {"type", info.directory ? "directory" : "object"}};
-  if (info.directory) return json;
-  json["size"] = info.size;
-  json["mtime_ms"] = info.mtime_ms;
-  json["version"] = info.version.ToString();
-  XEC_ASSIGN_OR_RETURN(const auto reader, SyncWait(store.store().OpenRead(path)));
-  XEC_ASSIGN_OR_RETURN(const Manifest manifest, SyncWait(reader->GetManifest()));
-  json["geometry"] = manifest.geometry.ToString();
-  json["chunk_size"] = manifest.geometry.chunk_size_bytes;
-  json["object_id"] = manifest.object_id;
-  const Result<VersionChecksums> later = SyncWait(store.store().LaterChecksums(path));
-  json["checksums"] = manifest.checksums;
-  if (later && later->version == reader->version()) json["checksums"].update(Json(later->checksums));
-  json["attributes"] = manifest.attributes;
-  json["servers"] = manifest.servers;
-  json["debts"] = manifest.debts;
+  XEC_ASSIGN_OR_RETURN(const ObjectDescription all, SyncWait(store.store().Describe(path)));
+  Json json = {{"path", path}, {"type", all.info.directory ? "directory" : "object"}};
+  if (all.info.directory) return json;
+  json["size"] = all.info.size;
+  json["mtime_ms"] = all.info.mtime_ms;
+  json["version"] = all.info.version.ToString();
+  json["geometry"] = all.geometry.ToString();
+  json["chunk_size"] = all.geometry.chunk_size_bytes;
+  json["object_id"] = all.object_id;
+  json["checksums"] = all.checksums;
+  json["attributes"] = all.attributes;
+  json["servers"] = all.servers;
+  json["debts"] = all.debts;
   return json;
 }
 
@@ -109,7 +105,7 @@ void PrintDescription(const Json& json) {
 }
 
 Status RemoveTree(Store& store, const std::string& path) {
-  XEC_ASSIGN_OR_RETURN(const std::vector<ListedName> names, SyncWait(store.List(path)));
+  XEC_ASSIGN_OR_RETURN(const std::vector<ListedName> names, SyncWait(ListAll(store, path)));
   for (const ListedName& name : names) {
     const std::string child = Join(path, name.name);
     const Status removed = name.directory ? RemoveTree(store, child) : SyncWait(store.Remove(child));

@@ -10,23 +10,28 @@
 namespace xec {
 namespace {
 
-std::string Words(const Engine& engine, MemberIndex member) {
-  return fmt::format("{} ({})", engine.server_id(member), engine.server(member)->name());
+const std::string& IdOf(const StoreMaintenance& store, MemberIndex member) {
+  return store.descriptor().members[member].id;
+}
+
+std::string Words(const StoreMaintenance& store, MemberIndex member) {
+  return fmt::format("{} ({})", IdOf(store, member), store.AddressOf(member));
 }
 
 // Servers that will not come back: those the user says, and those whose folders are gone.
-Result<std::vector<MemberIndex>> FindGone(const CommandLine& line, OpenedStore& store, const Engine& engine) {
-  std::vector<MemberIndex> gone = store.GoneMembers();
+Result<std::vector<MemberIndex>> FindGone(const CommandLine& line, StoreMaintenance& store) {
+  XEC_ASSIGN_OR_RETURN(std::vector<MemberIndex> gone, SyncWait(store.FindGone()));
   for (const MemberIndex member : gone) {
     fmt::print(stderr, "xec: {} has nothing of the store any more: what it held is written anew elsewhere\n",
-               Words(engine, member));
+               Words(store, member));
   }
   for (const std::string& said : line.gone) {
     std::optional<MemberIndex> found;
-    for (size_t i = 0; i < engine.server_count(); ++i) {
+    const std::vector<Member>& members = store.descriptor().members;
+    for (size_t i = 0; i < members.size(); ++i) {
       const auto member = static_cast<MemberIndex>(i);
-      const bool meant = engine.server_id(member) == said || engine.descriptor().members[i].address == said ||
-                         engine.server(member)->name() == said;
+      const bool meant =
+          members[i].id == said || members[i].address == said || store.AddressOf(member) == said;
       if (meant) found = member;
     }
     if (!found)
@@ -38,12 +43,8 @@ Result<std::vector<MemberIndex>> FindGone(const CommandLine& line, OpenedStore& 
 
 class Repairs {
  public:
-  Repairs(const CommandLine& line, OpenedStore& store, const Engine& engine, std::vector<MemberIndex> gone)
-      : line_(line),
-        store_(store.store()),
-        engine_(engine),
-        gone_(std::move(gone)),
-        status_(line.quiet || line.json) {}
+  Repairs(const CommandLine& line, StoreMaintenance& store, std::vector<MemberIndex> gone)
+      : line_(line), store_(store), gone_(std::move(gone)), status_(line.quiet || line.json) {}
 
   // An object that cannot be repaired is told, and the next one follows.
   // `bring`: listings may not find it.
@@ -142,7 +143,7 @@ class Repairs {
 
   Json Summary(const Census& census) const {
     Json gone = Json::array();
-    for (const MemberIndex member : gone_) gone.push_back(engine_.server_id(member));
+    for (const MemberIndex member : gone_) gone.push_back(IdOf(store_, member));
     return {{"objects", objects_}, {"needed_repair", needed_},    {"repaired", repaired_},
             {"gone", gone},        {"unlisted", unlisted_},       {"brought_back", brought_},
             {"details", json_},    {"census", CensusJson(census)}};
@@ -151,7 +152,7 @@ class Repairs {
   void TellSilent() const {
     for (const MemberIndex member : silent_) {
       fmt::print("{} does not answer; what it holds was left alone. If it is lost for good: --gone {}\n",
-                 Words(engine_, member), engine_.server_id(member));
+                 Words(store_, member), IdOf(store_, member));
     }
   }
 
@@ -188,8 +189,7 @@ class Repairs {
   }
 
   const CommandLine& line_;
-  Store& store_;
-  const Engine& engine_;
+  StoreMaintenance& store_;
   const std::vector<MemberIndex> gone_;
   StatusLine status_;
   uint64_t objects_ = 0, needed_ = 0, repaired_ = 0;
@@ -208,10 +208,9 @@ Result<int> RunRepair(const CommandLine& line, OpenedStore& store) {
   if (line.all != line.operands.empty()) {
     return Fail(Code::kInvalidArgument, "xec repair wants either objects or --all; see xec repair --help");
   }
-  Engine* engine = store.engine();
-  if (engine == nullptr) return Fail(Code::kNoQuorum, "the store is not open yet");
-  XEC_ASSIGN_OR_RETURN(std::vector<MemberIndex> gone, FindGone(line, store, *engine));
-  Repairs repairs(line, store, *engine, std::move(gone));
+  XEC_ASSIGN_OR_RETURN(StoreMaintenance* const maintenance, store.maintenance());
+  XEC_ASSIGN_OR_RETURN(std::vector<MemberIndex> gone, FindGone(line, *maintenance));
+  Repairs repairs(line, *maintenance, std::move(gone));
   Status status;
   if (line.all) status = repairs.Below("/", true);
   for (const std::string& path : line.operands) {
@@ -219,7 +218,7 @@ Result<int> RunRepair(const CommandLine& line, OpenedStore& store) {
   }
   std::optional<Census> census;
   if (status && line.all) {
-    Result<Census> counted = CountObjects(line, store, *engine);
+    Result<Census> counted = CountObjects(line, *maintenance);
     if (!counted) status = counted.error();
     if (counted) census = std::move(*counted);
   }

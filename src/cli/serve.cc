@@ -46,7 +46,9 @@ Status TryStore(const ServePlan& plan) {
     return store.error();
   }
   for (const std::string& note : (*store)->notes()) fmt::print("{}\n", note);
-  const Status enough = CheckShut(plan, (*store)->engine()->descriptor().tolerance);
+  const Result<StoreMaintenance*> maintenance = (*store)->maintenance();
+  if (!maintenance) return maintenance.error();
+  const Status enough = CheckShut(plan, (*maintenance)->descriptor().tolerance);
   for (const std::string& shut : plan.shut)
     if (enough) fmt::print("{}: see its owner and mode; the store goes on without writing there\n", shut);
   // A server that hangs keeps the destructor waiting; this process has no other use for the store.

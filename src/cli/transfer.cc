@@ -65,10 +65,10 @@ Result<Committed> PutOne(const CommandLine& line, OpenedStore& store, const std:
   XEC_ASSIGN_OR_RETURN(Source source, OpenSource(from));
   CreateOptions options;
   options.write = store.WriteOptionsFor(to);
-  options.write.exclusive = line.exclusive;
+  options.write.only_if.absent = line.exclusive;
   // The chunk size depends on it. Files of /proc have content and no size.
   if (source.size.value_or(0) > 0) options.write.size_hint = source.size;
-  XEC_ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer, SyncWait(store.store().Create(to, options)));
+  XEC_ASSIGN_OR_RETURN(std::unique_ptr<WriteHandle> writer, SyncWait(store.store().Create(to, options)));
   const auto buffer = Buffer::Allocate(kPieceBytes);
   Progress progress("put " + to, source.size.value_or(0), line.quiet);
   while (true) {
@@ -124,7 +124,7 @@ Result<std::vector<Transfer>> PlanPut(const CommandLine& line, OpenedStore& stor
 }
 
 Status CopyOut(OpenedStore& store, const std::string& path, LocalOutput& output, bool quiet) {
-  XEC_ASSIGN_OR_RETURN(std::shared_ptr<ObjectReader> reader, SyncWait(store.store().OpenRead(path)));
+  XEC_ASSIGN_OR_RETURN(std::shared_ptr<ReadHandle> reader, SyncWait(store.store().Open(path)));
   const auto buffer = Buffer::Allocate(kPieceBytes);
   Progress progress("get " + path, reader->size(),
                     quiet || (output.standard_output() && isatty(STDOUT_FILENO) == 1));

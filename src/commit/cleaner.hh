@@ -6,15 +6,11 @@
 
 #include <functional>
 
+#include "api/store_maintenance.hh"
 #include "commit/names.hh"
 
 namespace xec {
 
-// An object that has fewer archives than it should have, although every server has answered.
-struct ThinObject {
-  ObjectPath path;
-  Version version;
-};
 constexpr size_t kThinObjectsMax = 1000;  // of one pass; the next pass finds more
 
 struct CleanOutcome {

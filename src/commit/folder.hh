@@ -16,6 +16,7 @@ struct ShownName {
 };
 
 struct FolderUnion {
+  using Name = std::pair<const ObjectPath, ShownName>;
   int64_t asked_ms = 0;  // of the wall clock: all below was told after that
   std::map<ObjectPath, ShownName> names;
   std::set<std::string> folders;   // physical sub-folders by their name on disk

@@ -46,7 +46,7 @@ Task<Status> RenameInTree(Gateway& gateway, ObjectPath from, ObjectPath to) {
   const ParentNeed need{true, gateway.engine->executor().Now()};
   const Status parent = co_await ExpectParent(*gateway.engine, to, need);
   if (!parent) co_return parent.error();
-  co_return co_await RenameObject(*gateway.engine, from, to, need);
+  co_return co_await RenameObject(*gateway.engine, from, to, {.parent = need});
 }
 
 // All names that listings show from the root on.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Listing a directory: the union of its folders, every name decided by its own homes.
 #include <algorithm>
+#include <span>
 
 #include "base/mutant.hh"
 #include "commit/folder.hh"
+#include "commit/list_page.hh"
 #include "commit/names.hh"
 #include "runtime/gather.hh"
 
@@ -68,26 +70,19 @@ void Add(const ObjectPath& path, const Accepted& accepted, const std::map<Member
     contents.under_way.push_back(Making{path, std::move(seal)});
 }
 
-// Adds what lives at names that `rests` knows. The others of the folder.
-std::vector<ObjectPath> AddResting(const Engine& engine, const FolderUnion& found, const NamesAtRest* rests,
-                                   std::vector<ListedName>& names) {
-  // A home that is not heard may have changed without a sign.
-  const bool ask = rests != nullptr && found.heard.size() == engine.server_count();
-  const NamesAtRest::View known = ask ? rests->Now(engine.executor().Now()) : NamesAtRest::View();
-  std::vector<ObjectPath> others;
-  for (const auto& [path, shown] : found.names) {
-    std::optional<RestingName> lives;
-    if (ask) lives = known.Lives(ShownAs(rests->seed(), found, path, shown));
-    if (!lives) others.push_back(path);
-    if (lives && lives->kind != RestingName::kRemoved)
-      names.push_back(ListedName{std::string(path.Last()), lives->kind == RestingName::kDirectory,
-                                 lives->size, lives->mtime_ms});
-  }
-  return others;
+// Adds what `known` knows to live at the name; false: that takes a look. `ask`: whether it may be asked.
+bool AddResting(const NamesAtRest::View& known, uint64_t seed, const FolderUnion& found,
+                const FolderUnion::Name& name, std::vector<ListedName>& names) {
+  const std::optional<RestingName> lives = known.Lives(ShownAs(seed, found, name.first, name.second));
+  if (!lives) return false;
+  if (lives->kind != RestingName::kRemoved)
+    names.push_back(ListedName{std::string(name.first.Last()), lives->kind == RestingName::kDirectory,
+                               lives->size, lives->mtime_ms});
+  return true;
 }
 
 // The folders that belong to none of the directories which live.
-void AddGone(const ObjectPath& path, FolderUnion& found, DirectoryContents& contents) {
+void AddGone(const ObjectPath& path, FolderUnion found, DirectoryContents& contents) {
   for (const ListedName& name : contents.names) {
     const Result<ObjectPath> below = path.Child(name.name);
     if (below && name.directory) TakeFolderOf(*below, found);
@@ -123,7 +118,29 @@ Task<Status> AddAll(Engine& engine, std::vector<ObjectPath> paths, DirectoryCont
   co_return OkStatus();
 }
 
-Task<Result<DirectoryContents>> Contents(Engine& engine, ObjectPath path, const NamesAtRest* rests) {
+// Adds what lives at the names of the folder, in any order.
+Task<Status> AddNames(Engine& engine, const FolderLook& look, std::span<const FolderUnion::Name* const> names,
+                      const NamesAtRest* rests, DirectoryContents* contents) {
+  // A home that is not heard may have changed without a sign.
+  const bool ask = rests != nullptr && look.found.heard.size() == engine.server_count();
+  const NamesAtRest::View known = ask ? rests->Now(engine.executor().Now()) : NamesAtRest::View();
+  std::vector<ObjectPath> paths;
+  for (const FolderUnion::Name* name : names) {
+    const bool rested = ask && AddResting(known, rests->seed(), look.found, *name, contents->names);
+    if (!rested) paths.push_back(name->first);
+    if (paths.size() < kNamesAtOnceMax) continue;
+    const Status added = co_await AddAll(engine, std::exchange(paths, {}), contents);
+    if (!added) co_return added.error();
+  }
+  co_return co_await AddAll(engine, std::move(paths), contents);
+}
+
+void SortByName(std::vector<ListedName>& names) {
+  std::sort(names.begin(), names.end(),
+            [](const ListedName& a, const ListedName& b) { return a.name < b.name; });
+}
+
+Task<Result<FolderLookPtr>> LookAtFolder(Engine& engine, ObjectPath path) {
   FolderUnion found = co_await ListFolder(engine, path);
   const size_t silent = engine.server_count() - found.heard.size();
   const Status in_force = engine.MembersInForce();
@@ -133,34 +150,74 @@ Task<Result<DirectoryContents>> Contents(Engine& engine, ObjectPath path, const 
                    "cannot tell what {} contains: {} of {} data servers do not answer; retry", path.text(),
                    silent, engine.server_count());
   }
+  co_return std::make_shared<FolderLook>(std::move(found), engine.executor().Now());
+}
+
+Task<Result<DirectoryContents>> Contents(Engine& engine, ObjectPath path, const NamesAtRest* rests) {
+  Result<FolderLookPtr> look = co_await LookAtFolder(engine, path);
+  if (!look) co_return look.error();
   DirectoryContents contents;
-  std::vector<ObjectPath> unknown = AddResting(engine, found, rests, contents.names);
-  auto next = unknown.begin();
-  while (next != unknown.end()) {
-    std::vector<ObjectPath> paths;
-    for (; next != unknown.end() && paths.size() < kNamesAtOnceMax; ++next) paths.push_back(std::move(*next));
-    const Status added = co_await AddAll(engine, std::move(paths), &contents);
-    if (!added) co_return added.error();
-  }
-  std::sort(contents.names.begin(), contents.names.end(),
-            [](const ListedName& a, const ListedName& b) { return a.name < b.name; });
-  AddGone(path, found, contents);
+  const Status added = co_await AddNames(engine, **look, (*look)->order, rests, &contents);
+  if (!added) co_return added.error();
+  SortByName(contents.names);
+  AddGone(path, std::move((*look)->found), contents);
   co_return std::move(contents);
+}
+
+Task<Status> NeedDirectory(Engine& engine, ObjectPath path) {
+  if (path.IsRoot()) co_return OkStatus();
+  Result<NameInfo> info = co_await LookUpLive(engine, path);
+  if (!info) co_return info.error();
+  if (info->accepted.kind == Accepted::kDirectory) co_return OkStatus();
+  co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
+}
+
+// Those of the look that a listing has still to tell.
+std::span<const FolderUnion::Name* const> Above(const FolderLook& look, const ListOptions& options) {
+  const auto first = std::partition_point(look.order.begin(), look.order.end(), [&](const auto* name) {
+    return name->first.Last() <= options.after || name->first.Last() < options.prefix;
+  });
+  const auto last = std::partition_point(first, look.order.end(), [&](const auto* name) {
+    return name->first.Last().starts_with(options.prefix);
+  });
+  return {first, last};
 }
 
 }  // namespace
 
 Task<Result<std::vector<ListedName>>> ListDirectory(Engine& engine, ObjectPath path,
                                                     const NamesAtRest* rests) {
-  if (!path.IsRoot()) {
-    Result<NameInfo> info = co_await LookUpLive(engine, path);
-    if (!info) co_return info.error();
-    if (info->accepted.kind != Accepted::kDirectory)
-      co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
-  }
+  const Status directory = co_await NeedDirectory(engine, path);
+  if (!directory) co_return directory.error();
   Result<DirectoryContents> contents = co_await Contents(engine, std::move(path), rests);
   if (!contents) co_return contents.error();
   co_return std::move(contents->names);
+}
+
+Task<Result<NamesPage>> ListDirectoryPage(Engine& engine, ObjectPath path, ListOptions options,
+                                          const NamesAtRest* rests, ListCursors& cursors) {
+  FolderLookPtr look = cursors.Find(path, options.after, engine.executor().Now());
+  if (!look) {
+    const Status directory = co_await NeedDirectory(engine, path);
+    if (!directory) co_return directory.error();
+    Result<FolderLookPtr> looked = co_await LookAtFolder(engine, path);
+    if (!looked) co_return looked.error();
+    look = std::move(*looked);
+  }
+  DirectoryContents contents;
+  auto left = Above(*look, options);
+  // Most names of a folder live.
+  while (!left.empty() && contents.names.size() < options.limit) {
+    const size_t next = std::min(left.size(), options.limit - contents.names.size());
+    const Status added = co_await AddNames(engine, *look, left.first(next), rests, &contents);
+    if (!added) co_return added.error();
+    left = left.subspan(next);
+  }
+  SortByName(contents.names);
+  NamesPage page{std::move(contents.names), !left.empty()};
+  if (page.more && !page.names.empty())
+    cursors.Keep(std::move(path), page.names.back().name, std::move(look), engine.executor().Now());
+  co_return std::move(page);
 }
 
 Task<Result<DirectoryContents>> LookInto(Engine& engine, ObjectPath path) {

@@ -2,6 +2,7 @@
 // Reading and changing names: look-ups, removal, directories (docs/protocol.md). Renames are in rename.hh.
 #pragma once
 
+#include "api/object_info.hh"
 #include "commit/engine.hh"
 #include "commit/names_at_rest.hh"
 #include "protocol/look.hh"
@@ -28,8 +29,11 @@ Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path);
 Task<Result<NameInfo>> LookUpLive(Engine& engine, ObjectPath path);
 
 // Removes the object that it finds; whatever comes after that stays, however late this is done. Errors:
-// kNotFound (proved), kIsDirectory, kNoQuorum, kUnknown.
-Task<Status> RemoveObject(Engine& engine, ObjectPath path);
+// kNotFound (proved), kIsDirectory, kNoQuorum, kUnknown; kNotCurrent, if that is not `only` this one.
+Task<Status> RemoveObject(Engine& engine, ObjectPath path, std::optional<Version> only = std::nullopt);
+
+// kNotCurrent.
+Error NotCurrent(const ObjectPath& path);
 
 // The same with what is put until the answer: the tombstone has the time of the removal in its version. For
 // names that are never directories.
@@ -67,12 +71,6 @@ Task<Status> NeedDirectoryVersion(Engine& engine, DirectoryVersion directory);
 // one stays, however late this is done. Errors: kNoQuorum, kUnknown.
 Task<Status> MarkRenamed(Engine& engine, NameInfo directory);
 
-struct ListedName {
-  std::string name;  // last component
-  bool directory = false;
-  uint64_t size = 0;
-  int64_t mtime_ms = 0;
-};
 // All live names of a directory, sorted. Needs all members but t. Errors: kNotFound, kNotDirectory,
 // kNoQuorum. `rests`: what the process's cleaner knows of names that have not changed since; it lives until
 // the end.

@@ -182,8 +182,10 @@ Task<Result<Version>> ChooseVersion(Engine& engine, const PutRequest& request, c
   if (barrier.highest.kind == Accepted::kDirectory && !IsExclusive(request))
     co_return co_await DirectoryInTheWay(engine, request.path);
   if (barrier.directory_under_way) co_return DirectoryBeingMade(request.path);
-  if (barrier.rival.rivalry != Rivalry::kNone && !MutantActive(Mutant::kExclusiveByLookOnly))
-    co_return co_await ObjectInTheWay(engine, request.path, barrier.rival);
+  const bool rival = barrier.rival.rivalry != Rivalry::kNone && !MutantActive(Mutant::kExclusiveByLookOnly);
+  if (rival && request.exclusive_base && request.exclusive_base->Live())
+    co_return co_await ReplacementInTheWay(engine, request.path, *request.exclusive_base, barrier.rival);
+  if (rival) co_return co_await ObjectInTheWay(engine, request.path, barrier.rival);
   if (IsExclusive(request)) co_return *request.seal.version;
   co_return engine.NextVersion(barrier.ceiling);
 }
@@ -224,12 +226,15 @@ Task<Result<States>> AskOneHome(Engine& engine, ObjectPath path) {
 
 }  // namespace
 
-Task<Result<ExclusiveStart>> SettleExclusive(Engine& engine, ObjectPath path) {
+Task<Result<ExclusiveStart>> SettleExclusive(Engine& engine, ObjectPath path,
+                                             std::optional<Version> current) {
   Result<NameInfo> info = co_await LookUp(engine, path);
   if (!info) co_return info.error();
   if (info->accepted.kind == Accepted::kDirectory)
     co_return Fail(Code::kIsDirectory, "{} is a directory", path.text());
-  if (info->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
+  const bool lives = info->accepted.Live();
+  if (current && (!lives || info->accepted.version != *current)) co_return NotCurrent(path);
+  if (lives && !current) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
   Result<Version> version = engine.NextVersion(info->HighestShown());
   if (!version) co_return version.error();
   co_return ExclusiveStart{info->accepted, *version};

@@ -14,8 +14,10 @@ struct ExclusiveStart {
   std::optional<Accepted> base;
   Version version;  // goes into the names of the seals; or a later one, if they are made later
 };
-// Proves that nothing lives under the name.
-Task<Result<ExclusiveStart>> SettleExclusive(Engine& engine, ObjectPath path);
+// Proves that nothing lives under the name; or, if `current` is given, that this version does, which is then
+// to be replaced: kNotCurrent.
+Task<Result<ExclusiveStart>> SettleExclusive(Engine& engine, ObjectPath path,
+                                             std::optional<Version> current = std::nullopt);
 // Asks one home only, and goes on without a base where that shows nothing: whether anything lives is settled
 // by the look after sealing, so what this misses costs an upload, and no promise. Else as SettleExclusive.
 Task<Result<ExclusiveStart>> StartExclusive(Engine& engine, ObjectPath path);
@@ -30,7 +32,9 @@ struct PutRequest {
   uint64_t size = 0;                  // of the object
   std::vector<MemberIndex> archives;  // servers on which the archive was closed (and synced) without error
   size_t archives_min = 0;            // fewer standing seals than this: nothing becomes visible
-  std::optional<Accepted> exclusive_base;  // of an exclusive creation, if it was settled (ExclusiveStart)
+  // Of an exclusive creation, if it was settled (ExclusiveStart): nothing, a tombstone, or what it replaces,
+  // and nothing else.
+  std::optional<Accepted> exclusive_base;
   // Of an exclusive creation: what was removed since the base was settled may be another one. Not for who has
   // found by the base what it commits.
   bool base_may_rise = false;

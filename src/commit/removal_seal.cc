@@ -44,23 +44,24 @@ namespace {
 
 constexpr size_t kEndedAtOnceMax = 64;
 
-// False: it is not known to be over.
+// It may live on homes that were not heard before: then all get it. False: nothing lives there.
+Task<bool> BringIfLive(Engine& engine, const ObjectPath& path) {
+  const Look look = co_await LookAt(engine, path, LookWidth::kAll);
+  if (look.HasQuorum() && look.highest().Live())
+    co_await RollForwardAll(engine, path, look, look.LackingHighest(), Late::kPassedOver);
+  co_return !look.HasQuorum() || look.highest().Live();
+}
+
 Task<bool> EndOne(Engine& engine, Making making) {
-  const Look look = co_await LookAt(engine, making.path, LookWidth::kAll);
-  if (!look.HasQuorum()) co_return false;
-  if (look.highest().Live()) {
-    // Homes that were not heard before have it.
-    const RollOutcome rolled =
-        co_await RollForwardAll(engine, making.path, look, look.LackingHighest(), Late::kPassedOver);
-    co_return rolled.accepted.size() + look.WithHighest().size() >= look.quorum();
-  }
+  const bool done = co_await BringIfLive(engine, making.path);
+  if (done) co_return true;
   State seal = making.seal;
   if (seal.kind == StateKind::kAborted) seal.kind = StateKind::kSealed;
   if (seal.kind == StateKind::kAbortedDirectory) seal.kind = StateKind::kDirectorySeal;
   // Whether that of a rename has committed its source knows: the cleaner asks it.
   if (seal.kind == StateKind::kMoveIn) co_return false;
   const bool fenced = co_await FenceAllHomes(engine, making.path, seal);
-  if (!fenced) co_return false;
+  if (!fenced) co_return co_await BringIfLive(engine, making.path);  // promoted since the look
   const State aborted = AbortedState(seal);
   const std::vector<MemberIndex> homes = engine.Homes(making.path);
   co_await RemoveSeals(engine, making.path, aborted, homes);

@@ -74,9 +74,15 @@ Task<Status> RemoveSealed(Engine& engine, NameInfo info, const RemovalSeal& remo
 
 }  // namespace
 
-Task<Status> RemoveObject(Engine& engine, ObjectPath path) {
-  Result<NameInfo> info = co_await LookUpObject(engine, std::move(path));
+Error NotCurrent(const ObjectPath& path) {
+  return Fail(Code::kNotCurrent, "another version of {} is current than the one that was asked for",
+              path.text());
+}
+
+Task<Status> RemoveObject(Engine& engine, ObjectPath path, std::optional<Version> only) {
+  Result<NameInfo> info = co_await LookUpObject(engine, path);
   if (!info) co_return info.error();
+  if (only && info->accepted.version != *only) co_return NotCurrent(path);
   XEC_FAILPOINT("remove.mark");
   Status marked = co_await MarkRemoved(engine, std::move(*info));
   XEC_FAILPOINT("remove.committed");

@@ -29,8 +29,7 @@ struct Attempt {
   Accepted source;            // what was live before the seals
   std::set<std::string> own;  // this and the attempts before it, none of which can commit any more
   TimePoint started;
-  std::optional<ParentNeed> parent;
-  std::optional<DirectoryVersion> below;
+  RenameTerms terms;
   bool last = false;  // homes that are late are waited for
 };
 
@@ -109,6 +108,26 @@ Task<Status> DecideSource(Engine& engine, Attempt attempt, SealsSeen sealed, boo
   co_return OkStatus();
 }
 
+// What is to be replaced, if the terms say it. Whoever puts something there meanwhile and shows may have
+// chosen its version already.
+Task<Status> NeedTarget(Engine& engine, Attempt attempt, Look look) {
+  const OnlyIf& only_if = attempt.terms.target;
+  if (!only_if.absent && !only_if.version) co_return OkStatus();
+  std::vector<State> others = MakingUnderWay(look.listings(), look.highest());
+  std::erase_if(others, [&](const State& seal) { return attempt.own.contains(seal.oid); });
+  if (!others.empty())
+    co_return Fail(Code::kConflict, "something else is being put at {}; retry", attempt.to.text());
+  // Brought to a quorum before anybody is told of it.
+  Result<NameInfo> there = co_await LookUp(engine, attempt.to);
+  if (!there) co_return there.error();
+  if (only_if.absent && there->accepted.Live())
+    co_return Fail(Code::kAlreadyExists, "{} exists", attempt.to.text());
+  if (only_if.version && (!there->accepted.Live() || there->accepted.version != *only_if.version))
+    co_return NotCurrent(attempt.to);
+  if (there->accepted == look.highest()) co_return OkStatus();
+  co_return ChangedMeanwhile(attempt.to);
+}
+
 // Step 3: the moved tombstone, with a version above everything at the target that the target's seals have
 // seen.
 Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, SealsSeen sealed, Look source,
@@ -116,7 +135,7 @@ Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, SealsSeen seal
   const Status stand = NeedSeals(sealed, attempt.to);
   if (!stand) co_return stand.error();
   // Of a directory's rename: what somebody has put there meanwhile stays.
-  if (attempt.below && sealed.look.highest().Live())
+  if (attempt.terms.below && sealed.look.highest().Live())
     co_return Fail(Code::kNotEmpty, "{} is in the way", attempt.to.text());
   if (sealed.look.highest().kind == Accepted::kDirectory) {
     Error in_the_way = co_await DirectoryInTheWay(engine, attempt.to);
@@ -125,6 +144,8 @@ Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, SealsSeen seal
   }
   if (DirectoryUnderWay(sealed.look.listings(), sealed.look.highest()))
     co_return DirectoryBeingMade(attempt.to);
+  const Status meant = co_await NeedTarget(engine, attempt, sealed.look);
+  if (!meant) co_return meant.error();
   Result<Version> version = engine.NextVersion(sealed.look.ceiling());
   if (!version) co_return version.error();
   uint64_t proved = 0;
@@ -211,9 +232,9 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, SealedHomes* homes,
   if (*changed) co_return StoppedAnswering(attempt.from);
   const Status decided = co_await DecideSource(engine, attempt, source, changed);
   if (!decided) co_return decided.error();
-  if (attempt.below) {
+  if (attempt.terms.below) {
     // After the look: what was seen there belonged to this directory, and may move even if it goes now.
-    const Status there = co_await NeedDirectoryVersion(engine, *attempt.below);
+    const Status there = co_await NeedDirectoryVersion(engine, *attempt.terms.below);
     if (!there) co_return there.error();
   }
   XEC_FAILPOINT("rename.looked");
@@ -221,8 +242,8 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, SealedHomes* homes,
   *changed = target.late || !target.look.HasQuorum();
   if (*changed) co_return StoppedAnswering(attempt.to);
   homes->stood_at = engine.executor().Now();
-  if (attempt.parent) {
-    const Status stands = co_await StandInParent(engine, attempt.to, *attempt.parent);
+  if (attempt.terms.parent) {
+    const Status stands = co_await StandInParent(engine, attempt.to, *attempt.terms.parent);
     if (!stands) co_return stands.error();
   }
   Result<State> moved = co_await ChooseTarget(engine, attempt, std::move(target), source.look, changed);
@@ -321,17 +342,17 @@ Task<Result<Accepted>> CheckNames(Engine& engine, ObjectPath from, ObjectPath to
 
 }  // namespace
 
-Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to, std::optional<ParentNeed> parent,
-                          std::optional<DirectoryVersion> below) {
+Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to, RenameTerms terms) {
   std::set<std::string> own;
   for (int tries = 1;; ++tries) {
     Result<Accepted> source = co_await CheckNames(engine, from, to, own);
     if (!source) co_return source.error();
+    if (from == to && terms.target.absent) co_return Fail(Code::kAlreadyExists, "{} exists", to.text());
     if (from == to) co_return OkStatus();
     const std::string rid = engine.NewObjectId();
     own.insert(rid);
-    Attempt attempt{
-        from, to, rid, *source, own, engine.executor().Now(), parent, below, tries == kRenameTriesMax};
+    if (terms.source && source->version != *terms.source) co_return NotCurrent(from);
+    Attempt attempt{from, to, rid, *source, own, engine.executor().Now(), terms, tries == kRenameTriesMax};
     SealedHomes homes;
     bool changed = false;
     Result<State> moved = co_await Prepare(engine, attempt, &homes, &changed);
@@ -340,7 +361,8 @@ Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to, std::o
     }
     Status done = moved ? OkStatus() : Status(moved.error());
     if (moved) done = co_await Commit(engine, attempt, *moved, homes.out);
-    if (moved && done && parent) done = co_await StayInParent(engine, to, *parent, homes.stood_at);
+    if (moved && done && terms.parent)
+      done = co_await StayInParent(engine, to, *terms.parent, homes.stood_at);
     // Nothing is known to be visible after these; after kUnknown or OK the tombstone may be.
     const bool void_attempt = !moved || (!done && done.code() == Code::kConflict);
     if (void_attempt && homes.begun) co_await RunPatiently(engine, Withdraw(engine, attempt));

@@ -4,19 +4,27 @@
 
 #include <optional>
 
+#include "api/handles.hh"
 #include "commit/parent.hh"
 
 namespace xec {
 
+struct RenameTerms {
+  // What has to stand above `to`; nothing where users do not see it.
+  std::optional<ParentNeed> parent = {};
+  // Only what is at `from` while this very directory lives, else kNotFound; and nothing is replaced:
+  // kNotEmpty.
+  std::optional<DirectoryVersion> below = {};
+  std::optional<Version> source = {};  // only this one, else kNotCurrent
+  // kAlreadyExists, kNotCurrent; kConflict while something else is being put there.
+  OnlyIf target = {};
+};
+
 // Moves the object `from` to `to`, replacing an object there; both change at one moment, the commit of the
 // moved tombstone. User attributes go along (one set while the rename runs may be lost). Errors: kNotFound,
 // kIsDirectory (either is one), kNotDirectory (the parent of `to`), kNoQuorum, kConflict (another rename of
-// it is under way, or died and was not cleaned up yet), kUnknown. `below`: only what is at `from` while this
-// very directory lives, else kNotFound; and nothing is replaced: kNotEmpty. `parent`: what has to stand above
-// `to`; nothing where users do not see it.
-Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to,
-                          std::optional<ParentNeed> parent = std::nullopt,
-                          std::optional<DirectoryVersion> below = std::nullopt);
+// it is under way, or died and was not cleaned up yet), kUnknown; those of the terms.
+Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to, RenameTerms terms = {});
 
 // Renames a directory with everything below it; the target must not exist, or be an empty directory (whose
 // user attributes stay, beside those that come). Logged and resumable. Errors: as above, kAlreadyExists,

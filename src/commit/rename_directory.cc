@@ -90,8 +90,10 @@ Task<Status> MoveObject(Engine& engine, ObjectPath from, ObjectPath to, Director
     Result<NameInfo> there = co_await LookUp(engine, to);
     if (!there) co_return there.error();
     if (there->accepted.Live()) co_return Fail(Code::kNotEmpty, "{} is in the way", to.text());
-    ParentNeed parent{true, engine.executor().Now(), {top}};
-    Status moved = co_await RenameObject(engine, from, to, std::move(parent), top);
+    RenameTerms terms;
+    terms.parent = ParentNeed{true, engine.executor().Now(), {top}};
+    terms.below = top;
+    Status moved = co_await RenameObject(engine, from, to, std::move(terms));
     const bool met = !moved && moved.code() == Code::kConflict;
     if (!met || tries == kMeetTriesMax || engine.executor().Now() - start > kMeetPatience)
       co_return std::move(moved);

@@ -487,8 +487,7 @@ TEST(RenameDirectoryTest, WhatIsBelowReplacesNothing) {
   const std::string oid = world.StateOf(gateway, "/e/a").oid;
   const DirectoryVersion directory{world.Path("/d"), world.StateOf(gateway, "/d").version};
   EXPECT_EQ(
-      world
-          .Run(RenameObject(*gateway.engine, world.Path("/d/a"), world.Path("/e/a"), std::nullopt, directory))
+      world.Run(RenameObject(*gateway.engine, world.Path("/d/a"), world.Path("/e/a"), {.below = directory}))
           .code(),
       Code::kNotEmpty);
   EXPECT_EQ(world.StateOf(gateway, "/e/a").oid, oid);

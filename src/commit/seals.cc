@@ -64,6 +64,13 @@ Task<Error> ObjectInTheWay(Engine& engine, ObjectPath path, Rival rival) {
                  engine.server(rival.home)->name(), FormatState(rival.state));
 }
 
+Task<Error> ReplacementInTheWay(Engine& engine, ObjectPath path, Accepted base, Rival rival) {
+  const Result<NameInfo> info = co_await LookUp(engine, path);
+  if (info && info->accepted.version != base.version) co_return NotCurrent(path);
+  co_return Fail(Code::kConflict, "another upload of {} is under way ({} has {}); retry", path.text(),
+                 engine.server(rival.home)->name(), FormatState(rival.state));
+}
+
 Error DirectoryBeingMade(const ObjectPath& path) {
   return Fail(Code::kConflict, "a directory {} is being made; retry", path.text());
 }

@@ -42,6 +42,8 @@ Task<Error> DirectoryInTheWay(Engine& engine, ObjectPath path);
 // What to tell somebody who has to yield to another's object: kAlreadyExists once it is decided that there is
 // one, else kConflict, with what stands in the way for the log.
 Task<Error> ObjectInTheWay(Engine& engine, ObjectPath path, Rival rival);
+// The same of an upload that replaces `base` only: kNotCurrent, else kConflict.
+Task<Error> ReplacementInTheWay(Engine& engine, ObjectPath path, Accepted base, Rival rival);
 // Who waited for a directory to be made, in vain.
 Error DirectoryBeingMade(const ObjectPath& path);
 

@@ -33,7 +33,7 @@ class DyingServerUploadTest : public testing::TestWithParam<Case> {
     const uint64_t gone = store.faults(dead).Add({.first = first});
     const std::string bytes = TestBytes(c.size);
     WriteOptions exclusive;
-    exclusive.exclusive = c.exclusive;
+    exclusive.only_if.absent = c.exclusive;
     const Result<Committed> committed = store.Put("/o", bytes, exclusive);
     EXPECT_TRUE(committed) << committed.error().ToString();
     const bool died = store.faults(dead).injected() > 0;

@@ -449,7 +449,7 @@ TEST(FailoverTest, AHomeThatDiesOnceItHasSealedIsReplaced) {
       TestStore store({.geometry = kSmall});
       store.faults(home).Add({.operation = Operation::kList, .path_contains = "/o."});
       WriteOptions options;
-      options.exclusive = exclusive;
+      options.only_if.absent = exclusive;
       Upload upload(store, 7, std::move(options));
       upload.Append(0, 7);
       const Result<Committed> committed = upload.Commit();

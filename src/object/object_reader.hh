@@ -3,31 +3,16 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <memory>
 #include <vector>
 
+#include "api/chunk_report.hh"
+#include "api/handles.hh"
 #include "archive/manifest.hh"
 #include "commit/names.hh"
 #include "object/repair_queue.hh"
 
 namespace xec {
-
-// What a chunk turned out to be when it was read.
-enum class ChunkHealth { kGood, kMissing, kCorrupt, kUnavailable };
-
-struct ChunkReport {
-  uint64_t stripe = 0;
-  uint32_t chunk = 0;
-  uint64_t bytes = 0;
-  MemberIndex server = std::numeric_limits<MemberIndex>::max();  // that: none has it
-  std::string archive_path;  // on that server
-  ChunkHealth health = ChunkHealth::kGood;
-  // Unavailable though its server answers: it is not there, but who may know where it is does not answer.
-  bool doubted = false;
-  int times_unread = 0;  // how often this reader could open its archive, but not read it
-  std::string problem;  // one sentence unless good
-};
 
 // One open version. Thread-safe: any number of reads may run at once (xrootd shares one handle among
 // clients). It keeps reading its version while the name is replaced, renamed or removed (promise P3).
@@ -59,10 +44,7 @@ class ObjectReader {
   // kUnavailable when too few servers answer; kInvalidArgument when the geometry exceeds the memory budget.
   virtual Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into) = 0;
 
-  struct Piece {
-    uint64_t offset = 0;
-    MutableByteSpan into;
-  };
+  using Piece = ReadPiece;
   // Reads all pieces, which lie within the object, in any order, as Read does; with few requests, and only
   // the pages that are needed. Nothing is fetched ahead. Errors: those of Read; kInvalidArgument for a piece
   // beyond the end. After an error the memory of all pieces is undefined.

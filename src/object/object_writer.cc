@@ -20,13 +20,14 @@ Task<void> RemoveUpload(Engine& engine, ObjectPath path, State seal, StripeUploa
 
 class Writer final : public ObjectWriter {
  public:
-  // `base`: of an exclusive creation.
-  Writer(Engine& engine, UploadPlan plan, ObjectDigests digests, State seal, std::optional<Accepted> base)
+  // `base`: of an exclusive creation, or what is replaced.
+  Writer(Engine& engine, UploadPlan plan, std::optional<ParentNeed> parent, ObjectDigests digests, State seal,
+         std::optional<Accepted> base)
       : engine_(engine),
         path_(plan.path),
         seal_(std::move(seal)),
         base_(std::move(base)),
-        parent_(plan.options.parent),
+        parent_(std::move(parent)),
         upload_(engine, std::move(plan), std::move(digests)) {}
   ~Writer() override {
     if (!finished_) engine_.scope().Spawn(Abandon());
@@ -194,7 +195,8 @@ Task<Status> Writer::SealObject(std::map<std::string, std::string>& checksums) {
 }
 
 Task<Result<Version>> Writer::Promote(std::vector<MemberIndex> other_homes) {
-  PutRequest request{path_, seal_, upload_.size(), {}, 0, base_, true, std::move(other_homes), parent_};
+  const bool replaces = base_ && base_->Live();
+  PutRequest request{path_, seal_, upload_.size(), {}, 0, base_, !replaces, std::move(other_homes), parent_};
   size_t wanted = 0;
   for (const UploadedArchive& archive : upload_.archives()) {
     if (!archive.lost) request.archives.push_back(archive.server);
@@ -250,10 +252,16 @@ Task<Result<Committed>> Writer::Commit() {
   co_return std::move(committed);
 }
 
+Task<Result<ExclusiveStart>> StartOnlyIf(Engine& engine, ObjectPath path, OnlyIf only_if) {
+  if (only_if.version) return SettleExclusive(engine, std::move(path), only_if.version);
+  return StartExclusive(engine, std::move(path));
+}
+
 }  // namespace
 
 Task<Result<std::unique_ptr<ObjectWriter>>> ObjectWriter::Start(Engine& engine, ObjectPath path,
-                                                                WriteOptions options) {
+                                                                WriteOptions options,
+                                                                std::optional<ParentNeed> parent) {
   XEC_FAILPOINT("put.start");
   if (path.IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
   const Status attributes_fit = CheckUserAttributes(options.attributes);
@@ -269,8 +277,8 @@ Task<Result<std::unique_ptr<ObjectWriter>>> ObjectWriter::Start(Engine& engine, 
 
   State seal = SealedState(engine.NewObjectId());
   std::optional<Accepted> base;
-  if (options.exclusive) {
-    Result<ExclusiveStart> start = co_await StartExclusive(engine, path);
+  if (options.only_if.absent || options.only_if.version) {
+    Result<ExclusiveStart> start = co_await StartOnlyIf(engine, path, options.only_if);
     if (!start) co_return start.error();
     seal = ExclusiveSealedState(start->version, seal.oid);
     base = start->base;
@@ -281,7 +289,7 @@ Task<Result<std::unique_ptr<ObjectWriter>>> ObjectWriter::Start(Engine& engine, 
   ArchivePlace place = SealPlace(engine, path, seal);
   UploadPlan plan{std::move(path), seal.oid, *geometry, std::move(options), true, std::move(place)};
   std::unique_ptr<ObjectWriter> writer = std::make_unique<Writer>(
-      engine, std::move(plan), std::move(*digests), std::move(seal), std::move(base));
+      engine, std::move(plan), std::move(parent), std::move(*digests), std::move(seal), std::move(base));
   co_return std::move(writer);
 }
 

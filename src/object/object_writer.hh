@@ -6,30 +6,10 @@
 #include <map>
 #include <memory>
 
-#include "codec/object_digests.hh"
+#include "api/handles.hh"
 #include "commit/put.hh"
 
 namespace xec {
-
-struct WriteOptions {
-  bool exclusive = false;               // fail if something lives under the name (promise P3)
-  std::optional<uint64_t> size_hint;    // announced size; a different one at Commit is an error
-  DigestOptions digests;                // beyond adler32 and crc32c
-  std::map<std::string, std::string> attributes;  // user attributes
-  std::optional<uint32_t> mode;
-  size_t archives_min = 0;              // min-redundancy: 0 = all k+m
-  std::optional<ParentNeed> parent;     // what has to stand above the name when it is committed
-  // What the front end holds itself for the upload, counted in the budget as long as the upload has its
-  // place, if the budget is at least a hundred times as much.
-  uint64_t bytes_beside = 0;
-};
-
-struct Committed {
-  Version version;
-  uint64_t size = 0;
-  std::map<std::string, std::string> checksums;
-  std::vector<uint32_t> debts;  // lanes that no server took, ascending: redundancy that the object lacks
-};
 
 // One object being written. Calls are made one after another by one owner (awaited before the next), from any
 // thread. Payload is copied once, from the caller into the stripe's buffer; encoding, checksums and requests
@@ -37,11 +17,14 @@ struct Committed {
 // memory (in order, promise P7) and for the oldest stripe.
 class ObjectWriter {
  public:
-  // Checks that the name may be written, but for its parent; of an exclusive creation this may
+  // `parent`: what has to stand above the name when it is committed. Checks that the name may be written, but
+  // for its parent; of an exclusive creation this may
   // miss something, which Append or Commit then tells. Nothing is created on the servers before the first
-  // stripe is full or Commit is called. Errors: kIsDirectory, kAlreadyExists, kNoQuorum, kUnavailable.
+  // stripe is full or Commit is called. Errors: kIsDirectory, kAlreadyExists, kNotCurrent, kNoQuorum,
+  // kUnavailable.
   static Task<Result<std::unique_ptr<ObjectWriter>>> Start(Engine& engine, ObjectPath path,
-                                                           WriteOptions options);
+                                                           WriteOptions options,
+                                                           std::optional<ParentNeed> parent = std::nullopt);
 
   virtual ~ObjectWriter() = default;
 

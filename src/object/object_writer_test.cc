@@ -35,7 +35,7 @@ TEST(ObjectWriterTest, SmallPutAndReadWithinTheirRequestBudgets) {
 
   store.counts().Reset();
   WriteOptions exclusive;
-  exclusive.exclusive = true;
+  exclusive.only_if.absent = true;
   ASSERT_TRUE(store.Put("/exclusive", bytes, exclusive));
   EXPECT_LE(store.counts().Total(), 19u) << testing::PrintToString(store.counts().ByName());
 }
@@ -179,7 +179,7 @@ TEST(ObjectWriterTest, AWriterThatIsDroppedLeavesNothingVisible) {
 TEST(ObjectWriterTest, WhatWasGivenUpIsNoRivalOfExclusiveCreation) {
   TestStore store({.geometry = kSmall});
   WriteOptions exclusive;
-  exclusive.exclusive = true;
+  exclusive.only_if.absent = true;
   Result<std::unique_ptr<ObjectWriter>> plain = store.Start("/o");
   ASSERT_TRUE(plain);
   ASSERT_TRUE(SyncWait((*plain)->Append(AsBytes(TestBytes(100'000)))));
@@ -221,7 +221,7 @@ TEST(ObjectWriterTest, AnnouncedSizeIsKept) {
 TEST(ObjectWriterTest, ExclusiveCreationMeetsWhatExists) {
   TestStore store({.geometry = kSmall});
   WriteOptions exclusive;
-  exclusive.exclusive = true;
+  exclusive.only_if.absent = true;
   ASSERT_TRUE(store.Put("/o", "first", exclusive));
   EXPECT_EQ(store.Put("/o", "second", exclusive).code(), Code::kAlreadyExists);
   EXPECT_EQ(*store.Get("/o"), "first");
@@ -304,7 +304,7 @@ bool ShowsSeal(TestStore& store) {
 
 std::unique_ptr<ObjectWriter> StartExclusiveWriter(TestStore& store) {
   WriteOptions options;
-  options.exclusive = true;
+  options.only_if.absent = true;
   Result<std::unique_ptr<ObjectWriter>> writer = store.Start("/o", std::move(options));
   return writer ? std::move(*writer) : nullptr;
 }
@@ -399,7 +399,7 @@ TEST(ObjectWriterTest, RequestsOfExclusiveCreations) {
   const auto cost = [&](const std::string& path, const std::string& bytes, bool exclusive,
                         Code refused = Code::kInternal) {
     WriteOptions options;
-    options.exclusive = exclusive;
+    options.only_if.absent = exclusive;
     store.counts().Reset();
     const Result<Committed> put = store.Put(path, bytes, options);
     EXPECT_TRUE(put ? refused == Code::kInternal : put.code() == refused) << path;

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <vector>
 
+#include "api/handles.hh"
 #include "archive/archive_writer.hh"
 #include "codec/geometry.hh"
 #include "codec/object_digests.hh"
@@ -102,7 +103,7 @@ class StripeBuffer {
 class StripeReservation {
  public:
   // A client that was told to come back does so sooner.
-  static constexpr Duration kReservationMax = std::chrono::seconds(15);
+  static constexpr Duration kReservationMax = xec::kReservationMax;
   // And one that has come soon sends something.
   static constexpr Duration kPlaceMax = std::chrono::minutes(5);
 

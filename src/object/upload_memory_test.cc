@@ -89,7 +89,7 @@ TEST(UploadMemoryTest, AnExclusiveCreationLooksOnceItsFirstStripeHasMemory) {
     ASSERT_TRUE(SyncWait(holders.back()->Append(all.first(100))));
   }
   WriteOptions exclusive;
-  exclusive.exclusive = true;
+  exclusive.only_if.absent = true;
   const std::unique_ptr<ObjectWriter> writer = std::move(*store.Start("/o", exclusive));
   std::future<Status> appended =
       std::async(std::launch::async, [&] { return SyncWait(writer->Append(all)); });

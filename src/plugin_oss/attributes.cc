@@ -28,7 +28,8 @@ Result<UploadsOfClients::Upload> UserAttributesPlugin::OwnUpload(const char* pat
 Result<UserAttributes> UserAttributesPlugin::Read(const char* path) {
   XEC_ASSIGN_OR_RETURN(const UploadsOfClients::Upload upload, OwnUpload(path));
   if (upload) return upload->Values();
-  return SyncWait(gateway_.store().GetUserAttributes(path));
+  XEC_ASSIGN_OR_RETURN(ObjectDescription described, SyncWait(gateway_.store().Describe(path)));
+  return std::move(described.attributes);
 }
 
 Status UserAttributesPlugin::Change(const char* path, const std::string& name,
@@ -36,10 +37,11 @@ Status UserAttributesPlugin::Change(const char* path, const std::string& name,
   XEC_ASSIGN_OR_RETURN(const UploadsOfClients::Upload upload, OwnUpload(path));
   if (upload) return upload->Set(name, std::move(value), only_new);
   if (only_new) {
-    XEC_ASSIGN_OR_RETURN(const UserAttributes attributes, SyncWait(gateway_.store().GetUserAttributes(path)));
-    if (attributes.contains(name)) return Fail(Code::kAlreadyExists, "{} has an attribute {}", path, name);
+    XEC_ASSIGN_OR_RETURN(const ObjectDescription described, SyncWait(gateway_.store().Describe(path)));
+    if (described.attributes.contains(name))
+      return Fail(Code::kAlreadyExists, "{} has an attribute {}", path, name);
   }
-  return SyncWait(gateway_.store().SetUserAttribute(path, name, std::move(value)));
+  return SyncWait(gateway_.store().SetAttribute(path, name, std::move(value)));
 }
 
 int UserAttributesPlugin::Del(const char* name, const char* path, int) {

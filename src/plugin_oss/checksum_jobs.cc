@@ -91,7 +91,7 @@ bool ChecksumJobs::GoOn(const Job& job, const std::stop_token& stop) {
 
 Result<std::string> ChecksumJobs::Compute(const Job& job, const std::stop_token& stop) {
   XEC_ASSIGN_OR_RETURN(ObjectDigests digests, ObjectDigests::Create(job.options));
-  XEC_ASSIGN_OR_RETURN(const std::shared_ptr<ObjectReader> reader, SyncWait(store_.OpenRead(job.path)));
+  XEC_ASSIGN_OR_RETURN(const std::shared_ptr<ReadHandle> reader, SyncWait(store_.Open(job.path)));
   if (reader->version() != job.version)
     return Fail(Code::kConflict, "{} was replaced while its {} was computed; retry", job.path, job.algorithm);
   std::vector<std::byte> buffer(std::min<uint64_t>(kReadBytes, reader->size()));

@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "store/store.hh"
+#include "api/store.hh"
 
 namespace xec {
 
@@ -43,7 +43,7 @@ class ChecksumJobs {
 
   // The checksum, in lower-case hex, of the version that the caller has just seen at `path`; nullopt: it is
   // not ready, ask again. `options` is for this one algorithm. Errors: as Store::OpenRead and
-  // ObjectReader::Read; kConflict when another version lives there by now; kUnsupported, see ObjectDigests;
+  // ReadHandle::Read; kConflict when another version lives there by now; kUnsupported, see ObjectDigests;
   // kUnavailable when there are too many.
   Result<std::optional<std::string>> Ask(const std::string& path, Version version,
                                          const std::string& algorithm, const DigestOptions& options);

@@ -26,16 +26,19 @@ constexpr int kAskAgain = EBUSY;
 
 }  // namespace
 
+Task<Result<ObjectDescription>> Checksums::DescribeObject(std::string path) {
+  Result<ObjectDescription> object = co_await gateway_.store().Describe(path);
+  if (object && object->info.directory) co_return Fail(Code::kIsDirectory, "{} is a directory", path);
+  co_return std::move(object);
+}
+
 // nullopt: not yet.
 Result<std::optional<std::string>> Checksums::Find(const char* path, const std::string& algorithm) {
   XEC_ASSIGN_OR_RETURN(const DigestOptions options, DigestOptions::Parse(algorithm));
-  XEC_ASSIGN_OR_RETURN(const auto stored, SyncWait(gateway_.store().Checksums(path)));
-  const auto found = stored.find(algorithm);
-  if (found != stored.end()) return std::optional<std::string>(found->second);
-  XEC_ASSIGN_OR_RETURN(const VersionChecksums later, SyncWait(gateway_.store().LaterChecksums(path)));
-  const auto kept = later.checksums.find(algorithm);
-  if (kept != later.checksums.end()) return std::optional<std::string>(kept->second);
-  return gateway_.checksum_jobs().Ask(path, later.version, algorithm, options);
+  XEC_ASSIGN_OR_RETURN(const ObjectDescription object, SyncWait(DescribeObject(path)));
+  const auto found = object.checksums.find(algorithm);
+  if (found != object.checksums.end()) return std::optional<std::string>(found->second);
+  return gateway_.checksum_jobs().Ask(path, object.info.version, algorithm, options);
 }
 
 int Checksums::Get(const char* path, XrdCksData& checksum) {
@@ -69,12 +72,9 @@ char* Checksums::List(const char* path, char* buffer, int length, char separator
     if (path == nullptr) {
       for (const Algorithm& algorithm : kAlgorithms) add(algorithm.name);
     } else {
-      const auto stored = SyncWait(gateway_.store().Checksums(path));
-      if (!stored) return Failed({"checksums", path, ""}, stored.error());
-      for (const auto& [name, value] : *stored) add(name);
-      const auto later = SyncWait(gateway_.store().LaterChecksums(path));
-      if (!later) return Failed({"checksums", path, ""}, later.error());
-      for (const auto& [name, value] : later->checksums) add(name);
+      const auto object = SyncWait(DescribeObject(path));
+      if (!object) return Failed({"checksums", path, ""}, object.error());
+      for (const auto& [name, value] : object->checksums) add(name);
     }
     if (names.empty() || names.size() >= static_cast<size_t>(length)) return -ERANGE;
     std::memcpy(buffer, names.c_str(), names.size() + 1);

@@ -25,6 +25,7 @@ class Checksums final : public XrdCks {
   int Ver(const char* path, XrdCksData& checksum) override;
 
  private:
+  Task<Result<ObjectDescription>> DescribeObject(std::string path);
   Result<std::optional<std::string>> Find(const char* path, const std::string& algorithm);
 
   Gateway& gateway_;

@@ -10,7 +10,8 @@ namespace xec {
 
 int Directory::Opendir(const char* path, XrdOucEnv&) {
   return Guarded("list", [&] {
-    Result<std::vector<ListedName>> names = SyncWait(gateway_.store().List(path));
+    // All of it, as XRootD takes an error of Readdir for the end of the list.
+    Result<std::vector<ListedName>> names = SyncWait(ListAll(gateway_.store(), path));
     if (!names) return Failed({"list", path, client_}, names.error());
     names_ = std::move(*names);
     next_ = 0;
@@ -26,8 +27,7 @@ int Directory::Readdir(char* buffer, int length) {
     return 0;
   }
   const ListedName& name = names_[next_];
-  // XRootD has room for names of 254 bytes and takes an error for the end of the list, so a name of 255 is
-  // cut as stock xrootd cuts it.
+  // XRootD has room for names of 254 bytes, so a name of 255 is cut as stock xrootd cuts it.
   const size_t size = std::min(name.name.size(), static_cast<size_t>(length) - 1);
   std::memcpy(buffer, name.name.data(), size);
   buffer[size] = '\0';

@@ -8,9 +8,9 @@
 #include <set>
 #include <string>
 
+#include "api/store.hh"
 #include "plugin_oss/upload_line.hh"
-#include "store/mode.hh"
-#include "store/store.hh"
+#include "protocol/mode.hh"
 
 namespace xec {
 
@@ -43,7 +43,7 @@ class FakeStore final : public Store {
     objects[path] = {bytes, Version{++clock_ << kLogicalBits, 1}, {}, {}};
   }
 
-  Task<Result<ObjectInfo>> Stat(std::string path) override {
+  Task<Result<ObjectInfo>> Stat(std::string path, CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
     if (directories.contains(path)) co_return ObjectInfo{true, 0, 1000, {}};
     const auto found = objects.find(path);
@@ -54,7 +54,8 @@ class FakeStore final : public Store {
                          mode == object.attributes.end() ? std::nullopt : ParseMode(mode->second)};
   }
 
-  Task<Result<std::vector<ListedName>>> List(std::string path) override {
+  // One page.
+  Task<Result<NamesPage>> List(std::string path, ListOptions, CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
     if (!directories.contains(path)) co_return Fail(Code::kNotDirectory, "{} is no directory", path);
     std::vector<ListedName> names;
@@ -63,17 +64,17 @@ class FakeStore final : public Store {
     }
     for (const auto& [name, object] : objects)
       names.push_back({name.substr(1), false, object.bytes.size(), 2500});
-    co_return names;
+    co_return NamesPage{std::move(names), false};
   }
 
-  class Writer final : public ObjectWriter {
+  class Writer final : public WriteHandle {
    public:
     Writer(FakeStore& store, std::string path) : store_(store), path_(std::move(path)) {
       ++store_.writers_alive;
     }
     ~Writer() override { --store_.writers_alive; }
     uint64_t size() const override { return bytes_.size(); }
-    Task<Status> Reserve() override {
+    Task<Status> Reserve(CallOptions) override {
       if (store_.reserve_fails) co_return Fail(*store_.reserve_fails, "injected");
       if (!store_.memory_short) co_return OkStatus();
       OneShot<bool> admitted;
@@ -83,7 +84,7 @@ class FakeStore final : public Store {
       co_return OkStatus();
     }
     bool KeepPlace() override { return store_.place_kept; }
-    Task<Status> Append(ByteSpan bytes) override {
+    Task<Status> Append(ByteSpan bytes, CallOptions) override {
       if (store_.append_fails) co_return Fail(*store_.append_fails, "injected");
       bytes_ += AsText(bytes);
       co_return OkStatus();
@@ -92,7 +93,7 @@ class FakeStore final : public Store {
       attributes_ = std::move(attributes);
       return OkStatus();
     }
-    Task<Result<Committed>> Commit() override {
+    Task<Result<Committed>> Commit(CallOptions) override {
       if (store_.commit_fails) co_return Fail(*store_.commit_fails, "injected");
       ++store_.commits;
       store_.Put(path_, bytes_);
@@ -111,72 +112,66 @@ class FakeStore final : public Store {
     std::map<std::string, std::string> attributes_;
   };
 
-  Task<Result<std::unique_ptr<ObjectWriter>>> Create(std::string path, CreateOptions options) override {
+  Task<Result<std::unique_ptr<WriteHandle>>> Create(std::string path, CreateOptions options,
+                                                    CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
     if (directories.contains(path)) co_return Fail(Code::kIsDirectory, "{} is a directory", path);
-    if (options.write.exclusive && objects.contains(path))
+    if (options.write.only_if.absent && objects.contains(path))
       co_return Fail(Code::kAlreadyExists, "{} exists", path);
-    co_return std::unique_ptr<ObjectWriter>(std::make_unique<Writer>(*this, path));
+    co_return std::unique_ptr<WriteHandle>(std::make_unique<Writer>(*this, path));
   }
 
-  class Reader final : public ObjectReader {
+  class Reader final : public ReadHandle {
    public:
     Reader(FakeStore& store, Object object) : store_(store), object_(std::move(object)) {}
     uint64_t size() const override { return object_.bytes.size(); }
     const Version& version() const override { return object_.version; }
-    Task<Result<Manifest>> GetManifest() override { co_return Fail(Code::kUnsupported, "not here"); }
-    Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into) override {
+    Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into, CallOptions) override {
       if (store_.on_read) store_.on_read();
       if (store_.read_fails) co_return Fail(*store_.read_fails, "injected");
       const std::string piece = offset < size() ? object_.bytes.substr(offset, into.size()) : "";
       std::copy(piece.begin(), piece.end(), reinterpret_cast<char*>(into.data()));
       co_return uint64_t{piece.size()};
     }
-    Task<Status> ReadVector(std::vector<Piece> pieces) override {
-      for (const Piece& piece : pieces) {
-        Result<uint64_t> got = co_await Read(piece.offset, piece.into);
+    Task<Status> ReadVector(std::vector<ReadPiece> pieces, CallOptions) override {
+      for (const ReadPiece& piece : pieces) {
+        Result<uint64_t> got = co_await Read(piece.offset, piece.into, {});
         if (!got) co_return got.error();
       }
       co_return OkStatus();
     }
-    Task<Result<uint64_t>> ReadWithin(ByteBudget&, uint64_t offset, MutableByteSpan into) override {
-      return Read(offset, into);
-    }
-    Task<Status> Verify(std::function<void(const ChunkReport&)>) override { co_return OkStatus(); }
-    Task<Status> Locate(std::function<void(const ChunkReport&)>) override { co_return OkStatus(); }
-    std::vector<std::pair<uint32_t, MemberIndex>> DamagedBeside() const override { return {}; }
 
    private:
     FakeStore& store_;
     const Object object_;
   };
 
-  Task<Result<std::shared_ptr<ObjectReader>>> OpenRead(std::string path) override {
+  Task<Result<std::shared_ptr<ReadHandle>>> Open(std::string path, OnlyIf, CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
     const auto found = objects.find(path);
     if (found == objects.end()) co_return Fail(Code::kNotFound, "{} does not exist", path);
-    co_return std::shared_ptr<ObjectReader>(std::make_shared<Reader>(*this, found->second));
+    co_return std::shared_ptr<ReadHandle>(std::make_shared<Reader>(*this, found->second));
   }
 
-  Task<Status> Remove(std::string path) override {
+  Task<Status> Remove(std::string path, OnlyIf, CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
     if (directories.contains(path)) co_return Fail(Code::kIsDirectory, "{} is a directory", path);
     if (objects.erase(path) == 0) co_return Fail(Code::kNotFound, "{} does not exist", path);
     co_return OkStatus();
   }
-  Task<Status> MakeDirectory(std::string path, bool) override {
+  Task<Status> MakeDirectory(std::string path, bool, CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
     const bool there = objects.contains(path) || !directories.insert(path).second;
     if (there) co_return Fail(Code::kAlreadyExists, "{} exists", path);
     co_return OkStatus();
   }
-  Task<Status> RemoveDirectory(std::string path) override {
+  Task<Status> RemoveDirectory(std::string path, CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
     if (!objects.empty()) co_return Fail(Code::kNotEmpty, "{} is not empty", path);
     directories.erase(path);
     co_return OkStatus();
   }
-  Task<Status> Rename(std::string from, std::string to) override {
+  Task<Status> Rename(std::string from, std::string to, RenameOptions, CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
     const auto found = objects.find(from);
     if (found == objects.end()) co_return Fail(Code::kNotFound, "{} does not exist", from);
@@ -185,31 +180,33 @@ class FakeStore final : public Store {
     objects[to] = std::move(object);
     co_return OkStatus();
   }
-  Task<Result<std::map<std::string, std::string>>> Checksums(std::string path) override {
-    if (auto problem = Problem()) co_return *problem;
-    if (!objects.contains(path)) co_return Fail(Code::kNotFound, "{} does not exist", path);
-    co_return std::map<std::string, std::string>{{"adler32", "0badcafe"}, {"crc32c", "00000001"}};
+  Task<Result<Committed>> Copy(std::string, std::string, CopyOptions, CallOptions) override {
+    co_return Fail(Code::kUnsupported, "not here");
   }
-  Task<Result<VersionChecksums>> LaterChecksums(std::string path) override {
-    if (auto problem = Problem()) co_return *problem;
-    const auto found = objects.find(path);
-    if (found == objects.end()) co_return Fail(Code::kNotFound, "{} does not exist", path);
-    co_return VersionChecksums{found->second.version, found->second.later_checksums};
+  Task<Result<ObjectDescription>> Describe(std::string path, CallOptions) override {
+    Result<ObjectInfo> info = co_await Stat(path, {});
+    if (!info) co_return info.error();
+    ObjectDescription all;
+    all.info = *info;
+    if (info->directory) co_return all;
+    const Object& object = objects[path];
+    all.checksums = {{"adler32", "0badcafe"}, {"crc32c", "00000001"}};
+    all.checksums.insert(object.later_checksums.begin(), object.later_checksums.end());
+    all.attributes = object.attributes;
+    co_return all;
   }
-  Task<Status> KeepChecksum(std::string path, Version version, std::string algorithm,
-                            std::string hex) override {
+  Task<Status> KeepChecksum(std::string path, Version version, std::string algorithm, std::string hex,
+                            CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
-    if (objects[path].version != version) co_return Fail(Code::kConflict, "{} was replaced", path);
+    if (objects[path].version != version) co_return Fail(Code::kNotCurrent, "{} was replaced", path);
     objects[path].later_checksums[algorithm] = hex;
     co_return OkStatus();
   }
-  Task<Result<std::map<std::string, std::string>>> GetUserAttributes(std::string path) override {
-    if (auto problem = Problem()) co_return *problem;
-    if (!objects.contains(path)) co_return Fail(Code::kNotFound, "{} does not exist", path);
-    co_return objects[path].attributes;
+  Task<Status> SetMode(std::string path, uint32_t mode, CallOptions call) override {
+    return SetAttribute(std::move(path), std::string(kModeAttribute), FormatMode(mode), {}, std::move(call));
   }
-  Task<Status> SetUserAttribute(std::string path, std::string name,
-                                std::optional<std::string> value) override {
+  Task<Status> SetAttribute(std::string path, std::string name, std::optional<std::string> value, OnlyIf,
+                            CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
     if (!objects.contains(path)) co_return Fail(Code::kNotFound, "{} does not exist", path);
     if (value) {
@@ -219,12 +216,10 @@ class FakeStore final : public Store {
     }
     co_return OkStatus();
   }
-  Task<Result<StoreSpace>> Space() override {
+  Task<Result<StoreSpace>> Space(CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
     co_return space;
   }
-  Task<Result<CleanReport>> Clean() override { co_return CleanReport{}; }
-  Task<Result<RepairReport>> Repair(std::string, RepairOptions) override { co_return RepairReport{}; }
 
  private:
   std::optional<Error> Problem() {

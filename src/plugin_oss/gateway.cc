@@ -65,8 +65,8 @@ Result<Gateway*> Gateway::ForConfiguration(const char* file) {
   options.background = true;
   XEC_ASSIGN_OR_RETURN(std::unique_ptr<OpenedStore> opened, OpenStore(std::move(configuration), options));
   for (const std::string& note : opened->notes()) Log(LogLevel::kWarning, "store", "{}", note);
-  if (Engine* engine = opened->engine()) {
-    const StoreDescriptor& d = engine->descriptor();
+  if (const Result<StoreMaintenance*> maintenance = opened->maintenance()) {
+    const StoreDescriptor& d = (*maintenance)->descriptor();
     Log(LogLevel::kInfo, "store", "opened store {}: {} data servers, {} of {} each, layout {}, sync {}",
         d.store_id, d.members.size(), d.geometry.ToString(), FormatSize(d.geometry.chunk_size_bytes),
         LayoutName(d.layout), SyncPolicyName(d.sync));

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-#include "assembly/gated_store.hh"
+#include "api/gated_store.hh"
 #include "assembly/open_store.hh"
 #include "plugin_oss/checksum_jobs.hh"
 #include "plugin_oss/handle_sharing.hh"
@@ -40,6 +40,7 @@ constexpr int ErrnoOf(Code code) {
     case Code::kPermissionDenied: return EACCES;
     case Code::kIsDirectory: return EISDIR;
     case Code::kNotDirectory: return ENOTDIR;
+    case Code::kNotCurrent: return ECANCELED;
     case Code::kNotEmpty: return ENOTEMPTY;
     case Code::kUnavailable: return kRetryErrno;
     case Code::kDeadlineExceeded: return kRetryErrno;
@@ -90,7 +91,7 @@ class Gateway {
   std::unique_ptr<OpenedStore> opened_;
   Store* store_;
   const std::string offered_;  // the directory of it with all below
-  GatedStore gate_{[this](std::string_view path) { return Offers(path); }};
+  GatedStore gate_{[this](std::string_view path, const CallOptions&) { return Offers(path); }};
   CreationTurns creation_turns_;
   ToldSizes told_sizes_;
   UploadLine upload_line_;

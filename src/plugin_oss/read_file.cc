@@ -11,6 +11,7 @@
 
 #include "base/text.hh"
 #include "codec/checksum.hh"
+#include "plugin_oss/caller.hh"
 #include "plugin_oss/handle_sharing.hh"
 #include "plugin_oss/storage.hh"
 #include "plugin_oss/write_file.hh"
@@ -26,7 +27,7 @@ constexpr bool kHttpStatsBeforeOpen = XrdVNUMBER < 60000;
 
 class Reading final : public OpenHandle {
  public:
-  Reading(std::string path, std::string client, std::shared_ptr<ObjectReader> reader)
+  Reading(std::string path, std::string client, std::shared_ptr<ReadHandle> reader)
       : path_(std::move(path)), client_(std::move(client)), reader_(std::move(reader)) {}
 
   ssize_t Read(void* buffer, off_t offset, size_t size) override {
@@ -37,7 +38,7 @@ class Reading final : public OpenHandle {
     return static_cast<ssize_t>(*got);
   }
   ssize_t ReadV(XrdOucIOVec* pieces, int count) override {
-    std::vector<ObjectReader::Piece> wanted;
+    std::vector<ReadPiece> wanted;
     uint64_t total = 0;
     for (const XrdOucIOVec& piece : std::span(pieces, static_cast<size_t>(count))) {
       const auto offset = static_cast<uint64_t>(piece.offset);
@@ -67,7 +68,7 @@ class Reading final : public OpenHandle {
 
  private:
   const std::string path_, client_;
-  const std::shared_ptr<ObjectReader> reader_;
+  const std::shared_ptr<ReadHandle> reader_;
 };
 
 // What XRootD's protocols open comes under the name of the connection, NAME.PID:FD@HOST. HTTP third-party
@@ -95,8 +96,9 @@ int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
     // Before the name is looked up: who opens it later looks for itself.
     HideHandles(path);
     if ((flags & O_CREAT) != 0) gateway_.creation_turns().Give(path);
+    const CallOptions call = {.caller = CallerOf(&env)};
     if ((flags & O_ACCMODE) == O_RDONLY) {
-      Result<std::shared_ptr<ObjectReader>> reader = SyncWait(gateway_.store().OpenRead(path));
+      Result<std::shared_ptr<ReadHandle>> reader = SyncWait(gateway_.store().Open(path, {}, call));
       if (!reader) return Failed({"open", path, client_}, reader.error());
       if (kHttpStatsBeforeOpen && IsHttp(&env) &&
           gateway_.told_sizes().Contradicts(client_, path, (*reader)->size())) {
@@ -108,6 +110,7 @@ int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
     UploadRequest request;
     request.path = path;
     request.client = client_;
+    request.call = call;
     request.exclusive = (flags & O_EXCL) != 0;
     request.truncate = (flags & (O_TRUNC | O_CREAT)) != 0;
     request.announced_size = AnnouncedSize(env);

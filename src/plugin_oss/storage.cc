@@ -10,9 +10,9 @@
 #include <XrdSec/XrdSecEntity.hh>
 
 #include "base/random.hh"
+#include "plugin_oss/caller.hh"
 #include "plugin_oss/directory.hh"
 #include "plugin_oss/read_file.hh"
-#include "store/mode.hh"
 
 namespace xec {
 namespace {
@@ -24,6 +24,8 @@ std::string_view ClientOf(XrdOucEnv* env) {
   const XrdSecEntity* entity = env == nullptr ? nullptr : env->secEnv();
   return entity == nullptr || entity->tident == nullptr ? "" : entity->tident;
 }
+
+CallOptions CallOf(XrdOucEnv* env) { return {.caller = CallerOf(env)}; }
 
 // For XRootD's answers in a buffer. Returns 0.
 int Print(const std::string& text, char* buffer, int& length) {
@@ -58,8 +60,7 @@ XrdOssDF* Storage::newFile(const char* tident) { return new File(gateway_, tiden
 
 int Storage::Chmod(const char* path, mode_t mode, XrdOucEnv* env) {
   return Guarded("chmod", [&] {
-    const Status set =
-        SyncWait(gateway_.store().SetUserAttribute(path, std::string(kModeAttribute), FormatMode(mode)));
+    const Status set = SyncWait(gateway_.store().SetMode(path, mode, CallOf(env)));
     return Answer({"chmod", path, ClientOf(env)}, set);
   });
 }
@@ -74,7 +75,7 @@ int Storage::Create(const char*, const char* path, mode_t, XrdOucEnv&, int) {
 int Storage::Mkdir(const char* path, mode_t, int make_parents, XrdOucEnv* env) {
   return Guarded("mkdir", [&] {
     const Attempt operation = {"mkdir", path, ClientOf(env)};
-    const Status made = SyncWait(gateway_.store().MakeDirectory(path, make_parents != 0));
+    const Status made = SyncWait(gateway_.store().MakeDirectory(path, make_parents != 0, CallOf(env)));
     // MKCOL always asks for parents, and has an answer of its own where something is there.
     const bool may_be_there = make_parents != 0 && !IsHttp(env);
     struct stat info;
@@ -86,13 +87,15 @@ int Storage::Mkdir(const char* path, mode_t, int make_parents, XrdOucEnv* env) {
 
 int Storage::Remdir(const char* path, int, XrdOucEnv* env) {
   return Guarded("rmdir", [&] {
-    return Answer({"rmdir", path, ClientOf(env)}, SyncWait(gateway_.store().RemoveDirectory(path)));
+    return Answer({"rmdir", path, ClientOf(env)},
+                  SyncWait(gateway_.store().RemoveDirectory(path, CallOf(env))));
   });
 }
 
 int Storage::Rename(const char* from, const char* to, XrdOucEnv* env, XrdOucEnv*) {
   return Guarded("rename", [&] {
-    return Answer({"rename", from, ClientOf(env)}, SyncWait(gateway_.store().Rename(from, to)));
+    return Answer({"rename", from, ClientOf(env)},
+                  SyncWait(gateway_.store().Rename(from, to, {}, CallOf(env))));
   });
 }
 
@@ -142,9 +145,9 @@ int Storage::Truncate(const char* path, unsigned long long size, XrdOucEnv* env)
 int Storage::Unlink(const char* path, int, XrdOucEnv* env) {
   if (env == nullptr) return 0;
   return Guarded("remove", [&] {
-    Status removed = SyncWait(gateway_.store().Remove(path));
+    Status removed = SyncWait(gateway_.store().Remove(path, {}, CallOf(env)));
     if (!removed && removed.code() == Code::kIsDirectory)
-      removed = SyncWait(gateway_.store().RemoveDirectory(path));
+      removed = SyncWait(gateway_.store().RemoveDirectory(path, CallOf(env)));
     return Answer({"remove", path, ClientOf(env)}, removed);
   });
 }

@@ -2,7 +2,7 @@
 #include "plugin_oss/upload_attributes.hh"
 
 #include "archive/manifest.hh"
-#include "store/later_checksums.hh"
+#include "protocol/later_checksums.hh"
 
 namespace xec {
 namespace {

@@ -3,8 +3,6 @@
 
 #include <vector>
 
-#include "object/stripe_buffer.hh"
-
 namespace xec {
 
 UploadLine::~UploadLine() { scope_.Drain(); }
@@ -26,7 +24,7 @@ UploadLine::ClientToken UploadLine::TokenOf(const std::string& client) {
 }
 
 UploadLine::Admission UploadLine::Enter(const std::string& client, const std::string& key,
-                                        std::unique_ptr<ObjectWriter> writer) {
+                                        std::unique_ptr<WriteHandle> writer) {
   auto place = std::make_shared<Place>();
   place->writer = std::move(writer);
   std::vector<PlacePtr> forgotten;  // destroyed without the lock
@@ -34,7 +32,7 @@ UploadLine::Admission UploadLine::Enter(const std::string& client, const std::st
     std::lock_guard lock(mutex_);
     const TimePoint now = std::chrono::steady_clock::now();
     for (auto other = places_.begin(); other != places_.end();) {
-      const bool lost = now - other->second->asked > StripeReservation::kReservationMax;
+      const bool lost = now - other->second->asked > kReservationMax;
       if (lost) forgotten.push_back(std::move(other->second));
       other = lost ? places_.erase(other) : std::next(other);
     }
@@ -49,7 +47,7 @@ UploadLine::Admission UploadLine::Enter(const std::string& client, const std::st
   return Wait(std::unique_lock(mutex_), key);
 }
 
-UploadLine::Admission UploadLine::EnterOnce(std::unique_ptr<ObjectWriter> writer) {
+UploadLine::Admission UploadLine::EnterOnce(std::unique_ptr<WriteHandle> writer) {
   const auto place = std::make_shared<Place>();
   place->writer = std::move(writer);
   scope_.Spawn(Reserve(place));

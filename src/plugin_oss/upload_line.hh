@@ -12,7 +12,7 @@
 #include <mutex>
 #include <string>
 
-#include "object/object_writer.hh"
+#include "api/handles.hh"
 #include "runtime/task.hh"
 
 namespace xec {
@@ -38,18 +38,18 @@ class UploadLine {
   // Of one client: each of its uploads, in the line or under way, owns it.
   using ClientToken = std::shared_ptr<const std::string>;
   struct Admitted {
-    std::unique_ptr<ObjectWriter> writer;  // null: still in the line, ask again
+    std::unique_ptr<WriteHandle> writer;  // null: still in the line, ask again
     ClientToken client;
   };
   using Admission = Result<Admitted>;
 
   // Puts a new upload into the line and waits. `client` is one connection; `key` tells uploads of different
-  // clients and names apart. Errors: as ObjectWriter::Reserve.
-  Admission Enter(const std::string& client, const std::string& key, std::unique_ptr<ObjectWriter> writer);
+  // clients and names apart. Errors: as WriteHandle::Reserve.
+  Admission Enter(const std::string& client, const std::string& key, std::unique_ptr<WriteHandle> writer);
 
   // For an upload that nobody asks for again: waits as one that is alone, and leaves the line when there was
   // no memory in time (kUnavailable; never a null writer). Else as Enter.
-  Admission EnterOnce(std::unique_ptr<ObjectWriter> writer);
+  Admission EnterOnce(std::unique_ptr<WriteHandle> writer);
 
   // Is there an upload of this key in the line?
   bool Has(const std::string& key);
@@ -62,7 +62,7 @@ class UploadLine {
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
   struct Place {
-    std::unique_ptr<ObjectWriter> writer;
+    std::unique_ptr<WriteHandle> writer;
     ClientToken client;
     TimePoint asked;  // guarded by mutex_, as the next
     std::optional<Status> reserved;

@@ -77,22 +77,22 @@ TEST_F(UploadLineTest, WhoComesBackTooLateStandsInLineAgain) {
   EXPECT_EQ(store_.writers_alive, 0);
 }
 
-class GetsItsMemory final : public ObjectWriter {
+class GetsItsMemory final : public WriteHandle {
  public:
   explicit GetsItsMemory(
       OneShot<bool>& memory, std::function<void()> end = [] {})
       : memory_(memory), end_(std::move(end)) {}
   ~GetsItsMemory() override { end_(); }
   uint64_t size() const override { return 0; }
-  Task<Status> Reserve() override {
+  Task<Status> Reserve(CallOptions) override {
     OneShot<bool>& memory = memory_;
     co_await memory;
     co_return OkStatus();
   }
   bool KeepPlace() override { return true; }
-  Task<Status> Append(ByteSpan) override { co_return OkStatus(); }
+  Task<Status> Append(ByteSpan, CallOptions) override { co_return OkStatus(); }
   Status SetUserAttributes(std::map<std::string, std::string>) override { return OkStatus(); }
-  Task<Result<Committed>> Commit() override { co_return Committed{}; }
+  Task<Result<Committed>> Commit(CallOptions) override { co_return Committed{}; }
   Task<void> Abandon() override { co_return; }
 
  private:

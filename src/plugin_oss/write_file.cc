@@ -124,7 +124,7 @@ class Upload final : public OpenHandle {
   const UploadLine::ClientToken client_;
   std::atomic<uint64_t> size_ = 0;        // bytes accepted
   std::mutex mutex_;                      // one request of the writer after another
-  std::unique_ptr<ObjectWriter> writer_;  // guarded by mutex_, as all below
+  std::unique_ptr<WriteHandle> writer_;  // guarded by mutex_, as all below
   int failure_ = 0;                       // -errno of the first failure; every later call answers it
   std::string failure_text_;              // and its sentence
   bool guarded_ = false;                  // a pending mark was seen
@@ -145,12 +145,12 @@ Result<std::unique_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest 
   } else {
     CreateOptions options;
     options.write = gateway.WriteOptionsFor(request.path);
-    options.write.exclusive = request.exclusive;
+    options.write.only_if.absent = request.exclusive;
     options.write.size_hint = request.announced_size;
     options.write.bytes_beside = kXrootdBufferBytes;
     options.make_parents = true;
-    XEC_ASSIGN_OR_RETURN(std::unique_ptr<ObjectWriter> writer,
-                         SyncWait(gateway.store().Create(request.path, std::move(options))));
+    XEC_ASSIGN_OR_RETURN(std::unique_ptr<WriteHandle> writer,
+                         SyncWait(gateway.store().Create(request.path, std::move(options), request.call)));
     XEC_ASSIGN_OR_RETURN(admitted, request.asks_again ? line.Enter(request.client, key, std::move(writer))
                                                       : line.EnterOnce(std::move(writer)));
   }

@@ -18,7 +18,8 @@ namespace xec {
 
 struct UploadRequest {
   std::string path;
-  std::string client;  // for messages
+  std::string client;
+  CallOptions call = {};  // for messages
   bool exclusive = false;
   bool truncate = true;
   std::optional<uint64_t> announced_size;

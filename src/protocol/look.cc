@@ -28,18 +28,19 @@ bool IsLaterExclusive(const State& state, const State& seal) {
   return state.version && std::tie(seal.version, seal.oid) < std::tie(state.version, state.oid);
 }
 
-// What is left of an upload, or of a rename onto this name, that became a version below `base`. Its writer
-// has chosen that version, and none has two: whatever it still does, it comes before `base`.
+// What is left of an upload, or of a rename onto this name, that became a version below `base`, or `base`
+// itself, where that is to be replaced. Its writer has chosen that version, and none has two: whatever it
+// still does, it comes before what replaces `base`.
 bool IsHistory(const std::map<MemberIndex, States>& listings, const State& left, const Accepted& base) {
   const bool rename = left.kind == StateKind::kMoveIn;
   if (!rename && left.kind != StateKind::kSealed && left.kind != StateKind::kAborted) return false;
   const auto became_below = [&](const State& state) {
     if (rename) {
       const bool moved_in = state.kind == StateKind::kWitness && state.origin == left.oid;
-      return moved_in && AcceptedFrom(state) < base;
+      return moved_in && !(base < AcceptedFrom(state));
     }
     const bool archive = state.kind == StateKind::kPromoted || state.kind == StateKind::kWitness;
-    return archive && SameUpload(state, left) && AcceptedFrom(state) < base &&
+    return archive && SameUpload(state, left) && !(base < AcceptedFrom(state)) &&
            (!left.version || left.version == state.version);
   };
   return std::any_of(listings.begin(), listings.end(), [&](const auto& listing) {

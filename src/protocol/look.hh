@@ -149,9 +149,9 @@ std::set<std::string> RenamesCommitted(const std::map<MemberIndex, States>& list
 bool AnyRenameRival(const std::map<MemberIndex, States>& listings, std::set<std::string> own);
 
 // At the barrier of an exclusive creation, or of the making of a directory: does any other upload or version
-// stand in the way? `base` is what lived last, settled (nothing, which also stands for not known, or a
-// tombstone), `listings` what one look after sealing shows. Of several who make one directory none stands in
-// the way of another.
+// stand in the way? `base` is what lived last, settled (nothing, which also stands for not known; a
+// tombstone; or an object, if just that is to be replaced), `listings` what one look after sealing shows. Of
+// several who make one directory none stands in the way of another.
 enum class Rivalry {
   kNone,
   // Exclusive uploads or directories only, all of them later in the order of (version, id): each yields to

@@ -4,7 +4,8 @@
 // locals need no lock. Tasks never throw: an escaping exception aborts.
 //
 // Rules: a coroutine takes its parameters by value or refers to what outlives it; it never blocks; it
-// holds no mutex across co_await; it never co_awaits a temporary braced list (g++ 12 destroys it twice).
+// holds no mutex across co_await; it never co_awaits a temporary braced list, nor within ?: (g++ 12
+// destroys temporaries twice).
 #pragma once
 
 #include <atomic>

@@ -24,7 +24,7 @@ Status NeedObjectSaid(std::string_view text) {
       text);
 }
 
-Task<Status> RefuseRemoval(Store& store, std::string text) {
+Task<Status> RefuseRemoval(LayoutStore& store, std::string text) {
   const Result<ObjectInfo> info = co_await store.Stat(text);
   if (!info) co_return info.error();
   co_return Fail(Code::kIsDirectory, "{} is a directory", text);

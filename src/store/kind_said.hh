@@ -3,7 +3,7 @@
 // there, so that no operation on `name/` ever meets an object.
 #pragma once
 
-#include "store/store.hh"
+#include "store/layout_store.hh"
 
 namespace xec {
 
@@ -19,6 +19,6 @@ Status NeedKindSaid(std::string_view from, std::string_view to, bool directory);
 Status NeedObjectSaid(std::string_view text);
 
 // The answer to the removal of an object whose name says "directory": never OK.
-Task<Status> RefuseRemoval(Store& store, std::string text);
+Task<Status> RefuseRemoval(LayoutStore& store, std::string text);
 
 }  // namespace xec

@@ -5,21 +5,33 @@
 #include "commit/cleaner.hh"
 #include "commit/parent.hh"
 #include "commit/rename.hh"
+#include "protocol/later_checksums.hh"
+#include "protocol/mode.hh"
+#include "store/describe.hh"
 #include "store/kind_said.hh"
-#include "store/mode.hh"
+#include "store/read_mode.hh"
 #include "store/space.hh"
 
 namespace xec {
 namespace {
 
+Task<Result<Manifest>> ManifestOf(Engine& engine, NameInfo info) {
+  Result<std::shared_ptr<ObjectReader>> reader = co_await ObjectReader::Open(engine, std::move(info));
+  if (!reader) co_return reader.error();
+  co_return co_await (*reader)->GetManifest();
+}
+
 // The attributes the version was written with.
 Task<Result<UserAttributes>> WrittenAttributes(Engine& engine, NameInfo info) {
   if (info.accepted.kind == Accepted::kDirectory) co_return UserAttributes{};
-  Result<std::shared_ptr<ObjectReader>> reader = co_await ObjectReader::Open(engine, std::move(info));
-  if (!reader) co_return reader.error();
-  Result<Manifest> manifest = co_await (*reader)->GetManifest();
+  Result<Manifest> manifest = co_await ManifestOf(engine, std::move(info));
   if (!manifest) co_return manifest.error();
   co_return std::move(manifest->attributes);
+}
+
+ObjectInfo InfoOf(const NameInfo& info) {
+  const Accepted& here = info.accepted;
+  return {here.kind == Accepted::kDirectory, here.size, here.version.WallMillis(), here.version, {}};
 }
 
 }  // namespace
@@ -32,14 +44,31 @@ Task<Result<ObjectInfo>> NativeStore::Stat(std::string text) {
   if (path->IsRoot()) co_return result;
   Result<NameInfo> info = co_await LookUpLive(engine_, *path);
   if (!info) co_return info.error();
-  result.directory = info->accepted.kind == Accepted::kDirectory;
+  result = InfoOf(*info);
   const Status as_said = NeedKindSaid(text, result.directory);
   if (!as_said) co_return as_said.error();
-  result.size = info->accepted.size;
-  result.version = info->accepted.version;
-  result.mtime_ms = info->accepted.version.WallMillis();
   result.mode = co_await ReadMode(engine_, std::move(*info));
   co_return result;
+}
+
+Task<Result<ObjectDescription>> NativeStore::Describe(std::string text) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  ObjectDescription all;
+  all.info.directory = true;
+  if (path->IsRoot()) co_return std::move(all);
+  Result<NameAttributes> found = co_await LookUpAttributes(engine_, *path);
+  if (!found) co_return found.error();
+  all.info = InfoOf(found->info);
+  const Status as_said = NeedKindSaid(text, all.info.directory);
+  if (!as_said) co_return as_said.error();
+  if (!all.info.directory) {
+    Result<Manifest> manifest = co_await ManifestOf(engine_, std::move(found->info));
+    if (!manifest) co_return manifest.error();
+    xec::Describe(std::move(*manifest), all);
+  }
+  if (found->set) DescribeSet(found->set->set.Values(), all);
+  co_return std::move(all);
 }
 
 Task<Result<std::vector<ListedName>>> NativeStore::List(std::string text) {
@@ -48,15 +77,21 @@ Task<Result<std::vector<ListedName>>> NativeStore::List(std::string text) {
   co_return co_await ListDirectory(engine_, *path, &rests_);
 }
 
+Task<Result<NamesPage>> NativeStore::ListPage(std::string text, ListOptions options) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  co_return co_await ListDirectoryPage(engine_, *path, std::move(options), &rests_, cursors_);
+}
+
 Task<Result<std::unique_ptr<ObjectWriter>>> NativeStore::Create(std::string text, CreateOptions options) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
   const Status object = NeedObjectSaid(text);
   if (!object) co_return object.error();
-  options.write.parent = ParentNeed{options.make_parents, engine_.executor().Now()};
-  const Status parent = co_await ExpectParent(engine_, *path, *options.write.parent);
+  ParentNeed need{options.make_parents, engine_.executor().Now()};
+  const Status parent = co_await ExpectParent(engine_, *path, need);
   if (!parent) co_return parent.error();
-  co_return co_await ObjectWriter::Start(engine_, *path, std::move(options.write));
+  co_return co_await ObjectWriter::Start(engine_, *path, std::move(options.write), std::move(need));
 }
 
 Task<Result<NameInfo>> NativeStore::LookUpObject(std::string text, Result<ObjectPath> path) {
@@ -113,11 +148,11 @@ Task<Result<RepairReport>> NativeStore::Repair(std::string text, RepairOptions o
   co_return co_await RepairObject(engine_, std::move(*info), std::move(options));
 }
 
-Task<Status> NativeStore::Remove(std::string text) {
+Task<Status> NativeStore::Remove(std::string text, OnlyIf only_if) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
   if (SaysDirectory(text)) co_return co_await RefuseRemoval(*this, std::move(text));
-  co_return co_await RemoveObject(engine_, *path);
+  co_return co_await RemoveObject(engine_, *path, only_if.version);
 }
 
 Task<Status> NativeStore::MakeDirectory(std::string text, bool parents) {
@@ -132,7 +167,7 @@ Task<Status> NativeStore::RemoveDirectory(std::string text) {
   co_return co_await RemoveDirectoryName(engine_, *path);
 }
 
-Task<Status> NativeStore::Rename(std::string from_text, std::string to_text) {
+Task<Status> NativeStore::Rename(std::string from_text, std::string to_text, RenameOptions options) {
   Result<ObjectPath> from = ObjectPath::Parse(from_text);
   if (!from) co_return from.error();
   Result<ObjectPath> to = ObjectPath::Parse(to_text);
@@ -146,61 +181,24 @@ Task<Status> NativeStore::Rename(std::string from_text, std::string to_text) {
   const ParentNeed need{true, engine_.executor().Now()};
   const Status parent = co_await ExpectParent(engine_, *to, need);
   if (!parent) co_return parent.error();
+  if (directory && options.source.version && *options.source.version != info->accepted.version)
+    co_return NotCurrent(*from);
   if (directory) co_return co_await RenameDirectory(engine_, *from, *to);
-  co_return co_await RenameObject(engine_, *from, *to, need);
-}
-
-Task<Result<std::map<std::string, std::string>>> NativeStore::Checksums(std::string text) {
-  Result<NameInfo> info = co_await LookUpObject(text, ObjectPath::Parse(text));
-  if (!info) co_return info.error();
-  Result<std::shared_ptr<ObjectReader>> reader = co_await ObjectReader::Open(engine_, std::move(*info));
-  if (!reader) co_return reader.error();
-  Result<Manifest> manifest = co_await (*reader)->GetManifest();
-  if (!manifest) co_return manifest.error();
-  co_return std::move(manifest->checksums);
-}
-
-Task<Result<std::map<std::string, std::string>>> NativeStore::GetUserAttributes(std::string text) {
-  Result<ObjectPath> path = ObjectPath::Parse(text);
-  if (!path) co_return path.error();
-  if (path->IsRoot()) co_return UserAttributes{};
-  Result<NameAttributes> found = co_await LookUpAttributes(engine_, *path);
-  if (!found) co_return found.error();
-  const Status as_said = NeedKindSaid(text, found->info.accepted.kind == Accepted::kDirectory);
-  if (!as_said) co_return as_said.error();
-  if (found->set) co_return WithoutLaterChecksums(found->set->set.Values());
-  co_return co_await WrittenAttributes(engine_, std::move(found->info));
-}
-
-Task<Result<VersionChecksums>> NativeStore::LaterChecksums(std::string text) {
-  Result<ObjectPath> path = ObjectPath::Parse(text);
-  if (!path) co_return path.error();
-  if (path->IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
-  Result<NameAttributes> found = co_await LookUpAttributes(engine_, *path);
-  if (!found) co_return found.error();
-  if (found->info.accepted.kind == Accepted::kDirectory)
-    co_return Fail(Code::kIsDirectory, "{} is a directory", path->text());
-  VersionChecksums later;
-  later.version = found->info.accepted.version;
-  if (found->set) later.checksums = OnlyLaterChecksums(found->set->set.Values());
-  co_return std::move(later);
+  RenameTerms terms;
+  terms.parent = need;
+  terms.source = options.source.version;
+  terms.target = options.target;
+  co_return co_await RenameObject(engine_, *from, *to, std::move(terms));
 }
 
 Task<Status> NativeStore::KeepChecksum(std::string text, Version version, std::string algorithm,
                                        std::string hex) {
   std::string name = std::string(kLaterChecksumPrefix) + algorithm;
-  co_return co_await ChangeAttributeOf(std::move(text), version, std::move(name), std::move(hex));
+  co_return co_await SetAttribute(std::move(text), std::move(name), std::move(hex), OnlyIf::Current(version));
 }
 
-Task<Status> NativeStore::SetUserAttribute(std::string text, std::string name,
-                                           std::optional<std::string> value) {
-  const Status for_users = CheckUserAttributeName(name);
-  if (!for_users) co_return for_users.error();
-  co_return co_await ChangeAttributeOf(std::move(text), std::nullopt, std::move(name), std::move(value));
-}
-
-Task<Status> NativeStore::ChangeAttributeOf(std::string text, std::optional<Version> version,
-                                            std::string name, std::optional<std::string> value) {
+Task<Status> NativeStore::SetAttribute(std::string text, std::string name, std::optional<std::string> value,
+                                       OnlyIf only_if) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
   if (path->IsRoot()) co_return Fail(Code::kUnsupported, "the root has no attributes");
@@ -208,8 +206,7 @@ Task<Status> NativeStore::ChangeAttributeOf(std::string text, std::optional<Vers
   if (!found) co_return found.error();
   const Status as_said = NeedKindSaid(text, found->info.accepted.kind == Accepted::kDirectory);
   if (!as_said) co_return as_said.error();
-  if (version && found->info.accepted.version != *version)
-    co_return Fail(Code::kConflict, "{} was replaced meanwhile", path->text());
+  if (only_if.version && found->info.accepted.version != *only_if.version) co_return NotCurrent(*path);
   AttributeChange change{std::move(name), std::move(value), std::move(found->set), {}};
   if (!change.current) {
     Result<UserAttributes> written = co_await WrittenAttributes(engine_, found->info);

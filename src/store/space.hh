@@ -2,7 +2,7 @@
 // The space of the whole store, from all its servers.
 #pragma once
 
-#include "store/store.hh"
+#include "store/layout_store.hh"
 
 namespace xec {
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The facade on memory servers: what users can do, what it costs in requests, and what missing servers do to
 // it.
-#include "store/store.hh"
-
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include "object/test_store.hh"
-#include "store/mode.hh"
+#include "protocol/mode.hh"
+#include "store/layout_store.hh"
 
 namespace xec {
 namespace {
@@ -26,11 +25,11 @@ TestStore::Options EightPlusTwo() {
 class StoreTest : public ::testing::Test {
  protected:
   explicit StoreTest(const TestStore::Options& options = EightPlusTwo())
-      : test_(options), store_(Store::Make(test_.engine())) {}
+      : test_(options), store_(LayoutStore::Make(test_.engine())) {}
 
   Status Put(const std::string& path, const std::string& bytes, bool exclusive = false) {
     CreateOptions options;
-    options.write.exclusive = exclusive;
+    options.write.only_if.absent = exclusive;
     auto writer = SyncWait(store_->Create(path, std::move(options)));
     if (!writer) return writer.error();
     const Status appended = SyncWait((*writer)->Append(AsBytes(bytes)));
@@ -77,7 +76,7 @@ class StoreTest : public ::testing::Test {
   }
 
   TestStore test_;
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<LayoutStore> store_;
 };
 
 TEST_F(StoreTest, PutGetReplaceRemove) {
@@ -152,8 +151,7 @@ TEST_F(StoreTest, ASlashAtTheEndSaysDirectory) {
        {SyncWait(store_->Stat("/d/a/")).code(), Get("/d/a/").code(), SyncWait(store_->List("/d/a/")).code(),
         SyncWait(store_->Remove("/d/a/")).code(), SyncWait(store_->RemoveDirectory("/d/a/")).code(),
         SyncWait(store_->Rename("/d/a/", "/d/b")).code(), SyncWait(store_->Rename("/d/a", "/d/b/")).code(),
-        SyncWait(store_->Checksums("/d/a/")).code(), SyncWait(store_->GetUserAttributes("/d/a/")).code(),
-        SyncWait(store_->SetUserAttribute("/d/a/", "k", "v")).code(),
+        SyncWait(store_->Describe("/d/a/")).code(), SyncWait(store_->SetAttribute("/d/a/", "k", "v")).code(),
         SyncWait(store_->Repair("/d/a/", {})).code()}) {
     EXPECT_EQ(code, Code::kNotDirectory);
   }
@@ -162,7 +160,7 @@ TEST_F(StoreTest, ASlashAtTheEndSaysDirectory) {
   EXPECT_EQ(SyncWait(store_->Remove("/d/")).code(), Code::kIsDirectory);
   EXPECT_TRUE(SyncWait(store_->Stat("/d/"))->directory);
   EXPECT_TRUE(SyncWait(store_->MakeDirectory("/e/", false)));
-  EXPECT_TRUE(SyncWait(store_->SetUserAttribute("/e/", "k", "v")));
+  EXPECT_TRUE(SyncWait(store_->SetAttribute("/e/", "k", "v")));
   EXPECT_TRUE(SyncWait(store_->Rename("/e/", "/f/")));
   EXPECT_EQ(Names("/f/"), std::vector<std::string>{});
   EXPECT_TRUE(SyncWait(store_->RemoveDirectory("/f/")));
@@ -174,7 +172,7 @@ TEST_F(StoreTest, AnUploadToADirectoryIsRefusedWhenItBegins) {
   ASSERT_TRUE(SyncWait(store_->MakeDirectory("/d", false)));
   for (const bool exclusive : {false, true}) {
     CreateOptions options;
-    options.write.exclusive = exclusive;
+    options.write.only_if.absent = exclusive;
     EXPECT_EQ(SyncWait(store_->Create("/d", std::move(options))).code(), Code::kIsDirectory) << exclusive;
   }
   ASSERT_TRUE(SyncWait(store_->RemoveDirectory("/d")));
@@ -186,9 +184,9 @@ TEST_F(StoreTest, AModeIsToldWhereOneWasSet) {
   ASSERT_TRUE(Put("/d/a", "1"));
   for (const std::string path : {"/d/a", "/d"}) {
     EXPECT_EQ(SyncWait(store_->Stat(path))->mode, std::nullopt);
-    ASSERT_TRUE(SyncWait(store_->SetUserAttribute(path, "other", "0700")));
+    ASSERT_TRUE(SyncWait(store_->SetAttribute(path, "other", "0700")));
     EXPECT_EQ(SyncWait(store_->Stat(path))->mode, std::nullopt);
-    ASSERT_TRUE(SyncWait(store_->SetUserAttribute(path, std::string(kModeAttribute), FormatMode(0750))));
+    ASSERT_TRUE(SyncWait(store_->SetAttribute(path, std::string(kModeAttribute), FormatMode(0750))));
     EXPECT_EQ(SyncWait(store_->Stat(path))->mode, 0750u);
   }
   ASSERT_TRUE(SyncWait(store_->Rename("/d", "/e")));
@@ -212,11 +210,11 @@ TEST_F(StoreTest, RenamesObjectsAndDirectories) {
   const std::string bytes = TestBytes(2 * kMiB);
   ASSERT_TRUE(Put("/a", bytes));
   ASSERT_TRUE(Put("/b", "old"));
-  ASSERT_TRUE(SyncWait(store_->SetUserAttribute("/a", "U.k", "v")));
+  ASSERT_TRUE(SyncWait(store_->SetAttribute("/a", "U.k", "v")));
   ASSERT_TRUE(SyncWait(store_->Rename("/a", "/b")));
   EXPECT_EQ(SyncWait(store_->Stat("/a")).code(), Code::kNotFound);
   EXPECT_EQ(*Get("/b"), bytes);
-  EXPECT_EQ(SyncWait(store_->GetUserAttributes("/b"))->at("U.k"), "v");
+  EXPECT_EQ(SyncWait(store_->Describe("/b"))->attributes.at("U.k"), "v");
   ASSERT_TRUE(Put("/d/e/x", "1"));
   ASSERT_TRUE(SyncWait(store_->Rename("/d", "/f/g")));
   EXPECT_EQ(*Get("/f/g/e/x"), "1");
@@ -227,44 +225,40 @@ TEST_F(StoreTest, RenamesObjectsAndDirectories) {
 
 TEST_F(StoreTest, UserAttributesAreKeptAndReplaced) {
   ASSERT_TRUE(Put("/a", "x"));
-  EXPECT_TRUE(SyncWait(store_->GetUserAttributes("/a"))->empty());
-  ASSERT_TRUE(SyncWait(store_->SetUserAttribute("/a", "U.one", std::string("\0\xff", 2))));
-  ASSERT_TRUE(SyncWait(store_->SetUserAttribute("/a", "U.two", "2")));
-  ASSERT_TRUE(SyncWait(store_->SetUserAttribute("/a", "U.two", std::nullopt)));
-  EXPECT_EQ(SyncWait(store_->SetUserAttribute("/a", "U.two", std::nullopt)).code(), Code::kNotFound);
-  const auto attributes = SyncWait(store_->GetUserAttributes("/a"));
-  EXPECT_EQ(attributes->size(), 1u);
-  EXPECT_EQ(attributes->at("U.one"), std::string("\0\xff", 2));
+  EXPECT_TRUE(SyncWait(store_->Describe("/a"))->attributes.empty());
+  ASSERT_TRUE(SyncWait(store_->SetAttribute("/a", "U.one", std::string("\0\xff", 2))));
+  ASSERT_TRUE(SyncWait(store_->SetAttribute("/a", "U.two", "2")));
+  ASSERT_TRUE(SyncWait(store_->SetAttribute("/a", "U.two", std::nullopt)));
+  EXPECT_EQ(SyncWait(store_->SetAttribute("/a", "U.two", std::nullopt)).code(), Code::kNotFound);
+  const auto attributes = SyncWait(store_->Describe("/a"))->attributes;
+  EXPECT_EQ(attributes.size(), 1u);
+  EXPECT_EQ(attributes.at("U.one"), std::string("\0\xff", 2));
 }
 
 TEST_F(StoreTest, LaterChecksumsAreOfTheirVersionOnlyAndNotForUsers) {
   ASSERT_TRUE(Put("/a", "x"));
   const Version version = SyncWait(store_->Stat("/a"))->version;
-  EXPECT_EQ(SyncWait(store_->LaterChecksums("/a"))->version, version);
+  EXPECT_EQ(SyncWait(store_->Describe("/a"))->info.version, version);
   ASSERT_TRUE(SyncWait(store_->KeepChecksum("/a", version, "md5", "00ff")));
-  EXPECT_EQ(SyncWait(store_->LaterChecksums("/a"))->checksums, (UserAttributes{{"md5", "00ff"}}));
-  EXPECT_TRUE(SyncWait(store_->GetUserAttributes("/a"))->empty());
-  for (const auto& value : {std::optional<std::string>("11"), std::optional<std::string>()})
-    EXPECT_EQ(SyncWait(store_->SetUserAttribute("/a", "xec.checksum.md5", value)).code(),
-              Code::kInvalidArgument);
-  ASSERT_TRUE(SyncWait(store_->SetUserAttribute("/a", "k", "v")));
+  EXPECT_EQ(SyncWait(store_->Describe("/a"))->checksums.at("md5"), "00ff");
+  EXPECT_EQ(SyncWait(store_->Describe("/a"))->checksums.size(), 3u);
+  EXPECT_TRUE(SyncWait(store_->Describe("/a"))->attributes.empty());
+  ASSERT_TRUE(SyncWait(store_->SetAttribute("/a", "k", "v")));
   ASSERT_TRUE(SyncWait(store_->Rename("/a", "/b")));
-  EXPECT_EQ(SyncWait(store_->LaterChecksums("/b"))->checksums, (UserAttributes{{"md5", "00ff"}}));
-  EXPECT_EQ(*SyncWait(store_->GetUserAttributes("/b")), (UserAttributes{{"k", "v"}}));
-  EXPECT_EQ(SyncWait(store_->KeepChecksum("/b", version, "sha1", "22")).code(), Code::kConflict);
+  EXPECT_EQ(SyncWait(store_->Describe("/b"))->checksums.at("md5"), "00ff");
+  EXPECT_EQ(SyncWait(store_->Describe("/b"))->attributes, (std::map<std::string, std::string>{{"k", "v"}}));
+  EXPECT_EQ(SyncWait(store_->KeepChecksum("/b", version, "sha1", "22")).code(), Code::kNotCurrent);
   ASSERT_TRUE(Put("/b", "other"));
-  EXPECT_TRUE(SyncWait(store_->LaterChecksums("/b"))->checksums.empty());
-  EXPECT_EQ(SyncWait(store_->LaterChecksums("/a")).code(), Code::kNotFound);
-  ASSERT_TRUE(SyncWait(store_->MakeDirectory("/d", false)));
-  EXPECT_EQ(SyncWait(store_->LaterChecksums("/d")).code(), Code::kIsDirectory);
+  EXPECT_FALSE(SyncWait(store_->Describe("/b"))->checksums.contains("md5"));
+  EXPECT_EQ(SyncWait(store_->Describe("/a")).code(), Code::kNotFound);
 }
 
 TEST_F(StoreTest, ChecksumsAreStored) {
   ASSERT_TRUE(Put("/a", "123456789"));
-  const auto checksums = SyncWait(store_->Checksums("/a"));
-  ASSERT_TRUE(checksums);
-  EXPECT_EQ(checksums->at("crc32c"), "e3069283");
-  EXPECT_EQ(checksums->at("adler32"), "091e01de");
+  const auto described = SyncWait(store_->Describe("/a"));
+  ASSERT_TRUE(described);
+  EXPECT_EQ(described->checksums.at("crc32c"), "e3069283");
+  EXPECT_EQ(described->checksums.at("adler32"), "091e01de");
 }
 
 // Design decision 11, t = 2, fault-free.

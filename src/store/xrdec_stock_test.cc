@@ -97,11 +97,11 @@ TEST_F(FourPlusTwoFixtures, AreListedRenamedAndRemoved) {
   EXPECT_EQ(SyncWait(store_->Stat(Path(object)))->mtime_ms / 1000,
             static_cast<int64_t>(AttributesOn(ServersWith(Path(object))[0], Path(object)).version));
   EXPECT_EQ(Put(Path(object), "x").code(), Code::kAlreadyExists);
-  EXPECT_THAT(*SyncWait(store_->Checksums(Path(object))), IsEmpty());
+  EXPECT_THAT(SyncWait(store_->Describe(Path(object)))->checksums, IsEmpty());
   ASSERT_TRUE(SyncWait(store_->Rename(Path(object), "/moved")));
   EXPECT_EQ(Sha256(*Get("/moved")), object["sha256"].get<std::string>());
   EXPECT_EQ(StatCode(Path(object)), Code::kNotFound);
-  ASSERT_TRUE(SyncWait(store_->SetUserAttribute("/moved", "k", "v")));
+  ASSERT_TRUE(SyncWait(store_->SetAttribute("/moved", "k", "v")));
   for (const nlohmann::json& other : objects_) {
     if (&other == &objects_.back()) continue;
     ASSERT_TRUE(SyncWait(store_->Remove(Path(other)))) << Path(other);
@@ -115,12 +115,13 @@ TEST_F(FourPlusTwoFixtures, AreListedRenamedAndRemoved) {
 // Whoever asks for a checksum only reads: the object stays as the stock client wrote it.
 TEST_F(FourPlusTwoFixtures, NoChecksumsAreKeptWithThem) {
   const std::string path = Path(objects_.front());
-  const auto later = SyncWait(store_->LaterChecksums(path));
-  ASSERT_TRUE(later);
-  EXPECT_THAT(later->checksums, IsEmpty());
-  EXPECT_EQ((*SyncWait(store_->OpenRead(path)))->version(), later->version);
-  EXPECT_EQ(SyncWait(store_->KeepChecksum(path, later->version, "md5", "00")).code(), Code::kUnsupported);
-  EXPECT_EQ(SyncWait(store_->Stat(path))->version, later->version);
+  const auto described = SyncWait(store_->Describe(path));
+  ASSERT_TRUE(described);
+  EXPECT_THAT(described->checksums, IsEmpty());
+  const Version version = described->info.version;
+  EXPECT_EQ((*SyncWait(store_->OpenRead(path)))->version(), version);
+  EXPECT_EQ(SyncWait(store_->KeepChecksum(path, version, "md5", "00")).code(), Code::kUnsupported);
+  EXPECT_EQ(SyncWait(store_->Stat(path))->version, version);
 }
 
 TEST_F(FourPlusTwoFixtures, RemovedOnesDoNotComeBackWithTheirServers) {

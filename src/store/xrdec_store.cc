@@ -3,8 +3,10 @@
 
 #include "base/text.hh"
 #include "codec/object_digests.hh"
+#include "protocol/later_checksums.hh"
+#include "store/describe.hh"
 #include "store/kind_said.hh"
-#include "store/mode.hh"
+#include "store/read_mode.hh"
 #include "store/space.hh"
 #include "xrdec/change.hh"
 #include "xrdec/clean.hh"
@@ -33,6 +35,11 @@ Task<Result<Manifest>> ManifestOf(Engine& engine, const XrdecName& name) {
   Result<std::shared_ptr<ObjectReader>> reader = co_await OpenArchives(engine, name);
   if (!reader) co_return reader.error();
   co_return co_await (*reader)->GetManifest();
+}
+
+Error NoConditions(const std::string& path) {
+  return Fail(Code::kUnsupported,
+              "{}: layout xrdec cannot tell whether a version is current when it is changed", path);
 }
 
 }  // namespace
@@ -81,6 +88,7 @@ Task<Result<std::unique_ptr<ObjectWriter>>> XrdecStore::Create(std::string text,
   if (!object) co_return object.error();
   const Status parent = co_await NeedParent(*path, options.make_parents);
   if (!parent) co_return parent.error();
+  if (options.write.only_if.version) co_return NoConditions(text);
   co_return co_await StartXrdecWriter(engine_, *path, std::move(options.write));
 }
 
@@ -99,9 +107,10 @@ Task<Result<std::shared_ptr<ObjectReader>>> XrdecStore::OpenRead(std::string tex
   co_return co_await OpenArchives(engine_, *name);
 }
 
-Task<Status> XrdecStore::Remove(std::string text) {
+Task<Status> XrdecStore::Remove(std::string text, OnlyIf only_if) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
+  if (only_if.version) co_return NoConditions(text);
   if (SaysDirectory(text)) co_return co_await RefuseRemoval(*this, std::move(text));
   co_return co_await RemoveXrdec(engine_, *path);
 }
@@ -119,7 +128,8 @@ Task<Status> XrdecStore::RemoveDirectory(std::string text) {
   co_return co_await RemoveXrdecDirectory(engine_, *path);
 }
 
-Task<Status> XrdecStore::Rename(std::string from_text, std::string to_text) {
+Task<Status> XrdecStore::Rename(std::string from_text, std::string to_text, RenameOptions options) {
+  if (options.source.version || options.target.version) co_return NoConditions(from_text);
   Result<ObjectPath> from = ObjectPath::Parse(from_text);
   if (!from) co_return from.error();
   Result<ObjectPath> to = ObjectPath::Parse(to_text);
@@ -141,24 +151,39 @@ Task<Status> XrdecStore::Rename(std::string from_text, std::string to_text) {
   co_return co_await RenameXrdec(engine_, *from, *to);
 }
 
-Task<Result<std::map<std::string, std::string>>> XrdecStore::Checksums(std::string text) {
-  Result<ObjectPath> path = ObjectPath::Parse(text);
-  if (!path) co_return path.error();
-  Result<XrdecName> name = co_await LookUpArchives(text, *path);
-  if (!name) co_return name.error();
-  if (name->size == 0) {
-    DigestOptions all;
-    all.md5 = all.sha1 = all.sha256 = all.sha512 = all.crc32 = all.zcrc32 = true;
-    Result<ObjectDigests> digests = ObjectDigests::Create(all);
+// Who looks at the archives knows the object's size; the empty one has no archive with checksums.
+Task<Status> XrdecStore::DescribeArchives(const XrdecName& name, ObjectDescription* all) {
+  Result<Manifest> manifest = co_await ManifestOf(engine_, name);
+  if (!manifest) co_return manifest.error();
+  xec::Describe(std::move(*manifest), *all);
+  if (name.size == 0) {
+    DigestOptions options;
+    options.md5 = options.sha1 = options.sha256 = options.sha512 = options.crc32 = options.zcrc32 = true;
+    Result<ObjectDigests> digests = ObjectDigests::Create(options);
     if (!digests) digests = ObjectDigests::Create();
     if (!digests) co_return digests.error();
-    co_return digests->Finish();
+    all->checksums = digests->Finish();
   }
-  Result<Manifest> manifest = co_await ManifestOf(engine_, *name);
-  if (!manifest) co_return manifest.error();
-  std::map<std::string, std::string> checksums = std::move(manifest->checksums);
-  if (name->adler32) checksums.emplace("adler32", Hex(*name->adler32, 8));
-  co_return std::move(checksums);
+  if (name.adler32) all->checksums.emplace("adler32", Hex(*name.adler32, 8));
+  co_return OkStatus();
+}
+
+Task<Result<ObjectDescription>> XrdecStore::Describe(std::string text) {
+  Result<ObjectPath> path = ObjectPath::Parse(text);
+  if (!path) co_return path.error();
+  ObjectDescription all;
+  all.info.directory = true;
+  if (path->IsRoot()) co_return std::move(all);
+  Result<XrdecName> name = co_await LookUpArchives(text, *path);
+  if (!name && name.code() == Code::kIsDirectory) co_return std::move(all);
+  if (!name) co_return name.error();
+  all.info = {false, name->size, name->version.WallMillis(), name->version, {}};
+  Result<std::optional<AttributeRevision>> set = co_await AttributesSetFor(*name);
+  if (!set) co_return set.error();
+  const Status described = co_await DescribeArchives(*name, &all);
+  if (!described) co_return described.error();
+  if (*set) DescribeSet((*set)->set.Values(), all);
+  co_return std::move(all);
 }
 
 Task<Result<std::optional<AttributeRevision>>> XrdecStore::AttributesSetFor(const XrdecName& name) {
@@ -166,27 +191,11 @@ Task<Result<std::optional<AttributeRevision>>> XrdecStore::AttributesSetFor(cons
   co_return co_await ReadAttributesToTell(engine_, name.registered);
 }
 
-Task<Result<std::map<std::string, std::string>>> XrdecStore::GetUserAttributes(std::string text) {
+Task<Status> XrdecStore::SetAttribute(std::string text, std::string attribute,
+                                      std::optional<std::string> value, OnlyIf only_if) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
-  if (path->IsRoot()) co_return UserAttributes{};
-  Result<XrdecName> name = co_await LookUpArchives(text, *path);
-  if (!name && name.code() == Code::kIsDirectory) co_return UserAttributes{};
-  if (!name) co_return name.error();
-  Result<std::optional<AttributeRevision>> set = co_await AttributesSetFor(*name);
-  if (!set) co_return set.error();
-  if (*set) co_return WithoutLaterChecksums((*set)->set.Values());
-  Result<Manifest> manifest = co_await ManifestOf(engine_, *name);
-  if (!manifest) co_return manifest.error();
-  co_return std::move(manifest->attributes);
-}
-
-Task<Status> XrdecStore::SetUserAttribute(std::string text, std::string attribute,
-                                          std::optional<std::string> value) {
-  Result<ObjectPath> path = ObjectPath::Parse(text);
-  if (!path) co_return path.error();
-  const Status for_users = CheckUserAttributeName(attribute);
-  if (!for_users) co_return for_users.error();
+  if (only_if.version) co_return NoConditions(text);
   Result<XrdecName> name = co_await LookUpArchives(text, *path);
   if (!name && name.code() == Code::kIsDirectory)
     co_return Fail(Code::kUnsupported, "{}: directories of layout xrdec have no attributes", path->text());
@@ -215,19 +224,6 @@ Task<Status> XrdecStore::ChangeRegistered(XrdecName name, std::string attribute,
   co_return InUserWords(std::move(written));
 }
 
-Task<Result<VersionChecksums>> XrdecStore::LaterChecksums(std::string text) {
-  Result<ObjectPath> path = ObjectPath::Parse(text);
-  if (!path) co_return path.error();
-  Result<XrdecName> name = co_await LookUpXrdecObject(engine_, *path, XrdecWidth::kExistence);
-  if (!name) co_return name.error();
-  Result<std::optional<AttributeRevision>> set = co_await AttributesSetFor(*name);
-  if (!set) co_return set.error();
-  VersionChecksums later;
-  later.version = name->version;
-  if (*set) later.checksums = OnlyLaterChecksums((*set)->set.Values());
-  co_return std::move(later);
-}
-
 // What a stock client wrote is not taken over for it, which would give it another version and time: whoever
 // asks only reads.
 Task<Status> XrdecStore::KeepChecksum(std::string text, Version version, std::string algorithm,
@@ -239,7 +235,7 @@ Task<Status> XrdecStore::KeepChecksum(std::string text, Version version, std::st
   if (!name->in_register)
     co_return Fail(Code::kUnsupported, "{} was written by a stock client, with which no checksums are kept",
                    path->text());
-  if (name->version != version) co_return Fail(Code::kConflict, "{} was replaced meanwhile", path->text());
+  if (name->version != version) co_return NotCurrent(*path);
   co_return co_await ChangeRegistered(std::move(*name), std::string(kLaterChecksumPrefix) + algorithm,
                                       std::move(hex));
 }

@@ -35,7 +35,7 @@ TEST_F(XrdecStoreTest, EverySizeComesBackAndLiesAsXrdEcHasIt) {
         const auto attributes = AttributesOn(server, name);
         EXPECT_EQ(attributes.file_size, size);
         EXPECT_EQ(attributes.version, static_cast<uint64_t>(SyncWait(store_->Stat(name))->mtime_ms / 1000));
-        EXPECT_EQ(Hex(*attributes.adler32, 8), SyncWait(store_->Checksums(name))->at("adler32"));
+        EXPECT_EQ(Hex(*attributes.adler32, 8), SyncWait(store_->Describe(name))->checksums.at("adler32"));
         if (size == 0) {
           EXPECT_TRUE(archive.empty());
           continue;
@@ -58,7 +58,7 @@ TEST_F(XrdecStoreTest, ObjectsAreWrittenOnce) {
   ASSERT_TRUE(Put("/a", "first"));
   for (const bool exclusive : {false, true}) {
     CreateOptions options;
-    options.write.exclusive = exclusive;
+    options.write.only_if.absent = exclusive;
     const Status again = Put("/a", "second", options);
     EXPECT_EQ(again.code(), Code::kAlreadyExists);
     EXPECT_THAT(again.error().message, HasSubstr("written once"));
@@ -153,12 +153,12 @@ TEST_F(XrdecStoreTest, Renames) {
   const std::string bytes = TestBytes(300'000);
   ASSERT_TRUE(Put("/a", bytes));
   ASSERT_TRUE(Put("/b", "other"));
-  ASSERT_TRUE(SyncWait(store_->SetUserAttribute("/a", "k", "v")));
+  ASSERT_TRUE(SyncWait(store_->SetAttribute("/a", "k", "v")));
   EXPECT_EQ(SyncWait(store_->Rename("/a", "/b")).code(), Code::kAlreadyExists);
   ASSERT_TRUE(SyncWait(store_->Rename("/a", "/d/e/c")));
   EXPECT_EQ(StatCode("/a"), Code::kNotFound);
   EXPECT_EQ(*Get("/d/e/c"), bytes);
-  EXPECT_EQ(SyncWait(store_->GetUserAttributes("/d/e/c"))->at("k"), "v");
+  EXPECT_EQ(SyncWait(store_->Describe("/d/e/c"))->attributes.at("k"), "v");
   EXPECT_EQ(ServersWith("/d/e/c").size(), 6u);
   EXPECT_EQ(FilesOutsideReservedArea(), (std::set<std::string>{"/b", "/d/e/c"}));
   EXPECT_EQ(SyncWait(store_->Rename("/nope", "/x")).code(), Code::kNotFound);
@@ -326,8 +326,8 @@ TEST_F(XrdecStoreTest, ASlashAtTheEndSaysDirectory) {
        {SyncWait(store_->Stat("/d/a/")).code(), Get("/d/a/").code(), SyncWait(store_->List("/d/a/")).code(),
         SyncWait(store_->Remove("/d/a/")).code(), SyncWait(store_->RemoveDirectory("/d/a/")).code(),
         SyncWait(store_->Rename("/d/a/", "/d/b")).code(), SyncWait(store_->Rename("/d/a", "/d/b/")).code(),
-        SyncWait(store_->Checksums("/d/a/")).code(), SyncWait(store_->GetUserAttributes("/d/a/")).code(),
-        SyncWait(store_->SetUserAttribute("/d/a/", "k", "v")).code()}) {
+        SyncWait(store_->Describe("/d/a/")).code(),
+        SyncWait(store_->SetAttribute("/d/a/", "k", "v")).code()}) {
     EXPECT_EQ(code, Code::kNotDirectory);
   }
   EXPECT_EQ(*Get("/d/a"), "1");
@@ -362,14 +362,14 @@ TEST_F(XrdecStoreTest, UserAttributesAreKeptInTheRegister) {
   CreateOptions options;
   options.write.attributes["written"] = "with it";
   ASSERT_TRUE(Put("/a", "x", options));
-  EXPECT_EQ(SyncWait(store_->GetUserAttributes("/a"))->at("written"), "with it");
-  ASSERT_TRUE(SyncWait(store_->SetUserAttribute("/a", "later", std::string("\0\xff", 2))));
-  EXPECT_EQ(SyncWait(store_->GetUserAttributes("/a"))->size(), 2u);
-  ASSERT_TRUE(SyncWait(store_->SetUserAttribute("/a", "written", std::nullopt)));
-  EXPECT_EQ(SyncWait(store_->SetUserAttribute("/a", "written", std::nullopt)).code(), Code::kNotFound);
-  EXPECT_EQ(SyncWait(store_->GetUserAttributes("/a"))->at("later"), std::string("\0\xff", 2));
+  EXPECT_EQ(SyncWait(store_->Describe("/a"))->attributes.at("written"), "with it");
+  ASSERT_TRUE(SyncWait(store_->SetAttribute("/a", "later", std::string("\0\xff", 2))));
+  EXPECT_EQ(SyncWait(store_->Describe("/a"))->attributes.size(), 2u);
+  ASSERT_TRUE(SyncWait(store_->SetAttribute("/a", "written", std::nullopt)));
+  EXPECT_EQ(SyncWait(store_->SetAttribute("/a", "written", std::nullopt)).code(), Code::kNotFound);
+  EXPECT_EQ(SyncWait(store_->Describe("/a"))->attributes.at("later"), std::string("\0\xff", 2));
   ASSERT_TRUE(SyncWait(store_->MakeDirectory("/d", false)));
-  EXPECT_EQ(SyncWait(store_->SetUserAttribute("/d", "k", "v")).code(), Code::kUnsupported);
+  EXPECT_EQ(SyncWait(store_->SetAttribute("/d", "k", "v")).code(), Code::kUnsupported);
 }
 
 // Its archives are empty files, so they were lost.
@@ -377,24 +377,23 @@ TEST_F(XrdecStoreTest, AnEmptyObjectHasTheAttributesItWasWrittenWith) {
   CreateOptions options;
   options.write.attributes["written"] = "with it";
   ASSERT_TRUE(Put("/a", "", options));
-  EXPECT_EQ(SyncWait(store_->GetUserAttributes("/a"))->at("written"), "with it");
+  EXPECT_EQ(SyncWait(store_->Describe("/a"))->attributes.at("written"), "with it");
   ASSERT_TRUE(SyncWait(store_->Rename("/a", "/b")));
-  EXPECT_EQ(SyncWait(store_->GetUserAttributes("/b"))->at("written"), "with it");
-  ASSERT_TRUE(SyncWait(store_->SetUserAttribute("/b", "later", "set")));
-  EXPECT_EQ(SyncWait(store_->GetUserAttributes("/b"))->size(), 2u);
+  EXPECT_EQ(SyncWait(store_->Describe("/b"))->attributes.at("written"), "with it");
+  ASSERT_TRUE(SyncWait(store_->SetAttribute("/b", "later", "set")));
+  EXPECT_EQ(SyncWait(store_->Describe("/b"))->attributes.size(), 2u);
 }
 
 TEST_F(XrdecStoreTest, LaterChecksumsAreKeptInTheRegister) {
   ASSERT_TRUE(Put("/a", "x"));
-  const Version version = SyncWait(store_->LaterChecksums("/a"))->version;
+  const Version version = SyncWait(store_->Describe("/a"))->info.version;
   EXPECT_EQ((*SyncWait(store_->OpenRead("/a")))->version(), version);
   ASSERT_TRUE(SyncWait(store_->KeepChecksum("/a", version, "md5", "00ff")));
-  EXPECT_EQ(SyncWait(store_->LaterChecksums("/a"))->checksums.at("md5"), "00ff");
-  EXPECT_TRUE(SyncWait(store_->GetUserAttributes("/a"))->empty());
-  EXPECT_EQ(SyncWait(store_->SetUserAttribute("/a", "xec.checksum.md5", "1")).code(), Code::kInvalidArgument);
-  EXPECT_EQ(SyncWait(store_->KeepChecksum("/a", {}, "md5", "11")).code(), Code::kConflict);
+  EXPECT_EQ(SyncWait(store_->Describe("/a"))->checksums.at("md5"), "00ff");
+  EXPECT_TRUE(SyncWait(store_->Describe("/a"))->attributes.empty());
+  EXPECT_EQ(SyncWait(store_->KeepChecksum("/a", {}, "md5", "11")).code(), Code::kNotCurrent);
   ASSERT_TRUE(SyncWait(store_->Rename("/a", "/b")));
-  EXPECT_EQ(SyncWait(store_->LaterChecksums("/b"))->checksums.at("md5"), "00ff");
+  EXPECT_EQ(SyncWait(store_->Describe("/b"))->checksums.at("md5"), "00ff");
 }
 
 TEST_F(XrdecStoreTest, UploadsOfStockClientsAreLeftAlone) {

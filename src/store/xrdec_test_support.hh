@@ -8,7 +8,7 @@
 
 #include "archive/xrdec_attributes.hh"
 #include "object/test_store.hh"
-#include "store/store.hh"
+#include "store/layout_store.hh"
 
 namespace xec {
 
@@ -25,7 +25,7 @@ inline TestStore::Options FourPlusTwo() {
 class XrdecStoreTest : public ::testing::Test {
  protected:
   explicit XrdecStoreTest(const TestStore::Options& options = FourPlusTwo())
-      : test_(options), store_(Store::Make(test_.engine())) {}
+      : test_(options), store_(LayoutStore::Make(test_.engine())) {}
 
   Status Put(const std::string& path, const std::string& bytes, CreateOptions options = {}) {
     auto writer = SyncWait(store_->Create(path, std::move(options)));
@@ -134,7 +134,7 @@ class XrdecStoreTest : public ::testing::Test {
   }
 
   TestStore test_;
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<LayoutStore> store_;
 };
 
 }  // namespace xec

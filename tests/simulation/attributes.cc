@@ -61,25 +61,26 @@ std::map<std::string, std::string> AttributesText(const AttributeValues& values)
   return attributes;
 }
 
-Task<Status> World::ChangeAttribute(Store* store, Op op) {
+Task<Status> World::ChangeAttribute(LayoutStore* store, Op op) {
   const std::string name = InStore(op.name);
   std::optional<std::string> value;
   if (op.kind == OpKind::kSetAttribute) value = std::to_string(op.attributes[op.attribute]);
-  co_return co_await store->SetUserAttribute(name, kNamesOfAttributes[op.attribute], std::move(value));
+  co_return co_await store->SetAttribute(name, kNamesOfAttributes[op.attribute], std::move(value));
 }
 
-Task<Status> World::GetAttributes(Store* store, size_t id, std::string name) {
+Task<Status> World::GetAttributes(LayoutStore* store, size_t id, std::string name) {
   const std::string told = InStore(name);
-  auto got = co_await store->GetUserAttributes(told);
-  if (!got) co_return got.error();
+  const Result<ObjectDescription> described = co_await store->Describe(told);
+  if (!described) co_return described.error();
+  const auto& got = described->attributes;
   Op& op = history_.at(id);
   for (size_t i = 0; i < kAttributeNames; ++i) {
-    const auto found = got->find(kNamesOfAttributes[i]);
-    if (found == got->end()) continue;
+    const auto found = got.find(kNamesOfAttributes[i]);
+    if (found == got.end()) continue;
     const std::string& text = found->second;
     std::from_chars(text.data(), text.data() + text.size(), op.attributes[i]);
   }
-  if (*got != AttributesText(op.attributes))
+  if (got != AttributesText(op.attributes))
     Break(fmt::format("{} (#{}) has attributes that nobody set", name, id));
   co_return OkStatus();
 }

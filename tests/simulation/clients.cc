@@ -147,7 +147,7 @@ Task<void> World::Perform(Gateway* gateway, size_t client, size_t id) {
 // `hold`: of reads.
 Task<Status> World::Do(Gateway* gateway, size_t id, Duration hold) {
   const Op op = history_.at(id);
-  Store* const store = gateway->store.get();
+  LayoutStore* const store = gateway->store.get();
   switch (op.kind) {
     case OpKind::kPut:
     case OpKind::kExclusivePut: co_return co_await Put(store, op);
@@ -159,10 +159,10 @@ Task<Status> World::Do(Gateway* gateway, size_t id, Duration hold) {
   }
 }
 
-Task<Status> World::Put(Store* store, Op op) {
+Task<Status> World::Put(LayoutStore* store, Op op) {
   const std::string name = InStore(op.name);
   CreateOptions options;
-  options.write.exclusive = op.kind == OpKind::kExclusivePut;
+  options.write.only_if.absent = op.kind == OpKind::kExclusivePut;
   options.write.attributes = AttributesText(op.attributes);
   options.make_parents = op.parents;
   Result<std::unique_ptr<ObjectWriter>> writer = co_await store->Create(name, std::move(options));
@@ -186,7 +186,7 @@ bool World::WasChangedLate(const std::string& name) const {
   });
 }
 
-Task<Status> World::Other(Store* store, size_t id, Op op) {
+Task<Status> World::Other(LayoutStore* store, size_t id, Op op) {
   const std::string name = InStore(op.name);
   const std::string to = op.to.empty() ? op.to : InStore(op.to);
   switch (op.kind) {
@@ -208,7 +208,7 @@ Task<Status> World::Other(Store* store, size_t id, Op op) {
   co_return OkStatus();
 }
 
-Task<Status> World::List(Store* store, size_t id, Op op) {
+Task<Status> World::List(LayoutStore* store, size_t id, Op op) {
   const std::string directory = InStore(op.name);
   Result<std::vector<ListedName>> names = co_await store->List(directory);
   if (!names) co_return names.error();

@@ -24,6 +24,29 @@ bool History::IsContested(const Op& removal) const {
   });
 }
 
+// Makers of names make what is missing above them, if they are asked to. Who finds a directory that is about
+// to be removed makes it anew, though it would make no other.
+bool History::MayMakeAbove(const Op& op, const std::string& directory) const {
+  switch (op.kind) {
+    case OpKind::kRename:
+    case OpKind::kRenameDirectory: return IsBelow(op.to, directory);
+    case OpKind::kPut:
+    case OpKind::kExclusivePut:
+    case OpKind::kMakeDirectory:
+      return IsBelow(op.name, directory) && (op.parents || IsRemovedBeside(op, directory));
+    default: return false;
+  }
+}
+
+// Does somebody remove or rename the directory meanwhile?
+bool History::IsRemovedBeside(const Op& maker, const std::string& directory) const {
+  return std::any_of(ops_.begin(), ops_.end(), [&](const Op& op) {
+    const bool removes = op.kind == OpKind::kRemoveDirectory || op.kind == OpKind::kRenameDirectory;
+    return removes && op.name == directory && op.invoked < LastMoment(maker) &&
+           LastMoment(op) > maker.invoked;
+  });
+}
+
 History::Event::Kind History::Event::SeenByLook(const Op& op) {
   if (op.directory) return kSeeDirectory;
   return op.kind == OpKind::kRead ? kSeeContent : kSeeSize;
@@ -128,12 +151,8 @@ std::vector<History::Event> History::DirectoryEventsOf(const std::string& direct
       add(kind, true);
       events.back().repeated = true;
     };
-    // Makers of names make what is missing above them, even if they fail; again if it is removed meanwhile.
-    const bool makes = op.kind == OpKind::kRename || op.kind == OpKind::kRenameDirectory;
-    const bool makes_asked =
-        op.kind == OpKind::kPut || op.kind == OpKind::kExclusivePut || op.kind == OpKind::kMakeDirectory;
-    const bool above = IsBelow(makes ? op.to : op.name, directory);
-    if (above && (makes || (makes_asked && op.parents))) add_repeated(Event::kMake);
+    // Even if they fail; again if it is removed meanwhile.
+    if (MayMakeAbove(op, directory)) add_repeated(Event::kMake);
     switch (op.kind) {
       case OpKind::kPut:
       case OpKind::kExclusivePut:

@@ -138,6 +138,8 @@ class History {
   Moment LastMoment(const Op& rename) const;
   bool IsOneStep(const Op& rename, const Known& known) const;
   bool IsContested(const Op& removal) const;
+  bool MayMakeAbove(const Op& op, const std::string& directory) const;
+  bool IsRemovedBeside(const Op& maker, const std::string& directory) const;
   bool IsOverruled(const Op& rename) const;
 
   uint64_t (*const size_of_)(Content);

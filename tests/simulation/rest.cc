@@ -7,7 +7,7 @@
 #include "commit/clean_pass.hh"
 #include "commit/cleaner.hh"
 #include "object/object_reader.hh"
-#include "store/census.hh"
+#include "store/take_census.hh"
 #include "world.hh"
 
 namespace xec::sim {

@@ -6,7 +6,7 @@
 namespace xec::sim {
 namespace {
 
-Task<Status> Walk(Store* store, std::string directory, std::set<std::string>* found) {
+Task<Status> Walk(LayoutStore* store, std::string directory, std::set<std::string>* found) {
   Result<std::vector<ListedName>> names = co_await store->List(directory);
   if (!names) co_return names.error();
   for (const ListedName& name : *names) {
@@ -28,7 +28,7 @@ constexpr uint64_t kLongestStopMs = 12'000;
 // Whoever was stopped thinks that servers are silent until it has asked them again.
 constexpr Duration kUntilTrusted = minutes(1);
 
-Task<Status> PutSmall(Store* store, std::string name) {
+Task<Status> PutSmall(LayoutStore* store, std::string name) {
   Result<std::unique_ptr<ObjectWriter>> writer = co_await store->Create(name, {});
   if (!writer) co_return writer.error();
   const Status appended = co_await (*writer)->Append(AsBytes(std::string_view("small")));

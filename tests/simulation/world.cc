@@ -132,7 +132,7 @@ void World::StartGateway(size_t index) {
   if (traits_.gives_up_soon) options.upload_grace = minutes(6);
   gateway->engine = std::make_unique<Engine>(descriptor_, std::move(lines), *gateway->process,
                                              *gateway->scope, random_.Next(), options);
-  gateway->store = Store::Make(*gateway->engine);
+  gateway->store = LayoutStore::Make(*gateway->engine);
   if (traits_.older_disk) {
     gateway->beneath = std::make_unique<Engine>(descriptor_, std::move(beneath), *gateway->process,
                                                 *gateway->scope, clock_random_.Next(), options);

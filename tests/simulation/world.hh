@@ -26,7 +26,7 @@
 #include "runtime/virtual_executor.hh"
 #include "server/memory_server.hh"
 #include "steps.hh"
-#include "store/store.hh"
+#include "store/layout_store.hh"
 
 namespace xec::sim {
 
@@ -62,7 +62,7 @@ struct Gateway {
   std::unique_ptr<VirtualProcess> process;
   std::unique_ptr<TaskScope> scope;
   std::unique_ptr<Engine> engine;
-  std::unique_ptr<Store> store;
+  std::unique_ptr<LayoutStore> store;
   std::shared_ptr<DiskClocks> clocks;
   std::unique_ptr<Engine>
       beneath;  // of all disks, also of one that went back in time; where there may be one
@@ -246,10 +246,10 @@ class World {
   Op ChooseOp(size_t client);
   Task<void> Perform(Gateway* gateway, size_t client, size_t id);
   Task<Status> Do(Gateway* gateway, size_t id, Duration hold);
-  Task<Status> Put(Store* store, Op op);
+  Task<Status> Put(LayoutStore* store, Op op);
   bool WasChangedLate(const std::string& name) const;
-  Task<Status> Other(Store* store, size_t id, Op op);
-  Task<Status> List(Store* store, size_t id, Op op);
+  Task<Status> Other(LayoutStore* store, size_t id, Op op);
+  Task<Status> List(LayoutStore* store, size_t id, Op op);
   Task<void> Clean(Gateway* gateway);
   void ScheduleCleaner(size_t gateway);
   bool MayFindSomething(size_t gateway) const;
@@ -372,8 +372,8 @@ class World {
   Op ChooseAttributeOp(bool writes);
   bool IsRenaming() const;
   AttributeValues AttributesOfPut();
-  Task<Status> ChangeAttribute(Store* store, Op op);
-  Task<Status> GetAttributes(Store* store, size_t id, std::string name);
+  Task<Status> ChangeAttribute(LayoutStore* store, Op op);
+  Task<Status> GetAttributes(LayoutStore* store, size_t id, std::string name);
   void CheckAttributes(Gateway& gateway, const std::string& name);
 
   // What must hold at rest (rest.cc).

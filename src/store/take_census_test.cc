@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "store/census.hh"
+#include "store/take_census.hh"
 
 #include <gmock/gmock.h>
 
@@ -13,19 +13,10 @@ using testing::HasSubstr;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
-TEST(LossesSurvivedTest, TheWorstServersAreLostFirst) {
-  EXPECT_EQ(LossesSurvived({0, 1, 2, 3, 4, 5}, 4), 2);
-  EXPECT_EQ(LossesSurvived({0, 1, 2, 3, 4}, 4), 1);
-  EXPECT_EQ(LossesSurvived({0, 1, 2, 3}, 4), 0);
-  EXPECT_EQ(LossesSurvived({0, 1, 2}, 4), -1);
-  // Two chunks on one server go together.
-  EXPECT_EQ(LossesSurvived({0, 0, 1, 2, 3, 4}, 4), 1);
-  EXPECT_EQ(LossesSurvived({0, 0, 0, 1, 2, 3}, 4), 0);
-}
-
 class CensusTest : public testing::Test {
  protected:
-  CensusTest() : test_({.geometry = {4, 2, 8 * kKiB}, .servers = 8}), store_(Store::Make(test_.engine())) {}
+  CensusTest()
+      : test_({.geometry = {4, 2, 8 * kKiB}, .servers = 8}), store_(LayoutStore::Make(test_.engine())) {}
 
   Census Take(bool deep = false) {
     CensusOptions options;
@@ -52,7 +43,7 @@ class CensusTest : public testing::Test {
   }
 
   TestStore test_;
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<LayoutStore> store_;
 };
 
 TEST_F(CensusTest, EveryObjectIsCountedAtItsLevel) {

@@ -7,9 +7,13 @@
 // chunks: a deep census reads and checks every byte. Both layouts.
 #pragma once
 
-#include <compare>
+#include <map>
+#include <string>
+#include <vector>
 
-#include "store/store.hh"
+#include "base/result.hh"
+#include "codec/geometry.hh"
+#include "placement/store_descriptor.hh"
 
 namespace xec {
 
@@ -28,10 +32,6 @@ struct Redundancy {
   bool Full() const { return survives == static_cast<int>(geometry.parity_chunks); }
   bool Lost() const { return survives < 0 && !away; }
 };
-
-// An object without bytes has nothing to lose: it counts as full. Errors: as reading a manifest and the
-// chunks' places; kDataLoss and kUnavailable become Redundancy where the geometry is known.
-Task<Result<Redundancy>> CountRedundancy(std::shared_ptr<ObjectReader> reader, bool deep);
 
 // The sum over many objects. Pure.
 class Census {
@@ -85,14 +85,5 @@ class Census {
   std::vector<std::string> outside_;
   uint64_t full_ = 0, lost_ = 0, thin_ = 0, away_ = 0;
 };
-
-struct CensusOptions {
-  bool deep = false;
-  std::function<bool(const Census&)> progress = [](const Census&) { return true; };  // false: stop
-};
-
-// Counts every object of the store, several at a time. `engine`: of the store. Error: kCancelled when
-// `progress` said so.
-Task<Result<Census>> TakeCensus(Engine& engine, Store& store, CensusOptions options);
 
 }  // namespace xec

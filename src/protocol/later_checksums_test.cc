@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "store/later_checksums.hh"
+#include "protocol/later_checksums.hh"
 
 #include <gtest/gtest.h>
 

@@ -10,17 +10,11 @@
 
 #include "base/result.hh"
 #include "protocol/attribute_set.hh"
-#include "protocol/version.hh"
 
 namespace xec {
 
 // "xec.checksum.md5"
 constexpr std::string_view kLaterChecksumPrefix = "xec.checksum.";
-
-struct VersionChecksums {
-  Version version;                               // of the object
-  std::map<std::string, std::string> checksums;  // algorithm -> lower-case hex
-};
 
 // kInvalidArgument for a name that is not for users.
 Status CheckUserAttributeName(std::string_view name);

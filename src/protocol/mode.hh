@@ -3,7 +3,10 @@
 // goes with the version. It is told, and nobody is held to it.
 #pragma once
 
-#include "commit/names.hh"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace xec {
 
@@ -12,8 +15,5 @@ inline constexpr std::string_view kModeAttribute = "xec.mode";
 // Four octal digits.
 std::string FormatMode(uint32_t mode);
 std::optional<uint32_t> ParseMode(std::string_view text);
-
-// Costs requests only where attributes were set. nullopt: none was, or they cannot be read now.
-Task<std::optional<uint32_t>> ReadMode(Engine& engine, NameInfo info);
 
 }  // namespace xec

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "store/census.hh"
-
-#include <algorithm>
+#include "store/take_census.hh"
 
 #include "runtime/gather.hh"
 
@@ -30,23 +28,6 @@ void Take(Redundancy& left, const StripeCount& stripe) {
 }
 
 }  // namespace
-
-int LossesSurvived(std::vector<MemberIndex> servers, size_t needed) {
-  std::map<MemberIndex, size_t> on_server;
-  for (const MemberIndex server : servers) ++on_server[server];
-  std::vector<size_t> counts;
-  for (const auto& [server, count] : on_server) counts.push_back(count);
-  std::sort(counts.rbegin(), counts.rend());
-  if (servers.size() < needed) return -1;
-  size_t left = servers.size();
-  int survived = 0;
-  for (const size_t count : counts) {
-    if (left - count < needed) break;
-    left -= count;
-    ++survived;
-  }
-  return survived;
-}
 
 Task<Result<Redundancy>> CountRedundancy(std::shared_ptr<ObjectReader> reader, bool deep) {
   Result<Manifest> manifest = co_await reader->GetManifest();
@@ -85,64 +66,11 @@ Task<Result<Redundancy>> CountRedundancy(std::shared_ptr<ObjectReader> reader, b
   co_return std::move(left);
 }
 
-void Census::Add(const std::string& path, Redundancy left) {
-  auto of = std::find_if(geometries_.begin(), geometries_.end(),
-                         [&](const OfGeometry& known) { return known.geometry == left.geometry; });
-  if (of == geometries_.end()) of = geometries_.insert(geometries_.end(), OfGeometry{left.geometry, {}});
-  Count& count = of->survive[left.Lost() ? -2 : left.survives];
-  ++count.objects;
-  count.bytes += left.bytes;
-  if (left.Full()) {
-    ++full_;
-    return;
-  }
-  ++thin_;
-  if (left.Lost()) ++lost_;
-  if (left.away) ++away_;
-  if (names_.size() < kThinTold) names_.push_back({path, std::move(left)});
-}
-
-void Census::AddUncounted(const std::string& path, const Error& error) {
-  ++thin_;
-  Redundancy left;
-  left.survives = -1;
-  left.away = error.code != Code::kDataLoss && error.code != Code::kCorruption;
-  left.problem = error.message;
-  if (left.away) {
-    ++away_;
-  } else {
-    ++lost_;
-  }
-  if (names_.size() < kThinTold) names_.push_back({path, std::move(left)});
-}
-
-void Census::AddUnlisted(const std::string& directory, const Error& error) {
-  unlisted_.push_back({directory, error.message});
-}
-
-Census::Count Census::total() const {
-  Count total;
-  for (const OfGeometry& of : geometries_) {
-    for (const auto& [survives, count] : of.survive) {
-      total.objects += count.objects;
-      total.bytes += count.bytes;
-    }
-  }
-  return total;
-}
-
-void Census::Sort() {
-  std::stable_sort(names_.begin(), names_.end(), [](const Thin& a, const Thin& b) {
-    if (a.left.Lost() != b.left.Lost()) return a.left.Lost();
-    return a.left.survives < b.left.survives;
-  });
-}
-
 namespace {
 
 class CensusTaker {
  public:
-  CensusTaker(Engine& engine, Store& store, CensusOptions options)
+  CensusTaker(Engine& engine, LayoutStore& store, CensusOptions options)
       : store_(store), options_(std::move(options)), gather_(engine.scope(), engine.executor()) {}
 
   Task<Result<Census>> Run() {
@@ -156,7 +84,7 @@ class CensusTaker {
  private:
   using Counted = Result<Redundancy>;
 
-  static Task<Counted> Count(Store& store, std::string path, bool deep) {
+  static Task<Counted> Count(LayoutStore& store, std::string path, bool deep) {
     Result<std::shared_ptr<ObjectReader>> reader = co_await store.OpenRead(std::move(path));
     if (!reader) co_return reader.error();
     Counted counted = co_await CountRedundancy(std::move(*reader), deep);
@@ -212,7 +140,7 @@ class CensusTaker {
     co_return OkStatus();
   }
 
-  Store& store_;
+  LayoutStore& store_;
   const CensusOptions options_;
   Gather<Counted> gather_;
   std::map<size_t, std::string> paths_;  // of those under way
@@ -223,7 +151,7 @@ class CensusTaker {
 
 }  // namespace
 
-Task<Result<Census>> TakeCensus(Engine& engine, Store& store, CensusOptions options) {
+Task<Result<Census>> TakeCensus(Engine& engine, LayoutStore& store, CensusOptions options) {
   CensusTaker taker(engine, store, std::move(options));
   Result<Census> census = co_await taker.Run();
   co_return std::move(census);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// What every call of a front end carries besides its own words: who asks, and how long the answer matters.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "runtime/executor.hh"
+
+namespace xec {
+
+// Whoever is behind a request, as the door has found out. Empty texts: not known.
+struct Caller {
+  std::string subject;              // of the certificate or token, or the name of the user
+  std::vector<std::string> groups;  // VOMS groups, token groups or unix groups
+  std::string host;                 // from which the request came
+  std::string door;                 // "root", "https", "s3", "mount", "cli", ...
+};
+
+// Copied with each call; cheap.
+struct CallOptions {
+  // Once it is past the call answers kDeadlineExceeded, by the clock of the store's executor.
+  TimePoint deadline = TimePoint::max();
+  // Once it is requested the call answers kCancelled.
+  std::stop_token stop = {};
+  std::shared_ptr<const Caller> caller = nullptr;  // null: the process itself
+
+  // Can the call be answered before it has ended? What it was to change may have changed then, or may yet.
+  bool Limited() const { return deadline != TimePoint::max() || stop.stop_possible(); }
+};
+
+}  // namespace xec

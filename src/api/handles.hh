@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Objects that are open, to be read or to be written.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/call_options.hh"
+#include "base/bytes.hh"
+#include "base/result.hh"
+#include "codec/object_digests.hh"
+#include "protocol/version.hh"
+#include "runtime/task.hh"
+
+namespace xec {
+
+struct ReadPiece {
+  uint64_t offset = 0;
+  MutableByteSpan into;
+};
+
+// One open version. Thread-safe: any number of reads may run at once. It keeps reading its version while the
+// name is replaced, renamed or removed (promise P3).
+class ReadHandle {
+ public:
+  virtual ~ReadHandle() = default;
+
+  virtual uint64_t size() const = 0;
+  virtual const Version& version() const = 0;
+
+  // Reads up to into.size() bytes at `offset`; short only at the end of the object. Every byte is verified by
+  // its page checksum (or the member's CRC32); what is missing, corrupt or late is decoded from the rest. The
+  // caller keeps `into` until the task ends, and a limited call reads into memory of its own first. Errors:
+  // kDataLoss naming object, stripe and servers; kNoQuorum or kUnavailable when too few servers answer;
+  // kInvalidArgument when the geometry exceeds the memory budget; those of CallOptions.
+  virtual Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into, CallOptions call = {}) = 0;
+
+  // Reads all pieces, which lie within the object, in any order, as Read does; with few requests, and only
+  // the pages that are needed. Nothing is fetched ahead. Errors: those of Read; kInvalidArgument for a piece
+  // beyond the end. After an error the memory of all pieces is undefined.
+  virtual Task<Status> ReadVector(std::vector<ReadPiece> pieces, CallOptions call = {}) = 0;
+};
+
+// Under which condition something is changed; none: whatever is there. What does not hold is an error, and
+// nothing is changed then.
+struct OnlyIf {
+  bool absent = false;  // nothing lives there, else kAlreadyExists
+  std::optional<Version> version;  // this one lives there, else kNotCurrent
+
+  static OnlyIf Absent() { return {true, {}}; }
+  static OnlyIf Current(Version version) { return {false, version}; }
+};
+
+struct WriteOptions {
+  OnlyIf only_if;  // promise P3: of several only one wins
+  std::optional<uint64_t> size_hint;  // announced size; a different one at Commit is an error
+  DigestOptions digests;  // beyond adler32 and crc32c
+  std::map<std::string, std::string> attributes;  // user attributes
+  std::optional<uint32_t> mode;
+  size_t archives_min = 0;  // min-redundancy: 0 = all k+m
+  // What the front end holds itself for the upload, counted in the budget as long as the upload has its
+  // place, if the budget is at least a hundred times as much.
+  uint64_t bytes_beside = 0;
+};
+
+struct Committed {
+  Version version;
+  uint64_t size = 0;
+  std::map<std::string, std::string> checksums;
+  std::vector<uint32_t> debts;  // lanes that no server took, ascending: redundancy that the object lacks
+};
+
+// So long a reservation is kept for a client that has to come back (WriteHandle::Reserve).
+constexpr Duration kReservationMax = std::chrono::seconds(15);
+
+// One object being written. Calls are made one after another by one owner (awaited before the next), from any
+// thread. After an error only Abandon and the destructor may be called.
+class WriteHandle {
+ public:
+  virtual ~WriteHandle() = default;
+
+  // Bytes accepted so far.
+  virtual uint64_t size() const = 0;
+
+  // Waits in line for the memory of the first stripe before any byte is there, so that a front end can tell
+  // its client to come back rather than let a request hang; and for its place among the uploads under way,
+  // without which Append waits until others end. What is not used within kReservationMax is given back.
+  // Errors: as Append.
+  virtual Task<Status> Reserve(CallOptions call = {}) = 0;
+  // After Reserve, once, when the client has come: keeps the place until the end, or for a while if no byte
+  // follows. False: it was given back.
+  virtual bool KeepPlace() = 0;
+
+  // Appends. The bytes are read before the task ends; a limited call copies them first. Waits for memory (in
+  // order, promise P7). Errors: kNoSpace, kUnavailable (fewer good archives than archives_min),
+  // kInvalidArgument (beyond the largest size); of an exclusive creation, with the first byte after the first
+  // stripe, those of Store::Create, and kConflict (this process was silent too long); those of CallOptions.
+  virtual Task<Status> Append(ByteSpan bytes, CallOptions call = {}) = 0;
+
+  // The user attributes that the version will have, in place of those of its options. Before Commit. Error:
+  // kInvalidArgument (too many, too large); those of before are kept then.
+  virtual Status SetUserAttributes(std::map<std::string, std::string> attributes) = 0;
+
+  // Seals all archives and commits the version. OK means promises P1 and P10. On kUnknown, and errors of
+  // CallOptions, the outcome is open. After it only the destructor may be called.
+  virtual Task<Result<Committed>> Commit(CallOptions call = {}) = 0;
+
+  // Gives the upload up; nothing becomes visible. Also done, in the background, when a handle is destroyed
+  // without Commit.
+  virtual Task<void> Abandon() = 0;
+};
+
+}  // namespace xec

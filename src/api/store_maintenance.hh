@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// StoreMaintenance: what operators do with a store, by themselves or by jobs in the background. Who only
+// serves objects needs store.hh alone.
+#pragma once
+
+#include <chrono>
+
+#include "api/call_options.hh"
+#include "api/census.hh"
+#include "api/chunk_report.hh"
+#include "api/object_info.hh"
+#include "protocol/object_path.hh"
+#include "runtime/task.hh"
+#include "server/data_server.hh"
+
+namespace xec {
+
+// An object that has fewer archives than it should have, although every server has answered.
+struct ThinObject {
+  ObjectPath path;
+  Version version;
+};
+
+// What one pass of the cleaner did.
+struct CleanReport {
+  uint64_t names = 0;        // object directories visited
+  uint64_t removed = 0;      // files and marks removed
+  uint64_t left = 0;         // states that wait for a grace time or a missing server
+  std::vector<ThinObject> thin;  // objects that lack archives; they are queued for repair
+};
+
+struct RepairOptions {
+  // The version that is meant; when another one is there by now, nothing is done.
+  std::optional<Version> version;
+  // Servers that will not come back: what they hold is written anew on others, which get nothing of it
+  // otherwise.
+  std::vector<MemberIndex> gone;
+  std::function<void(uint64_t bytes)> progress = [](uint64_t) {};  // hears of bytes read
+};
+
+struct RepairReport {
+  uint64_t archives_bad = 0;      // found lost, damaged or owed
+  uint64_t archives_silent = 0;   // on servers that do not answer: left alone
+  uint64_t archives_made = 0;
+  std::vector<MemberIndex> silent;    // these servers, ascending
+  std::vector<std::string> made;      // one clause for each archive made: what was wrong, where it is now
+  std::vector<std::string> problems;  // one sentence for each archive that could not be made
+  bool Whole() const { return archives_bad == 0 && archives_silent == 0; }
+};
+
+// What stands in a directory on the servers, whether it lives itself or not.
+struct StoredNames {
+  std::vector<ListedName> names;  // that live, sorted
+  // Paths of directories in it that do not live, but below which something may stand.
+  std::vector<std::string> gone;
+};
+
+struct CensusOptions {
+  bool deep = false;  // reads and checks every byte
+  std::function<bool(const Census&)> progress = [](const Census&) { return true; };  // false: stop
+};
+
+// One data server as this process sees it now.
+struct ServerReport {
+  enum class State { kUp, kSlow, kUnwritable, kSuspect, kDown };
+  std::string id, address, host;
+  State state = State::kUp;
+  Duration median{}, high{};  // of small requests; high: the 95th percentile
+  Duration since{};           // how long it has been suspect or down
+  std::optional<Space> space;
+  std::string problem;
+
+  bool Answers() const { return state <= State::kUnwritable; }
+};
+const char* ServerReportStateName(ServerReport::State state);
+
+struct ServersReport {
+  std::vector<ServerReport> servers;  // by member
+  // No server lets this user write, so whether a gateway may is not known.
+  bool writes_unknown = false;
+};
+
+// Thread-safe. Paths as of Store, and those that listings of what stands on the servers tell. Every operation
+// may also answer kNoQuorum, and with a limited call kDeadlineExceeded and kCancelled: what it was about goes
+// on to its end then.
+class StoreMaintenance {
+ public:
+  virtual ~StoreMaintenance() = default;
+
+  virtual const StoreDescriptor& descriptor() const = 0;
+  // Where a member is, as the configuration says it.
+  virtual std::string AddressOf(MemberIndex member) const = 0;
+
+  // One pass over every name of the store: rolls forward, finishes moves, removes debris past its grace time.
+  virtual Task<Result<CleanReport>> Clean(CallOptions call = {}) = 0;
+
+  // Writes what is lost or damaged of an object anew, and verifies it then. One at a time. Errors: kNotFound,
+  // kDataLoss, kUnavailable, kCorruption (what was read has not the checksums of the object: nothing is
+  // written then); kUnsupported for layout xrdec.
+  virtual Task<Result<RepairReport>> Repair(std::string path, RepairOptions options,
+                                            CallOptions call = {}) = 0;
+
+  // Counts every object of the store, several at a time. Error: kCancelled when `progress` said so.
+  virtual Task<Result<Census>> TakeCensus(CensusOptions options, CallOptions call = {}) = 0;
+
+  // Reads and checks every chunk of every archive, parity included (against the data), one stripe at a time.
+  // `report` runs for every chunk, in order; chunks without bytes are not reported. Errors: as reading.
+  virtual Task<Status> Verify(std::string path, OnChunk report, CallOptions call = {}) = 0;
+
+  // Where the chunks are, from the directories only.
+  virtual Task<Status> Locate(std::string path, OnChunk report, CallOptions call = {}) = 0;
+
+  // What census and repair walk along, so that nothing is hidden from them. `directory`: as given by them.
+  virtual Task<Result<StoredNames>> ListStored(std::string directory, CallOptions call = {}) = 0;
+
+  // Makes the directories above an object that are gone, so that listings find it (promise P10). True: some
+  // were. Errors: kNotDirectory (an object has the name of one), as MakeDirectory.
+  virtual Task<Result<bool>> BringIntoTree(std::string path, CallOptions call = {}) = 0;
+
+  // Asks every server for small things, and whether it takes writes.
+  virtual Task<Result<ServersReport>> CheckServers(CallOptions call = {}) = 0;
+
+  // Members whose place answers, but holds nothing of the store any more: the folder was deleted or emptied.
+  // A server that does not answer is not among them, nor a directory that could be one of several.
+  virtual Task<Result<std::vector<MemberIndex>>> FindGone(CallOptions call = {}) = 0;
+};
+
+}  // namespace xec

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Maintenance: the one implementation of StoreMaintenance, on an engine and the store of its layout.
+#pragma once
+
+#include "store/layout_store.hh"
+
+namespace xec {
+
+// Thread-safe.
+class Maintenance final : public StoreMaintenance {
+ public:
+  // The store to use now, or why there is none: asked before each operation.
+  using Gate = std::function<Result<LayoutStore*>()>;
+  using GoneFinder = std::function<Task<std::vector<MemberIndex>>()>;
+
+  // `engine` outlives this object and what goes on in its scope.
+  Maintenance(Engine& engine, Gate gate, GoneFinder find_gone)
+      : engine_(engine), gate_(std::move(gate)), find_gone_(std::move(find_gone)) {}
+
+  const StoreDescriptor& descriptor() const override { return engine_.descriptor(); }
+  std::string AddressOf(MemberIndex member) const override { return engine_.server(member)->name(); }
+  Task<Result<CleanReport>> Clean(CallOptions call) override;
+  Task<Result<RepairReport>> Repair(std::string path, RepairOptions options, CallOptions call) override;
+  Task<Result<Census>> TakeCensus(CensusOptions options, CallOptions call) override;
+  Task<Status> Verify(std::string path, OnChunk report, CallOptions call) override;
+  Task<Status> Locate(std::string path, OnChunk report, CallOptions call) override;
+  Task<Result<StoredNames>> ListStored(std::string directory, CallOptions call) override;
+  Task<Result<bool>> BringIntoTree(std::string path, CallOptions call) override;
+  Task<Result<ServersReport>> CheckServers(CallOptions call) override;
+  Task<Result<std::vector<MemberIndex>>> FindGone(CallOptions call) override;
+
+ private:
+  template <typename T>
+  Task<T> Pass(CallOptions call, std::function<Task<T>(LayoutStore&)> ask);
+
+  Engine& engine_;
+  const Gate gate_;
+  const GoneFinder find_gone_;
+};
+
+}  // namespace xec

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "store/describe.hh"
+
+#include "protocol/later_checksums.hh"
+#include "protocol/mode.hh"
+
+namespace xec {
+
+void Describe(Manifest manifest, ObjectDescription& all) {
+  all.geometry = manifest.geometry;
+  all.object_id = std::move(manifest.object_id);
+  all.servers = std::move(manifest.servers);
+  all.debts = std::move(manifest.debts);
+  all.checksums = std::move(manifest.checksums);
+  all.attributes = std::move(manifest.attributes);
+}
+
+void DescribeSet(UserAttributes values, ObjectDescription& all) {
+  all.checksums.merge(OnlyLaterChecksums(values));
+  const auto mode = values.find(std::string(kModeAttribute));
+  if (mode != values.end()) all.info.mode = ParseMode(mode->second);
+  all.attributes = WithoutLaterChecksums(std::move(values));
+}
+
+}  // namespace xec

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "store/engine_handles.hh"
+
+#include <algorithm>
+
+#include "runtime/within.hh"
+
+namespace xec {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+// So that a read which is no longer waited for writes nowhere else.
+struct ReadOwn {
+  Bytes bytes;
+  uint64_t length = 0;
+};
+
+Task<Result<ReadOwn>> ReadInto(std::shared_ptr<ObjectReader> reader, uint64_t offset, size_t most) {
+  ReadOwn own{Bytes(most), 0};
+  Result<uint64_t> got = co_await reader->Read(offset, own.bytes);
+  if (!got) co_return got.error();
+  own.length = *got;
+  co_return std::move(own);
+}
+
+Task<Result<Bytes>> ReadPiecesInto(std::shared_ptr<ObjectReader> reader, std::vector<ReadPiece> pieces) {
+  size_t total = 0;
+  for (const ReadPiece& piece : pieces) total += piece.into.size();
+  Bytes bytes(total);
+  size_t at = 0;
+  for (ReadPiece& piece : pieces) {
+    piece.into = MutableByteSpan(bytes).subspan(at, piece.into.size());
+    at += piece.into.size();
+  }
+  Status read = co_await reader->ReadVector(std::move(pieces));
+  if (!read) co_return read.error();
+  co_return std::move(bytes);
+}
+
+class EngineReadHandle final : public ReadHandle {
+ public:
+  EngineReadHandle(Engine& engine, std::shared_ptr<ObjectReader> reader)
+      : engine_(engine), reader_(std::move(reader)) {}
+
+  uint64_t size() const override { return reader_->size(); }
+  const Version& version() const override { return reader_->version(); }
+
+  Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into, CallOptions call) override {
+    if (!call.Limited()) return reader_->Read(offset, into);
+    return ReadWithin(offset, into, std::move(call));
+  }
+
+  Task<Status> ReadVector(std::vector<ReadPiece> pieces, CallOptions call) override {
+    if (!call.Limited()) return reader_->ReadVector(std::move(pieces));
+    return ReadVectorWithin(std::move(pieces), std::move(call));
+  }
+
+ private:
+  Task<Result<uint64_t>> ReadWithin(uint64_t offset, MutableByteSpan into, CallOptions call) {
+    const uint64_t left = size() - std::min(size(), offset);
+    const size_t most = std::min<uint64_t>(into.size(), left);
+    Result<ReadOwn> own = co_await Within(engine_.scope(), engine_.executor(), call.deadline,
+                                          std::move(call.stop), ReadInto(reader_, offset, most));
+    if (!own) co_return own.error();
+    std::copy_n(own->bytes.begin(), own->length, into.begin());
+    co_return own->length;
+  }
+
+  Task<Status> ReadVectorWithin(std::vector<ReadPiece> pieces, CallOptions call) {
+    Result<Bytes> bytes = co_await Within(engine_.scope(), engine_.executor(), call.deadline,
+                                          std::move(call.stop), ReadPiecesInto(reader_, pieces));
+    if (!bytes) co_return bytes.error();
+    auto from = bytes->begin();
+    for (const ReadPiece& piece : pieces) {
+      std::copy_n(from, piece.into.size(), piece.into.begin());
+      from += static_cast<ptrdiff_t>(piece.into.size());
+    }
+    co_return OkStatus();
+  }
+
+  Engine& engine_;
+  const std::shared_ptr<ObjectReader> reader_;
+};
+
+using Writer = std::shared_ptr<ObjectWriter>;
+
+Task<Status> ReserveWith(Writer writer) { co_return co_await writer->Reserve(); }
+Task<Status> AppendOwn(Writer writer, Bytes bytes) { co_return co_await writer->Append(bytes); }
+Task<Result<Committed>> CommitWith(Writer writer) { co_return co_await writer->Commit(); }
+
+// What is no longer waited for keeps the writer until it ends; the writer gives the upload up when it goes.
+class EngineWriteHandle final : public WriteHandle {
+ public:
+  EngineWriteHandle(Engine& engine, Writer writer) : engine_(engine), writer_(std::move(writer)) {}
+
+  uint64_t size() const override { return writer_ ? writer_->size() : 0; }
+  bool KeepPlace() override { return writer_ && writer_->KeepPlace(); }
+
+  Task<Status> Reserve(CallOptions call) override {
+    if (!writer_) co_return GivenUp();
+    if (!call.Limited()) co_return co_await writer_->Reserve();
+    co_return co_await Bounded(std::move(call), ReserveWith(writer_));
+  }
+
+  Task<Status> Append(ByteSpan bytes, CallOptions call) override {
+    if (writer_ && !call.Limited()) return writer_->Append(bytes);
+    return AppendWithin(bytes, std::move(call));
+  }
+
+  Status SetUserAttributes(std::map<std::string, std::string> attributes) override {
+    if (!writer_) return GivenUp();
+    return writer_->SetUserAttributes(std::move(attributes));
+  }
+
+  Task<Result<Committed>> Commit(CallOptions call) override {
+    if (!writer_) co_return GivenUp();
+    if (!call.Limited()) co_return co_await writer_->Commit();
+    co_return co_await Bounded(std::move(call), CommitWith(writer_));
+  }
+
+  Task<void> Abandon() override {
+    if (writer_) co_await writer_->Abandon();
+  }
+
+ private:
+  static Error GivenUp() {
+    return Fail(Code::kCancelled, "the upload was given up when a call of it was not waited for");
+  }
+
+  Task<Status> AppendWithin(ByteSpan bytes, CallOptions call) {
+    if (!writer_) co_return GivenUp();
+    Bytes own(bytes.begin(), bytes.end());
+    co_return co_await Bounded(std::move(call), AppendOwn(writer_, std::move(own)));
+  }
+
+  template <typename T>
+  Task<T> Bounded(CallOptions call, Task<T> task) {
+    T answer = co_await Within(engine_.scope(), engine_.executor(), call.deadline, std::move(call.stop),
+                               std::move(task));
+    // The writer's own errors are others: it is left alone with what it still does.
+    const bool left =
+        !answer && (answer.code() == Code::kDeadlineExceeded || answer.code() == Code::kCancelled);
+    if (left) writer_.reset();
+    co_return std::move(answer);
+  }
+
+  Engine& engine_;
+  Writer writer_;  // null: given up
+};
+
+}  // namespace
+
+std::shared_ptr<ReadHandle> MakeReadHandle(Engine& engine, std::shared_ptr<ObjectReader> reader) {
+  return std::make_shared<EngineReadHandle>(engine, std::move(reader));
+}
+
+std::unique_ptr<WriteHandle> MakeWriteHandle(Engine& engine, std::unique_ptr<ObjectWriter> writer) {
+  return std::make_unique<EngineWriteHandle>(engine, Writer(std::move(writer)));
+}
+
+}  // namespace xec

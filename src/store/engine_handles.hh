@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The handles that front ends get, on the readers and writers of the engine.
+#pragma once
+
+#include "object/object_reader.hh"
+#include "object/object_writer.hh"
+
+namespace xec {
+
+// `engine` outlives the handle and what a limited call leaves under way.
+std::shared_ptr<ReadHandle> MakeReadHandle(Engine& engine, std::shared_ptr<ObjectReader> reader);
+std::unique_ptr<WriteHandle> MakeWriteHandle(Engine& engine, std::unique_ptr<ObjectWriter> writer);
+
+}  // namespace xec

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// LayoutStore: what the two layouts have in common. EngineStore makes of it what front ends see.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/store.hh"
+#include "api/store_maintenance.hh"
+#include "commit/cleaner.hh"
+#include "commit/names.hh"
+#include "object/object_reader.hh"
+#include "object/object_writer.hh"
+#include "object/repair.hh"
+
+namespace xec {
+
+// Thread-safe. Paths as of Store.
+class LayoutStore {
+ public:
+  virtual ~LayoutStore() = default;
+
+  // `engine` outlives the store.
+  static std::unique_ptr<LayoutStore> Make(Engine& engine);
+
+  virtual Task<Result<ObjectInfo>> Stat(std::string path) = 0;
+  virtual Task<Result<ObjectDescription>> Describe(std::string path) = 0;
+  virtual Task<Result<std::vector<ListedName>>> List(std::string path) = 0;
+  // `options.limit`: at least 1.
+  virtual Task<Result<NamesPage>> ListPage(std::string path, ListOptions options);
+  virtual Task<Result<std::unique_ptr<ObjectWriter>>> Create(std::string path, CreateOptions options) = 0;
+  virtual Task<Result<std::shared_ptr<ObjectReader>>> OpenRead(std::string path) = 0;
+  virtual Task<Status> Remove(std::string path, OnlyIf only_if = {}) = 0;
+  virtual Task<Status> MakeDirectory(std::string path, bool parents) = 0;
+  virtual Task<Status> RemoveDirectory(std::string path) = 0;
+  virtual Task<Status> Rename(std::string from, std::string to, RenameOptions options = {}) = 0;
+
+  // Any attribute of the name, also those of the store's own. Replace changes the whole map atomically.
+  virtual Task<Status> SetAttribute(std::string path, std::string name, std::optional<std::string> value,
+                                    OnlyIf only_if = {}) = 0;
+  // As Store::KeepChecksum.
+  virtual Task<Status> KeepChecksum(std::string path, Version version, std::string algorithm,
+                                    std::string hex) = 0;
+
+  virtual Task<Result<StoreSpace>> Space() = 0;
+
+  // As of StoreMaintenance.
+  virtual Task<Result<CleanReport>> Clean() = 0;
+  virtual Task<Result<StoredNames>> ListStored(std::string directory);
+  virtual Task<Result<bool>> BringIntoTree(std::string path);
+  virtual Task<Result<RepairReport>> Repair(std::string path, RepairOptions options) = 0;
+
+  // Objects in which readers met damage that Repair can mend; nobody does it by himself.
+  RepairQueue& damage() { return *damage_; }
+
+ protected:
+  const std::shared_ptr<RepairQueue> damage_ = std::make_shared<RepairQueue>();
+};
+
+}  // namespace xec
