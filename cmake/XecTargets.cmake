@@ -12,6 +12,8 @@ endif()
 if(XEC_WERROR)
   target_compile_options(xec_options INTERFACE -Werror)
 endif()
+# Every file, whether it sees XRootD's headers, which want this, or not: so precompiled headers are the same for all.
+target_compile_definitions(xec_options INTERFACE _FILE_OFFSET_BITS=64)
 if(XEC_MUTANTS)
   target_compile_definitions(xec_options INTERFACE XEC_MUTANTS=1)
 endif()
@@ -25,6 +27,33 @@ if(XEC_SANITIZE MATCHES "undefined")
   set(all_checks xec_base xec_runtime xec_codec xec_archive xec_server xec_placement xec_protocol)
   target_compile_options(xec_options INTERFACE
     "$<$<NOT:$<IN_LIST:$<TARGET_PROPERTY:NAME>,${all_checks}>>:-fno-sanitize=null,alignment>")
+endif()
+
+# Tests themselves need not be fast: -O1 takes the compiler less time. What they test is compiled as ever.
+set(XEC_TEST_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O1>)
+
+# Headers of the standard library, of fmt and of GoogleTest are read once, not once for each file. None of ours are: what a
+# layer may include is not changed by this, and a file compiles without as well (-DXEC_PCH=OFF), so it names what it uses.
+# There are two sets, since g++ wants the flags with which a set was made: of libraries, and of programs with tests.
+function(xec_header_set name)
+  add_library(${name} OBJECT EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/precompiled.cc)
+  target_link_libraries(${name} PRIVATE xec_options fmt::fmt Threads::Threads ${ARGN})
+  target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/${name}.hh)
+  target_compile_options(${name} PRIVATE -fpch-preprocess)
+endfunction()
+function(xec_use_header_set target name)
+  if(XEC_PCH)
+    target_precompile_headers(${target} REUSE_FROM ${name})
+    # So that ccache sees what of the set matters.
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
+  endif()
+endfunction()
+if(XEC_PCH)
+  xec_header_set(library_headers)
+  xec_header_set(test_headers GTest::gtest GTest::gmock)
+  # As the programs, below.
+  set_target_properties(test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(test_headers PRIVATE ${XEC_TEST_OPTIONS})
 endif()
 
 # xec_layer(name SOURCES a.cc ... [DEPS layer ...] [INNER layer ...] [LIBS target ...])
@@ -50,6 +79,7 @@ function(xec_layer name)
   if(ARG_LIBS)
     target_link_libraries(xec_${name} PUBLIC ${ARG_LIBS})
   endif()
+  xec_use_header_set(xec_${name} library_headers)
 endfunction()
 
 # Sanitizers slow programs down as many times as this, at the worst.
@@ -64,6 +94,20 @@ function(xec_test_limit name seconds)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${limit})
 endfunction()
 
+# xec_test_support(name SOURCES a.cc ... DEPS layer ...)
+# The library xec_<name> of what several test files, or those of several layers, share (xec_test(... DEPS name)).
+function(xec_test_support name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(xec_${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
+  set_target_properties(xec_${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(xec_${name} PRIVATE ${XEC_TEST_OPTIONS})
+  target_link_libraries(xec_${name} PRIVATE xec_options PUBLIC GTest::gtest)
+  foreach(dep ${ARG_DEPS})
+    target_link_libraries(xec_${name} PUBLIC xec_${dep})
+  endforeach()
+  xec_use_header_set(xec_${name} test_headers)
+endfunction()
+
 # xec_test(name LABEL unit SOURCES a_test.cc ... [DEPS layer ...] [LIBS target ...])
 # A GoogleTest program registered with CTest under LABEL.
 function(xec_test name)
@@ -75,7 +119,10 @@ function(xec_test name)
     set(ARG_TIMEOUT 120)
   endif()
   add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE ${XEC_TEST_OPTIONS})
   target_link_libraries(${name} PRIVATE xec_options GTest::gtest GTest::gmock GTest::gtest_main ${ARG_LIBS})
+  xec_use_header_set(${name} test_headers)
   foreach(dep ${ARG_DEPS})
     target_link_libraries(${name} PRIVATE xec_${dep})
   endforeach()

@@ -39,8 +39,10 @@ format() {
   fi
 }
 static_analysis() {
-  git ls-files -- 'src/*.cc' | grep -v '_test\.cc$' |
-    xargs -P "$(nproc)" -n 4 clang-tidy-19 -p build/release --quiet
+  # Without what g++ has precompiled, which clang does not read.
+  cmake --preset release -B build/tidy -DXEC_PCH=OFF >build/tidy.log || return 1
+  git ls-files -- 'src/*.cc' | grep -Ev '_test\.cc$|/test_\w+\.cc$' |
+    xargs -P "$(nproc)" -n 4 clang-tidy-19 -p build/tidy --quiet
 }
 quick_tests() {
   /usr/bin/env python3 tools/run_tests.py --label unit --label golden --label simulation_short
