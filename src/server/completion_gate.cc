@@ -20,4 +20,8 @@ void CompletionGate::Leave() {
   if (--inside_ == 0 && closed_) left_.notify_all();
 }
 
+GatedServer::GatedServer(DataServerPtr inner, std::shared_ptr<CompletionGate> gate)
+    : DecoratedServer(std::move(inner), std::make_shared<GateCore>(std::move(gate))) {}
+GatedServer::~GatedServer() = default;
+
 }  // namespace xec

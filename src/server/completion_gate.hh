@@ -50,8 +50,8 @@ class GateCore {
 // Sends the answers of `inner` through the gate.
 class GatedServer final : public DecoratedServer<GateCore> {
  public:
-  GatedServer(DataServerPtr inner, std::shared_ptr<CompletionGate> gate)
-      : DecoratedServer(std::move(inner), std::make_shared<GateCore>(std::move(gate))) {}
+  GatedServer(DataServerPtr inner, std::shared_ptr<CompletionGate> gate);
+  ~GatedServer() override;
 };
 
 }  // namespace xec

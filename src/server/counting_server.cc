@@ -3,6 +3,10 @@
 
 namespace xec {
 
+CountingServer::CountingServer(DataServerPtr inner, std::shared_ptr<RequestCounts> counts)
+    : DecoratedServer(std::move(inner), std::move(counts)) {}
+CountingServer::~CountingServer() = default;
+
 uint64_t RequestCounts::Total() const {
   uint64_t total = 0;
   for (const auto& count : counts_) total += count.load();

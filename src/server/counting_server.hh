@@ -40,8 +40,8 @@ class RequestCounts {
 class CountingServer final : public DecoratedServer<RequestCounts> {
  public:
   explicit CountingServer(DataServerPtr inner,
-                          std::shared_ptr<RequestCounts> counts = std::make_shared<RequestCounts>())
-      : DecoratedServer(std::move(inner), std::move(counts)) {}
+                          std::shared_ptr<RequestCounts> counts = std::make_shared<RequestCounts>());
+  ~CountingServer() override;
 
   RequestCounts& counts() { return *core_; }
   uint64_t Total() const { return core_->Total(); }

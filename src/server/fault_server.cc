@@ -18,6 +18,40 @@ bool Matches(const FaultRule& rule, const Request& request) {
 
 }  // namespace
 
+template <typename T>
+void FaultPlan::Around(const Request& request, Start<T> start, Done<T> done) {
+  const std::optional<FaultRule> fault = Decide(request, false);
+  if (!fault) return start(std::move(done));
+  switch (fault->kind) {
+    case FaultKind::kFailBefore:
+      executor_.Post([done = std::move(done), error = fault->error]() mutable { done(std::move(error)); });
+      return;
+    case FaultKind::kFailAfter:
+      start([done = std::move(done), error = fault->error](Result<T>) mutable { done(std::move(error)); });
+      return;
+    case FaultKind::kDelay:
+      executor_.RunAt(
+          executor_.Now() + fault->delay,
+          [start = std::move(start), done = std::move(done)]() mutable { start(std::move(done)); });
+      return;
+    case FaultKind::kHang: {
+      // Either closure may run: they share what only one of them uses.
+      auto held = std::make_shared<std::pair<Start<T>, Done<T>>>(std::move(start), std::move(done));
+      std::lock_guard lock(mutex_);
+      hung_.push_back({[held] { held->first(std::move(held->second)); },
+                       [held] { held->second(Fail(Code::kUnavailable, "the server was killed")); }});
+      return;
+    }
+    case FaultKind::kCorrupt:
+    case FaultKind::kShortRead: break;
+  }
+  start(std::move(done));
+}
+
+FaultServer::FaultServer(DataServerPtr inner, Executor& executor, uint64_t seed)
+    : DecoratedServer(std::move(inner), std::make_shared<FaultPlan>(executor, seed)) {}
+FaultServer::~FaultServer() = default;
+
 uint64_t FaultPlan::Add(FaultRule rule) {
   XEC_CHECK(rule.one_in > 0 && rule.first > 0);
   std::lock_guard lock(mutex_);

@@ -181,4 +181,8 @@ void IdentityCheck::Finish(const std::shared_ptr<Flight>& flight, Status status)
   for (Waiter& waiter : waiters) waiter(status);
 }
 
+IdentityGuard::IdentityGuard(DataServerPtr inner, Executor& executor, IdentityOptions options)
+    : DecoratedServer(inner, std::make_shared<IdentityCheck>(inner, executor, std::move(options))) {}
+IdentityGuard::~IdentityGuard() = default;
+
 }  // namespace xec

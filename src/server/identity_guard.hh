@@ -86,8 +86,8 @@ class IdentityCheck : public std::enable_shared_from_this<IdentityCheck> {
 class IdentityGuard final : public DecoratedServer<IdentityCheck> {
  public:
   // `executor` gives time and timers; it outlives what is in flight.
-  IdentityGuard(DataServerPtr inner, Executor& executor, IdentityOptions options)
-      : DecoratedServer(inner, std::make_shared<IdentityCheck>(inner, executor, std::move(options))) {}
+  IdentityGuard(DataServerPtr inner, Executor& executor, IdentityOptions options);
+  ~IdentityGuard() override;
 
   uint64_t checks() const { return core_->checks(); }
 };
