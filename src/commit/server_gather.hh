@@ -13,9 +13,9 @@
 // harmless as the requests of a client that sleeps.
 #pragma once
 
-#include <algorithm>
-#include <functional>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "commit/engine.hh"
 #include "runtime/gather.hh"
@@ -25,76 +25,38 @@ namespace xec {
 // What is done about those who are late when nobody else has the answer.
 enum class Late { kPassedOver, kWaitedFor };
 
-template <typename T>
-class ServerGather {
+// What a ServerGather knows without the results: who is waited for, and who of them is late.
+class ServerWaits {
  public:
-  struct Event {
-    MemberIndex member = 0;
-    size_t tag = 0;
-    std::optional<T> value;  // nullopt: one more has become late, or it is time
-  };
-
-  // `kind`: the slowest kind of request in a task; patience is that of one such request. `least`: so long
-  // a silence is no lateness, for work that nobody waits for.
-  explicit ServerGather(Engine& engine, RequestKind kind = RequestKind::kMetadata, Duration least = {})
-      : engine_(engine), kind_(kind), least_(least), gather_(engine.scope(), engine.executor()) {}
-
-  // One task at a time for each member; its tag is the member.
-  void Start(MemberIndex member, Task<T> task) {
-    Start(member, member, engine_.health().Patience(member, kind_), std::move(task));
-  }
-  // One task at a time for each tag. By itself it is late after `patience`, or later while everybody is
-  // behind.
-  void Start(size_t tag, MemberIndex member, Duration patience, Task<T> task) {
-    const TimePoint now = engine_.executor().Now();
-    // Latched states have no time: who is known to be bad is late at once.
-    const TimePoint suspect = engine_.health().SuspectFrom(member, now);
-    const bool bad = suspect <= now && now - least_ >= suspect;
-    waiting_.push_back({tag, member, now, patience, bad ? TimePoint::min() : now + least_});
-    news_ |= NoteLate(waiting_.back(), now);
-    gather_.Start(tag, std::move(task));
-  }
+  ServerWaits(const ServerWaits&) = delete;
+  ServerWaits& operator=(const ServerWaits&) = delete;
 
   size_t pending() const { return waiting_.size(); }
   // How many of those pending are late, and their tags. That changes only in Next() and Start(): whatever
   // the owner decides between two calls of Next() it decides by the same answer, and is told of one more.
-  size_t late() const {
-    return static_cast<size_t>(std::count_if(waiting_.begin(), waiting_.end(), std::mem_fn(&Waiting::late)));
-  }
-  std::vector<size_t> LateTags() const {
-    std::vector<size_t> tags;
-    for (const Waiting& waiting : waiting_) {
-      if (waiting.late) tags.push_back(waiting.tag);
-    }
-    return tags;
-  }
+  size_t late() const;
+  std::vector<size_t> LateTags() const;
   // Those pending who are not late.
   size_t timely() const { return pending() - late(); }
-  // Whoever goes on waiting waits for those who are late.
-  bool OnlyLateOnes() const { return timely() == 0 && !gather_.has_result(); }
 
-  // The next result, or the news that one more has become late (or was when it was started), or that it is
-  // `until`. Something must be pending.
-  Task<Event> Next(TimePoint until = TimePoint::max()) {
-    while (true) {
-      Event result;
-      // After a stall of our own, answers may be here that would seem to be late.
-      if (!gather_.ready() && (HasNews() || engine_.executor().Now() >= until)) co_return std::move(result);
-      if (!gather_.ready()) Check();
-      Arm(until);
-      typename Gather<T>::Event event = co_await gather_.Next();
-      if (event.value) {
-        result.tag = event.tag;
-        result.value = std::move(event.value);
-        const auto ended = std::find_if(waiting_.begin(), waiting_.end(),
-                                        [&](const Waiting& waiting) { return waiting.tag == result.tag; });
-        result.member = ended->member;
-        waiting_.erase(ended);
-        co_return std::move(result);
-      }
-      armed_ = TimePoint::max();
-    }
-  }
+ protected:
+  ServerWaits(Engine& engine, RequestKind kind, Duration least)
+      : engine_(engine), kind_(kind), least_(least) {}
+  ~ServerWaits() = default;
+
+  Duration Patience(MemberIndex member) const { return engine_.health().Patience(member, kind_); }
+  void Add(size_t tag, MemberIndex member, Duration patience);
+  // The task with this tag has ended; answers its member.
+  MemberIndex End(size_t tag);
+  // Has one become late that was not when last asked, or is it `until`?
+  bool HasNews(TimePoint until);
+  // Has those probed that are silent for long.
+  void Check();
+  // When the next one becomes late, or `until`, if that is before the timers that were told so far; else
+  // nothing.
+  std::optional<TimePoint> NextTimer(TimePoint until);
+  // A timer has fired.
+  void Disarm() { armed_ = TimePoint::max(); }
 
  private:
   struct Waiting {
@@ -106,66 +68,66 @@ class ServerGather {
     bool late = false;
   };
 
-  // True: it has become late. One that was late may be so no more: all are behind, or its server answers
-  // others.
-  bool NoteLate(Waiting& waiting, TimePoint now) {
-    const bool before = std::exchange(waiting.late, LateFrom(waiting, now) <= now);
-    if (waiting.late) engine_.monitor().Watch(waiting.member);
-    return waiting.late && !before;
-  }
-  bool HasNews() {
-    const TimePoint now = engine_.executor().Now();
-    bool news = std::exchange(news_, false);
-    for (Waiting& waiting : waiting_) news |= NoteLate(waiting, now);
-    return news;
-  }
-
-  static constexpr Duration kCheckAfter = std::chrono::seconds(1);
-  TimePoint CheckFrom(const Waiting& waiting) const {
-    return waiting.started + std::max(kCheckAfter, least_);
-  }
-  void Check() {
-    const TimePoint now = engine_.executor().Now();
-    for (const Waiting& waiting : waiting_) {
-      if (CheckFrom(waiting) <= now && LateFrom(waiting, now) > now) engine_.monitor().Check(waiting.member);
-    }
-  }
-
-  TimePoint LateFrom(const Waiting& waiting, TimePoint now) const {
-    const ServerHealth& health = engine_.health();
-    const TimePoint from = std::min(health.LateFrom(kind_, waiting.started, waiting.patience, now),
-                                    health.SuspectFrom(waiting.member, now));
-    return std::max(from, waiting.timely_until);
-  }
-
-  // A timer for the next one to become late, or for `until`.
-  void Arm(TimePoint until) {
-    const TimePoint now = engine_.executor().Now();
-    TimePoint next = until;
-    for (const Waiting& waiting : waiting_) {
-      const TimePoint from = LateFrom(waiting, now);
-      if (from <= now) {
-        // It was not yet a moment ago.
-        if (!waiting.late) next = now;
-        continue;
-      }
-      // What others ask of the server later may show sooner that it is silent.
-      const Duration shortest = engine_.health().Patience(waiting.member, RequestKind::kMetadata);
-      next = std::min({next, from, std::max(now + shortest, waiting.timely_until)});
-      if (CheckFrom(waiting) > now) next = std::min(next, CheckFrom(waiting));
-    }
-    if (next >= armed_) return;
-    armed_ = next;
-    gather_.StartTimer(0, next);
-  }
+  bool NoteLate(Waiting& waiting, TimePoint now);
+  TimePoint CheckFrom(const Waiting& waiting) const;
+  TimePoint LateFrom(const Waiting& waiting, TimePoint now) const;
 
   Engine& engine_;
   const RequestKind kind_;
   const Duration least_;
-  Gather<T> gather_;
   std::vector<Waiting> waiting_;
   bool news_ = false;  // one was late when it was started
   TimePoint armed_ = TimePoint::max();  // the earliest timer that has not fired
+};
+
+template <typename T>
+class ServerGather : public ServerWaits {
+ public:
+  struct Event {
+    MemberIndex member = 0;
+    size_t tag = 0;
+    std::optional<T> value;  // nullopt: one more has become late, or it is time
+  };
+
+  // `kind`: the slowest kind of request in a task; patience is that of one such request. `least`: so long
+  // a silence is no lateness, for work that nobody waits for.
+  explicit ServerGather(Engine& engine, RequestKind kind = RequestKind::kMetadata, Duration least = {})
+      : ServerWaits(engine, kind, least), gather_(engine.scope(), engine.executor()) {}
+
+  // One task at a time for each member; its tag is the member.
+  void Start(MemberIndex member, Task<T> task) { Start(member, member, Patience(member), std::move(task)); }
+  // One task at a time for each tag. By itself it is late after `patience`, or later while everybody is
+  // behind.
+  void Start(size_t tag, MemberIndex member, Duration patience, Task<T> task) {
+    Add(tag, member, patience);
+    gather_.Start(tag, std::move(task));
+  }
+
+  // Whoever goes on waiting waits for those who are late.
+  bool OnlyLateOnes() const { return timely() == 0 && !gather_.has_result(); }
+
+  // The next result, or the news that one more has become late (or was when it was started), or that it is
+  // `until`. Something must be pending.
+  Task<Event> Next(TimePoint until = TimePoint::max()) {
+    while (true) {
+      Event result;
+      // After a stall of our own, answers may be here that would seem to be late.
+      if (!gather_.ready() && HasNews(until)) co_return std::move(result);
+      if (!gather_.ready()) Check();
+      if (const std::optional<TimePoint> timer = NextTimer(until)) gather_.StartTimer(0, *timer);
+      typename Gather<T>::Event event = co_await gather_.Next();
+      if (event.value) {
+        result.tag = event.tag;
+        result.value = std::move(event.value);
+        result.member = End(result.tag);
+        co_return std::move(result);
+      }
+      Disarm();
+    }
+  }
+
+ private:
+  Gather<T> gather_;
 };
 
 // For `enough` of AskInTurn. Passed over are as many late ones as may be bad of so many homes, where who asks

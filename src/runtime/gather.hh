@@ -68,14 +68,9 @@ class Gather {
     return std::ranges::any_of(state_->events, [](const Event& event) { return event.value.has_value(); });
   }
 
-  // The next event. Something must be pending or a timer must be set, else this waits for ever.
-  Task<Event> Next() {
-    NextAwaiter awaiter{*state_};
-    co_await awaiter;
-    Event event = Take();
-    if (event.value) --pending_;
-    co_return std::move(event);
-  }
+  // `co_await Next()` gives the next event. Something must be pending or a timer must be set, else it waits
+  // for ever.
+  auto Next() { return NextAwaiter{*this}; }
 
  private:
   struct State {
@@ -85,15 +80,15 @@ class Gather {
     std::coroutine_handle<> waiting;
   };
   struct NextAwaiter {
-    State& state;
+    Gather& gather;
     bool await_ready() const noexcept { return false; }
     bool await_suspend(std::coroutine_handle<> handle) noexcept {
-      std::lock_guard lock(state.mutex);
-      if (!state.events.empty()) return false;
-      state.waiting = handle;
+      std::lock_guard lock(gather.state_->mutex);
+      if (!gather.state_->events.empty()) return false;
+      gather.state_->waiting = handle;
       return true;
     }
-    void await_resume() const noexcept {}
+    Event await_resume() { return gather.Take(); }
   };
 
   static Task<void> Run(size_t tag, Task<T> task, std::shared_ptr<State> state) {
@@ -117,6 +112,7 @@ class Gather {
     std::lock_guard lock(state_->mutex);
     Event event = std::move(state_->events.front());
     state_->events.pop_front();
+    if (event.value) --pending_;
     return event;
   }
 

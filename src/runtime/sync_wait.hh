@@ -11,9 +11,10 @@ namespace xec {
 
 // Marks the calling thread as an engine thread, on which blocking is a bug (CHECKed by SyncWait).
 void MarkEngineThread();
-void CheckMayBlock();
 
 namespace internal {
+
+void BlockOn(Task<void> task);
 
 template <typename T>
 Task<void> RunSync(Task<T> task, std::optional<T>* result) {
@@ -25,15 +26,11 @@ Task<void> RunSync(Task<T> task, std::optional<T>* result) {
 
 template <typename T>
 T SyncWait(Task<T> task) {
-  CheckMayBlock();
-  TaskScope scope;
   if constexpr (std::is_void_v<T>) {
-    scope.Spawn(std::move(task));
-    scope.Drain();
+    internal::BlockOn(std::move(task));
   } else {
     std::optional<T> result;
-    scope.Spawn(internal::RunSync<T>(std::move(task), &result));
-    scope.Drain();
+    internal::BlockOn(internal::RunSync<T>(std::move(task), &result));
     return std::move(*result);
   }
 }

@@ -29,11 +29,18 @@ class Signal {
   bool given_ = false;  // guarded by mutex_
 };
 
+void CheckMayBlock() { XEC_CHECK(!engine_thread, "an engine thread must not block"); }
+
 }  // namespace
 
 void MarkEngineThread() { engine_thread = true; }
 
-void CheckMayBlock() { XEC_CHECK(!engine_thread, "an engine thread must not block"); }
+void internal::BlockOn(Task<void> task) {
+  CheckMayBlock();
+  TaskScope scope;
+  scope.Spawn(std::move(task));
+  scope.Drain();
+}
 
 // The outermost frame of a spawned task: tells the scope when it ends, then destroys itself.
 struct TaskScope::Root {

@@ -129,6 +129,13 @@ bool VirtualExecutor::Defer(Work& work) {
   return true;
 }
 
+void VirtualExecutor::RunAlone(Task<void> task, const bool& ended, size_t limit) {
+  TaskScope scope;
+  scope.Spawn(std::move(task));
+  RunUntil([&] { return ended; }, limit);
+  scope.Abandon();
+}
+
 size_t VirtualExecutor::RunUntilIdle(size_t limit) {
   size_t ran = 0;
   while (ran < limit && RunOne()) ++ran;

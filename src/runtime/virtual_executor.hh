@@ -93,6 +93,8 @@ class VirtualExecutor final : public Executor {
   void Wait(Work work, TimePoint when);
   Closure Free(TimerId timer);
   void DropOwner(Owner owner);
+  // Runs a task until it says that it has ended, or `limit` pieces have run.
+  void RunAlone(Task<void> task, const bool& ended, size_t limit);
   bool Defer(Work& work);
   const Alarm* NextAlarm();
   void MoveDueTimers();
@@ -158,11 +160,12 @@ class VirtualProcess final : public Executor {
 template <typename T>
 std::optional<T> VirtualExecutor::RunTask(Task<T> task, size_t limit) {
   std::optional<T> result;
-  const auto keep = [](Task<T> inner, std::optional<T>& into) -> Task<void> { into.emplace(co_await inner); };
-  TaskScope scope;
-  scope.Spawn(keep(std::move(task), result));
-  RunUntil([&] { return result.has_value(); }, limit);
-  scope.Abandon();
+  bool ended = false;
+  const auto keep = [](Task<T> inner, std::optional<T>& into, bool& end) -> Task<void> {
+    into.emplace(co_await inner);
+    end = true;
+  };
+  RunAlone(keep(std::move(task), result, ended), ended, limit);
   return result;
 }
 
