@@ -5,6 +5,7 @@
 #include <charconv>
 #include <limits>
 #include <set>
+#include <system_error>
 
 #include "archive/manifest.hh"
 #include "archive/manifest_fields.hh"

@@ -42,4 +42,13 @@ bool IsRetryable(Code code) {
 
 std::string Error::ToString() const { return fmt::format("{}: {}", CodeName(code), message); }
 
+Error FailWith(Code code, fmt::string_view format, fmt::format_args args) {
+  return Error{code, fmt::vformat(format, args)};
+}
+
+namespace internal {
+void ValueOfError(const Error& error) { XEC_CHECK(false, "value() of an error: {}", error.message); }
+void ErrorOfValue() { XEC_CHECK(false, "error() of an OK"); }
+}  // namespace internal
+
 }  // namespace xec

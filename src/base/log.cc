@@ -52,4 +52,8 @@ void LogLine(LogLevel level, std::string_view component, std::string_view messag
   }
 }
 
+void LogWith(LogLevel level, std::string_view component, fmt::string_view format, fmt::format_args args) {
+  if (LogEnabled(level)) LogLine(level, component, fmt::vformat(format, args));
+}
+
 }  // namespace xec

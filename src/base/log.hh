@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace xec {
 
@@ -21,9 +21,10 @@ void SetLogLevel(LogLevel minimum);
 bool LogEnabled(LogLevel level);
 void LogLine(LogLevel level, std::string_view component, std::string_view message);
 
+void LogWith(LogLevel level, std::string_view component, fmt::string_view format, fmt::format_args args);
 template <typename... Args>
 void Log(LogLevel level, std::string_view component, fmt::format_string<Args...> format, Args&&... args) {
-  if (LogEnabled(level)) LogLine(level, component, fmt::format(format, std::forward<Args>(args)...));
+  LogWith(level, component, format, fmt::make_format_args(args...));
 }
 
 }  // namespace xec

@@ -3,10 +3,13 @@
 // The method names are those of std::expected, which g++ 12 lacks, so that it can replace this later.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
-#include <variant>
+
+#include <fmt/core.h>
 
 #include "base/check.hh"
 
@@ -52,37 +55,88 @@ struct [[nodiscard]] Error {
   std::string ToString() const;
 };
 
+namespace internal {
+[[noreturn, gnu::cold]] void ValueOfError(const Error& error);
+[[noreturn, gnu::cold]] void ErrorOfValue();
+}  // namespace internal
+
+// A union by hand, since std::variant's copies and moves cost the compiler several times as much, in every
+// file.
 template <typename T>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  Result(T value) : has_value_(true), value_(std::move(value)) {}
+  Result(Error error) : has_value_(false), error_(std::move(error)) {}
+  Result(const Result& other)
+    requires std::is_copy_constructible_v<T>
+      : has_value_(other.has_value_) {
+    Construct(other);
+  }
+  Result(Result&& other) noexcept : has_value_(other.has_value_) { Construct(std::move(other)); }
+  Result& operator=(const Result& other)
+    requires std::is_copy_constructible_v<T>
+  {
+    return *this = Result(other);
+  }
+  Result& operator=(Result&& other) noexcept {
+    if (this != &other) {
+      Destroy();
+      has_value_ = other.has_value_;
+      Construct(std::move(other));
+    }
+    return *this;
+  }
+  ~Result() { Destroy(); }
 
-  bool has_value() const { return state_.index() == 0; }
+  bool has_value() const { return has_value_; }
   explicit operator bool() const { return has_value(); }
   T& value() & {
-    XEC_CHECK(has_value(), "value() of an error: {}", error().message);
-    return std::get<0>(state_);
+    if (!has_value_) [[unlikely]]
+      internal::ValueOfError(error_);
+    return value_;
   }
   const T& value() const& {
-    XEC_CHECK(has_value(), "value() of an error: {}", error().message);
-    return std::get<0>(state_);
+    if (!has_value_) [[unlikely]]
+      internal::ValueOfError(error_);
+    return value_;
   }
-  T&& value() && {
-    XEC_CHECK(has_value(), "value() of an error: {}", error().message);
-    return std::get<0>(std::move(state_));
-  }
+  T&& value() && { return std::move(value()); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T&& operator*() && { return std::move(value()); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
-  const Error& error() const { return std::get<1>(state_); }
+  const Error& error() const {
+    if (has_value_) [[unlikely]]
+      internal::ErrorOfValue();
+    return error_;
+  }
   Code code() const { return error().code; }
 
  private:
-  std::variant<T, Error> state_;
+  // Like<Result> is another one, or one whose value or error may be moved from; has_value_ is its already.
+  template <typename Like>
+  void Construct(Like&& other) {
+    if (has_value_) {
+      std::construct_at(&value_, std::forward<Like>(other).value_);
+    } else {
+      std::construct_at(&error_, std::forward<Like>(other).error_);
+    }
+  }
+  void Destroy() {
+    if (has_value_) {
+      value_.~T();
+    } else {
+      error_.~Error();
+    }
+  }
+
+  bool has_value_;
+  union {
+    T value_;
+    Error error_;
+  };
 };
 
 template <>
@@ -94,7 +148,8 @@ class [[nodiscard]] Result<void> {
   bool has_value() const { return !error_.has_value(); }
   explicit operator bool() const { return has_value(); }
   const Error& error() const {
-    XEC_CHECK(error_.has_value(), "error() of an OK");
+    if (!error_) [[unlikely]]
+      internal::ErrorOfValue();
     return *error_;
   }
   Code code() const { return error().code; }
@@ -108,9 +163,10 @@ using Status = Result<void>;
 inline Status OkStatus() { return {}; }
 
 // Builds an Error with a formatted sentence: Fail(Code::kNotFound, "object {} does not exist", path).
+Error FailWith(Code code, fmt::string_view format, fmt::format_args args);
 template <typename... Args>
 Error Fail(Code code, fmt::format_string<Args...> format, Args&&... args) {
-  return Error{code, fmt::format(format, std::forward<Args>(args)...)};
+  return FailWith(code, format, fmt::make_format_args(args...));
 }
 
 }  // namespace xec

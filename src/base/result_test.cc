@@ -39,6 +39,29 @@ TEST(Result, MovesValues) {
   EXPECT_EQ(*taken, 7);
 }
 
+// A value and an error lie in the same memory: what is there is destroyed before the other comes, and once
+// only.
+TEST(Result, ChangesBetweenValueAndError) {
+  const auto counted = std::make_shared<int>(7);
+  Result<std::shared_ptr<int>> result = counted;
+  const Result<std::shared_ptr<int>> copy = result;
+  EXPECT_EQ(counted.use_count(), 3);
+  result = Fail(Code::kNotFound, "a sentence that does not fit into the string itself: {}", 1);
+  EXPECT_EQ(counted.use_count(), 2);
+  Result<std::shared_ptr<int>> bad = result;
+  EXPECT_EQ(bad.error().message, result.error().message);
+  result = copy;
+  EXPECT_EQ(counted.use_count(), 3);
+  bad = std::move(result);
+  EXPECT_EQ(*bad, counted);
+  EXPECT_EQ(counted.use_count(), 3);
+  Result<std::shared_ptr<int>>& same = bad;
+  bad = std::move(same);
+  EXPECT_EQ(*bad, counted);
+  static_assert(!std::is_copy_constructible_v<Result<std::unique_ptr<int>>>);
+  static_assert(std::is_nothrow_move_constructible_v<Result<std::string>>);
+}
+
 TEST(Result, ValueOfAnErrorAborts) {
   const Result<int> bad = Half(1);
   EXPECT_DEATH((void)bad.value(), "value\\(\\) of an error: 1 is odd");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "cli/command_line.hh"
 
+#include <algorithm>
 #include <deque>
 #include <iostream>
 #include <map>

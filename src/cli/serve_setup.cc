@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "assembly/options.hh"
 #include "base/text.hh"
 #include "cli/data_look.hh"

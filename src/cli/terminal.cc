@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "cli/terminal.hh"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "server/memory_server.hh"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 

@@ -2,6 +2,7 @@
 // Any bytes as an archive. The first two bytes choose how much of the tail is read first; the rest is the
 // archive. Checked beside the absence of crashes: the parser's promises about what it asks for and what it
 // returns, and that an archive with its header parsed is written again with the same records.
+#include <algorithm>
 #include <cstdint>
 
 #include "archive/archive_reader.hh"

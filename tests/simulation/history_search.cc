@@ -2,6 +2,7 @@
 #include "history_search.hh"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/contains.hh"
