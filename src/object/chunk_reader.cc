@@ -106,7 +106,7 @@ Task<Result<Fetched>> FetchGood(ReadContext context, ArchivePtr archive, Archive
 
 const ArchiveMember* FindMember(const ReadContext& context, MemberName name, ArchivePtr& archive) {
   if (const ArchiveMember* member = archive->Find(name)) return member;
-  for (const ArchivePtr& other : context.archives->Open()) {
+  for (const ArchivePtr& other : context.archives->open().All()) {
     if (const ArchiveMember* member = other->Find(name)) {
       archive = other;
       return member;
@@ -172,20 +172,20 @@ Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange ran
                             bool thorough) {
   const Result<MemberIndex> server = context.ServerOf(name.stripe, name.chunk);
   if (!server) {
-    context.archives->StartFindStrays();
+    context.archives->strays().StartSearch();
     co_return Bad(server.error());
   }
   const std::string& id = context.engine().server_id(*server);
 
-  Result<ArchiveSet::Loaded> loaded = co_await ArchiveSet::Load(context.archives, *server);
+  Result<LoadedArchive> loaded = co_await context.archives->open().Load(*server);
   if (!loaded) {
-    context.archives->StartFindStrays();
+    context.archives->strays().StartSearch();
     co_return Bad(Fail(loaded.code(), "chunk {} on {}: {}", name.chunk, id, loaded.error().message));
   }
   ArchivePtr archive = loaded->archive;
   const ArchiveMember* member = FindMember(context, name, archive);
   if (member == nullptr) {
-    context.archives->StartFindStrays();
+    context.archives->strays().StartSearch();
     co_return Bad(Fail(Code::kNotFound, "chunk {} is not in {} on {}", name.chunk, archive->path(), id));
   }
   Status status;
@@ -200,13 +200,14 @@ Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange ran
     } else {
       status = fetched.error();
       if (AbsenceOf(status.code()) == Absence::kUnavailable)
-        context.archives->Forget(*server, archive, name, status.error());
+        context.archives->open().Forget(*server, archive, name, status.error());
     }
   }
   if (!status) {
     answer = Bad(Fail(status.code(), "chunk {} in {} on {}: {}", name.chunk, archive->path(), id,
                       status.error().message));
-    if (AbsenceOf(status.code()) == Absence::kCorrupt) context.archives->NoteCorrupt(archive, answer.problem);
+    if (AbsenceOf(status.code()) == Absence::kCorrupt)
+      context.archives->open().NoteCorrupt(archive, answer.problem);
   }
   answer.archive = std::move(archive);
   co_return std::move(answer);
@@ -215,7 +216,7 @@ Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange ran
 Error UnreadableStripe(const ReadContext& context, uint64_t stripe, std::span<const ChunkAnswer> answers,
                        ChunkMask bad) {
   std::string problems;
-  bool unavailable = !context.archives->StraysKnown();
+  bool unavailable = !context.archives->strays().known();
   for (uint32_t chunk = 0; chunk < answers.size(); ++chunk) {
     if (!(bad & ChunkBit(chunk))) continue;
     if (answers[chunk].health == ChunkHealth::kUnavailable) unavailable = true;

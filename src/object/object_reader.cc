@@ -35,7 +35,7 @@ class Reader final : public ObjectReader {
   Task<Status> Verify(std::function<void(const ChunkReport&)> report) override;
   Task<Status> Locate(std::function<void(const ChunkReport&)> report) override;
   std::vector<std::pair<uint32_t, MemberIndex>> DamagedBeside() const override {
-    return archives_->CorruptBeside();
+    return archives_->strays().CorruptBeside();
   }
 
  private:

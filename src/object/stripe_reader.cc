@@ -16,7 +16,7 @@ namespace {
 
 // A late chunk for which the budget of hedges had nothing left is looked at again after this time; and so are
 // bad ones, and what a search for archives has found.
-constexpr Duration kLookAgain = ArchiveSet::kLookAgain;
+constexpr Duration kLookAgain = StrayLanes::kLookAgain;
 // After so many times the hedging delay nobody waits for a bad server any more, whatever the budget of hedges
 // says.
 constexpr int kLongWait = 5;
@@ -127,7 +127,7 @@ class StripeRead {
   };
   std::vector<Return> returns_;  // by chunk
   bool reopened_ = false;
-  uint64_t stray_changes_ = context_.archives->StrayChanges();
+  uint64_t stray_changes_ = context_.archives->strays().changes();
 };
 
 // The part of a chunk to read: clipped to what the chunk has.
@@ -166,7 +166,7 @@ ReadPolicy::Ranks StripeRead::RanksNow() const {
     if (!server) continue;
     int rank = context_.engine().Rank(*server);
     if (late_ & ChunkBit(chunk)) rank = std::max(rank, ServerHealth::kRankSuspect);
-    if (context_.archives->HasFailed(*server)) rank = ServerHealth::kWorstRank + 1;
+    if (context_.archives->open().HasFailed(*server)) rank = ServerHealth::kWorstRank + 1;
     ranks[chunk] = static_cast<uint8_t>(rank);
   }
   return ranks;
@@ -205,7 +205,7 @@ bool StripeRead::StartReads(Chunks& gather, ChunkMask chunks, Plan plan, ByteBud
     const MemberIndex server = holder ? *holder : MemberIndex{0};
     asked_[chunk] = {holder ? std::optional(server) : std::nullopt, context_.engine().Rank(server),
                      context_.engine().executor().Now()};
-    gather.Start(chunk, server, context_.archives->Patience(server, bytes),
+    gather.Start(chunk, server, context_.archives->open().Patience(server, bytes),
                  ReadChunk(context_, name, range, std::move(slot), false));
   }
   return true;
@@ -263,7 +263,7 @@ ChunkMask StripeRead::Returned(bool waiting) {
     const bool silent = (bad_ & ChunkBit(chunk)) && answers_[chunk].health == ChunkHealth::kUnavailable;
     if (!silent || before.times == kReturnsMax || (waiting && now < before.next)) continue;
     const Result<MemberIndex> server = context_.ServerOf(stripe_, chunk);
-    if (!server || !context_.archives->MayHaveReturned(*server)) continue;
+    if (!server || !context_.archives->open().MayHaveReturned(*server)) continue;
     back |= ChunkBit(chunk);
     before.next = now + kReturnPause * (1 << before.times++);
   }
@@ -276,7 +276,7 @@ bool StripeRead::MayBeginAnew() { return ++searches_ <= kSearchesMax + static_ca
 
 // Has a search found archives, while others are late, of chunks that could not be had where they should be?
 bool StripeRead::FoundElsewhere() {
-  if (context_.archives->StrayChanges() == stray_changes_) return false;
+  if (context_.archives->strays().changes() == stray_changes_) return false;
   ChunkMask found = 0;
   for (uint32_t chunk = 0; chunk < answers_.size(); ++chunk) {
     const Result<MemberIndex> server = context_.ServerOf(stripe_, chunk);
@@ -292,21 +292,21 @@ bool StripeRead::FoundElsewhere() {
 // they were opened?
 Task<bool> StripeRead::MayTryAgain() {
   if (Returned(/*waiting=*/false) != 0) co_return true;
-  ArchiveSet& archives = *context_.archives;
+  StrayLanes& strays = context_.archives->strays();
   // What is found counts at once: servers that hang keep a search going for long.
   bool searching = true;
-  while (searching && archives.StrayChanges() == stray_changes_) {
-    archives.SearchOn();
-    searching = archives.StraysSearching();
+  while (searching && strays.changes() == stray_changes_) {
+    strays.SearchOn();
+    searching = strays.searching();
     if (searching) co_await Pause(context_.engine(), kLookAgain);
   }
-  const bool found = archives.StrayChanges() != stray_changes_ && MayBeginAnew();
+  const bool found = strays.changes() != stray_changes_ && MayBeginAnew();
   if (!found) {
     if (std::exchange(reopened_, true)) co_return false;
-    const bool anew = co_await ArchiveSet::ReopenCorrupt(context_.archives);
+    const bool anew = co_await context_.archives->open().ReopenCorrupt();
     if (!anew) co_return false;
   }
-  stray_changes_ = context_.archives->StrayChanges();
+  stray_changes_ = context_.archives->strays().changes();
   bad_ = 0;
   co_return true;
 }
@@ -315,7 +315,7 @@ Task<bool> StripeRead::MayTryAgain() {
 TimePoint StripeRead::LookAgainAt(bool stuck) {
   const TimePoint soon = context_.engine().executor().Now() + kLookAgain;
   if (!stuck) return soon;
-  const TimePoint searched = context_.archives->SearchOn();
+  const TimePoint searched = context_.archives->strays().SearchOn();
   const bool silent = std::any_of(answers_.begin(), answers_.end(), [](const ChunkAnswer& answer) {
     return answer.health == ChunkHealth::kUnavailable;
   });
@@ -340,9 +340,9 @@ Task<StripeRead::Outcome> StripeRead::Try(ReadPolicy policy, Plan plan, ByteBudg
     if (actions.outcome != ReadPolicy::Actions::kGoOn) break;
     if (late != 0 && (bad_ | again_) != 0) {
       const bool stuck = IsStuck(late & ~policy.good());
-      context_.archives->StartFindStrays();
+      context_.archives->strays().StartSearch();
       // Before what it has found: a search that ends in between has told everything by then.
-      if (stuck || context_.archives->StraysSearching()) retry = std::min(retry, LookAgainAt(stuck));
+      if (stuck || context_.archives->strays().searching()) retry = std::min(retry, LookAgainAt(stuck));
       if (FoundElsewhere()) {
         late_ |= policy.late();
         co_return Outcome::kElsewhere;

@@ -28,7 +28,7 @@ using RunBytes = std::vector<Slice>;
 using RunsOfServers = std::map<MemberIndex, std::vector<Run>>;
 
 bool IsWell(const ReadContext& context, MemberIndex server) {
-  return context.engine().Rank(server) == 0 && !context.archives->HasFailed(server);
+  return context.engine().Rank(server) == 0 && !context.archives->open().HasFailed(server);
 }
 
 RunsOfServers PlanRuns(const ReadContext& context, const std::vector<ChunkPiece>& pieces, size_t begin,
@@ -124,7 +124,7 @@ Result<Slice> Check(const ReadContext& context, MemberIndex server, const Run& r
 Task<RunBytes> ReadRuns(ReadContext context, MemberIndex server, std::vector<Run> runs,
                         ByteBudget::Lease lease) {
   RunBytes good(runs.size());
-  Result<ArchiveSet::Loaded> loaded = co_await ArchiveSet::Load(context.archives, server);
+  Result<LoadedArchive> loaded = co_await context.archives->open().Load(server);
   if (!loaded || loaded->archive->image()) co_return std::move(good);
   const ArchivePtr archive = loaded->archive;
   std::vector<ByteRange> ranges;
@@ -167,7 +167,7 @@ Task<void> ReadRound(ReadContext context, RunsOfServers servers, std::vector<Chu
     std::optional<ByteBudget::Lease> lease = context.memory().TryAcquire(bytes);
     if (!lease) continue;
     engine.hedges().Note(1);
-    gather.Start(server, server, context.archives->Patience(server, bytes),
+    gather.Start(server, server, context.archives->open().Patience(server, bytes),
                  ReadRuns(context, server, runs, std::move(*lease)));
   }
   while (gather.timely() > 0) {

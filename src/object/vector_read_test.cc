@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "object/archive_set.hh"
+#include "object/archive_handle.hh"
 #include "object/test_store.hh"
 
 namespace xec {

@@ -27,7 +27,7 @@ void Fill(ChunkReport& report, const ReadContext& context, const ChunkAnswer& an
     report.archive_path = answer.archive->path();
   }
   if (answer.health == ChunkHealth::kUnavailable)
-    report.times_unread = context.archives->TimesUnread(report.server);
+    report.times_unread = context.archives->open().TimesUnread(report.server);
 }
 
 // Reads all chunks of a stripe whole, with their headers. `claim` is of their memory.
@@ -73,7 +73,7 @@ void Doubt(const ReadContext& context, uint64_t stripe, std::vector<ChunkAnswer>
   for (uint32_t chunk = 0; chunk < answers.size(); ++chunk) {
     if (context.ChunkBytes(stripe, chunk) > 0 && answers[chunk].health != ChunkHealth::kGood) ++bad;
   }
-  if (bad <= context.geometry().parity_chunks || context.archives->StraysKnown()) return;
+  if (bad <= context.geometry().parity_chunks || context.archives->strays().known()) return;
   for (ChunkAnswer& answer : answers) {
     if (answer.health != ChunkHealth::kMissing) continue;
     answer.health = ChunkHealth::kUnavailable;
@@ -88,13 +88,13 @@ constexpr int kSearchesMax = 4;
 // were found elsewhere.
 template <typename Ask>
 Task<Result<std::vector<ChunkAnswer>>> Anywhere(ReadContext context, uint64_t stripe, Ask ask) {
-  uint64_t changes = context.archives->StrayChanges();
+  uint64_t changes = context.archives->strays().changes();
   Result<std::vector<ChunkAnswer>> answers = co_await ask(context, stripe);
   for (int searches = 0; searches < kSearchesMax; ++searches) {
     if (!answers || AllGood(context, stripe, *answers)) co_return std::move(answers);
-    co_await ArchiveSet::FindStrays(context.archives);
-    if (context.archives->StrayChanges() == changes) break;
-    changes = context.archives->StrayChanges();
+    co_await context.archives->strays().Search();
+    if (context.archives->strays().changes() == changes) break;
+    changes = context.archives->strays().changes();
     answers->clear();  // they hold memory that the next time needs
     answers = co_await ask(context, stripe);
   }
@@ -126,9 +126,9 @@ void Audit(ArchiveAudit& audit, const ReadContext& context, MemberName name, Chu
 Task<ChunkAnswer> LookForChunk(ReadContext context, uint64_t stripe, uint32_t chunk) {
   ChunkAnswer answer;
   const Result<MemberIndex> server = context.ServerOf(stripe, chunk);
-  Result<ArchiveSet::Loaded> loaded = Fail(Code::kInternal, "not loaded");
+  Result<LoadedArchive> loaded = Fail(Code::kInternal, "not loaded");
   if (server) {
-    loaded = co_await ArchiveSet::Load(context.archives, *server);
+    loaded = co_await context.archives->open().Load(*server);
   } else {
     loaded = server.error();
   }

@@ -25,13 +25,8 @@ class XrdecArchiveSet final : public ArchiveSet {
 
   Result<MemberIndex> ServerOf(const Manifest& manifest, uint64_t stripe, uint32_t chunk) const override;
 
- protected:
-  // All servers have been asked.
-  std::vector<MemberIndex> StrayCandidates(const Manifest&) const override { return {}; }
-  Task<Result<ArchiveFilePtr>> FindArchive(MemberIndex server, std::string& path) override;
-  Result<Manifest> ReadManifest(const ArchiveIndex& index) const override;
-
  private:
+  XrdecArchiveSet(const OpenVersionPtr& version, Geometry geometry);
   static Task<Result<Described>> OpenAll(std::shared_ptr<XrdecArchiveSet> self);
   Status CheckGeometry() const;
 
