@@ -6,12 +6,12 @@
 #include <mutex>
 #include <string>
 
-#include "server/data_server.hh"
+#include "server/forwarding.hh"
 
 namespace xec {
 
 // Thread-safe.
-class LateServer final : public DataServer {
+class LateServer final : public ForwardingServer<LateServer> {
  public:
   // `why`: what may be the reason, for the answers given before Bind. `executor` runs these, and outlives
   // them.
@@ -19,25 +19,19 @@ class LateServer final : public DataServer {
 
   // Call at most once.
   void Bind(DataServerPtr server);
-  bool bound() const;
 
   const std::string& name() const override;
-  void Open(OpContext context, std::string path, OpenMode mode,
-            Done<std::shared_ptr<ArchiveFile>> done) override;
-  void List(OpContext context, std::string path, Done<std::vector<Entry>> done) override;
-  void ListMany(OpContext context, std::vector<std::string> paths, Done<std::vector<Listed>> done) override;
-  void Rename(OpContext context, std::string from, std::string to, Done<void> done) override;
-  void Remove(OpContext context, std::string path, Done<void> done) override;
-  void MakeDirectory(OpContext context, std::string path, Done<void> done) override;
-  void RemoveDirectory(OpContext context, std::string path, Done<void> done) override;
-  void SetAttributes(OpContext context, std::string path, Attributes attributes, Done<void> done) override;
-  void GetAttributes(OpContext context, std::string path, std::string prefix, Done<Attributes> done) override;
-  void GetSpace(OpContext context, Done<Space> done) override;
+
+  template <typename T, typename Call>
+  void Forward(const Request&, Call call, Done<T> done) {
+    if (const DataServerPtr server = Bound()) return call(*server, std::move(done));
+    executor_.Post([name = name_, why = why_, done = std::move(done)]() mutable {
+      done(Fail(Code::kUnavailable, "member {} of the store is missing ({})", name, why));
+    });
+  }
 
  private:
-  // The server, or null after `done` was answered.
-  template <typename T>
-  DataServerPtr ServerOr(Done<T>& done);
+  DataServerPtr Bound() const;  // null before Bind
 
   const std::string name_, why_;
   Executor& executor_;

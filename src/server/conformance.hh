@@ -13,10 +13,12 @@
 #include <memory>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "runtime/thread_pool.hh"
 #include "server/calls.hh"
+#include "server/conformance_disk.hh"
 
 namespace xec {
 
@@ -29,6 +31,11 @@ struct ConformanceTarget {
   bool question_marks = true;               // takes '?' in names (root:// URLs do not)
   int racers = 50;                          // concurrent creators and renamers
   std::chrono::seconds deadline{60};        // of every single call
+  // The disk below the server that `make` gives; called at the start of each test that needs it. Needed, but
+  // where the two below say why not.
+  std::function<std::unique_ptr<ConformanceDisk>()> disk = {};
+  std::string proves_no_disk = {};  // not empty: why the server cannot notice that its disk is gone
+  std::string syncs_no_names = {};  // not empty: why names need not be durable here
   // Not empty: why the whole suite is skipped here (a server that could not be started).
   std::function<std::string()> skip_reason = {};
 };
@@ -47,6 +54,9 @@ class ConformanceTest : public testing::TestWithParam<ConformanceTarget> {
   void TearDown() override;
 
   CallContext context() const;
+  ConformanceSubject Subject() const {
+    return {server_, directory_, pool_.get(), GetParam().deadline, GetParam().attributes};
+  }
   // `name` below the test's directory.
   std::string Path(const std::string& name) const { return directory_ + "/" + name; }
 

@@ -2,9 +2,9 @@
 // IdentityGuard: makes sure that a data server is the member it is taken for (promise P6). Each member
 // holds a small file that names the store and the member. The guard reads it before the
 // first use, again before the next use after the server could not be reached or has not been heard of for
-// `silence_max`, and before it passes on an answer that took longer than that, or a "not found" when the last
-// reading is older than `confirm_interval`. When it is missing or differs, the answer is kUnavailable: a disk
-// that is not mounted, or a server of another store, knows nothing about our names.
+// `silence_max`, and before it passes on an answer that took longer than that, or a "not found" or an empty
+// root when the last reading is older than `confirm_interval`. When it is missing or differs, the answer is
+// kUnavailable: a disk that is not mounted, or a server of another store, knows nothing about our names.
 //
 // A check costs three requests (open, read, close), shared by all who wait for it.
 //
@@ -101,6 +101,13 @@ bool SaysNotFound(const Result<T>& result) {
   return false;
 }
 
+// An empty root holds no identity file either.
+template <typename T>
+bool ShowsEmptyRoot(bool of_root, const Result<T>& result) {
+  if constexpr (std::is_same_v<T, std::vector<Entry>>) return of_root && result && result->empty();
+  return false;
+}
+
 template <typename T>
 constexpr bool kIsListing = std::is_same_v<T, std::vector<Entry>> || std::is_same_v<T, std::vector<Listed>>;
 
@@ -108,7 +115,7 @@ template <typename T>
 void IdentityCheck::Around(const Request& request, Start<T> start, Done<T> done) {
   // A file is used on the connection that opened it: its own requests need no check.
   const bool of_file = request.operation >= Operation::kRead;
-  Done<T> judge = [self = shared_from_this(), done = std::move(done), of_file,
+  Done<T> judge = [self = shared_from_this(), done = std::move(done), of_file, of_root = request.path == "/",
                    asked = executor_.Now()](Result<T> result) mutable {
     const TimePoint now = self->executor_.Now();
     const bool answered =
@@ -120,7 +127,7 @@ void IdentityCheck::Around(const Request& request, Start<T> start, Done<T> done)
     TimePoint oldest = now - self->options_.confirm_interval;
     if (late) oldest = std::max(oldest, asked);
     const bool tells_names = kIsListing<T> && result && self->options_.clock;
-    const bool to_prove = late || tells_names || SaysNotFound(result);
+    const bool to_prove = late || tells_names || SaysNotFound(result) || ShowsEmptyRoot(of_root, result);
     if (!to_prove || self->ConfirmedAfter(oldest)) return done(std::move(result));
     self->Check(oldest, [done = std::move(done), result = std::move(result)](Status status) mutable {
       done(status ? std::move(result) : Result<T>(status.error()));

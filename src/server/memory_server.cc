@@ -350,35 +350,4 @@ void MemoryServer::SetCapacity(uint64_t bytes) {
 
 const std::string& MemoryServer::name() const { return machine_->name(); }
 
-void MemoryServer::Open(OpContext context, std::string path, OpenMode mode,
-                        Done<std::shared_ptr<ArchiveFile>> done) {
-  view_->Open(context, std::move(path), mode, std::move(done));
-}
-void MemoryServer::List(OpContext context, std::string path, Done<std::vector<Entry>> done) {
-  view_->List(context, std::move(path), std::move(done));
-}
-void MemoryServer::Rename(OpContext context, std::string from, std::string to, Done<void> done) {
-  view_->Rename(context, std::move(from), std::move(to), std::move(done));
-}
-void MemoryServer::Remove(OpContext context, std::string path, Done<void> done) {
-  view_->Remove(context, std::move(path), std::move(done));
-}
-void MemoryServer::MakeDirectory(OpContext context, std::string path, Done<void> done) {
-  view_->MakeDirectory(context, std::move(path), std::move(done));
-}
-void MemoryServer::RemoveDirectory(OpContext context, std::string path, Done<void> done) {
-  view_->RemoveDirectory(context, std::move(path), std::move(done));
-}
-void MemoryServer::SetAttributes(OpContext context, std::string path, Attributes attributes,
-                                 Done<void> done) {
-  view_->SetAttributes(context, std::move(path), std::move(attributes), std::move(done));
-}
-void MemoryServer::GetAttributes(OpContext context, std::string path, std::string prefix,
-                                 Done<Attributes> done) {
-  view_->GetAttributes(context, std::move(path), std::move(prefix), std::move(done));
-}
-void MemoryServer::GetSpace(OpContext context, Done<Space> done) {
-  view_->GetSpace(context, std::move(done));
-}
-
 }  // namespace xec

@@ -12,9 +12,8 @@
 #include <optional>
 #include <string>
 
-#include "server/data_server.hh"
+#include "server/forwarding.hh"
 #include "server/memory_tree.hh"
-#include "server/operation.hh"
 
 namespace xec {
 
@@ -25,7 +24,7 @@ struct MemoryServerOptions {
   std::function<Duration(Operation)> latency = {};
 };
 
-class MemoryServer final : public DataServer {
+class MemoryServer final : public ForwardingServer<MemoryServer> {
  public:
   // Requests take effect on `executor`, which outlives the server and whatever it still has in flight.
   MemoryServer(std::string name, Executor& executor, MemoryServerOptions options = {});
@@ -61,16 +60,11 @@ class MemoryServer final : public DataServer {
   void SetCapacity(uint64_t bytes);
 
   const std::string& name() const override;
-  void Open(OpContext context, std::string path, OpenMode mode,
-            Done<std::shared_ptr<ArchiveFile>> done) override;
-  void List(OpContext context, std::string path, Done<std::vector<Entry>> done) override;
-  void Rename(OpContext context, std::string from, std::string to, Done<void> done) override;
-  void Remove(OpContext context, std::string path, Done<void> done) override;
-  void MakeDirectory(OpContext context, std::string path, Done<void> done) override;
-  void RemoveDirectory(OpContext context, std::string path, Done<void> done) override;
-  void SetAttributes(OpContext context, std::string path, Attributes attributes, Done<void> done) override;
-  void GetAttributes(OpContext context, std::string path, std::string prefix, Done<Attributes> done) override;
-  void GetSpace(OpContext context, Done<Space> done) override;
+
+  template <typename T, typename Call>
+  void Forward(const Request&, Call call, Done<T> done) {
+    call(*view_, std::move(done));
+  }
 
  private:
   class Machine;
@@ -78,7 +72,7 @@ class MemoryServer final : public DataServer {
   class View;
 
   const std::shared_ptr<Machine> machine_;
-  const std::shared_ptr<View> view_;
+  const DataServerPtr view_;  // for requests to this object itself
 };
 
 }  // namespace xec

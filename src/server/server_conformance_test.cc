@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "server/conformance.hh"
+#include "server/conformance_local_disk.hh"
+#include "server/conformance_memory_disk.hh"
 #include "server/counting_server.hh"
 #include "server/fault_server.hh"
 #include "server/identity_guard.hh"
@@ -35,9 +37,27 @@ class ScratchDirectory {
   std::string path_;
 };
 
-DataServerPtr OnDisk() {
+// So that a folder in place of the root is told from it.
+constexpr const char* kIdentityPath = "/identity";
+constexpr const char* kIdentity = "s01";
+
+void Identify(const DataServerPtr& server) {
+  ThreadPool pool("setup", 1);
+  const Status made = SyncWait(CreateFile({&pool}, server, kIdentityPath, kIdentity, true));
+  XEC_CHECK(made || made.code() == Code::kAlreadyExists);
+}
+
+const std::string& DiskRoot() {
   static const ScratchDirectory directory(testing::TempDir());
-  return std::make_shared<LocalServer>(directory.path());
+  static const std::string root = directory.path() + "/root";
+  return root;
+}
+
+DataServerPtr OnDisk() {
+  std::filesystem::create_directories(DiskRoot());
+  Identify(std::make_shared<LocalServer>(DiskRoot()));
+  return std::make_shared<LocalServer>(
+      DiskRoot(), LocalServerOptions{.identity = LocalIdentity{kIdentityPath, kIdentity}});
 }
 
 DataServerPtr OnTmpfs() {
@@ -45,29 +65,44 @@ DataServerPtr OnTmpfs() {
   return std::make_shared<LocalServer>(directory.path(), LocalServerOptions{.sync_directories = false});
 }
 
+std::unique_ptr<ConformanceDisk> Disk() { return std::make_unique<LocalConformanceDisk>(DiskRoot()); }
+
 std::shared_ptr<MemoryServer> Memory() {
   // One tree for all tests, as of a long-lived server.
   static const auto server = std::make_shared<MemoryServer>("memory", Threads());
   return server;
 }
 
-DataServerPtr SlowMemory() {
+std::shared_ptr<MemoryServer> SlowMemory() {
   static const auto server = std::make_shared<MemoryServer>(
       "slow memory", Threads(),
       MemoryServerOptions{.latency = [](Operation) { return std::chrono::microseconds(50); }});
   return server;
 }
 
+std::shared_ptr<MemoryServer> MemoryOfSomebody() {
+  static const auto server = std::make_shared<MemoryServer>("guarded memory", Threads());
+  return server;
+}
+
 // A guard whose identity file is there, checking every "not found" afresh.
 DataServerPtr Guarded() {
-  const auto server = std::make_shared<MemoryServer>("guarded memory", Threads());
-  ThreadPool pool("setup", 1);
-  const Status made = SyncWait(CreateFile({&pool}, server, "/identity", "s01", true));
-  XEC_CHECK(made.has_value());
-  return std::make_shared<IdentityGuard>(
-      server, Threads(),
-      IdentityOptions{
-          .path = "/identity", .content = "s01", .description = "s01", .confirm_interval = Duration(0)});
+  Identify(MemoryOfSomebody());
+  return std::make_shared<IdentityGuard>(MemoryOfSomebody(), Threads(),
+                                         IdentityOptions{.path = kIdentityPath,
+                                                         .content = kIdentity,
+                                                         .description = kIdentity,
+                                                         .confirm_interval = Duration(0)});
+}
+
+// A memory server has no place where a disk could be looked for: without it, it is down.
+template <std::shared_ptr<MemoryServer> (*kServer)()>
+std::unique_ptr<ConformanceDisk> DiskOf() {
+  return std::make_unique<MemoryConformanceDisk>(kServer(), MemoryConformanceDisk::kDown);
+}
+
+std::unique_ptr<ConformanceDisk> ReplacedDisk() {
+  return std::make_unique<MemoryConformanceDisk>(MemoryOfSomebody(), MemoryConformanceDisk::kReplaced);
 }
 
 std::string NeedsTmpfs() {
@@ -76,16 +111,22 @@ std::string NeedsTmpfs() {
 
 INSTANTIATE_TEST_SUITE_P(
     Servers, ConformanceTest,
-    testing::Values(ConformanceTarget{.name = "Memory", .make = Memory},
-                    ConformanceTarget{.name = "SlowMemory", .make = SlowMemory},
-                    ConformanceTarget{.name = "LocalDisk", .make = OnDisk},
-                    ConformanceTarget{.name = "LocalTmpfs", .make = OnTmpfs, .skip_reason = NeedsTmpfs},
+    testing::Values(ConformanceTarget{.name = "Memory", .make = Memory, .disk = DiskOf<Memory>},
+                    ConformanceTarget{.name = "SlowMemory", .make = SlowMemory, .disk = DiskOf<SlowMemory>},
+                    ConformanceTarget{.name = "LocalDisk", .make = OnDisk, .disk = Disk},
+                    ConformanceTarget{.name = "LocalTmpfs",
+                                      .make = OnTmpfs,
+                                      .proves_no_disk = "made without the identity of its root",
+                                      .syncs_no_names = "made for policy none",
+                                      .skip_reason = NeedsTmpfs},
                     ConformanceTarget{
                         .name = "Fault",
-                        .make = [] { return std::make_shared<FaultServer>(Memory(), Threads()); }},
+                        .make = [] { return std::make_shared<FaultServer>(Memory(), Threads()); },
+                        .disk = DiskOf<Memory>},
                     ConformanceTarget{.name = "Counting",
-                                      .make = [] { return std::make_shared<CountingServer>(OnDisk()); }},
-                    ConformanceTarget{.name = "Guarded", .make = Guarded}),
+                                      .make = [] { return std::make_shared<CountingServer>(OnDisk()); },
+                                      .disk = Disk},
+                    ConformanceTarget{.name = "Guarded", .make = Guarded, .disk = ReplacedDisk}),
     ConformanceName);
 
 }  // namespace
