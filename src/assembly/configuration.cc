@@ -9,6 +9,7 @@
 
 #include "archive/archive_format.hh"
 #include "assembly/options.hh"
+#include "assembly/server_kinds.hh"
 #include "base/text.hh"
 #include "server/local_root.hh"
 
@@ -150,6 +151,7 @@ Status ValidateConfiguration(const Configuration& c) {
     return Fail(Code::kInvalidArgument,
                 "a store lies on directories (data) or on servers (server, origin), not on both");
   }
+  if (!c.origin.empty()) XEC_TRY(NormalizeOrigin(c.origin));
   const size_t listed = c.data.size() + c.servers.size();
   if (listed > kMembersOfStoreMax) {
     return Fail(Code::kInvalidArgument, "{} data servers are more than the {} a store may have", listed,

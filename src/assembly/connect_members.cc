@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The data servers of a store that is opened, and of those of its directories that come later.
+#include "assembly/server_kinds.hh"
 #include "assembly/site_server.hh"
 #include "assembly/store_process.hh"
 #include "base/log.hh"
@@ -29,7 +30,7 @@ Result<StoreProcess::Connection> StoreProcess::Connect(const StoreDescriptor& de
   SiteServerOptions options;
   options.identity = FormatIdentity(descriptor.store_id, id);
   options.description = fmt::format("{} of store {}", id, descriptor.store_id.substr(0, 8));
-  options.sync_directories = descriptor.sync == SyncPolicy::kCommit;
+  options.sync_names = descriptor.sync == SyncPolicy::kCommit;
   Connection connection;
   XEC_ASSIGN_OR_RETURN(connection.beneath,
                        MakeSiteServer(address, executor_, gate_of_answers_, std::move(options)));
@@ -51,7 +52,7 @@ Result<StoreProcess::Connected> StoreProcess::ConnectMembers(const StoreDescript
   for (size_t i = 0; i < servers.size(); ++i) {
     const Member& member = descriptor.members[i];
     const auto& site = judgement.site_of_member[i];
-    const bool local = member.address.find("://") == std::string::npos;
+    const bool local = KindOf(member.address).local;
     if (!site)
       missing += fmt::format("{}{}{}", missing.empty() ? "" : ", ", member.id,
                              local ? "" : " (" + member.address + ")");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // How a gateway notices disks that went back in time, and what it does about them; and disks that take no
 // writes any more.
+#include "assembly/server_kinds.hh"
 #include "assembly/store_process.hh"
 #include "base/log.hh"
 #include "commit/server_gather.hh"
@@ -45,7 +46,7 @@ Task<void> StoreProcess::TryAllWrites(WriteWatch& watch, uint64_t round) {
     const auto member = static_cast<MemberIndex>(i);
     // Who does not answer is told as that.
     if (engine.health().At(i, executor_.Now()).state != ServerState::kUp) continue;
-    const bool directory = engine.server(member)->name().find("://") == std::string::npos;
+    const bool directory = KindOf(engine.server(member)->name()).local;
     const bool root = watch.AsksRoot(member, directory, round);
     gather.Start(member,
                  TryWrites(executor_, engine.server(member), root, engine.options().metadata_timeout));

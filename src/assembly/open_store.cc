@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "assembly/server_kinds.hh"
 #include "assembly/site_server.hh"
 #include "assembly/store_process.hh"
 #include "assembly/twin_servers.hh"
@@ -88,8 +89,8 @@ Unlisted UnlistedServers(const std::vector<SiteView>& views) {
   if (!newest) return {};
   Unlisted result{{}, newest->store_id};
   for (const Member& member : newest->members) {
-    const bool remote = member.address.find("://") != std::string::npos;
-    if (remote && !known.contains(member.id) && !known.contains(member.address))
+    const bool has_address = !KindOf(member.address).local;
+    if (has_address && !known.contains(member.id) && !known.contains(member.address))
       result.sites.push_back({member.address, ""});
   }
   return result;
@@ -172,12 +173,13 @@ Task<Result<std::vector<Site>>> StoreProcess::Sites() {
   if (!configuration_.data.empty()) co_return configuration_.data;
   if (!configuration_.servers.empty()) co_return configuration_.servers;
   if (configuration_.origin.empty()) co_return std::vector<Site>{};
+  const ServerKind& kind = KindOf(configuration_.origin);
   const auto found =
-      co_await DiscoverServers(configuration_.origin, executor_, executor_.Now() + kInspectTimeout);
+      co_await kind.discover(configuration_.origin, executor_, executor_.Now() + kInspectTimeout);
   if (!found) co_return Fail(Code::kNoQuorum, "{}", found.error().message);
   if (found->empty()) co_return Fail(Code::kNoQuorum, "{} knows no data servers yet", configuration_.origin);
   std::vector<Site> sites;
-  for (const std::string& address : *found) sites.push_back(Site{"root://" + address, ""});
+  for (const std::string& address : *found) sites.push_back(Site{address, ""});
   co_return std::move(sites);
 }
 

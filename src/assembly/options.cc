@@ -7,6 +7,7 @@
 
 #include "assembly/limit_options.hh"
 #include "assembly/option_values.hh"
+#include "assembly/server_kinds.hh"
 #include "base/text.hh"
 
 namespace xec {
@@ -40,37 +41,12 @@ Values FormatSites(const std::vector<Site>& sites) {
   return values;
 }
 
-// "root://HOST:PORT", with the port (that of xrootd, 1094, when absent) and without a trailing slash, so that
-// equal servers have equal addresses.
-Result<std::string> ParseRootUrl(std::string_view text) {
-  constexpr std::string_view kScheme = "root://";
-  const auto bad = [&] { return Fail(Code::kInvalidArgument, "'{}' is no server (root://HOST:PORT)", text); };
-  if (!text.starts_with(kScheme)) return bad();
-  std::string_view host = text.substr(kScheme.size());
-  while (host.ends_with('/')) host.remove_suffix(1);
-  if (host.empty() || host.find_first_of("/@?# ,") != std::string_view::npos) return bad();
-  const size_t colon = host.rfind(':');
-  const size_t bracket = host.rfind(']');
-  const bool has_port =
-      colon != std::string_view::npos && (bracket == std::string_view::npos || bracket < colon);
-  if (!has_port) return fmt::format("{}{}:1094", kScheme, host);
-  const auto port = ParseUint(host.substr(colon + 1));
-  if (colon == 0 || !port || *port == 0 || *port > 65535) {
-    return Fail(Code::kInvalidArgument, "'{}': the port must be a number from 1 to 65535", text);
-  }
-  return fmt::format("{}{}", kScheme, host);
-}
-
 Status SetData(C& c, std::string_view value) {
   XEC_ASSIGN_OR_RETURN(Site site, ParseSite(value));
-  while (site.address.size() > 1 && site.address.ends_with('/')) site.address.pop_back();
-  if (site.address.empty()) return Fail(Code::kInvalidArgument, "'{}' names no directory", value);
-  if (Trim(site.address) != site.address) {
-    return Fail(Code::kInvalidArgument, "'{}': a directory's name may not begin or end with a blank", value);
-  }
-  if (site.address.find("://") != std::string::npos) {
+  const ServerKind& kind = KindOf(site.address);
+  if (!kind.local)
     return Fail(Code::kInvalidArgument, "'{}' is a server, not a directory: give it as server", value);
-  }
+  XEC_ASSIGN_OR_RETURN(site.address, kind.normalize(site.address));
   for (const Site& other : c.data) {
     if (other.address == site.address) {
       return Fail(Code::kInvalidArgument, "the directory {} is given twice", site.address);
@@ -82,7 +58,7 @@ Status SetData(C& c, std::string_view value) {
 
 Status SetServer(C& c, std::string_view value) {
   XEC_ASSIGN_OR_RETURN(Site site, ParseSite(value));
-  XEC_ASSIGN_OR_RETURN(site.address, ParseRootUrl(site.address));
+  XEC_ASSIGN_OR_RETURN(site.address, NormalizeServerAddress(site.address));
   for (const Site& other : c.servers) {
     if (other.address == site.address)
       return Fail(Code::kInvalidArgument, "the server {} is given twice", site.address);
@@ -226,7 +202,7 @@ std::vector<OptionRow> SiteRows() {
       {"origin", "root://HOST:PORT", "",
        "The redirector of a vanilla XRootD cluster whose data servers hold the archives.", kStore, false,
        [](C& c, std::string_view value) -> Status {
-         XEC_ASSIGN_OR_RETURN(c.origin, ParseRootUrl(value));
+         XEC_ASSIGN_OR_RETURN(c.origin, NormalizeOrigin(value));
          return OkStatus();
        },
        GetText<&C::origin>},

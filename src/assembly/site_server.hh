@@ -15,11 +15,11 @@ namespace xec {
 struct SiteServerOptions {
   std::string identity;     // what the identity file must hold; "" = whatever it is, for looking around
   std::string description;  // for messages: "s03 of store 4f2a91c0"
-  bool sync_directories = true;
+  bool sync_names = true;  // policy commit
 };
 
-// A directory, or root://HOST:PORT. `executor` outlives what is in flight, or AbandonXrootdRequests is called
-// and `gate` closed before it goes. Error: kInvalidArgument.
+// A server of any kind (server_kinds.hh). `executor` outlives what is in flight, or AbandonXrootdRequests is
+// called and `gate` closed before it goes. Error: kInvalidArgument.
 Result<DataServerPtr> MakeSiteServer(const std::string& address, Executor& executor,
                                      std::shared_ptr<CompletionGate> gate, SiteServerOptions options);
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <unistd.h>
 
+#include "assembly/server_kinds.hh"
 #include "placement/homes.hh"
 #include "runtime/gather.hh"
 #include "server/local_root.hh"
@@ -321,7 +322,7 @@ bool SameIdentity(const std::optional<Identity>& a, const std::optional<Identity
 
 Error SameSite(const SiteView& one, const SiteView& other) {
   return Fail(Code::kInvalidArgument, "{} and {} are the same {}: list it once", one.site.address,
-              other.site.address, one.directory ? "directory" : "data server");
+              other.site.address, KindOf(one.site.address).noun);
 }
 
 Result<Judgement> JudgeSites(std::span<const SiteView> views, const Configuration& configuration) {
@@ -388,8 +389,7 @@ Result<StoreDescriptor> NewDescriptor(std::span<const SiteView> views, const Con
   }
   for (size_t i = 0; i < views.size(); ++i) {
     const SiteView& view = views[i];
-    const std::string name =
-        view.directory ? view.site.address : view.site.address.substr(std::string("root://").size());
+    const std::string name(WithoutScheme(view.site.address));
     descriptor.members.push_back(Member{fmt::format("s{:02}", i + 1),
                                         view.directory ? "local" : view.site.address,
                                         view.site.host.empty() ? name : view.site.host});

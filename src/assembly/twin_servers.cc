@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "assembly/twin_servers.hh"
 
+#include "assembly/server_kinds.hh"
 #include "assembly/write_probe.hh"
 #include "base/random.hh"
 #include "base/text.hh"
@@ -16,9 +17,11 @@ constexpr int kTries = 3;
 
 std::optional<std::pair<size_t, size_t>> FindTwins(std::span<const SiteView> views) {
   for (size_t i = 0; i < views.size(); ++i) {
-    if (views[i].directory || !views[i].identity) continue;
+    const ServerKind& kind = KindOf(views[i].site.address);
+    if (!kind.has_several_names || !views[i].identity) continue;
     for (size_t k = 0; k < i; ++k) {
-      if (!views[k].directory && SameIdentity(views[k].identity, views[i].identity)) return {{k, i}};
+      if (&KindOf(views[k].site.address) == &kind && SameIdentity(views[k].identity, views[i].identity))
+        return {{k, i}};
     }
   }
   return std::nullopt;

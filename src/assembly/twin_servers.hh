@@ -7,7 +7,7 @@
 
 namespace xec {
 
-// Two servers, not directories, that show the same identity, if any do. Pure.
+// Two servers of one kind with several names that show the same identity, if any do. Pure.
 std::optional<std::pair<size_t, size_t>> FindTwins(std::span<const SiteView> views);
 
 // Is it one server? False also where nothing can be written.

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "assembly/server_kinds.hh"
 #include "base/units.hh"
 #include "placement/store_descriptor.hh"
 #include "server/server_health.hh"
@@ -63,7 +64,7 @@ Task<Status> TryFile(Executor& executor, DataServerPtr server, Duration each) {
 std::string Describe(WriteRefusal refusal, const Error& error, const DataServer& server,
                      const Result<Space>& space) {
   const std::string& words = error.message;
-  const bool local = server.name().find("://") == std::string::npos;
+  const bool local = KindOf(server.name()).local;
   switch (refusal) {
     case WriteRefusal::kReadOnly:
       return fmt::format(
