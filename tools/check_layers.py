@@ -13,6 +13,7 @@ CORE = ["base", "runtime", "codec", "archive", "server", "placement", "protocol"
 LAYERS = {
     "base": [],
     "runtime": ["base"],
+    "jobs": ["base", "runtime"],
     "codec": ["base"],
     "archive": ["base", "codec"],
     "server": ["base", "runtime"],
@@ -25,11 +26,11 @@ LAYERS = {
     "store": CORE + ["api", "commit", "object", "xrdec"],
     "xrdcompat": ["base"],
     "server_xrootd": ["base", "runtime", "server", "xrdcompat"],
-    "assembly": CORE + ["api", "commit", "object", "xrdec", "store", "xrdcompat", "server_xrootd"],
+    "assembly": CORE + ["jobs", "api", "commit", "object", "xrdec", "store", "xrdcompat", "server_xrootd"],
     # Front ends: what the engine is made of is none of their business.
     "plugin_oss": CORE + ["api", "xrdcompat", "assembly"],
     "preload_crc32c": ["base", "codec"],
-    "cli": CORE + ["api", "assembly"],
+    "cli": CORE + ["jobs", "api", "assembly"],
 }
 XROOTD_FOLDERS = ["xrdcompat", "server_xrootd", "plugin_oss", "preload_crc32c"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Alarm: one coroutine waits, until a time or until somebody rings. Thread-safe.
+#pragma once
+
+#include <mutex>
+
+#include "runtime/executor.hh"
+#include "runtime/task.hh"
+
+namespace xec {
+
+class Alarm {
+ public:
+  // `executor` outlives this object, and this object whoever waits.
+  explicit Alarm(Executor& executor) : executor_(executor) {}
+
+  // Ends at `until`, or at the first Ring since the last Wait ended. One coroutine at a time.
+  Task<void> Wait(TimePoint until);
+  // The coroutine goes on on this thread.
+  void Ring();
+
+ private:
+  Executor& executor_;
+  std::mutex mutex_;
+  bool rung_ = false;                     // guarded by mutex_, as is
+  UniqueFunction<void(bool)> wake_ = {};  // of who waits
+};
+
+}  // namespace xec
