@@ -120,6 +120,8 @@ void JobRunner::Restore(std::string_view job, std::string cursor) {
   std::lock_guard lock(mutex_);
   for (const auto& entry : entries_) {
     if (entry->report.name != job) continue;
+    // Told on, in case this process ends before its first step.
+    entry->report.cursor = cursor;
     entry->restored = std::move(cursor);
     return;
   }
@@ -135,6 +137,7 @@ void JobRunner::Tell(const JobOrders& orders) {
       const bool cancel = standing.told && order.cancelled_ms > entry->cancel_seen_ms;
       if (cancel && (entry->in_step || entry->in_pass) && entry->job->text().has_passes)
         standing.cancelled = true;
+      if (cancel && !std::exchange(entry->restored, "").empty()) entry->report.cursor.clear();
       entry->cancel_seen_ms = std::max(entry->cancel_seen_ms, order.cancelled_ms);
       standing.paused = order.paused && !standing.must_run;
       standing.told = true;

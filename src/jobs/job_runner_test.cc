@@ -199,9 +199,20 @@ TEST_F(JobRunnerTest, ACursorOfAnEarlierProcessComesBeforeTheFirstStep) {
   runner_.Restore("work", "at 17");
   runner_.Restore("unknown", "x");
   runner_.Tell(orders_);
+  EXPECT_EQ(Report().cursor, "at 17") << "should this process end before that";
   Pass(milliseconds(10'050));
   EXPECT_EQ(job_->restored, "at 17");
   EXPECT_EQ(needed_->restored, "");
+}
+
+TEST_F(JobRunnerTest, ACursorThatWaitsCanBeCancelled) {
+  runner_.Restore("work", "at 17");
+  runner_.Tell(orders_);
+  Ask(JobVerb::kCancel);
+  EXPECT_EQ(Report().cursor, "");
+  Pass(milliseconds(10'050));
+  EXPECT_EQ(job_->restored, "");
+  EXPECT_EQ(job_->begun, 1);
 }
 
 TEST_F(JobRunnerTest, ProblemsAreRememberedAndMakeStepsRarer) {
