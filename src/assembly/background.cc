@@ -1,19 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "assembly/background.hh"
 
-#include <algorithm>
-
 namespace xec {
-namespace {
-
-constexpr int kPauseForWork = 4;
-constexpr Duration kPauseForWorkMax = std::chrono::minutes(10);
-
-}  // namespace
-
-Duration PauseAfter(Duration took, Duration interval) {
-  return std::max(interval, std::min(kPauseForWork * took, kPauseForWorkMax));
-}
 
 Task<bool> Background::Pause(Duration time) {
   OneShot<bool> over;

@@ -10,10 +10,6 @@
 
 namespace xec {
 
-// How long a loop that has a round each `interval` pauses after one that took so long: it works no more than
-// a fifth of the time, unless its rounds take minutes.
-Duration PauseAfter(Duration took, Duration interval);
-
 class Background {
  public:
   // `executor` outlives this object; every Pause ends before this object goes (Stop, then drain the scope).

@@ -62,6 +62,7 @@ struct Configuration {
   std::string user;             // whom a gateway started by root becomes; "" = chosen by serve
   std::string xrootd;           // the program; "" = chosen by serve
   Duration clean_interval = std::chrono::seconds(60);
+  uint64_t clean_rate = 0;  // names a second; 0: no limit
 
   // Name of every option given -> where, for messages ("line 3", "--geometry").
   std::map<std::string, std::string, std::less<>> given;

@@ -103,11 +103,13 @@ StoreProcess::StoreProcess(Configuration configuration, OpenOptions options)
       options_(options),
       executor_("xec-engine", kEngineThreads),
       background_(executor_),
+      runner_(executor_, scope_),
       not_open_(Fail(Code::kNoQuorum, "no data server has answered")),
       gate_([this](std::string_view, const CallOptions&) { return Gate(); }) {}
 
 StoreProcess::~StoreProcess() {
   background_.Stop();
+  runner_.Stop();
   scope_.Drain();
   for (const auto& probe : probes_) probe->scope.Drain();
   AbandonXrootdRequests(executor_);
@@ -155,18 +157,22 @@ Task<void> StoreProcess::OpenLoop(UniqueFunction<void(Status)> answer) {
   if (!answered) answer(background_.stopped() ? Status(Fail(Code::kCancelled, "stopped")) : OkStatus());
   if (background_.stopped()) co_return;
   if (answered) Log(LogLevel::kInfo, "store", "the store is open now");
-  scope_.Spawn(RefreshLoop());
-  if (options_.background) {
-    LogHealth();
-    scope_.Spawn(CleanLoop());
-    scope_.Spawn(RepairLoop());
-    scope_.Spawn(TidyLoop());
-    scope_.Spawn(WriteLoop());
-    if (WatchesClocks()) {
-      scope_.Spawn(ClockLoop());
-      scope_.Spawn(ReconcileLoop());
-    }
-  }
+  if (options_.background) LogHealth();
+  StartJobs();
+}
+
+void StoreProcess::StartJobs() {
+  JobSite site{.engine = *engine_,
+               .beneath = *beneath_,
+               .store = gate_,
+               .damage = store_->damage(),
+               .clocks = clocks_,
+               .configuration = configuration_,
+               .confirmations = confirmations_,
+               .process = options_.process,
+               .runner = runner_};
+  site_ = std::make_unique<JobSite>(std::move(site));
+  runner_.Start(MakeJobs(*site_, options_.background));
 }
 
 Task<Result<std::vector<Site>>> StoreProcess::Sites() {
@@ -394,21 +400,6 @@ void StoreProcess::LogHealth() {
   });
 }
 
-Task<void> StoreProcess::CleanLoop() {
-  Duration pause = configuration_.clean_interval;
-  while (co_await background_.Pause(pause)) {
-    const TimePoint began = executor_.Now();
-    const Result<CleanReport> report = co_await maintenance_->Clean({});
-    pause = PauseAfter(executor_.Now() - began, configuration_.clean_interval);
-    if (!report) {
-      Log(LogLevel::kWarning, "cleaner", "{}", report.error().message);
-    } else if (report->removed > 0) {
-      Log(LogLevel::kInfo, "cleaner", "removed {} files of {} names, {} left for later", report->removed,
-          report->names, report->left);
-    }
-  }
-}
-
 Status StoreProcess::InForce() const {
   std::lock_guard lock(mutex_);
   return store_ ? engine_->MembersInForce() : not_open_;
@@ -472,6 +463,7 @@ bool StoreProcess::AllAnswer(TimePoint now) {
 
 bool StoreProcess::Settle(Duration at_most) {
   background_.Stop();
+  runner_.Stop();
   const TimePoint start = executor_.Now();
   const auto wait = [&]() -> Task<bool> {
     Background pauses(executor_);

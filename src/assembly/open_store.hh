@@ -23,8 +23,10 @@ constexpr Duration kRetryInterval = std::chrono::seconds(2);
 struct OpenOptions {
   // Make a new store when all data servers are empty; else that is an error.
   bool create_if_new = false;
-  // Run the cleaner and repair in the background (gateways).
+  // Run all jobs of a store (gateways); else only what every process has to do.
   bool background = false;
+  // How lists of jobs name this process: HOST:PORT, the same when it is started again.
+  std::string process = {};
   // How long to wait for servers that do not answer. After it a store of local directories is an error; of
   // servers too, unless `background`: then every operation answers kNoQuorum until the store could be opened.
   Duration wait = std::chrono::seconds(10);

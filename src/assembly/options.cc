@@ -324,6 +324,13 @@ std::vector<OptionRow> ProcessRows() {
        [](const C& c) {
          return c.clean_interval == C().clean_interval ? Values{} : Values{FormatTime(c.clean_interval)};
        }},
+      {"clean-rate", "N", "0",
+       "Names that the gateway's cleaner visits in a second, at most; 0: as many as it can.", kGateway, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(c.clean_rate, ParseCount(value, 0, 1'000'000));
+         return OkStatus();
+       },
+       [](const C& c) { return c.clean_rate == 0 ? Values{} : Values{fmt::format("{}", c.clean_rate)}; }},
   };
 }
 

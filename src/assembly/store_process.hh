@@ -5,20 +5,21 @@
 //   tell"
 //
 // INV-1  engine_, layout_, store_ and maintenance_ are set once, together, under mutex_, and never change
-// afterwards. INV-2  everything in scope_ ends soon after background_.Stop(), except requests to servers.
+//        afterwards.
+// INV-2  everything in scope_ ends soon after background_.Stop() and runner_.Stop(), except requests to
+//        servers.
 #pragma once
 
 #include <map>
 #include <mutex>
-#include <set>
 
 #include "api/gated_store.hh"
 #include "assembly/background.hh"
+#include "assembly/jobs/store_jobs.hh"
 #include "assembly/late_server.hh"
 #include "assembly/maintenance.hh"
 #include "assembly/open_store.hh"
 #include "assembly/sites.hh"
-#include "assembly/write_probe.hh"
 #include "base/random.hh"
 #include "commit/disk_clock.hh"
 #include "runtime/thread_pool.hh"
@@ -100,25 +101,7 @@ class StoreProcess final : public OpenedStore {
   void LogHealth();
   bool AllAnswer(TimePoint now);
   Task<void> BindLateMembers(std::vector<Site> sites);
-  Task<void> CleanLoop();
-  // Repairs what readers and the cleaner report, one object at a time (background_repair.cc).
-  Task<void> RepairLoop();
-  Task<RepairQueue::End> RepairDamaged(const DamagedObject& object);
-  // Removes what this process gave up on servers that were away (background_repair.cc).
-  Task<void> TidyLoop();
-  // Watches the clocks of the disks, and compares those that went back in time (disk_watch.cc).
-  bool WatchesClocks() const { return beneath_->descriptor().tolerance > 0; }
-  Task<void> ClockLoop();
-  // Tells which disks take no writes (disk_watch.cc).
-  Task<void> WriteLoop();
-  Task<void> TryAllWrites(WriteWatch& watch, uint64_t round);
-  Task<void> ReconcileLoop();
-  Task<void> Reconcile(MemberIndex member);
-  bool IsBack(MemberIndex member) const;
-  // Keeps Engine::member_list up to date.
-  Task<void> RefreshLoop();
-  // What the members show that answer in time, or more slowly as long as fewer than needed did.
-  Task<std::vector<Result<StoreDescriptor>>> ReadDescriptors();
+  void StartJobs();
 
   Task<std::vector<MemberIndex>> FindGone();
 
@@ -137,6 +120,7 @@ class StoreProcess final : public OpenedStore {
       std::make_shared<CompletionGate>();  // of directories
   TaskScope scope_;
   Background background_;
+  JobRunner runner_;
 
   // Used by the opening loop only, and by BindLateMembers after it.
   std::map<std::string, SiteView> raw_sites_;  // by address; nothing of what they show
@@ -148,6 +132,7 @@ class StoreProcess final : public OpenedStore {
   DiskClocksPtr clocks_;             // set before engine_
   std::unique_ptr<Engine>
       beneath_;  // of the same members, also of disks that are left out; set before engine_
+  std::unique_ptr<JobSite> site_;  // used by the jobs only; set after engine_
 
   mutable std::mutex mutex_;
   std::unique_ptr<Engine> engine_;  // guarded by mutex_ until set, as all below
@@ -156,7 +141,6 @@ class StoreProcess final : public OpenedStore {
   std::unique_ptr<Maintenance> maintenance_;
   Error not_open_;  // why not, while there is no store
   std::vector<std::unique_ptr<Probe>> probes_;  // retired ones
-  std::set<MemberIndex> back_;  // whose disks went back in time, by the last round
   std::vector<std::string> notes_;
 
   GatedStore gate_;

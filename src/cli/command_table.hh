@@ -80,6 +80,13 @@ inline constexpr CommandText kCommands[] = {
      "its\n"
      "folder is: then it is written anew on other servers.\n"},
     {"clean", "Remove now what interrupted work left behind", "", 0, 0, true, "  xec clean -c xec.conf\n"},
+    {"jobs", "Show, pause, resume or cancel what the gateways do in the background", "[VERB JOB]", 0, 2, true,
+     "  xec jobs -c xec.conf                             every gateway's jobs, and where they are\n"
+     "  xec jobs -c xec.conf pause repair                no gateway begins another repair, until\n"
+     "  xec jobs -c xec.conf resume repair\n"
+     "  xec jobs -c xec.conf cancel clean                the pass under way is given up; the next one begins "
+     "anew\n"
+     "Gateways obey within ten seconds, also those that are started later.\n"},
     {"recover", "Rebuild an object from copied archives, without any service", "FOLDER...", 1, kAnyNumber,
      false,
      "  xec recover copy/of/d01 copy/of/d07 -o run1.root\n"
@@ -98,7 +105,7 @@ struct OwnOption {
 };
 
 inline constexpr OwnOption kOwnOptions[] = {
-    {"put get ls stat locate verify health repair clean recover version", "--json", "",
+    {"put get ls stat locate verify health repair clean jobs recover version", "--json", "",
      "Print JSON, one document"},
     {"put get recover repair verify", "-q,--quiet", "", "No progress, no summary"},
     {"put", "--exclusive", "", "Fail when there is something under the name"},

@@ -34,7 +34,7 @@ constexpr StoreCommand kStoreCommands[] = {
     {"mv", RunMove, true, false},        {"mkdir", RunMakeDirectory, true, true},
     {"locate", RunLocate, false, false}, {"verify", RunVerify, false, false},
     {"health", RunHealth, false, false}, {"repair", RunRepair, true, false},
-    {"clean", RunClean, true, false},
+    {"clean", RunClean, true, false},    {"jobs", RunJobs, true, false},
 };
 
 // The answer even where nobody can read the sentence.

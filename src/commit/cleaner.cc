@@ -132,8 +132,20 @@ struct TreePass {
   Engine& engine;
   OnThin on_thin;
   NamesAtRest::Pass rests;
+  CleanOptions options = {};
+  uint64_t visited = 0;
+  bool stopped = false;
   CleanOutcome total = {};
   std::optional<Error> problem = {};
+
+  // With which name of the directory to begin, if an earlier pass came into it last.
+  std::optional<ObjectPath> FirstIn(const ObjectPath& directory) const {
+    const std::string above = directory.IsRoot() ? "/" : directory.text() + "/";
+    if (!options.from.starts_with(above)) return std::nullopt;
+    const size_t end = options.from.find('/', above.size());
+    const Result<ObjectPath> first = directory.Child(options.from.substr(above.size(), end - above.size()));
+    return first ? std::optional(*first) : std::nullopt;
+  }
 
   // Of one name.
   void Add(const Result<CleanOutcome>& outcome) {
@@ -180,17 +192,29 @@ Task<void> AwaitCleaned(Cleaning& cleaning, size_t most, TreePass& pass) {
 
 Task<void> CleanBelow(TreePass& pass, ObjectPath directory);
 
+// False: the pass is to end.
+Task<bool> MayClean(TreePass& pass, const ObjectPath& name) {
+  if (!pass.options.turn || pass.stopped) co_return !pass.stopped;
+  WalkPoint point{name.text(), pass.visited++};
+  const bool go_on = co_await pass.options.turn(std::move(point));
+  pass.stopped = !go_on;
+  co_return go_on;
+}
+
 // The names of a folder, each with what is below it.
-Task<void> CleanNames(TreePass& pass, FolderUnion& found) {
-  IdleNames idle(pass.engine, found, pass.rests);
+Task<void> CleanNames(TreePass& pass, FolderUnion& found, std::optional<ObjectPath> first) {
+  IdleNames idle(pass.engine, found, pass.rests, first);
   Cleaning cleaning(pass.engine.scope(), pass.engine.executor());
   while (const std::optional<ObjectPath> name = idle.Next()) {
+    const bool go_on = co_await MayClean(pass, *name);
+    if (!go_on) break;
     // Below first: a directory's tombstone can only go when its folder is empty. Nothing beside it, so that
     // the bound is one for all folders.
     const bool has_folder = TakeFolderOf(*name, found);
     if (has_folder) {
       co_await AwaitCleaned(cleaning, 0, pass);
       co_await CleanBelow(pass, *name);
+      if (pass.stopped) break;
     }
     const ToClean to_clean = co_await idle.Look();
     if (to_clean == ToClean::kLater || to_clean == ToClean::kNothing) {
@@ -235,7 +259,9 @@ Task<void> CleanBelow(TreePass& pass, ObjectPath directory) {
   if (engine.server_count() - found.heard.size() > SilentServersMax(engine))
     pass.problem = Fail(Code::kNoQuorum, "{} cannot be cleaned now: {} of {} data servers do not list it",
                         directory.text(), engine.server_count() - found.heard.size(), engine.server_count());
-  co_await CleanNames(pass, found);
+  std::optional<ObjectPath> first = pass.FirstIn(directory);
+  co_await CleanNames(pass, found, std::move(first));
+  if (pass.stopped) co_return;
   for (const std::string& object_directory : found.nameless) {
     const CleanOutcome cleaned = co_await CleanNameless(engine, object_directory);
     pass.total.Add(cleaned);
@@ -247,7 +273,7 @@ Task<void> CleanBelow(TreePass& pass, ObjectPath directory) {
     if (shortened && (found.heard.size() < engine.server_count() || IsNameless(found, directory, folder)))
       continue;
     std::optional<ObjectPath> name = DirectoryOf(directory, folder);
-    if (name) co_await CleanNamelessFolder(pass, std::move(*name));
+    if (name && !pass.stopped) co_await CleanNamelessFolder(pass, std::move(*name));
   }
 }
 
@@ -439,11 +465,18 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
   co_return pass.outcome;
 }
 
-Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThin on_thin,
-                                     NamesAtRest* rests) {
+Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThin on_thin, NamesAtRest* rests,
+                                     CleanOptions options) {
   NamesAtRest nothing;
-  TreePass pass{engine, std::move(on_thin), {rests != nullptr ? *rests : nothing, engine.executor()}};
+  TreePass pass{engine,
+                std::move(on_thin),
+                {rests != nullptr ? *rests : nothing, engine.executor()},
+                std::move(options)};
   co_await CleanBelow(pass, std::move(directory));
+  if (pass.stopped) {
+    pass.rests.GiveUp();
+    co_return Fail(Code::kCancelled, "the cleaning was cancelled");
+  }
   if (pass.problem) co_return *pass.problem;
   co_return pass.total;
 }

@@ -8,6 +8,7 @@
 
 #include "api/store_maintenance.hh"
 #include "commit/names.hh"
+#include "runtime/turn.hh"
 
 namespace xec {
 
@@ -34,10 +35,19 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path);
 // Hears of each thin object at once, whatever becomes of the rest of the pass.
 using OnThin = std::function<void(const ThinObject&)>;
 
+// How a pass is led by who runs it.
+struct CleanOptions {
+  // The point of an earlier pass to begin at; all names are visited all the same. Empty, or anything else:
+  // wherever chance begins.
+  std::string from = {};
+  Turn turn = {};  // awaited before each name
+};
+
 // Everything below the directory, the directory's own name last. kNoQuorum if some name could not be decided
-// or some directory not be listed (the others are cleaned all the same). `rests`: what passes of the same
-// directory before have found out, and this one does; null: nothing, and for nobody. It lives until the end.
+// or some directory not be listed (the others are cleaned all the same); kCancelled if the pass was ended by
+// its turn. `rests`: what passes of the same directory before have found out, and this one does; null:
+// nothing, and for nobody. It lives until the end.
 Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThin on_thin = nullptr,
-                                     NamesAtRest* rests = nullptr);
+                                     NamesAtRest* rests = nullptr, CleanOptions options = CleanOptions());
 
 }  // namespace xec

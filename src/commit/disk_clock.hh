@@ -6,11 +6,11 @@
 // `beneath` is an engine of the same members whose guards do not look at clocks.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 
 #include "commit/engine.hh"
+#include "runtime/turn.hh"
 #include "server/disk_clocks.hh"
 
 namespace xec {
@@ -62,9 +62,9 @@ Task<Status> TellTime(Engine& beneath, DiskClocksPtr clocks, MemberIndex member,
 // Compares a disk that went back in time with the other servers, for which `engine` has to leave it out:
 // brings every name to a quorum of its homes without it, removes from it what the others know nothing of any
 // more (it was removed, and that forgotten), and moves its clock on, so that everybody uses it again. Any
-// number may run; OK also when another one was faster. Ends soon after `stopped()`. Error: a sentence; then
-// it stays left out and can be tried again.
+// number may run; OK also when another one was faster. `turn` is awaited before each name; kCancelled when it
+// ended the comparison. Error: a sentence; then the disk stays left out and can be tried again.
 Task<Status> ReconcileDisk(Engine& engine, Engine& beneath, DiskClocksPtr clocks, MemberIndex member,
-                           std::function<bool()> stopped);
+                           Turn turn);
 
 }  // namespace xec

@@ -73,8 +73,7 @@ class DiskClockTest : public testing::Test {
     return names;
   }
   Status Reconcile(MemberIndex member) {
-    return world_.Run(
-        ReconcileDisk(*watcher_.engine, *watcher_.beneath, watcher_.clocks, member, [] { return false; }));
+    return world_.Run(ReconcileDisk(*watcher_.engine, *watcher_.beneath, watcher_.clocks, member, nullptr));
   }
   Accepted StateIn(Engine& engine, const std::string& name) {
     const Result<NameInfo> info = world_.Run(LookUp(engine, world_.Path(name)));
@@ -294,6 +293,27 @@ TEST_F(DiskClockTest, SealsOfThePastGo) {
   EXPECT_TRUE(world_.EntriesOf(gateway_, "/a").empty());
 }
 
+TEST_F(DiskClockTest, AComparisonThatIsEndedLeavesTheDiskOutAndNothingBehind) {
+  ASSERT_TRUE(world_.Put(gateway_, "/a"));
+  const auto older = world_.memory[3]->Take();
+  Tick(3);
+  world_.memory[3]->Restore(older);
+  EXPECT_EQ(Round(watcher_), std::vector<MemberIndex>{3});
+  const std::vector<std::string> readings = Readings(3);
+  std::string last;
+  Turn turn = [&](WalkPoint point) -> Task<bool> {
+    last = point.at;
+    co_return point.at != "/a";
+  };
+  const Status ended =
+      world_.Run(ReconcileDisk(*watcher_.engine, *watcher_.beneath, watcher_.clocks, 3, std::move(turn)));
+  EXPECT_EQ(ended.code(), Code::kCancelled);
+  EXPECT_EQ(last, "/a");
+  EXPECT_EQ(Readings(3), readings) << "no draft";
+  EXPECT_EQ(Round(watcher_), std::vector<MemberIndex>{3});
+  EXPECT_TRUE(Reconcile(3));
+}
+
 TEST_F(DiskClockTest, ADiskThatGoesBackWhileItIsComparedStaysLeftOut) {
   ASSERT_TRUE(world_.Put(gateway_, "/a"));
   const auto older = world_.memory[3]->Take();
@@ -301,8 +321,7 @@ TEST_F(DiskClockTest, ADiskThatGoesBackWhileItIsComparedStaysLeftOut) {
   world_.memory[3]->Restore(older);
   std::optional<Status> done;
   watcher_.scope.Spawn([](Watcher& watcher, std::optional<Status>& result) -> Task<void> {
-    result =
-        co_await ReconcileDisk(*watcher.engine, *watcher.beneath, watcher.clocks, 3, [] { return false; });
+    result = co_await ReconcileDisk(*watcher.engine, *watcher.beneath, watcher.clocks, 3, nullptr);
   }(watcher_, done));
   world_.executor.RunUntilTime(world_.executor.Now() + 15ms);
   ASSERT_FALSE(done);

@@ -137,12 +137,16 @@ std::optional<Superseding> OnlySuperseded(const Engine& engine, const std::map<M
   return waits ? std::move(found) : std::nullopt;
 }
 
-IdleNames::IdleNames(Engine& engine, const FolderUnion& found, NamesAtRest::Pass& rests)
+IdleNames::IdleNames(Engine& engine, const FolderUnion& found, NamesAtRest::Pass& rests,
+                     const std::optional<ObjectPath>& first)
     : engine_(engine), found_(found), rests_(rests) {
   for (const auto& name : found.names) names_.push_back(&name);
   if (names_.empty()) return;
-  const auto first = static_cast<std::ptrdiff_t>(engine.RandomBelow(names_.size()));
-  std::rotate(names_.begin(), names_.begin() + first, names_.end());
+  auto begin = names_.begin() + static_cast<std::ptrdiff_t>(engine.RandomBelow(names_.size()));
+  if (first) {
+    begin = std::find_if(names_.begin(), names_.end(), [&](Name name) { return !(name->first < *first); });
+  }
+  std::rotate(names_.begin(), begin, names_.end());
 }
 
 CleanVerdict IdleNames::Judge(Name name, const std::map<MemberIndex, std::optional<States>>& shown) const {

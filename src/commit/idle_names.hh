@@ -55,13 +55,14 @@ struct Purgeable {
   std::vector<MemberIndex> shown_by;
 };
 
-// The names of a folder one after the other, from one of them on that chance chooses: of several cleaners
-// that begin at the same time each finds done what another one has done. Asks for many names ahead, but not
-// for those that `rests` knows. The names of `found` stay as they are while it lives; one owner, awaited
-// before the next call.
+// The names of a folder one after the other, all around from `first` on, or from one that chance chooses: of
+// several cleaners that begin at the same time each finds done what another one has done. Asks for many names
+// ahead, but not for those that `rests` knows. The names of `found` stay as they are while it lives; one
+// owner, awaited before the next call.
 class IdleNames {
  public:
-  IdleNames(Engine& engine, const FolderUnion& found, NamesAtRest::Pass& rests);
+  IdleNames(Engine& engine, const FolderUnion& found, NamesAtRest::Pass& rests,
+            const std::optional<ObjectPath>& first = std::nullopt);
 
   // nullopt: that was all.
   std::optional<ObjectPath> Next();

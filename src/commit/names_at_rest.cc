@@ -44,6 +44,7 @@ NamesAtRest::Pass::Pass(NamesAtRest& memory, Executor& executor)
       }()) {}
 
 NamesAtRest::Pass::~Pass() {
+  if (given_up_) return;
   const auto by_shown = [](const Rest& a, const Rest& b) { return a.shown < b.shown; };
   std::sort(learnt_.begin(), learnt_.end(), by_shown);
   auto rests = std::make_shared<const Rests>(std::move(learnt_));

@@ -110,6 +110,9 @@ class NamesAtRest {
     // done at once is not kept.
     void Learn(uint64_t shown, TimePoint began, const CleanVerdict& verdict);
 
+    // It ends before it has seen all names: what was known stays known, and nothing else.
+    void GiveUp() { given_up_ = true; }
+
    private:
     // When there are too many, the same ones in each pass: those of the lower hashes.
     void Keep(const Rest& rest);
@@ -120,6 +123,7 @@ class NamesAtRest {
     Executor& executor_;
     const View before_;
     std::mutex mutex_;
+    bool given_up_ = false;
     Rests learnt_;  // guarded by mutex_, as is
     uint64_t highest_ = std::numeric_limits<uint64_t>::max();  // that is kept
   };

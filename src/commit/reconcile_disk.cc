@@ -29,9 +29,11 @@ struct Reconciliation {
   Engine& engine;   // leaves the member out
   Engine& beneath;  // does not
   MemberIndex member;
-  std::function<bool()> stopped;
-  std::vector<Name> failed;
-  Status last_failure;
+  Turn turn;
+  uint64_t names = 0;  // that were begun
+  bool stopped = false;
+  std::vector<Name> failed = {};
+  Status last_failure = {};
 };
 
 // By all who see that its clock has moved on: another gateway was faster.
@@ -40,6 +42,15 @@ Error IsUsedAgain(const Reconciliation& work) {
 }
 
 Error Stopped() { return Fail(Code::kCancelled, "this process ends"); }
+
+// False, ever after: the comparison is to end.
+Task<bool> MayGoOn(Reconciliation* work, std::string at) {
+  if (!work->turn || work->stopped) co_return !work->stopped;
+  WalkPoint point{std::move(at), work->names};
+  const bool go_on = co_await work->turn(std::move(point));
+  work->stopped = !go_on;
+  co_return go_on;
+}
 
 bool IsSealOfAnyKind(const State& state) {
   return state.kind == StateKind::kSealed || state.kind == StateKind::kDirectorySeal ||
@@ -108,16 +119,22 @@ Task<Status> ReconcileNames(Reconciliation* work, std::vector<Name> names) {
   Gather<Status> gather(work->engine.scope(), work->engine.executor());
   size_t next = 0;
   while (next < names.size() || gather.pending() > 0) {
-    if (work->stopped()) next = names.size();
-    for (; next < names.size() && gather.pending() < kNamesInFlightMax; ++next)
+    for (; next < names.size() && gather.pending() < kNamesInFlightMax; ++next) {
+      const bool go_on = co_await MayGoOn(work, names[next].path.text());
+      if (!go_on) {
+        next = names.size();
+        break;
+      }
+      ++work->names;
       gather.Start(next, ReconcileName(work, names[next]));
+    }
     if (gather.pending() == 0) break;
     auto event = co_await gather.Next();
     if (*event.value) continue;
     work->last_failure = std::move(*event.value);
     work->failed.push_back(std::move(names[event.tag]));
   }
-  if (work->stopped()) co_return Stopped();
+  if (work->stopped) co_return Stopped();
   if (work->failed.size() > kNamesFailedMax) co_return work->last_failure;
   co_return OkStatus();
 }
@@ -179,7 +196,7 @@ Task<Status> ReconcileAll(Reconciliation* work) {
 }  // namespace
 
 Task<Status> ReconcileDisk(Engine& engine, Engine& beneath, DiskClocksPtr clocks, MemberIndex member,
-                           std::function<bool()> stopped) {
+                           Turn turn) {
   // If the disk goes back once more meanwhile this is not there at the end.
   const DataServerPtr disk = beneath.server(member);
   const std::string draft = ClockDraft(beneath);
@@ -187,9 +204,14 @@ Task<Status> ReconcileDisk(Engine& engine, Engine& beneath, DiskClocksPtr clocks
   if (!status) co_return status;
   // Who has not noticed yet does so with the next listing; what was sent before that ends until then.
   const TimePoint until = engine.executor().Now() + engine.options().metadata_timeout;
-  while (engine.executor().Now() < until && !stopped()) co_await Pause(engine, kCleanerPatience);
-  Reconciliation work{engine, beneath, member, std::move(stopped), {}, {}};
-  status = co_await ReconcileAll(&work);
+  Reconciliation work{engine, beneath, member, std::move(turn)};
+  bool go_on = co_await MayGoOn(&work, "/");
+  while (go_on && engine.executor().Now() < until) {
+    co_await Pause(engine, kCleanerPatience);
+    go_on = co_await MayGoOn(&work, "/");
+  }
+  status = Stopped();
+  if (go_on) status = co_await ReconcileAll(&work);
   const DiskTime now = DiskTimeNow(beneath);
   if (status) status = co_await TellTime(beneath, std::move(clocks), member, draft, now, true);
   if (status) co_return OkStatus();

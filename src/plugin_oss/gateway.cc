@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "plugin_oss/gateway.hh"
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -22,6 +23,19 @@ void WarnUnlessGuarded(const std::string& file) {
       "it were "
       "whole, unless its size was announced",
       file);
+}
+
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// HOST:PORT, as XRootD tells its plug-ins; of a plain test program its instance's name, if it has one.
+std::string NameOfThisProcess() {
+  const std::string host = Variable("XRDHOST"), port = Variable("XRDPORT");
+  if (!host.empty() && !port.empty()) return fmt::format("{}:{}", host, port);
+  const std::string instance = Variable("XRDINSTANCE");
+  return instance.empty() ? "gateway" : instance;
 }
 
 LogLevel LevelOf(Code code) {
@@ -63,6 +77,7 @@ Result<Gateway*> Gateway::ForConfiguration(const char* file) {
   OpenOptions options;
   options.create_if_new = true;
   options.background = true;
+  options.process = NameOfThisProcess();
   XEC_ASSIGN_OR_RETURN(std::unique_ptr<OpenedStore> opened, OpenStore(std::move(configuration), options));
   for (const std::string& note : opened->notes()) Log(LogLevel::kWarning, "store", "{}", note);
   if (const Result<StoreMaintenance*> maintenance = opened->maintenance()) {

@@ -218,13 +218,14 @@ Task<Status> NativeStore::SetAttribute(std::string text, std::string name, std::
 
 Task<Result<StoreSpace>> NativeStore::Space() { co_return co_await SumSpace(engine_); }
 
-Task<Result<CleanReport>> NativeStore::Clean() {
+Task<Result<CleanReport>> NativeStore::Clean(CleanOptions options) {
   const Result<bool> resumed = co_await ResumeDirectoryRenames(engine_);
   Result<ObjectPath> root = ObjectPath::Parse("/");
   OnThin on_thin = [this](const ThinObject& object) {
     damage_->Report(object.path, object.version, "an archive is missing", engine_.executor().Now());
   };
-  Result<CleanOutcome> outcome = co_await CleanTree(engine_, *root, std::move(on_thin), &rests_);
+  Result<CleanOutcome> outcome =
+      co_await CleanTree(engine_, *root, std::move(on_thin), &rests_, std::move(options));
   if (!outcome) co_return outcome.error();
   // Something is renamed or being given up under the directory: this pass may have cleared the way for the
   // next.

@@ -29,7 +29,7 @@ class NativeStore final : public LayoutStore {
   Task<Status> SetAttribute(std::string path, std::string name, std::optional<std::string> value,
                             OnlyIf only_if) override;
   Task<Result<StoreSpace>> Space() override;
-  Task<Result<CleanReport>> Clean() override;
+  Task<Result<CleanReport>> Clean(CleanOptions options) override;
   Task<Result<StoredNames>> ListStored(std::string directory) override;
   Task<Result<bool>> BringIntoTree(std::string path) override;
   Task<Result<RepairReport>> Repair(std::string path, RepairOptions options) override;

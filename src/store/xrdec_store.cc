@@ -242,8 +242,8 @@ Task<Status> XrdecStore::KeepChecksum(std::string text, Version version, std::st
 
 Task<Result<StoreSpace>> XrdecStore::Space() { co_return co_await SumSpace(engine_); }
 
-Task<Result<CleanReport>> XrdecStore::Clean() {
-  Result<CleanOutcome> outcome = co_await CleanXrdec(engine_);
+Task<Result<CleanReport>> XrdecStore::Clean(CleanOptions options) {
+  Result<CleanOutcome> outcome = co_await CleanXrdec(engine_, std::move(options.turn));
   if (!outcome) co_return outcome.error();
   co_return CleanReport{outcome->names, outcome->removed, outcome->left, {}};
 }

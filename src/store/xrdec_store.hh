@@ -33,7 +33,7 @@ class XrdecStore final : public LayoutStore {
   Task<Status> SetAttribute(std::string path, std::string name, std::optional<std::string> value,
                             OnlyIf only_if) override;
   Task<Result<StoreSpace>> Space() override;
-  Task<Result<CleanReport>> Clean() override;
+  Task<Result<CleanReport>> Clean(CleanOptions options) override;
   Task<Result<RepairReport>> Repair(std::string path, RepairOptions options) override;
 
  private:

@@ -31,6 +31,7 @@ struct Aside {
 
 struct Pass {
   Engine& engine;
+  Turn turn;
   // By object id, listed before the register is walked; without those taken aside.
   std::map<std::string, std::vector<StagedArchive>> staged;
   std::vector<Aside> aside;
@@ -41,7 +42,18 @@ struct Pass {
   // Ids among those of `staged` that the register shows: of objects, and of uploads that may still become
   // one.
   std::set<std::string> known = {};
+  uint64_t visited = 0;
+  bool stopped = false;
 };
+
+// False: the pass is to end.
+Task<bool> MayClean(Pass& pass, const ObjectPath& name) {
+  if (!pass.turn || pass.stopped) co_return !pass.stopped;
+  WalkPoint point{name.text(), pass.visited++};
+  const bool go_on = co_await pass.turn(std::move(point));
+  pass.stopped = !go_on;
+  co_return go_on;
+}
 
 int64_t Seconds(Duration time) { return std::chrono::duration_cast<std::chrono::seconds>(time).count(); }
 
@@ -163,6 +175,10 @@ Task<bool> WalkRegister(Pass& pass, ObjectPath directory) {
   bool empty = silent == 0;
   for (const auto& [entry, shown] : found.names) {
     Result<ObjectPath> path = directory.Child(entry.Last());
+    if (path) {
+      const bool go_on = co_await MayClean(pass, *path);
+      if (!go_on) co_return false;
+    }
     bool gone = false;
     if (path) gone = co_await CleanEntry(pass, std::move(*path));
     empty = empty && gone;
@@ -186,6 +202,7 @@ Task<bool> WalkRegister(Pass& pass, ObjectPath directory) {
       continue;
     }
     const bool gone = co_await WalkRegister(pass, std::move(*below));
+    if (pass.stopped) co_return false;
     empty = empty && gone;
   }
   if (empty && !directory.IsRoot()) co_await RemoveEmptyFolder(pass.engine, directory.Registered());
@@ -287,7 +304,7 @@ Task<void> RemoveDeadUpload(Pass& pass, StagedArchive archive) {
 
 }  // namespace
 
-Task<Result<CleanOutcome>> CleanXrdec(Engine& engine) {
+Task<Result<CleanOutcome>> CleanXrdec(Engine& engine, Turn turn) {
   StagedArchives listed = co_await ListStaged(engine);
   std::vector<Aside> aside = co_await LookAtAside(engine, listed.archives);
   std::map<std::string, std::vector<StagedArchive>> staged;
@@ -295,9 +312,11 @@ Task<Result<CleanOutcome>> CleanXrdec(Engine& engine) {
     const std::string oid = archive.name.oid;
     if (!archive.name.aside) staged[oid].push_back(std::move(archive));
   }
-  Pass pass{engine, std::move(staged), std::move(aside), listed.silent};
+  Pass pass{engine, std::move(turn), std::move(staged), std::move(aside), listed.silent};
   Result<ObjectPath> root = ObjectPath::Parse("/");
   co_await WalkRegister(pass, *root);
+  // What was not met is not known to be dead.
+  if (pass.stopped) co_return Fail(Code::kCancelled, "the cleaning was cancelled");
   co_await SettleAside(pass);
   for (const auto& [oid, archives] : pass.staged) {
     if (pass.known.contains(oid)) continue;

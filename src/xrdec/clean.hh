@@ -9,7 +9,8 @@
 namespace xec {
 
 // One pass over all names of the register. Files at plain names that XEC does not know as left over are never
-// touched. kNoQuorum if some name could not be decided; the others are cleaned all the same.
-Task<Result<CleanOutcome>> CleanXrdec(Engine& engine);
+// touched. kNoQuorum if some name could not be decided; the others are cleaned all the same. `turn` is
+// awaited before each name; kCancelled when it ended the pass.
+Task<Result<CleanOutcome>> CleanXrdec(Engine& engine, Turn turn = nullptr);
 
 }  // namespace xec

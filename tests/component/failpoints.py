@@ -273,11 +273,12 @@ class Store:
 
     def everything(self):
         """Every path on every server but those of the store itself."""
-        store = (".xec", ".xec/server", ".xec/store", ".xec/moves", ".xec/clock", ".xec/probe", ".xec/probe/file")
+        store = (".xec", ".xec/server", ".xec/store", ".xec/moves", ".xec/clock", ".xec/probe", ".xec/probe/file",
+                 ".xec/jobs")
         if self.layout == "xrdec":
             store += (".xec/names", ".xec/staged")
         paths = [os.path.join(path, name) for folder in self.folders for path, directories, files in os.walk(folder)
-                 if not path.endswith("/.xec/clock") for name in directories + files]
+                 if not path.endswith(("/.xec/clock", "/.xec/jobs")) for name in directories + files]
         return [path for path in paths if not path.endswith(store)]
 
 

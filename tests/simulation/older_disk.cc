@@ -156,8 +156,8 @@ Task<bool> World::LeavesOut(Gateway* gateway) {
   co_await AdvanceDiskClocks(*gateway->beneath, gateway->clocks, std::move(round));
   for (const MemberIndex member : back) {
     Say(fmt::format("g{}", gateway->index), fmt::format("s{} went back in time", member));
-    const Status done = co_await ReconcileDisk(*gateway->engine, *gateway->beneath, gateway->clocks, member,
-                                               [] { return false; });
+    const Status done =
+        co_await ReconcileDisk(*gateway->engine, *gateway->beneath, gateway->clocks, member, nullptr);
     Say(fmt::format("g{}", gateway->index),
         done ? fmt::format("s{} is compared", member) : "it cannot be compared: " + done.error().message);
   }

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "assembly/jobs/store_jobs.hh"
+
+namespace xec {
+
+// A new job is a file that defines one of these, its name here, and the file's in CMakeLists.txt.
+extern const JobKind kMembersJob, kCleanJob, kRepairJob, kTidyJob, kClocksJob, kWritesJob, kCompareJob,
+    kBoardJob;
+
+std::span<const JobKind* const> JobKinds() {
+  static const JobKind* const kinds[] = {
+      &kMembersJob, &kCleanJob, &kRepairJob, &kTidyJob, &kClocksJob, &kWritesJob, &kCompareJob, &kBoardJob,
+  };
+  return kinds;
+}
+
+std::vector<std::unique_ptr<Job>> MakeJobs(JobSite& site, bool gateway) {
+  std::vector<std::unique_ptr<Job>> jobs;
+  for (const JobKind* const kind : JobKinds()) {
+    if (!gateway && !kind->in_commands) continue;
+    std::unique_ptr<Job> job = kind->make(site);
+    if (job) jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+}  // namespace xec

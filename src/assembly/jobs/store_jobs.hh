@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The jobs of a store: what a process that has opened it does by itself. Each is one file of this folder and
+// one line in store_jobs.cc.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "assembly/configuration.hh"
+#include "commit/disk_clock.hh"
+#include "jobs/job_runner.hh"
+#include "store/store.hh"
+
+namespace xec {
+
+// The disks that the last look at their clocks showed to have gone back in time. Thread-safe.
+class DisksGoneBack {
+ public:
+  void Set(const std::vector<MemberIndex>& members) {
+    std::lock_guard lock(mutex_);
+    members_ = {members.begin(), members.end()};
+  }
+  std::set<MemberIndex> Get() const {
+    std::lock_guard lock(mutex_);
+    return members_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<MemberIndex> members_;  // guarded by mutex_
+};
+
+// What the jobs of a store work with. It outlives them, and all that it refers to outlives it.
+struct JobSite {
+  Engine& engine;
+  Engine& beneath;  // the same members, also those whose disks went back in time
+  Store& store;     // answers only while this process may go by its list of members
+  RepairQueue& damage;
+  DiskClocksPtr clocks;
+  const Configuration& configuration;
+  size_t confirmations = 0;  // so many members must show that the descriptor is the newest
+  std::string process;       // how lists of jobs name this one
+  JobRunner& runner;
+  std::shared_ptr<DisksGoneBack> gone_back = std::make_shared<DisksGoneBack>();
+};
+
+struct JobKind {
+  JobText text;
+  bool in_commands = false;  // runs in every process that has opened the store; else in gateways only
+  // Null: this store has no use for it.
+  std::unique_ptr<Job> (*make)(JobSite& site) = nullptr;
+};
+
+// The one of that reads and tells what concerns the others, which lists do not show.
+inline constexpr std::string_view kJobBoardName = "jobs";
+
+std::span<const JobKind* const> JobKinds();
+std::vector<std::unique_ptr<Job>> MakeJobs(JobSite& site, bool gateway);
+
+}  // namespace xec

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// xec jobs: what the gateways do in the background, as they told it last, and what is asked of them.
+#include <algorithm>
+
+#include "assembly/job_board.hh"
+#include "assembly/jobs/store_jobs.hh"
+#include "cli/commands.hh"
+#include "cli/json_output.hh"
+#include "cli/terminal.hh"
+
+namespace xec {
+namespace {
+
+constexpr const char* kNoGateway =
+    "no gateway has told of its jobs in the last minute: nothing runs them now (or they cannot write to the "
+    "data "
+    "servers)";
+
+struct Known {
+  JobBoard board;
+  std::vector<ProcessRecord> records;
+  int64_t now_ms = 0;
+
+  bool Runs(const ProcessRecord& record) const {
+    const auto silent = std::chrono::duration_cast<std::chrono::milliseconds>(kJobsSilentAfter);
+    return now_ms - record.told_ms <= silent.count();
+  }
+  bool AnyRuns() const {
+    return std::any_of(records.begin(), records.end(), [this](const auto& record) { return Runs(record); });
+  }
+};
+
+Result<Known> LookAtBoard(Engine& engine) {
+  Known known;
+  known.board = SyncWait(ReadJobBoard(engine, engine.server_count()));
+  if (known.board.heard.size() < Quorum(engine.server_count())) {
+    return Fail(Code::kNoQuorum, "only {} of {} data servers tell of the jobs: try again",
+                known.board.heard.size(), engine.server_count());
+  }
+  known.records = SyncWait(ReadJobRecords(engine, known.board));
+  known.now_ms = engine.executor().WallNow();
+  return known;
+}
+
+const JobText* FindText(std::string_view name) {
+  for (const JobKind* const kind : JobKinds()) {
+    if (kind->text.name == name && name != kJobBoardName) return &kind->text;
+  }
+  return nullptr;
+}
+
+// That may be the gateways' where these are of a later version.
+bool IsTold(const Known& known, std::string_view name) {
+  for (const ProcessRecord& record : known.records) {
+    for (const JobReport& job : record.jobs) {
+      if (job.name == name) return true;
+    }
+  }
+  return false;
+}
+
+std::string KnownNames() {
+  std::string names;
+  for (const JobKind* const kind : JobKinds()) {
+    if (kind->text.name != kJobBoardName)
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", kind->text.name);
+  }
+  return names;
+}
+
+Result<JobVerb> ParseVerb(const std::string& word) {
+  for (const JobVerb verb : {JobVerb::kPause, JobVerb::kResume, JobVerb::kCancel}) {
+    if (word == JobVerbName(verb)) return verb;
+  }
+  return Fail(Code::kInvalidArgument,
+              "'{}': say pause, resume or cancel, and which job; or nothing, for a list", word);
+}
+
+Status CheckJob(const Known& known, const std::string& name, JobVerb verb) {
+  const JobText* const text = FindText(name);
+  if (text == nullptr) {
+    if (IsTold(known, name)) return OkStatus();
+    return Fail(Code::kInvalidArgument, "there is no job '{}'; there are {}", name, KnownNames());
+  }
+  if (verb == JobVerb::kPause && !text->must_run.empty())
+    return Fail(Code::kInvalidArgument, "{} cannot be paused: {}", name, text->must_run);
+  if (verb == JobVerb::kCancel && !text->has_passes) {
+    return Fail(
+        Code::kInvalidArgument, "{} has no passes that could be cancelled{}", name,
+        text->must_run.empty() ? fmt::format(": `xec jobs pause {}` ends it after its step", name) : "");
+  }
+  return OkStatus();
+}
+
+Result<int> Ask(const CommandLine& line, Engine& engine) {
+  XEC_ASSIGN_OR_RETURN(const JobVerb verb, ParseVerb(line.operands[0]));
+  if (line.operands.size() != 2)
+    return Fail(Code::kInvalidArgument, "say which job to {}: one of {}", line.operands[0], KnownNames());
+  const std::string& name = line.operands[1];
+  XEC_ASSIGN_OR_RETURN(const Known known, LookAtBoard(engine));
+  XEC_TRY(CheckJob(known, name, verb));
+  if (verb == JobVerb::kCancel && !known.AnyRuns()) return Fail(Code::kUnavailable, "{}", kNoGateway);
+  XEC_TRY(SyncWait(AskOfJob(engine, name, verb)));
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(kJobBoardInterval).count();
+  if (line.json) {
+    PrintJson({{"job", name}, {"asked", JobVerbName(verb)}, {"gateways", known.records.size()}});
+  } else if (known.AnyRuns()) {
+    fmt::print("{} {}: every gateway knows it within {} s\n", JobVerbName(verb), name, seconds);
+  } else {
+    fmt::print("{} {}: for gateways that are started later; {}\n", JobVerbName(verb), name, kNoGateway);
+  }
+  return kExitOk;
+}
+
+std::string ProgressWords(const JobReport& job) {
+  const JobProgress& progress = job.progress;
+  if (job.unit.empty() || (progress.done == 0 && !progress.total && progress.at.empty())) return "";
+  std::string words = progress.total ? fmt::format("{} of {} {}", progress.done, *progress.total, job.unit)
+                                     : fmt::format("{} {}", progress.done, job.unit);
+  if (!progress.at.empty()) words += ", at " + progress.at;
+  return words;
+}
+
+std::string NextWords(const Known& known, const ProcessRecord& record, const JobReport& job) {
+  if (!job.next_ms || !known.Runs(record)) return "";
+  return fmt::format("in {} s", std::max<int64_t>(0, *job.next_ms - known.now_ms) / 1000);
+}
+
+void PrintProcess(const Known& known, const ProcessRecord& record) {
+  const int64_t ago_s = std::max<int64_t>(0, known.now_ms - record.told_ms) / 1000;
+  fmt::print("gateway {}, since {} UTC, {}\n", record.process, FormatTime(record.started_ms),
+             known.Runs(record) ? fmt::format("told {} s ago", ago_s)
+                                : fmt::format("silent for {} s: it does not run, or cannot write", ago_s));
+  fmt::print("  {:<10}{:<9}{:<21}{:<10}{}\n", "job", "state", "since", "next", "progress");
+  for (const JobReport& job : record.jobs) {
+    fmt::print("  {:<10}{:<9}{:<21}{:<10}{}\n", job.name, JobStateName(job.state), FormatTime(job.since_ms),
+               NextWords(known, record, job), ProgressWords(job));
+    if (!job.problem.empty())
+      fmt::print("  {:<10}problem at {}: {}\n", "", FormatTime(job.problem_ms), job.problem);
+  }
+}
+
+Json ToJson(const JobReport& job) {
+  Json json = {{"job", job.name}, {"state", JobStateName(job.state)}, {"since_ms", job.since_ms}};
+  if (job.next_ms) json["next_ms"] = *job.next_ms;
+  if (!job.unit.empty()) {
+    json["unit"] = job.unit;
+    json["done"] = job.progress.done;
+    if (job.progress.total) json["total"] = *job.progress.total;
+    if (!job.progress.at.empty()) json["at"] = job.progress.at;
+  }
+  if (!job.cursor.empty()) json["cursor"] = job.cursor;
+  if (!job.problem.empty()) json["problem"] = {{"text", job.problem}, {"at_ms", job.problem_ms}};
+  return json;
+}
+
+void PrintAllJson(const Known& known) {
+  Json gateways = Json::array(), jobs = Json::array();
+  for (const ProcessRecord& record : known.records) {
+    Json of = Json::array();
+    for (const JobReport& job : record.jobs) of.push_back(ToJson(job));
+    gateways.push_back({{"gateway", record.process},
+                        {"runs", known.Runs(record)},
+                        {"started_ms", record.started_ms},
+                        {"told_ms", record.told_ms},
+                        {"jobs", std::move(of)}});
+  }
+  for (const JobKind* const kind : JobKinds()) {
+    if (kind->text.name == kJobBoardName) continue;
+    jobs.push_back({{"job", kind->text.name},
+                    {"does", kind->text.summary},
+                    {"paused", known.board.orders.Of(kind->text.name).paused}});
+  }
+  PrintJson({{"jobs", std::move(jobs)}, {"gateways", std::move(gateways)}});
+}
+
+void PrintAll(const Known& known) {
+  for (const JobKind* const kind : JobKinds()) {
+    if (kind->text.name == kJobBoardName) continue;
+    const JobOrder order = known.board.orders.Of(kind->text.name);
+    fmt::print("{:<10}{}{}\n", kind->text.name, kind->text.summary,
+               order.paused ? fmt::format(" (PAUSED since {} UTC)", FormatTime(order.since_ms)) : "");
+  }
+  for (const ProcessRecord& record : known.records) {
+    fmt::print("\n");
+    PrintProcess(known, record);
+  }
+  if (!known.AnyRuns()) fmt::print("\n{}\n", kNoGateway);
+}
+
+}  // namespace
+
+Result<int> RunJobs(const CommandLine& line, OpenedStore& store) {
+  Engine* const engine = store.engine();
+  if (engine == nullptr) return Fail(Code::kNoQuorum, "the store is not open yet");
+  if (!line.operands.empty()) return Ask(line, *engine);
+  XEC_ASSIGN_OR_RETURN(const Known known, LookAtBoard(*engine));
+  if (line.json) {
+    PrintAllJson(known);
+  } else {
+    PrintAll(known);
+  }
+  return known.AnyRuns() ? kExitOk : kExitRetry;
+}
+
+}  // namespace xec
