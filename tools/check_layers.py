@@ -19,7 +19,7 @@ LAYERS = {
     "server": ["base", "runtime"],
     "placement": ["base", "codec"],
     "protocol": ["base", "runtime", "placement"],
-    "api": CORE,
+    "api": CORE + ["jobs"],
     "commit": CORE + ["api"],
     "object": CORE + ["api", "commit"],
     "xrdec": CORE + ["api", "commit", "object"],

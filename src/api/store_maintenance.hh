@@ -9,6 +9,8 @@
 #include "api/census.hh"
 #include "api/chunk_report.hh"
 #include "api/object_info.hh"
+#include "jobs/job_orders.hh"
+#include "jobs/job_record.hh"
 #include "protocol/object_path.hh"
 #include "runtime/task.hh"
 #include "server/data_server.hh"
@@ -55,6 +57,13 @@ struct StoredNames {
   std::vector<std::string> gone;
 };
 
+// What the jobs of all processes of the store told last, and what is asked of them.
+struct JobsTold {
+  JobOrders orders;
+  std::vector<ProcessRecord> records;
+  int64_t now_ms = 0;  // when that was read
+};
+
 struct CensusOptions {
   bool deep = false;  // reads and checks every byte
   std::function<bool(const Census&)> progress = [](const Census&) { return true; };  // false: stop
@@ -92,7 +101,10 @@ class StoreMaintenance {
   virtual std::string AddressOf(MemberIndex member) const = 0;
 
   // One pass over every name of the store: rolls forward, finishes moves, removes debris past its grace time.
-  virtual Task<Result<CleanReport>> Clean(CallOptions call = {}) = 0;
+  // `progress` hears how many names were visited; false: stop, with kCancelled, and what was done stays done.
+  virtual Task<Result<CleanReport>> Clean(
+      std::function<bool(uint64_t names)> progress = [](uint64_t) { return true; },
+      CallOptions call = {}) = 0;
 
   // Writes what is lost or damaged of an object anew, and verifies it then. One at a time. Errors: kNotFound,
   // kDataLoss, kUnavailable, kCorruption (what was read has not the checksums of the object: nothing is
@@ -119,6 +131,12 @@ class StoreMaintenance {
 
   // Asks every server for small things, and whether it takes writes.
   virtual Task<Result<ServersReport>> CheckServers(CallOptions call = {}) = 0;
+
+  // What works in the background, here and in other processes (`xec jobs`). Error: kNoQuorum.
+  virtual Task<Result<JobsTold>> LookAtJobs(CallOptions call = {}) = 0;
+  // Asks it of the job, in all processes. Error: kNoQuorum, or what a server said: fewer than a majority have
+  // taken it; it may be obeyed all the same.
+  virtual Task<Status> AskOfJob(std::string job, JobVerb verb, CallOptions call = {}) = 0;
 
   // Members whose place answers, but holds nothing of the store any more: the folder was deleted or emptied.
   // A server that does not answer is not among them, nor a directory that could be one of several.

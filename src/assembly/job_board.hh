@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "assembly/known_jobs.hh"
 #include "commit/engine.hh"
 #include "jobs/job_orders.hh"
 #include "jobs/job_record.hh"
@@ -17,10 +18,6 @@
 namespace xec {
 
 inline constexpr std::string_view kJobBoardFolder = "/.xec/jobs";
-// How often each gateway reads what is asked, and tells.
-constexpr Duration kJobBoardInterval = std::chrono::seconds(10);
-// A process that has told nothing for so long does not run, or cannot write.
-constexpr Duration kJobsSilentAfter = std::chrono::seconds(60);
 // What it told last is removed then.
 constexpr Duration kJobsForgottenAfter = std::chrono::hours(1);
 // Of so many processes, those that told last, records are read.

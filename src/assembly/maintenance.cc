@@ -2,6 +2,7 @@
 #include "assembly/maintenance.hh"
 
 #include "assembly/check_servers.hh"
+#include "assembly/job_board.hh"
 #include "runtime/within.hh"
 #include "store/take_census.hh"
 
@@ -25,6 +26,18 @@ Task<Status> LocateIn(LayoutStore& store, std::string path, OnChunk report) {
   co_return co_await (*reader)->Locate(std::move(report));
 }
 
+Task<Result<JobsTold>> ReadJobsTold(Engine& engine) {
+  JobBoard board = co_await ReadJobBoard(engine, engine.server_count());
+  if (board.heard.size() < Quorum(engine.server_count()))
+    co_return Fail(Code::kNoQuorum, "only {} of {} data servers tell of the jobs: try again",
+                   board.heard.size(), engine.server_count());
+  JobsTold told;
+  told.orders = board.orders;
+  told.records = co_await ReadJobRecords(engine, std::move(board));
+  told.now_ms = engine.executor().WallNow();
+  co_return std::move(told);
+}
+
 Task<Result<std::vector<MemberIndex>>> Answered(Task<std::vector<MemberIndex>> members) {
   co_return co_await std::move(members);
 }
@@ -40,8 +53,17 @@ Task<T> Maintenance::Pass(CallOptions call, std::function<Task<T>(LayoutStore&)>
   return Within(engine_.scope(), engine_.executor(), call.deadline, std::move(call.stop), ask(**store));
 }
 
-Task<Result<CleanReport>> Maintenance::Clean(CallOptions call) {
-  return Pass<Result<CleanReport>>(std::move(call), [](LayoutStore& store) { return store.Clean(); });
+Task<Result<CleanReport>> Maintenance::Clean(std::function<bool(uint64_t)> progress, CallOptions call) {
+  CleanOptions options;
+  options.turn = [progress = std::move(progress)](WalkPoint point) -> Task<bool> {
+    co_return progress(point.done);
+  };
+  return Pass<Result<CleanReport>>(std::move(call),
+                                   [&](LayoutStore& store) { return store.Clean(std::move(options)); });
+}
+
+Task<Result<CleanReport>> Maintenance::CleanLed(CleanOptions options) {
+  return Pass<Result<CleanReport>>({}, [&](LayoutStore& store) { return store.Clean(std::move(options)); });
 }
 
 Task<Result<RepairReport>> Maintenance::Repair(std::string path, RepairOptions options, CallOptions call) {
@@ -80,6 +102,15 @@ Task<Result<bool>> Maintenance::BringIntoTree(std::string path, CallOptions call
 Task<Result<ServersReport>> Maintenance::CheckServers(CallOptions call) {
   return Pass<Result<ServersReport>>(std::move(call),
                                      [&](LayoutStore&) { return xec::CheckServers(engine_); });
+}
+
+Task<Result<JobsTold>> Maintenance::LookAtJobs(CallOptions call) {
+  return Pass<Result<JobsTold>>(std::move(call), [&](LayoutStore&) { return ReadJobsTold(engine_); });
+}
+
+Task<Status> Maintenance::AskOfJob(std::string job, JobVerb verb, CallOptions call) {
+  return Pass<Status>(std::move(call),
+                      [&](LayoutStore&) { return xec::AskOfJob(engine_, std::move(job), verb); });
 }
 
 Task<Result<std::vector<MemberIndex>>> Maintenance::FindGone(CallOptions call) {

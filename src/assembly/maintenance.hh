@@ -19,7 +19,9 @@ class Maintenance final : public StoreMaintenance {
 
   const StoreDescriptor& descriptor() const override { return engine_.descriptor(); }
   std::string AddressOf(MemberIndex member) const override { return engine_.server(member)->name(); }
-  Task<Result<CleanReport>> Clean(CallOptions call) override;
+  Task<Result<CleanReport>> Clean(std::function<bool(uint64_t)> progress, CallOptions call) override;
+  // A pass that a job leads.
+  Task<Result<CleanReport>> CleanLed(CleanOptions options);
   Task<Result<RepairReport>> Repair(std::string path, RepairOptions options, CallOptions call) override;
   Task<Result<Census>> TakeCensus(CensusOptions options, CallOptions call) override;
   Task<Status> Verify(std::string path, OnChunk report, CallOptions call) override;
@@ -27,6 +29,8 @@ class Maintenance final : public StoreMaintenance {
   Task<Result<StoredNames>> ListStored(std::string directory, CallOptions call) override;
   Task<Result<bool>> BringIntoTree(std::string path, CallOptions call) override;
   Task<Result<ServersReport>> CheckServers(CallOptions call) override;
+  Task<Result<JobsTold>> LookAtJobs(CallOptions call) override;
+  Task<Status> AskOfJob(std::string job, JobVerb verb, CallOptions call) override;
   Task<Result<std::vector<MemberIndex>>> FindGone(CallOptions call) override;
 
  private:

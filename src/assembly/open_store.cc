@@ -164,8 +164,8 @@ Task<void> StoreProcess::OpenLoop(UniqueFunction<void(Status)> answer) {
 void StoreProcess::StartJobs() {
   JobSite site{.engine = *engine_,
                .beneath = *beneath_,
-               .store = gate_,
-               .damage = store_->damage(),
+               .store = *maintenance_,
+               .damage = layout_->damage(),
                .clocks = clocks_,
                .configuration = configuration_,
                .confirmations = confirmations_,

@@ -148,7 +148,15 @@ Result<int> RunVerify(const CommandLine& line, OpenedStore& store) {
 
 Result<int> RunClean(const CommandLine& line, OpenedStore& store) {
   XEC_ASSIGN_OR_RETURN(StoreMaintenance* const maintenance, store.maintenance());
-  XEC_ASSIGN_OR_RETURN(const CleanReport report, SyncWait(maintenance->Clean()));
+  StatusLine status(line.quiet || line.json);
+  const Result<CleanReport> cleaned = SyncWait(maintenance->Clean([&](uint64_t names) {
+    status.Show([&] { return fmt::format("clean: {} names visited", names); });
+    return !Interrupted();
+  }));
+  status.Wipe();
+  if (!cleaned && Interrupted()) return kExitInterrupted;
+  if (!cleaned) return cleaned.error();
+  const CleanReport& report = *cleaned;
   if (line.json) {
     PrintJson({{"names", report.names}, {"removed", report.removed}, {"left", report.left}});
   } else {

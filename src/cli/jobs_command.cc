@@ -2,8 +2,7 @@
 // xec jobs: what the gateways do in the background, as they told it last, and what is asked of them.
 #include <algorithm>
 
-#include "assembly/job_board.hh"
-#include "assembly/jobs/store_jobs.hh"
+#include "assembly/known_jobs.hh"
 #include "cli/commands.hh"
 #include "cli/json_output.hh"
 #include "cli/terminal.hh"
@@ -16,42 +15,26 @@ constexpr const char* kNoGateway =
     "data "
     "servers)";
 
-struct Known {
-  JobBoard board;
-  std::vector<ProcessRecord> records;
-  int64_t now_ms = 0;
+bool Runs(const JobsTold& told, const ProcessRecord& record) {
+  const auto silent = std::chrono::duration_cast<std::chrono::milliseconds>(kJobsSilentAfter);
+  return told.now_ms - record.told_ms <= silent.count();
+}
 
-  bool Runs(const ProcessRecord& record) const {
-    const auto silent = std::chrono::duration_cast<std::chrono::milliseconds>(kJobsSilentAfter);
-    return now_ms - record.told_ms <= silent.count();
-  }
-  bool AnyRuns() const {
-    return std::any_of(records.begin(), records.end(), [this](const auto& record) { return Runs(record); });
-  }
-};
-
-Result<Known> LookAtBoard(Engine& engine) {
-  Known known;
-  known.board = SyncWait(ReadJobBoard(engine, engine.server_count()));
-  if (known.board.heard.size() < Quorum(engine.server_count())) {
-    return Fail(Code::kNoQuorum, "only {} of {} data servers tell of the jobs: try again",
-                known.board.heard.size(), engine.server_count());
-  }
-  known.records = SyncWait(ReadJobRecords(engine, known.board));
-  known.now_ms = engine.executor().WallNow();
-  return known;
+bool AnyRuns(const JobsTold& told) {
+  return std::any_of(told.records.begin(), told.records.end(),
+                     [&](const ProcessRecord& record) { return Runs(told, record); });
 }
 
 const JobText* FindText(std::string_view name) {
-  for (const JobKind* const kind : JobKinds()) {
-    if (kind->text.name == name && name != kJobBoardName) return &kind->text;
+  for (const JobText* const text : KnownJobs()) {
+    if (text->name == name) return text;
   }
   return nullptr;
 }
 
 // That may be the gateways' where these are of a later version.
-bool IsTold(const Known& known, std::string_view name) {
-  for (const ProcessRecord& record : known.records) {
+bool IsTold(const JobsTold& told, std::string_view name) {
+  for (const ProcessRecord& record : told.records) {
     for (const JobReport& job : record.jobs) {
       if (job.name == name) return true;
     }
@@ -61,10 +44,8 @@ bool IsTold(const Known& known, std::string_view name) {
 
 std::string KnownNames() {
   std::string names;
-  for (const JobKind* const kind : JobKinds()) {
-    if (kind->text.name != kJobBoardName)
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", kind->text.name);
-  }
+  for (const JobText* const text : KnownJobs())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", text->name);
   return names;
 }
 
@@ -76,10 +57,10 @@ Result<JobVerb> ParseVerb(const std::string& word) {
               "'{}': say pause, resume or cancel, and which job; or nothing, for a list", word);
 }
 
-Status CheckJob(const Known& known, const std::string& name, JobVerb verb) {
+Status CheckJob(const JobsTold& told, const std::string& name, JobVerb verb) {
   const JobText* const text = FindText(name);
   if (text == nullptr) {
-    if (IsTold(known, name)) return OkStatus();
+    if (IsTold(told, name)) return OkStatus();
     return Fail(Code::kInvalidArgument, "there is no job '{}'; there are {}", name, KnownNames());
   }
   if (verb == JobVerb::kPause && !text->must_run.empty())
@@ -92,19 +73,19 @@ Status CheckJob(const Known& known, const std::string& name, JobVerb verb) {
   return OkStatus();
 }
 
-Result<int> Ask(const CommandLine& line, Engine& engine) {
+Result<int> Ask(const CommandLine& line, StoreMaintenance& store) {
   XEC_ASSIGN_OR_RETURN(const JobVerb verb, ParseVerb(line.operands[0]));
   if (line.operands.size() != 2)
     return Fail(Code::kInvalidArgument, "say which job to {}: one of {}", line.operands[0], KnownNames());
   const std::string& name = line.operands[1];
-  XEC_ASSIGN_OR_RETURN(const Known known, LookAtBoard(engine));
-  XEC_TRY(CheckJob(known, name, verb));
-  if (verb == JobVerb::kCancel && !known.AnyRuns()) return Fail(Code::kUnavailable, "{}", kNoGateway);
-  XEC_TRY(SyncWait(AskOfJob(engine, name, verb)));
+  XEC_ASSIGN_OR_RETURN(const JobsTold told, SyncWait(store.LookAtJobs()));
+  XEC_TRY(CheckJob(told, name, verb));
+  if (verb == JobVerb::kCancel && !AnyRuns(told)) return Fail(Code::kUnavailable, "{}", kNoGateway);
+  XEC_TRY(SyncWait(store.AskOfJob(name, verb)));
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(kJobBoardInterval).count();
   if (line.json) {
-    PrintJson({{"job", name}, {"asked", JobVerbName(verb)}, {"gateways", known.records.size()}});
-  } else if (known.AnyRuns()) {
+    PrintJson({{"job", name}, {"asked", JobVerbName(verb)}, {"gateways", told.records.size()}});
+  } else if (AnyRuns(told)) {
     fmt::print("{} {}: every gateway knows it within {} s\n", JobVerbName(verb), name, seconds);
   } else {
     fmt::print("{} {}: for gateways that are started later; {}\n", JobVerbName(verb), name, kNoGateway);
@@ -121,20 +102,20 @@ std::string ProgressWords(const JobReport& job) {
   return words;
 }
 
-std::string NextWords(const Known& known, const ProcessRecord& record, const JobReport& job) {
-  if (!job.next_ms || !known.Runs(record)) return "";
-  return fmt::format("in {} s", std::max<int64_t>(0, *job.next_ms - known.now_ms) / 1000);
+std::string NextWords(const JobsTold& told, const ProcessRecord& record, const JobReport& job) {
+  if (!job.next_ms || !Runs(told, record)) return "";
+  return fmt::format("in {} s", std::max<int64_t>(0, *job.next_ms - told.now_ms) / 1000);
 }
 
-void PrintProcess(const Known& known, const ProcessRecord& record) {
-  const int64_t ago_s = std::max<int64_t>(0, known.now_ms - record.told_ms) / 1000;
+void PrintProcess(const JobsTold& told, const ProcessRecord& record) {
+  const int64_t ago_s = std::max<int64_t>(0, told.now_ms - record.told_ms) / 1000;
   fmt::print("gateway {}, since {} UTC, {}\n", record.process, FormatTime(record.started_ms),
-             known.Runs(record) ? fmt::format("told {} s ago", ago_s)
+             Runs(told, record) ? fmt::format("told {} s ago", ago_s)
                                 : fmt::format("silent for {} s: it does not run, or cannot write", ago_s));
   fmt::print("  {:<10}{:<9}{:<21}{:<10}{}\n", "job", "state", "since", "next", "progress");
   for (const JobReport& job : record.jobs) {
     fmt::print("  {:<10}{:<9}{:<21}{:<10}{}\n", job.name, JobStateName(job.state), FormatTime(job.since_ms),
-               NextWords(known, record, job), ProgressWords(job));
+               NextWords(told, record, job), ProgressWords(job));
     if (!job.problem.empty())
       fmt::print("  {:<10}problem at {}: {}\n", "", FormatTime(job.problem_ms), job.problem);
   }
@@ -154,53 +135,48 @@ Json ToJson(const JobReport& job) {
   return json;
 }
 
-void PrintAllJson(const Known& known) {
+void PrintAllJson(const JobsTold& told) {
   Json gateways = Json::array(), jobs = Json::array();
-  for (const ProcessRecord& record : known.records) {
+  for (const ProcessRecord& record : told.records) {
     Json of = Json::array();
     for (const JobReport& job : record.jobs) of.push_back(ToJson(job));
     gateways.push_back({{"gateway", record.process},
-                        {"runs", known.Runs(record)},
+                        {"runs", Runs(told, record)},
                         {"started_ms", record.started_ms},
                         {"told_ms", record.told_ms},
                         {"jobs", std::move(of)}});
   }
-  for (const JobKind* const kind : JobKinds()) {
-    if (kind->text.name == kJobBoardName) continue;
-    jobs.push_back({{"job", kind->text.name},
-                    {"does", kind->text.summary},
-                    {"paused", known.board.orders.Of(kind->text.name).paused}});
-  }
+  for (const JobText* const text : KnownJobs())
+    jobs.push_back(
+        {{"job", text->name}, {"does", text->summary}, {"paused", told.orders.Of(text->name).paused}});
   PrintJson({{"jobs", std::move(jobs)}, {"gateways", std::move(gateways)}});
 }
 
-void PrintAll(const Known& known) {
-  for (const JobKind* const kind : JobKinds()) {
-    if (kind->text.name == kJobBoardName) continue;
-    const JobOrder order = known.board.orders.Of(kind->text.name);
-    fmt::print("{:<10}{}{}\n", kind->text.name, kind->text.summary,
+void PrintAll(const JobsTold& told) {
+  for (const JobText* const text : KnownJobs()) {
+    const JobOrder order = told.orders.Of(text->name);
+    fmt::print("{:<10}{}{}\n", text->name, text->summary,
                order.paused ? fmt::format(" (PAUSED since {} UTC)", FormatTime(order.since_ms)) : "");
   }
-  for (const ProcessRecord& record : known.records) {
+  for (const ProcessRecord& record : told.records) {
     fmt::print("\n");
-    PrintProcess(known, record);
+    PrintProcess(told, record);
   }
-  if (!known.AnyRuns()) fmt::print("\n{}\n", kNoGateway);
+  if (!AnyRuns(told)) fmt::print("\n{}\n", kNoGateway);
 }
 
 }  // namespace
 
 Result<int> RunJobs(const CommandLine& line, OpenedStore& store) {
-  Engine* const engine = store.engine();
-  if (engine == nullptr) return Fail(Code::kNoQuorum, "the store is not open yet");
-  if (!line.operands.empty()) return Ask(line, *engine);
-  XEC_ASSIGN_OR_RETURN(const Known known, LookAtBoard(*engine));
+  XEC_ASSIGN_OR_RETURN(StoreMaintenance* const maintenance, store.maintenance());
+  if (!line.operands.empty()) return Ask(line, *maintenance);
+  XEC_ASSIGN_OR_RETURN(const JobsTold told, SyncWait(maintenance->LookAtJobs()));
   if (line.json) {
-    PrintAllJson(known);
+    PrintAllJson(told);
   } else {
-    PrintAll(known);
+    PrintAll(told);
   }
-  return known.AnyRuns() ? kExitOk : kExitRetry;
+  return AnyRuns(told) ? kExitOk : kExitRetry;
 }
 
 }  // namespace xec

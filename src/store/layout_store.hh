@@ -47,7 +47,8 @@ class LayoutStore {
   virtual Task<Result<StoreSpace>> Space() = 0;
 
   // As of StoreMaintenance.
-  virtual Task<Result<CleanReport>> Clean() = 0;
+  // Error: kCancelled when `options` ended it. A pass of layout xrdec always begins at the beginning.
+  virtual Task<Result<CleanReport>> Clean(CleanOptions options = CleanOptions()) = 0;
   virtual Task<Result<StoredNames>> ListStored(std::string directory);
   virtual Task<Result<bool>> BringIntoTree(std::string path);
   virtual Task<Result<RepairReport>> Repair(std::string path, RepairOptions options) = 0;

@@ -65,7 +65,7 @@ class CleanJob final : public Job {
   using Report = std::optional<Result<CleanReport>>;
   Task<void> Pass(CleanOptions options, Turn turn, std::shared_ptr<Report> report) {
     options.turn = std::move(turn);
-    *report = co_await site_.store.Clean(std::move(options));
+    *report = co_await site_.store.CleanLed(std::move(options));
   }
 
   std::optional<Error> Finish() {

@@ -57,7 +57,7 @@ class RepairJob final : public Job {
     const std::string path = object.path.text();
     RepairOptions options;
     options.version = object.version;
-    const Result<RepairReport> report = co_await site_.store.Repair(path, std::move(options));
+    const Result<RepairReport> report = co_await site_.store.Repair(path, std::move(options), {});
     if (!report && report.code() == Code::kNotFound) co_return End::kRepaired;
     if (!report) {
       Log(LogLevel::kWarning, "repair", "{} cannot be repaired now ({}): {}", path, object.problem,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "assembly/jobs/store_jobs.hh"
 
+#include "assembly/known_jobs.hh"
+
 namespace xec {
 
 // A new job is a file that defines one of these, its name here, and the file's in CMakeLists.txt.
@@ -22,6 +24,14 @@ std::vector<std::unique_ptr<Job>> MakeJobs(JobSite& site, bool gateway) {
     if (job) jobs.push_back(std::move(job));
   }
   return jobs;
+}
+
+std::vector<const JobText*> KnownJobs() {
+  std::vector<const JobText*> known;
+  for (const JobKind* const kind : JobKinds()) {
+    if (kind->text.name != kJobBoardName) known.push_back(&kind->text);
+  }
+  return known;
 }
 
 }  // namespace xec

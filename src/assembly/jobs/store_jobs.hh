@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "assembly/configuration.hh"
+#include "assembly/maintenance.hh"
 #include "commit/disk_clock.hh"
 #include "jobs/job_runner.hh"
-#include "store/store.hh"
 
 namespace xec {
 
@@ -37,7 +37,7 @@ class DisksGoneBack {
 struct JobSite {
   Engine& engine;
   Engine& beneath;  // the same members, also those whose disks went back in time
-  Store& store;     // answers only while this process may go by its list of members
+  Maintenance& store;  // answers only while this process may go by its list of members
   RepairQueue& damage;
   DiskClocksPtr clocks;
   const Configuration& configuration;

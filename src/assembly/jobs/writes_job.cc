@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Tells which disks take no writes any more.
 #include "assembly/jobs/store_jobs.hh"
+#include "assembly/server_kinds.hh"
 #include "assembly/write_probe.hh"
 #include "base/log.hh"
 #include "commit/server_gather.hh"
@@ -25,7 +26,7 @@ class WritesJob final : public Job {
       const auto member = static_cast<MemberIndex>(i);
       // Who does not answer is told as that.
       if (engine.health().At(i, engine.executor().Now()).state != ServerState::kUp) continue;
-      const bool directory = engine.server(member)->name().find("://") == std::string::npos;
+      const bool directory = KindOf(engine.server(member)->name()).local;
       const bool root = watch_.AsksRoot(member, directory, round_);
       gather.Start(member, TryWrites(engine.executor(), engine.server(member), root,
                                      engine.options().metadata_timeout));
