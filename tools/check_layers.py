@@ -30,6 +30,7 @@ LAYERS = {
     # Front ends: what the engine is made of is none of their business.
     "plugin_oss": CORE + ["api", "xrdcompat", "assembly"],
     "preload_crc32c": ["base", "codec"],
+    "capi": CORE + ["jobs", "api", "assembly", "xec"],  # xec/xec.h is what it offers
     "cli": CORE + ["jobs", "api", "assembly"],
 }
 XROOTD_FOLDERS = ["xrdcompat", "server_xrootd", "plugin_oss", "preload_crc32c"]

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// The shared library as its users have it: nothing of XEC is linked besides.
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <future>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "xec/xec.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class CInterface : public testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(root_);
+    config_ = xec_config_new();
+    for (int i = 0; i < 4; ++i) {
+      const fs::path directory = root_ / std::to_string(i);
+      fs::create_directories(directory);
+      ASSERT_EQ(xec_config_set(config_, "data", directory.c_str()), XEC_OK) << xec_config_error(config_);
+    }
+    ASSERT_EQ(xec_config_set(config_, "geometry", "2+1"), XEC_OK);
+    char error[200];
+    ASSERT_EQ(xec_store_open(config_, 1, 0, &store_, error, sizeof error), XEC_OK) << error;
+  }
+  void TearDown() override {
+    xec_store_close(store_);
+    xec_config_free(config_);
+    fs::remove_all(root_);
+  }
+
+  // Waits for it and frees it.
+  static int Code(xec_request* request) {
+    const int code = xec_request_wait(request);
+    EXPECT_EQ(code, xec_request_code(request));
+    EXPECT_EQ(code == XEC_OK, std::strlen(xec_request_message(request)) == 0);
+    xec_request_free(request);
+    return code;
+  }
+
+  int Put(const char* path, const std::string& bytes, const xec_write_options* options = nullptr) {
+    xec_request* const create = xec_create(store_, path, options, nullptr);
+    const int created = xec_request_wait(create);
+    xec_writer* const writer = xec_request_take_writer(create);
+    EXPECT_EQ(writer == nullptr, created != XEC_OK);
+    EXPECT_EQ(xec_request_take_writer(create), nullptr);
+    xec_request_free(create);
+    if (writer == nullptr) return created;
+    int code = Code(xec_append(writer, bytes.data(), bytes.size(), nullptr));
+    if (code == XEC_OK) code = Code(xec_commit(writer, nullptr));
+    xec_writer_free(writer);
+    return code;
+  }
+
+  xec_reader* Open(const char* path) {
+    xec_request* const open = xec_open(store_, path, nullptr, nullptr);
+    EXPECT_EQ(xec_request_wait(open), XEC_OK) << xec_request_message(open);
+    xec_reader* const reader = xec_request_take_reader(open);
+    xec_request_free(open);
+    return reader;
+  }
+
+  std::string VersionOf(const char* path) {
+    xec_request* const stat = xec_stat(store_, path, nullptr);
+    EXPECT_EQ(xec_request_wait(stat), XEC_OK);
+    std::string version = xec_request_info(stat)->version;
+    xec_request_free(stat);
+    return version;
+  }
+
+  fs::path root_;
+  xec_config* config_ = nullptr;
+  xec_store* store_ = nullptr;
+};
+
+TEST_F(CInterface, AnObjectIsWrittenReadAndDescribed) {
+  const std::string bytes(3'000'000, 'x');
+  xec_pair attribute = {"k", "v\0w", 3};
+  xec_write_options options = {};
+  options.size = sizeof options;
+  options.object_size = 3'000'000;
+  options.attributes = &attribute;
+  options.attributes_count = 1;
+  ASSERT_EQ(Put("/d/a", bytes, &options), XEC_OK);
+  xec_reader* const reader = Open("/d/a");
+  ASSERT_NE(reader, nullptr);
+  EXPECT_EQ(xec_reader_size(reader), bytes.size());
+  EXPECT_EQ(xec_reader_version(reader), VersionOf("/d/a"));
+  std::string got(bytes.size() + 10, '-');
+  xec_request* const read = xec_read(reader, 0, got.data(), got.size(), nullptr);
+  ASSERT_EQ(xec_request_wait(read), XEC_OK);
+  EXPECT_EQ(xec_request_bytes(read), bytes.size());
+  EXPECT_EQ(got.substr(0, bytes.size()), bytes);
+  EXPECT_EQ(got.substr(bytes.size()), "----------");
+  xec_request_free(read);
+  char one[2], other[3];
+  const xec_piece pieces[] = {{0, one, sizeof one}, {2'999'997, other, sizeof other}};
+  EXPECT_EQ(Code(xec_read_vector(reader, pieces, 2, nullptr)), XEC_OK);
+  EXPECT_EQ(std::string(one, 2) + std::string(other, 3), "xxxxx");
+  xec_reader_free(reader);
+  ASSERT_EQ(Code(xec_set_mode(store_, "/d/a", 0640, nullptr)), XEC_OK);
+  xec_request* const describe = xec_describe(store_, "/d/a", nullptr);
+  ASSERT_EQ(xec_request_wait(describe), XEC_OK);
+  const xec_description* const all = xec_request_description(describe);
+  ASSERT_NE(all, nullptr);
+  EXPECT_EQ(all->data_chunks, 2u);
+  EXPECT_EQ(all->info.mode, 0640u);
+  EXPECT_EQ(all->checksums_count, 2u);
+  EXPECT_STREQ(all->checksums[0].name, "adler32");
+  EXPECT_EQ(std::string(all->attributes[0].value, all->attributes[0].value_size), std::string("v\0w", 3));
+  EXPECT_EQ(xec_request_page(describe), nullptr);
+  xec_request_free(describe);
+}
+
+TEST_F(CInterface, ConditionsAndErrorsAreTold) {
+  ASSERT_EQ(Put("/a", "1"), XEC_OK);
+  xec_write_options options = {};
+  options.size = sizeof options;
+  options.only_if.absent = 1;
+  EXPECT_EQ(Put("/a", "2", &options), XEC_ALREADY_EXISTS);
+  const std::string first = VersionOf("/a");
+  options.only_if = {};
+  options.only_if.version = first.c_str();
+  EXPECT_EQ(Put("/a", "2", &options), XEC_OK);
+  EXPECT_EQ(Put("/a", "3", &options), XEC_NOT_CURRENT);
+  xec_only_if stale = {sizeof stale, 0, first.c_str()};
+  EXPECT_EQ(Code(xec_remove(store_, "/a", &stale, nullptr)), XEC_NOT_CURRENT);
+  stale.version = "nonsense";
+  EXPECT_EQ(Code(xec_remove(store_, "/a", &stale, nullptr)), XEC_INVALID_ARGUMENT);
+  stale = {};
+  EXPECT_EQ(Code(xec_remove(store_, "/a", &stale, nullptr)), XEC_INVALID_ARGUMENT) << "no size";
+  EXPECT_EQ(Code(xec_stat(store_, "/none", nullptr)), XEC_NOT_FOUND);
+  EXPECT_EQ(Code(xec_stat(store_, nullptr, nullptr)), XEC_INVALID_ARGUMENT);
+  xec_call call = {};
+  call.size = sizeof call;
+  call.timeout_ms = 60'000;
+  call.subject = "alice";
+  EXPECT_EQ(Code(xec_remove(store_, "/a", nullptr, &call)), XEC_OK);
+  EXPECT_STREQ(xec_code_name(XEC_NOT_CURRENT), "not_current");
+  EXPECT_STREQ(xec_code_name(XEC_OK), "ok");
+  EXPECT_STREQ(xec_code_name(12345), "unknown_code");
+}
+
+// Whoever was compiled with a later header, or an earlier one.
+TEST_F(CInterface, StructuresOfOtherVersionsAreTakenIfTheyAskForNothingNew) {
+  struct Later {
+    xec_call call;
+    int64_t more;
+  } later = {};
+  later.call.size = sizeof later;
+  EXPECT_EQ(Code(xec_make_directory(store_, "/d", 0, &later.call)), XEC_OK);
+  later.more = 1;
+  EXPECT_EQ(Code(xec_make_directory(store_, "/e", 0, &later.call)), XEC_INVALID_ARGUMENT);
+  xec_call earlier = {};
+  earlier.size = offsetof(xec_call, subject);
+  earlier.subject = reinterpret_cast<const char*>(1);  // is not looked at
+  EXPECT_EQ(Code(xec_make_directory(store_, "/e", 0, &earlier)), XEC_OK);
+}
+
+TEST_F(CInterface, NamesAreListedInPagesMovedAndCopied) {
+  for (const char* path : {"/d/c", "/d/a", "/d/b"}) ASSERT_EQ(Put(path, path), XEC_OK);
+  xec_request* list = xec_list(store_, "/d", nullptr, nullptr, 2, nullptr);
+  ASSERT_EQ(xec_request_wait(list), XEC_OK);
+  const xec_page* page = xec_request_page(list);
+  ASSERT_EQ(page->count, 2u);
+  EXPECT_STREQ(page->names[1].name, "b");
+  EXPECT_TRUE(page->more);
+  xec_request_free(list);
+  list = xec_list(store_, "/d", "b", nullptr, 0, nullptr);
+  ASSERT_EQ(xec_request_wait(list), XEC_OK);
+  EXPECT_EQ(xec_request_page(list)->count, 1u);
+  EXPECT_FALSE(xec_request_page(list)->more);
+  xec_request_free(list);
+  const xec_only_if absent = {sizeof absent, 1, nullptr};
+  EXPECT_EQ(Code(xec_rename(store_, "/d/a", "/d/b", nullptr, &absent, nullptr)), XEC_ALREADY_EXISTS);
+  EXPECT_EQ(Code(xec_rename(store_, "/d", "/e", nullptr, nullptr, nullptr)), XEC_OK);
+  EXPECT_EQ(Code(xec_copy(store_, "/e/a", "/f/a", nullptr, &absent, nullptr)), XEC_OK);
+  EXPECT_EQ(Code(xec_copy(store_, "/e/a", "/f/a", nullptr, &absent, nullptr)), XEC_ALREADY_EXISTS);
+  EXPECT_EQ(Code(xec_remove_directory(store_, "/f", nullptr)), XEC_NOT_EMPTY);
+  xec_request* const space = xec_get_space(store_, nullptr);
+  ASSERT_EQ(xec_request_wait(space), XEC_OK);
+  EXPECT_GT(xec_request_space(space)->total_bytes, 0u);
+  xec_request_free(space);
+}
+
+TEST_F(CInterface, ManyRequestsAtOnceCallTheirFunctionsAndMayBeFreedInThem) {
+  constexpr int kRequests = 200;
+  ASSERT_EQ(Put("/a", "x"), XEC_OK);
+  struct Counter {
+    std::atomic<int> left{kRequests};
+    std::promise<void> all;
+  } counter;
+  for (int i = 0; i < kRequests; ++i) {
+    xec_request* const request = xec_stat(store_, i % 2 == 0 ? "/a" : "/b", nullptr);
+    xec_request_then(
+        request,
+        [](xec_request* ended, void* user) {
+          auto* const of = static_cast<Counter*>(user);
+          const int code = xec_request_code(ended);
+          EXPECT_TRUE(code == XEC_OK || code == XEC_NOT_FOUND);
+          xec_request_free(ended);
+          if (--of->left == 0) of->all.set_value();
+        },
+        &counter);
+  }
+  counter.all.get_future().wait();
+}
+
+TEST_F(CInterface, ARequestMayBeFreedBeforeItsEndAndCancelled) {
+  for (int i = 0; i < 50; ++i) xec_request_free(xec_stat(store_, "/a", nullptr));
+  xec_request* const request = xec_stat(store_, "/a", nullptr);
+  xec_request_cancel(request);
+  const int code = Code(request);
+  EXPECT_TRUE(code == XEC_CANCELLED || code == XEC_NOT_FOUND);
+}
+
+TEST(CInterfaceErrors, AWrongConfigurationIsExplained) {
+  xec_config* const config = xec_config_new();
+  EXPECT_EQ(xec_config_set(config, "geometrie", "2+1"), XEC_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(xec_config_error(config)).find("geometrie"), std::string::npos);
+  EXPECT_EQ(xec_config_read_text(config, "xec.geometry 2x1\n"), XEC_INVALID_ARGUMENT);
+  EXPECT_EQ(xec_config_read_file(config, "/no/such/file"), XEC_NOT_FOUND);
+  xec_store* store = nullptr;
+  char error[20];
+  EXPECT_NE(xec_store_open(config, 0, 0, &store, error, sizeof error), XEC_OK);
+  EXPECT_EQ(store, nullptr);
+  EXPECT_LT(std::strlen(error), sizeof error);
+  xec_config_free(config);
+}
+
+}  // namespace

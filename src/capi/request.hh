@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// What is behind the handles of xec.h.
+#pragma once
+
+#include <condition_variable>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/store.hh"
+#include "assembly/open_store.hh"
+#include "xec/xec.h"
+
+namespace xec::capi {
+
+// The stable number of a code. Every code has one, and XEC_OK is none of them.
+int NumberOf(Code code);
+
+// Everything that a request has to tell, in the form in which C sees it.
+struct Outcome {
+  int code = XEC_OK;
+  std::string message;
+  uint64_t bytes = 0;
+  std::optional<xec_info> info;
+  std::optional<xec_description> description;
+  std::optional<xec_page> page;
+  std::optional<xec_space> space;
+  std::shared_ptr<ReadHandle> reader;
+  std::unique_ptr<WriteHandle> writer;
+
+  // What the above points to; lists, so that nothing moves.
+  std::list<std::string> texts;
+  std::vector<xec_pair> checksums, attributes;
+  std::vector<xec_name> names;
+
+  const char* Keep(std::string text) { return texts.emplace_back(std::move(text)).c_str(); }
+};
+
+void Tell(const Error& error, Outcome& out);
+void Tell(const ObjectInfo& info, Outcome& out);
+void Tell(ObjectDescription described, Outcome& out);
+void Tell(NamesPage page, Outcome& out);
+void Tell(const StoreSpace& space, Outcome& out);
+void Tell(const Committed& committed, Outcome& out);
+inline void Tell(uint64_t bytes, Outcome& out) { out.bytes = bytes; }
+inline void Tell(std::shared_ptr<ReadHandle> reader, Outcome& out) { out.reader = std::move(reader); }
+inline void Tell(std::unique_ptr<WriteHandle> writer, Outcome& out) { out.writer = std::move(writer); }
+
+// Of a handle that the caller of C owned. Null: nothing.
+template <typename T>
+void Free(T* handle) {
+  const std::unique_ptr<T> owned(handle);
+}
+
+struct OpenStoreHandle {
+  explicit OpenStoreHandle(std::unique_ptr<OpenedStore> opened) : store(std::move(opened)) {}
+  // Waits for all that is under way.
+  ~OpenStoreHandle() { scope.Drain(); }
+
+  std::unique_ptr<OpenedStore> store;
+  TaskScope scope;  // of all requests
+};
+using StorePtr = std::shared_ptr<OpenStoreHandle>;
+
+// Shared by the caller's handle and what works on it. Thread-safe.
+class Request {
+ public:
+  using Done = void (*)(xec_request*, void*);
+
+  void End(Outcome outcome);
+  void Then(Done done, void* user);
+  int Wait();
+  void Cancel() { stop_.request_stop(); }
+  // The caller's handle is gone: nobody is told any more.
+  void Forget();
+
+  bool ended() const;
+  // Once it has ended; only the reader and the writer are taken out of it then.
+  Outcome& outcome() { return outcome_; }
+  std::stop_token stop() const { return stop_.get_token(); }
+  void SetHandle(xec_request* handle) { handle_ = handle; }
+
+ private:
+  std::stop_source stop_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  xec_request* handle_ = nullptr;  // guarded by mutex_, as all below; null: forgotten
+  Done done_ = nullptr;
+  void* user_ = nullptr;
+  bool ended_ = false;
+  Outcome outcome_;
+};
+
+template <typename T>
+Task<void> Answer(std::shared_ptr<Request> request, Task<Result<T>> task) {
+  Result<T> result = co_await std::move(task);
+  Outcome outcome;
+  if constexpr (std::is_void_v<T>) {
+    if (!result) Tell(result.error(), outcome);
+  } else {
+    if (result) Tell(std::move(*result), outcome);
+    if (!result) Tell(result.error(), outcome);
+  }
+  request->End(std::move(outcome));
+}
+
+}  // namespace xec::capi
+
+struct xec_request {
+  std::shared_ptr<xec::capi::Request> state;
+  xec::capi::StorePtr store;  // null: it was refused before it began
+};
+
+struct xec_store {
+  xec::capi::StorePtr open;
+};
+
+struct xec_reader {
+  xec::capi::StorePtr store;
+  std::shared_ptr<xec::ReadHandle> handle;
+  std::string version;
+};
+
+struct xec_writer {
+  xec::capi::StorePtr store;
+  std::unique_ptr<xec::WriteHandle> handle;
+};
+
+struct xec_config {
+  xec::Configuration configuration;
+  std::string error;
+};
