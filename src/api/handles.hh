@@ -48,7 +48,9 @@ class ReadHandle {
 // nothing is changed then.
 struct OnlyIf {
   bool absent = false;  // nothing lives there, else kAlreadyExists
-  std::optional<Version> version;  // this one lives there, else kNotCurrent
+  // This one lives there, else kNotCurrent. Of several who replace it one wins. Whoever removes it or renames
+  // it away at the same moment may be told that it is done as well; what replaced it stands then.
+  std::optional<Version> version;
 
   static OnlyIf Absent() { return {true, {}}; }
   static OnlyIf Current(Version version) { return {false, version}; }

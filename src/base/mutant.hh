@@ -46,6 +46,7 @@ enum class Mutant {
   kRepairSinksHome,
   kListUndecided,
   kListWithTooFew,
+  kReplaceByLookOnly,
   kCount,
 };
 

@@ -183,7 +183,9 @@ Task<Result<Version>> ChooseVersion(Engine& engine, const PutRequest& request, c
     co_return co_await DirectoryInTheWay(engine, request.path);
   if (barrier.directory_under_way) co_return DirectoryBeingMade(request.path);
   const bool rival = barrier.rival.rivalry != Rivalry::kNone && !MutantActive(Mutant::kExclusiveByLookOnly);
-  if (rival && request.exclusive_base && request.exclusive_base->Live())
+  const bool replaces = request.exclusive_base && request.exclusive_base->Live();
+  if (replaces && MutantActive(Mutant::kReplaceByLookOnly)) co_return *request.seal.version;
+  if (rival && replaces)
     co_return co_await ReplacementInTheWay(engine, request.path, *request.exclusive_base, barrier.rival);
   if (rival) co_return co_await ObjectInTheWay(engine, request.path, barrier.rival);
   if (IsExclusive(request)) co_return *request.seal.version;

@@ -97,6 +97,8 @@ constexpr std::array<PlantedBug, kMutantCount> kPlantedBugs = {{
      "a listing tells what too few homes show, or leave out, to decide it"},
     {Mutant::kListWithTooFew, "list-with-too-few", "P6",
      "a listing does without one server more than it can do without"},
+    {Mutant::kReplaceByLookOnly, "replace-by-look-only", "P3",
+     "an upload that replaces one version only does not look for others after sealing"},
 }};
 
 static_assert(

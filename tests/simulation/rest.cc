@@ -86,6 +86,7 @@ void World::CleanUp() {
   }
   if (whole && !outcome_.broken) BringBackLate(*gateways_[0]);
   if (whole && !outcome_.broken && tree_random_.OneIn(2)) PutBesideRemoval();
+  if (whole && !outcome_.broken && replace_random_.OneIn(2)) ReplaceAtOnce();
   bool clean = false;
   // Without one of its servers no cleaner is ever done.
   const size_t passes = lost_ ? kPassesWithoutDisk : kLastPasses;

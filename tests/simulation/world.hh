@@ -385,6 +385,12 @@ class World {
   void CleanUp();
   bool CleanAll(Gateway& gateway);
   void PutBesideRemoval();
+  // Puts that replace one version only (replace.cc).
+  struct Replacement;
+  void ReplaceAtOnce();
+  Task<void> Replace(Gateway* gateway, std::optional<Version> only, Duration after,
+                     std::shared_ptr<Replacement> replacement);
+  void JudgeReplacements(const std::vector<std::shared_ptr<Replacement>>& all, Version replaced);
   std::string NotInTree(Gateway& gateway, const std::set<std::string>& names);
   void CheckTree(Gateway& gateway);
   void BringBackLate(Gateway& gateway);
@@ -412,6 +418,7 @@ class World {
   Random clock_random_{Mix64(options_.seed + 4)};
   Random few_random_{Mix64(options_.seed + 5)};
   Random tree_random_{Mix64(options_.seed + 6)};
+  Random replace_random_{Mix64(options_.seed + 7)};
   VirtualExecutor executor_;
   History history_;
   StoreDescriptor descriptor_;
