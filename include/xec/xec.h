@@ -18,7 +18,8 @@
  * xec_request_...() return belongs to the request, and goes with it, but for what is called "take".
  *
  * THREADS. Stores, readers and requests may be used by any number of threads. Of one writer one request is
- * made after the other has ended.
+ * made after the other has ended. Readers and writers may be freed while their requests go on. Whoever frees a
+ * request while its function runs in another thread waits until that has returned.
  *
  * STABILITY. Functions and constants of this header keep their names, values and meanings; later versions add
  * to them. Structures whose first member is `size` are filled in by the caller, who sets it to the sizeof of

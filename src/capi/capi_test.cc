@@ -221,6 +221,19 @@ TEST_F(CInterface, ARequestMayBeFreedBeforeItsEndAndCancelled) {
   EXPECT_TRUE(code == XEC_CANCELLED || code == XEC_NOT_FOUND);
 }
 
+TEST_F(CInterface, ReadersMayBeFreedWhileTheyRead) {
+  ASSERT_EQ(Put("/a", std::string(3'000'000, 'x')), XEC_OK);
+  for (int i = 0; i < 20; ++i) {
+    xec_reader* const reader = Open("/a");
+    std::string bytes(3'000'000, '-');
+    xec_request* const read = xec_read(reader, 0, bytes.data(), bytes.size(), nullptr);
+    xec_reader_free(reader);
+    EXPECT_EQ(xec_request_wait(read), XEC_OK);
+    xec_request_free(read);
+    EXPECT_EQ(bytes.find('-'), std::string::npos);
+  }
+}
+
 TEST(CInterfaceErrors, AWrongConfigurationIsExplained) {
   xec_config* const config = xec_config_new();
   EXPECT_EQ(xec_config_set(config, "geometrie", "2+1"), XEC_INVALID_ARGUMENT);

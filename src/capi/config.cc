@@ -93,7 +93,8 @@ void xec_store_close(xec_store* store) {
 }
 
 void xec_request_then(xec_request* request, void (*done)(xec_request*, void*), void* user) {
-  request->state->Then(done, user);
+  const std::shared_ptr<Request> state = request->state;  // the function may free the request
+  state->Then(done, user);
 }
 
 int xec_request_wait(xec_request* request) { return request->state->Wait(); }
@@ -101,7 +102,8 @@ void xec_request_cancel(xec_request* request) { request->state->Cancel(); }
 
 void xec_request_free(xec_request* request) {
   if (request == nullptr) return;
-  request->state->Forget();
+  const std::shared_ptr<Request> state = request->state;
+  state->Forget();
   Free(request);
 }
 

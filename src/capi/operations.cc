@@ -60,16 +60,19 @@ xec_request* NewRequest(StorePtr store) {
   return request;
 }
 
-// Starts what `make` makes of the options of the call; what `make` refuses is the outcome. `lent`: with
-// memory of the caller, which is needed until the end.
+enum class Memory { kOwn, kLent };
+
+// Starts what `make` makes of the options of the call; what `make` refuses is the outcome. `kept`: lives
+// until the end. kLent: memory of the caller is needed until the end.
 template <typename T, typename Make>
-xec_request* Start(const StorePtr& store, const xec_call* given, Make make, bool lent = false) {
+xec_request* Start(const StorePtr& store, const xec_call* given, Make make,
+                   std::shared_ptr<const void> kept = nullptr, Memory memory = Memory::kOwn) {
   xec_request* const request = NewRequest(store);
   Result<CallOptions> call = Options(given, store);
-  if (call && !lent) call->stop = request->state->stop();
+  if (call && memory == Memory::kOwn) call->stop = request->state->stop();
   Result<Task<Result<T>>> task = call ? make(std::move(*call)) : Result<Task<Result<T>>>(call.error());
   if (task) {
-    store->scope.Spawn(Answer<T>(request->state, std::move(*task)));
+    store->scope.Spawn(Answer<T>(request->state, std::move(kept), std::move(*task)));
   } else {
     Outcome outcome;
     Tell(task.error(), outcome);
@@ -202,7 +205,7 @@ xec_request* xec_read(xec_reader* reader, uint64_t offset, void* buffer, size_t 
     const MutableByteSpan into(static_cast<std::byte*>(buffer), size);
     return reader->handle->Read(offset, into, std::move(options));
   };
-  return Start<uint64_t>(reader->store, call, make, /*lent=*/true);
+  return Start<uint64_t>(reader->store, call, make, reader->handle, Memory::kLent);
 }
 
 xec_request* xec_read_vector(xec_reader* reader, const xec_piece* pieces, size_t count,
@@ -213,7 +216,7 @@ xec_request* xec_read_vector(xec_reader* reader, const xec_piece* pieces, size_t
       wanted.push_back({pieces[i].offset, {static_cast<std::byte*>(pieces[i].buffer), pieces[i].size}});
     return reader->handle->ReadVector(std::move(wanted), std::move(options));
   };
-  return Start<void>(reader->store, call, make, /*lent=*/true);
+  return Start<void>(reader->store, call, make, reader->handle, Memory::kLent);
 }
 
 xec_request* xec_create(xec_store* store, const char* path, const xec_write_options* given,
@@ -231,13 +234,14 @@ xec_request* xec_append(xec_writer* writer, const void* bytes, size_t size, cons
   const auto make = [&](CallOptions options) -> Made<void> {
     return writer->handle->Append(ByteSpan(static_cast<const std::byte*>(bytes), size), std::move(options));
   };
-  return Start<void>(writer->store, call, make, /*lent=*/true);
+  return Start<void>(writer->store, call, make, writer->handle, Memory::kLent);
 }
 
 xec_request* xec_commit(xec_writer* writer, const xec_call* call) {
-  return Start<Committed>(writer->store, call, [&](CallOptions options) -> Made<Committed> {
+  const auto make = [&](CallOptions options) -> Made<Committed> {
     return writer->handle->Commit(std::move(options));
-  });
+  };
+  return Start<Committed>(writer->store, call, make, writer->handle);
 }
 
 void xec_writer_free(xec_writer* writer) { Free(writer); }

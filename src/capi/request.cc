@@ -101,34 +101,32 @@ void Tell(const Committed& committed, Outcome& out) {
   out.bytes = committed.size;
 }
 
+void Request::TellDone(std::unique_lock<std::mutex> lock) {
+  if (done_ == nullptr || handle_ == nullptr) return;
+  const Done done = std::exchange(done_, nullptr);
+  xec_request* const handle = handle_;
+  void* const user = user_;
+  telling_ = std::this_thread::get_id();
+  lock.unlock();
+  done(handle, user);
+  lock.lock();
+  telling_.reset();
+  changed_.notify_all();
+}
+
 void Request::End(Outcome outcome) {
-  Done done = nullptr;
-  xec_request* handle = nullptr;
-  void* user = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    outcome_ = std::move(outcome);
-    ended_ = true;
-    done = std::exchange(done_, nullptr);
-    handle = handle_;
-    user = user_;
-    changed_.notify_all();
-  }
-  if (done != nullptr && handle != nullptr) done(handle, user);
+  std::unique_lock lock(mutex_);
+  outcome_ = std::move(outcome);
+  ended_ = true;
+  changed_.notify_all();
+  TellDone(std::move(lock));
 }
 
 void Request::Then(Done done, void* user) {
-  xec_request* handle = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!ended_) {
-      done_ = done;
-      user_ = user;
-      return;
-    }
-    handle = handle_;
-  }
-  if (handle != nullptr) done(handle, user);
+  std::unique_lock lock(mutex_);
+  done_ = done;
+  user_ = user;
+  if (ended_) TellDone(std::move(lock));
 }
 
 int Request::Wait() {
@@ -138,8 +136,9 @@ int Request::Wait() {
 }
 
 void Request::Forget() {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   handle_ = nullptr;
+  changed_.wait(lock, [this] { return !telling_ || *telling_ == std::this_thread::get_id(); });
 }
 
 bool Request::ended() const {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "api/store.hh"
@@ -74,7 +75,8 @@ class Request {
   void Then(Done done, void* user);
   int Wait();
   void Cancel() { stop_.request_stop(); }
-  // The caller's handle is gone: nobody is told any more.
+  // The caller's handle is about to go: nobody is told any more. Waits for the function that is being told,
+  // if that is another thread's.
   void Forget();
 
   bool ended() const;
@@ -84,6 +86,9 @@ class Request {
   void SetHandle(xec_request* handle) { handle_ = handle; }
 
  private:
+  // Calls the function, if there is one and somebody to be told; `lock` is of mutex_.
+  void TellDone(std::unique_lock<std::mutex> lock);
+
   std::stop_source stop_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -91,11 +96,14 @@ class Request {
   Done done_ = nullptr;
   void* user_ = nullptr;
   bool ended_ = false;
+  std::optional<std::thread::id> telling_;  // runs done_ now
   Outcome outcome_;
 };
 
+// `kept`: what the task works on.
 template <typename T>
-Task<void> Answer(std::shared_ptr<Request> request, Task<Result<T>> task) {
+Task<void> Answer(std::shared_ptr<Request> request, [[maybe_unused]] std::shared_ptr<const void> kept,
+                  Task<Result<T>> task) {
   Result<T> result = co_await std::move(task);
   Outcome outcome;
   if constexpr (std::is_void_v<T>) {
@@ -126,7 +134,7 @@ struct xec_reader {
 
 struct xec_writer {
   xec::capi::StorePtr store;
-  std::unique_ptr<xec::WriteHandle> handle;
+  std::shared_ptr<xec::WriteHandle> handle;
 };
 
 struct xec_config {

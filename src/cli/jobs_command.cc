@@ -95,7 +95,8 @@ Result<int> Ask(const CommandLine& line, StoreMaintenance& store) {
 
 std::string ProgressWords(const JobReport& job) {
   const JobProgress& progress = job.progress;
-  if (job.unit.empty() || (progress.done == 0 && !progress.total && progress.at.empty())) return "";
+  if (job.unit.empty() || (progress.done == 0 && progress.total.value_or(0) == 0 && progress.at.empty()))
+    return "";
   std::string words = progress.total ? fmt::format("{} of {} {}", progress.done, *progress.total, job.unit)
                                      : fmt::format("{} {}", progress.done, job.unit);
   if (!progress.at.empty()) words += ", at " + progress.at;

@@ -205,6 +205,13 @@ TEST_F(JobRunnerTest, ACursorOfAnEarlierProcessComesBeforeTheFirstStep) {
   EXPECT_EQ(needed_->restored, "");
 }
 
+TEST_F(JobRunnerTest, WhoRestoresACursorKnowsWhatWasCancelledBefore) {
+  orders_.Take({"work", JobVerb::kCancel, 5});
+  runner_.Restore("work", "at 17");
+  runner_.Tell(orders_);
+  EXPECT_EQ(Report().cursor, "at 17");
+}
+
 TEST_F(JobRunnerTest, ACursorThatWaitsCanBeCancelled) {
   runner_.Restore("work", "at 17");
   runner_.Tell(orders_);

@@ -16,11 +16,11 @@ Task<void> SteppedWalk::Run(std::shared_ptr<State> state, Walk walk) {
 Task<bool> SteppedWalk::TakeTurn(std::shared_ptr<State> state, WalkPoint point) {
   state->point = std::move(point);
   while (!state->ending) {
-    if (state->in_step && state->MayGoOn()) {
+    if (state->MayGoOn()) {
       ++state->units;
       co_return true;
     }
-    if (std::exchange(state->in_step, false)) state->to_owner.Ring();
+    state->to_owner.Ring();
     co_await state->to_walk.Wait(TimePoint::max());
   }
   co_return false;
@@ -30,7 +30,6 @@ Task<bool> SteppedWalk::Step(JobStep step) {
   const std::shared_ptr<State> state = state_;
   state->step = std::move(step);
   state->units = 0;
-  state->in_step = true;
   if (walk_) {
     scope_.Spawn(Run(state, std::exchange(walk_, {})));
   } else {

@@ -38,7 +38,6 @@ class SteppedWalk {
     Executor& executor;
     Alarm to_walk, to_owner;
     JobStep step;
-    bool in_step = false;
     uint64_t units = 0;
     WalkPoint point;
     bool ending = false;
