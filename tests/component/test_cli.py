@@ -365,7 +365,7 @@ class Serve(CliTest):
                                   env={**xectest.QUICK_CLIENT, "XRD_REQUESTTIMEOUT": "10"})
         self.assertNotEqual(result.code, 0)
         self.assertNotIn("[3011]", result.err)  # not found
-        # XRootD 5 has no status 503 for this (README, limits).
+        # XRootD 5 has no status 503 for this (docs/limits.md).
         self.assertIn(self.http_status("--max-time", "20", gateway.http + "/f"), (500, 503))
         for server in cluster.servers:
             cluster.start(server)

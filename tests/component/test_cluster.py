@@ -237,12 +237,12 @@ class TooManyAway(ClusterTest):
                                         env={**xectest.QUICK_CLIENT, "XRD_REQUESTTIMEOUT": "5"})
                 self.assertNotEqual(stat.code, 0)
                 self.assertNotIn("[3011]", stat.err)
-                # XRootD 5 has no status 503 for this (README, limits).
+                # XRootD 5 has no status 503 for this (docs/limits.md).
                 self.assertIn(self.http_status("--max-time", "30", gateway.http + name), (500, 503))
                 copy = self.run_program(["xrdcp", "--nopbar", other, f"{gateway.url}/{name}"], code=None,
                                         env={**xectest.QUICK_CLIENT, "XRD_REQUESTTIMEOUT": "5"})
                 self.assertNotEqual(copy.code, 0)
-                # A failed open is a status, a failed close the end of the connection (README, limits).
+                # A failed open is a status, a failed close the end of the connection (docs/limits.md).
                 put = self.curl("--max-time", "60", "-T", other, gateway.http + name, code=None)
                 self.assertIn(put.code, (CURL_HTTP_ERROR, CURL_NO_REPLY), put)
         # The gateway is there before its servers are.

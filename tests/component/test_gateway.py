@@ -189,7 +189,7 @@ class Attributes(GatewayTest):
             os.rename(path, path + ".away")
         store.start()
         self.assertEqual(self.attributes(store, "/e/b"), expected)
-        # A new content begins without (README).
+        # A new content begins without (docs/limits.md).
         for path in store.dirs[:2]:
             os.rename(path + ".away", path)
         self.eventually(lambda: store.xec("verify", "/e/b", code=None).code == 0, 30, "the directories are back")

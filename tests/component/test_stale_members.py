@@ -23,7 +23,7 @@ LEASE = 3 * INTERVAL
 OPTIONS = ["--descriptor-interval", f"{INTERVAL}s"]
 GEOMETRY = "2+1"
 STORE_OPTIONS = ["--geometry", GEOMETRY, "--chunk-size", "4KiB"]
-OK, NOT_FOUND, CANNOT_TELL = (200, 201, 204), (404,), (500, 503)  # XRootD 5 has no status 503 for this (README, limits)
+OK, NOT_FOUND, CANNOT_TELL = (200, 201, 204), (404,), (500, 503)  # XRootD 5 has no status 503 for this (docs/limits.md)
 EXIT_NOT_FOUND, EXIT_CANNOT_TELL, EXIT_CONFLICT = 3, 5, 8
 
 
