@@ -51,6 +51,7 @@ quick_tests() {
 step format format
 step layers /usr/bin/env python3 tools/check_layers.py
 step rules /usr/bin/env python3 tools/check_rules.py
+step bounds /usr/bin/env python3 tools/bounds.py --check
 step tests quick_tests
 if ((tidy)); then step tidy static_analysis; fi
 if ((${#failed[@]} > 0)); then

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Every rule of tools/check_rules.py and tools/check_layers.py must complain about what it forbids, and about
-nothing in the same words inside comments and strings."""
+nothing in the same words inside comments and strings; tools/bounds.py about every value that it cannot read."""
 import os
 import sys
 import unittest
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(REPO, "tools"))
+import bounds  # noqa: E402
 import check_layers  # noqa: E402
 import check_rules  # noqa: E402
 import source_files  # noqa: E402
@@ -85,10 +86,48 @@ class Layers(unittest.TestCase):
         self.assertEqual(list(check_layers.check_cmake("x", "xec_layer(codec SOURCES a.cc\n  DEPS base)")), [])
 
     def test_table_is_in_order(self):
-        seen = []
+        seen = ["xec"]  # include/xec, which capi offers
         for folder, below in check_layers.LAYERS.items():
             self.assertTrue(set(below) <= set(seen), folder)
             seen.append(folder)
+
+
+class Bounds(unittest.TestCase):
+    ROW = ("what", "a.hh", "kMax", "bytes", "")
+
+    def test_values(self):
+        for text, unit, told in [
+                ("constexpr size_t kMax = 64 * kMiB;", "bytes", "64 MiB"), ("  uint64_t kMax = kGiB;", "bytes", "1 GiB"),
+                ("constexpr uint64_t kMax = uint64_t{1} << 20;", "bytes", "1 MiB"), ("int kMax = 1'000;", "names", "1,000 names"),
+                ("Duration kMax = std::chrono::milliseconds(2500);", "time", "2.5 s"), ("int kMax = 600;", "seconds", "10 min"),
+                ("// int kMax = 7;\nint kMax = 3600 * 1000;\nreturn kMax == 2;", "milliseconds", "1 h")]:
+            with self.subTest(text=text):
+                self.assertEqual(bounds.bound((*self.ROW[:3], unit, ""), text), told)
+        self.assertEqual(bounds.bound((*self.ROW[:2], '"Window"', "seconds", ""), 'x[] = {{"Window", 3}, {"Other", 0}};'), "3 s")
+        self.assertEqual(bounds.bound((*self.ROW[:2], "kMax[1]", "time", ""),
+                                      "Rows kMax = {{ {seconds(1), seconds(2), seconds(3)}, {seconds(4), seconds(5), "
+                                      "std::chrono::minutes(1)}, }};"), "5 s to 1 min")
+
+    def test_what_cannot_be_read(self):
+        for text in ["", "int kMax = 1;\nint kMax = 2;", "int kMax = Other();", "int kMax = sizeof(int);", "// int kMax = 1;"]:
+            with self.subTest(text=text), self.assertRaises(bounds.Wrong):
+                bounds.bound(self.ROW, text)
+
+    def test_the_document(self):
+        old = bounds.replaced(f"before\n{bounds.BEGIN}\n{bounds.END}\nafter\n", "| a | 1 |")
+        self.assertEqual(bounds.replaced(old, "| a | 1 |"), old)
+        self.assertEqual(bounds.differences(old, bounds.replaced(old, "| a | 2 |")), ["- | a | 1 |", "+ | a | 2 |"])
+        for broken in ["", bounds.BEGIN, f"{bounds.END}{bounds.BEGIN}"]:
+            with self.subTest(broken=broken), self.assertRaises(bounds.Wrong):
+                bounds.replaced(broken, "")
+
+    def test_a_changed_constant_is_noticed(self):
+        def read(path):
+            text = source_files.read(path)
+            return text.replace("kObjectsMax = 1000", "kObjectsMax = 1001") if path.endswith("repair_queue.hh") else text
+        document = source_files.read(bounds.DOCUMENT)
+        self.assertEqual(bounds.replaced(document, bounds.table()), document)
+        self.assertEqual(len(bounds.differences(document, bounds.replaced(document, bounds.table(read)))), 2)
 
 
 if __name__ == "__main__":
