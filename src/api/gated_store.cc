@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "api/gated_store.hh"
 
+#include "runtime/within.hh"
+
 namespace xec {
 namespace {
 
 // What is asked about all of it.
 constexpr std::string_view kWholeStore;
 
-template <typename T>
-Task<T> Refused(Error error) {
-  co_return std::move(error);
-}
-
 }  // namespace
 
 // Passes on what the gate lets through; a task is lazy, so nothing is started for an answer that nobody
 // awaits.
-#define XEC_PASS(T, passed, passed_on)          \
-  const Result<Store*> store = passed;          \
-  if (!store) return Refused<T>(store.error()); \
+#define XEC_PASS(T, passed, passed_on)         \
+  const Result<Store*> store = passed;         \
+  if (!store) return Refuse<T>(store.error()); \
   return (*store)->passed_on
 
 Task<Result<ObjectInfo>> GatedStore::Stat(std::string path, CallOptions call) {

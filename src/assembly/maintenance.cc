@@ -9,11 +9,6 @@
 namespace xec {
 namespace {
 
-template <typename T>
-Task<T> Refuse(Error error) {
-  co_return std::move(error);
-}
-
 Task<Status> VerifyIn(LayoutStore& store, std::string path, OnChunk report) {
   Result<std::shared_ptr<ObjectReader>> reader = co_await store.OpenRead(std::move(path));
   if (!reader) co_return reader.error();

@@ -20,6 +20,12 @@ Task<void> SetTo(Task<T> task, Setter set) {
 
 }  // namespace internal
 
+// An answer without a question. T: a Result or a Status.
+template <typename T>
+Task<T> Refuse(Error error) {
+  co_return std::move(error);
+}
+
 // Answers what the task answers; or kDeadlineExceeded once `deadline` is past, or kCancelled once `stop` is
 // requested. The task goes on to its end then, in `scope`, and its answer is destroyed; so it owns, or
 // shares, all that it works with. `scope` and `executor` outlive it. T: a Result or a Status.

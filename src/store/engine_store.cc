@@ -24,11 +24,6 @@ Error NotCurrentText(const std::string& text) {
   return path ? NotCurrent(*path) : path.error();
 }
 
-template <typename T>
-Task<T> Refuse(Error error) {
-  co_return std::move(error);
-}
-
 Task<Result<std::unique_ptr<WriteHandle>>> CreateIn(Engine& engine, LayoutStore& layout, std::string path,
                                                     CreateOptions options) {
   Result<std::unique_ptr<ObjectWriter>> writer = co_await layout.Create(std::move(path), std::move(options));
