@@ -77,7 +77,7 @@ Task<u8> EndCarrying(Context& c) {
   const bool alone = (static_cast<int>(now) - since <= 1 && !v.shared) || variant.noAlone;
   if (goes_on) code = kUnknown;
   if (code == kFine) CheckOk(c.world, c.world.ops[c.me.op]);
-  // A cleaner whose clock is ahead may go on after "not empty": docs/protocol.md admits it.
+  // A cleaner whose clock is ahead may go on after "not empty": docs/protocol/rename-directory.md admits it.
   if (code == kNotEmpty && alone && setup.ahead == 0) TellFinal(c);
   co_return kEnd;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The cleaner at the source and at the target of renames (docs/protocol.md, CLEANER).
+// The cleaner at the source and at the target of renames (docs/protocol/cleaner.md).
 #include <algorithm>
 
 #include "base/contains.hh"

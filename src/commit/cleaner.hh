@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// CLEANER: brings a name to one version everywhere and removes what is debris (docs/protocol.md). Any number
-// of cleaners may run, beside readers and writers. A server that does not answer only delays what concerns
-// it.
+// CLEANER: brings a name to one version everywhere and removes what is debris (docs/protocol/cleaner.md). Any
+// number of cleaners may run, beside readers and writers. A server that does not answer only delays what
+// concerns it.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ constexpr size_t kThinObjectsMax = 1000;  // of one pass; the next pass finds mo
 struct CleanOutcome {
   uint64_t names = 0;
   uint64_t removed = 0;  // files and marks
-  uint64_t left = 0;     // states that wait for a grace time or for a server
+  uint64_t left = 0;  // states that wait for a grace time or for a server
   std::vector<ThinObject> thin;
   void Add(const CleanOutcome& other) {
     for (const ThinObject& object : other.thin) {

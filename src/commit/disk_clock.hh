@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The clocks of the disks, read and moved on (docs/protocol.md, section 14). A disk that went back in time
+// The clocks of the disks, read and moved on (docs/protocol/disks.md). A disk that went back in time
 // lacks what its server had accepted: identity guards leave that server out, as if it were away, until
 // ReconcileDisk has compared it with all others.
 //

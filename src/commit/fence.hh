@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Giving up a seal (of an upload or a rename) for ever: every home aborts it or marks it void
-// (docs/protocol.md).
+// (docs/protocol/cleaner.md, FENCE).
 #pragma once
 
 #include "commit/access.hh"

@@ -4,7 +4,7 @@
 // seals of directories that were not made, which are directories themselves. They
 // go as soon as their server answers again. And seals of uploads that did commit, on homes that did not
 // answer their promotion: it is sent once more. Until then they stand in the way of exclusive creations
-// (docs/protocol.md, 7).
+// (docs/protocol/put.md, "Tidying").
 //
 //   Add -> waiting --Take--> taken --done, or not there for kLateCreation--> forgotten
 //             ^                |

@@ -192,7 +192,7 @@ TEST_F(InTreeTest, ASilentUploadDoesNotHoldADirectoryForEver) {
   EXPECT_TRUE(RemoveDirectory(b_, "/d/dir"));
 }
 
-// Beside the requests for the name itself: docs/protocol.md, 15.
+// Beside the requests for the name itself: docs/protocol.md, "Requests".
 TEST_F(InTreeTest, WhatAParentCosts) {
   const auto cost = [&](std::string_view name) {
     a_.counts->Reset();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // MAKE DIRECTORY: a seal first, then a look, then the promotion, as for exclusive creation
-// (docs/protocol.md).
+// (docs/protocol/directories.md).
 #include <algorithm>
 
 #include "base/failpoint.hh"

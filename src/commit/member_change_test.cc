@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// A process whose list of members ends (docs/protocol.md, section 13) at any moment of any operation tells
+// A process whose list of members ends (docs/protocol/members.md) at any moment of any operation tells
 // nothing any more that would follow from the old list.
 #include "commit/names.hh"
 #include "commit/rename.hh"

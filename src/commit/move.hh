@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// FINISH: what everybody does who meets a moved tombstone `t.<v1>m.<rid>.<b>.<mask>` (docs/protocol.md,
-// RENAME). A rename is a put of that tombstone at its source and a put of a witness at its target, both
-// sealed first.
+// FINISH: what everybody does who meets a moved tombstone `t.<v1>m.<rid>.<b>.<mask>`
+// (docs/protocol/rename.md, FINISH). A rename is a put of that tombstone at its source and a put of a witness
+// at its target, both sealed first.
 #pragma once
 
 #include "commit/roll_forward.hh"

@@ -18,7 +18,8 @@ using Listings = std::map<MemberIndex, States>;
 struct Origin {
   std::optional<ManifestFrom> from;
   std::set<std::string> renames;  // that moved it in, by the names of these witnesses
-  size_t damaged = 0;  // witnesses that say nothing and never will: perhaps empty (docs/protocol.md, 3)
+  size_t damaged =
+      0;  // witnesses that say nothing and never will: perhaps empty (docs/protocol/roll-forward.md)
   std::optional<Error> problem;  // of one that could not be read
   bool all_heard = false;  // of all homes, not only of a look-up's: none can know more
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// How an archive that was lost or damaged comes back (docs/protocol.md, COPY): its copy is written under
-// the name of a draft, which nobody counts, and takes the archive's name when it is complete.
+// How an archive that was lost or damaged comes back (docs/protocol/repair.md, COPY): its copy is written
+// under the name of a draft, which nobody counts, and takes the archive's name when it is complete.
 #pragma once
 
 #include "commit/roll_forward.hh"

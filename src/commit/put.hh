@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The commit of an upload whose archives are sealed (docs/protocol.md, PUT and EXCLUSIVE PUT).
+// The commit of an upload whose archives are sealed (docs/protocol/put.md and exclusive.md).
 #pragma once
 
 #include "commit/parent.hh"

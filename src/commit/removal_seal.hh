@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Promise P10, the side of those who remove a directory, or rename it away: a seal first, then a look at what
-// is in it, uploads under way included. docs/protocol.md, section 15. The other side is parent.hh.
+// is in it, uploads under way included (docs/protocol/tree.md). The other side is parent.hh.
 #pragma once
 
 #include "commit/names.hh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Renaming objects and directories (docs/protocol.md, RENAME and FINISH).
+// Renaming objects and directories (docs/protocol/rename.md and rename-directory.md).
 #pragma once
 
 #include <optional>

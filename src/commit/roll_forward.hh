@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// ROLL: making one home accept a version that was seen accepted elsewhere (docs/protocol.md).
+// ROLL: making one home accept a version that was seen accepted elsewhere (docs/protocol/roll-forward.md).
 #pragma once
 
 #include "archive/manifest.hh"

@@ -49,7 +49,7 @@ struct PathRule {
 struct StoreDescriptor {
   std::string store_id;  // 32 lower-case hex digits
   uint64_t epoch = 1;    // grows with every change
-  bool announced = false;  // not in force yet, nor is any earlier one: docs/protocol.md, section 13
+  bool announced = false;  // not in force yet, nor is any earlier one: docs/protocol/members.md
   Layout layout = Layout::kNative;
   SyncPolicy sync = SyncPolicy::kCommit;
   uint32_t tolerance = 0;          // t: the largest m of the store when it was made

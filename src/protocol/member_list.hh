@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Whether a process may still go by the list of members that it knows (docs/protocol.md, section 13): while
+// Whether a process may still go by the list of members that it knows (docs/protocol/members.md): while
 // enough of these members have shown, not too long ago, that they know of no later list. Homes follow from
 // the list, so with an old one "not found" could be wrong, and a change could be made where nobody looks.
 //

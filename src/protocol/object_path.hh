@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Names of objects, and where they lie on data servers (docs/protocol.md, "Files of a name"). Pure.
+// Names of objects, and where they lie on data servers (docs/protocol.md, "How a name is kept"). Pure.
 //
 //   name        /data/run 1/file#7
 //   folder      /data/run%201                     contents of the directory /data/run 1

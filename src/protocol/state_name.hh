@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The states of a name on one server are the entries of its object directory (docs/protocol.md). This is the
-// only place that formats or parses them. Nothing is ever overwritten; every entry name belongs to one
-// version or one upload.
+// The states of a name on one server are the entries of its object directory (docs/protocol.md, "States").
+// This is the only place that formats or parses them. Nothing is ever overwritten; every entry name belongs
+// to one version or one upload.
 //
 //   s.<oid>                    sealed: a complete archive whose version is not chosen yet
 //   e.<v>.<oid>                sealed for exclusive creation

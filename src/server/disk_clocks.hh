@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // What a process knows about the clocks of the disks of its store. Gateways write, every few seconds, one
-// file on each data server whose name is a time (docs/protocol.md, section 14). The latest one is the disk's
+// file on each data server whose name is a time (docs/protocol/disks.md). The latest one is the disk's
 // clock: it never goes back, unless the disk does, because an older copy of it was put in its place, or a
 // crash took what had not reached it. Such a disk lacks changes that it had accepted.
 #pragma once

@@ -12,7 +12,7 @@ not happen at all is dropped. And those operations (their client got no answer, 
 something that is waiting for its answer could see them: nobody ever has to wait for them, so earlier is never needed.
 
 A rename looks at its source and later commits. What others put at the source or remove from it in between hides that the old content
-is gone; the target gets that content all the same (docs/protocol.md, section 4). Everybody else sees it as one step.
+is gone; the target gets that content all the same (docs/protocol/rename.md). Everybody else sees it as one step.
 """
 import bisect
 import contextlib

@@ -210,7 +210,7 @@ class Right(JudgeTest):
         self.accept(Forged().put(1, 2, A, 7).remove(3, 5, A).remove(3, 5, A).get(6, 7, A, None))
 
     def test_put_while_the_name_is_renamed_away(self):
-        """Also over what was put to the target meanwhile: docs/protocol.md, section 4."""
+        """Also over what was put to the target meanwhile: docs/protocol/rename.md."""
         forged = Forged().put(1, 2, A, 7).rename(3, 20, A, B).put(4, 5, A, 8).put(6, 7, B, 9).get(8, 9, B, 9)
         self.accept(forged.get(10, 11, A, 8).get(21, 22, B, 7).get(23, 24, A, 8))
 

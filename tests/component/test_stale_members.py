@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""A process with a stale list of members answers right or not at all (docs/protocol.md, section 13).
+"""A process with a stale list of members answers right or not at all (docs/protocol/members.md).
 
 Whoever changes the members writes the store descriptor on the data servers; there is no command for that yet, so the tests
 write the files themselves, and keep the rules. Every member list is compared with one that is right: what one gateway does

@@ -197,7 +197,7 @@ void World::AskWhileServersHang() {
   if (outcome_.broken) return;
   // Of names that may be directories the next ones are none.
   const std::string first = names_[both_.size()], second = names_[both_.size() + 1];
-  // What a rename that died has left there ends only with all homes (docs/protocol.md, section 4).
+  // What a rename that died has left there ends only with all homes (docs/protocol/rename.md).
   if (RenameSealAt(first) || RenameSealAt(second)) LetCleanersCome();
   if (outcome_.broken) return;
   // Requests that nobody answers keep their memory; in the least there is they leave no room for a stripe.

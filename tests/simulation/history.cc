@@ -186,7 +186,7 @@ bool History::IsOneStep(const Op& rename, const Known& known) const {
 }
 
 // Has somebody changed the target while the rename was under way? The two are ordered by version there, and
-// the higher one stays, also if it was answered before the source's name was gone (docs/protocol.md, 4).
+// the higher one stays, also if it was answered before the source's name was gone (docs/protocol/rename.md).
 bool History::IsOverruled(const Op& rename) const {
   return std::any_of(ops_.begin(), ops_.end(), [&](const Op& op) {
     const bool writes = op.kind == OpKind::kPut || op.kind == OpKind::kExclusivePut ||

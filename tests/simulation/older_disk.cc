@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // A disk in whose place an older copy of it is put, again and again. From then on its server is one of those
 // that may be bad, until everything was compared and repaired: here until all is well. Gateways watch the
-// clocks of the disks (docs/protocol.md, section 14), in worlds with such a disk only.
+// clocks of the disks (docs/protocol/disks.md), in worlds with such a disk only.
 #include <algorithm>
 #include <span>
 

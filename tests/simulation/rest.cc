@@ -79,7 +79,7 @@ void World::SetClocksRight() {
 void World::CleanUp() {
   executor_.RunUntilTime(executor_.Now() + kLongestNap);
   if (gateways_[0] == nullptr || gateways_[1] == nullptr) return Break("a gateway did not start again");
-  // Seals that a disk has lost by going back hold nobody off (docs/protocol.md, 14).
+  // Seals that a disk has lost by going back hold nobody off (docs/protocol/disks.md).
   const bool whole = !traits_.older_disk && !lost_;
   for (auto& gateway : gateways_) {
     if (whole && !outcome_.broken) CheckTree(*gateway);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Archives that go bad on the disks of at most m servers, and their repair. What a home knows of a name (its
-// states) is not touched: a home that forgets counts as one that is away (docs/protocol.md 5).
+// states) is not touched: a home that forgets counts as one that is away (docs/protocol/crashes.md).
 #include <algorithm>
 
 #include "base/contains.hh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Reads the clocks of the disks and moves them on (docs/protocol.md, section 14): how a gateway notices disks
+// Reads the clocks of the disks and moves them on (docs/protocol/disks.md): how a gateway notices disks
 // that went back in time.
 #include "assembly/jobs/store_jobs.hh"
 #include "base/log.hh"
