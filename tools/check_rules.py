@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """The rules of CONTRIBUTING.md that a program can check. Exceptions stand here, each with its reason."""
 import ast
+import os
 import re
 import sys
 
@@ -78,6 +79,27 @@ def check_text(path, text):
             yield f"{path}:{line_of(text, match.start())}: {name}: {wrong}: {match.group(0)!r}"
 
 
+def check_links(path, text):
+    """Links of Markdown to files and headings that are not there, and documents named in a text that are not."""
+    if path.endswith(".md"):
+        for match in re.finditer(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)", text):
+            target = os.path.normpath(os.path.join(os.path.dirname(path), match.group(1))) if match.group(1) else path
+            good = os.path.exists(os.path.join(source_files.REPO, target))
+            if good and match.group(2):
+                good = match.group(2) in headings(text if target == path else source_files.read(target))
+            if not good:
+                yield f"{path}:{line_of(text, match.start())}: link: {match.group(0)[1:]} leads nowhere"
+    for match in re.finditer(r"\bdocs/[\w/-]+\.md\b", text):
+        if not os.path.exists(os.path.join(source_files.REPO, match.group(0))):
+            yield f"{path}:{line_of(text, match.start())}: link: there is no {match.group(0)}"
+
+
+def headings(text):
+    """The names under which links reach the headings of a document."""
+    found = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
 def check_shape(path, text):
     lines = text.splitlines()
     if path.endswith(SPDX_SUFFIXES) and not any(SPDX in line for line in lines[:2]):
@@ -144,10 +166,11 @@ def check_functions(path, functions):
 
 def problems():
     for path in source_files.ours():
-        if path.startswith(("model/", "COPYING")):
-            continue
         text = source_files.read(path)
         if text is None:
+            continue
+        yield from check_links(path, text)
+        if path.startswith(("model/", "COPYING")):
             continue
         yield from check_text(path, text)
         yield from check_shape(path, text)

@@ -53,6 +53,16 @@ class Rules(unittest.TestCase):
         long_file = self.HEAD + "int x;\n" * check_rules.FILE_LINES_MAX
         self.assertEqual(rules_in("src/store/a.cc", long_file), {"length"})
 
+    def test_links(self):
+        for path, text, complaints in [
+                ("protocol.md", "[x](operations.md)", 0), ("protocol.md", "[x](nowhere.md)", 1),
+                ("protocol/put.md", "[x](../protocol.md#states)", 0), ("limits.md", "[x](protocol.md#nothing)", 1),
+                ("limits.md", "# One two\n[x](#one-two) [x](#one)", 1), ("limits.md", "[x](https://example.org/a)", 0)]:
+            with self.subTest(path=path, text=text):
+                self.assertEqual(len(list(check_rules.check_links("docs/" + path, text))), complaints)
+        for name, complaints in [("operations", 0), ("nowhere", 1)]:
+            self.assertEqual(len(list(check_rules.check_links("src/a.cc", f"// docs/{name}" ".md"))), complaints)
+
     def test_functions(self):
         body = "  Call();\n" * (check_rules.FUNCTION_LINES_MAX - 2)
         for head in ["void F() {\n", "namespace xec {\nResult<int> A::F(int x) const {\n", "TEST(A, B) {\n",
