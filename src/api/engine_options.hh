@@ -25,7 +25,7 @@ struct EngineOptions {
   uint64_t cache_bytes = 0;
   size_t stripes_in_flight = 3;  // of one writer or sequential reader
   int retries_max = 4;  // restarts of one operation overtaken by others
-  // How long a version that was replaced or removed stays readable to who has it open.
+  // How long a version that was replaced or removed stays readable for readers that have it open.
   Duration superseded_grace = std::chrono::minutes(5);
   // How long an upload may be silent before the cleaner gives it up.
   Duration upload_grace = std::chrono::hours(1);

@@ -31,7 +31,7 @@ enum class ManifestKind {
   kWitness,  // says that the version exists and where; holds no data
 };
 
-// Points to where the data was before a rename: whoever cannot find archives here looks there.
+// Points to where the data was before a rename: a reader that does not find archives here looks there.
 struct ManifestFrom {
   std::string path;     // object path in the store
   std::string version;  // printable, without blanks, as the protocol writes versions

@@ -67,7 +67,7 @@ std::vector<OptionRow> CountRows() {
          return bytes == EngineOptions().memory_bytes ? Values{} : Values{FormatBytes(bytes)};
        }},
       {"cache", "SIZE", "0",
-       "How much of the memory may hold stripes that were read, for the next who reads them. Whatever needs "
+       "How much of the memory may hold stripes that were read, for the next reader. Whatever needs "
        "memory takes it from there.",
        OptionGroup::kLimits, false,
        [](C& c, std::string_view value) -> Status {
@@ -106,9 +106,10 @@ std::vector<OptionRow> TimeRows() {
           "usually takes, and after this at the latest (for each 2MiB of a larger chunk); later, up to 4s, "
           "while all servers are behind.",
           hedge_delay),
-      XEC_TIME_ROW("superseded-grace", "5m",
-                   "How long a version that was replaced or removed stays readable to who has it open.",
-                   superseded_grace),
+      XEC_TIME_ROW(
+          "superseded-grace", "5m",
+          "How long a version that was replaced or removed stays readable for readers that have it open.",
+          superseded_grace),
       XEC_TIME_ROW("upload-grace", "1h", "How long an upload may be silent before the cleaner gives it up.",
                    upload_grace),
       XEC_TIME_ROW(
@@ -121,7 +122,7 @@ std::vector<OptionRow> TimeRows() {
       XEC_TIME_ROW(
           "descriptor-interval", "30s",
           "How often the store descriptor is read again, at most 30s: after three times as long without "
-          "it nothing is answered, and whoever changes the members waits for that.",
+          "it nothing is answered, and a change of the members waits for that.",
           descriptor_interval),
   };
 }

@@ -306,7 +306,7 @@ std::vector<OptionRow> ProcessRows() {
   using enum OptionGroup;
   return {
       {"user", "NAME", "xrootd if there is such a user, else nobody or daemon",
-       "Whom a gateway that was started by root becomes; xrootd does not run as root.", kGateway, false,
+       "The user that a gateway started by root becomes; xrootd does not run as root.", kGateway, false,
        SetText<&C::user>, GetText<&C::user>},
       {"xrootd", "PROGRAM", "that of the XRootD that XEC was built for", "The stock xrootd to run.", kGateway,
        false, SetText<&C::xrootd>, GetText<&C::xrootd>},

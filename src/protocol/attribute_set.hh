@@ -17,12 +17,12 @@ namespace xec {
 
 using UserAttributes = std::map<std::string, std::string>;
 
-// Bounds of a file, whoever wrote it. Far above what one set may write (archive/manifest.hh): those of many
-// who set at once are merged into one file.
+// Bounds of a file, by whatever program it was written. They are far above what one set may write
+// (archive/manifest.hh), because sets that were made at once are merged into one file.
 constexpr size_t kAttributeEntriesMax = 8192;  // removed ones included
 constexpr size_t kAttributeSetOverMax = 256;
 constexpr size_t kAttributeSetBytesMax = 1024 * 1024;
-// What one set writes is below this; who reads a file tries that first.
+// What one set writes is below this, so a reader tries this size first.
 constexpr size_t kAttributeSetBytesUsual = 64 * 1024;
 
 struct AttributeSet {

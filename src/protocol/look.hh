@@ -123,15 +123,16 @@ bool IsMakingDirectory(const State& state);
 // A rename's seal at its source, valid or aborted?
 bool IsMovingOut(const State& state);
 
-// Is a directory being made that may come to stand above `highest`, the highest version accepted? Who is to
-// make an object there has to wait for the outcome. What is below `highest` can only become history.
+// Is a directory being made that may come to stand above `highest`, the highest version accepted? A client
+// that is to make an object there has to wait for the outcome. What is below `highest` can only become
+// history.
 bool DirectoryUnderWay(const std::map<MemberIndex, States>& listings, const Accepted& highest);
 // Their versions.
 std::set<Version> DirectoriesUnderWay(const std::map<MemberIndex, States>& listings, const Accepted& highest);
 
-// Is the directory of this version, or a later one, to be removed or renamed? Whoever sets out to do so seals
-// first and looks then what is in it; whoever puts something in it seals that first and looks here then. So
-// one of the two sees the other.
+// Is the directory of this version, or a later one, to be removed or renamed? The remover or renamer seals
+// first and looks then what is in it. A client that puts something in it seals that first and looks here
+// then. So one of the two sees the other.
 bool RemovalUnderWay(const std::map<MemberIndex, States>& listings, const Version& directory);
 
 // What may yet make something live under a name where `highest`, which does not live, is all that is
@@ -151,7 +152,7 @@ bool AnyRenameRival(const std::map<MemberIndex, States>& listings, std::set<std:
 // At the barrier of an exclusive creation, or of the making of a directory: does any other upload or version
 // stand in the way? `base` is what lived last, settled (nothing, which also stands for not known; a
 // tombstone; or an object, if just that is to be replaced), `listings` what one look after sealing shows. Of
-// several who make one directory none stands in the way of another.
+// several that make one directory none stands in the way of another.
 enum class Rivalry {
   kNone,
   // Exclusive uploads or directories only, all of them later in the order of (version, id): each yields to

@@ -16,7 +16,7 @@ namespace xec {
 // uses, and above these v.Removed(), "v was removed". No other version lies between them.
 struct Version {
   uint64_t clock = 0;  // hybrid logical clock: milliseconds since 1970 << kLogicalBits | logical counter
-  uint32_t writer = 0;  // who chose it; random for every process
+  uint32_t writer = 0;  // of the process that chose it; random for every process
   uint8_t move = 0;  // 0: ordinary, 1: moved, 2: the move is complete, 3: removed
 
   auto operator<=>(const Version&) const = default;

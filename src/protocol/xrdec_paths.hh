@@ -3,7 +3,7 @@
 //
 //   /.xec/staged/<oid>            complete, the object being created
 //   /.xec/staged/<oid>.<seconds>  taken from its name by a rename that began at that time (since 1970)
-//   /.xec/staged/<id>.aside.<version>.<name>   taken from its name by who removes archives up to that version
+//   /.xec/staged/<id>.aside.<version>.<name>   taken from its name by a removal up to that version
 #pragma once
 
 #include <cstdint>

@@ -14,8 +14,8 @@
 // Nor do uploads wait for each other for ever, though one client may have many that it fills in turn: an
 // upload claims a stripe of the three quarters before it begins, until its archives are sealed. Claims are no
 // memory; they bound how much is held by uploads that do not get on, so that one that has a claim and waits
-// for memory does (apart from what requests keep that a server does not answer). Who waits for more than a
-// quarter at once, and not for an upload, claims the rest before: requests up to a quarter do not wait for
+// for memory does (apart from what requests keep that a server does not answer). A request for more than a
+// quarter at once, if it is not an upload's, claims the rest before: requests up to a quarter do not wait for
 // it; later uploads and other large requests do.
 #pragma once
 
@@ -65,9 +65,9 @@ class ByteBudget {
   ByteBudget& operator=(const ByteBudget&) = delete;
   ~ByteBudget();
 
-  // Asks whoever keeps bytes that he could do without to give so many back; on any thread. All of them when
-  // somebody waits (who is in line by then), as nobody else may give any back for long. Set before the first
-  // request.
+  // Asks the owner of bytes that it could do without to give so many back; on any thread. It has to give back
+  // all of them when somebody waits (and is in line by then), because nobody else may give any back for long.
+  // Set before the first request.
   using Reclaim = UniqueFunction<void(uint64_t bytes)>;
   void SetReclaim(Reclaim reclaim);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// SliceCache: payload that several readers want, kept in memory of the budget; one fetch serves all who ask
+// SliceCache: payload that several readers want, kept in memory of the budget; one fetch serves all that ask
 // for the same at the same time. What is kept never holds anybody up (promise P7): the budget takes it back
 // whenever it has too little for a request.
 #pragma once
@@ -21,8 +21,8 @@ namespace xec {
 // Thread-safe. Entries are read-only and live as long as somebody holds them, whether or not they are still
 // kept here.
 //
-// INV-1  Nothing is kept while somebody waits for memory: who adds to the cache looks at the waiters under
-//        mutex_, and who has begun to wait asks for memory back after that (ByteBudget::SetReclaim).
+// INV-1  Nothing is kept while somebody waits for memory: every addition to the cache looks at the waiters
+//        under mutex_, and a new waiter asks for memory back after that (ByteBudget::SetReclaim).
 class SliceCache : public std::enable_shared_from_this<SliceCache> {
  public:
   struct Key {

@@ -28,7 +28,7 @@ class ThreadPool final : public Executor {
  public:
   // Starts `threads` workers named `name` (at most 15 bytes). Start it only after a daemon has forked.
   ThreadPool(std::string name, int threads);
-  // Runs what is already posted, drops timers, joins. Whoever posts must have stopped before.
+  // Runs what is already posted, drops timers, joins. Nobody may post any more by then.
   ~ThreadPool() override;
 
   void Post(Closure work) override;
@@ -50,7 +50,7 @@ class ThreadPool final : public Executor {
   std::condition_variable work_ready_;
   std::deque<Closure> work_;  // guarded by work_mutex_
   size_t awake_;  // workers that run or were told to; guarded by work_mutex_
-  size_t woken_ = 0;  // of these, who is not up yet; guarded by work_mutex_
+  size_t woken_ = 0;  // those of these that are not up yet; guarded by work_mutex_
   TimePoint taken_;  // when work was taken last, or the first was woken; guarded by work_mutex_
   bool look_is_set_ = false;  // the timer thread will Look; guarded by work_mutex_
   bool stopping_ = false;  // guarded by work_mutex_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Turn: what a long walk awaits between two pieces of its work. Whoever leads the walk learns where it is,
+// Turn: what a long walk awaits between two pieces of its work. The leader of the walk learns where it is,
 // and can hold it for a while or end it (jobs/stepped_walk.hh).
 #pragma once
 

@@ -38,7 +38,7 @@ Task<T> Within(TaskScope& scope, Executor& executor, TimePoint deadline, std::st
       set(Fail(Code::kDeadlineExceeded, "the call took longer than its caller waits; it may have been done"));
     });
   }
-  // Who requests the stop does not run what follows.
+  // The thread that requests the stop does not run what follows.
   const std::stop_callback on_stop(std::move(stop), [&executor, set = first.Setter()] {
     executor.Post([set] { set(Fail(Code::kCancelled, "the call was cancelled; it may have been done")); });
   });

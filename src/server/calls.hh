@@ -9,7 +9,7 @@
 
 namespace xec {
 
-// Who runs timers, and until when a call may take.
+// The executor of the timers of a call, and the time until which it may take.
 struct CallContext {
   Executor* executor = nullptr;
   TimePoint deadline = TimePoint::max();

@@ -14,8 +14,8 @@
 //  * Nothing cancels a request. An implementation may answer kDeadlineExceeded after context.deadline, but
 //    need not: callers use server/calls.hh, which answers on time whatever happens. The server may still
 //    execute a request that was given up on, at any later time. Close is executed even when it is late.
-//  * What is started on a file after Close, a second Close included, is answered kCancelled: who gives a
-//    file up may do so while another one still uses it.
+//  * What is started on a file after Close, a second Close included, is answered kCancelled: a user may
+//    give a file up while another one still uses it.
 //  * Buffers: the request keeps a Slice given to Read or Write alive until the server lets go of it, even
 //    past the deadline. The caller does not touch its bytes before `done`, and after kDeadlineExceeded
 //    never again.
@@ -27,7 +27,7 @@
 //  * Any other error: it did not happen and will not. (Parents may have been made, and of a Write some
 //    bytes.)
 //  * Each request is atomic, but for Write. Of several that exclude each other, exactly one is answered OK:
-//    of those who create one name, who rename one source.
+//    of those that create one name, or rename one source.
 //
 // NAMES
 //  * A path is absolute within the server's root, '/'-separated, with no empty, "." or ".." parts and no
@@ -36,8 +36,8 @@
 //    Unicode form are two names. Any byte but '/' and zero is allowed; a server may refuse '?' and line
 //    feeds, as the root protocol has to. Listings give each name whole. What cannot be a name is
 //    kInvalidArgument, and nothing is made of it.
-//  * Parents are made by whoever needs them: Open with kCreate, Rename (of the target), MakeDirectory. They
-//    may be removed at the same moment: then the request makes them again, or fails and leaves nothing.
+//  * Open with kCreate, Rename (of the target) and MakeDirectory make the parents that they need. Parents may
+//    be removed at the same moment: then the request makes them again, or fails and leaves nothing.
 //
 // OPEN FILES stay the file that was opened, whatever becomes of its name. A file that was renamed, removed,
 // or whose old name belongs to a new file now, gives its own bytes as before; a file that is being written

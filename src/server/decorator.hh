@@ -10,8 +10,8 @@
 //
 //   void AfterRead(const Request& request, const Slice& into, Result<uint64_t>& result);
 //
-// The constructor and the destructor of a decorator stand in its .cc file: whoever sees them there compiles
-// every request.
+// The constructor and the destructor of a decorator stand in its .cc file, because a file that sees them
+// compiles every request.
 //
 // One that is to see each listing of a ListMany by itself has a member kSeesEachListing.
 #pragma once

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // ForwardingServer<Derived> and ForwardingFile<Derived>: each operation of the contract put into one form, so
-// that whoever stands in front of a data server says once what becomes of all requests. A new operation of
-// DataServer or ArchiveFile gets its line here, and every server in front of others passes it on.
+// that a server in front of another one says once what becomes of all requests. A new operation of DataServer
+// or ArchiveFile gets its line here, and every server in front of others passes it on.
 //
 // Derived has
 //
 //   template <typename T, typename Call> void Forward(const Request& request, Call call, Done<T> done);
 //
 // `call(to, done)`, to a DataServer& (of files: an ArchiveFile&), asks `to` in place of this one, and may be
-// called once, now or later; it owns all it needs. Whoever does not call it answers `done`.
+// called once, now or later; it owns all it needs. If it is not called, Forward answers `done`.
 #pragma once
 
 #include <memory>

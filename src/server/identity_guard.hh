@@ -6,10 +6,10 @@
 // root when the last reading is older than `confirm_interval`. When it is missing or differs, the answer is
 // kUnavailable: a disk that is not mounted, or a server of another store, knows nothing about our names.
 //
-// A check costs three requests (open, read, close), shared by all who wait for it.
+// A check costs three requests (open, read, close), shared by all that wait for it.
 //
 // The same with a disk clock (disk_clocks.hh) in place of the small file makes sure that the disk did not go
-// back in time; it stands around a server that knows who it is. Every listing is proved like a "not found"
+// back in time; it stands around a server whose identity is known. Every listing is proved like a "not found"
 // then, since an older state of the disk shows what was changed long ago. A check costs one request.
 #pragma once
 
@@ -77,7 +77,7 @@ class IdentityCheck : public std::enable_shared_from_this<IdentityCheck> {
   mutable std::mutex mutex_;
   std::optional<TimePoint> confirmed_;  // guarded by mutex_, as all below; start of the last good check
   TimePoint heard_ = {};  // when the last request was begun that the server has answered
-  // The check under way. Its request and its timer own it, and it who waits for it: a process that goes drops
+  // The check under way. Its request and its timer own it, and it owns its waiters: a process that goes drops
   // both, and waiters hold this.
   std::weak_ptr<Flight> flight_;
   uint64_t checks_ = 0;
@@ -122,7 +122,7 @@ void IdentityCheck::Around(const Request& request, Start<T> start, Done<T> done)
         result || (result.code() != Code::kUnavailable && result.code() != Code::kDeadlineExceeded);
     if (answered) self->NoteHeard(asked);
     if (!result && result.code() == Code::kUnavailable) self->NoteUnavailable();
-    // Who was asked so long ago may be another one by the time of the request.
+    // The server that was asked so long ago may be another one by the time of the request.
     const bool late = answered && !of_file && now - asked > self->options_.silence_max;
     TimePoint oldest = now - self->options_.confirm_interval;
     if (late) oldest = std::max(oldest, asked);
@@ -140,7 +140,7 @@ void IdentityCheck::Around(const Request& request, Start<T> start, Done<T> done)
   });
 }
 
-// Around a server that knows who it is: leaves it out while its disk is known to have gone back in time.
+// Around a server whose identity is known: leaves it out while its disk is known to have gone back in time.
 inline DataServerPtr WatchDiskClock(DataServerPtr server, Executor& executor, DiskClock clock) {
   IdentityOptions options;
   options.clock = std::move(clock);

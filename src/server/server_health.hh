@@ -88,8 +88,8 @@ struct HealthRules {
   static constexpr int kSlowInARow = 3;
   static constexpr int kSlowFactor = 5;
   Duration slow_least = std::chrono::milliseconds(20);
-  // Without new evidence it is taken for slow no longer: who is asked last has few chances to prove
-  // otherwise.
+  // After this time without new evidence it does not count as slow: a server that is asked last has few
+  // chances to prove that it is not.
   Duration slow_memory = std::chrono::seconds(30);
 };
 
@@ -118,8 +118,8 @@ class ServerRecord {
   // The request ended; `started` is the time of its Begin. True if quantiles of the kind were computed anew.
   bool End(RequestKind kind, uint64_t ticket, TimePoint started, TimePoint now, RequestEnd end);
 
-  // Who was seen to be silent in a kind, by this or by SuspectFrom, stays so until it answers in it or nobody
-  // waits for that any more: that others become slower is no sign of life.
+  // A server that was seen to be silent in a kind, by this or by SuspectFrom, stays so until it answers in it
+  // or nobody waits for that any more: that others become slower is no sign of life.
   Standing At(TimePoint now);
   // From when it is suspect if it answers nothing until then, as far as is known at `now`; min() if it is bad
   // already, max() if it owes nothing.
