@@ -18,11 +18,11 @@
  * xec_request_...() return belongs to the request, and goes with it, but for what is called "take".
  *
  * THREADS. Stores, readers and requests may be used by any number of threads. Of one writer one request is
- * made after the other has ended. Readers and writers may be freed while their requests go on. Whoever frees a
- * request while its function runs in another thread waits until that has returned.
+ * made after the other has ended. Readers and writers may be freed while their requests go on. xec_request_free()
+ * of a request whose function runs in another thread waits until that has returned.
  *
  * STABILITY. Functions and constants of this header keep their names, values and meanings; later versions add
- * to them. Structures whose first member is `size` are filled in by the caller, who sets it to the sizeof of
+ * to them. Structures whose first member is `size` are filled in by the caller, which sets it to the sizeof of
  * the structure; members that a library of an earlier version does not know are ignored if they are zero, and
  * else XEC_INVALID_ARGUMENT. Structures that the library returns grow at their ends.
  */
@@ -99,7 +99,7 @@ void xec_store_close(xec_store *store);
 typedef struct xec_call {
   size_t size;
   int64_t timeout_ms;       /* > 0: XEC_DEADLINE_EXCEEDED after that */
-  const char *subject;      /* who asks: may be NULL, as the next three */
+  const char *subject;      /* of the client: may be NULL, as the next three */
   const char *host;         /* from which machine */
   const char *door;         /* by which front end */
   const char *const *groups; /* ends with NULL */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// What every call of a front end carries besides its own words: who asks, and how long the answer matters.
+// What every call of a front end carries besides its own words: the caller, and how long the answer matters.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace xec {
 
-// Whoever is behind a request, as the door has found out. Empty texts: not known.
+// The client behind a request, as the door has found out. Empty texts: not known.
 struct Caller {
   std::string subject;              // of the certificate or token, or the name of the user
   std::vector<std::string> groups;  // VOMS groups, token groups or unix groups

@@ -20,7 +20,8 @@ struct ChunkReport {
   MemberIndex server = std::numeric_limits<MemberIndex>::max();  // that: none has it
   std::string archive_path;  // on that server
   ChunkHealth health = ChunkHealth::kGood;
-  // Unavailable though its server answers: it is not there, but who may know where it is does not answer.
+  // Unavailable though its server answers: it is not there, but a server that may know where it is does not
+  // answer.
   bool doubted = false;
   int times_unread = 0;  // how often this reader could open its archive, but not read it
   std::string problem;  // one sentence unless good

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The bounds that whoever opens a store may set.
+// The bounds that a program may set when it opens a store.
 #pragma once
 
 #include "base/units.hh"

@@ -48,8 +48,8 @@ class ReadHandle {
 // nothing is changed then.
 struct OnlyIf {
   bool absent = false;  // nothing lives there, else kAlreadyExists
-  // This one lives there, else kNotCurrent. Of several who replace it one wins. Whoever removes it or renames
-  // it away at the same moment may be told that it is done as well; what replaced it stands then.
+  // This one lives there, else kNotCurrent. Of several that replace it one wins. A client that removes it or
+  // renames it away at the same moment may be told that it is done as well; what replaced it stands then.
   std::optional<Version> version;
 
   static OnlyIf Absent() { return {true, {}}; }

@@ -94,7 +94,7 @@ class Store {
   virtual Task<Result<StoreSpace>> Space(CallOptions call = {}) = 0;
 };
 
-// All pages of one listing, for those who can hold it. Errors: as Store::List.
+// All pages of one listing, for callers that can hold it. Errors: as Store::List.
 Task<Result<std::vector<ListedName>>> ListAll(Store& store, std::string directory, CallOptions call = {});
 
 }  // namespace xec

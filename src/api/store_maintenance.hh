@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// StoreMaintenance: what operators do with a store, by themselves or by jobs in the background. Who only
-// serves objects needs store.hh alone.
+// StoreMaintenance: what operators do with a store, by themselves or by jobs in the background. A program
+// that only serves objects needs store.hh alone.
 #pragma once
 
 #include <chrono>

@@ -59,7 +59,7 @@ struct Configuration {
   std::optional<uint16_t> http_port;
   std::string state_directory;  // "" = chosen by serve
   std::string export_path = "/";
-  std::string user;             // whom a gateway started by root becomes; "" = chosen by serve
+  std::string user;             // that a gateway started by root becomes; "" = chosen by serve
   std::string xrootd;           // the program; "" = chosen by serve
   Duration clean_interval = std::chrono::seconds(60);
   uint64_t clean_rate = 0;  // names a second; 0: no limit

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The job board: a folder on the data servers by which commands and the processes that run the jobs of a
-// store hear of each other (docs/protocol/jobs.md). What is asked stands on a majority of the members,
-// so whoever hears a majority knows it; what a process tells stands on as many as may be away, and one more.
-// Nothing depends on it but jobs.
+// store hear of each other (docs/protocol/jobs.md). What is asked stands on a majority of the members, so a
+// process that hears a majority knows it; what a process tells stands on as many as may be away, and one
+// more. Nothing depends on it but jobs.
 #pragma once
 
 #include <map>

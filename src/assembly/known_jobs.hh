@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The jobs of a store in words, for those who show them.
+// The jobs of a store in words, for programs that show them.
 #pragma once
 
 #include <chrono>

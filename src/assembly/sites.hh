@@ -2,7 +2,7 @@
 // What the data servers say about themselves when a store is opened, and what follows from it.
 //
 //   no descriptor anywhere, all empty         a new store
-//   a descriptor on some, identities agree    the store; who is missing or empty is left out for now
+//   a descriptor on some, identities agree    the store; missing or empty ones are left out for now
 //   identities, but no descriptor anywhere    a creation that was cut short: it is done again
 //   anything else                             an error in one sentence
 #pragma once
@@ -39,13 +39,13 @@ struct SiteView {
   bool listed = true;  // by the configuration; else only a descriptor named it
   bool damaged_descriptor = false;  // there is one that cannot be read as such
   bool content = false;    // holds more than the reserved area; known only where there is no descriptor
-  int unwritable = 0;      // directories only: errno of who makes a name in it
+  int unwritable = 0;      // directories only: errno of making a name in it
   // Directories only: device and inode, the same under all its names.
   std::optional<std::pair<uint64_t, uint64_t>> inode;
 };
 
 // Asks one server anew; of `asked` only the server, and what it is, counts (MakeSite, or an earlier answer).
-// Who does not answer by the deadline is kMissing, a local directory too.
+// A site that does not answer by the deadline is kMissing, a local directory too.
 Task<SiteView> InspectSite(CallContext context, SiteView asked);
 
 // All at once; the views keep their order. Once `enough(views)` holds, servers that are late are not waited
@@ -75,7 +75,7 @@ Error SameSite(const SiteView& one, const SiteView& other);
 // Pure. Errors: see OpenStore. kNoQuorum when servers that do not answer could change the judgement.
 Result<Judgement> JudgeSites(std::span<const SiteView> views, const Configuration& configuration);
 
-// Pure. Is the store open, and complete but for as many members as may be bad? Then who is late is not waited
+// Pure. Is the store open, and complete but for as many members as may be bad? Then late ones are not waited
 // for; with fewer, on a busy machine, what is opened could only say that it cannot tell.
 bool EnoughAnswered(std::span<const SiteView> views, const Configuration& configuration);
 
@@ -88,10 +88,10 @@ Result<StoreDescriptor> EffectiveDescriptor(const Judgement& judgement, std::spa
                                             const Configuration& configuration,
                                             std::vector<std::string>& notes);
 
-// Writes identities, then the descriptor. Who is interrupted leaves identities without any descriptor, or
-// with one on some servers: both are recognised by JudgeSites. Of two who create at once at most one
-// succeeds. `asked`: when the views were begun. Errors: kConflict when somebody else is creating,
-// kUnavailable when the views are too old, and those of the servers.
+// Writes identities, then the descriptor. An interruption leaves identities without any descriptor, or with
+// one on some servers; JudgeSites recognises both. Of two processes that create at once at most one succeeds.
+// `asked`: when the views were begun. Errors: kConflict when somebody else is creating, kUnavailable when the
+// views are too old, and those of the servers.
 Task<Status> CreateStoreOn(Executor& executor, std::vector<SiteView> views, StoreDescriptor descriptor,
                            TimePoint asked);
 

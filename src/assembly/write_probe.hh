@@ -12,8 +12,8 @@
 
 namespace xec {
 
-// In the reserved area, only while somebody tries. What a process that was killed has left is removed by
-// whoever tries next.
+// In the reserved area, only while somebody tries. The next process that tries removes what a killed one has
+// left.
 inline constexpr std::string_view kProbeFolder = "/.xec/probe";
 inline constexpr std::string_view kProbePath = "/.xec/probe/file";
 // Removes both. Error: that of removing the file, unless it is not there.

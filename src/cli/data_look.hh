@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// What the system shows of data directories, for who has to know before it becomes another user. Where a disk
-// hangs a system call may never end, so each directory is looked at by a process of its own: a thread that
-// hangs would keep this one from changing its user, or from ending.
+// What the system shows of data directories, for a process that has to know before it becomes another user.
+// Where a disk hangs a system call may never end, so each directory is looked at by a process of its own: a
+// thread that hangs would keep this one from changing its user, or from ending.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ struct ShownData {
   bool holds_store = false;  // and a descriptor in it
   uid_t uid = 0;
   gid_t gid = 0;
-  int closed_to_owner = 0;  // errno of its owner who looks into it; only root can tell
+  int closed_to_owner = 0;  // errno of its owner's look into it; only root can tell
 };
 
 // Of each directory; nullopt: no answer within five seconds. They are looked at together and taken as they

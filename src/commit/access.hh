@@ -18,8 +18,8 @@ Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath p
 Task<Result<std::optional<States>>> ListStatesIfThere(Engine& engine, MemberIndex member, ObjectPath path);
 
 // The same for many names at once, each server asked once for all those wanted of it: what the servers said
-// of each name; nullopt: it has no object directory. Who fails for any one of them, or is late, has said
-// nothing. `least`: as of ServerGather. Nobody is waited for longer than `most`.
+// of each name; nullopt: it has no object directory. A server that fails for any one of them, or is late, has
+// said nothing. `least`: as of ServerGather. Nobody is waited for longer than `most`.
 using NamesByServer = std::map<MemberIndex, std::vector<ObjectPath>>;
 using StatesByName = std::map<ObjectPath, std::map<MemberIndex, std::optional<States>>>;
 Task<StatesByName> ListManyStates(Engine& engine, NamesByServer wanted, Duration least = {},
@@ -60,7 +60,7 @@ std::vector<MemberIndex> HomesFrom(const Engine& engine, const ObjectPath& path,
 bool OutcomeUnknown(const Status& status);
 
 // Asks homes for their states: a quorum, with further homes in place of those that fail or are late; or all
-// of them, without waiting for who is late once a quorum was heard.
+// of them, without waiting for late ones once a quorum was heard.
 enum class LookWidth { kQuorum, kAll };
 // `least`: as of ServerGather.
 Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width, Duration least = {});

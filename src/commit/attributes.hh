@@ -18,12 +18,12 @@ struct AttributeRevision {
 };
 
 // nullopt if nothing was ever set. Brings what it answers to a quorum of homes first. What a rename under way
-// takes along may be older: for who decides, not for who tells a client. Errors: kNoQuorum, kUnknown,
+// takes along may be older: this is for decisions, not for telling a client. Errors: kNoQuorum, kUnknown,
 // kUnavailable and kCorruption; kUnsupported if those set at once are too many together for a file; kConflict
 // if they, or the name, were changed meanwhile. Never kNotFound.
 Task<Result<std::optional<AttributeRevision>>> ReadAttributes(Engine& engine, NameInfo info);
 
-// As ReadAttributes, for who tells a client: no rename of the name can lose what is answered. Waits a little
+// As ReadAttributes, for telling a client: no rename of the name can lose what is answered. Waits a little
 // for a rename under way and gives up one that died. Error also kNoQuorum ("cannot tell, retry") when neither
 // helps.
 Task<Result<std::optional<AttributeRevision>>> ReadAttributesToTell(Engine& engine, NameInfo info);

@@ -34,7 +34,7 @@ struct CleanPass {
   ObjectPath path;
   Accepted current;
   ServerStates servers;  // all servers that answered
-  std::set<MemberIndex> without;  // of these: who has no object directory of the name
+  std::set<MemberIndex> without;  // those of these without an object directory of the name
   std::map<MemberIndex, size_t> gone;  // how many of the entries in `servers` were removed since
   CleanOutcome outcome;
 

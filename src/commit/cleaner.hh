@@ -35,7 +35,7 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path);
 // Hears of each thin object at once, whatever becomes of the rest of the pass.
 using OnThin = std::function<void(const ThinObject&)>;
 
-// How a pass is led by who runs it.
+// How the caller leads a pass.
 struct CleanOptions {
   // The point of an earlier pass to begin at; all names are visited all the same. Empty, or anything else:
   // wherever chance begins.

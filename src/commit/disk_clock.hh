@@ -48,8 +48,8 @@ std::string FormatClockTable(const StoreDescriptor& descriptor, const DiskClocks
 std::optional<std::map<MemberIndex, DiskTime>> ParseClockTable(const StoreDescriptor& descriptor,
                                                                DiskTime reading, std::string_view text);
 
-// The path of what whoever moves a clock on makes first; its name is changed to a reading only if the disk
-// still has it, and nothing older, by then.
+// The path of the draft that a process makes first to move a clock on. Its name is changed to a reading only
+// if the disk still has it, and nothing older, by then.
 std::string ClockDraft(Engine& beneath);
 // Now, by the clock of this process.
 DiskTime DiskTimeNow(const Engine& beneath);

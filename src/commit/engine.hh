@@ -58,7 +58,7 @@ class Engine {
   std::optional<MemberIndex> FindMember(std::string_view id) const;
 
   std::vector<MemberIndex> Homes(const ObjectPath& path) const { return HomesOf(descriptor_, path.Last()); }
-  // What is known about the servers, and who probes those that are not well. All requests through server()
+  // What is known about the servers, and the prober of those that are not well. All requests through server()
   // feed it.
   const ServerHealth& health() const { return *health_; }
   HealthMonitor& monitor() const { return *monitor_; }
@@ -72,7 +72,7 @@ class Engine {
   // All members, in that order.
   std::vector<MemberIndex> AllByHealth() const;
 
-  // Whether the members are still those of the descriptor; whoever opened the store keeps it up to date. Each
+  // Whether the members are still those of the descriptor; the opener of the store keeps it up to date. Each
   // listing of a home asks it after the answer has come, so no decision outlives it.
   MemberList& member_list() { return member_list_; }
   Status MembersInForce() const { return member_list_.InForce(executor_.Now()); }

@@ -12,7 +12,7 @@ namespace xec {
 // A name that has an object directory.
 struct ShownName {
   std::vector<MemberIndex> members;  // on these servers
-  uint64_t times = 0;  // a hash of the times of their last changes and of who shows them
+  uint64_t times = 0;  // a hash of the times of their last changes and of the servers that show them
 };
 
 struct FolderUnion {
@@ -24,13 +24,14 @@ struct FolderUnion {
   std::set<std::string> nameless;
   // Empty files where object directories should be, by their path on disk (stray_file.hh).
   std::set<std::string> files;
-  // Who told all it has: not who shows a shortened name that nobody tells, and could not be asked for it.
+  // Servers that told all they have. A server that shows a shortened name that nobody tells, and could not be
+  // asked for it, is none of them.
   std::set<MemberIndex> heard;
 };
 
 // A hash of a name and of all that `found`, which has it, shows of it: which servers have an object directory
-// of it, when these changed last, and which servers have told the folder. `seed`: who chooses names does not
-// know it.
+// of it, when these changed last, and which servers have told the folder. `seed`: a client that chooses names
+// does not know it.
 uint64_t ShownAs(uint64_t seed, const FolderUnion& found, const ObjectPath& path, const ShownName& shown);
 
 // Lists the folder of the directory on all servers in parallel, without waiting for those that are late, and

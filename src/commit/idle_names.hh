@@ -49,7 +49,8 @@ size_t ArchivesMax(const Engine& engine, uint64_t size);
 // In the one given.
 size_t ArchivesIn(const Geometry& wanted, uint64_t size);
 
-// What may be purged: the version that stands on a quorum of homes, and who shows anything of the name.
+// What may be purged: the version that stands on a quorum of homes, and the servers that show anything of the
+// name.
 struct Purgeable {
   Version current;
   std::vector<MemberIndex> shown_by;

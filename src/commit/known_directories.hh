@@ -16,7 +16,8 @@ namespace xec {
 class KnownDirectories {
  public:
   static constexpr size_t kEntriesMax = 10000;
-  // Whoever begins to write into it need not look whether it is there: StandInParent does before the commit.
+  // An operation that begins to write into it need not look whether it is there: StandInParent does before
+  // the commit.
   static constexpr Duration kRemembered = std::chrono::seconds(10);
   // For so long a look at a directory holds: its first home alone may confirm it, and what is put into it is
   // answered without another look.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// KnownManifests: manifests that were read a moment ago, so that who reads a version whose stripes are in
+// KnownManifests: manifests that were read a moment ago, so that a reader of a version whose stripes are in
 // memory asks no server for it. Which version a name has is still asked of its homes at each open. A manifest
 // is used for a short time only: the servers that it names may become outdated by repairs.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// FINISH: what everybody does who meets a moved tombstone `t.<v1>m.<rid>.<b>.<mask>`
+// FINISH: what every client does that meets a moved tombstone `t.<v1>m.<rid>.<b>.<mask>`
 // (docs/protocol/rename.md, FINISH). A rename is a put of that tombstone at its source and a put of a witness
 // at its target, both sealed first.
 #pragma once
@@ -28,8 +28,8 @@ Task<Result<MoveRecord>> ReadMoveRecord(Engine& engine, ObjectPath from, Accepte
 Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
                                     Duration least);
 
-// May a power cut still take the tombstone back? Not from who promoted it himself. Who has only seen it makes
-// it durable before the new name accepts anything: else the object would be under both names.
+// May a power cut still take the tombstone back? Not from the client that promoted it. One that has only seen
+// it makes it durable before the new name accepts anything: else the object would be under both names.
 enum class Tombstone { kSeen, kDurable };
 
 // F1: the new name accepts the moved version, or something higher, on a quorum of its homes. `moved` or
@@ -38,8 +38,8 @@ enum class Tombstone { kSeen, kDurable };
 Task<Status> FinishTarget(Engine& engine, ObjectPath from, Accepted moved, Tombstone tombstone);
 
 // F1 of every moved tombstone in the listings: what readers, removers and renamers owe before they answer.
-// `holders`: a quorum of homes that accept `highest`. Who looks again after kNoQuorum need not
-// wait for those who are late.
+// `holders`: a quorum of homes that accept `highest`. A caller that looks again after kNoQuorum need not wait
+// for late ones.
 Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIndex, States> listings,
                               Accepted highest, std::vector<MemberIndex> holders, Late late_ones);
 

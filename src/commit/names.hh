@@ -45,11 +45,11 @@ struct DirectoryVersion {
   Version version;
 };
 
-// Makes a directory. Of those who make one directory at the same time several may be told that they did.
-// Errors: kAlreadyExists, kNotFound (no parent, unless parents are made), kNotDirectory (of the parent),
+// Makes a directory. Of several that make one directory at the same time more than one may be told that it
+// did. Errors: kAlreadyExists, kNotFound (no parent, unless parents are made), kNotDirectory (of the parent),
 // kNoQuorum, kConflict (an upload of that name, or a rename to it, is under way or died), kUnknown. Only
-// while all of `wanted_by` live (kNotFound): who makes it for these may be slow, and others may have ended
-// what it is for, and removed them, since.
+// while all of `wanted_by` live (kNotFound): a maker may be slow, and others may have ended what it is for,
+// and removed these, since.
 Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents,
                                std::vector<DirectoryVersion> wanted_by = {});
 

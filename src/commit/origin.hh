@@ -10,7 +10,7 @@ namespace xec {
 constexpr size_t kOriginHopsMax = 16;
 
 // The object directories in which archives of a live version can be, in the order in which renames take them
-// along: the oldest name first, its name last. Who looks through them in this order misses none that is moved
+// along: the oldest name first, its name last. A look through them in this order misses none that is moved
 // meanwhile.
 struct Places {
   std::vector<ObjectPath> directories;

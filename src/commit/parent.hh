@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Promise P10, the side of those who put something into a directory: an upload, a rename, the making of a
-// directory (docs/protocol/tree.md). The other side is removal_seal.hh.
+// Promise P10, the side of operations that put something into a directory: an upload, a rename, the making of
+// a directory (docs/protocol/tree.md). The other side is removal_seal.hh.
 #pragma once
 
 #include "commit/names.hh"

@@ -35,8 +35,8 @@ struct PutRequest {
   // Of an exclusive creation, if it was settled (ExclusiveStart): nothing, a tombstone, or what it replaces,
   // and nothing else.
   std::optional<Accepted> exclusive_base;
-  // Of an exclusive creation: what was removed since the base was settled may be another one. Not for who has
-  // found by the base what it commits.
+  // Of an exclusive creation: what was removed since the base was settled may be another one. Not for a
+  // caller that has found by the base what it commits.
   bool base_may_rise = false;
   // Homes that may yet take an archive: as soon as one of them is well, no more homes than may be bad are
   // waited for, and kNoQuorum tells that too few were left.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Promise P10, the side of those who remove a directory, or rename it away: a seal first, then a look at what
-// is in it, uploads under way included (docs/protocol/tree.md). The other side is parent.hh.
+// Promise P10, the side of operations that remove a directory, or rename it away: a seal first, then a look
+// at what is in it, uploads under way included (docs/protocol/tree.md). The other side is parent.hh.
 #pragma once
 
 #include "commit/names.hh"
@@ -17,19 +17,19 @@ struct RemovalSeal {
   State seal;  // g.<v>.<oid>
   HomesSealed homes;
   TimePoint sealed_at;
-  // Whoever had looked at the directory before has been answered by then, and what he made lives; or looks at
-  // it once more.
+  // A maker that had looked at the directory before has been answered by then, and what it made lives; or it
+  // looks once more.
   TimePoint settled_at() const { return sealed_at + kUntilLooksAreOver; }
 };
 
-// Seals the directory that `info` shows. Whoever puts something in it from now on sees the seal, or had
+// Seals the directory that `info` shows. A maker that puts something in it from now on sees the seal, or had
 // sealed before; without its first home that takes kUntilLooksAreOver. Errors: kNoQuorum.
 Task<Result<RemovalSeal>> SealRemoval(Engine& engine, const NameInfo& info);
 
 // Takes the seal away again. For its maker only.
 Task<void> WithdrawRemoval(Engine& engine, RemovalSeal removal);
 
-// Does the seal still stand on the homes that answer? A cleaner may take it for that of somebody who has
+// Does the seal still stand on the homes that answer? A cleaner may take it for that of a remover that has
 // died.
 Task<bool> RemovalStands(Engine& engine, const RemovalSeal& removal);
 
@@ -37,7 +37,7 @@ Task<bool> RemovalStands(Engine& engine, const RemovalSeal& removal);
 // will, and its maker is told to retry. Not what a rename brings.
 Task<void> EndMaking(Engine& engine, std::vector<Making> under_way);
 
-// Who is so long silent over an upload does not keep anybody from removing its directory.
+// An upload that is silent for so long keeps nobody from removing its directory.
 inline constexpr Duration kSilentUpload = std::chrono::minutes(5);
 
 }  // namespace xec

@@ -42,8 +42,8 @@ Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, 
                              std::optional<States> listing);
 
 // Rolls look.highest() forward on `homes` in parallel, and on others that lack it in place of those that fail
-// or are late, until a quorum has it, if there are enough. With kPassedOver no more than may be bad
-// are waited for: who asks looks again.
+// or are late, until a quorum has it, if there are enough. With kPassedOver no more than may be bad are
+// waited for: the caller looks again.
 struct RollOutcome {
   bool superseded = false;  // some home has something higher: look again
   std::vector<MemberIndex> accepted;
@@ -66,8 +66,8 @@ Task<void> DropRefusedDraft(Engine& engine, MemberIndex home, ObjectPath path, S
 Task<RollResult> ProvedBy(Engine& engine, MemberIndex home, ObjectPath path, State draft, Status renamed);
 
 // What homes but this server make of `goal`: kAccepted, some home has it as the highest it accepts;
-// kOvertaken; kFailed, neither. The look-again of whoever is about to make a server show it. `least`: as of
-// ServerGather; no more than t that are late are waited for.
+// kOvertaken; kFailed, neither. It is the second look of a client that is about to make a server show it.
+// `least`: as of ServerGather; no more than t that are late are waited for.
 Task<RollResult> StandingElsewhere(Engine& engine, ObjectPath path, MemberIndex server, Accepted goal,
                                    Duration least);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The seals of one change on a quorum of the homes of a name: made first, then looked at. Of two who do both
+// The seals of one change on a quorum of the homes of a name: made first, then looked at. Of two that do both
 // at least one sees the other's.
 #pragma once
 
@@ -30,21 +30,21 @@ struct SealsSeen {
 Task<SealsSeen> LookAtSeals(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> homes,
                             bool wait);
 
-// How long somebody who puts an object waits until a directory of that name is made, or is not.
+// How long a writer of an object waits until a directory of that name is made, or is not.
 inline constexpr Duration kDirectoryPatience = std::chrono::seconds(5);
-// How often who waits for others at such a look looks again.
+// The pauses of a client that waits for others at such a look.
 inline constexpr Duration kLookPauseMin = std::chrono::milliseconds(20);
 inline constexpr Duration kLookPauseMax = std::chrono::seconds(1);
 
-// What to tell somebody who wants to make an object where a directory was met: kIsDirectory once it is
+// What to tell a client that wants to make an object where a directory was met: kIsDirectory once it is
 // decided that there is one, else kConflict.
 Task<Error> DirectoryInTheWay(Engine& engine, ObjectPath path);
-// What to tell somebody who has to yield to another's object: kAlreadyExists once it is decided that there is
-// one, else kConflict, with what stands in the way for the log.
+// What to tell a client that has to yield to another's object: kAlreadyExists once it is decided that there
+// is one, else kConflict, with what stands in the way for the log.
 Task<Error> ObjectInTheWay(Engine& engine, ObjectPath path, Rival rival);
 // The same of an upload that replaces `base` only: kNotCurrent, else kConflict.
 Task<Error> ReplacementInTheWay(Engine& engine, ObjectPath path, Accepted base, Rival rival);
-// Who waited for a directory to be made, in vain.
+// For a client that waited in vain for a directory to be made.
 Error DirectoryBeingMade(const ObjectPath& path);
 
 }  // namespace xec

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// ServerGather<T>: a Gather of one task for each server that knows who is late: a server that is suspect or
-// down, or whose task takes longer than the patience with it. An operation goes on without those who are late
-// as if they had failed, once its rule is fulfilled by the others; as long as it is not, it asks further
-// servers in their place and waits on. So a quorum stays a quorum, and a deadline is waited for only when too
-// many servers are bad (promise P8).
+// ServerGather<T>: a Gather of one task for each server, which knows the late ones: a server that is suspect
+// or down, or whose task takes longer than the patience with it. An operation goes on without late ones as if
+// they had failed, once its rule is fulfilled by the others; as long as it is not, it asks further servers in
+// their place and waits on. So a quorum stays a quorum, and a deadline is waited for only when too many
+// servers are bad (promise P8).
 //
 // A sync may take seconds on a busy disk. After kCheckAfter of waiting, or where that is more after `least`,
 // the server is probed as well: one that answers nothing at all is suspect then long before such a request is
@@ -22,10 +22,10 @@
 
 namespace xec {
 
-// What is done about those who are late when nobody else has the answer.
+// What is done about late ones when nobody else has the answer.
 enum class Late { kPassedOver, kWaitedFor };
 
-// What a ServerGather knows without the results: who is waited for, and who of them is late.
+// What a ServerGather knows without the results: the servers that it waits for, and the late ones of them.
 class ServerWaits {
  public:
   ServerWaits(const ServerWaits&) = delete;
@@ -36,7 +36,7 @@ class ServerWaits {
   // the owner decides between two calls of Next() it decides by the same answer, and is told of one more.
   size_t late() const;
   std::vector<size_t> LateTags() const;
-  // Those pending who are not late.
+  // Those pending that are not late.
   size_t timely() const { return pending() - late(); }
 
  protected:
@@ -103,7 +103,7 @@ class ServerGather : public ServerWaits {
     gather_.Start(tag, std::move(task));
   }
 
-  // Whoever goes on waiting waits for those who are late.
+  // A caller that goes on waiting waits for late ones.
   bool OnlyLateOnes() const { return timely() == 0 && !gather_.has_result(); }
 
   // The next result, or the news that one more has become late (or was when it was started), or that it is
@@ -130,8 +130,8 @@ class ServerGather : public ServerWaits {
   Gather<T> gather_;
 };
 
-// For `enough` of AskInTurn. Passed over are as many late ones as may be bad of so many homes, where who asks
-// looks again when nobody's answer was good.
+// For `enough` of AskInTurn. Passed over are as many late ones as may be bad of so many homes, where the
+// caller looks again when nobody's answer was good.
 inline auto UnlessTooMany(size_t homes, Late late_ones) {
   const size_t bad = late_ones == Late::kPassedOver ? homes - Quorum(homes) : 0;
   return [bad](size_t late) { return late <= bad; };

@@ -10,8 +10,8 @@
 namespace xec {
 
 // Of a name of which the look has shown a version on a quorum of homes, and nothing but a lower one that
-// nobody reads any more beside it: another look at its homes, and at who showed something of it, made after
-// that version stood on a quorum, finds the same.
+// nobody reads any more beside it: another look at its homes, and at the servers that showed something of it,
+// made after that version stood on a quorum, finds the same.
 Task<std::optional<CleanOutcome>> PurgeName(Engine& engine, ObjectPath path, Purgeable purgeable);
 
 // Of a name without a folder of its own that was found forgettable, and no stray file, after all servers had

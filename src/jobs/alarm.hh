@@ -11,7 +11,7 @@ namespace xec {
 
 class Alarm {
  public:
-  // `executor` outlives this object, and this object whoever waits.
+  // `executor` outlives this object, and this object outlives the waiter.
   explicit Alarm(Executor& executor) : executor_(executor) {}
 
   // Ends at `until`, or at the first Ring since the last Wait ended. One coroutine at a time.
@@ -23,7 +23,7 @@ class Alarm {
   Executor& executor_;
   std::mutex mutex_;
   bool rung_ = false;                     // guarded by mutex_, as is
-  UniqueFunction<void(bool)> wake_ = {};  // of who waits
+  UniqueFunction<void(bool)> wake_ = {};  // of the waiter
 };
 
 }  // namespace xec

@@ -12,7 +12,7 @@
 
 namespace xec {
 
-// One owner, who awaits each call before the next. Both references outlive the walk.
+// One owner, which awaits each call before the next. Both references outlive the walk.
 class SteppedWalk {
  public:
   using Walk = std::function<Task<void>(Turn)>;

@@ -34,8 +34,8 @@ class ArchivePlaces : public ArchiveSource {
   // `least`: the lowest rank of a state that will do (archive_places.cc).
   Task<Result<FoundArchive>> FindMoved(MemberIndex server, int least);
   Task<Result<FoundArchive>> FindIn(MemberIndex server, std::vector<ObjectPath> directories, int least);
-  // PlacesOf, asked once for all who miss an archive, and remembered: archives only move on from there. For a
-  // while only if homes that did not answer may know more.
+  // PlacesOf, asked once for all that miss an archive, and remembered: archives only move on from there. For
+  // a while only if homes that did not answer may know more.
   Task<Result<Places>> Look();
   // Under mutex_.
   void Remember(Places places);

@@ -15,8 +15,8 @@ namespace xec {
 struct LastPiece {
   std::shared_ptr<StripeBuffer> stripe;  // its only stripe, not sent yet; null: all chunks are written
   uint32_t chunk = 0;
-  // The upload still holds its only stripe, whose memory has room for the ends of all archives: who waited
-  // for more would wait for those who wait for the stripe.
+  // The upload still holds its only stripe, whose memory has room for the ends of all archives: waiting for
+  // more would be waiting for uploads that wait for the stripe.
   bool holds_stripe = false;
 };
 

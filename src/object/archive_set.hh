@@ -33,7 +33,7 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
     std::shared_ptr<Buffer> image;
   };
   virtual Task<Result<Described>> Describe();
-  // For who only reads: if none was read yet, Describe may answer with one that another reader of the version
+  // For a mere reader: if none was read yet, Describe may answer with one that another reader of the version
   // has read a moment ago. The servers that it names may be outdated.
   void UseKnownManifest();
 
@@ -53,8 +53,8 @@ class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
  protected:
   ArchiveSet(OpenVersionPtr version, std::shared_ptr<ArchiveSource> source);
 
-  // OpenArchives::Load for who may not wait until it ends: what it finds missing is searched for even when
-  // all readers have gone.
+  // OpenArchives::Load for a reader that may not wait until it ends: what it finds missing is searched for
+  // even when all readers have gone.
   static Task<Result<LoadedArchive>> Load(std::shared_ptr<const ArchiveSet> self, MemberIndex server);
 
  private:

@@ -17,7 +17,7 @@ class ArchiveSource {
   // Opens the archive on that server, or a witness of the version, wherever it is there. Errors: kNotFound,
   // or what the server said.
   virtual Task<Result<FoundArchive>> Find(MemberIndex server) = 0;
-  // For who has met a witness there: the archive itself.
+  // For a reader that has met a witness there: the archive itself.
   virtual Task<Result<FoundArchive>> FindBesideWitness(MemberIndex server) = 0;
   // The manifest of an archive whose end was read. Error: kCorruption when it is not this version's.
   virtual Result<Manifest> ReadManifest(const ArchiveIndex& index) const = 0;

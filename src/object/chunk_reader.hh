@@ -67,7 +67,7 @@ struct ChunkAnswer {
 Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange range, ByteBudget::Lease lease,
                             bool thorough);
 
-// Parts of the above, for who reads several chunks of an archive at once.
+// Parts of the above, for reads of several chunks of an archive at once.
 
 // The directory's record of the chunk, in the archive of its lane or in another one that is open, which
 // `archive` is then. null: none has it.

@@ -50,8 +50,9 @@ class ObjectReader {
   // beyond the end. After an error the memory of all pieces is undefined.
   virtual Task<Status> ReadVector(std::vector<Piece> pieces) = 0;
 
-  // Read with memory of `budget`, which outlives the task, in place of the engine's, and never ahead: for
-  // who holds memory of the engine's budget himself. It needs k + m times SlotBytes() of a chunk's part.
+  // Read with memory of `budget`, which outlives the task, in place of the engine's, and never ahead: for a
+  // caller that holds memory of the engine's budget itself. It needs k + m times SlotBytes() of a chunk's
+  // part.
   virtual Task<Result<uint64_t>> ReadWithin(ByteBudget& budget, uint64_t offset, MutableByteSpan into) = 0;
 
   // Reads and checks every chunk of every archive, parity included (against the data), one stripe at a time.

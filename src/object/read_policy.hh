@@ -31,7 +31,7 @@ namespace xec {
 
 class ReadPolicy {
  public:
-  // Who is to be asked for a chunk, as far as is known now.
+  // The server to ask for a chunk, as far as is known now.
   struct Holder {
     std::optional<MemberIndex> server;  // nullopt: nobody is known to have it
     int rank = 0;  // ServerHealth::Rank of it

@@ -30,7 +30,7 @@ struct DamagedObject {
 
 class RepairQueue {
  public:
-  // What does not fit is dropped and counted; who reads or cleans next finds it again.
+  // What does not fit is dropped and counted; the next reader or cleaner finds it again.
   static constexpr size_t kObjectsMax = 1000;
   static constexpr int kAttemptsMax = 5;
   // After the first failure, four times as long after each further one.
@@ -40,7 +40,7 @@ class RepairQueue {
 
   void Report(const ObjectPath& path, const Version& version, std::string problem, TimePoint now);
 
-  // One that may be repaired now, who has waited longest first; nobody else gets it until Finish.
+  // One that may be repaired now, the one that has waited longest first; nobody else gets it until Finish.
   std::optional<DamagedObject> Take(TimePoint now);
 
   enum class End {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Servers that take archives of an object which its manifest does not name. One rule for who writes there
-// and who looks there. Pure.
+// Servers that take archives of an object which its manifest does not name. One rule for writers and for
+// readers. Pure.
 #pragma once
 
 #include "archive/manifest.hh"

@@ -29,10 +29,10 @@ class StrayLanes : public std::enable_shared_from_this<StrayLanes> {
   Task<void> Search() { return SearchFor(shared_from_this()); }
   // The same in the background; also again, after a while, for servers that did not answer.
   void StartSearch();
-  // For who cannot go on without: the same by the rule of Search. Answers when to look at changes() and call
-  // it again.
+  // For a reader that cannot go on without: the same by the rule of Search. Answers when to look at changes()
+  // and call it again.
   TimePoint SearchOn();
-  // So often who waits for a search looks at what it has found.
+  // So often a reader that waits for a search looks at what it has found.
   static constexpr Duration kLookAgain = std::chrono::milliseconds(20);
 
   // Is a search under way? What it finds on the way counts at once.

@@ -149,11 +149,10 @@ class StripeUpload {
     ~InFlight() {
       for (const auto& [index, hold] : holds) hold->LetGo();
     }
-    // Owned by the holds alone: who does not look at the answers for a while holds no memory.
+    // Owned by the holds alone: an upload that does not look at the answers for a while holds no memory.
     std::weak_ptr<StripeBuffer> stripe;
     std::map<size_t, std::shared_ptr<StripeHold>> holds;  // of the writes, by archive
-    std::shared_ptr<const std::vector<std::shared_ptr<StripeHold>>>
-        last_holds;  // those, for who looks after them
+    std::shared_ptr<const std::vector<std::shared_ptr<StripeHold>>> last_holds;  // those, for their keeper
     ChunkMask lanes = 0;  // whose chunks the buffer can give
     ChunkMask waiting = 0;  // those not answered yet
     ChunkMask late = 0;  // those to be given up unless they are answered first

@@ -12,7 +12,8 @@
 
 namespace xec {
 
-// ArchivePlaces that counts who is asked, and tells of other places, and of spares, when the test wants it.
+// ArchivePlaces that counts the servers asked, and tells of other places, and of spares, when the test wants
+// it.
 class TestPlaces : public ArchivePlaces {
  public:
   using ArchivePlaces::ArchivePlaces;

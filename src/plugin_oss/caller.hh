@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Who asks, as XRootD has found out.
+// The client that asks, as XRootD has found out.
 #pragma once
 
 #include <XrdOuc/XrdOucEnv.hh>

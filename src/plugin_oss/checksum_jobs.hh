@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// ChecksumJobs: checksums that were not made when an object was written. Each is computed once for all who
+// ChecksumJobs: checksums that were not made when an object was written. Each is computed once for all that
 // ask, from verified data, and kept with the version, so that nobody computes it again. Nobody waits for long
 // in here: a request holds up what else its connection carries, and clients give up after a minute of
-// silence; so who asked is told to ask again. XRootD's own way for this, a job that calls Calc and answers
+// silence; so the client is told to ask again. XRootD's own way for this, a job that calls Calc and answers
 // later, can lose the answer of a job that fails at once (XRootD 5.5 to 6.1: XrdXrootdJob::Schedule sets the
 // status of a job that has ended), and takes all algorithms of a name for one job.
 #pragma once
@@ -30,8 +30,8 @@ class ChecksumJobs {
     std::chrono::milliseconds wait = std::chrono::seconds(2);  // in Ask
     // One for which nobody has asked for so long is given up, done or not.
     std::chrono::milliseconds kept = std::chrono::seconds(60);
-    // For so long who asks again hears of a failure; then it is tried again. More than XRootD has clients
-    // wait.
+    // For so long a client that asks again hears of a failure; then it is tried again. More than XRootD has
+    // clients wait.
     std::chrono::milliseconds failure_kept = std::chrono::seconds(10);
   };
 
@@ -55,7 +55,7 @@ class ChecksumJobs {
     Version version;
     DigestOptions options;
     TimePoint asked;  // guarded by mutex_, as all below
-    size_t waiting = 0;  // who is in Ask
+    size_t waiting = 0;  // callers in Ask
     std::optional<Result<std::string>> result;
     TimePoint ended;
   };

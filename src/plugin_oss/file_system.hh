@@ -91,7 +91,7 @@ class ClientFileSystem final : public XrdSfsFileSystem {
 };
 
 // The name that the path of an HTTP "Destination" means. Error: kInvalidArgument where it is no encoding, or
-// one that would make another path of it for whoever has judged it as it came: '/', '?', a zero.
+// one that would make another path of it than the one that was judged as it came: '/', '?', a zero.
 Result<std::string> DecodeDestination(std::string_view path);
 
 // A list of checksums as XRootD announces it ("0:adler32,1:sha256"), without those of the SHA family.

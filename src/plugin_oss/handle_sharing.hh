@@ -2,7 +2,7 @@
 // XRootD keeps one handle for all clients that read a name, and one for all that write it, for as long as one
 // of them has it open. Shared readers would get old bytes after the name was replaced through another gateway
 // (promise P3 wants the new ones), shared writers would write into one upload. XRootD has the means against
-// it, which it uses for names removed or renamed in the same daemon: it hides a handle from those who open
+// it, which it uses for names removed or renamed in the same daemon: it hides a handle from clients that open
 // later. We do so at every open, so no two clients share a handle, and XRootD's own locks (`all.export ...
 // nolock`) are not needed.
 #pragma once
@@ -22,9 +22,9 @@ bool CanHideHandles();
 // Hides the handles of `path` from the next one who opens it; does nothing if that is not possible.
 void HideHandles(const char* path);
 
-// Between asking for creation and opening, XRootD looks for a handle of the name. Whoever creates has the
-// turn of the name from the one call to the other, where the handle is hidden; else a second writer could
-// find it in between. Thread-safe.
+// Between asking for creation and opening, XRootD looks for a handle of the name. The creator has the turn of
+// the name from the one call to the other, where the handle is hidden; else a second writer could find it in
+// between. Thread-safe.
 class CreationTurns {
  public:
   // XRootD gives up between the two calls, when memory or authorization is missing, without telling us.

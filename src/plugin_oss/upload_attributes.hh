@@ -26,7 +26,7 @@ class UploadAttributes {
   // again.
   Status Set(const std::string& name, std::optional<std::string> value, bool only_new);
 
-  // The upload is being closed: what it will have. Who sets one afterwards gets kConflict. Error: the first
+  // The upload is being closed: what it will have. Setting one afterwards gives kConflict. Error: the first
   // refusal of one.
   Result<UserAttributes> End();
 

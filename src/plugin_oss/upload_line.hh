@@ -26,8 +26,8 @@ class UploadLine {
     std::chrono::microseconds beside_others = std::chrono::milliseconds(250);
   };
   // So long an open waits before its client is told to ask again, without or with other uploads of the same
-  // client in the line or under way. Who has not asked again for as long as a reservation is kept has lost
-  // its place.
+  // client in the line or under way. A client that has not asked again for as long as a reservation is kept
+  // has lost its place.
   UploadLine() : UploadLine(Patience()) {}
   explicit UploadLine(Patience patience) : patience_(patience) {}
   UploadLine(const UploadLine&) = delete;

@@ -23,7 +23,7 @@ struct UploadRequest {
   bool exclusive = false;
   bool truncate = true;
   std::optional<uint64_t> announced_size;
-  bool asks_again = true;  // who opens it, if told so
+  bool asks_again = true;  // the client, if told so
 };
 
 // Waits for memory; a null handle: there is none yet, the client is to ask again. Errors: as Store::Create;

@@ -3,8 +3,8 @@
 // only, and a file system brings names to its disk seconds later, but in order: the journals of ext4, XFS and
 // ZFS hold everything older once a younger change is synced. So a byte is appended to a file of ours on the
 // same server, which has no name any more, and that file is synced. Not where names and data lie on different
-// file systems (oss.space): docs/operations.md. A process that dies before the name is gone leaves it;
-// whoever opens such a file later removes names that are an hour older than its own.
+// file systems (oss.space): docs/operations.md. A process that dies before the name is gone leaves it; a
+// process that opens such a file later removes names that are an hour older than its own.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace xec {
 
-// Thread-safe. All who wait at the same time share one sync. Held by its requests in flight.
+// Thread-safe. All that wait at the same time share one sync. Held by its requests in flight.
 class NameSync : public std::enable_shared_from_this<NameSync> {
  public:
   NameSync(ServerCorePtr core, ServerUsePtr use) : core_(std::move(core)), use_(std::move(use)) {}

@@ -33,7 +33,7 @@ class ExecutorGate {
   friend void CloseGates(const Executor& executor);
   explicit ExecutorGate(Executor* executor) : executor_(executor) {}
 
-  mutable std::shared_mutex mutex_;  // shared by who uses the executor
+  mutable std::shared_mutex mutex_;  // shared by users of the executor
   Executor* executor_;  // null when closed; guarded by mutex_
 };
 
