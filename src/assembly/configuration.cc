@@ -170,8 +170,8 @@ Status ValidateConfiguration(const Configuration& c) {
   if (c.engine.operation_limit * 2 > c.engine.tombstone_horizon) {
     return Fail(Code::kInvalidArgument, "operation-limit must be at most half of tombstone-horizon");
   }
-  // What one process allows itself, all others on the store count on: with the defaults, and whoever changes
-  // the members.
+  // What one process allows itself, all others on the store count on: those with the defaults, and a change
+  // of the members.
   const auto at_most = [](const char* name, Duration value, Duration limit) {
     if (value <= limit) return OkStatus();
     return Status(Fail(Code::kInvalidArgument, "{} must be at most {}s", name,

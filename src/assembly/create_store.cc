@@ -2,7 +2,7 @@
 // The making of a new store, so that a crash at any moment can be made good and two creators do not mix.
 //
 // All creators go through the servers in the same order, of addresses; identity files are created
-// exclusively, so the first server decides between two who start together. What an earlier attempt left is
+// exclusively, so the first server decides between two that start together. What an earlier attempt left is
 // removed first; the caller has made sure that it is not at work any more, and each server is looked at once
 // more, since another creator may have gone on from there while this one slept. Only when all identities are
 // ours the descriptors are written: so a descriptor proves that every identity had been written.

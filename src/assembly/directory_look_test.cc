@@ -43,7 +43,7 @@ TEST(DirectoryLookTest, ShowsWhatTheSystemSays) {
   fs::remove_all(place);
 }
 
-// A directory whose disk hung kept whoever opened the store waiting for ever.
+// A directory whose disk hung kept the opener of a store waiting for ever.
 TEST(DirectoryLookTest, OneThatHangsIsMissingAndIsNotAskedAgainMeanwhile) {
   ThreadPool pool("test", 1);
   std::promise<void> disk;

@@ -218,7 +218,7 @@ TEST(JudgeSitesTest, ADirectoryUnderTwoNamesIsToldAsThat) {
   ASSERT_FALSE(judged);
   EXPECT_EQ(judged.code(), Code::kInvalidArgument);
   EXPECT_EQ(judged.error().message, "/h2:1094 and /h3:1094 are the same directory: list it once");
-  // Who shows two identities is two, whatever the file system says.
+  // A site that shows two identities is two, whatever the file system says.
   for (int i = 1; i <= 3; ++i) {
     const auto inode = views[i - 1].inode;
     views[i - 1] = Remote(i, SiteView::kMember, fmt::format("s{:02}", i), 1);

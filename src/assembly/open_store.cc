@@ -34,7 +34,7 @@ constexpr Duration kSettleForBad = std::chrono::seconds(1);
 std::string NewStoreId() { return Hex(SystemSeed(), 16) + Hex(SystemSeed(), 16); }
 
 // How many members must confirm the descriptor: as many as were needed to open the store. Fewer directories
-// may be enough for that, since who opens the store asks all there are.
+// may be enough for that, since the opener of a store asks all there are.
 size_t ConfirmationsNeeded(const Judgement& judgement) {
   const auto& bound = judgement.site_of_member;
   const auto count = static_cast<size_t>(

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 
-// While it lives nobody who looks at this directory gets an answer: a FUSE whose program does nothing.
+// While it lives no look at this directory gets an answer: a FUSE whose program does nothing.
 class HangingMount {
  public:
   explicit HangingMount(fs::path place) : place_(std::move(place)), device_(open("/dev/fuse", O_RDWR)) {
@@ -35,7 +35,7 @@ class HangingMount {
     mounted_ = device_ >= 0 && mount("hangs", place_.c_str(), "fuse", 0, options.c_str()) == 0;
   }
   ~HangingMount() {
-    if (device_ >= 0) close(device_);  // all who wait get an error
+    if (device_ >= 0) close(device_);  // all that wait get an error
     if (mounted_) umount2(place_.c_str(), MNT_DETACH);
   }
   HangingMount(const HangingMount&) = delete;
@@ -96,7 +96,7 @@ class OpenStoreTest : public testing::Test {
     return got ? content : "error: " + got.error().message;
   }
 
-  // Writes another descriptor into the directories, as who changes the members does.
+  // Writes another descriptor into the directories, as a change of the members does.
   void Rewrite(int first, int last, const std::function<void(StoreDescriptor&)>& change) const {
     std::ifstream old(Directory(1) / ".xec/store");
     auto descriptor = ParseDescriptor(std::string(std::istreambuf_iterator<char>(old), {}));

@@ -15,7 +15,7 @@ namespace xec {
 namespace {
 
 constexpr size_t kIdentityFileMax = 4096;
-// When nobody has answered for so long, those who have not are late.
+// When nobody has answered for so long, those that have not are late.
 constexpr Duration kQuiet = std::chrono::milliseconds(200);
 
 // What a directory's look means. False: nothing more is to be asked.
@@ -162,7 +162,7 @@ namespace {
 
 std::string Short(std::string_view store_id) { return std::string(store_id.substr(0, 8)); }
 
-// All who say anything must name one store; the highest epoch of its descriptor wins.
+// All that say anything must name one store; the highest epoch of its descriptor wins.
 Result<const StoreDescriptor*> AgreedDescriptor(std::span<const SiteView> views) {
   const SiteView* first = nullptr;
   std::string_view store_id;
@@ -248,7 +248,7 @@ Result<Judgement> JudgeNew(std::span<const SiteView> views, const Configuration&
       return Fail(Code::kCorruption, "{} has archives, but no readable store descriptor ({})",
                   view.site.address, kDescriptorPath);
     }
-    // A directory that does not exist yet can be made; who does not answer may be anything.
+    // A directory that does not exist yet can be made; one that does not answer may be anything.
     if (view.state == SiteView::kMissing && !view.absent) {
       return Fail(Code::kNoQuorum, "{}", view.problem->message);
     }
@@ -262,7 +262,7 @@ Result<Judgement> JudgeNew(std::span<const SiteView> views, const Configuration&
   return judgement;
 }
 
-// Who is which member of the store.
+// Which site is which member of the store.
 Status BindMembers(std::span<const SiteView> views, Judgement& judgement) {
   const StoreDescriptor& descriptor = judgement.descriptor;
   judgement.site_of_member.resize(descriptor.members.size());
@@ -352,7 +352,7 @@ Result<Judgement> JudgeSites(std::span<const SiteView> views, const Configuratio
   size_t bound = 0;
   for (size_t i = 0; i < members; ++i) {
     const auto& site = judgement.site_of_member[i];
-    // Who lost its copy may have lost a later one. While a store is made, none has ever been there.
+    // A site that lost its copy may have lost a later one. While a store is made, none has ever been there.
     if (site && (views[*site].descriptor || found->epoch == 1)) ++bound;
   }
   // Servers may have learnt of a newer epoch while others were away; directories are seen by one process

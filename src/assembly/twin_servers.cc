@@ -10,7 +10,7 @@ namespace xec {
 namespace {
 
 constexpr int kTokenDigits = 16;
-// Whoever tries at the same time whether the server takes writes removes the file.
+// Another process that tries at the same time whether the server takes writes removes the file.
 constexpr int kTries = 3;
 
 }  // namespace

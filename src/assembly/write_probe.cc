@@ -50,7 +50,7 @@ Task<Status> TryFile(Executor& executor, DataServerPtr server, Duration each) {
   const std::string content(kProbeBytes, '\0');
   Status made = co_await CreateFile(call(), server, path, content, false);
   if (IsInTheWay(made)) {
-    // Left by who was killed, or of somebody who is trying right now.
+    // Left by a process that was killed, or of one that is trying right now.
     const Status cleared = co_await ClearProbe(executor, server, each);
     if (!cleared && RefusalOf(cleared.error())) co_return cleared.error();
     made = co_await CreateFile(call(), server, path, content, false);

@@ -106,7 +106,7 @@ TEST_F(TryWritesTest, LeavesNothingBehind) {
 }
 
 TEST_F(TryWritesTest, RemovesWhatWasLeft) {
-  // By who was killed while he tried; by a full disk, which made a file of the folder.
+  // Left by a process that was killed while it tried; by a full disk, which made a file of the folder.
   for (const std::string_view left : {kProbePath, kProbeFolder}) {
     Make(left);
     EXPECT_FALSE(Try().refusal);

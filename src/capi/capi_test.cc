@@ -148,7 +148,7 @@ TEST_F(CInterface, ConditionsAndErrorsAreTold) {
   EXPECT_STREQ(xec_code_name(12345), "unknown_code");
 }
 
-// Whoever was compiled with a later header, or an earlier one.
+// A program that was compiled with a later header, or an earlier one.
 TEST_F(CInterface, StructuresOfOtherVersionsAreTakenIfTheyAskForNothingNew) {
   struct Later {
     xec_call call;

@@ -12,7 +12,7 @@ using namespace xec::capi;  // NOLINT
 
 std::string Text(const char* text) { return text == nullptr ? "" : text; }
 
-// Takes a structure of the caller's, who may know another version of it.
+// Takes a structure of the caller's, which may know another version of it.
 template <typename T>
 Status Take(const T* given, const char* name, T& taken) {
   taken = {};

@@ -116,7 +116,7 @@ std::vector<std::optional<ShownData>> LookAtData(const std::vector<Site>& sites,
   for (size_t i = 0; i < lookers.size(); ++i) {
     const pid_t process = lookers[i].process;
     if (process < 0) continue;
-    // Who has answered ends at once. Who hangs may not even end when it is killed.
+    // A process that has answered ends at once. One that hangs may not even end when it is killed.
     if (waitpid(process, nullptr, shown[i] ? 0 : WNOHANG) == 0) kill(process, SIGKILL);
   }
   return shown;

@@ -46,7 +46,7 @@ std::string ChunkLabel(const Geometry& geometry, uint32_t chunk) {
                                       : fmt::format("parity {}", chunk - geometry.data_chunks);
 }
 
-// A row for each stripe, a column for each chunk; then who the servers are.
+// A row for each stripe, a column for each chunk; then the servers.
 void PrintTable(const StoreMaintenance& store, const Geometry& geometry,
                 const std::vector<ChunkReport>& reports) {
   constexpr int kWidth = 9;

@@ -203,7 +203,7 @@ Result<int> RunServe(CommandLine line) {
   sigemptyset(&signals);
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) sigaddset(&signals, signal);
   sigprocmask(SIG_BLOCK, &signals, nullptr);
-  // Who starts it may ignore it, and nobody would be told how xrootd ended.
+  // Its parent may ignore it, and nobody would be told how xrootd ended.
   std::signal(SIGCHLD, SIG_DFL);
   XEC_ASSIGN_OR_RETURN(const ServePlan plan, PrepareServe(line));
   if (plan.preload.empty())

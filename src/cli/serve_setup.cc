@@ -158,7 +158,8 @@ Status GiveTree(const std::string& path, const passwd& user) {
 }
 
 // Missing directories are made for a new store only: where one exists, a missing disk must not be mistaken
-// for an empty one, and who puts it back must find the place free. One that does not answer may hold one.
+// for an empty one, and an operator that puts it back must find the place free. One that does not answer may
+// hold one.
 Status PrepareData(const Configuration& configuration, const std::vector<std::optional<ShownData>>& shown,
                    const passwd* user) {
   const bool may_exist =

@@ -61,7 +61,7 @@ void JobOrders::Take(const JobMark& mark) {
     return;
   }
   const bool pause = mark.verb == JobVerb::kPause;
-  // Asked for both at once: whoever pauses has a reason.
+  // Asked for both at once: a pause has a reason.
   if (mark.time_ms < order.since_ms || (mark.time_ms == order.since_ms && !pause)) return;
   order.paused = pause;
   order.since_ms = mark.time_ms;

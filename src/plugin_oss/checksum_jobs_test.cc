@@ -16,7 +16,7 @@ constexpr const char* kMd5OfAbc = "900150983cd24fb0d6963f7d28e17f72";
 constexpr ChecksumJobs::Limits kPatient = {.wait = 1h};
 constexpr ChecksumJobs::Limits kImpatient = {.wait = 1ms};
 
-// Holds up whoever reads until it is opened.
+// Holds up readers until it is opened.
 class Barrier {
  public:
   ~Barrier() { Open(); }
@@ -109,7 +109,7 @@ TEST_F(ChecksumJobsTest, OneThatNobodyAsksForAnyMoreIsGivenUp) {
   Barrier barrier;
   store_.on_read = [&] { barrier.Wait(); };
   ChecksumJobs jobs(store_, {.at_once = 1, .wait = 20ms, .kept = 0ms});
-  // One whose turn comes after who asked for it has left is not even begun.
+  // One whose turn comes after its clients have left is not even begun.
   while (barrier.arrived() == 0) EXPECT_EQ(*Ask(jobs, VersionOf("/a")), std::nullopt);
   barrier.Open();
   // The next one's turn comes when the first has ended.
@@ -118,7 +118,7 @@ TEST_F(ChecksumJobsTest, OneThatNobodyAsksForAnyMoreIsGivenUp) {
   EXPECT_TRUE(store_.objects["/a"].later_checksums.empty());
 }
 
-// Who was told to ask again would else start it anew for ever.
+// A client that was told to ask again would else start it anew for ever.
 TEST_F(ChecksumJobsTest, AFailureIsToldToWhoAsksAgainAndTriedAgainLater) {
   store_.read_fails = Code::kDataLoss;
   {

@@ -25,7 +25,7 @@ bool IsFromHttp(XrdOucErrInfo& info) { return (info.getUCap() & XrdOucEI::uVMask
 
 // A HEAD that wants "sha,adler32" gets, from XRootD 5, the first announced name that has "sha" in it, and
 // then an error, since it knows no name with "sha" in it afterwards. What is not announced it passes over,
-// and it is there all the same for who asks for it by its name.
+// and it is there all the same for a client that asks for it by its name.
 void AnnounceWithoutSha() {
   if (XrdVNUMBER >= 60000) return;
   const char* announced = std::getenv(kAnnounced);

@@ -93,7 +93,7 @@ std::optional<uint64_t> AnnouncedSize(XrdOucEnv& env) {
 int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
   return Guarded("open", [&]() -> int {
     if (handle_) return -EBADF;
-    // Before the name is looked up: who opens it later looks for itself.
+    // Before the name is looked up: a later opener looks for itself.
     HideHandles(path);
     if ((flags & O_CREAT) != 0) gateway_.creation_turns().Give(path);
     const CallOptions call = {.caller = CallerOf(&env)};

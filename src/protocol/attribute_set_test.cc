@@ -40,7 +40,7 @@ TEST(AttributeSetTest, MergesAttributeByAttributeInAnyOrder) {
   EXPECT_EQ(ab.Values(), (UserAttributes{{"x", "a"}, {"z", "b"}}));
 }
 
-// Who reads goes by it: what changes nothing need not be written anew.
+// A reader goes by it: what changes nothing need not be written anew.
 TEST(AttributeSetTest, TellsWhetherAMergeChangedIt) {
   AttributeSet set = AttributeSet::WrittenWith({{"x", "1"}, {"y", "1"}}, At(2));
   AttributeSet earlier = AttributeSet::WrittenWith({{"x", "0"}}, At(1));
@@ -56,7 +56,7 @@ TEST(AttributeSetTest, TellsWhetherAMergeChangedIt) {
   EXPECT_TRUE(set.Merge(AttributeSet::WrittenWith({{"z", "0"}}, At(1))));
 }
 
-// Each of those who set at once keeps to what an object may have; together they may be far more.
+// Each of several sets at once keeps to what an object may have; together they may be far more.
 TEST(AttributeSetTest, WhatManyHaveSetAtOnceSurvivesItsText) {
   AttributeSet set;
   for (int i = 0; i < 40; ++i) set.Set(fmt::format("{}", i), std::string(15 * 1024, 'v'), At(i + 1));

@@ -428,7 +428,7 @@ std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input
                           FormatState(PromotedState(current, state.oid, input.current.size))});
         } else if (const auto below = input.promoted_below.find(state.oid);
                    below != input.promoted_below.end()) {
-          // Readers who have that version open take a seal for its archive.
+          // Readers that have that version open take a seal for its archive.
           if (below->second < input.keep_from) remove(state);
         } else if (lower) {
           remove(state);
@@ -446,7 +446,7 @@ std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input
 }
 
 FenceStep NextFenceStep(const States& states, const State& seal) {
-  // A directory does not tell who made it.
+  // A directory does not tell its maker.
   const bool directory = seal.kind == StateKind::kDirectorySeal;
   if (directory && *seal.version <= HighestAccepted(states).version)
     return {FenceStep::kPromotedHere, {}, {}};

@@ -4,7 +4,7 @@
 namespace xec {
 namespace {
 
-// What is asked, for who gets no answer: put into words only then.
+// What is asked, for a caller that gets no answer: put into words only then.
 struct Asked {
   std::string ToString() const {
     return server ? fmt::format("{} {} on {}", verb, path, server->name()) : verb;

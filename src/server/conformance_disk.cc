@@ -51,8 +51,8 @@ class DiskCheck {
   Problems problems_;
 };
 
-// Not a request that makes something: what is made on the disk of somebody else is found there by who looks.
-// Nor the removal of a folder: of one that is not there stock servers answer OK.
+// Not a request that makes something: what is made on the disk of somebody else is found there by everybody
+// that looks. Nor the removal of a folder: of one that is not there stock servers answer OK.
 void DiskCheck::AskAll() {
   // First, while nothing else has shown yet that the disk is gone.
   NeedNoClaim("listing the root", SyncWait(List(Call(), server(), "/")));

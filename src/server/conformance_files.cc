@@ -301,7 +301,7 @@ TEST_P(ConformanceTest, SixtyFourAtOnce) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(ListDirectory(Path(fmt::format("d{}", i)))->size(), 0u);
 }
 
-// Who gives a file up closes it, while another one may be about to use it.
+// A user that gives a file up closes it, while another one may be about to use it.
 TEST_P(ConformanceTest, WhatIsStartedAfterCloseIsCancelled) {
   EXPECT_OK(Make(Path("f"), "0123456789"));
   for (const OpenMode mode : {OpenMode::kRead, OpenMode::kCreate}) {

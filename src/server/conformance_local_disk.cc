@@ -98,7 +98,7 @@ void LocalConformanceDisk::LoseBelow(const fs::path& directory) {
 
 }  // namespace xec
 
-// The C library's, but for who watches.
+// The C library's, but for a thread that watches.
 extern "C" int fsync(int file) {
   const auto result = static_cast<int>(syscall(SYS_fsync, file));
   xec::LocalConformanceDisk* const disk = xec::watched;

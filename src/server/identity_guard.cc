@@ -26,7 +26,7 @@ struct IdentityCheck::Flight {
   TimePoint started;
   bool finished = false;
   std::vector<Waiter> waiters;
-  std::vector<Waiter> next;  // who needs one that starts after this
+  std::vector<Waiter> next;  // requests that need one that starts after this
   TimerId timer = 0;
   std::shared_ptr<ArchiveFile> file;
   Slice bytes;

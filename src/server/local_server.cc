@@ -203,7 +203,7 @@ Status LocalServer::Tree::Rename(const std::string& from, const std::string& to)
     if (made != 0 && made != ENOENT) return ErrnoError(made, "make the parents of", to, name());
   }
   if (error == EEXIST) {
-    // Whoever relies on what is there relies on its being on the disk.
+    // A caller that relies on what is there relies on its being on the disk.
     changed.emplace_back(ParentPath(to));
     const Status synced = SyncIfAsked(root, changed);
     return synced ? Status(Failed(root, error, "rename", from)) : synced;

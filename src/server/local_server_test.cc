@@ -139,7 +139,7 @@ TEST_F(LocalServerTest, ARemovedRootIsUnavailableUntilItIsBack) {
   EXPECT_CODE(Make("/d/g", "x"), Code::kUnavailable);
   EXPECT_CODE(SyncWait(GetSpace(context(), server_)), Code::kUnavailable);
   EXPECT_FALSE(fs::exists(top_ + "/away/d/g"));
-  // Who has a file open reads on.
+  // A reader that has a file open reads on.
   std::vector<ByteRange> ranges = {{0, 7}};
   EXPECT_EQ(*SyncWait(Read(context(), *open, ranges, Slice(Buffer::Allocate(7)))), 7u);
   fs::rename(top_ + "/away", root_);
@@ -284,7 +284,7 @@ TEST_F(LocalServerTest, RenameNeverReplaces) {
   EXPECT_EQ(*Content("/b"), "2");
 }
 
-// Who made it may not have come to its sync yet, or have failed there.
+// Its maker may not have come to its sync yet, or have failed there.
 TEST_F(LocalServerTest, WhatIsThereAlreadyIsMadeDurableAsWell) {
   EXPECT_OK(Make("/a", "1"));
   EXPECT_OK(Make("/b", "2"));

@@ -135,7 +135,7 @@ class CutNames : public std::enable_shared_from_this<CutNames> {
   const ServerCorePtr core_;
   const OpContext context_;
   const std::string path_;
-  Done<std::vector<Entry>> done_;  // called once, by who sets ended_
+  Done<std::vector<Entry>> done_;  // called once, by the caller that sets ended_
 
   std::mutex mutex_;
   std::vector<Entry> entries_;  // guarded by mutex_, as all below

@@ -79,7 +79,7 @@ Task<Result<Committed>> CopyIn(Engine& engine, LayoutStore& layout, std::string 
   }
   Result<Committed> committed = co_await (*writer)->Commit();
   if (committed && options.attributes && source->info.mode) {
-    // Where it is told from; whoever has replaced the copy since has set another mode, or none.
+    // Where it is told from; an upload that has replaced the copy since has set another mode, or none.
     const Status moded =
         co_await layout.SetAttribute(std::move(to), std::string(kModeAttribute),
                                      FormatMode(*source->info.mode), OnlyIf::Current(committed->version));

@@ -41,7 +41,7 @@ class XrdecCuts : public XrdecStoreTest {
     return true;
   }
 
-  // An outcome that was told to be unknown may be decided by whoever hears more of the homes: a later look,
+  // An outcome that was told to be unknown may be decided by one that hears more of the homes: a later look,
   // or the cleaner. It takes effect then; what has taken effect stays.
   static bool MayStillHappen(const Status& told) { return !told && told.code() != Code::kNotFound; }
 

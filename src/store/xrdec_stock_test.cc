@@ -112,7 +112,7 @@ TEST_F(FourPlusTwoFixtures, AreListedRenamedAndRemoved) {
   EXPECT_EQ(FilesOutsideReservedArea(), (std::set<std::string>{"/moved"}));
 }
 
-// Whoever asks for a checksum only reads: the object stays as the stock client wrote it.
+// A client that asks for a checksum only reads: the object stays as the stock client wrote it.
 TEST_F(FourPlusTwoFixtures, NoChecksumsAreKeptWithThem) {
   const std::string path = Path(objects_.front());
   const auto described = SyncWait(store_->Describe(path));

@@ -76,7 +76,7 @@ Task<Status> XrdecStore::NeedParent(ObjectPath path, bool make) {
   KnownDirectories& known = engine_.known_directories();
   if (parent.IsRoot() || known.Known(parent, asked, KnownDirectories::kRemembered)) co_return OkStatus();
   Status there = co_await NeedXrdecDirectory(engine_, parent, make);
-  // Folders have no versions here: who puts something in one that has gone makes it again.
+  // Folders have no versions here: an operation that puts something in one that has gone makes it again.
   if (there) known.Learn(parent, Version(), asked);
   co_return std::move(there);
 }
@@ -151,7 +151,7 @@ Task<Status> XrdecStore::Rename(std::string from_text, std::string to_text, Rena
   co_return co_await RenameXrdec(engine_, *from, *to);
 }
 
-// Who looks at the archives knows the object's size; the empty one has no archive with checksums.
+// A look at the archives knows the object's size; the empty one has no archive with checksums.
 Task<Status> XrdecStore::DescribeArchives(const XrdecName& name, ObjectDescription* all) {
   Result<Manifest> manifest = co_await ManifestOf(engine_, name);
   if (!manifest) co_return manifest.error();
@@ -224,8 +224,8 @@ Task<Status> XrdecStore::ChangeRegistered(XrdecName name, std::string attribute,
   co_return InUserWords(std::move(written));
 }
 
-// What a stock client wrote is not taken over for it, which would give it another version and time: whoever
-// asks only reads.
+// What a stock client wrote is not taken over for it, which would give it another version and time: a client
+// that asks only reads.
 Task<Status> XrdecStore::KeepChecksum(std::string text, Version version, std::string algorithm,
                                       std::string hex) {
   Result<ObjectPath> path = ObjectPath::Parse(text);

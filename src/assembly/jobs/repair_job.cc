@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Repairs what readers and the cleaner report, one object at a time: at this process's pace, not at that of
-// whoever finds damage. What waits is not kept over a restart: it is found again.
+// the finders of damage. What waits is not kept over a restart: it is found again.
 #include "assembly/jobs/store_jobs.hh"
 #include "base/log.hh"
 

@@ -24,7 +24,7 @@ class WritesJob final : public Job {
     ServerGather<Result<TriedWrites>> gather(engine, RequestKind::kSync);
     for (size_t i = 0; i < engine.server_count(); ++i) {
       const auto member = static_cast<MemberIndex>(i);
-      // Who does not answer is told as that.
+      // A server that does not answer is told as that.
       if (engine.health().At(i, engine.executor().Now()).state != ServerState::kUp) continue;
       const bool directory = KindOf(engine.server(member)->name()).local;
       const bool root = watch_.AsksRoot(member, directory, round_);
