@@ -111,6 +111,7 @@ struct Level {
   DirectoryVersion top;
   TimePoint settled_at;  // RemovalSeal
   std::set<std::string> moved;  // by this process
+  std::set<std::string> gone;   // were listed, and not there any more
   std::set<std::string> stay;   // in the way at the target, or of another kind by now
 };
 
@@ -138,7 +139,11 @@ Task<Status> MoveNames(Engine& engine, std::vector<ListedName> names, Level& lev
     const bool goes_on = moved || moved.code() == Code::kNotFound || moved.code() == Code::kNotEmpty ||
                          moved.code() == Code::kNotDirectory;
     if (!goes_on) co_return moved.error();
-    (moved ? level.moved : level.stay).insert(name.name);
+    if (moved) {
+      level.moved.insert(name.name);
+    } else if (moved.code() != Code::kNotFound || !level.gone.insert(name.name).second) {
+      level.stay.insert(name.name);
+    }
   }
   co_return OkStatus();
 }
@@ -151,10 +156,10 @@ Task<Status> EmptyIt(Engine& engine, Level& level, KeptLog& kept) {
   for (bool settled = false;;) {
     Result<DirectoryContents> contents = co_await LookInto(engine, level.from);
     if (!contents) co_return contents.error();
-    const size_t before = level.moved.size();
+    const size_t before = level.moved.size() + level.gone.size();
     const Status moved = co_await MoveNames(engine, contents->names, level, kept);
     if (!moved) co_return moved.error();
-    if (level.moved.size() > before) continue;
+    if (level.moved.size() + level.gone.size() > before) continue;
     if (MutantActive(Mutant::kRenameLeavesUploads)) contents->under_way.clear();
     const bool moving_in = std::any_of(contents->under_way.begin(), contents->under_way.end(),
                                        [](const Making& m) { return m.seal.kind == StateKind::kMoveIn; });
@@ -190,7 +195,7 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, Direct
   if (!copied) co_return copied.error();
   Result<RemovalSeal> removal = co_await SealRemoval(engine, *info);
   if (!removal) co_return removal.error();
-  Level level{from, to, std::move(top), removal->settled_at(), {}, {}};
+  Level level{from, to, std::move(top), removal->settled_at(), {}, {}, {}};
   Status done = co_await EmptyIt(engine, level, kept);
   XEC_FAILPOINT("rename_directory.emptied");
   if (done) {
