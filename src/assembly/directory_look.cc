@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,8 @@ namespace {
 // Blocking.
 ShownDirectory LookAt(const std::string& path) {
   ShownDirectory seen;
+  std::error_code unknown;
+  seen.place = std::filesystem::weakly_canonical(path, unknown).string();
   struct stat status = {};
   if (stat(path.c_str(), &status) != 0) {
     seen.error = errno;

@@ -14,7 +14,8 @@
 namespace xec {
 
 struct ShownDirectory {
-  int error = 0;  // errno, when there is nothing to look at; then all else says nothing
+  int error = 0;  // errno, when there is nothing to look at; then all else but `place` says nothing
+  std::string place;  // its path without symbolic links and dots; empty: not known
   bool directory = false;  // else it is a file
   int unreadable = 0;  // errno; 0: it can be read
   int unwritable = 0;  // likewise, for names in it

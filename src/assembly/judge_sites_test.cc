@@ -162,10 +162,9 @@ TEST(JudgeSitesTest, GoesOnWithoutThoseThatTheUserMayNotReadUnlessTheyAreTooMany
   EXPECT_FALSE(judged->site_of_member[3]);
   EXPECT_EQ(judged->unbound, std::vector<size_t>{3});
   ASSERT_EQ(judged->notes.size(), 1u);
-  EXPECT_EQ(
-      judged->notes.front(),
-      "h4 may not be read. It is left out, and used again once it may be read and written: see its owner "
-      "and mode");
+  EXPECT_EQ(judged->notes.front(),
+            "h4 may not be read. It is left out, and used again once it is a directory that may be read and "
+            "written: see what it is, its owner and its mode");
   EXPECT_TRUE(EnoughAnswered(views, {}));
   // A dead one beside it is no reason to refuse.
   views[0] = Remote(1, SiteView::kMissing);
@@ -225,6 +224,23 @@ TEST(JudgeSitesTest, ADirectoryUnderTwoNamesIsToldAsThat) {
     views[i - 1].inode = inode;
   }
   EXPECT_TRUE(JudgeSites(views, {}));
+}
+
+// What lay in the inner one was found as objects of the store, and went when they were removed.
+TEST(JudgeSitesTest, ADirectoryInsideAnotherIsRefused) {
+  std::vector<SiteView> views = {Remote(1, SiteView::kEmpty), Remote(2, SiteView::kMissing),
+                                 Remote(3, SiteView::kEmpty)};
+  for (SiteView& view : views) view.directory = true;
+  views[1].absent = true;
+  views[0].place = "/data/a";
+  views[1].place = "/data/ab";
+  EXPECT_TRUE(JudgeSites(views, {}));
+  views[1].place = "/data/a/b";
+  const auto judged = JudgeSites(views, {});
+  ASSERT_FALSE(judged);
+  EXPECT_EQ(judged.code(), Code::kInvalidArgument);
+  EXPECT_EQ(judged.error().message,
+            "root://h2:1094 lies inside root://h1:1094: give directories that are apart");
 }
 
 }  // namespace

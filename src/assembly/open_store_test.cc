@@ -217,11 +217,23 @@ TEST_F(OpenStoreTest, RefusesWhatDoesNotBelongTogether) {
   ASSERT_TRUE(SetOption(cloned, "data", (root_ / "copy").string(), "test"));
   EXPECT_EQ(Refusal(cloned).code, Code::kConflict);
   EXPECT_THAT(Refusal(cloned).message, HasSubstr("both say they are s02"));
-  // A file.
+  // A file in the place of one is as good as nothing there, and a new store wants directories.
   Configuration file = Config(1, 3);
   std::ofstream(root_ / "file") << "x";
   ASSERT_TRUE(SetOption(file, "data", (root_ / "file").string(), "test"));
-  EXPECT_EQ(Refusal(file).message, (root_ / "file").string() + " is a file, not a directory");
+  EXPECT_TRUE(Open(file));
+  Configuration new_file;
+  for (const char* name : {"file", "new"})
+    ASSERT_TRUE(SetOption(new_file, "data", (root_ / name).string(), "test"));
+  ASSERT_TRUE(SetOption(new_file, "geometry", "1+1", "test"));
+  EXPECT_EQ(Refusal(new_file, true).message, (root_ / "file").string() + " is a file, not a directory");
+  // One directory inside another.
+  fs::create_directory_symlink(root_ / "new", root_ / "link");
+  Configuration nested;
+  for (const char* name : {"new", "link/inner"})
+    ASSERT_TRUE(SetOption(nested, "data", (root_ / name).string(), "test"));
+  ASSERT_TRUE(SetOption(nested, "geometry", "1+1", "test"));
+  EXPECT_THAT(Refusal(nested, true).message, HasSubstr("link/inner lies inside "));
   // Somebody else's directory.
   fs::create_directory(root_ / "home");
   std::ofstream(root_ / "home" / "letter") << "x";

@@ -25,18 +25,19 @@ bool TakeLook(SiteView& view, const Result<ShownDirectory>& seen) {
     view.problem = seen.error();
     return false;
   }
+  view.place = seen->place;
   if (seen->error != 0) {
     const int error = seen->error;
     view.absent = error == ENOENT;
     view.problem = Fail(view.absent ? Code::kUnavailable : CodeOfErrno(error),
                         "the directory {} cannot be used: {}", path, ErrnoWords(error));
     const bool away = view.absent || error == EIO || error == ENOTCONN || error == ESTALE;
-    view.state = away ? SiteView::kMissing : error == EACCES ? SiteView::kClosed : SiteView::kRefused;
+    view.state = away ? SiteView::kMissing : SiteView::kClosed;
     return false;
   }
   if (!seen->directory) {
     view.problem = Fail(Code::kInvalidArgument, "{} is a file, not a directory", path);
-    view.state = SiteView::kRefused;
+    view.state = SiteView::kClosed;
     return false;
   }
   view.inode.emplace(seen->device, seen->inode);
@@ -222,6 +223,20 @@ Status CheckDifferent(std::span<const SiteView> views) {
   return OkStatus();
 }
 
+// What lies in another one is taken for objects of that one, and removed with them.
+Status CheckApart(std::span<const SiteView> views) {
+  for (const SiteView& inner : views) {
+    for (const SiteView& outer : views) {
+      const bool inside = !outer.place.empty() && inner.place.starts_with(outer.place + "/");
+      if (inside) {
+        return Fail(Code::kInvalidArgument, "{} lies inside {}: give directories that are apart",
+                    inner.site.address, outer.site.address);
+      }
+    }
+  }
+  return OkStatus();
+}
+
 // What they say of themselves, of at most so many.
 std::string Problems(std::span<const SiteView> views, SiteView::State state) {
   constexpr size_t kNamedMax = 20;
@@ -281,9 +296,11 @@ Status BindMembers(std::span<const SiteView> views, Judgement& judgement) {
         continue;
       case SiteView::kClosed:
         judgement.unbound.push_back(i);
-        judgement.notes.push_back(fmt::format(
-            "{}. It is left out, and used again once it may be read and written: see its owner and mode",
-            view.problem->message));
+        judgement.notes.push_back(
+            fmt::format("{}. It is left out, and used again once it is a directory that may be read and "
+                        "written: see what "
+                        "it is, its owner and its mode",
+                        view.problem->message));
         continue;
       case SiteView::kUnreadable: leave_out(view.problem->message); continue;
       case SiteView::kEmpty: leave_out("it is empty"); continue;
@@ -333,6 +350,7 @@ Result<Judgement> JudgeSites(std::span<const SiteView> views, const Configuratio
   }
   if (CountIn(views, SiteView::kRefused) > 0) return *FirstIn(views, SiteView::kRefused).problem;
   XEC_TRY(CheckDifferent(views));
+  XEC_TRY(CheckApart(views));
   XEC_ASSIGN_OR_RETURN(const StoreDescriptor* found, AgreedDescriptor(views));
   if (!found) return JudgeNew(views, configuration);
 

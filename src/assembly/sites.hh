@@ -28,7 +28,7 @@ struct SiteView {
     kForeign,      // holds something, but nothing of a store
     kMember,       // `identity` says whose
     kUnreadable,   // what it says about itself is damaged: `problem`
-    kClosed,       // this user may not look into it: `problem`
+    kClosed,       // cannot be looked into, by this user or at all: `problem`
     kRefused,      // cannot be used, whatever the others say: `problem`
   } state = kMissing;
   std::optional<Identity> identity;
@@ -40,6 +40,7 @@ struct SiteView {
   bool damaged_descriptor = false;  // there is one that cannot be read as such
   bool content = false;    // holds more than the reserved area; known only where there is no descriptor
   int unwritable = 0;      // directories only: errno of making a name in it
+  std::string place;  // directories only: of DirectoryLook
   // Directories only: device and inode, the same under all its names.
   std::optional<std::pair<uint64_t, uint64_t>> inode;
 };

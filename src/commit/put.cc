@@ -169,9 +169,11 @@ Task<Result<Version>> ChooseVersion(Engine& engine, const PutRequest& request, c
   if (barrier.sealed_homes.size() < quorum) {
     const bool given_up = barrier.sealed_homes.size() + barrier.late_homes < quorum;
     if (given_up && !barrier.void_homes.empty()) {
-      co_return Fail(Code::kConflict,
-                     "the upload of {} was given up by the cleaner because it was silent too long",
-                     request.path.text());
+      co_return Fail(
+          Code::kConflict,
+          "the upload of {} was ended by another process: its directory was renamed or removed, or it "
+          "was silent for too long; retry",
+          request.path.text());
     }
     co_return Fail(Code::kNoQuorum, "only {} homes of {} hold the upload, {} are needed; retry",
                    barrier.sealed_homes.size(), request.path.text(), quorum);

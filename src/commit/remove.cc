@@ -29,7 +29,7 @@ Task<Result<NameInfo>> LookUpObject(Engine& engine, ObjectPath path) {
 
 Error NotEmpty(const ObjectPath& path, const DirectoryContents& contents) {
   if (!contents.names.empty())
-    return Fail(Code::kNotEmpty, "{} is not empty: it has {} names", path.text(), contents.names.size());
+    return Fail(Code::kNotEmpty, "{} is not empty: names in it: {}", path.text(), contents.names.size());
   return Fail(Code::kNotEmpty, "{} is not empty: {} is being written", path.text(),
               contents.under_way.front().path.text());
 }

@@ -168,7 +168,7 @@ Task<Status> EmptyIt(Engine& engine, Level& level, KeptLog& kept) {
                      level.from.text());
     if (contents->under_way.empty() || (std::exchange(settled, true) && !moving_in)) {
       if (contents->names.empty()) co_return OkStatus();
-      co_return Fail(Code::kNotEmpty, "{} is not empty: it has {} names", level.from.text(),
+      co_return Fail(Code::kNotEmpty, "{} is not empty: names in it: {}", level.from.text(),
                      contents->names.size());
     }
     const TimePoint next = std::max(level.settled_at, engine.executor().Now() + kLookPauseMin);
@@ -272,7 +272,7 @@ Task<Status> NeedRoom(Engine& engine, ObjectPath to) {
     co_return Fail(Code::kAlreadyExists, "{} exists", to.text());
   if (!names) co_return names.error();
   if (names->empty()) co_return OkStatus();
-  co_return Fail(Code::kNotEmpty, "{} is not empty: it has {} names", to.text(), names->size());
+  co_return Fail(Code::kNotEmpty, "{} is not empty: names in it: {}", to.text(), names->size());
 }
 
 }  // namespace

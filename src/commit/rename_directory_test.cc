@@ -482,7 +482,7 @@ TEST(RenameDirectoryTest, AnEmptyDirectoryAtTheTargetTakesWhatComes) {
   MakeTree(world, gateway);
   const Status full = Rename(world, gateway);
   EXPECT_EQ(full.code(), Code::kNotEmpty);
-  EXPECT_EQ(full.error().message, "/e is not empty: it has 2 names");
+  EXPECT_EQ(full.error().message, "/e is not empty: names in it: 2");
   for (const std::string name : {"/d/a", "/d/s/b"}) EXPECT_TRUE(world.Lives(gateway, name)) << name;
   EXPECT_EQ(LogsLeft(world), 0u);
 }

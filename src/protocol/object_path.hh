@@ -24,7 +24,9 @@ namespace xec {
 inline constexpr std::string_view kNamesDirectory = "/.xec/names";
 
 constexpr size_t kComponentBytesMax = 255;
-constexpr size_t kPathBytesMax = 4000;
+// XRootD's cmsd reads names from its server into a line of 2 KiB, and a longer one cuts it off from the
+// server for good. So a name leaves room for the server's own folder and for an entry of an object directory.
+constexpr size_t kPathBytesMax = 1600;
 inline constexpr std::string_view kObjectSuffix = ".~xo";
 inline constexpr std::string_view kLongObjectSuffix = ".~xl";
 inline constexpr std::string_view kLongFolderSuffix = ".~xd";

@@ -67,6 +67,16 @@ TEST(ObjectPath, AShortenedFolderStandsForItself) {
   EXPECT_FALSE(ObjectPath::ParseStored("/a/d.~xo"));
 }
 
+TEST(ObjectPath, ALongNameLeavesRoomInTheLinesOfCmsd) {
+  std::string name;
+  while (name.size() < kPathBytesMax) name += "/" + std::string(199, 'y');
+  ASSERT_EQ(name.size(), 1600u);
+  EXPECT_TRUE(ObjectPath::Parse(name));
+  EXPECT_EQ(ObjectPath::Parse(name + "z").error().message, "a name of 1601 bytes is longer than 1600");
+  // Its folder, its longest entry and a folder of the server's own.
+  EXPECT_LE(ObjectPath::Parse(name)->ObjectDirectory().size() + 1 + 255 + 100, 2000u);
+}
+
 TEST(ObjectPath, LongNamesAreShortenedAndRecovered) {
   const std::string name(255, '%');
   const ObjectPath path = *ObjectPath::Parse("/" + name + "/" + name);

@@ -252,7 +252,7 @@ Task<Status> RemoveXrdecDirectory(Engine& engine, ObjectPath path) {
   Result<std::vector<ListedName>> listed = co_await LookUpAll(engine, std::move(*names));
   if (!listed) co_return listed.error();
   const size_t live = listed->size() + folders;
-  if (live > 0) co_return Fail(Code::kNotEmpty, "{} is not empty: it has {} names", path.text(), live);
+  if (live > 0) co_return Fail(Code::kNotEmpty, "{} is not empty: names in it: {}", path.text(), live);
   co_await RemoveLeftOver(engine, files);
   co_return co_await RemoveFolders(engine, path);
 }
