@@ -23,6 +23,8 @@ BOUNDS = [
          ""),
         ("page checksums of chunks that were read, beside the budget", "src/archive/page_tables.hh", "kBytesMax",
          "bytes", ""),
+        ("local headers of archives that are too long to be read with their data, beside the budget",
+         "src/commit/engine.hh", "kLongHeaderBytesMax", "bytes", ""),
         ("manifests that are kept where `xec.cache` is set", "src/commit/known_manifests.hh", "kEntriesMax",
          "manifests", ""),
         ("time for which such a manifest is used", "src/commit/known_manifests.hh", "kLifetime", "time", ""),

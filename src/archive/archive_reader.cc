@@ -298,4 +298,28 @@ Result<PageChecksumTable> ParseLocalHeader(ByteSpan header, const ArchiveMember&
   return table;
 }
 
+std::vector<std::byte> CondenseLocalHeader(ByteSpan header) {
+  ByteReader reader(header);
+  const ByteSpan fixed = *reader.Take(kLocalHeaderFixedSize);
+  const uint16_t name_size = *ByteReader(fixed.last(4)).Read<uint16_t>();
+  const ByteSpan name = *reader.Take(name_size);
+  ByteSpan pages;
+  ForEachExtraField(*reader.Take(reader.remaining()), [&](uint16_t id, ByteSpan body) {
+    if (id == kPageExtraId) pages = body;
+    return true;
+  });
+  const size_t extra_size = pages.empty() ? 0 : kExtraFieldHeaderSize + pages.size();
+  std::vector<std::byte> condensed(fixed.size() + name.size() + extra_size);
+  ByteWriter writer(condensed);
+  writer.Write(fixed.first(fixed.size() - 2));
+  writer.Write(static_cast<uint16_t>(extra_size));
+  writer.Write(name);
+  if (!pages.empty()) {
+    writer.Write(kPageExtraId);
+    writer.Write(static_cast<uint16_t>(pages.size()));
+    writer.Write(pages);
+  }
+  return condensed;
+}
+
 }  // namespace xec

@@ -62,4 +62,8 @@ struct PageChecksumTable {
 // page checksums have a newer form.
 Result<PageChecksumTable> ParseLocalHeader(ByteSpan header, const ArchiveMember& member);
 
+// What our writer puts into a local header, without fillers and fields of others; at most
+// LocalHeaderSizeMax(pages) bytes. `header`: one that ParseLocalHeader accepts, which accepts the answer, too.
+std::vector<std::byte> CondenseLocalHeader(ByteSpan header);
+
 }  // namespace xec

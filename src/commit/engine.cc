@@ -20,6 +20,7 @@ Engine::Engine(StoreDescriptor descriptor, std::vector<DataServerPtr> servers, E
       health_(std::make_shared<ServerHealth>(servers_.size(), options.health)),
       monitor_(std::make_shared<HealthMonitor>(health_, executor, options.probes)),
       budget_(options.memory_bytes, executor),
+      long_headers_(kLongHeaderBytesMax, executor),
       stripes_(SliceCache::Make(budget_, executor, options.cache_bytes)),
       hedges_(options.hedge_percent),
       random_(seed),

@@ -29,6 +29,9 @@ namespace xec {
 
 class Engine {
  public:
+  // Local headers that are too long to be read with their data, at a time: beside the budget.
+  static constexpr uint64_t kLongHeaderBytesMax = 8 * 1024 * 1024;
+
   // `servers[i]` serves member i of the descriptor; null while that member is missing. `scope` runs what
   // outlasts an operation's answer.
   Engine(StoreDescriptor descriptor, std::vector<DataServerPtr> servers, Executor& executor, TaskScope& scope,
@@ -41,6 +44,9 @@ class Engine {
   Executor& executor() const { return executor_; }
   TaskScope& scope() const { return scope_; }
   ByteBudget& budget() { return budget_; }
+  // For local headers that are too long to be read with their data. Who waits for it may hold memory of the
+  // other one; who has got it waits for one request only.
+  ByteBudget& long_headers() { return long_headers_; }
   // Whole stripes, verified, shared by all readers.
   const std::shared_ptr<SliceCache>& stripes() const { return stripes_; }
   PageTables& page_tables() { return page_tables_; }
@@ -100,6 +106,7 @@ class Engine {
   const std::shared_ptr<ServerHealth> health_;
   const std::shared_ptr<HealthMonitor> monitor_;
   ByteBudget budget_;
+  ByteBudget long_headers_;
   const std::shared_ptr<SliceCache> stripes_;
   PageTables page_tables_;
   KnownManifests manifests_;

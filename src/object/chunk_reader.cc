@@ -33,16 +33,46 @@ struct Fetched {
   Slice data;
 };
 
-// Reads header (if wanted) and range of a member in one request.
+// Reads a header that no slot has room for, with memory of its own, and keeps what is needed of it. `lease`
+// has HeaderBytesMax.
+Task<Result<Slice>> FetchLongHeader(ReadContext context, ArchivePtr archive, ArchiveMember member,
+                                    ByteBudget::Lease lease) {
+  Result<ByteBudget::Lease> long_lease =
+      co_await context.engine().long_headers().Acquire(member.header_size());
+  if (!long_lease) co_return long_lease.error();
+  const Slice whole(Buffer::Allocate(member.header_size(), std::move(*long_lease)));
+  std::vector<ByteRange> ranges = {ByteRange{member.header_offset, member.header_size()}};
+  Result<uint64_t> got =
+      co_await Read(context.engine().ReadCall(), archive->file(), std::move(ranges), whole);
+  if (!got) co_return got.error();
+  if (*got != whole.length) co_return Fail(Code::kCorruption, "the archive ends early");
+  const Result<PageChecksumTable> table = ParseLocalHeader(whole.span(), member);
+  if (!table) co_return table.error();
+  const std::vector<std::byte> condensed = CondenseLocalHeader(whole.span());
+  const Slice kept(Buffer::Allocate(condensed.size(), std::move(lease)));
+  std::ranges::copy(condensed, kept.span().begin());
+  co_return kept;
+}
+
+// Reads header (if wanted) and range of a member, in one request unless the header is a long one.
 Task<Result<Fetched>> Fetch(ReadContext context, ArchivePtr archive, ArchiveMember member, ChunkRange range,
                             bool with_header, ByteBudget::Lease lease) {
-  const uint64_t header_bytes = with_header ? member.header_size() : 0;
+  Fetched fetched;
   if (const std::shared_ptr<Buffer> image = archive->image()) {
-    Fetched fetched;
-    if (with_header) fetched.header = Slice(image, member.header_offset, header_bytes);
+    if (with_header) fetched.header = Slice(image, member.header_offset, member.header_size());
     fetched.data = Slice(image, member.data_offset + range.begin, range.size());
     co_return std::move(fetched);
   }
+  const bool apart = with_header && HasLongHeader(context, member);
+  if (apart) {
+    Result<Slice> header =
+        co_await FetchLongHeader(context, archive, member, lease.Split(HeaderBytesMax(*context.manifest)));
+    if (!header) co_return header.error();
+    fetched.header = std::move(*header);
+    if (range.size() == 0) co_return std::move(fetched);
+    with_header = false;
+  }
+  const uint64_t header_bytes = with_header ? member.header_size() : 0;
   std::vector<ByteRange> ranges;
   if (with_header && range.begin == 0) {
     ranges.push_back(ByteRange{member.header_offset, header_bytes + range.end});
@@ -55,7 +85,9 @@ Task<Result<Fetched>> Fetch(ReadContext context, ArchivePtr archive, ArchiveMemb
       co_await Read(context.engine().ReadCall(), archive->file(), std::move(ranges), slice);
   if (!got) co_return got.error();
   if (*got != slice.length) co_return Fail(Code::kCorruption, "the archive ends early");
-  co_return Fetched{slice.Sub(0, header_bytes), slice.Sub(header_bytes, range.size())};
+  if (with_header) fetched.header = slice.Sub(0, header_bytes);
+  fetched.data = slice.Sub(header_bytes, range.size());
+  co_return std::move(fetched);
 }
 
 // Sites may have configured XrdEc to put CRC-32C into the field of CRC-32.
@@ -141,9 +173,12 @@ Status CheckPages(ByteSpan data, ChunkRange range, const PageChecksumTable& tabl
   return OkStatus();
 }
 
-bool IsReadable(const ReadContext& context, MemberName name, const ArchiveMember& member) {
-  return member.size_bytes == context.ChunkBytes(name.stripe, name.chunk) &&
-         member.header_size() <= HeaderBytesMax(*context.manifest);
+bool HasRightSize(const ReadContext& context, const ArchiveMember& member) {
+  return member.size_bytes == context.ChunkBytes(member.name.stripe, member.name.chunk);
+}
+
+bool HasLongHeader(const ReadContext& context, const ArchiveMember& member) {
+  return member.header_size() > HeaderBytesMax(*context.manifest);
 }
 
 ChunkRange ReadContext::Align(uint64_t begin, uint64_t end, uint64_t chunk_bytes) const {
@@ -189,7 +224,7 @@ Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange ran
     co_return Bad(Fail(Code::kNotFound, "chunk {} is not in {} on {}", name.chunk, archive->path(), id));
   }
   Status status;
-  if (!IsReadable(context, name, *member)) status = Fail(Code::kCorruption, "its size is wrong");
+  if (!HasRightSize(context, *member)) status = Fail(Code::kCorruption, "its size is wrong");
   ChunkAnswer answer;
   if (status) {
     Result<Fetched> fetched =

@@ -21,7 +21,7 @@ struct ChunkRange {
   bool operator==(const ChunkRange&) const = default;
 };
 
-// Of a member's local header in an archive of the object.
+// Of a member's local header that is read with its data.
 uint64_t HeaderBytesMax(const Manifest& manifest);
 // Budget that reading so many bytes of a chunk needs, its header included.
 uint64_t SlotBytes(const Manifest& manifest, uint64_t range_bytes);
@@ -58,7 +58,7 @@ struct ChunkAnswer {
   Code code = Code::kInternal;  // why not good
   std::string problem;       // one clause that names the server, unless good
   ArchivePtr archive;        // where it was found, if it was
-  Slice header;              // as read, if it was read now
+  Slice header;              // as read, perhaps condensed (CondenseLocalHeader), if it was read now
 };
 
 // Reads `range` of a chunk, which lies within its bytes. `lease` has SlotBytes(range.size()); it is used if a
@@ -72,8 +72,10 @@ Task<ChunkAnswer> ReadChunk(ReadContext context, MemberName name, ChunkRange ran
 // The directory's record of the chunk, in the archive of its lane or in another one that is open, which
 // `archive` is then. null: none has it.
 const ArchiveMember* FindMember(const ReadContext& context, MemberName name, ArchivePtr& archive);
-// Has the member the size of its chunk, and a header that SlotBytes has room for?
-bool IsReadable(const ReadContext& context, MemberName name, const ArchiveMember& member);
+// Has the member the size of its chunk?
+bool HasRightSize(const ReadContext& context, const ArchiveMember& member);
+// Is there more in its local header than our writer puts there, so that SlotBytes has no room for it?
+bool HasLongHeader(const ReadContext& context, const ArchiveMember& member);
 // The page checksums in a member's local header; the empty table when the manifest has no pages. Error:
 // kCorruption.
 Result<PageTables::Table> ParseTable(const ReadContext& context, const ArchiveMember& member,

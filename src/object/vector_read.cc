@@ -73,8 +73,10 @@ std::vector<Asked> Ask(const ReadContext& context, const std::vector<Run>& runs,
   std::vector<Asked> asked;
   for (size_t i = 0; i < runs.size(); ++i) {
     const ArchiveMember* member = archive->Find(runs[i].name);
-    if (member == nullptr || !IsReadable(context, runs[i].name, *member)) continue;
-    asked.push_back({i, member, nullptr});
+    if (member == nullptr || !HasRightSize(context, *member)) continue;
+    PageTables::Table table = context.tables().Find(context.TableKey(archive->server(), member->name));
+    if (!table && HasLongHeader(context, *member)) continue;
+    asked.push_back({i, member, std::move(table)});
   }
   std::sort(asked.begin(), asked.end(), [&](const Asked& left, const Asked& right) {
     return std::pair(left.member->data_offset, runs[left.run].range.begin) <
@@ -87,13 +89,10 @@ std::vector<Asked> Ask(const ReadContext& context, const std::vector<Run>& runs,
     if (before != nullptr && before->member == one.member) {
       one.table = before->table;
       one.header_at = before->header_at;
-    } else {
-      one.table = context.tables().Find(context.TableKey(archive->server(), one.member->name));
-      if (!one.table) {
-        one.header_at = length;
-        ranges.push_back({one.member->header_offset, one.member->header_size()});
-        length += one.member->header_size();
-      }
+    } else if (!one.table) {
+      one.header_at = length;
+      ranges.push_back({one.member->header_offset, one.member->header_size()});
+      length += one.member->header_size();
     }
     one.data_at = length;
     ranges.push_back({one.member->data_offset + range.begin, range.size()});
