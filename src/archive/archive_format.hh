@@ -5,6 +5,7 @@
 //   archive   | header 0 | data 0 | header 1 | data 1 | ... | directory | [ZIP64 end | locator] | end |
 //   manifest |
 //             ^ offset 0            ^ no byte in between      ^ one record a member, in physical order
+//             |<----------------- run ----------------->|
 #pragma once
 
 #include <cstddef>
@@ -39,8 +40,15 @@ constexpr uint16_t kPageExtraVersion = 1;
 constexpr size_t kExtraFieldHeaderSize = 4;
 constexpr size_t kPageExtraFixedSize = 2 + 4;
 // Private extra field "filler": no meaning; the writer adds an empty one where an offset would otherwise
-// look like the signature of the end record. The bytes read "XF".
+// look like the signature of the end record, and a longer one in a run filler. The bytes read "XF".
 constexpr uint16_t kFillerExtraId = 0x4658;
+
+// A run of records of so many bytes or more ends at a multiple of the unit, so that a file system that can
+// share blocks between files can take the run over as it is. A member without data, the run filler, brings it
+// there by the length of its header. Its chunk number is one that no stripe has.
+constexpr uint64_t kAlignedRunBytesMin = 64 * 1024;
+constexpr uint64_t kRunUnit = 4096;
+constexpr uint32_t kRunFillerChunk = kChunksMax;
 
 // Room for the ZIP64 field with everything in it and for our filler; larger ones are refused, so that the
 // count of members bounds the size of a directory.
@@ -60,11 +68,18 @@ inline size_t LocalHeaderSizeMax(const Geometry& geometry) {
   return LocalHeaderSizeMax(geometry.PageCount(geometry.chunk_size_bytes));
 }
 
-// Bytes that follow the last chunk in an archive of `member_count` members, at most: what to read of an
-// archive's end to need one read only. `manifest_size` is kManifestSizeMax where it is not known.
+// Bytes from the directory on in an archive of `member_count` members, at most: what to read of an archive's
+// end to need one read only. `manifest_size` is kManifestSizeMax where it is not known.
 constexpr uint64_t ArchiveTailSizeMax(uint64_t member_count, uint64_t manifest_size) {
   return member_count * (kDirectoryRecordFixedSize + kMemberNameSizeMax + kExtraFieldHeaderSize + 8) +
          kZip64EndSize + kZip64LocatorSize + kEndRecordSize + kExtraFieldHeaderSize + 1 + manifest_size;
+}
+
+// Bytes that follow the last chunk when the chunks and their headers have `run_bytes`, at most.
+constexpr uint64_t ArchiveEndSizeMax(uint64_t run_bytes, uint64_t member_count, uint64_t manifest_size) {
+  if (run_bytes < kAlignedRunBytesMin) return ArchiveTailSizeMax(member_count, manifest_size);
+  return kLocalHeaderFixedSize + kMemberNameSizeMax + kExtraFieldHeaderSize + kRunUnit +
+         ArchiveTailSizeMax(member_count + 1, manifest_size);
 }
 
 }  // namespace xec

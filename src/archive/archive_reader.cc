@@ -164,7 +164,8 @@ std::optional<ArchiveMember> ReadDirectoryRecord(ByteReader& reader) {
   const std::optional<ByteSpan> extra = reader.Take(common->extra_size);
   if (!offset || !name_bytes || !extra || *comment_size != 0 || *disk != 0) return std::nullopt;
   const std::optional<MemberName> name = MemberName::Parse(AsText(*name_bytes));
-  if (!name) return std::nullopt;
+  const bool is_filler = name && name->chunk >= kRunFillerChunk;
+  if (!name || (is_filler && common->size_bytes != 0)) return std::nullopt;
 
   ArchiveMember member;
   member.name = *name;

@@ -28,6 +28,8 @@ struct ArchiveMember {
   uint32_t crc32 = 0;  // of the data: ZIP's CRC-32; CRC-32C at sites that configured XrdEc so
 
   uint64_t header_size() const { return data_offset - header_offset; }
+  // It holds no chunk, and its header is there for its length.
+  bool IsRunFiller() const { return name.chunk >= kRunFillerChunk; }
   bool operator==(const ArchiveMember&) const = default;
 };
 

@@ -30,9 +30,23 @@ void WriteCommonFields(ByteWriter& writer, uint32_t crc32, uint32_t size_bytes) 
   writer.Write<uint32_t>(size_bytes);
 }
 
-void WriteFiller(ByteWriter& writer) {
+// What a local header has before its extra fields.
+void WriteHeaderStart(ByteWriter& writer, const std::string& name, uint32_t crc32, uint32_t size_bytes,
+                      size_t extra_size) {
+  writer.Write(kLocalHeaderSignature);
+  writer.Write(kVersionPlain);
+  WriteCommonFields(writer, crc32, size_bytes);
+  writer.Write(static_cast<uint16_t>(name.size()));
+  writer.Write(static_cast<uint16_t>(extra_size));
+  writer.Write(AsBytes(name));
+}
+
+void WriteFiller(ByteWriter& writer, size_t size = kExtraFieldHeaderSize) {
+  const size_t body = size - kExtraFieldHeaderSize;
   writer.Write<uint16_t>(kFillerExtraId);
-  writer.Write<uint16_t>(0);
+  writer.Write(static_cast<uint16_t>(body));
+  const std::vector<std::byte> zeros(body);
+  writer.Write(ByteSpan(zeros));
 }
 
 Status CheckPages(const MemberHeader& member) {
@@ -78,12 +92,7 @@ Result<PlacedHeader> ArchiveWriter::LocalHeader(const MemberHeader& member, Muta
   XEC_CHECK(headroom.size() >= size, "{} bytes of headroom for a header of {}", headroom.size(), size);
 
   ByteWriter writer(headroom.last(size));
-  writer.Write(kLocalHeaderSignature);
-  writer.Write(kVersionPlain);
-  WriteCommonFields(writer, member.crc32, member.size_bytes);
-  writer.Write(static_cast<uint16_t>(name.size()));
-  writer.Write(static_cast<uint16_t>(extra_size));
-  writer.Write(AsBytes(name));
+  WriteHeaderStart(writer, name, member.crc32, member.size_bytes, extra_size);
   if (has_pages) {
     writer.Write(kPageExtraId);
     writer.Write(static_cast<uint16_t>(pages_size));
@@ -113,38 +122,56 @@ std::optional<ArchiveWriter::PlacedMember> ArchiveWriter::Find(MemberName name) 
   return PlacedMember{found->data_offset, found->size_bytes, found->crc32};
 }
 
-std::vector<std::byte> ArchiveWriter::Tail(std::string_view comment, size_t filler_fields) const {
-  std::vector<std::byte> tail(ArchiveTailSizeMax(members_.size(), comment.size()));
-  ByteWriter writer(tail);
-  for (size_t i = 0; i < members_.size(); ++i) {
-    const Entry& entry = members_[i];
-    const std::string name = entry.name.ToString();
-    const bool zip64 = entry.offset >= kZip64Mark;
-    const bool filler = filler_fields > 0 && i + 1 == members_.size();
-    const size_t extra_size = (zip64 ? kExtraFieldHeaderSize + 8 : 0) + (filler ? kExtraFieldHeaderSize : 0);
-    writer.Write(kDirectoryRecordSignature);
-    writer.Write(kVersionMadeBy);
-    writer.Write(zip64 ? kVersionZip64 : kVersionPlain);
-    WriteCommonFields(writer, entry.crc32, entry.size_bytes);
-    writer.Write(static_cast<uint16_t>(name.size()));
-    writer.Write(static_cast<uint16_t>(extra_size));
-    writer.Write<uint16_t>(0);  // comment of the member
-    writer.Write<uint16_t>(0);  // disk
-    writer.Write<uint16_t>(0);  // internal attributes
-    writer.Write(kExternalAttributes);
-    writer.Write(zip64 ? kZip64Mark : static_cast<uint32_t>(entry.offset));
-    writer.Write(AsBytes(name));
-    if (zip64) {
-      writer.Write(kZip64ExtraId);
-      writer.Write<uint16_t>(8);
-      writer.Write(entry.offset);
-    }
-    if (filler) WriteFiller(writer);
-  }
+std::optional<ArchiveWriter::RunFiller> ArchiveWriter::MakeRunFiller() const {
+  const uint64_t beyond = next_offset_ % kRunUnit;
+  if (next_offset_ < kAlignedRunBytesMin || beyond == 0 || members_.size() >= kMembersMax)
+    return std::nullopt;
+  // Where runs follow one another their stripes differ, and so do these names.
+  RunFiller filler;
+  filler.entry = {{members_.back().name.stripe, kRunFillerChunk}, 0, 0, next_offset_, 0};
+  const size_t least = kLocalHeaderFixedSize + filler.entry.name.ToString().size() + kExtraFieldHeaderSize;
+  filler.size_bytes = least + (2 * kRunUnit - beyond - least) % kRunUnit;
+  filler.entry.data_offset = next_offset_ + filler.size_bytes;
+  return filler;
+}
 
-  const uint64_t directory_size = tail.size() - writer.remaining();
-  const uint64_t count = members_.size();
-  const bool zip64 = next_offset_ >= kZip64Mark;
+namespace {
+
+struct DirectoryRecord {
+  std::string name;
+  uint32_t size_bytes = 0;
+  uint32_t crc32 = 0;
+  uint64_t offset = 0;  // of the local header
+  bool has_filler = false;
+};
+
+void WriteDirectoryRecord(ByteWriter& writer, const DirectoryRecord& record) {
+  const bool zip64 = record.offset >= kZip64Mark;
+  const size_t extra_size =
+      (zip64 ? kExtraFieldHeaderSize + 8 : 0) + (record.has_filler ? kExtraFieldHeaderSize : 0);
+  writer.Write(kDirectoryRecordSignature);
+  writer.Write(kVersionMadeBy);
+  writer.Write(zip64 ? kVersionZip64 : kVersionPlain);
+  WriteCommonFields(writer, record.crc32, record.size_bytes);
+  writer.Write(static_cast<uint16_t>(record.name.size()));
+  writer.Write(static_cast<uint16_t>(extra_size));
+  writer.Write<uint16_t>(0);  // comment of the member
+  writer.Write<uint16_t>(0);  // disk
+  writer.Write<uint16_t>(0);  // internal attributes
+  writer.Write(kExternalAttributes);
+  writer.Write(zip64 ? kZip64Mark : static_cast<uint32_t>(record.offset));
+  writer.Write(AsBytes(record.name));
+  if (zip64) {
+    writer.Write(kZip64ExtraId);
+    writer.Write<uint16_t>(8);
+    writer.Write(record.offset);
+  }
+  if (record.has_filler) WriteFiller(writer);
+}
+
+// What lies between the directory and the comment's length.
+void WriteEndRecords(ByteWriter& writer, uint64_t count, uint64_t directory_size, uint64_t directory_offset) {
+  const bool zip64 = directory_offset >= kZip64Mark;
   if (zip64) {
     writer.Write(kZip64EndSignature);
     writer.Write<uint64_t>(kZip64EndSize - 12);  // what follows this field
@@ -155,10 +182,10 @@ std::vector<std::byte> ArchiveWriter::Tail(std::string_view comment, size_t fill
     writer.Write(count);
     writer.Write(count);
     writer.Write(directory_size);
-    writer.Write(next_offset_);
+    writer.Write(directory_offset);
     writer.Write(kZip64LocatorSignature);
     writer.Write<uint32_t>(0);  // disk of the ZIP64 end record
-    writer.Write(next_offset_ + directory_size);
+    writer.Write(directory_offset + directory_size);
     writer.Write<uint32_t>(1);  // number of disks
   }
   writer.Write(kEndSignature);
@@ -167,29 +194,60 @@ std::vector<std::byte> ArchiveWriter::Tail(std::string_view comment, size_t fill
   writer.Write(static_cast<uint16_t>(count));
   writer.Write(static_cast<uint16_t>(count));
   writer.Write(static_cast<uint32_t>(directory_size));
-  writer.Write(zip64 ? kZip64Mark : static_cast<uint32_t>(next_offset_));
-  writer.Write(static_cast<uint16_t>(comment.size()));
-  writer.Write(AsBytes(comment));
-  tail.resize(tail.size() - writer.remaining());
-  return tail;
+  writer.Write(zip64 ? kZip64Mark : static_cast<uint32_t>(directory_offset));
 }
 
-Result<std::vector<std::byte>> ArchiveWriter::Finish(std::string_view manifest) const {
+}  // namespace
+
+std::vector<std::byte> ArchiveWriter::End(const std::optional<RunFiller>& run_filler,
+                                          std::string_view comment, bool record_filler) const {
+  std::vector<std::byte> end(ArchiveEndSizeMax(next_offset_, members_.size(), comment.size()));
+  ByteWriter writer(end);
+  uint64_t directory_offset = next_offset_;
+  if (run_filler) {
+    const std::string name = run_filler->entry.name.ToString();
+    const size_t extra_size = run_filler->size_bytes - kLocalHeaderFixedSize - name.size();
+    WriteHeaderStart(writer, name, 0, 0, extra_size);
+    WriteFiller(writer, extra_size);
+    directory_offset += run_filler->size_bytes;
+  }
+  const size_t before_directory = writer.remaining();
+  for (size_t i = 0; i < members_.size(); ++i) {
+    const Entry& entry = members_[i];
+    const bool last = !run_filler && i + 1 == members_.size();
+    WriteDirectoryRecord(
+        writer, {entry.name.ToString(), entry.size_bytes, entry.crc32, entry.offset, record_filler && last});
+  }
+  if (run_filler)
+    WriteDirectoryRecord(writer, {run_filler->entry.name.ToString(), 0, 0, next_offset_, record_filler});
+  WriteEndRecords(writer, members_.size() + (run_filler ? 1 : 0), before_directory - writer.remaining(),
+                  directory_offset);
+  writer.Write(static_cast<uint16_t>(comment.size()));
+  writer.Write(AsBytes(comment));
+  end.resize(end.size() - writer.remaining());
+  return end;
+}
+
+Result<std::vector<std::byte>> ArchiveWriter::Finish(std::string_view manifest, RunEnd run_end) const {
   if (manifest.size() >= kArchiveCommentSizeMax || !IsText(manifest)) {
     return Fail(Code::kInvalidArgument,
                 "a manifest of {} bytes is no text of at most {} printable characters", manifest.size(),
                 kArchiveCommentSizeMax - 1);
   }
+  std::optional<RunFiller> run_filler;
+  if (run_end == RunEnd::kAligned) run_filler = MakeRunFiller();
   // INV-2. The fields of the end record may happen to spell its signature: number of members with size of the
   // directory, or offset of the directory with length of the comment. Then one of the two sizes is changed:
   // by a filler field in the last directory record, by a line feed after the manifest. One of the four
-  // combinations is always free of it; the offset by itself was taken care of in LocalHeader().
-  for (const size_t filler_fields : {size_t{0}, size_t{1}}) {
+  // combinations is always free of it; the offset by itself was taken care of in LocalHeader(), and is no
+  // signature where the run is aligned.
+  static_assert(kEndSignature % kRunUnit != 0);
+  for (const bool record_filler : {false, true}) {
     for (const char* line_feed : {"", "\n"}) {
       const std::string comment = std::string(manifest) + line_feed;
-      std::vector<std::byte> tail = Tail(comment, filler_fields);
-      const size_t end_record = tail.size() - comment.size() - kEndRecordSize;
-      if (AsText(tail).rfind(kEndSignatureBytes) == end_record) return tail;
+      std::vector<std::byte> end = End(run_filler, comment, record_filler);
+      const size_t end_record = end.size() - comment.size() - kEndRecordSize;
+      if (AsText(end).rfind(kEndSignatureBytes) == end_record) return end;
     }
   }
   return Fail(Code::kInternal, "the end record of an archive of {} bytes is ambiguous", next_offset_);

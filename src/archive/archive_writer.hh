@@ -46,6 +46,12 @@ struct PlacedHeader {
   uint64_t archive_offset = 0;  // of the header in the archive; the data follows at once
 };
 
+// How the run of records ends.
+enum class RunEnd {
+  kAsItIs,  // with the last chunk, as stock XrdEc has it
+  kAligned,  // at a multiple of kRunUnit, by a run filler, if it has kAlignedRunBytesMin
+};
+
 class ArchiveWriter {
  public:
   ArchiveWriter() = default;
@@ -73,11 +79,13 @@ class ArchiveWriter {
   // Quick for members that were added in the order of their stripes, one for each stripe.
   std::optional<PlacedMember> Find(MemberName name) const;
 
-  // The bytes from next_offset() to the archive's end: directory, ZIP64 records where needed, end record with
-  // `manifest` as its comment (text of Manifest::Serialize, or empty as stock XrdEc has it). Without members:
-  // a bare end record. May be called again with another manifest as long as no member was added meanwhile.
-  // Error: kInvalidArgument when the manifest is longer than 65,534 bytes or contains the end signature.
-  Result<std::vector<std::byte>> Finish(std::string_view manifest) const;
+  // The bytes from next_offset() to the archive's end: the run filler where one is wanted and 65,534 members
+  // are not reached, directory, ZIP64 records where needed, end record with `manifest` as its comment (text
+  // of Manifest::Serialize, or empty as stock XrdEc has it). Without members: a bare end record. At most
+  // ArchiveEndSizeMax bytes. May be called again with another manifest as long as no member was added
+  // meanwhile. Error: kInvalidArgument when the manifest is longer than 65,534 bytes or contains the end
+  // signature.
+  Result<std::vector<std::byte>> Finish(std::string_view manifest, RunEnd run_end = RunEnd::kAsItIs) const;
 
  private:
   struct Entry {
@@ -88,7 +96,14 @@ class ArchiveWriter {
     uint64_t data_offset;
   };
 
-  std::vector<std::byte> Tail(std::string_view comment, size_t filler_fields) const;
+  // Its header has `size_bytes`; nullopt: none is needed.
+  struct RunFiller {
+    Entry entry;
+    size_t size_bytes = 0;
+  };
+  std::optional<RunFiller> MakeRunFiller() const;
+  std::vector<std::byte> End(const std::optional<RunFiller>& run_filler, std::string_view comment,
+                             bool record_filler) const;
 
   std::vector<Entry> members_;
   uint64_t next_offset_ = 0;

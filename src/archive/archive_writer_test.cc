@@ -112,6 +112,57 @@ TEST(ArchiveWriter, TakesAllMembersThatStockReadersTake) {
   EXPECT_EQ(index->members.back().name.stripe, kMembersMax - 1);
 }
 
+// Both halves of an archive whose run is aligned: members with these sizes, page checksums none.
+Bytes AlignedArchive(const std::vector<uint32_t>& sizes) {
+  ArchiveWriter writer;
+  Bytes archive;
+  for (uint32_t i = 0; i < sizes.size(); ++i) {
+    const Bytes data = Pattern(sizes[i], i);
+    Append(archive, HeaderOf(writer, {i + 5, i % 3}, data, 0));
+    Append(archive, data);
+  }
+  const Result<Bytes> end = writer.Finish("m\n", RunEnd::kAligned);
+  EXPECT_TRUE(end);
+  EXPECT_LE(end->size(), ArchiveEndSizeMax(archive.size(), sizes.size(), 2));
+  Append(archive, *end);
+  return archive;
+}
+
+TEST(ArchiveWriter, ALongRunEndsAtAMultipleOfTheUnit) {
+  // With a filler field of any length, also where only its four first bytes have room.
+  for (uint32_t more = 0; more < 2 * kRunUnit; more += 5) {
+    const Bytes archive = AlignedArchive({static_cast<uint32_t>(kAlignedRunBytesMin), more});
+    const Result<ArchiveIndex> index = ReadIndex(archive, 500);
+    ASSERT_TRUE(index) << more << ": " << index.error().ToString();
+    const ArchiveMember& last = index->members.back();
+    ASSERT_EQ(last.data_offset % kRunUnit, 0u) << more;
+    ASSERT_EQ(index->manifest, "m\n");
+    if (index->members.size() == 2) continue;
+    ASSERT_EQ(last.name, (MemberName{6, kRunFillerChunk}));
+    ASSERT_TRUE(last.IsRunFiller());
+    ASSERT_EQ(last.size_bytes, 0u);
+    ASSERT_LE(last.header_size(), kLocalHeaderFixedSize + 10 + kExtraFieldHeaderSize + kRunUnit);
+    ASSERT_TRUE(ReadMember(archive, last)) << more;
+  }
+}
+
+TEST(ArchiveWriter, AShortRunEndsWithItsLastChunk) {
+  const Result<ArchiveIndex> index = ReadIndex(AlignedArchive({60'000, 5'000}), 500);
+  ASSERT_TRUE(index);
+  EXPECT_EQ(index->members.size(), 2u);
+  const Result<ArchiveIndex> none = ReadIndex(AlignedArchive({}), 500);
+  ASSERT_TRUE(none);
+  EXPECT_TRUE(none->members.empty());
+}
+
+TEST(ArchiveWriter, ARunWithAllMembersThatStockReadersTakeIsNotAligned) {
+  ArchiveWriter writer;
+  for (uint32_t i = 0; i < kMembersMax; ++i) writer.AddPlaced({i, 0}, 1, 0, 37);
+  const Result<Bytes> end = writer.Finish("m\n", RunEnd::kAligned);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(*end, *writer.Finish("m\n", RunEnd::kAsItIs));
+}
+
 // Where the end record lies, seen by a reader that looks for the last signature as Python and XRootD do.
 size_t LastSignature(const Bytes& tail) { return AsText(tail).rfind("PK\x05\x06"); }
 

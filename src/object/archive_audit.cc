@@ -7,23 +7,39 @@
 namespace xec {
 namespace {
 
-// What the end of the archive should be, given what is there; nullopt when it cannot be compared.
-Result<bool> EndIsAsWritten(const ArchiveWriter& writer, ByteSpan end, uint64_t archive_size) {
+// A writer that has written the archive up to where it had nothing to add but the end, and what it adds.
+struct Written {
+  ArchiveWriter writer;
+  RunEnd run_end = RunEnd::kAsItIs;
+};
+
+// Is the end of the archive what the writer makes, given the manifest that is there?
+Result<bool> EndIsAsWritten(const Written& written, ByteSpan end, uint64_t archive_size) {
   XEC_ASSIGN_OR_RETURN(const TailOutcome parsed, ParseArchiveTail(end, archive_size));
   if (!parsed.index) return Fail(Code::kCorruption, "its end is inconsistent");
-  XEC_ASSIGN_OR_RETURN(const std::vector<std::byte> expected, writer.Finish(parsed.index->manifest));
+  XEC_ASSIGN_OR_RETURN(const std::vector<std::byte> expected,
+                       written.writer.Finish(parsed.index->manifest, written.run_end));
   // Another length: the writer had to avoid an ambiguous end record and chose another form than it does here.
   return expected.size() != end.size() || std::memcmp(expected.data(), end.data(), end.size()) == 0;
 }
 
-// The writer of an archive with these members, in the order in which they lie in it.
-ArchiveWriter WriterOf(std::vector<ArchiveMember> members) {
+Written WrittenWith(std::vector<ArchiveMember> members) {
   std::sort(members.begin(), members.end(),
             [](const ArchiveMember& a, const ArchiveMember& b) { return a.header_offset < b.header_offset; });
-  ArchiveWriter writer;
+  Written written;
+  if (!members.empty() && members.back().IsRunFiller()) {
+    written.run_end = RunEnd::kAligned;
+    members.pop_back();
+  }
   for (const ArchiveMember& member : members)
-    writer.AddPlaced(member.name, member.size_bytes, member.crc32, member.header_size());
-  return writer;
+    written.writer.AddPlaced(member.name, member.size_bytes, member.crc32, member.header_size());
+  return written;
+}
+
+size_t CountChunks(const Archive& archive) {
+  return static_cast<size_t>(
+      std::count_if(archive.members().begin(), archive.members().end(),
+                    [](const ArchiveMember& member) { return !member.IsRunFiller(); }));
 }
 
 }  // namespace
@@ -49,7 +65,7 @@ Status ArchiveAudit::CheckHeader(const ReadContext& context, MemberName name, co
     return Fail(Code::kCorruption, "the local header of chunk {} in {} on {} is damaged", name.chunk,
                 answer.archive->path(), context.engine().server_id(answer.archive->server()));
   }
-  if (!lane.broken) lane.members.push_back(*member);
+  ++lane.good;
   return OkStatus();
 }
 
@@ -58,10 +74,10 @@ Task<Result<std::vector<ArchiveAudit::Finding>>> ArchiveAudit::CheckEnds(ReadCon
   Engine& engine = context.engine();
   for (auto& [server, lane] : lanes_) {
     // Where a lane was read from two archives neither was read whole.
-    if (lane.broken || lane.members.size() != lane.archive->members().size()) continue;
+    if (lane.broken || lane.good != CountChunks(*lane.archive)) continue;
     const ArchiveFilePtr file = lane.archive->file();
-    const ArchiveWriter writer = WriterOf(std::move(lane.members));
-    const uint64_t from = writer.next_offset();
+    const Written written = WrittenWith(lane.archive->members());
+    const uint64_t from = written.writer.next_offset();
     if (from > file->size()) continue;
     const uint64_t bytes = file->size() - from;
     Result<ByteBudget::Claimed> leases = co_await engine.budget().ClaimAndAcquire(bytes + kBufferAlignment);
@@ -72,7 +88,7 @@ Task<Result<std::vector<ArchiveAudit::Finding>>> ArchiveAudit::CheckEnds(ReadCon
     // A server that does not answer now says nothing about its archive.
     if (!got && AbsenceOf(got.code()) == Absence::kUnavailable) continue;
     Result<bool> as_written = false;
-    if (got) as_written = EndIsAsWritten(writer, slice.span().first(*got), file->size());
+    if (got) as_written = EndIsAsWritten(written, slice.span().first(*got), file->size());
     if (as_written && *as_written) continue;
     findings.push_back(Finding{lane.archive, lane.last,
                                fmt::format("the directory at the end of {} on {} is damaged",

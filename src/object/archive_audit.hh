@@ -29,7 +29,7 @@ class ArchiveAudit {
  private:
   struct Lane {
     ArchivePtr archive;
-    std::vector<ArchiveMember> members;  // whose headers are right
+    size_t good = 0;  // chunks whose headers are right
     MemberName last;
     bool broken = false;
   };

@@ -15,7 +15,7 @@ Task<void> CloseQuietly(CallContext call, ArchiveFilePtr file) {
 
 uint64_t TailBytes(uint64_t archive_bytes, uint64_t chunk_bytes) {
   return std::min(kArchiveTailBytes,
-                  ArchiveTailSizeMax(archive_bytes / chunk_bytes + 1, kUsualManifestBytes));
+                  ArchiveTailSizeMax(archive_bytes / chunk_bytes + 2, kUsualManifestBytes));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace xec {
 namespace {
 
 Task<Status> WriteEnd(Engine& engine, ArchiveFilePtr file, std::shared_ptr<ArchiveWriter> archive,
-                      LastPiece last, Manifest manifest) {
+                      LastPiece last, Manifest manifest, RunEnd run_end) {
   std::optional<StripeBuffer::Piece> piece;
   if (last.stripe) {
     Result<StripeBuffer::Piece> placed = last.stripe->PlaceChunk(last.chunk, *archive);
@@ -24,12 +24,13 @@ Task<Status> WriteEnd(Engine& engine, ArchiveFilePtr file, std::shared_ptr<Archi
   if (!piece && !last.holds_stripe) {
     // All chunks are on the server by now, so nothing of ours holds budget while this waits but what has
     // been claimed. (It never waits to claim, as an upload holds a claim.)
-    const uint64_t bytes = ArchiveTailSizeMax(archive->member_count(), text->size()) + kBufferAlignment;
+    const uint64_t bytes =
+        ArchiveEndSizeMax(archive->next_offset(), archive->member_count(), text->size()) + kBufferAlignment;
     Result<ByteBudget::Lease> acquired = co_await engine.budget().Acquire(bytes);
     if (!acquired) co_return acquired.error();
     lease = std::move(*acquired);
   }
-  Result<std::vector<std::byte>> tail = archive->Finish(*text);
+  Result<std::vector<std::byte>> tail = archive->Finish(*text, run_end);
   if (!tail) co_return tail.error();
 
   if (piece) {
@@ -49,8 +50,9 @@ Task<Status> WriteEnd(Engine& engine, ArchiveFilePtr file, std::shared_ptr<Archi
 }  // namespace
 
 Task<Status> SealArchive(Engine& engine, ArchiveFilePtr file, std::shared_ptr<ArchiveWriter> archive,
-                         LastPiece last, Manifest manifest) {
-  Status status = co_await WriteEnd(engine, file, std::move(archive), std::move(last), std::move(manifest));
+                         LastPiece last, Manifest manifest, RunEnd run_end) {
+  Status status =
+      co_await WriteEnd(engine, file, std::move(archive), std::move(last), std::move(manifest), run_end);
   if (status && engine.SyncBeforeCommit() && !MutantActive(Mutant::kPromoteBeforeSync))
     status = co_await Sync(engine.WriteCall(), file);
   XEC_FAILPOINT("put.sealed_one");

@@ -24,6 +24,6 @@ struct LastPiece {
 // fits; syncs if the store's policy says so. The file stays open. Waits for budget for the end of a large
 // archive.
 Task<Status> SealArchive(Engine& engine, ArchiveFilePtr file, std::shared_ptr<ArchiveWriter> archive,
-                         LastPiece last, Manifest manifest);
+                         LastPiece last, Manifest manifest, RunEnd run_end);
 
 }  // namespace xec

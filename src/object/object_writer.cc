@@ -159,7 +159,8 @@ Task<Status> Writer::SealAll(const std::map<std::string, std::string>& checksums
         last.stripe = held_back;
         last.chunk = *archive.lane;
       }
-      return SealArchive(engine_, archive.file, archive.archive, std::move(last), std::move(manifest));
+      return SealArchive(engine_, archive.file, archive.archive, std::move(last), std::move(manifest),
+                         RunEnd::kAligned);
     });
     if (!sealed || HomesHeld() >= quorum) co_return std::move(sealed);
     // Every home is tried once, so this ends.

@@ -9,7 +9,8 @@ namespace xec {
 
 Task<Status> EndArchive(Engine& engine, ArchiveFilePtr file, std::shared_ptr<ArchiveWriter> archive,
                         Manifest manifest) {
-  Status sealed = co_await SealArchive(engine, file, std::move(archive), LastPiece(), std::move(manifest));
+  Status sealed = co_await SealArchive(engine, file, std::move(archive), LastPiece(), std::move(manifest),
+                                       RunEnd::kAligned);
   Status closed = co_await Close(engine.WriteCall(), std::move(file));
   if (sealed && !closed) sealed = AsSilence(closed.error());
   co_return std::move(sealed);

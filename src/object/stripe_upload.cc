@@ -108,8 +108,10 @@ StripeBuffer::Shape StripeUpload::ShapeOfStripe(uint64_t stripe) const {
   shape.geometry = geometry;
   shape.data_bytes_max = announced ? geometry.StripeBytes(*announced, stripe) : geometry.StripeSize();
   const bool may_be_only = !announced || *announced <= geometry.StripeSize();
-  if (plan_.one_stripe_form && stripe == 0 && may_be_only)
-    shape.tail_room = ArchiveTailSizeMax(1, ManifestSizeGuess(plan_));
+  if (plan_.one_stripe_form && stripe == 0 && may_be_only) {
+    const uint64_t run_bytes = LocalHeaderSizeMax(geometry) + geometry.ChunkBytes(shape.data_bytes_max, 0, 0);
+    shape.tail_room = ArchiveEndSizeMax(run_bytes, 1, ManifestSizeGuess(plan_));
+  }
   return shape;
 }
 

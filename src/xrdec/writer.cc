@@ -74,7 +74,8 @@ Task<Status> Writer::SealLanes(const std::map<std::string, std::string>& checksu
     if (upload_.size() == 0) return SealEmpty(engine_, archive.file);
     Manifest manifest = upload_.MakeManifest(checksums);
     manifest.lane = archive.lane;
-    return SealArchive(engine_, archive.file, archive.archive, LastPiece(), std::move(manifest));
+    return SealArchive(engine_, archive.file, archive.archive, LastPiece(), std::move(manifest),
+                       RunEnd::kAsItIs);
   });
 }
 
