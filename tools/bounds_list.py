@@ -54,6 +54,8 @@ BOUNDS = [
          "kIdleDelays", "times", ""),
         ("searches of archives elsewhere, for one stripe", "src/object/read_policy.hh", "kSearchesMax", "searches",
          ""),
+        ("first read of an archive's end", "src/archive/archive_reader.hh", "kFirstBytes", "bytes", ""),
+        ("reads of an archive's end", "src/archive/archive_reader.hh", "kReadsMax", "reads", ""),
         ("bytes of one round of a vector read", "src/object/vector_read.cc", "kRoundBytesMax", "bytes", ""),
         ("pieces of a vector read that are read one by one, at once", "src/object/object_reader.cc",
          "kPiecesAtOnceMax",

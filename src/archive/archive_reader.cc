@@ -257,6 +257,15 @@ Result<TailOutcome> ParseArchiveTail(ByteSpan tail, uint64_t archive_size) {
   return TailOutcome{std::move(index), 0};
 }
 
+Result<std::optional<ArchiveIndex>> ArchiveEndSearch::Take(ByteSpan read) {
+  if (read.size() != bytes()) return Corrupt("it ends early");
+  XEC_ASSIGN_OR_RETURN(TailOutcome outcome, ParseArchiveTail(read, size_));
+  if (outcome.index) return std::move(outcome.index);
+  if (outcome.need_from >= from_ || ++reads_ == kReadsMax) return Corrupt("its end is inconsistent");
+  from_ = outcome.need_from;
+  return std::optional<ArchiveIndex>();
+}
+
 Result<PageChecksumTable> ParseLocalHeader(ByteSpan header, const ArchiveMember& member) {
   const auto corrupt = [&](std::string_view what) {
     return Fail(Code::kCorruption, "member {} is damaged: {}", member.name.ToString(), what);

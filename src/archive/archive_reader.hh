@@ -6,6 +6,7 @@
 // archive: members from offset 0 without gaps, directory, ZIP64 records, end record, end of the archive.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -51,6 +52,31 @@ struct TailOutcome {
 // adds it.
 Result<TailOutcome> ParseArchiveTail(ByteSpan tail, uint64_t archive_size);
 
+// Reads the end of an archive whose size is known: says what to read until the index is found, which is at
+// once where the first read has as much as the end. One owner.
+class ArchiveEndSearch {
+ public:
+  // Of the first read, where nothing better is known.
+  static constexpr uint64_t kFirstBytes = 64 * 1024;
+  // A fourth one comes only where an archive changes while it is read.
+  static constexpr int kReadsMax = 4;
+
+  explicit ArchiveEndSearch(uint64_t archive_size, uint64_t first_bytes = kFirstBytes)
+      : size_(archive_size), from_(archive_size - std::min(archive_size, first_bytes)) {}
+
+  // [from(), from() + bytes()) is to be read next.
+  uint64_t from() const { return from_; }
+  uint64_t bytes() const { return size_ - from_; }
+  // Takes what was read; nullopt: to be read again, from further ahead. Errors: kCorruption with the reason,
+  // also when fewer bytes were read than asked for.
+  Result<std::optional<ArchiveIndex>> Take(ByteSpan read);
+
+ private:
+  const uint64_t size_;
+  uint64_t from_;
+  int reads_ = 0;
+};
+
 constexpr uint64_t kArchiveTailBytesMax = kMembersMax * kDirectoryRecordSizeMax + kZip64EndSize +
                                           kZip64LocatorSize + kEndRecordSize + kArchiveCommentSizeMax;
 
@@ -65,7 +91,8 @@ struct PageChecksumTable {
 Result<PageChecksumTable> ParseLocalHeader(ByteSpan header, const ArchiveMember& member);
 
 // What our writer puts into a local header, without fillers and fields of others; at most
-// LocalHeaderSizeMax(pages) bytes. `header`: one that ParseLocalHeader accepts, which accepts the answer, too.
+// LocalHeaderSizeMax(pages) bytes. `header`: one that ParseLocalHeader accepts, which accepts the answer,
+// too.
 std::vector<std::byte> CondenseLocalHeader(ByteSpan header);
 
 }  // namespace xec

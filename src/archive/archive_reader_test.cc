@@ -183,5 +183,63 @@ TEST(ArchiveReader, NewerPageChecksumsAreNamedSo) {
   EXPECT_EQ(table.code(), Code::kUnsupported);
 }
 
+// A member that has a chunk's bytes and no chunk's name would be data that nobody reads.
+TEST(ArchiveReader, ARunFillerHasNoData) {
+  EXPECT_TRUE(ReadIndex(BuildArchive({{{0, 1}, Pattern(9, 1)}, {{0, 32}, {}}}, "m\n", 0), 500));
+  EXPECT_FALSE(ReadIndex(BuildArchive({{{0, 1}, Pattern(9, 1)}, {{0, 32}, Pattern(1, 1)}}, "m\n", 0), 500));
+}
+
+TEST(ArchiveReader, ACondensedHeaderHasNoFillers) {
+  ArchiveWriter writer;
+  const Bytes data = Pattern(10'000, 1);
+  const Bytes header = HeaderOf(writer, {3, 1}, data, 4096);
+  const ArchiveMember member{{3, 1}, 0, header.size(), 10'000, Crc32(data)};
+  EXPECT_EQ(CondenseLocalHeader(header), header);
+  // Fields that nobody knows, before the page checksums and behind them.
+  const Bytes filler = {std::byte{0x58}, std::byte{0x46}, std::byte{2}, std::byte{0}, {}, {}};
+  const Bytes foreign = {std::byte{0x12}, std::byte{0x34}, std::byte{0}, std::byte{0}};
+  Bytes longer = header;
+  longer.insert(longer.begin() + 37, filler.begin(), filler.end());
+  Append(longer, foreign);
+  Append(longer, filler);
+  longer[28] = std::byte(longer.size() - 37);
+  ASSERT_TRUE(ParseLocalHeader(longer, member));
+  EXPECT_EQ(CondenseLocalHeader(longer), header);
+  const Bytes without = HeaderOf(writer, {4, 1}, data, 0);
+  EXPECT_EQ(CondenseLocalHeader(without), without);
+}
+
+TEST(ArchiveReader, AnEndIsFoundWhateverIsReadFirst) {
+  const Bytes archive = BuildArchive({{{0, 1}, Pattern(8192, 1)}, {{1, 0}, Pattern(5000, 2)}}, "m\n", 4096);
+  for (const uint64_t first : {uint64_t{1}, uint64_t{30}, uint64_t{200}, ArchiveEndSearch::kFirstBytes}) {
+    ArchiveEndSearch search(archive.size(), first);
+    std::optional<ArchiveIndex> index;
+    int reads = 0;
+    while (!index) {
+      ++reads;
+      ASSERT_LE(reads, 3);
+      Result<std::optional<ArchiveIndex>> found = search.Take(ByteSpan(archive).last(search.bytes()));
+      ASSERT_TRUE(found) << found.error().ToString();
+      index = std::move(*found);
+    }
+    EXPECT_EQ(index->members.size(), 2u);
+    if (first == ArchiveEndSearch::kFirstBytes) {
+      EXPECT_EQ(reads, 1);
+    }
+  }
+}
+
+TEST(ArchiveReader, AnEndThatChangesIsNotSearchedForEver) {
+  const Bytes archive = BuildArchive({{{0, 1}, Pattern(8192, 1)}}, "m\n", 4096);
+  ArchiveEndSearch search(archive.size(), 30);
+  ASSERT_TRUE(search.Take(ByteSpan(archive).last(30)));
+  EXPECT_EQ(search.Take(ByteSpan(archive).last(search.bytes() - 1)).code(), Code::kCorruption);
+  const Bytes zeros(archive.size());
+  for (int reads = 0; reads < ArchiveEndSearch::kReadsMax; ++reads) {
+    if (!search.Take(ByteSpan(zeros).last(search.bytes()))) return;
+  }
+  ADD_FAILURE() << "zeros are searched again and again";
+}
+
 }  // namespace
 }  // namespace xec

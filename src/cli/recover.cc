@@ -19,8 +19,6 @@
 namespace xec {
 namespace {
 
-constexpr uint64_t kFirstTailBytes = 128 * kKiB;
-
 Status ReadAt(int fd, uint64_t offset, MutableByteSpan into) {
   while (!into.empty()) {
     const ssize_t count = pread(fd, into.data(), into.size(), static_cast<off_t>(offset));
@@ -34,13 +32,12 @@ Status ReadAt(int fd, uint64_t offset, MutableByteSpan into) {
 }
 
 Result<ArchiveIndex> ReadIndex(int fd, uint64_t size) {
-  uint64_t from = size - std::min(size, kFirstTailBytes);
+  ArchiveEndSearch search(size);
   while (true) {
-    std::vector<std::byte> tail(size - from);
-    XEC_TRY(ReadAt(fd, from, tail));
-    XEC_ASSIGN_OR_RETURN(TailOutcome outcome, ParseArchiveTail(tail, size));
-    if (outcome.index) return std::move(*outcome.index);
-    from = outcome.need_from;
+    std::vector<std::byte> end(search.bytes());
+    XEC_TRY(ReadAt(fd, search.from(), end));
+    XEC_ASSIGN_OR_RETURN(std::optional<ArchiveIndex> index, search.Take(end));
+    if (index) return std::move(*index);
   }
 }
 

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
-#include "archive/archive_reader.hh"
 #include "archive/archive_writer.hh"
 #include "archive/manifest.hh"
 #include "base/contains.hh"
 #include "base/failpoint.hh"
 #include "base/log.hh"
 #include "base/mutant.hh"
+#include "commit/archive_end.hh"
 #include "commit/move.hh"
 #include "commit/server_gather.hh"
 
@@ -44,8 +44,6 @@ Task<RollResult> StandingElsewhere(Engine& engine, ObjectPath path, MemberIndex 
 namespace {
 
 constexpr int kRollTriesMax = 3;
-// Enough for the directory's end record and every manifest.
-constexpr uint64_t kManifestTailBytes = 64 * 1024;
 
 // What homes say of the manifest of a version: one of them (without text and problem: it does not show the
 // version), or all, until one has it.
@@ -235,37 +233,15 @@ Task<Result<std::string>> ReadManifestEnd(Engine& engine, MemberIndex member, st
   const CallContext call = engine.MetadataCall();
   Result<ArchiveFilePtr> opened = co_await Open(call, engine.server(member), file_path, OpenMode::kRead);
   if (!opened) co_return opened.error();
-  const ArchiveFilePtr file = *opened;
-  const uint64_t size = file->size();
-  uint64_t from = size > kManifestTailBytes ? size - kManifestTailBytes : 0;
-  Result<std::string> text = Fail(Code::kCorruption, "archive {} on {} has no readable end", file_path,
-                                  engine.server(member)->name());
-  for (int tries = 0; tries < kRollTriesMax; ++tries) {
-    judged->reset();
-    Slice tail(Buffer::Allocate(size - from));
-    std::vector<ByteRange> ranges = {ByteRange{from, size - from}};
-    Result<uint64_t> got = co_await Read(call, file, std::move(ranges), tail);
-    if (!got) {
-      text = AsSilence(got.error());
-      break;
-    }
-    if (*got != size - from) break;
-    *judged = tail;
-    Result<TailOutcome> parsed = ParseArchiveTail(tail.span(), size);
-    if (!parsed) {
-      text = parsed.error();
-      break;
-    }
-    if (parsed->index) {
-      text = std::move(parsed->index->manifest);
-      break;
-    }
-    from = parsed->need_from;
-  }
+  ArchiveEnd end = co_await ReadArchiveEnd(call, *opened);
+  *judged = std::move(end.bytes);
   // Nothing is lost when a file opened for reading does not close well.
-  const Status closed = co_await Close(call, file);
+  const Status closed = co_await Close(call, *opened);
   (void)closed;
-  co_return std::move(text);
+  if (end.index) co_return std::move(end.index->manifest);
+  Error error = end.index.error();
+  if (!*judged) error = AsSilence(std::move(error));
+  co_return error;
 }
 
 }  // namespace

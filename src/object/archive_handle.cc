@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "commit/archive_end.hh"
+
 namespace xec {
 namespace {
 
@@ -13,8 +15,10 @@ Task<void> CloseQuietly(CallContext call, ArchiveFilePtr file) {
   (void)closed;
 }
 
-uint64_t TailBytes(uint64_t archive_bytes, uint64_t chunk_bytes) {
-  return std::min(kArchiveTailBytes,
+// Where chunks have the configured size and the manifest the usual one, one request gets the end, and little
+// more.
+uint64_t FirstBytes(uint64_t archive_bytes, uint64_t chunk_bytes) {
+  return std::min(ArchiveEndSearch::kFirstBytes,
                   ArchiveTailSizeMax(archive_bytes / chunk_bytes + 2, kUsualManifestBytes));
 }
 
@@ -51,33 +55,20 @@ Absence AbsenceOf(Code code) {
 
 Duration PatienceToOpen(const Engine& engine, MemberIndex server) {
   return engine.health().Patience(server, RequestKind::kMetadata) +
-         engine.ReadPatience(server, kArchiveTailBytes);
+         engine.ReadPatience(server, ArchiveEndSearch::kFirstBytes);
 }
 
-Task<Result<ArchiveEnd>> ReadArchiveEnd(Engine& engine, ArchiveFilePtr file, uint64_t chunk_bytes) {
+Task<ArchiveEndRead> ReadEndOrWhole(Engine& engine, ArchiveFilePtr file, uint64_t chunk_bytes) {
   const uint64_t size = file->size();
-  const uint64_t tail = TailBytes(size, chunk_bytes);
-  uint64_t from = size > tail ? size - tail : 0;
-  std::optional<ByteBudget::Lease> lease;
-  if (size <= kWholeArchiveBytesMax) lease = engine.budget().TryAcquire(size + kBufferAlignment);
-  if (lease) from = 0;
-  while (true) {
-    ByteBudget::Lease held = lease ? std::move(*lease) : ByteBudget::Lease();
-    lease.reset();
-    const bool whole = held.bytes() > 0;
-    const std::shared_ptr<Buffer> buffer = Buffer::Allocate(size - from, std::move(held));
-    Slice slice(buffer);
-    std::vector<ByteRange> ranges = {ByteRange{from, size - from}};
-    Result<uint64_t> got = uint64_t{0};
-    if (size > from) got = co_await Read(engine.ReadCall(), file, std::move(ranges), slice);
-    if (!got) co_return got.error();
-    if (*got != size - from) co_return Fail(Code::kCorruption, "the archive ends early");
-    Result<TailOutcome> parsed = ParseArchiveTail(slice.span(), size);
-    if (!parsed) co_return parsed.error();
-    if (parsed->index) co_return ArchiveEnd{std::move(*parsed->index), whole ? buffer : nullptr};
-    if (parsed->need_from >= from) co_return Fail(Code::kCorruption, "the archive's end is inconsistent");
-    from = parsed->need_from;
-  }
+  uint64_t first_bytes = FirstBytes(size, chunk_bytes);
+  std::optional<ByteBudget::Lease> memory;
+  if (size <= kWholeArchiveBytesMax) memory = engine.budget().TryAcquire(size + kBufferAlignment);
+  if (memory) first_bytes = size;
+  ByteBudget::Lease lease = memory ? std::move(*memory) : ByteBudget::Lease();
+  ArchiveEnd end = co_await ReadArchiveEnd(engine.ReadCall(), std::move(file), first_bytes, std::move(lease));
+  ArchiveEndRead read{std::move(end.index), nullptr};
+  if (memory && end.bytes) read.image = end.bytes->buffer;
+  co_return std::move(read);
 }
 
 void CloseLater(Engine& engine, ArchiveFilePtr file) {

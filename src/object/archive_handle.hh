@@ -15,10 +15,6 @@ namespace xec {
 // Archives up to this size are read whole at the first touch: one request for end and chunks of a small
 // object.
 constexpr uint64_t kWholeArchiveBytesMax = 128 * kKiB;
-// Read of a larger archive's end at first, at most: where chunks have the configured size and the manifest
-// the usual one, one request then gets the end, and little more.
-constexpr uint64_t kArchiveTailBytes = 64 * kKiB;
-
 // A file that should be an archive of the version, just opened.
 struct FoundArchive {
   std::string path;
@@ -69,13 +65,13 @@ Absence AbsenceOf(Code code);
 // For one open and one read of an archive's end.
 Duration PatienceToOpen(const Engine& engine, MemberIndex server);
 
-struct ArchiveEnd {
-  ArchiveIndex index;
+// Reads and parses the end of an archive; the whole archive when it is small and memory is at hand.
+// `chunk_bytes`: probably that of the archive.
+struct ArchiveEndRead {
+  Result<ArchiveIndex> index = Fail(Code::kCorruption, "the archive was not read");
   std::shared_ptr<Buffer> image;  // null unless the archive was read whole
 };
-// Reads and parses the end of an archive; the whole archive when it is small and memory is at hand.
-// `chunk_bytes`: probably that of the archive. Errors: kCorruption, or what the server said.
-Task<Result<ArchiveEnd>> ReadArchiveEnd(Engine& engine, ArchiveFilePtr file, uint64_t chunk_bytes);
+Task<ArchiveEndRead> ReadEndOrWhole(Engine& engine, ArchiveFilePtr file, uint64_t chunk_bytes);
 
 // In the background; nothing is lost when a file opened for reading does not close well.
 void CloseLater(Engine& engine, ArchiveFilePtr file);

@@ -90,16 +90,18 @@ Task<Result<LoadedArchive>> OpenArchives::OpenAndRead(MemberIndex server) {
 Task<Result<LoadedArchive>> OpenArchives::ReadFound(MemberIndex server, FoundArchive found) {
   Engine& engine = version_->engine;
   const Geometry& configured = GeometryFor(engine.descriptor(), version_->info.path.text());
-  Result<ArchiveEnd> end = co_await ReadArchiveEnd(engine, found.file, configured.chunk_size_bytes);
-  if (!end && AbsenceOf(end.code()) == Absence::kUnavailable) NoteUnread(server, std::nullopt, end.error());
-  Result<Manifest> manifest = end ? source_->ReadManifest(end->index) : Result<Manifest>(end.error());
+  ArchiveEndRead end = co_await ReadEndOrWhole(engine, found.file, configured.chunk_size_bytes);
+  if (!end.index && AbsenceOf(end.index.code()) == Absence::kUnavailable)
+    NoteUnread(server, std::nullopt, end.index.error());
+  Result<Manifest> manifest =
+      end.index ? source_->ReadManifest(*end.index) : Result<Manifest>(end.index.error());
   if (!manifest) {
     CloseLater(engine, found.file);
     co_return Fail(manifest.code(), "archive {} on {}: {}", found.path, engine.server_id(server),
                    manifest.error().message);
   }
-  std::shared_ptr<Buffer> image = std::move(end->image);
-  ArchivePtr archive = std::make_shared<const Archive>(server, std::move(found), std::move(end->index),
+  std::shared_ptr<Buffer> image = std::move(end.image);
+  ArchivePtr archive = std::make_shared<const Archive>(server, std::move(found), std::move(*end.index),
                                                        std::move(*manifest), image);
   co_return LoadedArchive{std::move(archive), std::move(image)};
 }
