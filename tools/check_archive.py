@@ -25,6 +25,11 @@ import zlib
 MEMBER = re.compile(r"obj\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\Z")
 END_SIGNATURE = b"PK\x05\x06"
 PAGE_EXTRA, ZIP64_EXTRA = 0x4358, 1
+FORMATS = (1, 2)
+# A member with a chunk number that no geometry has: it has no data, and lets the records before the directory end at a
+# multiple of RUN_UNIT where they have RUN_ALIGNED_FROM bytes or more. Archives of format 1 have none.
+FILLER_CHUNK, RUN_UNIT, RUN_ALIGNED_FROM, MEMBERS_MAX = 32, 4096, 65536, 65534
+PARTS_MAX, STRIPE_NUMBERS_MAX = 10000, 1 << 32
 REQUIRED = ("!kind", "!object", "!size", "!geometry", "!chunk-size", "!page-size", "path", "mtime")
 
 
@@ -87,10 +92,9 @@ def crc32c(data):
     return crc ^ 0xFFFFFFFF
 
 
-def chunk_size_of(size, k, chunk_size, stripe, chunk):
-    """Bytes of a member of an object of `size` bytes."""
-    rest = max(0, min(size - stripe * k * chunk_size, k * chunk_size))
-    return max(0, min(rest - (chunk if chunk < k else 0) * chunk_size, chunk_size))
+def chunk_size_of(stripe_bytes, k, chunk_size, chunk):
+    """Bytes of a member of a stripe that has so many bytes of the object."""
+    return max(0, min(stripe_bytes - (chunk if chunk < k else 0) * chunk_size, chunk_size))
 
 
 # --- one archive ------------------------------------------------------------------------------------------------
@@ -101,6 +105,7 @@ class Archive:
 
     def __init__(self, path, check_pages):
         self.path, self.members, self.comment = path, {}, b""
+        self.directory_offset = self.records = 0
         self.page_sizes = set()
         if os.path.getsize(path) == 0:
             return  # XrdEc's archive of an empty object
@@ -111,6 +116,7 @@ class Archive:
             for info in archive.infolist():
                 at = self.read_member(file, info, at, check_pages)
             need(at == archive.start_dir, f"{archive.start_dir - at} bytes lie between the last member and the directory")
+            self.directory_offset, self.records = at, len(archive.infolist())
             file.seek(at)
             self.check_tail(file.read(), at, len(archive.infolist()))
 
@@ -137,6 +143,9 @@ class Archive:
         data_offset, data = file.tell(), file.read(info.file_size)
         need(zlib.crc32(data) == info.CRC and len(data) == info.file_size, f"{info.filename}: wrong CRC")
         key = (int(name[1]), int(name[2]))
+        if key[1] >= FILLER_CHUNK:
+            need(not data, f"{info.filename} is no chunk and has data")
+            return data_offset
         need(key not in self.members, f"{info.filename} twice")
         self.members[key] = data_offset, len(data)
         pages = extra_fields(extra).get(PAGE_EXTRA)
@@ -178,11 +187,12 @@ def extra_fields(extra):
 
 def parse_manifest(comment):
     text = comment[:-1] if comment.endswith(b"\n\n") else comment
-    need(len(text) <= 32768 and text.startswith(b"!xec 1\n"), "no manifest of format 1")
+    form = re.match(rb"!xec ([1-9][0-9]*)\n", text)
+    need(len(text) <= 32768 and form and int(form[1]) in FORMATS, "no manifest of a known format")
     at = text.rfind(b"crc32c ")
     need(text[at:] == b"crc32c %08x\n" % crc32c(text[:at]), "the manifest's checksum is wrong")
     need(all(byte == 10 or 0x20 <= byte < 0x7F for byte in text), "the manifest has bytes that are no text")
-    fields = {}
+    fields = {"!xec": [form[1].decode()]}
     for line in text[:at].decode().splitlines()[1:]:
         key, _, value = line.partition(" ")
         fields.setdefault(key, []).append(value)
@@ -194,21 +204,39 @@ def parse_manifest(comment):
 # --- one object -------------------------------------------------------------------------------------------------
 
 
-def check_members(archives, k, m, chunk_size, size, empty_members):
-    """All chunks of all stripes, from all archives together. empty_members: members of size 0 must be there.
-    Returns the number of stripes and the object's adler32."""
+def stripes_of(manifest, size, stripe_size):
+    """{stripe number: bytes of the object in it}, in the order of the object."""
+    runs = [list(map(int, line.split())) for line in manifest.get("!parts", [])]
+    stripes, end, parts = {}, 0, 0
+    for first, part, count, step in runs or [(0, size, 1, -(-size // stripe_size))]:
+        need(not runs or (part > 0 and 0 < count <= PARTS_MAX), "a part is empty, or there are too many")
+        parts += count
+        for i in range(count):
+            stripe = first + i * step
+            need(stripe >= end, "the stripe numbers of the parts do not ascend")
+            for at in range(0, part, stripe_size):
+                stripes[stripe] = min(stripe_size, part - at)
+                stripe += 1
+            end = stripe
+    need(sum(stripes.values()) == size, "the parts do not make up the object")
+    need(parts <= PARTS_MAX and end <= STRIPE_NUMBERS_MAX, "too many parts, or impossible stripe numbers")
+    return stripes
+
+
+def check_members(archives, k, m, chunk_size, stripes, empty_members):
+    """All chunks of all stripes, from all archives together. `stripes`: their bytes by number. empty_members: members of
+    size 0 must be there. Returns the object's adler32."""
     members, adler32 = {}, 1
     for archive in archives:
         for key in archive.members:
             need(key not in members, f"obj.{key[0]}.{key[1]} is in two archives")
             members[key] = archive
-    stripes = -(-size // (k * chunk_size))
     for stripe, chunk in members:
-        need(stripe < stripes and chunk < k + m, f"obj.{stripe}.{chunk} is beyond the object")
-    for stripe in range(stripes):
+        need(stripe in stripes and chunk < k + m, f"obj.{stripe}.{chunk} is beyond the object")
+    for stripe, stripe_bytes in stripes.items():
         chunks = []
         for chunk in range(k + m):
-            name, wanted = f"obj.{stripe}.{chunk}", chunk_size_of(size, k, chunk_size, stripe, chunk)
+            name, wanted = f"obj.{stripe}.{chunk}", chunk_size_of(stripe_bytes, k, chunk_size, chunk)
             archive = members.get((stripe, chunk))
             need(archive or (wanted == 0 and not empty_members), f"{name} is missing")
             chunks.append(archive.data((stripe, chunk)) if archive else b"")
@@ -217,7 +245,7 @@ def check_members(archives, k, m, chunk_size, size, empty_members):
             need(chunks[row] == parity_chunk(row, chunks[:k], len(chunks[0])), f"obj.{stripe}.{row}: wrong parity")
         for chunk in chunks[:k]:
             adler32 = zlib.adler32(chunk, adler32)
-    return stripes, adler32
+    return adler32
 
 
 def attribute(path, name):
@@ -241,19 +269,20 @@ def check_xrdec(archives, k, m, chunk_size, require_attributes):
             versions.add(int(version))
     need(len(sizes) <= 1 and len(versions) <= 1, "the archives' attributes differ")
     size = sizes.pop() if sizes else data_bytes
-    stripes, adler32 = check_members(archives, k, m, chunk_size, size, True)
+    stripes = stripes_of({}, size, k * chunk_size)
+    adler32 = check_members(archives, k, m, chunk_size, stripes, True)
     for archive in archives:
         stored = attribute(archive.path, "xrdec.adler32")
         need(stored is None or int(stored, 16) == adler32, "xrdec.adler32 is not that of the bytes")
         need(size > 0 or os.path.getsize(archive.path) == 0, "an empty object has an archive that is not empty")
-    return f"{k}+{m}, {size} bytes, {stripes} stripes" + (", attributes" if versions else ", no attributes")
+    return f"{k}+{m}, {size} bytes, {len(stripes)} stripes" + (", attributes" if versions else ", no attributes")
 
 
 def check_native(archives):
     manifests = [parse_manifest(archive.comment) for archive in archives]
     first = manifests[0]
     for manifest in manifests[1:]:
-        for key in ("!object", "!size", "!geometry", "!chunk-size", "!page-size", "checksum", "attribute"):
+        for key in ("!object", "!size", "!geometry", "!chunk-size", "!page-size", "!parts", "checksum", "attribute"):
             need(manifest.get(key) == first.get(key), f"the manifests differ in {key}")
     lanes = [m["lane"][0] for m in manifests if m["!kind"] == ["object"] and "lane" in m]
     need(len(lanes) == len(set(lanes)), "two archives of one lane")
@@ -262,14 +291,17 @@ def check_native(archives):
     for archive, manifest in zip(archives, manifests):
         need(manifest["!kind"] == ["object"] or not archive.members, "a witness has members")
         need(archive.page_sizes <= {page_size}, "the page size is not the manifest's")
+        aligned = archive.directory_offset < RUN_ALIGNED_FROM or archive.directory_offset % RUN_UNIT == 0
+        need(aligned or manifest["!xec"] == ["1"] or archive.records >= MEMBERS_MAX, "the records do not end at a multiple")
     if all(manifest["!kind"] == ["witness"] for manifest in manifests) and size > 0:
         return "witnesses only"
-    stripes, adler32 = check_members(archives, k, m, chunk_size, size, False)
+    stripes = stripes_of(first, size, k * chunk_size)
+    adler32 = check_members(archives, k, m, chunk_size, stripes, False)
     for line in first.get("checksum", []):
         name, value = line.split()
         if name == "adler32":
             need(int(value, 16) == adler32, "adler32 is not that of the bytes")
-    return f"{k}+{m}, {size} bytes, {stripes} stripes, {len(archives)} archives"
+    return f"{k}+{m}, {size} bytes, {len(stripes)} stripes, {len(archives)} archives"
 
 
 # --- finding objects --------------------------------------------------------------------------------------------

@@ -80,6 +80,8 @@ const char* CheckFields(const Manifest& manifest) {
   const uint32_t page_size = manifest.page_size_bytes;
   if (page_size != 0 && page_size != manifest.geometry.PageSize())
     return "its page size does not fit the chunk size";
+  if (const char* problem = CheckParts(manifest.geometry, manifest.size_bytes, manifest.parts))
+    return problem;
   if (!IsPath(manifest.path)) return "its path is invalid";
   if (manifest.mode && *manifest.mode > 07777) return "its mode is invalid";
   if (manifest.checksums.size() > kChecksumsMax) return "it has too many checksums";
@@ -125,6 +127,8 @@ Result<std::string> Manifest::Serialize() const {
   fmt::format_to(out, "!geometry {}\n", geometry.ToString());
   fmt::format_to(out, "!chunk-size {}\n", geometry.chunk_size_bytes);
   fmt::format_to(out, "!page-size {}\n", page_size_bytes);
+  for (const PartRun& run : parts)
+    fmt::format_to(out, "!parts {} {} {} {}\n", run.first_stripe, run.part_bytes, run.count, run.step);
   if (from) fmt::format_to(out, "!from {} {}\n", EncodeField(from->path), from->version);
   fmt::format_to(out, "path {}\n", EncodeField(path));
   fmt::format_to(out, "mtime {}\n", mtime_ns);

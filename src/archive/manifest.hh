@@ -12,10 +12,12 @@
 
 #include "base/result.hh"
 #include "codec/geometry.hh"
+#include "codec/stripe_map.hh"
 
 namespace xec {
 
-constexpr uint64_t kManifestFormat = 1;
+// Written; this one and those below it are read.
+constexpr uint64_t kManifestFormat = 2;
 // Of the serialised text.
 constexpr size_t kManifestSizeMax = 32 * 1024;
 // Of the lines of all user attributes together, percent-encoded (so binary values count up to threefold).
@@ -46,6 +48,7 @@ struct Manifest {
   uint64_t size_bytes = 0;
   Geometry geometry;
   uint32_t page_size_bytes = 0;  // 0: members have no page checksums
+  std::vector<PartRun> parts;  // in the order of the object; none: it is one part from stripe 0 on
   std::string path;  // the object's path when it was written; any bytes but NUL; renames leave it
   int64_t mtime_ns = 0;  // since 1970 UTC; may be negative
   std::optional<uint32_t> mode;  // POSIX permission bits, 0..07777
@@ -61,6 +64,9 @@ struct Manifest {
   std::vector<std::string> unknown_fields;
 
   bool operator==(const Manifest&) const = default;
+
+  // As long as the manifest lives and stays as it is.
+  StripeMap Stripes() const { return StripeMap(geometry, size_bytes, parts); }
 
   // The text, with its own checksum as the last line. Printable ASCII and line feeds only, hence never the
   // signature 50 4b 05 06. Error: kInvalidArgument when a field breaks a rule above or a limit is exceeded.

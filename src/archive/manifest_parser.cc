@@ -53,6 +53,18 @@ bool ReadGeometry(const Words& words, Manifest& manifest) {
   return true;
 }
 
+bool ReadParts(const Words& words, Manifest& manifest) {
+  std::array<uint64_t, 4> values;
+  if (words.size() != values.size() || manifest.parts.size() >= kPartsMax) return false;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::optional<uint64_t> value = ParseUint(words[i]);
+    if (!value) return false;
+    values[i] = *value;
+  }
+  manifest.parts.push_back({values[0], values[1], values[2], values[3]});
+  return true;
+}
+
 bool ReadFrom(const Words& words, Manifest& manifest) {
   if (words.size() != 2) return false;
   std::optional<std::string> path = DecodeField(words[0]);
@@ -140,6 +152,7 @@ constexpr std::array kFields = {
               [](const Words& w, Manifest& m) { return ReadNumber(w, m.geometry.chunk_size_bytes); }},
     FieldRule{"!page-size", true, false,
               [](const Words& w, Manifest& m) { return ReadNumber(w, m.page_size_bytes); }},
+    FieldRule{"!parts", false, true, ReadParts},
     FieldRule{"!from", false, false, ReadFrom},
     FieldRule{"path", true, false, ReadPath},
     FieldRule{"mtime", true, false, ReadMtime},

@@ -67,7 +67,7 @@ TEST(Manifest, RoundTrips) {
 
 TEST(Manifest, IsTheDocumentedText) {
   EXPECT_EQ(Body(Small()),
-            "!xec 1\n!kind object\n!object 0123456789abcdef01234567\n!size 27000\n!geometry 8+2\n"
+            "!xec 2\n!kind object\n!object 0123456789abcdef01234567\n!size 27000\n!geometry 8+2\n"
             "!chunk-size 1048576\n!page-size 4096\npath /a/b\nmtime 1795220720000000001\n");
 }
 
@@ -93,8 +93,38 @@ TEST(Manifest, UnknownFields) {
   EXPECT_EQ(critical.code(), Code::kUnsupported);
   EXPECT_NE(critical.error().message.find("newer XEC"), std::string::npos);
   std::string body = Body(Small());
-  body.replace(body.find("!xec 1"), 6, "!xec 2");
+  body.replace(body.find("!xec 2"), 6, "!xec 3");
   EXPECT_EQ(Manifest::Parse(Sealed(body)).code(), Code::kUnsupported);
+}
+
+TEST(Manifest, ReadsEarlierFormats) {
+  std::string body = Body(Full());
+  body.replace(body.find("!xec 2"), 6, "!xec 1");
+  const Result<Manifest> parsed = Manifest::Parse(Sealed(body));
+  ASSERT_TRUE(parsed) << parsed.error().ToString();
+  EXPECT_EQ(*parsed, Full());
+}
+
+TEST(Manifest, TellsOfParts) {
+  Manifest manifest = Small();
+  manifest.parts = {{7, 10'000, 2, 100}, {4294967295, 7'000, 1, 1}};
+  const std::string body = Body(manifest);
+  EXPECT_NE(body.find("!page-size 4096\n!parts 7 10000 2 100\n!parts 4294967295 7000 1 1\npath /a/b\n"),
+            std::string::npos)
+      << body;
+  const Result<Manifest> parsed = Manifest::Parse(Sealed(body));
+  ASSERT_TRUE(parsed) << parsed.error().ToString();
+  EXPECT_EQ(*parsed, manifest);
+  EXPECT_EQ(parsed->Stripes().At(10'000), (StripeExtent{107, 10'000, 10'000}));
+  manifest.size_bytes = 26'999;
+  EXPECT_EQ(manifest.Serialize().code(), Code::kInvalidArgument);
+}
+
+TEST(Manifest, TellsOfAllPartsThatS3Allows) {
+  Manifest manifest = Small();
+  manifest.size_bytes = (kPartsMax - 1) * 5 * kMiB + 1;
+  manifest.parts = {{0, 5 * kMiB, kPartsMax - 1, 6553}, {65'530'000, 1, 1, 1}};
+  EXPECT_LT(Body(manifest).size(), 512u);
 }
 
 TEST(Manifest, RefusesInvalidText) {
@@ -116,12 +146,21 @@ TEST(Manifest, RefusesInvalidText) {
                                  with("path /a/b", "path -"),
                                  with("path /a/b\n", ""),
                                  with("mtime 1795220720000000001", "mtime x"),
-                                 with("!xec 1", "!xec 0"),
-                                 with("!xec 1", "xec 1"),
+                                 with("!xec 2", "!xec 0"),
+                                 with("!xec 2", "xec 2"),
                                  with("!object 0123", "!object 012X"),
                                  Sealed(body + body.substr(body.find("path"))),
                                  Sealed(body + "\n"),
                                  Sealed(body + "Upper x\n"),
+                                 Sealed(body + "!parts 0 27000 1\n"),
+                                 Sealed(body + "!parts 0 27000 1 1 1\n"),
+                                 Sealed(body + "!parts 0 27000 1 x\n"),
+                                 Sealed(body + "!parts 0 27000 1 -1\n"),
+                                 Sealed(body + "!parts 0 27001 1 1\n"),
+                                 Sealed(body + "!parts 0 26999 1 1\n"),
+                                 Sealed(body + "!parts 0 13500 2 0\n"),
+                                 Sealed(body + "!parts 0 27000 1 1\n!parts 0 27000 1 1\n"),
+                                 Sealed(body + "!parts 99999999999999999999 27000 1 1\n"),
                                  Sealed(body + "lane 10\n"),
                                  Sealed(body + "lane\n"),
                                  Sealed(body + "debt 10\n"),

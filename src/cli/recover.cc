@@ -80,12 +80,14 @@ std::map<std::string, FoundObject> GroupByObject(std::vector<FoundArchive> archi
     if (object.archives.empty()) {
       object.geometry = manifest.geometry;
       object.size_bytes = manifest.size_bytes;
+      object.parts = manifest.parts;
       object.path = manifest.path;
       object.object_id = manifest.object_id;
       object.checksums = manifest.checksums;
     }
     // Archives that disagree belong to no object that could be put together.
-    if (manifest.geometry == object.geometry && manifest.size_bytes == object.size_bytes) {
+    if (manifest.geometry == object.geometry && manifest.size_bytes == object.size_bytes &&
+        manifest.parts == object.parts) {
       object.archives.push_back(std::move(archive));
     }
   }
@@ -158,11 +160,12 @@ class Rebuilder {
   // The bytes of the object in `stripe`; they live until the next call.
   Result<ByteSpan> Stripe(uint64_t stripe) {
     const Geometry& g = object_.geometry;
-    const uint64_t length = g.ChunkBytes(object_.size_bytes, stripe, 0);  // of every chunk, padded with zeros
+    const StripeMap stripes = object_.Stripes();
+    const uint64_t length = stripes.ChunkBytes(stripe, 0);  // of every chunk, padded with zeros
     buffer_.assign(g.Total() * g.chunk_size_bytes, std::byte{0});
     ChunkMask present = 0, wanted = 0;
     for (uint32_t chunk = 0; chunk < g.Total(); ++chunk) {
-      const uint64_t bytes = g.ChunkBytes(object_.size_bytes, stripe, chunk);
+      const uint64_t bytes = stripes.ChunkBytes(stripe, chunk);
       if (bytes == 0 || ReadChunk(stripe, chunk, bytes)) {
         present |= MaskOf(chunk);
       } else if (chunk < g.data_chunks) {
@@ -170,7 +173,7 @@ class Rebuilder {
       }
     }
     if (wanted != 0) XEC_TRY(Decode(stripe, present, wanted, length));
-    return ByteSpan(buffer_).first(g.StripeBytes(object_.size_bytes, stripe));
+    return ByteSpan(buffer_).first(stripes.Of(stripe).bytes);
   }
 
  private:
@@ -245,11 +248,11 @@ Status WriteObject(const FoundObject& object, const std::function<Status(ByteSpa
   options.sha256 = object.checksums.contains("sha256");
   options.sha512 = object.checksums.contains("sha512");
   XEC_ASSIGN_OR_RETURN(ObjectDigests digests, ObjectDigests::Create(options));
-  const uint64_t stripes = object.geometry.StripeCount(object.size_bytes);
-  for (uint64_t stripe = 0; stripe < stripes; ++stripe) {
-    XEC_ASSIGN_OR_RETURN(const ByteSpan bytes, rebuilder.Stripe(stripe));
+  for (uint64_t at = 0; at < object.size_bytes;) {
+    XEC_ASSIGN_OR_RETURN(const ByteSpan bytes, rebuilder.Stripe(object.Stripes().At(at).stripe));
     digests.Add(bytes);
     XEC_TRY(write(bytes));
+    at += bytes.size();
   }
   const std::map<std::string, std::string> sums = digests.Finish();
   for (const auto& [name, value] : object.checksums) {

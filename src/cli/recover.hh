@@ -33,10 +33,13 @@ Result<FoundArchive> ReadArchive(const std::string& path);
 struct FoundObject {
   Geometry geometry;
   uint64_t size_bytes = 0;
+  std::vector<PartRun> parts;  // as the manifest's
   std::string path;  // in the store; of XrdEc: as the user named it
   std::string object_id;  // "" of XrdEc
   std::map<std::string, std::string> checksums;
   std::vector<FoundArchive> archives;
+
+  StripeMap Stripes() const { return StripeMap(geometry, size_bytes, parts); }
 };
 
 // All objects with a manifest, by object id.

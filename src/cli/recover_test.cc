@@ -83,12 +83,13 @@ TEST(RecoverTest, TheSizeOfAnXrdecObjectComesFromItsLastStripe) {
 
 class OurArchives : public testing::Test {
  protected:
-  // tests/golden/archives/large.0 .. large.2: one object, one archive for each lane.
-  FoundObject Large(std::vector<std::string> names) {
+  // tests/golden/archives/FORMAT/large.0 .. large.2: one object, one archive for each lane.
+  FoundObject Found(std::vector<std::string> names, const std::string& format = "format2") {
     std::vector<FoundArchive> archives;
     for (const std::string& name : names) {
       auto archive = ReadArchive(
-          name.starts_with('/') ? name : std::string(XEC_SOURCE) + "/tests/golden/archives/" + name);
+          name.starts_with('/') ? name
+                                : fmt::format("{}/tests/golden/archives/{}/{}", XEC_SOURCE, format, name));
       EXPECT_TRUE(archive) << archive.error().message;
       if (archive) archives.push_back(std::move(*archive));
     }
@@ -98,23 +99,38 @@ class OurArchives : public testing::Test {
   }
 };
 
+// Of golden objects, by golden_test.cc.
+std::string GoldenBytes(size_t size) {
+  std::string bytes(size, '\0');
+  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>((i * 7 + i / 251) & 0xff);
+  return bytes;
+}
+
 TEST_F(OurArchives, AnyKArchivesGiveTheSameBytes) {
-  const auto all = Recover(Large({"large.0", "large.1", "large.2"}));
-  ASSERT_TRUE(all) << all.error().message;
-  for (const std::vector<std::string>& names :
-       {std::vector<std::string>{"large.0", "large.1"}, {"large.1", "large.2"}, {"large.0", "large.2"}}) {
-    const auto some = Recover(Large(names));
-    ASSERT_TRUE(some) << some.error().message;
-    EXPECT_EQ(*some, *all);
+  const std::tuple<std::string, std::string, size_t> objects[] = {{"format1", "large", 2 * 8192 + 5000},
+                                                                  {"format2", "large", 2 * 8192 + 5000},
+                                                                  {"format2", "parts", 2 * 12'000 + 77},
+                                                                  {"format2", "run", 16 * 8192 + 100}};
+  for (const auto& [format, object, size] : objects) {
+    const std::vector<std::string> all = {object + ".0", object + ".1", object + ".2"};
+    for (size_t lost = 0; lost <= all.size(); ++lost) {
+      std::vector<std::string> names = all;
+      if (lost < all.size()) names.erase(names.begin() + static_cast<std::ptrdiff_t>(lost));
+      std::vector<std::string> problems;
+      const auto content = Recover(Found(names, format), &problems);
+      ASSERT_TRUE(content) << object << " " << content.error().message;
+      EXPECT_TRUE(*content == GoldenBytes(size)) << format << " " << object << " without " << lost;
+      EXPECT_TRUE(problems.empty());
+    }
   }
-  const auto one = Recover(Large({"large.0"}));
+  const auto one = Recover(Found({"large.0"}));
   ASSERT_FALSE(one);
   EXPECT_EQ(one.code(), Code::kDataLoss);
   EXPECT_THAT(one.error().message, testing::HasSubstr("stripe 0"));
 }
 
 TEST_F(OurArchives, AFlippedByteIsReplacedAndReported) {
-  const FoundObject good = Large({"large.0", "large.1", "large.2"});
+  const FoundObject good = Found({"large.0", "large.1", "large.2"});
   const auto wanted = Recover(good);
   const std::string copy = testing::TempDir() + "recover_test_archive";
   fs::copy_file(good.archives[0].path, copy, fs::copy_options::overwrite_existing);
@@ -125,7 +141,7 @@ TEST_F(OurArchives, AFlippedByteIsReplacedAndReported) {
     file.put(static_cast<char>(byte ^ 1));
   }
   std::vector<std::string> problems;
-  const auto repaired = Recover(Large({copy, "large.1", "large.2"}), &problems);
+  const auto repaired = Recover(Found({copy, "large.1", "large.2"}), &problems);
   ASSERT_TRUE(repaired) << repaired.error().message;
   EXPECT_EQ(*repaired, *wanted);
   ASSERT_EQ(problems.size(), 1u);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Geometry: how an object's bytes are cut into stripes, chunks and pages. Pure arithmetic, no state.
+// Geometry: how bytes that are coded together are cut into stripes, chunks and pages. Pure arithmetic, no
+// state. "Object" here is an object of one part, or one part of it (stripe_map.hh).
 //
 //   object     |0 . . . . . . . . . . . . . . . . . . . . . . . . . object_size|      k = 4, m = 2
 //               \____ stripe 0 _____/\____ stripe 1 _____/\__ stripe 2 (short)_/

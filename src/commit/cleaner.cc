@@ -397,6 +397,19 @@ Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action) {
   }
 }
 
+namespace {
+
+// How many archives it was sealed with, and should have been.
+size_t ArchivesOf(const Manifest& manifest) {
+  if (manifest.parts.empty()) return ArchivesIn(manifest.geometry, manifest.size_bytes);
+  // Which lanes have chunks of one of the parts is known to who wrote them.
+  const auto named = std::count_if(manifest.servers.begin(), manifest.servers.end(),
+                                   [](const std::string& id) { return !id.empty(); });
+  return static_cast<size_t>(named) + manifest.debts.size();
+}
+
+}  // namespace
+
 // Only names of archives are seen here: what is in them is for who reads them. Their number is compared with
 // what the manifest says, which is read when there might be too few.
 Task<void> NoteThin(CleanPass& pass) {
@@ -414,9 +427,10 @@ Task<void> NoteThin(CleanPass& pass) {
   }
   const Result<std::string> text = co_await CopyManifest(pass.engine, pass.path, current, Late::kWaitedFor);
   const Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
-  const Geometry written =
-      manifest ? manifest->geometry : GeometryFor(pass.engine.descriptor(), pass.path.text());
-  if (archives >= ArchivesIn(written, current.size)) {
+  const size_t wanted =
+      manifest ? ArchivesOf(*manifest)
+               : ArchivesIn(GeometryFor(pass.engine.descriptor(), pass.path.text()), current.size);
+  if (archives >= wanted) {
     if (!manifest) ++pass.outcome.left;
     co_return;
   }

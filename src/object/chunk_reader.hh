@@ -40,9 +40,8 @@ struct ReadContext {
   PageTables& tables() const { return engine().page_tables(); }
   PageTables::Key TableKey(MemberIndex server, MemberName name) const { return {object, server, name}; }
   ByteBudget& memory() const { return budget != nullptr ? *budget : engine().budget(); }
-  uint64_t ChunkBytes(uint64_t stripe, uint32_t chunk) const {
-    return geometry().ChunkBytes(manifest->size_bytes, stripe, chunk);
-  }
+  StripeMap stripes() const { return manifest->Stripes(); }
+  uint64_t ChunkBytes(uint64_t stripe, uint32_t chunk) const { return stripes().ChunkBytes(stripe, chunk); }
   Result<MemberIndex> ServerOf(uint64_t stripe, uint32_t chunk) const {
     return archives->ServerOf(*manifest, stripe, chunk);
   }

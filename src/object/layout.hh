@@ -23,10 +23,11 @@
 #pragma once
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "codec/geometry.hh"
+#include "codec/stripe_map.hh"
 #include "protocol/object_path.hh"
 #include "protocol/state_name.hh"
 
@@ -41,13 +42,19 @@ inline uint32_t ChunkOfLane(uint64_t stripe, uint32_t lane, uint32_t lanes) {
   return static_cast<uint32_t>((lane + lanes - stripe % lanes) % lanes);
 }
 
-// The lanes of an object of this size that hold members, ascending.
-inline std::vector<uint32_t> LanesWithMembers(const Geometry& geometry, uint64_t object_size) {
-  std::vector<uint32_t> lanes;
-  for (uint32_t lane = 0; lane < geometry.Total(); ++lane) {
-    if (geometry.ChunkBytes(object_size, 0, lane) > 0) lanes.push_back(lane);
+// The lanes of an object that hold members, ascending.
+inline std::vector<uint32_t> LanesWithMembers(const StripeMap& stripes) {
+  const uint32_t total = stripes.geometry().Total();
+  std::set<uint32_t> lanes;
+  for (uint64_t at = 0; at < stripes.object_size() && lanes.size() < total;) {
+    const StripeExtent extent = stripes.At(at);
+    for (uint32_t chunk = 0; chunk < total; ++chunk) {
+      if (stripes.geometry().ChunkBytes(extent.bytes, 0, chunk) > 0)
+        lanes.insert(LaneOfChunk(extent.stripe, chunk, total));
+    }
+    at = extent.end();
   }
-  return lanes;
+  return {lanes.begin(), lanes.end()};
 }
 
 // How many lanes may be missing when an upload ends; `archives_min` as in WriteOptions.

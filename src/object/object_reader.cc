@@ -100,14 +100,18 @@ Task<Result<uint64_t>> Reader::Read(uint64_t offset, MutableByteSpan into) {
 }
 
 // Of the chunks that have bytes of the piece.
-void AddChunkPieces(const Geometry& geometry, ObjectReader::Piece piece, std::vector<ChunkPiece>& pieces) {
+void AddChunkPieces(const StripeMap& stripes, ObjectReader::Piece piece, std::vector<ChunkPiece>& pieces) {
+  const uint64_t chunk_size = stripes.geometry().chunk_size_bytes;
   while (!piece.into.empty()) {
-    const uint64_t stripe = piece.offset / geometry.StripeSize();
-    const uint64_t within = piece.offset % geometry.StripeSize();
-    const uint64_t chunk = within / geometry.chunk_size_bytes;
-    const uint64_t begin = within % geometry.chunk_size_bytes;
-    const uint64_t bytes = std::min<uint64_t>(piece.into.size(), geometry.chunk_size_bytes - begin);
-    pieces.push_back({stripe, static_cast<uint32_t>(chunk), {begin, begin + bytes}, piece.into.first(bytes)});
+    const StripeExtent extent = stripes.At(piece.offset);
+    const uint64_t within = piece.offset - extent.begin;
+    const uint64_t begin = within % chunk_size;
+    const uint64_t bytes =
+        std::min({uint64_t{piece.into.size()}, chunk_size - begin, extent.end() - piece.offset});
+    pieces.push_back({extent.stripe,
+                      static_cast<uint32_t>(within / chunk_size),
+                      {begin, begin + bytes},
+                      piece.into.first(bytes)});
     piece = {piece.offset + bytes, piece.into.subspan(bytes)};
   }
 }
@@ -151,14 +155,14 @@ Task<Status> Reader::ReadVector(std::vector<Piece> pieces) {
   const ReadContext context = ready->context;
   std::vector<ChunkPiece> wanted;
   for (const Piece& piece : pieces) {
+    if (piece.into.empty()) continue;
     SliceCache::ValuePtr data;
-    const uint64_t stripe = piece.offset / context.geometry().StripeSize();
-    const uint64_t within = piece.offset % context.geometry().StripeSize();
-    if (within + piece.into.size() <= context.geometry().StripeSize()) data = co_await ahead_->Find(stripe);
+    const StripeExtent extent = context.stripes().At(piece.offset);
+    if (piece.into.size() <= extent.end() - piece.offset) data = co_await ahead_->Find(extent.stripe);
     if (data) {
-      CopyOut(*data, context.geometry().chunk_size_bytes, within, piece.into);
+      CopyOut(*data, context.geometry().chunk_size_bytes, piece.offset - extent.begin, piece.into);
     } else {
-      AddChunkPieces(context.geometry(), piece, wanted);
+      AddChunkPieces(context.stripes(), piece, wanted);
     }
   }
   if (context.manifest->page_size_bytes != 0 && IsStreamed(context.geometry()))
@@ -178,25 +182,24 @@ Task<Result<uint64_t>> Reader::ReadWithin(ByteBudget& budget, uint64_t offset, M
 
 Task<Result<uint64_t>> Reader::ReadStripes(Ready ready, bool ahead, uint64_t offset, MutableByteSpan into) {
   const uint64_t end = EndOf(offset, into);
-  const Geometry& geometry = ready.context.geometry();
-  const uint64_t stripe_size = geometry.StripeSize();
+  const uint64_t chunk_size = ready.context.geometry().chunk_size_bytes;
   for (uint64_t at = offset; at < end;) {
-    const uint64_t stripe = at / stripe_size;
-    const uint64_t stop = std::min(end, (stripe + 1) * stripe_size);
+    const StripeExtent extent = ready.context.stripes().At(at);
+    const uint64_t stop = std::min(end, extent.end());
     const MutableByteSpan target = into.subspan(at - offset, stop - at);
     SliceCache::ValuePtr data;
     if (ahead) {
-      ReadAhead::Advance(ahead_, ready.context, stripe, offset, end);
-      data = co_await ahead_->Find(stripe);
+      ReadAhead::Advance(ahead_, ready.context, at, offset, end);
+      data = co_await ahead_->Find(extent.stripe);
     }
     if (data) {
-      CopyOut(*data, geometry.chunk_size_bytes, at - stripe * stripe_size, target);
+      CopyOut(*data, chunk_size, at - extent.begin, target);
     } else {
       Status status =
-          co_await ReadStripe(ready.context, stripe, at - stripe * stripe_size, target, ready.image);
+          co_await ReadStripe(ready.context, extent.stripe, at - extent.begin, target, ready.image);
       if (!status) co_return co_await Explain(status.error());
     }
-    if (stop == std::min(size(), (stripe + 1) * stripe_size)) ahead_->Passed(stripe);
+    if (stop == extent.end()) ahead_->Passed(extent.stripe);
     at = stop;
   }
   co_return end - offset;

@@ -180,7 +180,8 @@ Task<Status> Writer::SealObject(std::map<std::string, std::string>& checksums) {
     Status chosen = co_await ChooseSeal(false);
     if (!chosen) co_return std::move(chosen);
     // At most one stripe: only lanes with bytes, chunk and end of the archive in one request.
-    Status opened = co_await upload_.OpenLanes(LanesWithMembers(upload_.geometry(), upload_.size()));
+    Status opened =
+        co_await upload_.OpenLanes(LanesWithMembers(StripeMap(upload_.geometry(), upload_.size())));
     if (!opened) co_return std::move(opened);
     XEC_FAILPOINT("put.chunk");
   }

@@ -8,11 +8,9 @@ namespace {
 
 // Does a read of [begin, end) need the stripe whole? One that begins with the object is taken for the first
 // of a stream if it is long enough.
-bool NeedsWhole(const ReadContext& context, uint64_t stripe, uint64_t begin, uint64_t end) {
-  const Geometry& geometry = context.geometry();
-  const uint64_t start = stripe * geometry.StripeSize();
-  const uint64_t stop = std::min(context.manifest->size_bytes, start + geometry.StripeSize());
-  return begin <= start && (end >= stop || (begin == 0 && end - start >= geometry.chunk_size_bytes));
+bool NeedsWhole(const Geometry& geometry, const StripeExtent& extent, uint64_t begin, uint64_t end) {
+  return begin <= extent.begin &&
+         (end >= extent.end() || (begin == 0 && end - extent.begin >= geometry.chunk_size_bytes));
 }
 
 }  // namespace
@@ -39,22 +37,26 @@ bool ReadAhead::ContinuesStream(uint64_t begin, uint64_t end) {
 
 void ReadAhead::Note(const std::shared_ptr<ReadAhead>& self, const ReadContext& context, uint64_t begin,
                      uint64_t end) {
-  const uint64_t stripe_size = context.geometry().StripeSize();
-  Advance(self, context, begin / stripe_size, begin, end);
+  Advance(self, context, begin, begin, end);
   if (!self->ContinuesStream(begin, end)) return;
   // The stripe in which the read ends is read as asked; the next ones will be wanted whole.
-  const uint64_t first = (end + stripe_size - 1) / stripe_size;
-  for (uint64_t stripe = first; stripe < first + self->stripes_max_; ++stripe) {
-    if (stripe * stripe_size >= context.manifest->size_bytes) return;
-    Start(self, context, stripe);
+  const StripeMap stripes = context.stripes();
+  uint64_t at = stripes.At(end - 1).end();
+  for (size_t started = 0; started < self->stripes_max_ && at < stripes.object_size(); ++started) {
+    const StripeExtent next = stripes.At(at);
+    Start(self, context, next.stripe);
+    at = next.end();
   }
 }
 
-void ReadAhead::Advance(const std::shared_ptr<ReadAhead>& self, const ReadContext& context, uint64_t stripe,
+void ReadAhead::Advance(const std::shared_ptr<ReadAhead>& self, const ReadContext& context, uint64_t from,
                         uint64_t begin, uint64_t end) {
-  const uint64_t stripe_size = context.geometry().StripeSize();
-  for (uint64_t next = stripe; next < stripe + self->stripes_max_ && next * stripe_size < end; ++next) {
-    if (NeedsWhole(context, next, begin, end)) Start(self, context, next);
+  const StripeMap stripes = context.stripes();
+  uint64_t at = from;
+  for (size_t looked = 0; looked < self->stripes_max_ && at < end; ++looked) {
+    const StripeExtent next = stripes.At(at);
+    if (NeedsWhole(context.geometry(), next, begin, end)) Start(self, context, next.stripe);
+    at = next.end();
   }
 }
 

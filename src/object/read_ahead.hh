@@ -30,8 +30,8 @@ class ReadAhead : public std::enable_shared_from_this<ReadAhead> {
   // and if it goes on where an earlier one ended, those after it.
   static void Note(const std::shared_ptr<ReadAhead>& self, const ReadContext& context, uint64_t begin,
                    uint64_t end);
-  // The read [begin, end) has come to `stripe`: fetches the next of those that it needs whole.
-  static void Advance(const std::shared_ptr<ReadAhead>& self, const ReadContext& context, uint64_t stripe,
+  // The read [begin, end) has come to `from`: fetches the next of those that it needs whole.
+  static void Advance(const std::shared_ptr<ReadAhead>& self, const ReadContext& context, uint64_t from,
                       uint64_t begin, uint64_t end);
 
   // A read has got the end of the stripe.

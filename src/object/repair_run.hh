@@ -51,7 +51,7 @@ class Repair {
   Task<void> OpenCopy(uint32_t lane);
   Task<Status> WriteStripes(ObjectDigests& digests);
   uint64_t PieceBytes(uint64_t stripe_bytes) const;
-  Task<Status> WriteStripe(uint64_t stripe, ObjectDigests& digests);
+  Task<Status> WriteStripe(StripeExtent extent, ObjectDigests& digests);
   Task<Status> WriteChunks(std::shared_ptr<StripeBuffer> stripe, Duration reading);
   bool AllFailed() const;
   Status CheckDigests(ObjectDigests& digests) const;

@@ -162,42 +162,42 @@ uint64_t Repair::PieceBytes(uint64_t stripe_bytes) const {
   return pages * page;
 }
 
-Task<Status> Repair::WriteStripe(uint64_t stripe, ObjectDigests& digests) {
+Task<Status> Repair::WriteStripe(StripeExtent extent, ObjectDigests& digests) {
   const Geometry& geometry = manifest_.geometry;
   StripeBuffer::Shape shape;
   shape.geometry = geometry;
-  shape.data_bytes_max = geometry.StripeBytes(manifest_.size_bytes, stripe);
+  shape.data_bytes_max = extent.bytes;
   const uint64_t piece_max = PieceBytes(shape.BufferBytes());
   const uint64_t needed = shape.BufferBytes() + PieceBytesToRead(manifest_, piece_max);
   Result<ByteBudget::Claimed> leases = co_await engine_.budget().ClaimAndAcquire(needed);
   if (!leases) co_return leases.error();
   ByteBudget::Lease& memory = leases->memory;
-  auto buffer = std::make_shared<StripeBuffer>(shape, stripe, memory.Split(shape.BufferBytes()));
+  auto buffer = std::make_shared<StripeBuffer>(shape, extent.stripe, memory.Split(shape.BufferBytes()));
   const std::shared_ptr<Buffer> piece = Buffer::Allocate(piece_max, memory.Split(piece_max));
   ByteBudget for_reading(std::move(memory), engine_.executor());
   const TimePoint started = engine_.executor().Now();
-  uint64_t offset = stripe * geometry.StripeSize();
   while (!buffer->full()) {
-    const uint64_t left_of_chunk = geometry.chunk_size_bytes - offset % geometry.chunk_size_bytes;
-    const uint64_t bytes = std::min({piece_max, left_of_chunk, shape.data_bytes_max - buffer->size_bytes()});
+    const uint64_t written = buffer->size_bytes();
+    const uint64_t left_of_chunk = geometry.chunk_size_bytes - written % geometry.chunk_size_bytes;
+    const uint64_t bytes = std::min({piece_max, left_of_chunk, extent.bytes - written});
     const MutableByteSpan into = piece->span().first(bytes);
-    Result<uint64_t> got = co_await reader_->ReadWithin(for_reading, offset, into);
+    Result<uint64_t> got = co_await reader_->ReadWithin(for_reading, extent.begin + written, into);
     if (!got) co_return got.error();
     if (*got != bytes) co_return Fail(Code::kCorruption, "{} ends early", info_.path.text());
     buffer->Append(into, digests);
     options_.progress(bytes);
-    offset += bytes;
   }
   buffer->Finish(digests);
   co_return co_await WriteChunks(std::move(buffer), engine_.executor().Now() - started);
 }
 
 Task<Status> Repair::WriteStripes(ObjectDigests& digests) {
-  const uint64_t stripes = manifest_.geometry.StripeCount(manifest_.size_bytes);
-  for (uint64_t stripe = 0; stripe < stripes; ++stripe) {
-    Status written = co_await WriteStripe(stripe, digests);
+  for (uint64_t at = 0; at < manifest_.size_bytes;) {
+    const StripeExtent extent = manifest_.Stripes().At(at);
+    Status written = co_await WriteStripe(extent, digests);
     if (!written) co_return std::move(written);
     if (AllFailed()) co_return OkStatus();
+    at = extent.end();
   }
   co_return CheckDigests(digests);
 }

@@ -93,11 +93,8 @@ std::vector<std::pair<uint32_t, MemberIndex>> StrayLanes::CorruptBeside() const 
 
 void StrayLanes::ReportLost(const Manifest& manifest, const std::vector<Holding>& holdings,
                             const ByLane& elsewhere) const {
-  for (uint32_t lane = 0; lane < manifest.geometry.Total(); ++lane) {
-    // If any stripe has bytes in this lane, the first one has.
-    const uint32_t chunk = ChunkOfLane(0, lane, manifest.geometry.Total());
-    if (manifest.geometry.ChunkBytes(manifest.size_bytes, 0, chunk) == 0 || elsewhere.contains(lane))
-      continue;
+  for (const uint32_t lane : LanesWithMembers(manifest.Stripes())) {
+    if (elsewhere.contains(lane)) continue;
     const std::string named = lane < manifest.servers.size() ? manifest.servers[lane] : "";
     if (named.empty()) return version_->ReportDamage(fmt::format("archive {} was never written", lane));
     const std::optional<MemberIndex> server = version_->engine.FindMember(named);

@@ -375,8 +375,7 @@ Task<Status> ReadStripe(ReadContext context, uint64_t stripe, uint64_t from, Mut
 }
 
 Task<Result<SliceCache::Value>> FetchStripe(ReadContext context, uint64_t stripe) {
-  const uint64_t bytes = context.geometry().StripeBytes(context.manifest->size_bytes, stripe);
-  Wanted wanted = WantedOf(context, stripe, 0, bytes);
+  Wanted wanted = WantedOf(context, stripe, 0, context.stripes().Of(stripe).bytes);
   StripeRead read(std::move(context), stripe, std::move(wanted));
   Result<SliceCache::Value> data = co_await read.RunWithoutWaiting();
   co_return std::move(data);

@@ -169,11 +169,12 @@ Task<Result<std::vector<ChunkAnswer>>> LookForAll(ReadContext context, uint64_t 
 }  // namespace
 
 Task<Status> VerifyObject(ReadContext context, std::function<void(const ChunkReport&)> report) {
-  const uint64_t stripes = context.geometry().StripeCount(context.manifest->size_bytes);
+  const StripeMap stripes = context.stripes();
   // Stock XrdEc fills fields of its headers in other ways than our writer.
   const bool ours = context.manifest->page_size_bytes != 0;
   ArchiveAudit audit;
-  for (uint64_t stripe = 0; stripe < stripes; ++stripe) {
+  for (uint64_t at = 0; at < stripes.object_size(); at = stripes.At(at).end()) {
+    const uint64_t stripe = stripes.At(at).stripe;
     ByteBudget::Lease claim;
     const auto read_all = [&claim](ReadContext of, uint64_t number) {
       return ReadAll(std::move(of), number, claim);
@@ -208,9 +209,10 @@ Task<Status> VerifyObject(ReadContext context, std::function<void(const ChunkRep
 }
 
 Task<Status> LocateObject(ReadContext context, std::function<void(const ChunkReport&)> report) {
-  const uint64_t stripes = context.geometry().StripeCount(context.manifest->size_bytes);
+  const StripeMap stripes = context.stripes();
   const uint32_t total = context.geometry().Total();
-  for (uint64_t stripe = 0; stripe < stripes; ++stripe) {
+  for (uint64_t at = 0; at < stripes.object_size(); at = stripes.At(at).end()) {
+    const uint64_t stripe = stripes.At(at).stripe;
     const Result<std::vector<ChunkAnswer>> answers = co_await Anywhere(context, stripe, LookForAll);
     if (!answers) co_return answers.error();
     for (uint32_t chunk = 0; chunk < total; ++chunk) {

@@ -95,9 +95,9 @@ Status XrdecArchiveSet::CheckGeometry() const {
   for (const ArchivePtr& archive : open().All()) {
     const Manifest& manifest = archive->manifest();
     for (const ArchiveMember& member : archive->members()) {
-      const bool fits = member.name.chunk < manifest.geometry.Total() &&
-                        member.size_bytes == manifest.geometry.ChunkBytes(
-                                                 manifest.size_bytes, member.name.stripe, member.name.chunk);
+      const bool fits =
+          member.name.chunk < manifest.geometry.Total() &&
+          member.size_bytes == manifest.Stripes().ChunkBytes(member.name.stripe, member.name.chunk);
       ++(fits ? fitting : others);
     }
   }

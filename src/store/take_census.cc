@@ -59,7 +59,7 @@ Task<Result<Redundancy>> CountRedundancy(std::shared_ptr<ObjectReader> reader, b
   const uint32_t data = left.geometry.data_chunks;
   for (auto& [number, stripe] : stripes) {
     for (uint32_t chunk = 0; chunk < data; ++chunk) {
-      if (left.geometry.ChunkBytes(left.bytes, number, chunk) > 0) ++stripe.data;
+      if (manifest->Stripes().ChunkBytes(number, chunk) > 0) ++stripe.data;
     }
     Take(left, stripe);
   }

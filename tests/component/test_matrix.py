@@ -198,7 +198,7 @@ class Matrix(xectest.TestCase):
                 for path in (os.path.join(root, file) for root in roots for file in self.files_below(root)):
                     if os.path.basename(path).startswith("p."):
                         with zipfile.ZipFile(path) as file:
-                            self.assertTrue(file.comment.startswith(b"!xec 1\n"))
+                            self.assertTrue(file.comment.startswith(b"!xec 2\n"))
                             members[path] = len(file.namelist())
                 filled = [path for path, count in sorted(members.items()) if count > 0]
                 self.assertGreaterEqual(len(filled), 1 + row[1][1] if size_of(row) else 0)

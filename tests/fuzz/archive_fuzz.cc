@@ -24,6 +24,10 @@ void CheckIndex(const ArchiveIndex& index, ByteSpan archive) {
     const ByteSpan header = archive.subspan(member.header_offset, member.header_size());
     const Result<PageChecksumTable> table = ParseLocalHeader(header, member);
     if (!table) continue;
+    const std::vector<std::byte> fields = CondenseLocalHeader(header);
+    XEC_CHECK(fields.size() <= LocalHeaderSizeMax(table->crc32c.size()));
+    const Result<PageChecksumTable> same = ParseLocalHeader(fields, member);
+    XEC_CHECK(same.has_value() && same->crc32c == table->crc32c);
     const Result<PlacedHeader> placed = writer.LocalHeader(
         {member.name, member.size_bytes, member.crc32, table->crc32c, table->page_size_bytes}, headroom);
     XEC_CHECK(placed.has_value());

@@ -12,9 +12,21 @@
 namespace xec {
 namespace {
 
+// The two directions of the map agree, whatever the parts are.
+void CheckStripes(const Manifest& manifest) {
+  const StripeMap stripes = manifest.Stripes();
+  if (manifest.size_bytes == 0) return;
+  for (const uint64_t offset : {uint64_t{0}, manifest.size_bytes / 2, manifest.size_bytes - 1}) {
+    const StripeExtent extent = stripes.At(offset);
+    XEC_CHECK(extent.begin <= offset && offset - extent.begin < extent.bytes);
+    XEC_CHECK(stripes.Of(extent.stripe) == extent);
+  }
+}
+
 void Run(std::string_view text) {
   const Result<Manifest> manifest = Manifest::Parse(text);
   if (!manifest) return;
+  CheckStripes(*manifest);
   const Result<std::string> again = manifest->Serialize();
   // The writer's form may be longer than the one read (percent-encoding), hence beyond the limit.
   if (!again) {

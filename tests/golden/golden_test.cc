@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Golden archives: the bytes that this program writes today are those it wrote when the format was settled.
-// A difference means that the format changed: that needs a new format number or a very good reason.
+// A difference means that the format changed: that needs a new format number or a very good reason. Each
+// format has a folder; those of earlier formats are read for ever.
 // XEC_UPDATE_GOLDEN=1 writes the files instead of comparing; look at the difference before committing it.
 #include <cstdlib>
 #include <filesystem>
@@ -15,14 +16,17 @@
 #include "archive/manifest.hh"
 #include "base/text.hh"
 #include "codec/checksum.hh"
-#include "codec/geometry.hh"
 #include "codec/reed_solomon.hh"
+#include "codec/stripe_map.hh"
 
 namespace xec {
 namespace {
 
 namespace fs = std::filesystem;
 using Bytes = std::vector<std::byte>;
+
+// The folder of the format that is written.
+constexpr const char* kWritten = "format2";
 
 const Geometry kGeometry{2, 1, 4096};
 
@@ -47,16 +51,16 @@ Manifest ManifestOf(std::string path, ByteSpan object) {
   return manifest;
 }
 
-// The chunk with its padding to the size of the stripe's chunk 0; parity by the codec.
-std::vector<Bytes> EncodeStripe(ByteSpan object, uint64_t stripe) {
-  const size_t length = kGeometry.ChunkBytes(object.size(), stripe, 0);
+// Chunks with their padding to the size of the stripe's chunk 0; parity by the codec.
+std::vector<Bytes> EncodeStripe(ByteSpan object, const StripeExtent& extent) {
+  const size_t length = kGeometry.ChunkBytes(extent.bytes, 0, 0);
   std::vector<Bytes> chunks(kGeometry.Total(), Bytes(length));
   std::vector<const std::byte*> data;
   std::vector<std::byte*> parity;
   for (uint32_t chunk = 0; chunk < kGeometry.Total(); ++chunk) {
     if (chunk < kGeometry.data_chunks) {
-      const size_t size = kGeometry.ChunkBytes(object.size(), stripe, chunk);
-      const uint64_t from = kGeometry.ObjectOffset({stripe, chunk, 0});
+      const size_t size = kGeometry.ChunkBytes(extent.bytes, 0, chunk);
+      const uint64_t from = extent.begin + chunk * kGeometry.chunk_size_bytes;
       if (size > 0)
         std::copy_n(object.begin() + static_cast<std::ptrdiff_t>(from), size, chunks[chunk].begin());
       data.push_back(chunks[chunk].data());
@@ -69,27 +73,34 @@ std::vector<Bytes> EncodeStripe(ByteSpan object, uint64_t stripe) {
 }
 
 // Lane i holds chunk (i + stripe) mod 3, so that every archive has data and parity.
-Bytes LaneArchive(ByteSpan object, uint32_t lane, Layout layout, std::string_view manifest) {
+Bytes LaneArchive(ByteSpan object, uint32_t lane, Layout layout, const StripeMap& stripes,
+                  std::string_view manifest) {
   ArchiveWriter writer;
   Bytes archive;
   const auto page_size = layout == Layout::kNative ? static_cast<uint32_t>(kGeometry.PageSize()) : 0;
-  for (uint64_t stripe = 0; stripe < kGeometry.StripeCount(object.size()); ++stripe) {
-    const auto chunk = static_cast<uint32_t>((lane + stripe) % kGeometry.Total());
-    const std::vector<Bytes> chunks = EncodeStripe(object, stripe);
-    const size_t size = kGeometry.ChunkBytes(object.size(), stripe, chunk);
+  for (uint64_t at = 0; at < object.size(); at = stripes.At(at).end()) {
+    const StripeExtent extent = stripes.At(at);
+    const auto chunk = static_cast<uint32_t>((lane + extent.stripe) % kGeometry.Total());
+    const std::vector<Bytes> chunks = EncodeStripe(object, extent);
+    const size_t size = kGeometry.ChunkBytes(extent.bytes, 0, chunk);
+    if (size == 0 && layout == Layout::kNative) continue;
     const ByteSpan data = ByteSpan(chunks[chunk]).first(size);
     std::vector<uint32_t> pages(page_size == 0 ? 0 : kGeometry.PageCount(size));
     if (page_size != 0) PageChecksums(data, page_size, pages);
     Bytes headroom(LocalHeaderSizeMax(pages.size()));
-    const Result<PlacedHeader> placed = writer.LocalHeader(
-        {{static_cast<uint32_t>(stripe), chunk}, static_cast<uint32_t>(size), Crc32(data), pages, page_size},
-        headroom);
+    const Result<PlacedHeader> placed = writer.LocalHeader({{static_cast<uint32_t>(extent.stripe), chunk},
+                                                            static_cast<uint32_t>(size),
+                                                            Crc32(data),
+                                                            pages,
+                                                            page_size},
+                                                           headroom);
     EXPECT_TRUE(placed);
     archive.insert(archive.end(), headroom.end() - static_cast<std::ptrdiff_t>(placed->size_bytes),
                    headroom.end());
     archive.insert(archive.end(), data.begin(), data.end());
   }
-  const Result<Bytes> tail = writer.Finish(manifest);
+  const Result<Bytes> tail =
+      writer.Finish(manifest, layout == Layout::kNative ? RunEnd::kAligned : RunEnd::kAsItIs);
   EXPECT_TRUE(tail);
   archive.insert(archive.end(), tail->begin(), tail->end());
   return archive;
@@ -97,8 +108,10 @@ Bytes LaneArchive(ByteSpan object, uint32_t lane, Layout layout, std::string_vie
 
 std::map<std::string, Bytes> MakeAll() {
   std::map<std::string, Bytes> files;
-  const auto add_object = [&](const std::string& name, ByteSpan object, const std::vector<uint32_t>& lanes) {
+  const auto add_object = [&](const std::string& name, ByteSpan object, const std::vector<uint32_t>& lanes,
+                              std::vector<PartRun> parts = {}) {
     Manifest manifest = ManifestOf("/golden/" + name, object);
+    manifest.parts = std::move(parts);
     manifest.servers.assign(kGeometry.Total(), "");
     for (const uint32_t lane : lanes) manifest.servers[lane] = "s" + Hex(lane + 1, 2);
     if (name == "large")
@@ -106,22 +119,30 @@ std::map<std::string, Bytes> MakeAll() {
     for (const uint32_t lane : lanes) {
       manifest.lane = lane;
       files[name + "." + std::to_string(lane)] =
-          LaneArchive(object, lane, Layout::kNative, *manifest.Serialize());
+          LaneArchive(object, lane, Layout::kNative, manifest.Stripes(), *manifest.Serialize());
     }
   };
   const std::string_view hello = "Hello, XEC!\n";
   add_object("hello", AsBytes(hello), {0, 2});  // chunk 1 is empty: lane 1 has no archive
   add_object("large", ObjectBytes(2 * 8192 + 5000), {0, 1, 2});
+  // Two parts of a stripe and a half each, and a small one.
+  add_object("parts", ObjectBytes(2 * 12'000 + 77), {0, 1, 2}, {{100, 12'000, 2, 50}, {1000, 77, 1, 1}});
+  add_object("run", ObjectBytes(16 * 8192 + 100), {0, 1, 2});  // with run fillers
 
-  files["empty"] = LaneArchive({}, 0, Layout::kNative, *ManifestOf("/golden/empty", {}).Serialize());
+  const auto add_without_members = [&](const std::string& name, const Manifest& manifest) {
+    files[name] = LaneArchive({}, 0, Layout::kNative, manifest.Stripes(), *manifest.Serialize());
+  };
+  add_without_members("empty", ManifestOf("/golden/empty", {}));
   Manifest witness = ManifestOf("/golden/new name", AsBytes(hello));
   witness.kind = ManifestKind::kWitness;
   witness.servers = {"s01", "", "s03"};
   witness.from = ManifestFrom{"/golden/hello", "0000018f00000001-0007"};
   witness.debts = {2};
-  files["witness"] = LaneArchive({}, 0, Layout::kNative, *witness.Serialize());
+  add_without_members("witness", witness);
   for (uint32_t lane = 0; lane < kGeometry.Total(); ++lane) {
-    files["xrdec." + std::to_string(lane)] = LaneArchive(ObjectBytes(9000), lane, Layout::kXrdec, "");
+    const Bytes object = ObjectBytes(9000);
+    files["xrdec." + std::to_string(lane)] =
+        LaneArchive(object, lane, Layout::kXrdec, StripeMap(kGeometry, object.size()), "");
   }
   return files;
 }
@@ -134,7 +155,7 @@ Bytes ReadFile(const fs::path& path) {
 }
 
 TEST(Golden, BytesAreUnchanged) {
-  const fs::path folder = XEC_GOLDEN;
+  const fs::path folder = fs::path(XEC_GOLDEN) / kWritten;
   const bool update = std::getenv("XEC_UPDATE_GOLDEN") != nullptr;
   for (const auto& [name, bytes] : MakeAll()) {
     if (update) {
@@ -151,7 +172,7 @@ TEST(Golden, BytesAreUnchanged) {
 
 TEST(Golden, NoFileIsLeftOver) {
   const auto all = MakeAll();
-  for (const auto& entry : fs::directory_iterator(XEC_GOLDEN)) {
+  for (const auto& entry : fs::directory_iterator(fs::path(XEC_GOLDEN) / kWritten)) {
     EXPECT_TRUE(all.contains(entry.path().filename().string())) << entry.path();
   }
 }
@@ -160,7 +181,7 @@ TEST(Golden, NoFileIsLeftOver) {
 TEST(Golden, TheDocumentShowsTheseBytes) {
   const Bytes document_bytes = ReadFile(XEC_FORMAT_DOC);
   const std::string_view document = AsText(document_bytes);
-  const Bytes archive = ReadFile(fs::path(XEC_GOLDEN) / "hello.0");
+  const Bytes archive = ReadFile(fs::path(XEC_GOLDEN) / kWritten / "hello.0");
   std::string line;
   for (size_t at = 0; at < archive.size(); at += line.size() / 3) {
     line = "";
@@ -172,7 +193,10 @@ TEST(Golden, TheDocumentShowsTheseBytes) {
 
 // What older programs wrote must stay readable: this half never changes with the writer.
 TEST(Golden, FilesAreReadable) {
-  for (const auto& entry : fs::directory_iterator(XEC_GOLDEN)) {
+  size_t archives = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(XEC_GOLDEN)) {
+    if (entry.is_directory()) continue;
+    ++archives;
     SCOPED_TRACE(entry.path().string());
     const Bytes archive = ReadFile(entry.path());
     const Result<TailOutcome> outcome = ParseArchiveTail(archive, archive.size());
@@ -189,7 +213,9 @@ TEST(Golden, FilesAreReadable) {
     ASSERT_TRUE(manifest) << manifest.error().ToString();
     EXPECT_EQ(manifest->object_id, "00112233445566778899aabb");
     EXPECT_EQ(manifest->from.has_value(), entry.path().filename() == "witness");
+    EXPECT_EQ(manifest->parts.empty(), entry.path().stem() != "parts");
   }
+  EXPECT_EQ(archives, 10u + 16u);
 }
 
 }  // namespace
