@@ -19,6 +19,7 @@ struct ObjectInfo {
   int64_t mtime_ms = 0;  // since 1970
   Version version;       // of a directory: as it was made
   std::optional<uint32_t> mode = {};  // as a client has set it; nobody is held to it
+  std::string etag = {};  // that the version was given when it was made; "" if none
 };
 
 // All that is known of one version of an object, or of a directory, which has no more than info and

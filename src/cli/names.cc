@@ -70,6 +70,7 @@ Result<Json> Describe(OpenedStore& store, const std::string& path) {
   json["size"] = all.info.size;
   json["mtime_ms"] = all.info.mtime_ms;
   json["version"] = all.info.version.ToString();
+  if (!all.info.etag.empty()) json["etag"] = all.info.etag;
   json["geometry"] = all.geometry.ToString();
   json["chunk_size"] = all.geometry.chunk_size_bytes;
   json["object_id"] = all.object_id;
@@ -89,6 +90,7 @@ void PrintDescription(const Json& json) {
   row("size", fmt::format("{} ({})", json["size"].get<uint64_t>(), FormatSize(json["size"].get<uint64_t>())));
   row("modified", FormatTime(json["mtime_ms"].get<int64_t>()) + " UTC");
   row("version", text("version"));
+  if (json.contains("etag")) row("etag", text("etag"));
   row("geometry",
       fmt::format("{}, chunks of {}", text("geometry"), FormatSize(json["chunk_size"].get<uint64_t>())));
   row("object id", text("object_id"));

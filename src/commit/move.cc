@@ -78,7 +78,7 @@ Task<bool> TombstoneElsewhere(Engine& engine, ObjectPath from, MemberIndex excep
 
 // The version at the new name, as its first homes accept it.
 Accepted TargetOf(const MoveRecord& record, const Accepted& moved) {
-  State witness = WitnessState(*moved.target, record.oid, record.size);
+  State witness = WitnessState(*moved.target, record.oid, record.size, record.etag);
   witness.origin = moved.oid;
   return AcceptedFrom(witness);
 }
@@ -124,7 +124,7 @@ std::vector<MemberIndex> SilentHomes(const Look& look, const FinishPlan& plan, u
 // it keeps the name from being forgotten as the seal did.
 Task<void> EndSeals(Engine& engine, ObjectPath to, Accepted target, std::vector<MemberIndex> overtaken,
                     std::vector<MemberIndex> silent) {
-  State witness = WitnessState(target.version, target.oid, target.size);
+  State witness = WitnessState(target.version, target.oid, target.size, target.etag);
   witness.origin = target.origin;
   const std::string entry = FormatState(witness);
   const std::string seal = FormatState(MoveInState(target.origin));
@@ -243,7 +243,7 @@ Task<OriginHere> ReadOriginOn(Engine& engine, MemberIndex home, std::vector<std:
 Task<bool> RemoveLeftOverSeals(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record,
                                MemberIndex member, States states, State archive) {
   if (archive.kind != StateKind::kPromoted) {
-    const State place = PromotedState(moved.version.Unmoved(), record.oid, record.size);
+    const State place = PromotedState(moved.version.Unmoved(), record.oid, record.size, record.etag);
     VersionAt there{record.to, TargetOf(record, moved)};
     const GivenUp given_up = co_await RemoveIfGivenUp(engine, from, member, FormatState(archive),
                                                       AcceptedFrom(place), std::move(there));
@@ -283,7 +283,7 @@ Task<bool> MoveArchive(Engine& engine, ObjectPath from, Accepted moved, MoveReco
   if (!follows) co_return co_await NoArchiveLeft(engine, from, moved, record, member);
   const Status named = co_await KeepLongName(engine, member, record.to);
   if (!named) co_return false;
-  const std::string target = FormatState(PromotedState(*moved.target, record.oid, record.size));
+  const std::string target = FormatState(PromotedState(*moved.target, record.oid, record.size, record.etag));
   XEC_FAILPOINT("rename.move_archive");
   const Status renamed =
       co_await Rename(engine.MetadataCall(), engine.server(member), source, StatePath(record.to, target));
@@ -308,13 +308,20 @@ std::string FormatMoveRecord(const MoveRecord& record) {
   for (const std::string& server : record.servers) {
     servers += (servers.empty() ? "" : ",") + server;
   }
-  return fmt::format("xec-move 1\nto {}\noid {}\nsize {}\nservers {}\nend\n",
-                     PercentEncode(record.to.text(), KeepInRecord), record.oid, record.size, servers);
+  const std::string etag = record.etag.empty() ? "" : fmt::format("etag {}\n", record.etag);
+  return fmt::format("xec-move 1\nto {}\noid {}\nsize {}\nservers {}\n{}end\n",
+                     PercentEncode(record.to.text(), KeepInRecord), record.oid, record.size, servers, etag);
 }
 
 Result<MoveRecord> ParseMoveRecord(std::string_view text) {
-  const std::vector<std::string_view> lines = Split(text, '\n');
+  std::vector<std::string_view> lines = Split(text, '\n');
   const Error damaged = Fail(Code::kCorruption, "a move record is damaged");
+  std::string etag;
+  if (lines.size() == 8 && lines[5].starts_with("etag ")) {
+    etag = lines[5].substr(5);
+    if (!IsEtag(etag)) return damaged;
+    lines.erase(lines.begin() + 5);
+  }
   if (lines.size() != 7 || lines[0] != "xec-move 1" || !lines[1].starts_with("to ") ||
       !lines[2].starts_with("oid ") || !lines[3].starts_with("size ") || !lines[4].starts_with("servers ") ||
       lines[5] != "end") {
@@ -324,7 +331,7 @@ Result<MoveRecord> ParseMoveRecord(std::string_view text) {
   const auto size = ParseUint(lines[3].substr(5));
   if (!path || !size || !IsObjectId(lines[2].substr(4))) return damaged;
   XEC_ASSIGN_OR_RETURN(ObjectPath to, ObjectPath::ParseStored(*path));
-  MoveRecord record{std::move(to), std::string(lines[2].substr(4)), *size, {}};
+  MoveRecord record{std::move(to), std::string(lines[2].substr(4)), *size, {}, std::move(etag)};
   for (const std::string_view server : Split(lines[4].substr(8), ',')) {
     if (!server.empty()) record.servers.emplace_back(server);
   }

@@ -15,7 +15,9 @@ namespace {
 constexpr int kRenameTriesMax = 5;
 constexpr Duration kRenamePause = std::chrono::milliseconds(100);
 
-State PlaceOf(const Accepted& version) { return PromotedState(version.version, version.oid, version.size); }
+State PlaceOf(const Accepted& version) {
+  return PromotedState(version.version, version.oid, version.size, version.etag);
+}
 
 bool HasEntry(const States& states, const State& entry) {
   return std::any_of(states.begin(), states.end(),

@@ -43,6 +43,8 @@ struct PutRequest {
   std::vector<MemberIndex> other_homes = {};
   // What has to stand above the name (promise P10); not of names that users do not see.
   std::optional<ParentNeed> parent = std::nullopt;
+  // That the version is to be known by; "" or one that IsEtag accepts.
+  std::string etag = {};
 };
 
 // Is one of them not known to be silent?

@@ -201,7 +201,8 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, SealedHomes* homes,
   Result<std::string> witness =
       WitnessContent(*text, ManifestFrom{attempt.from.text(), attempt.source.version.ToString()});
   if (!witness) co_return witness.error();
-  const MoveRecord record{attempt.to, attempt.source.oid, attempt.source.size, manifest->servers};
+  const MoveRecord record{attempt.to, attempt.source.oid, attempt.source.size, manifest->servers,
+                          attempt.source.etag};
 
   const State in = MoveInState(attempt.rid);
   const State out = MoveOutState(attempt.rid);

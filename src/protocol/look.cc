@@ -129,6 +129,7 @@ Accepted AcceptedFrom(const State& state) {
       accepted.kind = Accepted::kObject;
       accepted.oid = state.oid;
       accepted.size = state.size;
+      accepted.etag = state.etag;
       break;
     case StateKind::kDirectory: accepted.kind = Accepted::kDirectory; break;
     default:
@@ -244,13 +245,13 @@ RollStep NextRollStep(const States& states, const Accepted& goal) {
       return {RollStep::kRename, FormatState(state), FormatState(MovedState(goal))};
     if (goal.kind != Accepted::kObject) continue;
     if (state.kind == StateKind::kMoveIn && state.oid == goal.origin) {
-      State witness = WitnessState(goal.version, goal.oid, goal.size);
+      State witness = WitnessState(goal.version, goal.oid, goal.size, goal.etag);
       witness.origin = goal.origin;
       return {RollStep::kRename, FormatState(state), FormatState(witness)};
     }
     if (state.oid == goal.oid && (state.kind == StateKind::kSealed || state.kind == StateKind::kAborted)) {
       return {RollStep::kRename, FormatState(state),
-              FormatState(PromotedState(goal.version, goal.oid, goal.size))};
+              FormatState(PromotedState(goal.version, goal.oid, goal.size, goal.etag))};
     }
   }
   return {RollStep::kWitness, {}, {}};
@@ -424,8 +425,9 @@ std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input
             break;
           }
           // Left behind beside a witness of its own version: it is the better one.
-          plan.push_back({SweepAction::kRename, FormatState(state),
-                          FormatState(PromotedState(current, state.oid, input.current.size))});
+          plan.push_back(
+              {SweepAction::kRename, FormatState(state),
+               FormatState(PromotedState(current, state.oid, input.current.size, input.current.etag))});
         } else if (const auto below = input.promoted_below.find(state.oid);
                    below != input.promoted_below.end()) {
           // Readers that have that version open take a seal for its archive.

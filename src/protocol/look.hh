@@ -21,6 +21,7 @@ struct Accepted {
   std::optional<Version> target;  // of kMoved
   std::string oid;  // of kObject; of kMoved the rename's id
   uint64_t size = 0;  // of kObject
+  std::string etag;  // of kObject: "" if it was given none
   uint64_t proved = 0;  // of kMoved
   std::string origin;  // of kObject: the rename that moved it in, as far as the listings show
 

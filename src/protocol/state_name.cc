@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "protocol/state_name.hh"
 
+#include <algorithm>
+
 #include "base/check.hh"
 #include "base/text.hh"
 
@@ -8,10 +10,16 @@ namespace xec {
 namespace {
 
 constexpr size_t kNonceBytes = 8;
+// No rename's id begins like this.
+constexpr std::string_view kEtagPrefix = "etag-";
 
 std::string WithVersion(char letter, const State& state) {
   return state.version ? fmt::format("{}.{}.{}", letter, state.version->ToString(), state.oid)
                        : fmt::format("{}.{}", letter, state.oid);
+}
+
+std::string EtagSuffix(const State& state) {
+  return state.etag.empty() ? "" : fmt::format(".{}{}", kEtagPrefix, state.etag);
 }
 
 bool IsOidOrDirectory(std::string_view text) { return text == kDirectoryOid || IsObjectId(text); }
@@ -38,7 +46,13 @@ std::optional<State> ParseDirectorySeal(StateKind kind, const std::vector<std::s
   return state && state->version->move == 0 ? state : std::nullopt;
 }
 
-std::optional<State> ParseArchive(StateKind kind, const std::vector<std::string_view>& words) {
+std::optional<State> ParseArchive(StateKind kind, std::vector<std::string_view> words) {
+  std::string etag;
+  if (words.size() > 4 && words.back().starts_with(kEtagPrefix)) {
+    etag = words.back().substr(kEtagPrefix.size());
+    if (!IsEtag(etag)) return std::nullopt;
+    words.pop_back();
+  }
   const bool moved_in = kind == StateKind::kWitness && words.size() == 5;
   if ((words.size() != 4 && !moved_in) || (moved_in && !IsObjectId(words[4]))) return std::nullopt;
   State state;
@@ -49,6 +63,7 @@ std::optional<State> ParseArchive(StateKind kind, const std::vector<std::string_
   state.oid = words[2];
   state.size = *size;
   if (moved_in) state.origin = words[4];
+  state.etag = std::move(etag);
   return state;
 }
 
@@ -124,15 +139,23 @@ bool State::IsMark() const {
   }
 }
 
+bool IsEtag(std::string_view text) {
+  return !text.empty() && text.size() <= kEtagSizeMax && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
+  });
+}
+
 std::string FormatState(const State& state) {
   const std::string version = state.version ? state.version->ToString() : "";
   switch (state.kind) {
     case StateKind::kSealed: return WithVersion(state.version ? 'e' : 's', state);
-    case StateKind::kPromoted: return fmt::format("p.{}.{}.{}", version, state.oid, state.size);
+    case StateKind::kPromoted:
+      return fmt::format("p.{}.{}.{}", version, state.oid, state.size) + EtagSuffix(state);
     case StateKind::kUnproved: return fmt::format("y.{}.{}.{}", version, state.oid, state.nonce);
     case StateKind::kWitness:
       return fmt::format("w.{}.{}.{}{}{}", version, state.oid, state.size, state.origin.empty() ? "" : ".",
-                         state.origin);
+                         state.origin) +
+             EtagSuffix(state);
     case StateKind::kDirectorySeal: return WithVersion('f', state);
     case StateKind::kDirectory: return fmt::format("d.{}", version);
     case StateKind::kRemovalSeal: return WithVersion('g', state);
@@ -200,15 +223,16 @@ State ExclusiveSealedState(Version version, std::string oid) {
   return state;
 }
 
-State PromotedState(Version version, std::string oid, uint64_t size) {
+State PromotedState(Version version, std::string oid, uint64_t size, std::string etag) {
   State state = ExclusiveSealedState(version, std::move(oid));
   state.kind = StateKind::kPromoted;
   state.size = size;
+  state.etag = std::move(etag);
   return state;
 }
 
-State WitnessState(Version version, std::string oid, uint64_t size) {
-  State state = PromotedState(version, std::move(oid), size);
+State WitnessState(Version version, std::string oid, uint64_t size, std::string etag) {
+  State state = PromotedState(version, std::move(oid), size, std::move(etag));
   state.kind = StateKind::kWitness;
   return state;
 }

@@ -11,6 +11,7 @@
 //                              tombstone (<rid> for <oid>)
 //   w.<v>.<oid>.<size>         witness: manifest only                        accepted
 //   w.<v>.<oid>.<size>.<rid>   witness that rename <rid> moved in            accepted
+//   ....etag-<etag>            at the end of a p or w: the ETag that the version was given
 //   f.<v>.<oid>                directory seal: a directory is being made here, <oid> by a fresh id
 //   d.<v>                      directory                                     accepted
 //   g.<v>.<oid>                removal seal: directory <v> is to be removed or renamed, <oid> by a fresh id
@@ -60,6 +61,11 @@ enum class StateKind {
   kAttributes,
 };
 
+// What clients of S3 know a version by, where whoever made it says so: 1 to kEtagSizeMax letters, digits and
+// dashes, without quotes.
+inline constexpr size_t kEtagSizeMax = 64;
+bool IsEtag(std::string_view text);
+
 // A directory's unproved witness carries this instead of an object id.
 inline constexpr std::string_view kDirectoryOid = "dir";
 
@@ -72,6 +78,7 @@ struct State {
   std::optional<Version> target;  // of a moved tombstone: the version at the new name; of a, b: the revision
   uint64_t proved = 0;  // of a moved tombstone: its mask
   std::string origin;  // of a moved-in witness: the rename's id
+  std::string etag;  // of p and w: "" if the version was given none
   // About the entry itself, from the listing; not part of the name.
   uint64_t entry_bytes = 0;
   int64_t mtime_s = 0;
@@ -93,8 +100,8 @@ std::optional<State> ParseState(std::string_view entry);
 // Constructors of the common ones.
 State SealedState(std::string oid);
 State ExclusiveSealedState(Version version, std::string oid);
-State PromotedState(Version version, std::string oid, uint64_t size);
-State WitnessState(Version version, std::string oid, uint64_t size);
+State PromotedState(Version version, std::string oid, uint64_t size, std::string etag = {});
+State WitnessState(Version version, std::string oid, uint64_t size, std::string etag = {});
 State DirectorySealState(Version version, std::string oid);
 State DirectoryState(Version version);
 // `version`: of the directory.

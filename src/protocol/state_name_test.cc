@@ -19,6 +19,8 @@ TEST(StateName, EveryKindRoundTrips) {
   const State moved = MovedState(kV, rid, Version{9, 9, 0}, 0x1b);
   State moved_in = WitnessState(kV, kOid, 7);
   moved_in.origin = rid;
+  State moved_in_with_etag = moved_in;
+  moved_in_with_etag.etag = std::string(kEtagSizeMax, 'Z');
   State draft;
   draft.kind = StateKind::kAttributesDraft;
   draft.version = kV;
@@ -35,6 +37,9 @@ TEST(StateName, EveryKindRoundTrips) {
                              unproved_directory,
                              WitnessState(kV, kOid, 0),
                              moved_in,
+                             moved_in_with_etag,
+                             PromotedState(kV, kOid, 27000, "d41d8cd98f00b204e9800998ecf8427e-12"),
+                             WitnessState(kV, kOid, 0, "x"),
                              DirectoryState(kV),
                              TombstoneState(kV),
                              TombstoneState(kV.MoveDone()),
@@ -56,7 +61,12 @@ TEST(StateName, EveryKindRoundTrips) {
                              attributes}) {
     EXPECT_EQ(ParseState(FormatState(state)), state) << FormatState(state);
   }
-  EXPECT_EQ(FormatState(moved),
+  EXPECT_EQ(FormatState(moved_in_with_etag).size(), 149u) << "a file's name has 255 bytes at most";
+}
+
+TEST(StateName, NamesAreThoseOfTheDocument) {
+  const std::string rid = "fedcba9876543210fedcba98";
+  EXPECT_EQ(FormatState(MovedState(kV, rid, Version{9, 9, 0}, 0x1b)),
             "t.0000000000123456-00000007m.fedcba9876543210fedcba98.0000000000000009-00000009.1b");
   EXPECT_EQ(FormatState(AbortedState(MoveOutState(rid))), "x.r." + rid);
   const State making = DirectorySealState(kV, kOid);
@@ -71,6 +81,8 @@ TEST(StateName, EveryKindRoundTrips) {
     EXPECT_TRUE(mark.IsMark()) << FormatState(mark);
   EXPECT_EQ(FormatState(PromotedState(kV, kOid, 5)),
             "p.0000000000123456-00000007.0123456789abcdef01234567.5");
+  EXPECT_EQ(FormatState(PromotedState(kV, kOid, 5, "0aZ-9")),
+            "p.0000000000123456-00000007.0123456789abcdef01234567.5.etag-0aZ-9");
 }
 
 TEST(StateName, RefusesEverythingElse) {
@@ -102,6 +114,14 @@ TEST(StateName, RefusesEverythingElse) {
                                           "x.q." + kOid,
                                           "w." + v + "." + kOid + ".1." + v,
                                           "p." + v + "." + kOid + ".1." + kOid,
+                                          "p." + v + "." + kOid + ".1.etag-",
+                                          "p." + v + "." + kOid + ".1.etag-a_b",
+                                          "p." + v + "." + kOid + ".1.etag-" + std::string(65, 'a'),
+                                          "p." + v + "." + kOid + ".1.etag-a.etag-b",
+                                          "p." + v + "." + kOid + ".etag-a",
+                                          "w." + v + "." + kOid + ".1.etag-a." + kOid,
+                                          "s." + kOid + ".etag-a",
+                                          "d." + v + ".etag-a",
                                           "s." + kOid + ".",
                                           "n.0.1.rest",
                                           "y." + v + "." + kOid + ".1",

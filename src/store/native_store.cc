@@ -31,7 +31,8 @@ Task<Result<UserAttributes>> WrittenAttributes(Engine& engine, NameInfo info) {
 
 ObjectInfo InfoOf(const NameInfo& info) {
   const Accepted& here = info.accepted;
-  return {here.kind == Accepted::kDirectory, here.size, here.version.WallMillis(), here.version, {}};
+  return {
+      here.kind == Accepted::kDirectory, here.size, here.version.WallMillis(), here.version, {}, here.etag};
 }
 
 }  // namespace
