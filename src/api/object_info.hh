@@ -40,6 +40,7 @@ struct ListedName {
   bool directory = false;
   uint64_t size = 0;
   int64_t mtime_ms = 0;
+  Version version = {};
 };
 
 struct ListOptions {

@@ -26,7 +26,7 @@ class Lister {
     Result<std::vector<ListedName>> names = SyncWait(ListAll(store_, path));
     if (!names && named && names.code() == Code::kNotDirectory) {
       XEC_ASSIGN_OR_RETURN(const ObjectInfo info, SyncWait(store_.Stat(path)));
-      Print(path, ListedName{path, false, info.size, info.mtime_ms});
+      Print(path, ListedName{path, false, info.size, info.mtime_ms, info.version});
       return OkStatus();
     }
     if (!names) return names.error();

@@ -37,7 +37,7 @@ RestingName LivesThere(const std::map<MemberIndex, States>& shown) {
                : accepted.Live()                     ? RestingName::kObject
                                                      : RestingName::kRemoved;
   lives.size = accepted.size;
-  lives.mtime_ms = accepted.version.WallMillis();
+  lives.version = accepted.version;
   return lives;
 }
 

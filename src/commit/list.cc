@@ -63,7 +63,7 @@ void Add(const ObjectPath& path, const Accepted& accepted, const std::map<Member
          DirectoryContents& contents) {
   if (accepted.Live()) {
     contents.names.push_back(ListedName{std::string(path.Last()), accepted.kind == Accepted::kDirectory,
-                                        accepted.size, accepted.version.WallMillis()});
+                                        accepted.size, accepted.version.WallMillis(), accepted.version});
     return;
   }
   for (State& seal : MakingUnderWay(listings, accepted))
@@ -77,7 +77,7 @@ bool AddResting(const NamesAtRest::View& known, uint64_t seed, const FolderUnion
   if (!lives) return false;
   if (lives->kind != RestingName::kRemoved)
     names.push_back(ListedName{std::string(name.first.Last()), lives->kind == RestingName::kDirectory,
-                               lives->size, lives->mtime_ms});
+                               lives->size, lives->version.WallMillis(), lives->version});
   return true;
 }
 

@@ -43,7 +43,7 @@ enum class ToClean {
 struct RestingName {
   enum Kind : uint8_t { kUnknown, kRemoved, kObject, kDirectory } kind = kUnknown;
   uint64_t size = 0;  // of an object, bytes
-  int64_t mtime_ms = 0;
+  Version version = {};
   bool operator==(const RestingName&) const = default;
 };
 

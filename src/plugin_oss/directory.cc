@@ -14,6 +14,7 @@ int Directory::Opendir(const char* path, XrdOucEnv&) {
     Result<std::vector<ListedName>> names = SyncWait(ListAll(gateway_.store(), path));
     if (!names) return Failed({"list", path, client_}, names.error());
     names_ = std::move(*names);
+    path_ = path;
     next_ = 0;
     open_ = true;
     return 0;
@@ -36,7 +37,8 @@ int Directory::Readdir(char* buffer, int length) {
     info.directory = name.directory;
     info.size = name.size;
     info.mtime_ms = name.mtime_ms;
-    FillStat(info, stat_);
+    info.version = name.version;
+    FillStat(gateway_, path_ + "/" + name.name, info, stat_);
   }
   ++next_;
   return 0;

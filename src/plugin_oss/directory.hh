@@ -27,6 +27,7 @@ class Directory final : public XrdOssDF {
   Gateway& gateway_;
   const std::string client_;
   bool open_ = false;
+  std::string path_;  // as it was opened
   std::vector<ListedName> names_;
   size_t next_ = 0;
   struct stat* stat_ = nullptr;  // owned by XRootD

@@ -63,7 +63,7 @@ class FakeStore final : public Store {
       if (name != "/") names.push_back({name.substr(1), true, 0, 1000});
     }
     for (const auto& [name, object] : objects)
-      names.push_back({name.substr(1), false, object.bytes.size(), 2500});
+      names.push_back({name.substr(1), false, object.bytes.size(), 2500, object.version});
     co_return NamesPage{std::move(names), false};
   }
 

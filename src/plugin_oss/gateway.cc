@@ -56,6 +56,12 @@ WriteOptions Gateway::WriteOptionsFor(std::string_view path) {
   return opened_ ? opened_->WriteOptionsFor(path) : WriteOptions{};
 }
 
+std::string Gateway::StoreId() {
+  if (!opened_) return "";
+  const Result<StoreMaintenance*> maintenance = opened_->maintenance();
+  return maintenance ? (*maintenance)->descriptor().store_id : "";
+}
+
 Result<Store*> Gateway::Offers(std::string_view path) {
   if (path.empty() || IsAtOrBelow(path, offered_)) return store_;
   return Fail(Code::kPermissionDenied, "{} is not offered here, only {} and what is below it (xec.export)",

@@ -72,6 +72,8 @@ class Gateway {
 
   // What is offered of it: for XRootD's own export of /store the name /storeX begins alike.
   Store& store() { return gate_; }
+  // "" while the store could not be opened yet, and of a test's.
+  std::string StoreId();
   CreationTurns& creation_turns() { return creation_turns_; }
   ToldSizes& told_sizes() { return told_sizes_; }
   UploadLine& upload_line() { return upload_line_; }

@@ -27,8 +27,8 @@ constexpr bool kHttpStatsBeforeOpen = XrdVNUMBER < 60000;
 
 class Reading final : public OpenHandle {
  public:
-  Reading(std::string path, std::string client, std::shared_ptr<ReadHandle> reader)
-      : path_(std::move(path)), client_(std::move(client)), reader_(std::move(reader)) {}
+  Reading(Gateway& gateway, std::string path, std::string client, std::shared_ptr<ReadHandle> reader)
+      : gateway_(gateway), path_(std::move(path)), client_(std::move(client)), reader_(std::move(reader)) {}
 
   ssize_t Read(void* buffer, off_t offset, size_t size) override {
     if (offset < 0) return -EINVAL;
@@ -59,7 +59,7 @@ class Reading final : public OpenHandle {
     info.size = reader_->size();
     info.version = reader_->version();
     info.mtime_ms = info.version.WallMillis();
-    FillStat(info, out);
+    FillStat(gateway_, path_, info, out);
     return 0;
   }
   int Fchmod(mode_t) override { return 0; }
@@ -67,6 +67,7 @@ class Reading final : public OpenHandle {
   int Close() override { return 0; }
 
  private:
+  Gateway& gateway_;
   const std::string path_, client_;
   const std::shared_ptr<ReadHandle> reader_;
 };
@@ -104,7 +105,7 @@ int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
           gateway_.told_sizes().Contradicts(client_, path, (*reader)->size())) {
         return Failed({"open", path, client_}, Fail(Code::kConflict, "{} was replaced a moment ago", path));
       }
-      handle_ = std::make_unique<Reading>(path, client_, std::move(*reader));
+      handle_ = std::make_unique<Reading>(gateway_, path, client_, std::move(*reader));
       return 0;
     }
     UploadRequest request;

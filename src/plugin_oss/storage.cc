@@ -13,6 +13,7 @@
 #include "plugin_oss/caller.hh"
 #include "plugin_oss/directory.hh"
 #include "plugin_oss/read_file.hh"
+#include "protocol/object_path.hh"
 
 namespace xec {
 namespace {
@@ -33,11 +34,19 @@ int Print(const std::string& text, char* buffer, int& length) {
   return 0;
 }
 
+uint64_t IdentityOf(std::string_view store_id, std::string_view path, const Version& version) {
+  const Result<ObjectPath> parsed = ObjectPath::Parse(path);  // clients write it with slashes as they like
+  uint64_t identity = Mix64(version.clock) ^ version.writer;
+  for (const char c : std::string(store_id) + ' ' + (parsed ? parsed->text() : std::string(path)))
+    identity = Mix64(identity ^ static_cast<unsigned char>(c));
+  return Mix64(identity);
+}
+
 TimePoint SteadyNow() { return std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now()); }
 
 }  // namespace
 
-void FillStat(const ObjectInfo& info, struct stat* out) {
+void FillStat(Gateway& gateway, std::string_view path, const ObjectInfo& info, struct stat* out) {
   std::memset(out, 0, sizeof(*out));
   out->st_mode = info.directory ? (S_IFDIR | info.mode.value_or(0755)) : (S_IFREG | info.mode.value_or(0644));
   out->st_nlink = 1;
@@ -47,9 +56,10 @@ void FillStat(const ObjectInfo& info, struct stat* out) {
   out->st_mtim.tv_sec = info.mtime_ms / 1000;
   out->st_mtim.tv_nsec = info.mtime_ms % 1000 * 1'000'000;
   out->st_atim = out->st_ctim = out->st_mtim;
-  // One number for each version: clients notice a replaced object.
-  out->st_ino = (Mix64(info.version.clock ^ (uint64_t{info.version.writer} << 32)) | 1) & INT64_MAX;
-  out->st_dev = 1;
+  // XRootD tells its clients the lower 32 bits of each.
+  const uint64_t identity = IdentityOf(gateway.StoreId(), path, info.version);
+  out->st_ino = (identity | 1) & INT64_MAX;
+  out->st_dev = (identity >> 32 & INT32_MAX) | 1;
   // XRootD tells its clients what its own user may do.
   out->st_uid = geteuid();
   out->st_gid = getegid();
@@ -102,7 +112,7 @@ int Storage::Rename(const char* from, const char* to, XrdOucEnv* env, XrdOucEnv*
 int Storage::StatName(const Attempt& operation, struct stat* out) {
   const Result<ObjectInfo> info = SyncWait(gateway_.store().Stat(std::string(operation.path)));
   if (!info) return Failed(operation, info.error());
-  FillStat(*info, out);
+  FillStat(gateway_, operation.path, *info, out);
   return 0;
 }
 

@@ -19,7 +19,8 @@ constexpr mode_t kPendingBit = 01000;
 class Upload final : public OpenHandle {
  public:
   Upload(Gateway& gateway, UploadRequest request, UploadLine::Admitted admitted)
-      : request_(std::move(request)),
+      : gateway_(gateway),
+        request_(std::move(request)),
         attributes_(gateway.uploads_of_clients().Begin(request_.client, request_.path)),
         client_(std::move(admitted.client)),
         writer_(std::move(admitted.writer)) {}
@@ -51,7 +52,7 @@ class Upload final : public OpenHandle {
     ObjectInfo info;
     info.size = size_;
     info.mtime_ms = static_cast<int64_t>(std::time(nullptr)) * 1000;
-    FillStat(info, out);
+    FillStat(gateway_, request_.path, info, out);
     return 0;
   }
 
@@ -119,6 +120,7 @@ class Upload final : public OpenHandle {
     writer_.reset();
   }
 
+  Gateway& gateway_;
   const UploadRequest request_;
   const UploadsOfClients::Upload attributes_;
   const UploadLine::ClientToken client_;

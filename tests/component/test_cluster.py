@@ -4,6 +4,7 @@
 import collections
 import json
 import os
+import re
 import shutil
 import urllib.parse
 
@@ -217,6 +218,22 @@ class Hosts(ClusterTest):
         self.eventually(lambda: xec("verify", "/a/large", code=None).code == 0, 60, "all servers are used again")
         self.flip_in_ten_stripes(gateway, xec, "/a/large", large, self.folder_of(cluster))
         self.check_everyday_commands(gateway, 1_000_000)
+
+
+class Identity(ClusterTest):
+    def test_all_gateways_show_one_number_for_a_version(self):
+        """XRootD's id of a name: XrdHttp makes ETags of it, and caches compare it."""
+        cluster = self.up(servers=6, geometry="4+2", gateways=2)
+        seen = set()
+        for size in (1000, 1001, 1000):
+            file = self.random_file(f"source-{size}", size)
+            self.xrdcp("-f", file, f"{cluster.gateways[0].url}//a")
+            told = {re.search(r"(?m)^Id: +(\d+)", self.xrdfs(gateway.url, "stat", "/a").out)[1]
+                    for gateway in cluster.gateways}
+            self.assertEqual(len(told), 1)
+            seen |= told
+        self.assertEqual(len(seen), 3)
+        self.assertNotIn("0", seen)
 
 
 class TooManyAway(ClusterTest):
