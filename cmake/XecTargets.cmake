@@ -109,7 +109,7 @@ function(xec_test_support name)
 endfunction()
 
 # xec_test(name LABEL unit SOURCES a_test.cc ... [DEPS layer ...] [LIBS target ...])
-# A GoogleTest program registered with CTest under LABEL.
+# A GoogleTest program registered with CTest under LABEL. It checks the order of its locks.
 function(xec_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;DEPS;LIBS" ${ARGN})
   if(NOT ARG_LABEL)
@@ -121,7 +121,7 @@ function(xec_test name)
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${name} PRIVATE ${XEC_TEST_OPTIONS})
-  target_link_libraries(${name} PRIVATE xec_options GTest::gtest GTest::gmock GTest::gtest_main ${ARG_LIBS})
+  target_link_libraries(${name} PRIVATE xec_options xec_lock_order_checked GTest::gtest GTest::gmock GTest::gtest_main ${ARG_LIBS})
   xec_use_header_set(${name} test_headers)
   foreach(dep ${ARG_DEPS})
     target_link_libraries(${name} PRIVATE xec_${dep})

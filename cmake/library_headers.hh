@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <coroutine>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +18,8 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <shared_mutex>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>

@@ -20,7 +20,7 @@ void PageTables::Erase(Entries::iterator entry) {
 }
 
 PageTables::Table PageTables::Find(const Key& key) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return nullptr;
   order_.splice(order_.end(), order_, found->second.place);
@@ -28,7 +28,7 @@ PageTables::Table PageTables::Find(const Key& key) {
 }
 
 void PageTables::Keep(const Key& key, Table table) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto [entry, is_new] = entries_.try_emplace(key);
   if (!is_new) return;
   bytes_ += BytesOf(key, table);
@@ -37,13 +37,13 @@ void PageTables::Keep(const Key& key, Table table) {
 }
 
 void PageTables::Forget(const Key& key) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = entries_.find(key);
   if (found != entries_.end()) Erase(found);
 }
 
 uint64_t PageTables::bytes() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return bytes_;
 }
 

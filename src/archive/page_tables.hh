@@ -9,10 +9,10 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "archive/archive_reader.hh"
+#include "base/mutex.hh"
 
 namespace xec {
 
@@ -47,13 +47,13 @@ class PageTables {
   };
   using Entries = std::map<Key, Entry>;
   static uint64_t BytesOf(const Key& key, const Table& table);
-  void Erase(Entries::iterator entry);
+  void Erase(Entries::iterator entry) XEC_REQUIRES(mutex_);
 
   const uint64_t bytes_max_;
-  mutable std::mutex mutex_;
-  Entries entries_;  // guarded by mutex_, as the next
-  std::list<Key> order_;  // the one whose last use is longest ago first
-  uint64_t bytes_ = 0;
+  mutable Mutex mutex_;
+  Entries entries_ XEC_GUARDED_BY(mutex_);
+  std::list<Key> order_ XEC_GUARDED_BY(mutex_);  // the one whose last use is longest ago first
+  uint64_t bytes_ XEC_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace xec

@@ -7,7 +7,7 @@ Task<bool> Background::Pause(Duration time) {
   OneShot<bool> over;
   uint64_t id = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (stopped_) co_return false;
     id = next_++;
     pausing_.emplace(id, over.Setter());
@@ -15,7 +15,7 @@ Task<bool> Background::Pause(Duration time) {
   const TimerId timer = executor_.RunAt(executor_.Now() + time, [set = over.Setter()] { set(true); });
   const bool in_time = co_await over;
   executor_.Cancel(timer);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   pausing_.erase(id);
   co_return in_time && !stopped_;
 }
@@ -23,7 +23,7 @@ Task<bool> Background::Pause(Duration time) {
 void Background::Stop() {
   std::map<uint64_t, UniqueFunction<void(bool)>> pausing;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopped_ = true;
     pausing.swap(pausing_);
   }
@@ -31,7 +31,7 @@ void Background::Stop() {
 }
 
 bool Background::stopped() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return stopped_;
 }
 

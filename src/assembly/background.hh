@@ -3,8 +3,8 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 
+#include "base/mutex.hh"
 #include "runtime/executor.hh"
 #include "runtime/task.hh"
 
@@ -24,10 +24,10 @@ class Background {
 
  private:
   Executor& executor_;
-  mutable std::mutex mutex_;
-  bool stopped_ = false;  // guarded by mutex_, as all below
-  uint64_t next_ = 0;
-  std::map<uint64_t, UniqueFunction<void(bool)>> pausing_;  // ends the pause
+  mutable Mutex mutex_;
+  bool stopped_ XEC_GUARDED_BY(mutex_) = false;
+  uint64_t next_ XEC_GUARDED_BY(mutex_) = 0;
+  std::map<uint64_t, UniqueFunction<void(bool)>> pausing_ XEC_GUARDED_BY(mutex_);  // ends the pause
 };
 
 }  // namespace xec

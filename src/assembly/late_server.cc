@@ -7,19 +7,19 @@ LateServer::LateServer(std::string member_id, std::string why, Executor& executo
     : name_(std::move(member_id)), why_(std::move(why)), executor_(executor) {}
 
 void LateServer::Bind(DataServerPtr server) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   XEC_CHECK(!server_ && server);
   server_ = std::move(server);
 }
 
 DataServerPtr LateServer::Bound() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return server_;
 }
 
 const std::string& LateServer::name() const {
-  std::lock_guard lock(mutex_);
-  return server_ ? server_->name() : name_;
+  const DataServerPtr server = Bound();
+  return server ? server->name() : name_;
 }
 
 }  // namespace xec

@@ -3,9 +3,9 @@
 // kUnavailable until Bind gives it the server, and passes everything on from then on.
 #pragma once
 
-#include <mutex>
 #include <string>
 
+#include "base/mutex.hh"
 #include "server/forwarding.hh"
 
 namespace xec {
@@ -35,8 +35,8 @@ class LateServer final : public ForwardingServer<LateServer> {
 
   const std::string name_, why_;
   Executor& executor_;
-  mutable std::mutex mutex_;
-  DataServerPtr server_;  // guarded by mutex_; set once
+  mutable Mutex mutex_;
+  DataServerPtr server_ XEC_GUARDED_BY(mutex_);  // set once
 };
 
 }  // namespace xec

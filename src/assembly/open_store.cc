@@ -337,7 +337,7 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
   confirmations_ = ConfirmationsNeeded(judgement);
   // Before anything is answered. What one disk has shown before is noted on a majority of the others.
   if (descriptor->tolerance > 0) {
-    auto probe = std::make_unique<Probe>(*descriptor, connected->beneath, executor_, configuration_.engine);
+    auto probe = std::make_shared<Probe>(*descriptor, connected->beneath, executor_, configuration_.engine);
     const ClockRound round = co_await ReadDiskClocks(probe->engine, clocks_);
     Retire(std::move(probe));
     if (round.heard() < confirmations_)
@@ -355,7 +355,7 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
   const Duration lease = kDescriptorIntervalsMax * configuration_.engine.descriptor_interval;
   engine->member_list().Watch(judgement.descriptor, {confirmations_, lease}, asked);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     engine_ = std::move(engine);
     layout_ = std::move(layout);
     store_ = std::move(store);
@@ -371,21 +371,23 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
   co_return OkStatus();
 }
 
-void StoreProcess::Retire(std::unique_ptr<Probe> probe) {
+std::vector<std::shared_ptr<StoreProcess::Probe>> StoreProcess::Probes() const {
+  MutexLock lock(mutex_);
+  return probes_;
+}
+
+void StoreProcess::Retire(std::shared_ptr<Probe> probe) {
   probe->engine.monitor().Stop();
-  std::vector<std::unique_ptr<Probe>> at_rest;  // freed without the lock
-  std::lock_guard lock(mutex_);
-  probes_.push_back(std::move(probe));
-  for (auto& retired : probes_) {
-    if (retired->scope.running() == 0) at_rest.push_back(std::move(retired));
-  }
-  std::erase(probes_, nullptr);
+  std::vector<std::shared_ptr<Probe>> probes = Probes();
+  probes.push_back(std::move(probe));
+  std::erase_if(probes, [](const auto& retired) { return retired->scope.running() == 0; });
+  MutexLock lock(mutex_);
+  probes_.swap(probes);  // those at rest are freed without the lock
 }
 
 size_t StoreProcess::Running() const {
-  std::lock_guard lock(mutex_);
   size_t running = scope_.running();
-  for (const auto& probe : probes_) running += probe->scope.running();
+  for (const auto& probe : Probes()) running += probe->scope.running();
   return running;
 }
 
@@ -401,8 +403,13 @@ void StoreProcess::LogHealth() {
 }
 
 Status StoreProcess::InForce() const {
-  std::lock_guard lock(mutex_);
-  return store_ ? engine_->MembersInForce() : not_open_;
+  const Engine* opened = nullptr;
+  {
+    MutexLock lock(mutex_);
+    opened = engine_.get();
+    if (opened == nullptr) return not_open_;
+  }
+  return opened->MembersInForce();
 }
 
 Result<Store*> StoreProcess::Gate() const {
@@ -416,31 +423,31 @@ Result<LayoutStore*> StoreProcess::LayoutGate() const {
 }
 
 Result<StoreMaintenance*> StoreProcess::maintenance() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (maintenance_) return maintenance_.get();
   return not_open_;
 }
 
 bool StoreProcess::SetNotOpen(const Error& error) {
   Error now = Fail(Code::kNoQuorum, "the store descriptor could not be read yet: {}", error.message);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::swap(not_open_, now);
   return not_open_.message != now.message;
 }
 
 void StoreProcess::Note(std::string note) {
   Log(LogLevel::kInfo, "store", "{}", note);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   notes_.push_back(std::move(note));
 }
 
 Engine* StoreProcess::engine() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return engine_.get();
 }
 
 std::vector<std::string> StoreProcess::notes() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return notes_;
 }
 

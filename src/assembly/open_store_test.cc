@@ -385,6 +385,7 @@ TEST_F(OpenStoreTest, NobodyOpensAStoreWhoseMembersAreBeingChanged) {
 TEST_F(OpenStoreTest, ADirectoryThatComesBackWithANewerDescriptorStaysAway) {
   MakeStore();
   fs::rename(Directory(3), root_ / "away");
+  std::atomic<bool> told = false;
   auto store = Open(Config(1, 3));
   ASSERT_TRUE(store) << store.error().message;
   {
@@ -394,7 +395,6 @@ TEST_F(OpenStoreTest, ADirectoryThatComesBackWithANewerDescriptorStaysAway) {
     descriptor->epoch = 5;
     std::ofstream(root_ / "away/.xec/store", std::ios::trunc) << FormatDescriptor(*descriptor);
   }
-  std::atomic<bool> told = false;
   SetLogSink([&](LogLevel, std::string_view line) {
     const std::string_view wanted = "stays away: it shows another store descriptor (epoch 5, not 1)";
     if (line.find(wanted) != std::string_view::npos) told = true;

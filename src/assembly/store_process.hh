@@ -11,7 +11,6 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 
 #include "api/gated_store.hh"
 #include "assembly/background.hh"
@@ -20,6 +19,7 @@
 #include "assembly/maintenance.hh"
 #include "assembly/open_store.hh"
 #include "assembly/sites.hh"
+#include "base/mutex.hh"
 #include "base/random.hh"
 #include "commit/disk_clock.hh"
 #include "runtime/thread_pool.hh"
@@ -88,9 +88,10 @@ class StoreProcess final : public OpenedStore {
   // `asked`: likewise.
   Task<Status> OpenFrom(Judgement judgement, std::vector<SiteView> views, TimePoint asked);
   // Frees it as soon as nothing is under way with it, and so those of attempts before.
-  void Retire(std::unique_ptr<Probe> probe);
+  void Retire(std::shared_ptr<Probe> probe);
   // So many tasks are under way.
   size_t Running() const;
+  std::vector<std::shared_ptr<Probe>> Probes() const;
   // Writes copies of the descriptor where there is none. Whether this helps decides nothing.
   Task<void> FillDescriptors(const Judgement& judgement, const std::vector<SiteView>& views);
   Result<Connected> ConnectMembers(const StoreDescriptor& descriptor, const Judgement& judgement,
@@ -134,14 +135,15 @@ class StoreProcess final : public OpenedStore {
       beneath_;  // of the same members, also of disks that are left out; set before engine_
   std::unique_ptr<JobSite> site_;  // used by the jobs only; set after engine_
 
-  mutable std::mutex mutex_;
-  std::unique_ptr<Engine> engine_;  // guarded by mutex_ until set, as all below
+  mutable Mutex mutex_;
+  std::unique_ptr<Engine> engine_;  // INV-1, as the three below
   std::unique_ptr<LayoutStore> layout_;
   std::unique_ptr<EngineStore> store_;
   std::unique_ptr<Maintenance> maintenance_;
-  Error not_open_;  // why not, while there is no store
-  std::vector<std::unique_ptr<Probe>> probes_;  // retired ones
-  std::vector<std::string> notes_;
+  Error not_open_ XEC_GUARDED_BY(mutex_);  // why not, while there is no store
+  // Retired ones; looked at without the lock.
+  std::vector<std::shared_ptr<Probe>> probes_ XEC_GUARDED_BY(mutex_);
+  std::vector<std::string> notes_ XEC_GUARDED_BY(mutex_);
 
   GatedStore gate_;
 };

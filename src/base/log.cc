@@ -3,14 +3,16 @@
 
 #include <atomic>
 #include <cstdio>
-#include <mutex>
+#include <memory>
+
+#include "base/mutex.hh"
 
 namespace xec {
 namespace {
 
 struct LogState {
-  std::mutex mutex;
-  LogSink sink;  // guarded by mutex
+  Mutex mutex;
+  std::shared_ptr<const LogSink> sink XEC_GUARDED_BY(mutex);  // null: standard error
   std::atomic<LogLevel> minimum{LogLevel::kInfo};
 };
 
@@ -32,9 +34,10 @@ const char* LevelName(LogLevel level) {
 }  // namespace
 
 void SetLogSink(LogSink sink) {
+  auto next = sink ? std::make_shared<const LogSink>(std::move(sink)) : nullptr;
   LogState& state = State();
-  std::lock_guard lock(state.mutex);
-  state.sink = std::move(sink);
+  const MutexLock lock(state.mutex);
+  state.sink.swap(next);  // the one before goes without the lock
 }
 
 void SetLogLevel(LogLevel minimum) { State().minimum = minimum; }
@@ -43,10 +46,14 @@ bool LogEnabled(LogLevel level) { return level >= State().minimum.load(std::memo
 
 void LogLine(LogLevel level, std::string_view component, std::string_view message) {
   std::string line = fmt::format("{} {}: {}", LevelName(level), component, message);
-  LogState& state = State();
-  std::lock_guard lock(state.mutex);
-  if (state.sink) {
-    state.sink(level, line);
+  std::shared_ptr<const LogSink> sink;
+  {
+    LogState& state = State();
+    const MutexLock lock(state.mutex);
+    sink = state.sink;
+  }
+  if (sink) {
+    (*sink)(level, line);
   } else {
     std::fprintf(stderr, "%s\n", line.c_str());
   }

@@ -15,7 +15,8 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 using LogSink = std::function<void(LogLevel level, std::string_view line)>;
 
-// Replaces the sink; call once at start, before other threads log.
+// Replaces the sink; call once at start, before other threads log. Threads call it at the same time, and one
+// that had begun may still be in the sink before.
 void SetLogSink(LogSink sink);
 void SetLogLevel(LogLevel minimum);
 bool LogEnabled(LogLevel level);

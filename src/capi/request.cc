@@ -101,48 +101,48 @@ void Tell(const Committed& committed, Outcome& out) {
   out.bytes = committed.size;
 }
 
-void Request::TellDone(std::unique_lock<std::mutex> lock) {
+void Request::TellDone() {
   if (done_ == nullptr || handle_ == nullptr) return;
   const Done done = std::exchange(done_, nullptr);
   xec_request* const handle = handle_;
   void* const user = user_;
   telling_ = std::this_thread::get_id();
-  lock.unlock();
+  mutex_.Unlock();
   done(handle, user);
-  lock.lock();
+  mutex_.Lock();
   telling_.reset();
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void Request::End(Outcome outcome) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   outcome_ = std::move(outcome);
   ended_ = true;
-  changed_.notify_all();
-  TellDone(std::move(lock));
+  changed_.NotifyAll();
+  TellDone();
 }
 
 void Request::Then(Done done, void* user) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   done_ = done;
   user_ = user;
-  if (ended_) TellDone(std::move(lock));
+  if (ended_) TellDone();
 }
 
 int Request::Wait() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return ended_; });
+  MutexLock lock(mutex_);
+  while (!ended_) changed_.Wait(mutex_);
   return outcome_.code;
 }
 
 void Request::Forget() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   handle_ = nullptr;
-  changed_.wait(lock, [this] { return !telling_ || *telling_ == std::this_thread::get_id(); });
+  while (telling_ && *telling_ != std::this_thread::get_id()) changed_.Wait(mutex_);
 }
 
 bool Request::ended() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return ended_;
 }
 

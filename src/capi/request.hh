@@ -2,10 +2,8 @@
 // What is behind the handles of xec.h.
 #pragma once
 
-#include <condition_variable>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -13,6 +11,7 @@
 
 #include "api/store.hh"
 #include "assembly/open_store.hh"
+#include "base/mutex.hh"
 #include "xec/xec.h"
 
 namespace xec::capi {
@@ -83,21 +82,24 @@ class Request {
   // Once it has ended; only the reader and the writer are taken out of it then.
   Outcome& outcome() { return outcome_; }
   std::stop_token stop() const { return stop_.get_token(); }
-  void SetHandle(xec_request* handle) { handle_ = handle; }
+  void SetHandle(xec_request* handle) {
+    const MutexLock lock(mutex_);
+    handle_ = handle;
+  }
 
  private:
-  // Calls the function, if there is one and somebody to be told; `lock` is of mutex_.
-  void TellDone(std::unique_lock<std::mutex> lock);
+  // Calls the function, without the lock, if there is one and somebody to be told.
+  void TellDone() XEC_REQUIRES(mutex_);
 
   std::stop_source stop_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  xec_request* handle_ = nullptr;  // guarded by mutex_, as all below; null: forgotten
-  Done done_ = nullptr;
-  void* user_ = nullptr;
-  bool ended_ = false;
-  std::optional<std::thread::id> telling_;  // runs done_ now
-  Outcome outcome_;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  xec_request* handle_ XEC_GUARDED_BY(mutex_) = nullptr;  // null: forgotten
+  Done done_ XEC_GUARDED_BY(mutex_) = nullptr;
+  void* user_ XEC_GUARDED_BY(mutex_) = nullptr;
+  bool ended_ XEC_GUARDED_BY(mutex_) = false;
+  std::optional<std::thread::id> telling_ XEC_GUARDED_BY(mutex_);  // runs done_ now
+  Outcome outcome_;  // set under mutex_ before ended_, and then the caller's
 };
 
 // `kept`: what the task works on.

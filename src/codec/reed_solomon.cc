@@ -125,14 +125,14 @@ Status ReedSolomon::Reconstruct(std::span<std::byte* const> chunks, ChunkMask pr
 }
 
 ReedSolomon::CacheStatistics ReedSolomon::DecodeCache() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {.tables = index_.size(), .tables_made = tables_made_};
 }
 
 ReedSolomon::TablePtr ReedSolomon::FindTable(ChunkMask sources, ChunkMask wanted) const {
   const uint64_t key = uint64_t{sources} << 32 | wanted;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto found = index_.find(key); found != index_.end()) {
       recent_.splice(recent_.begin(), recent_, found->second);
       return found->second->second;
@@ -140,7 +140,7 @@ ReedSolomon::TablePtr ReedSolomon::FindTable(ChunkMask sources, ChunkMask wanted
   }
   // Made outside the lock, so that a new pattern does not hold up the threads whose tables are there.
   TablePtr table = MakeTable(sources, wanted);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++tables_made_;
   if (index_.contains(key)) return table;
   recent_.emplace_front(key, table);
@@ -187,8 +187,8 @@ const ReedSolomon& CodecFor(const Geometry& geometry) {
   XEC_CHECK(k >= 1 && m >= 1 && k < kChunksMax && m < kChunksMax, "no codec for {}", geometry.ToString());
   // Never destroyed: threads may still be coding while the process ends.
   static auto& codecs = *new std::array<std::array<std::unique_ptr<ReedSolomon>, kChunksMax>, kChunksMax>;
-  static auto& mutex = *new std::mutex;
-  const std::lock_guard lock(mutex);
+  static auto& mutex = *new Mutex;
+  const MutexLock lock(mutex);
   std::unique_ptr<ReedSolomon>& codec = codecs[k][m];
   if (!codec) codec = std::make_unique<ReedSolomon>(geometry);
   return *codec;

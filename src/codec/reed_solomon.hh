@@ -17,11 +17,11 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.hh"
 #include "base/result.hh"
 #include "codec/geometry.hh"
 
@@ -89,11 +89,11 @@ class ReedSolomon {
   std::vector<uint8_t> matrix_;         // (k+m) x k, row-major: identity, then the coefficients above
   std::vector<uint8_t> encode_tables_;  // ISA-L's expansion, 32 bytes for each of the m x k coefficients
 
-  // Guarded by mutex_. Most recently used first; the key is sources << 32 | wanted.
-  mutable std::mutex mutex_;
-  mutable Lru recent_;
-  mutable std::unordered_map<uint64_t, Lru::iterator> index_;
-  mutable uint64_t tables_made_ = 0;
+  // Most recently used first; the key is sources << 32 | wanted.
+  mutable Mutex mutex_;
+  mutable Lru recent_ XEC_GUARDED_BY(mutex_);
+  mutable std::unordered_map<uint64_t, Lru::iterator> index_ XEC_GUARDED_BY(mutex_);
+  mutable uint64_t tables_made_ XEC_GUARDED_BY(mutex_) = 0;
 };
 
 // The process's codec for k and m, made on first use and never destroyed; the chunk size is ignored, so there

@@ -86,19 +86,19 @@ Result<Version> Engine::NextVersion(const std::optional<Version>& above) {
 }
 
 std::string Engine::NewObjectId() {
-  std::lock_guard lock(random_mutex_);
+  MutexLock lock(random_mutex_);
   const uint64_t high = random_.Next();
   const uint64_t low = random_.Next();
   return Hex(high, 16) + Hex(low & 0xffffffff, 8);
 }
 
 std::string Engine::NewNonce() {
-  std::lock_guard lock(random_mutex_);
+  MutexLock lock(random_mutex_);
   return Hex(random_.Next() & 0xffffffff, 8);
 }
 
 uint64_t Engine::RandomBelow(uint64_t bound) {
-  std::lock_guard lock(random_mutex_);
+  MutexLock lock(random_mutex_);
   return random_.Below(bound);
 }
 

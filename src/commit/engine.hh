@@ -4,12 +4,12 @@
 // outlives every operation.
 #pragma once
 
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "api/engine_options.hh"
 #include "archive/page_tables.hh"
+#include "base/mutex.hh"
 #include "base/random.hh"
 #include "commit/given_up_files.hh"
 #include "commit/known_directories.hh"
@@ -113,8 +113,8 @@ class Engine {
   KnownDirectories known_directories_;
   HedgeBudget hedges_;
   GivenUpFiles given_up_files_;
-  std::mutex random_mutex_;
-  Random random_;  // guarded by random_mutex_
+  Mutex random_mutex_;
+  Random random_ XEC_GUARDED_BY(random_mutex_);
   HybridClock clock_;
   MemberList member_list_;
 };

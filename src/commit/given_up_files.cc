@@ -65,7 +65,7 @@ Task<bool> TidyFilesOn(Engine& engine, MemberIndex server) {
 }  // namespace
 
 void GivenUpFiles::Add(MemberIndex server, std::string path, std::string promoted) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (files_.size() >= kFilesMax) {
     const auto older = [](const auto& a, const auto& b) { return a.second.order < b.second.order; };
     files_.erase(std::min_element(files_.begin(), files_.end(), older));
@@ -81,7 +81,7 @@ void GivenUpFiles::Add(MemberIndex server, std::string path, std::string promote
 
 std::set<MemberIndex> GivenUpFiles::Servers(TimePoint now) const {
   std::set<MemberIndex> servers;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (const auto& [key, file] : files_) {
     const auto paused = paused_.find(key.first);
     const bool may = paused == paused_.end() || paused->second <= now;
@@ -91,7 +91,7 @@ std::set<MemberIndex> GivenUpFiles::Servers(TimePoint now) const {
 }
 
 std::optional<GivenUpFiles::Taken> GivenUpFiles::Take(MemberIndex server, TimePoint now) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   // Those that failed before come after the others.
   auto best = files_.end();
   for (auto next = files_.lower_bound({server, {}}); next != files_.end(); ++next) {
@@ -109,7 +109,7 @@ std::optional<GivenUpFiles::Taken> GivenUpFiles::Take(MemberIndex server, TimePo
 
 bool GivenUpFiles::Ended(MemberIndex server, const std::string& path, const Status& done, TimePoint now) {
   const bool missing = !done && done.code() == Code::kNotFound;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto known = files_.find({server, path});
   if (known != files_.end()) {
     File& file = known->second;
@@ -129,7 +129,7 @@ bool GivenUpFiles::Ended(MemberIndex server, const std::string& path, const Stat
 }
 
 size_t GivenUpFiles::size() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return files_.size();
 }
 

@@ -14,10 +14,10 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 
+#include "base/mutex.hh"
 #include "placement/store_descriptor.hh"
 #include "runtime/executor.hh"
 #include "runtime/task.hh"
@@ -64,10 +64,10 @@ class GivenUpFiles {
     bool taken = false;
   };
 
-  mutable std::mutex mutex_;
-  std::map<std::pair<MemberIndex, std::string>, File> files_;  // guarded by mutex_, as all below
-  std::map<MemberIndex, TimePoint> paused_;  // servers, and until when
-  uint64_t next_ = 0;
+  mutable Mutex mutex_;
+  std::map<std::pair<MemberIndex, std::string>, File> files_ XEC_GUARDED_BY(mutex_);
+  std::map<MemberIndex, TimePoint> paused_ XEC_GUARDED_BY(mutex_);  // servers, and until when
+  uint64_t next_ XEC_GUARDED_BY(mutex_) = 0;
 };
 
 // Removes, or promotes, what it can of Engine::given_up_files() on the servers that are well, one after the

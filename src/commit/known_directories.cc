@@ -4,7 +4,7 @@
 namespace xec {
 
 void KnownDirectories::Learn(const ObjectPath& directory, const Version& version, TimePoint asked) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   // Rare and cheap to fill again, so no order of eviction is kept.
   if (seen_.size() >= kEntriesMax) seen_.clear();
   Seen& seen = seen_[directory];
@@ -13,19 +13,19 @@ void KnownDirectories::Learn(const ObjectPath& directory, const Version& version
 
 std::optional<Version> KnownDirectories::Known(const ObjectPath& directory, TimePoint now,
                                                Duration no_longer_ago) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = seen_.find(directory);
   if (found == seen_.end() || now - found->second.asked > no_longer_ago) return std::nullopt;
   return found->second.version;
 }
 
 void KnownDirectories::Forget(const ObjectPath& directory) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   seen_.erase(directory);
 }
 
 void KnownDirectories::Clear() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   seen_.clear();
 }
 

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <optional>
 
+#include "base/mutex.hh"
 #include "protocol/object_path.hh"
 #include "protocol/version.hh"
 #include "runtime/executor.hh"
@@ -36,8 +36,8 @@ class KnownDirectories {
     Version version;
     TimePoint asked;
   };
-  mutable std::mutex mutex_;
-  std::map<ObjectPath, Seen> seen_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<ObjectPath, Seen> seen_ XEC_GUARDED_BY(mutex_);
 };
 
 }  // namespace xec

@@ -4,13 +4,13 @@
 namespace xec {
 
 KnownManifests::ManifestPtr KnownManifests::Find(const std::string& version, TimePoint now) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = entries_.find(version);
   return found != entries_.end() && now < found->second.until ? found->second.manifest : nullptr;
 }
 
 void KnownManifests::Keep(const std::string& version, ManifestPtr manifest, TimePoint now) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (entries_.size() >= kEntriesMax)
     std::erase_if(entries_, [now](const auto& known) { return known.second.until <= now; });
   // Cheap to fill again, so no order of eviction is kept.

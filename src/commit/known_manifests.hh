@@ -6,10 +6,10 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "archive/manifest.hh"
+#include "base/mutex.hh"
 #include "runtime/executor.hh"
 
 namespace xec {
@@ -30,8 +30,8 @@ class KnownManifests {
     ManifestPtr manifest;
     TimePoint until;
   };
-  mutable std::mutex mutex_;
-  std::map<std::string, Entry> entries_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<std::string, Entry> entries_ XEC_GUARDED_BY(mutex_);
 };
 
 }  // namespace xec

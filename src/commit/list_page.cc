@@ -13,7 +13,7 @@ FolderLook::FolderLook(FolderUnion all, TimePoint when) : found(std::move(all)),
 
 FolderLookPtr ListCursors::Find(const ObjectPath& directory, const std::string& after, TimePoint now) {
   if (after.empty()) return nullptr;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(cursors_, [&](const Cursor& cursor) {
     return now - cursor.used > kKept || now - cursor.look->at > kLookKept;
   });
@@ -33,7 +33,7 @@ bool ListCursors::Fits() const {
 }
 
 void ListCursors::Keep(ObjectPath directory, std::string after, FolderLookPtr look, TimePoint now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   cursors_.push_back({std::move(directory), std::move(after), std::move(look), now});
   while (!Fits()) cursors_.pop_front();
 }

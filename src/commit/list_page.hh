@@ -5,8 +5,8 @@
 
 #include <list>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.hh"
 #include "commit/folder.hh"
 #include "commit/names.hh"
 
@@ -44,10 +44,10 @@ class ListCursors {
     FolderLookPtr look;
     TimePoint used;
   };
-  bool Fits() const;
+  bool Fits() const XEC_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::list<Cursor> cursors_;  // the oldest first; guarded by mutex_
+  Mutex mutex_;
+  std::list<Cursor> cursors_ XEC_GUARDED_BY(mutex_);  // the oldest first
 };
 
 // As ListDirectory, a page of it.

@@ -33,13 +33,13 @@ std::optional<RestingName> NamesAtRest::View::Lives(uint64_t shown) const {
 }
 
 NamesAtRest::View NamesAtRest::Now(TimePoint now) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return times_tell_ ? View(rests_, now) : View();
 }
 
 NamesAtRest::Pass::Pass(NamesAtRest& memory, Executor& executor)
     : memory_(memory), executor_(executor), before_([&] {
-        std::lock_guard lock(memory.mutex_);
+        MutexLock lock(memory.mutex_);
         return View(memory.rests_, executor.Now());
       }()) {}
 
@@ -48,17 +48,17 @@ NamesAtRest::Pass::~Pass() {
   const auto by_shown = [](const Rest& a, const Rest& b) { return a.shown < b.shown; };
   std::sort(learnt_.begin(), learnt_.end(), by_shown);
   auto rests = std::make_shared<const Rests>(std::move(learnt_));
-  std::lock_guard lock(memory_.mutex_);
+  MutexLock lock(memory_.mutex_);
   memory_.rests_.swap(rests);
 }
 
 void NamesAtRest::Pass::Keep(const Rest& rest) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (rest.shown > highest_) return;
   learnt_.push_back(rest);
   if (learnt_.size() <= kNamesAtRestMax) return;
   highest_ /= 2;
-  std::erase_if(learnt_, [this](const Rest& kept) { return kept.shown > highest_; });
+  std::erase_if(learnt_, [highest = highest_](const Rest& kept) { return kept.shown > highest; });
 }
 
 std::optional<ToClean> NamesAtRest::Pass::Known(uint64_t shown) {
@@ -90,7 +90,7 @@ void NamesAtRest::Pass::Learn(uint64_t shown, TimePoint began, const CleanVerdic
 
 void NamesAtRest::Pass::DoNotBelieveTimes() {
   {
-    std::lock_guard lock(memory_.mutex_);
+    MutexLock lock(memory_.mutex_);
     if (!std::exchange(memory_.times_tell_, false)) return;
   }
   Log(LogLevel::kWarning, "cleaner",

@@ -13,9 +13,9 @@
 #include <deque>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <optional>
 
+#include "base/mutex.hh"
 #include "protocol/version.hh"
 #include "runtime/executor.hh"
 
@@ -122,17 +122,17 @@ class NamesAtRest {
     NamesAtRest& memory_;
     Executor& executor_;
     const View before_;
-    std::mutex mutex_;
+    Mutex mutex_;
     bool given_up_ = false;
-    Rests learnt_;  // guarded by mutex_, as is
-    uint64_t highest_ = std::numeric_limits<uint64_t>::max();  // that is kept
+    Rests learnt_ XEC_GUARDED_BY(mutex_);
+    uint64_t highest_ XEC_GUARDED_BY(mutex_) = std::numeric_limits<uint64_t>::max();  // that is kept
   };
 
  private:
   const uint64_t seed_;
-  mutable std::mutex mutex_;
-  bool times_tell_ = true;  // guarded by mutex_, as is
-  std::shared_ptr<const Rests> rests_ = std::make_shared<Rests>();
+  mutable Mutex mutex_;
+  bool times_tell_ XEC_GUARDED_BY(mutex_) = true;
+  std::shared_ptr<const Rests> rests_ XEC_GUARDED_BY(mutex_) = std::make_shared<Rests>();
 };
 
 }  // namespace xec

@@ -6,7 +6,7 @@ namespace xec {
 Task<void> Alarm::Wait(TimePoint until) {
   OneShot<bool> over;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (std::exchange(rung_, false)) co_return;
     wake_ = over.Setter();
   }
@@ -14,7 +14,7 @@ Task<void> Alarm::Wait(TimePoint until) {
   if (until != TimePoint::max()) timer = executor_.RunAt(until, [set = over.Setter()] { set(true); });
   (void)co_await over;
   if (timer != 0) executor_.Cancel(timer);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   wake_ = {};
   rung_ = false;
 }
@@ -22,7 +22,7 @@ Task<void> Alarm::Wait(TimePoint until) {
 void Alarm::Ring() {
   UniqueFunction<void(bool)> wake;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     rung_ = true;
     wake = std::exchange(wake_, {});
   }

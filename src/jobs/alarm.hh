@@ -2,8 +2,7 @@
 // Alarm: one coroutine waits, until a time or until somebody rings. Thread-safe.
 #pragma once
 
-#include <mutex>
-
+#include "base/mutex.hh"
 #include "runtime/executor.hh"
 #include "runtime/task.hh"
 
@@ -21,9 +20,9 @@ class Alarm {
 
  private:
   Executor& executor_;
-  std::mutex mutex_;
-  bool rung_ = false;                     // guarded by mutex_, as is
-  UniqueFunction<void(bool)> wake_ = {};  // of the waiter
+  Mutex mutex_;
+  bool rung_ XEC_GUARDED_BY(mutex_) = false;
+  UniqueFunction<void(bool)> wake_ XEC_GUARDED_BY(mutex_) = {};  // of the waiter
 };
 
 }  // namespace xec

@@ -18,7 +18,7 @@ std::unique_ptr<JobRunner::Entry> JobRunner::NewEntry(std::unique_ptr<Job> job) 
 void JobRunner::Start(std::vector<std::unique_ptr<Job>> jobs) {
   std::vector<Entry*> started;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (stopped_) return;
     for (auto& job : jobs) started.push_back(entries_.emplace_back(NewEntry(std::move(job))).get());
   }
@@ -40,7 +40,7 @@ Task<void> JobRunner::Run(Entry& entry) {
 }
 
 NextMove JobRunner::Look(Entry& entry) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Restate(entry);
   return DecideMove(entry.standing, executor_.Now());
 }
@@ -58,7 +58,7 @@ Task<void> JobRunner::DoStep(Entry& entry) {
 void JobRunner::Begin(Entry& entry) {
   std::string restored;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     entry.in_step = true;
     Restate(entry);
     restored.swap(entry.restored);
@@ -69,7 +69,7 @@ void JobRunner::Begin(Entry& entry) {
 void JobRunner::Note(Entry& entry, const StepEnd& end, TimePoint began, std::string cursor) {
   const JobPace pace = entry.job->pace();
   const TimePoint now = executor_.Now();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   entry.in_step = false;
   entry.in_pass = end.kind == StepEnd::kMore;
   // It has ended by itself.
@@ -86,7 +86,7 @@ void JobRunner::Note(Entry& entry, const StepEnd& end, TimePoint began, std::str
 
 void JobRunner::NoteCancelled(Entry& entry) {
   const TimePoint due = executor_.Now() + entry.job->first_pause();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   entry.standing.cancelled = false;
   entry.in_pass = false;
   entry.standing.due = due;
@@ -95,12 +95,12 @@ void JobRunner::NoteCancelled(Entry& entry) {
 }
 
 bool JobRunner::IsStopped(const Entry& entry) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return entry.standing.stopping || entry.standing.cancelled;
 }
 
 void JobRunner::Show(Entry& entry, JobProgress progress) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   entry.report.progress = std::move(progress);
 }
 
@@ -117,7 +117,7 @@ void JobRunner::Restate(Entry& entry) const {
 }
 
 void JobRunner::Restore(std::string_view job, std::string cursor) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (const auto& entry : entries_) {
     if (entry->report.name != job) continue;
     // Told on, in case this process ends before its first step.
@@ -129,7 +129,7 @@ void JobRunner::Restore(std::string_view job, std::string cursor) {
 
 void JobRunner::Tell(const JobOrders& orders) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (const auto& entry : entries_) {
       const JobOrder order = orders.Of(entry->report.name);
       JobStanding& standing = entry->standing;
@@ -148,7 +148,7 @@ void JobRunner::Tell(const JobOrders& orders) {
 
 void JobRunner::Stop() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopped_ = true;
     for (const auto& entry : entries_) entry->standing.stopping = true;
   }
@@ -158,7 +158,7 @@ void JobRunner::Stop() {
 void JobRunner::RingAll() {
   std::vector<Entry*> all;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (const auto& entry : entries_) all.push_back(entry.get());
   }
   for (Entry* const entry : all) entry->alarm.Ring();
@@ -168,7 +168,7 @@ std::vector<JobReport> JobRunner::Reports() const {
   const TimePoint now = executor_.Now();
   const int64_t now_ms = executor_.WallNow();
   std::vector<JobReport> reports;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (const auto& entry : entries_) {
     Restate(*entry);
     JobReport& report = reports.emplace_back(entry->report);

@@ -10,9 +10,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.hh"
 #include "jobs/alarm.hh"
 #include "jobs/job.hh"
 #include "jobs/job_orders.hh"
@@ -65,15 +65,15 @@ class JobRunner {
   void NoteCancelled(Entry& entry);
   bool IsStopped(const Entry& entry) const;
   void Show(Entry& entry, JobProgress progress);
-  // Under mutex_, after what it goes by has changed.
-  void Restate(Entry& entry) const;
+  // After what it goes by has changed.
+  void Restate(Entry& entry) const XEC_REQUIRES(mutex_);
   void RingAll();
 
   Executor& executor_;
   TaskScope& scope_;
-  mutable std::mutex mutex_;
-  bool stopped_ = false;                         // guarded by mutex_, as is
-  std::vector<std::unique_ptr<Entry>> entries_;  // set once
+  mutable Mutex mutex_;
+  bool stopped_ XEC_GUARDED_BY(mutex_) = false;
+  std::vector<std::unique_ptr<Entry>> entries_ XEC_GUARDED_BY(mutex_);  // set once
 };
 
 }  // namespace xec

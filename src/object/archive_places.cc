@@ -55,7 +55,7 @@ Task<Result<FoundArchive>> OpenAt(Engine& engine, MemberIndex server, ObjectPath
 }  // namespace
 
 bool ArchivePlaces::MayHaveOtherPlaces() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return places_ && !places_->complete;
 }
 
@@ -75,7 +75,7 @@ Task<Result<Places>> ArchivePlaces::Look() {
   OneShot<Result<Places>> shared;
   bool wait = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (places_ && (places_->complete || engine.executor().Now() < again_)) co_return *places_;
     wait = looking_;
     if (wait) waiters_.emplace_back(shared.Setter());
@@ -88,7 +88,7 @@ Task<Result<Places>> ArchivePlaces::Look() {
   Result<Places> places = co_await PlacesOf(engine, version_->info);
   std::vector<UniqueFunction<void(Result<Places>)>> waiters;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (places) Remember(std::move(*places));
     if (!places && places_) again_ = engine.executor().Now() + kAskAgainAfter;
     if (places_) places = *places_;

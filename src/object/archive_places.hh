@@ -5,9 +5,9 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <optional>
 
+#include "base/mutex.hh"
 #include "commit/origin.hh"
 #include "object/archive_source.hh"
 #include "object/open_version.hh"
@@ -37,15 +37,14 @@ class ArchivePlaces : public ArchiveSource {
   // PlacesOf, asked once for all that miss an archive, and remembered: archives only move on from there. For
   // a while only if homes that did not answer may know more.
   Task<Result<Places>> Look();
-  // Under mutex_.
-  void Remember(Places places);
+  void Remember(Places places) XEC_REQUIRES(mutex_);
 
   const OpenVersionPtr version_;
-  mutable std::mutex mutex_;
-  std::optional<Places> places_;  // guarded by mutex_
-  TimePoint again_ = {};  // guarded by mutex_; when to ask anew, unless they are complete
-  bool looking_ = false;  // guarded by mutex_
-  std::vector<UniqueFunction<void(Result<Places>)>> waiters_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::optional<Places> places_ XEC_GUARDED_BY(mutex_);
+  TimePoint again_ XEC_GUARDED_BY(mutex_) = {};  // when to ask anew, unless they are complete
+  bool looking_ XEC_GUARDED_BY(mutex_) = false;
+  std::vector<UniqueFunction<void(Result<Places>)>> waiters_ XEC_GUARDED_BY(mutex_);
   std::atomic<uint64_t> changes_ = 0;  // how often others were found than before; grows under mutex_
 };
 

@@ -104,9 +104,8 @@ TEST(FaultsTest, ArchiveCutShortFilledWithNoiseOrOfAnotherObject) {
   store.memory(noisy).Tamper(noisy_path,
                              [](std::string& content) { content = TestBytes(content.size(), 99); });
   EXPECT_TRUE(*store.Get("/o") == bytes);
-  store.memory(noisy).Tamper(noisy_path, [&](std::string& content) {
-    content = *store.memory(others[0].first).Content(others[0].second);
-  });
+  const std::string other = *store.memory(others[0].first).Content(others[0].second);
+  store.memory(noisy).Tamper(noisy_path, [&](std::string& content) { content = other; });
   EXPECT_TRUE(*store.Get("/o") == bytes);
 }
 

@@ -22,7 +22,7 @@ Task<Result<LoadedArchive>> OpenArchives::LoadFor(Self self, MemberIndex server)
   bool wait = false;
   ArchivePtr stale;
   {
-    std::lock_guard lock(self->mutex_);
+    MutexLock lock(self->mutex_);
     Entry& entry = self->entries_[server];
     ArchiveSlot& slot = entry.slot;
     if (slot.Stands(self->version_->engine.executor().Now(), self->source_->changes())) {
@@ -51,7 +51,7 @@ Task<Result<LoadedArchive>> OpenArchives::LoadNow(Self self, MemberIndex server)
   std::vector<Waiter> waiters;
   bool missed = false;
   {
-    std::lock_guard lock(self->mutex_);
+    MutexLock lock(self->mutex_);
     Entry& entry = self->entries_[server];
     waiters.swap(entry.waiters);
     if (loaded) {
@@ -107,18 +107,18 @@ Task<Result<LoadedArchive>> OpenArchives::ReadFound(MemberIndex server, FoundArc
 }
 
 std::shared_ptr<const Manifest> OpenArchives::manifest() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return manifest_;
 }
 
 void OpenArchives::UseManifest(std::shared_ptr<const Manifest> manifest) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!manifest_) manifest_ = std::move(manifest);
 }
 
 std::vector<ArchivePtr> OpenArchives::All() const {
   std::vector<ArchivePtr> open;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (const auto& [server, entry] : entries_) {
     if (entry.slot.archive()) open.push_back(entry.slot.archive());
   }
@@ -127,7 +127,7 @@ std::vector<ArchivePtr> OpenArchives::All() const {
 
 std::vector<OpenArchives::Holding> OpenArchives::Holdings() const {
   std::vector<Holding> holdings;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (const auto& [server, entry] : entries_) {
     const ArchiveSlot& slot = entry.slot;
     if (slot.archive() || slot.IsMissing()) holdings.push_back({server, slot.archive(), slot.corrupt()});
@@ -136,15 +136,16 @@ std::vector<OpenArchives::Holding> OpenArchives::Holdings() const {
 }
 
 bool OpenArchives::NamedServerHasNothing() const {
-  return std::any_of(entries_.begin(), entries_.end(), [&](const auto& known) {
-    return known.second.slot.IsMissing() &&
-           Contains(manifest_->servers, version_->engine.server_id(known.first));
-  });
+  for (const auto& [server, entry] : entries_) {
+    if (entry.slot.IsMissing() && Contains(manifest_->servers, version_->engine.server_id(server)))
+      return true;
+  }
+  return false;
 }
 
 bool OpenArchives::HasFailed(MemberIndex server) const {
   const TimePoint now = version_->engine.executor().Now();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto entry = entries_.find(server);
   return entry != entries_.end() && entry->second.slot.HasFailed(now);
 }
@@ -152,14 +153,14 @@ bool OpenArchives::HasFailed(MemberIndex server) const {
 bool OpenArchives::MayHaveReturned(MemberIndex server) {
   const TimePoint now = version_->engine.executor().Now();
   const Standing standing = version_->engine.health().At(server, now);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return entries_[server].slot.MayHaveReturned(now, standing);
 }
 
 Duration OpenArchives::Patience(MemberIndex server, uint64_t bytes) const {
   bool open = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const auto entry = entries_.find(server);
     open = entry != entries_.end() && entry->second.slot.archive();
   }
@@ -171,7 +172,7 @@ Duration OpenArchives::Patience(MemberIndex server, uint64_t bytes) const {
 void OpenArchives::Forget(MemberIndex server, const ArchivePtr& archive, MemberName chunk, Error error) {
   const Error why = error;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const TimePoint now = version_->engine.executor().Now();
     if (!entries_[server].slot.Forget(archive, std::move(error), now)) return;
   }
@@ -184,7 +185,7 @@ void OpenArchives::Forget(MemberIndex server, const ArchivePtr& archive, MemberN
 void OpenArchives::NoteUnread(MemberIndex server, std::optional<MemberName> chunk, const Error& error) {
   if (error.code != Code::kUnavailable) return;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!entries_[server].slot.NoteUnread(chunk)) return;
   }
   version_->ReportDamage(fmt::format("its archive on {} could be opened, but not read: {}",
@@ -192,14 +193,14 @@ void OpenArchives::NoteUnread(MemberIndex server, std::optional<MemberName> chun
 }
 
 int OpenArchives::TimesUnread(MemberIndex server) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto entry = entries_.find(server);
   return entry == entries_.end() ? 0 : entry->second.slot.TimesUnread();
 }
 
 void OpenArchives::NoteCorrupt(const ArchivePtr& archive, std::string problem) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ArchiveSlot& slot = entries_[archive->server()].slot;
     // One that was opened anew since is another one.
     if (slot.archive() != archive) return;
@@ -214,7 +215,7 @@ Task<bool> OpenArchives::Reopen(Self self, MemberIndex server) {
   ArchivePtr stale = loaded->archive;
   bool replaced = false;
   {
-    std::lock_guard lock(self->mutex_);
+    MutexLock lock(self->mutex_);
     const TimePoint now = self->version_->engine.executor().Now();
     replaced = self->entries_[server].slot.Replace(stale, now);
     if (replaced) ++self->times_reopened_;
@@ -227,7 +228,7 @@ Task<bool> OpenArchives::ReopenCorruptOf(Self self) {
   Engine& engine = self->version_->engine;
   std::vector<MemberIndex> servers;
   {
-    std::lock_guard lock(self->mutex_);
+    MutexLock lock(self->mutex_);
     const TimePoint now = engine.executor().Now();
     for (const auto& [server, entry] : self->entries_) {
       if (entry.slot.MayBeRepaired(now)) servers.push_back(server);

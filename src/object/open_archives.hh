@@ -7,10 +7,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/mutex.hh"
 #include "object/archive_slot.hh"
 #include "object/archive_source.hh"
 #include "object/open_version.hh"
@@ -87,15 +87,15 @@ class OpenArchives : public std::enable_shared_from_this<OpenArchives> {
   Task<Result<LoadedArchive>> ReadFound(MemberIndex server, FoundArchive found);
   // `chunk`: nullopt for the end.
   void NoteUnread(MemberIndex server, std::optional<MemberName> chunk, const Error& error);
-  // Was a server asked that the manifest names, and says that it has no archive? Under mutex_.
-  bool NamedServerHasNothing() const;
+  // Was a server asked that the manifest names, and says that it has no archive?
+  bool NamedServerHasNothing() const XEC_REQUIRES(mutex_);
 
   const OpenVersionPtr version_;
   const std::shared_ptr<ArchiveSource> source_;
   std::function<void()> missed_;
-  mutable std::mutex mutex_;
-  std::map<MemberIndex, Entry> entries_;  // guarded by mutex_
-  std::shared_ptr<const Manifest> manifest_;  // guarded by mutex_; set once
+  mutable Mutex mutex_;
+  std::map<MemberIndex, Entry> entries_ XEC_GUARDED_BY(mutex_);
+  std::shared_ptr<const Manifest> manifest_ XEC_GUARDED_BY(mutex_);  // set once
   std::atomic<uint64_t> times_corrupt_ = 0;
   std::atomic<uint64_t> times_reopened_ = 0;
 };

@@ -23,7 +23,7 @@ ReadAhead::ReadAhead(std::shared_ptr<SliceCache> cache, std::string object, size
 ReadAhead::~ReadAhead() { cache_->EndReader(object_); }
 
 bool ReadAhead::ContinuesStream(uint64_t begin, uint64_t end) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto known = std::find(stream_ends_.begin(), stream_ends_.end(), begin);
   const bool continues = known != stream_ends_.end();
   if (continues) {

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.hh"
 #include "object/stripe_reader.hh"
 #include "runtime/slice_cache.hh"
 
@@ -46,8 +46,8 @@ class ReadAhead : public std::enable_shared_from_this<ReadAhead> {
   const std::shared_ptr<SliceCache> cache_;
   const std::string object_;
   const size_t stripes_max_;
-  std::mutex mutex_;
-  std::vector<uint64_t> stream_ends_;  // oldest first; guarded by mutex_
+  Mutex mutex_;
+  std::vector<uint64_t> stream_ends_ XEC_GUARDED_BY(mutex_);  // oldest first
 };
 
 }  // namespace xec

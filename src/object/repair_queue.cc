@@ -23,7 +23,7 @@ bool RepairQueue::MakeRoom(TimePoint now) {
 
 void RepairQueue::Report(const ObjectPath& path, const Version& version, std::string problem, TimePoint now) {
   std::string key = KeyOf(path, version);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto known = entries_.find(key);
   if (known != entries_.end()) {
     const bool rested = known->second.state == Entry::kResting && known->second.until <= now;
@@ -42,7 +42,7 @@ void RepairQueue::Report(const ObjectPath& path, const Version& version, std::st
 }
 
 std::optional<DamagedObject> RepairQueue::Take(TimePoint now) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Entry* first = nullptr;
   for (auto& [key, entry] : entries_) {
     if (entry.state != Entry::kWaiting || entry.until > now) continue;
@@ -54,7 +54,7 @@ std::optional<DamagedObject> RepairQueue::Take(TimePoint now) {
 }
 
 bool RepairQueue::Finish(const DamagedObject& object, End end, TimePoint now) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto known = entries_.find(KeyOf(object.path, object.version));
   if (known == entries_.end()) return true;
   Entry& entry = known->second;
@@ -77,7 +77,7 @@ bool RepairQueue::Finish(const DamagedObject& object, End end, TimePoint now) {
 }
 
 RepairQueue::Counts RepairQueue::counts() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Counts counts = counts_;
   counts.waiting = static_cast<size_t>(std::count_if(entries_.begin(), entries_.end(), [](const auto& known) {
     return known.second.state == Entry::kWaiting;

@@ -12,10 +12,10 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "base/mutex.hh"
 #include "protocol/object_path.hh"
 #include "protocol/version.hh"
 #include "runtime/executor.hh"
@@ -68,12 +68,12 @@ class RepairQueue {
     int failures = 0;
   };
   // Does another object fit, once those that have rested long enough are forgotten?
-  bool MakeRoom(TimePoint now);
+  bool MakeRoom(TimePoint now) XEC_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::map<std::string, Entry> entries_;  // by path and version; guarded by mutex_, as all below
-  uint64_t next_ = 0;
-  Counts counts_;
+  mutable Mutex mutex_;
+  std::map<std::string, Entry> entries_ XEC_GUARDED_BY(mutex_);  // by path and version
+  uint64_t next_ XEC_GUARDED_BY(mutex_) = 0;
+  Counts counts_ XEC_GUARDED_BY(mutex_);
 };
 
 }  // namespace xec

@@ -72,7 +72,7 @@ StrayLanes::StrayLanes(OpenVersionPtr version, std::shared_ptr<const ArchiveSour
     : version_(std::move(version)), source_(std::move(source)), archives_(std::move(archives)) {}
 
 std::optional<MemberIndex> StrayLanes::Find(uint32_t lane) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto stray = strays_.find(lane);
   return stray == strays_.end() ? std::nullopt : std::optional(stray->second);
 }
@@ -110,7 +110,7 @@ void StrayLanes::UseFound(const Manifest& manifest) {
   const std::vector<Holding> holdings = archives_->Holdings();
   const ByLane elsewhere =
       Elsewhere(version_->engine, manifest, BestOpen(version_->engine, manifest, holdings));
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   bool changed = false;
   for (const auto& [lane, server] : elsewhere) {
     const auto [entry, is_new] = strays_.emplace(lane, server);
@@ -134,7 +134,7 @@ Task<void> StrayLanes::SearchFor(Self self) {
   OneShot<bool> shared;
   bool wait = false;
   {
-    std::lock_guard lock(self->mutex_);
+    MutexLock lock(self->mutex_);
     wait = self->searching_;
     if (!wait && !(ready && self->IsDue(self->version_->engine.executor().Now()))) co_return;
     if (wait) self->waiters_.emplace_back(shared.Setter());
@@ -153,7 +153,7 @@ Task<void> StrayLanes::SearchNow(Self self) {
   const std::shared_ptr<const Manifest> manifest = archives->manifest();
   const uint64_t changes = self->source_->changes();
   {
-    std::lock_guard lock(self->mutex_);
+    MutexLock lock(self->mutex_);
     self->corrupt_known_ = archives->times_corrupt();
   }
   const ByLane before = BestOpen(engine, *manifest, archives->Holdings());
@@ -186,7 +186,7 @@ void StrayLanes::End(const Manifest& manifest, const ByLane& before, bool all_an
   if (known) ReportLost(manifest, holdings, found);
   std::vector<UniqueFunction<void(bool)>> waiters;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     // Who is silent now may still have what was found there.
     for (const auto& [lane, server] : strays_) {
       if (!best.contains(lane) && HoldingOf(holdings, server) == nullptr) found.emplace(lane, server);
@@ -209,7 +209,7 @@ void StrayLanes::StartSearch() {
   const TimePoint now = version_->engine.executor().Now();
   const bool ready = archives_->manifest() != nullptr;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const bool over =
         searched_ && archives_->times_corrupt() == corrupt_known_ && (LastIsComplete() || now < again_);
     if (over || searching_ || !ready) return;
@@ -222,7 +222,7 @@ TimePoint StrayLanes::SearchOn() {
   const TimePoint now = version_->engine.executor().Now();
   const bool ready = archives_->manifest() != nullptr;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (searching_) return now + kLookAgain;
     if (!ready) return TimePoint::max();
     if (!IsDue(now)) return again_;
@@ -233,13 +233,13 @@ TimePoint StrayLanes::SearchOn() {
 }
 
 bool StrayLanes::searching() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return searching_;
 }
 
 bool StrayLanes::known() const {
   if (source_->MayHaveOtherPlaces()) return false;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return LastIsComplete();
 }
 

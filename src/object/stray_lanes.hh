@@ -6,11 +6,11 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.hh"
 #include "object/open_archives.hh"
 
 namespace xec {
@@ -54,9 +54,8 @@ class StrayLanes : public std::enable_shared_from_this<StrayLanes> {
   static Task<void> SearchFor(Self self);
   // One search; searching_ is set.
   static Task<void> SearchNow(Self self);
-  // Under mutex_.
-  bool IsDue(TimePoint now) const;
-  bool LastIsComplete() const;
+  bool IsDue(TimePoint now) const XEC_REQUIRES(mutex_);
+  bool LastIsComplete() const XEC_REQUIRES(mutex_);
   // While others are still asked.
   void UseFound(const Manifest& manifest);
   // What the search has found. `changes`: of the source, when it began.
@@ -67,16 +66,17 @@ class StrayLanes : public std::enable_shared_from_this<StrayLanes> {
   const OpenVersionPtr version_;
   const std::shared_ptr<const ArchiveSource> source_;
   const std::shared_ptr<OpenArchives> archives_;
-  mutable std::mutex mutex_;
-  ByLane strays_;  // guarded by mutex_, as all below
-  bool searching_ = false;
-  bool searched_ = false;
-  bool known_ = false;  // the last search heard all, in the places known then
-  uint64_t places_known_ = 0;  // ArchiveSource::changes() then
-  uint64_t corrupt_known_ = 0;  // OpenArchives::times_corrupt() when the last search began
-  TimePoint again_ = {};
-  Duration pause_{0};
-  std::vector<UniqueFunction<void(bool)>> waiters_;  // of the search under way
+  mutable Mutex mutex_;
+  ByLane strays_ XEC_GUARDED_BY(mutex_);
+  bool searching_ XEC_GUARDED_BY(mutex_) = false;
+  bool searched_ XEC_GUARDED_BY(mutex_) = false;
+  bool known_ XEC_GUARDED_BY(mutex_) = false;  // the last search heard all, in the places known then
+  uint64_t places_known_ XEC_GUARDED_BY(mutex_) = 0;  // ArchiveSource::changes() then
+  // OpenArchives::times_corrupt() when the last search began.
+  uint64_t corrupt_known_ XEC_GUARDED_BY(mutex_) = 0;
+  TimePoint again_ XEC_GUARDED_BY(mutex_) = {};
+  Duration pause_ XEC_GUARDED_BY(mutex_){0};
+  std::vector<UniqueFunction<void(bool)>> waiters_ XEC_GUARDED_BY(mutex_);  // of the search under way
   std::atomic<uint64_t> changes_ = 0;  // of its own; grows under mutex_
 };
 

@@ -203,14 +203,17 @@ bool StripeBuffer::AddTail(uint32_t chunk, ByteSpan tail, Piece& piece) {
 void StripeReservation::Put(ByteBudget::Claimed leases, Executor& executor) {
   Take();
   kept_ = std::make_shared<Kept>();
-  kept_->leases = std::move(leases);
+  {
+    const MutexLock lock(kept_->mutex);
+    kept_->leases = std::move(leases);
+  }
   executor_ = &executor;
   for (const Duration time : {kReservationMax, kPlaceMax}) {
     const auto lapse = [weak = std::weak_ptr<Kept>(kept_), time] {
       const std::shared_ptr<Kept> kept = weak.lock();
       if (!kept) return;
       ByteBudget::Claimed lapsed;  // released without the lock
-      std::lock_guard lock(kept->mutex);
+      MutexLock lock(kept->mutex);
       lapsed.memory = std::move(kept->leases.memory);
       if (time == kPlaceMax || !kept->keep_claim) lapsed.claim = std::move(kept->leases.claim);
     };
@@ -220,7 +223,7 @@ void StripeReservation::Put(ByteBudget::Claimed leases, Executor& executor) {
 
 bool StripeReservation::KeepClaim() {
   if (!kept_) return false;
-  std::lock_guard lock(kept_->mutex);
+  MutexLock lock(kept_->mutex);
   kept_->keep_claim = true;
   return kept_->leases.claim.bytes() > 0;
 }
@@ -229,7 +232,7 @@ ByteBudget::Claimed StripeReservation::Take() {
   for (const TimerId timer : std::exchange(timers_, {})) executor_->Cancel(timer);
   const std::shared_ptr<Kept> kept = std::move(kept_);
   if (!kept) return {};
-  std::lock_guard lock(kept->mutex);
+  MutexLock lock(kept->mutex);
   return std::move(kept->leases);
 }
 

@@ -9,11 +9,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "api/handles.hh"
 #include "archive/archive_writer.hh"
+#include "base/mutex.hh"
 #include "codec/geometry.hh"
 #include "codec/object_digests.hh"
 #include "codec/reed_solomon.hh"
@@ -116,9 +116,9 @@ class StripeReservation {
 
  private:
   struct Kept {
-    std::mutex mutex;
-    ByteBudget::Claimed leases;  // guarded by mutex, as the next
-    bool keep_claim = false;
+    Mutex mutex;
+    ByteBudget::Claimed leases XEC_GUARDED_BY(mutex);
+    bool keep_claim XEC_GUARDED_BY(mutex) = false;
   };
   std::shared_ptr<Kept> kept_;
   Executor* executor_ = nullptr;

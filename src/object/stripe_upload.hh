@@ -10,11 +10,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include "archive/archive_writer.hh"
 #include "archive/manifest.hh"
+#include "base/mutex.hh"
 #include "codec/object_digests.hh"
 #include "object/archive_opener.hh"
 #include "object/object_writer.hh"
@@ -56,7 +56,7 @@ class StripeHold {
   explicit StripeHold(std::shared_ptr<StripeBuffer> stripe) : stripe_(std::move(stripe)) {}
   void LetGo() {
     std::shared_ptr<StripeBuffer> last;  // freed without the lock
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     last.swap(stripe_);
   }
   void SetWritten(TimePoint now) { written_at_ = now; }
@@ -65,8 +65,8 @@ class StripeHold {
 
  private:
   std::atomic<TimePoint> written_at_ = TimePoint::min();
-  std::mutex mutex_;
-  std::shared_ptr<StripeBuffer> stripe_;  // guarded by mutex_
+  Mutex mutex_;
+  std::shared_ptr<StripeBuffer> stripe_ XEC_GUARDED_BY(mutex_);
 };
 
 // Owned and called as an ObjectWriter.

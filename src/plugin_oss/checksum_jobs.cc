@@ -13,11 +13,15 @@ constexpr size_t kReadBytes = 4 * kMiB;
 }  // namespace
 
 ChecksumJobs::~ChecksumJobs() {
-  for (std::jthread& thread : threads_) thread.request_stop();
-  threads_.clear();
+  std::vector<std::jthread> threads;
+  {
+    const MutexLock lock(mutex_);
+    for (std::jthread& thread : threads_) thread.request_stop();
+    threads.swap(threads_);
+    changed_.NotifyAll();
+  }
 }
 
-// Under mutex_, as the next three.
 bool ChecksumJobs::Forgotten(const Job& job, TimePoint now) const {
   return job.waiting == 0 && now - job.asked > limits_.kept;
 }
@@ -50,17 +54,19 @@ Result<ChecksumJobs::JobPtr> ChecksumJobs::Find(const Key& key, const DigestOpti
   line_.push_back(job);
   while (threads_.size() < limits_.at_once)
     threads_.emplace_back([this](const std::stop_token& stop) { Work(stop); });
-  changed_.notify_all();
+  changed_.NotifyAll();
   return job;
 }
 
 Result<std::optional<std::string>> ChecksumJobs::Ask(const std::string& path, Version version,
                                                      const std::string& algorithm,
                                                      const DigestOptions& options) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   XEC_ASSIGN_OR_RETURN(const JobPtr job, Find({path, version, algorithm}, options));
   ++job->waiting;
-  changed_.wait_for(lock, limits_.wait, [&] { return job->result.has_value(); });
+  const TimePoint until = std::chrono::steady_clock::now() + limits_.wait;
+  while (!job->result && changed_.WaitUntil(mutex_, until)) {
+  }
   --job->waiting;
   job->asked = std::chrono::steady_clock::now();
   if (!job->result) return std::optional<std::string>();
@@ -69,23 +75,25 @@ Result<std::optional<std::string>> ChecksumJobs::Ask(const std::string& path, Ve
 }
 
 void ChecksumJobs::Work(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [&] { return !line_.empty(); }) && !stop.stop_requested()) {
+  MutexLock lock(mutex_);
+  while (true) {
+    while (line_.empty() && !stop.stop_requested()) changed_.Wait(mutex_);
+    if (stop.stop_requested()) return;
     const JobPtr job = line_.front();
     line_.pop_front();
-    lock.unlock();
+    lock.Unlock();
     Result<std::string> result = Compute(*job, stop);
     if (result) Keep(*job, *result);
-    lock.lock();
+    lock.Lock();
     job->result = std::move(result);
     job->ended = std::chrono::steady_clock::now();
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 }
 
 // Does anybody still want it?
 bool ChecksumJobs::GoOn(const Job& job, const std::stop_token& stop) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return !stop.stop_requested() && !Forgotten(job, std::chrono::steady_clock::now());
 }
 

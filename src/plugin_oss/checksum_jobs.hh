@@ -8,17 +8,16 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "api/store.hh"
+#include "base/mutex.hh"
 
 namespace xec {
 
@@ -62,10 +61,11 @@ class ChecksumJobs {
   using JobPtr = std::shared_ptr<Job>;
   using Key = std::tuple<std::string, Version, std::string>;  // path, version, algorithm
 
-  Result<JobPtr> Find(const Key& key, const DigestOptions& options);
+  Result<JobPtr> Find(const Key& key, const DigestOptions& options) XEC_REQUIRES(mutex_);
+  // Under mutex_, as the next.
   bool Forgotten(const Job& job, TimePoint now) const;
   bool FailedLongAgo(const Job& job, TimePoint now) const;
-  void Forget();
+  void Forget() XEC_REQUIRES(mutex_);
   void Work(const std::stop_token& stop);
   bool GoOn(const Job& job, const std::stop_token& stop);
   Result<std::string> Compute(const Job& job, const std::stop_token& stop);
@@ -73,11 +73,11 @@ class ChecksumJobs {
 
   Store& store_;
   const Limits limits_;
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::map<Key, JobPtr> jobs_;  // guarded by mutex_, as all below
-  std::deque<JobPtr> line_;
-  std::vector<std::jthread> threads_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::map<Key, JobPtr> jobs_ XEC_GUARDED_BY(mutex_);
+  std::deque<JobPtr> line_ XEC_GUARDED_BY(mutex_);
+  std::vector<std::jthread> threads_ XEC_GUARDED_BY(mutex_);
 };
 
 }  // namespace xec

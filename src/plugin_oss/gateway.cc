@@ -50,6 +50,33 @@ LogLevel LevelOf(Code code) {
   }
 }
 
+Result<std::unique_ptr<Gateway>> OpenGateway(const std::string& file) {
+  if (!CanHideHandles()) {
+    return Fail(Code::kUnsupported, "this xrootd has no XrdOfsHandle::Hide: its clients would share uploads");
+  }
+  XEC_ASSIGN_OR_RETURN(Configuration configuration, ParseConfigurationFile(file));
+  OpenOptions options;
+  options.create_if_new = true;
+  options.background = true;
+  options.process = NameOfThisProcess();
+  XEC_ASSIGN_OR_RETURN(std::unique_ptr<OpenedStore> opened, OpenStore(std::move(configuration), options));
+  for (const std::string& note : opened->notes()) Log(LogLevel::kWarning, "store", "{}", note);
+  if (const Result<StoreMaintenance*> maintenance = opened->maintenance()) {
+    const StoreDescriptor& d = (*maintenance)->descriptor();
+    Log(LogLevel::kInfo, "store", "opened store {}: {} data servers, {} of {} each, layout {}, sync {}",
+        d.store_id, d.members.size(), d.geometry.ToString(), FormatSize(d.geometry.chunk_size_bytes),
+        LayoutName(d.layout), SyncPolicyName(d.sync));
+  }
+  WarnUnlessGuarded(file);
+  return std::make_unique<Gateway>(std::move(opened));
+}
+
+// By configuration file.
+struct Gateways {
+  Mutex mutex;
+  std::map<std::string, std::unique_ptr<Gateway>> opened XEC_GUARDED_BY(mutex);
+};
+
 }  // namespace
 
 WriteOptions Gateway::WriteOptionsFor(std::string_view path) {
@@ -70,31 +97,18 @@ Result<Store*> Gateway::Offers(std::string_view path) {
 
 Result<Gateway*> Gateway::ForConfiguration(const char* file) {
   // Never destroyed: xrootd leaves by _exit, and its threads may still be in here.
-  static std::mutex* const mutex = new std::mutex;
-  static auto* const gateways = new std::map<std::string, std::unique_ptr<Gateway>>;
+  static auto* const gateways = new Gateways;
   const std::string key = file == nullptr ? "" : file;
-  std::lock_guard lock(*mutex);
-  auto& gateway = (*gateways)[key];
-  if (gateway) return gateway.get();
-  if (!CanHideHandles()) {
-    return Fail(Code::kUnsupported, "this xrootd has no XrdOfsHandle::Hide: its clients would share uploads");
+  {
+    const MutexLock lock(gateways->mutex);
+    const auto known = gateways->opened.find(key);
+    if (known != gateways->opened.end()) return known->second.get();
   }
-  XEC_ASSIGN_OR_RETURN(Configuration configuration, ParseConfigurationFile(key));
-  OpenOptions options;
-  options.create_if_new = true;
-  options.background = true;
-  options.process = NameOfThisProcess();
-  XEC_ASSIGN_OR_RETURN(std::unique_ptr<OpenedStore> opened, OpenStore(std::move(configuration), options));
-  for (const std::string& note : opened->notes()) Log(LogLevel::kWarning, "store", "{}", note);
-  if (const Result<StoreMaintenance*> maintenance = opened->maintenance()) {
-    const StoreDescriptor& d = (*maintenance)->descriptor();
-    Log(LogLevel::kInfo, "store", "opened store {}: {} data servers, {} of {} each, layout {}, sync {}",
-        d.store_id, d.members.size(), d.geometry.ToString(), FormatSize(d.geometry.chunk_size_bytes),
-        LayoutName(d.layout), SyncPolicyName(d.sync));
-  }
-  WarnUnlessGuarded(key);
-  gateway = std::make_unique<Gateway>(std::move(opened));
-  return gateway.get();
+  XEC_ASSIGN_OR_RETURN(std::unique_ptr<Gateway> gateway, OpenGateway(key));
+  // XRootD asks for one entry point after another. Were there two at once, the one that came first is kept,
+  // and the other goes without the lock.
+  const MutexLock lock(gateways->mutex);
+  return gateways->opened.try_emplace(key, std::move(gateway)).first->second.get();
 }
 
 bool PersistsOnClose(std::string_view configuration_text) {

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "api/gated_store.hh"

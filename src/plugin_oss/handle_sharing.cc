@@ -23,7 +23,7 @@ void HideHandles(const char* path) {
 }
 
 void CreationTurns::Take(const std::string& path) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
     const TimePoint now = std::chrono::steady_clock::now();
     const auto [turn, free] = taken_.try_emplace(path, now);
@@ -31,13 +31,13 @@ void CreationTurns::Take(const std::string& path) {
       turn->second = now;
       return;
     }
-    given_.wait_until(lock, turn->second + limit_);
+    given_.WaitUntil(mutex_, turn->second + limit_);
   }
 }
 
 void CreationTurns::Give(const std::string& path) {
-  const std::lock_guard lock(mutex_);
-  if (taken_.erase(path) > 0) given_.notify_all();
+  const MutexLock lock(mutex_);
+  if (taken_.erase(path) > 0) given_.NotifyAll();
 }
 
 }  // namespace xec

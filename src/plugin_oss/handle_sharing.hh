@@ -8,10 +8,10 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <string>
+
+#include "base/mutex.hh"
 
 namespace xec {
 
@@ -37,9 +37,9 @@ class CreationTurns {
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
   const std::chrono::milliseconds limit_;
-  std::mutex mutex_;
-  std::condition_variable given_;
-  std::map<std::string, TimePoint> taken_;  // since when; guarded by mutex_
+  Mutex mutex_;
+  CondVar given_;
+  std::map<std::string, TimePoint> taken_ XEC_GUARDED_BY(mutex_);  // since when
 };
 
 }  // namespace xec

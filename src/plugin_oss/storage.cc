@@ -164,11 +164,11 @@ int Storage::Unlink(const char* path, int, XrdOucEnv* env) {
 
 Result<StoreSpace> Storage::Space() {
   {
-    std::lock_guard lock(space_mutex_);
+    MutexLock lock(space_mutex_);
     if (SteadyNow() < space_until_) return space_;
   }
   XEC_ASSIGN_OR_RETURN(const StoreSpace space, SyncWait(gateway_.store().Space()));
-  std::lock_guard lock(space_mutex_);
+  MutexLock lock(space_mutex_);
   space_ = space;
   space_until_ = SteadyNow() + kSpaceLifetime;
   return space;

@@ -63,9 +63,9 @@ class Storage final : public XrdOss {
   Result<StoreSpace> Space();
 
   Gateway& gateway_;
-  std::mutex space_mutex_;
-  StoreSpace space_;  // guarded by space_mutex_
-  TimePoint space_until_{};  // guarded by space_mutex_
+  Mutex space_mutex_;
+  StoreSpace space_ XEC_GUARDED_BY(space_mutex_);
+  TimePoint space_until_ XEC_GUARDED_BY(space_mutex_){};
 };
 
 }  // namespace xec

@@ -28,7 +28,7 @@ bool IsHttp(XrdOucEnv* env) {
 }
 
 void ToldSizes::Tell(std::string_view client, std::string_view path, uint64_t size) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = told_.find(client);
   if (found != told_.end()) {
     found->second = {std::string(path), size};
@@ -43,7 +43,7 @@ void ToldSizes::Tell(std::string_view client, std::string_view path, uint64_t si
 }
 
 bool ToldSizes::Contradicts(std::string_view client, std::string_view path, uint64_t size) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = told_.find(client);
   if (found == told_.end()) return false;
   const Told told = found->second;

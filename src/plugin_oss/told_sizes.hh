@@ -9,9 +9,10 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
+
+#include "base/mutex.hh"
 
 class XrdOucEnv;
 
@@ -40,9 +41,9 @@ class ToldSizes {
     uint64_t size;
   };
   const size_t clients_max_;
-  std::mutex mutex_;
-  std::map<std::string, Told, std::less<>> told_;  // guarded by mutex_
-  std::deque<std::string> order_;  // guarded by mutex_; the keys of told_, oldest first
+  Mutex mutex_;
+  std::map<std::string, Told, std::less<>> told_ XEC_GUARDED_BY(mutex_);
+  std::deque<std::string> order_ XEC_GUARDED_BY(mutex_);  // the keys of told_, oldest first
 };
 
 }  // namespace xec

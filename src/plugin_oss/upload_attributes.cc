@@ -12,12 +12,12 @@ thread_local std::string client_of_thread;
 }  // namespace
 
 UserAttributes UploadAttributes::Values() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return values_;
 }
 
 Status UploadAttributes::Set(const std::string& name, std::optional<std::string> value, bool only_new) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ended_) return Fail(Code::kConflict, "the upload is being closed; retry");
   if (only_new && values_.contains(name)) return Fail(Code::kAlreadyExists, "there is an attribute {}", name);
   if (!value) {
@@ -37,7 +37,7 @@ Status UploadAttributes::Set(const std::string& name, std::optional<std::string>
 }
 
 Result<UserAttributes> UploadAttributes::End() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ended_ = true;
   if (refusal_) return *refusal_;
   return values_;
@@ -45,7 +45,7 @@ Result<UserAttributes> UploadAttributes::End() {
 
 UploadsOfClients::Upload UploadsOfClients::Begin(const std::string& client, const std::string& path) {
   auto upload = std::make_shared<UploadAttributes>();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(uploads_, [](const auto& known) { return known.second.expired(); });
   uploads_.emplace(std::pair(client, path), upload);
   return upload;
@@ -53,7 +53,7 @@ UploadsOfClients::Upload UploadsOfClients::Begin(const std::string& client, cons
 
 Result<UploadsOfClients::Upload> UploadsOfClients::Find(const std::string& client, const std::string& path) {
   Upload found;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto [begin, end] = uploads_.equal_range(std::pair(client, path));
   for (auto next = begin; next != end; ++next) {
     Upload upload = next->second.lock();

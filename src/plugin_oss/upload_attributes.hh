@@ -6,11 +6,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.hh"
 #include "base/result.hh"
 #include "protocol/attribute_set.hh"
 
@@ -31,10 +31,10 @@ class UploadAttributes {
   Result<UserAttributes> End();
 
  private:
-  mutable std::mutex mutex_;  // an upload that is closed takes it under its own
-  UserAttributes values_;  // guarded by mutex_, as the next
-  std::optional<Error> refusal_;
-  bool ended_ = false;
+  mutable Mutex mutex_;
+  UserAttributes values_ XEC_GUARDED_BY(mutex_);
+  std::optional<Error> refusal_ XEC_GUARDED_BY(mutex_);
+  bool ended_ XEC_GUARDED_BY(mutex_) = false;
 };
 
 // Those of a gateway. Thread-safe.
@@ -50,9 +50,9 @@ class UploadsOfClients {
   Result<Upload> Find(const std::string& client, const std::string& path);
 
  private:
-  std::mutex mutex_;
-  std::multimap<std::pair<std::string, std::string>, std::weak_ptr<UploadAttributes>>
-      uploads_;  // guarded by mutex_
+  Mutex mutex_;
+  std::multimap<std::pair<std::string, std::string>, std::weak_ptr<UploadAttributes>> uploads_
+      XEC_GUARDED_BY(mutex_);
 };
 
 // The client for whom this thread asks for attributes: XRootD's trace identity. The interface for attributes

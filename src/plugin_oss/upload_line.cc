@@ -9,12 +9,11 @@ UploadLine::~UploadLine() { scope_.Drain(); }
 
 Task<void> UploadLine::Reserve(PlacePtr place) {
   Status status = co_await place->writer->Reserve();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   place->reserved = std::move(status);
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
-// Under mutex_.
 UploadLine::ClientToken UploadLine::TokenOf(const std::string& client) {
   std::erase_if(clients_, [](const auto& known) { return known.second.expired(); });
   std::weak_ptr<const std::string>& known = clients_[client];
@@ -29,7 +28,7 @@ UploadLine::Admission UploadLine::Enter(const std::string& client, const std::st
   place->writer = std::move(writer);
   std::vector<PlacePtr> forgotten;  // destroyed without the lock
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const TimePoint now = std::chrono::steady_clock::now();
     for (auto other = places_.begin(); other != places_.end();) {
       const bool lost = now - other->second->asked > kReservationMax;
@@ -44,17 +43,19 @@ UploadLine::Admission UploadLine::Enter(const std::string& client, const std::st
   }
   forgotten.clear();  // before this one waits for memory that one of them may have
   scope_.Spawn(Reserve(place));
-  return Wait(std::unique_lock(mutex_), key);
+  return Wait(key);
 }
 
 UploadLine::Admission UploadLine::EnterOnce(std::unique_ptr<WriteHandle> writer) {
   const auto place = std::make_shared<Place>();
   place->writer = std::move(writer);
   scope_.Spawn(Reserve(place));
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, patience_.alone, [&] { return place->reserved.has_value(); });
+  MutexLock lock(mutex_);
+  const TimePoint until = std::chrono::steady_clock::now() + patience_.alone;
+  while (!place->reserved && changed_.WaitUntil(mutex_, until)) {
+  }
   const std::optional<Status> reserved = place->reserved;
-  lock.unlock();
+  lock.Unlock();
   if (reserved && !*reserved) return reserved->error();
   if (reserved && place->writer->KeepPlace()) return Admitted{std::move(place->writer), nullptr};
   // Memory that comes later is given back at once: nobody else knows of this place.
@@ -63,24 +64,26 @@ UploadLine::Admission UploadLine::EnterOnce(std::unique_ptr<WriteHandle> writer)
 }
 
 bool UploadLine::Has(const std::string& key) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto place = places_.find(key);
   if (place == places_.end()) return false;
   place->second->asked = std::chrono::steady_clock::now();
   return true;
 }
 
-UploadLine::Admission UploadLine::AskAgain(const std::string& key) {
-  return Wait(std::unique_lock(mutex_), key);
-}
+UploadLine::Admission UploadLine::AskAgain(const std::string& key) { return Wait(key); }
 
-UploadLine::Admission UploadLine::Wait(std::unique_lock<std::mutex> lock, const std::string& key) {
+UploadLine::Admission UploadLine::Wait(const std::string& key) {
+  PlacePtr place;  // goes without the lock, if it was forgotten meanwhile
+  MutexLock lock(mutex_);
   const auto found = places_.find(key);
   if (found == places_.end()) return Admitted();
-  const PlacePtr place = found->second;
+  place = found->second;
   const long others = place->client.use_count() - 1;
-  changed_.wait_for(lock, others > 0 ? patience_.beside_others / others : patience_.alone,
-                    [&] { return place->reserved.has_value(); });
+  const TimePoint until =
+      std::chrono::steady_clock::now() + (others > 0 ? patience_.beside_others / others : patience_.alone);
+  while (!place->reserved && changed_.WaitUntil(mutex_, until)) {
+  }
   place->asked = std::chrono::steady_clock::now();
   const auto now = places_.find(key);
   const bool mine = now != places_.end() && now->second == place;
@@ -88,7 +91,7 @@ UploadLine::Admission UploadLine::Wait(std::unique_lock<std::mutex> lock, const 
   places_.erase(now);
   const Status status = *place->reserved;
   Admitted admitted{std::move(place->writer), std::move(place->client)};
-  lock.unlock();
+  lock.Unlock();
   if (!status) return status.error();
   if (admitted.writer->KeepPlace()) return admitted;
   // The client came back too late for what was reserved.
@@ -98,7 +101,7 @@ UploadLine::Admission UploadLine::Wait(std::unique_lock<std::mutex> lock, const 
 }
 
 size_t UploadLine::size() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return places_.size();
 }
 

@@ -6,13 +6,12 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "api/handles.hh"
+#include "base/mutex.hh"
 #include "runtime/task.hh"
 
 namespace xec {
@@ -69,14 +68,14 @@ class UploadLine {
   };
   using PlacePtr = std::shared_ptr<Place>;
   Task<void> Reserve(PlacePtr place);
-  ClientToken TokenOf(const std::string& client);
-  Admission Wait(std::unique_lock<std::mutex> lock, const std::string& key);
+  ClientToken TokenOf(const std::string& client) XEC_REQUIRES(mutex_);
+  Admission Wait(const std::string& key);
 
   const Patience patience_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::string, PlacePtr> places_;  // guarded by mutex_, as the next
-  std::map<std::string, std::weak_ptr<const std::string>> clients_;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::map<std::string, PlacePtr> places_ XEC_GUARDED_BY(mutex_);
+  std::map<std::string, std::weak_ptr<const std::string>> clients_ XEC_GUARDED_BY(mutex_);
   TaskScope scope_;
 };
 

@@ -26,7 +26,7 @@ class Upload final : public OpenHandle {
         writer_(std::move(admitted.writer)) {}
 
   ~Upload() override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (writer_) Abandon();
   }
 
@@ -34,7 +34,7 @@ class Upload final : public OpenHandle {
   ssize_t ReadV(XrdOucIOVec*, int) override { return -EBADF; }
 
   ssize_t Write(const void* buffer, off_t offset, size_t size) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (failure_ != 0) return FailedBefore();
     if (!writer_) return -EBADF;
     if (offset < 0 || static_cast<uint64_t>(offset) != size_) {
@@ -57,7 +57,7 @@ class Upload final : public OpenHandle {
   }
 
   int Fchmod(mode_t mode) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const bool pending = (mode & kPendingBit) != 0;
     // The daemon was configured without "persist on successful close" if no pending mark ever comes.
     guarded_ = guarded_ || pending;
@@ -72,7 +72,7 @@ class Upload final : public OpenHandle {
   }
 
   int Close() override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     // XRootD lets clients close after a failed write; they must hear of it once more.
     if (failure_ != 0) return FailedBefore();
     if (!writer_) return -EBADF;
@@ -98,24 +98,24 @@ class Upload final : public OpenHandle {
  private:
   Attempt Doing(const char* name) const { return {name, request_.path, request_.client}; }
 
-  int Note(const char* doing, const Error& error) {
+  int Note(const char* doing, const Error& error) XEC_REQUIRES(mutex_) {
     failure_ = Failed(Doing(doing), error);
     failure_text_ = error.message;
     return failure_;
   }
 
-  int FailedBefore() const {
+  int FailedBefore() const XEC_REQUIRES(mutex_) {
     RememberErrorText(failure_text_);
     return failure_;
   }
 
   // Lets go of what the upload holds: clients that fail may stay for long.
-  int GiveUp(const char* doing, const Error& error) {
+  int GiveUp(const char* doing, const Error& error) XEC_REQUIRES(mutex_) {
     Abandon();
     return Note(doing, error);
   }
 
-  void Abandon() {
+  void Abandon() XEC_REQUIRES(mutex_) {
     SyncWait(writer_->Abandon());
     writer_.reset();
   }
@@ -125,12 +125,12 @@ class Upload final : public OpenHandle {
   const UploadsOfClients::Upload attributes_;
   const UploadLine::ClientToken client_;
   std::atomic<uint64_t> size_ = 0;        // bytes accepted
-  std::mutex mutex_;                      // one request of the writer after another
-  std::unique_ptr<WriteHandle> writer_;  // guarded by mutex_, as all below
-  int failure_ = 0;                       // -errno of the first failure; every later call answers it
-  std::string failure_text_;              // and its sentence
-  bool guarded_ = false;                  // a pending mark was seen
-  bool complete_ = false;                 // and taken back
+  Mutex mutex_{LockRank::kUpload};  // one request of the writer after another
+  std::unique_ptr<WriteHandle> writer_ XEC_GUARDED_BY(mutex_);
+  int failure_ XEC_GUARDED_BY(mutex_) = 0;  // -errno of the first failure; every later call answers it
+  std::string failure_text_ XEC_GUARDED_BY(mutex_);  // and its sentence
+  bool guarded_ XEC_GUARDED_BY(mutex_) = false;  // a pending mark was seen
+  bool complete_ XEC_GUARDED_BY(mutex_) = false;  // and taken back
 };
 
 }  // namespace

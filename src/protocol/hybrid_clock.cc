@@ -13,7 +13,7 @@ Result<Version> HybridClock::Next(int64_t wall_ms, const std::optional<Version>&
                 "version {} is {} minutes ahead of this machine's clock: check the clocks of the gateways",
                 above->ToString(), (above->WallMillis() - wall_ms) / 60000);
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   uint64_t clock = std::max(static_cast<uint64_t>(wall_ms) << kLogicalBits, last_ + 1);
   if (above && !MutantActive(Mutant::kVersionByClockAlone)) clock = std::max(clock, above->clock + 1);
   last_ = clock;

@@ -3,8 +3,7 @@
 // Source: Kulkarni, Demirbas et al., "Logical Physical Clocks", OPODIS 2014.
 #pragma once
 
-#include <mutex>
-
+#include "base/mutex.hh"
 #include "base/result.hh"
 #include "protocol/version.hh"
 
@@ -24,8 +23,8 @@ class HybridClock {
 
  private:
   const uint32_t writer_;
-  std::mutex mutex_;
-  uint64_t last_ = 0;  // guarded by mutex_
+  Mutex mutex_;
+  uint64_t last_ XEC_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace xec

@@ -41,7 +41,7 @@ DescriptorSays WhatItSays(const StoreDescriptor& known, const Result<StoreDescri
 }
 
 void MemberList::Watch(StoreDescriptor known, Rules rules, TimePoint asked) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   known_ = std::move(known);
   rules_ = rules;
   confirmed_ = asked;
@@ -49,7 +49,7 @@ void MemberList::Watch(StoreDescriptor known, Rules rules, TimePoint asked) {
 }
 
 MemberList::Round MemberList::Heard(TimePoint asked, std::span<const Result<StoreDescriptor>> shown) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   size_t confirm = 0;
   std::optional<Error> changed;
   for (const Result<StoreDescriptor>& one : shown) {
@@ -71,13 +71,13 @@ MemberList::Round MemberList::Heard(TimePoint asked, std::span<const Result<Stor
 }
 
 DescriptorSays MemberList::Says(const Result<StoreDescriptor>& shown) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return WhatItSays(known_, shown);
 }
 
 Status MemberList::InForce(TimePoint now) const {
   if (now < until_.load(std::memory_order_relaxed)) return OkStatus();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (changed_) return *changed_;
   return Fail(
       Code::kNoQuorum,

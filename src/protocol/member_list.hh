@@ -7,10 +7,10 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <span>
 
+#include "base/mutex.hh"
 #include "placement/store_descriptor.hh"
 #include "runtime/executor.hh"
 
@@ -51,11 +51,11 @@ class MemberList {
 
  private:
   std::atomic<TimePoint> until_{TimePoint::max()};
-  mutable std::mutex mutex_;
-  StoreDescriptor known_;  // guarded by mutex_, as all below
-  Rules rules_;
-  TimePoint confirmed_{};
-  std::optional<Error> changed_;  // the last round showed another descriptor
+  mutable Mutex mutex_;
+  StoreDescriptor known_ XEC_GUARDED_BY(mutex_);
+  Rules rules_ XEC_GUARDED_BY(mutex_);
+  TimePoint confirmed_ XEC_GUARDED_BY(mutex_){};
+  std::optional<Error> changed_ XEC_GUARDED_BY(mutex_);  // the last round showed another descriptor
 };
 
 }  // namespace xec

@@ -42,7 +42,7 @@ std::byte* BufferPool::TakeFrom(Lists::iterator list) {
 std::byte* BufferPool::Take(size_t capacity) {
   std::vector<std::byte*> given_back;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     in_use_ += capacity;
     in_use_max_ = std::max(in_use_max_, in_use_);
     if (const auto list = free_.find(capacity); list != free_.end()) return TakeFrom(list);
@@ -58,7 +58,7 @@ std::byte* BufferPool::Take(size_t capacity) {
 void BufferPool::Give(std::byte* data, size_t capacity) {
   std::vector<std::byte*> given_back;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     in_use_ -= capacity;
     free_[capacity].push_back(data);
     kept_ += capacity;
@@ -73,7 +73,7 @@ void BufferPool::Give(std::byte* data, size_t capacity) {
 }
 
 size_t BufferPool::kept() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return kept_;
 }
 

@@ -5,9 +5,9 @@
 
 #include <cstddef>
 #include <map>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.hh"
 #include "base/units.hh"
 
 namespace xec {
@@ -39,14 +39,14 @@ class BufferPool {
  private:
   using Lists = std::map<size_t, std::vector<std::byte*>>;
 
-  size_t TogetherMax() const;
-  std::byte* TakeFrom(Lists::iterator list);
+  size_t TogetherMax() const XEC_REQUIRES(mutex_);
+  std::byte* TakeFrom(Lists::iterator list) XEC_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  Lists free_;  // by capacity, none empty; guarded by mutex_, as all below
-  size_t kept_ = 0;
-  size_t in_use_ = 0;
-  size_t in_use_max_ = 0;
+  mutable Mutex mutex_;
+  Lists free_ XEC_GUARDED_BY(mutex_);  // by capacity, none empty
+  size_t kept_ XEC_GUARDED_BY(mutex_) = 0;
+  size_t in_use_ XEC_GUARDED_BY(mutex_) = 0;
+  size_t in_use_max_ XEC_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace xec

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <deque>
-#include <mutex>
 #include <vector>
+
+#include "base/mutex.hh"
 
 namespace xec {
 namespace {
@@ -43,24 +44,23 @@ class ByteBudget::Core {
     Use use;
     UniqueFunction<void(bool)> admit;
   };
-  bool ShareAllows(uint64_t bytes, Use use) const;
+  bool ShareAllows(uint64_t bytes, Use use) const XEC_REQUIRES(mutex_);
   // The first waiter that waits for more than a share of uploads, if any.
-  std::deque<Waiter>::iterator FirstInLine();
-  bool MustWait(uint64_t bytes, Use use);
-  // Not under the mutex.
-  void AskBack(uint64_t bytes) {
+  std::deque<Waiter>::iterator FirstInLine() XEC_REQUIRES(mutex_);
+  bool MustWait(uint64_t bytes, Use use) XEC_REQUIRES(mutex_);
+  void AskBack(uint64_t bytes) XEC_EXCLUDES(mutex_) {
     if (reclaim) reclaim(bytes);
   }
-  void Count(uint64_t bytes, Use use);
+  void Count(uint64_t bytes, Use use) XEC_REQUIRES(mutex_);
 
   Executor& executor_;  // not used when nobody waits
-  mutable std::mutex mutex_;
-  Lease whole_;  // of another budget, whose part this is; may be empty; guarded by mutex_, as all below
-  bool ended_ = false;
-  uint64_t in_use_ = 0;
-  uint64_t uploads_in_use_ = 0;  // of in_use_
-  uint64_t peak_ = 0;
-  std::deque<Waiter> waiters_;
+  mutable Mutex mutex_;
+  Lease whole_ XEC_GUARDED_BY(mutex_);  // of another budget, whose part this is; may be empty
+  bool ended_ XEC_GUARDED_BY(mutex_) = false;
+  uint64_t in_use_ XEC_GUARDED_BY(mutex_) = 0;
+  uint64_t uploads_in_use_ XEC_GUARDED_BY(mutex_) = 0;  // of in_use_
+  uint64_t peak_ XEC_GUARDED_BY(mutex_) = 0;
+  std::deque<Waiter> waiters_ XEC_GUARDED_BY(mutex_);
 };
 
 bool ByteBudget::Core::ShareAllows(uint64_t bytes, Use use) const {
@@ -69,7 +69,7 @@ bool ByteBudget::Core::ShareAllows(uint64_t bytes, Use use) const {
 
 void ByteBudget::Core::End() {
   Lease free;  // released without the lock
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   ended_ = true;
   if (whole_.bytes() > 0) free = whole_.Split(limit - in_use_);
 }
@@ -96,7 +96,7 @@ void ByteBudget::Core::Count(uint64_t bytes, Use use) {
 }
 
 bool ByteBudget::Core::TakeOrWait(uint64_t bytes, Use use, UniqueFunction<void(bool)> admit) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (!MustWait(bytes, use)) {
     Count(bytes, use);
     return true;
@@ -104,18 +104,18 @@ bool ByteBudget::Core::TakeOrWait(uint64_t bytes, Use use, UniqueFunction<void(b
   // A waiter whose coroutine is gone (simulated crash) would be admitted to bytes nobody returns; the
   // setter's shared state cannot tell, so a crash in the simulator discards the whole budget.
   waiters_.push_back(Waiter{bytes, use, std::move(admit)});
-  lock.unlock();
+  lock.Unlock();
   AskBack(limit);
   return false;
 }
 
 bool ByteBudget::Core::TryTake(uint64_t bytes) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (limit - in_use_ < bytes && waiters_.empty()) {
     const uint64_t missing = bytes - (limit - in_use_);
-    lock.unlock();
+    lock.Unlock();
     AskBack(missing);
-    lock.lock();
+    lock.Lock();
   }
   if (MustWait(bytes, Use::kOther)) return false;
   Count(bytes, Use::kOther);
@@ -126,7 +126,7 @@ void ByteBudget::Core::Return(uint64_t bytes, Use use) {
   std::vector<Waiter> admitted;
   Lease of_whole;  // released without the lock
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     XEC_CHECK(in_use_ >= bytes);
     in_use_ -= bytes;
     if (ended_ && whole_.bytes() > 0) of_whole = whole_.Split(bytes);
@@ -145,17 +145,17 @@ void ByteBudget::Core::Return(uint64_t bytes, Use use) {
 }
 
 uint64_t ByteBudget::Core::in_use() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return in_use_;
 }
 
 uint64_t ByteBudget::Core::peak() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return peak_;
 }
 
 size_t ByteBudget::Core::waiting() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return waiters_.size();
 }
 

@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.hh"
 #include "runtime/executor.hh"
 #include "runtime/task.hh"
 
@@ -35,7 +35,7 @@ class Gather {
     for (const TimerId timer : timers_) executor_.Cancel(timer);
     // Freed now, without the lock: they may hold memory, and the state lives as long as the slowest task.
     std::deque<Event> dropped;
-    std::lock_guard lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     dropped.swap(state_->events);
     state_->abandoned = true;
     state_->waiting = nullptr;
@@ -58,13 +58,13 @@ class Gather {
 
   // Will Next answer at once?
   bool ready() const {
-    std::lock_guard lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     return !state_->events.empty();
   }
 
   // Will it answer with a result, at once or after what timers tell?
   bool has_result() const {
-    std::lock_guard lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     return std::ranges::any_of(state_->events, [](const Event& event) { return event.value.has_value(); });
   }
 
@@ -74,16 +74,16 @@ class Gather {
 
  private:
   struct State {
-    std::mutex mutex;
-    bool abandoned = false;  // guarded by mutex, as all of it
-    std::deque<Event> events;
-    std::coroutine_handle<> waiting;
+    Mutex mutex;
+    bool abandoned XEC_GUARDED_BY(mutex) = false;
+    std::deque<Event> events XEC_GUARDED_BY(mutex);
+    std::coroutine_handle<> waiting XEC_GUARDED_BY(mutex);
   };
   struct NextAwaiter {
     Gather& gather;
     bool await_ready() const noexcept { return false; }
     bool await_suspend(std::coroutine_handle<> handle) noexcept {
-      std::lock_guard lock(gather.state_->mutex);
+      MutexLock lock(gather.state_->mutex);
       if (!gather.state_->events.empty()) return false;
       gather.state_->waiting = handle;
       return true;
@@ -100,7 +100,7 @@ class Gather {
   static void Deliver(State& state, Event event) {
     std::coroutine_handle<> resume;
     {
-      std::lock_guard lock(state.mutex);
+      MutexLock lock(state.mutex);
       if (state.abandoned) return;
       state.events.push_back(std::move(event));
       resume = std::exchange(state.waiting, nullptr);
@@ -109,7 +109,7 @@ class Gather {
   }
 
   Event Take() {
-    std::lock_guard lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     Event event = std::move(state_->events.front());
     state_->events.pop_front();
     if (event.value) --pending_;

@@ -6,13 +6,13 @@
 namespace xec {
 
 void HedgeBudget::Note(uint64_t requests) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   level_ = std::min(kBurst * kToken, level_ + requests * percent_ * kToken / 100);
 }
 
 bool HedgeBudget::Take(uint64_t requests, TimePoint now) {
   if (percent_ == 0) return false;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (filled_ == TimePoint::min()) filled_ = now;
   constexpr Duration kFillTime = std::chrono::seconds(kBurst / kFloorPerSecond + 1);
   // Another thread may have looked at its clock before and come later.
@@ -31,7 +31,7 @@ bool HedgeBudget::Take(uint64_t requests, TimePoint now) {
 }
 
 uint64_t HedgeBudget::taken() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return taken_;
 }
 

@@ -8,8 +8,8 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 
+#include "base/mutex.hh"
 #include "runtime/executor.hh"
 
 namespace xec {
@@ -34,10 +34,10 @@ class HedgeBudget {
   static constexpr uint64_t kToken = 1000;
 
   const uint32_t percent_;
-  mutable std::mutex mutex_;
-  uint64_t level_ = kBurst * kToken;  // guarded by mutex_, as all below
-  TimePoint filled_ = TimePoint::min();
-  uint64_t taken_ = 0;
+  mutable Mutex mutex_;
+  uint64_t level_ XEC_GUARDED_BY(mutex_) = kBurst * kToken;
+  TimePoint filled_ XEC_GUARDED_BY(mutex_) = TimePoint::min();
+  uint64_t taken_ XEC_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace xec

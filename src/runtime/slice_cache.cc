@@ -15,7 +15,7 @@ std::shared_ptr<SliceCache> SliceCache::Make(ByteBudget& budget, Executor& execu
 Task<SliceCache::ValuePtr> SliceCache::Find(std::shared_ptr<SliceCache> self, Key key) {
   OneShot<ValuePtr> arrived;
   {
-    std::lock_guard lock(self->mutex_);
+    MutexLock lock(self->mutex_);
     const auto found = self->entries_.find(key);
     if (found == self->entries_.end()) co_return nullptr;
     Entry& entry = found->second;
@@ -30,7 +30,7 @@ Task<SliceCache::ValuePtr> SliceCache::Find(std::shared_ptr<SliceCache> self, Ke
 }
 
 bool SliceCache::Claim(const Key& key) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return entries_.try_emplace(key).second;
 }
 
@@ -38,7 +38,7 @@ void SliceCache::Arrived(const Key& key, ValuePtr value) {
   std::vector<UniqueFunction<void(ValuePtr)>> waiters;
   Dropped dropped;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const auto entry = entries_.find(key);
     waiters.swap(entry->second.waiters);
     if (value != nullptr && budget_.waiting() == 0) {
@@ -60,7 +60,7 @@ void SliceCache::Arrived(const Key& key, ValuePtr value) {
 
 void SliceCache::Used(const Key& key) {
   Dropped dropped;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto entry = entries_.find(key);
   if (entry == entries_.end() || entry->second.state != State::kAhead) return;
   Keep(entry->second);
@@ -68,13 +68,13 @@ void SliceCache::Used(const Key& key) {
 }
 
 void SliceCache::BeginReader(const std::string& object) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   ++readers_[object];
 }
 
 void SliceCache::EndReader(const std::string& object) {
   Dropped dropped;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto readers = readers_.find(object);
   XEC_CHECK(readers != readers_.end());
   if (--readers->second > 0) return;
@@ -108,7 +108,7 @@ void SliceCache::DropOldest(std::list<Key>& order, Dropped& dropped) {
 
 void SliceCache::Reclaim(uint64_t bytes) {
   Dropped dropped;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   uint64_t given = 0;
   while (given < bytes && !(kept_.empty() && ahead_.empty())) {
     std::list<Key>& order = kept_.empty() ? ahead_ : kept_;
@@ -119,7 +119,7 @@ void SliceCache::Reclaim(uint64_t bytes) {
 
 uint64_t SliceCache::kept_bytes() {
   Dropped dropped;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   while (!ahead_.empty()) {
     Entry& oldest = entries_.find(ahead_.front())->second;
     if (executor_.Now() - oldest.arrived < kAheadMax) break;

@@ -9,10 +9,10 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.hh"
 #include "runtime/buffer.hh"
 #include "runtime/task.hh"
 
@@ -81,20 +81,20 @@ class SliceCache : public std::enable_shared_from_this<SliceCache> {
 
   void Reclaim(uint64_t bytes);
   // From ahead_ to kept_. DropExcess must follow.
-  void Keep(Entry& entry);
-  void DropExcess(Dropped& dropped);
-  void DropOldest(std::list<Key>& order, Dropped& dropped);
+  void Keep(Entry& entry) XEC_REQUIRES(mutex_);
+  void DropExcess(Dropped& dropped) XEC_REQUIRES(mutex_);
+  void DropOldest(std::list<Key>& order, Dropped& dropped) XEC_REQUIRES(mutex_);
 
   ByteBudget& budget_;
   Executor& executor_;
   const uint64_t kept_bytes_max_;
-  std::mutex mutex_;  // the budget's is taken under it, never the other way round
-  Entries entries_;  // guarded by mutex_, as all below
-  std::map<std::string, size_t> readers_;  // of each object that has any
-  std::list<Key> ahead_;  // fetched and not used yet, oldest first
-  std::list<Key> kept_;  // used, the one whose last use is longest ago first
-  uint64_t ahead_bytes_ = 0;
-  uint64_t kept_bytes_ = 0;
+  Mutex mutex_{LockRank::kSliceCache};
+  Entries entries_ XEC_GUARDED_BY(mutex_);
+  std::map<std::string, size_t> readers_ XEC_GUARDED_BY(mutex_);  // of each object that has any
+  std::list<Key> ahead_ XEC_GUARDED_BY(mutex_);  // fetched and not used yet, oldest first
+  std::list<Key> kept_ XEC_GUARDED_BY(mutex_);  // used, the one whose last use is longest ago first
+  uint64_t ahead_bytes_ XEC_GUARDED_BY(mutex_) = 0;
+  uint64_t kept_bytes_ XEC_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace xec

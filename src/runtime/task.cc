@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "runtime/task.hh"
 
-#include <condition_variable>
+#include "base/mutex.hh"
 
 namespace xec {
 namespace {
@@ -13,20 +13,20 @@ class Signal {
  public:
   void Give() {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       given_ = true;
     }
-    ready_.notify_all();
+    ready_.NotifyAll();
   }
   void Wait() {
-    std::unique_lock lock(mutex_);
-    ready_.wait(lock, [this] { return given_; });
+    MutexLock lock(mutex_);
+    while (!given_) ready_.Wait(mutex_);
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable ready_;
-  bool given_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar ready_;
+  bool given_ XEC_GUARDED_BY(mutex_) = false;
 };
 
 void CheckMayBlock() { XEC_CHECK(!engine_thread, "an engine thread must not block"); }
@@ -72,13 +72,13 @@ TaskScope::~TaskScope() { XEC_CHECK(running() == 0, "{} tasks outlive their scop
 
 void TaskScope::Spawn(Task<void> task) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (abandoning_) return;
   }
   Root root = Root::Make(std::move(task));
   root.handle.promise().scope = this;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     root.handle.promise().id = next_id_;
     roots_.emplace(next_id_++, root.handle.address());
   }
@@ -88,7 +88,7 @@ void TaskScope::Spawn(Task<void> task) {
 void TaskScope::Ended(uint64_t id) {
   UniqueFunction<void()> on_empty;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     roots_.erase(id);
     if (roots_.empty()) on_empty = std::exchange(on_empty_, {});
   }
@@ -100,7 +100,7 @@ void TaskScope::Drain() {
   CheckMayBlock();
   auto empty = std::make_shared<Signal>();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (roots_.empty()) return;
     on_empty_ = [empty] { empty->Give(); };
   }
@@ -110,17 +110,17 @@ void TaskScope::Drain() {
 void TaskScope::Abandon() {
   std::map<uint64_t, void*> roots;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     roots.swap(roots_);
     abandoning_ = true;
   }
   for (const auto& [id, address] : roots) std::coroutine_handle<>::from_address(address).destroy();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   abandoning_ = false;
 }
 
 size_t TaskScope::running() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return roots_.size();
 }
 

@@ -14,11 +14,11 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "base/check.hh"
+#include "base/mutex.hh"
 #include "runtime/unique_function.hh"
 
 namespace xec {
@@ -151,13 +151,13 @@ class TaskScope {
   friend struct Root;
   void Ended(uint64_t id);
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   // Frames of running roots, in the order of their start. Not known by their addresses: a frame's memory may
-  // be another one's before its end is told. Guarded by mutex_, as next_id_.
-  std::map<uint64_t, void*> roots_;
-  uint64_t next_id_ = 0;
-  UniqueFunction<void()> on_empty_;  // set by Drain; guarded by mutex_
-  bool abandoning_ = false;  // guarded by mutex_
+  // be another one's before its end is told.
+  std::map<uint64_t, void*> roots_ XEC_GUARDED_BY(mutex_);
+  uint64_t next_id_ XEC_GUARDED_BY(mutex_) = 0;
+  UniqueFunction<void()> on_empty_ XEC_GUARDED_BY(mutex_);  // set by Drain
+  bool abandoning_ XEC_GUARDED_BY(mutex_) = false;
 };
 
 // One value handed from a callback to one waiting coroutine: Set() once from any thread, co_await once.
@@ -169,7 +169,7 @@ class OneShot {
   OneShot(const OneShot&) = delete;
   OneShot& operator=(const OneShot&) = delete;
   ~OneShot() {
-    std::lock_guard lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     state_->waiting = nullptr;
   }
 
@@ -179,7 +179,7 @@ class OneShot {
     return [state = state_](T value) {
       std::coroutine_handle<> resume;
       {
-        std::lock_guard lock(state->mutex);
+        MutexLock lock(state->mutex);
         if (state->set) return;
         state->set = true;
         state->value.emplace(std::move(value));
@@ -191,7 +191,7 @@ class OneShot {
 
   bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> handle) noexcept {
-    std::lock_guard lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     if (state_->set) return false;
     state_->waiting = handle;
     return true;
@@ -200,10 +200,10 @@ class OneShot {
 
  private:
   struct State {
-    std::mutex mutex;
-    bool set = false;
-    std::optional<T> value;
-    std::coroutine_handle<> waiting;
+    Mutex mutex;
+    bool set XEC_GUARDED_BY(mutex) = false;
+    std::optional<T> value;  // set under mutex, and then the waiter's
+    std::coroutine_handle<> waiting XEC_GUARDED_BY(mutex);
   };
   std::shared_ptr<State> state_;
 };

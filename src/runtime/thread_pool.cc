@@ -16,14 +16,14 @@ ThreadPool::ThreadPool(std::string name, int threads)
 
 ThreadPool::~ThreadPool() {
   {
-    std::lock_guard lock(timer_mutex_);
+    MutexLock lock(timer_mutex_);
     timers_stopping_ = true;
-    timer_changed_.notify_all();
+    timer_changed_.NotifyAll();
   }
   {
-    std::lock_guard lock(work_mutex_);
+    MutexLock lock(work_mutex_);
     stopping_ = true;
-    work_ready_.notify_all();
+    work_ready_.NotifyAll();
   }
   threads_.clear();
 }
@@ -32,7 +32,7 @@ void ThreadPool::Post(Closure work) {
   bool wake = false;
   bool look = false;
   {
-    std::lock_guard lock(work_mutex_);
+    MutexLock lock(work_mutex_);
     work_.push_back(std::move(work));
     wake = awake_ == 0;
     if (wake) {
@@ -47,15 +47,15 @@ void ThreadPool::Post(Closure work) {
     }
   }
   // A thread woken under the lock would go to sleep again at once.
-  if (wake) work_ready_.notify_one();
+  if (wake) work_ready_.NotifyOne();
   if (look) SetLook();
 }
 
 void ThreadPool::SetLook() {
-  std::lock_guard lock(timer_mutex_);
+  MutexLock lock(timer_mutex_);
   const TimePoint when = Now() + kLookAfter;
   timers_.emplace(std::pair(when, kLook), Closure());
-  if (when < timer_wake_) timer_changed_.notify_one();
+  if (when < timer_wake_) timer_changed_.NotifyOne();
 }
 
 // On the timer thread. Goes on until nothing is left to those that are awake.
@@ -63,7 +63,7 @@ void ThreadPool::Look() {
   bool wake = false;
   bool again = false;
   {
-    std::lock_guard lock(work_mutex_);
+    MutexLock lock(work_mutex_);
     again = !work_.empty() && awake_ < workers_;
     wake = again && Now() - taken_ > kLongStep;
     if (wake) {
@@ -72,19 +72,19 @@ void ThreadPool::Look() {
     }
     look_is_set_ = again;
   }
-  if (wake) work_ready_.notify_one();
+  if (wake) work_ready_.NotifyOne();
   if (again) SetLook();
 }
 
 void ThreadPool::Work() {
   pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
   MarkEngineThread();
-  std::unique_lock lock(work_mutex_);
+  MutexLock lock(work_mutex_);
   while (true) {
     while (work_.empty()) {
       if (stopping_) return;
       --awake_;
-      work_ready_.wait(lock, [this] { return stopping_ || woken_ > 0; });
+      while (!stopping_ && woken_ == 0) work_ready_.Wait(work_mutex_);
       if (woken_ > 0) {
         --woken_;
       } else {
@@ -94,28 +94,28 @@ void ThreadPool::Work() {
     Closure work = std::move(work_.front());
     work_.pop_front();
     taken_ = Now();
-    lock.unlock();
+    lock.Unlock();
     work();
     work = {};
-    lock.lock();
+    lock.Lock();
   }
 }
 
 TimerId ThreadPool::RunAt(TimePoint when, Closure work) {
-  std::lock_guard lock(timer_mutex_);
+  MutexLock lock(timer_mutex_);
   const TimerId id = next_timer_++;
   timers_.emplace(std::pair(when, id), std::move(work));
   timer_times_.emplace(id, when);
   // Almost every timer is cancelled long before its time: waking the thread for each costs more than the
   // thread looking in vain now and then.
-  if (when < timer_wake_) timer_changed_.notify_one();
+  if (when < timer_wake_) timer_changed_.NotifyOne();
   return id;
 }
 
 bool ThreadPool::Cancel(TimerId timer) {
   Closure
       dropped;  // declared before the lock: destroyed after it is released, as its captures may run anything
-  std::lock_guard lock(timer_mutex_);
+  MutexLock lock(timer_mutex_);
   const auto time = timer_times_.find(timer);
   if (time == timer_times_.end()) return false;
   const auto at = timers_.find({time->second, timer});
@@ -127,28 +127,28 @@ bool ThreadPool::Cancel(TimerId timer) {
 
 void ThreadPool::RunTimers() {
   pthread_setname_np(pthread_self(), "xec-timer");
-  std::unique_lock lock(timer_mutex_);
+  MutexLock lock(timer_mutex_);
   while (!timers_stopping_) {
     if (timers_.empty()) {
       timer_wake_ = TimePoint::max();
-      timer_changed_.wait(lock);
+      timer_changed_.Wait(timer_mutex_);
       continue;
     }
     const TimePoint next = timers_.begin()->first.first;
     if (Now() < next) {
       timer_wake_ = next;
-      timer_changed_.wait_until(lock, next);
+      timer_changed_.WaitUntil(timer_mutex_, next);
       continue;
     }
     auto node = timers_.extract(timers_.begin());
     timer_times_.erase(node.key().second);
-    lock.unlock();
+    lock.Unlock();
     if (node.key().second == kLook) {
       Look();
     } else {
       Post(std::move(node.mapped()));
     }
-    lock.lock();
+    lock.Lock();
   }
 }
 

@@ -2,14 +2,13 @@
 // The real Executor: a fixed number of worker threads and one timer thread.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.hh"
 #include "runtime/executor.hh"
 
 namespace xec {
@@ -46,23 +45,24 @@ class ThreadPool final : public Executor {
   const std::string name_;
   const size_t workers_;
 
-  std::mutex work_mutex_;
-  std::condition_variable work_ready_;
-  std::deque<Closure> work_;  // guarded by work_mutex_
-  size_t awake_;  // workers that run or were told to; guarded by work_mutex_
-  size_t woken_ = 0;  // those of these that are not up yet; guarded by work_mutex_
-  TimePoint taken_;  // when work was taken last, or the first was woken; guarded by work_mutex_
-  bool look_is_set_ = false;  // the timer thread will Look; guarded by work_mutex_
-  bool stopping_ = false;  // guarded by work_mutex_
+  Mutex work_mutex_;
+  CondVar work_ready_;
+  std::deque<Closure> work_ XEC_GUARDED_BY(work_mutex_);
+  size_t awake_ XEC_GUARDED_BY(work_mutex_);  // workers that run or were told to
+  size_t woken_ XEC_GUARDED_BY(work_mutex_) = 0;  // those of these that are not up yet
+  TimePoint taken_ XEC_GUARDED_BY(work_mutex_);  // when work was taken last, or the first was woken
+  bool look_is_set_ XEC_GUARDED_BY(work_mutex_) = false;  // the timer thread will Look
+  bool stopping_ XEC_GUARDED_BY(work_mutex_) = false;
 
-  std::mutex timer_mutex_;
-  std::condition_variable timer_changed_;
-  std::map<std::pair<TimePoint, TimerId>, Closure> timers_;  // guarded by timer_mutex_, as all below
-  std::map<TimerId, TimePoint> timer_times_;
-  TimePoint timer_wake_ = TimePoint::max();  // when the timer thread wakes up by itself, while it sleeps
+  Mutex timer_mutex_;
+  CondVar timer_changed_;
+  std::map<std::pair<TimePoint, TimerId>, Closure> timers_ XEC_GUARDED_BY(timer_mutex_);
+  std::map<TimerId, TimePoint> timer_times_ XEC_GUARDED_BY(timer_mutex_);
+  // When the timer thread wakes up by itself, while it sleeps.
+  TimePoint timer_wake_ XEC_GUARDED_BY(timer_mutex_) = TimePoint::max();
   static constexpr TimerId kLook = 0;  // a timer of our own
-  TimerId next_timer_ = kLook + 1;
-  bool timers_stopping_ = false;
+  TimerId next_timer_ XEC_GUARDED_BY(timer_mutex_) = kLook + 1;
+  bool timers_stopping_ XEC_GUARDED_BY(timer_mutex_) = false;
 
   std::vector<std::jthread> threads_;
 };

@@ -4,20 +4,20 @@
 namespace xec {
 
 void CompletionGate::Close() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   closed_ = true;
-  left_.wait(lock, [this] { return inside_ == 0; });
+  while (inside_ > 0) left_.Wait(mutex_);
 }
 
 bool CompletionGate::Enter() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!closed_) ++inside_;
   return !closed_;
 }
 
 void CompletionGate::Leave() {
-  std::lock_guard lock(mutex_);
-  if (--inside_ == 0 && closed_) left_.notify_all();
+  MutexLock lock(mutex_);
+  if (--inside_ == 0 && closed_) left_.NotifyAll();
 }
 
 GatedServer::GatedServer(DataServerPtr inner, std::shared_ptr<CompletionGate> gate)

@@ -4,11 +4,10 @@
 // that is gone.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.hh"
 #include "server/decorator.hh"
 
 namespace xec {
@@ -24,10 +23,10 @@ class CompletionGate {
   void Leave();
 
  private:
-  std::mutex mutex_;
-  std::condition_variable left_;
-  int inside_ = 0;  // guarded by mutex_
-  bool closed_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar left_;
+  int inside_ XEC_GUARDED_BY(mutex_) = 0;
+  bool closed_ XEC_GUARDED_BY(mutex_) = false;
 };
 
 class GateCore {

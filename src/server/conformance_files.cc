@@ -2,10 +2,9 @@
 // Conformance of what concerns contents and calls: reading, writing, open files, deadlines, completions.
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
+#include "base/mutex.hh"
 #include "base/random.hh"
 #include "server/conformance.hh"
 #include "server/expect_status.hh"
@@ -224,8 +223,8 @@ TEST_P(ConformanceTest, CallsGivenUpOnKeepTheirBuffers) {
 
 // Counts the completions of raw calls and sees on which thread they run.
 struct Completions {
-  std::mutex mutex;
-  std::condition_variable changed;
+  Mutex mutex;
+  CondVar changed;
   int count = 0;
   bool inline_seen = false;
   const std::thread::id caller = std::this_thread::get_id();
@@ -233,15 +232,18 @@ struct Completions {
   template <typename T>
   Done<T> Expect() {
     return [this](Result<T>) {
-      std::lock_guard lock(mutex);
+      MutexLock lock(mutex);
       ++count;
       if (std::this_thread::get_id() == caller) inline_seen = true;
-      changed.notify_all();
+      changed.NotifyAll();
     };
   }
   bool WaitFor(int expected, std::chrono::seconds limit) {
-    std::unique_lock lock(mutex);
-    return changed.wait_for(lock, limit, [&] { return count >= expected; });
+    MutexLock lock(mutex);
+    const auto until = std::chrono::steady_clock::now() + limit;
+    while (count < expected && changed.WaitUntil(mutex, until)) {
+    }
+    return count >= expected;
   }
 };
 

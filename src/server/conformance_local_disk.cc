@@ -48,7 +48,7 @@ void LocalConformanceDisk::BringBack() {
 }
 
 void LocalConformanceDisk::CutPower() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::map<ino_t, fs::path> files;
   std::vector<fs::path> directories = {root_};
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root_)) {
@@ -71,7 +71,7 @@ void LocalConformanceDisk::NoteSynced(int file) {
   struct stat now = {};
   if (fstat(file, &now) != 0 || !S_ISDIR(now.st_mode)) return;
   const Names names = NamesIn(fmt::format("/proc/self/fd/{}", file));
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   durable_[now.st_ino] = names;
 }
 

@@ -6,9 +6,9 @@
 
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <sys/types.h>
 
+#include "base/mutex.hh"
 #include "server/conformance_disk.hh"
 
 namespace xec {
@@ -27,13 +27,13 @@ class LocalConformanceDisk final : public ConformanceDisk {
   void NoteSynced(int file);
 
  private:
-  void TakeAllForDurable();
-  void LoseBelow(const std::filesystem::path& directory);
+  void TakeAllForDurable() XEC_REQUIRES(mutex_);
+  void LoseBelow(const std::filesystem::path& directory) XEC_REQUIRES(mutex_);
 
   const std::filesystem::path root_;
-  std::mutex mutex_;
+  Mutex mutex_;
   using Names = std::map<std::string, ino_t>;
-  std::map<ino_t, Names> durable_;  // by directory; guarded by mutex_
+  std::map<ino_t, Names> durable_ XEC_GUARDED_BY(mutex_);  // by directory
 };
 
 }  // namespace xec

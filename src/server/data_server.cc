@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "server/data_server.hh"
 
-#include <mutex>
+#include "base/mutex.hh"
 
 namespace xec {
 namespace {
@@ -12,25 +12,29 @@ class Batch {
   Batch(size_t size, Done<std::vector<Listed>> done) : done_(std::move(done)), pending_(size), lists_(size) {}
 
   void Answer(size_t index, Result<std::vector<Entry>> listed) {
+    std::vector<Listed> lists;
+    std::optional<Error> error;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (listed) {
         lists_[index] = std::move(*listed);
       } else if (listed.code() != Code::kNotFound) {
         error_ = std::move(listed.error());
       }
       if (--pending_ > 0) return;
+      lists = std::move(lists_);
+      error = std::move(error_);
     }
-    if (error_) return done_(std::move(*error_));
-    done_(std::move(lists_));
+    if (error) return done_(std::move(*error));
+    done_(std::move(lists));
   }
 
  private:
   Done<std::vector<Listed>> done_;  // called by the last answer alone
-  std::mutex mutex_;
-  size_t pending_;  // guarded by mutex_, as all below until it is 0
-  std::vector<Listed> lists_;
-  std::optional<Error> error_;
+  Mutex mutex_;
+  size_t pending_ XEC_GUARDED_BY(mutex_);
+  std::vector<Listed> lists_ XEC_GUARDED_BY(mutex_);
+  std::optional<Error> error_ XEC_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -32,17 +32,17 @@ DiskTime ShownReadings::Settled(std::chrono::milliseconds settled) const {
 }
 
 DiskTime DiskClocks::Latest(size_t server) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return latest_.at(server);
 }
 
 DiskTime DiskClocks::LatestOfAll() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return latest_.empty() ? 0 : *std::max_element(latest_.begin(), latest_.end());
 }
 
 void DiskClocks::Raise(size_t server, DiskTime settled) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   latest_.at(server) = std::max(latest_.at(server), settled);
 }
 

@@ -8,12 +8,12 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.hh"
 #include "server/data_server.hh"
 
 namespace xec {
@@ -41,8 +41,8 @@ class DiskClocks {
   void Raise(size_t server, DiskTime settled);
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<DiskTime> latest_;  // guarded by mutex_; by server, only grow
+  mutable Mutex mutex_;
+  std::vector<DiskTime> latest_ XEC_GUARDED_BY(mutex_);  // by server, only grow
 };
 
 // The clock of one server's disk.

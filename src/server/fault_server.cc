@@ -37,7 +37,7 @@ void FaultPlan::Around(const Request& request, Start<T> start, Done<T> done) {
     case FaultKind::kHang: {
       // Either closure may run: they share what only one of them uses.
       auto held = std::make_shared<std::pair<Start<T>, Done<T>>>(std::move(start), std::move(done));
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       hung_.push_back({[held] { held->first(std::move(held->second)); },
                        [held] { held->second(Fail(Code::kUnavailable, "the server was killed")); }});
       return;
@@ -54,44 +54,44 @@ FaultServer::~FaultServer() = default;
 
 uint64_t FaultPlan::Add(FaultRule rule) {
   XEC_CHECK(rule.one_in > 0 && rule.first > 0);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   rules_.emplace(next_rule_, ActiveRule{std::move(rule)});
   return next_rule_++;
 }
 
 void FaultPlan::Remove(uint64_t id) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   rules_.erase(id);
 }
 
 void FaultPlan::Clear() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   rules_.clear();
   down_ = read_only_ = full_ = false;
 }
 
 void FaultPlan::SetDown(bool down) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   down_ = down;
 }
 
 void FaultPlan::SetReadOnly(bool read_only) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   read_only_ = read_only;
 }
 
 void FaultPlan::SetFull(bool full) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   full_ = full;
 }
 
 uint64_t FaultPlan::injected() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return injected_;
 }
 
 size_t FaultPlan::hung() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return hung_.size();
 }
 
@@ -104,7 +104,7 @@ std::optional<Error> FaultPlan::StateError(const Request& request) const {
 }
 
 std::optional<FaultRule> FaultPlan::Decide(const Request& request, bool read_results) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!read_results) {
     if (std::optional<Error> error = StateError(request)) return FaultRule{.error = std::move(*error)};
   }
@@ -130,14 +130,14 @@ void FaultPlan::AfterRead(const Request& request, const Slice& into, Result<uint
   }
   uint64_t bit = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     bit = random_.Below(*result * 8);
   }
   into.span()[bit / 8] ^= std::byte{1} << (bit % 8);
 }
 
 std::vector<FaultPlan::Hung> FaultPlan::TakeHung() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return std::exchange(hung_, {});
 }
 

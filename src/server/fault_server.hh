@@ -8,11 +8,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.hh"
 #include "base/random.hh"
 #include "server/decorator.hh"
 
@@ -80,19 +80,19 @@ class FaultPlan : public std::enable_shared_from_this<FaultPlan> {
   };
   // The fault for this request, among the rules for which `kinds` holds; nullopt: none.
   std::optional<FaultRule> Decide(const Request& request, bool read_results);
-  std::optional<Error> StateError(const Request& request) const;
+  std::optional<Error> StateError(const Request& request) const XEC_REQUIRES(mutex_);
   std::vector<Hung> TakeHung();
 
   Executor& executor_;
-  mutable std::mutex mutex_;
-  Random random_;  // guarded by mutex_, as all below
-  std::map<uint64_t, ActiveRule> rules_;
-  uint64_t next_rule_ = 1;
-  uint64_t injected_ = 0;
-  bool down_ = false;
-  bool read_only_ = false;
-  bool full_ = false;
-  std::vector<Hung> hung_;
+  mutable Mutex mutex_;
+  Random random_ XEC_GUARDED_BY(mutex_);
+  std::map<uint64_t, ActiveRule> rules_ XEC_GUARDED_BY(mutex_);
+  uint64_t next_rule_ XEC_GUARDED_BY(mutex_) = 1;
+  uint64_t injected_ XEC_GUARDED_BY(mutex_) = 0;
+  bool down_ XEC_GUARDED_BY(mutex_) = false;
+  bool read_only_ XEC_GUARDED_BY(mutex_) = false;
+  bool full_ XEC_GUARDED_BY(mutex_) = false;
+  std::vector<Hung> hung_ XEC_GUARDED_BY(mutex_);
 };
 
 class FaultServer final : public DecoratedServer<FaultPlan> {

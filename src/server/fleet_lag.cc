@@ -11,7 +11,7 @@ FleetLag::FleetLag(size_t servers) {
 
 void FleetLag::Note(size_t server, RequestKind kind, TimePoint started, TimePoint now) {
   Kind& of = kinds_[static_cast<size_t>(kind)];
-  std::lock_guard lock(of.mutex);
+  MutexLock lock(of.mutex);
   of.servers[server].latency = now - started;
   of.servers[server].at = now;
   const TimePoint before = of.last_answer;
@@ -22,13 +22,13 @@ void FleetLag::Note(size_t server, RequestKind kind, TimePoint started, TimePoin
 
 void FleetLag::NoteQuiet(size_t server, RequestKind kind, TimePoint since) {
   Kind& of = kinds_[static_cast<size_t>(kind)];
-  std::lock_guard lock(of.mutex);
+  MutexLock lock(of.mutex);
   of.servers[server].quiet = since;
 }
 
 void FleetLag::NoteBad(size_t server, RequestKind kind, bool bad) {
   Kind& of = kinds_[static_cast<size_t>(kind)];
-  std::lock_guard lock(of.mutex);
+  MutexLock lock(of.mutex);
   of.servers[server].bad = bad;
   of.sampled = TimePoint::min();
 }
@@ -53,7 +53,7 @@ void FleetLag::Sample(Kind& of, TimePoint now) {
     const bool fresh = server.at != TimePoint::min() && now - server.at <= kMemory;
     return fresh ? server.latency : Duration::zero();
   };
-  std::lock_guard lock(of.mutex);
+  MutexLock lock(of.mutex);
   of.quiet = Lag(of, quiet);
   of.answered = Lag(of, answered);
   of.either = Lag(of, [&](const Last& server) { return std::max(quiet(server), answered(server)); });

@@ -6,9 +6,9 @@
 
 #include <array>
 #include <atomic>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.hh"
 #include "runtime/executor.hh"
 #include "server/request_kind.hh"
 
@@ -47,9 +47,9 @@ class FleetLag {
     bool bad = false;
   };
   struct Kind {
-    std::mutex mutex;
-    std::vector<Last> servers;  // guarded by mutex
-    std::vector<Duration> sorted;  // only in use by Sample; guarded by mutex
+    Mutex mutex;
+    std::vector<Last> servers XEC_GUARDED_BY(mutex);
+    std::vector<Duration> sorted XEC_GUARDED_BY(mutex);  // only in use by Sample
     std::atomic<TimePoint> last_answer = TimePoint::min();
     std::atomic<TimePoint> sampled = TimePoint::min();
     std::atomic<Duration> quiet = Duration::zero();
@@ -60,7 +60,7 @@ class FleetLag {
   Duration LagOf(RequestKind kind, TimePoint since, TimePoint now, By by) const;
   // The lag by what `takes` says of a server.
   template <typename Takes>
-  static Duration Lag(Kind& of, Takes takes);
+  static Duration Lag(Kind& of, Takes takes) XEC_REQUIRES(of.mutex);
   static void Sample(Kind& of, TimePoint now);
 
   mutable std::array<Kind, kRequestKindCount> kinds_;

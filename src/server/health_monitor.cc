@@ -23,23 +23,23 @@ HealthMonitor::HealthMonitor(std::shared_ptr<ServerHealth> health, Executor& exe
     : health_(std::move(health)), executor_(executor), options_(options), watched_(health_->size()) {}
 
 void HealthMonitor::SetServers(std::vector<DataServerPtr> servers) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   servers_ = std::move(servers);
 }
 
 void HealthMonitor::SetListener(std::function<void(const HealthChange&)> listener) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   listener_ = std::move(listener);
 }
 
 uint64_t HealthMonitor::probes() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return probes_;
 }
 
 void HealthMonitor::Stop() {
   std::vector<DataServerPtr> servers;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   stopped_ = true;
   for (const Watched& watched : watched_) {
     if (watched.timer != 0) executor_.Cancel(watched.timer);
@@ -50,7 +50,7 @@ void HealthMonitor::Stop() {
 
 void HealthMonitor::Watch(size_t server) {
   const TimePoint now = executor_.Now();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Watched& watched = watched_[server];
   watched.wanted = now;
   if (watched.active || stopped_) return;
@@ -65,7 +65,7 @@ void HealthMonitor::Watch(size_t server) {
 void HealthMonitor::Check(size_t server) {
   const TimePoint now = executor_.Now();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     Watched& watched = watched_[server];
     if (watched.active || stopped_ || now < watched.next_check) return;
     watched.next_check = now + options_.check_interval;
@@ -81,7 +81,7 @@ void HealthMonitor::Step(size_t server) {
   uint64_t probe = 0;
   bool bad = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     Watched& watched = watched_[server];
     watched.timer = 0;
     if (stopped_ || !watched.active) return;
@@ -124,7 +124,7 @@ void HealthMonitor::CallRoll() {
   const TimePoint now = executor_.Now();
   std::vector<size_t> called;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (stopped_ || now < next_roll_call_) return;
     next_roll_call_ = now + options_.roll_call_interval;
     Duration patience{0};
@@ -178,7 +178,7 @@ std::optional<HealthChange> HealthMonitor::Tell(size_t server, const Standing& s
 void HealthMonitor::SendProbe(size_t server, uint64_t probe, TimePoint deadline) {
   DataServerPtr target;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (stopped_ || servers_.empty()) return;
     target = servers_[server];
   }
@@ -196,7 +196,7 @@ void HealthMonitor::ProbeEnded(size_t server, uint64_t probe, bool well) {
     return;
   }
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     Watched& watched = watched_[server];
     if (stopped_ || !watched.active || watched.probe != probe || !watched.probing) return;
     watched.probing = false;

@@ -10,9 +10,9 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.hh"
 #include "server/data_server.hh"
 #include "server/server_health.hh"
 
@@ -85,7 +85,8 @@ class HealthMonitor : public std::enable_shared_from_this<HealthMonitor> {
 
   // One step for a server: looks at its state, tells, probes, sets the timer for the next step.
   void Step(size_t server);
-  std::optional<HealthChange> Tell(size_t server, const Standing& standing, TimePoint now);
+  std::optional<HealthChange> Tell(size_t server, const Standing& standing, TimePoint now)
+      XEC_REQUIRES(mutex_);
   // Probes all servers that are not watched, and watches those that do not answer in time.
   void CallRoll();
   void EndRollCall();
@@ -95,15 +96,14 @@ class HealthMonitor : public std::enable_shared_from_this<HealthMonitor> {
   const std::shared_ptr<ServerHealth> health_;
   Executor& executor_;
   const Options options_;
-  // The executor's timers and the health of one server are looked at while it is held; they call nobody.
-  mutable std::mutex mutex_;
-  std::vector<DataServerPtr> servers_;  // guarded by mutex_, as all below
-  std::vector<Watched> watched_;
-  std::function<void(const HealthChange&)> listener_;
-  uint64_t probes_ = 0;
-  TimePoint next_roll_call_ = TimePoint::min();
-  TimerId roll_call_ = 0;  // the timer that ends it
-  bool stopped_ = false;
+  mutable Mutex mutex_{LockRank::kHealthMonitor};
+  std::vector<DataServerPtr> servers_ XEC_GUARDED_BY(mutex_);
+  std::vector<Watched> watched_ XEC_GUARDED_BY(mutex_);
+  std::function<void(const HealthChange&)> listener_ XEC_GUARDED_BY(mutex_);
+  uint64_t probes_ XEC_GUARDED_BY(mutex_) = 0;
+  TimePoint next_roll_call_ XEC_GUARDED_BY(mutex_) = TimePoint::min();
+  TimerId roll_call_ XEC_GUARDED_BY(mutex_) = 0;  // the timer that ends it
+  bool stopped_ XEC_GUARDED_BY(mutex_) = false;
 };
 
 // The sentence for the operator: what, where, since when, what to do. `name`: "s03 (root://host:1095)".

@@ -39,28 +39,28 @@ IdentityCheck::IdentityCheck(DataServerPtr inner, Executor& executor, IdentityOp
 }
 
 uint64_t IdentityCheck::checks() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return checks_;
 }
 
 bool IdentityCheck::Confirmed() const {
   const TimePoint now = executor_.Now();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return confirmed_ && now - heard_ <= options_.silence_max;
 }
 
 bool IdentityCheck::ConfirmedAfter(TimePoint oldest) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return confirmed_ && *confirmed_ > oldest;
 }
 
 void IdentityCheck::NoteUnavailable() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   confirmed_.reset();
 }
 
 void IdentityCheck::NoteHeard(TimePoint asked) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   heard_ = std::max(heard_, asked);
 }
 
@@ -68,7 +68,7 @@ void IdentityCheck::Check(TimePoint oldest, Waiter waiter) {
   std::shared_ptr<Flight> flight;
   std::shared_ptr<Flight> under_way;  // let go after the lock: it may be the last to hold it
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     under_way = flight_.lock();
     if (under_way) {
       (under_way->started > oldest ? under_way->waiters : under_way->next).push_back(std::move(waiter));
@@ -157,7 +157,7 @@ void IdentityCheck::Finish(const std::shared_ptr<Flight>& flight, Status status)
   std::vector<Waiter> waiters;
   std::shared_ptr<Flight> next;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (flight->finished) return;  // the timer was faster
     flight->finished = true;
     waiters = std::move(flight->waiters);

@@ -15,11 +15,11 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.hh"
 #include "server/decorator.hh"
 #include "server/disk_clocks.hh"
 
@@ -74,13 +74,14 @@ class IdentityCheck : public std::enable_shared_from_this<IdentityCheck> {
   const DataServerPtr inner_;
   Executor& executor_;
   const IdentityOptions options_;
-  mutable std::mutex mutex_;
-  std::optional<TimePoint> confirmed_;  // guarded by mutex_, as all below; start of the last good check
-  TimePoint heard_ = {};  // when the last request was begun that the server has answered
+  mutable Mutex mutex_;
+  std::optional<TimePoint> confirmed_ XEC_GUARDED_BY(mutex_);  // start of the last good check
+  // When the last request was begun that the server has answered.
+  TimePoint heard_ XEC_GUARDED_BY(mutex_) = {};
   // The check under way. Its request and its timer own it, and it owns its waiters: a process that goes drops
   // both, and waiters hold this.
-  std::weak_ptr<Flight> flight_;
-  uint64_t checks_ = 0;
+  std::weak_ptr<Flight> flight_ XEC_GUARDED_BY(mutex_);
+  uint64_t checks_ XEC_GUARDED_BY(mutex_) = 0;
 };
 
 class IdentityGuard final : public DecoratedServer<IdentityCheck> {

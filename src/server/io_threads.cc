@@ -13,9 +13,9 @@ IoThreads::IoThreads(std::string name, int threads) : queue_(std::make_shared<Qu
 
 IoThreads::~IoThreads() {
   {
-    std::lock_guard lock(queue_->mutex);
+    MutexLock lock(queue_->mutex);
     queue_->stopping = true;
-    queue_->ready.notify_all();
+    queue_->ready.NotifyAll();
   }
   for (std::thread& thread : threads_) {
     // A thread cannot wait for itself; it owns the queue it still looks at.
@@ -31,26 +31,26 @@ void IoThreads::Post(Closure work) {
   // Held, since what is posted may let go of this object.
   const std::shared_ptr<Queue> queue = queue_;
   {
-    std::lock_guard lock(queue->mutex);
+    MutexLock lock(queue->mutex);
     queue->work.push_back(std::move(work));
   }
   // A thread woken under the lock would go to sleep again at once.
-  queue->ready.notify_one();
+  queue->ready.NotifyOne();
 }
 
 void IoThreads::Run(std::shared_ptr<Queue> queue, std::string name) {
   pthread_setname_np(pthread_self(), name.c_str());
   MarkEngineThread();
-  std::unique_lock lock(queue->mutex);
+  MutexLock lock(queue->mutex);
   while (true) {
-    queue->ready.wait(lock, [&] { return queue->stopping || !queue->work.empty(); });
+    while (!queue->stopping && queue->work.empty()) queue->ready.Wait(queue->mutex);
     if (queue->work.empty()) return;
     Closure work = std::move(queue->work.front());
     queue->work.pop_front();
-    lock.unlock();
+    lock.Unlock();
     work();
     work = {};  // captures may run anything: never under the lock
-    lock.lock();
+    lock.Lock();
   }
 }
 

@@ -3,14 +3,13 @@
 // disk hangs holds up nobody else. They count as engine threads (SyncWait is refused on them).
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.hh"
 #include "runtime/unique_function.hh"
 
 namespace xec {
@@ -30,10 +29,10 @@ class IoThreads {
 
  private:
   struct Queue {
-    std::mutex mutex;
-    std::condition_variable ready;
-    std::deque<Closure> work;  // guarded by mutex
-    bool stopping = false;  // guarded by mutex
+    Mutex mutex;
+    CondVar ready;
+    std::deque<Closure> work XEC_GUARDED_BY(mutex);
+    bool stopping XEC_GUARDED_BY(mutex) = false;
   };
   static void Run(std::shared_ptr<Queue> queue, std::string name);
 

@@ -40,7 +40,7 @@ template <typename T, typename Work>
 void LocalFile::Run(OpContext context, const char* verb, Done<T> done, Work work) {
   Fd file;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     file = file_;
   }
   threads_->Post([self = shared_from_this(), file = std::move(file), context, verb, done = std::move(done),
@@ -123,7 +123,7 @@ Status LocalFile::SyncAll(int fd) const {
 void LocalFile::Close(OpContext, Done<void> done) {
   Fd file;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     file = std::exchange(file_, nullptr);
   }
   // A close is executed even when late: it frees the handle.

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.hh"
 #include "server/data_server.hh"
 #include "server/io_threads.hh"
 #include "server/local_root.hh"
@@ -41,9 +41,9 @@ class LocalFile final : public ArchiveFile, public std::enable_shared_from_this<
   const uint64_t size_;
   const std::string description_;  // "/a/b on /data/d01"
   const std::vector<std::string> name_directories_;
-  mutable std::mutex mutex_;
-  Fd file_;  // null after Close; guarded by mutex_; every running request holds a reference, so the number is
-             // not reused early
+  mutable Mutex mutex_;
+  // Null after Close. Every running request holds a reference, so the number is not reused early.
+  Fd file_ XEC_GUARDED_BY(mutex_);
 };
 
 // True when the deadline is past: a request that waited so long in a queue is not worth executing any more.

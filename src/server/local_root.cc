@@ -48,7 +48,7 @@ LocalRoot::LocalRoot(std::string path, std::optional<LocalIdentity> identity)
     : path_(std::move(path)), identity_(std::move(identity)) {}
 
 Result<std::shared_ptr<UniqueFd>> LocalRoot::Open() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   struct stat now = {};
   if (stat(path_.c_str(), &now) != 0) {
     const int error = errno;

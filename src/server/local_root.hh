@@ -7,12 +7,12 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
 
+#include "base/mutex.hh"
 #include "base/result.hh"
 
 namespace xec {
@@ -75,10 +75,10 @@ class LocalRoot {
 
   const std::string path_;
   const std::optional<LocalIdentity> identity_;
-  std::mutex mutex_;
-  std::shared_ptr<UniqueFd> root_;  // guarded by mutex_, as the two below
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
+  Mutex mutex_;
+  std::shared_ptr<UniqueFd> root_ XEC_GUARDED_BY(mutex_);
+  dev_t device_ XEC_GUARDED_BY(mutex_) = 0;
+  ino_t inode_ XEC_GUARDED_BY(mutex_) = 0;
 };
 
 // "a/b" for "/a/b", "." for "/": what openat and its kin want.

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 
+#include "base/mutex.hh"
 #include "server/memory_tree.hh"
 #include "server/path.hh"
 
@@ -42,33 +42,33 @@ class MemoryServer::Machine : public std::enable_shared_from_this<Machine> {
   // Runs under the lock: for the server's owner.
   template <typename F>
   auto With(F&& look) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return look(tree_);
   }
 
   void Reboot(const std::function<void(MemoryTree&)>& change) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ++boot_;
     change(tree_);
   }
 
   void SetDown(bool down) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     down_ = down;
   }
   bool down() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return down_;
   }
   uint64_t CurrentBoot() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return boot_;
   }
 
  private:
   template <typename T, typename Effect>
   Result<T> Execute(uint64_t sent_to, Effect& effect) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (down_) return Fail(Code::kUnavailable, "{} is down", name_);
     if (sent_to != boot_) return Fail(Code::kUnavailable, "{} was restarted meanwhile", name_);
     Result<T> result = effect(tree_, boot_);
@@ -88,10 +88,10 @@ class MemoryServer::Machine : public std::enable_shared_from_this<Machine> {
   const std::string name_;
   Executor& executor_;
   const MemoryServerOptions options_;
-  mutable std::mutex mutex_;
-  MemoryTree tree_;  // guarded by mutex_, as the two below
-  uint64_t boot_ = 1;
-  bool down_ = false;
+  mutable Mutex mutex_;
+  MemoryTree tree_ XEC_GUARDED_BY(mutex_);
+  uint64_t boot_ XEC_GUARDED_BY(mutex_) = 1;
+  bool down_ XEC_GUARDED_BY(mutex_) = false;
 };
 
 class MemoryServer::File final : public ArchiveFile {

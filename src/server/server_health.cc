@@ -180,7 +180,7 @@ ServerHealth::ServerHealth(size_t servers, HealthRules rules)
 
 uint64_t ServerHealth::Begin(size_t server, RequestKind kind, TimePoint now) {
   Slot& slot = *slots_[server];
-  std::lock_guard lock(slot.mutex);
+  MutexLock lock(slot.mutex);
   return slot.record.Begin(kind, now);
 }
 
@@ -190,7 +190,7 @@ void ServerHealth::End(size_t server, RequestKind kind, uint64_t ticket, TimePoi
   Slot& slot = *slots_[server];
   Duration median{0};
   {
-    std::lock_guard lock(slot.mutex);
+    MutexLock lock(slot.mutex);
     if (!problem.empty()) slot.problem = problem;
     const bool changed = slot.record.End(kind, ticket, started, now, end);
     const LatencyWindow& latencies = slot.record.latencies(kind);
@@ -202,7 +202,7 @@ void ServerHealth::End(size_t server, RequestKind kind, uint64_t ticket, TimePoi
 
 void ServerHealth::NoteMedian(size_t server, RequestKind kind, Duration median) {
   const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(median).count();
-  std::lock_guard lock(medians_mutex_);
+  MutexLock lock(medians_mutex_);
   medians_[server][static_cast<size_t>(kind)] = static_cast<uint32_t>(std::max<int64_t>(micros, 1));
 }
 
@@ -212,7 +212,7 @@ bool ServerHealth::MuchSlower(RequestKind kind, TimePoint started, TimePoint now
   if (latency <= rules_.slow_least || kind == RequestKind::kWrite || kind == RequestKind::kSync) return false;
   std::vector<uint32_t> known;
   {
-    std::lock_guard lock(medians_mutex_);
+    MutexLock lock(medians_mutex_);
     for (const Medians& medians : medians_) {
       const uint32_t median = medians[static_cast<size_t>(kind)];
       if (median > 0) known.push_back(median);
@@ -230,7 +230,7 @@ bool ServerHealth::MuchSlower(RequestKind kind, TimePoint started, TimePoint now
 void ServerHealth::NoteSlow(size_t server, RequestKind kind, TimePoint started, TimePoint now) {
   const bool slow = MuchSlower(kind, started, now);
   Slot& slot = *slots_[server];
-  std::lock_guard lock(slot.mutex);
+  MutexLock lock(slot.mutex);
   Slot::SlowRow& row = slot.slow_rows[static_cast<size_t>(kind)];
   if (started < row.last) return;
   row.last = now;
@@ -240,25 +240,25 @@ void ServerHealth::NoteSlow(size_t server, RequestKind kind, TimePoint started, 
 
 Standing ServerHealth::At(size_t server, TimePoint now) const {
   Slot& slot = *slots_[server];
-  std::lock_guard lock(slot.mutex);
+  MutexLock lock(slot.mutex);
   return slot.record.At(now);
 }
 
 TimePoint ServerHealth::SuspectFrom(size_t server, TimePoint now) const {
   Slot& slot = *slots_[server];
-  std::lock_guard lock(slot.mutex);
+  MutexLock lock(slot.mutex);
   return slot.record.SuspectFrom(now);
 }
 
 TimePoint ServerHealth::TrustedFrom(size_t server) const {
   const Slot& slot = *slots_[server];
-  std::lock_guard lock(slot.mutex);
+  MutexLock lock(slot.mutex);
   return slot.record.trusted_from();
 }
 
 Duration ServerHealth::Patience(size_t server, RequestKind kind) const {
   const Slot& slot = *slots_[server];
-  std::lock_guard lock(slot.mutex);
+  MutexLock lock(slot.mutex);
   return slot.record.Patience(kind);
 }
 
@@ -290,7 +290,7 @@ ServerHealth::Report ServerHealth::ReportOf(size_t server, TimePoint now) const 
   Slot& slot = *slots_[server];
   Report report;
   report.slow = IsSlow(slots_, server, now);
-  std::lock_guard lock(slot.mutex);
+  MutexLock lock(slot.mutex);
   report.standing = slot.record.At(now);
   report.problem = slot.problem;
   for (size_t i = 0; i < kRequestKindCount; ++i) {

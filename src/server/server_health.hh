@@ -29,11 +29,11 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.hh"
 #include "base/result.hh"
 #include "server/fleet_lag.hh"
 #include "server/latency_window.hh"
@@ -223,14 +223,14 @@ class ServerHealth {
  private:
   struct Slot {
     Slot(const HealthRules& rules, FleetLag& fleet, size_t server) : record(rules, fleet, server) {}
-    mutable std::mutex mutex;
-    ServerRecord record;  // guarded by mutex
-    std::string problem;  // guarded by mutex
+    mutable Mutex mutex{LockRank::kServerHealth};
+    ServerRecord record XEC_GUARDED_BY(mutex);
+    std::string problem XEC_GUARDED_BY(mutex);
     struct SlowRow {
       int length = 0;
       TimePoint last = TimePoint::min();  // when the last one that counts was answered
     };
-    std::array<SlowRow, kRequestKindCount> slow_rows;  // guarded by mutex
+    std::array<SlowRow, kRequestKindCount> slow_rows XEC_GUARDED_BY(mutex);
     std::atomic<TimePoint> slow_until = TimePoint::min();
     bool Slow(TimePoint now) const { return now < slow_until.load(std::memory_order_relaxed); }
   };
@@ -244,8 +244,8 @@ class ServerHealth {
   const HealthRules rules_;
   FleetLag fleet_;
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::mutex medians_mutex_;
-  std::vector<Medians> medians_;  // guarded by medians_mutex_
+  Mutex medians_mutex_;
+  std::vector<Medians> medians_ XEC_GUARDED_BY(medians_mutex_);
 };
 
 }  // namespace xec

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "base/mutex.hh"
 #include "xrdcompat/status.hh"
 
 namespace xec {
@@ -63,34 +63,38 @@ class CutNames : public std::enable_shared_from_this<CutNames> {
 
   // Sends what may be sent; answers when there is nothing to wait for.
   void Go() {
+    std::optional<Error> problem;
+    std::vector<Entry> entries;
     while (true) {
       size_t name = 0;
-      std::string ending;
+      std::string guess;
       {
-        std::lock_guard lock(mutex_);
+        MutexLock lock(mutex_);
         if (in_flight_ == kNameProbesMax) return;
         if (!SkipToNext()) {
           if (in_flight_ > 0 || std::exchange(ended_, true)) return;
+          problem = std::move(problem_);
+          entries = std::move(entries_);
           break;
         }
         name = next_name_++;
-        ending = Endings()[next_ending_];
+        guess = cut_[name].stem + std::string(Endings()[next_ending_]);
         ++in_flight_;
       }
-      Probe(name, cut_[name].stem + ending);
+      Probe(name, guess);
     }
-    if (problem_) return done_(std::move(*problem_));
-    done_(std::move(entries_));
+    if (problem) return done_(std::move(*problem));
+    done_(std::move(entries));
   }
 
  private:
   struct Cut {
-    std::string stem;               // never changes
+    std::string stem;
     std::vector<std::string> ids;  // listed, and not met yet
   };
 
   // To the next probe that is needed. False: there is none, or none before others are answered.
-  bool SkipToNext() {
+  bool SkipToNext() XEC_REQUIRES(mutex_) {
     while (!problem_) {
       while (next_name_ < cut_.size() && cut_[next_name_].ids.empty()) ++next_name_;
       if (next_name_ < cut_.size()) return true;
@@ -116,7 +120,7 @@ class CutNames : public std::enable_shared_from_this<CutNames> {
   }
 
   void Answered(size_t name, const std::string& guess, const Reply& reply) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     --in_flight_;
     const XrdCl::StatInfo* info = reply.ok() ? reply.Get<XrdCl::StatInfo>() : nullptr;
     if (info != nullptr) {
@@ -137,13 +141,14 @@ class CutNames : public std::enable_shared_from_this<CutNames> {
   const std::string path_;
   Done<std::vector<Entry>> done_;  // called once, by the caller that sets ended_
 
-  std::mutex mutex_;
-  std::vector<Entry> entries_;  // guarded by mutex_, as all below
-  std::vector<Cut> cut_;
-  std::optional<Error> problem_;
-  size_t next_ending_ = 0, next_name_ = 0;
-  size_t in_flight_ = 0;
-  bool ended_ = false;
+  Mutex mutex_;
+  std::vector<Entry> entries_ XEC_GUARDED_BY(mutex_);
+  std::vector<Cut> cut_ XEC_GUARDED_BY(mutex_);
+  std::optional<Error> problem_ XEC_GUARDED_BY(mutex_);
+  size_t next_ending_ XEC_GUARDED_BY(mutex_) = 0;
+  size_t next_name_ XEC_GUARDED_BY(mutex_) = 0;
+  size_t in_flight_ XEC_GUARDED_BY(mutex_) = 0;
+  bool ended_ XEC_GUARDED_BY(mutex_) = false;
 };
 
 void TakeList(const ServerCorePtr& core, OpContext context, const std::string& path,

@@ -48,7 +48,7 @@ std::vector<std::string> LeftBehind(const std::vector<Entry>& entries, const std
 void NameSync::Wait(OpContext context, Done<void> done) {
   auto round = std::make_shared<Round>();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     waiting_.push_back({context, std::move(done)});
     // The round under way may have synced before this name was made.
     if (std::exchange(running_, true)) return;
@@ -63,7 +63,7 @@ void NameSync::Start(std::shared_ptr<Round> round) {
     round->context.deadline = std::max(round->context.deadline, waiter.context.deadline);
   std::shared_ptr<ArchiveFile> file, full;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (length_ >= kFileBytesMax) full = std::move(file_);
     file = file_;
   }
@@ -80,7 +80,7 @@ void NameSync::OpenFile(std::shared_ptr<Round> round) {
                [self = shared_from_this(), round, name](Result<std::shared_ptr<ArchiveFile>> opened) {
                  if (!opened) return self->End(round, opened.error());
                  {
-                   std::lock_guard lock(self->mutex_);
+                   MutexLock lock(self->mutex_);
                    self->file_ = *opened;
                    self->length_ = 0;
                  }
@@ -125,7 +125,7 @@ void NameSync::Append(std::shared_ptr<Round> round, std::shared_ptr<ArchiveFile>
   byte.span()[0] = std::byte{0};
   uint64_t at = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     at = length_++;
   }
   const OpContext context = round->context;
@@ -143,7 +143,7 @@ void NameSync::End(const std::shared_ptr<Round>& round, Status status) {
   auto next = std::make_shared<Round>();
   std::shared_ptr<ArchiveFile> broken;  // goes without the lock
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!status) broken = std::move(file_);
     next->waiters.swap(waiting_);
     running_ = !next->waiters.empty();

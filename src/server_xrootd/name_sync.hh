@@ -9,9 +9,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.hh"
 #include "server_xrootd/xrootd_file.hh"
 
 namespace xec {
@@ -45,11 +45,11 @@ class NameSync : public std::enable_shared_from_this<NameSync> {
   const ServerCorePtr core_;
   const ServerUsePtr use_;
 
-  std::mutex mutex_;
-  bool running_ = false;  // guarded by mutex_, as all below
-  std::vector<Waiter> waiting_;  // for the next round
-  std::shared_ptr<ArchiveFile> file_;  // of the running round; null: none, or broken
-  uint64_t length_ = 0;  // bytes of it
+  Mutex mutex_;
+  bool running_ XEC_GUARDED_BY(mutex_) = false;
+  std::vector<Waiter> waiting_ XEC_GUARDED_BY(mutex_);  // for the next round
+  std::shared_ptr<ArchiveFile> file_ XEC_GUARDED_BY(mutex_);  // of the running round; null: none, or broken
+  uint64_t length_ XEC_GUARDED_BY(mutex_) = 0;  // bytes of it
 };
 
 }  // namespace xec

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "server_xrootd/response.hh"
 
-#include <mutex>
 #include <vector>
+
+#include "base/mutex.hh"
 
 namespace xec {
 namespace {
@@ -42,8 +43,8 @@ class Response final : public XrdCl::ResponseHandler {
 
 // All gates there are, so that an executor can be left in peace before it goes.
 struct GateRegistry {
-  std::mutex mutex;
-  std::vector<std::weak_ptr<ExecutorGate>> gates;  // guarded by mutex
+  Mutex mutex;
+  std::vector<std::weak_ptr<ExecutorGate>> gates XEC_GUARDED_BY(mutex);
 };
 
 GateRegistry& Gates() {
@@ -57,7 +58,7 @@ GateRegistry& Gates() {
 ExecutorGatePtr ExecutorGate::Make(Executor* executor) {
   const ExecutorGatePtr gate(new ExecutorGate(executor));
   GateRegistry& registry = Gates();
-  std::lock_guard lock(registry.mutex);
+  MutexLock lock(registry.mutex);
   std::erase_if(registry.gates, [](const std::weak_ptr<ExecutorGate>& g) { return g.expired(); });
   registry.gates.push_back(gate);
   return gate;
@@ -65,33 +66,37 @@ ExecutorGatePtr ExecutorGate::Make(Executor* executor) {
 
 void CloseGates(const Executor& executor) {
   GateRegistry& registry = Gates();
-  std::lock_guard lock(registry.mutex);
-  for (const auto& weak : registry.gates) {
-    const ExecutorGatePtr gate = weak.lock();
-    if (!gate) continue;
-    std::lock_guard gate_lock(gate->mutex_);
+  std::vector<ExecutorGatePtr> gates;
+  {
+    const MutexLock lock(registry.mutex);
+    for (const auto& weak : registry.gates) {
+      if (ExecutorGatePtr gate = weak.lock()) gates.push_back(std::move(gate));
+    }
+  }
+  for (const ExecutorGatePtr& gate : gates) {
+    const WriterLock lock(gate->mutex_);
     if (gate->executor_ == &executor) gate->executor_ = nullptr;
   }
 }
 
 void ExecutorGate::Post(Closure work) {
-  std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   if (executor_ != nullptr) executor_->Post(std::move(work));
   // Otherwise `work` is destroyed by the caller's frame, after the lock is released.
 }
 
 void ExecutorGate::PostAfter(Duration delay, Closure work) {
-  std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   if (executor_ != nullptr) executor_->RunAt(executor_->Now() + delay, std::move(work));
 }
 
 void ExecutorGate::Close() {
-  std::lock_guard lock(mutex_);
+  const WriterLock lock(mutex_);
   executor_ = nullptr;
 }
 
 TimePoint ExecutorGate::Now() const {
-  std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   return executor_ != nullptr ? executor_->Now() : TimePoint{};
 }
 

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <memory>
-#include <shared_mutex>
 
 #include "XrdCl/XrdClXRootDResponses.hh"
+#include "base/mutex.hh"
 #include "runtime/executor.hh"
 
 namespace xec {
@@ -33,8 +33,8 @@ class ExecutorGate {
   friend void CloseGates(const Executor& executor);
   explicit ExecutorGate(Executor* executor) : executor_(executor) {}
 
-  mutable std::shared_mutex mutex_;  // shared by users of the executor
-  Executor* executor_;  // null when closed; guarded by mutex_
+  mutable SharedMutex mutex_{LockRank::kExecutorGate};  // shared by users of the executor
+  Executor* executor_ XEC_GUARDED_BY(mutex_);  // null when closed
 };
 
 using ExecutorGatePtr = std::shared_ptr<ExecutorGate>;

@@ -115,7 +115,7 @@ void XrootdFile::Refuse(Done<T> done) {
 template <typename T>
 bool XrootdFile::Begin(Done<T>& done) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!closing_) {
       ++in_flight_;
       return true;
@@ -137,7 +137,7 @@ void XrootdFile::Send(Submit submit, OnReply on_reply) {
 void XrootdFile::RequestEnded() {
   Closure close;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (--in_flight_ == 0) close = std::move(close_when_idle_);
   }
   if (close) close();
@@ -250,9 +250,9 @@ void XrootdFile::Sync(OpContext context, Done<void> done) {
 
 void XrootdFile::Close(OpContext context, Done<void> done) {
   {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (std::exchange(closing_, true)) {
-      lock.unlock();
+      lock.Unlock();
       return Refuse(std::move(done));
     }
     if (in_flight_ > 0) {
@@ -267,7 +267,7 @@ void XrootdFile::Close(OpContext context, Done<void> done) {
 
 void XrootdFile::SendClose(OpContext context, Done<void> done) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ++in_flight_;
   }
   Send([this, timeout = core_->Timeout(context)](

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "XrdCl/XrdClFile.hh"
+#include "base/mutex.hh"
 #include "server_xrootd/server_core.hh"
 
 namespace xec {
@@ -69,10 +69,10 @@ class XrootdFile final : public ArchiveFile, public std::enable_shared_from_this
   const std::shared_ptr<XrdCl::File> file_;  // thread-safe; shared only with the close of the destructor
   uint64_t size_ = 0;  // set by Open before anybody else has this object
 
-  std::mutex mutex_;
-  int in_flight_ = 0;  // guarded by mutex_, as the two below
-  bool closing_ = false;
-  Closure close_when_idle_;
+  Mutex mutex_;
+  int in_flight_ XEC_GUARDED_BY(mutex_) = 0;
+  bool closing_ XEC_GUARDED_BY(mutex_) = false;
+  Closure close_when_idle_ XEC_GUARDED_BY(mutex_);
 };
 
 }  // namespace xec

@@ -4,13 +4,13 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <set>
 #include <span>
 #include <vector>
 
 #include "assembly/configuration.hh"
 #include "assembly/maintenance.hh"
+#include "base/mutex.hh"
 #include "commit/disk_clock.hh"
 #include "jobs/job_runner.hh"
 
@@ -20,17 +20,17 @@ namespace xec {
 class DisksGoneBack {
  public:
   void Set(const std::vector<MemberIndex>& members) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     members_ = {members.begin(), members.end()};
   }
   std::set<MemberIndex> Get() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return members_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::set<MemberIndex> members_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::set<MemberIndex> members_ XEC_GUARDED_BY(mutex_);
 };
 
 // What the jobs of a store work with. It outlives them, and all that it refers to outlives it.
