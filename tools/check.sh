@@ -38,9 +38,15 @@ format() {
     cpp_files | xargs -0 -r clang-format-19 --dry-run --Werror --ferror-limit=3
   fi
 }
+# The flags of all files, without what g++ has precompiled, which clang does not read.
+configure_for_clang() {
+  mkdir -p build && cmake --preset release -B build/tidy -DXEC_PCH=OFF >build/tidy.log
+}
+locks() {
+  configure_for_clang && /usr/bin/env python3 tools/check_locks.py build/tidy
+}
 static_analysis() {
-  # Without what g++ has precompiled, which clang does not read.
-  cmake --preset release -B build/tidy -DXEC_PCH=OFF >build/tidy.log || return 1
+  configure_for_clang || return 1
   git ls-files -- 'src/*.cc' | grep -Ev '_test\.cc$|/test_\w+\.cc$' |
     xargs -P "$(nproc)" -n 4 clang-tidy-19 -p build/tidy --quiet
 }
@@ -52,6 +58,7 @@ step format format
 step layers /usr/bin/env python3 tools/check_layers.py
 step rules /usr/bin/env python3 tools/check_rules.py
 step bounds /usr/bin/env python3 tools/bounds.py --check
+step locks locks
 step tests quick_tests
 if ((tidy)); then step tidy static_analysis; fi
 if ((${#failed[@]} > 0)); then

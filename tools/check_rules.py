@@ -11,7 +11,8 @@ import source_files
 FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
 
-# (name, pattern on code without comments and strings, what to use instead, where it is allowed and why)
+# (name, pattern on code without comments and strings, what to use instead, where it is allowed (beginning or end of a
+# path) and why)
 BANNED = [
     ("thread", r"\bstd::thread\b(?!::)", "runtime/thread_pool.hh or std::jthread", {
         "src/runtime/": "the threads of the process are made here",
@@ -43,6 +44,11 @@ BANNED = [
     ("catch", r"\bcatch\s*\(\s*\.\.\.\s*\)", "Result; only the edges catch what others throw", {
         "src/plugin_oss/": "the edge to XRootD", "src/cli/": "the edge to the user",
         "src/server_xrootd/": "the edge to XrdCl", "src/runtime/": "the edge of a thread",
+    }),
+    ("lock", r"\bstd::(?:(?:recursive_|shared_|timed_|shared_timed_|recursive_timed_)?mutex|condition_variable(?:_any)?|"
+             r"lock_guard|scoped_lock|unique_lock|shared_lock)\b", "base/mutex.hh", {
+        "src/base/mutex.hh": "made of them", "_test.cc": "tests", "tests/": "tests", "bench/": "plain programs",
+        "examples/": "they show what users write",
     }),
     ("co_await", r"\bwhile\s*\([^;{}]*\bco_await\b[^;{}]*\)\s*co_await\b|\?\s*co_await\b",
      "a named result: g++ 12 lays out the coroutine's frame wrongly", {}),
@@ -112,10 +118,27 @@ def check_shape(path, text):
 
 def check_banned(path, code):
     for name, pattern, instead, allowed in BANNED:
-        if any(path.startswith(prefix) for prefix in allowed):
+        if any(path.startswith(place) or path.endswith(place) for place in allowed):
             continue
         for match in re.finditer(pattern, code):
             yield f"{path}:{line_of(code, match.start())}: {name}: use {instead}"
+
+
+def check_locks(path, code):
+    """A lock is held to the end of its scope, and a coroutine that awaits may go on on another thread."""
+    depth = 0
+    held_at = []  # the depths of scopes that hold one
+    for match in re.finditer(r"[{}]|\b(?:Mutex|Reader|Writer)Lock\s+\w+\s*[({]|\bco_(?:await|yield)\b", code):
+        mark = match.group(0)
+        if mark.startswith("co_"):
+            if held_at:
+                yield f"{path}:{line_of(code, match.start())}: lock: {mark} while a lock is held: end its scope before"
+        elif mark in "{}":
+            depth += 1 if mark == "{" else -1
+            held_at = [scope for scope in held_at if scope <= depth]
+        else:
+            held_at.append(depth)
+            depth += mark.endswith("{")
 
 
 def cpp_functions(code):
@@ -177,6 +200,7 @@ def problems():
         if path.endswith(source_files.CPP):
             code = source_files.code_only(text)
             yield from check_banned(path, code)
+            yield from check_locks(path, code)
             yield from check_functions(path, cpp_functions(code))
         elif path.endswith(".py"):
             yield from check_functions(path, python_functions(text))

@@ -17,7 +17,7 @@ import source_files  # noqa: E402
 def rules_in(path, text):
     code = source_files.code_only(text)
     found = [*check_rules.check_text(path, text), *check_rules.check_shape(path, text),
-             *check_rules.check_banned(path, code),
+             *check_rules.check_banned(path, code), *check_rules.check_locks(path, code),
              *check_rules.check_functions(path, check_rules.cpp_functions(code))]
     return {problem.split(": ")[1] for problem in found}
 
@@ -32,13 +32,17 @@ class Rules(unittest.TestCase):
                 ("delete", "delete p;"), ("delete", "delete[] p;"), ("catch", "try { f(); } catch (...) { }"),
                 ("system_clock", "std::chrono::system_clock::now();"),
                 ("co_await", "while (co_await More()) co_await Next();"), ("co_await", "x = y ? co_await A() : co_await B();"),
+                ("lock", "std::mutex m;"), ("lock", "std::shared_lock lock(m);"), ("lock", "std::condition_variable_any c;"),
+                ("lock", "void F() { const MutexLock lock(m_); if (x) { co_await Next(); } }"),
+                ("lock", "void F() { { ReaderLock lock{m_}; co_yield 1; } }"),
                 ("sleep", "std::this_thread::sleep_for(1s);"),
                 ("path", '"/ho' 'me/x"'), ("todo", "// TO" "DO: later"), ("registry", "// pypi." "org")]:
             with self.subTest(rule=rule, line=line):
                 self.assertEqual(rules_in("src/store/a.cc", self.HEAD + line + "\n"), {rule})
 
     def test_good_lines(self):
-        for line in ["std::thread::id id;", "std::jthread t;", "while (gather.pending() > 0) co_await gather.Next();", "A(const A&) = delete;", "A(const A&)=delete;",
+        for line in ["void F() { { MutexLock lock(m_); ++x_; } co_await Next(); }", "explicit MutexLock(Mutex& mutex);",
+                     "std::thread::id id;", "std::jthread t;", "while (gather.pending() > 0) co_await gather.Next();", "A(const A&) = delete;", "A(const A&)=delete;",
                      "// a new version, delete it, rand() and std::thread", 'Log("new object, delete it");',
                      'auto s = R"(new Thing; delete p;)";', "int renew = 1'000'000; int newer = brand(1);",
                      "void operator delete(void*);", "// TO" "DO(issue 7): when 6.1 is the base"]:
@@ -47,6 +51,7 @@ class Rules(unittest.TestCase):
 
     def test_allowed_places(self):
         self.assertEqual(rules_in("src/runtime/pool.cc", self.HEAD + "std::thread t(f);\n"), set())
+        self.assertEqual(rules_in("src/store/a_test.cc", self.HEAD + "std::mutex m;\n"), set())
 
     def test_shape(self):
         self.assertEqual(rules_in("src/store/a.hh", "int x;\n"), {"spdx", "pragma"})
