@@ -6,10 +6,11 @@
 #include <span>
 #include <string>
 
+#include "api/chunk_report.hh"
+#include "archive/manifest.hh"
 #include "archive/page_tables.hh"
 #include "codec/reed_solomon.hh"
 #include "object/archive_set.hh"
-#include "object/object_reader.hh"
 
 namespace xec {
 

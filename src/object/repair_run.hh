@@ -9,8 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "api/store_maintenance.hh"
 #include "base/contains.hh"
-#include "object/repair.hh"
+#include "object/object_reader.hh"
 #include "object/repair_copy.hh"
 #include "object/stripe_buffer.hh"
 

@@ -12,12 +12,12 @@
 #include <memory>
 #include <optional>
 
+#include "api/handles.hh"
 #include "archive/archive_writer.hh"
 #include "archive/manifest.hh"
 #include "base/mutex.hh"
 #include "codec/object_digests.hh"
 #include "object/archive_opener.hh"
-#include "object/object_writer.hh"
 #include "object/stripe_buffer.hh"
 #include "runtime/gather.hh"
 
