@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/random.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 

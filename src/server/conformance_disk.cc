@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Conformance of what concerns the disk: a server without it, and what a power cut leaves.
 #include "server/conformance_disk.hh"
 
 #include <algorithm>
 #include <functional>
 
-#include "server/conformance.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {
@@ -121,20 +120,6 @@ Problems ProblemsWithoutItsDisk(const ConformanceSubject& subject, ConformanceDi
 
 Problems ProblemsAfterPowerCuts(const ConformanceSubject& subject, ConformanceDisk& disk) {
   return DiskCheck(subject, disk).AfterPowerCuts();
-}
-
-TEST_P(ConformanceTest, AMissingDiskDoesNotLookEmpty) {
-  if (const std::string& reason = GetParam().proves_no_disk; !reason.empty()) GTEST_SKIP() << reason;
-  ASSERT_TRUE(GetParam().disk) << "say how this server's disk is taken away, or why it cannot notice";
-  const auto disk = GetParam().disk();
-  EXPECT_THAT(ProblemsWithoutItsDisk(Subject(), *disk), testing::IsEmpty());
-}
-
-TEST_P(ConformanceTest, WhatWasAnsweredSurvivesAPowerCut) {
-  if (const std::string& reason = GetParam().syncs_no_names; !reason.empty()) GTEST_SKIP() << reason;
-  ASSERT_TRUE(GetParam().disk) << "say how the power of this server is cut, or why it syncs no names";
-  const auto disk = GetParam().disk();
-  EXPECT_THAT(ProblemsAfterPowerCuts(Subject(), *disk), testing::IsEmpty());
 }
 
 }  // namespace xec

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Conformance of what concerns names: creation, renaming, listing, removal.
+// Conformance of what concerns names: creation, renaming, listing, removal; and what is said of names when
+// the disk is gone or its power was cut.
 #include <algorithm>
 #include <functional>
 #include <set>
 
+#include "runtime/sync_wait.hh"
 #include "server/conformance.hh"
 #include "server/expect_status.hh"
 
@@ -335,6 +337,20 @@ TEST_P(ConformanceTest, SixteenAttributesInOneRequest) {
   ASSERT_TRUE(got) << got.error().ToString();
   std::sort(got->begin(), got->end());
   EXPECT_EQ(*got, many);
+}
+
+TEST_P(ConformanceTest, AMissingDiskDoesNotLookEmpty) {
+  if (const std::string& reason = GetParam().proves_no_disk; !reason.empty()) GTEST_SKIP() << reason;
+  ASSERT_TRUE(GetParam().disk) << "say how this server's disk is taken away, or why it cannot notice";
+  const auto disk = GetParam().disk();
+  EXPECT_THAT(ProblemsWithoutItsDisk(Subject(), *disk), testing::IsEmpty());
+}
+
+TEST_P(ConformanceTest, WhatWasAnsweredSurvivesAPowerCut) {
+  if (const std::string& reason = GetParam().syncs_no_names; !reason.empty()) GTEST_SKIP() << reason;
+  ASSERT_TRUE(GetParam().disk) << "say how the power of this server is cut, or why it syncs no names";
+  const auto disk = GetParam().disk();
+  EXPECT_THAT(ProblemsAfterPowerCuts(Subject(), *disk), testing::IsEmpty());
 }
 
 TEST_P(ConformanceTest, SpaceIsPlausible) {
