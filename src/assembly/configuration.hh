@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Configuration: everything a user can set, from the `xec.` directives of an xrootd configuration file and
 // from flags of the program `xec`. Both are rows of one table (options.hh), which docs/configuration.md
-// repeats. Plain values; parsing is pure but for the reading of the file.
+// repeats. Plain values.
 #pragma once
 
 #include <map>
@@ -15,9 +15,6 @@
 #include "placement/store_descriptor.hh"
 
 namespace xec {
-
-constexpr size_t kConfigurationBytesMax = 1024 * 1024;
-constexpr size_t kConfigurationLineMax = 16 * 1024;
 
 // A data server as the user names it.
 struct Site {
@@ -77,13 +74,6 @@ struct Configuration {
   // For WriteOptions::archives_min.
   size_t ArchivesMin(const Geometry& geometry) const;
 };
-
-// Reads the `xec.` lines of `text`; other lines are ignored. `name` is for messages. Errors:
-// kInvalidArgument, "NAME:LINE: ...". Calls Validate.
-Result<Configuration> ParseConfiguration(std::string_view text, std::string_view name);
-
-// The same from a file of at most kConfigurationBytesMax. Also kNotFound, kPermissionDenied.
-Result<Configuration> ParseConfigurationFile(const std::string& path);
 
 // What can be judged without looking at a server, a stripe against the memory budget for one. One sentence
 // each; kInvalidArgument.

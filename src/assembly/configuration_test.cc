@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "assembly/configuration_file.hh"
 #include "assembly/options.hh"
 
 namespace xec {

@@ -10,6 +10,7 @@
 #include "assembly/site_server.hh"
 #include "assembly/sites.hh"
 #include "assembly/store_process.hh"
+#include "runtime/sync_wait.hh"
 #include "runtime/thread_pool.hh"
 
 namespace xec {

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "assembly/sites.hh"
+#include "runtime/sync_wait.hh"
 #include "runtime/thread_pool.hh"
 #include "server/missing_server.hh"
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "assembly/options.hh"
+#include "assembly/option_row.hh"
 
 namespace xec {
 

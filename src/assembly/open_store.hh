@@ -5,56 +5,10 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "api/store.hh"
-#include "api/store_maintenance.hh"
-#include "assembly/configuration.hh"
+#include "assembly/opened_store.hh"
 
 namespace xec {
-
-// For how many of EngineOptions::descriptor_interval a process goes by its list of members when too few of
-// them show the descriptor again. A change of the members waits for that (docs/protocol/members.md).
-constexpr int kDescriptorIntervalsMax = 3;
-// How often a directory or server that was missing is looked at again.
-constexpr Duration kRetryInterval = std::chrono::seconds(2);
-
-struct OpenOptions {
-  // Make a new store when all data servers are empty; else that is an error.
-  bool create_if_new = false;
-  // Run all jobs of a store (gateways); else only what every process has to do.
-  bool background = false;
-  // How lists of jobs name this process: HOST:PORT, the same when it is started again.
-  std::string process = {};
-  // How long to wait for servers that do not answer. After it a store of local directories is an error; of
-  // servers too, unless `background`: then every operation answers kNoQuorum until the store could be opened.
-  Duration wait = std::chrono::seconds(10);
-};
-
-// A store with all it stands on. Thread-safe. Starts threads, so only after a daemon has forked. The
-// destructor waits for operations in flight; it must not run on an engine thread.
-class OpenedStore {
- public:
-  virtual ~OpenedStore() = default;
-
-  virtual Store& store() = 0;
-  virtual Executor& executor() = 0;
-  virtual const Configuration& configuration() const = 0;
-
-  // kNoQuorum while the store could not be opened yet; never changes afterwards.
-  virtual Result<StoreMaintenance*> maintenance() = 0;
-
-  // What the user should know: members that are missing, directories left out. Sentences, in order.
-  virtual std::vector<std::string> notes() const = 0;
-
-  // WriteOptions for an object at `path` as the configuration wants them; front ends add their own.
-  virtual WriteOptions WriteOptionsFor(std::string_view path) = 0;
-
-  // Waits for what goes on in the background after operations were answered, at most so long. True if all
-  // ended: otherwise the caller should leave the process without running the destructor.
-  virtual bool Settle(Duration at_most) = 0;
-};
 
 // Blocking; not on an engine thread. Errors: kInvalidArgument, kPermissionDenied, kNotFound (no store here),
 // kConflict (data servers that do not belong together), kUnsupported (newer format), kNoQuorum, kCorruption.

@@ -19,6 +19,7 @@
 #include "assembly/store_process.hh"
 #include "base/log.hh"
 #include "commit/pause.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

@@ -18,6 +18,9 @@
 
 namespace xec {
 
+// How often a directory or server that was missing is looked at again.
+constexpr Duration kRetryInterval = std::chrono::seconds(2);
+
 struct SiteView {
   Site site;
   DataServerPtr server;  // without any check of identity

@@ -17,7 +17,7 @@
 #include "assembly/jobs/store_jobs.hh"
 #include "assembly/late_server.hh"
 #include "assembly/maintenance.hh"
-#include "assembly/open_store.hh"
+#include "assembly/opened_store.hh"
 #include "assembly/sites.hh"
 #include "base/mutex.hh"
 #include "base/random.hh"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "assembly/configuration_file.hh"
 #include "assembly/options.hh"
 #include "capi/request.hh"
 

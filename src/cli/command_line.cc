@@ -10,6 +10,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include "assembly/configuration_file.hh"
 #include "assembly/options.hh"
 #include "cli/command_table.hh"
 #include "cli/exit_code.hh"

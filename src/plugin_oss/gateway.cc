@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "assembly/configuration_file.hh"
 #include "base/log.hh"
 #include "base/text.hh"
 

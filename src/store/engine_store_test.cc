@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 
 #include "object/test_store.hh"
+#include "runtime/sync_wait.hh"
+#include "store/make_layout_store.hh"
 
 namespace xec {
 namespace {
@@ -15,7 +17,7 @@ class EngineStoreTest : public testing::Test {
  protected:
   EngineStoreTest()
       : test_({.geometry = {4, 2, 8 * kKiB}, .servers = 8}),
-        layout_(LayoutStore::Make(test_.engine())),
+        layout_(MakeLayoutStore(test_.engine())),
         engine_store_(test_.engine(), *layout_) {}
 
   Result<Committed> Put(const std::string& path, std::string_view bytes, OnlyIf only_if = {}) {

@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "store/layout_store.hh"
 
-#include "store/native_store.hh"
-#include "store/xrdec_store.hh"
-
 namespace xec {
-
-std::unique_ptr<LayoutStore> LayoutStore::Make(Engine& engine) {
-  if (engine.descriptor().layout == Layout::kXrdec) return std::make_unique<XrdecStore>(engine);
-  return std::make_unique<NativeStore>(engine);
-}
 
 // Of the whole list each time.
 Task<Result<NamesPage>> LayoutStore::ListPage(std::string path, ListOptions options) {

@@ -22,9 +22,6 @@ class LayoutStore {
  public:
   virtual ~LayoutStore() = default;
 
-  // `engine` outlives the store.
-  static std::unique_ptr<LayoutStore> Make(Engine& engine);
-
   virtual Task<Result<ObjectInfo>> Stat(std::string path) = 0;
   virtual Task<Result<ObjectDescription>> Describe(std::string path) = 0;
   virtual Task<Result<std::vector<ListedName>>> List(std::string path) = 0;

@@ -2,7 +2,8 @@
 // The space of the whole store, from all its servers.
 #pragma once
 
-#include "store/layout_store.hh"
+#include "api/store.hh"
+#include "commit/engine.hh"
 
 namespace xec {
 

@@ -7,7 +7,9 @@
 
 #include "object/test_store.hh"
 #include "protocol/mode.hh"
+#include "runtime/sync_wait.hh"
 #include "store/layout_store.hh"
+#include "store/make_layout_store.hh"
 
 namespace xec {
 namespace {
@@ -25,7 +27,7 @@ TestStore::Options EightPlusTwo() {
 class StoreTest : public ::testing::Test {
  protected:
   explicit StoreTest(const TestStore::Options& options = EightPlusTwo())
-      : test_(options), store_(LayoutStore::Make(test_.engine())) {}
+      : test_(options), store_(MakeLayoutStore(test_.engine())) {}
 
   Status Put(const std::string& path, const std::string& bytes, bool exclusive = false) {
     CreateOptions options;

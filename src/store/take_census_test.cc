@@ -5,6 +5,8 @@
 
 #include "base/contains.hh"
 #include "object/test_store.hh"
+#include "runtime/sync_wait.hh"
+#include "store/make_layout_store.hh"
 
 namespace xec {
 namespace {
@@ -16,7 +18,7 @@ using testing::UnorderedElementsAre;
 class CensusTest : public testing::Test {
  protected:
   CensusTest()
-      : test_({.geometry = {4, 2, 8 * kKiB}, .servers = 8}), store_(LayoutStore::Make(test_.engine())) {}
+      : test_({.geometry = {4, 2, 8 * kKiB}, .servers = 8}), store_(MakeLayoutStore(test_.engine())) {}
 
   Census Take(bool deep = false) {
     CensusOptions options;

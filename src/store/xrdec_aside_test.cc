@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Layout xrdec: what a remover took aside and neither removed nor put back. Archives that are needed come
 // back, others go.
+#include "runtime/sync_wait.hh"
 #include "store/xrdec_test_support.hh"
 #include "xrdec/publish.hh"
 

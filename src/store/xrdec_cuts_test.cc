@@ -2,6 +2,7 @@
 // Layout xrdec when the way to the servers is cut in the middle of an operation: after the n-th request to
 // each of them, for every n, with and without the reply to the last one. Whatever was answered, names are
 // whole afterwards, and an answer OK holds.
+#include "runtime/sync_wait.hh"
 #include "store/xrdec_test_support.hh"
 
 namespace xec {

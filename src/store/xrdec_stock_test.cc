@@ -8,6 +8,7 @@
 #include <openssl/sha.h>
 
 #include "base/text.hh"
+#include "runtime/sync_wait.hh"
 #include "store/xrdec_test_support.hh"
 #include "xrdec/entry.hh"
 

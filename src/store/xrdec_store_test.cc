@@ -4,6 +4,7 @@
 #include "archive/archive_reader.hh"
 #include "base/text.hh"
 #include "commit/pause.hh"
+#include "runtime/sync_wait.hh"
 #include "store/xrdec_test_support.hh"
 
 namespace xec {

@@ -8,7 +8,9 @@
 
 #include "archive/xrdec_attributes.hh"
 #include "object/test_store.hh"
+#include "runtime/sync_wait.hh"
 #include "store/layout_store.hh"
+#include "store/make_layout_store.hh"
 
 namespace xec {
 
@@ -25,7 +27,7 @@ inline TestStore::Options FourPlusTwo() {
 class XrdecStoreTest : public ::testing::Test {
  protected:
   explicit XrdecStoreTest(const TestStore::Options& options = FourPlusTwo())
-      : test_(options), store_(LayoutStore::Make(test_.engine())) {}
+      : test_(options), store_(MakeLayoutStore(test_.engine())) {}
 
   Status Put(const std::string& path, const std::string& bytes, CreateOptions options = {}) {
     auto writer = SyncWait(store_->Create(path, std::move(options)));

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "assembly/configuration_file.hh"
 #include "assembly/options.hh"
 #include "base/check.hh"
 

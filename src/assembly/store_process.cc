@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "assembly/store_process.hh"
+
+#include <filesystem>
+#include <set>
+
+#include "assembly/server_kinds.hh"
+#include "assembly/site_server.hh"
+#include "assembly/twin_servers.hh"
+#include "base/log.hh"
+#include "base/text.hh"
+#include "commit/server_gather.hh"
+#include "runtime/sync_wait.hh"
+#include "server_xrootd/xrootd_server.hh"
+#include "store/make_layout_store.hh"
+
+namespace xec {
+namespace {
+
+// Coroutines never block, so a few threads carry any number of operations.
+constexpr int kEngineThreads = 4;
+// For how long an unfinished creation must not have changed before it is done again; above the time a creator
+// takes at most (create_store.cc).
+constexpr Duration kWatchUnfinished = std::chrono::seconds(6);
+// For how long a redirector must have named the same servers before a store is made on them.
+constexpr Duration kWatchDiscovered = std::chrono::seconds(4);
+
+// How many descriptors, each newer than the one before, lead from the servers listed to all members.
+constexpr int kUnlistedRoundsMax = 4;
+
+constexpr Duration kSettleInterval = std::chrono::milliseconds(1);
+// For how long the end of what goes on is waited for while some server does not answer.
+constexpr Duration kSettleForBad = std::chrono::seconds(1);
+
+std::string NewStoreId() { return Hex(SystemSeed(), 16) + Hex(SystemSeed(), 16); }
+
+// How many members must confirm the descriptor: as many as were needed to open the store. Fewer directories
+// may be enough for that, since the opener of a store asks all there are.
+size_t ConfirmationsNeeded(const Judgement& judgement) {
+  const auto& bound = judgement.site_of_member;
+  const auto count = static_cast<size_t>(
+      std::count_if(bound.begin(), bound.end(), [](const auto& site) { return site.has_value(); }));
+  return std::min(Quorum(bound.size()), count);
+}
+
+bool ComesAndGoes(Code code) {
+  return code == Code::kUnavailable || code == Code::kDeadlineExceeded || code == Code::kNoQuorum;
+}
+
+// What can be compared between two looks.
+std::string Fingerprint(const std::vector<SiteView>& views) {
+  std::string text;
+  for (const SiteView& view : views) {
+    text += fmt::format("{} {} {}\n", view.site.address, static_cast<int>(view.state),
+                        view.identity ? view.identity->store_id : "");
+  }
+  return text;
+}
+
+// A place that only a descriptor names may have become somebody else's since: then the member is away.
+void LeaveOutStrangers(std::vector<SiteView>& views, const std::string& store_id) {
+  for (SiteView& view : views) {
+    view.listed = false;
+    const bool newer = view.state == SiteView::kRefused && view.problem->code == Code::kUnsupported;
+    const bool ours = view.state == SiteView::kMember && view.identity->store_id == store_id;
+    if (ours || newer || view.state == SiteView::kMissing) continue;
+    if (view.state == SiteView::kClosed) {
+      view.state = SiteView::kMissing;
+      continue;
+    }
+    view.state = SiteView::kMissing;
+    view.problem = Fail(Code::kUnavailable, "{} is no data server of this store any more", view.site.address);
+    view.descriptor.reset();
+  }
+}
+
+// The members that the newest descriptor names with an address, and that nobody has shown to be.
+struct Unlisted {
+  std::vector<Site> sites;
+  std::string store_id;
+};
+Unlisted UnlistedServers(const std::vector<SiteView>& views) {
+  const StoreDescriptor* newest = nullptr;
+  std::set<std::string_view> known;
+  for (const SiteView& view : views) {
+    known.insert(view.site.address);
+    if (view.identity) known.insert(view.identity->member_id);
+    if (view.descriptor && (!newest || view.descriptor->epoch > newest->epoch)) newest = &*view.descriptor;
+  }
+  if (!newest) return {};
+  Unlisted result{{}, newest->store_id};
+  for (const Member& member : newest->members) {
+    const bool has_address = !KindOf(member.address).local;
+    if (has_address && !known.contains(member.id) && !known.contains(member.address))
+      result.sites.push_back({member.address, ""});
+  }
+  return result;
+}
+
+}  // namespace
+
+StoreProcess::StoreProcess(Configuration configuration, OpenOptions options)
+    : configuration_(std::move(configuration)),
+      options_(options),
+      executor_("xec-engine", kEngineThreads),
+      background_(executor_),
+      runner_(executor_, scope_),
+      not_open_(Fail(Code::kNoQuorum, "no data server has answered")),
+      gate_([this](std::string_view, const CallOptions&) { return Gate(); }) {}
+
+StoreProcess::~StoreProcess() {
+  background_.Stop();
+  runner_.Stop();
+  scope_.Drain();
+  for (const auto& probe : probes_) probe->scope.Drain();
+  AbandonXrootdRequests(executor_);
+  gate_of_answers_->Close();
+  if (engine_) engine_->monitor().Stop();
+  beneath_.reset();
+  probes_.clear();
+  maintenance_.reset();
+  store_.reset();
+  layout_.reset();
+  // A request that a server never answered still owns its buffer, whose memory is counted by the engine's
+  // budget.
+  if (engine_ && engine_->budget().in_use() > 0) (void)engine_.release();
+}
+
+Status StoreProcess::Start() { return SyncWait(WaitUntilOpen()); }
+
+Task<Status> StoreProcess::WaitUntilOpen() {
+  OneShot<Status> opened;
+  scope_.Spawn(OpenLoop(opened.Setter()));
+  co_return co_await opened;
+}
+
+Task<void> StoreProcess::OpenLoop(UniqueFunction<void(Status)> answer) {
+  const TimePoint deadline = executor_.Now() + options_.wait;
+  const bool may_be_late = options_.background && configuration_.data.empty();
+  bool answered = false;
+  while (true) {
+    const Attempt attempt = co_await TryToOpen();
+    if (attempt.status) break;
+    // Said once, not every two seconds.
+    if (SetNotOpen(attempt.status.error()))
+      Log(LogLevel::kWarning, "store", "not open: {}", attempt.status.error().message);
+    const bool give_up = !attempt.again || executor_.Now() >= deadline;
+    if (give_up && !answered) {
+      if (!attempt.again || !may_be_late) {
+        answer(attempt.status);
+        co_return;
+      }
+      answered = true;
+      answer(OkStatus());
+    }
+    if (!co_await background_.Pause(answered ? kRetryInterval : kRetryInterval / 4)) break;
+  }
+  if (!answered) answer(background_.stopped() ? Status(Fail(Code::kCancelled, "stopped")) : OkStatus());
+  if (background_.stopped()) co_return;
+  if (answered) Log(LogLevel::kInfo, "store", "the store is open now");
+  if (options_.background) LogHealth();
+  StartJobs();
+}
+
+void StoreProcess::StartJobs() {
+  JobSite site{.engine = *engine_,
+               .beneath = *beneath_,
+               .store = *maintenance_,
+               .damage = layout_->damage(),
+               .clocks = clocks_,
+               .configuration = configuration_,
+               .confirmations = confirmations_,
+               .process = options_.process,
+               .runner = runner_};
+  site_ = std::make_unique<JobSite>(std::move(site));
+  runner_.Start(MakeJobs(*site_, options_.background));
+}
+
+Task<Result<std::vector<Site>>> StoreProcess::Sites() {
+  if (!configuration_.data.empty()) co_return configuration_.data;
+  if (!configuration_.servers.empty()) co_return configuration_.servers;
+  if (configuration_.origin.empty()) co_return std::vector<Site>{};
+  const ServerKind& kind = KindOf(configuration_.origin);
+  const auto found =
+      co_await kind.discover(configuration_.origin, executor_, executor_.Now() + kInspectTimeout);
+  if (!found) co_return Fail(Code::kNoQuorum, "{}", found.error().message);
+  if (found->empty()) co_return Fail(Code::kNoQuorum, "{} knows no data servers yet", configuration_.origin);
+  std::vector<Site> sites;
+  for (const std::string& address : *found) sites.push_back(Site{address, ""});
+  co_return std::move(sites);
+}
+
+// `known`: what other servers have shown.
+Task<Result<std::vector<SiteView>>> StoreProcess::InspectAll(std::vector<Site> sites,
+                                                             std::vector<SiteView> known) {
+  std::vector<SiteView> asked;
+  for (Site& site : sites) {
+    SiteView& raw = raw_sites_[site.address];
+    if (!raw.server) {
+      Result<SiteView> made = MakeSite(std::move(site), executor_, gate_of_answers_);
+      if (!made) co_return made.error();
+      raw = std::move(*made);
+    }
+    asked.push_back(raw);
+  }
+  const CallContext context{&executor_, executor_.Now() + kInspectTimeout};
+  std::function<bool(std::span<const SiteView>)> enough = [this, known](std::span<const SiteView> views) {
+    std::vector<SiteView> all = known;
+    all.insert(all.end(), views.begin(), views.end());
+    return EnoughAnswered(all, configuration_);
+  };
+  co_return co_await InspectSites(context, scope_, std::move(asked), std::move(enough));
+}
+
+Task<Result<std::vector<SiteView>>> StoreProcess::Inspect() {
+  Result<std::vector<Site>> sites = co_await Sites();
+  if (!sites) co_return sites.error();
+  Result<std::vector<SiteView>> views = co_await InspectAll(std::move(*sites), {});
+  if (!views) co_return views.error();
+  // Servers that only the descriptor names: a user need not list them all. They may show a newer one.
+  for (int round = 0; round < kUnlistedRoundsMax; ++round) {
+    const Unlisted others = UnlistedServers(*views);
+    if (others.sites.empty()) break;
+    Result<std::vector<SiteView>> more = co_await InspectAll(others.sites, *views);
+    if (!more) co_return more.error();
+    LeaveOutStrangers(*more, others.store_id);
+    for (SiteView& view : *more) views->push_back(std::move(view));
+  }
+  co_return std::move(views);
+}
+
+Task<StoreProcess::Attempt> StoreProcess::TryToOpen() {
+  TimePoint asked = executor_.Now();
+  Result<std::vector<SiteView>> views = co_await Inspect();
+  if (!views) co_return Attempt{views.error(), ComesAndGoes(views.code())};
+  if (const auto twins = FindTwins(*views)) {
+    const SiteView &one = (*views)[twins->first], &other = (*views)[twins->second];
+    const bool same = co_await AreOneServer(executor_, one.server, other.server, kInspectTimeout);
+    if (same) co_return Attempt{SameSite(one, other)};
+  }
+  Result<Judgement> judgement = JudgeSites(*views, configuration_);
+  if (!judgement) co_return Attempt{judgement.error(), ComesAndGoes(judgement.code())};
+  if (judgement->kind != Judgement::kOpen) {
+    if (!options_.create_if_new) {
+      co_return Attempt{Fail(Code::kNotFound,
+                             "there is no store on {} yet: `xec serve`, `xec put` and `xec mkdir` make one",
+                             views->size() == 1 ? views->front().site.address
+                                                : fmt::format("these {} data servers", views->size()))};
+    }
+    const Attempt created = co_await CreateNew(std::move(*views), judgement->kind, asked);
+    if (!created.status) co_return created;
+    asked = executor_.Now();
+    views = co_await Inspect();
+    if (!views) co_return Attempt{views.error(), true};
+    judgement = JudgeSites(*views, configuration_);
+    if (!judgement) co_return Attempt{judgement.error(), ComesAndGoes(judgement.code())};
+    if (judgement->kind != Judgement::kOpen)
+      co_return Attempt{Fail(Code::kUnavailable, "the new store is not there"), true};
+  }
+  const Status opened = co_await OpenFrom(std::move(*judgement), std::move(*views), asked);
+  co_return Attempt{opened, !opened && ComesAndGoes(opened.code())};
+}
+
+std::optional<Error> StoreProcess::CreationMustWait(const std::vector<SiteView>& views,
+                                                    Judgement::Kind kind) {
+  const bool discovered = configuration_.data.empty() && configuration_.servers.empty();
+  if (kind == Judgement::kCreate && !discovered) return std::nullopt;
+  const std::string now = Fingerprint(views);
+  if (now != watched_) {
+    watched_ = now;
+    watched_since_ = executor_.Now();
+  }
+  const Duration watch = kind == Judgement::kUnfinished ? kWatchUnfinished : kWatchDiscovered;
+  if (executor_.Now() - watched_since_ >= watch) return std::nullopt;
+  if (kind == Judgement::kUnfinished) {
+    return Fail(Code::kUnavailable,
+                "a store is being made on these data servers, or its making was cut short");
+  }
+  return Fail(Code::kUnavailable, "waiting for more data servers behind {}", configuration_.origin);
+}
+
+Task<StoreProcess::Attempt> StoreProcess::CreateNew(std::vector<SiteView> views, Judgement::Kind kind,
+                                                    TimePoint asked) {
+  const Status enough = CheckListed(configuration_);
+  if (!enough) co_return Attempt{enough};
+  const Result<StoreDescriptor> descriptor = NewDescriptor(views, configuration_, NewStoreId());
+  if (!descriptor) co_return Attempt{descriptor.error()};
+  for (const PathRule& rule : descriptor->rules) {
+    const Status fits = CheckBudget(rule.geometry, configuration_.engine.memory_bytes);
+    if (!fits) co_return Attempt{fits};
+  }
+  const Status fits = CheckBudget(descriptor->geometry, configuration_.engine.memory_bytes);
+  if (!fits) co_return Attempt{fits};
+  if (auto wait = CreationMustWait(views, kind)) co_return Attempt{std::move(*wait), true};
+  for (SiteView& view : views) {
+    if (view.state != SiteView::kMissing) continue;
+    std::error_code error;
+    std::filesystem::create_directories(view.site.address, error);
+    if (error) {
+      co_return Attempt{
+          Fail(error == std::errc::permission_denied ? Code::kPermissionDenied : Code::kUnavailable,
+               "the directory {} cannot be made: {}", view.site.address, error.message())};
+    }
+  }
+  const Status created = co_await CreateStoreOn(executor_, std::move(views), *descriptor, asked);
+  if (!created) co_return Attempt{created, ComesAndGoes(created.code()) || created.code() == Code::kConflict};
+  Note(fmt::format("made a new store, {}, on {} data servers: geometry {}, chunks of {}, layout {}",
+                   descriptor->store_id, descriptor->members.size(), descriptor->geometry.ToString(),
+                   FormatSize(descriptor->geometry.chunk_size_bytes), LayoutName(descriptor->layout)));
+  co_return Attempt{OkStatus()};
+}
+
+Task<void> StoreProcess::FillDescriptors(const Judgement& judgement, const std::vector<SiteView>& views) {
+  for (const size_t i : judgement.lack_descriptor) {
+    const CallContext call{&executor_, executor_.Now() + kInspectTimeout};
+    // Nothing is removed but what was seen to be damaged: somebody may be writing a newer one.
+    if (views[i].damaged_descriptor)
+      (void)co_await xec::Remove(call, views[i].server, std::string(kDescriptorPath));
+    (void)co_await CreateFile(call, views[i].server, std::string(kDescriptorPath),
+                              FormatDescriptor(judgement.descriptor), true);
+  }
+}
+
+Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> views, TimePoint asked) {
+  std::vector<std::string> notes = judgement.notes;
+  Result<StoreDescriptor> descriptor = EffectiveDescriptor(judgement, views, configuration_, notes);
+  if (!descriptor) co_return descriptor.error();
+  if (configuration_.engine.tombstone_horizon < 2 * EngineOptions().operation_limit)
+    notes.push_back(
+        "tombstone-horizon is below 2m: every process on this store needs an operation-limit of at most half "
+        "of it, or what was removed may come back");
+  // Creation was cut short while it wrote descriptors, or a file was damaged.
+  co_await FillDescriptors(judgement, views);
+  late_.clear();
+  clocks_ = std::make_shared<DiskClocks>(descriptor->members.size());
+  Result<Connected> connected = ConnectMembers(*descriptor, judgement, views, notes);
+  if (!connected) co_return connected.error();
+  confirmations_ = ConfirmationsNeeded(judgement);
+  // Before anything is answered. What one disk has shown before is noted on a majority of the others.
+  if (descriptor->tolerance > 0) {
+    auto probe = std::make_shared<Probe>(*descriptor, connected->beneath, executor_, configuration_.engine);
+    const ClockRound round = co_await ReadDiskClocks(probe->engine, clocks_);
+    Retire(std::move(probe));
+    if (round.heard() < confirmations_)
+      co_return Fail(Code::kNoQuorum, "too few data servers tell the clocks of their disks");
+  }
+  for (std::string& note : notes) Note(std::move(note));
+  beneath_ = std::make_unique<Engine>(*descriptor, std::move(connected->beneath), executor_, scope_,
+                                      SystemSeed(), configuration_.engine);
+  auto engine = std::make_unique<Engine>(std::move(*descriptor), std::move(connected->servers), executor_,
+                                         scope_, SystemSeed(), configuration_.engine);
+  std::unique_ptr<LayoutStore> layout = MakeLayoutStore(*engine);
+  auto store = std::make_unique<EngineStore>(*engine, *layout);
+  auto maintenance =
+      std::make_unique<Maintenance>(*engine, [this] { return LayoutGate(); }, [this] { return FindGone(); });
+  const Duration lease = kDescriptorIntervalsMax * configuration_.engine.descriptor_interval;
+  engine->member_list().Watch(judgement.descriptor, {confirmations_, lease}, asked);
+  {
+    MutexLock lock(mutex_);
+    engine_ = std::move(engine);
+    layout_ = std::move(layout);
+    store_ = std::move(store);
+    maintenance_ = std::move(maintenance);
+  }
+  if (!late_.empty()) {
+    std::vector<Site> sites;
+    for (const size_t i : judgement.unbound) sites.push_back(views[i].site);
+    scope_.Spawn(BindLateMembers(std::move(sites)));
+  } else {
+    raw_sites_.clear();
+  }
+  co_return OkStatus();
+}
+
+std::vector<std::shared_ptr<StoreProcess::Probe>> StoreProcess::Probes() const {
+  MutexLock lock(mutex_);
+  return probes_;
+}
+
+void StoreProcess::Retire(std::shared_ptr<Probe> probe) {
+  probe->engine.monitor().Stop();
+  std::vector<std::shared_ptr<Probe>> probes = Probes();
+  probes.push_back(std::move(probe));
+  std::erase_if(probes, [](const auto& retired) { return retired->scope.running() == 0; });
+  MutexLock lock(mutex_);
+  probes_.swap(probes);  // those at rest are freed without the lock
+}
+
+size_t StoreProcess::Running() const {
+  size_t running = scope_.running();
+  for (const auto& probe : Probes()) running += probe->scope.running();
+  return running;
+}
+
+void StoreProcess::LogHealth() {
+  // The last one may be told while the engine goes.
+  std::vector<std::string> names;
+  for (const Member& member : engine_->descriptor().members)
+    names.push_back(fmt::format("{} ({})", member.id, member.address));
+  engine_->monitor().SetListener([names = std::move(names)](const HealthChange& change) {
+    const LogLevel level = change.to == ServerState::kUp ? LogLevel::kInfo : LogLevel::kWarning;
+    Log(level, "health", "{}", DescribeChange(change, names[change.server]));
+  });
+}
+
+Status StoreProcess::InForce() const {
+  const Engine* opened = nullptr;
+  {
+    MutexLock lock(mutex_);
+    opened = engine_.get();
+    if (opened == nullptr) return not_open_;
+  }
+  return opened->MembersInForce();
+}
+
+Result<Store*> StoreProcess::Gate() const {
+  XEC_TRY(InForce());
+  return store_.get();
+}
+
+Result<LayoutStore*> StoreProcess::LayoutGate() const {
+  XEC_TRY(InForce());
+  return layout_.get();
+}
+
+Result<StoreMaintenance*> StoreProcess::maintenance() {
+  MutexLock lock(mutex_);
+  if (maintenance_) return maintenance_.get();
+  return not_open_;
+}
+
+bool StoreProcess::SetNotOpen(const Error& error) {
+  Error now = Fail(Code::kNoQuorum, "the store descriptor could not be read yet: {}", error.message);
+  MutexLock lock(mutex_);
+  std::swap(not_open_, now);
+  return not_open_.message != now.message;
+}
+
+void StoreProcess::Note(std::string note) {
+  Log(LogLevel::kInfo, "store", "{}", note);
+  MutexLock lock(mutex_);
+  notes_.push_back(std::move(note));
+}
+
+Engine* StoreProcess::engine() {
+  MutexLock lock(mutex_);
+  return engine_.get();
+}
+
+std::vector<std::string> StoreProcess::notes() const {
+  MutexLock lock(mutex_);
+  return notes_;
+}
+
+WriteOptions StoreProcess::WriteOptionsFor(std::string_view path) {
+  WriteOptions options;
+  options.digests = configuration_.DigestsFor(path);
+  if (const Engine* opened = engine()) {
+    options.archives_min = configuration_.ArchivesMin(GeometryFor(opened->descriptor(), path));
+  }
+  return options;
+}
+
+bool StoreProcess::AllAnswer(TimePoint now) {
+  const Engine* opened = engine();
+  for (size_t i = 0; opened != nullptr && i < opened->server_count(); ++i) {
+    if (opened->health().At(i, now).state != ServerState::kUp) return false;
+  }
+  return true;
+}
+
+bool StoreProcess::Settle(Duration at_most) {
+  background_.Stop();
+  runner_.Stop();
+  const TimePoint start = executor_.Now();
+  const auto wait = [&]() -> Task<bool> {
+    Background pauses(executor_);
+    while (Running() > 0) {
+      const TimePoint now = executor_.Now();
+      // What is left for a server that does not answer is left to the cleaner.
+      const bool hopeless = now - start >= kSettleForBad && !AllAnswer(now);
+      if (hopeless || now >= start + at_most) break;
+      co_await pauses.Pause(kSettleInterval);
+    }
+    co_return Running() == 0;
+  };
+  return SyncWait(wait());
+}
+
+}  // namespace xec
