@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "runtime/sync_wait.hh"
+
 namespace xec {
 namespace {
 

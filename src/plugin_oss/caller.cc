@@ -4,7 +4,7 @@
 #include <XrdSec/XrdSecEntity.hh>
 
 #include "base/text.hh"
-#include "plugin_oss/storage.hh"
+#include "plugin_oss/told_sizes.hh"
 
 namespace xec {
 

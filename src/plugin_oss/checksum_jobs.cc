@@ -3,6 +3,7 @@
 
 #include "base/log.hh"
 #include "base/units.hh"
+#include "runtime/sync_wait.hh"
 #include "runtime/task.hh"
 
 namespace xec {

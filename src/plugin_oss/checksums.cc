@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "runtime/sync_wait.hh"
+
 namespace xec {
 namespace {
 

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "plugin_oss/storage.hh"
+#include "plugin_oss/file_status.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 

@@ -8,6 +8,7 @@
 #include <XrdOuc/XrdOucEnv.hh>
 
 #include "plugin_oss/fake_store.hh"
+#include "plugin_oss/file_status.hh"
 #include "plugin_oss/storage.hh"
 
 namespace xec {

@@ -12,9 +12,10 @@
 #include "base/text.hh"
 #include "codec/checksum.hh"
 #include "plugin_oss/caller.hh"
+#include "plugin_oss/file_status.hh"
 #include "plugin_oss/handle_sharing.hh"
-#include "plugin_oss/storage.hh"
 #include "plugin_oss/write_file.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

@@ -5,21 +5,9 @@
 #include <XrdOss/XrdOss.hh>
 
 #include "plugin_oss/gateway.hh"
+#include "plugin_oss/open_handle.hh"
 
 namespace xec {
-
-// An open handle. Thread-safe: one client may have several requests under way.
-class OpenHandle {
- public:
-  virtual ~OpenHandle() = default;
-  virtual ssize_t Read(void* buffer, off_t offset, size_t size) = 0;
-  virtual ssize_t ReadV(XrdOucIOVec* pieces, int count) = 0;
-  virtual ssize_t Write(const void* buffer, off_t offset, size_t size) = 0;
-  virtual int Fstat(struct stat* out) = 0;
-  virtual int Fchmod(mode_t mode) = 0;
-  virtual int Ftruncate(unsigned long long size) = 0;
-  virtual int Close() = 0;
-};
 
 class File final : public XrdOssDF {
  public:

@@ -3,17 +3,16 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unistd.h>
 
 #include <XrdOss/XrdOssVS.hh>
 #include <XrdOuc/XrdOucEnv.hh>
 #include <XrdSec/XrdSecEntity.hh>
 
-#include "base/random.hh"
 #include "plugin_oss/caller.hh"
 #include "plugin_oss/directory.hh"
+#include "plugin_oss/file_status.hh"
 #include "plugin_oss/read_file.hh"
-#include "protocol/object_path.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {
@@ -34,36 +33,9 @@ int Print(const std::string& text, char* buffer, int& length) {
   return 0;
 }
 
-uint64_t IdentityOf(std::string_view store_id, std::string_view path, const Version& version) {
-  const Result<ObjectPath> parsed = ObjectPath::Parse(path);  // clients write it with slashes as they like
-  uint64_t identity = Mix64(version.clock) ^ version.writer;
-  for (const char c : std::string(store_id) + ' ' + (parsed ? parsed->text() : std::string(path)))
-    identity = Mix64(identity ^ static_cast<unsigned char>(c));
-  return Mix64(identity);
-}
-
 TimePoint SteadyNow() { return std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now()); }
 
 }  // namespace
-
-void FillStat(Gateway& gateway, std::string_view path, const ObjectInfo& info, struct stat* out) {
-  std::memset(out, 0, sizeof(*out));
-  out->st_mode = info.directory ? (S_IFDIR | info.mode.value_or(0755)) : (S_IFREG | info.mode.value_or(0644));
-  out->st_nlink = 1;
-  out->st_size = info.directory ? 4096 : static_cast<off_t>(info.size);
-  out->st_blksize = 1 << 20;
-  out->st_blocks = (out->st_size + 511) / 512;
-  out->st_mtim.tv_sec = info.mtime_ms / 1000;
-  out->st_mtim.tv_nsec = info.mtime_ms % 1000 * 1'000'000;
-  out->st_atim = out->st_ctim = out->st_mtim;
-  // XRootD tells its clients the lower 32 bits of each.
-  const uint64_t identity = IdentityOf(gateway.StoreId(), path, info.version);
-  out->st_ino = (identity | 1) & INT64_MAX;
-  out->st_dev = (identity >> 32 & INT32_MAX) | 1;
-  // XRootD tells its clients what its own user may do.
-  out->st_uid = geteuid();
-  out->st_gid = getegid();
-}
 
 XrdOssDF* Storage::newDir(const char* tident) { return new Directory(gateway_, tident); }
 XrdOssDF* Storage::newFile(const char* tident) { return new File(gateway_, tident); }

@@ -10,10 +10,6 @@
 
 namespace xec {
 
-// Device and inode are two halves of one number for each version of each name, the same on all gateways of
-// the store and never 0: XRootD makes ETags of them, and caches compare them.
-void FillStat(Gateway& gateway, std::string_view path, const ObjectInfo& info, struct stat* out);
-
 class Storage final : public XrdOss {
  public:
   explicit Storage(Gateway& gateway) : gateway_(gateway) {}

@@ -6,7 +6,8 @@
 
 #include "base/log.hh"
 #include "base/units.hh"
-#include "plugin_oss/storage.hh"
+#include "plugin_oss/file_status.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

@@ -12,7 +12,8 @@
 
 #include <optional>
 
-#include "plugin_oss/read_file.hh"
+#include "plugin_oss/gateway.hh"
+#include "plugin_oss/open_handle.hh"
 
 namespace xec {
 

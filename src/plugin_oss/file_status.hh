@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#pragma once
+
+#include <string_view>
+#include <sys/stat.h>
+
+#include "plugin_oss/gateway.hh"
+
+namespace xec {
+
+// What is known of a name as XRootD tells its clients.
+// Device and inode are two halves of one number for each version of each name, the same on all gateways of
+// the store and never 0: XRootD makes ETags of them, and caches compare them.
+void FillStat(Gateway& gateway, std::string_view path, const ObjectInfo& info, struct stat* out);
+
+}  // namespace xec
