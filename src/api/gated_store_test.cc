@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/sync_wait.hh"
+
 namespace xec {
 namespace {
 

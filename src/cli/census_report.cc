@@ -3,6 +3,7 @@
 
 #include "cli/exit_code.hh"
 #include "cli/terminal.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

@@ -4,6 +4,7 @@
 #include "cli/commands.hh"
 #include "cli/json_output.hh"
 #include "cli/terminal.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

@@ -6,6 +6,7 @@
 #include "cli/census_report.hh"
 #include "cli/commands.hh"
 #include "cli/terminal.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

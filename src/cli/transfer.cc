@@ -13,6 +13,7 @@
 #include "cli/local_output.hh"
 #include "cli/owner.hh"
 #include "cli/terminal.hh"
+#include "runtime/sync_wait.hh"
 #include "server/local_root.hh"
 
 namespace xec {

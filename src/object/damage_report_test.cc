@@ -4,6 +4,7 @@
 
 #include "object/repair.hh"
 #include "object/test_store.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

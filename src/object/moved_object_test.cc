@@ -10,6 +10,7 @@
 #include "commit/roll_forward.hh"
 #include "object/test_object.hh"
 #include "object/test_store.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

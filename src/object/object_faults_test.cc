@@ -7,6 +7,7 @@
 #include "base/contains.hh"
 #include "object/layout.hh"
 #include "object/test_store.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

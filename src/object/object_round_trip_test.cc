@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "object/test_store.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

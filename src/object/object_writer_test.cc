@@ -8,6 +8,7 @@
 
 #include "commit/access.hh"
 #include "object/test_store.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

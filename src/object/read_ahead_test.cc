@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "object/test_repair.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

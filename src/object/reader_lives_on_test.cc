@@ -4,6 +4,7 @@
 
 #include "object/test_object.hh"
 #include "object/test_repair.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

@@ -11,6 +11,7 @@
 #include "commit/cleaner.hh"
 #include "commit/place_copy.hh"
 #include "object/test_repair.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

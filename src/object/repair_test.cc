@@ -10,6 +10,7 @@
 #include "commit/cleaner.hh"
 #include "object/stripe_buffer.hh"
 #include "object/test_repair.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

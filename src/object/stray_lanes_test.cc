@@ -7,6 +7,7 @@
 
 #include "object/test_repair.hh"
 #include "object/test_version.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "object/repair.hh"
 #include "object/test_store.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 

@@ -8,6 +8,7 @@
 
 #include "object/stripe_buffer.hh"
 #include "object/test_upload.hh"
+#include "runtime/sync_wait.hh"
 #include "runtime/virtual_executor.hh"
 
 namespace xec {

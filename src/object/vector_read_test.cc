@@ -5,6 +5,7 @@
 
 #include "object/archive_handle.hh"
 #include "object/test_store.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

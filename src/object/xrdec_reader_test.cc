@@ -11,6 +11,7 @@
 
 #include "base/text.hh"
 #include "object/test_store.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/buffer.hh"
+#include "runtime/sync_wait.hh"
 #include "runtime/thread_pool.hh"
 
 namespace xec {

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/gather.hh"
+#include "runtime/sync_wait.hh"
 #include "runtime/thread_pool.hh"
 #include "runtime/virtual_executor.hh"
 

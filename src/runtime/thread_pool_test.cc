@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/sync_wait.hh"
 #include "runtime/task.hh"
 
 namespace xec {

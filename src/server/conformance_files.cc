@@ -6,6 +6,7 @@
 
 #include "base/mutex.hh"
 #include "base/random.hh"
+#include "runtime/sync_wait.hh"
 #include "server/conformance.hh"
 #include "server/expect_status.hh"
 

@@ -3,6 +3,7 @@
 // passed all of it: a missing disk would have looked like an empty one, and a power cut have undone a commit.
 #include <stdlib.h>
 
+#include "runtime/sync_wait.hh"
 #include "server/conformance.hh"
 #include "server/conformance_local_disk.hh"
 #include "server/conformance_memory_disk.hh"

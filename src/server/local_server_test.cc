@@ -17,6 +17,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/sync_wait.hh"
 #include "runtime/thread_pool.hh"
 #include "server/calls.hh"
 #include "server/expect_status.hh"

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <stdlib.h>
 
+#include "runtime/sync_wait.hh"
 #include "server/conformance.hh"
 #include "server/conformance_local_disk.hh"
 #include "server/conformance_memory_disk.hh"

@@ -14,6 +14,7 @@
 
 #include "XProtocol/XProtocol.hh"
 #include "conformance_xrootd_process.hh"
+#include "runtime/sync_wait.hh"
 #include "runtime/thread_pool.hh"
 #include "server/calls.hh"
 #include "server_xrootd/xrootd_server.hh"

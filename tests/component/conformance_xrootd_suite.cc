@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "conformance_xrootd_process.hh"
+#include "runtime/sync_wait.hh"
 #include "server/conformance.hh"
 #include "server/identity_guard.hh"
 #include "server_xrootd/xrootd_server.hh"

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance_xrootd_process.hh"
+#include "runtime/sync_wait.hh"
 #include "runtime/thread_pool.hh"
 #include "server/calls.hh"
 #include "server_xrootd/xrootd_server.hh"
