@@ -3,8 +3,6 @@
 
 #include <cstring>
 
-#include "runtime/buffer_pool.hh"
-
 namespace xec {
 namespace {
 

@@ -8,11 +8,10 @@
 #include <memory>
 
 #include "base/bytes.hh"
+#include "runtime/buffer_pool.hh"
 #include "runtime/byte_budget.hh"
 
 namespace xec {
-
-constexpr size_t kBufferAlignment = 4096;
 
 class Buffer {
  public:

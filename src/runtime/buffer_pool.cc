@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "base/check.hh"
-#include "runtime/buffer.hh"
 
 namespace xec {
 namespace {

@@ -12,6 +12,8 @@
 
 namespace xec {
 
+constexpr size_t kBufferAlignment = 4096;
+
 // Thread-safe. No budget counts what is kept, so it takes no more than was in use before: what is in use and
 // what is kept are together at most what was in use at once at any time, or kAlwaysMax; what is kept alone is
 // at most kKeptMax. It is given back where fresh memory would exceed that.

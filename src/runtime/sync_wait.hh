@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The blocking edge of the engine; included by task.hh.
+// The blocking edge of the engine.
 #pragma once
 
 #include <optional>
 #include <type_traits>
 
+#include "runtime/engine_thread.hh"
 #include "runtime/task.hh"
 
 namespace xec {
 
-// Marks the calling thread as an engine thread, on which blocking is a bug (CHECKed by SyncWait).
-void MarkEngineThread();
-
 namespace internal {
 
-void BlockOn(Task<void> task);
+inline void BlockOn(Task<void> task) {
+  CheckMayBlock();
+  TaskScope scope;
+  scope.Spawn(std::move(task));
+  scope.Drain();
+}
 
 template <typename T>
 Task<void> RunSync(Task<T> task, std::optional<T>* result) {
@@ -24,6 +27,8 @@ Task<void> RunSync(Task<T> task, std::optional<T>* result) {
 
 }  // namespace internal
 
+// Runs the task and blocks this thread until it ends. Only at the synchronous edges (OSS, CLI, tests): CHECKs
+// that this is no engine thread.
 template <typename T>
 T SyncWait(Task<T> task) {
   if constexpr (std::is_void_v<T>) {

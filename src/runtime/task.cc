@@ -3,10 +3,10 @@
 
 #include "base/mutex.hh"
 
+#include "runtime/engine_thread.hh"
+
 namespace xec {
 namespace {
-
-thread_local bool engine_thread = false;
 
 // Told once by one thread, waited for by another; shared, because the one that is waited for leaves last.
 class Signal {
@@ -29,18 +29,7 @@ class Signal {
   bool given_ XEC_GUARDED_BY(mutex_) = false;
 };
 
-void CheckMayBlock() { XEC_CHECK(!engine_thread, "an engine thread must not block"); }
-
 }  // namespace
-
-void MarkEngineThread() { engine_thread = true; }
-
-void internal::BlockOn(Task<void> task) {
-  CheckMayBlock();
-  TaskScope scope;
-  scope.Spawn(std::move(task));
-  scope.Drain();
-}
 
 // The outermost frame of a spawned task: tells the scope when it ends, then destroys itself.
 struct TaskScope::Root {

@@ -208,10 +208,4 @@ class OneShot {
   std::shared_ptr<State> state_;
 };
 
-// Runs the task and blocks this thread until it ends. Only at the synchronous edges (OSS, CLI, tests).
-template <typename T>
-T SyncWait(Task<T> task);
-
 }  // namespace xec
-
-#include "runtime/sync_wait.hh"

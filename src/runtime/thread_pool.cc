@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "runtime/task.hh"
+#include "runtime/engine_thread.hh"
 
 namespace xec {
 
