@@ -33,6 +33,7 @@
 #include "base/log.hh"
 #include "base/text.hh"
 #include "protocol/object_path.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

@@ -13,44 +13,15 @@
 
 namespace xec {
 
-using manifest_internal::CheckFields;
 using manifest_internal::EncodeField;
+using manifest_internal::IsLowerHex;
+using manifest_internal::IsToken;
 
 namespace {
 
 std::string AttributeLine(const std::string& name, const std::string& value) {
   return fmt::format("attribute {} {}\n", EncodeField(name), EncodeField(value));
 }
-
-}  // namespace
-
-namespace manifest_internal {
-
-std::string EncodeField(std::string_view text) {
-  if (text.empty()) return "-";
-  if (text == "-") return "%2D";
-  return PercentEncode(text, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
-}
-
-std::optional<std::string> DecodeField(std::string_view text) {
-  if (text == "-") return std::string();
-  if (text.empty()) return std::nullopt;
-  return PercentDecode(text);
-}
-
-bool IsToken(std::string_view text, size_t size_max) {
-  return !text.empty() && text.size() <= size_max && text != "-" &&
-         text.find('%') == std::string_view::npos &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; });
-}
-
-bool IsLowerHex(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-  });
-}
-
-namespace {
 
 bool IsPath(std::string_view path) {
   return !path.empty() && path.size() <= kObjectPathSizeMax && path.find('\0') == std::string_view::npos;
@@ -73,30 +44,6 @@ const char* BadLanes(const Manifest& manifest) {
 
 }  // namespace
 
-const char* CheckFields(const Manifest& manifest) {
-  if (manifest.object_id.size() != kObjectIdSize || !IsLowerHex(manifest.object_id))
-    return "its object id is invalid";
-  if (!manifest.geometry.Validate()) return "its geometry is invalid";
-  const uint32_t page_size = manifest.page_size_bytes;
-  if (page_size != 0 && page_size != manifest.geometry.PageSize())
-    return "its page size does not fit the chunk size";
-  if (const char* problem = CheckParts(manifest.geometry, manifest.size_bytes, manifest.parts))
-    return problem;
-  if (!IsPath(manifest.path)) return "its path is invalid";
-  if (manifest.mode && *manifest.mode > 07777) return "its mode is invalid";
-  if (manifest.checksums.size() > kChecksumsMax) return "it has too many checksums";
-  for (const auto& [name, value] : manifest.checksums) {
-    if (!IsToken(name, 32) || value.size() > 128 || !IsLowerHex(value)) return "a checksum is invalid";
-  }
-  if (!CheckUserAttributes(manifest.attributes)) return "its user attributes are too large";
-  if (manifest.from && (!IsPath(manifest.from->path) || !IsToken(manifest.from->version, 64))) {
-    return "its pointer to the former name is invalid";
-  }
-  return BadLanes(manifest);
-}
-
-}  // namespace manifest_internal
-
 Status CheckUserAttributes(const std::map<std::string, std::string>& attributes) {
   if (attributes.size() > kUserAttributesMax) {
     return Fail(Code::kInvalidArgument, "an object has at most {} user attributes", kUserAttributesMax);
@@ -113,9 +60,28 @@ Status CheckUserAttributes(const std::map<std::string, std::string>& attributes)
   return OkStatus();
 }
 
+const char* Manifest::Problem() const {
+  if (object_id.size() != kObjectIdSize || !IsLowerHex(object_id)) return "its object id is invalid";
+  if (!geometry.Validate()) return "its geometry is invalid";
+  if (page_size_bytes != 0 && page_size_bytes != geometry.PageSize())
+    return "its page size does not fit the chunk size";
+  if (const char* problem = CheckParts(geometry, size_bytes, parts)) return problem;
+  if (!IsPath(path)) return "its path is invalid";
+  if (mode && *mode > 07777) return "its mode is invalid";
+  if (checksums.size() > kChecksumsMax) return "it has too many checksums";
+  for (const auto& [name, value] : checksums) {
+    if (!IsToken(name, 32) || value.size() > 128 || !IsLowerHex(value)) return "a checksum is invalid";
+  }
+  if (!CheckUserAttributes(attributes)) return "its user attributes are too large";
+  if (from && (!IsPath(from->path) || !IsToken(from->version, 64))) {
+    return "its pointer to the former name is invalid";
+  }
+  return BadLanes(*this);
+}
+
 Result<std::string> Manifest::Serialize() const {
   XEC_TRY(CheckUserAttributes(attributes));
-  if (const char* problem = CheckFields(*this)) {
+  if (const char* problem = Problem()) {
     return Fail(Code::kInvalidArgument, "the manifest of {} cannot be written: {}", path, problem);
   }
   std::string text;
@@ -143,7 +109,7 @@ Result<std::string> Manifest::Serialize() const {
   for (const uint32_t debt : debts) fmt::format_to(out, "debt {}\n", debt);
   for (const auto& [name, value] : attributes) text += AttributeLine(name, value);
   for (const std::string& line : unknown_fields) {
-    if (!manifest_internal::IsUnknownField(line)) {
+    if (!IsUnknownField(line)) {
       return Fail(Code::kInvalidArgument, "the manifest of {} cannot keep the line \"{:.40}\"", path, line);
     }
     text += line + '\n';

@@ -68,6 +68,11 @@ struct Manifest {
   // As long as the manifest lives and stays as it is.
   StripeMap Stripes() const { return StripeMap(geometry, size_bytes, parts); }
 
+  // What is wrong with the fields together, as a clause ("its mode is invalid"); nullptr when nothing is.
+  const char* Problem() const;
+  // True for a line "key value..." whose key is ignorable and unknown to this program: it may be kept.
+  static bool IsUnknownField(std::string_view line);
+
   // The text, with its own checksum as the last line. Printable ASCII and line feeds only, hence never the
   // signature 50 4b 05 06. Error: kInvalidArgument when a field breaks a rule above or a limit is exceeded.
   Result<std::string> Serialize() const;

@@ -21,7 +21,7 @@ using manifest_internal::DecodeField;
 using Words = std::vector<std::string_view>;  // what follows the key
 
 // Readers of one line each. They answer whether the words have the right form; rules about values that also
-// bind the writer are in CheckFields().
+// bind the writer are in Manifest::Problem().
 
 template <typename T>
 bool ReadNumber(const Words& words, T& value) {
@@ -225,14 +225,14 @@ Status ReadLine(std::string_view line, Manifest& manifest, std::set<std::string_
     return Fail(Code::kUnsupported,
                 "the archive was written by a newer XEC: its field {:.40} is unknown here", key);
   }
-  if (!manifest_internal::IsUnknownField(line)) return Corrupt("a line is no field");
+  if (!Manifest::IsUnknownField(line)) return Corrupt("a line is no field");
   manifest.unknown_fields.emplace_back(line);
   return OkStatus();
 }
 
 }  // namespace
 
-bool manifest_internal::IsUnknownField(std::string_view line) {
+bool Manifest::IsUnknownField(std::string_view line) {
   const std::string_view key = line.substr(0, line.find(' '));
   return !key.empty() && key[0] >= 'a' && key[0] <= 'z' && key != kChecksumKey && FindRule(key) == nullptr &&
          IsPrintable(line);
@@ -250,7 +250,7 @@ Result<Manifest> Manifest::Parse(std::string_view text) {
       return Fail(Code::kCorruption, "the manifest is damaged: it lacks the field {}", rule.key);
     }
   }
-  if (const char* problem = manifest_internal::CheckFields(manifest)) return Corrupt(problem);
+  if (const char* problem = manifest.Problem()) return Corrupt(problem);
   return manifest;
 }
 

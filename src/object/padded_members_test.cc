@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "object/test_repair.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {

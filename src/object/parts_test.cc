@@ -4,6 +4,7 @@
 #include "object/layout.hh"
 #include "object/stripe_buffer.hh"
 #include "object/test_repair.hh"
+#include "runtime/sync_wait.hh"
 #include "runtime/virtual_executor.hh"
 
 namespace xec {

@@ -2,6 +2,7 @@
 // Where the runs of archives end that the engine writes, whatever it knew of the object when its stripes
 // went.
 #include "object/test_repair.hh"
+#include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {
