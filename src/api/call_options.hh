@@ -28,6 +28,7 @@ struct CallOptions {
   std::shared_ptr<const Caller> caller = nullptr;  // null: the process itself
 
   // Can the call be answered before it has ended? What it was to change may have changed then, or may yet.
+  // The bytes of such a call are copied once more, since its caller's memory may be gone.
   bool Limited() const { return deadline != TimePoint::max() || stop.stop_possible(); }
 };
 

@@ -78,8 +78,9 @@ struct Committed {
 // So long a reservation is kept for a client that has to come back (WriteHandle::Reserve).
 constexpr Duration kReservationMax = std::chrono::seconds(15);
 
-// One object being written. Calls are made one after another by one owner (awaited before the next), from any
-// thread. After an error only Abandon and the destructor may be called.
+// One object being written: Append as often as there are bytes, never for an empty object; then Commit, or
+// Abandon where the source of the bytes has failed. Calls are made one after another by one owner (awaited
+// before the next), from any thread. After an error only Abandon and the destructor may be called.
 class WriteHandle {
  public:
   virtual ~WriteHandle() = default;
@@ -87,10 +88,10 @@ class WriteHandle {
   // Bytes accepted so far.
   virtual uint64_t size() const = 0;
 
-  // Waits in line for the memory of the first stripe before any byte is there, so that a front end can tell
-  // its client to come back rather than let a request hang; and for its place among the uploads under way,
-  // without which Append waits until others end. What is not used within kReservationMax is given back.
-  // Errors: as Append.
+  // Optional. Waits in line for the memory of the first stripe before any byte is there, so that a front end
+  // can tell its client to come back rather than let a request hang; and for its place among the uploads
+  // under way, without which Append waits until others end. What is not used within kReservationMax is given
+  // back. Errors: as Append.
   virtual Task<Status> Reserve(CallOptions call = {}) = 0;
   // After Reserve, once, when the client has come: keeps the place until the end, or for a while if no byte
   // follows. False: it was given back.
@@ -110,8 +111,9 @@ class WriteHandle {
   // CallOptions, the outcome is open. After it only the destructor may be called.
   virtual Task<Result<Committed>> Commit(CallOptions call = {}) = 0;
 
-  // Gives the upload up; nothing becomes visible. Also done, in the background, when a handle is destroyed
-  // without Commit.
+  // Gives the upload up; nothing becomes visible. Its archives are removed from servers that answer; empty
+  // object directories stay for the cleaner. Also done, in the background, when a handle is destroyed without
+  // Commit.
   virtual Task<void> Abandon() = 0;
 };
 

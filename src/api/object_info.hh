@@ -54,7 +54,7 @@ struct ListOptions {
 
 struct NamesPage {
   std::vector<ListedName> names;  // in the order of bytes
-  bool more = false;              // there may be others above the last of these
+  bool more = false;  // there may be others above the last of these; never where there is none
 };
 
 struct StoreSpace {

@@ -11,7 +11,7 @@
 namespace xec {
 
 struct CreateOptions {
-  WriteOptions write;
+  WriteOptions write;  // begin with OpenedStore::WriteOptionsFor: what the configuration wants
   bool make_parents = true;  // else a missing parent is kNotFound
 };
 
@@ -28,7 +28,8 @@ struct CopyOptions {
   std::function<bool(uint64_t bytes)> progress = [](uint64_t) { return true; };
 };
 
-// Thread-safe. All paths are given as users write them; each operation validates (kInvalidArgument). A slash
+// Thread-safe. All paths are given as users write them; each operation validates (kInvalidArgument): at most
+// kPathBytesMax bytes, no zero, no line end (docs/limits.md, "Names, directories and listings"). A slash
 // at the end of one says "directory": kNotDirectory where an object is there, kIsDirectory for an upload.
 // Every operation may also answer kNoQuorum ("cannot tell, retry"; also while the store is not open yet),
 // and with a limited call kDeadlineExceeded and kCancelled. Of a change also kUnknown: "unknown, retry".

@@ -19,17 +19,21 @@ constexpr int kDescriptorIntervalsMax = 3;
 struct OpenOptions {
   // Make a new store when all data servers are empty; else that is an error.
   bool create_if_new = false;
-  // Run all jobs of a store (gateways); else only what every process has to do.
+  // Run all jobs of a store; else only what every process has to do. A process that lives long says true:
+  // where none does nobody cleans and repairs by itself.
   bool background = false;
-  // How lists of jobs name this process: HOST:PORT, the same when it is started again.
+  // How lists of jobs name this process, HOST:PORT for example: at most kJobWordsMax bytes that no other
+  // process of the store has. One that is started again by the same name goes on with what its jobs were at.
   std::string process = {};
-  // How long to wait for servers that do not answer. After it a store of local directories is an error; of
-  // servers too, unless `background`: then every operation answers kNoQuorum until the store could be opened.
+  // How long to wait for servers that do not answer. If fewer than say what the store is have answered then,
+  // a store of local directories is an error; of servers too, unless `background`: then every operation
+  // answers kNoQuorum until the store could be opened. A store of which some members answer may be opened
+  // although they are too few to answer anything: notes() names those that are missing.
   Duration wait = std::chrono::seconds(10);
 };
 
 // A store with all it stands on. Thread-safe. Starts threads, so only after a daemon has forked. The
-// destructor waits for operations in flight; it must not run on an engine thread.
+// destructor waits for operations in flight; it must not run on an engine thread. No handle may outlive it.
 class OpenedStore {
  public:
   virtual ~OpenedStore() = default;
@@ -41,7 +45,8 @@ class OpenedStore {
   // kNoQuorum while the store could not be opened yet; never changes afterwards.
   virtual Result<StoreMaintenance*> maintenance() = 0;
 
-  // What the user should know: members that are missing, directories left out. Sentences, in order.
+  // What the user should know: members that are missing, directories left out. Sentences, in order, which are
+  // in the log as well.
   virtual std::vector<std::string> notes() const = 0;
 
   // WriteOptions for an object at `path` as the configuration wants them; front ends add their own.

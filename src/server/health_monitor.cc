@@ -220,15 +220,13 @@ std::string DescribeChange(const HealthChange& change, std::string_view name) {
       return fmt::format("data server {} answers again{}{}", name, just_now ? "" : " after " + time, often);
     case ServerState::kSuspect:
       return fmt::format(
-          "data server {} {}{}: it is asked last. Objects stay available through the others. Is it "
-          "overloaded, "
-          "stopped, or cut off?",
+          "data server {} {}{}: it is asked last, and objects are read from the others while enough of them "
+          "answer. Is it overloaded, stopped, or cut off?",
           name, just_now ? "does not answer" : "has not answered for " + time, often);
     case ServerState::kDown:
       return fmt::format(
-          "data server {} {}{}: {}. Objects stay available through the others. Start it again, or see that "
-          "it "
-          "can be reached",
+          "data server {} {}{}: {}. Objects are read from the others while enough of them answer. Start it "
+          "again, or see that it can be reached",
           name, just_now ? "is down" : "has been down for " + time, often, change.problem);
   }
   return {};
