@@ -71,6 +71,35 @@ TEST(LongRenameDirectoryTest, NobodyTakesUpARenameAtWork) {
   ExpectMoved(world, cleaner);
 }
 
+// The bug: a name that had gone when its turn came, as one that a dead renamer had moved, kept its directory.
+TEST(LongRenameDirectoryTest, ANameThatGoesMeanwhileKeepsNothingBack) {
+  size_t met = 0;
+  for (size_t steps = 1;; ++steps) {
+    TestWorld world({});
+    Gateway& gateway = world.NewGateway();
+    ASSERT_TRUE(world.Run(MakeDirectoryName(*gateway.engine, world.Path("/d/s"), true)));
+    for (const char* name : {"/d/a", "/d/s/b"}) ASSERT_TRUE(world.Put(gateway, name));
+    Gateway& sleeper = world.NewGateway();
+    std::optional<Status> renamed;
+    sleeper.scope.Spawn(Keep(RenameDirectory(*sleeper.engine, world.Path("/d"), world.Path("/e")), &renamed));
+    world.executor.RunUntilIdle(steps);
+    if (renamed) break;
+    sleeper.process.SleepUntil(world.executor.Now() + 3s);
+    const bool removed = world.Run(RemoveObject(*gateway.engine, world.Path("/d/s/b"))).has_value();
+    ASSERT_TRUE(world.executor.RunUntil([&] { return renamed.has_value(); }, kStepsMax));
+    for (int pass = 0; pass < 4; ++pass) {
+      world.Pass(2h);
+      const Result<bool> resumed = world.Run(ResumeDirectoryRenames(*gateway.engine));
+      (void)resumed;
+    }
+    EXPECT_EQ(world.Lives(gateway, "/e/a"), !world.Lives(gateway, "/d")) << steps;
+    EXPECT_EQ(world.Lives(gateway, "/e/s"), !world.Lives(gateway, "/d/s")) << steps;
+    met += removed && world.Lives(gateway, "/e/s") ? 1 : 0;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(met, 0u);
+}
+
 // The bug: of two who went on with one rename and met at a name both gave way, and then gave up.
 TEST(LongRenameDirectoryTest, TwoWhoGoOnWithOneRenameBothComeToItsEnd) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {

@@ -353,32 +353,6 @@ TEST(RenameDirectoryTest, ANameThatChangesItsKindKeepsNothingElseBack) {
   EXPECT_GT(met, 0u);
 }
 
-// A name below is gone by the time it is its turn: somebody removes it, or it had been moved by a renamer
-// that died.
-TEST(RenameDirectoryTest, ANameThatGoesMeanwhileKeepsNothingBack) {
-  size_t met = 0;
-  for (size_t steps = 1;; ++steps) {
-    TestWorld world({});
-    Gateway& gateway = world.NewGateway();
-    MakeTree(world, gateway);
-    Gateway& sleeper = world.NewGateway();
-    Answer renamed;
-    if (EndsWithin(world, sleeper, steps, renamed)) break;
-    const bool removed = world.Run(RemoveObject(*gateway.engine, world.Path("/d/s/b"))).has_value();
-    ASSERT_TRUE(world.executor.RunUntil([&] { return renamed.has_value(); }, 100'000));
-    for (int pass = 0; pass < 4; ++pass) {
-      world.Pass(2h);
-      const Result<bool> resumed = world.Run(ResumeDirectoryRenames(*gateway.engine));
-      (void)resumed;
-    }
-    EXPECT_EQ(world.Lives(gateway, "/e/a"), !world.Lives(gateway, "/d")) << steps;
-    EXPECT_EQ(world.Lives(gateway, "/e/s"), !world.Lives(gateway, "/d/s")) << steps;
-    met += removed && world.Lives(gateway, "/e/s") ? 1 : 0;
-    if (HasFailure()) return;
-  }
-  EXPECT_GT(met, 0u);
-}
-
 // A cleaner that goes on with a rename stops for hours at some step. Meanwhile another one has finished it,
 // the tree has gone from its new place, and another one is under the old name: that is not what was renamed.
 TEST(RenameDirectoryTest, ASleeperLeavesAloneWhatIsThereLater) {
