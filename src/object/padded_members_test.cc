@@ -3,6 +3,7 @@
 // corrupt when the fillers had more than 64 bytes.
 #include <fstream>
 
+#include "archive/archive_writer.hh"
 #include "object/test_repair.hh"
 #include "runtime/sync_wait.hh"
 
