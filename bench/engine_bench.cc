@@ -9,12 +9,12 @@
 
 #include "base/random.hh"
 #include "commit/names.hh"
-#include "object/object_reader.hh"
-#include "object/object_writer.hh"
+#include "object/read/object_reader.hh"
+#include "object/write/object_writer.hh"
 #include "runtime/sync_wait.hh"
 #include "runtime/thread_pool.hh"
-#include "server/decorator.hh"
-#include "server/memory_server.hh"
+#include "server/decorators/decorator.hh"
+#include "server/kinds/memory_server.hh"
 
 namespace xec {
 namespace {

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Checks that every folder of src/ includes only the layers below it (the table here is the one in
-ARCHITECTURE.md, "Module map"), and that XRootD's headers stay in the folders that translate to XRootD.
-Tests may use more than the code they test: of them only the rule for unknown folders holds."""
+ARCHITECTURE.md, "Module map"), that the sub-folders of a layer do likewise, and that XRootD's headers stay in
+the folders that translate to XRootD. Tests may use more than the code they test: of them only the rules for
+unknown folders hold."""
 import re
 import sys
 
@@ -33,27 +34,67 @@ LAYERS = {
     "capi": CORE + ["jobs", "api", "assembly", "xec"],  # xec/xec.h is what it offers
     "cli": CORE + ["jobs", "api", "assembly"],
 }
+ROOT = "."  # files that lie in the layer's folder itself
+# layer -> its sub-folders; each includes only those before it besides itself. A layer without a row has none.
+SUBFOLDERS = {
+    "server": [ROOT, "kinds", "decorators", "health"],
+    "object": [ROOT, "archives", "read", "write", "repair"],
+    "assembly": ["servers", "configuration", "sites", "maintenance", "jobs", ROOT],
+}
+# What lies below folders of these names is a test.
+TESTS = ("test", "conformance")
 XROOTD_FOLDERS = ["xrdcompat", "server_xrootd", "plugin_oss", "preload_crc32c"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DEPS = re.compile(r"xec_layer\(\s*(\w+)(.*?)\)", re.DOTALL)
-TEST_FILE = re.compile(r"(_test|_test_support|conformance\w*)\.(cc|hh)$")
+
+
+def is_test(path):
+    return any(folder in TESTS for folder in path.split("/")[:-1])
+
+
+def place(path):
+    """The layer and the sub-folder of a path below src/; a test has those of what it tests: (object, read) of
+    object/read/test/x_test.cc."""
+    layer, *folders = path.split("/")[:-1]
+    tests = [number for number, folder in enumerate(folders) if folder in TESTS]
+    return layer, "/".join(folders[:tests[0]] if tests else folders) or ROOT
+
+
+def check_place(path):
+    layer, subfolder = place(path.removeprefix("src/"))
+    if subfolder not in SUBFOLDERS.get(layer, [ROOT]):
+        yield f"{path}: {layer} has no place for it; SUBFOLDERS of tools/check_layers.py has its sub-folders"
+    if path.endswith("_test.cc") and not is_test(path):
+        yield f"{path}: tests belong in the folder test/ beside what they test"
+
+
+def check_include(path, target):
+    """What is wrong with the include of `target`, a header of ours, by code that is no test; "" if nothing is."""
+    layer, subfolder = place(path.removeprefix("src/"))
+    other_layer, other_subfolder = place(target)
+    if is_test(target):
+        return "it belongs to tests"
+    if other_layer != layer:
+        return "" if other_layer in LAYERS[layer] else f"the layer {layer} has {other_layer} not below it"
+    order = SUBFOLDERS.get(layer, [ROOT])
+    below = subfolder not in order or other_subfolder in order[:order.index(subfolder) + 1]
+    return "" if below else f"the sub-folder {subfolder} has {other_subfolder} not below it"
 
 
 def check_source(path, text):
-    folder = path.split("/")[1]
-    is_test = bool(TEST_FILE.search(path))
+    layer = path.split("/")[1]
     for number, line in enumerate(text.splitlines(), 1):
         include = INCLUDE.match(line)
         if not include:
             continue
         quote, target = include.groups()
         if re.match(r"(private/)?(Xrd|XProtocol/)", target):
-            if folder not in XROOTD_FOLDERS:
+            if layer not in XROOTD_FOLDERS:
                 yield f"{path}:{number}: XRootD's headers belong to {', '.join(XROOTD_FOLDERS)} only"
         elif quote == '"' and "/" not in target:
-            yield f'{path}:{number}: write #include "{folder}/{target}"'
-        elif quote == '"' and not is_test and target.split("/")[0] not in LAYERS[folder] + [folder]:
-            yield f"{path}:{number}: {folder} must not include {target} (tools/check_layers.py has the table)"
+            yield f'{path}:{number}: write #include "{layer}/{target}"'
+        elif quote == '"' and not is_test(path) and (wrong := check_include(path, target)):
+            yield f"{path}:{number}: must not include {target}: {wrong} (tools/check_layers.py has the tables)"
 
 
 def check_cmake(path, text):
@@ -78,6 +119,7 @@ def problems():
         if parts[1] not in LAYERS:
             yield f"{path}: src/{parts[1]} is in no layer; add it to tools/check_layers.py and ARCHITECTURE.md"
         elif path.endswith(source_files.CPP):
+            yield from check_place(path)
             yield from check_source(path, source_files.read(path) or "")
         elif parts[-1] == "CMakeLists.txt":
             yield from check_cmake(path, source_files.read(path) or "")

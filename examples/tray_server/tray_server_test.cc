@@ -2,7 +2,7 @@
 // The conformance suite on the example of a data server.
 #include "tray_server.hh"
 
-#include "server/conformance.hh"
+#include "server/conformance/conformance.hh"
 
 namespace xec {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/units.hh"
-#include "server/health_monitor.hh"
+#include "server/health/health_monitor.hh"
 
 namespace xec {
 

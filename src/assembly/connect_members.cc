@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The data servers of a store that is opened, and of those of its directories that come later.
-#include "assembly/server_kinds.hh"
-#include "assembly/site_server.hh"
+#include "assembly/servers/server_kinds.hh"
+#include "assembly/sites/site_server.hh"
 #include "assembly/store_process.hh"
 #include "base/log.hh"
-#include "server/identity_guard.hh"
+#include "server/decorators/identity_guard.hh"
 
 namespace xec {
 namespace {

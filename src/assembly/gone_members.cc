@@ -2,7 +2,7 @@
 // Which members have lost all they had: told from what their places show, never from silence.
 #include <algorithm>
 
-#include "assembly/site_server.hh"
+#include "assembly/sites/site_server.hh"
 #include "assembly/store_process.hh"
 
 namespace xec {

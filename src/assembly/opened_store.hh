@@ -8,7 +8,7 @@
 
 #include "api/store.hh"
 #include "api/store_maintenance.hh"
-#include "assembly/configuration.hh"
+#include "assembly/configuration/configuration.hh"
 
 namespace xec {
 

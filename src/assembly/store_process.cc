@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <set>
 
-#include "assembly/server_kinds.hh"
-#include "assembly/site_server.hh"
-#include "assembly/twin_servers.hh"
+#include "assembly/servers/server_kinds.hh"
+#include "assembly/sites/site_server.hh"
+#include "assembly/sites/twin_servers.hh"
 #include "base/log.hh"
 #include "base/text.hh"
 #include "commit/server_gather.hh"

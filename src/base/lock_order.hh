@@ -18,10 +18,12 @@ enum class LockRank : uint8_t {
   // One upload of a gateway while one of its requests is carried out (plugin_oss/write_file.cc); any: what a
   // request does is ordered by it.
   kUpload,
-  // Which servers are probed (server/health_monitor.hh); the health of one server and the executor's timers:
+  // Which servers are probed (server/health/health_monitor.hh); the health of one server and the executor's
+  // timers:
   // the one decides what the other is set to.
   kHealthMonitor,
-  // What is known of one server (server/server_health.hh); FleetLag's: whether it is late depends on others.
+  // What is known of one server (server/health/server_health.hh); FleetLag's: whether it is late depends on
+  // others.
   kServerHealth,
   // The stripes in memory (runtime/slice_cache.hh); the budget's: nothing is kept while somebody waits.
   kSliceCache,

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "assembly/configuration_file.hh"
-#include "assembly/options.hh"
+#include "assembly/configuration/configuration_file.hh"
+#include "assembly/configuration/options.hh"
 #include "capi/request.hh"
 
 namespace {

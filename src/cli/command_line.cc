@@ -10,8 +10,8 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
-#include "assembly/configuration_file.hh"
-#include "assembly/options.hh"
+#include "assembly/configuration/configuration_file.hh"
+#include "assembly/configuration/options.hh"
 #include "cli/command_table.hh"
 #include "cli/exit_code.hh"
 

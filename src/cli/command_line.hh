@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "assembly/configuration.hh"
+#include "assembly/configuration/configuration.hh"
 
 namespace xec {
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "placement/store_descriptor.hh"
-#include "server/local_root.hh"
+#include "server/kinds/local_root.hh"
 
 namespace xec {
 namespace {

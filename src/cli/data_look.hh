@@ -9,7 +9,7 @@
 #include <sys/types.h>
 #include <vector>
 
-#include "assembly/configuration.hh"
+#include "assembly/configuration/configuration.hh"
 
 namespace xec {
 

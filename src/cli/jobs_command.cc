@@ -2,7 +2,7 @@
 // xec jobs: what the gateways do in the background, as they told it last, and what is asked of them.
 #include <algorithm>
 
-#include "assembly/known_jobs.hh"
+#include "assembly/maintenance/known_jobs.hh"
 #include "cli/commands.hh"
 #include "cli/json_output.hh"
 #include "cli/terminal.hh"

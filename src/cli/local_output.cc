@@ -12,7 +12,7 @@
 #include "base/text.hh"
 #include "cli/owner.hh"
 #include "cli/terminal.hh"
-#include "server/local_root.hh"
+#include "server/kinds/local_root.hh"
 
 namespace xec {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/commands.hh"
 #include "cli/owner.hh"
 #include "cli/terminal.hh"
-#include "server/local_root.hh"
+#include "server/kinds/local_root.hh"
 
 namespace xec {
 namespace {

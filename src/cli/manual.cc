@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "assembly/options.hh"
+#include "assembly/configuration/options.hh"
 #include "base/text.hh"
 #include "cli/command_table.hh"
 #include "cli/exit_code.hh"

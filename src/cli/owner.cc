@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cli/data_look.hh"
-#include "server/local_root.hh"
+#include "server/kinds/local_root.hh"
 
 namespace xec {
 namespace {

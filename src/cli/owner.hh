@@ -4,7 +4,7 @@
 // again only for the user's own files.
 #pragma once
 
-#include "assembly/configuration.hh"
+#include "assembly/configuration/configuration.hh"
 
 namespace xec {
 

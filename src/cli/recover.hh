@@ -13,7 +13,7 @@
 
 #include "archive/archive_reader.hh"
 #include "archive/manifest.hh"
-#include "server/local_root.hh"
+#include "server/kinds/local_root.hh"
 
 namespace xec {
 

@@ -15,7 +15,7 @@
 
 #include "cli/commands.hh"
 #include "cli/serve_setup.hh"
-#include "server/local_root.hh"
+#include "server/kinds/local_root.hh"
 
 namespace xec {
 namespace {

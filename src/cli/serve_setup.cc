@@ -21,10 +21,10 @@
 
 #include <fmt/format.h>
 
-#include "assembly/options.hh"
+#include "assembly/configuration/options.hh"
 #include "base/text.hh"
 #include "cli/data_look.hh"
-#include "server/local_root.hh"
+#include "server/kinds/local_root.hh"
 
 namespace xec {
 namespace {

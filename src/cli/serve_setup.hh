@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/command_line.hh"
-#include "server/local_root.hh"
+#include "server/kinds/local_root.hh"
 
 namespace xec {
 

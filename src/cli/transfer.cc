@@ -14,7 +14,7 @@
 #include "cli/owner.hh"
 #include "cli/terminal.hh"
 #include "runtime/sync_wait.hh"
-#include "server/local_root.hh"
+#include "server/kinds/local_root.hh"
 
 namespace xec {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "commit/engine.hh"
 #include "runtime/turn.hh"
-#include "server/disk_clocks.hh"
+#include "server/decorators/disk_clocks.hh"
 
 namespace xec {
 

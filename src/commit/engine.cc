@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "base/text.hh"
-#include "server/health_server.hh"
-#include "server/missing_server.hh"
+#include "server/health/health_server.hh"
+#include "server/kinds/missing_server.hh"
 
 namespace xec {
 

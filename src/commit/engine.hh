@@ -23,7 +23,7 @@
 #include "runtime/hedge_budget.hh"
 #include "runtime/slice_cache.hh"
 #include "server/calls.hh"
-#include "server/health_monitor.hh"
+#include "server/health/health_monitor.hh"
 
 namespace xec {
 

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "assembly/configuration_file.hh"
+#include "assembly/configuration/configuration_file.hh"
 #include "base/log.hh"
 #include "base/text.hh"
 

@@ -2,8 +2,8 @@
 // The handles that front ends get, on the readers and writers of the engine.
 #pragma once
 
-#include "object/object_reader.hh"
-#include "object/object_writer.hh"
+#include "object/read/object_reader.hh"
+#include "object/write/object_writer.hh"
 
 namespace xec {
 

@@ -11,9 +11,9 @@
 #include "api/store_maintenance.hh"
 #include "commit/cleaner.hh"
 #include "commit/names.hh"
-#include "object/object_reader.hh"
-#include "object/object_writer.hh"
-#include "object/repair.hh"
+#include "object/read/object_reader.hh"
+#include "object/repair/repair.hh"
+#include "object/write/object_writer.hh"
 
 namespace xec {
 

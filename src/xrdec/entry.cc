@@ -6,7 +6,7 @@
 #include "commit/pause.hh"
 #include "commit/roll_forward.hh"
 #include "commit/server_gather.hh"
-#include "object/object_reader.hh"
+#include "object/read/object_reader.hh"
 
 namespace xec {
 namespace {

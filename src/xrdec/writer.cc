@@ -3,8 +3,8 @@
 
 #include "base/failpoint.hh"
 #include "base/text.hh"
-#include "object/archive_sealer.hh"
-#include "object/stripe_upload.hh"
+#include "object/write/archive_sealer.hh"
+#include "object/write/stripe_upload.hh"
 #include "xrdec/entry.hh"
 #include "xrdec/publish.hh"
 

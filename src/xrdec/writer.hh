@@ -11,7 +11,7 @@
 // object that XEC reads from where its archives are until the cleaner brings them to their name.
 #pragma once
 
-#include "object/object_writer.hh"
+#include "object/write/object_writer.hh"
 
 namespace xec {
 

@@ -7,8 +7,8 @@
 
 #include "conformance_xrootd_process.hh"
 #include "runtime/sync_wait.hh"
-#include "server/conformance.hh"
-#include "server/identity_guard.hh"
+#include "server/conformance/conformance.hh"
+#include "server/decorators/identity_guard.hh"
 #include "server_xrootd/xrootd_server.hh"
 
 namespace xec {

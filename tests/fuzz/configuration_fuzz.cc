@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "assembly/configuration_file.hh"
-#include "assembly/options.hh"
+#include "assembly/configuration/configuration_file.hh"
+#include "assembly/configuration/options.hh"
 #include "base/check.hh"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

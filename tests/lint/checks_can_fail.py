@@ -5,6 +5,7 @@ nothing in the same words inside comments and strings; tools/bounds.py about eve
 import os
 import sys
 import unittest
+import unittest.mock
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(REPO, "tools"))
@@ -91,9 +92,30 @@ class Layers(unittest.TestCase):
                 ("src/store/a.cc", '#include <XrdCl/XrdClFile.hh>', 1), ("src/codec/a.cc", '#include "geometry.hh"', 1),
                 ("src/server/a.cc", '#include "server_xrootd/x.hh"', 1),
                 ("src/server_xrootd/a.cc", '#include "XrdCl/XrdClFile.hh"', 0),
-                ("src/base/a_test.cc", '#include "runtime/task.hh"', 0)]:
+                ("src/base/test/a_test.cc", '#include "runtime/task.hh"', 0)]:
             with self.subTest(path=path, line=line):
                 self.assertEqual(len(list(check_layers.check_source(path, line + "\n"))), complaints)
+
+    def test_subfolders(self):
+        table = {"object": ["archives", "read"], "server": [check_layers.ROOT, "kinds"]}
+        with unittest.mock.patch.object(check_layers, "SUBFOLDERS", table):
+            for path, line, complaints in [
+                    ("src/object/read/a.cc", '#include "object/archives/b.hh"', 0),
+                    ("src/object/archives/a.hh", '#include "object/read/b.hh"', 1),
+                    ("src/object/archives/test/a_test.cc", '#include "object/read/b.hh"', 0),
+                    ("src/server/a.cc", '#include "server/kinds/b.hh"', 1),
+                    ("src/server/kinds/a.cc", '#include "server/b.hh"', 0),
+                    ("src/server/kinds/a.cc", '#include "object/read/b.hh"', 1),
+                    ("src/object/read/a.cc", '#include "commit/test/b.hh"', 1)]:
+                with self.subTest(path=path, line=line):
+                    self.assertEqual(len(list(check_layers.check_source(path, line + "\n"))), complaints)
+            for path, complaints in [
+                    ("src/object/read/a.cc", 0), ("src/object/read/test/a_test.cc", 0), ("src/object/a.cc", 1),
+                    ("src/object/write/a.cc", 1), ("src/object/write/test/a_test.cc", 1), ("src/object/read/deep/a.cc", 1),
+                    ("src/server/a.cc", 0), ("src/server/conformance/a.cc", 0), ("src/base/a.cc", 0),
+                    ("src/base/test/a_test.cc", 0), ("src/base/a_test.cc", 1), ("src/base/text/a.cc", 1)]:
+                with self.subTest(path=path):
+                    self.assertEqual(len(list(check_layers.check_place(path))), complaints)
 
     def test_cmake(self):
         self.assertEqual(len(list(check_layers.check_cmake(

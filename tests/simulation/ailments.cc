@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "commit/access.hh"
-#include "server/identity_guard.hh"
+#include "server/decorators/identity_guard.hh"
 #include "world.hh"
 
 namespace xec::sim {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "object/object_reader.hh"
+#include "object/read/object_reader.hh"
 #include "runtime/gather.hh"
 #include "world.hh"
 

@@ -6,7 +6,7 @@
 #include "commit/access.hh"
 #include "commit/clean_pass.hh"
 #include "commit/cleaner.hh"
-#include "object/object_reader.hh"
+#include "object/read/object_reader.hh"
 #include "store/take_census.hh"
 #include "world.hh"
 

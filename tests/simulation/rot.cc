@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/contains.hh"
-#include "object/repair.hh"
+#include "object/repair/repair.hh"
 #include "placement/homes.hh"
 #include "steps.hh"
 #include "world.hh"

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "server/decorator.hh"
+#include "server/decorators/decorator.hh"
 
 namespace xec::sim {
 

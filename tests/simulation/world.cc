@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "object/stripe_buffer.hh"
+#include "object/write/stripe_buffer.hh"
 
 namespace xec::sim {
 

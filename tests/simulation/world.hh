@@ -21,10 +21,10 @@
 #include "commit/disk_clock.hh"
 #include "commit/names.hh"
 #include "history.hh"
-#include "object/object_reader.hh"
+#include "object/read/object_reader.hh"
 #include "run_seed.hh"
 #include "runtime/virtual_executor.hh"
-#include "server/memory_server.hh"
+#include "server/kinds/memory_server.hh"
 #include "steps.hh"
 #include "store/layout_store.hh"
 

@@ -3,8 +3,8 @@
 // process before this one was.
 #include <algorithm>
 
-#include "assembly/job_board.hh"
 #include "assembly/jobs/store_jobs.hh"
+#include "assembly/maintenance/job_board.hh"
 #include "base/log.hh"
 
 namespace xec {

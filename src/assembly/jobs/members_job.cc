@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "assembly/jobs/store_jobs.hh"
-#include "assembly/sites.hh"
+#include "assembly/sites/sites.hh"
 #include "base/log.hh"
 #include "commit/server_gather.hh"
 

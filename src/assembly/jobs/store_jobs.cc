@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "assembly/jobs/store_jobs.hh"
 
-#include "assembly/known_jobs.hh"
+#include "assembly/maintenance/known_jobs.hh"
 
 namespace xec {
 

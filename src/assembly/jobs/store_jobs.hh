@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "assembly/configuration.hh"
-#include "assembly/maintenance.hh"
+#include "assembly/configuration/configuration.hh"
+#include "assembly/maintenance/maintenance.hh"
 #include "base/mutex.hh"
 #include "commit/disk_clock.hh"
 #include "jobs/job_runner.hh"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Tells which disks take no writes any more.
 #include "assembly/jobs/store_jobs.hh"
-#include "assembly/server_kinds.hh"
-#include "assembly/write_probe.hh"
+#include "assembly/servers/server_kinds.hh"
+#include "assembly/servers/write_probe.hh"
 #include "base/log.hh"
 #include "commit/server_gather.hh"
 

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "object/archives/stray_lanes.hh"
+
+#include <algorithm>
+
+#include "object/layout.hh"
+#include "runtime/gather.hh"
+
+namespace xec {
+namespace {
+
+using Holding = OpenArchives::Holding;
+using ByLane = std::map<uint32_t, MemberIndex>;
+
+// Tags of servers that the manifest names.
+constexpr size_t kNamed = kMembersOfStoreMax;
+
+// It is searched again after this time, when a chunk is missed then; after twice the time when nothing new
+// was found, and so on.
+constexpr Duration kSearchAgainAfter = std::chrono::seconds(2);
+constexpr Duration kSearchPauseMax = std::chrono::seconds(8);
+
+// The lane of an archive; nullopt: it has none, or one that its version does not have.
+std::optional<uint32_t> LaneOf(const Archive& archive, const Manifest& manifest) {
+  const Manifest& told = archive.manifest();
+  if (told.kind != ManifestKind::kObject || !told.lane || *told.lane >= manifest.geometry.Total())
+    return std::nullopt;
+  return *told.lane;
+}
+
+bool IsNamed(const Engine& engine, const Manifest& manifest, uint32_t lane, MemberIndex server) {
+  return lane < manifest.servers.size() && manifest.servers[lane] == engine.server_id(server);
+}
+
+// By lane: the server with the best archive of those that are open.
+ByLane BestOpen(const Engine& engine, const Manifest& manifest, const std::vector<Holding>& holdings) {
+  ByLane best;
+  // Undamaged ones first, and of these the one in place.
+  for (const bool corrupt : {false, true}) {
+    for (const bool in_place : {true, false}) {
+      for (const Holding& holding : holdings) {
+        if (!holding.archive || holding.corrupt != corrupt) continue;
+        const std::optional<uint32_t> lane = LaneOf(*holding.archive, manifest);
+        if (lane && IsNamed(engine, manifest, *lane, holding.server) == in_place)
+          best.emplace(*lane, holding.server);
+      }
+    }
+  }
+  return best;
+}
+
+// Lanes that are not where the manifest has them, of those that are.
+ByLane Elsewhere(const Engine& engine, const Manifest& manifest, const ByLane& best) {
+  ByLane elsewhere;
+  for (const auto& [lane, server] : best) {
+    if (!IsNamed(engine, manifest, lane, server)) elsewhere.emplace(lane, server);
+  }
+  return elsewhere;
+}
+
+// null: it has not answered.
+const Holding* HoldingOf(const std::vector<Holding>& holdings, MemberIndex server) {
+  const auto found = std::find_if(holdings.begin(), holdings.end(),
+                                  [&](const Holding& holding) { return holding.server == server; });
+  return found == holdings.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+StrayLanes::StrayLanes(OpenVersionPtr version, std::shared_ptr<const ArchiveSource> source,
+                       std::shared_ptr<OpenArchives> archives)
+    : version_(std::move(version)), source_(std::move(source)), archives_(std::move(archives)) {}
+
+std::optional<MemberIndex> StrayLanes::Find(uint32_t lane) const {
+  MutexLock lock(mutex_);
+  const auto stray = strays_.find(lane);
+  return stray == strays_.end() ? std::nullopt : std::optional(stray->second);
+}
+
+std::vector<std::pair<uint32_t, MemberIndex>> StrayLanes::CorruptBeside() const {
+  const std::shared_ptr<const Manifest> manifest = archives_->manifest();
+  std::vector<std::pair<uint32_t, MemberIndex>> beside;
+  if (!manifest) return beside;
+  const std::vector<Holding> holdings = archives_->Holdings();
+  const ByLane best = BestOpen(version_->engine, *manifest, holdings);
+  for (const Holding& holding : holdings) {
+    if (!holding.archive || !holding.corrupt) continue;
+    const std::optional<uint32_t> lane = LaneOf(*holding.archive, *manifest);
+    if (lane && !HoldingOf(holdings, best.at(*lane))->corrupt) beside.emplace_back(*lane, holding.server);
+  }
+  return beside;
+}
+
+void StrayLanes::ReportLost(const Manifest& manifest, const std::vector<Holding>& holdings,
+                            const ByLane& elsewhere) const {
+  for (const uint32_t lane : LanesWithMembers(manifest.Stripes())) {
+    if (elsewhere.contains(lane)) continue;
+    const std::string named = lane < manifest.servers.size() ? manifest.servers[lane] : "";
+    if (named.empty()) return version_->ReportDamage(fmt::format("archive {} was never written", lane));
+    const std::optional<MemberIndex> server = version_->engine.FindMember(named);
+    const Holding* holding = server ? HoldingOf(holdings, *server) : nullptr;
+    if (holding == nullptr) continue;
+    // What is open there may be of another lane, or of none.
+    const bool in_place = holding->archive && LaneOf(*holding->archive, manifest) == lane;
+    if (!in_place) return version_->ReportDamage(fmt::format("archive {} is not on {}", lane, named));
+  }
+}
+
+void StrayLanes::UseFound(const Manifest& manifest) {
+  const std::vector<Holding> holdings = archives_->Holdings();
+  const ByLane elsewhere =
+      Elsewhere(version_->engine, manifest, BestOpen(version_->engine, manifest, holdings));
+  MutexLock lock(mutex_);
+  bool changed = false;
+  for (const auto& [lane, server] : elsewhere) {
+    const auto [entry, is_new] = strays_.emplace(lane, server);
+    // Where it was found before it may be gone, or its server silent.
+    const Holding* before = HoldingOf(holdings, entry->second);
+    const bool moved = entry->second != server && (before == nullptr || !before->archive);
+    if (moved) entry->second = server;
+    changed = changed || is_new || moved;
+  }
+  if (changed) ++changes_;
+}
+
+bool StrayLanes::IsDue(TimePoint now) const {
+  return !searched_ || archives_->times_corrupt() != corrupt_known_ || now >= again_;
+}
+
+bool StrayLanes::LastIsComplete() const { return known_ && source_->changes() == places_known_; }
+
+Task<void> StrayLanes::SearchFor(Self self) {
+  const bool ready = self->archives_->manifest() != nullptr;
+  OneShot<bool> shared;
+  bool wait = false;
+  {
+    MutexLock lock(self->mutex_);
+    wait = self->searching_;
+    if (!wait && !(ready && self->IsDue(self->version_->engine.executor().Now()))) co_return;
+    if (wait) self->waiters_.emplace_back(shared.Setter());
+    self->searching_ = true;
+  }
+  if (wait) {
+    co_await shared;
+    co_return;
+  }
+  co_await SearchNow(self);
+}
+
+Task<void> StrayLanes::SearchNow(Self self) {
+  Engine& engine = self->version_->engine;
+  const std::shared_ptr<OpenArchives> archives = self->archives_;
+  const std::shared_ptr<const Manifest> manifest = archives->manifest();
+  const uint64_t changes = self->source_->changes();
+  {
+    MutexLock lock(self->mutex_);
+    self->corrupt_known_ = archives->times_corrupt();
+  }
+  const ByLane before = BestOpen(engine, *manifest, archives->Holdings());
+  Gather<Result<LoadedArchive>> gather(engine.scope(), engine.executor());
+  for (const MemberIndex server : self->source_->Spares(*manifest))
+    gather.Start(server, archives->Load(server));
+  // One that lost its archive for good may have got another lane since.
+  for (const std::string& id : manifest->servers) {
+    const std::optional<MemberIndex> named = engine.FindMember(id);
+    if (named) gather.Start(kNamed + *named, archives->Load(*named));
+  }
+  bool all_answered = true;
+  while (gather.pending() > 0) {
+    const Gather<Result<LoadedArchive>>::Event event = co_await gather.Next();
+    const bool silent = !event.value->has_value() && AbsenceOf(event.value->code()) == Absence::kUnavailable;
+    if (silent && event.tag < kNamed) all_answered = false;
+    self->UseFound(*manifest);
+  }
+  self->End(*manifest, before, all_answered, changes);
+}
+
+void StrayLanes::End(const Manifest& manifest, const ByLane& before, bool all_answered, uint64_t changes) {
+  const Engine& engine = version_->engine;
+  const std::vector<Holding> holdings = archives_->Holdings();
+  const ByLane best = BestOpen(engine, manifest, holdings);
+  const bool more =
+      std::any_of(best.begin(), best.end(), [&](const auto& lane) { return !before.contains(lane.first); });
+  ByLane found = Elsewhere(engine, manifest, best);
+  const bool known = all_answered && source_->changes() == changes;
+  if (known) ReportLost(manifest, holdings, found);
+  std::vector<UniqueFunction<void(bool)>> waiters;
+  {
+    MutexLock lock(mutex_);
+    // Who is silent now may still have what was found there.
+    for (const auto& [lane, server] : strays_) {
+      if (!best.contains(lane) && HoldingOf(holdings, server) == nullptr) found.emplace(lane, server);
+    }
+    const bool changed = more || found != strays_;
+    if (changed) ++changes_;
+    pause_ = changed ? kSearchAgainAfter : std::clamp(2 * pause_, kSearchAgainAfter, kSearchPauseMax);
+    strays_ = std::move(found);
+    searching_ = false;
+    searched_ = true;
+    known_ = known;
+    places_known_ = changes;
+    again_ = engine.executor().Now() + pause_;
+    waiters.swap(waiters_);
+  }
+  for (UniqueFunction<void(bool)>& waiter : waiters) waiter(true);
+}
+
+void StrayLanes::StartSearch() {
+  const TimePoint now = version_->engine.executor().Now();
+  const bool ready = archives_->manifest() != nullptr;
+  {
+    MutexLock lock(mutex_);
+    const bool over =
+        searched_ && archives_->times_corrupt() == corrupt_known_ && (LastIsComplete() || now < again_);
+    if (over || searching_ || !ready) return;
+    searching_ = true;
+  }
+  version_->engine.scope().Spawn(SearchNow(shared_from_this()));
+}
+
+TimePoint StrayLanes::SearchOn() {
+  const TimePoint now = version_->engine.executor().Now();
+  const bool ready = archives_->manifest() != nullptr;
+  {
+    MutexLock lock(mutex_);
+    if (searching_) return now + kLookAgain;
+    if (!ready) return TimePoint::max();
+    if (!IsDue(now)) return again_;
+    searching_ = true;
+  }
+  version_->engine.scope().Spawn(SearchNow(shared_from_this()));
+  return now + kLookAgain;
+}
+
+bool StrayLanes::searching() const {
+  MutexLock lock(mutex_);
+  return searching_;
+}
+
+bool StrayLanes::known() const {
+  if (source_->MayHaveOtherPlaces()) return false;
+  MutexLock lock(mutex_);
+  return LastIsComplete();
+}
+
+uint64_t StrayLanes::changes() const { return changes_ + source_->changes() + archives_->times_reopened(); }
+
+}  // namespace xec

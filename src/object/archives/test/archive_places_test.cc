@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "object/archives/archive_places.hh"
+
+#include <gmock/gmock.h>
+
+#include "object/test/test_version.hh"
+
+namespace xec {
+namespace {
+
+using testing::StartsWith;
+
+class ArchivePlacesTest : public testing::Test {
+ protected:
+  Result<FoundArchive> Find(MemberIndex server) { return of_.world.Run(of_.places->Find(server)); }
+  // Gives the archive there another name of the same upload.
+  void RenameTo(MemberIndex server, StateKind kind) {
+    const std::string file = of_.ArchiveOn(server);
+    State state = *ParseState(file.substr(file.rfind('/') + 1));
+    const std::string from = FormatState(state);
+    state.kind = kind;
+    XEC_CHECK(of_.world.Run(RenameState(of_.engine, server, of_.path, from, FormatState(state))).has_value());
+  }
+
+  TestVersion of_;
+};
+
+TEST_F(ArchivePlacesTest, WhatIsPromotedIsFoundByOneRequest) {
+  const uint64_t before = of_.gateway.counts->Total();
+  const Result<FoundArchive> found = Find(of_.named[0]);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->path, of_.ArchiveOn(of_.named[0]));
+  EXPECT_FALSE(found->is_witness);
+  EXPECT_EQ(of_.gateway.counts->Total(), before + 1);
+}
+
+TEST_F(ArchivePlacesTest, WhatIsStillSealedIsFoundWhereItIsListed) {
+  RenameTo(of_.named[0], StateKind::kSealed);
+  const Result<FoundArchive> found = Find(of_.named[0]);
+  ASSERT_TRUE(found) << found.error().ToString();
+  EXPECT_EQ(found->path, of_.ArchiveOn(of_.named[0]));
+}
+
+TEST_F(ArchivePlacesTest, NothingIsNotFound) {
+  const Result<FoundArchive> found = Find(of_.spares[0]);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.code(), Code::kNotFound);
+}
+
+TEST_F(ArchivePlacesTest, SilenceIsNotNothing) {
+  of_.world.memory[of_.named[0]]->SetDown(true);
+  EXPECT_EQ(Find(of_.named[0]).code(), Code::kUnavailable);
+}
+
+TEST_F(ArchivePlacesTest, AWitnessIsFoundButIsNotTheArchive) {
+  RenameTo(of_.named[0], StateKind::kWitness);
+  const Result<FoundArchive> found = Find(of_.named[0]);
+  ASSERT_TRUE(found) << found.error().ToString();
+  EXPECT_TRUE(found->is_witness);
+  EXPECT_EQ(of_.world.Run(of_.places->FindBesideWitness(of_.named[0])).code(), Code::kNotFound);
+  of_.CopyTo(of_.named[1], of_.named[0]);
+  const Result<FoundArchive> beside = of_.world.Run(of_.places->FindBesideWitness(of_.named[0]));
+  ASSERT_TRUE(beside) << beside.error().ToString();
+  EXPECT_FALSE(beside->is_witness);
+}
+
+TEST_F(ArchivePlacesTest, WhatWasRenamedSinceIsFoundAtItsNewName) {
+  const ObjectPath to = TestWorld::Path("/moved");
+  ASSERT_TRUE(of_.world.Run(RenameObject(of_.engine, of_.path, to)));
+  of_.world.Pass(std::chrono::seconds(1));
+  const Result<FoundArchive> found = Find(of_.named[0]);
+  ASSERT_TRUE(found) << found.error().ToString();
+  EXPECT_THAT(found->path, StartsWith(to.ObjectDirectory() + "/"));
+}
+
+// That home could know that the object was moved in, and from where.
+TEST_F(ArchivePlacesTest, WhileAHomeDoesNotAnswerThereMayBeOtherPlaces) {
+  EXPECT_FALSE(of_.places->MayHaveOtherPlaces()) << "nobody has looked yet";
+  const std::vector<MemberIndex> homes = of_.engine.Homes(of_.path);
+  const MemberIndex asked = of_.spares[0];
+  const MemberIndex away = homes.front() == asked ? homes.back() : homes.front();
+  of_.world.memory[away]->SetDown(true);
+  EXPECT_EQ(Find(asked).code(), Code::kNotFound);
+  EXPECT_TRUE(of_.places->MayHaveOtherPlaces());
+  of_.world.memory[away]->SetDown(false);
+  EXPECT_EQ(Find(asked).code(), Code::kNotFound);
+  EXPECT_TRUE(of_.places->MayHaveOtherPlaces()) << "that was asked a moment ago";
+  of_.world.Pass(ArchivePlaces::kAskAgainAfter);
+  EXPECT_EQ(Find(asked).code(), Code::kNotFound);
+  EXPECT_FALSE(of_.places->MayHaveOtherPlaces());
+  EXPECT_EQ(of_.places->changes(), 0u) << "it was nowhere else";
+}
+
+TEST_F(ArchivePlacesTest, HomesThatListAnArchiveAreAskedForTheManifestFirst) {
+  const std::vector<MemberIndex> homes = of_.engine.Homes(of_.path);
+  const std::vector<MemberIndex> candidates = of_.places->Candidates();
+  EXPECT_EQ(candidates.size(), of_.world.memory.size());
+  size_t listed = 0;
+  for (const MemberIndex home : homes) listed += of_.version->info.listings.contains(home) ? 1 : 0;
+  ASSERT_GT(listed, 0u);
+  for (size_t i = 0; i < listed; ++i)
+    EXPECT_TRUE(of_.version->info.listings.contains(candidates[i])) << "candidate " << i;
+}
+
+TEST_F(ArchivePlacesTest, AnArchiveOfAnotherObjectIsNone) {
+  Manifest manifest = of_.Load(of_.named[0])->archive->manifest();
+  ArchiveIndex index;
+  index.manifest = *manifest.Serialize();
+  EXPECT_TRUE(of_.places->ReadManifest(index));
+  manifest.size_bytes += 1;
+  index.manifest = *manifest.Serialize();
+  EXPECT_EQ(of_.places->ReadManifest(index).code(), Code::kCorruption);
+  index.manifest = "no manifest";
+  EXPECT_FALSE(of_.places->ReadManifest(index));
+}
+
+TEST_F(ArchivePlacesTest, SparesAreWhereTheManifestNamesNobody) {
+  ASSERT_TRUE(of_.Load(of_.named[0]));
+  std::vector<MemberIndex> spares = of_.places->Spares(*of_.archives->manifest());
+  std::sort(spares.begin(), spares.end());
+  EXPECT_EQ(spares, of_.spares);
+}
+
+}  // namespace
+}  // namespace xec

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "object/write/object_writer.hh"
+
+#include <algorithm>
+
+#include "base/contains.hh"
+#include "base/failpoint.hh"
+#include "object/layout.hh"
+#include "object/write/archive_sealer.hh"
+#include "object/write/stripe_upload.hh"
+
+namespace xec {
+namespace {
+
+Task<void> RemoveUpload(Engine& engine, ObjectPath path, State seal, StripeUpload::Remains remains) {
+  co_await CloseAll(engine, std::move(remains.files));
+  if (!remains.servers.empty())
+    co_await AbandonUpload(engine, std::move(path), std::move(seal), std::move(remains.servers));
+}
+
+class Writer final : public ObjectWriter {
+ public:
+  // `base`: of an exclusive creation, or what is replaced.
+  Writer(Engine& engine, UploadPlan plan, std::optional<ParentNeed> parent, ObjectDigests digests, State seal,
+         std::optional<Accepted> base)
+      : engine_(engine),
+        path_(plan.path),
+        seal_(std::move(seal)),
+        base_(std::move(base)),
+        parent_(std::move(parent)),
+        upload_(engine, std::move(plan), std::move(digests)) {}
+  ~Writer() override {
+    if (!finished_) engine_.scope().Spawn(Abandon());
+  }
+
+  uint64_t size() const override { return upload_.size(); }
+  Task<Status> Reserve() override { return upload_.Reserve(); }
+  bool KeepPlace() override { return upload_.KeepPlace(); }
+  Task<Status> Append(ByteSpan bytes) override;
+  Status SetUserAttributes(std::map<std::string, std::string> attributes) override {
+    return upload_.SetUserAttributes(std::move(attributes));
+  }
+  Task<Result<Committed>> Commit() override;
+  Task<void> Abandon() override;
+
+ private:
+  bool IsExclusive() const { return seal_.version.has_value(); }
+  Task<Status> ChooseSeal(bool settle);
+  Status CheckNotTooLate() const;
+  Task<Status> OpenFills();
+  Task<Status> SealAll(const std::map<std::string, std::string>& checksums);
+  Task<Status> SealObject(std::map<std::string, std::string>& checksums);
+  Task<Result<Version>> Promote(std::vector<MemberIndex> other_homes);
+  Task<Result<Version>> PromoteWithOtherHomes(const std::map<std::string, std::string>& checksums);
+  size_t HomesHeld() const;
+  std::vector<MemberIndex> UntriedHomes() const;
+
+  Engine& engine_;
+  const ObjectPath path_;
+  State seal_;
+  std::optional<Accepted> base_;
+  const std::optional<ParentNeed> parent_;
+  std::optional<TimePoint> seal_chosen_at_;
+  StripeUpload upload_;
+  bool finished_ = false;  // committed, outcome unknown, or given up
+};
+
+// Marks the writer as finished at once and hands over what the task needs, so that the writer may go
+// meanwhile.
+Task<void> Writer::Abandon() {
+  finished_ = true;
+  return RemoveUpload(engine_, path_, seal_, upload_.GiveUp());
+}
+
+// Just before the first archive is opened. An exclusive creation takes its version no earlier: a client may
+// have sent the first bytes long ago, and a removal that came since may be about to be forgotten. `settle`:
+// much is going to be sent, so it is worth a look whether something lives.
+Task<Status> Writer::ChooseSeal(bool settle) {
+  if (!IsExclusive() || seal_chosen_at_) co_return OkStatus();
+  Version above = *seal_.version;
+  if (settle && !base_) {
+    Result<ExclusiveStart> start = co_await SettleExclusive(engine_, path_);
+    if (!start) co_return start.error();
+    base_ = start->base;
+    above = start->version;
+  }
+  seal_chosen_at_ = engine_.executor().Now();
+  const Result<Version> version = engine_.NextVersion(above);
+  if (!version) co_return version.error();
+  seal_.version = *version;
+  upload_.SetPlace(SealPlace(engine_, path_, seal_));
+  co_return OkStatus();
+}
+
+// From the first archive on no removal is forgotten. A process that slept between choosing and that moment
+// may have a version below one that is being forgotten.
+Status Writer::CheckNotTooLate() const {
+  const bool late = seal_chosen_at_ && upload_.opened_at() &&
+                    *upload_.opened_at() - *seal_chosen_at_ > engine_.options().operation_limit;
+  if (!late) return OkStatus();
+  return Fail(Code::kConflict, "it took too long until the first archive of {} was there; retry",
+              path_.text());
+}
+
+Task<Status> Writer::Append(ByteSpan bytes) {
+  const uint64_t stripe = upload_.geometry().StripeSize();
+  const bool first_stripe = !upload_.sent() && upload_.size() <= stripe;
+  Status status;
+  if (IsExclusive() && first_stripe && bytes.size() > stripe - upload_.size()) {
+    // It is held back until it is known not to be the only one; its memory may be waited for.
+    const size_t rest = stripe - upload_.size();
+    status = co_await upload_.Append(bytes.first(rest));
+    bytes = bytes.subspan(rest);
+    if (status) status = co_await ChooseSeal(true);
+  }
+  if (status) status = co_await upload_.Append(bytes);
+  if (status) status = CheckNotTooLate();
+  if (!status) upload_.SetFailed(status.error());
+  co_return std::move(status);
+}
+
+size_t Writer::HomesHeld() const {
+  const std::vector<MemberIndex> homes = engine_.Homes(path_);
+  const std::vector<UploadedArchive>& archives = upload_.archives();
+  return static_cast<size_t>(std::count_if(
+      archives.begin(), archives.end(),
+      [&](const UploadedArchive& archive) { return !archive.lost && Contains(homes, archive.server); }));
+}
+
+// Homes that nobody has asked for an archive.
+std::vector<MemberIndex> Writer::UntriedHomes() const {
+  std::vector<MemberIndex> homes = engine_.Homes(path_);
+  for (const MemberIndex tried : upload_.Tried()) std::erase(homes, tried);
+  return homes;
+}
+
+// A version needs archives on a quorum of homes: adds those without members.
+Task<Status> Writer::OpenFills() {
+  const size_t quorum = Quorum(engine_.Homes(path_).size());
+  if (HomesHeld() < quorum) co_await upload_.OpenFills(quorum - HomesHeld(), Late::kWaitedFor);
+  if (HomesHeld() >= quorum) co_return OkStatus();
+  co_return Fail(Code::kNoQuorum, "cannot write {}: only {} of its homes take an archive, {} must ({})",
+                 path_.text(), HomesHeld(), quorum, upload_.OpenProblems().message);
+}
+
+// Writes what is left, syncs and closes every archive, in parallel. Homes that fail over it are replaced by
+// others.
+Task<Status> Writer::SealAll(const std::map<std::string, std::string>& checksums) {
+  const std::shared_ptr<StripeBuffer> held_back = upload_.TakeHeldBack();
+  const size_t quorum = Quorum(engine_.Homes(path_).size());
+  while (true) {
+    Status sealed = co_await upload_.SealAll([&](const UploadedArchive& archive) {
+      Manifest manifest = upload_.MakeManifest(checksums);
+      manifest.kind = archive.lane ? ManifestKind::kObject : ManifestKind::kWitness;
+      manifest.lane = archive.lane;
+      LastPiece last;
+      last.holds_stripe = held_back != nullptr;
+      if (archive.lane && held_back && archive.archive->member_count() == 0) {
+        last.stripe = held_back;
+        last.chunk = *archive.lane;
+      }
+      return SealArchive(engine_, archive.file, archive.archive, std::move(last), std::move(manifest),
+                         RunEnd::kAligned);
+    });
+    if (!sealed || HomesHeld() >= quorum) co_return std::move(sealed);
+    // Every home is tried once, so this ends.
+    const size_t before = upload_.archives().size();
+    co_await upload_.OpenFills(quorum - HomesHeld(), Late::kWaitedFor);
+    if (upload_.archives().size() > before) continue;
+    co_return Fail(Code::kNoQuorum, "cannot write {}: only {} of its homes have an archive, {} must ({})",
+                   path_.text(), HomesHeld(), quorum, upload_.Losses());
+  }
+}
+
+// Brings every archive to its seal; fills in the object's checksums.
+Task<Status> Writer::SealObject(std::map<std::string, std::string>& checksums) {
+  Status flushed = co_await upload_.Flush();
+  if (!flushed) co_return std::move(flushed);
+  if (!upload_.sent()) {
+    Status chosen = co_await ChooseSeal(false);
+    if (!chosen) co_return std::move(chosen);
+    // At most one stripe: only lanes with bytes, chunk and end of the archive in one request.
+    Status opened =
+        co_await upload_.OpenLanes(LanesWithMembers(StripeMap(upload_.geometry(), upload_.size())));
+    if (!opened) co_return std::move(opened);
+    XEC_FAILPOINT("put.chunk");
+  }
+  XEC_FAILPOINT("put.written");
+  Status filled = co_await OpenFills();
+  if (filled) filled = CheckNotTooLate();
+  if (!filled) co_return std::move(filled);
+  checksums = upload_.Checksums();
+  XEC_FAILPOINT("put.seal");
+  Status sealed = co_await SealAll(checksums);
+  XEC_FAILPOINT("put.sealed");
+  co_return std::move(sealed);
+}
+
+Task<Result<Version>> Writer::Promote(std::vector<MemberIndex> other_homes) {
+  const bool replaces = base_ && base_->Live();
+  PutRequest request{path_, seal_, upload_.size(), {}, 0, base_, !replaces, std::move(other_homes), parent_};
+  size_t wanted = 0;
+  for (const UploadedArchive& archive : upload_.archives()) {
+    if (!archive.lost) request.archives.push_back(archive.server);
+    // A fill that is lost has been replaced by another one.
+    if (archive.lane || !archive.lost) ++wanted;
+  }
+  request.archives_min = wanted - std::min(wanted, upload_.losses_max());
+  Result<Version> version = co_await CommitPut(engine_, std::move(request));
+  co_return std::move(version);
+}
+
+// A home that dies between its seal and the look after sealing leaves too few: others get a witness, and it
+// is looked again, which is no more than to look later. Every home is tried once, so this ends. Who is late
+// is waited for as long as no others are well: it may only be slow.
+Task<Result<Version>> Writer::PromoteWithOtherHomes(const std::map<std::string, std::string>& checksums) {
+  for (bool others = true;;) {
+    std::vector<MemberIndex> other_homes;
+    if (others) other_homes = UntriedHomes();
+    Result<Version> version = co_await Promote(other_homes);
+    const bool too_few = !version && version.code() == Code::kNoQuorum && engine_.MembersInForce();
+    if (!too_few) co_return std::move(version);
+    const size_t before = upload_.archives().size();
+    const Late late_homes = AnyIsWell(engine_, other_homes) ? Late::kPassedOver : Late::kWaitedFor;
+    // One by one: a home that hangs is given up for the next one, or for those that sealed and were late.
+    co_await upload_.OpenFills(1, late_homes);
+    others = upload_.archives().size() > before;
+    if (!others && late_homes == Late::kWaitedFor) co_return std::move(version);
+    if (!others) continue;
+    const Status sealed = co_await SealAll(checksums);
+    if (!sealed) co_return sealed.error();
+  }
+}
+
+Task<Result<Committed>> Writer::Commit() {
+  Committed committed;
+  const Status sealed = co_await SealObject(committed.checksums);
+  if (!sealed) {
+    upload_.SetFailed(sealed.error());
+    co_return sealed.error();
+  }
+  Result<Version> version = co_await PromoteWithOtherHomes(committed.checksums);
+  if (!version) {
+    upload_.SetFailed(version.error());
+    // Where the outcome is open, the seals decide it and must stay.
+    if (version.code() == Code::kUnknown) finished_ = true;
+    co_return version.error();
+  }
+  finished_ = true;
+  committed.version = *version;
+  committed.size = upload_.size();
+  committed.debts = upload_.Debts();
+  upload_.LogDebts();
+  co_return std::move(committed);
+}
+
+Task<Result<ExclusiveStart>> StartOnlyIf(Engine& engine, ObjectPath path, OnlyIf only_if) {
+  if (only_if.version) return SettleExclusive(engine, std::move(path), only_if.version);
+  return StartExclusive(engine, std::move(path));
+}
+
+}  // namespace
+
+Task<Result<std::unique_ptr<ObjectWriter>>> ObjectWriter::Start(Engine& engine, ObjectPath path,
+                                                                WriteOptions options,
+                                                                std::optional<ParentNeed> parent) {
+  XEC_FAILPOINT("put.start");
+  if (path.IsRoot()) co_return Fail(Code::kIsDirectory, "/ is a directory");
+  const Status attributes_fit = CheckUserAttributes(options.attributes);
+  if (!attributes_fit) co_return attributes_fit.error();
+  Result<Geometry> geometry =
+      FitGeometry(GeometryFor(engine.descriptor(), path.text()), options.size_hint.value_or(0));
+  if (!geometry) co_return geometry.error();
+  Result<ObjectDigests> digests = ObjectDigests::Create(options.digests);
+  if (!digests) co_return digests.error();
+
+  const Status fits = CheckStripeFits(*geometry, engine.budget().limit());
+  if (!fits) co_return fits.error();
+
+  State seal = SealedState(engine.NewObjectId());
+  std::optional<Accepted> base;
+  if (options.only_if.absent || options.only_if.version) {
+    Result<ExclusiveStart> start = co_await StartOnlyIf(engine, path, options.only_if);
+    if (!start) co_return start.error();
+    seal = ExclusiveSealedState(start->version, seal.oid);
+    base = start->base;
+  } else {
+    const Status free = co_await NeedNoDirectory(engine, path);
+    if (!free) co_return free.error();
+  }
+  ArchivePlace place = SealPlace(engine, path, seal);
+  UploadPlan plan{std::move(path), seal.oid, *geometry, std::move(options), true, std::move(place)};
+  std::unique_ptr<ObjectWriter> writer = std::make_unique<Writer>(
+      engine, std::move(plan), std::move(parent), std::move(*digests), std::move(seal), std::move(base));
+  co_return std::move(writer);
+}
+
+}  // namespace xec
