@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Which members have lost all they had: told from what their places show, never from silence.
+#include "assembly/gone_members.hh"
+
 #include <algorithm>
 
 #include "assembly/sites/site_server.hh"
-#include "assembly/store_process.hh"
 
 namespace xec {
 namespace {
@@ -20,23 +20,22 @@ bool ShowsNothing(const SiteView& view) {
 
 }  // namespace
 
-Task<std::vector<MemberIndex>> StoreProcess::FindGone() {
+Task<std::vector<MemberIndex>> FindGoneMembers(const std::vector<Member>& members,
+                                               const Configuration& configuration, Executor& executor,
+                                               TaskScope& scope, std::shared_ptr<CompletionGate> gate) {
   std::vector<MemberIndex> gone;
-  const Engine* opened = engine();
-  if (opened == nullptr) co_return std::move(gone);
-  const std::vector<Member>& members = opened->descriptor().members;
-  const bool directories = !configuration_.data.empty();
-  std::vector<Site> sites = configuration_.data;
+  const bool directories = !configuration.data.empty();
+  std::vector<Site> sites = configuration.data;
   for (size_t i = 0; !directories && i < members.size(); ++i) sites.push_back({members[i].address, ""});
   std::vector<SiteView> asked;
   for (Site& site : sites) {
-    Result<SiteView> made = MakeSite(std::move(site), executor_, gate_of_answers_);
+    Result<SiteView> made = MakeSite(std::move(site), executor, gate);
     if (!made) co_return std::move(gone);
     asked.push_back(std::move(*made));
   }
-  const CallContext context{&executor_, executor_.Now() + kLookTimeout};
+  const CallContext context{&executor, executor.Now() + kLookTimeout};
   std::function<bool(std::span<const SiteView>)> never = [](std::span<const SiteView>) { return false; };
-  std::vector<SiteView> views = co_await InspectSites(context, scope_, std::move(asked), std::move(never));
+  std::vector<SiteView> views = co_await InspectSites(context, scope, std::move(asked), std::move(never));
   if (!directories) {
     for (size_t i = 0; i < views.size(); ++i) {
       if (ShowsNothing(views[i])) gone.push_back(static_cast<MemberIndex>(i));

@@ -2,10 +2,8 @@
 #include "assembly/store_process.hh"
 
 #include <filesystem>
-#include <set>
 
-#include "assembly/servers/server_kinds.hh"
-#include "assembly/sites/site_server.hh"
+#include "assembly/gone_members.hh"
 #include "assembly/sites/twin_servers.hh"
 #include "base/log.hh"
 #include "base/text.hh"
@@ -24,9 +22,6 @@ constexpr int kEngineThreads = 4;
 constexpr Duration kWatchUnfinished = std::chrono::seconds(6);
 // For how long a redirector must have named the same servers before a store is made on them.
 constexpr Duration kWatchDiscovered = std::chrono::seconds(4);
-
-// How many descriptors, each newer than the one before, lead from the servers listed to all members.
-constexpr int kUnlistedRoundsMax = 4;
 
 constexpr Duration kSettleInterval = std::chrono::milliseconds(1);
 // For how long the end of what goes on is waited for while some server does not answer.
@@ -57,46 +52,6 @@ std::string Fingerprint(const std::vector<SiteView>& views) {
   return text;
 }
 
-// A place that only a descriptor names may have become somebody else's since: then the member is away.
-void LeaveOutStrangers(std::vector<SiteView>& views, const std::string& store_id) {
-  for (SiteView& view : views) {
-    view.listed = false;
-    const bool newer = view.state == SiteView::kRefused && view.problem->code == Code::kUnsupported;
-    const bool ours = view.state == SiteView::kMember && view.identity->store_id == store_id;
-    if (ours || newer || view.state == SiteView::kMissing) continue;
-    if (view.state == SiteView::kClosed) {
-      view.state = SiteView::kMissing;
-      continue;
-    }
-    view.state = SiteView::kMissing;
-    view.problem = Fail(Code::kUnavailable, "{} is no data server of this store any more", view.site.address);
-    view.descriptor.reset();
-  }
-}
-
-// The members that the newest descriptor names with an address, and that nobody has shown to be.
-struct Unlisted {
-  std::vector<Site> sites;
-  std::string store_id;
-};
-Unlisted UnlistedServers(const std::vector<SiteView>& views) {
-  const StoreDescriptor* newest = nullptr;
-  std::set<std::string_view> known;
-  for (const SiteView& view : views) {
-    known.insert(view.site.address);
-    if (view.identity) known.insert(view.identity->member_id);
-    if (view.descriptor && (!newest || view.descriptor->epoch > newest->epoch)) newest = &*view.descriptor;
-  }
-  if (!newest) return {};
-  Unlisted result{{}, newest->store_id};
-  for (const Member& member : newest->members) {
-    const bool has_address = !KindOf(member.address).local;
-    if (has_address && !known.contains(member.id) && !known.contains(member.address))
-      result.sites.push_back({member.address, ""});
-  }
-  return result;
-}
-
 }  // namespace
 
 StoreProcess::StoreProcess(Configuration configuration, OpenOptions options)
@@ -105,6 +60,7 @@ StoreProcess::StoreProcess(Configuration configuration, OpenOptions options)
       executor_("xec-engine", kEngineThreads),
       background_(executor_),
       runner_(executor_, scope_),
+      sites_(configuration_, executor_, scope_, gate_of_answers_),
       not_open_(Fail(Code::kNoQuorum, "no data server has answered")),
       gate_([this](std::string_view, const CallOptions&) { return Gate(); }) {}
 
@@ -176,62 +132,9 @@ void StoreProcess::StartJobs() {
   runner_.Start(MakeJobs(*site_, options_.background));
 }
 
-Task<Result<std::vector<Site>>> StoreProcess::Sites() {
-  if (!configuration_.data.empty()) co_return configuration_.data;
-  if (!configuration_.servers.empty()) co_return configuration_.servers;
-  if (configuration_.origin.empty()) co_return std::vector<Site>{};
-  const ServerKind& kind = KindOf(configuration_.origin);
-  const auto found =
-      co_await kind.discover(configuration_.origin, executor_, executor_.Now() + kInspectTimeout);
-  if (!found) co_return Fail(Code::kNoQuorum, "{}", found.error().message);
-  if (found->empty()) co_return Fail(Code::kNoQuorum, "{} knows no data servers yet", configuration_.origin);
-  std::vector<Site> sites;
-  for (const std::string& address : *found) sites.push_back(Site{address, ""});
-  co_return std::move(sites);
-}
-
-// `known`: what other servers have shown.
-Task<Result<std::vector<SiteView>>> StoreProcess::InspectAll(std::vector<Site> sites,
-                                                             std::vector<SiteView> known) {
-  std::vector<SiteView> asked;
-  for (Site& site : sites) {
-    SiteView& raw = raw_sites_[site.address];
-    if (!raw.server) {
-      Result<SiteView> made = MakeSite(std::move(site), executor_, gate_of_answers_);
-      if (!made) co_return made.error();
-      raw = std::move(*made);
-    }
-    asked.push_back(raw);
-  }
-  const CallContext context{&executor_, executor_.Now() + kInspectTimeout};
-  std::function<bool(std::span<const SiteView>)> enough = [this, known](std::span<const SiteView> views) {
-    std::vector<SiteView> all = known;
-    all.insert(all.end(), views.begin(), views.end());
-    return EnoughAnswered(all, configuration_);
-  };
-  co_return co_await InspectSites(context, scope_, std::move(asked), std::move(enough));
-}
-
-Task<Result<std::vector<SiteView>>> StoreProcess::Inspect() {
-  Result<std::vector<Site>> sites = co_await Sites();
-  if (!sites) co_return sites.error();
-  Result<std::vector<SiteView>> views = co_await InspectAll(std::move(*sites), {});
-  if (!views) co_return views.error();
-  // Servers that only the descriptor names: a user need not list them all. They may show a newer one.
-  for (int round = 0; round < kUnlistedRoundsMax; ++round) {
-    const Unlisted others = UnlistedServers(*views);
-    if (others.sites.empty()) break;
-    Result<std::vector<SiteView>> more = co_await InspectAll(others.sites, *views);
-    if (!more) co_return more.error();
-    LeaveOutStrangers(*more, others.store_id);
-    for (SiteView& view : *more) views->push_back(std::move(view));
-  }
-  co_return std::move(views);
-}
-
 Task<StoreProcess::Attempt> StoreProcess::TryToOpen() {
   TimePoint asked = executor_.Now();
-  Result<std::vector<SiteView>> views = co_await Inspect();
+  Result<std::vector<SiteView>> views = co_await sites_.Inspect();
   if (!views) co_return Attempt{views.error(), ComesAndGoes(views.code())};
   if (const auto twins = FindTwins(*views)) {
     const SiteView &one = (*views)[twins->first], &other = (*views)[twins->second];
@@ -250,7 +153,7 @@ Task<StoreProcess::Attempt> StoreProcess::TryToOpen() {
     const Attempt created = co_await CreateNew(std::move(*views), judgement->kind, asked);
     if (!created.status) co_return created;
     asked = executor_.Now();
-    views = co_await Inspect();
+    views = co_await sites_.Inspect();
     if (!views) co_return Attempt{views.error(), true};
     judgement = JudgeSites(*views, configuration_);
     if (!judgement) co_return Attempt{judgement.error(), ComesAndGoes(judgement.code())};
@@ -331,9 +234,9 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
         "of it, or what was removed may come back");
   // Creation was cut short while it wrote descriptors, or a file was damaged.
   co_await FillDescriptors(judgement, views);
-  late_.clear();
   clocks_ = std::make_shared<DiskClocks>(descriptor->members.size());
-  Result<Connected> connected = ConnectMembers(*descriptor, judgement, views, notes);
+  members_ = std::make_unique<MemberConnections>(*descriptor, clocks_, executor_, gate_of_answers_);
+  Result<MemberConnections::Connected> connected = members_->Connect(judgement, views, notes);
   if (!connected) co_return connected.error();
   confirmations_ = ConfirmationsNeeded(judgement);
   // Before anything is answered. What one disk has shown before is noted on a majority of the others.
@@ -351,8 +254,12 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
                                          scope_, SystemSeed(), configuration_.engine);
   std::unique_ptr<LayoutStore> layout = MakeLayoutStore(*engine);
   auto store = std::make_unique<EngineStore>(*engine, *layout);
-  auto maintenance =
-      std::make_unique<Maintenance>(*engine, [this] { return LayoutGate(); }, [this] { return FindGone(); });
+  auto maintenance = std::make_unique<Maintenance>(
+      *engine, [this] { return LayoutGate(); },
+      [this] {
+        return FindGoneMembers(engine()->descriptor().members, configuration_, executor_, scope_,
+                               gate_of_answers_);
+      });
   const Duration lease = kDescriptorIntervalsMax * configuration_.engine.descriptor_interval;
   engine->member_list().Watch(judgement.descriptor, {confirmations_, lease}, asked);
   {
@@ -362,14 +269,16 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
     store_ = std::move(store);
     maintenance_ = std::move(maintenance);
   }
-  if (!late_.empty()) {
-    std::vector<Site> sites;
-    for (const size_t i : judgement.unbound) sites.push_back(views[i].site);
-    scope_.Spawn(BindLateMembers(std::move(sites)));
-  } else {
-    raw_sites_.clear();
-  }
+  sites_.Clear();
+  if (members_->waiting()) scope_.Spawn(BindLateMembers());
   co_return OkStatus();
+}
+
+Task<void> StoreProcess::BindLateMembers() {
+  while (members_->waiting()) {
+    if (!co_await background_.Pause(kRetryInterval)) co_return;
+    co_await members_->BindThoseThatCame(engine_->member_list());
+  }
 }
 
 std::vector<std::shared_ptr<StoreProcess::Probe>> StoreProcess::Probes() const {

@@ -10,15 +10,17 @@
 //        servers.
 #pragma once
 
-#include <map>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "api/gated_store.hh"
 #include "assembly/background.hh"
 #include "assembly/jobs/store_jobs.hh"
 #include "assembly/maintenance/maintenance.hh"
+#include "assembly/member_connections.hh"
 #include "assembly/opened_store.hh"
-#include "assembly/servers/late_server.hh"
-#include "assembly/sites/sites.hh"
+#include "assembly/sites/store_sites.hh"
 #include "base/mutex.hh"
 #include "base/random.hh"
 #include "commit/disk_clock.hh"
@@ -27,9 +29,6 @@
 #include "store/engine_store.hh"
 
 namespace xec {
-
-// Of one look at what a data server is.
-constexpr Duration kInspectTimeout = std::chrono::seconds(5);
 
 class StoreProcess final : public OpenedStore {
  public:
@@ -55,17 +54,6 @@ class StoreProcess final : public OpenedStore {
     Status status;
     bool again = false;  // worth another attempt by itself
   };
-  // Of one member. `beneath` is used also while the disk is left out because it went back in time.
-  struct Connection {
-    DataServerPtr server, beneath;
-  };
-  struct Connected {
-    std::vector<DataServerPtr> servers, beneath;  // by member
-  };
-  struct LateMember {
-    std::shared_ptr<LateServer> server, beneath;
-    MemberIndex member;
-  };
   // What the clocks are read with before there is an engine. Servers that are late keep it in use.
   struct Probe {
     Probe(const StoreDescriptor& descriptor, std::vector<DataServerPtr> servers, Executor& executor,
@@ -78,9 +66,6 @@ class StoreProcess final : public OpenedStore {
   Task<Status> WaitUntilOpen();
   Task<void> OpenLoop(UniqueFunction<void(Status)> answer);
   Task<Attempt> TryToOpen();
-  Task<Result<std::vector<SiteView>>> Inspect();
-  Task<Result<std::vector<SiteView>>> InspectAll(std::vector<Site> sites, std::vector<SiteView> known);
-  Task<Result<std::vector<Site>>> Sites();
   // `asked`: when the views were begun.
   Task<Attempt> CreateNew(std::vector<SiteView> views, Judgement::Kind kind, TimePoint asked);
   // Empty when the creation may begin, else why not yet.
@@ -94,17 +79,12 @@ class StoreProcess final : public OpenedStore {
   std::vector<std::shared_ptr<Probe>> Probes() const;
   // Writes copies of the descriptor where there is none. Whether this helps decides nothing.
   Task<void> FillDescriptors(const Judgement& judgement, const std::vector<SiteView>& views);
-  Result<Connected> ConnectMembers(const StoreDescriptor& descriptor, const Judgement& judgement,
-                                   const std::vector<SiteView>& views, std::vector<std::string>& notes);
-  Result<Connection> Connect(const StoreDescriptor& descriptor, size_t member, const std::string& address);
 
   // Every change of a server's state becomes a line of the log.
   void LogHealth();
   bool AllAnswer(TimePoint now);
-  Task<void> BindLateMembers(std::vector<Site> sites);
+  Task<void> BindLateMembers();
   void StartJobs();
-
-  Task<std::vector<MemberIndex>> FindGone();
 
   // May this process still go by what it knows of the store?
   Status InForce() const;
@@ -124,10 +104,10 @@ class StoreProcess final : public OpenedStore {
   JobRunner runner_;
 
   // Used by the opening loop only, and by BindLateMembers after it.
-  std::map<std::string, SiteView> raw_sites_;  // by address; nothing of what they show
+  StoreSites sites_;
   std::string watched_;  // what an unfinished creation, or the list of discovered servers, looked like
   TimePoint watched_since_{};
-  std::vector<LateMember> late_;
+  std::unique_ptr<MemberConnections> members_;
   size_t confirmations_ =
       0;  // so many members must show that the descriptor is the newest; set before engine_
   DiskClocksPtr clocks_;             // set before engine_
