@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// RepairCopies: the archives that a repair writes anew, all at once, as drafts.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codec/object_digests.hh"
+#include "object/repair/damage_survey.hh"
+#include "object/repair/repair_copy.hh"
+#include "object/repair/repaired_version.hh"
+#include "object/write/stripe_buffer.hh"
+
+namespace xec {
+
+// One owner, one call at a time.
+class RepairCopies {
+ public:
+  // All outlive it. `refusing`: servers that took a copy's file before, but not its bytes, and what they
+  // said.
+  RepairCopies(const RepairedVersion& version, DamageSurvey& survey,
+               const std::map<MemberIndex, std::string>& refusing)
+      : version_(version), survey_(survey), refusing_(refusing) {}
+
+  // Creates the file of a lane's copy on the first server that takes it. kUnavailable, with a sentence for
+  // the report, when none does.
+  Task<Status> Open(uint32_t lane);
+  // Decodes the object and writes what the copies have of it, then ends and closes their archives. The status
+  // of each copy tells what became of it.
+  Task<void> Write();
+
+  std::vector<ArchiveCopy>& copies() { return copies_; }
+
+ private:
+  std::vector<MemberIndex> Targets(uint32_t lane) const;
+  Task<bool> HoldsAnother(MemberIndex server, uint32_t lane);
+  Task<Status> WriteStripes(ObjectDigests& digests);
+  uint64_t PieceBytes(uint64_t stripe_bytes) const;
+  Task<Status> WriteStripe(StripeExtent extent, ObjectDigests& digests);
+  Task<Status> WriteChunks(std::shared_ptr<StripeBuffer> stripe, Duration reading);
+  bool AllFailed() const;
+  Status CheckDigests(ObjectDigests& digests) const;
+  Task<void> EndArchives(Duration writing);
+  Manifest ManifestOf(const ArchiveCopy& copy) const;
+
+  const RepairedVersion& version_;
+  DamageSurvey& survey_;
+  const std::map<MemberIndex, std::string>& refusing_;
+  std::vector<ArchiveCopy> copies_;
+};
+
+}  // namespace xec
