@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Checks that every folder of src/ includes only the layers below it (the table here is the one in
-ARCHITECTURE.md, "Module map"), that the sub-folders of a layer do likewise, and that XRootD's headers stay in
-the folders that translate to XRootD. Tests may use more than the code they test: of them only the rules for
-unknown folders hold."""
+ARCHITECTURE.md, "Module map"), that the sub-folders of a layer do likewise, that no components include each
+other in a circle, and that XRootD's headers stay in the folders that translate to XRootD. A component is a .hh
+and a .cc file with one stem. Tests may use more than the code they test: of them only the rules for unknown
+folders hold."""
+import os
 import re
 import sys
 
@@ -97,6 +99,29 @@ def check_source(path, text):
             yield f"{path}:{number}: must not include {target}: {wrong} (tools/check_layers.py has the tables)"
 
 
+def check_cycles(sources):
+    """`sources`: path -> text. A sentence for each circle; others of the same components show when it is gone."""
+    includes = {}  # of components
+    for path, text in sources.items():
+        component = os.path.splitext(path.removeprefix("src/"))[0]
+        matches = [INCLUDE.match(line) for line in text.splitlines()]
+        targets = {os.path.splitext(match.group(2))[0] for match in matches if match and match.group(1) == '"'}
+        includes.setdefault(component, set()).update(targets - {component})
+    while True:
+        known = set(includes)
+        while leaves := [component for component in known if not includes[component] & known]:
+            known.difference_update(leaves)
+        if not known:
+            return
+        walk = [min(known)]  # each of those left includes another one
+        while walk.index(walk[-1]) == len(walk) - 1:
+            walk.append(min(includes[walk[-1]] & known))
+        circle = walk[walk.index(walk[-1]):]
+        yield (f"src: components include each other in a circle: {' -> '.join(circle)}; "
+               "what they share belongs to a component of its own")
+        includes = {component: targets for component, targets in includes.items() if component not in circle}
+
+
 def check_cmake(path, text):
     for name, body in DEPS.findall(text):
         words = re.sub(r"#[^\n]*", "", body).split()
@@ -112,6 +137,7 @@ def check_cmake(path, text):
 
 
 def problems():
+    sources = {}  # but for tests
     for path in source_files.ours():
         parts = path.split("/")
         if parts[0] != "src" or len(parts) < 3:
@@ -119,10 +145,14 @@ def problems():
         if parts[1] not in LAYERS:
             yield f"{path}: src/{parts[1]} is in no layer; add it to tools/check_layers.py and ARCHITECTURE.md"
         elif path.endswith(source_files.CPP):
+            text = source_files.read(path) or ""
             yield from check_place(path)
-            yield from check_source(path, source_files.read(path) or "")
+            yield from check_source(path, text)
+            if not is_test(path):
+                sources[path] = text
         elif parts[-1] == "CMakeLists.txt":
             yield from check_cmake(path, source_files.read(path) or "")
+    yield from check_cycles(sources)
 
 
 def main():

@@ -117,6 +117,19 @@ class Layers(unittest.TestCase):
                 with self.subTest(path=path):
                     self.assertEqual(len(list(check_layers.check_place(path))), complaints)
 
+    def test_cycles(self):
+        def found(**includes):
+            return list(check_layers.check_cycles({
+                f"src/store/{name.replace('_', '.')}": "".join(f'#include "store/{other}.hh"\n' for other in others.split())
+                for name, others in includes.items()}))
+        self.assertEqual(found(a_hh="b", a_cc="a c", b_hh="c", c_hh=""), [])
+        # A .cc file counts as its header's component: this compiles, and is a circle all the same.
+        self.assertEqual([problem.split(";")[0] for problem in found(a_hh="", a_cc="a b", b_hh="a", b_cc="b", c_hh="a b")],
+                         ["src: components include each other in a circle: store/a -> store/b -> store/a"])
+        self.assertEqual([problem.split(": ")[2].split(";")[0] for problem in
+                          found(a_hh="b", b_hh="c", c_hh="a d", d_hh="e", e_hh="d f", f_hh="")],
+                         ["store/a -> store/b -> store/c -> store/a", "store/d -> store/e -> store/d"])
+
     def test_cmake(self):
         self.assertEqual(len(list(check_layers.check_cmake(
             "x", "xec_layer(codec SOURCES a.cc DEPS base store LIBS Foo::store)"))), 1)
