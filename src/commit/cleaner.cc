@@ -400,9 +400,9 @@ Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action) {
 namespace {
 
 // How many archives it was sealed with, and should have been.
-size_t ArchivesOf(const Manifest& manifest) {
-  if (manifest.parts.empty()) return ArchivesIn(manifest.geometry, manifest.size_bytes);
-  // Which lanes have chunks of one of the parts is known to who wrote them.
+size_t ArchivesOf(const Manifest& manifest, uint64_t size) {
+  if (manifest.parts.empty()) return ArchivesIn(manifest.geometry, size);
+  // Lanes without a chunk of any part have no server there.
   const auto named = std::count_if(manifest.servers.begin(), manifest.servers.end(),
                                    [](const std::string& id) { return !id.empty(); });
   return static_cast<size_t>(named) + manifest.debts.size();
@@ -428,7 +428,7 @@ Task<void> NoteThin(CleanPass& pass) {
   const Result<std::string> text = co_await CopyManifest(pass.engine, pass.path, current, Late::kWaitedFor);
   const Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
   const size_t wanted =
-      manifest ? ArchivesOf(*manifest)
+      manifest ? ArchivesOf(*manifest, current.size)
                : ArchivesIn(GeometryFor(pass.engine.descriptor(), pass.path.text()), current.size);
   if (archives >= wanted) {
     if (!manifest) ++pass.outcome.left;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Where the runs of archives end that the engine writes, whatever it knew of the object when its stripes
 // went.
+#include "archive/archive_writer.hh"
 #include "object/repair/test/test_repair.hh"
 #include "runtime/sync_wait.hh"
 
