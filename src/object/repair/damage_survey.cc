@@ -60,8 +60,7 @@ Task<bool> DamageSurvey::Answers(MemberIndex server) {
 
 // An archive that its server opens, but twice, with time in between, did not give the bytes of is bad if the
 // server answers otherwise: one that meets a bad sector may say nothing, but drop the connection.
-Task<void> DamageSurvey::NoteUnread(std::map<uint32_t, ChunkReport> unread, std::vector<bool>& silent,
-                                    std::vector<bool>& bad) {
+Task<void> DamageSurvey::NoteUnread(std::map<uint32_t, ChunkReport> unread) {
   read_again_ = false;
   for (auto& [lane, chunk] : unread) {
     const bool answers = co_await Answers(chunk.server);
@@ -71,8 +70,6 @@ Task<void> DamageSurvey::NoteUnread(std::map<uint32_t, ChunkReport> unread, std:
       continue;
     }
     unread_.insert(lane);
-    silent[lane] = false;
-    bad[lane] = true;
     wrong_.emplace(lane, chunk.problem);
   }
 }
@@ -104,7 +101,11 @@ Task<Status> DamageSurvey::FindBad() {
     }
     if (chunk.server < version_.engine.server_count() && !nowhere && !gone) found_on_[lane] = chunk.server;
   });
-  co_await NoteUnread(std::move(unread), silent, bad);
+  co_await NoteUnread(std::move(unread));
+  for (const uint32_t lane : unread_) {
+    silent[lane] = false;
+    bad[lane] = true;
+  }
   for (uint32_t lane = 0; lane < total; ++lane) {
     if (silent[lane]) {
       ++archives_silent_;

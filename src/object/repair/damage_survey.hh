@@ -59,8 +59,7 @@ class DamageSurvey {
 
  private:
   Task<bool> Answers(MemberIndex server);
-  Task<void> NoteUnread(std::map<uint32_t, ChunkReport> unread, std::vector<bool>& silent,
-                        std::vector<bool>& bad);
+  Task<void> NoteUnread(std::map<uint32_t, ChunkReport> unread);
 
   const RepairedVersion& version_;
   std::map<MemberIndex, std::optional<State>> listed_;

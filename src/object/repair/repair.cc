@@ -129,26 +129,24 @@ Task<Result<RepairReport>> Repair::Run() {
   co_return std::move(report_);
 }
 
-// Reads everything once more, with eyes that have not seen what was bad.
-Task<Status> VerifyAgain(Engine& engine, NameInfo info, RepairOptions options, RepairReport& report) {
-  const std::string path = info.path.text();
+// Reads everything once more, with eyes that have not seen what was bad. Answers how many chunks still are.
+Task<Result<uint64_t>> VerifyAgain(Engine& engine, NameInfo info, RepairOptions options) {
   Result<NameInfo> now = co_await LookUpLive(engine, info.path);
   if (!now) co_return now.error();
   // Another version lives there by now.
-  if (now->accepted.oid != info.accepted.oid) co_return OkStatus();
+  if (now->accepted.oid != info.accepted.oid) co_return uint64_t{0};
   Result<std::shared_ptr<ObjectReader>> reader = co_await ObjectReader::Open(engine, std::move(*now));
   if (!reader) co_return reader.error();
   Result<Manifest> manifest = co_await (*reader)->GetManifest();
   if (!manifest) co_return manifest.error();
   uint64_t bad = 0;
-  Status verified = co_await (*reader)->Verify([&](const ChunkReport& chunk) {
+  const Status verified = co_await (*reader)->Verify([&](const ChunkReport& chunk) {
     options.progress(chunk.bytes);
     const bool silent = IsAway(chunk) && !IsGone(engine, *manifest, options, chunk);
     if (chunk.health != ChunkHealth::kGood && !silent) ++bad;
   });
-  if (bad > 0 && report.problems.empty())
-    report.problems.push_back(fmt::format("{} chunks of {} are still bad", bad, path));
-  co_return std::move(verified);
+  if (!verified) co_return verified.error();
+  co_return bad;
 }
 
 }  // namespace
@@ -175,8 +173,11 @@ Task<Result<RepairReport>> RepairObject(Engine& engine, NameInfo info, RepairOpt
     if (refusing.size() == refused && also_listed.size() == listed) break;
   }
   if (report->archives_made == 0) co_return std::move(report);
-  const Status verified = co_await VerifyAgain(engine, std::move(info), std::move(options), *report);
-  if (!verified) co_return verified.error();
+  const std::string path = info.path.text();
+  const Result<uint64_t> bad = co_await VerifyAgain(engine, std::move(info), std::move(options));
+  if (!bad) co_return bad.error();
+  if (*bad > 0 && report->problems.empty())
+    report->problems.push_back(fmt::format("{} chunks of {} are still bad", *bad, path));
   co_return std::move(report);
 }
 
