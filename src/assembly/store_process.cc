@@ -256,9 +256,8 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
   auto store = std::make_unique<EngineStore>(*engine, *layout);
   auto maintenance = std::make_unique<Maintenance>(
       *engine, [this] { return LayoutGate(); },
-      [this] {
-        return FindGoneMembers(engine()->descriptor().members, configuration_, executor_, scope_,
-                               gate_of_answers_);
+      [this, &members = engine->descriptor().members] {
+        return FindGoneMembers(members, configuration_, executor_, scope_, gate_of_answers_);
       });
   const Duration lease = kDescriptorIntervalsMax * configuration_.engine.descriptor_interval;
   engine->member_list().Watch(judgement.descriptor, {confirmations_, lease}, asked);
