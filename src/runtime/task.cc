@@ -2,7 +2,6 @@
 #include "runtime/task.hh"
 
 #include "base/mutex.hh"
-
 #include "runtime/engine_thread.hh"
 
 namespace xec {
