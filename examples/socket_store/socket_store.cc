@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "api/store.hh"
+#include "assembly/configuration/configuration_file.hh"
 #include "assembly/open_store.hh"
 #include "base/log.hh"
 #include "base/text.hh"

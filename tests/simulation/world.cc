@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "object/write/stripe_buffer.hh"
+#include "store/make_layout_store.hh"
 
 namespace xec::sim {
 
@@ -132,7 +133,7 @@ void World::StartGateway(size_t index) {
   if (traits_.gives_up_soon) options.upload_grace = minutes(6);
   gateway->engine = std::make_unique<Engine>(descriptor_, std::move(lines), *gateway->process,
                                              *gateway->scope, random_.Next(), options);
-  gateway->store = LayoutStore::Make(*gateway->engine);
+  gateway->store = MakeLayoutStore(*gateway->engine);
   if (traits_.older_disk) {
     gateway->beneath = std::make_unique<Engine>(descriptor_, std::move(beneath), *gateway->process,
                                                 *gateway->scope, clock_random_.Next(), options);
