@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Checksums of concatenations from those of the parts, without the bytes: from checksums of pages and chunks
-// to those of members and objects. Pure functions, thread-safe.
+// CRC-32C of concatenations from those of the parts, without the bytes: from checksums of pages and chunks to
+// that of the object. Pure functions, thread-safe.
 //
 // A finished CRC of a followed by b is crc(a) * x^(8 * |b|) + crc(b) in GF(2)[x] modulo the polynomial (the
 // start and final complements cancel). Source: M. Adler, zlib crc32_combine, the idea only.
@@ -12,9 +12,7 @@
 namespace xec {
 
 // Arguments: checksum of the first part, of the second, and the second's length in bytes.
-uint32_t Crc32Combine(uint32_t first, uint32_t second, uint64_t second_bytes);
 uint32_t Crc32cCombine(uint32_t first, uint32_t second, uint64_t second_bytes);
-uint32_t Adler32Combine(uint32_t first, uint32_t second, uint64_t second_bytes);
 
 // Crc32cCombine for second parts of one fixed length, in a few nanoseconds: four look-ups in 4 KiB of tables
 // built by the constructor. Immutable.

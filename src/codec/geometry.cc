@@ -72,11 +72,6 @@ ChunkPosition Geometry::Locate(uint64_t object_offset) const {
           .offset_bytes = in_stripe % chunk_size_bytes};
 }
 
-uint64_t Geometry::ObjectOffset(const ChunkPosition& position) const {
-  XEC_CHECK(position.chunk < data_chunks, "chunk {} of {} holds no object bytes", position.chunk, ToString());
-  return position.stripe * StripeSize() + position.chunk * chunk_size_bytes + position.offset_bytes;
-}
-
 uint64_t Geometry::PageSize() const {
   const uint64_t least = (chunk_size_bytes + kPagesPerChunkMax - 1) / kPagesPerChunkMax;
   return std::max(kPageSizeMin, std::bit_ceil(least));

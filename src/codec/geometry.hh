@@ -80,9 +80,8 @@ struct Geometry {
   // size of data chunk 0 of the same stripe. 0 for a stripe that the object does not have. chunk < k + m.
   uint64_t ChunkBytes(uint64_t object_size, uint64_t stripe, uint32_t chunk) const;
 
-  // The place of the object's byte `object_offset` (which may be past the end), and its inverse.
+  // The place of the object's byte `object_offset` (which may be past the end).
   ChunkPosition Locate(uint64_t object_offset) const;
-  uint64_t ObjectOffset(const ChunkPosition& position) const;
 
   // Bytes under one page checksum: max(4 KiB, chunk_size_bytes / 4096), rounded up to a power of two. A chunk
   // has at most 4096 pages.

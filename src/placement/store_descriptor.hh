@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The store descriptor: what a store is (design.md, decision 7). A small text file, the same on all data
-// servers, at kDescriptorPath; beside it each server keeps its own identity at kIdentityPath, so that a
+// The store descriptor: what a store is. A small text file, the same on all data servers, at
+// kDescriptorPath (docs/format.md); beside it each server keeps its own identity at kIdentityPath, so that a
 // wrong, cloned or foreign disk is noticed. Pure: text in, text out.
 #pragma once
 

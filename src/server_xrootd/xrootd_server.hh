@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// DataServer over the root protocol: archives on a vanilla XRootD data server (design.md, decisions 3 and
-// 13). No header of XRootD is visible here.
+// DataServer over the root protocol: archives on a vanilla XRootD data server. No header of XRootD is visible
+// here.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The one table from what XRootD says to what XEC says (design.md, decision 12).
+// The one table from what XRootD says to what XEC says.
 #pragma once
 
 #include <string_view>

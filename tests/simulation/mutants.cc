@@ -18,7 +18,7 @@ namespace {
 struct PlantedBug {
   Mutant mutant;
   const char* name;
-  const char* promise;  // of design.md
+  const char* promise;  // of ARCHITECTURE.md, "Promises"
   const char* what;
 };
 

@@ -376,7 +376,7 @@ void ExpectStockParity(const std::string& path, const Geometry& geometry, size_t
     for (uint32_t i = 0; i < geometry.data_chunks; ++i) {
       const uint64_t bytes = geometry.ChunkBytes(size, member.stripe, i);
       std::fill_n(&stripe.At(i, 0), member.member_bytes, std::byte{0});
-      const uint64_t start = geometry.ObjectOffset({.stripe = member.stripe, .chunk = i});
+      const uint64_t start = member.stripe * geometry.StripeSize() + i * geometry.chunk_size_bytes;
       if (bytes > 0) std::copy_n(&object[start], bytes, &stripe.At(i, 0));
     }
     stripe.Encode(CodecFor(geometry));

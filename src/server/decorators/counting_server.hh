@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// CountingServer: counts the requests that go through it, for the request budgets of design.md decision 11.
-// Each call of DataServer and of its files is one request. Thread-safe.
+// CountingServer: counts the requests that go through it, so that tests can hold operations to a budget of
+// requests. Each call of DataServer and of its files is one request. Thread-safe.
 #pragma once
 
 #include <array>

@@ -20,7 +20,5 @@ constexpr uint64_t kSmallReadBytesMax = uint64_t{128} << 10;
 constexpr uint64_t kReadBytesMax = uint64_t{2} << 20;
 // Of a read of so many bytes.
 RequestKind ReadKindOf(uint64_t bytes);
-// "metadata", "small read", "read", "large read", "write", "sync".
-const char* RequestKindName(RequestKind kind);
 
 }  // namespace xec

@@ -26,15 +26,6 @@ RequestEnd EndOf(Code code) {
   return RequestEnd::kAnswered;
 }
 
-const char* ServerStateName(ServerState state) {
-  switch (state) {
-    case ServerState::kUp: return "up";
-    case ServerState::kSuspect: return "suspect";
-    case ServerState::kDown: return "down";
-  }
-  return "?";
-}
-
 TimePoint LateFrom(const FleetLag& fleet, RequestKind kind, TimePoint since, Duration patience,
                    TimePoint now) {
   const TimePoint alone = since + patience + Duration(1);
@@ -248,12 +239,6 @@ TimePoint ServerHealth::SuspectFrom(size_t server, TimePoint now) const {
   Slot& slot = *slots_[server];
   MutexLock lock(slot.mutex);
   return slot.record.SuspectFrom(now);
-}
-
-TimePoint ServerHealth::TrustedFrom(size_t server) const {
-  const Slot& slot = *slots_[server];
-  MutexLock lock(slot.mutex);
-  return slot.record.trusted_from();
 }
 
 Duration ServerHealth::Patience(size_t server, RequestKind kind) const {

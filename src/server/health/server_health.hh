@@ -51,8 +51,6 @@ enum class RequestEnd {
 RequestEnd EndOf(Code code);
 
 enum class ServerState { kUp, kSuspect, kDown };
-// "up", "suspect", "down".
-const char* ServerStateName(ServerState state);
 
 // The named constants of the rules above.
 struct HealthRules {
@@ -124,8 +122,6 @@ class ServerRecord {
   // From when it is suspect if it answers nothing until then, as far as is known at `now`; min() if it is bad
   // already, max() if it owes nothing.
   TimePoint SuspectFrom(TimePoint now);
-  // From when it is trusted if nothing bad happens until then.
-  TimePoint trusted_from() const { return trusted_from_; }
   Duration Patience(RequestKind kind) const;
   const LatencyWindow& latencies(RequestKind kind) const { return of(kind).latencies; }
 
@@ -192,7 +188,6 @@ class ServerHealth {
 
   Standing At(size_t server, TimePoint now) const;
   TimePoint SuspectFrom(size_t server, TimePoint now) const;
-  TimePoint TrustedFrom(size_t server) const;
   Duration Patience(size_t server, RequestKind kind) const;
   TimePoint LateFrom(RequestKind kind, TimePoint since, Duration patience, TimePoint now) const {
     return xec::LateFrom(fleet_, kind, since, patience, now);

@@ -263,7 +263,7 @@ TEST_F(StoreTest, ChecksumsAreStored) {
   EXPECT_EQ(described->checksums.at("adler32"), "091e01de");
 }
 
-// Design decision 11, t = 2, fault-free.
+// What an operation may cost: t = 2, no faults.
 TEST_F(StoreTest, RequestBudgets) {
   const std::string small = TestBytes(27'000);
   EXPECT_LE(Cost([&] { ASSERT_TRUE(Put("/a", small)); }), 19u);
