@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/within.hh"
+#include "store/bounded.hh"
 
 namespace xec {
 namespace {
@@ -60,16 +60,14 @@ class EngineReadHandle final : public ReadHandle {
   Task<Result<uint64_t>> ReadWithin(uint64_t offset, MutableByteSpan into, CallOptions call) {
     const uint64_t left = size() - std::min(size(), offset);
     const size_t most = std::min<uint64_t>(into.size(), left);
-    Result<ReadOwn> own = co_await Within(engine_.scope(), engine_.executor(), call.deadline,
-                                          std::move(call.stop), ReadInto(reader_, offset, most));
+    Result<ReadOwn> own = co_await Bounded(engine_, std::move(call), ReadInto(reader_, offset, most));
     if (!own) co_return own.error();
     std::copy_n(own->bytes.begin(), own->length, into.begin());
     co_return own->length;
   }
 
   Task<Status> ReadVectorWithin(std::vector<ReadPiece> pieces, CallOptions call) {
-    Result<Bytes> bytes = co_await Within(engine_.scope(), engine_.executor(), call.deadline,
-                                          std::move(call.stop), ReadPiecesInto(reader_, pieces));
+    Result<Bytes> bytes = co_await Bounded(engine_, std::move(call), ReadPiecesInto(reader_, pieces));
     if (!bytes) co_return bytes.error();
     auto from = bytes->begin();
     for (const ReadPiece& piece : pieces) {
@@ -99,8 +97,7 @@ class EngineWriteHandle final : public WriteHandle {
 
   Task<Status> Reserve(CallOptions call) override {
     if (!writer_) co_return GivenUp();
-    if (!call.Limited()) co_return co_await writer_->Reserve();
-    co_return co_await Bounded(std::move(call), ReserveWith(writer_));
+    co_return co_await Ask(std::move(call), ReserveWith(writer_));
   }
 
   Task<Status> Append(ByteSpan bytes, CallOptions call) override {
@@ -115,8 +112,7 @@ class EngineWriteHandle final : public WriteHandle {
 
   Task<Result<Committed>> Commit(CallOptions call) override {
     if (!writer_) co_return GivenUp();
-    if (!call.Limited()) co_return co_await writer_->Commit();
-    co_return co_await Bounded(std::move(call), CommitWith(writer_));
+    co_return co_await Ask(std::move(call), CommitWith(writer_));
   }
 
   Task<void> Abandon() override {
@@ -131,16 +127,16 @@ class EngineWriteHandle final : public WriteHandle {
   Task<Status> AppendWithin(ByteSpan bytes, CallOptions call) {
     if (!writer_) co_return GivenUp();
     Bytes own(bytes.begin(), bytes.end());
-    co_return co_await Bounded(std::move(call), AppendOwn(writer_, std::move(own)));
+    co_return co_await Ask(std::move(call), AppendOwn(writer_, std::move(own)));
   }
 
   template <typename T>
-  Task<T> Bounded(CallOptions call, Task<T> task) {
-    T answer = co_await Within(engine_.scope(), engine_.executor(), call.deadline, std::move(call.stop),
-                               std::move(task));
+  Task<T> Ask(CallOptions call, Task<T> task) {
+    const bool limited = call.Limited();
+    T answer = co_await Bounded(engine_, std::move(call), std::move(task));
     // The writer's own errors are others: it is left alone with what it still does.
     const bool left =
-        !answer && (answer.code() == Code::kDeadlineExceeded || answer.code() == Code::kCancelled);
+        limited && !answer && (answer.code() == Code::kDeadlineExceeded || answer.code() == Code::kCancelled);
     if (left) writer_.reset();
     co_return std::move(answer);
   }

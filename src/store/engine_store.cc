@@ -3,7 +3,7 @@
 
 #include "protocol/later_checksums.hh"
 #include "protocol/mode.hh"
-#include "runtime/within.hh"
+#include "store/bounded.hh"
 #include "store/describe.hh"
 #include "store/engine_handles.hh"
 
@@ -12,12 +12,6 @@ namespace {
 
 // Of a copy; read and appended at a time.
 constexpr size_t kCopyBytes = 4 * kMiB;
-
-template <typename T>
-Task<T> Bounded(Engine& engine, CallOptions call, Task<T> task) {
-  if (!call.Limited()) return task;
-  return Within(engine.scope(), engine.executor(), call.deadline, std::move(call.stop), std::move(task));
-}
 
 Error NotCurrentText(const std::string& text) {
   Result<ObjectPath> path = ObjectPath::Parse(text);

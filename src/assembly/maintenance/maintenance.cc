@@ -3,7 +3,7 @@
 
 #include "assembly/maintenance/check_servers.hh"
 #include "assembly/maintenance/job_board.hh"
-#include "runtime/within.hh"
+#include "store/bounded.hh"
 #include "store/take_census.hh"
 
 namespace xec {
@@ -44,8 +44,7 @@ template <typename T>
 Task<T> Maintenance::Pass(CallOptions call, std::function<Task<T>(LayoutStore&)> ask) {
   const Result<LayoutStore*> store = gate_();
   if (!store) return Refuse<T>(store.error());
-  if (!call.Limited()) return ask(**store);
-  return Within(engine_.scope(), engine_.executor(), call.deadline, std::move(call.stop), ask(**store));
+  return Bounded(engine_, std::move(call), ask(**store));
 }
 
 Task<Result<CleanReport>> Maintenance::Clean(std::function<bool(uint64_t)> progress, CallOptions call) {
