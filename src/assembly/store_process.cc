@@ -58,15 +58,13 @@ StoreProcess::StoreProcess(Configuration configuration, OpenOptions options)
     : configuration_(std::move(configuration)),
       options_(options),
       executor_("xec-engine", kEngineThreads),
-      background_(executor_),
       runner_(executor_, scope_),
       sites_(configuration_, executor_, scope_, gate_of_answers_),
       not_open_(Fail(Code::kNoQuorum, "no data server has answered")),
       gate_([this](std::string_view, const CallOptions&) { return Gate(); }) {}
 
 StoreProcess::~StoreProcess() {
-  background_.Stop();
-  runner_.Stop();
+  Stop();
   scope_.Drain();
   for (const auto& probe : probes_) probe->scope.Drain();
   AbandonXrootdRequests(executor_);
@@ -80,6 +78,12 @@ StoreProcess::~StoreProcess() {
   // A request that a server never answered still owns its buffer, whose memory is counted by the engine's
   // budget.
   if (engine_ && engine_->budget().in_use() > 0) (void)engine_.release();
+}
+
+void StoreProcess::Stop() {
+  stopped_ = true;
+  pause_.Ring();
+  runner_.Stop();
 }
 
 Status StoreProcess::Start() { return SyncWait(WaitUntilOpen()); }
@@ -109,10 +113,11 @@ Task<void> StoreProcess::OpenLoop(UniqueFunction<void(Status)> answer) {
       answered = true;
       answer(OkStatus());
     }
-    if (!co_await background_.Pause(answered ? kRetryInterval : kRetryInterval / 4)) break;
+    co_await pause_.Wait(executor_.Now() + (answered ? kRetryInterval : kRetryInterval / 4));
+    if (stopped_) break;
   }
-  if (!answered) answer(background_.stopped() ? Status(Fail(Code::kCancelled, "stopped")) : OkStatus());
-  if (background_.stopped()) co_return;
+  if (!answered) answer(stopped_ ? Status(Fail(Code::kCancelled, "stopped")) : OkStatus());
+  if (stopped_) co_return;
   if (answered) Log(LogLevel::kInfo, "store", "the store is open now");
   if (options_.background) LogHealth();
   StartJobs();
@@ -275,7 +280,8 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
 
 Task<void> StoreProcess::BindLateMembers() {
   while (members_->waiting()) {
-    if (!co_await background_.Pause(kRetryInterval)) co_return;
+    co_await pause_.Wait(executor_.Now() + kRetryInterval);
+    if (stopped_) co_return;
     co_await members_->BindThoseThatCame(engine_->member_list());
   }
 }
@@ -378,17 +384,16 @@ bool StoreProcess::AllAnswer(TimePoint now) {
 }
 
 bool StoreProcess::Settle(Duration at_most) {
-  background_.Stop();
-  runner_.Stop();
+  Stop();
   const TimePoint start = executor_.Now();
   const auto wait = [&]() -> Task<bool> {
-    Background pauses(executor_);
+    Alarm pause(executor_);
     while (Running() > 0) {
       const TimePoint now = executor_.Now();
       // What is left for a server that does not answer is left to the cleaner.
       const bool hopeless = now - start >= kSettleForBad && !AllAnswer(now);
       if (hopeless || now >= start + at_most) break;
-      co_await pauses.Pause(kSettleInterval);
+      co_await pause.Wait(now + kSettleInterval);
     }
     co_return Running() == 0;
   };

@@ -6,16 +6,15 @@
 //
 // INV-1  engine_, layout_, store_ and maintenance_ are set once, together, under mutex_, and never change
 //        afterwards.
-// INV-2  everything in scope_ ends soon after background_.Stop() and runner_.Stop(), except requests to
-//        servers.
+// INV-2  everything in scope_ ends soon after Stop(), except requests to servers.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "api/gated_store.hh"
-#include "assembly/background.hh"
 #include "assembly/jobs/store_jobs.hh"
 #include "assembly/maintenance/maintenance.hh"
 #include "assembly/member_connections.hh"
@@ -24,6 +23,7 @@
 #include "base/mutex.hh"
 #include "base/random.hh"
 #include "commit/disk_clock.hh"
+#include "jobs/alarm.hh"
 #include "runtime/thread_pool.hh"
 #include "server/decorators/completion_gate.hh"
 #include "store/engine_store.hh"
@@ -85,6 +85,8 @@ class StoreProcess final : public OpenedStore {
   bool AllAnswer(TimePoint now);
   Task<void> BindLateMembers();
   void StartJobs();
+  // What waits in the background goes no further.
+  void Stop();
 
   // May this process still go by what it knows of the store?
   Status InForce() const;
@@ -100,10 +102,11 @@ class StoreProcess final : public OpenedStore {
   const std::shared_ptr<CompletionGate> gate_of_answers_ =
       std::make_shared<CompletionGate>();  // of directories
   TaskScope scope_;
-  Background background_;
   JobRunner runner_;
+  std::atomic<bool> stopped_ = false;
 
   // Used by the opening loop only, and by BindLateMembers after it.
+  Alarm pause_{executor_};  // Stop ends it
   StoreSites sites_;
   std::string watched_;  // what an unfinished creation, or the list of discovered servers, looked like
   TimePoint watched_since_{};
