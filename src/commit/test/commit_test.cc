@@ -99,7 +99,7 @@ TEST(Commit, AHomeThatFailsAsItIsPromotedIsReplacedByAnotherHome) {
   for (const FaultKind kind : {FaultKind::kFailAfter, FaultKind::kFailBefore, FaultKind::kHang}) {
     TestWorld world(Small(1));
     Gateway& gateway = world.NewGateway();
-    const std::vector<MemberIndex> homes = gateway.engine->Homes(world.Path("/a"));
+    const Homes homes = gateway.engine->Homes(world.Path("/a"));
     gateway.faults[homes[1]]->plan().Add({.kind = kind, .operation = Operation::kRename});
     const Result<Version> put = world.Put(gateway, "/a", {homes[2]});
     ASSERT_TRUE(put) << put.error().message;
@@ -180,7 +180,7 @@ TEST(Commit, WithTooFewHomesNothingIsSaid) {
   TestWorld world(Small());
   Gateway& gateway = world.NewGateway();
   ASSERT_TRUE(world.Put(gateway, "/a"));
-  const std::vector<MemberIndex> homes = HomesOf(world.descriptor, "a");
+  const Homes homes = HomesOf(world.descriptor, "a");
   world.memory[homes[0]]->SetDown(true);
   EXPECT_TRUE(world.Lives(gateway, "/a"));
   world.memory[homes[1]]->SetDown(true);
@@ -384,7 +384,7 @@ TEST(Commit, AnUnreadableManifestOnOneHomeIsTakenFromAnother) {
   ASSERT_TRUE(world.Put(gateway, "/a"));
   const std::string old = world.StateOf(gateway, "/a").oid;
   const ObjectPath path = world.Path("/a");
-  const std::vector<MemberIndex> homes = HomesOf(world.descriptor, "a");
+  const Homes homes = HomesOf(world.descriptor, "a");
   PutRequest request{path, SealedState(gateway.engine->NewObjectId()), 7, {}, 0, std::nullopt};
   for (const MemberIndex server : world.Placement(path)) {
     if (server == homes[2]) continue;  // it is to learn of the new version by a witness
@@ -424,7 +424,7 @@ Task<Status> CommitOrAbandon(Engine& engine, PutRequest request) {
   co_return committed.error();
 }
 
-// All of them used to yield to each other.
+// The bug: all of them yielded to each other.
 TEST(Commit, OfExclusiveCreationsThatEndTogetherOneWins) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     TestWorld::Options options;
