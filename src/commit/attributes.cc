@@ -331,9 +331,9 @@ bool GoesAlong(const NameInfo& info, const Version& revision, size_t quorum) {
 
 // What is left of the renames whose seals are listed: none that can commit any more; some that are at work;
 // or one that has died and could not be given up now, as it would be by the cleaner.
-enum class RenamesLeft { kNone, kAtWork, kDead };
+enum class OpenRenames { kNone, kAtWork, kDead };
 
-Task<RenamesLeft> LookAtRenames(Engine& engine, ObjectPath path, std::map<MemberIndex, States> listings) {
+Task<OpenRenames> LookAtRenames(Engine& engine, ObjectPath path, std::map<MemberIndex, States> listings) {
   const std::set<std::string> committed = RenamesCommitted(listings);
   std::map<std::string, int64_t> seals;  // by id: the last sign of life
   for (const auto& [home, states] : listings) {
@@ -345,11 +345,11 @@ Task<RenamesLeft> LookAtRenames(Engine& engine, ObjectPath path, std::map<Member
   const Duration limit = engine.options().operation_limit;
   for (const auto& [rid, last] : seals) {
     const auto silent = std::chrono::milliseconds(engine.executor().WallNow() - last);
-    if (silent <= limit) co_return RenamesLeft::kAtWork;
+    if (silent <= limit) co_return OpenRenames::kAtWork;
     const bool given_up = co_await FenceAllHomes(engine, path, MoveOutState(rid));
-    if (!given_up) co_return RenamesLeft::kDead;
+    if (!given_up) co_return OpenRenames::kDead;
   }
-  co_return RenamesLeft::kNone;
+  co_return OpenRenames::kNone;
 }
 
 // Removed attributes count as well, or a file could grow without bound.
@@ -408,9 +408,9 @@ Task<Result<std::optional<AttributeRevision>>> ReadAttributesToTell(Engine& engi
                      info.path.text());
     const Status given = co_await WriteForThoseUnderWay(engine, info, look, (**read).revision, (**read).set);
     if (!given) co_return given.error();
-    const RenamesLeft left = co_await LookAtRenames(engine, info.path, look.listings());
-    if (left == RenamesLeft::kNone) co_return std::move(read);
-    if (left == RenamesLeft::kDead && ++dead >= kGiveUpTriesMax) break;
+    const OpenRenames left = co_await LookAtRenames(engine, info.path, look.listings());
+    if (left == OpenRenames::kNone) co_return std::move(read);
+    if (left == OpenRenames::kDead && ++dead >= kGiveUpTriesMax) break;
     if (wait > kRenamePauseLongest) break;
     co_await Pause(engine, wait);
     info.listings = look.listings();

@@ -47,18 +47,17 @@ Task<bool> FenceAllHomes(Engine& engine, ObjectPath path, State seal) {
   co_return fenced >= (MutantActive(Mutant::kAbortAtMajority) ? Quorum(homes.size()) : homes.size());
 }
 
-Task<bool> RemoveOrGiveUp(Engine& engine, MemberIndex member, ObjectPath path, State seal) {
+Task<void> RemoveOrGiveUp(Engine& engine, MemberIndex member, ObjectPath path, State seal) {
   const std::string entry = FormatState(seal);
   Status removed;
   if (seal.IsMark()) removed = co_await RemoveMark(engine, member, path, entry);
   if (!seal.IsMark()) removed = co_await RemoveState(engine, member, path, entry);
   const bool gone = removed || removed.code() == Code::kNotFound;
   if (!gone) engine.given_up_files().Add(member, StatePath(path, entry));
-  co_return gone;
 }
 
 Task<void> RemoveSeals(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> members) {
-  ServerGather<bool> gather(engine);
+  ServerGather<NoAnswer> gather(engine);
   for (const MemberIndex member : members) gather.Start(member, RemoveOrGiveUp(engine, member, path, seal));
   while (gather.timely() > 0) co_await gather.Next();
 }

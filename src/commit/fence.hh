@@ -14,9 +14,8 @@ Task<bool> FenceHome(Engine& engine, ObjectPath path, MemberIndex home, State se
 // The same on all homes: only then is the seal void.
 Task<bool> FenceAllHomes(Engine& engine, ObjectPath path, State seal);
 
-// Removes an own seal of what is over; where that fails now, engine.given_up_files() goes on. True: it is
-// gone.
-Task<bool> RemoveOrGiveUp(Engine& engine, MemberIndex member, ObjectPath path, State seal);
+// Removes an own seal of what is over; where that fails now, engine.given_up_files() goes on.
+Task<void> RemoveOrGiveUp(Engine& engine, MemberIndex member, ObjectPath path, State seal);
 // The same on several servers in parallel; those that are late are not waited for.
 Task<void> RemoveSeals(Engine& engine, ObjectPath path, State seal, std::vector<MemberIndex> members);
 // An own seal on homes where it does not count: it may be made there late, and would stand in others' way.

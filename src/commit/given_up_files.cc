@@ -47,18 +47,18 @@ Task<Status> PromoteLate(Engine& engine, MemberIndex server, std::string from, s
   co_return co_await Rename(engine.MetadataCall(), engine.server(server), std::move(from), std::move(to));
 }
 
-Task<bool> TidyFilesOn(Engine& engine, MemberIndex server) {
+Task<void> TidyFilesOn(Engine& engine, MemberIndex server) {
   GivenUpFiles& files = engine.given_up_files();
   while (true) {
     const std::optional<GivenUpFiles::Taken> file = files.Take(server, engine.executor().Now());
-    if (!file) co_return true;
+    if (!file) co_return;
     Status done;
     if (file->promoted.empty()) {
       done = co_await RemoveLate(engine, server, file->path);
     } else {
       done = co_await PromoteLate(engine, server, file->path, file->promoted);
     }
-    if (!files.Ended(server, file->path, done, engine.executor().Now())) co_return false;
+    if (!files.Ended(server, file->path, done, engine.executor().Now())) co_return;
   }
 }
 
@@ -136,7 +136,7 @@ size_t GivenUpFiles::size() const {
 Task<void> TidyGivenUpFiles(Engine& engine) {
   const TimePoint now = engine.executor().Now();
   const std::set<MemberIndex> servers = engine.given_up_files().Servers(now);
-  ServerGather<bool> gather(engine);
+  ServerGather<NoAnswer> gather(engine);
   for (const MemberIndex server : servers) {
     engine.Rank(server);  // has it probed when it is not well
     if (engine.health().At(server, now).state == ServerState::kUp)

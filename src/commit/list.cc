@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Listing a directory: the union of its folders, every name decided by its own homes.
 #include <algorithm>
+#include <iterator>
 #include <span>
 
 #include "base/mutant.hh"
@@ -82,25 +83,29 @@ bool AddResting(const NamesAtRest::View& known, uint64_t seed, const FolderUnion
 }
 
 // The folders that belong to none of the directories which live.
-void AddGone(const ObjectPath& path, FolderUnion found, DirectoryContents& contents) {
-  for (const ListedName& name : contents.names) {
+std::vector<ObjectPath> FoldersOfNone(const ObjectPath& path, FolderUnion found,
+                                      const std::vector<ListedName>& names) {
+  for (const ListedName& name : names) {
     const Result<ObjectPath> below = path.Child(name.name);
     if (below && name.directory) TakeFolderOf(*below, found);
   }
+  std::vector<ObjectPath> gone;
   for (const std::string& folder : found.folders) {
-    std::optional<ObjectPath> gone = DirectoryOf(path, folder);
-    if (gone) contents.gone.push_back(std::move(*gone));
+    std::optional<ObjectPath> directory = DirectoryOf(path, folder);
+    if (directory) gone.push_back(std::move(*directory));
   }
+  return gone;
 }
 
-// Adds what there is at the names.
-Task<Status> AddAll(Engine& engine, std::vector<ObjectPath> paths, DirectoryContents* contents) {
+// What there is at the names.
+Task<Result<DirectoryContents>> LookAtAll(Engine& engine, std::vector<ObjectPath> paths) {
+  DirectoryContents contents;
   const std::vector<Look> looks = co_await LookAtMany(engine, paths);
   std::vector<ObjectPath> unsettled;
   for (size_t i = 0; i < paths.size(); ++i) {
     const std::optional<Accepted> accepted = SettledBy(looks[i]);
     if (accepted) {
-      Add(paths[i], *accepted, looks[i].listings(), *contents);
+      Add(paths[i], *accepted, looks[i].listings(), contents);
     } else {
       unsettled.push_back(std::move(paths[i]));
     }
@@ -113,26 +118,36 @@ Task<Status> AddAll(Engine& engine, std::vector<ObjectPath> paths, DirectoryCont
     const auto event = co_await gather.Next();
     const Result<NameInfo>& info = *event.value;
     if (!info) co_return info.error();
-    Add(info->path, info->accepted, info->listings, *contents);
+    Add(info->path, info->accepted, info->listings, contents);
   }
-  co_return OkStatus();
+  co_return std::move(contents);
 }
 
-// Adds what lives at the names of the folder, in any order.
-Task<Status> AddNames(Engine& engine, const FolderLook& look, std::span<const FolderUnion::Name* const> names,
-                      const NamesAtRest* rests, DirectoryContents* contents) {
+template <typename T>
+void Append(std::vector<T>& to, std::vector<T> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(to));
+}
+
+// What there is at the names of the folder, in any order.
+Task<Result<DirectoryContents>> LookAtNames(Engine& engine, const FolderLook& look,
+                                            std::span<const FolderUnion::Name* const> names,
+                                            const NamesAtRest* rests) {
   // A home that is not heard may have changed without a sign.
   const bool ask = rests != nullptr && look.found.heard.size() == engine.server_count();
   const NamesAtRest::View known = ask ? rests->Now(engine.executor().Now()) : NamesAtRest::View();
+  DirectoryContents contents;
   std::vector<ObjectPath> paths;
-  for (const FolderUnion::Name* name : names) {
-    const bool rested = ask && AddResting(known, rests->seed(), look.found, *name, contents->names);
-    if (!rested) paths.push_back(name->first);
-    if (paths.size() < kNamesAtOnceMax) continue;
-    const Status added = co_await AddAll(engine, std::exchange(paths, {}), contents);
-    if (!added) co_return added.error();
+  for (size_t i = 0; i < names.size(); ++i) {
+    const bool rested = ask && AddResting(known, rests->seed(), look.found, *names[i], contents.names);
+    if (!rested) paths.push_back(names[i]->first);
+    const bool last = i + 1 == names.size();
+    if (paths.empty() || (paths.size() < kNamesAtOnceMax && !last)) continue;
+    Result<DirectoryContents> more = co_await LookAtAll(engine, std::exchange(paths, {}));
+    if (!more) co_return more.error();
+    Append(contents.names, std::move(more->names));
+    Append(contents.under_way, std::move(more->under_way));
   }
-  co_return co_await AddAll(engine, std::move(paths), contents);
+  co_return std::move(contents);
 }
 
 void SortByName(std::vector<ListedName>& names) {
@@ -156,11 +171,10 @@ Task<Result<FolderLookPtr>> LookAtFolder(Engine& engine, ObjectPath path) {
 Task<Result<DirectoryContents>> Contents(Engine& engine, ObjectPath path, const NamesAtRest* rests) {
   Result<FolderLookPtr> look = co_await LookAtFolder(engine, path);
   if (!look) co_return look.error();
-  DirectoryContents contents;
-  const Status added = co_await AddNames(engine, **look, (*look)->order, rests, &contents);
-  if (!added) co_return added.error();
-  SortByName(contents.names);
-  AddGone(path, std::move((*look)->found), contents);
+  Result<DirectoryContents> contents = co_await LookAtNames(engine, **look, (*look)->order, rests);
+  if (!contents) co_return contents.error();
+  SortByName(contents->names);
+  contents->gone = FoldersOfNone(path, std::move((*look)->found), contents->names);
   co_return std::move(contents);
 }
 
@@ -204,17 +218,18 @@ Task<Result<NamesPage>> ListDirectoryPage(Engine& engine, ObjectPath path, ListO
     if (!looked) co_return looked.error();
     look = std::move(*looked);
   }
-  DirectoryContents contents;
+  std::vector<ListedName> names;
   auto left = Above(*look, options);
   // Most names of a folder live.
-  while (!left.empty() && contents.names.size() < options.limit) {
-    const size_t next = std::min(left.size(), options.limit - contents.names.size());
-    const Status added = co_await AddNames(engine, *look, left.first(next), rests, &contents);
-    if (!added) co_return added.error();
+  while (!left.empty() && names.size() < options.limit) {
+    const size_t next = std::min(left.size(), options.limit - names.size());
+    Result<DirectoryContents> more = co_await LookAtNames(engine, *look, left.first(next), rests);
+    if (!more) co_return more.error();
+    Append(names, std::move(more->names));
     left = left.subspan(next);
   }
-  SortByName(contents.names);
-  NamesPage page{std::move(contents.names), !left.empty()};
+  SortByName(names);
+  NamesPage page{std::move(names), !left.empty()};
   if (page.more && !page.names.empty())
     cursors.Keep(std::move(path), page.names.back().name, std::move(look), engine.executor().Now());
   co_return std::move(page);

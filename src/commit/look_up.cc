@@ -36,21 +36,25 @@ enum class Again {
   kTooFew,     // homes have died since, or accept nothing
 };
 
+struct LookedUp {
+  Result<NameInfo> info;
+  Again again = Again::kNo;
+};
+
 // One look, and what it takes to be sure of it.
-Task<Result<NameInfo>> LookUpOnce(Engine& engine, ObjectPath path, LookWidth width, int tries, Again* again) {
+Task<LookedUp> LookUpOnce(Engine& engine, ObjectPath path, LookWidth width, int tries) {
   const auto look_again = [&](Again why) {
-    *again = why;
-    return Fail(Code::kNoQuorum,
-                "cannot tell what {} is: it changes faster than it can be read, or too few of its homes "
-                "accept writes; retry",
-                path.text());
+    return LookedUp{Fail(Code::kNoQuorum,
+                         "cannot tell what {} is: it changes faster than it can be read, or too few of its "
+                         "homes accept writes; retry",
+                         path.text()),
+                    why};
   };
-  *again = Again::kNo;
   Look look = co_await LookAt(engine, path, width);
   const bool guess =
       MutantActive(Mutant::kNotFoundWithTooFewHomes) && look.highest().kind == Accepted::kNothing;
-  if (!look.HasQuorum() && guess) co_return NameInfo{path, look.highest(), {}, look.listings()};
-  if (!look.HasQuorum()) co_return CannotTell(engine, path, look);
+  if (!look.HasQuorum() && guess) co_return LookedUp{NameInfo{path, look.highest(), {}, look.listings()}};
+  if (!look.HasQuorum()) co_return LookedUp{CannotTell(engine, path, look)};
   // Who is asked in addition takes part in rolling forward only in place of others: it may be behind.
   std::vector<MemberIndex> to_roll;
   if (!look.Decided()) {
@@ -87,15 +91,15 @@ Task<Result<NameInfo>> LookUpOnce(Engine& engine, ObjectPath path, LookWidth wid
   // may be the next. If the move is not completed others show it.
   if (!finished && finished.code() == Code::kNotFound) co_return look_again(Again::kOvertaken);
   if (!finished && finished.code() == Code::kNoQuorum && !last) co_return look_again(Again::kTooFew);
-  if (!finished) co_return finished.error();
+  if (!finished) co_return LookedUp{finished.error()};
   // Gone is told only of a moment at which the move was through. Else what was put here and then at the new
   // name meanwhile would have come after the rename here, and before it there if its version is lower.
   if (highest.kind == Accepted::kMoved) {
     const Look later = co_await LookAt(engine, path, LookWidth::kQuorum);
-    if (!later.HasQuorum()) co_return CannotTell(engine, path, later);
+    if (!later.HasQuorum()) co_return LookedUp{CannotTell(engine, path, later)};
     if (!(later.highest() == highest)) co_return look_again(Again::kOvertaken);
   }
-  co_return NameInfo{path, highest, std::move(holders), look.listings()};
+  co_return LookedUp{NameInfo{path, highest, std::move(holders), look.listings()}};
 }
 
 }  // namespace
@@ -107,12 +111,12 @@ Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path) {
   Duration pause{0};
   int tries = 0;
   while (true) {
-    Again again = Again::kNo;
-    Result<NameInfo> info = co_await LookUpOnce(engine, path, width, tries, &again);
-    const bool overtaken = again == Again::kOvertaken;
+    LookedUp looked = co_await LookUpOnce(engine, path, width, tries);
+    const bool overtaken = looked.again == Again::kOvertaken;
     // Others got on meanwhile.
     const bool counts = !overtaken || engine.executor().Now() >= patient_until;
-    if (again == Again::kNo || (counts && ++tries > engine.options().retries_max)) co_return std::move(info);
+    if (looked.again == Again::kNo || (counts && ++tries > engine.options().retries_max))
+      co_return std::move(looked.info);
     // What has overtaken a look may be on homes that the next quorum does not hear either; but a home that is
     // slow would have every wide one overtaken.
     width = overtaken && width == LookWidth::kQuorum ? LookWidth::kAll : LookWidth::kQuorum;

@@ -13,6 +13,7 @@
 #include "commit/promote.hh"
 #include "commit/seals.hh"
 #include "commit/server_gather.hh"
+#include "commit/tried.hh"
 
 namespace xec {
 namespace {
@@ -24,7 +25,7 @@ constexpr Duration kExclusivePatience = std::chrono::seconds(10);
 constexpr Duration kUploadPatience = std::chrono::seconds(1);
 
 // One attempt, under an id of its own.
-struct Making {
+struct Attempt {
   ObjectPath path;
   State seal;
   Accepted base;  // what the first look found
@@ -44,16 +45,23 @@ Duration PatienceWith(Rivalry rivalry) {
   return Duration(0);
 }
 
+// What the look after sealing found.
+struct Barrier {
+  SealsSeen seen;
+  Rival rival;
+};
+
 // Looks until nothing is there that makes an object of this name, or something to which a directory yields.
-Task<SealsSeen> LookPastRivals(Engine& engine, Making making, std::vector<MemberIndex> homes, Rival* rival) {
+Task<Barrier> LookPastRivals(Engine& engine, Attempt attempt) {
   const TimePoint start = engine.executor().Now();
   Duration pause = kLookPauseMin;
   for (;;) {
-    SealsSeen seen = co_await LookAtSeals(engine, making.path, making.seal, homes, making.last);
-    *rival = RivalAtBarrier(seen.look.listings(), making.seal, making.base);
+    SealsSeen seen =
+        co_await LookAtSeals(engine, attempt.path, attempt.seal, attempt.homes.sealed, attempt.last);
+    Rival rival = RivalAtBarrier(seen.look.listings(), attempt.seal, attempt.base);
     const bool useless = seen.late || !seen.look.HasQuorum();
-    if (useless || engine.executor().Now() + pause > start + PatienceWith(rival->rivalry))
-      co_return std::move(seen);
+    if (useless || engine.executor().Now() + pause > start + PatienceWith(rival.rivalry))
+      co_return Barrier{std::move(seen), std::move(rival)};
     co_await Pause(engine, pause);
     pause = std::min(2 * pause, kLookPauseMax);
   }
@@ -61,88 +69,91 @@ Task<SealsSeen> LookPastRivals(Engine& engine, Making making, std::vector<Member
 
 // The attributes of a directory that it is to replace, as they are once it is sealed: whoever sets any later
 // sees the seal. Before it is promoted: whoever sees it sees them.
-Task<Status> KeepAttributes(Engine& engine, Making making, SealsSeen seen) {
-  if (making.base.kind != Accepted::kDirectory) co_return OkStatus();
-  NameInfo replaced{making.path, making.base, seen.look.WithHighest(), seen.look.listings()};
+Task<Status> KeepAttributes(Engine& engine, Attempt attempt, SealsSeen seen) {
+  if (attempt.base.kind != Accepted::kDirectory) co_return OkStatus();
+  NameInfo replaced{attempt.path, attempt.base, seen.look.WithHighest(), seen.look.listings()};
   Result<std::optional<AttributeRevision>> set = co_await ReadAttributes(engine, std::move(replaced));
   Status copied = set ? OkStatus() : Status(set.error());
   if (set && *set)
-    copied = co_await CopyAttributes(engine, making.path, *making.seal.version, std::move(**set));
+    copied = co_await CopyAttributes(engine, attempt.path, *attempt.seal.version, std::move(**set));
   // Whatever of them was not written: no directory was.
   if (!copied && copied.code() == Code::kUnknown)
     co_return Fail(Code::kNoQuorum, "{}", copied.error().message);
   co_return std::move(copied);
 }
 
-// `again`: another attempt may do better. Any error but kUnknown: nothing of this attempt is or becomes
-// visible once it is withdrawn.
-Task<Status> Make(Engine& engine, Making& making, std::vector<MemberIndex> preferred, bool* again) {
-  const size_t quorum = Quorum(engine.Homes(making.path).size());
-  const std::string entry = FormatState(making.seal);
+// Any error but kUnknown: nothing of this attempt is or becomes visible once it is withdrawn.
+Task<Tried<void>> Make(Engine& engine, Attempt& attempt, std::vector<MemberIndex> preferred) {
+  const size_t quorum = Quorum(engine.Homes(attempt.path).size());
+  const std::string entry = FormatState(attempt.seal);
   XEC_FAILPOINT("mkdir.seal");
-  making.homes = co_await SealQuorum(engine, making.path, std::move(preferred), [&](MemberIndex home) {
-    return MakeNamedMark(engine, home, making.path, entry);
+  attempt.homes = co_await SealQuorum(engine, attempt.path, std::move(preferred), [&](MemberIndex home) {
+    return MakeNamedMark(engine, home, attempt.path, entry);
   });
   XEC_FAILPOINT("mkdir.sealed");
-  if (making.homes.sealed.size() < quorum)
-    co_return Fail(Code::kNoQuorum, "too few homes of {} take changes now; retry", making.path.text());
-  Rival rival;
+  if (attempt.homes.sealed.size() < quorum)
+    co_return Fail(Code::kNoQuorum, "too few homes of {} take changes now; retry", attempt.path.text());
   const TimePoint looked_at = engine.executor().Now();
-  SealsSeen seen = co_await LookPastRivals(engine, making, making.homes.sealed, &rival);
-  *again = seen.late || !seen.look.HasQuorum();
-  if (*again)
-    co_return Fail(Code::kNoQuorum, "a home of {} stopped answering while it was made; retry",
-                   making.path.text());
+  auto [seen, rival] = co_await LookPastRivals(engine, attempt);
+  if (seen.late || !seen.look.HasQuorum())
+    co_return Tried<void>(
+        Fail(Code::kNoQuorum, "a home of {} stopped answering while it was made; retry", attempt.path.text()),
+        true);
   if (rival.rivalry != Rivalry::kNone && !MutantActive(Mutant::kMakeDirectoryByLookOnly)) {
-    Error in_the_way = co_await ObjectInTheWay(engine, making.path, std::move(rival));
+    Error in_the_way = co_await ObjectInTheWay(engine, attempt.path, std::move(rival));
     // A home has taken what others were asked to take, and did not show yet.
-    *again = in_the_way.code == Code::kConflict && making.base < seen.look.highest();
-    co_return std::move(in_the_way);
+    const bool again = in_the_way.code == Code::kConflict && attempt.base < seen.look.highest();
+    co_return Tried<void>(std::move(in_the_way), again);
   }
-  for (const DirectoryVersion& directory : making.parent.wanted_by) {
+  for (const DirectoryVersion& directory : attempt.parent.wanted_by) {
     const Status wanted = co_await NeedDirectoryVersion(engine, directory);
-    if (!wanted) co_return wanted.error();
+    if (!wanted) co_return wanted;
   }
   const TimePoint stood_at = engine.executor().Now();
-  const Status stands = co_await StandInParent(engine, making.path, making.parent);
-  if (!stands) co_return stands.error();
-  const Status kept = co_await KeepAttributes(engine, making, seen);
-  if (!kept) co_return kept.error();
-  const bool late = engine.executor().Now() - making.started > engine.options().operation_limit;
+  const Status stands = co_await StandInParent(engine, attempt.path, attempt.parent);
+  if (!stands) co_return stands;
+  const Status kept = co_await KeepAttributes(engine, attempt, seen);
+  if (!kept) co_return kept;
+  const bool late = engine.executor().Now() - attempt.started > engine.options().operation_limit;
   if (late || seen.homes.size() < quorum)
-    co_return Fail(Code::kConflict, "the making of {} was silent too long; retry", making.path.text());
+    co_return Fail(Code::kConflict, "the making of {} was silent too long; retry", attempt.path.text());
   XEC_FAILPOINT("mkdir.promote");
-  const State directory = DirectoryState(*making.seal.version);
+  const State directory = DirectoryState(*attempt.seal.version);
   const Result<bool> made =
-      co_await PromoteHomes(engine, making.path, std::move(seen.homes), directory, entry);
-  // Overtaken, perhaps by who made the same directory.
-  *again = !made && made.code() == Code::kConflict;
-  if (!made) co_return made.error();
+      co_await PromoteHomes(engine, attempt.path, std::move(seen.homes), directory, entry);
+  // A conflict: it was overtaken, perhaps by somebody who made the same directory.
+  if (!made) co_return Tried<void>(made.error(), made.code() == Code::kConflict);
   // As of the look: what came above it since may hide it.
-  engine.known_directories().Learn(making.path, *directory.version, looked_at);
-  co_return co_await StayInParent(engine, making.path, making.parent, stood_at);
+  engine.known_directories().Learn(attempt.path, *directory.version, looked_at);
+  Status stays = co_await StayInParent(engine, attempt.path, attempt.parent, stood_at);
+  co_return std::move(stays);
 }
 
 // Only where nothing was promoted, and nothing is going to be.
-Task<bool> Withdraw(Engine& engine, Making making) {
+Task<void> Withdraw(Engine& engine, Attempt attempt) {
   XEC_FAILPOINT("mkdir.withdraw");
-  GiveUpLateSeals(engine, making.path, making.seal, making.homes.unsure);
-  const std::vector<MemberIndex> homes = engine.Homes(making.path);
-  co_await RemoveSeals(engine, making.path, making.seal, homes);
+  GiveUpLateSeals(engine, attempt.path, attempt.seal, attempt.homes.unsure);
+  const std::vector<MemberIndex> homes = engine.Homes(attempt.path);
+  co_await RemoveSeals(engine, attempt.path, attempt.seal, homes);
   XEC_FAILPOINT("mkdir.withdrawn");
-  co_return true;
 }
 
 // One attempt above what `info` shows. What has failed, and clearly, is withdrawn.
-Task<Status> TryToMake(Engine& engine, NameInfo info, ParentNeed parent, bool last, bool* again) {
+Task<Tried<void>> TryToMake(Engine& engine, NameInfo info, ParentNeed parent, bool last) {
   const Result<Version> version = engine.NextVersion(info.HighestShown());
   if (!version) co_return version.error();
   const State seal = DirectorySealState(*version, engine.NewObjectId());
-  Making making{info.path, seal, info.accepted, engine.executor().Now(), {}, last, std::move(parent)};
-  Status made = co_await Make(engine, making, info.HomesHeard(), again);
+  Attempt attempt{.path = info.path,
+                  .seal = seal,
+                  .base = info.accepted,
+                  .started = engine.executor().Now(),
+                  .homes = {},
+                  .last = last,
+                  .parent = std::move(parent)};
+  Tried<void> made = co_await Make(engine, attempt, info.HomesHeard());
   XEC_FAILPOINT("mkdir.committed");
-  if (!made && made.code() != Code::kUnknown)
-    co_await RunPatiently(engine, Withdraw(engine, std::move(making)));
+  if (!made.result && made.result.code() != Code::kUnknown)
+    co_await RunPatiently(engine, Withdraw(engine, std::move(attempt)));
   co_return std::move(made);
 }
 
@@ -158,17 +169,16 @@ Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents,
     if (info->accepted.Live()) co_return Fail(Code::kAlreadyExists, "{} exists", path.text());
     const Status parent = co_await ExpectParent(engine, path, need);
     if (!parent) co_return parent.error();
-    bool again = false;
     const bool last = tries == kMakeTriesMax;
-    Status made = co_await TryToMake(engine, std::move(*info), need, last, &again);
-    if (made || !again || last) co_return std::move(made);
+    Tried<void> made = co_await TryToMake(engine, std::move(*info), need, last);
+    if (!made.again || last) co_return std::move(made.result);
   }
 }
 
 Task<Status> MakeDirectoryAbove(Engine& engine, NameInfo info, bool last) {
   const ParentNeed need{true, engine.executor().Now()};
-  bool again = false;
-  co_return co_await TryToMake(engine, std::move(info), need, last, &again);
+  Tried<void> made = co_await TryToMake(engine, std::move(info), need, last);
+  co_return std::move(made.result);
 }
 
 }  // namespace xec

@@ -402,9 +402,8 @@ Task<size_t> MoveArchives(Engine& engine, ObjectPath from, Accepted moved, MoveR
   co_return clear;
 }
 
-Task<bool> BringFrom(Engine& engine, ObjectPath from, std::vector<Accepted> moves, std::string oid,
+Task<void> BringFrom(Engine& engine, ObjectPath from, std::vector<Accepted> moves, std::string oid,
                      MemberIndex home) {
-  size_t clear = 0;
   for (const Accepted& moved : moves) {
     Result<MoveRecord> record = co_await ReadMoveRecord(engine, from, moved);
     if (!record || record->oid != oid) continue;
@@ -412,9 +411,8 @@ Task<bool> BringFrom(Engine& engine, ObjectPath from, std::vector<Accepted> move
     const bool durable = finished && co_await DurableOnQuorum(engine, from, moved, Late::kPassedOver);
     if (!durable) continue;
     std::vector<MemberIndex> one = {home};
-    clear += co_await MoveArchives(engine, from, moved, std::move(*record), std::move(one));
+    co_await MoveArchives(engine, from, moved, std::move(*record), std::move(one));
   }
-  co_return clear > 0;
 }
 
 bool HasArchiveOf(const States& states, const Version& version, const std::string& oid) {

@@ -14,7 +14,7 @@ struct MoveRecord {
   std::string oid;
   uint64_t size = 0;
   std::vector<std::string> servers;  // that hold archives of the version, by the ids of the descriptor
-  std::string etag = {};             // of the version; "" if it has none
+  std::string etag = {};  // of the version; "" if it has none
 };
 std::string FormatMoveRecord(const MoveRecord& record);
 Result<MoveRecord> ParseMoveRecord(std::string_view text);
@@ -51,8 +51,8 @@ Task<size_t> MoveArchives(Engine& engine, ObjectPath from, Accepted moved, MoveR
                           std::vector<MemberIndex> servers);
 
 // F2 on one home of what has moved away of the upload `oid`: what looks like another upload there may be the
-// seal of a version that has moved, left on a home that was away. True: nothing is left there of one.
-Task<bool> BringFrom(Engine& engine, ObjectPath from, std::vector<Accepted> moves, std::string oid,
+// seal of a version that has moved, left on a home that was away.
+Task<void> BringFrom(Engine& engine, ObjectPath from, std::vector<Accepted> moves, std::string oid,
                      MemberIndex home);
 
 // Is an archive of this version among the states, under its seal or promoted?

@@ -8,6 +8,7 @@
 #include "commit/move_log.hh"
 #include "commit/pause.hh"
 #include "commit/seals.hh"
+#include "commit/tried.hh"
 
 namespace xec {
 namespace {
@@ -67,10 +68,8 @@ Task<Status> MakeAnew(Engine& engine, NameInfo info, const ParentNeed& need) {
   co_return co_await MakeDirectoryName(engine, info.path, true, need.wanted_by);
 }
 
-// By a quorum. `again`: whoever asks once more may be told something else.
-Task<Status> QuorumConfirms(Engine& engine, ObjectPath directory, const ParentNeed& need, bool last,
-                            bool* again) {
-  *again = false;
+// By a quorum.
+Task<Tried<void>> QuorumConfirms(Engine& engine, ObjectPath directory, const ParentNeed& need, bool last) {
   const TimePoint patient_until = engine.executor().Now() + kRemoverPatience;
   Duration pause = kLookPauseMin;
   for (;;) {
@@ -93,10 +92,10 @@ Task<Status> QuorumConfirms(Engine& engine, ObjectPath directory, const ParentNe
     if (lives) made = co_await MakeAboveRemoval(engine, std::move(*info), last);
     if (!lives) made = co_await MakeAnew(engine, std::move(*info), need);
     // Made by others, perhaps, or removed again.
-    *again = !made && (made.code() == Code::kAlreadyExists || made.code() == Code::kConflict) && !last;
+    const bool again = !made && (made.code() == Code::kAlreadyExists || made.code() == Code::kConflict);
     if (!made && made.code() == Code::kAlreadyExists && last)
-      co_return Fail(Code::kConflict, "{} is removed and made again and again; retry", directory.text());
-    co_return OfParent(std::move(made));
+      made = Fail(Code::kConflict, "{} is removed and made again and again; retry", directory.text());
+    co_return Tried<void>(OfParent(std::move(made)), again && !last);
   }
 }
 
@@ -135,9 +134,8 @@ Task<Status> StandInParent(Engine& engine, ObjectPath path, ParentNeed need) {
   const bool confirmed = co_await FirstHomeConfirms(engine, parent);
   if (confirmed) co_return OkStatus();
   for (int tries = 1;; ++tries) {
-    bool again = false;
-    Status stands = co_await QuorumConfirms(engine, parent, need, tries == kTriesMax, &again);
-    if (!again) co_return std::move(stands);
+    Tried<void> stands = co_await QuorumConfirms(engine, parent, need, tries == kTriesMax);
+    if (!stands.again) co_return std::move(stands.result);
     co_await RandomPause(engine, kLookPauseMax / 10);
   }
 }

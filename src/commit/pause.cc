@@ -6,7 +6,7 @@
 namespace xec {
 
 Task<void> Pause(Engine& engine, Duration time) {
-  Gather<bool> gather(engine.scope(), engine.executor());
+  Gather<NoAnswer> gather(engine.scope(), engine.executor());
   gather.StartTimer(0, engine.executor().Now() + time);
   co_await gather.Next();
 }
@@ -16,12 +16,11 @@ Task<void> RandomPause(Engine& engine, Duration below) {
   co_await Pause(engine, std::chrono::milliseconds(engine.RandomBelow(static_cast<uint64_t>(most))));
 }
 
-Task<void> RunPatiently(Engine& engine, Task<bool> task) {
-  Gather<bool> gather(engine.scope(), engine.executor());
+Task<void> RunPatiently(Engine& engine, Task<void> task) {
+  Gather<NoAnswer> gather(engine.scope(), engine.executor());
   gather.Start(0, std::move(task));
   gather.StartTimer(1, engine.executor().Now() + engine.options().hedge_delay);
-  const auto event = co_await gather.Next();
-  (void)event;
+  co_await gather.Next();
 }
 
 }  // namespace xec

@@ -12,6 +12,6 @@ Task<void> Pause(Engine& engine, Duration time);
 Task<void> RandomPause(Engine& engine, Duration below);
 
 // Waits for the task, but not longer than for any slow server; then it goes on in the background.
-Task<void> RunPatiently(Engine& engine, Task<bool> task);
+Task<void> RunPatiently(Engine& engine, Task<void> task);
 
 }  // namespace xec

@@ -44,11 +44,11 @@ Error IsUsedAgain(const Reconciliation& work) {
 Error Stopped() { return Fail(Code::kCancelled, "this process ends"); }
 
 // False, ever after: the comparison is to end.
-Task<bool> MayGoOn(Reconciliation* work, std::string at) {
-  if (!work->turn || work->stopped) co_return !work->stopped;
-  WalkPoint point{std::move(at), work->names};
-  const bool go_on = co_await work->turn(std::move(point));
-  work->stopped = !go_on;
+Task<bool> MayGoOn(Reconciliation& work, std::string at) {
+  if (!work.turn || work.stopped) co_return !work.stopped;
+  WalkPoint point{std::move(at), work.names};
+  const bool go_on = co_await work.turn(std::move(point));
+  work.stopped = !go_on;
   co_return go_on;
 }
 
@@ -75,20 +75,20 @@ bool IsVoid(const State& state, const Look& others) {
   return IsSealOfAnyKind(state) && !ShowsId(others, state.oid);
 }
 
-Task<Status> RemoveVoid(Reconciliation* work, ObjectPath path) {
-  const Result<States> on_disk = co_await ListStates(work->beneath, work->member, path);
+Task<Status> RemoveVoid(Reconciliation& work, ObjectPath path) {
+  const Result<States> on_disk = co_await ListStates(work.beneath, work.member, path);
   if (!on_disk) co_return on_disk.error();
   if (on_disk->empty()) co_return OkStatus();
   // After the listing: what came to the disk since is no matter of its past.
-  const Look others = co_await LookAt(work->engine, path, LookWidth::kAll, kCleanerPatience);
-  if (others.listings().contains(work->member)) co_return IsUsedAgain(*work);
-  if (!others.HasQuorum()) co_return CannotTell(work->engine, path, others);
+  const Look others = co_await LookAt(work.engine, path, LookWidth::kAll, kCleanerPatience);
+  if (others.listings().contains(work.member)) co_return IsUsedAgain(work);
+  if (!others.HasQuorum()) co_return CannotTell(work.engine, path, others);
   for (const State& state : *on_disk) {
     if (!IsVoid(state, others)) continue;
     Status removed;
     const std::string entry = FormatState(state);
-    if (state.IsMark()) removed = co_await RemoveMark(work->beneath, work->member, path, entry);
-    if (!state.IsMark()) removed = co_await RemoveState(work->beneath, work->member, path, entry);
+    if (state.IsMark()) removed = co_await RemoveMark(work.beneath, work.member, path, entry);
+    if (!state.IsMark()) removed = co_await RemoveState(work.beneath, work.member, path, entry);
     if (!removed && removed.code() != Code::kNotFound) co_return removed;
   }
   co_return OkStatus();
@@ -102,11 +102,11 @@ bool HasAttributes(const NameInfo& info) {
 }
 
 // Without the disk: decided on a quorum of the other homes, its user attributes too.
-Task<Status> ReconcileName(Reconciliation* work, Name name) {
-  const Result<NameInfo> info = co_await LookUp(work->engine, name.path);
+Task<Status> ReconcileName(Reconciliation& work, Name name) {
+  const Result<NameInfo> info = co_await LookUp(work.engine, name.path);
   if (!info) co_return info.error();
   if (info->accepted.Live() && HasAttributes(*info)) {
-    const auto read = co_await ReadAttributes(work->engine, *info);
+    const auto read = co_await ReadAttributes(work.engine, *info);
     // Whoever changed the name meanwhile has done so without the disk.
     if (!read && read.code() != Code::kConflict) co_return read.error();
   }
@@ -115,8 +115,8 @@ Task<Status> ReconcileName(Reconciliation* work, Name name) {
 }
 
 // Those that fail are remembered.
-Task<Status> ReconcileNames(Reconciliation* work, std::vector<Name> names) {
-  Gather<Status> gather(work->engine.scope(), work->engine.executor());
+Task<Status> ReconcileNames(Reconciliation& work, std::vector<Name> names) {
+  Gather<Status> gather(work.engine.scope(), work.engine.executor());
   size_t next = 0;
   while (next < names.size() || gather.pending() > 0) {
     for (; next < names.size() && gather.pending() < kNamesInFlightMax; ++next) {
@@ -125,43 +125,43 @@ Task<Status> ReconcileNames(Reconciliation* work, std::vector<Name> names) {
         next = names.size();
         break;
       }
-      ++work->names;
+      ++work.names;
       gather.Start(next, ReconcileName(work, names[next]));
     }
     if (gather.pending() == 0) break;
     auto event = co_await gather.Next();
     if (*event.value) continue;
-    work->last_failure = std::move(*event.value);
-    work->failed.push_back(std::move(names[event.tag]));
+    work.last_failure = std::move(*event.value);
+    work.failed.push_back(std::move(names[event.tag]));
   }
-  if (work->stopped) co_return Stopped();
-  if (work->failed.size() > kNamesFailedMax) co_return work->last_failure;
+  if (work.stopped) co_return Stopped();
+  if (work.failed.size() > kNamesFailedMax) co_return work.last_failure;
   co_return OkStatus();
 }
 
 // What the others have in the folder, and the disk.
-Task<Result<FolderUnion>> ListBoth(Reconciliation* work, ObjectPath directory) {
-  FolderUnion found = co_await ListFolder(work->engine, directory, kCleanerPatience);
-  if (found.heard.contains(work->member)) co_return IsUsedAgain(*work);
+Task<Result<FolderUnion>> ListBoth(Reconciliation& work, ObjectPath directory) {
+  FolderUnion found = co_await ListFolder(work.engine, directory, kCleanerPatience);
+  if (found.heard.contains(work.member)) co_return IsUsedAgain(work);
   // Each name stands on a quorum, of which the disk may have been one.
-  const size_t silent = work->engine.server_count() - 1 - found.heard.size();
-  if (silent + 1 > SilentServersMax(work->engine))
+  const size_t silent = work.engine.server_count() - 1 - found.heard.size();
+  if (silent + 1 > SilentServersMax(work.engine))
     co_return Fail(Code::kNoQuorum, "{} of {} other data servers do not list {}", silent,
-                   work->engine.server_count() - 1, directory.text());
-  Result<FolderUnion> on_disk = co_await ListFolderOn(work->beneath, work->member, directory);
+                   work.engine.server_count() - 1, directory.text());
+  Result<FolderUnion> on_disk = co_await ListFolderOn(work.beneath, work.member, directory);
   if (!on_disk) co_return on_disk.error();
-  for (const auto& [name, shown] : on_disk->names) found.names[name].members.push_back(work->member);
+  for (const auto& [name, shown] : on_disk->names) found.names[name].members.push_back(work.member);
   found.folders.merge(on_disk->folders);
   co_return std::move(found);
 }
 
-Task<Status> ReconcileFolder(Reconciliation* work, ObjectPath directory) {
+Task<Status> ReconcileFolder(Reconciliation& work, ObjectPath directory) {
   Result<FolderUnion> found = co_await ListBoth(work, directory);
   if (!found) co_return found.error();
   std::vector<Name> names;
   std::vector<ObjectPath> below;
   for (const auto& [name, shown] : found->names) {
-    const bool on_disk = Contains(shown.members, work->member);
+    const bool on_disk = Contains(shown.members, work.member);
     names.push_back({name, on_disk});
     if (TakeFolderOf(name, *found)) below.push_back(name);
   }
@@ -179,17 +179,17 @@ Task<Status> ReconcileFolder(Reconciliation* work, ObjectPath directory) {
   co_return done;
 }
 
-Task<Status> ReconcileAll(Reconciliation* work) {
+Task<Status> ReconcileAll(Reconciliation& work) {
   const Result<ObjectPath> root = ObjectPath::Parse("/");
   Status done = co_await ReconcileFolder(work, *root);
-  if (done && work->engine.descriptor().layout == Layout::kXrdec)
+  if (done && work.engine.descriptor().layout == Layout::kXrdec)
     done = co_await ReconcileFolder(work, root->Registered());
-  for (int tries = 1; done && !work->failed.empty(); ++tries) {
-    if (tries == kTriesMax) co_return work->last_failure;
-    co_await Pause(work->engine, kTryPause);
-    done = co_await ReconcileNames(work, std::exchange(work->failed, {}));
+  for (int tries = 1; done && !work.failed.empty(); ++tries) {
+    if (tries == kTriesMax) co_return work.last_failure;
+    co_await Pause(work.engine, kTryPause);
+    done = co_await ReconcileNames(work, std::exchange(work.failed, {}));
   }
-  if (done) done = work->engine.MembersInForce();
+  if (done) done = work.engine.MembersInForce();
   co_return done;
 }
 
@@ -205,13 +205,13 @@ Task<Status> ReconcileDisk(Engine& engine, Engine& beneath, DiskClocksPtr clocks
   // Who has not noticed yet does so with the next listing; what was sent before that ends until then.
   const TimePoint until = engine.executor().Now() + engine.options().metadata_timeout;
   Reconciliation work{engine, beneath, member, std::move(turn)};
-  bool go_on = co_await MayGoOn(&work, "/");
+  bool go_on = co_await MayGoOn(work, "/");
   while (go_on && engine.executor().Now() < until) {
     co_await Pause(engine, kCleanerPatience);
-    go_on = co_await MayGoOn(&work, "/");
+    go_on = co_await MayGoOn(work, "/");
   }
   status = Stopped();
-  if (go_on) status = co_await ReconcileAll(&work);
+  if (go_on) status = co_await ReconcileAll(work);
   const DiskTime now = DiskTimeNow(beneath);
   if (status) status = co_await TellTime(beneath, std::move(clocks), member, draft, now, true);
   if (status) co_return OkStatus();

@@ -52,26 +52,28 @@ Task<bool> BringIfLive(Engine& engine, const ObjectPath& path) {
   co_return !look.HasQuorum() || look.highest().Live();
 }
 
-Task<bool> EndOne(Engine& engine, Making making) {
-  const bool done = co_await BringIfLive(engine, making.path);
-  if (done) co_return true;
+Task<void> EndOne(Engine& engine, Making making) {
+  const bool lives = co_await BringIfLive(engine, making.path);
+  if (lives) co_return;
   State seal = making.seal;
   if (seal.kind == StateKind::kAborted) seal.kind = StateKind::kSealed;
   if (seal.kind == StateKind::kAbortedDirectory) seal.kind = StateKind::kDirectorySeal;
   // Whether that of a rename has committed its source knows: the cleaner asks it.
-  if (seal.kind == StateKind::kMoveIn) co_return false;
+  if (seal.kind == StateKind::kMoveIn) co_return;
   const bool fenced = co_await FenceAllHomes(engine, making.path, seal);
-  if (!fenced) co_return co_await BringIfLive(engine, making.path);  // promoted since the look
+  if (!fenced) {
+    co_await BringIfLive(engine, making.path);  // promoted since the look
+    co_return;
+  }
   const State aborted = AbortedState(seal);
   const std::vector<MemberIndex> homes = engine.Homes(making.path);
   co_await RemoveSeals(engine, making.path, aborted, homes);
-  co_return true;
 }
 
 }  // namespace
 
 Task<void> EndMaking(Engine& engine, std::vector<Making> under_way) {
-  Gather<bool> gather(engine.scope(), engine.executor());
+  Gather<NoAnswer> gather(engine.scope(), engine.executor());
   for (Making& making : under_way) {
     if (gather.pending() >= kEndedAtOnceMax) co_await gather.Next();
     gather.Start(0, EndOne(engine, std::move(making)));

@@ -14,6 +14,7 @@
 #include "commit/promote.hh"
 #include "commit/seals.hh"
 #include "commit/server_gather.hh"
+#include "commit/tried.hh"
 
 namespace xec {
 namespace {
@@ -35,8 +36,6 @@ struct Attempt {
 
 // The homes on which the seals of an attempt stand for certain.
 struct SealedHomes {
-  bool begun = false;  // with sealing them
-  TimePoint stood_at;  // in the parent of the target
   std::vector<MemberIndex> in;
   std::vector<MemberIndex> out;
 };
@@ -77,34 +76,33 @@ Error ChangedMeanwhile(const ObjectPath& path) {
   return Fail(Code::kConflict, "{} was changed while it was renamed; retry", path.text());
 }
 
-// Step 2. `changed`: something else than before the seals lives there now.
-Task<Status> DecideSource(Engine& engine, Attempt attempt, SealsSeen sealed, bool* changed) {
-  Status stand = NeedSeals(sealed, attempt.from);
-  if (!stand) co_return std::move(stand);
+// Step 2.
+Task<Tried<void>> DecideSource(Engine& engine, Attempt attempt, SealsSeen sealed) {
+  const Status stand = NeedSeals(sealed, attempt.from);
+  if (!stand) co_return stand;
   const Look& look = sealed.look;
-  Status alone = NoRival(look.listings(), attempt.from, attempt.own);
-  if (!alone) co_return std::move(alone);
+  const Status alone = NoRival(look.listings(), attempt.from, attempt.own);
+  if (!alone) co_return alone;
   std::vector<MemberIndex> holders = look.WithHighest();
   if (!look.Decided()) {
     const Late late_ones = attempt.last ? Late::kWaitedFor : Late::kPassedOver;
     RollOutcome rolled =
         co_await RollForwardAll(engine, attempt.from, look, look.LackingHighest(), late_ones);
-    *changed = rolled.superseded;
-    if (rolled.superseded) co_return ChangedMeanwhile(attempt.from);
+    if (rolled.superseded) co_return Tried<void>(ChangedMeanwhile(attempt.from), true);
     holders.insert(holders.end(), rolled.accepted.begin(), rolled.accepted.end());
-    if (holders.size() < look.quorum()) {
-      *changed = !attempt.last;
-      co_return Fail(Code::kNoQuorum, "cannot tell what {} is: too few of its homes accept writes; retry",
-                     attempt.from.text());
-    }
+    if (holders.size() < look.quorum())
+      co_return Tried<void>(
+          Fail(Code::kNoQuorum, "cannot tell what {} is: too few of its homes accept writes; retry",
+               attempt.from.text()),
+          !attempt.last);
   }
   Status finished =
       co_await FinishMovesShown(engine, attempt.from, look.listings(), look.highest(), std::move(holders),
                                 attempt.last ? Late::kWaitedFor : Late::kPassedOver);
   // Completed since the look, or shown by a home that has just died: another look tells.
-  *changed = !finished || !(look.highest() == attempt.source);
-  if (!finished && finished.code() != Code::kNotFound) co_return std::move(finished);
-  if (*changed) co_return ChangedMeanwhile(attempt.from);
+  if (!finished && finished.code() != Code::kNotFound) co_return Tried<void>(std::move(finished), true);
+  if (!finished || !(look.highest() == attempt.source))
+    co_return Tried<void>(ChangedMeanwhile(attempt.from), true);
   co_return OkStatus();
 }
 
@@ -130,8 +128,7 @@ Task<Status> NeedTarget(Engine& engine, Attempt attempt, Look look) {
 
 // Step 3: the moved tombstone, with a version above everything at the target that the target's seals have
 // seen.
-Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, SealsSeen sealed, Look source,
-                                 bool* changed) {
+Task<Tried<State>> ChooseTarget(Engine& engine, Attempt attempt, SealsSeen sealed, Look source) {
   const Status stand = NeedSeals(sealed, attempt.to);
   if (!stand) co_return stand.error();
   // Of a directory's rename: what somebody has put there meanwhile stays.
@@ -139,8 +136,8 @@ Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, SealsSeen seal
     co_return Fail(Code::kNotEmpty, "{} is in the way", attempt.to.text());
   if (sealed.look.highest().kind == Accepted::kDirectory) {
     Error in_the_way = co_await DirectoryInTheWay(engine, attempt.to);
-    *changed = in_the_way.code == Code::kConflict;
-    co_return std::move(in_the_way);
+    const bool gone = in_the_way.code == Code::kConflict;
+    co_return Tried<State>(std::move(in_the_way), gone);
   }
   if (DirectoryUnderWay(sealed.look.listings(), sealed.look.highest()))
     co_return DirectoryBeingMade(attempt.to);
@@ -156,15 +153,14 @@ Task<Result<State>> ChooseTarget(Engine& engine, Attempt attempt, SealsSeen seal
   }
   NameInfo info{attempt.from, attempt.source, source.WithHighest(), source.listings()};
   Result<std::optional<AttributeRevision>> attributes = co_await ReadAttributes(engine, std::move(info));
-  *changed = !attributes && attributes.code() == Code::kConflict;
-  if (!attributes) co_return attributes.error();
+  if (!attributes) co_return Tried<State>(attributes.error(), attributes.code() == Code::kConflict);
   XEC_FAILPOINT("rename.attributes");
   if (*attributes && !MutantActive(Mutant::kRenameWithoutAttributes)) {
     // Before the commit: whoever sees the new name sees them.
     const Status copied = co_await CopyAttributes(engine, attempt.to, *version, **attributes);
     if (!copied) co_return copied.error();
   }
-  co_return MovedState(attempt.source.version, attempt.rid, *version, proved);
+  co_return Tried<State>(MovedState(attempt.source.version, attempt.rid, *version, proved));
 }
 
 // The look at the target, again as long as it shows a directory that is being made.
@@ -182,9 +178,13 @@ Task<SealsSeen> LookPastDirectory(Engine& engine, Attempt attempt, State seal,
   }
 }
 
-// Steps 1 to 3. `changed`: another attempt may do better. An error: nothing of this attempt is or becomes
-// visible once Withdraw is through.
-Task<Result<State>> Prepare(Engine& engine, Attempt attempt, SealedHomes* homes, bool* changed) {
+// What the seals of an attempt have in them.
+struct Contents {
+  std::string witness;  // at the target
+  std::string record;   // at the source, a MoveRecord
+};
+
+Task<Tried<Contents>> ReadContents(Engine& engine, Attempt attempt) {
   // Any archive or witness will do: its origin is replaced below.
   Accepted source_version = attempt.source;
   source_version.origin.clear();
@@ -193,82 +193,96 @@ Task<Result<State>> Prepare(Engine& engine, Attempt attempt, SealedHomes* homes,
   // No home has the version any more, or none that answers: the name was changed since it was looked up,
   // whatever it is now.
   const bool silent = !text && text.code() == Code::kUnavailable && !attempt.last;
-  *changed = silent || (!text && text.code() == Code::kConflict);
-  if (*changed) co_return ChangedMeanwhile(attempt.from);
+  if (silent || (!text && text.code() == Code::kConflict))
+    co_return Tried<Contents>(ChangedMeanwhile(attempt.from), true);
   if (!text) co_return text.error();
   Result<Manifest> manifest = Manifest::Parse(*text);
   if (!manifest) co_return manifest.error();
   Result<std::string> witness =
       WitnessContent(*text, ManifestFrom{attempt.from.text(), attempt.source.version.ToString()});
   if (!witness) co_return witness.error();
-  const MoveRecord record{attempt.to, attempt.source.oid, attempt.source.size, manifest->servers,
-                          attempt.source.etag};
+  const MoveRecord record{.to = attempt.to,
+                          .oid = attempt.source.oid,
+                          .size = attempt.source.size,
+                          .servers = manifest->servers,
+                          .etag = attempt.source.etag};
+  co_return Tried<Contents>(Contents{std::move(*witness), FormatMoveRecord(record)});
+}
 
+// Step 1.
+Task<SealedHomes> SealBoth(Engine& engine, Attempt attempt, Contents contents) {
   const State in = MoveInState(attempt.rid);
   const State out = MoveOutState(attempt.rid);
-  XEC_FAILPOINT("rename.seal");
-  homes->begun = true;
-  const std::string content = std::move(*witness);
   const std::vector<MemberIndex> any_order;
-  HomesSealed target_homes = co_await SealQuorum(engine, attempt.to, any_order, [&](MemberIndex home) {
-    return SealHome(engine, attempt.to, home, in, content);
+  XEC_FAILPOINT("rename.seal");
+  HomesSealed target = co_await SealQuorum(engine, attempt.to, any_order, [&](MemberIndex home) {
+    return SealHome(engine, attempt.to, home, in, contents.witness);
   });
-  homes->in = std::move(target_homes.sealed);
-  GiveUpLateSeals(engine, attempt.to, in, target_homes.unsure);
+  GiveUpLateSeals(engine, attempt.to, in, target.unsure);
   XEC_FAILPOINT("rename.sealed_target");
-  const std::string moves = FormatMoveRecord(record);
-  HomesSealed source_homes = co_await SealQuorum(engine, attempt.from, any_order, [&](MemberIndex home) {
-    return SealHome(engine, attempt.from, home, out, moves);
+  HomesSealed source = co_await SealQuorum(engine, attempt.from, any_order, [&](MemberIndex home) {
+    return SealHome(engine, attempt.from, home, out, contents.record);
   });
-  homes->out = std::move(source_homes.sealed);
-  GiveUpLateSeals(engine, attempt.from, out, source_homes.unsure);
+  GiveUpLateSeals(engine, attempt.from, out, source.unsure);
   XEC_FAILPOINT("rename.sealed_source");
-  if (homes->in.size() < Quorum(engine.Homes(attempt.to).size()) ||
-      homes->out.size() < Quorum(engine.Homes(attempt.from).size())) {
+  co_return SealedHomes{.in = std::move(target.sealed), .out = std::move(source.sealed)};
+}
+
+// What an attempt is to commit.
+struct Chosen {
+  State moved;
+  std::vector<MemberIndex> out;  // homes of the source on which its seal stands
+  TimePoint stood_at;            // in the parent of the target
+};
+
+// Steps 2 and 3. An error: nothing of this attempt is or becomes visible once Withdraw is through.
+Task<Tried<Chosen>> LookAndChoose(Engine& engine, Attempt attempt, SealedHomes homes) {
+  if (homes.in.size() < Quorum(engine.Homes(attempt.to).size()) ||
+      homes.out.size() < Quorum(engine.Homes(attempt.from).size())) {
     co_return Fail(Code::kNoQuorum, "too few homes of {} and {} take changes now; retry", attempt.from.text(),
                    attempt.to.text());
   }
-  SealsSeen source = co_await LookAtSeals(engine, attempt.from, out, homes->out, attempt.last);
-  *changed = source.late || !source.look.HasQuorum();
-  if (*changed) co_return StoppedAnswering(attempt.from);
-  const Status decided = co_await DecideSource(engine, attempt, source, changed);
-  if (!decided) co_return decided.error();
+  const State out = MoveOutState(attempt.rid);
+  SealsSeen source = co_await LookAtSeals(engine, attempt.from, out, std::move(homes.out), attempt.last);
+  if (source.late || !source.look.HasQuorum()) co_return Tried<Chosen>(StoppedAnswering(attempt.from), true);
+  const Tried<void> decided = co_await DecideSource(engine, attempt, source);
+  if (!decided.result) co_return Tried<Chosen>(decided.result.error(), decided.again);
   if (attempt.terms.below) {
     // After the look: what was seen there belonged to this directory, and may move even if it goes now.
     const Status there = co_await NeedDirectoryVersion(engine, *attempt.terms.below);
     if (!there) co_return there.error();
   }
   XEC_FAILPOINT("rename.looked");
-  SealsSeen target = co_await LookPastDirectory(engine, attempt, in, homes->in);
-  *changed = target.late || !target.look.HasQuorum();
-  if (*changed) co_return StoppedAnswering(attempt.to);
-  homes->stood_at = engine.executor().Now();
+  SealsSeen target =
+      co_await LookPastDirectory(engine, attempt, MoveInState(attempt.rid), std::move(homes.in));
+  if (target.late || !target.look.HasQuorum()) co_return Tried<Chosen>(StoppedAnswering(attempt.to), true);
+  const TimePoint stood_at = engine.executor().Now();
   if (attempt.terms.parent) {
     const Status stands = co_await StandInParent(engine, attempt.to, *attempt.terms.parent);
     if (!stands) co_return stands.error();
   }
-  Result<State> moved = co_await ChooseTarget(engine, attempt, std::move(target), source.look, changed);
-  homes->out = source.homes;
-  co_return std::move(moved);
+  const Tried<State> moved = co_await ChooseTarget(engine, attempt, std::move(target), source.look);
+  if (!moved.result) co_return Tried<Chosen>(moved.result.error(), moved.again);
+  if (engine.executor().Now() - attempt.started > engine.options().operation_limit)
+    co_return Fail(Code::kConflict, "the rename of {} took too long; retry", attempt.from.text());
+  co_return Tried<Chosen>(Chosen{*moved.result, std::move(source.homes), stood_at});
 }
 
 // What is left of an own attempt at its source. If not all homes were fenced: as it was made, or then as
 // aborted, which the fencing of a home that is late may make of it in between.
-Task<bool> RemoveOut(Engine& engine, ObjectPath path, MemberIndex home, State out, bool fenced) {
-  bool gone = true;
-  if (!fenced) gone = co_await RemoveOrGiveUp(engine, home, path, out);
-  gone = co_await RemoveOrGiveUp(engine, home, path, AbortedState(out)) && gone;
-  co_return gone;
+Task<void> RemoveOut(Engine& engine, ObjectPath path, MemberIndex home, State out, bool fenced) {
+  if (!fenced) co_await RemoveOrGiveUp(engine, home, path, out);
+  co_await RemoveOrGiveUp(engine, home, path, AbortedState(out));
 }
 
 // The seals of an attempt that has not committed, given up as the cleaner would do it. Where homes are away
 // they go as well: nobody else is the first to promote them, and this attempt never does.
-Task<bool> Withdraw(Engine& engine, Attempt attempt) {
+Task<void> Withdraw(Engine& engine, Attempt attempt) {
   XEC_FAILPOINT("rename.withdraw");
   const State out = MoveOutState(attempt.rid);
   const bool fenced = co_await FenceAllHomes(engine, attempt.from, out);
-  ServerGather<bool> gather_in(engine);
-  ServerGather<bool> gather_out(engine);
+  ServerGather<NoAnswer> gather_in(engine);
+  ServerGather<NoAnswer> gather_out(engine);
   const State in = MoveInState(attempt.rid);
   for (const MemberIndex home : engine.Homes(attempt.to))
     gather_in.Start(home, RemoveOrGiveUp(engine, home, attempt.to, in));
@@ -277,17 +291,14 @@ Task<bool> Withdraw(Engine& engine, Attempt attempt) {
   while (gather_in.timely() > 0) co_await gather_in.Next();
   while (gather_out.timely() > 0) co_await gather_out.Next();
   XEC_FAILPOINT("rename.withdrawn");
-  co_return fenced;
 }
 
 // F2 of the rename just committed.
-Task<bool> BringArchives(Engine& engine, ObjectPath from, Accepted moved) {
+Task<void> BringArchives(Engine& engine, ObjectPath from, Accepted moved) {
   Result<MoveRecord> record = co_await ReadMoveRecord(engine, from, moved);
-  if (!record) co_return false;
+  if (!record) co_return;
   std::vector<MemberIndex> servers = ServersOfMove(engine, from, *record);
-  const size_t count = servers.size();
-  const size_t clear = co_await MoveArchives(engine, from, moved, *record, std::move(servers));
-  co_return clear == count;
+  co_await MoveArchives(engine, from, moved, *record, std::move(servers));
 }
 
 // Step 4 and 5.
@@ -341,6 +352,22 @@ Task<Result<Accepted>> CheckNames(Engine& engine, ObjectPath from, ObjectPath to
   co_return source->accepted;
 }
 
+Task<Tried<void>> TryToRename(Engine& engine, Attempt attempt) {
+  Tried<Contents> contents = co_await ReadContents(engine, attempt);
+  if (!contents.result) co_return Tried<void>(contents.result.error(), contents.again);
+  SealedHomes homes = co_await SealBoth(engine, attempt, std::move(*contents.result));
+  Tried<Chosen> chosen = co_await LookAndChoose(engine, attempt, std::move(homes));
+  Status done = chosen.result ? OkStatus() : Status(chosen.result.error());
+  if (chosen.result)
+    done = co_await Commit(engine, attempt, chosen.result->moved, std::move(chosen.result->out));
+  if (done && attempt.terms.parent)
+    done = co_await StayInParent(engine, attempt.to, *attempt.terms.parent, chosen.result->stood_at);
+  // Nothing is known to be visible after these; after kUnknown or OK the tombstone may be.
+  const bool is_void = !chosen.result || (!done && done.code() == Code::kConflict);
+  if (is_void) co_await RunPatiently(engine, Withdraw(engine, std::move(attempt)));
+  co_return Tried<void>(std::move(done), chosen.again);
+}
+
 }  // namespace
 
 Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to, RenameTerms terms) {
@@ -353,21 +380,17 @@ Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to, Rename
     const std::string rid = engine.NewObjectId();
     own.insert(rid);
     if (terms.source && source->version != *terms.source) co_return NotCurrent(from);
-    Attempt attempt{from, to, rid, *source, own, engine.executor().Now(), terms, tries == kRenameTriesMax};
-    SealedHomes homes;
-    bool changed = false;
-    Result<State> moved = co_await Prepare(engine, attempt, &homes, &changed);
-    if (moved && engine.executor().Now() - attempt.started > engine.options().operation_limit) {
-      moved = Fail(Code::kConflict, "the rename of {} took too long; retry", from.text());
-    }
-    Status done = moved ? OkStatus() : Status(moved.error());
-    if (moved) done = co_await Commit(engine, attempt, *moved, homes.out);
-    if (moved && done && terms.parent)
-      done = co_await StayInParent(engine, to, *terms.parent, homes.stood_at);
-    // Nothing is known to be visible after these; after kUnknown or OK the tombstone may be.
-    const bool void_attempt = !moved || (!done && done.code() == Code::kConflict);
-    if (void_attempt && homes.begun) co_await RunPatiently(engine, Withdraw(engine, attempt));
-    if (!changed || tries == kRenameTriesMax) co_return std::move(done);
+    const bool last = tries == kRenameTriesMax;
+    Attempt attempt{.from = from,
+                    .to = to,
+                    .rid = rid,
+                    .source = std::move(*source),
+                    .own = own,
+                    .started = engine.executor().Now(),
+                    .terms = terms,
+                    .last = last};
+    Tried<void> renamed = co_await TryToRename(engine, std::move(attempt));
+    if (!renamed.again || last) co_return std::move(renamed.result);
   }
 }
 

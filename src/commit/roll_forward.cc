@@ -227,28 +227,31 @@ Result<std::string> WitnessContent(std::string_view manifest_text, std::optional
 
 namespace {
 
-// As ReadManifestText. `judged`: the bytes that this goes by; none where a read fell short.
-Task<Result<std::string>> ReadManifestEnd(Engine& engine, MemberIndex member, std::string file_path,
-                                          std::optional<Slice>* judged) {
+struct ManifestEnd {
+  Result<std::string> text;
+  std::optional<Slice> judged;  // the bytes that this goes by; none where a read fell short
+};
+
+// As ReadManifestText.
+Task<ManifestEnd> ReadManifestEnd(Engine& engine, MemberIndex member, std::string file_path) {
   const CallContext call = engine.MetadataCall();
   Result<ArchiveFilePtr> opened = co_await Open(call, engine.server(member), file_path, OpenMode::kRead);
-  if (!opened) co_return opened.error();
+  if (!opened) co_return ManifestEnd{opened.error(), std::nullopt};
   ArchiveEnd end = co_await ReadArchiveEnd(call, *opened);
-  *judged = std::move(end.bytes);
   // Nothing is lost when a file opened for reading does not close well.
   const Status closed = co_await Close(call, *opened);
   (void)closed;
-  if (end.index) co_return std::move(end.index->manifest);
+  if (end.index) co_return ManifestEnd{std::move(end.index->manifest), std::move(end.bytes)};
   Error error = end.index.error();
-  if (!*judged) error = AsSilence(std::move(error));
-  co_return error;
+  if (!end.bytes) error = AsSilence(std::move(error));
+  co_return ManifestEnd{std::move(error), std::move(end.bytes)};
 }
 
 }  // namespace
 
 Task<Result<std::string>> ReadManifestText(Engine& engine, MemberIndex member, std::string file_path) {
-  std::optional<Slice> judged;
-  co_return co_await ReadManifestEnd(engine, member, std::move(file_path), &judged);
+  ManifestEnd end = co_await ReadManifestEnd(engine, member, std::move(file_path));
+  co_return std::move(end.text);
 }
 
 Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted version, Late late_ones) {
@@ -296,11 +299,8 @@ Task<bool> IsElsewhere(Engine& engine, std::vector<VersionAt> places, MemberInde
 
 // Does another read end in the same bytes? One alone may be wrong.
 Task<bool> EndsAgainIn(Engine& engine, MemberIndex member, std::string file_path, Slice end) {
-  std::optional<Slice> again;
-  const Result<std::string> text = co_await ReadManifestEnd(engine, member, std::move(file_path), &again);
-  (void)text;  // the same as before if the bytes are
-  const bool same = again.has_value() && std::ranges::equal(again->span(), end.span());
-  co_return same;
+  const ManifestEnd again = co_await ReadManifestEnd(engine, member, std::move(file_path));
+  co_return again.judged.has_value() && std::ranges::equal(again.judged->span(), end.span());
 }
 
 }  // namespace
@@ -311,13 +311,12 @@ Task<GivenUp> RemoveIfGivenUp(Engine& engine, ObjectPath path, MemberIndex membe
   const bool seal = state && (state->kind == StateKind::kSealed || state->kind == StateKind::kAborted);
   if (!seal) co_return GivenUp::kNo;
   const std::string file_path = StatePath(path, entry);
-  std::optional<Slice> end;
-  Result<std::string> text = co_await ReadManifestEnd(engine, member, file_path, &end);
-  Result<Manifest> manifest = text ? Manifest::Parse(*text) : Result<Manifest>(text.error());
+  const ManifestEnd end = co_await ReadManifestEnd(engine, member, file_path);
+  Result<Manifest> manifest = end.text ? Manifest::Parse(*end.text) : Result<Manifest>(end.text.error());
   if (!manifest && manifest.code() != Code::kCorruption) co_return GivenUp::kNo;
   if (!manifest) {
-    bool damaged = end.has_value();
-    if (damaged) damaged = co_await EndsAgainIn(engine, member, file_path, *end);
+    bool damaged = end.judged.has_value();
+    if (damaged) damaged = co_await EndsAgainIn(engine, member, file_path, *end.judged);
     if (!damaged) co_return GivenUp::kUnclear;
   } else {
     std::vector<VersionAt> places;

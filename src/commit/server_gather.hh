@@ -94,11 +94,13 @@ class ServerGather : public ServerWaits {
   explicit ServerGather(Engine& engine, RequestKind kind = RequestKind::kMetadata, Duration least = {})
       : ServerWaits(engine, kind, least), gather_(engine.scope(), engine.executor()) {}
 
+  using Work = typename Gather<T>::Work;
+
   // One task at a time for each member; its tag is the member.
-  void Start(MemberIndex member, Task<T> task) { Start(member, member, Patience(member), std::move(task)); }
+  void Start(MemberIndex member, Work task) { Start(member, member, Patience(member), std::move(task)); }
   // One task at a time for each tag. By itself it is late after `patience`, or later while everybody is
   // behind.
-  void Start(size_t tag, MemberIndex member, Duration patience, Task<T> task) {
+  void Start(size_t tag, MemberIndex member, Duration patience, Work task) {
     Add(tag, member, patience);
     gather_.Start(tag, std::move(task));
   }

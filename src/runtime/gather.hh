@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "base/mutex.hh"
@@ -18,9 +19,13 @@
 
 namespace xec {
 
+// What a Gather hears of tasks without an answer.
+struct NoAnswer {};
+
 template <typename T>
 class Gather {
  public:
+  using Work = std::conditional_t<std::is_same_v<T, NoAnswer>, Task<void>, Task<T>>;
   struct Event {
     size_t tag;
     std::optional<T> value;  // nullopt: a timer
@@ -42,7 +47,7 @@ class Gather {
   }
 
   // Starts the task on this thread; its result becomes one event with `tag`.
-  void Start(size_t tag, Task<T> task) {
+  void Start(size_t tag, Work task) {
     ++pending_;
     scope_.Spawn(Run(tag, std::move(task), state_));
   }
@@ -91,10 +96,15 @@ class Gather {
     Event await_resume() { return gather.Take(); }
   };
 
-  static Task<void> Run(size_t tag, Task<T> task, std::shared_ptr<State> state) {
-    // Named first: g++ 12 destroys a value awaited inside a braced list twice.
-    T value = co_await task;
-    Deliver(*state, Event{tag, std::move(value)});
+  static Task<void> Run(size_t tag, Work task, std::shared_ptr<State> state) {
+    if constexpr (std::is_same_v<T, NoAnswer>) {
+      co_await task;
+      Deliver(*state, Event{tag, NoAnswer{}});
+    } else {
+      // Named first: g++ 12 destroys a value awaited inside a braced list twice.
+      T value = co_await task;
+      Deliver(*state, Event{tag, std::move(value)});
+    }
   }
 
   static void Deliver(State& state, Event event) {

@@ -152,37 +152,38 @@ Task<Status> XrdecStore::Rename(std::string from_text, std::string to_text, Rena
 }
 
 // A look at the archives knows the object's size; the empty one has no archive with checksums.
-Task<Status> XrdecStore::DescribeArchives(const XrdecName& name, ObjectDescription* all) {
+Task<Result<ObjectDescription>> XrdecStore::DescribeArchives(const XrdecName& name) {
   Result<Manifest> manifest = co_await ManifestOf(engine_, name);
   if (!manifest) co_return manifest.error();
-  xec::Describe(std::move(*manifest), *all);
+  ObjectDescription all;
+  xec::Describe(std::move(*manifest), all);
   if (name.size == 0) {
     DigestOptions options;
     options.md5 = options.sha1 = options.sha256 = options.sha512 = options.crc32 = options.zcrc32 = true;
     Result<ObjectDigests> digests = ObjectDigests::Create(options);
     if (!digests) digests = ObjectDigests::Create();
     if (!digests) co_return digests.error();
-    all->checksums = digests->Finish();
+    all.checksums = digests->Finish();
   }
-  if (name.adler32) all->checksums.emplace("adler32", Hex(*name.adler32, 8));
-  co_return OkStatus();
+  if (name.adler32) all.checksums.emplace("adler32", Hex(*name.adler32, 8));
+  co_return std::move(all);
 }
 
 Task<Result<ObjectDescription>> XrdecStore::Describe(std::string text) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
-  ObjectDescription all;
-  all.info.directory = true;
-  if (path->IsRoot()) co_return std::move(all);
+  ObjectDescription directory;
+  directory.info.directory = true;
+  if (path->IsRoot()) co_return std::move(directory);
   Result<XrdecName> name = co_await LookUpArchives(text, *path);
-  if (!name && name.code() == Code::kIsDirectory) co_return std::move(all);
+  if (!name && name.code() == Code::kIsDirectory) co_return std::move(directory);
   if (!name) co_return name.error();
-  all.info = {false, name->size, name->version.WallMillis(), name->version, {}};
   Result<std::optional<AttributeRevision>> set = co_await AttributesSetFor(*name);
   if (!set) co_return set.error();
-  const Status described = co_await DescribeArchives(*name, &all);
-  if (!described) co_return described.error();
-  if (*set) DescribeSet((*set)->set.Values(), all);
+  Result<ObjectDescription> all = co_await DescribeArchives(*name);
+  if (!all) co_return all.error();
+  all->info = {.size = name->size, .mtime_ms = name->version.WallMillis(), .version = name->version};
+  if (*set) DescribeSet((*set)->set.Values(), *all);
   co_return std::move(all);
 }
 

@@ -37,7 +37,7 @@ class XrdecStore final : public LayoutStore {
   Task<Result<RepairReport>> Repair(std::string path, RepairOptions options) override;
 
  private:
-  Task<Status> DescribeArchives(const XrdecName& name, ObjectDescription* all);
+  Task<Result<ObjectDescription>> DescribeArchives(const XrdecName& name);
   Task<Status> NeedParent(ObjectPath path, bool make);
   // What the text names must be an object.
   Task<Result<XrdecName>> LookUpArchives(std::string text, ObjectPath path);

@@ -48,7 +48,7 @@ class Writer final : public ObjectWriter {
   Task<Status> WriteAll();
   Task<Status> SealLanes(const std::map<std::string, std::string>& checksums);
   Task<Status> SetAllAttributes(XrdecAttributes attributes);
-  Task<Status> CommitSealed(const Manifest& manifest, Committed& committed);
+  Task<Result<Version>> CommitSealed(const Manifest& manifest);
   std::vector<MemberIndex> Good() const;
 
   Engine& engine_;
@@ -96,7 +96,7 @@ Task<Status> Writer::SetAllAttributes(XrdecAttributes attributes) {
 }
 
 // Steps 2 to 4; see writer.hh.
-Task<Status> Writer::CommitSealed(const Manifest& manifest, Committed& committed) {
+Task<Result<Version>> Writer::CommitSealed(const Manifest& manifest) {
   // The cleaner leaves archives alone that were written to within the upload grace time, as these just were.
   const TimePoint sealed = engine_.executor().Now();
   Result<ExclusiveStart> start = co_await StartEntry(engine_, path_, above_s_);
@@ -108,15 +108,15 @@ Task<Status> Writer::CommitSealed(const Manifest& manifest, Committed& committed
   if (adler32 != manifest.checksums.end()) {
     if (const auto value = ParseHex(adler32->second)) attributes.adler32 = static_cast<uint32_t>(*value);
   }
-  Status set = co_await SetAllAttributes(std::move(attributes));
-  if (!set) co_return std::move(set);
+  const Status set = co_await SetAllAttributes(std::move(attributes));
+  if (!set) co_return set.error();
   if (engine_.executor().Now() - sealed > engine_.options().operation_limit)
     co_return Fail(Code::kConflict, "the commit of {} took too long; retry", path_.text());
-  committed.version = start->version;
-  Status entered = co_await CommitEntry(engine_, path_, std::move(*start), manifest);
-  if (!entered) co_return std::move(entered);
-  co_await PublishAll(engine_, Good(), staged_, path_, XrdecVersionOf(committed.version));
-  co_return OkStatus();
+  const Version version = start->version;
+  const Status entered = co_await CommitEntry(engine_, path_, std::move(*start), manifest);
+  if (!entered) co_return entered.error();
+  co_await PublishAll(engine_, Good(), staged_, path_, XrdecVersionOf(version));
+  co_return version;
 }
 
 // Step 1, but for the ends of the archives.
@@ -136,7 +136,9 @@ Task<Result<Committed>> Writer::Commit() {
   }
   if (status) {
     const Manifest manifest = upload_.MakeManifest(committed.checksums);
-    status = co_await CommitSealed(manifest, committed);
+    const Result<Version> version = co_await CommitSealed(manifest);
+    if (version) committed.version = *version;
+    if (!version) status = version.error();
   }
   if (!status) {
     upload_.SetFailed(status.error());

@@ -18,6 +18,8 @@ Task<void> RemoveUpload(Engine& engine, ObjectPath path, State seal, StripeUploa
     co_await AbandonUpload(engine, std::move(path), std::move(seal), std::move(remains.servers));
 }
 
+using Checksums = std::map<std::string, std::string>;  // lower-case hex, by algorithm
+
 class Writer final : public ObjectWriter {
  public:
   // `base`: of an exclusive creation, or what is replaced.
@@ -48,10 +50,10 @@ class Writer final : public ObjectWriter {
   Task<Status> ChooseSeal(bool settle);
   Status CheckNotTooLate() const;
   Task<Status> OpenFills();
-  Task<Status> SealAll(const std::map<std::string, std::string>& checksums);
-  Task<Status> SealObject(std::map<std::string, std::string>& checksums);
+  Task<Status> SealAll(const Checksums& checksums);
+  Task<Result<Checksums>> SealObject();
   Task<Result<Version>> Promote(std::vector<MemberIndex> other_homes);
-  Task<Result<Version>> PromoteWithOtherHomes(const std::map<std::string, std::string>& checksums);
+  Task<Result<Version>> PromoteWithOtherHomes(const Checksums& checksums);
   size_t HomesHeld() const;
   std::vector<MemberIndex> UntriedHomes() const;
 
@@ -145,7 +147,7 @@ Task<Status> Writer::OpenFills() {
 
 // Writes what is left, syncs and closes every archive, in parallel. Homes that fail over it are replaced by
 // others.
-Task<Status> Writer::SealAll(const std::map<std::string, std::string>& checksums) {
+Task<Status> Writer::SealAll(const Checksums& checksums) {
   const std::shared_ptr<StripeBuffer> held_back = upload_.TakeHeldBack();
   const size_t quorum = Quorum(engine_.Homes(path_).size());
   while (true) {
@@ -172,28 +174,29 @@ Task<Status> Writer::SealAll(const std::map<std::string, std::string>& checksums
   }
 }
 
-// Brings every archive to its seal; fills in the object's checksums.
-Task<Status> Writer::SealObject(std::map<std::string, std::string>& checksums) {
-  Status flushed = co_await upload_.Flush();
-  if (!flushed) co_return std::move(flushed);
+// Brings every archive to its seal; answers the object's checksums.
+Task<Result<Checksums>> Writer::SealObject() {
+  const Status flushed = co_await upload_.Flush();
+  if (!flushed) co_return flushed.error();
   if (!upload_.sent()) {
-    Status chosen = co_await ChooseSeal(false);
-    if (!chosen) co_return std::move(chosen);
+    const Status chosen = co_await ChooseSeal(false);
+    if (!chosen) co_return chosen.error();
     // At most one stripe: only lanes with bytes, chunk and end of the archive in one request.
-    Status opened =
+    const Status opened =
         co_await upload_.OpenLanes(LanesWithMembers(StripeMap(upload_.geometry(), upload_.size())));
-    if (!opened) co_return std::move(opened);
+    if (!opened) co_return opened.error();
     XEC_FAILPOINT("put.chunk");
   }
   XEC_FAILPOINT("put.written");
   Status filled = co_await OpenFills();
   if (filled) filled = CheckNotTooLate();
-  if (!filled) co_return std::move(filled);
-  checksums = upload_.Checksums();
+  if (!filled) co_return filled.error();
+  Checksums checksums = upload_.Checksums();
   XEC_FAILPOINT("put.seal");
-  Status sealed = co_await SealAll(checksums);
+  const Status sealed = co_await SealAll(checksums);
   XEC_FAILPOINT("put.sealed");
-  co_return std::move(sealed);
+  if (!sealed) co_return sealed.error();
+  co_return std::move(checksums);
 }
 
 Task<Result<Version>> Writer::Promote(std::vector<MemberIndex> other_homes) {
@@ -213,7 +216,7 @@ Task<Result<Version>> Writer::Promote(std::vector<MemberIndex> other_homes) {
 // A home that dies between its seal and the look after sealing leaves too few: others get a witness, and it
 // is looked again, which is no more than to look later. Every home is tried once, so this ends. Who is late
 // is waited for as long as no others are well: it may only be slow.
-Task<Result<Version>> Writer::PromoteWithOtherHomes(const std::map<std::string, std::string>& checksums) {
+Task<Result<Version>> Writer::PromoteWithOtherHomes(const Checksums& checksums) {
   for (bool others = true;;) {
     std::vector<MemberIndex> other_homes;
     if (others) other_homes = UntriedHomes();
@@ -233,13 +236,12 @@ Task<Result<Version>> Writer::PromoteWithOtherHomes(const std::map<std::string, 
 }
 
 Task<Result<Committed>> Writer::Commit() {
-  Committed committed;
-  const Status sealed = co_await SealObject(committed.checksums);
+  Result<Checksums> sealed = co_await SealObject();
   if (!sealed) {
     upload_.SetFailed(sealed.error());
     co_return sealed.error();
   }
-  Result<Version> version = co_await PromoteWithOtherHomes(committed.checksums);
+  Result<Version> version = co_await PromoteWithOtherHomes(*sealed);
   if (!version) {
     upload_.SetFailed(version.error());
     // Where the outcome is open, the seals decide it and must stay.
@@ -247,11 +249,9 @@ Task<Result<Committed>> Writer::Commit() {
     co_return version.error();
   }
   finished_ = true;
-  committed.version = *version;
-  committed.size = upload_.size();
-  committed.debts = upload_.Debts();
   upload_.LogDebts();
-  co_return std::move(committed);
+  co_return Committed{
+      .version = *version, .size = upload_.size(), .checksums = std::move(*sealed), .debts = upload_.Debts()};
 }
 
 Task<Result<ExclusiveStart>> StartOnlyIf(Engine& engine, ObjectPath path, OnlyIf only_if) {
