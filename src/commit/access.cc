@@ -171,18 +171,18 @@ Task<DurableHere> MakeDurable(Engine& engine, ObjectPath path, MemberIndex home,
 Task<bool> DurableOnQuorum(Engine& engine, ObjectPath path, Accepted goal, Late late_ones) {
   if (!engine.SyncBeforeCommit()) co_return true;
   ServerGather<DurableHere> gather(engine, RequestKind::kSync);
-  const std::vector<MemberIndex> homes = engine.Homes(path);
+  const Homes homes = engine.Homes(path);
   for (const MemberIndex home : homes) gather.Start(home, MakeDurable(engine, path, home, goal));
   size_t accepted = 0;
   bool found = goal.kind != Accepted::kMoved;
-  while (gather.pending() > 0 && (accepted < Quorum(homes.size()) || !found)) {
+  while (gather.pending() > 0 && (accepted < homes.quorum() || !found)) {
     if (late_ones == Late::kPassedOver && gather.OnlyLateOnes()) break;
     const auto event = co_await gather.Next();
     if (!event.value) continue;
     if (event.value->accepted) ++accepted;
     found = found || event.value->itself;
   }
-  co_return accepted >= Quorum(homes.size()) && found;
+  co_return accepted >= homes.quorum() && found;
 }
 
 Task<Status> KeepLongName(Engine& engine, MemberIndex member, ObjectPath path) {

@@ -60,7 +60,7 @@ Task<Status> WriteOn(Engine& engine, MemberIndex home, ObjectPath path, Version 
 Task<Result<std::vector<MemberIndex>>> WriteOnQuorum(Engine& engine, ObjectPath path, Version version,
                                                      Version revision, std::string content,
                                                      std::vector<MemberIndex> having) {
-  const std::vector<MemberIndex> homes = engine.Homes(path);
+  const Homes homes = engine.Homes(path);
   ServerGather<Status> gather(engine, RequestKind::kSync);
   for (const MemberIndex home : homes) {
     if (!Contains(having, home)) {
@@ -68,13 +68,13 @@ Task<Result<std::vector<MemberIndex>>> WriteOnQuorum(Engine& engine, ObjectPath 
     }
   }
   bool open = false;
-  while (gather.pending() > 0 && (having.size() < Quorum(homes.size()) || gather.timely() > 0)) {
+  while (gather.pending() > 0 && (having.size() < homes.quorum() || gather.timely() > 0)) {
     const auto event = co_await gather.Next();
     if (!event.value) continue;
     if (*event.value) having.push_back(event.member);
     open = open || OutcomeUnknown(*event.value);
   }
-  if (having.size() >= Quorum(homes.size())) co_return std::move(having);
+  if (having.size() >= homes.quorum()) co_return std::move(having);
   if (!having.empty() || open)
     co_return Fail(Code::kUnknown, "too few homes of {} took the attributes; retry", path.text());
   co_return Fail(Code::kNoQuorum, "no home of {} takes attributes now; retry", path.text());
@@ -119,7 +119,7 @@ Task<Result<AttributeSet>> ReadRevision(Engine& engine, ObjectPath path, Version
         }
         return found.has_value();
       },
-      UnlessTooMany(engine.Homes(path).size(), late_ones));
+      UnlessTooMany(engine, late_ones));
   if (read) co_return std::move(*found);
   // A later one has taken its place since. That the object does not exist is for who looks it up to say.
   if (last.code == Code::kNotFound)
@@ -133,7 +133,7 @@ bool IsLookWithout(const Engine& engine, const NameInfo& info, const std::set<Me
   const auto others = std::count_if(info.listings.begin(), info.listings.end(), [&](const auto& listing) {
     return !left_out.contains(listing.first) && !(HighestAccepted(listing.second) < info.accepted);
   });
-  return static_cast<size_t>(others) >= Quorum(engine.Homes(info.path).size());
+  return static_cast<size_t>(others) >= engine.HomeQuorum();
 }
 
 // All revisions shown as one.
@@ -186,8 +186,7 @@ Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameIn
   merged.set.over = std::move(all->merged);
   merged.set.CutOver();
   std::vector<MemberIndex> having = std::move(all->having);
-  if (!all->beyond_top && having.size() >= Quorum(engine.Homes(info.path).size()))
-    co_return std::move(merged);
+  if (!all->beyond_top && having.size() >= engine.HomeQuorum()) co_return std::move(merged);
   // As with versions: what is on fewer homes than a quorum is rolled forward before it is told. What nobody
   // has written yet gets a revision of its own.
   std::string content = std::move(all->content);
@@ -224,7 +223,7 @@ Task<void> RemoveRevisions(Engine& engine, ObjectPath path, Version version, std
 // One revision for one version of a directory, on the homes that do not show it yet.
 Task<Status> WriteCopy(Engine& engine, ObjectPath path, Look look, Version version, Version revision,
                        AttributeSet set) {
-  const size_t quorum = Quorum(engine.Homes(path).size());
+  const size_t quorum = engine.HomeQuorum();
   auto shown = RevisionsShown(look.listings(), version);
   std::vector<MemberIndex> having = std::move(shown[revision]);
   if (having.size() >= quorum) co_return OkStatus();
@@ -308,7 +307,7 @@ bool ShownByQuorum(const Engine& engine, const NameInfo& info) {
   const auto showing = std::count_if(info.listings.begin(), info.listings.end(), [&](const auto& listing) {
     return !(HighestAccepted(listing.second) < info.accepted);
   });
-  return static_cast<size_t>(showing) >= Quorum(engine.Homes(info.path).size());
+  return static_cast<size_t>(showing) >= engine.HomeQuorum();
 }
 
 // Do as many homes show the revision, and no seal of a rename beside it, that every rename will find it? Nor
@@ -395,7 +394,7 @@ Task<Result<std::optional<AttributeRevision>>> ReadAttributes(Engine& engine, Na
 }
 
 Task<Result<std::optional<AttributeRevision>>> ReadAttributesToTell(Engine& engine, NameInfo info) {
-  const size_t quorum = Quorum(engine.Homes(info.path).size());
+  const size_t quorum = engine.HomeQuorum();
   int dead = 0;
   for (Duration wait = kRenamePauseFirst;; wait *= 2) {
     Result<std::optional<AttributeRevision>> read = co_await ReadAttributes(engine, info);

@@ -15,9 +15,9 @@ namespace xec {
 namespace {
 
 // Removes what the listings show of a fenced upload, on the homes or on the other servers.
-Task<void> RemoveUpload(CleanPass& pass, State seal, std::vector<MemberIndex> homes, bool on_homes) {
+Task<void> RemoveUpload(CleanPass& pass, State seal, bool on_homes) {
   for (const auto& [member, states] : pass.servers) {
-    const bool home = Contains(homes, member);
+    const bool home = Contains(pass.homes, member);
     if (home != on_homes) continue;
     // Fencing has renamed what homes had; other servers still have what was listed.
     if (home) co_await Perform(pass, member, RemoveEntry(AbortedState(seal)));
@@ -32,7 +32,6 @@ Task<void> RemoveUpload(CleanPass& pass, State seal, std::vector<MemberIndex> ho
 // One upload, or directory, that is promoted nowhere and silent for long is given up: fenced on every home,
 // then removed.
 Task<void> AbortUpload(CleanPass& pass, State seal) {
-  const std::vector<MemberIndex> homes = pass.engine.Homes(pass.path);
   const bool fenced = co_await FenceAllHomes(pass.engine, pass.path, seal);
   if (!fenced) {
     ++pass.outcome.left;
@@ -40,8 +39,8 @@ Task<void> AbortUpload(CleanPass& pass, State seal) {
   }
   XEC_FAILPOINT("clean.all_fenced");
   // Data on other servers first: as long as a home shows the aborted seal, the next cleaner finds the rest.
-  co_await RemoveUpload(pass, seal, homes, false);
-  co_await RemoveUpload(pass, seal, homes, true);
+  co_await RemoveUpload(pass, seal, false);
+  co_await RemoveUpload(pass, seal, true);
 }
 
 }  // namespace
@@ -73,20 +72,19 @@ Duration GraceOf(const CleanPass& pass, const State& draft) {
 // committed.
 Version KeepFrom(const CleanPass& pass) {
   if (MutantActive(Mutant::kSweepSupersededAtOnce)) return pass.current.version;
-  const std::vector<MemberIndex> homes = pass.engine.Homes(pass.path);
   std::map<Version, std::set<MemberIndex>> accepted_by;  // homes
   for (const auto& [member, states] : pass.servers) {
     for (const State& state : states) {
       if (!state.Accepted() || pass.current.version < *state.version) continue;
       std::set<MemberIndex>& by = accepted_by[*state.version];
-      if (Contains(homes, member)) by.insert(member);
+      if (Contains(pass.homes, member)) by.insert(member);
     }
   }
   Version keep_from;
   for (const auto& [version, by] : accepted_by) {
-    const bool committed = version == pass.current.version || by.size() >= Quorum(homes.size()) ||
+    const bool committed = version == pass.current.version || by.size() >= pass.homes.quorum() ||
                            MutantActive(Mutant::kHalfMadeEndsGrace);
-    const int64_t since_ms = CurrentSinceMs(version, pass.servers, homes, pass.Now());
+    const int64_t since_ms = CurrentSinceMs(version, pass.servers, pass.homes, pass.Now());
     if (committed && pass.Past(since_ms, pass.engine.options().superseded_grace)) keep_from = version;
   }
   return keep_from;
@@ -115,9 +113,8 @@ Task<void> Sweep(CleanPass& pass) {
     }
   }
   input.held = co_await HeldRenames(pass);
-  const std::vector<MemberIndex> homes = pass.engine.Homes(pass.path);
   for (const auto& [member, states] : pass.servers) {
-    const bool home = Contains(homes, member);
+    const bool home = Contains(pass.homes, member);
     const Accepted highest = HighestAccepted(states);
     const bool behind = home && highest < pass.current;
     // It was to accept the version before (Settle), and has not yet.
@@ -157,16 +154,16 @@ Task<void> Sweep(CleanPass& pass) {
 // before a quorum had it.
 Task<std::optional<AttributeRevision>> SettleAttributes(CleanPass& pass) {
   std::map<Version, size_t> revisions;  // and how many homes show them
-  for (const auto& [home, states] : pass.Homes()) {
+  for (const auto& [home, states] : pass.HomesHeard()) {
     for (const State& state : states) {
       if (state.kind == StateKind::kAttributes && state.version == pass.current.version)
         ++revisions[*state.target];
     }
   }
-  const size_t quorum = Quorum(pass.engine.Homes(pass.path).size());
+  const size_t quorum = pass.engine.HomeQuorum();
   const bool decided = revisions.size() == 1 && revisions.begin()->second >= quorum;
   if (revisions.empty() || decided) co_return std::nullopt;
-  NameInfo info{pass.path, pass.current, {}, pass.Homes()};
+  NameInfo info{.path = pass.path, .accepted = pass.current, .holders = {}, .listings = pass.HomesHeard()};
   Result<std::optional<AttributeRevision>> settled = co_await ReadAttributes(pass.engine, std::move(info));
   if (settled) co_return std::move(*settled);
   ++pass.outcome.left;
@@ -180,12 +177,12 @@ bool IsRevision(const State& state, const Version& revision) {
 // Has the revision been on a quorum of homes for so long that nobody's look began before?
 bool IsOldEnough(const CleanPass& pass, const Version& revision) {
   std::vector<int64_t> written_s;
-  for (const auto& [home, states] : pass.Homes()) {
+  for (const auto& [home, states] : pass.HomesHeard()) {
     for (const State& state : states) {
       if (IsRevision(state, revision)) written_s.push_back(state.mtime_s);
     }
   }
-  const size_t quorum = Quorum(pass.engine.Homes(pass.path).size());
+  const size_t quorum = pass.engine.HomeQuorum();
   if (written_s.size() < quorum) return false;
   std::sort(written_s.begin(), written_s.end());
   return pass.Past(written_s[quorum - 1] * 1000, pass.engine.options().operation_limit);

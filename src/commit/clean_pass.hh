@@ -30,8 +30,14 @@ int64_t CurrentSinceMs(const Version& version, const ServerStates& shown,
 
 // Everything one pass over one name knows.
 struct CleanPass {
+  CleanPass(Engine& the_engine, ObjectPath name)
+      : engine(the_engine), path(std::move(name)), homes(engine.Homes(path)) {
+    outcome.names = 1;
+  }
+
   Engine& engine;
-  ObjectPath path;
+  const ObjectPath path;
+  const Homes homes;
   Accepted current;
   ServerStates servers;  // all servers that answered
   std::set<MemberIndex> without;  // those of these without an object directory of the name
@@ -42,8 +48,8 @@ struct CleanPass {
   bool Past(int64_t since_ms, Duration wait) const { return IsPast(Now(), since_ms, wait); }
   bool Past(const State& entry, Duration wait) const { return Past(entry.mtime_s * 1000, wait); }
   bool AllServersHeard() const { return servers.size() == engine.server_count(); }
-  bool AllHomesHeard() const;
-  std::map<MemberIndex, States> Homes() const;  // of those that answered
+  bool AllHomesHeard() const { return HomesHeard().size() == homes.size(); }
+  ServerStates HomesHeard() const;  // of those that answered
 };
 
 // Asks these for `servers` anew. Those that are late count as silent.

@@ -23,7 +23,7 @@ const State* FindSeal(const States& states, StateKind kind, const std::string& r
 // Turns what is left of the rename's seals at its source into the moved tombstone. True: no home has any.
 Task<bool> TurnSeals(CleanPass& pass, Accepted moved) {
   bool clean = pass.AllHomesHeard();
-  const std::map<MemberIndex, States> homes = pass.Homes();
+  const ServerStates homes = pass.HomesHeard();
   for (const auto& [home, states] : homes) {
     const State* seal = FindSeal(states, StateKind::kMoveOut, moved.oid);
     if (seal == nullptr) seal = FindSeal(states, StateKind::kAbortedOut, moved.oid);
@@ -42,7 +42,8 @@ Task<bool> TurnSeals(CleanPass& pass, Accepted moved) {
 
 // Does the source of the rename still show its moved tombstone, or may it?
 Task<bool> HeldBySource(CleanPass& pass, std::string rid) {
-  Result<std::optional<ObjectPath>> source = co_await ReadOrigin(pass.engine, pass.path, pass.Homes(), rid);
+  Result<std::optional<ObjectPath>> source =
+      co_await ReadOrigin(pass.engine, pass.path, pass.HomesHeard(), rid);
   if (!source) co_return true;
   // The seals that were proved go only after the rename was retired; one that was cut short may stay behind.
   if (!*source) co_return !pass.AllHomesHeard();
@@ -74,10 +75,11 @@ Task<bool> StillMovingIn(CleanPass& pass, Version version) {
 // it is all that hides older versions; only a home that has "done" already can do without.
 Task<void> Retire(CleanPass& pass, Accepted moved) {
   const State done = TombstoneState(moved.version.Unmoved().MoveDone());
-  const std::map<MemberIndex, States> homes = pass.Homes();
+  const ServerStates homes = pass.HomesHeard();
   for (const auto& [home, states] : homes) {
     if (!HasAccepted(states, moved)) continue;
-    SweepAction action{SweepAction::kRename, FormatState(MovedState(moved)), FormatState(done)};
+    SweepAction action{
+        .kind = SweepAction::kRename, .from = FormatState(MovedState(moved)), .to = FormatState(done)};
     if (HasAccepted(states, *done.version)) action.kind = SweepAction::kRemoveFile;
     co_await Perform(pass, home, std::move(action));
   }
@@ -129,13 +131,12 @@ Task<bool> ResolveMoveOut(CleanPass& pass, State seal) {
   const bool fenced = co_await FenceAllHomes(pass.engine, pass.path, out);
   if (!fenced) co_return false;
   XEC_FAILPOINT("clean.rename_fenced");
-  const std::vector<MemberIndex> homes = pass.engine.Homes(pass.path);
-  for (const MemberIndex home : homes) co_await Perform(pass, home, RemoveEntry(AbortedState(out)));
+  for (const MemberIndex home : pass.homes) co_await Perform(pass, home, RemoveEntry(AbortedState(out)));
   co_return true;
 }
 
 Task<void> RemoveMoveIn(CleanPass& pass, State seal) {
-  const std::map<MemberIndex, States> homes = pass.Homes();
+  const ServerStates homes = pass.HomesHeard();
   for (const auto& [home, states] : homes) {
     if (FindSeal(states, StateKind::kMoveIn, seal.oid) != nullptr)
       co_await Perform(pass, home, RemoveEntry(seal));
@@ -147,7 +148,7 @@ Task<void> RemoveMoveIn(CleanPass& pass, State seal) {
 // archive is in.
 Task<bool> ResolveMoveIn(CleanPass& pass, State seal) {
   Result<std::optional<ObjectPath>> found =
-      co_await ReadOrigin(pass.engine, pass.path, pass.Homes(), seal.oid);
+      co_await ReadOrigin(pass.engine, pass.path, pass.HomesHeard(), seal.oid);
   if (!found) co_return false;
   const std::optional<ObjectPath>& source = *found;
   if (!source) {
@@ -180,7 +181,7 @@ Task<bool> ResolveMoveIn(CleanPass& pass, State seal) {
 }
 
 // A seal of a rename that homes show, those of the source before those of the target, the oldest of its kind.
-std::optional<State> OldestSeal(const std::map<MemberIndex, States>& homes) {
+std::optional<State> OldestSeal(const ServerStates& homes) {
   const auto rank = [](const State& s) {
     if (IsMovingOut(s)) return 2;
     return s.kind == StateKind::kMoveIn ? 1 : 0;
@@ -214,13 +215,13 @@ Task<std::set<std::string>> HeldRenames(CleanPass& pass) {
 }
 
 Task<RenamesLeft> ResolveRenames(CleanPass& pass) {
-  const std::vector<Accepted> moves = MovesIn(pass.Homes());
+  const std::vector<Accepted> moves = MovesIn(pass.HomesHeard());
   bool done = false;
   for (const Accepted& moved : moves) {
     const bool retired = co_await ResolveMoved(pass, moved);
     done = done || retired;
   }
-  const std::optional<State> seal = OldestSeal(pass.Homes());
+  const std::optional<State> seal = OldestSeal(pass.HomesHeard());
   if (moves.empty() && !seal) co_return RenamesLeft::kNone;
   // A young seal may belong to a rename that is under way: leaving it is courtesy, not safety.
   if (moves.empty() && pass.Past(*seal, pass.engine.options().operation_limit)) {

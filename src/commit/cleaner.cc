@@ -61,8 +61,8 @@ Task<bool> Settle(CleanPass& pass) {
 // changing.
 Task<bool> LookAgain(CleanPass& pass) {
   co_await ListEverywhere(pass);
-  const std::map<MemberIndex, States> homes = pass.Homes();
-  if (homes.size() < Quorum(pass.engine.Homes(pass.path).size())) co_return false;
+  const ServerStates homes = pass.HomesHeard();
+  if (homes.size() < pass.engine.HomeQuorum()) co_return false;
   Accepted highest;
   for (const auto& [home, states] : homes) {
     const Accepted here = HighestAccepted(states);
@@ -106,10 +106,9 @@ Task<void> CollectTombstone(CleanPass& pass) {
     co_return;
   }
   co_await ListEverywhere(pass);
-  const std::vector<MemberIndex> homes = pass.engine.Homes(pass.path);
   bool collect = pass.AllServersHeard() || MutantActive(Mutant::kCollectTombstoneEarly);
   for (const auto& [member, states] : pass.servers) {
-    const bool home = Contains(homes, member);
+    const bool home = Contains(pass.homes, member);
     collect = collect && (home ? OnlyTombstone(states, pass.current) : states.empty());
   }
   if (!collect || !PastHorizon(pass)) {
@@ -311,16 +310,14 @@ int64_t CurrentSinceMs(const Version& version, const ServerStates& shown,
   return std::max(version.WallMillis(), told ? written_ms[quorum - 1] : written_ms.back());
 }
 
-std::map<MemberIndex, States> CleanPass::Homes() const {
-  std::map<MemberIndex, States> homes;
-  for (const MemberIndex home : engine.Homes(path)) {
-    const auto heard = servers.find(home);
-    if (heard != servers.end()) homes.insert(*heard);
+ServerStates CleanPass::HomesHeard() const {
+  ServerStates heard;
+  for (const MemberIndex home : homes) {
+    const auto found = servers.find(home);
+    if (found != servers.end()) heard.insert(*found);
   }
-  return homes;
+  return heard;
 }
-
-bool CleanPass::AllHomesHeard() const { return Homes().size() == engine.Homes(path).size(); }
 
 Task<void> ListOn(CleanPass& pass, std::vector<MemberIndex> members) {
   pass.servers.clear();
@@ -352,7 +349,7 @@ Task<void> RemoveObjectDirectory(CleanPass& pass) {
 
 Task<void> RemoveTombstones(CleanPass& pass) {
   XEC_FAILPOINT("clean.collect");
-  const std::map<MemberIndex, States> listings = pass.Homes();
+  const ServerStates listings = pass.HomesHeard();
   for (const auto& [home, states] : listings) {
     for (const State& state : states) {
       if (state.Accepted()) co_await Perform(pass, home, RemoveEntry(state));
@@ -361,7 +358,8 @@ Task<void> RemoveTombstones(CleanPass& pass) {
 }
 
 SweepAction RemoveEntry(const State& state) {
-  return {state.IsMark() ? SweepAction::kRemoveMark : SweepAction::kRemoveFile, FormatState(state), {}};
+  return {.kind = state.IsMark() ? SweepAction::kRemoveMark : SweepAction::kRemoveFile,
+          .from = FormatState(state)};
 }
 
 Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action) {
@@ -449,8 +447,7 @@ Task<void> NoteThin(CleanPass& pass) {
 }
 
 Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
-  CleanPass pass{engine, path, {}, {}, {}, {}, {}};
-  pass.outcome.names = 1;
+  CleanPass pass(engine, path);
   RenamesLeft renames = RenamesLeft::kDone;
   for (int round = 0; round < kCleanRoundsMax && renames == RenamesLeft::kDone; ++round) {
     bool settled = co_await Settle(pass);
@@ -482,10 +479,10 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
 Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThin on_thin, NamesAtRest* rests,
                                      CleanOptions options) {
   NamesAtRest nothing;
-  TreePass pass{engine,
-                std::move(on_thin),
-                {rests != nullptr ? *rests : nothing, engine.executor()},
-                std::move(options)};
+  TreePass pass{.engine = engine,
+                .on_thin = std::move(on_thin),
+                .rests = {rests != nullptr ? *rests : nothing, engine.executor()},
+                .options = std::move(options)};
   co_await CleanBelow(pass, std::move(directory));
   if (pass.stopped) {
     pass.rests.GiveUp();

@@ -108,7 +108,10 @@ Task<Status> AdvanceOn(Engine& beneath, DiskClocksPtr clocks, MemberIndex member
 }  // namespace
 
 DiskClock ClockOf(const StoreDescriptor& descriptor, MemberIndex member, DiskClocksPtr clocks) {
-  return {std::move(clocks), member, std::string(kDiskClockFolder), SettledAfter(descriptor.sync)};
+  return {.clocks = std::move(clocks),
+          .server = member,
+          .folder = std::string(kDiskClockFolder),
+          .settled = SettledAfter(descriptor.sync)};
 }
 
 std::string FormatClockTable(const StoreDescriptor& descriptor, const DiskClocks& clocks) {

@@ -13,6 +13,7 @@ namespace xec {
 Engine::Engine(StoreDescriptor descriptor, std::vector<DataServerPtr> servers, Executor& executor,
                TaskScope& scope, uint64_t seed, EngineOptions options)
     : descriptor_(std::move(descriptor)),
+      home_finder_(descriptor_),
       options_(options),
       servers_(std::move(servers)),
       executor_(executor),

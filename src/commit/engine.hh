@@ -63,7 +63,10 @@ class Engine {
   const std::string& server_id(MemberIndex member) const { return descriptor_.members[member].id; }
   std::optional<MemberIndex> FindMember(std::string_view id) const;
 
-  std::vector<MemberIndex> Homes(const ObjectPath& path) const { return HomesOf(descriptor_, path.Last()); }
+  xec::Homes Homes(const ObjectPath& path) const { return home_finder_.Of(path.Last()); }
+  // The same for each name.
+  size_t HomeCount() const { return home_finder_.count(); }
+  size_t HomeQuorum() const { return Quorum(HomeCount()); }
   // What is known about the servers, and the prober of those that are not well. All requests through server()
   // feed it.
   const ServerHealth& health() const { return *health_; }
@@ -99,6 +102,7 @@ class Engine {
   CallContext Until(Duration timeout) const { return {&executor_, executor_.Now() + timeout}; }
 
   const StoreDescriptor descriptor_;
+  const HomeFinder home_finder_;
   const EngineOptions options_;
   std::vector<DataServerPtr> servers_;
   Executor& executor_;

@@ -35,7 +35,7 @@ Task<bool> FenceHome(Engine& engine, ObjectPath path, MemberIndex home, State se
 }
 
 Task<bool> FenceAllHomes(Engine& engine, ObjectPath path, State seal) {
-  const std::vector<MemberIndex> homes = engine.Homes(path);
+  const Homes homes = engine.Homes(path);
   ServerGather<bool> gather(engine, RequestKind::kSync, kFencePatience);
   for (const MemberIndex home : homes) gather.Start(home, FenceHome(engine, path, home, seal));
   size_t fenced = 0;
@@ -44,7 +44,7 @@ Task<bool> FenceAllHomes(Engine& engine, ObjectPath path, State seal) {
     const auto event = co_await gather.Next();
     if (event.value && *event.value) ++fenced;
   }
-  co_return fenced >= (MutantActive(Mutant::kAbortAtMajority) ? Quorum(homes.size()) : homes.size());
+  co_return fenced >= (MutantActive(Mutant::kAbortAtMajority) ? homes.quorum() : homes.size());
 }
 
 Task<void> RemoveOrGiveUp(Engine& engine, MemberIndex member, ObjectPath path, State seal) {

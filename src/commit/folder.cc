@@ -112,10 +112,7 @@ void AddEntries(const ObjectPath& directory, MemberIndex member, const std::vect
 
 }  // namespace
 
-size_t SilentServersMax(const Engine& engine) {
-  const size_t homes = std::min<size_t>(2 * engine.descriptor().tolerance + 1, engine.server_count());
-  return Quorum(homes) - 1;
-}
+size_t SilentServersMax(const Engine& engine) { return engine.HomeQuorum() - 1; }
 
 Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory, Duration least) {
   FolderUnion result;

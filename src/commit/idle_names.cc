@@ -172,11 +172,12 @@ CleanVerdict IdleNames::Judge(Name name, const std::map<MemberIndex, std::option
     const Duration grace = engine_.options().superseded_grace;
     if (IsPast(engine_.executor().WallNow(), superseding->since_ms, grace))
       return {.what = ToClean::kPurge, .current = superseding->current};
-    return {ToClean::kLater, DueMs(superseding->since_ms, grace), LivesThere(superseding->shown)};
+    return {.what = ToClean::kLater,
+            .due_ms = DueMs(superseding->since_ms, grace),
+            .lives = LivesThere(superseding->shown)};
   }
-  const size_t quorum = Quorum(homes.size());
   std::erase_if(homes, [&](MemberIndex home) { return !found_.heard.contains(home); });
-  if (homes.size() < quorum || !IsForgettable(there, homes)) return {ToClean::kNow};
+  if (homes.size() < engine_.HomeQuorum() || !IsForgettable(there, homes)) return {ToClean::kNow};
   if (silent > 0) return {ToClean::kLater};
   const int64_t made_ms = TombstoneMadeMs(*there.begin()->second.front().version, there);
   const Duration horizon = engine_.options().tombstone_horizon;
@@ -185,7 +186,7 @@ CleanVerdict IdleNames::Judge(Name name, const std::map<MemberIndex, std::option
     const bool stray_file = found_.files.contains(name->first.ObjectDirectory());
     return {stray_file ? ToClean::kNow : ToClean::kForget};
   }
-  return {ToClean::kLater, DueMs(made_ms, horizon), LivesThere(there)};
+  return {.what = ToClean::kLater, .due_ms = DueMs(made_ms, horizon), .lives = LivesThere(there)};
 }
 
 Task<void> IdleNames::LookAhead() {

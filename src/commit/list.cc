@@ -63,8 +63,11 @@ std::optional<Accepted> SettledBy(const Look& look) {
 void Add(const ObjectPath& path, const Accepted& accepted, const std::map<MemberIndex, States>& listings,
          DirectoryContents& contents) {
   if (accepted.Live()) {
-    contents.names.push_back(ListedName{std::string(path.Last()), accepted.kind == Accepted::kDirectory,
-                                        accepted.size, accepted.version.WallMillis(), accepted.version});
+    contents.names.push_back(ListedName{.name = std::string(path.Last()),
+                                        .directory = accepted.kind == Accepted::kDirectory,
+                                        .size = accepted.size,
+                                        .mtime_ms = accepted.version.WallMillis(),
+                                        .version = accepted.version});
     return;
   }
   for (State& seal : MakingUnderWay(listings, accepted))
@@ -77,8 +80,11 @@ bool AddResting(const NamesAtRest::View& known, uint64_t seed, const FolderUnion
   const std::optional<RestingName> lives = known.Lives(ShownAs(seed, found, name.first, name.second));
   if (!lives) return false;
   if (lives->kind != RestingName::kRemoved)
-    names.push_back(ListedName{std::string(name.first.Last()), lives->kind == RestingName::kDirectory,
-                               lives->size, lives->version.WallMillis(), lives->version});
+    names.push_back(ListedName{.name = std::string(name.first.Last()),
+                               .directory = lives->kind == RestingName::kDirectory,
+                               .size = lives->size,
+                               .mtime_ms = lives->version.WallMillis(),
+                               .version = lives->version});
   return true;
 }
 

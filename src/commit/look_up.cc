@@ -53,7 +53,9 @@ Task<LookedUp> LookUpOnce(Engine& engine, ObjectPath path, LookWidth width, int 
   Look look = co_await LookAt(engine, path, width);
   const bool guess =
       MutantActive(Mutant::kNotFoundWithTooFewHomes) && look.highest().kind == Accepted::kNothing;
-  if (!look.HasQuorum() && guess) co_return LookedUp{NameInfo{path, look.highest(), {}, look.listings()}};
+  if (!look.HasQuorum() && guess)
+    co_return LookedUp{
+        NameInfo{.path = path, .accepted = look.highest(), .holders = {}, .listings = look.listings()}};
   if (!look.HasQuorum()) co_return LookedUp{CannotTell(engine, path, look)};
   // Who is asked in addition takes part in rolling forward only in place of others: it may be behind.
   std::vector<MemberIndex> to_roll;
@@ -99,7 +101,8 @@ Task<LookedUp> LookUpOnce(Engine& engine, ObjectPath path, LookWidth width, int 
     if (!later.HasQuorum()) co_return LookedUp{CannotTell(engine, path, later)};
     if (!(later.highest() == highest)) co_return look_again(Again::kOvertaken);
   }
-  co_return LookedUp{NameInfo{path, highest, std::move(holders), look.listings()}};
+  co_return LookedUp{NameInfo{
+      .path = path, .accepted = highest, .holders = std::move(holders), .listings = look.listings()}};
 }
 
 }  // namespace

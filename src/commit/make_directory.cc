@@ -71,7 +71,10 @@ Task<Barrier> LookPastRivals(Engine& engine, Attempt attempt) {
 // sees the seal. Before it is promoted: whoever sees it sees them.
 Task<Status> KeepAttributes(Engine& engine, Attempt attempt, SealsSeen seen) {
   if (attempt.base.kind != Accepted::kDirectory) co_return OkStatus();
-  NameInfo replaced{attempt.path, attempt.base, seen.look.WithHighest(), seen.look.listings()};
+  NameInfo replaced{.path = attempt.path,
+                    .accepted = attempt.base,
+                    .holders = seen.look.WithHighest(),
+                    .listings = seen.look.listings()};
   Result<std::optional<AttributeRevision>> set = co_await ReadAttributes(engine, std::move(replaced));
   Status copied = set ? OkStatus() : Status(set.error());
   if (set && *set)
@@ -84,7 +87,7 @@ Task<Status> KeepAttributes(Engine& engine, Attempt attempt, SealsSeen seen) {
 
 // Any error but kUnknown: nothing of this attempt is or becomes visible once it is withdrawn.
 Task<Tried<void>> Make(Engine& engine, Attempt& attempt, std::vector<MemberIndex> preferred) {
-  const size_t quorum = Quorum(engine.Homes(attempt.path).size());
+  const size_t quorum = engine.HomeQuorum();
   const std::string entry = FormatState(attempt.seal);
   XEC_FAILPOINT("mkdir.seal");
   attempt.homes = co_await SealQuorum(engine, attempt.path, std::move(preferred), [&](MemberIndex home) {
@@ -133,7 +136,7 @@ Task<Tried<void>> Make(Engine& engine, Attempt& attempt, std::vector<MemberIndex
 Task<void> Withdraw(Engine& engine, Attempt attempt) {
   XEC_FAILPOINT("mkdir.withdraw");
   GiveUpLateSeals(engine, attempt.path, attempt.seal, attempt.homes.unsure);
-  const std::vector<MemberIndex> homes = engine.Homes(attempt.path);
+  const Homes homes = engine.Homes(attempt.path);
   co_await RemoveSeals(engine, attempt.path, attempt.seal, homes);
   XEC_FAILPOINT("mkdir.withdrawn");
 }
@@ -162,7 +165,7 @@ Task<Tried<void>> TryToMake(Engine& engine, NameInfo info, ParentNeed parent, bo
 Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents,
                                std::vector<DirectoryVersion> wanted_by) {
   if (path.IsRoot()) co_return Fail(Code::kAlreadyExists, "/ exists");
-  const ParentNeed need{parents, engine.executor().Now(), std::move(wanted_by)};
+  const ParentNeed need{.make = parents, .begun = engine.executor().Now(), .wanted_by = std::move(wanted_by)};
   for (int tries = 1;; ++tries) {
     Result<NameInfo> info = co_await LookUp(engine, path);
     if (!info) co_return info.error();
@@ -176,7 +179,7 @@ Task<Status> MakeDirectoryName(Engine& engine, ObjectPath path, bool parents,
 }
 
 Task<Status> MakeDirectoryAbove(Engine& engine, NameInfo info, bool last) {
-  const ParentNeed need{true, engine.executor().Now()};
+  const ParentNeed need{.make = true, .begun = engine.executor().Now()};
   Tried<void> made = co_await TryToMake(engine, std::move(info), need, last);
   co_return std::move(made.result);
 }

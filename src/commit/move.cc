@@ -31,8 +31,6 @@ std::vector<MemberIndex> HomesFirst(const Engine& engine, const ObjectPath& path
 Task<Result<MoveRecord>> ReadRecordFrom(Engine& engine, ObjectPath from, Accepted moved,
                                         std::vector<MemberIndex> first, Late late_ones, Duration least = {}) {
   std::vector<MemberIndex> homes = HomesFirst(engine, from, first);
-  const size_t all = homes.size();
-  const size_t quorum = Quorum(all);
   std::set<MemberIndex> needed(first.begin(), first.end());
   Error problem = Fail(Code::kNotFound, "no home of {} shows where it was moved", from.text());
   const std::string entry = StatePath(from, FormatState(MovedState(moved)));
@@ -58,9 +56,9 @@ Task<Result<MoveRecord>> ReadRecordFrom(Engine& engine, ObjectPath from, Accepte
           return false;
         }
         needed.erase(home);
-        return ++without >= quorum && needed.empty();
+        return ++without >= engine.HomeQuorum() && needed.empty();
       },
-      UnlessTooMany(all, late_ones), least);
+      UnlessTooMany(engine, late_ones), least);
   if (found) co_return std::move(*found);
   co_return told ? problem : silence;
 }
@@ -68,12 +66,11 @@ Task<Result<MoveRecord>> ReadRecordFrom(Engine& engine, ObjectPath from, Accepte
 Task<bool> TombstoneElsewhere(Engine& engine, ObjectPath from, MemberIndex except, Accepted moved,
                               Duration least) {
   std::vector<MemberIndex> others = engine.Homes(from);
-  const size_t homes = others.size();
   std::erase(others, except);
   co_return co_await AskInTurn<Result<States>>(
       engine, std::move(others), [&](MemberIndex home) { return ListStates(engine, home, from); },
       [&](MemberIndex, const Result<States>& states) { return states && HasAccepted(*states, moved); },
-      UnlessTooMany(homes, Late::kPassedOver), least);
+      UnlessTooMany(engine, Late::kPassedOver), least);
 }
 
 // The version at the new name, as its first homes accept it.
@@ -92,7 +89,7 @@ Task<std::vector<MemberIndex>> RollOn(Engine& engine, ObjectPath path, Look look
     std::optional<States> listing = look.listings().at(home);
     gather.Start(home, RollForward(engine, path, home, goal, std::move(listing)));
   }
-  const auto passed_over = UnlessTooMany(look.homes().size(), late_ones);
+  const auto passed_over = UnlessTooMany(engine, late_ones);
   std::vector<MemberIndex> have;
   while (gather.pending() > 0) {
     const bool all_late = gather.OnlyLateOnes();
@@ -272,7 +269,7 @@ Task<bool> MoveArchive(Engine& engine, ObjectPath from, Accepted moved, MoveReco
   if (found == nullptr) co_return true;
   const State archive = *found;
   const std::string source = StatePath(from, FormatState(archive));
-  const std::vector<MemberIndex> homes = engine.Homes(from);
+  const Homes homes = engine.Homes(from);
   if (Contains(homes, member)) {
     // What a home accepts must never sink: it takes the tombstone before its archive leaves.
     const RollResult rolled = co_await RollForward(engine, from, member, moved, *states);
@@ -331,7 +328,11 @@ Result<MoveRecord> ParseMoveRecord(std::string_view text) {
   const auto size = ParseUint(lines[3].substr(5));
   if (!path || !size || !IsObjectId(lines[2].substr(4))) return damaged;
   XEC_ASSIGN_OR_RETURN(ObjectPath to, ObjectPath::ParseStored(*path));
-  MoveRecord record{std::move(to), std::string(lines[2].substr(4)), *size, {}, std::move(etag)};
+  MoveRecord record{.to = std::move(to),
+                    .oid = std::string(lines[2].substr(4)),
+                    .size = *size,
+                    .servers = {},
+                    .etag = std::move(etag)};
   for (const std::string_view server : Split(lines[4].substr(8), ',')) {
     if (!server.empty()) record.servers.emplace_back(server);
   }
@@ -339,15 +340,13 @@ Result<MoveRecord> ParseMoveRecord(std::string_view text) {
 }
 
 Task<Result<MoveRecord>> ReadMoveRecord(Engine& engine, ObjectPath from, Accepted moved) {
-  std::vector<MemberIndex> homes = engine.Homes(from);
-  co_return co_await ReadRecordFrom(engine, from, moved, std::move(homes), Late::kWaitedFor);
+  co_return co_await ReadRecordFrom(engine, from, moved, engine.Homes(from), Late::kWaitedFor);
 }
 
 Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
                                     Duration least) {
-  std::vector<MemberIndex> homes = engine.Homes(path);
   Result<MoveRecord> record =
-      co_await ReadRecordFrom(engine, path, goal, std::move(homes), Late::kPassedOver, least);
+      co_await ReadRecordFrom(engine, path, goal, engine.Homes(path), Late::kPassedOver, least);
   if (!record) co_return RollResult::kFailed;
   const State draft = DraftOf(engine, goal);
   const Status named = co_await KeepLongName(engine, home, path);
@@ -368,8 +367,7 @@ Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex
 }
 
 Task<Status> FinishTarget(Engine& engine, ObjectPath from, Accepted moved, Tombstone tombstone) {
-  std::vector<MemberIndex> homes = engine.Homes(from);
-  co_return co_await FinishShown(engine, from, moved, std::move(homes), tombstone, Late::kWaitedFor);
+  co_return co_await FinishShown(engine, from, moved, engine.Homes(from), tombstone, Late::kWaitedFor);
 }
 
 Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIndex, States> listings,

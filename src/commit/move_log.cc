@@ -42,7 +42,8 @@ Result<MoveLog> ParseMoveLog(std::string id, std::string_view text) {
   if (!from || !to || !version) return damaged;
   XEC_ASSIGN_OR_RETURN(ObjectPath from_path, ObjectPath::ParseStored(*from));
   XEC_ASSIGN_OR_RETURN(ObjectPath to_path, ObjectPath::ParseStored(*to));
-  return MoveLog{std::move(id), std::move(from_path), std::move(to_path), *version};
+  return MoveLog{
+      .id = std::move(id), .from = std::move(from_path), .to = std::move(to_path), .version = *version};
 }
 
 // What the servers show of one log.

@@ -105,7 +105,7 @@ Task<std::optional<Debris>> ListNameless(Engine& engine, std::string object_dire
     std::vector<std::string> names;
     for (const Entry& entry : *listed) {
       names.push_back(entry.name);
-      Found found{event.member, entry, ParseState(entry.name)};
+      Found found{.member = event.member, .entry = entry, .state = ParseState(entry.name)};
       if (!IsOldDebris(engine, found)) co_return std::nullopt;
       debris.push_back(std::move(found));
     }

@@ -47,7 +47,7 @@ Result<bool> IsInTheWay(const States& states, const std::optional<State>& draft,
 // to accept it does: else homes that lost their disks, and were repaired one by one, would be a quorum that
 // does not. Where no witness can be made the copy counts for more.
 Task<void> KnowOrigin(Engine& engine, ObjectPath path, MemberIndex member, Accepted version) {
-  const std::vector<MemberIndex> homes = engine.Homes(path);
+  const Homes homes = engine.Homes(path);
   if (!Contains(homes, member)) co_return;
   const Look all = co_await LookAt(engine, path, LookWidth::kAll, kRepairPatience);
   const Accepted& known = all.highest();
@@ -61,20 +61,20 @@ Task<void> KnowOrigin(Engine& engine, ObjectPath path, MemberIndex member, Accep
 // Makes sure that no home sinks in what it accepts when the bad archive of this one goes: it has a witness
 // before. A cleaner that saw the archive may yet take that: so a quorum of the homes stands without it, too.
 Task<Status> StandWithout(Engine& engine, ObjectPath path, MemberIndex member, Accepted version) {
-  const std::vector<MemberIndex> homes = engine.Homes(path);
+  const Homes homes = engine.Homes(path);
   if (!Contains(homes, member) || MutantActive(Mutant::kRepairSinksHome)) co_return OkStatus();
   const RollResult witness = co_await MakeWitness(engine, path, member, version, kRepairPatience);
   if (witness != RollResult::kAccepted)
     co_return Fail(Code::kUnavailable, "{} takes no witness of it", engine.server_id(member));
   size_t have = 0;
   for (const MemberIndex home : homes) {
-    if (home == member || have >= Quorum(homes.size())) continue;
+    if (home == member || have >= homes.quorum()) continue;
     const RollResult rolled = co_await RollForward(engine, path, home, version, std::nullopt);
     if (rolled == RollResult::kSuperseded || rolled == RollResult::kOvertaken)
       co_return Fail(Code::kConflict, "{} was changed meanwhile", path.text());
     if (rolled == RollResult::kAccepted) ++have;
   }
-  if (have >= Quorum(homes.size())) co_return OkStatus();
+  if (have >= homes.quorum()) co_return OkStatus();
   co_return Fail(Code::kUnavailable,
                  "too few homes of {} answer to replace the bad archive on {}, which is one of them; retry",
                  path.text(), engine.server_id(member));
@@ -165,7 +165,7 @@ Task<Placed> PlaceCopy(Engine& engine, ObjectPath path, MemberIndex member, Stat
 
 Task<Status> RemoveBad(Engine& engine, ObjectPath path, MemberIndex member, Accepted version, State bad) {
   const Room room = co_await MakeRoom(engine, path, member, std::nullopt, version, std::move(bad));
-  const std::vector<MemberIndex> homes = engine.Homes(path);
+  const Homes homes = engine.Homes(path);
   const bool home = Contains(homes, member);
   if (!room.removed || !home) co_return room.status;
   // A cleaner that saw the archive may have taken the witness beside it.

@@ -204,7 +204,7 @@ Task<Status> ReconcileDisk(Engine& engine, Engine& beneath, DiskClocksPtr clocks
   if (!status) co_return status;
   // Who has not noticed yet does so with the next listing; what was sent before that ends until then.
   const TimePoint until = engine.executor().Now() + engine.options().metadata_timeout;
-  Reconciliation work{engine, beneath, member, std::move(turn)};
+  Reconciliation work{.engine = engine, .beneath = beneath, .member = member, .turn = std::move(turn)};
   bool go_on = co_await MayGoOn(work, "/");
   while (go_on && engine.executor().Now() < until) {
     co_await Pause(engine, kCleanerPatience);

@@ -12,8 +12,11 @@ namespace xec {
 
 Task<Result<RemovalSeal>> SealRemoval(Engine& engine, const NameInfo& info) {
   const ObjectPath path = info.path;
-  const std::vector<MemberIndex> homes = engine.Homes(path);
-  RemovalSeal removal{path, RemovalSealState(info.accepted.version, engine.NewObjectId()), {}, {}};
+  const Homes homes = engine.Homes(path);
+  RemovalSeal removal{.path = path,
+                      .seal = RemovalSealState(info.accepted.version, engine.NewObjectId()),
+                      .homes = {},
+                      .sealed_at = {}};
   const std::string entry = FormatState(removal.seal);
   std::vector<MemberIndex> order = info.HomesHeard();
   std::erase(order, homes.front());
@@ -24,7 +27,7 @@ Task<Result<RemovalSeal>> SealRemoval(Engine& engine, const NameInfo& info) {
     return MakeNamedMark(engine, home, path, entry);
   });
   XEC_FAILPOINT("removal.sealed");
-  if (removal.homes.sealed.size() < Quorum(homes.size())) {
+  if (removal.homes.sealed.size() < homes.quorum()) {
     co_await WithdrawRemoval(engine, std::move(removal));
     co_return Fail(Code::kNoQuorum, "too few homes of {} take changes now; retry", path.text());
   }
@@ -66,7 +69,7 @@ Task<void> EndOne(Engine& engine, Making making) {
     co_return;
   }
   const State aborted = AbortedState(seal);
-  const std::vector<MemberIndex> homes = engine.Homes(making.path);
+  const Homes homes = engine.Homes(making.path);
   co_await RemoveSeals(engine, making.path, aborted, homes);
 }
 

@@ -151,7 +151,10 @@ Task<Tried<State>> ChooseTarget(Engine& engine, Attempt attempt, SealsSeen seale
     const bool stands = Contains(sealed.homes, homes[i]);
     if (stands) proved |= uint64_t{1} << i;
   }
-  NameInfo info{attempt.from, attempt.source, source.WithHighest(), source.listings()};
+  NameInfo info{.path = attempt.from,
+                .accepted = attempt.source,
+                .holders = source.WithHighest(),
+                .listings = source.listings()};
   Result<std::optional<AttributeRevision>> attributes = co_await ReadAttributes(engine, std::move(info));
   if (!attributes) co_return Tried<State>(attributes.error(), attributes.code() == Code::kConflict);
   XEC_FAILPOINT("rename.attributes");
@@ -237,8 +240,7 @@ struct Chosen {
 
 // Steps 2 and 3. An error: nothing of this attempt is or becomes visible once Withdraw is through.
 Task<Tried<Chosen>> LookAndChoose(Engine& engine, Attempt attempt, SealedHomes homes) {
-  if (homes.in.size() < Quorum(engine.Homes(attempt.to).size()) ||
-      homes.out.size() < Quorum(engine.Homes(attempt.from).size())) {
+  if (homes.in.size() < engine.HomeQuorum() || homes.out.size() < engine.HomeQuorum()) {
     co_return Fail(Code::kNoQuorum, "too few homes of {} and {} take changes now; retry", attempt.from.text(),
                    attempt.to.text());
   }
@@ -265,7 +267,8 @@ Task<Tried<Chosen>> LookAndChoose(Engine& engine, Attempt attempt, SealedHomes h
   if (!moved.result) co_return Tried<Chosen>(moved.result.error(), moved.again);
   if (engine.executor().Now() - attempt.started > engine.options().operation_limit)
     co_return Fail(Code::kConflict, "the rename of {} took too long; retry", attempt.from.text());
-  co_return Tried<Chosen>(Chosen{*moved.result, std::move(source.homes), stood_at});
+  co_return Tried<Chosen>(
+      Chosen{.moved = *moved.result, .out = std::move(source.homes), .stood_at = stood_at});
 }
 
 // What is left of an own attempt at its source. If not all homes were fenced: as it was made, or then as

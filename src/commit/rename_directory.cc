@@ -53,7 +53,11 @@ Task<void> KeepYoung(Engine& engine, KeptLog& kept) {
     co_return;
   }
   const bool forgotten = co_await RemoveMoveLog(engine, kept.log.id, kept.late);
-  kept = KeptLog{std::move(next), std::move(*written), now, kept.alone && forgotten, kept.answers};
+  kept = KeptLog{.log = std::move(next),
+                 .late = std::move(*written),
+                 .begun = now,
+                 .alone = kept.alone && forgotten,
+                 .answers = kept.answers};
 }
 
 // Gives the new directory the user attributes of the old one. Done once more after a crash it changes
@@ -91,7 +95,7 @@ Task<Status> MoveObject(Engine& engine, ObjectPath from, ObjectPath to, Director
     if (!there) co_return there.error();
     if (there->accepted.Live()) co_return Fail(Code::kNotEmpty, "{} is in the way", to.text());
     RenameTerms terms;
-    terms.parent = ParentNeed{true, engine.executor().Now(), {top}};
+    terms.parent = ParentNeed{.make = true, .begun = engine.executor().Now(), .wanted_by = {top}};
     terms.below = top;
     Status moved = co_await RenameObject(engine, from, to, std::move(terms));
     const bool met = !moved && moved.code() == Code::kConflict;
@@ -110,9 +114,9 @@ struct Level {
   ObjectPath to;
   DirectoryVersion top;
   TimePoint settled_at;  // RemovalSeal
-  std::set<std::string> moved;  // by this process
-  std::set<std::string> gone;   // were listed, and not there any more
-  std::set<std::string> stay;   // in the way at the target, or of another kind by now
+  std::set<std::string> moved = {};  // by this process
+  std::set<std::string> gone = {};   // were listed, and not there any more
+  std::set<std::string> stay = {};   // in the way at the target, or of another kind by now
 };
 
 Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, DirectoryVersion top,
@@ -195,7 +199,7 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, Direct
   if (!copied) co_return copied.error();
   Result<RemovalSeal> removal = co_await SealRemoval(engine, *info);
   if (!removal) co_return removal.error();
-  Level level{from, to, std::move(top), removal->settled_at(), {}, {}, {}};
+  Level level{.from = from, .to = to, .top = std::move(top), .settled_at = removal->settled_at()};
   Status done = co_await EmptyIt(engine, level, kept);
   XEC_FAILPOINT("rename_directory.emptied");
   if (done) {
@@ -238,7 +242,7 @@ Task<Status> CarryThrough(Engine& engine, KeptLog& kept) {
 // Goes on with what logs that were found say, all of one rename. Their copies may not be on the disks: so
 // that a power cut does not end the rename half way, it is logged anew first.
 Task<Status> Resume(Engine& engine, std::vector<MoveLog> logs) {
-  KeptLog kept{logs.front(), {}, engine.executor().Now()};
+  KeptLog kept{.log = logs.front(), .late = {}, .begun = engine.executor().Now()};
   MoveLog& log = kept.log;
   Result<NameInfo> from = co_await LookUp(engine, log.from);
   if (!from) co_return from.error();
@@ -288,13 +292,14 @@ Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to) {
   if (!source) co_return source.error();
   if (source->accepted.kind != Accepted::kDirectory)
     co_return Fail(Code::kNotDirectory, "{} is not a directory", from.text());
-  MoveLog log{engine.NewObjectId(), from, to, source->accepted.version};
+  MoveLog log{.id = engine.NewObjectId(), .from = from, .to = to, .version = source->accepted.version};
   XEC_FAILPOINT("rename_directory.log");
   const TimePoint begun = engine.executor().Now();
   Result<std::set<MemberIndex>> written = co_await WriteMoveLog(engine, log);
   if (!written) co_return written.error();
   XEC_FAILPOINT("rename_directory.logged");
-  KeptLog kept{std::move(log), std::move(*written), begun, true, true};
+  KeptLog kept{
+      .log = std::move(log), .late = std::move(*written), .begun = begun, .alone = true, .answers = true};
   Status carried = co_await CarryThrough(engine, kept);
   // A log that is no longer young is taken up by cleaners, and they may still be at it.
   NoteAge(engine, kept);

@@ -27,7 +27,6 @@ State DraftOf(Engine& engine, const Accepted& version) {
 Task<RollResult> StandingElsewhere(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
                                    Duration least) {
   std::vector<MemberIndex> others = engine.Homes(path);
-  const size_t homes = others.size();
   std::erase(others, home);
   RollResult standing = RollResult::kFailed;
   co_await AskInTurn<Result<States>>(
@@ -37,7 +36,7 @@ Task<RollResult> StandingElsewhere(Engine& engine, ObjectPath path, MemberIndex 
         if (states && goal < HighestAccepted(*states)) standing = RollResult::kOvertaken;
         return standing != RollResult::kFailed;
       },
-      UnlessTooMany(homes, Late::kPassedOver), least);
+      UnlessTooMany(engine, Late::kPassedOver), least);
   co_return standing;
 }
 
@@ -58,8 +57,8 @@ struct ManifestFound {
 // No home has shown a whole witness with the origin of a version, and so many may still have one or had one
 // that is damaged. The rename that brought it committed with whole ones on a quorum, and each of these goes
 // only when the rename is complete: if some of that quorum must have let go of theirs, it is.
-bool IsMoveComplete(const std::vector<MemberIndex>& homes, size_t open) {
-  return open <= homes.size() - Quorum(homes.size());
+bool IsMoveComplete(const Engine& engine, size_t open) {
+  return open <= engine.HomeCount() - engine.HomeQuorum();
 }
 
 Task<ManifestFound> ManifestOn(Engine& engine, ObjectPath path, MemberIndex home, Accepted version) {
@@ -105,9 +104,8 @@ Task<ManifestFound> ManifestOn(Engine& engine, ObjectPath path, MemberIndex home
 Task<ManifestFound> FindManifest(Engine& engine, ObjectPath path, Accepted version, Duration least,
                                  Late late_ones) {
   ManifestFound found;
-  const std::vector<MemberIndex> homes = engine.Homes(path);
   co_await AskInTurn<ManifestFound>(
-      engine, homes, [&](MemberIndex home) { return ManifestOn(engine, path, home, version); },
+      engine, engine.Homes(path), [&](MemberIndex home) { return ManifestOn(engine, path, home, version); },
       [&](MemberIndex, ManifestFound& here) {
         if (here.problem) found.problem = std::move(here.problem);
         found.silent += here.silent;
@@ -118,8 +116,8 @@ Task<ManifestFound> FindManifest(Engine& engine, ObjectPath path, Accepted versi
       },
       [&](size_t late) {
         const bool moved_in = !version.origin.empty();
-        const bool complete = moved_in && IsMoveComplete(homes, found.silent + late + found.damaged);
-        const bool enough = complete || UnlessTooMany(homes.size(), late_ones)(late);
+        const bool complete = moved_in && IsMoveComplete(engine, found.silent + late + found.damaged);
+        const bool enough = complete || UnlessTooMany(engine, late_ones)(late);
         if (enough) found.silent += late;
         return enough;
       },
@@ -180,7 +178,7 @@ Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, 
     ManifestFound found = co_await FindManifest(engine, path, goal, least, Late::kPassedOver);
     const bool all_told = found.silent == 0;
     if (!found.text && !goal.origin.empty() &&
-        (all_told || IsMoveComplete(engine.Homes(path), found.silent + found.damaged))) {
+        (all_told || IsMoveComplete(engine, found.silent + found.damaged))) {
       goal.origin.clear();
       found = co_await FindManifest(engine, path, goal, least, Late::kPassedOver);
     }
@@ -291,7 +289,7 @@ Task<bool> IsElsewhere(Engine& engine, std::vector<VersionAt> places, MemberInde
         [&](MemberIndex, const Result<States>& states) {
           return states && HasArchiveOf(*states, place.version.version, place.version.oid);
         },
-        UnlessTooMany(engine.Homes(place.path).size(), Late::kPassedOver));
+        UnlessTooMany(engine, Late::kPassedOver));
     if (shown) co_return true;
   }
   co_return false;
@@ -385,7 +383,7 @@ Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& lo
   }
   const size_t quorum = look.quorum();
   const size_t have = holders.size();
-  const auto passed_over = UnlessTooMany(look.homes().size(), late_ones);
+  const auto passed_over = UnlessTooMany(engine, late_ones);
   while (true) {
     const bool enough = have + outcome.accepted.size() >= quorum;
     for (; !outcome.superseded && next < spares.size() &&

@@ -28,7 +28,11 @@ void ServerWaits::Add(size_t tag, MemberIndex member, Duration patience) {
   // Latched states have no time: who is known to be bad is late at once.
   const TimePoint suspect = engine_.health().SuspectFrom(member, now);
   const bool bad = suspect <= now && now - least_ >= suspect;
-  waiting_.push_back({tag, member, now, patience, bad ? TimePoint::min() : now + least_});
+  waiting_.push_back({.tag = tag,
+                      .member = member,
+                      .started = now,
+                      .patience = patience,
+                      .timely_until = bad ? TimePoint::min() : now + least_});
   news_ |= NoteLate(waiting_.back(), now);
 }
 

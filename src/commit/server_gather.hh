@@ -132,10 +132,10 @@ class ServerGather : public ServerWaits {
   Gather<T> gather_;
 };
 
-// For `enough` of AskInTurn. Passed over are as many late ones as may be bad of so many homes, where the
+// For `enough` of AskInTurn. Passed over are as many late ones as homes of a name may be bad, where the
 // caller looks again when nobody's answer was good.
-inline auto UnlessTooMany(size_t homes, Late late_ones) {
-  const size_t bad = late_ones == Late::kPassedOver ? homes - Quorum(homes) : 0;
+inline auto UnlessTooMany(const Engine& engine, Late late_ones) {
+  const size_t bad = late_ones == Late::kPassedOver ? engine.HomeCount() - engine.HomeQuorum() : 0;
   return [bad](size_t late) { return late <= bad; };
 }
 

@@ -16,7 +16,7 @@ Task<bool> MarkLacking(CleanPass& pass) {
   const State tombstone = TombstoneState(pass.current.version);
   ServerGather<Status> gather(pass.engine, RequestKind::kSync, kCleanerPatience);
   size_t lacking = 0;
-  for (const MemberIndex home : pass.engine.Homes(pass.path)) {
+  for (const MemberIndex home : pass.homes) {
     if (HighestAccepted(pass.servers[home]) == pass.current) continue;
     gather.Start(home, MakeNamedMark(pass.engine, home, pass.path, FormatState(tombstone)));
     ++lacking;
@@ -41,16 +41,14 @@ ServerStates Shown(const CleanPass& pass) {
 }  // namespace
 
 Task<std::optional<CleanOutcome>> PurgeName(Engine& engine, ObjectPath path, Purgeable purgeable) {
-  CleanPass pass{engine, path, {}, {}, {}, {}, {}};
-  pass.outcome.names = 1;
-  const std::vector<MemberIndex> homes = engine.Homes(path);
-  std::vector<MemberIndex> members = homes;
+  CleanPass pass(engine, std::move(path));
+  std::vector<MemberIndex> members = pass.homes;
   for (const MemberIndex member : purgeable.shown_by) {
-    if (!Contains(homes, member)) members.push_back(member);
+    if (!Contains(pass.homes, member)) members.push_back(member);
   }
   co_await ListOn(pass, members);
   if (pass.servers.size() < members.size()) co_return std::nullopt;
-  const std::optional<Superseding> found = OnlySuperseded(engine, Shown(pass), homes);
+  const std::optional<Superseding> found = OnlySuperseded(engine, Shown(pass), pass.homes);
   const bool same = found && found->current == purgeable.current;
   if (!same || !pass.Past(found->since_ms, engine.options().superseded_grace)) co_return std::nullopt;
   for (const auto& [member, states] : found->shown)
@@ -71,11 +69,9 @@ Task<std::optional<CleanOutcome>> PurgeName(Engine& engine, ObjectPath path, Pur
 }
 
 Task<std::optional<CleanOutcome>> ForgetName(Engine& engine, ObjectPath path, int64_t asked_ms) {
-  CleanPass pass{engine, path, {}, {}, {}, {}, {}};
-  pass.outcome.names = 1;
-  const std::vector<MemberIndex> homes = engine.Homes(path);
-  co_await ListOn(pass, homes);
-  if (!IsForgettable(pass.servers, homes)) co_return std::nullopt;
+  CleanPass pass(engine, std::move(path));
+  co_await ListOn(pass, pass.homes);
+  if (!IsForgettable(pass.servers, pass.homes)) co_return std::nullopt;
   pass.current = HighestAccepted(pass.servers.begin()->second);
   const int64_t made_ms = TombstoneMadeMs(pass.current.version, pass.servers);
   // Clocks may be set back.

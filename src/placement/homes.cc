@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "base/contains.hh"
 #include "base/random.hh"
@@ -21,32 +20,48 @@ uint64_t HashText(std::string_view text) {
   return Mix64(hash);
 }
 
-// All members, best first, by rendezvous hash of (key, member id).
-std::vector<MemberIndex> Ranked(const StoreDescriptor& descriptor, std::string_view key) {
+std::vector<uint64_t> HashesOf(const std::vector<Member>& members) {
+  std::vector<uint64_t> hashes;
+  hashes.reserve(members.size());
+  for (const Member& member : members) hashes.push_back(HashText(member.id));
+  return hashes;
+}
+
+// The best `count` members, best first, by rendezvous hash of (key, member id). `hashes`: of the ids.
+std::vector<MemberIndex> Ranked(std::span<const uint64_t> hashes, std::string_view key, size_t count) {
   const uint64_t key_hash = HashText(key);
-  std::vector<uint64_t> weight;
-  weight.reserve(descriptor.members.size());
-  for (const Member& member : descriptor.members) weight.push_back(Mix64(key_hash ^ HashText(member.id)));
-  std::vector<MemberIndex> order(descriptor.members.size());
-  std::iota(order.begin(), order.end(), MemberIndex{0});
-  std::sort(order.begin(), order.end(), [&](MemberIndex a, MemberIndex b) {
-    return weight[a] != weight[b] ? weight[a] > weight[b] : a < b;
-  });
-  return order;
+  std::vector<std::pair<uint64_t, MemberIndex>> ranked;
+  ranked.reserve(hashes.size());
+  for (size_t i = 0; i < hashes.size(); ++i)
+    ranked.emplace_back(Mix64(key_hash ^ hashes[i]), static_cast<MemberIndex>(i));
+  std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(count), ranked.end(),
+                    [](const auto& a, const auto& b) {
+                      return a.first != b.first ? a.first > b.first : a.second < b.second;
+                    });
+  std::vector<MemberIndex> best;
+  best.reserve(count);
+  for (size_t i = 0; i < count; ++i) best.push_back(ranked[i].second);
+  return best;
 }
 
 }  // namespace
 
-std::vector<MemberIndex> HomesOf(const StoreDescriptor& descriptor, std::string_view last_component) {
-  std::vector<MemberIndex> homes = Ranked(descriptor, last_component);
-  homes.resize(std::min<size_t>(homes.size(), 2 * descriptor.tolerance + 1));
-  return homes;
+HomeFinder::HomeFinder(const StoreDescriptor& descriptor)
+    : count_(std::min<size_t>(descriptor.members.size(), 2 * descriptor.tolerance + 1)),
+      hashes_(HashesOf(descriptor.members)) {}
+
+Homes HomeFinder::Of(std::string_view last_component) const {
+  return Ranked(hashes_, last_component, count_);
+}
+
+Homes HomesOf(const StoreDescriptor& descriptor, std::string_view last_component) {
+  return HomeFinder(descriptor).Of(last_component);
 }
 
 std::vector<MemberIndex> PlacementOrder(const StoreDescriptor& descriptor, std::span<const MemberIndex> homes,
                                         std::string_view salt) {
   std::vector<MemberIndex> order(homes.begin(), homes.end());
-  for (const MemberIndex member : Ranked(descriptor, salt)) {
+  for (const MemberIndex member : Ranked(HashesOf(descriptor.members), salt, descriptor.members.size())) {
     if (!Contains(homes, member)) order.push_back(member);
   }
   return order;

@@ -6,7 +6,6 @@
 
 #include "base/check.hh"
 #include "base/mutant.hh"
-#include "placement/homes.hh"
 
 namespace xec {
 namespace {
@@ -190,8 +189,6 @@ bool HasAccepted(const States& states, const Version& version) {
                      [&](const State& s) { return s.Accepted() && s.version == version; });
 }
 
-Look::Look(std::vector<MemberIndex> homes) : homes_(std::move(homes)), quorum_(Quorum(homes_.size())) {}
-
 void Look::Heard(MemberIndex home, States states) {
   Accepted here = HighestAccepted(states);
   if (IsBetter(here, highest_)) highest_ = std::move(here);
@@ -203,7 +200,7 @@ void Look::Failed(MemberIndex home) { failed_.insert(home); }
 
 std::vector<MemberIndex> Look::FirstHomesNotHeard() const {
   std::vector<MemberIndex> rest;
-  for (size_t i = 0; i < std::min(quorum_, homes_.size()); ++i) {
+  for (size_t i = 0; i < std::min(quorum(), homes_.size()); ++i) {
     const MemberIndex home = homes_[i];
     if (!listings_.contains(home) && !failed_.contains(home)) rest.push_back(home);
   }
@@ -228,33 +225,36 @@ std::vector<MemberIndex> Look::LackingHighest() const {
 
 bool Look::Decided() const {
   if (!HasQuorum()) return false;
-  return highest_.kind == Accepted::kNothing || WithHighest().size() >= quorum_;
+  return highest_.kind == Accepted::kNothing || WithHighest().size() >= quorum();
 }
 
 RollStep NextRollStep(const States& states, const Accepted& goal) {
   const Accepted here = HighestAccepted(states);
-  if (goal < here) return {RollStep::kSuperseded, {}, {}};
-  if (HasAccepted(states, goal)) return {RollStep::kAccepted, {}, {}};
+  if (goal < here) return {.kind = RollStep::kSuperseded};
+  if (HasAccepted(states, goal)) return {.kind = RollStep::kAccepted};
   if (goal.kind == Accepted::kRemoved)
-    return {RollStep::kMark, {}, FormatState(TombstoneState(goal.version))};
+    return {.kind = RollStep::kMark, .to = FormatState(TombstoneState(goal.version))};
   for (const State& state : states) {
     if (goal.kind == Accepted::kDirectory && IsMakingDirectory(state) && state.version == goal.version)
-      return {RollStep::kRename, FormatState(state), FormatState(DirectoryState(goal.version))};
+      return {.kind = RollStep::kRename,
+              .from = FormatState(state),
+              .to = FormatState(DirectoryState(goal.version))};
     // An aborted seal of what was accepted elsewhere is as good as a valid one.
     if (goal.kind == Accepted::kMoved && IsMovingOut(state) && state.oid == goal.oid)
-      return {RollStep::kRename, FormatState(state), FormatState(MovedState(goal))};
+      return {.kind = RollStep::kRename, .from = FormatState(state), .to = FormatState(MovedState(goal))};
     if (goal.kind != Accepted::kObject) continue;
     if (state.kind == StateKind::kMoveIn && state.oid == goal.origin) {
       State witness = WitnessState(goal.version, goal.oid, goal.size, goal.etag);
       witness.origin = goal.origin;
-      return {RollStep::kRename, FormatState(state), FormatState(witness)};
+      return {.kind = RollStep::kRename, .from = FormatState(state), .to = FormatState(witness)};
     }
     if (state.oid == goal.oid && (state.kind == StateKind::kSealed || state.kind == StateKind::kAborted)) {
-      return {RollStep::kRename, FormatState(state),
-              FormatState(PromotedState(goal.version, goal.oid, goal.size, goal.etag))};
+      return {.kind = RollStep::kRename,
+              .from = FormatState(state),
+              .to = FormatState(PromotedState(goal.version, goal.oid, goal.size, goal.etag))};
     }
   }
-  return {RollStep::kWitness, {}, {}};
+  return {.kind = RollStep::kWitness};
 }
 
 FinishPlan PlanFinish(const Look& look, const Accepted& target, uint64_t proved) {
@@ -382,7 +382,8 @@ std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input
   std::vector<SweepAction> plan;
   const Version& current = input.current.version;
   const auto remove = [&](const State& s) {
-    plan.push_back({s.IsMark() ? SweepAction::kRemoveMark : SweepAction::kRemoveFile, FormatState(s), {}});
+    plan.push_back(
+        {.kind = s.IsMark() ? SweepAction::kRemoveMark : SweepAction::kRemoveFile, .from = FormatState(s)});
   };
   const auto any_current = [&](StateKind kind, bool moved_in) {
     return std::any_of(states.begin(), states.end(), [&](const State& s) {
@@ -426,8 +427,9 @@ std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input
           }
           // Left behind beside a witness of its own version: it is the better one.
           plan.push_back(
-              {SweepAction::kRename, FormatState(state),
-               FormatState(PromotedState(current, state.oid, input.current.size, input.current.etag))});
+              {.kind = SweepAction::kRename,
+               .from = FormatState(state),
+               .to = FormatState(PromotedState(current, state.oid, input.current.size, input.current.etag))});
         } else if (const auto below = input.promoted_below.find(state.oid);
                    below != input.promoted_below.end()) {
           // Readers that have that version open take a seal for its archive.
@@ -451,22 +453,22 @@ FenceStep NextFenceStep(const States& states, const State& seal) {
   // A directory does not tell its maker.
   const bool directory = seal.kind == StateKind::kDirectorySeal;
   if (directory && *seal.version <= HighestAccepted(states).version)
-    return {FenceStep::kPromotedHere, {}, {}};
+    return {.kind = FenceStep::kPromotedHere};
   bool marked = false;
   bool aborted = false;
   for (const State& state : states) {
     if (!SameUpload(state, seal)) continue;
-    if (state.Accepted()) return {FenceStep::kPromotedHere, {}, {}};
+    if (state.Accepted()) return {.kind = FenceStep::kPromotedHere};
     if (state.kind == StateKind::kSealed || state.kind == StateKind::kMoveOut ||
         state.kind == StateKind::kDirectorySeal) {
-      return {FenceStep::kRename, FormatState(state), FormatState(AbortedState(state))};
+      return {.kind = FenceStep::kRename, .from = FormatState(state), .to = FormatState(AbortedState(state))};
     }
     aborted = aborted || state.kind == StateKind::kAborted || state.kind == StateKind::kAbortedOut ||
               state.kind == StateKind::kAbortedDirectory;
     marked = marked || state.kind == StateKind::kAbortMark;
   }
-  if (aborted || marked) return {FenceStep::kFenced, {}, {}};
-  return {FenceStep::kMark, {}, FormatState(AbortMarkState(seal))};
+  if (aborted || marked) return {.kind = FenceStep::kFenced};
+  return {.kind = FenceStep::kMark, .to = FormatState(AbortMarkState(seal))};
 }
 
 bool OnlyTombstone(const States& states, const Accepted& current) {

@@ -7,7 +7,7 @@
 #include <set>
 #include <span>
 
-#include "placement/store_descriptor.hh"
+#include "placement/homes.hh"
 #include "protocol/state_name.hh"
 
 namespace xec {
@@ -53,15 +53,14 @@ bool HasAccepted(const States& states, const Version& version);
 // What the listings heard so far say about a name.
 class Look {
  public:
-  // `homes` in order of preference; quorum = Quorum(homes.size()).
-  explicit Look(std::vector<MemberIndex> homes);
+  explicit Look(Homes homes) : homes_(std::move(homes)) {}
 
   void Heard(MemberIndex home, States states);
   void Failed(MemberIndex home);
 
-  const std::vector<MemberIndex>& homes() const { return homes_; }
-  size_t quorum() const { return quorum_; }
-  bool HasQuorum() const { return listings_.size() >= quorum_; }
+  const Homes& homes() const { return homes_; }
+  size_t quorum() const { return homes_.quorum(); }
+  bool HasQuorum() const { return listings_.size() >= quorum(); }
   // Of the first homes, a quorum, which get what is put first: those neither heard nor failed.
   std::vector<MemberIndex> FirstHomesNotHeard() const;
 
@@ -75,8 +74,7 @@ class Look {
   bool Decided() const;
 
  private:
-  std::vector<MemberIndex> homes_;
-  size_t quorum_;
+  Homes homes_;
   std::map<MemberIndex, States> listings_;
   std::set<MemberIndex> failed_;
   Accepted highest_;
@@ -92,8 +90,8 @@ struct RollStep {
     kMark,  // make the directory entry `to` (a plain tombstone carries everything in its name)
     kWitness,  // nothing here: write a witness, or copy the moved tombstone
   } kind = kAccepted;
-  std::string from;
-  std::string to;
+  std::string from = {};
+  std::string to = {};
 };
 RollStep NextRollStep(const States& states, const Accepted& goal);
 
@@ -176,8 +174,8 @@ Rival RivalAtBarrier(const std::map<MemberIndex, States>& listings, const State&
 // One action of the cleaner on one server.
 struct SweepAction {
   enum Kind { kRemoveFile, kRemoveMark, kRename } kind = kRemoveFile;
-  std::string from;
-  std::string to;  // of kRename
+  std::string from = {};
+  std::string to = {};  // of kRename
 };
 struct SweepInput {
   Accepted current;  // decided, and accepted on this server's quorum
@@ -195,8 +193,8 @@ std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input
 // one home, decided on a fresh listing.
 struct FenceStep {
   enum Kind { kFenced, kPromotedHere, kRename, kMark } kind = kFenced;
-  std::string from;
-  std::string to;
+  std::string from = {};
+  std::string to = {};
 };
 FenceStep NextFenceStep(const States& states, const State& seal);
 

@@ -31,8 +31,11 @@ Task<Result<UserAttributes>> WrittenAttributes(Engine& engine, NameInfo info) {
 
 ObjectInfo InfoOf(const NameInfo& info) {
   const Accepted& here = info.accepted;
-  return {
-      here.kind == Accepted::kDirectory, here.size, here.version.WallMillis(), here.version, {}, here.etag};
+  return {.directory = here.kind == Accepted::kDirectory,
+          .size = here.size,
+          .mtime_ms = here.version.WallMillis(),
+          .version = here.version,
+          .etag = here.etag};
 }
 
 }  // namespace
@@ -89,7 +92,7 @@ Task<Result<std::unique_ptr<ObjectWriter>>> NativeStore::Create(std::string text
   if (!path) co_return path.error();
   const Status object = NeedObjectSaid(text);
   if (!object) co_return object.error();
-  ParentNeed need{options.make_parents, engine_.executor().Now()};
+  ParentNeed need{.make = options.make_parents, .begun = engine_.executor().Now()};
   const Status parent = co_await ExpectParent(engine_, *path, need);
   if (!parent) co_return parent.error();
   co_return co_await ObjectWriter::Start(engine_, *path, std::move(options.write), std::move(need));
@@ -135,7 +138,7 @@ Task<Result<bool>> NativeStore::BringIntoTree(std::string text) {
                      parent.text());
     if (info->accepted.Live()) continue;
     made = true;
-    const ParentNeed need{true, engine_.executor().Now()};
+    const ParentNeed need{.make = true, .begun = engine_.executor().Now()};
     const Status stands = co_await StandInParent(engine_, below, need);
     if (!stands) co_return stands.error();
   }
@@ -179,7 +182,7 @@ Task<Status> NativeStore::Rename(std::string from_text, std::string to_text, Ren
   const bool directory = info->accepted.kind == Accepted::kDirectory;
   const Status as_said = NeedKindSaid(from_text, to_text, directory);
   if (!as_said) co_return as_said.error();
-  const ParentNeed need{true, engine_.executor().Now()};
+  const ParentNeed need{.make = true, .begun = engine_.executor().Now()};
   const Status parent = co_await ExpectParent(engine_, *to, need);
   if (!parent) co_return parent.error();
   if (directory && options.source.version && *options.source.version != info->accepted.version)
@@ -208,7 +211,8 @@ Task<Status> NativeStore::SetAttribute(std::string text, std::string name, std::
   const Status as_said = NeedKindSaid(text, found->info.accepted.kind == Accepted::kDirectory);
   if (!as_said) co_return as_said.error();
   if (only_if.version && found->info.accepted.version != *only_if.version) co_return NotCurrent(*path);
-  AttributeChange change{std::move(name), std::move(value), std::move(found->set), {}};
+  AttributeChange change{
+      .name = std::move(name), .value = std::move(value), .current = std::move(found->set), .written = {}};
   if (!change.current) {
     Result<UserAttributes> written = co_await WrittenAttributes(engine_, found->info);
     if (!written) co_return written.error();
@@ -233,8 +237,10 @@ Task<Result<CleanReport>> NativeStore::Clean(CleanOptions options) {
   const bool in_the_way = !resumed && resumed.code() == Code::kConflict;
   if (!resumed && !in_the_way) co_return resumed.error();
   const bool later = in_the_way || (resumed && !*resumed);
-  co_return CleanReport{outcome->names, outcome->removed, outcome->left + (later ? 1 : 0),
-                        std::move(outcome->thin)};
+  co_return CleanReport{.names = outcome->names,
+                        .removed = outcome->removed,
+                        .left = outcome->left + (later ? 1 : 0),
+                        .thin = std::move(outcome->thin)};
 }
 
 }  // namespace xec

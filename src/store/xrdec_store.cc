@@ -219,8 +219,10 @@ Task<Status> XrdecStore::ChangeRegistered(XrdecName name, std::string attribute,
   if (!manifest) co_return manifest.error();
   Result<std::optional<AttributeRevision>> current = co_await AttributesSetFor(name);
   if (!current) co_return current.error();
-  AttributeChange change{std::move(attribute), std::move(value), std::move(*current),
-                         std::move(manifest->attributes)};
+  AttributeChange change{.name = std::move(attribute),
+                         .value = std::move(value),
+                         .current = std::move(*current),
+                         .written = std::move(manifest->attributes)};
   Status written = co_await ChangeAttribute(engine_, name.registered, std::move(change));
   co_return InUserWords(std::move(written));
 }

@@ -66,7 +66,7 @@ Task<std::vector<Aside>> LookAtAside(Engine& engine, std::vector<StagedArchive> 
   std::vector<Aside> found;
   for (const StagedArchive& archive : archives) {
     if (!archive.name.aside) continue;
-    Aside aside{archive, {}, archive.name.aside->path};
+    Aside aside{.archive = archive, .oid = {}, .path = archive.name.aside->path};
     const Result<std::string> text = co_await ReadManifestText(engine, archive.member, archive.name.Path());
     // Gone: its remover lives.
     if (!text && text.code() == Code::kNotFound) continue;
@@ -312,7 +312,11 @@ Task<Result<CleanOutcome>> CleanXrdec(Engine& engine, Turn turn) {
     const std::string oid = archive.name.oid;
     if (!archive.name.aside) staged[oid].push_back(std::move(archive));
   }
-  Pass pass{engine, std::move(turn), std::move(staged), std::move(aside), listed.silent};
+  Pass pass{.engine = engine,
+            .turn = std::move(turn),
+            .staged = std::move(staged),
+            .aside = std::move(aside),
+            .silent = listed.silent};
   Result<ObjectPath> root = ObjectPath::Parse("/");
   co_await WalkRegister(pass, *root);
   // What was not met is not known to be dead.

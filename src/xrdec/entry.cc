@@ -24,8 +24,8 @@ Task<Status> SealOn(Engine& engine, MemberIndex home, ObjectPath path, State sea
 
 // The homes that have the seal now.
 Task<std::vector<MemberIndex>> SealHomes(Engine& engine, ObjectPath path, State seal, std::string content) {
-  const std::vector<MemberIndex> homes = engine.Homes(path);
-  const size_t quorum = Quorum(homes.size());
+  const Homes homes = engine.Homes(path);
+  const size_t quorum = homes.quorum();
   ServerGather<Status> gather(engine, RequestKind::kSync);
   for (const MemberIndex home : homes) gather.Start(home, SealOn(engine, home, path, seal, content));
   std::vector<MemberIndex> sealed;
@@ -74,20 +74,23 @@ Task<Status> CommitEntry(Engine& engine, ObjectPath path, ExclusiveStart start, 
   if (!content) co_return content.error();
   XEC_FAILPOINT("xrdec.entry");
   std::vector<MemberIndex> sealed = co_await SealHomes(engine, entry, seal, std::move(*content));
-  const size_t quorum = Quorum(engine.Homes(entry).size());
+  const size_t quorum = engine.HomeQuorum();
   Status done;
   if (sealed.size() < quorum) {
     done = Fail(Code::kNoQuorum, "only {} homes of {} take changes now, {} must; retry", sealed.size(),
                 path.text(), quorum);
   } else {
-    PutRequest request{entry, seal, manifest.size_bytes, std::move(sealed), 0, start.base};
+    PutRequest request{.path = entry,
+                       .seal = seal,
+                       .size = manifest.size_bytes,
+                       .archives = std::move(sealed),
+                       .exclusive_base = start.base};
     Result<Version> committed = co_await CommitPut(engine, std::move(request));
     if (!committed) done = InUserWords(committed.error());
   }
   XEC_FAILPOINT("xrdec.entered");
   if (!done && done.code() != Code::kUnknown) {
-    std::vector<MemberIndex> homes = engine.Homes(entry);
-    co_await AbandonUpload(engine, entry, seal, std::move(homes));
+    co_await AbandonUpload(engine, entry, seal, engine.Homes(entry));
   }
   co_return std::move(done);
 }

@@ -100,7 +100,7 @@ Version VersionOf(const XrdecAttributes& attributes) {
 Task<Result<XrdecName>> LookUpXrdec(Engine& engine, ObjectPath path, XrdecWidth width) {
   Result<NameInfo> registered = co_await LookUp(engine, path.Registered());
   if (!registered) co_return InUserWords(registered.error());
-  XrdecName name{XrdecName::kNothing, path, std::move(*registered)};
+  XrdecName name{.kind = XrdecName::kNothing, .path = path, .registered = std::move(*registered)};
   const Accepted& accepted = name.registered.accepted;
   name.in_register = accepted.kind == Accepted::kObject;
   if (name.in_register) {
@@ -163,7 +163,7 @@ Task<StagedArchives> ListStaged(Engine& engine) {
     for (const Entry& entry : *listed) {
       std::optional<StagedName> name = StagedName::Parse(entry.name);
       if (!name || entry.directory) continue;
-      StagedArchive archive{event.member, std::move(*name), entry.mtime_s};
+      StagedArchive archive{.member = event.member, .name = std::move(*name), .mtime_s = entry.mtime_s};
       staged.archives.push_back(std::move(archive));
     }
   }
@@ -171,7 +171,8 @@ Task<StagedArchives> ListStaged(Engine& engine) {
 }
 
 Result<NameInfo> ForReading(const Engine& engine, const XrdecName& name) {
-  NameInfo info{name.path, name.registered.accepted, name.holders, {}};
+  NameInfo info{
+      .path = name.path, .accepted = name.registered.accepted, .holders = name.holders, .listings = {}};
   if (!name.in_register) {
     info.accepted = Accepted();
     info.accepted.kind = Accepted::kObject;

@@ -96,8 +96,10 @@ Task<Result<std::vector<ListedName>>> LookUpAll(Engine& engine, std::set<ObjectP
     const Result<XrdecName>& name = *event.value;
     if (!name) co_return name.error();
     if (name->kind != XrdecName::kObject) continue;
-    ListedName listed{std::string(name->path.Last()), false, name->size, name->version.WallMillis(),
-                      name->version};
+    ListedName listed{.name = std::string(name->path.Last()),
+                      .size = name->size,
+                      .mtime_ms = name->version.WallMillis(),
+                      .version = name->version};
     live.push_back(std::move(listed));
   }
   co_return std::move(live);
@@ -204,7 +206,7 @@ Task<Result<std::vector<ListedName>>> ListXrdec(Engine& engine, ObjectPath path)
   for (const ObjectPath& folder : folders) {
     // An archive that a directory hides on another server still makes an object.
     if (objects.contains(std::string(folder.Last()))) continue;
-    ListedName directory{std::string(folder.Last()), true, 0, 0, {}};
+    ListedName directory{.name = std::string(folder.Last()), .directory = true};
     listed->push_back(std::move(directory));
   }
   std::sort(listed->begin(), listed->end(),

@@ -24,7 +24,8 @@ Task<bool> RemoveArchive(Engine& engine, MemberIndex member, ObjectPath path, in
   const TimePoint start = engine.executor().Now();
   const DataServerPtr server = engine.server(member);
   const TakenAside taken_aside{up_to_s, path.text()};
-  const std::string aside = StagedName{engine.NewObjectId(), {}, taken_aside}.Path();
+  const std::string aside =
+      StagedName{.oid = engine.NewObjectId(), .moving_since_s = {}, .aside = taken_aside}.Path();
   XEC_FAILPOINT("xrdec.take_aside");
   const Status taken = co_await Rename(engine.MetadataCall(), server, path.PlainPath(), aside);
   XEC_FAILPOINT("xrdec.aside");

@@ -195,8 +195,13 @@ Task<Result<std::unique_ptr<ObjectWriter>>> StartXrdecWriter(Engine& engine, Obj
   }
   const int64_t above_s = HighestVersion(name->found);
   StagedName staged{engine.NewObjectId(), {}};
-  ArchivePlace place{staged.Path(), {}, {}, staged.oid};
-  UploadPlan plan{std::move(path), staged.oid, geometry, std::move(options), false, std::move(place)};
+  ArchivePlace place{.path = staged.Path(), .folders = {}, .homes = {}, .salt = staged.oid};
+  UploadPlan plan{.path = std::move(path),
+                  .object_id = staged.oid,
+                  .geometry = geometry,
+                  .options = std::move(options),
+                  .one_stripe_form = false,
+                  .place = std::move(place)};
   std::unique_ptr<ObjectWriter> writer =
       std::make_unique<Writer>(engine, std::move(plan), std::move(*digests), std::move(staged), above_s);
   co_return std::move(writer);

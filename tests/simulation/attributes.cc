@@ -94,7 +94,7 @@ void World::CheckAttributes(Gateway& gateway, const std::string& name) {
     return Break(fmt::format("at rest the attributes of {} cannot be read", name));
   LetBackgroundEnd();
   const ObjectPath path = PathOf(name);
-  const std::vector<MemberIndex> homes = gateway.engine->Homes(path);
+  const Homes homes = gateway.engine->Homes(path);
   std::map<std::string, size_t> having;  // by revision
   for (const MemberIndex home : homes) {
     for (const auto& [file, size] : servers_[home]->Files()) {

@@ -58,7 +58,7 @@ Task<void> World::ReadHeld(Gateway* gateway, size_t id, std::string name) {
 std::vector<size_t> World::HomesAhead(const std::string& name) const {
   std::map<Version, std::vector<size_t>> by_version;
   const std::string folder = PathOf(name).ObjectDirectory() + "/";
-  const std::vector<MemberIndex> homes = HomesOf(descriptor_, PathOf(name).Last());
+  const Homes homes = HomesOf(descriptor_, PathOf(name).Last());
   for (const MemberIndex home : homes) {
     Version highest;
     for (const auto& [path, size] : servers_[home]->Files()) {
@@ -70,7 +70,7 @@ std::vector<size_t> World::HomesAhead(const std::string& name) const {
   }
   std::vector<size_t> ahead;
   if (by_version.size() > 1) ahead = by_version.rbegin()->second;
-  if (ahead.size() > homes.size() - Quorum(homes.size())) ahead.clear();
+  if (ahead.size() > homes.size() - homes.quorum()) ahead.clear();
   return ahead;
 }
 

@@ -187,7 +187,7 @@ void World::SpoilOne(const std::string& name, std::optional<size_t> on) {
 }
 
 size_t World::HomeOf(const std::string& name) {
-  const std::vector<MemberIndex> homes = HomesOf(descriptor_, PathOf(name).Last());
+  const Homes homes = HomesOf(descriptor_, PathOf(name).Last());
   return homes[kind_random_.Below(homes.size())];
 }
 

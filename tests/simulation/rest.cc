@@ -206,7 +206,7 @@ void World::CheckFiles(Gateway& gateway, const std::string& name, const std::opt
   const auto servers = Wait(ListOnAll(*gateway.engine, path), gateway);
   if (!servers) return;
   size_t archives = 0, accepting = 0;
-  const std::vector<MemberIndex> homes = gateway.engine->Homes(path);
+  const Homes homes = gateway.engine->Homes(path);
   for (const auto& [server, states] : *servers) {
     for (const State& state : states) {
       const bool of_version = info && state.version == info->accepted.version;
@@ -283,7 +283,7 @@ void World::CheckDirectoryFiles(Gateway& gateway, const std::string& directory, 
   if (there ? !one_mark : !entries.empty())
     return Break(fmt::format("at rest {} is left over for {}", entries.empty() ? "nothing" : *entries.begin(),
                              directory));
-  if (there && marks < Quorum(gateway.engine->Homes(path).size()))
+  if (there && marks < gateway.engine->HomeQuorum())
     Break(fmt::format("at rest the directory {} is on {} homes only", directory, marks));
 }
 

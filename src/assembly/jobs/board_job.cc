@@ -38,7 +38,10 @@ class BoardJob final : public Job {
     StepEnd end{.kind = StepEnd::kRest, .pause = kJobBoardInterval};
     // Nobody could be sure to find it.
     if (board.heard.size() < quorum) co_return end;
-    ProcessRecord record{site_.process, started_ms_, engine.executor().WallNow(), site_.runner.Reports()};
+    ProcessRecord record{.process = site_.process,
+                         .started_ms = started_ms_,
+                         .told_ms = engine.executor().WallNow(),
+                         .jobs = site_.runner.Reports()};
     std::erase_if(record.jobs, [](const JobReport& job) { return job.name == kJobBoardName; });
     co_await teller_.Tell(board, std::move(record));
     co_return end;

@@ -152,7 +152,8 @@ Task<Status> AskOfJob(Engine& engine, std::string job, JobVerb verb) {
                    "{} of {} data servers tell what was asked of jobs, and {} have to: try again",
                    board.heard.size(), engine.server_count(), quorum);
   }
-  const JobMark mark{job, verb, board.orders.NextTime(job, engine.executor().WallNow())};
+  const JobMark mark{
+      .job = job, .verb = verb, .time_ms = board.orders.NextTime(job, engine.executor().WallNow())};
   ServerGather<Status> gather(engine);
   for (const MemberIndex member : engine.AllByHealth()) {
     gather.Start(member,

@@ -218,7 +218,7 @@ TEST_P(AttributesTest, ALookThatTakesLongMeetsOneRevisionOrTheOther) {
   for (const bool cleaned : {false, true}) {
     TestWorld world(OptionsOf(9));
     ASSERT_TRUE(world.Put(world.NewGateway(), "/a"));
-    const std::vector<MemberIndex> homes = HomesOf(world.descriptor, "a");
+    const Homes homes = HomesOf(world.descriptor, "a");
     const auto set_without = [&](size_t begin, size_t end, const char* value) {
       Gateway& gateway = world.NewGateway();
       FaultRule refuse{.operation = Operation::kCreate};
@@ -311,7 +311,7 @@ TEST_P(AttributesTest, TheCleanerDecidesWhatADeadSetterLeftOnOneHome) {
   TestWorld world(OptionsOf(7));
   Gateway& gateway = world.NewGateway();
   ASSERT_TRUE(world.Put(gateway, "/a"));
-  const std::vector<MemberIndex> homes = HomesOf(world.descriptor, "a");
+  const Homes homes = HomesOf(world.descriptor, "a");
   FaultRule hang{.kind = FaultKind::kHang, .operation = Operation::kRename};
   for (size_t i = 1; i < homes.size(); ++i) gateway.faults[homes[i]]->plan().Add(hang);
   std::optional<Status> set;

@@ -55,7 +55,7 @@ TEST(Fence, TheTargetKeepsItsSealsWhileAHomeOfTheSourceIsSilent) {
   TestWorld world({});
   Gateway& renamer = world.NewGateway();
   ASSERT_TRUE(world.Put(renamer, "/a"));
-  const std::vector<MemberIndex> homes = renamer.engine->Homes(TestWorld::Path("/a"));
+  const Homes homes = renamer.engine->Homes(TestWorld::Path("/a"));
   for (size_t i = 1; i < homes.size(); ++i)
     renamer.faults[homes[i]]->plan().Add(
         {.kind = FaultKind::kHang, .operation = Operation::kRename, .path_contains = "/a.~xo/r."});

@@ -31,7 +31,7 @@ class ForgetTest : public testing::Test {
   TestWorld world_{TestWorld::Options{}};
   TestWorld::Gateway& gateway_ = world_.NewGateway();
   const ObjectPath path_ = TestWorld::Path("/o");
-  const std::vector<MemberIndex> homes_ = gateway_.engine->Homes(path_);
+  const Homes homes_ = gateway_.engine->Homes(path_);
 };
 
 TEST_F(ForgetTest, NothingIsLeft) {

@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(Tolerance, MakeDirectoryTest, ::testing::Values(1, 2));
 TEST_P(MakeDirectoryTest, CostsFourRequestsForEachHomeOfAQuorum) {
   TestWorld world(OptionsOf(1));
   Gateway& gateway = world.NewGateway();
-  const size_t quorum = Quorum(gateway.engine->Homes(Name("/d")).size());
+  const size_t quorum = gateway.engine->HomeQuorum();
   gateway.counts->Reset();
   ASSERT_TRUE(Make(world, gateway, "/d"));
   EXPECT_EQ(gateway.counts->Total(), 4 * quorum);
@@ -103,7 +103,7 @@ TEST_P(MakeDirectoryTest, WithHomesAway) {
   for (size_t away = 0; away < GetParam(); ++away) {
     TestWorld world(OptionsOf(1 + away));
     Gateway& gateway = world.NewGateway();
-    const std::vector<MemberIndex> homes = gateway.engine->Homes(Name("/d"));
+    const Homes homes = gateway.engine->Homes(Name("/d"));
     for (size_t i = 0; i <= away; ++i) world.memory[homes[i]]->SetDown(true);
     ASSERT_TRUE(Make(world, gateway, "/d"));
     for (size_t i = 0; i <= away; ++i) world.memory[homes[i]]->SetDown(false);
@@ -205,7 +205,7 @@ TEST_P(MakeDirectoryTest, ADeadMakerIsInTheWayOfUploadsOnlyUntilItIsFenced) {
     dead.Kill();
     if (ended) break;
     Gateway& gateway = world.NewGateway();
-    const size_t quorum = Quorum(gateway.engine->Homes(Name("/d")).size());
+    const size_t quorum = gateway.engine->HomeQuorum();
     if (Count(world.EntriesOf(gateway, "/d"), "f.") < quorum) continue;
     ++held;
     const Result<Version> early = world.Put(gateway, "/d");
@@ -232,7 +232,7 @@ TEST_P(MakeDirectoryTest, IsInTheWayUntilItIsFencedEverywhere) {
   for (size_t unreached = 0; unreached < OptionsOf(1).tolerance * 2 + 1; ++unreached) {
     for (size_t steps = 1, ended = 0; ended == 0; ++steps) {
       TestWorld world(OptionsOf(2));
-      const std::vector<MemberIndex> homes = HomesOf(world.descriptor, "d");
+      const Homes homes = HomesOf(world.descriptor, "d");
       Gateway& maker = world.NewGateway();
       for (const auto& fault : maker.faults)
         fault->plan().Add({.kind = FaultKind::kDelay, .operation = Operation::kRename, .delay = 20min});

@@ -223,7 +223,7 @@ struct HalfDone {
 // The gateway dies when this home has taken the change. False: it is not one of those that are to take it.
 bool TakeOnOneHome(TestWorld& world, TestWorld::Gateway& dies, const ObjectPath& path, MemberIndex knows,
                    const HalfDone& half) {
-  const std::vector<MemberIndex> homes = dies.engine->Homes(path);
+  const Homes homes = dies.engine->Homes(path);
   const Accepted before = world.StateOf(dies, path.text());
   for (const MemberIndex home : homes) {
     FaultRule rule{.kind = FaultKind::kHang, .operation = half.operation};
@@ -291,7 +291,7 @@ TEST_F(PatienceTest, NobodyWaitsForTheHomeThatAloneKnowsAChange) {
             if (half.what != "make directory") {
               ASSERT_TRUE(world.Put(dies, "/d/3"));
             }
-            const std::vector<MemberIndex> homes = dies.engine->Homes(path);
+            const Homes homes = dies.engine->Homes(path);
             if (!TakeOnOneHome(world, dies, path, homes[knows], half)) break;
             ++half_done;
             const std::string what = fmt::format("{} known by s{}, {}", half.what, homes[knows], who);
@@ -313,7 +313,7 @@ TEST(PatienceOfSeveralTest, WhoMakesADirectoryBesideOthersNeitherWaitsNorFails) 
     options.servers = 5;
     TestWorld world(options);
     TestWorld::Gateway& gateway = world.NewGateway();
-    const std::vector<MemberIndex> homes = gateway.engine->Homes(TestWorld::Path("/d"));
+    const Homes homes = gateway.engine->Homes(TestWorld::Path("/d"));
     const MemberIndex stops = homes[seed % 2];
     const MemberIndex slow = homes[1 - seed % 2];
     gateway.faults[stops]->plan().Add({.kind = FaultKind::kHang, .first = 1 + seed / 2 % 40});

@@ -21,8 +21,8 @@ TEST_P(PlaceCopyTest, AHomeWhoseBadArchiveGoesStillKnowsTheVersion) {
     ASSERT_LT(steps, kStepsMax);
     TestWorld world(OptionsOf(1));
     const ObjectPath path = world.Path("/a");
-    const std::vector<MemberIndex> homes = HomesOf(world.descriptor, path.Last());
-    const size_t quorum = Quorum(homes.size());
+    const Homes homes = HomesOf(world.descriptor, path.Last());
+    const size_t quorum = homes.quorum();
     ASSERT_TRUE(
         world.Put(world.NewGateway(), "/a", {homes.begin() + static_cast<long>(quorum), homes.end()}));
     Gateway& repairing = world.NewGateway();
@@ -53,7 +53,7 @@ TEST(PlaceCopyOfMovedTest, AHomeThatIsRepairedKnowsTheOrigin) {
     const ObjectPath path = world.Path("/b");
     ASSERT_TRUE(world.Put(gateway, "/x"));
     const Accepted put = world.StateOf(gateway, "/x");
-    const std::vector<MemberIndex> homes = gateway.engine->Homes(path);
+    const Homes homes = gateway.engine->Homes(path);
     State witness = WitnessState(put.version, put.oid, put.size);
     const State archive = PromotedState(put.version, put.oid, put.size);
     ASSERT_TRUE(world.Seal(gateway, path, homes[1], archive));

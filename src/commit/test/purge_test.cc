@@ -50,7 +50,7 @@ class PurgeTest : public testing::Test {
   TestWorld world_{TestWorld::Options{}};
   TestWorld::Gateway& gateway_ = world_.NewGateway();
   const ObjectPath path_ = TestWorld::Path("/o");
-  const std::vector<MemberIndex> homes_ = gateway_.engine->Homes(path_);
+  const Homes homes_ = gateway_.engine->Homes(path_);
   const size_t archives_ = world_.descriptor.geometry.Total();
   Version first_;
 };

@@ -38,7 +38,7 @@ TEST_P(RenameLateTest, WhoFinishesAMoveSaysGoneOnlyIfItStillIs) {
       world.executor.RunTask(RenameObject(*dying.engine, world.Path("/a"), world.Path("/b")), steps);
       dying.Kill();
       Gateway& writer = world.NewGateway();
-      const size_t quorum = Quorum(writer.engine->Homes(world.Path("/a")).size());
+      const size_t quorum = writer.engine->HomeQuorum();
       const auto arrived = [&] { return Count(world.EntriesOf(writer, "/b"), "w.") >= quorum; };
       if (Count(world.EntriesOf(writer, "/a"), "t.") < quorum || arrived()) break;
       Gateway& reader = world.NewGateway();
@@ -135,7 +135,7 @@ TEST_P(RenameLateTest, ATombstoneThatIsOnlySeenIsMadeDurableFirst) {
     world.executor.RunTask(RenameObject(*dying.engine, path, world.Path("/b")), steps);
     dying.Kill();
     Gateway& fresh = world.NewGateway();
-    const size_t quorum = Quorum(fresh.engine->Homes(path).size());
+    const size_t quorum = fresh.engine->HomeQuorum();
     if (Count(world.EntriesOf(fresh, "/a"), "t.") < quorum) continue;
     Gateway& without_sync = world.NewGateway();
     for (const auto& fault : without_sync.faults)
@@ -219,7 +219,7 @@ TEST_P(RenameLateTest, ATombstoneThatWasCutShortIsNoQuestionForAllHomes) {
   Gateway& gateway = world.NewGateway();
   ASSERT_TRUE(world.Put(gateway, "/a"));
   ASSERT_TRUE(world.Run(RenameObject(*gateway.engine, world.Path("/a"), world.Path("/b"))));
-  const std::vector<MemberIndex> homes = HomesOf(world.descriptor, "a");
+  const Homes homes = HomesOf(world.descriptor, "a");
   const auto snapshot = world.memory[homes[0]]->Take();
   world.Clean(gateway);
   ASSERT_TRUE(world.EntriesOf(gateway, "/a").empty());
@@ -285,7 +285,7 @@ TEST(RenameCutShortTest, WhatWasJustRolledIsAskedForTheRecord) {
       if (whole.size() < 3) world.Clean(reader);
     }
     uint64_t proved = 0;
-    const std::vector<MemberIndex> target_homes = HomesOf(world.descriptor, "b");
+    const Homes target_homes = HomesOf(world.descriptor, "b");
     for (size_t i = 0; i < target_homes.size(); ++i) {
       const auto states = world.Run(ListStates(*reader.engine, target_homes[i], world.Path("/b")));
       if (states && !states->empty()) proved |= uint64_t{1} << i;
@@ -373,7 +373,7 @@ TEST(RenameCutShortTest, ACopyTellsWhatAnyHomeKnowsOfTheOrigin) {
     Gateway& gateway = world.NewGateway();
     ASSERT_TRUE(world.Put(gateway, "/x"));
     const Accepted put = world.StateOf(gateway, "/x");
-    const std::vector<MemberIndex> homes = gateway.engine->Homes(world.Path("/b"));
+    const Homes homes = gateway.engine->Homes(world.Path("/b"));
     State witness = WitnessState(put.version, put.oid, put.size);
     witness.origin = gateway.engine->NewObjectId();
     const MemberIndex knows = homes[order[1]];
@@ -410,7 +410,7 @@ TEST(RenameCutShortTest, ADamagedWitnessAndASilentHomeDoNotStopARoll) {
     Gateway& gateway = world.NewGateway();
     ASSERT_TRUE(world.Put(gateway, "/x"));
     const Accepted put = world.StateOf(gateway, "/x");
-    const std::vector<MemberIndex> homes = gateway.engine->Homes(world.Path("/b"));
+    const Homes homes = gateway.engine->Homes(world.Path("/b"));
     State witness = WitnessState(put.version, put.oid, put.size);
     witness.origin = gateway.engine->NewObjectId();
     const std::string damaged = StatePath(world.Path("/b"), FormatState(witness));

@@ -30,7 +30,7 @@ class StrayFileTest : public testing::Test {
 };
 
 TEST_F(StrayFileTest, AnEmptyOneIsRemovedAndItsServerCountsAgain) {
-  const std::vector<MemberIndex> homes = HomesOf(world_.descriptor, "a");
+  const Homes homes = HomesOf(world_.descriptor, "a");
   for (const MemberIndex home : homes) Leave(home, "/own", "");
   const auto missing = world_.Run(LookUp(*gateway_.engine, world_.Path("/own/0/a")));
   ASSERT_TRUE(missing) << missing.error().message;

@@ -164,7 +164,7 @@ void PutOnOneHome(TestWorld& world, MemberIndex home) {
 TEST_P(TogetherTest, AHomeThatHasOvertakenALookIsHeardByTheNext) {
   TestWorld world(OptionsOf(1));
   ASSERT_TRUE(world.Put(world.NewGateway(), "/a"));
-  const std::vector<MemberIndex> homes = HomesOf(world.descriptor, "a");
+  const Homes homes = HomesOf(world.descriptor, "a");
   PutOnOneHome(world, homes.front());
   PutOnOneHome(world, homes.back());
   auto& reader = world.NewGateway();

@@ -192,7 +192,7 @@ std::vector<MemberIndex> ArchivePlaces::Candidates() const {
   const auto add = [&](MemberIndex member) {
     if (!Contains(candidates, member)) candidates.push_back(member);
   };
-  const std::vector<MemberIndex> homes = engine.Homes(info.path);
+  const Homes homes = engine.Homes(info.path);
   for (const int rank_min : {kArchiveRank, kWitnessRank}) {
     for (const MemberIndex home : homes) {
       const auto listing = info.listings.find(home);

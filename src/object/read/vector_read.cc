@@ -45,7 +45,7 @@ RunsOfServers PlanRuns(const ReadContext& context, const std::vector<ChunkPiece>
     if (!runs.empty() && runs.back().name == name && range.begin <= runs.back().range.end) {
       runs.back().range.end = std::max(runs.back().range.end, range.end);
     } else {
-      runs.push_back(Run{name, range, {}});
+      runs.push_back(Run{.name = name, .range = range, .pieces = {}});
     }
     runs.back().pieces.push_back(i);
   }

@@ -28,7 +28,8 @@ Task<Result<ArchiveFilePtr>> CreateArchive(Engine& engine, MemberIndex server, A
 }  // namespace
 
 ArchivePlace SealPlace(const Engine& engine, const ObjectPath& path, const State& seal) {
-  ArchivePlace place{ArchivePath(path, seal), {}, engine.Homes(path), seal.oid};
+  ArchivePlace place{
+      .path = ArchivePath(path, seal), .folders = {}, .homes = engine.Homes(path), .salt = seal.oid};
   // What keeps the parts of a shortened name.
   for (const std::string& entry : path.LongNameEntries())
     place.folders.push_back(path.ObjectDirectory() + "/" + entry);

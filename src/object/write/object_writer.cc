@@ -122,7 +122,7 @@ Task<Status> Writer::Append(ByteSpan bytes) {
 }
 
 size_t Writer::HomesHeld() const {
-  const std::vector<MemberIndex> homes = engine_.Homes(path_);
+  const Homes homes = engine_.Homes(path_);
   const std::vector<UploadedArchive>& archives = upload_.archives();
   return static_cast<size_t>(std::count_if(
       archives.begin(), archives.end(),
@@ -138,7 +138,7 @@ std::vector<MemberIndex> Writer::UntriedHomes() const {
 
 // A version needs archives on a quorum of homes: adds those without members.
 Task<Status> Writer::OpenFills() {
-  const size_t quorum = Quorum(engine_.Homes(path_).size());
+  const size_t quorum = engine_.HomeQuorum();
   if (HomesHeld() < quorum) co_await upload_.OpenFills(quorum - HomesHeld(), Late::kWaitedFor);
   if (HomesHeld() >= quorum) co_return OkStatus();
   co_return Fail(Code::kNoQuorum, "cannot write {}: only {} of its homes take an archive, {} must ({})",
@@ -149,7 +149,7 @@ Task<Status> Writer::OpenFills() {
 // others.
 Task<Status> Writer::SealAll(const Checksums& checksums) {
   const std::shared_ptr<StripeBuffer> held_back = upload_.TakeHeldBack();
-  const size_t quorum = Quorum(engine_.Homes(path_).size());
+  const size_t quorum = engine_.HomeQuorum();
   while (true) {
     Status sealed = co_await upload_.SealAll([&](const UploadedArchive& archive) {
       Manifest manifest = upload_.MakeManifest(checksums);
@@ -201,7 +201,14 @@ Task<Result<Checksums>> Writer::SealObject() {
 
 Task<Result<Version>> Writer::Promote(std::vector<MemberIndex> other_homes) {
   const bool replaces = base_ && base_->Live();
-  PutRequest request{path_, seal_, upload_.size(), {}, 0, base_, !replaces, std::move(other_homes), parent_};
+  PutRequest request{.path = path_,
+                     .seal = seal_,
+                     .size = upload_.size(),
+                     .archives = {},
+                     .exclusive_base = base_,
+                     .base_may_rise = !replaces,
+                     .other_homes = std::move(other_homes),
+                     .parent = parent_};
   size_t wanted = 0;
   for (const UploadedArchive& archive : upload_.archives()) {
     if (!archive.lost) request.archives.push_back(archive.server);
@@ -289,7 +296,12 @@ Task<Result<std::unique_ptr<ObjectWriter>>> ObjectWriter::Start(Engine& engine, 
     if (!free) co_return free.error();
   }
   ArchivePlace place = SealPlace(engine, path, seal);
-  UploadPlan plan{std::move(path), seal.oid, *geometry, std::move(options), true, std::move(place)};
+  UploadPlan plan{.path = std::move(path),
+                  .object_id = seal.oid,
+                  .geometry = *geometry,
+                  .options = std::move(options),
+                  .one_stripe_form = true,
+                  .place = std::move(place)};
   std::unique_ptr<ObjectWriter> writer = std::make_unique<Writer>(
       engine, std::move(plan), std::move(parent), std::move(*digests), std::move(seal), std::move(base));
   co_return std::move(writer);

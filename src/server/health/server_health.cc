@@ -129,14 +129,14 @@ void ServerRecord::NoteSilent(TimePoint now) {
 }
 
 Standing ServerRecord::At(TimePoint now) {
-  if (bad_) return {bad_->state, bad_->since, false};
+  if (bad_) return {.state = bad_->state, .since = bad_->since, .trusted = false};
   NoteSilent(now);
   TimePoint silent = TimePoint::max();
   for (size_t i = 0; i < kRequestKindCount; ++i) {
     if (silent_[i]) silent = std::min(silent, quiet_since_[i]);
   }
-  if (silent != TimePoint::max()) return {ServerState::kSuspect, silent, false};
-  return {ServerState::kUp, up_since_, now >= trusted_from_};
+  if (silent != TimePoint::max()) return {.state = ServerState::kSuspect, .since = silent, .trusted = false};
+  return {.state = ServerState::kUp, .since = up_since_, .trusted = now >= trusted_from_};
 }
 
 TimePoint ServerRecord::SuspectFrom(TimePoint now) {

@@ -76,7 +76,7 @@ TEST_F(ArchivePlacesTest, WhatWasRenamedSinceIsFoundAtItsNewName) {
 // That home could know that the object was moved in, and from where.
 TEST_F(ArchivePlacesTest, WhileAHomeDoesNotAnswerThereMayBeOtherPlaces) {
   EXPECT_FALSE(of_.places->MayHaveOtherPlaces()) << "nobody has looked yet";
-  const std::vector<MemberIndex> homes = of_.engine.Homes(of_.path);
+  const Homes homes = of_.engine.Homes(of_.path);
   const MemberIndex asked = of_.spares[0];
   const MemberIndex away = homes.front() == asked ? homes.back() : homes.front();
   of_.world.memory[away]->SetDown(true);
@@ -92,7 +92,7 @@ TEST_F(ArchivePlacesTest, WhileAHomeDoesNotAnswerThereMayBeOtherPlaces) {
 }
 
 TEST_F(ArchivePlacesTest, HomesThatListAnArchiveAreAskedForTheManifestFirst) {
-  const std::vector<MemberIndex> homes = of_.engine.Homes(of_.path);
+  const Homes homes = of_.engine.Homes(of_.path);
   const std::vector<MemberIndex> candidates = of_.places->Candidates();
   EXPECT_EQ(candidates.size(), of_.world.memory.size());
   size_t listed = 0;

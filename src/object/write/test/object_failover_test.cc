@@ -464,7 +464,7 @@ void ExpectReplacedByOneThatIsBack(FaultKind kind) {
   TestWorld::Gateway& gateway = world.NewGateway();
   Engine& engine = *gateway.engine;
   const ObjectPath path = TestWorld::Path("/o");
-  const std::vector<MemberIndex> homes = engine.Homes(path);
+  const Homes homes = engine.Homes(path);
   FaultPlan& away = gateway.faults[homes[2]]->plan();
   away.Add({.kind = FaultKind::kHang});
   (void)world.Run(ListStates(engine, homes[2], path));
