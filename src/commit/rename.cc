@@ -323,13 +323,19 @@ Task<Status> Commit(Engine& engine, Attempt attempt, State moved, std::vector<Me
   co_return OkStatus();
 }
 
+Task<Result<NameInfo>> LookUpUnlessSeen(Engine& engine, ObjectPath path, std::optional<NameInfo> seen) {
+  if (seen) co_return std::move(*seen);
+  co_return co_await LookUpLive(engine, std::move(path));
+}
+
 // What lives at the source. A seal of another rename that shows there mostly goes soon: the rename ends, or
 // who has given it up tidies what it left on a server that was away.
-Task<Result<NameInfo>> LookPastRename(Engine& engine, ObjectPath from, std::set<std::string> own) {
+Task<Result<NameInfo>> LookPastRename(Engine& engine, ObjectPath from, std::set<std::string> own,
+                                      std::optional<NameInfo> seen) {
   const TimePoint start = engine.executor().Now();
   Duration pause = kLookPauseMin;
   for (;;) {
-    Result<NameInfo> source = co_await LookUpLive(engine, from);
+    Result<NameInfo> source = co_await LookUpUnlessSeen(engine, from, std::exchange(seen, std::nullopt));
     const bool alone = !source || NoRival(source->listings, from, own);
     if (alone || engine.executor().Now() + pause > start + kRenamePatience) co_return std::move(source);
     co_await Pause(engine, pause);
@@ -338,8 +344,9 @@ Task<Result<NameInfo>> LookPastRename(Engine& engine, ObjectPath from, std::set<
 }
 
 // Before the first seal. `own`: attempts that are over.
-Task<Result<Accepted>> CheckNames(Engine& engine, ObjectPath from, ObjectPath to, std::set<std::string> own) {
-  Result<NameInfo> source = co_await LookPastRename(engine, from, own);
+Task<Result<Accepted>> CheckNames(Engine& engine, ObjectPath from, ObjectPath to, std::set<std::string> own,
+                                  std::optional<NameInfo> seen) {
+  Result<NameInfo> source = co_await LookPastRename(engine, from, own, std::move(seen));
   if (!source) co_return source.error();
   if (source->accepted.kind == Accepted::kDirectory)
     co_return Fail(Code::kIsDirectory, "{} is a directory", from.text());
@@ -375,8 +382,9 @@ Task<Tried<void>> TryToRename(Engine& engine, Attempt attempt) {
 
 Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to, RenameTerms terms) {
   std::set<std::string> own;
+  std::optional<NameInfo> seen = std::exchange(terms.seen, std::nullopt);
   for (int tries = 1;; ++tries) {
-    Result<Accepted> source = co_await CheckNames(engine, from, to, own);
+    Result<Accepted> source = co_await CheckNames(engine, from, to, own, std::exchange(seen, std::nullopt));
     if (!source) co_return source.error();
     if (from == to && terms.target.absent) co_return Fail(Code::kAlreadyExists, "{} exists", to.text());
     if (from == to) co_return OkStatus();

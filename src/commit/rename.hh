@@ -16,6 +16,8 @@ struct RenameTerms {
   // kNotEmpty.
   std::optional<DirectoryVersion> below = {};
   std::optional<Version> source = {};  // only this one, else kNotCurrent
+  // What a look-up of the source has just shown, and lives: the first attempt goes by it.
+  std::optional<NameInfo> seen = {};
   // kAlreadyExists, kNotCurrent; kConflict while something else is being put there.
   OnlyIf target = {};
 };

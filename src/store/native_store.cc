@@ -192,6 +192,7 @@ Task<Status> NativeStore::Rename(std::string from_text, std::string to_text, Ren
   terms.parent = need;
   terms.source = options.source.version;
   terms.target = options.target;
+  terms.seen = std::move(*info);
   co_return co_await RenameObject(engine_, *from, *to, std::move(terms));
 }
 
