@@ -6,7 +6,7 @@
 #include "base/contains.hh"
 #include "base/failpoint.hh"
 #include "commit/server_gather.hh"
-#include "commit/stray_file.hh"
+#include "server/stray_file.hh"
 
 namespace xec {
 
@@ -28,7 +28,8 @@ Task<Result<Listed>> ListIfThere(Engine& engine, MemberIndex member, std::string
   if (listed) co_return Listed(std::move(*listed));
   if (listed.code() == Code::kNotFound) co_return Listed();
   if (listed.code() == Code::kNotDirectory) {
-    const bool removed = co_await RemoveStrayFile(engine, member, std::move(directory));
+    const bool removed = co_await RemoveStrayFile(engine.executor(), engine.server(member),
+                                                  std::move(directory), engine.options().metadata_timeout);
     if (removed) co_return Listed();
   }
   co_return listed.error();

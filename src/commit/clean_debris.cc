@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// What the cleaner removes from a name without open renames: lower versions, old attributes, given-up
-// uploads, marks.
+#include "commit/clean_debris.hh"
+
 #include <algorithm>
 
 #include "base/contains.hh"
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
 #include "commit/attributes.hh"
-#include "commit/clean_pass.hh"
+#include "commit/clean_renames.hh"
 #include "commit/fence.hh"
 #include "commit/move_log.hh"
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The cleaner at the source and at the target of renames (docs/protocol/cleaner.md).
+#include "commit/clean_renames.hh"
+
 #include <algorithm>
 
 #include "base/contains.hh"
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
-#include "commit/clean_pass.hh"
 #include "commit/fence.hh"
 #include "commit/move.hh"
+#include "commit/roll_forward.hh"
+#include "protocol/archive_states.hh"
 #include "runtime/gather.hh"
 
 namespace xec {

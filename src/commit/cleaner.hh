@@ -1,36 +1,17 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// CLEANER: brings a name to one version everywhere and removes what is debris (docs/protocol/cleaner.md). Any
+// CLEANER: brings names to one version everywhere and removes what is debris (docs/protocol/cleaner.md). Any
 // number of cleaners may run, beside readers and writers. A server that does not answer only delays what
 // concerns it.
 #pragma once
 
 #include <functional>
 
-#include "api/store_maintenance.hh"
-#include "commit/names.hh"
+#include "commit/clean_outcome.hh"
+#include "commit/engine.hh"
+#include "commit/names_at_rest.hh"
 #include "runtime/turn.hh"
 
 namespace xec {
-
-constexpr size_t kThinObjectsMax = 1000;  // of one pass; the next pass finds more
-
-struct CleanOutcome {
-  uint64_t names = 0;
-  uint64_t removed = 0;  // files and marks
-  uint64_t left = 0;  // states that wait for a grace time or for a server
-  std::vector<ThinObject> thin;
-  void Add(const CleanOutcome& other) {
-    for (const ThinObject& object : other.thin) {
-      if (thin.size() < kThinObjectsMax) thin.push_back(object);
-    }
-    names += other.names;
-    removed += other.removed;
-    left += other.left;
-  }
-};
-
-// One name on all servers.
-Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path);
 
 // Hears of each thin object at once, whatever becomes of the rest of the pass.
 using OnThin = std::function<void(const ThinObject&)>;

@@ -11,9 +11,9 @@
 #include "archive/page_tables.hh"
 #include "base/mutex.hh"
 #include "base/random.hh"
-#include "commit/given_up_files.hh"
 #include "commit/known_directories.hh"
 #include "commit/known_manifests.hh"
+#include "commit/given_up_files.hh"
 #include "placement/homes.hh"
 #include "placement/store_descriptor.hh"
 #include "protocol/hybrid_clock.hh"
@@ -67,6 +67,9 @@ class Engine {
   // The same for each name.
   size_t HomeCount() const { return home_finder_.count(); }
   size_t HomeQuorum() const { return Quorum(HomeCount()); }
+  // How many servers may be silent before a committed name could be missed: every name has been accepted by a
+  // quorum of its homes, so one of them is heard.
+  size_t SilentServersMax() const { return HomeQuorum() - 1; }
   // What is known about the servers, and the prober of those that are not well. All requests through server()
   // feed it.
   const ServerHealth& health() const { return *health_; }

@@ -112,8 +112,6 @@ void AddEntries(const ObjectPath& directory, MemberIndex member, const std::vect
 
 }  // namespace
 
-size_t SilentServersMax(const Engine& engine) { return engine.HomeQuorum() - 1; }
-
 Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory, Duration least) {
   FolderUnion result;
   result.asked_ms = engine.executor().WallNow();
@@ -122,7 +120,7 @@ Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory, Duration leas
   ServerGather<Listing> gather(engine, RequestKind::kMetadata, least);
   for (const MemberIndex member : engine.AllByHealth())
     gather.Start(member, ListOrEmpty(engine, member, folder));
-  const size_t needed = engine.server_count() - SilentServersMax(engine);
+  const size_t needed = engine.server_count() - engine.SilentServersMax();
   const TimePoint began = engine.executor().Now();
   TimePoint until = TimePoint::max();
   const auto go_on = [&] {

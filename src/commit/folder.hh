@@ -22,7 +22,7 @@ struct FolderUnion {
   std::set<std::string> folders;   // physical sub-folders by their name on disk
   // Object directories, by their path on disk, of shortened names that no server tells now.
   std::set<std::string> nameless;
-  // Empty files where object directories should be, by their path on disk (stray_file.hh).
+  // Empty files where object directories should be, by their path on disk (server/stray_file.hh).
   std::set<std::string> files;
   // Servers that told all they have. A server that shows a shortened name that nobody tells, and could not be
   // asked for it, is none of them.
@@ -54,9 +54,5 @@ std::optional<ObjectPath> DirectoryOf(const ObjectPath& parent, const std::strin
 // Removes the physical folder of the directory on all servers in parallel, where nothing is in it; a creation
 // that finds it gone makes it anew. Servers that refuse or do not answer keep it for the next cleaner.
 Task<void> RemoveEmptyFolder(Engine& engine, ObjectPath directory);
-
-// How many servers may be silent before a committed name could be missed: every name has been accepted by a
-// quorum of its homes, so one of them is heard.
-size_t SilentServersMax(const Engine& engine);
 
 }  // namespace xec

@@ -20,11 +20,8 @@
 #include "base/mutex.hh"
 #include "placement/store_descriptor.hh"
 #include "runtime/executor.hh"
-#include "runtime/task.hh"
 
 namespace xec {
-
-class Engine;
 
 class GivenUpFiles {
  public:
@@ -69,9 +66,5 @@ class GivenUpFiles {
   std::map<MemberIndex, TimePoint> paused_ XEC_GUARDED_BY(mutex_);  // servers, and until when
   uint64_t next_ XEC_GUARDED_BY(mutex_) = 0;
 };
-
-// Removes, or promotes, what it can of Engine::given_up_files() on the servers that are well, one after the
-// other on each. No request where there is nothing to do.
-Task<void> TidyGivenUpFiles(Engine& engine);
 
 }  // namespace xec

@@ -6,7 +6,7 @@
 #include "base/check.hh"
 #include "base/contains.hh"
 #include "base/mutant.hh"
-#include "commit/clean_pass.hh"
+#include "commit/clean_times.hh"
 
 namespace xec {
 namespace {

@@ -166,7 +166,7 @@ Task<Result<FolderLookPtr>> LookAtFolder(Engine& engine, ObjectPath path) {
   const size_t silent = engine.server_count() - found.heard.size();
   const Status in_force = engine.MembersInForce();
   if (!in_force) co_return in_force.error();
-  if (silent > SilentServersMax(engine) + (MutantActive(Mutant::kListWithTooFew) ? 1 : 0)) {
+  if (silent > engine.SilentServersMax() + (MutantActive(Mutant::kListWithTooFew) ? 1 : 0)) {
     co_return Fail(Code::kNoQuorum,
                    "cannot tell what {} contains: {} of {} data servers do not answer; retry", path.text(),
                    silent, engine.server_count());

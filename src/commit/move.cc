@@ -1,77 +1,19 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "commit/move.hh"
 
-#include <set>
-
 #include "archive/manifest.hh"
 #include "base/contains.hh"
 #include "base/failpoint.hh"
-#include "base/text.hh"
+#include "commit/given_up_seal.hh"
+#include "commit/manifest_text.hh"
+#include "commit/roll_forward.hh"
 #include "commit/server_gather.hh"
+#include "protocol/archive_states.hh"
 
 namespace xec {
 namespace {
 
 constexpr int kFinishTriesMax = 3;
-constexpr size_t kMoveRecordBytesMax = 32 * 1024;
-
-bool KeepInRecord(unsigned char c) { return c > 0x20 && c < 0x7f; }
-
-// The first homes that showed it: they have just answered.
-std::vector<MemberIndex> HomesFirst(const Engine& engine, const ObjectPath& path,
-                                    std::vector<MemberIndex> first) {
-  for (const MemberIndex home : engine.Homes(path)) {
-    if (!Contains(first, home)) first.push_back(home);
-  }
-  return first;
-}
-
-// From these homes first. kNotFound, or kCorruption if one has it cut short: once a quorum has answered that
-// it is not there whole, and all of `first`. What is committed and not retired is whole on one of any quorum.
-Task<Result<MoveRecord>> ReadRecordFrom(Engine& engine, ObjectPath from, Accepted moved,
-                                        std::vector<MemberIndex> first, Late late_ones, Duration least = {}) {
-  std::vector<MemberIndex> homes = HomesFirst(engine, from, first);
-  std::set<MemberIndex> needed(first.begin(), first.end());
-  Error problem = Fail(Code::kNotFound, "no home of {} shows where it was moved", from.text());
-  const std::string entry = StatePath(from, FormatState(MovedState(moved)));
-  // Also of a home that is not waited for.
-  Error silence = Fail(Code::kUnavailable, "a home of {} does not answer", from.text());
-  std::optional<MoveRecord> found;
-  size_t without = 0;
-  const bool told = co_await AskInTurn<Result<std::string>>(
-      engine, std::move(homes),
-      [&](MemberIndex home) {
-        return ReadFile(engine.MetadataCall(), engine.server(home), entry, kMoveRecordBytesMax);
-      },
-      [&](MemberIndex home, const Result<std::string>& text) {
-        Result<MoveRecord> record = text ? ParseMoveRecord(*text) : Result<MoveRecord>(text.error());
-        if (record) {
-          found = std::move(*record);
-          return true;
-        }
-        const bool damaged = record.code() == Code::kCorruption;
-        if (damaged) problem = record.error();
-        if (!damaged && record.code() != Code::kNotFound) {
-          silence = Fail(Code::kUnavailable, "{}", record.error().message);
-          return false;
-        }
-        needed.erase(home);
-        return ++without >= engine.HomeQuorum() && needed.empty();
-      },
-      UnlessTooMany(engine, late_ones), least);
-  if (found) co_return std::move(*found);
-  co_return told ? problem : silence;
-}
-
-Task<bool> TombstoneElsewhere(Engine& engine, ObjectPath from, MemberIndex except, Accepted moved,
-                              Duration least) {
-  std::vector<MemberIndex> others = engine.Homes(from);
-  std::erase(others, except);
-  co_return co_await AskInTurn<Result<States>>(
-      engine, std::move(others), [&](MemberIndex home) { return ListStates(engine, home, from); },
-      [&](MemberIndex, const Result<States>& states) { return states && HasAccepted(*states, moved); },
-      UnlessTooMany(engine, Late::kPassedOver), least);
-}
 
 // The version at the new name, as its first homes accept it.
 Accepted TargetOf(const MoveRecord& record, const Accepted& moved) {
@@ -197,23 +139,6 @@ Task<Status> FinishShown(Engine& engine, ObjectPath from, Accepted moved, std::v
   co_return co_await AcceptTarget(engine, from, moved, std::move(*record), tombstone, late_ones);
 }
 
-// An upload may be taken over as another version (layout xrdec): the seals of that one have it in their
-// names.
-bool IsSealOf(const State& state, const Version& version, const std::string& oid) {
-  const bool sealed = state.kind == StateKind::kSealed || state.kind == StateKind::kAborted;
-  return sealed && state.oid == oid && (!state.version || *state.version == version);
-}
-
-// The promoted one, if there is one: it was repaired, and a seal beside it left over.
-const State* ArchiveOf(const States& states, const Version& version, const std::string& oid) {
-  const State* archive = nullptr;
-  for (const State& state : states) {
-    if (state.kind == StateKind::kPromoted && state.oid == oid && state.version == version) return &state;
-    if (IsSealOf(state, version, oid)) archive = &state;
-  }
-  return archive;
-}
-
 // What one home says to ReadOrigin.
 struct OriginHere {
   std::optional<ObjectPath> from;
@@ -300,72 +225,6 @@ Task<bool> MoveArchive(Engine& engine, ObjectPath from, Accepted moved, MoveReco
 
 }  // namespace
 
-std::string FormatMoveRecord(const MoveRecord& record) {
-  std::string servers;
-  for (const std::string& server : record.servers) {
-    servers += (servers.empty() ? "" : ",") + server;
-  }
-  const std::string etag = record.etag.empty() ? "" : fmt::format("etag {}\n", record.etag);
-  return fmt::format("xec-move 1\nto {}\noid {}\nsize {}\nservers {}\n{}end\n",
-                     PercentEncode(record.to.text(), KeepInRecord), record.oid, record.size, servers, etag);
-}
-
-Result<MoveRecord> ParseMoveRecord(std::string_view text) {
-  std::vector<std::string_view> lines = Split(text, '\n');
-  const Error damaged = Fail(Code::kCorruption, "a move record is damaged");
-  std::string etag;
-  if (lines.size() == 8 && lines[5].starts_with("etag ")) {
-    etag = lines[5].substr(5);
-    if (!IsEtag(etag)) return damaged;
-    lines.erase(lines.begin() + 5);
-  }
-  if (lines.size() != 7 || lines[0] != "xec-move 1" || !lines[1].starts_with("to ") ||
-      !lines[2].starts_with("oid ") || !lines[3].starts_with("size ") || !lines[4].starts_with("servers ") ||
-      lines[5] != "end") {
-    return damaged;
-  }
-  const auto path = PercentDecode(lines[1].substr(3));
-  const auto size = ParseUint(lines[3].substr(5));
-  if (!path || !size || !IsObjectId(lines[2].substr(4))) return damaged;
-  XEC_ASSIGN_OR_RETURN(ObjectPath to, ObjectPath::ParseStored(*path));
-  MoveRecord record{.to = std::move(to),
-                    .oid = std::string(lines[2].substr(4)),
-                    .size = *size,
-                    .servers = {},
-                    .etag = std::move(etag)};
-  for (const std::string_view server : Split(lines[4].substr(8), ',')) {
-    if (!server.empty()) record.servers.emplace_back(server);
-  }
-  return record;
-}
-
-Task<Result<MoveRecord>> ReadMoveRecord(Engine& engine, ObjectPath from, Accepted moved) {
-  co_return co_await ReadRecordFrom(engine, from, moved, engine.Homes(from), Late::kWaitedFor);
-}
-
-Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
-                                    Duration least) {
-  Result<MoveRecord> record =
-      co_await ReadRecordFrom(engine, path, goal, engine.Homes(path), Late::kPassedOver, least);
-  if (!record) co_return RollResult::kFailed;
-  const State draft = DraftOf(engine, goal);
-  const Status named = co_await KeepLongName(engine, home, path);
-  if (!named) co_return RollResult::kFailed;
-  Status created =
-      co_await CreateFile(engine.MetadataCall(), engine.server(home), StatePath(path, FormatState(draft)),
-                          FormatMoveRecord(*record), engine.SyncBeforeCommit());
-  co_await DropRefusedDraft(engine, home, path, draft, created);
-  if (created) created = co_await KeepLongName(engine, home, path);
-  if (!created) co_return RollResult::kFailed;
-  XEC_FAILPOINT("roll.moved_draft");
-  const bool stands = co_await TombstoneElsewhere(engine, path, home, goal, least);
-  if (!stands) co_return RollResult::kFailed;
-  Status renamed =
-      co_await RenameState(engine, home, path, FormatState(draft), FormatState(MovedState(goal)));
-  XEC_FAILPOINT("roll.moved");
-  co_return co_await ProvedBy(engine, home, std::move(path), draft, std::move(renamed));
-}
-
 Task<Status> FinishTarget(Engine& engine, ObjectPath from, Accepted moved, Tombstone tombstone) {
   co_return co_await FinishShown(engine, from, moved, engine.Homes(from), tombstone, Late::kWaitedFor);
 }
@@ -411,10 +270,6 @@ Task<void> BringFrom(Engine& engine, ObjectPath from, std::vector<Accepted> move
     std::vector<MemberIndex> one = {home};
     co_await MoveArchives(engine, from, moved, std::move(*record), std::move(one));
   }
-}
-
-bool HasArchiveOf(const States& states, const Version& version, const std::string& oid) {
-  return ArchiveOf(states, version, oid) != nullptr;
 }
 
 std::vector<MemberIndex> ServersOfMove(const Engine& engine, const ObjectPath& from,

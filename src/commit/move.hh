@@ -4,30 +4,9 @@
 // at its target, both sealed first.
 #pragma once
 
-#include "commit/roll_forward.hh"
+#include "commit/move_record.hh"
 
 namespace xec {
-
-// Content of the seal r.<rid> and hence of the moved tombstone: what is moved, where to, and where it lies.
-struct MoveRecord {
-  ObjectPath to;
-  std::string oid;
-  uint64_t size = 0;
-  std::vector<std::string> servers;  // that hold archives of the version, by the ids of the descriptor
-  std::string etag = {};  // of the version; "" if it has none
-};
-std::string FormatMoveRecord(const MoveRecord& record);
-Result<MoveRecord> ParseMoveRecord(std::string_view text);
-
-// Reads the record of an accepted moved tombstone from a home that has it. Errors: kUnavailable; when every
-// home answered, kNotFound if none has it, kCorruption if it is whole on none. In both cases the rename is
-// complete: its seals were whole on a quorum, and only its retirement takes them away.
-Task<Result<MoveRecord>> ReadMoveRecord(Engine& engine, ObjectPath from, Accepted moved);
-
-// Copies the moved tombstone to one more home: under a name of its own first, renamed only if another home
-// still has the tombstone then. `least`: as of ServerGather.
-Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
-                                    Duration least);
 
 // May a power cut still take the tombstone back? Not from the client that promoted it. One that has only seen
 // it makes it durable before the new name accepts anything: else the object would be under both names.
@@ -54,9 +33,6 @@ Task<size_t> MoveArchives(Engine& engine, ObjectPath from, Accepted moved, MoveR
 // seal of a version that has moved, left on a home that was away.
 Task<void> BringFrom(Engine& engine, ObjectPath from, std::vector<Accepted> moves, std::string oid,
                      MemberIndex home);
-
-// Is an archive of this version among the states, under its seal or promoted?
-bool HasArchiveOf(const States& states, const Version& version, const std::string& oid);
 
 // The homes of the old name and the servers of the version.
 std::vector<MemberIndex> ServersOfMove(const Engine& engine, const ObjectPath& from,

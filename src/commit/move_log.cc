@@ -7,8 +7,7 @@
 #include "base/failpoint.hh"
 #include "base/mutant.hh"
 #include "base/text.hh"
-#include "commit/clean_pass.hh"
-#include "commit/folder.hh"
+#include "commit/access.hh"
 #include "commit/server_gather.hh"
 
 namespace xec {
@@ -119,7 +118,7 @@ Task<Result<std::set<MemberIndex>>> WriteMoveLog(Engine& engine, MoveLog log) {
                                     FormatMoveLog(log), engine.SyncBeforeCommit()));
     late.insert(member);
   }
-  const size_t few = SilentServersMax(engine);
+  const size_t few = engine.SilentServersMax();
   size_t written = 0;
   size_t open = 0;
   // Copies that turn up late, after the log was removed, must be too few to count.
@@ -150,7 +149,7 @@ Task<bool> RemoveMoveLog(Engine& engine, std::string id, std::set<MemberIndex> l
     gather.Start(member, Remove(engine.MetadataCall(), engine.server(member), LogPath(id)));
     left.insert(member);
   }
-  const size_t few = SilentServersMax(engine);
+  const size_t few = engine.SilentServersMax();
   // Copies that stay on a few servers are removed by cleaners.
   while (gather.timely() > 0 || (gather.pending() > 0 && left.size() > few)) {
     const auto event = co_await gather.Next();
@@ -171,7 +170,7 @@ Task<MoveLogsFound> FindMoveLogs(Engine& engine) {
   for (auto& [id, copies] : logs) {
     const Duration age = std::chrono::seconds(now_s - copies.written_s);
     // A rename begins only when more copies than this are whole.
-    const size_t few = SilentServersMax(engine);
+    const size_t few = engine.SilentServersMax();
     const bool is_void = copies.whole + copies.unknown + silent <= few;
     // Servers are listed one after the other: its writer may be at it while our clock is ahead.
     if (age <= (is_void ? engine.options().tombstone_horizon : engine.options().operation_limit)) {
@@ -189,7 +188,7 @@ Task<MoveLogsFound> FindMoveLogs(Engine& engine) {
 
 Task<bool> MayBeRenamed(Engine& engine, ObjectPath directory) {
   const AllLogs all = co_await AllCopies(engine);
-  const size_t few = SilentServersMax(engine);
+  const size_t few = engine.SilentServersMax();
   if (all.silent > few) co_return true;
   for (const auto& [id, copies] : all.logs) {
     const bool counts = copies.whole + copies.unknown + all.silent > few;

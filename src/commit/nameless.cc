@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "commit/clean_pass.hh"
+#include "commit/clean_times.hh"
 #include "commit/server_gather.hh"
 
 namespace xec {

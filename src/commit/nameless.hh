@@ -4,7 +4,8 @@
 
 #include <string>
 
-#include "commit/cleaner.hh"
+#include "commit/clean_outcome.hh"
+#include "commit/engine.hh"
 
 namespace xec {
 

@@ -6,7 +6,7 @@
 
 #include "archive/manifest.hh"
 #include "commit/access.hh"
-#include "commit/roll_forward.hh"
+#include "commit/manifest_text.hh"
 #include "commit/server_gather.hh"
 
 namespace xec {

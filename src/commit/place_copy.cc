@@ -5,7 +5,10 @@
 
 #include "base/contains.hh"
 #include "base/mutant.hh"
+#include "commit/drafts.hh"
 #include "commit/pause.hh"
+#include "commit/roll_forward.hh"
+#include "commit/witness.hh"
 
 namespace xec {
 namespace {

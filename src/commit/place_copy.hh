@@ -3,7 +3,7 @@
 // under the name of a draft, which nobody counts, and takes the archive's name when it is complete.
 #pragma once
 
-#include "commit/roll_forward.hh"
+#include "commit/access.hh"
 
 namespace xec {
 

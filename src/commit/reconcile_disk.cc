@@ -4,7 +4,6 @@
 
 #include "base/contains.hh"
 #include "commit/attributes.hh"
-#include "commit/clean_pass.hh"
 #include "commit/disk_clock.hh"
 #include "commit/folder.hh"
 #include "commit/names.hh"
@@ -145,7 +144,7 @@ Task<Result<FolderUnion>> ListBoth(Reconciliation& work, ObjectPath directory) {
   if (found.heard.contains(work.member)) co_return IsUsedAgain(work);
   // Each name stands on a quorum, of which the disk may have been one.
   const size_t silent = work.engine.server_count() - 1 - found.heard.size();
-  if (silent + 1 > SilentServersMax(work.engine))
+  if (silent + 1 > work.engine.SilentServersMax())
     co_return Fail(Code::kNoQuorum, "{} of {} other data servers do not list {}", silent,
                    work.engine.server_count() - 1, directory.text());
   Result<FolderUnion> on_disk = co_await ListFolderOn(work.beneath, work.member, directory);

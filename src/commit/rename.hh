@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Renaming objects and directories (docs/protocol/rename.md and rename-directory.md).
+// Renaming objects (docs/protocol/rename.md).
 #pragma once
 
 #include <optional>
@@ -27,15 +27,5 @@ struct RenameTerms {
 // kIsDirectory (either is one), kNotDirectory (the parent of `to`), kNoQuorum, kConflict (another rename of
 // it is under way, or died and was not cleaned up yet), kUnknown; those of the terms.
 Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to, RenameTerms terms = {});
-
-// Renames a directory with everything below it; the target must not exist, or be an empty directory (whose
-// user attributes stay, beside those that come). Logged and resumable. Errors: as above, kAlreadyExists,
-// kInvalidArgument (into itself), kNotEmpty (the target, or others kept writing into it).
-Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to);
-
-// Goes on with directory renames whose process has died. False: come again, since servers were not heard that
-// may know of more, or somebody may still be at one.
-// Error: the last problem met.
-Task<Result<bool>> ResumeDirectoryRenames(Engine& engine);
 
 }  // namespace xec

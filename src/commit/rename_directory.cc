@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Renaming a directory: a logged list of renames of what is in it. Every object below is atomically under
-// exactly one of the two names at any time; a crash leaves the log, and the next cleaner goes on.
+#include "commit/rename_directory.hh"
+
 #include <algorithm>
 #include <map>
 #include <vector>

@@ -132,6 +132,9 @@ class ServerGather : public ServerWaits {
   Gather<T> gather_;
 };
 
+// The `least` of a cleaner: one that hears everybody can do more, and nobody waits for it.
+constexpr Duration kCleanerPatience = std::chrono::seconds(1);
+
 // For `enough` of AskInTurn. Passed over are as many late ones as homes of a name may be bad, where the
 // caller looks again when nobody's answer was good.
 inline auto UnlessTooMany(const Engine& engine, Late late_ones) {

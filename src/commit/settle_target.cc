@@ -94,7 +94,7 @@ Task<Status> SettleMovedByOthers(Engine& engine, ObjectPath from, ObjectPath to,
   there.heard = left.heard;
   if (!left.names.empty()) there = co_await ListFolder(engine, to);
   const size_t heard = std::min(left.heard.size(), there.heard.size());
-  if (engine.server_count() - heard > SilentServersMax(engine))
+  if (engine.server_count() - heard > engine.SilentServersMax())
     co_return Fail(Code::kNoQuorum, "too few data servers list {} and {}; retry", from.text(), to.text());
   const std::vector<AtBoth> both = NamesAtBoth(left, there, to);
   for (auto next = both.begin(); next != both.end();) {

@@ -4,7 +4,7 @@
 // as any other. Internal to the cleaner.
 #pragma once
 
-#include "commit/cleaner.hh"
+#include "commit/clean_outcome.hh"
 #include "commit/idle_names.hh"
 
 namespace xec {

@@ -5,6 +5,7 @@
 #include "commit/cleaner.hh"
 #include "commit/parent.hh"
 #include "commit/rename.hh"
+#include "commit/rename_directory.hh"
 #include "protocol/later_checksums.hh"
 #include "protocol/mode.hh"
 #include "store/describe.hh"

@@ -8,9 +8,10 @@
 #include "archive/manifest.hh"
 #include "base/log.hh"
 #include "base/text.hh"
+#include "commit/clean_name.hh"
 #include "commit/folder.hh"
+#include "commit/manifest_text.hh"
 #include "commit/nameless.hh"
-#include "commit/roll_forward.hh"
 #include "xrdec/entry.hh"
 #include "xrdec/look.hh"
 #include "xrdec/publish.hh"
@@ -167,7 +168,7 @@ Task<bool> CleanEntry(Pass& pass, ObjectPath path) {
 Task<bool> WalkRegister(Pass& pass, ObjectPath directory) {
   const FolderUnion found = co_await ListFolder(pass.engine, directory.Registered());
   const size_t silent = pass.engine.server_count() - found.heard.size();
-  if (silent > SilentServersMax(pass.engine)) {
+  if (silent > pass.engine.SilentServersMax()) {
     pass.problem =
         Fail(Code::kNoQuorum, "the names below {} cannot be cleaned now: {} data servers do not answer",
              directory.text(), silent);

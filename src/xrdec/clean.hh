@@ -4,7 +4,9 @@
 // register clean.
 #pragma once
 
-#include "commit/cleaner.hh"
+#include "commit/clean_outcome.hh"
+#include "commit/engine.hh"
+#include "runtime/turn.hh"
 
 namespace xec {
 

@@ -3,8 +3,8 @@
 
 #include "base/failpoint.hh"
 #include "commit/access.hh"
+#include "commit/manifest_text.hh"
 #include "commit/pause.hh"
-#include "commit/roll_forward.hh"
 #include "commit/server_gather.hh"
 #include "object/read/object_reader.hh"
 

@@ -74,7 +74,7 @@ Task<Result<PlainUnion>> ListDirectoryPlain(Engine& engine, ObjectPath path) {
 Task<Result<std::set<ObjectPath>>> NamesToLookUp(Engine& engine, ObjectPath path, PlainUnion found) {
   FolderUnion entries = co_await ListFolder(engine, path.Registered());
   const size_t silent = engine.server_count() - entries.heard.size();
-  if (silent > SilentServersMax(engine)) co_return CannotTellContents(engine, path, silent);
+  if (silent > engine.SilentServersMax()) co_return CannotTellContents(engine, path, silent);
   std::set<ObjectPath> names = std::move(found.files);
   for (const auto& [entry, shown] : entries.names) {
     Result<ObjectPath> name = path.Child(entry.Last());

@@ -3,6 +3,7 @@
 
 #include "base/contains.hh"
 #include "commit/rename.hh"
+#include "commit/rename_directory.hh"
 #include "world.hh"
 
 namespace xec::sim {

@@ -4,8 +4,7 @@
 
 #include "base/contains.hh"
 #include "commit/access.hh"
-#include "commit/clean_pass.hh"
-#include "commit/cleaner.hh"
+#include "commit/clean_times.hh"
 #include "object/read/object_reader.hh"
 #include "store/take_census.hh"
 #include "world.hh"

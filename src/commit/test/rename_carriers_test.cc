@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // A cleaner whose clock is ahead carries on with the rename of a directory while the renamer is still at it.
-#include "commit/rename.hh"
 #include "commit/test/test_attributes.hh"
 
 namespace xec {

@@ -3,7 +3,6 @@
 #include <array>
 
 #include "commit/move_log.hh"
-#include "commit/rename.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

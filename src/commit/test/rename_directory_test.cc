@@ -265,7 +265,7 @@ TEST(RenameDirectoryTest, WhatIsInTheWayIsOnlyToldOnceNobodyGoesOn) {
     Gateway& gateway = world.NewGateway();
     MakeTree(world, gateway);
     PutInTheWay(world, gateway);
-    ASSERT_EQ(SilentServersMax(*gateway.engine), 1u);
+    ASSERT_EQ(gateway.engine->SilentServersMax(), 1u);
     for (size_t i = 0; i < keep; ++i) {
       FaultRule rule;
       rule.operation = Operation::kRemove;

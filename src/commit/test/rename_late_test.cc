@@ -3,9 +3,9 @@
 // whether it is.
 #include "base/contains.hh"
 #include "commit/fence.hh"
+#include "commit/manifest_text.hh"
 #include "commit/names.hh"
 #include "commit/rename.hh"
-#include "commit/roll_forward.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

@@ -5,7 +5,7 @@
 
 #include "base/contains.hh"
 #include "commit/access.hh"
-#include "commit/move.hh"
+#include "commit/move_record.hh"
 #include "object/layout.hh"
 #include "object/spares.hh"
 

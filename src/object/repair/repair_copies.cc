@@ -5,6 +5,7 @@
 
 #include "base/contains.hh"
 #include "commit/access.hh"
+#include "commit/drafts.hh"
 #include "commit/place_copy.hh"
 #include "object/layout.hh"
 #include "object/read/chunk_reader.hh"

@@ -8,7 +8,8 @@
 
 #include "base/contains.hh"
 #include "commit/access.hh"
-#include "commit/cleaner.hh"
+#include "commit/clean_name.hh"
+#include "commit/drafts.hh"
 #include "commit/place_copy.hh"
 #include "object/repair/test/test_repair.hh"
 #include "runtime/sync_wait.hh"

@@ -7,6 +7,7 @@
 
 #include "base/contains.hh"
 #include "commit/access.hh"
+#include "commit/clean_name.hh"
 #include "commit/cleaner.hh"
 #include "object/repair/test/test_repair.hh"
 #include "object/write/stripe_buffer.hh"

@@ -7,8 +7,7 @@
 
 #include "base/contains.hh"
 #include "commit/access.hh"
-#include "commit/cleaner.hh"
-#include "commit/given_up_files.hh"
+#include "commit/tidy_given_up.hh"
 #include "object/test/test_object.hh"
 #include "object/test/test_upload.hh"
 
