@@ -33,6 +33,7 @@ class Rules(unittest.TestCase):
                 ("delete", "delete p;"), ("delete", "delete[] p;"), ("catch", "try { f(); } catch (...) { }"),
                 ("system_clock", "std::chrono::system_clock::now();"),
                 ("co_await", "while (co_await More()) co_await Next();"), ("co_await", "x = y ? co_await A() : co_await B();"),
+                ("co_await", "if (!co_await Pause()) co_return;"),
                 ("lock", "std::mutex m;"), ("lock", "std::shared_lock lock(m);"), ("lock", "std::condition_variable_any c;"),
                 ("lock", "void F() { const MutexLock lock(m_); if (x) { co_await Next(); } }"),
                 ("lock", "void F() { { ReaderLock lock{m_}; co_yield 1; } }"),
