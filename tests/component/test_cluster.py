@@ -228,7 +228,7 @@ class Identity(ClusterTest):
         for size in (1000, 1001, 1000):
             file = self.random_file(f"source-{size}", size)
             self.xrdcp("-f", file, f"{cluster.gateways[0].url}//a")
-            told = {re.search(r"(?m)^Id: +(\d+)", self.xrdfs(gateway.url, "stat", "/a").out)[1]
+            told = {re.search(r"(?m)^Id: +(-?\d+)", self.xrdfs(gateway.url, "stat", "/a").out)[1]
                     for gateway in cluster.gateways}
             self.assertEqual(len(told), 1)
             seen |= told
