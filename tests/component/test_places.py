@@ -60,7 +60,7 @@ class Closed(PlacesTest):
         os.chmod(closed, 0)
         self.check_works(store, file)
         told = store.xec("ls", "/").err
-        self.assertRegex(told, rf"{closed} cannot be read by user \d+: Permission denied.*left out.*owner and mode")
+        self.assertRegex(told, rf"{closed} cannot be read by user \d+: Permission denied.*left out.*owner and its mode")
         health = store.xec("health", "--servers", "--json", code=EXIT_RETRY)
         rows = json.loads(health.out)["servers"]
         self.assertEqual([row["state"] for row in rows].count("down"), 1, rows)
