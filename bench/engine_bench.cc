@@ -8,7 +8,7 @@
 #include <benchmark/benchmark.h>
 
 #include "base/random.hh"
-#include "commit/names.hh"
+#include "commit/engine/names.hh"
 #include "object/read/object_reader.hh"
 #include "object/write/object_writer.hh"
 #include "runtime/sync_wait.hh"

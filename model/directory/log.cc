@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The log of a rename, as src/commit/move_log.cc, and Resume of rename_directory.cc.
+// The log of a rename, as src/commit/steps/move_log.cc, and Resume of rename_directory.cc.
 #include "programs.hh"
 
 namespace model {

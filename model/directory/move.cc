@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// MoveContents of src/commit/rename_directory.cc, and what RenameObject does for it.
+// MoveContents of src/commit/rename/rename_directory.cc, and what RenameObject does for it.
 #include "programs.hh"
 
 namespace model {

@@ -9,7 +9,7 @@
 
 #include "assembly/servers/late_server.hh"
 #include "assembly/sites/sites.hh"
-#include "commit/disk_clock.hh"
+#include "commit/disk/disk_clock.hh"
 #include "protocol/member_list.hh"
 #include "server/decorators/completion_gate.hh"
 

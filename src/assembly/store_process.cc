@@ -7,7 +7,7 @@
 #include "assembly/sites/twin_servers.hh"
 #include "base/log.hh"
 #include "base/text.hh"
-#include "commit/server_gather.hh"
+#include "commit/engine/server_gather.hh"
 #include "runtime/sync_wait.hh"
 #include "server_xrootd/xrootd_server.hh"
 #include "store/make_layout_store.hh"

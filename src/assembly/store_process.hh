@@ -22,7 +22,7 @@
 #include "assembly/sites/store_sites.hh"
 #include "base/mutex.hh"
 #include "base/random.hh"
-#include "commit/disk_clock.hh"
+#include "commit/disk/disk_clock.hh"
 #include "jobs/alarm.hh"
 #include "runtime/thread_pool.hh"
 #include "server/decorators/completion_gate.hh"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "archive/manifest.hh"
-#include "commit/engine.hh"
+#include "commit/engine/engine.hh"
 
 namespace xec {
 

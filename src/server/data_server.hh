@@ -49,8 +49,8 @@
 // is that of the last coming or going of an entry: by Open with kCreate, Remove, MakeDirectory and
 // RemoveDirectory in it, and by Rename from it or to it. It never goes back by such a change; writes to
 // files and what happens further below do not matter. The cleaner passes over folders whose times stand
-// still (commit/names_at_rest.hh). Where a time is compared with a clock of ours, minutes decide (a silent
-// upload, a version that is out of use); an hour of difference would be noticed as a fault.
+// still (commit/engine/names_at_rest.hh). Where a time is compared with a clock of ours, minutes decide (a
+// silent upload, a version that is out of use); an hour of difference would be noticed as a fault.
 //
 // DURABILITY: what is on stable storage, and so survives a power cut, when a request is answered OK. The
 // store's sync policy, which the server is made with, decides:

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "api/call_options.hh"
-#include "commit/engine.hh"
+#include "commit/engine/engine.hh"
 #include "runtime/within.hh"
 
 namespace xec {

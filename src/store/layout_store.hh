@@ -9,8 +9,8 @@
 
 #include "api/store.hh"
 #include "api/store_maintenance.hh"
-#include "commit/cleaner.hh"
-#include "commit/names.hh"
+#include "commit/clean/cleaner.hh"
+#include "commit/engine/names.hh"
 #include "object/read/object_reader.hh"
 #include "object/repair/repair.hh"
 #include "object/write/object_writer.hh"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "store/native_store.hh"
 
-#include "commit/attributes.hh"
-#include "commit/cleaner.hh"
-#include "commit/parent.hh"
-#include "commit/rename.hh"
-#include "commit/rename_directory.hh"
+#include "commit/clean/cleaner.hh"
+#include "commit/programs/attributes.hh"
+#include "commit/programs/parent.hh"
+#include "commit/rename/rename.hh"
+#include "commit/rename/rename_directory.hh"
 #include "protocol/later_checksums.hh"
 #include "protocol/mode.hh"
 #include "store/describe.hh"

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "commit/list_page.hh"
+#include "commit/programs/list_page.hh"
 #include "store/layout_store.hh"
 
 namespace xec {

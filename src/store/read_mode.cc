@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "commit/attributes.hh"
+#include "commit/programs/attributes.hh"
 #include "protocol/mode.hh"
 
 namespace xec {

@@ -2,7 +2,7 @@
 // The mode of a name (protocol/mode.hh).
 #pragma once
 
-#include "commit/names.hh"
+#include "commit/engine/names.hh"
 
 namespace xec {
 

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "commit/server_gather.hh"
+#include "commit/engine/server_gather.hh"
 
 namespace xec {
 

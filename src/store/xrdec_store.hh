@@ -3,7 +3,7 @@
 // the native layout: docs/configuration.md, "Layout xrdec".
 #pragma once
 
-#include "commit/attributes.hh"
+#include "commit/programs/attributes.hh"
 #include "store/layout_store.hh"
 #include "xrdec/look.hh"
 

@@ -5,7 +5,7 @@
 
 #include "base/contains.hh"
 #include "base/log.hh"
-#include "commit/rename.hh"
+#include "commit/rename/rename.hh"
 #include "xrdec/entry.hh"
 #include "xrdec/publish.hh"
 

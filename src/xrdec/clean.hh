@@ -4,8 +4,8 @@
 // register clean.
 #pragma once
 
-#include "commit/clean_outcome.hh"
-#include "commit/engine.hh"
+#include "commit/clean/clean_outcome.hh"
+#include "commit/engine/engine.hh"
 #include "runtime/turn.hh"
 
 namespace xec {

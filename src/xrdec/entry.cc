@@ -2,10 +2,10 @@
 #include "xrdec/entry.hh"
 
 #include "base/failpoint.hh"
-#include "commit/access.hh"
-#include "commit/manifest_text.hh"
-#include "commit/pause.hh"
-#include "commit/server_gather.hh"
+#include "commit/engine/access.hh"
+#include "commit/engine/pause.hh"
+#include "commit/engine/server_gather.hh"
+#include "commit/steps/manifest_text.hh"
 #include "object/read/object_reader.hh"
 
 namespace xec {

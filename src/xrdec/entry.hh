@@ -5,7 +5,7 @@
 #pragma once
 
 #include "archive/manifest.hh"
-#include "commit/put.hh"
+#include "commit/programs/put.hh"
 #include "xrdec/look.hh"
 
 namespace xec {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/contains.hh"
-#include "commit/server_gather.hh"
+#include "commit/engine/server_gather.hh"
 
 namespace xec {
 

@@ -2,7 +2,7 @@
 // Looking up names in layout xrdec: the register first, then the plain places on all servers.
 #pragma once
 
-#include "commit/names.hh"
+#include "commit/engine/names.hh"
 #include "protocol/xrdec_paths.hh"
 #include "xrdec/verdict.hh"
 

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "base/failpoint.hh"
-#include "commit/folder.hh"
-#include "commit/server_gather.hh"
+#include "commit/engine/folder.hh"
+#include "commit/engine/server_gather.hh"
 #include "runtime/unique_function.hh"
 #include "xrdec/publish.hh"
 

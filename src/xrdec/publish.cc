@@ -3,7 +3,7 @@
 
 #include "base/failpoint.hh"
 #include "base/log.hh"
-#include "commit/server_gather.hh"
+#include "commit/engine/server_gather.hh"
 
 namespace xec {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "commit/access.hh"
+#include "commit/engine/access.hh"
 #include "server/decorators/identity_guard.hh"
 #include "world.hh"
 

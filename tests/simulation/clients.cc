@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "commit/tidy_given_up.hh"
+#include "commit/engine/tidy_given_up.hh"
 #include "world.hh"
 
 namespace xec::sim {

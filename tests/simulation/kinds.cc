@@ -2,8 +2,8 @@
 // Names that are used as objects and as directories, by several clients at a time, and what is asked of them.
 
 #include "base/contains.hh"
-#include "commit/rename.hh"
-#include "commit/rename_directory.hh"
+#include "commit/rename/rename.hh"
+#include "commit/rename/rename_directory.hh"
 #include "world.hh"
 
 namespace xec::sim {

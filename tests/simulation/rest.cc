@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/contains.hh"
-#include "commit/access.hh"
-#include "commit/clean_times.hh"
+#include "commit/clean/clean_times.hh"
+#include "commit/engine/access.hh"
 #include "object/read/object_reader.hh"
 #include "store/take_census.hh"
 #include "world.hh"

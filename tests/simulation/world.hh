@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "base/random.hh"
-#include "commit/disk_clock.hh"
-#include "commit/names.hh"
+#include "commit/disk/disk_clock.hh"
+#include "commit/engine/names.hh"
 #include "history.hh"
 #include "object/read/object_reader.hh"
 #include "run_seed.hh"

@@ -5,7 +5,7 @@
 #include "assembly/jobs/store_jobs.hh"
 #include "assembly/sites/sites.hh"
 #include "base/log.hh"
-#include "commit/server_gather.hh"
+#include "commit/engine/server_gather.hh"
 
 namespace xec {
 

@@ -11,7 +11,7 @@
 #include "assembly/configuration/configuration.hh"
 #include "assembly/maintenance/maintenance.hh"
 #include "base/mutex.hh"
-#include "commit/disk_clock.hh"
+#include "commit/disk/disk_clock.hh"
 #include "jobs/job_runner.hh"
 
 namespace xec {

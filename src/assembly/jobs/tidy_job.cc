@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Removes, or promotes, what this process gave up on servers that were away, as soon as they are back.
 #include "assembly/jobs/store_jobs.hh"
-#include "commit/tidy_given_up.hh"
+#include "commit/engine/tidy_given_up.hh"
 
 namespace xec {
 

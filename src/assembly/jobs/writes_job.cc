@@ -4,7 +4,7 @@
 #include "assembly/servers/server_kinds.hh"
 #include "assembly/servers/write_probe.hh"
 #include "base/log.hh"
-#include "commit/server_gather.hh"
+#include "commit/engine/server_gather.hh"
 
 namespace xec {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "assembly/servers/write_probe.hh"
-#include "commit/server_gather.hh"
+#include "commit/engine/server_gather.hh"
 
 namespace xec {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "api/store_maintenance.hh"
-#include "commit/engine.hh"
+#include "commit/engine/engine.hh"
 
 namespace xec {
 

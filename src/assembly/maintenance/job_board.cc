@@ -5,7 +5,7 @@
 
 #include "base/contains.hh"
 #include "base/text.hh"
-#include "commit/server_gather.hh"
+#include "commit/engine/server_gather.hh"
 
 namespace xec {
 namespace {

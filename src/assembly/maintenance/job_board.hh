@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "assembly/maintenance/known_jobs.hh"
-#include "commit/engine.hh"
+#include "commit/engine/engine.hh"
 #include "jobs/job_orders.hh"
 #include "jobs/job_record.hh"
 

@@ -11,8 +11,8 @@
 namespace xec {
 namespace {
 
-// Together with the folder it needs more than what a gateway's own clock (commit/disk_clock.hh) frees on a
-// full disk in one round, and takes again in the next: one small file.
+// Together with the folder it needs more than what a gateway's own clock (commit/disk/disk_clock.hh) frees on
+// a full disk in one round, and takes again in the next: one small file.
 constexpr size_t kProbeBytes = 64 * kKiB;
 // With more bytes free than this something else has run out.
 constexpr uint64_t kNotFullBytes = kMiB;

@@ -18,7 +18,7 @@
 #include "assembly/sites/sites.hh"
 #include "assembly/store_process.hh"
 #include "base/log.hh"
-#include "commit/pause.hh"
+#include "commit/engine/pause.hh"
 #include "runtime/sync_wait.hh"
 
 namespace xec {

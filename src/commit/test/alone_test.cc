@@ -2,11 +2,11 @@
 // One client after another, beside a cleaner and with no more bad servers than the store tolerates: nobody is
 // told of others who are at work, nor to retry.
 #include "base/random.hh"
-#include "commit/names.hh"
-#include "commit/pause.hh"
-#include "commit/rename.hh"
+#include "commit/engine/names.hh"
+#include "commit/engine/pause.hh"
+#include "commit/engine/tidy_given_up.hh"
+#include "commit/rename/rename.hh"
 #include "commit/test/test_world.hh"
-#include "commit/tidy_given_up.hh"
 
 namespace xec {
 namespace {

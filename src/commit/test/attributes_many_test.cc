@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // User attributes that a reader cannot get hold of, and those that very many have set at once.
-#include "commit/pause.hh"
-#include "commit/rename.hh"
+#include "commit/engine/pause.hh"
+#include "commit/rename/rename.hh"
 #include "commit/test/test_attributes.hh"
 
 namespace xec {

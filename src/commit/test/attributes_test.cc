@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // User attributes: several who set some at once, renames meanwhile, homes that are down or stale, crashes.
-#include "commit/attributes.hh"
+#include "commit/programs/attributes.hh"
 
 #include "commit/test/test_attributes.hh"
 

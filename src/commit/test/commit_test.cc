@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Put, look, remove and the cleaner: what they cost, every crash point, homes that are down or stale, lost
 // replies.
-#include "commit/fence.hh"
-#include "commit/folder.hh"
+#include "commit/engine/folder.hh"
+#include "commit/steps/fence.hh"
 #include "commit/test/test_world.hh"
 #include "runtime/gather.hh"
 

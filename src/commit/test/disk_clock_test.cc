@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Disks that go back in time: noticed by their clocks, left out, compared, used again.
-#include "commit/disk_clock.hh"
+#include "commit/disk/disk_clock.hh"
 
 #include "base/contains.hh"
-#include "commit/attributes.hh"
-#include "commit/names.hh"
+#include "commit/engine/names.hh"
+#include "commit/programs/attributes.hh"
 #include "commit/test/test_world.hh"
 #include "server/decorators/identity_guard.hh"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // While no more servers are bad than the store tolerates nobody notices: here the last of these dies at any
 // request of an operation, executed or not, and the others were away before.
-#include "commit/attributes.hh"
-#include "commit/names.hh"
-#include "commit/rename.hh"
+#include "commit/engine/names.hh"
+#include "commit/programs/attributes.hh"
+#include "commit/rename/rename.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

@@ -2,7 +2,7 @@
 // An ETag that a version was given lies in the names of its archives and witnesses, and stays with it whoever
 // makes those. Nobody but this test gives one yet.
 #include "base/contains.hh"
-#include "commit/rename.hh"
+#include "commit/rename/rename.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Exclusive creations that ask one home before they seal.
-#include "commit/names.hh"
+#include "commit/engine/names.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

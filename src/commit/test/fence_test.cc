@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Giving up an upload or a rename whose gateway may wake up, or have committed on a home that is away.
-#include "commit/fence.hh"
+#include "commit/steps/fence.hh"
 
-#include "commit/promote.hh"
+#include "commit/steps/promote.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

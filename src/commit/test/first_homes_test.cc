@@ -3,7 +3,7 @@
 // looked a name up without it made another home accept the version, for each name a file more.
 #include <algorithm>
 
-#include "commit/names.hh"
+#include "commit/engine/names.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

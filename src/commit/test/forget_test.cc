@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // A removed name is forgotten by another look at its homes, if it is as it was when its folder was listed.
-#include "commit/folder.hh"
-#include "commit/short_ways.hh"
+#include "commit/clean/short_ways.hh"
+#include "commit/engine/folder.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "commit/given_up_files.hh"
+#include "commit/engine/given_up_files.hh"
 
-#include "commit/access.hh"
-#include "commit/rename.hh"
+#include "commit/engine/access.hh"
+#include "commit/rename/rename.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "commit/idle_names.hh"
+#include "commit/clean/idle_names.hh"
 
 #include <set>
 

@@ -3,9 +3,9 @@
 // root on. The bug was that a parent was looked at only before the upload, and remembered for ten seconds.
 #include <set>
 
-#include "commit/fence.hh"
-#include "commit/pause.hh"
-#include "commit/removal_seal.hh"
+#include "commit/engine/pause.hh"
+#include "commit/programs/removal_seal.hh"
+#include "commit/steps/fence.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "commit/known_manifests.hh"
+#include "commit/engine/known_manifests.hh"
 
 #include <gtest/gtest.h>
 

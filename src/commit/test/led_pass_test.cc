@@ -2,7 +2,7 @@
 // A pass of the cleaner that somebody leads: where it begins, what its turns tell, and how it ends early.
 #include <gmock/gmock.h>
 
-#include "commit/names_at_rest.hh"
+#include "commit/engine/names_at_rest.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Listing a directory: what is asked, and what of it is decided name by name.
 #include "base/contains.hh"
-#include "commit/folder.hh"
-#include "commit/names.hh"
+#include "commit/engine/folder.hh"
+#include "commit/engine/names.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

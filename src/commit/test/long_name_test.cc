@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Names too long for a file name: whoever makes one and a cleaner that takes it for debris, one of them
 // stopped at each of its steps. What lives must be listed.
-#include "commit/folder.hh"
-#include "commit/nameless.hh"
+#include "commit/clean/nameless.hh"
+#include "commit/engine/folder.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

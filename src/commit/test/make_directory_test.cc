@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Making directories: what it costs, several at once, homes that are away, makers that die, and what the
 // cleaner makes of it.
+#include "commit/engine/tidy_given_up.hh"
 #include "commit/test/test_world.hh"
-#include "commit/tidy_given_up.hh"
 
 namespace xec {
 namespace {

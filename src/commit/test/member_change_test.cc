@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // A process whose list of members ends (docs/protocol/members.md) at any moment of any operation tells
 // nothing any more that would follow from the old list.
-#include "commit/names.hh"
-#include "commit/rename.hh"
+#include "commit/engine/names.hh"
+#include "commit/rename/rename.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "commit/names_at_rest.hh"
+#include "commit/engine/names_at_rest.hh"
 
-#include "commit/idle_names.hh"
-#include "commit/rename.hh"
+#include "commit/clean/idle_names.hh"
+#include "commit/rename/rename.hh"
 #include "commit/test/test_attributes.hh"
 #include "commit/test/test_world.hh"
 

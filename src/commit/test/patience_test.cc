@@ -2,9 +2,9 @@
 // Promise P8 for metadata: with t servers hung, nothing waits for their deadlines. All times are virtual.
 #include <array>
 
-#include "commit/attributes.hh"
-#include "commit/fence.hh"
-#include "commit/server_gather.hh"
+#include "commit/engine/server_gather.hh"
+#include "commit/programs/attributes.hh"
+#include "commit/steps/fence.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

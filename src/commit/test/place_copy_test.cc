@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "commit/place_copy.hh"
+#include "commit/steps/place_copy.hh"
 
-#include "commit/drafts.hh"
+#include "commit/steps/drafts.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // What a removal or a replacement leaves is taken away by another look, if the name is as it was at the
 // first.
-#include "commit/short_ways.hh"
+#include "commit/clean/short_ways.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

@@ -2,7 +2,7 @@
 // Renames of directories that take long, beside cleaners that go on with those of who died.
 #include <array>
 
-#include "commit/move_log.hh"
+#include "commit/steps/move_log.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Renames of directories: every crash point, and logs that are torn, stale or on servers that are away.
-#include "commit/folder.hh"
-#include "commit/rename.hh"
+#include "commit/engine/folder.hh"
+#include "commit/rename/rename.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

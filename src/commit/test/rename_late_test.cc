@@ -2,10 +2,10 @@
 // What others do to the names while a committed rename is still being finished, or while it is not known
 // whether it is.
 #include "base/contains.hh"
-#include "commit/fence.hh"
-#include "commit/manifest_text.hh"
-#include "commit/names.hh"
-#include "commit/rename.hh"
+#include "commit/engine/names.hh"
+#include "commit/rename/rename.hh"
+#include "commit/steps/fence.hh"
+#include "commit/steps/manifest_text.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

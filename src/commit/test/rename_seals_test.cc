@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // What a rename that succeeds leaves of its seals at the new name, and whom that keeps waiting.
-#include "commit/names.hh"
-#include "commit/rename.hh"
+#include "commit/engine/names.hh"
+#include "commit/rename/rename.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

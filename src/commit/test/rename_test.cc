@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Renames: every crash point, lost replies, homes that are down or stale, rivals; and what the cleaner makes
 // of it.
-#include "commit/rename.hh"
+#include "commit/rename/rename.hh"
 
 #include "base/contains.hh"
-#include "commit/attributes.hh"
+#include "commit/programs/attributes.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Seals that are left of an upload that has committed, on servers that do not read them well.
-#include "commit/roll_forward.hh"
+#include "commit/steps/roll_forward.hh"
 
 #include <functional>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "commit/server_gather.hh"
+#include "commit/engine/server_gather.hh"
 
-#include "commit/pause.hh"
+#include "commit/engine/pause.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Empty files where directories should be, as stock servers leave them when their disks are full.
-#include "commit/folder.hh"
-#include "commit/names.hh"
+#include "commit/engine/folder.hh"
+#include "commit/engine/names.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

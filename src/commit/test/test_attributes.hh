@@ -2,7 +2,7 @@
 // What tests of user attributes share: setting and reading them, and what is on the servers.
 #pragma once
 
-#include "commit/attributes.hh"
+#include "commit/programs/attributes.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

@@ -3,7 +3,7 @@
 // tolerates: what they do differs from test to test, that nobody waits (promise P8) does not.
 #pragma once
 
-#include "commit/pause.hh"
+#include "commit/engine/pause.hh"
 #include "commit/test/test_world.hh"
 
 namespace xec {

@@ -3,10 +3,10 @@
 // than the store tolerates. Nobody waits for the deadline of a request, nobody is told that nobody can tell.
 #include <set>
 
-#include "commit/attributes.hh"
-#include "commit/move.hh"
-#include "commit/rename.hh"
-#include "commit/server_gather.hh"
+#include "commit/engine/server_gather.hh"
+#include "commit/programs/attributes.hh"
+#include "commit/rename/rename.hh"
+#include "commit/steps/move.hh"
 #include "commit/test/test_clients.hh"
 
 namespace xec {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "commit/archive_end.hh"
+#include "commit/engine/archive_end.hh"
 
 namespace xec {
 namespace {

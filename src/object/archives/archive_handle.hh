@@ -8,7 +8,7 @@
 
 #include "archive/archive_reader.hh"
 #include "archive/manifest.hh"
-#include "commit/engine.hh"
+#include "commit/engine/engine.hh"
 
 namespace xec {
 

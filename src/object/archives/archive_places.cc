@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/contains.hh"
-#include "commit/access.hh"
-#include "commit/move_record.hh"
+#include "commit/engine/access.hh"
+#include "commit/steps/move_record.hh"
 #include "object/layout.hh"
 #include "object/spares.hh"
 

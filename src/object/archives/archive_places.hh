@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/mutex.hh"
-#include "commit/origin.hh"
+#include "commit/steps/origin.hh"
 #include "object/archives/archive_source.hh"
 #include "object/archives/open_version.hh"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "object/archives/archive_set.hh"
 
-#include "commit/server_gather.hh"
+#include "commit/engine/server_gather.hh"
 #include "object/archives/archive_places.hh"
 #include "object/layout.hh"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "commit/names.hh"
+#include "commit/engine/names.hh"
 #include "object/repair_queue.hh"
 
 namespace xec {

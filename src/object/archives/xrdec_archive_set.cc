@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "commit/server_gather.hh"
+#include "commit/engine/server_gather.hh"
 #include "protocol/xrdec_paths.hh"
 
 namespace xec {

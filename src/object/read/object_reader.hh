@@ -9,7 +9,7 @@
 #include "api/chunk_report.hh"
 #include "api/handles.hh"
 #include "archive/manifest.hh"
-#include "commit/names.hh"
+#include "commit/engine/names.hh"
 #include "object/repair_queue.hh"
 
 namespace xec {

@@ -5,8 +5,8 @@
 #include <bit>
 #include <cstring>
 
-#include "commit/pause.hh"
-#include "commit/server_gather.hh"
+#include "commit/engine/pause.hh"
+#include "commit/engine/server_gather.hh"
 #include "object/padded_coding.hh"
 #include "object/read/read_policy.hh"
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <map>
 
-#include "commit/server_gather.hh"
+#include "commit/engine/server_gather.hh"
 
 namespace xec {
 namespace {

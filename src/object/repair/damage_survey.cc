@@ -2,9 +2,9 @@
 #include "object/repair/damage_survey.hh"
 
 #include "base/contains.hh"
-#include "commit/pause.hh"
-#include "commit/place_copy.hh"
-#include "commit/server_gather.hh"
+#include "commit/engine/pause.hh"
+#include "commit/engine/server_gather.hh"
+#include "commit/steps/place_copy.hh"
 #include "object/layout.hh"
 
 namespace xec {

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "commit/pause.hh"
-#include "commit/place_copy.hh"
+#include "commit/engine/pause.hh"
+#include "commit/steps/place_copy.hh"
 #include "object/repair/damage_survey.hh"
 #include "object/repair/repair_copies.hh"
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/contains.hh"
-#include "commit/access.hh"
-#include "commit/drafts.hh"
-#include "commit/place_copy.hh"
+#include "commit/engine/access.hh"
+#include "commit/steps/drafts.hh"
+#include "commit/steps/place_copy.hh"
 #include "object/layout.hh"
 #include "object/read/chunk_reader.hh"
 #include "object/spares.hh"

@@ -8,7 +8,7 @@
 
 #include "archive/archive_writer.hh"
 #include "archive/manifest.hh"
-#include "commit/engine.hh"
+#include "commit/engine/engine.hh"
 #include "protocol/state_name.hh"
 
 namespace xec {

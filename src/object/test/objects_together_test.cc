@@ -3,7 +3,7 @@
 // more than the store tolerates. Nobody waits for the deadline of a request; what is read is what was put.
 #include <set>
 
-#include "commit/rename.hh"
+#include "commit/rename/rename.hh"
 #include "commit/test/test_clients.hh"
 #include "object/test/test_object.hh"
 

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/random.hh"
-#include "commit/names.hh"
+#include "commit/engine/names.hh"
 #include "runtime/sync_wait.hh"
 
 namespace xec {

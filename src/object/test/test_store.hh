@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "commit/names.hh"
+#include "commit/engine/names.hh"
 #include "object/read/object_reader.hh"
 #include "object/write/object_writer.hh"
 #include "runtime/thread_pool.hh"

@@ -5,7 +5,7 @@
 
 #include "base/failpoint.hh"
 #include "base/log.hh"
-#include "commit/access.hh"
+#include "commit/engine/access.hh"
 #include "object/layout.hh"
 #include "placement/homes.hh"
 #include "runtime/gather.hh"

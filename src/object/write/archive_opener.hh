@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "commit/engine.hh"
-#include "commit/server_gather.hh"
+#include "commit/engine/engine.hh"
+#include "commit/engine/server_gather.hh"
 #include "protocol/object_path.hh"
 #include "protocol/state_name.hh"
 

@@ -7,7 +7,7 @@
 
 #include "archive/archive_writer.hh"
 #include "archive/manifest.hh"
-#include "commit/engine.hh"
+#include "commit/engine/engine.hh"
 #include "object/write/stripe_buffer.hh"
 
 namespace xec {

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "api/handles.hh"
-#include "commit/put.hh"
+#include "commit/programs/put.hh"
 
 namespace xec {
 

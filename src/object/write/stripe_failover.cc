@@ -6,7 +6,7 @@
 
 #include "base/log.hh"
 #include "codec/checksum.hh"
-#include "commit/access.hh"
+#include "commit/engine/access.hh"
 #include "object/layout.hh"
 #include "object/write/stripe_upload.hh"
 

@@ -8,7 +8,7 @@
 #include "base/failpoint.hh"
 #include "base/log.hh"
 #include "base/mutant.hh"
-#include "commit/server_gather.hh"
+#include "commit/engine/server_gather.hh"
 #include "object/layout.hh"
 
 namespace xec {

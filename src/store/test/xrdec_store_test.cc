@@ -3,7 +3,7 @@
 // dying gateways do to it.
 #include "archive/archive_reader.hh"
 #include "base/text.hh"
-#include "commit/pause.hh"
+#include "commit/engine/pause.hh"
 #include "runtime/sync_wait.hh"
 #include "store/test/xrdec_test_support.hh"
 

@@ -4,9 +4,9 @@
 
 #include "archive/archive_writer.hh"
 #include "archive/manifest.hh"
-#include "commit/access.hh"
-#include "commit/manifest_text.hh"
-#include "commit/rename.hh"
+#include "commit/engine/access.hh"
+#include "commit/rename/rename.hh"
+#include "commit/steps/manifest_text.hh"
 #include "object/test/test_object.hh"
 #include "object/test/test_store.hh"
 #include "runtime/sync_wait.hh"

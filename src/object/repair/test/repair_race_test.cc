@@ -7,10 +7,10 @@
 #include <gmock/gmock.h>
 
 #include "base/contains.hh"
-#include "commit/access.hh"
-#include "commit/clean_name.hh"
-#include "commit/drafts.hh"
-#include "commit/place_copy.hh"
+#include "commit/clean/clean_name.hh"
+#include "commit/engine/access.hh"
+#include "commit/steps/drafts.hh"
+#include "commit/steps/place_copy.hh"
 #include "object/repair/test/test_repair.hh"
 #include "runtime/sync_wait.hh"
 

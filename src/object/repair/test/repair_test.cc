@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 
 #include "base/contains.hh"
-#include "commit/access.hh"
-#include "commit/clean_name.hh"
-#include "commit/cleaner.hh"
+#include "commit/clean/clean_name.hh"
+#include "commit/clean/cleaner.hh"
+#include "commit/engine/access.hh"
 #include "object/repair/test/test_repair.hh"
 #include "object/write/stripe_buffer.hh"
 #include "runtime/sync_wait.hh"

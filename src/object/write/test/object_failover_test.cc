@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 
 #include "base/contains.hh"
-#include "commit/access.hh"
-#include "commit/tidy_given_up.hh"
+#include "commit/engine/access.hh"
+#include "commit/engine/tidy_given_up.hh"
 #include "object/test/test_object.hh"
 #include "object/test/test_upload.hh"
 

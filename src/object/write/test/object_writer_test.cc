@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include "commit/access.hh"
+#include "commit/engine/access.hh"
 #include "object/test/test_store.hh"
 #include "runtime/sync_wait.hh"
 

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "commit/clean/clean_debris.hh"
+
+#include <algorithm>
+
+#include "base/contains.hh"
+#include "base/failpoint.hh"
+#include "base/mutant.hh"
+#include "commit/clean/clean_renames.hh"
+#include "commit/programs/attributes.hh"
+#include "commit/steps/fence.hh"
+#include "commit/steps/move_log.hh"
+
+namespace xec {
+namespace {
+
+// Removes what the listings show of a fenced upload, on the homes or on the other servers.
+Task<void> RemoveUpload(CleanPass& pass, State seal, bool on_homes) {
+  for (const auto& [member, states] : pass.servers) {
+    const bool home = Contains(pass.homes, member);
+    if (home != on_homes) continue;
+    // Fencing has renamed what homes had; other servers still have what was listed.
+    if (home) co_await Perform(pass, member, RemoveEntry(AbortedState(seal)));
+    for (const State& state : states) {
+      const bool of_upload =
+          state.oid == seal.oid && (state.kind == StateKind::kSealed || state.kind == StateKind::kAborted);
+      if (!home && of_upload) co_await Perform(pass, member, RemoveEntry(state));
+    }
+  }
+}
+
+// One upload, or directory, that is promoted nowhere and silent for long is given up: fenced on every home,
+// then removed.
+Task<void> AbortUpload(CleanPass& pass, State seal) {
+  const bool fenced = co_await FenceAllHomes(pass.engine, pass.path, seal);
+  if (!fenced) {
+    ++pass.outcome.left;
+    co_return;
+  }
+  XEC_FAILPOINT("clean.all_fenced");
+  // Data on other servers first: as long as a home shows the aborted seal, the next cleaner finds the rest.
+  co_await RemoveUpload(pass, seal, false);
+  co_await RemoveUpload(pass, seal, true);
+}
+
+}  // namespace
+
+Task<void> RemoveDrafts(CleanPass& pass) {
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      if (state.kind != StateKind::kUnproved) continue;
+      if (pass.Past(state, pass.engine.options().operation_limit)) {
+        co_await Perform(pass, member, RemoveEntry(state));
+      } else {
+        ++pass.outcome.left;
+      }
+    }
+  }
+}
+
+// How long nobody writes to a draft that somebody goes on with. One of the current version may be of an
+// archive whose repair is held up by a server that hangs, or is stopped itself; names do not tell it from the
+// draft of a witness.
+Duration GraceOf(const CleanPass& pass, const State& draft) {
+  const EngineOptions& options = pass.engine.options();
+  const bool current = pass.current.kind == Accepted::kObject && draft.version == pass.current.version;
+  return current ? std::max(options.upload_grace, options.operation_limit) : options.operation_limit;
+}
+
+// The lowest version that some reader may still be reading: the one that was current when the grace time
+// began. Of a name that is written again and again it is not the current one; what a quorum shows was
+// committed.
+Version KeepFrom(const CleanPass& pass) {
+  if (MutantActive(Mutant::kSweepSupersededAtOnce)) return pass.current.version;
+  std::map<Version, std::set<MemberIndex>> accepted_by;  // homes
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      if (!state.Accepted() || pass.current.version < *state.version) continue;
+      std::set<MemberIndex>& by = accepted_by[*state.version];
+      if (Contains(pass.homes, member)) by.insert(member);
+    }
+  }
+  Version keep_from;
+  for (const auto& [version, by] : accepted_by) {
+    const bool committed = version == pass.current.version || by.size() >= pass.homes.quorum() ||
+                           MutantActive(Mutant::kHalfMadeEndsGrace);
+    const int64_t since_ms = CurrentSinceMs(version, pass.servers, pass.homes, pass.Now());
+    if (committed && pass.Past(since_ms, pass.engine.options().superseded_grace)) keep_from = version;
+  }
+  return keep_from;
+}
+
+// A home that has not accepted the current version yet, since its disk is full perhaps: what is below the
+// highest that it has accepted goes all the same, and drafts.
+bool MayGoBefore(const State& state) {
+  return state.kind == StateKind::kPromoted || state.kind == StateKind::kWitness ||
+         state.kind == StateKind::kAttributes || state.kind == StateKind::kUnproved;
+}
+
+Task<void> Sweep(CleanPass& pass) {
+  if (pass.current.kind == Accepted::kNothing) {
+    // A creation that came when all else was forgotten.
+    co_await RemoveDrafts(pass);
+    co_return;
+  }
+  SweepInput input;
+  input.keep_from = KeepFrom(pass);
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      if (!state.Accepted() || pass.current.version <= *state.version || state.oid.empty()) continue;
+      Version& last = input.promoted_below[state.oid];
+      last = std::max(last, *state.version);
+    }
+  }
+  input.held = co_await HeldRenames(pass);
+  for (const auto& [member, states] : pass.servers) {
+    const bool home = Contains(pass.homes, member);
+    const Accepted highest = HighestAccepted(states);
+    const bool behind = home && highest < pass.current;
+    // It was to accept the version before (Settle), and has not yet.
+    if (behind && highest.kind != Accepted::kNothing) ++pass.outcome.left;
+    input.current = behind ? highest : pass.current;
+    const std::vector<SweepAction> plan = PlanSweep(states, input);
+    for (const SweepAction& action : plan) {
+      const auto entry = std::find_if(states.begin(), states.end(),
+                                      [&](const State& s) { return FormatState(s) == action.from; });
+      if (behind && !MayGoBefore(*entry)) continue;
+      // It may be somebody's roll-forward or repair under way.
+      const bool young = entry->kind == StateKind::kUnproved && !pass.Past(*entry, GraceOf(pass, *entry));
+      if (young) {
+        ++pass.outcome.left;
+        continue;
+      }
+      co_await Perform(pass, member, action);
+    }
+    // What waits for its source to retire the rename that brought it, or for the word of all homes that it
+    // has.
+    pass.outcome.left +=
+        static_cast<uint64_t>(std::count_if(states.begin(), states.end(), [&](const State& s) {
+          return s.kind == StateKind::kWitness && *s.version < pass.current.version &&
+                 input.held.contains(s.origin);
+        }));
+    pass.outcome.left +=
+        static_cast<uint64_t>(std::count_if(states.begin(), states.end(), [&](const State& s) {
+          const bool seal = s.kind == StateKind::kSealed || s.kind == StateKind::kAborted;
+          const auto below = seal ? input.promoted_below.find(s.oid) : input.promoted_below.end();
+          return (s.Accepted() && input.keep_from <= *s.version && *s.version < pass.current.version) ||
+                 (below != input.promoted_below.end() && input.keep_from <= below->second);
+        }));
+  }
+}
+
+// The revision that has all others of the current version in it, and these others; who set it may have died
+// before a quorum had it.
+Task<std::optional<AttributeRevision>> SettleAttributes(CleanPass& pass) {
+  std::map<Version, size_t> revisions;  // and how many homes show them
+  for (const auto& [home, states] : pass.HomesHeard()) {
+    for (const State& state : states) {
+      if (state.kind == StateKind::kAttributes && state.version == pass.current.version)
+        ++revisions[*state.target];
+    }
+  }
+  const size_t quorum = pass.engine.HomeQuorum();
+  const bool decided = revisions.size() == 1 && revisions.begin()->second >= quorum;
+  if (revisions.empty() || decided) co_return std::nullopt;
+  NameInfo info{.path = pass.path, .accepted = pass.current, .holders = {}, .listings = pass.HomesHeard()};
+  Result<std::optional<AttributeRevision>> settled = co_await ReadAttributes(pass.engine, std::move(info));
+  if (settled) co_return std::move(*settled);
+  ++pass.outcome.left;
+  co_return std::nullopt;
+}
+
+bool IsRevision(const State& state, const Version& revision) {
+  return state.kind == StateKind::kAttributes && state.target == revision;
+}
+
+// Has the revision been on a quorum of homes for so long that nobody's look began before?
+bool IsOldEnough(const CleanPass& pass, const Version& revision) {
+  std::vector<int64_t> written_s;
+  for (const auto& [home, states] : pass.HomesHeard()) {
+    for (const State& state : states) {
+      if (IsRevision(state, revision)) written_s.push_back(state.mtime_s);
+    }
+  }
+  const size_t quorum = pass.engine.HomeQuorum();
+  if (written_s.size() < quorum) return false;
+  std::sort(written_s.begin(), written_s.end());
+  return pass.Past(written_s[quorum - 1] * 1000, pass.engine.options().operation_limit);
+}
+
+// Revisions of attributes that another one on a quorum of homes has in it; drafts that were given up; and
+// copies for a rename that never committed. Where a home has not got the later revision the earlier one stays
+// as long as somebody may have begun to look before.
+Task<void> RemoveOldAttributes(CleanPass& pass) {
+  const std::optional<AttributeRevision> settled = co_await SettleAttributes(pass);
+  const bool old_enough = settled && IsOldEnough(pass, settled->revision);
+  std::set<Version> accepted;
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      // What is being made has them before it is there.
+      if (state.Accepted() || IsMakingDirectory(state)) accepted.insert(*state.version);
+    }
+  }
+  const Duration horizon = pass.engine.options().tombstone_horizon;
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      const bool draft = state.kind == StateKind::kAttributesDraft;
+      if (!draft && state.kind != StateKind::kAttributes) continue;
+      const bool current = state.version == pass.current.version;
+      const bool old = !draft && current && settled && *state.target != settled->revision &&
+                       settled->set.over.contains(*state.target);
+      const bool orphan = draft || (pass.AllHomesHeard() && !accepted.contains(*state.version));
+      const auto is_settled = [&](const State& s) { return IsRevision(s, settled->revision); };
+      const bool needed = old && !old_enough && std::none_of(states.begin(), states.end(), is_settled);
+      if (needed) ++pass.outcome.left;
+      if ((old && !needed) || (orphan && pass.Past(state, horizon)))
+        co_await Perform(pass, member, RemoveEntry(state));
+    }
+  }
+}
+
+Task<void> AbortSilentUploads(CleanPass& pass) {
+  std::map<std::string, std::pair<State, int64_t>> uploads;  // by id: seal and last sign of life
+  std::set<std::string> promoted;
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      if (state.Accepted()) promoted.insert(state.oid);
+      if (state.kind != StateKind::kSealed && state.kind != StateKind::kAborted) continue;
+      State seal = state;
+      seal.kind = StateKind::kSealed;
+      auto& [known, last] = uploads[state.oid];
+      known = seal;
+      // Sealed archives show when they were written; a rename to aborted does not change that.
+      last = std::max(last, state.mtime_s * 1000);
+    }
+  }
+  for (const auto& [oid, upload] : uploads) {
+    if (promoted.contains(oid)) continue;
+    if (!pass.Past(upload.second, pass.engine.options().upload_grace)) {
+      ++pass.outcome.left;
+      continue;
+    }
+    co_await AbortUpload(pass, upload.first);
+  }
+}
+
+Task<void> AbortSilentDirectories(CleanPass& pass) {
+  std::map<std::string, std::pair<State, int64_t>> seals;  // by id: the seal and its last sign of life
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      // What is lower has been swept, or will be.
+      if (!IsMakingDirectory(state) || *state.version <= pass.current.version) continue;
+      auto& [known, last] = seals[state.oid];
+      known = DirectorySealState(*state.version, state.oid);
+      last = std::max(last, state.mtime_s * 1000);
+    }
+  }
+  // Its maker gives up after the limit.
+  const Duration silence = 2 * pass.engine.options().operation_limit;
+  for (const auto& [oid, seal] : seals) {
+    if (pass.Past(seal.second, silence)) {
+      co_await AbortUpload(pass, seal.first);
+    } else {
+      ++pass.outcome.left;
+    }
+  }
+}
+
+namespace {
+
+// A removal seal of what is history, unless this home alone would take that for what lives.
+bool IsOver(const CleanPass& pass, const States& states, const State& seal) {
+  return seal.kind == StateKind::kRemovalSeal && *seal.version < pass.current.version &&
+         HighestAccepted(states).version != *seal.version;
+}
+
+}  // namespace
+
+// Abort marks keep a late creation void; after the horizon no request of that age is executed any more. Nor
+// is the removal of a directory for which its seal stands.
+Task<void> RemoveOldMarks(CleanPass& pass) {
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      if (state.kind != StateKind::kAbortMark && state.kind != StateKind::kRemovalSeal) continue;
+      const bool over = IsOver(pass, states, state);
+      bool needed = !over && !pass.Past(state, pass.engine.options().tombstone_horizon);
+      // A rename may take longer, and goes on by its log.
+      if (!over && !needed && state.kind == StateKind::kRemovalSeal)
+        needed = co_await MayBeRenamed(pass.engine, pass.path);
+      if (needed) {
+        ++pass.outcome.left;
+        continue;
+      }
+      co_await Perform(pass, member, RemoveEntry(state));
+    }
+  }
+}
+
+}  // namespace xec

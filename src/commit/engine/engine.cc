@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "commit/engine/engine.hh"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/text.hh"
+#include "server/health/health_server.hh"
+#include "server/kinds/missing_server.hh"
+
+namespace xec {
+
+Engine::Engine(StoreDescriptor descriptor, std::vector<DataServerPtr> servers, Executor& executor,
+               TaskScope& scope, uint64_t seed, EngineOptions options)
+    : descriptor_(std::move(descriptor)),
+      home_finder_(descriptor_),
+      options_(options),
+      servers_(std::move(servers)),
+      executor_(executor),
+      scope_(scope),
+      health_(std::make_shared<ServerHealth>(servers_.size(), options.health)),
+      monitor_(std::make_shared<HealthMonitor>(health_, executor, options.probes)),
+      budget_(options.memory_bytes, executor),
+      long_headers_(kLongHeaderBytesMax, executor),
+      stripes_(SliceCache::Make(budget_, executor, options.cache_bytes)),
+      hedges_(options.hedge_percent),
+      random_(seed),
+      clock_(static_cast<uint32_t>(Mix64(seed))) {
+  XEC_CHECK(servers_.size() == descriptor_.members.size());
+  std::vector<DataServerPtr> probed;
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    if (!servers_[i]) servers_[i] = MakeMissingServer(descriptor_.members[i].id, executor_);
+    // Requests in flight may outlive the engine.
+    const auto on_trouble = [monitor = std::weak_ptr(monitor_), i] {
+      if (const auto watching = monitor.lock()) watching->Watch(i);
+    };
+    probed.push_back(std::make_shared<HealthServer>(servers_[i], health_, i, executor_));
+    servers_[i] = std::make_shared<HealthServer>(std::move(servers_[i]), health_, i, executor_, on_trouble);
+  }
+  monitor_->SetServers(std::move(probed));
+}
+
+Engine::~Engine() { monitor_->Stop(); }
+
+int Engine::Rank(MemberIndex member) const {
+  const int rank = health_->Rank(member, executor_.Now());
+  if (rank >= ServerHealth::kRankUntrusted) monitor_->Watch(member);
+  return rank;
+}
+
+Duration Engine::ReadPatience(MemberIndex member, uint64_t bytes) const {
+  const auto times = static_cast<Duration::rep>(std::max<uint64_t>(1, bytes / kReadBytesMax));
+  return std::min(health_->Patience(member, ReadKindOf(bytes)), options_.hedge_delay * times);
+}
+
+std::vector<MemberIndex> Engine::ByHealth(std::vector<MemberIndex> members) const {
+  std::vector<std::pair<int, MemberIndex>> ranked;
+  ranked.reserve(members.size());
+  bool all_well = true;
+  for (const MemberIndex member : members) {
+    const int rank = Rank(member);
+    all_well = all_well && rank == 0;
+    ranked.emplace_back(rank, member);
+  }
+  if (all_well) return members;
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (size_t i = 0; i < members.size(); ++i) members[i] = ranked[i].second;
+  return members;
+}
+
+std::vector<MemberIndex> Engine::AllByHealth() const {
+  std::vector<MemberIndex> members(servers_.size());
+  std::iota(members.begin(), members.end(), MemberIndex{0});
+  return ByHealth(std::move(members));
+}
+
+std::optional<MemberIndex> Engine::FindMember(std::string_view id) const {
+  for (size_t i = 0; i < descriptor_.members.size(); ++i) {
+    if (descriptor_.members[i].id == id) return static_cast<MemberIndex>(i);
+  }
+  return std::nullopt;
+}
+
+Result<Version> Engine::NextVersion(const std::optional<Version>& above) {
+  return clock_.Next(executor_.WallNow(), above);
+}
+
+std::string Engine::NewObjectId() {
+  MutexLock lock(random_mutex_);
+  const uint64_t high = random_.Next();
+  const uint64_t low = random_.Next();
+  return Hex(high, 16) + Hex(low & 0xffffffff, 8);
+}
+
+std::string Engine::NewNonce() {
+  MutexLock lock(random_mutex_);
+  return Hex(random_.Next() & 0xffffffff, 8);
+}
+
+uint64_t Engine::RandomBelow(uint64_t bound) {
+  MutexLock lock(random_mutex_);
+  return random_.Below(bound);
+}
+
+}  // namespace xec

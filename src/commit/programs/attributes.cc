@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "commit/programs/attributes.hh"
+
+#include <algorithm>
+
+#include "archive/manifest.hh"
+#include "base/contains.hh"
+#include "base/failpoint.hh"
+#include "base/mutant.hh"
+#include "commit/engine/pause.hh"
+#include "commit/engine/server_gather.hh"
+#include "commit/steps/fence.hh"
+#include "commit/steps/roll_forward.hh"
+
+namespace xec {
+namespace {
+
+// Who tells attributes waits so long for a rename: 5 s in all, more than one takes that meets servers that
+// have just stopped.
+constexpr Duration kRenamePauseFirst = std::chrono::milliseconds(20);
+constexpr Duration kRenamePauseLongest = std::chrono::milliseconds(2560);
+// So often one that has died is tried to be given up: a home may be back, or be slow once.
+constexpr int kGiveUpTriesMax = 3;
+
+State AttributesState(Version version, Version revision) {
+  State state;
+  state.kind = StateKind::kAttributes;
+  state.version = version;
+  state.target = revision;
+  return state;
+}
+
+// Writes one revision on one home: under a name of its own first, so that nobody reads half of it.
+Task<Status> WriteOn(Engine& engine, MemberIndex home, ObjectPath path, Version version, Version revision,
+                     std::string content) {
+  State writing = AttributesState(version, revision);
+  writing.kind = StateKind::kAttributesDraft;
+  writing.nonce = engine.NewNonce();
+  const Status named = co_await KeepLongName(engine, home, path);
+  if (!named) co_return named.error();
+  XEC_FAILPOINT("attributes.write");
+  Status written =
+      co_await CreateFile(engine.MetadataCall(), engine.server(home), StatePath(path, FormatState(writing)),
+                          std::move(content), engine.SyncBeforeCommit());
+  if (!written) co_return written.error();
+  XEC_FAILPOINT("attributes.drafted");
+  const std::string target = FormatState(AttributesState(version, revision));
+  Status renamed = co_await RenameState(engine, home, path, FormatState(writing), target);
+  XEC_FAILPOINT("attributes.written");
+  if (!renamed && renamed.code() == Code::kAlreadyExists) {
+    // Another client has written the same revision here; ours is the same text.
+    const Status removed = co_await RemoveState(engine, home, path, FormatState(writing));
+    (void)removed;
+    co_return OkStatus();
+  }
+  co_return std::move(renamed);
+}
+
+// Writes a revision on a quorum of homes, leaving out those in `having`. Answers the homes that have it.
+Task<Result<std::vector<MemberIndex>>> WriteOnQuorum(Engine& engine, ObjectPath path, Version version,
+                                                     Version revision, std::string content,
+                                                     std::vector<MemberIndex> having) {
+  const Homes homes = engine.Homes(path);
+  ServerGather<Status> gather(engine, RequestKind::kSync);
+  for (const MemberIndex home : homes) {
+    if (!Contains(having, home)) {
+      gather.Start(home, WriteOn(engine, home, path, version, revision, content));
+    }
+  }
+  bool open = false;
+  while (gather.pending() > 0 && (having.size() < homes.quorum() || gather.timely() > 0)) {
+    const auto event = co_await gather.Next();
+    if (!event.value) continue;
+    if (*event.value) having.push_back(event.member);
+    open = open || OutcomeUnknown(*event.value);
+  }
+  if (having.size() >= homes.quorum()) co_return std::move(having);
+  if (!having.empty() || open)
+    co_return Fail(Code::kUnknown, "too few homes of {} took the attributes; retry", path.text());
+  co_return Fail(Code::kNoQuorum, "no home of {} takes attributes now; retry", path.text());
+}
+
+// The revisions of a version that a listing of homes shows, and who shows them.
+std::map<Version, std::vector<MemberIndex>> RevisionsShown(const std::map<MemberIndex, States>& listings,
+                                                           const Version& version) {
+  std::map<Version, std::vector<MemberIndex>> shown;
+  for (const auto& [home, states] : listings) {
+    for (const State& state : states) {
+      if (state.kind == StateKind::kAttributes && state.version == version)
+        shown[*state.target].push_back(home);
+    }
+  }
+  return shown;
+}
+
+// A larger one is what many have set at once.
+Task<Result<std::string>> ReadSetFile(Engine& engine, MemberIndex home, std::string entry) {
+  Result<std::string> text =
+      co_await ReadFile(engine.MetadataCall(), engine.server(home), entry, kAttributeSetBytesUsual);
+  if (!text && text.code() == Code::kCorruption)
+    text = co_await ReadFile(engine.MetadataCall(), engine.server(home), entry, kAttributeSetBytesMax);
+  co_return std::move(text);
+}
+
+// From any of these homes, which have shown it.
+Task<Result<AttributeSet>> ReadRevision(Engine& engine, ObjectPath path, Version version, Version revision,
+                                        std::vector<MemberIndex> homes, Late late_ones) {
+  Error last = Fail(Code::kUnavailable, "the attributes of {} cannot be read", path.text());
+  const std::string entry = StatePath(path, FormatState(AttributesState(version, revision)));
+  std::optional<AttributeSet> found;
+  const bool read = co_await AskInTurn<Result<std::string>>(
+      engine, std::move(homes), [&](MemberIndex home) { return ReadSetFile(engine, home, entry); },
+      [&](MemberIndex, const Result<std::string>& text) {
+        Result<AttributeSet> set = text ? AttributeSet::Parse(*text) : Result<AttributeSet>(text.error());
+        if (set) {
+          found = std::move(*set);
+        } else {
+          last = set.error();
+        }
+        return found.has_value();
+      },
+      UnlessTooMany(engine, late_ones));
+  if (read) co_return std::move(*found);
+  // A later one has taken its place since. That the object does not exist is for who looks it up to say.
+  if (last.code == Code::kNotFound)
+    co_return Fail(Code::kConflict, "the attributes of {} were changed while they were read; retry",
+                   path.text());
+  co_return last;
+}
+
+// Are the homes that were heard, and accept the version, a look without these?
+bool IsLookWithout(const Engine& engine, const NameInfo& info, const std::set<MemberIndex>& left_out) {
+  const auto others = std::count_if(info.listings.begin(), info.listings.end(), [&](const auto& listing) {
+    return !left_out.contains(listing.first) && !(HighestAccepted(listing.second) < info.accepted);
+  });
+  return static_cast<size_t>(others) >= engine.HomeQuorum();
+}
+
+// All revisions shown as one.
+struct MergedRevisions {
+  std::optional<Version> top;  // the highest; nullopt: there is none
+  std::string content;         // of the top
+  std::vector<MemberIndex> having;  // homes that show the top
+  AttributeSet set;            // of all
+  bool beyond_top = false;     // it has something in it that the top has not
+  std::set<Version> merged;    // all but those that cannot be read, and need not
+};
+
+// Those that a higher one has in it need not be read. Those that cannot be read need not if enough homes show
+// none of them: who asks only these homes is told no more.
+Task<Result<MergedRevisions>> ReadRevisions(Engine& engine, const NameInfo& info, Late late_ones) {
+  MergedRevisions all;
+  std::set<MemberIndex> showing_unread;
+  const auto shown = RevisionsShown(info.listings, info.accepted.version);
+  for (auto next = shown.rbegin(); next != shown.rend(); ++next) {
+    const Version revision = next->first;
+    const bool forget = all.top && MutantActive(Mutant::kForgetAttributesSetAtOnce);
+    if (!all.set.over.contains(revision) && !forget) {
+      Result<AttributeSet> set =
+          co_await ReadRevision(engine, info.path, info.accepted.version, revision, next->second, late_ones);
+      if (!set) {
+        showing_unread.insert(next->second.begin(), next->second.end());
+        if (IsLookWithout(engine, info, showing_unread)) continue;
+        co_return set.error();
+      }
+      const bool more = all.set.Merge(*set);
+      if (all.top) all.beyond_top = all.beyond_top || more;
+      // A revision is the same wherever it is.
+      if (!all.top) {
+        all.top = revision;
+        all.content = set->Format();
+        all.having = next->second;
+      }
+    }
+    all.merged.insert(revision);
+  }
+  co_return std::move(all);
+}
+
+Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameInfo info, Late late_ones) {
+  Result<MergedRevisions> all = co_await ReadRevisions(engine, info, late_ones);
+  if (!all) co_return all.error();
+  if (!all->top) co_return std::optional<AttributeRevision>();
+  const Version version = info.accepted.version;
+  AttributeRevision merged{*all->top, std::move(all->set)};
+  merged.set.over = std::move(all->merged);
+  merged.set.CutOver();
+  std::vector<MemberIndex> having = std::move(all->having);
+  if (!all->beyond_top && having.size() >= engine.HomeQuorum()) co_return std::move(merged);
+  // As with versions: what is on fewer homes than a quorum is rolled forward before it is told. What nobody
+  // has written yet gets a revision of its own.
+  std::string content = std::move(all->content);
+  if (all->beyond_top) {
+    having.clear();
+    Result<Version> above = engine.NextVersion(merged.revision);
+    if (!above) co_return above.error();
+    merged.revision = *above;
+    content = merged.set.Format();
+    // It takes the place of those that can be read.
+    if (!AttributeSet::Parse(content))
+      co_return Fail(Code::kUnsupported,
+                     "the attributes of {} that were set at once are too many together: replace it",
+                     info.path.text());
+  }
+  const Result<std::vector<MemberIndex>> rolled = co_await WriteOnQuorum(
+      engine, info.path, version, merged.revision, std::move(content), std::move(having));
+  if (!rolled) co_return rolled.error();
+  co_return std::move(merged);
+}
+
+// What a revision has in it goes from the homes that have this one: whoever asks homes one after the other
+// must meet one of the two. What cannot be removed now, and what is on other homes, is left to the cleaner.
+Task<void> RemoveRevisions(Engine& engine, ObjectPath path, Version version, std::set<Version> revisions,
+                           std::vector<MemberIndex> homes) {
+  for (const Version& revision : revisions) {
+    const std::string entry = FormatState(AttributesState(version, revision));
+    ServerGather<Status> removals(engine);
+    for (const MemberIndex home : homes) removals.Start(home, RemoveState(engine, home, path, entry));
+    while (removals.timely() > 0) co_await removals.Next();
+  }
+}
+
+// One revision for one version of a directory, on the homes that do not show it yet.
+Task<Status> WriteCopy(Engine& engine, ObjectPath path, Look look, Version version, Version revision,
+                       AttributeSet set) {
+  const size_t quorum = engine.HomeQuorum();
+  auto shown = RevisionsShown(look.listings(), version);
+  std::vector<MemberIndex> having = std::move(shown[revision]);
+  if (having.size() >= quorum) co_return OkStatus();
+  std::string content = set.Format();
+  Result<std::vector<MemberIndex>> written =
+      co_await WriteOnQuorum(engine, path, version, revision, std::move(content), std::move(having));
+  if (!written)
+    co_return Fail(Code::kNoQuorum, "too few homes of {} take attributes now; retry", path.text());
+  engine.scope().Spawn(RemoveRevisions(engine, path, version, set.over, std::move(*written)));
+  co_return OkStatus();
+}
+
+// Those above the one that lives, whether anybody has accepted them or not.
+std::set<Version> DirectoriesAbove(const Look& look, const Accepted& live) {
+  std::set<Version> versions = DirectoriesUnderWay(look.listings(), live);
+  for (const auto& [home, states] : look.listings()) {
+    for (const State& state : states) {
+      if (state.kind == StateKind::kDirectory && live.version < *state.version)
+        versions.insert(*state.version);
+    }
+  }
+  return versions;
+}
+
+bool IsDirectoryOf(const Look& look, const std::set<Version>& versions) {
+  const Accepted highest = look.highest();
+  return look.HasQuorum() && highest.kind == Accepted::kDirectory && versions.contains(highest.version);
+}
+
+// Somebody else may be making the directory that lives as `look` shows, a later version to which this
+// revision must not be lost: one who looked before this one was there, and so had sealed the name before.
+// Each of them may be the base of further ones, so it looks again until there is nothing new: whoever that
+// look does not show looks after it. Errors: kConflict (one that was not under way lives by now, or nothing
+// does), kNoQuorum.
+Task<Status> WriteForThoseUnderWay(Engine& engine, NameInfo live, Look look, Version revision,
+                                   AttributeSet set) {
+  if (live.accepted.kind != Accepted::kDirectory) co_return OkStatus();
+  set.over.erase(revision);  // of one that was read
+  if (!AttributeSet::Parse(set.Format())) set.over.clear();
+  std::set<Version> having = {live.accepted.version};
+  for (int tries = 0;; ++tries) {
+    if (!look.HasQuorum()) co_return CannotTell(engine, live.path, look);
+    const bool known = IsDirectoryOf(look, having);
+    std::set<Version> wanted = DirectoriesAbove(look, live.accepted);
+    std::erase_if(wanted, [&](const Version& version) { return having.contains(version); });
+    if (known && wanted.empty()) co_return OkStatus();
+    if (!known || tries > engine.options().retries_max) break;
+    // Homes are not heard at one moment: what was begun after a removal may show, and the removal only now.
+    const Look again = co_await LookAt(engine, live.path, LookWidth::kQuorum);
+    if (!IsDirectoryOf(again, having)) break;
+    for (const Version& version : wanted) {
+      const Status written = co_await WriteCopy(engine, live.path, look, version, revision, set);
+      if (!written) co_return written.error();
+      having.insert(version);
+    }
+    look = co_await LookAt(engine, live.path, LookWidth::kQuorum);
+  }
+  co_return Fail(Code::kConflict, "{} is being made by others, or was changed; retry", live.path.text());
+}
+
+// A rename seals the name before it reads the attributes it takes along: who wrote a revision and then sees
+// no seal can be sure that no rename, begun or over, has missed it.
+Task<Status> KeepWritten(Engine& engine, NameInfo info, Version revision, AttributeSet set) {
+  Look look = co_await LookAt(engine, info.path, LookWidth::kQuorum);
+  const bool alone = !AnyRenameRival(look.listings(), {}) || MutantActive(Mutant::kSetBesideRename);
+  const bool unchanged = look.HasQuorum() && look.highest() == info.accepted && alone;
+  if (unchanged) {
+    const Status given =
+        co_await WriteForThoseUnderWay(engine, info, std::move(look), revision, std::move(set));
+    if (given) co_return OkStatus();
+  }
+  co_return Fail(
+      Code::kUnknown,
+      "{} is being renamed, or was changed, while its attributes were set: they may not be kept; retry",
+      info.path.text());
+}
+
+// A rename brings attributes to a quorum of homes before any of them accepts the version: a listing that does
+// not show the version may be older than both.
+bool ShownByQuorum(const Engine& engine, const NameInfo& info) {
+  const auto showing = std::count_if(info.listings.begin(), info.listings.end(), [&](const auto& listing) {
+    return !(HighestAccepted(listing.second) < info.accepted);
+  });
+  return static_cast<size_t>(showing) >= engine.HomeQuorum();
+}
+
+// Do as many homes show the revision, and no seal of a rename beside it, that every rename will find it? Nor
+// may a directory be under way that would be without it.
+bool GoesAlong(const NameInfo& info, const Version& revision, size_t quorum) {
+  const bool directory = info.accepted.kind == Accepted::kDirectory;
+  if (directory && DirectoryUnderWay(info.listings, info.accepted)) return false;
+  const std::set<std::string> committed = RenamesCommitted(info.listings);
+  const auto shows = [&](const auto& listing) {
+    const States& states = listing.second;
+    const bool has = std::any_of(states.begin(), states.end(), [&](const State& state) {
+      return state.kind == StateKind::kAttributes && state.version == info.accepted.version &&
+             state.target == revision;
+    });
+    return has && !RenameRival(states, committed);
+  };
+  const auto showing = std::count_if(info.listings.begin(), info.listings.end(), shows);
+  return static_cast<size_t>(showing) >= quorum;
+}
+
+// What is left of the renames whose seals are listed: none that can commit any more; some that are at work;
+// or one that has died and could not be given up now, as it would be by the cleaner.
+enum class OpenRenames { kNone, kAtWork, kDead };
+
+Task<OpenRenames> LookAtRenames(Engine& engine, ObjectPath path, std::map<MemberIndex, States> listings) {
+  const std::set<std::string> committed = RenamesCommitted(listings);
+  std::map<std::string, int64_t> seals;  // by id: the last sign of life
+  for (const auto& [home, states] : listings) {
+    for (const State& state : states) {
+      if (RenameRival({state}, committed))
+        seals[state.oid] = std::max(seals[state.oid], state.mtime_s * 1000);
+    }
+  }
+  const Duration limit = engine.options().operation_limit;
+  for (const auto& [rid, last] : seals) {
+    const auto silent = std::chrono::milliseconds(engine.executor().WallNow() - last);
+    if (silent <= limit) co_return OpenRenames::kAtWork;
+    const bool given_up = co_await FenceAllHomes(engine, path, MoveOutState(rid));
+    if (!given_up) co_return OpenRenames::kDead;
+  }
+  co_return OpenRenames::kNone;
+}
+
+// Removed attributes count as well, or a file could grow without bound.
+Status CheckFits(const AttributeSet& set) {
+  UserAttributes all;
+  for (const auto& [name, entry] : set.entries) all.emplace(name, entry.value.value_or(""));
+  const Status fits = CheckUserAttributes(all);
+  if (!fits && CheckUserAttributes(set.Values())) {
+    return Fail(
+        Code::kInvalidArgument,
+        "an object has at most {} user attributes of {} bytes together, those removed since it was written "
+        "included",
+        kUserAttributesMax, kUserAttributesSizeMax);
+  }
+  return fits;
+}
+
+}  // namespace
+
+Task<Result<std::optional<AttributeRevision>>> ReadAttributes(Engine& engine, NameInfo info) {
+  for (int tries = 0;; ++tries) {
+    Result<std::optional<AttributeRevision>> merged =
+        Fail(Code::kNoQuorum, "cannot tell the attributes of {}: too few of its homes show it; retry",
+             info.path.text());
+    const bool shown = ShownByQuorum(engine, info);
+    const bool last = tries >= engine.options().retries_max;
+    if (shown) merged = co_await MergeShown(engine, info, last ? Late::kWaitedFor : Late::kPassedOver);
+    const bool read =
+        shown && (merged || merged.code() == Code::kNoQuorum || merged.code() == Code::kUnknown);
+    if (read || last) co_return std::move(merged);
+    // Removed since the look because a later revision has it in it; no home that was heard can read it, or
+    // who alone showed it has stopped; homes were listed before they accepted the version; or some of those
+    // that accepted it have died since.
+    const Look look = co_await LookAt(engine, info.path, LookWidth::kAll);
+    if (!look.HasQuorum()) co_return CannotTell(engine, info.path, look);
+    if (!(look.highest() == info.accepted))
+      co_return Fail(Code::kConflict, "{} was changed while its attributes were read; retry",
+                     info.path.text());
+    if (!look.Decided())
+      co_await RollForwardAll(engine, info.path, look, look.LackingHighest(), Late::kPassedOver);
+    info.listings = look.listings();
+  }
+}
+
+Task<Result<std::optional<AttributeRevision>>> ReadAttributesToTell(Engine& engine, NameInfo info) {
+  const size_t quorum = engine.HomeQuorum();
+  int dead = 0;
+  for (Duration wait = kRenamePauseFirst;; wait *= 2) {
+    Result<std::optional<AttributeRevision>> read = co_await ReadAttributes(engine, info);
+    if (!read || !*read || GoesAlong(info, (**read).revision, quorum)) co_return std::move(read);
+    // It is on a quorum now: a rename that seals the name from here on finds it.
+    Look look = co_await LookAt(engine, info.path, LookWidth::kQuorum);
+    if (!look.HasQuorum()) co_return CannotTell(engine, info.path, look);
+    if (!(look.highest() == info.accepted))
+      co_return Fail(Code::kConflict, "{} was changed while its attributes were read; retry",
+                     info.path.text());
+    const Status given = co_await WriteForThoseUnderWay(engine, info, look, (**read).revision, (**read).set);
+    if (!given) co_return given.error();
+    const OpenRenames left = co_await LookAtRenames(engine, info.path, look.listings());
+    if (left == OpenRenames::kNone) co_return std::move(read);
+    if (left == OpenRenames::kDead && ++dead >= kGiveUpTriesMax) break;
+    if (wait > kRenamePauseLongest) break;
+    co_await Pause(engine, wait);
+    info.listings = look.listings();
+  }
+  co_return Fail(Code::kNoQuorum, "{} is being renamed: cannot tell which attributes it takes along; retry",
+                 info.path.text());
+}
+
+Task<Result<NameAttributes>> LookUpAttributes(Engine& engine, ObjectPath path) {
+  for (int tries = 0;; ++tries) {
+    Result<NameInfo> info = co_await LookUpLive(engine, path);
+    if (!info) co_return info.error();
+    Result<std::optional<AttributeRevision>> set = co_await ReadAttributesToTell(engine, *info);
+    if (set) {
+      NameAttributes found{std::move(*info), std::move(*set)};
+      co_return std::move(found);
+    }
+    const bool again = set.code() == Code::kConflict && tries < engine.options().retries_max;
+    if (!again) co_return set.error();
+  }
+}
+
+Task<Status> ChangeAttribute(Engine& engine, NameInfo info, AttributeChange change) {
+  AttributeSet set = change.current ? std::move(change.current->set)
+                                    : AttributeSet::WrittenWith(change.written, info.accepted.version);
+  const auto found = set.entries.find(change.name);
+  if (!change.value && (found == set.entries.end() || !found->second.value))
+    co_return Fail(Code::kNotFound, "{} has no attribute '{}'", info.path.text(), change.name);
+  // Above everything that it changes: what was written with the version counts as set at that.
+  Version newest = info.accepted.version;
+  for (const auto& [name, entry] : set.entries) newest = std::max(newest, entry.revision);
+  if (change.current) {
+    // One that was made by merging is not among those that were seen.
+    newest = std::max(newest, change.current->revision);
+    set.over.insert(change.current->revision);
+    set.CutOver();
+  }
+  Result<Version> revision = engine.NextVersion(newest);
+  if (!revision) co_return revision.error();
+  set.Set(change.name, std::move(change.value), *revision);
+  const Status fits = CheckFits(set);
+  if (!fits) co_return fits.error();
+  const std::set<Version> old = set.over;
+  std::vector<MemberIndex> nowhere;
+  Result<std::vector<MemberIndex>> written = co_await WriteOnQuorum(
+      engine, info.path, info.accepted.version, *revision, set.Format(), std::move(nowhere));
+  if (!written) co_return written.error();
+  engine.scope().Spawn(RemoveRevisions(engine, info.path, info.accepted.version, old, std::move(*written)));
+  co_return co_await KeepWritten(engine, std::move(info), *revision, std::move(set));
+}
+
+Task<Status> CopyAttributes(Engine& engine, ObjectPath to, Version to_version, AttributeRevision revision) {
+  std::vector<MemberIndex> nowhere;
+  revision.set.over.clear();
+  const Result<std::vector<MemberIndex>> written = co_await WriteOnQuorum(
+      engine, to, to_version, revision.revision, revision.set.Format(), std::move(nowhere));
+  co_return written ? OkStatus() : Status(written.error());
+}
+
+Task<Status> CopyAttributesToDirectory(Engine& engine, ObjectPath to, AttributeRevision revision,
+                                       DirectoryVersion from) {
+  revision.set.over.clear();
+  for (int tries = 0; tries <= engine.options().retries_max; ++tries) {
+    Result<NameInfo> live = co_await LookUpLive(engine, to);
+    if (!live && live.code() == Code::kNotFound)
+      co_return Fail(Code::kConflict, "{} was removed meanwhile; retry", to.text());
+    if (!live) co_return live.error();
+    if (live->accepted.kind != Accepted::kDirectory) co_return OkStatus();
+    // Once that is over, what lives here may be another one, made since.
+    const Status wanted = co_await NeedDirectoryVersion(engine, from);
+    if (!wanted) co_return wanted.error();
+    const Status copied = co_await CopyAttributes(engine, to, live->accepted.version, revision);
+    if (!copied) co_return copied.error();
+    // Made after it lived on a quorum.
+    Look look = co_await LookAt(engine, to, LookWidth::kQuorum);
+    if (!look.HasQuorum()) co_return CannotTell(engine, to, look);
+    if (!(look.highest() == live->accepted)) continue;
+    Status given = co_await WriteForThoseUnderWay(engine, std::move(*live), std::move(look),
+                                                  revision.revision, revision.set);
+    if (given || given.code() != Code::kConflict) co_return std::move(given);
+  }
+  co_return Fail(Code::kConflict, "{} is made by others; retry", to.text());
+}
+
+}  // namespace xec
