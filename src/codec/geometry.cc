@@ -65,13 +65,6 @@ uint64_t Geometry::ChunkBytes(uint64_t object_size, uint64_t stripe, uint32_t ch
   return in_stripe <= before ? 0 : std::min(in_stripe - before, chunk_size_bytes);
 }
 
-ChunkPosition Geometry::Locate(uint64_t object_offset) const {
-  const uint64_t in_stripe = object_offset % StripeSize();
-  return {.stripe = object_offset / StripeSize(),
-          .chunk = static_cast<uint32_t>(in_stripe / chunk_size_bytes),
-          .offset_bytes = in_stripe % chunk_size_bytes};
-}
-
 uint64_t Geometry::PageSize() const {
   const uint64_t least = (chunk_size_bytes + kPagesPerChunkMax - 1) / kPagesPerChunkMax;
   return std::max(kPageSizeMin, std::bit_ceil(least));

@@ -41,14 +41,6 @@ constexpr uint64_t kPagesPerChunkMax = 4096;
 // Members an archive may have without ZIP64's count, which stock readers refuse; hence stripes of an object.
 constexpr uint64_t kMembersMax = 65534;
 
-// Where one byte of an object lies. chunk < k; offset_bytes is inside the chunk.
-struct ChunkPosition {
-  uint64_t stripe = 0;
-  uint32_t chunk = 0;
-  uint64_t offset_bytes = 0;
-  bool operator==(const ChunkPosition&) const = default;
-};
-
 // k data chunks and m parity chunks of chunk_size_bytes in a stripe. Chunk indices 0..k-1 are data,
 // k..k+m-1 parity. A plain value; all arithmetic functions need Validate() to hold.
 struct Geometry {
@@ -79,9 +71,6 @@ struct Geometry {
   // Size of a member: of a data chunk its object bytes (full, one partial, then 0), of a parity chunk the
   // size of data chunk 0 of the same stripe. 0 for a stripe that the object does not have. chunk < k + m.
   uint64_t ChunkBytes(uint64_t object_size, uint64_t stripe, uint32_t chunk) const;
-
-  // The place of the object's byte `object_offset` (which may be past the end).
-  ChunkPosition Locate(uint64_t object_offset) const;
 
   // Bytes under one page checksum: max(4 KiB, chunk_size_bytes / 4096), rounded up to a power of two. A chunk
   // has at most 4096 pages.

@@ -54,10 +54,6 @@ Homes HomeFinder::Of(std::string_view last_component) const {
   return Ranked(hashes_, last_component, count_);
 }
 
-Homes HomesOf(const StoreDescriptor& descriptor, std::string_view last_component) {
-  return HomeFinder(descriptor).Of(last_component);
-}
-
 std::vector<MemberIndex> PlacementOrder(const StoreDescriptor& descriptor, std::span<const MemberIndex> homes,
                                         std::string_view salt) {
   std::vector<MemberIndex> order(homes.begin(), homes.end());

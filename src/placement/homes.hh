@@ -52,8 +52,6 @@ class HomeFinder {
   const size_t count_;
   std::vector<uint64_t> hashes_;  // of the members' ids
 };
-// Of a single name.
-Homes HomesOf(const StoreDescriptor& descriptor, std::string_view last_component);
 
 // All members in the order in which they are to get the lanes of a new version: the homes first, so that
 // every version has archives on all homes it can; the others follow by a hash of `salt` (the object id),

@@ -58,7 +58,7 @@ Task<void> World::ReadHeld(Gateway* gateway, size_t id, std::string name) {
 std::vector<size_t> World::HomesAhead(const std::string& name) const {
   std::map<Version, std::vector<size_t>> by_version;
   const std::string folder = PathOf(name).ObjectDirectory() + "/";
-  const Homes homes = HomesOf(descriptor_, PathOf(name).Last());
+  const Homes homes = HomeFinder(descriptor_).Of(PathOf(name).Last());
   for (const MemberIndex home : homes) {
     Version highest;
     for (const auto& [path, size] : servers_[home]->Files()) {
@@ -144,7 +144,7 @@ void World::RepairThin(const std::string& name) {
   Say("----", "some homes miss what is put at " + name + "; one is stopped that repairs it");
   if (!few_random_.OneIn(3)) DoAtRest(*gateways_[0], ChangeOf(name, few_random_.OneIn(2)));
   LetBackgroundEnd();
-  std::vector<MemberIndex> homes = HomesOf(descriptor_, PathOf(name).Last());
+  std::vector<MemberIndex> homes = HomeFinder(descriptor_).Of(PathOf(name).Last());
   Shuffle(homes, few_random_);
   const size_t quorum = Quorum(homes.size()), missed = homes.size() - quorum;
   for (size_t i = quorum; i < homes.size(); ++i) SwitchOffUntilTold(homes[i]);

@@ -111,7 +111,7 @@ void World::PreemptCopier(const std::string& name) {
   }
   DoAtRest(*gateways_[0], remove);
   Say("----", "one is stopped that copies it to homes that missed it");
-  std::vector<MemberIndex> homes = HomesOf(descriptor_, PathOf(name).Last());
+  std::vector<MemberIndex> homes = HomeFinder(descriptor_).Of(PathOf(name).Last());
   Shuffle(homes, kind_random_);
   const size_t missed = homes.size() - Quorum(homes.size());
   for (size_t i = 0; i < missed; ++i) SwitchOne(homes[i]);
@@ -187,7 +187,7 @@ void World::SpoilOne(const std::string& name, std::optional<size_t> on) {
 }
 
 size_t World::HomeOf(const std::string& name) {
-  const Homes homes = HomesOf(descriptor_, PathOf(name).Last());
+  const Homes homes = HomeFinder(descriptor_).Of(PathOf(name).Last());
   return homes[kind_random_.Below(homes.size())];
 }
 

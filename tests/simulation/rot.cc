@@ -37,7 +37,7 @@ bool World::IsOfThinName(size_t server, const std::string& archive) const {
   for (const std::string& name : names_) {
     const ObjectPath path = PathOf(name);
     if (path.ObjectDirectory() + "/" != directory) continue;
-    const Homes homes = HomesOf(descriptor_, path.Last());
+    const Homes homes = HomeFinder(descriptor_).Of(path.Last());
     const bool home = Contains(homes, server);
     return home && !std::all_of(homes.begin(), homes.end(), knows);
   }

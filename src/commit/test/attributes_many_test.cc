@@ -105,7 +105,7 @@ TEST_P(ManyAttributesTest, OneThatNobodyCanReadAndNoQuorumHasIsPassedOver) {
   ASSERT_TRUE(world.Put(gateway, "/a"));
   ASSERT_TRUE(world.Run(SetAttribute(*gateway.engine, world.Path("/a"), "U.old", "v")));
   world.Pass(1min);
-  const Homes homes = HomesOf(world.descriptor, "a");
+  const Homes homes = HomeFinder(world.descriptor).Of("a");
   Gateway& dies = world.NewGateway();
   const FaultRule hang{.kind = FaultKind::kHang, .operation = Operation::kRename};
   for (size_t i = 1; i < homes.size(); ++i) dies.faults[homes[i]]->plan().Add(hang);
@@ -351,7 +351,7 @@ TEST(DirectoryAttributesTest, WhatARemovedDirectoryHadIsNotWrittenForALaterOne) 
       const ObjectPath path = world.Path("/d");
       ASSERT_TRUE(world.Run(MakeDirectoryName(*setter.engine, path, false)));
       ASSERT_TRUE(world.Run(SetAttribute(*setter.engine, path, "U.old", "x")));
-      const Homes homes = HomesOf(world.descriptor, "d");
+      const Homes homes = HomeFinder(world.descriptor).Of("d");
       const FaultRule slowly{
           .kind = FaultKind::kDelay, .operation = Operation::kList, .path_contains = "/d.", .delay = late};
       const FaultRule silent{.operation = Operation::kList, .path_contains = "/d."};

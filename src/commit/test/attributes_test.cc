@@ -167,7 +167,7 @@ TEST_P(AttributesTest, ThoseOfANameWhoseRenameDiedAreRead) {
     ASSERT_FALSE(renamed);
     EXPECT_EQ(Read(world, gateway, "/a").code(), Code::kNoQuorum);
     world.Pass(2min);
-    if (home_away) world.memory[HomesOf(world.descriptor, "a").back()]->SetDown(true);
+    if (home_away) world.memory[HomeFinder(world.descriptor).Of("a").back()]->SetDown(true);
     const auto read = Read(world, gateway, "/a");
     // Without one of the homes nobody can be sure that the rename is over.
     if (home_away) {
@@ -192,7 +192,7 @@ TEST_P(AttributesTest, ASealLeftByARenameThatHasCommittedIsNoRival) {
                                   [](const std::string& entry) { return ParseState(entry)->IsMoved(); });
   ASSERT_NE(moved, entries.end());
   const std::string seal = FormatState(MoveOutState(ParseState(*moved)->oid));
-  const MemberIndex home = HomesOf(world.descriptor, "a").front();
+  const MemberIndex home = HomeFinder(world.descriptor).Of("a").front();
   const auto call = gateway.engine->MetadataCall();
   const std::string at = StatePath(world.Path("/a"), *moved);
   const std::string record = *world.memory[home]->Content(at);
@@ -218,7 +218,7 @@ TEST_P(AttributesTest, ALookThatTakesLongMeetsOneRevisionOrTheOther) {
   for (const bool cleaned : {false, true}) {
     TestWorld world(OptionsOf(9));
     ASSERT_TRUE(world.Put(world.NewGateway(), "/a"));
-    const Homes homes = HomesOf(world.descriptor, "a");
+    const Homes homes = HomeFinder(world.descriptor).Of("a");
     const auto set_without = [&](size_t begin, size_t end, const char* value) {
       Gateway& gateway = world.NewGateway();
       FaultRule refuse{.operation = Operation::kCreate};
@@ -258,7 +258,8 @@ TEST_P(AttributesTest, AHomeThatWasAwayDoesNotBringOldOnesBack) {
   ASSERT_TRUE(world.Run(SetAttribute(*gateway.engine, world.Path("/a"), "U.k", "old")));
   ASSERT_TRUE(world.Run(SetAttribute(*gateway.engine, world.Path("/a"), "U.gone", "old")));
   world.Pass(1min);
-  for (uint32_t i = 0; i < GetParam(); ++i) world.memory[HomesOf(world.descriptor, "a")[i]]->SetDown(true);
+  for (uint32_t i = 0; i < GetParam(); ++i)
+    world.memory[HomeFinder(world.descriptor).Of("a")[i]]->SetDown(true);
   ASSERT_TRUE(world.Run(SetAttribute(*gateway.engine, world.Path("/a"), "U.k", "new")));
   ASSERT_TRUE(world.Run(SetAttribute(*gateway.engine, world.Path("/a"), "U.gone", std::nullopt)));
   world.Pass(1min);
@@ -311,7 +312,7 @@ TEST_P(AttributesTest, TheCleanerDecidesWhatADeadSetterLeftOnOneHome) {
   TestWorld world(OptionsOf(7));
   Gateway& gateway = world.NewGateway();
   ASSERT_TRUE(world.Put(gateway, "/a"));
-  const Homes homes = HomesOf(world.descriptor, "a");
+  const Homes homes = HomeFinder(world.descriptor).Of("a");
   FaultRule hang{.kind = FaultKind::kHang, .operation = Operation::kRename};
   for (size_t i = 1; i < homes.size(); ++i) gateway.faults[homes[i]]->plan().Add(hang);
   std::optional<Status> set;

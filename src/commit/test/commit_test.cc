@@ -145,7 +145,7 @@ TEST(Commit, AStaleHomeIsOutvotedAndBroughtUp) {
   TestWorld world(Small());
   Gateway& gateway = world.NewGateway();
   ASSERT_TRUE(world.Put(gateway, "/a"));
-  const MemberIndex stale = HomesOf(world.descriptor, "a")[0];
+  const MemberIndex stale = HomeFinder(world.descriptor).Of("a")[0];
   const auto snapshot = world.memory[stale]->Take();
   ASSERT_TRUE(world.Run(RemoveObject(*gateway.engine, world.Path("/a"))));
   world.memory[stale]->Restore(snapshot);
@@ -162,7 +162,7 @@ TEST(Commit, WhatWasSupersededJustNowIsKeptForItsReaders) {
   Gateway& gateway = world.NewGateway();
   const auto first = world.Put(gateway, "/a");
   ASSERT_TRUE(first);
-  ASSERT_TRUE(world.Put(gateway, "/a", {HomesOf(world.descriptor, "a")[0]}));
+  ASSERT_TRUE(world.Put(gateway, "/a", {HomeFinder(world.descriptor).Of("a")[0]}));
   world.Pass(2h);
   const auto kept = [&] {
     const auto entries = world.EntriesOf(gateway, "/a");
@@ -180,7 +180,7 @@ TEST(Commit, WithTooFewHomesNothingIsSaid) {
   TestWorld world(Small());
   Gateway& gateway = world.NewGateway();
   ASSERT_TRUE(world.Put(gateway, "/a"));
-  const Homes homes = HomesOf(world.descriptor, "a");
+  const Homes homes = HomeFinder(world.descriptor).Of("a");
   world.memory[homes[0]]->SetDown(true);
   EXPECT_TRUE(world.Lives(gateway, "/a"));
   world.memory[homes[1]]->SetDown(true);
@@ -193,7 +193,7 @@ TEST(Commit, ARemovalReachesAHomeThatWasAwayAndIsForgottenOnlyThen) {
   TestWorld world(Small());
   Gateway& gateway = world.NewGateway();
   ASSERT_TRUE(world.Put(gateway, "/a"));
-  const MemberIndex away = HomesOf(world.descriptor, "a")[2];
+  const MemberIndex away = HomeFinder(world.descriptor).Of("a")[2];
   world.memory[away]->SetDown(true);
   ASSERT_TRUE(world.Run(RemoveObject(*gateway.engine, world.Path("/a"))));
   world.Pass(2h);
@@ -215,7 +215,7 @@ TEST(Commit, ASilentUploadIsGivenUpOnlyWithAllHomes) {
     ASSERT_TRUE(world.Seal(gateway, path, server, seal));
     request.archives.push_back(server);
   }
-  const MemberIndex away = HomesOf(world.descriptor, "a")[1];
+  const MemberIndex away = HomeFinder(world.descriptor).Of("a")[1];
   world.Pass(2h);
   world.memory[away]->SetDown(true);
   world.Clean(gateway);
@@ -338,7 +338,7 @@ TEST(Commit, AHomeThatAcceptedNothingIsTidiedToo) {
   TestWorld world(Small());
   Gateway& gateway = world.NewGateway();
   const ObjectPath path = world.Path("/a");
-  const MemberIndex home = HomesOf(world.descriptor, "a")[2];
+  const MemberIndex home = HomeFinder(world.descriptor).Of("a")[2];
   ASSERT_TRUE(world.Put(gateway, "/a", {home}));
   const Accepted current = world.StateOf(gateway, "/a");
   // Its seal arrived late: it is an archive of the version, and debt until it is promoted.
@@ -349,14 +349,14 @@ TEST(Commit, AHomeThatAcceptedNothingIsTidiedToo) {
   EXPECT_EQ(world.EntriesOf(gateway, "/a").size(), world.descriptor.geometry.Total());
 
   // A copy that was never proved, of this version or of one before.
-  ASSERT_TRUE(world.Put(gateway, "/b", {HomesOf(world.descriptor, "b")[2]}));
+  ASSERT_TRUE(world.Put(gateway, "/b", {HomeFinder(world.descriptor).Of("b")[2]}));
   for (const std::string& oid : {world.StateOf(gateway, "/b").oid, std::string(24, 'e')}) {
     State copy;
     copy.kind = StateKind::kUnproved;
     copy.version = world.StateOf(gateway, "/b").version;
     copy.oid = oid;
     copy.nonce = gateway.engine->NewNonce();
-    ASSERT_TRUE(world.Seal(gateway, world.Path("/b"), HomesOf(world.descriptor, "b")[2], copy));
+    ASSERT_TRUE(world.Seal(gateway, world.Path("/b"), HomeFinder(world.descriptor).Of("b")[2], copy));
     world.Pass(2h);
     world.Clean(gateway);
     for (const std::string& entry : world.EntriesOf(gateway, "/b"))
@@ -372,7 +372,7 @@ TEST(Commit, ADraftThatCameWhenAllWasForgottenIsRemoved) {
   draft.version = Version{1, 0, 1};
   draft.oid = std::string(24, 'e');
   draft.nonce = gateway.engine->NewNonce();
-  ASSERT_TRUE(world.Seal(gateway, world.Path("/a"), HomesOf(world.descriptor, "a")[2], draft));
+  ASSERT_TRUE(world.Seal(gateway, world.Path("/a"), HomeFinder(world.descriptor).Of("a")[2], draft));
   world.Pass(2h);
   world.Clean(gateway);
   EXPECT_TRUE(world.EntriesOf(gateway, "/a").empty());
@@ -384,7 +384,7 @@ TEST(Commit, AnUnreadableManifestOnOneHomeIsTakenFromAnother) {
   ASSERT_TRUE(world.Put(gateway, "/a"));
   const std::string old = world.StateOf(gateway, "/a").oid;
   const ObjectPath path = world.Path("/a");
-  const Homes homes = HomesOf(world.descriptor, "a");
+  const Homes homes = HomeFinder(world.descriptor).Of("a");
   PutRequest request{path, SealedState(gateway.engine->NewObjectId()), 7, {}, 0, std::nullopt};
   for (const MemberIndex server : world.Placement(path)) {
     if (server == homes[2]) continue;  // it is to learn of the new version by a witness

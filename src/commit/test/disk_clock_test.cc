@@ -92,7 +92,7 @@ class DiskClockTest : public testing::Test {
     world_.memory[member]->Restore(older);
   }
   std::vector<MemberIndex> HomesOfName(const std::string& name) {
-    return HomesOf(world_.descriptor, world_.Path(name).Last());
+    return HomeFinder(world_.descriptor).Of(world_.Path(name).Last());
   }
   // The first three of the five are a bare quorum.
   void SetLastTwoDown(const std::vector<MemberIndex>& homes, bool down) {

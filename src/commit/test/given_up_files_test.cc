@@ -81,7 +81,7 @@ class LeftSealTest : public ::testing::Test {
   LeftSealTest() : gateway_(world_.NewGateway()), other_(world_.NewGateway()) {}
 
   static ObjectPath Path() { return TestWorld::Path("/a"); }
-  MemberIndex Home(size_t i) const { return HomesOf(world_.descriptor, "a")[i]; }
+  MemberIndex Home(size_t i) const { return HomeFinder(world_.descriptor).Of("a")[i]; }
 
   void SealEverywhere(const State& seal, std::vector<MemberIndex>& archives) {
     for (const MemberIndex server : world_.Placement(Path())) {

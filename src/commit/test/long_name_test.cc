@@ -96,7 +96,7 @@ TEST(LongName, ThatCannotBeReadIsNotLeftOut) {
   const std::string component(kComponentBytesMax, 'l');
   TestWorld world({});
   Gateway& gateway = world.NewGateway();
-  const Homes homes = HomesOf(world.descriptor, component);
+  const Homes homes = HomeFinder(world.descriptor).Of(component);
   ASSERT_EQ(homes.size(), 3u);
   world.memory[homes[2]]->SetDown(true);
   ASSERT_TRUE(world.Run(MakeDirectoryName(*gateway.engine, world.Path("/d/" + component), true)));

@@ -232,7 +232,7 @@ TEST_P(MakeDirectoryTest, IsInTheWayUntilItIsFencedEverywhere) {
   for (size_t unreached = 0; unreached < OptionsOf(1).tolerance * 2 + 1; ++unreached) {
     for (size_t steps = 1, ended = 0; ended == 0; ++steps) {
       TestWorld world(OptionsOf(2));
-      const Homes homes = HomesOf(world.descriptor, "d");
+      const Homes homes = HomeFinder(world.descriptor).Of("d");
       Gateway& maker = world.NewGateway();
       for (const auto& fault : maker.faults)
         fault->plan().Add({.kind = FaultKind::kDelay, .operation = Operation::kRename, .delay = 20min});

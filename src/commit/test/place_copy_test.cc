@@ -22,7 +22,7 @@ TEST_P(PlaceCopyTest, AHomeWhoseBadArchiveGoesStillKnowsTheVersion) {
     ASSERT_LT(steps, kStepsMax);
     TestWorld world(OptionsOf(1));
     const ObjectPath path = world.Path("/a");
-    const Homes homes = HomesOf(world.descriptor, path.Last());
+    const Homes homes = HomeFinder(world.descriptor).Of(path.Last());
     const size_t quorum = homes.quorum();
     ASSERT_TRUE(
         world.Put(world.NewGateway(), "/a", {homes.begin() + static_cast<long>(quorum), homes.end()}));

@@ -104,7 +104,7 @@ TEST_P(RenameLateTest, AWitnessKeptForALateSourceIsLeft) {
   ASSERT_TRUE(world.Put(gateway, "/b"));
   world.Pass(2h);
   Gateway& slow = world.NewGateway();
-  slow.faults[HomesOf(world.descriptor, "a")[0]]->plan().Add(
+  slow.faults[HomeFinder(world.descriptor).Of("a")[0]]->plan().Add(
       {.kind = FaultKind::kDelay, .path_contains = "/a.", .delay = 1500ms});
   const auto superseded = [&] {
     const Version current = world.StateOf(gateway, "/b").version;
@@ -219,7 +219,7 @@ TEST_P(RenameLateTest, ATombstoneThatWasCutShortIsNoQuestionForAllHomes) {
   Gateway& gateway = world.NewGateway();
   ASSERT_TRUE(world.Put(gateway, "/a"));
   ASSERT_TRUE(world.Run(RenameObject(*gateway.engine, world.Path("/a"), world.Path("/b"))));
-  const Homes homes = HomesOf(world.descriptor, "a");
+  const Homes homes = HomeFinder(world.descriptor).Of("a");
   const auto snapshot = world.memory[homes[0]]->Take();
   world.Clean(gateway);
   ASSERT_TRUE(world.EntriesOf(gateway, "/a").empty());
@@ -239,7 +239,7 @@ TEST_P(RenameLateTest, SealsThatGoSoonAreWaitedFor) {
   Gateway& gateway = world.NewGateway();
   ASSERT_TRUE(world.Put(gateway, "/a"));
   const State left = MoveOutState(gateway.engine->NewObjectId());
-  const MemberIndex home = HomesOf(world.descriptor, "a")[0];
+  const MemberIndex home = HomeFinder(world.descriptor).Of("a")[0];
   ASSERT_TRUE(world.Seal(gateway, world.Path("/a"), home, left));
   world.executor.RunAt(world.executor.Now() + 3s, [&] {
     gateway.scope.Spawn([](Engine& engine, MemberIndex at, State seal) -> Task<void> {
@@ -273,7 +273,7 @@ TEST(RenameCutShortTest, WhatWasJustRolledIsAskedForTheRecord) {
       world.Pass(1s);
       whole.clear();
       cut.clear();
-      for (const MemberIndex home : HomesOf(world.descriptor, "a")) {
+      for (const MemberIndex home : HomeFinder(world.descriptor).Of("a")) {
         const auto states = world.Run(ListStates(*reader.engine, home, path));
         const auto seal = std::find_if(states->begin(), states->end(), [](const State& s) {
           return s.kind == StateKind::kMoveOut && s.entry_bytes > 0;
@@ -285,7 +285,7 @@ TEST(RenameCutShortTest, WhatWasJustRolledIsAskedForTheRecord) {
       if (whole.size() < 3) world.Clean(reader);
     }
     uint64_t proved = 0;
-    const Homes target_homes = HomesOf(world.descriptor, "b");
+    const Homes target_homes = HomeFinder(world.descriptor).Of("b");
     for (size_t i = 0; i < target_homes.size(); ++i) {
       const auto states = world.Run(ListStates(*reader.engine, target_homes[i], world.Path("/b")));
       if (states && !states->empty()) proved |= uint64_t{1} << i;

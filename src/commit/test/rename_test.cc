@@ -250,7 +250,7 @@ TEST_P(RenameTest, AStaleHomeDoesNotBringTheOldNameBack) {
   TestWorld world(OptionsOf(4));
   Gateway& gateway = world.NewGateway();
   ASSERT_TRUE(world.Put(gateway, "/a"));
-  const auto stale = HomesOf(world.descriptor, "a")[0];
+  const auto stale = HomeFinder(world.descriptor).Of("a")[0];
   const auto snapshot = world.memory[stale]->Take();
   ASSERT_TRUE(world.Run(RenameObject(*gateway.engine, world.Path("/a"), world.Path("/b"))));
   world.memory[stale]->Restore(snapshot);
@@ -294,7 +294,7 @@ TEST_P(RenameTest, RetriesBesideADeadRenameLeaveNoMoreSeals) {
     dying.Kill();
     if (ended) break;
     world.Pass(1h);
-    world.memory[HomesOf(world.descriptor, "a")[steps % 3]]->SetDown(true);
+    world.memory[HomeFinder(world.descriptor).Of("a")[steps % 3]]->SetDown(true);
     Gateway& gateway = world.NewGateway();
     Status renamed;
     std::vector<std::string> before, after;
@@ -396,7 +396,7 @@ TEST_P(RenameTest, SealsThatWereCutShortAreLeftBehindByNoCleaner) {
     TestWorld world(OptionsOf(8));
     Gateway& gateway = world.NewGateway();
     ASSERT_TRUE(world.Put(gateway, "/a"));
-    const MemberIndex late = HomesOf(world.descriptor, source ? "a" : "b")[0];
+    const MemberIndex late = HomeFinder(world.descriptor).Of(source ? "a" : "b")[0];
     FaultRule rule;
     rule.kind = FaultKind::kFailAfter;
     rule.operation = Operation::kCreate;

@@ -35,7 +35,7 @@ std::string KindsOn(TestWorld& world, MemberIndex server) {
 
 // As it is on another home.
 Accepted Goal(TestWorld& world) {
-  const MemberIndex other = HomesOf(world.descriptor, "a")[1];
+  const MemberIndex other = HomeFinder(world.descriptor).Of("a")[1];
   return HighestAccepted(*world.Run(ListStates(*world.NewGateway().engine, other, Path())));
 }
 
@@ -54,7 +54,7 @@ RollResult Roll(TestWorld& world, Gateway& gateway, MemberIndex home, const Acce
 TEST(RollForward, ASealThatIsMisreadOnceIsPromoted) {
   for (const FaultKind kind : {FaultKind::kShortRead, FaultKind::kCorrupt}) {
     TestWorld world({});
-    const MemberIndex home = HomesOf(world.descriptor, "a")[0];
+    const MemberIndex home = HomeFinder(world.descriptor).Of("a")[0];
     PutButPromoteNotOn(world, home);
     ASSERT_EQ(KindsOn(world, home), "s");
     Gateway& gateway = NewMisreading(world, home, kind, 1);
@@ -66,7 +66,7 @@ TEST(RollForward, ASealThatIsMisreadOnceIsPromoted) {
 
 TEST(RollForward, ASealThatIsNeverReadToItsEndStays) {
   TestWorld world({});
-  const MemberIndex home = HomesOf(world.descriptor, "a")[0];
+  const MemberIndex home = HomeFinder(world.descriptor).Of("a")[0];
   PutButPromoteNotOn(world, home);
   Gateway& gateway = NewMisreading(world, home, FaultKind::kShortRead, UINT64_MAX);
   EXPECT_EQ(Roll(world, gateway, home, Goal(world)), RollResult::kFailed);
@@ -80,7 +80,7 @@ TEST(RollForward, ASealThatIsDamagedGivesWayToAWitness) {
   for (const std::function<void(std::string&)>& damage :
        std::vector<std::function<void(std::string&)>>{flip, cut, clear}) {
     TestWorld world({});
-    const MemberIndex home = HomesOf(world.descriptor, "a")[0];
+    const MemberIndex home = HomeFinder(world.descriptor).Of("a")[0];
     PutButPromoteNotOn(world, home);
     for (const auto& [file, size] : world.memory[home]->Files()) {
       if (file.starts_with("/a.~xo/s.")) {
@@ -96,7 +96,7 @@ TEST(RollForward, ASealThatIsDamagedGivesWayToAWitness) {
 TEST(RollForward, ACleanerThatMisreadsASealComesAgain) {
   TestWorld world({});
   const MemberIndex server = world.Placement(Path()).back();
-  ASSERT_FALSE(Contains(HomesOf(world.descriptor, "a"), server));
+  ASSERT_FALSE(Contains(HomeFinder(world.descriptor).Of("a"), server));
   PutButPromoteNotOn(world, server);
   ASSERT_EQ(KindsOn(world, server), "s");
   Gateway& cleaner = NewMisreading(world, server, FaultKind::kShortRead, 1);

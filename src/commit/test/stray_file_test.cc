@@ -30,7 +30,7 @@ class StrayFileTest : public testing::Test {
 };
 
 TEST_F(StrayFileTest, AnEmptyOneIsRemovedAndItsServerCountsAgain) {
-  const Homes homes = HomesOf(world_.descriptor, "a");
+  const Homes homes = HomeFinder(world_.descriptor).Of("a");
   for (const MemberIndex home : homes) Leave(home, "/own", "");
   const auto missing = world_.Run(LookUp(*gateway_.engine, world_.Path("/own/0/a")));
   ASSERT_TRUE(missing) << missing.error().message;
@@ -49,9 +49,10 @@ TEST_F(StrayFileTest, ListingAFolderRemovesIt) {
 }
 
 TEST_F(StrayFileTest, OneWithContentIsNotOurs) {
-  for (const MemberIndex home : HomesOf(world_.descriptor, "a")) Leave(home, "/own", "somebody's letter");
+  for (const MemberIndex home : HomeFinder(world_.descriptor).Of("a"))
+    Leave(home, "/own", "somebody's letter");
   EXPECT_EQ(world_.Run(LookUp(*gateway_.engine, world_.Path("/own/0/a"))).code(), Code::kNoQuorum);
-  for (const MemberIndex home : HomesOf(world_.descriptor, "a")) EXPECT_TRUE(IsThere(home));
+  for (const MemberIndex home : HomeFinder(world_.descriptor).Of("a")) EXPECT_TRUE(IsThere(home));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ class AttributesTest : public ToleranceTest {
 
   static size_t HomesHavingAttributes(TestWorld& world, const std::string& name) {
     size_t count = 0;
-    for (const MemberIndex home : HomesOf(world.descriptor, name)) {
+    for (const MemberIndex home : HomeFinder(world.descriptor).Of(name)) {
       const auto files = world.memory[home]->Files();
       const auto after = files.lower_bound("/" + name + ".~xo/a.");
       count += after != files.end() && after->first.starts_with("/" + name + ".~xo/a.");

@@ -56,7 +56,7 @@ TestWorld::Gateway& TestWorld::NewGateway(const EngineOptions& engine) {
 }
 
 std::vector<MemberIndex> TestWorld::Placement(const ObjectPath& path) const {
-  std::vector<MemberIndex> servers = HomesOf(descriptor, path.Last());
+  std::vector<MemberIndex> servers = HomeFinder(descriptor).Of(path.Last());
   for (size_t i = 0; i < memory.size() && servers.size() < descriptor.geometry.Total(); ++i) {
     const auto member = static_cast<MemberIndex>(i);
     if (!Contains(servers, member)) servers.push_back(member);

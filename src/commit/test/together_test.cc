@@ -137,7 +137,7 @@ TEST_P(TogetherTest, AReaderOfWhatIsAlwaysBeingReplacedIsAnsweredInTheEnd) {
   once.retries_max = 0;
   auto& reader = world.NewGateway(once);
   std::chrono::milliseconds delay{0};
-  for (const MemberIndex home : HomesOf(world.descriptor, "a")) {
+  for (const MemberIndex home : HomeFinder(world.descriptor).Of("a")) {
     reader.faults[home]->plan().Add({.kind = FaultKind::kDelay, .delay = delay});
     delay += std::chrono::milliseconds(40);
   }
@@ -164,7 +164,7 @@ void PutOnOneHome(TestWorld& world, MemberIndex home) {
 TEST_P(TogetherTest, AHomeThatHasOvertakenALookIsHeardByTheNext) {
   TestWorld world(OptionsOf(1));
   ASSERT_TRUE(world.Put(world.NewGateway(), "/a"));
-  const Homes homes = HomesOf(world.descriptor, "a");
+  const Homes homes = HomeFinder(world.descriptor).Of("a");
   PutOnOneHome(world, homes.front());
   PutOnOneHome(world, homes.back());
   auto& reader = world.NewGateway();
@@ -177,7 +177,7 @@ TEST_P(TogetherTest, AHomeThatIsLateWithItsTombstoneIsNotTakenForOneWithout) {
   TestWorld world(OptionsOf(1));
   Gateway& dying = world.NewGateway();
   ASSERT_TRUE(world.Put(dying, "/a"));
-  const MemberIndex knows = HomesOf(world.descriptor, "a").front();
+  const MemberIndex knows = HomeFinder(world.descriptor).Of("a").front();
   for (size_t server = 0; server < dying.faults.size(); ++server) {
     const FaultRule refused{.operation = Operation::kRename, .path_contains = "/a.~xo/"};
     if (server != knows) dying.faults[server]->plan().Add(refused);

@@ -22,18 +22,18 @@ StoreDescriptor Store(int members, int hosts, uint32_t tolerance) {
 
 TEST(Homes, AreDistinctStableAndFew) {
   const StoreDescriptor d = Store(12, 12, 2);
-  const auto homes = HomesOf(d, "file");
+  const auto homes = HomeFinder(d).Of("file");
   EXPECT_EQ(homes.size(), 5u);
   EXPECT_EQ(std::set<MemberIndex>(homes.begin(), homes.end()).size(), 5u);
-  EXPECT_EQ(HomesOf(d, "file"), homes);
-  EXPECT_EQ(HomesOf(Store(2, 2, 2), "file").size(), 2u);
+  EXPECT_EQ(HomeFinder(d).Of("file"), homes);
+  EXPECT_EQ(HomeFinder(Store(2, 2, 2)).Of("file").size(), 2u);
 }
 
 // The hash is part of the format: a change would lose every existing name.
 TEST(Homes, KnownAnswers) {
-  EXPECT_EQ(HomesOf(Store(12, 12, 2), "known-answer"), (std::vector<MemberIndex>{9, 7, 10, 8, 11}));
+  EXPECT_EQ(HomeFinder(Store(12, 12, 2)).Of("known-answer"), (std::vector<MemberIndex>{9, 7, 10, 8, 11}));
   const StoreDescriptor six = Store(6, 6, 1);
-  EXPECT_EQ(PlacementOrder(six, HomesOf(six, "known-answer"), "salt"),
+  EXPECT_EQ(PlacementOrder(six, HomeFinder(six).Of("known-answer"), "salt"),
             (std::vector<MemberIndex>{4, 2, 0, 5, 1, 3}));
 }
 
@@ -43,8 +43,8 @@ TEST(Homes, AddingAMemberMovesFewHomes) {
   int moved = 0;
   for (int i = 0; i < 1000; ++i) {
     const std::string name = fmt::format("n{}", i);
-    const auto a = HomesOf(before, name);
-    const auto b = HomesOf(after, name);
+    const auto a = HomeFinder(before).Of(name);
+    const auto b = HomeFinder(after).Of(name);
     moved +=
         static_cast<int>(std::count_if(a.begin(), a.end(), [&](MemberIndex m) { return !Contains(b, m); }));
   }
@@ -54,7 +54,7 @@ TEST(Homes, AddingAMemberMovesFewHomes) {
 TEST(Placement, HomesComeFirstAndHostsAreSpread) {
   const StoreDescriptor d = Store(12, 6, 2);
   for (int i = 0; i < 200; ++i) {
-    const auto homes = HomesOf(d, fmt::format("n{}", i));
+    const auto homes = HomeFinder(d).Of(fmt::format("n{}", i));
     const auto lanes = PlaceLanes(d, PlacementOrder(d, homes, "salt"), 12, 2);
     EXPECT_EQ(std::set<MemberIndex>(lanes.begin(), lanes.end()).size(), 12u);
     EXPECT_TRUE(std::equal(homes.begin(), homes.end(), lanes.begin()));

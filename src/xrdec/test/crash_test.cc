@@ -64,7 +64,7 @@ TEST_P(XrdecCrash, OfAWriterLeavesAWholeObjectOrNothing) {
     world.executor.RunUntilIdle(steps);
     gateway.Kill();
     // Of the requests on their way, only those to one home arrive.
-    const Homes homes = HomesOf(world.descriptor, "a");
+    const Homes homes = HomeFinder(world.descriptor).Of("a");
     for (size_t i = 0; i < world.memory.size(); ++i)
       world.memory[i]->SetDown(i != homes[options.seed % homes.size()]);
     world.Pass(1s);
