@@ -42,7 +42,7 @@ SUBFOLDERS = {
     "server": [ROOT, "kinds", "decorators", "health"],
     "commit": ["engine", "steps", "programs", "rename", "clean", "disk", ROOT],
     "object": [ROOT, "archives", "read", "write", "repair"],
-    "assembly": ["servers", "configuration", "sites", "maintenance", "jobs", ROOT],
+    "assembly": ["servers", "configuration", "sites", "members", "maintenance", "jobs", ROOT],
 }
 # What lies below folders of these names is a test.
 TESTS = ("test", "conformance")

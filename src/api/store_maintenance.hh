@@ -9,6 +9,7 @@
 #include "api/census.hh"
 #include "api/chunk_report.hh"
 #include "api/object_info.hh"
+#include "api/server_changes.hh"
 #include "jobs/job_orders.hh"
 #include "jobs/job_record.hh"
 #include "protocol/object_path.hh"
@@ -141,6 +142,17 @@ class StoreMaintenance {
   // Members whose place answers, but holds nothing of the store any more: the folder was deleted or emptied.
   // A server that does not answer is not among them, nor a directory that could be one of several.
   virtual Task<Result<std::vector<MemberIndex>>> FindGone(CallOptions call = {}) = 0;
+
+  // Gives an empty directory or data server the identity of a member whose disk is lost for good. It counts
+  // as away until it has been compared with the others, by CompareDisk or by any gateway; what the member
+  // held is written anew by Rebuild. May be called again after an interruption. Errors: kInvalidArgument (no
+  // such member, or place), kConflict (the member still answers, or the place is not empty), kUnsupported (a
+  // store without parity), what the servers say.
+  virtual Task<Result<ReplacedServer>> ReplaceServer(ReplaceOptions options, CallOptions call = {}) = 0;
+
+  // Teaches a disk that lacks what its member had accepted, as a new one does, what the others know; then it
+  // is used for decisions again. OK at once if it lacks nothing. Errors: a sentence; it can be called again.
+  virtual Task<Status> CompareDisk(MemberIndex member, CompareProgress progress, CallOptions call = {}) = 0;
 };
 
 }  // namespace xec

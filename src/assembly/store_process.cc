@@ -259,8 +259,13 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
                                          scope_, SystemSeed(), configuration_.engine);
   std::unique_ptr<LayoutStore> layout = MakeLayoutStore(*engine);
   auto store = std::make_unique<EngineStore>(*engine, *layout);
+  MemberTools tools{.engine = *engine,
+                    .beneath = *beneath_,
+                    .clocks = clocks_,
+                    .configuration = configuration_,
+                    .gate = gate_of_answers_};
   auto maintenance = std::make_unique<Maintenance>(
-      *engine, [this] { return LayoutGate(); },
+      std::move(tools), [this] { return LayoutGate(); },
       [this, &members = engine->descriptor().members] {
         return FindGoneMembers(members, configuration_, executor_, scope_, gate_of_answers_);
       });

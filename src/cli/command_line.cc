@@ -50,6 +50,7 @@ struct Collected {
   std::vector<std::string> configuration_files;
   std::deque<std::pair<const OptionRow*, std::vector<std::string>>> options;
   std::vector<std::string> output, object, geometry, chunk_size, size;  // of recover
+  std::vector<std::string> with;  // of server
 };
 
 CLI::Option* AddValues(CLI::App& app, const std::string& flag, std::vector<std::string>& values,
@@ -81,12 +82,14 @@ void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line,
       {"--exclusive", &line.exclusive}, {"--all", &line.all},
       {"-l", &line.long_form},          {"-R", &line.recursive},
       {"-r", &line.recursive},          {"-p", &line.parents},
-      {"--deep", &line.deep},           {"--servers", &line.servers_only}};
+      {"--deep", &line.deep},           {"--servers", &line.servers_only},
+      {"--dry-run", &line.dry_run}};
   const std::map<std::string_view, std::vector<std::string>*> values = {
       {"-o", &collected.output},
       {"--object", &collected.object},
       {"--name", &line.names},
       {"--gone", &line.gone},
+      {"--with", &collected.with},
       {"--geometry", &collected.geometry},
       {"--chunk-size", &collected.chunk_size},
       {"--size", &collected.size}};
@@ -103,6 +106,8 @@ void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line,
 
 // The values in the order of precedence: flags, then the file.
 Status Apply(Collected& collected, CommandLine& line) {
+  if (collected.with.size() > 1) return Fail(Code::kInvalidArgument, "--with: only one can be given");
+  if (!collected.with.empty()) line.with = collected.with.front();
   if (collected.configuration_files.size() > 1)
     return Fail(Code::kInvalidArgument, "-c: only one file can be given");
   Configuration file;

@@ -23,6 +23,8 @@ struct CommandLine {
   bool deep = false;         // health --deep
   bool servers_only = false;       // health --servers
   std::vector<std::string> gone;   // repair --gone: members, by id or address
+  std::string with;                // server replace --with
+  bool dry_run = false;            // --dry-run: tell what would be done
   bool exclusive = false;    // put --exclusive
   std::string output;        // recover -o
   std::string object;        // recover --object

@@ -87,6 +87,13 @@ inline constexpr CommandText kCommands[] = {
      "  xec jobs -c xec.conf cancel clean                the pass under way is given up; the next one begins "
      "anew\n"
      "Gateways obey within ten seconds, also those that are started later.\n"},
+    {"server", "Show the data servers of the store, or replace one that is lost", "[VERB SERVER]", 0, 2, true,
+     "  xec server list -c xec.conf                      the members, with their addresses\n"
+     "  xec server replace -c xec.conf s03               an empty disk lies where that of s03 was\n"
+     "  xec server replace -c xec.conf s03 --with /data/new13\n"
+     "The new disk gets the identity of the lost one, learns all names again, and then what s03 held is "
+     "written\n"
+     "anew. The store answers meanwhile. An interrupted replacement is gone on with by the same command.\n"},
     {"recover", "Rebuild an object from copied archives, without any service", "FOLDER...", 1, kAnyNumber,
      false,
      "  xec recover copy/of/d01 copy/of/d07 -o run1.root\n"
@@ -105,15 +112,17 @@ struct OwnOption {
 };
 
 inline constexpr OwnOption kOwnOptions[] = {
-    {"put get ls stat locate verify health repair clean jobs recover version", "--json", "",
+    {"put get ls stat locate verify health repair clean jobs server recover version", "--json", "",
      "Print JSON, one document"},
-    {"put get recover repair verify", "-q,--quiet", "", "No progress, no summary"},
+    {"put get recover repair verify server", "-q,--quiet", "", "No progress, no summary"},
     {"put", "--exclusive", "", "Fail when there is something under the name"},
     {"ls", "-l", "", "Sizes and times"},
     {"ls", "-R", "", "All levels below"},
     {"rm", "-r", "", "Directories with all in them"},
     {"repair", "--all", "", "Every object of the store, and a census at the end"},
     {"repair", "--gone", "SERVER", "A member (s03, or its address) that is lost for good; may be repeated"},
+    {"server", "--with", "PLACE", "The empty directory or data server that takes the place of the lost one"},
+    {"server", "--dry-run", "", "Look at everything and change nothing"},
     {"health", "--servers", "", "The data servers only, no census of the objects"},
     {"health", "--deep", "", "Read and check every chunk, not only the archives' directories"},
     {"mkdir", "-p", "", "Missing parents too; fine if it exists"},

@@ -35,6 +35,7 @@ constexpr StoreCommand kStoreCommands[] = {
     {"locate", RunLocate, false, false}, {"verify", RunVerify, false, false},
     {"health", RunHealth, false, false}, {"repair", RunRepair, true, false},
     {"clean", RunClean, true, false},    {"jobs", RunJobs, true, false},
+    {"server", RunServer, true, false},
 };
 
 // The answer even where nobody can read the sentence.

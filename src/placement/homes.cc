@@ -46,12 +46,55 @@ std::vector<MemberIndex> Ranked(std::span<const uint64_t> hashes, std::string_vi
 
 }  // namespace
 
+template <typename Belongs>
+HomeFinder::Voters HomeFinder::VotersOf(const StoreDescriptor& descriptor, Belongs belongs) {
+  Voters voters;
+  for (size_t i = 0; i < descriptor.members.size(); ++i) {
+    if (!belongs(descriptor.members[i].role)) continue;
+    voters.members.push_back(static_cast<MemberIndex>(i));
+    voters.hashes.push_back(HashText(descriptor.members[i].id));
+  }
+  voters.count = std::min<size_t>(voters.members.size(), 2 * descriptor.tolerance + 1);
+  return voters;
+}
+
+std::vector<MemberIndex> HomeFinder::Voters::Best(std::string_view key) const {
+  std::vector<MemberIndex> best = Ranked(hashes, key, count);
+  for (MemberIndex& one : best) one = members[one];
+  return best;
+}
+
 HomeFinder::HomeFinder(const StoreDescriptor& descriptor)
-    : count_(std::min<size_t>(descriptor.members.size(), 2 * descriptor.tolerance + 1)),
-      hashes_(HashesOf(descriptor.members)) {}
+    : after_(VotersOf(descriptor, [](MemberRole role) {
+        return role == MemberRole::kFull || role == MemberRole::kJoining;
+      })) {
+  if (!descriptor.IsChanging()) return;
+  before_ = VotersOf(
+      descriptor, [](MemberRole role) { return role == MemberRole::kFull || role == MemberRole::kLeaving; });
+}
 
 Homes HomeFinder::Of(std::string_view last_component) const {
-  return Ranked(hashes_, last_component, count_);
+  std::vector<MemberIndex> homes = after_.Best(last_component);
+  if (!before_) return homes;
+  for (const MemberIndex member : before_->Best(last_component)) {
+    if (!Contains(homes, member)) homes.push_back(member);
+  }
+  return homes;
+}
+
+size_t HomeFinder::QuorumOf(std::string_view last_component) const {
+  return before_ ? Of(last_component).quorum() : Quorum(after_.count);
+}
+
+Homes HomeFinder::AfterChange(std::string_view last_component) const { return after_.Best(last_component); }
+
+size_t HomeFinder::silent_max() const {
+  return Quorum(before_ ? std::min(before_->count, after_.count) : after_.count) - 1;
+}
+
+size_t HomeFinder::late_max() const {
+  const auto bad = [](size_t homes) { return homes - Quorum(homes); };
+  return before_ ? std::min(bad(before_->count), bad(after_.count)) : bad(after_.count);
 }
 
 std::vector<MemberIndex> PlacementOrder(const StoreDescriptor& descriptor, std::span<const MemberIndex> homes,
@@ -60,6 +103,10 @@ std::vector<MemberIndex> PlacementOrder(const StoreDescriptor& descriptor, std::
   for (const MemberIndex member : Ranked(HashesOf(descriptor.members), salt, descriptor.members.size())) {
     if (!Contains(homes, member)) order.push_back(member);
   }
+  const auto role = [&](MemberIndex member) { return descriptor.members[member].role; };
+  std::erase_if(order, [&](MemberIndex member) { return role(member) == MemberRole::kEmptying; });
+  std::stable_partition(order.begin(), order.end(),
+                        [&](MemberIndex member) { return role(member) != MemberRole::kLeaving; });
   return order;
 }
 

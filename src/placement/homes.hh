@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -37,25 +38,45 @@ class Homes {
   std::shared_ptr<const std::vector<MemberIndex>> members_;
 };
 
-// Finds the homes of names: an unweighted rendezvous hash of the last path component over the members, best
-// first. There are min(2t+1, members) of them. The key is the last component, not the path, so that renaming
-// a directory keeps every home below it. What does not depend on the name is computed once. Immutable.
+// Finds the homes of names: an unweighted rendezvous hash of the last path component over the members with
+// names, best first. There are min(2t+1, members) of them. The key is the last component, not the path, so
+// that renaming a directory keeps every home below it. While a member joins or leaves, those of both lists
+// are homes: one more than before at most, so that any quorum of them has a quorum of each list in it
+// (docs/protocol/members.md). What does not depend on the name is computed once. Immutable.
 class HomeFinder {
  public:
   explicit HomeFinder(const StoreDescriptor& descriptor);
 
   Homes Of(std::string_view last_component) const;
-  // How many homes each name has.
-  size_t count() const { return count_; }
+  // Of(...).quorum(), at little cost while nobody joins or leaves.
+  size_t QuorumOf(std::string_view last_component) const;
+  // Those of the list without members that leave: all homes there will be.
+  Homes AfterChange(std::string_view last_component) const;
+
+  // How many servers may be silent before all homes that have accepted some name could be. While the list
+  // changes, names that have not been looked at since stand on a quorum of the list before only.
+  size_t silent_max() const;
+  // How many homes of any name may be bad.
+  size_t late_max() const;
 
  private:
-  const size_t count_;
-  std::vector<uint64_t> hashes_;  // of the members' ids
+  // The members over which names are hashed, by one list.
+  struct Voters {
+    std::vector<MemberIndex> members;
+    std::vector<uint64_t> hashes;  // of their ids
+    size_t count = 0;              // of homes
+    std::vector<MemberIndex> Best(std::string_view key) const;
+  };
+  template <typename Belongs>
+  static Voters VotersOf(const StoreDescriptor& descriptor, Belongs belongs);
+
+  Voters after_;
+  std::optional<Voters> before_;  // while somebody joins or leaves
 };
 
-// All members in the order in which they are to get the lanes of a new version: the homes first, so that
+// The members in the order in which they are to get the lanes of a new version: the homes first, so that
 // every version has archives on all homes it can; the others follow by a hash of `salt` (the object id),
-// which spreads load.
+// which spreads load. One that leaves comes last, and one that is emptied not at all.
 std::vector<MemberIndex> PlacementOrder(const StoreDescriptor& descriptor, std::span<const MemberIndex> homes,
                                         std::string_view salt);
 

@@ -66,6 +66,14 @@ Status Apply(const std::vector<std::string_view>& words, StoreDescriptor& d) {
     d.members.push_back(Member{std::string(words[1]), std::move(*address), std::move(*host)});
     return OkStatus();
   }
+  if (key == "!role") {
+    XEC_TRY(want(2));
+    const auto member = std::find_if(d.members.begin(), d.members.end(),
+                                     [&](const Member& known) { return known.id == words[1]; });
+    if (member == d.members.end()) return Fail(Code::kCorruption, "'{}' is no member", words[1]);
+    XEC_ASSIGN_OR_RETURN(member->role, ParseMemberRole(words[2]));
+    return OkStatus();
+  }
   if (key == "geometry") {
     XEC_TRY(want(2));
     XEC_ASSIGN_OR_RETURN(d.geometry, ParseGeometryFields(words[1], words[2]));
@@ -87,8 +95,8 @@ Status Apply(const std::vector<std::string_view>& words, StoreDescriptor& d) {
     if (key == "tolerance") d.tolerance = static_cast<uint32_t>(*number);
   } else if (key == "adopts-xrdec") {
     d.adopts_xrdec = value == "yes";
-  } else if (key == "!announced") {
-    d.announced = value == "yes";
+  } else if (key == "!unswept") {
+    d.unswept = value == "yes";
   } else if (key.starts_with('!')) {
     return Fail(Code::kUnsupported, "critical field '{}' was written by a newer XEC", key);
   }
@@ -103,13 +111,15 @@ std::string FormatDescriptor(const StoreDescriptor& d) {
       fmt::format("xec-store {}\nstore {}\nepoch {}\nlayout {}\nsync {}\ntolerance {}\ngeometry {}\n",
                   kDescriptorFormat, d.store_id, d.epoch, LayoutName(d.layout), SyncPolicyName(d.sync),
                   d.tolerance, FormatGeometry(d.geometry));
-  if (d.announced) text += "!announced yes\n";
+  if (d.unswept) text += "!unswept yes\n";
   if (d.adopts_xrdec) text += "adopts-xrdec yes\n";
   for (const PathRule& rule : d.rules) {
     text += fmt::format("rule {} {}\n", encode(rule.prefix), FormatGeometry(rule.geometry));
   }
   for (const Member& member : d.members) {
     text += fmt::format("member {} {} {}\n", member.id, encode(member.address), encode(member.host));
+    if (member.role != MemberRole::kFull)
+      text += fmt::format("!role {} {}\n", member.id, MemberRoleName(member.role));
   }
   text += ChecksumLine(text) + "\n";
   return text + "end\n";
@@ -144,6 +154,12 @@ Result<StoreDescriptor> ParseDescriptor(std::string_view text) {
   return Fail(Code::kCorruption, "the store descriptor is cut short");
 }
 
+bool StoreDescriptor::IsChanging() const {
+  return std::any_of(members.begin(), members.end(), [](const Member& member) {
+    return member.role == MemberRole::kJoining || member.role == MemberRole::kLeaving;
+  });
+}
+
 Status ValidateDescriptor(const StoreDescriptor& d) {
   if (!IsStoreId(d.store_id)) return Fail(Code::kCorruption, "'{}' is no store id", d.store_id);
   if (d.members.empty()) return Fail(Code::kInvalidArgument, "a store needs at least one data server");
@@ -152,10 +168,18 @@ Status ValidateDescriptor(const StoreDescriptor& d) {
     if (!IsMemberId(member.id)) return Fail(Code::kCorruption, "'{}' is no member id", member.id);
     if (!ids.insert(member.id).second) return Fail(Code::kCorruption, "member {} is listed twice", member.id);
   }
+  const auto count = [&](MemberRole role) {
+    return static_cast<size_t>(
+        std::count_if(d.members.begin(), d.members.end(), [&](const Member& m) { return m.role == role; }));
+  };
+  const size_t changing = count(MemberRole::kJoining) + count(MemberRole::kLeaving);
+  if (changing > 1 || (changing > 0 && d.unswept))
+    return Fail(Code::kCorruption, "the store descriptor changes more than one member at a time");
+  const size_t stay = count(MemberRole::kFull) + count(MemberRole::kJoining);
   const auto fits = [&](const Geometry& geometry, std::string_view where) -> Status {
-    if (geometry.Total() <= d.members.size()) return OkStatus();
+    if (geometry.Total() <= stay) return OkStatus();
     return Fail(Code::kInvalidArgument, "geometry {} {} needs {} data servers, the store has {}",
-                geometry.ToString(), where, geometry.Total(), d.members.size());
+                geometry.ToString(), where, geometry.Total(), stay);
   };
   XEC_TRY(fits(d.geometry, "of the store"));
   for (const PathRule& rule : d.rules) {
@@ -196,6 +220,24 @@ Result<Layout> ParseLayout(std::string_view text) {
   if (text == "native") return Layout::kNative;
   if (text == "xrdec") return Layout::kXrdec;
   return Fail(Code::kInvalidArgument, "'{}' is no layout (native or xrdec)", text);
+}
+
+const char* MemberRoleName(MemberRole role) {
+  switch (role) {
+    case MemberRole::kFull: return "full";
+    case MemberRole::kJoining: return "joining";
+    case MemberRole::kLeaving: return "leaving";
+    case MemberRole::kEmptying: return "emptying";
+  }
+  return "";
+}
+
+Result<MemberRole> ParseMemberRole(std::string_view text) {
+  for (const MemberRole role :
+       {MemberRole::kFull, MemberRole::kJoining, MemberRole::kLeaving, MemberRole::kEmptying}) {
+    if (text == MemberRoleName(role)) return role;
+  }
+  return Fail(Code::kUnsupported, "'{}' is no role of a member; a newer XEC may have written it", text);
 }
 
 const char* SyncPolicyName(SyncPolicy policy) { return policy == SyncPolicy::kCommit ? "commit" : "none"; }

@@ -28,11 +28,20 @@ constexpr size_t kPathRulesMax = 256;
 
 using MemberIndex = uint16_t;
 
+// What a member is for (docs/protocol/members.md).
+enum class MemberRole {
+  kFull,      // home of names, and holds archives
+  kJoining,   // is becoming that: home of names by the list after the change only
+  kLeaving,   // will not be home of names: it is by the list before the change only
+  kEmptying,  // is home of no name; it holds archives until they have been moved, and gets none
+};
+
 // A data server of the store. `id` ("s01") is for ever; the address may change.
 struct Member {
   std::string id;
   std::string address;  // "root://host:port", or "local" for a directory found by its identity file
   std::string host;     // servers that fail together have the same host
+  MemberRole role = MemberRole::kFull;
   bool operator==(const Member&) const = default;
 };
 
@@ -49,14 +58,19 @@ struct PathRule {
 struct StoreDescriptor {
   std::string store_id;  // 32 lower-case hex digits
   uint64_t epoch = 1;    // grows with every change
-  bool announced = false;  // not in force yet, nor is any earlier one: docs/protocol/members.md
+  // Servers that were homes of names before the last change may still show states of them, which count for
+  // nothing and have to go.
+  bool unswept = false;
   Layout layout = Layout::kNative;
   SyncPolicy sync = SyncPolicy::kCommit;
   uint32_t tolerance = 0;          // t: the largest m of the store when it was made
   Geometry geometry;               // of objects that no rule covers
   bool adopts_xrdec = false;       // objects in XrdEc form may lie on any server
   std::vector<PathRule> rules;
-  std::vector<Member> members;     // order is for ever; new members are appended
+  std::vector<Member> members;
+
+  // Does a member join or leave? One at a time.
+  bool IsChanging() const;
   bool operator==(const StoreDescriptor&) const = default;
 };
 
@@ -78,6 +92,8 @@ Result<Identity> ParseIdentity(std::string_view text);
 
 const char* LayoutName(Layout layout);
 Result<Layout> ParseLayout(std::string_view text);
+const char* MemberRoleName(MemberRole role);
+Result<MemberRole> ParseMemberRole(std::string_view text);
 const char* SyncPolicyName(SyncPolicy policy);
 Result<SyncPolicy> ParseSyncPolicy(std::string_view text);
 

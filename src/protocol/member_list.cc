@@ -18,13 +18,6 @@ Error ChangedError(const StoreDescriptor& known, DescriptorSays says, const Resu
     return Fail(Code::kNoQuorum, "cannot tell: the store was changed by a newer XEC ({}); upgrade this one",
                 shown.error().message);
   }
-  if (shown->announced) {
-    return Fail(
-        Code::kNoQuorum,
-        "cannot tell: the members of the store are being changed (epoch {} is announced, this process "
-        "knows {}); retry in some minutes, after a restart of this process",
-        shown->epoch, known.epoch);
-  }
   return Fail(Code::kNoQuorum,
               "cannot tell: the store was changed (epoch {}, this process knows {}); restart this process",
               shown->epoch, known.epoch);

@@ -74,7 +74,7 @@ Task<Status> CommitEntry(Engine& engine, ObjectPath path, ExclusiveStart start, 
   if (!content) co_return content.error();
   XEC_FAILPOINT("xrdec.entry");
   std::vector<MemberIndex> sealed = co_await SealHomes(engine, entry, seal, std::move(*content));
-  const size_t quorum = engine.HomeQuorum();
+  const size_t quorum = engine.HomeQuorum(entry);
   Status done;
   if (sealed.size() < quorum) {
     done = Fail(Code::kNoQuorum, "only {} homes of {} take changes now, {} must; retry", sealed.size(),

@@ -3,14 +3,12 @@
 that only reading shows. XEC_TEST_LONG=1 takes 500 objects, else fewer."""
 # seconds: 1800
 import contextlib
-import json
 import os
-import re
 import shutil
-import signal
 import subprocess
 
 import everyday
+import many_objects
 import xectest
 
 LONG = os.environ.get("XEC_TEST_LONG") == "1"
@@ -18,38 +16,7 @@ OBJECTS = 500 if LONG else 90
 KILLS = 10 if LONG else 5
 
 
-class RepairTest(everyday.EverydayTest):
-    def put_objects(self, xec, count):
-        """Objects of all kinds of sizes; answers name -> file."""
-        os.makedirs(self.path("in"))
-        sizes = [0, 1, 5000, 300_000, 400_000, 700_123]
-        files = [self.random_file(f"in/{number:03d}", sizes[number % len(sizes)], number) for number in range(count)]
-        xec("mkdir", "-p", "/data/more")
-        half = count // 2
-        xec("put", "-q", *files[:half], "/data/")
-        xec("put", "-q", *files[half:], "/data/more/")
-        return {("/data/" if number < half else "/data/more/") + os.path.basename(file): file
-                for number, file in enumerate(files)}
-
-    def check_objects(self, xec, objects):
-        for name, file in objects.items():
-            self.assertEqual(xec("cat", name, binary=True).out, self.content(file), name)
-
-    def census(self, xec, *options):
-        return json.loads(xec("health", "--json", *options, code=None).out)["census"]
-
-    def assert_full(self, xec, count):
-        census = self.census(xec, "--deep")
-        self.assertEqual((census["objects"], census["full"], census["thin"]), (count, count, 0), census["names"][:3])
-        self.assertEqual({(of["geometry"], level["survives"]) for of in census["geometries"] for level in of["levels"]},
-                         {("4+2", 2)})
-
-    def archives(self, folders):
-        """Every promoted archive with its size and time."""
-        return {(folder, path): (os.stat(os.path.join(folder, path)).st_size,
-                                 os.stat(os.path.join(folder, path)).st_mtime_ns)
-                for folder in folders for path in self.files_below(folder) if re.search(r"/p\.[^/]*$", path)}
-
+class RepairTest(many_objects.ObjectsTest):
     def kill_repairs(self, start):
         """Starts one repair after another and kills each with signal 9 soon after it has repaired an object, a bit later
         each time. Answers how many were killed at work."""

@@ -116,7 +116,7 @@ void World::LookAtHalfRenamed() {
   if (!PrepareRename(rename)) return;
   Gateway* const renamer = gateways_[kind_random_.Below(kGateways)].get();
   Gateway* const other = gateways_[1 - renamer->index].get();
-  const size_t quorum = renamer->engine->HomeQuorum();
+  const size_t quorum = renamer->engine->HomeQuorum(PathOf(rename.name));
   const uint64_t enough = CommitsAsked() + quorum;
   const std::map<std::string, size_t> earlier = MovesAt(rename.name);
   const size_t id = history_.Begin(rename, moment_++);
@@ -218,7 +218,7 @@ void World::RenameAndDie(const std::string& from, const std::string& to) {
   gateway->scope->Spawn(AskAlone(gateway, id));
   const auto over = [&] { return gateway->dead || history_.at(id).ended != kNever; };
   const uint64_t asked = CommitsAsked();
-  const uint64_t enough = asked + gateway->engine->HomeQuorum();
+  const uint64_t enough = asked + gateway->engine->HomeQuorum(PathOf(from));
   switch (kind_random_.Below(8)) {
     case 0: RunUntil(over, kLongestOperation); break;
     case 1: DieWithin(gateway->index, kTimeToRename); break;

@@ -282,7 +282,7 @@ void World::CheckDirectoryFiles(Gateway& gateway, const std::string& directory, 
   if (there ? !one_mark : !entries.empty())
     return Break(fmt::format("at rest {} is left over for {}", entries.empty() ? "nothing" : *entries.begin(),
                              directory));
-  if (there && marks < gateway.engine->HomeQuorum())
+  if (there && marks < gateway.engine->HomeQuorum(PathOf(directory)))
     Break(fmt::format("at rest the directory {} is on {} homes only", directory, marks));
 }
 

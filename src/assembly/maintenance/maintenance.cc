@@ -112,4 +112,14 @@ Task<Result<std::vector<MemberIndex>>> Maintenance::FindGone(CallOptions call) {
                                                 [&](LayoutStore&) { return Answered(find_gone_()); });
 }
 
+Task<Result<ReplacedServer>> Maintenance::ReplaceServer(ReplaceOptions options, CallOptions call) {
+  return Pass<Result<ReplacedServer>>(
+      std::move(call), [&](LayoutStore&) { return xec::ReplaceServer(tools_, std::move(options)); });
+}
+
+Task<Status> Maintenance::CompareDisk(MemberIndex member, CompareProgress progress, CallOptions call) {
+  return Pass<Status>(std::move(call),
+                      [&](LayoutStore&) { return xec::CompareDisk(tools_, member, std::move(progress)); });
+}
+
 }  // namespace xec

@@ -2,6 +2,7 @@
 // Maintenance: the one implementation of StoreMaintenance, on an engine and the store of its layout.
 #pragma once
 
+#include "assembly/members/replace_server.hh"
 #include "store/layout_store.hh"
 
 namespace xec {
@@ -13,9 +14,12 @@ class Maintenance final : public StoreMaintenance {
   using Gate = std::function<Result<LayoutStore*>()>;
   using GoneFinder = std::function<Task<std::vector<MemberIndex>>()>;
 
-  // `engine` outlives this object and what goes on in its scope.
-  Maintenance(Engine& engine, Gate gate, GoneFinder find_gone)
-      : engine_(engine), gate_(std::move(gate)), find_gone_(std::move(find_gone)) {}
+  // What `tools` refers to outlives this object and what goes on in the engine's scope.
+  Maintenance(MemberTools tools, Gate gate, GoneFinder find_gone)
+      : engine_(tools.engine),
+        tools_(std::move(tools)),
+        gate_(std::move(gate)),
+        find_gone_(std::move(find_gone)) {}
 
   const StoreDescriptor& descriptor() const override { return engine_.descriptor(); }
   std::string AddressOf(MemberIndex member) const override { return engine_.server(member)->name(); }
@@ -32,12 +36,15 @@ class Maintenance final : public StoreMaintenance {
   Task<Result<JobsTold>> LookAtJobs(CallOptions call) override;
   Task<Status> AskOfJob(std::string job, JobVerb verb, CallOptions call) override;
   Task<Result<std::vector<MemberIndex>>> FindGone(CallOptions call) override;
+  Task<Result<ReplacedServer>> ReplaceServer(ReplaceOptions options, CallOptions call) override;
+  Task<Status> CompareDisk(MemberIndex member, CompareProgress progress, CallOptions call) override;
 
  private:
   template <typename T>
   Task<T> Pass(CallOptions call, std::function<Task<T>(LayoutStore&)> ask);
 
   Engine& engine_;
+  const MemberTools tools_;
   const Gate gate_;
   const GoneFinder find_gone_;
 };

@@ -354,10 +354,6 @@ Result<Judgement> JudgeSites(std::span<const SiteView> views, const Configuratio
   XEC_ASSIGN_OR_RETURN(const StoreDescriptor* found, AgreedDescriptor(views));
   if (!found) return JudgeNew(views, configuration);
 
-  if (found->announced) {
-    return Fail(Code::kNoQuorum, "the members of the store are being changed (epoch {} is announced); retry",
-                found->epoch);
-  }
   if (const size_t closed = CountIn(views, SiteView::kClosed); closed > found->tolerance) {
     return Fail(Code::kPermissionDenied,
                 "{}: the store can do without {} of its data servers at most, not {}",

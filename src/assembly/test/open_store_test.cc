@@ -369,21 +369,6 @@ TEST_F(OpenStoreTest, AProcessStopsWhenNobodyShowsTheDescriptorAndGoesOnWhenSome
   EXPECT_TRUE(Eventually(**store, [&] { return SaysNotFound(**store); }));
 }
 
-TEST_F(OpenStoreTest, NobodyOpensAStoreWhoseMembersAreBeingChanged) {
-  MakeStore();
-  Rewrite(2, 2, [](StoreDescriptor& d) {
-    ++d.epoch;
-    d.announced = true;
-  });
-  OpenOptions options;
-  options.wait = Duration(0);
-  const auto store = OpenStore(Config(1, 3), options);
-  ASSERT_FALSE(store);
-  EXPECT_EQ(store.code(), Code::kNoQuorum);
-  EXPECT_EQ(store.error().message,
-            "the members of the store are being changed (epoch 2 is announced); retry");
-}
-
 TEST_F(OpenStoreTest, ADirectoryThatComesBackWithANewerDescriptorStaysAway) {
   MakeStore();
   fs::rename(Directory(3), root_ / "away");

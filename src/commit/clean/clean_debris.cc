@@ -160,7 +160,7 @@ Task<std::optional<AttributeRevision>> SettleAttributes(CleanPass& pass) {
         ++revisions[*state.target];
     }
   }
-  const size_t quorum = pass.engine.HomeQuorum();
+  const size_t quorum = pass.homes.quorum();
   const bool decided = revisions.size() == 1 && revisions.begin()->second >= quorum;
   if (revisions.empty() || decided) co_return std::nullopt;
   NameInfo info{.path = pass.path, .accepted = pass.current, .holders = {}, .listings = pass.HomesHeard()};
@@ -182,7 +182,7 @@ bool IsOldEnough(const CleanPass& pass, const Version& revision) {
       if (IsRevision(state, revision)) written_s.push_back(state.mtime_s);
     }
   }
-  const size_t quorum = pass.engine.HomeQuorum();
+  const size_t quorum = pass.homes.quorum();
   if (written_s.size() < quorum) return false;
   std::sort(written_s.begin(), written_s.end());
   return pass.Past(written_s[quorum - 1] * 1000, pass.engine.options().operation_limit);

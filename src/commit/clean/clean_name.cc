@@ -59,7 +59,7 @@ Task<bool> Settle(CleanPass& pass) {
 Task<bool> LookAgain(CleanPass& pass) {
   co_await ListEverywhere(pass);
   const ServerStates homes = pass.HomesHeard();
-  if (homes.size() < pass.engine.HomeQuorum()) co_return false;
+  if (homes.size() < pass.homes.quorum()) co_return false;
   Accepted highest;
   for (const auto& [home, states] : homes) {
     const Accepted here = HighestAccepted(states);

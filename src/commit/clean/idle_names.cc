@@ -176,8 +176,9 @@ CleanVerdict IdleNames::Judge(Name name, const std::map<MemberIndex, std::option
             .due_ms = DueMs(superseding->since_ms, grace),
             .lives = LivesThere(superseding->shown)};
   }
+  const size_t quorum = Quorum(homes.size());
   std::erase_if(homes, [&](MemberIndex home) { return !found_.heard.contains(home); });
-  if (homes.size() < engine_.HomeQuorum() || !IsForgettable(there, homes)) return {ToClean::kNow};
+  if (homes.size() < quorum || !IsForgettable(there, homes)) return {ToClean::kNow};
   if (silent > 0) return {ToClean::kLater};
   const int64_t made_ms = TombstoneMadeMs(*there.begin()->second.front().version, there);
   const Duration horizon = engine_.options().tombstone_horizon;

@@ -5,6 +5,7 @@
 
 #include "base/mutant.hh"
 #include "base/text.hh"
+#include "commit/engine/pause.hh"
 #include "commit/engine/server_gather.hh"
 
 namespace xec {
@@ -18,6 +19,10 @@ constexpr size_t kTablesTriedMax = 2;
 constexpr Duration kReadingsKept = 2 * kClockInterval;
 constexpr Duration kDraftsKept = std::chrono::hours(1);
 constexpr std::string_view kDraftPrefix = "r.";
+// Gateways that have just moved the clocks on have left out a note of now; they take it over with the next
+// round.
+constexpr Duration kNotePause = std::chrono::seconds(1);
+constexpr Duration kNotePatience = 6 * kClockInterval;
 
 DiskTime Millis(Duration time) {
   return static_cast<DiskTime>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
@@ -173,6 +178,29 @@ Task<void> AdvanceDiskClocks(Engine& beneath, DiskClocksPtr clocks, ClockRound r
   for (const MemberIndex member : round.well)
     gather.Start(member, AdvanceOn(beneath, clocks, member, time, table));
   while (gather.timely() > 0) co_await gather.Next();
+}
+
+Task<Status> NoteDiskLost(Engine& beneath, DiskClocksPtr clocks, MemberIndex member) {
+  const DiskTime lost = std::max(DiskTimeNow(beneath), clocks->LatestOfAll() + 1);
+  clocks->Raise(member, lost);
+  const size_t needed = Quorum(beneath.server_count());
+  const TimePoint until = beneath.executor().Now() + kNotePatience;
+  for (;;) {
+    ClockRound round = co_await ReadDiskClocks(beneath, clocks);
+    co_await AdvanceDiskClocks(beneath, clocks, std::move(round));
+    const ShownClocks shown = co_await ReadClocks(beneath, {});
+    const auto noted = static_cast<size_t>(std::count_if(shown.begin(), shown.end(), [&](const auto& clock) {
+      const auto entry = clock.second.table.find(member);
+      return clock.first != member && entry != clock.second.table.end() && entry->second >= lost;
+    }));
+    if (noted >= needed) co_return OkStatus();
+    if (beneath.executor().Now() >= until) {
+      co_return Fail(Code::kUnavailable,
+                     "only {} data servers have noted that the disk of {} is lost, {} must; try again", noted,
+                     beneath.server_id(member), needed);
+    }
+    co_await Pause(beneath, kNotePause);
+  }
 }
 
 std::string ClockDraft(Engine& beneath) {

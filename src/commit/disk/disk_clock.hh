@@ -59,6 +59,11 @@ DiskTime DiskTimeNow(const Engine& beneath);
 Task<Status> TellTime(Engine& beneath, DiskClocksPtr clocks, MemberIndex member, std::string draft,
                       DiskTime least, bool is_back);
 
+// Has a majority of the servers note that the disk of `member` had a clock of now, whatever it shows: so an
+// empty disk that gets the identity of that member is one that went back in time, to everybody. Errors:
+// kUnavailable (too few servers took the note in time), kCancelled.
+Task<Status> NoteDiskLost(Engine& beneath, DiskClocksPtr clocks, MemberIndex member);
+
 // Compares a disk that went back in time with the other servers, for which `engine` has to leave it out:
 // brings every name to a quorum of its homes without it, removes from it what the others know nothing of any
 // more (it was removed, and that forgotten), and moves its clock on, so that everybody uses it again. Any

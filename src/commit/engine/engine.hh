@@ -64,12 +64,12 @@ class Engine {
   std::optional<MemberIndex> FindMember(std::string_view id) const;
 
   xec::Homes Homes(const ObjectPath& path) const { return home_finder_.Of(path.Last()); }
-  // The same for each name.
-  size_t HomeCount() const { return home_finder_.count(); }
-  size_t HomeQuorum() const { return Quorum(HomeCount()); }
+  size_t HomeQuorum(const ObjectPath& path) const { return home_finder_.QuorumOf(path.Last()); }
+  // How many homes of any name may be bad.
+  size_t LateHomesMax() const { return home_finder_.late_max(); }
   // How many servers may be silent before a committed name could be missed: every name has been accepted by a
   // quorum of its homes, so one of them is heard.
-  size_t SilentServersMax() const { return HomeQuorum() - 1; }
+  size_t SilentServersMax() const { return home_finder_.silent_max(); }
   // What is known about the servers, and the prober of those that are not well. All requests through server()
   // feed it.
   const ServerHealth& health() const { return *health_; }

@@ -138,7 +138,7 @@ constexpr Duration kCleanerPatience = std::chrono::seconds(1);
 // For `enough` of AskInTurn. Passed over are as many late ones as homes of a name may be bad, where the
 // caller looks again when nobody's answer was good.
 inline auto UnlessTooMany(const Engine& engine, Late late_ones) {
-  const size_t bad = late_ones == Late::kPassedOver ? engine.HomeCount() - engine.HomeQuorum() : 0;
+  const size_t bad = late_ones == Late::kPassedOver ? engine.LateHomesMax() : 0;
   return [bad](size_t late) { return late <= bad; };
 }
 

@@ -133,7 +133,7 @@ bool IsLookWithout(const Engine& engine, const NameInfo& info, const std::set<Me
   const auto others = std::count_if(info.listings.begin(), info.listings.end(), [&](const auto& listing) {
     return !left_out.contains(listing.first) && !(HighestAccepted(listing.second) < info.accepted);
   });
-  return static_cast<size_t>(others) >= engine.HomeQuorum();
+  return static_cast<size_t>(others) >= engine.HomeQuorum(info.path);
 }
 
 // All revisions shown as one.
@@ -186,7 +186,7 @@ Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameIn
   merged.set.over = std::move(all->merged);
   merged.set.CutOver();
   std::vector<MemberIndex> having = std::move(all->having);
-  if (!all->beyond_top && having.size() >= engine.HomeQuorum()) co_return std::move(merged);
+  if (!all->beyond_top && having.size() >= engine.HomeQuorum(info.path)) co_return std::move(merged);
   // As with versions: what is on fewer homes than a quorum is rolled forward before it is told. What nobody
   // has written yet gets a revision of its own.
   std::string content = std::move(all->content);
@@ -223,7 +223,7 @@ Task<void> RemoveRevisions(Engine& engine, ObjectPath path, Version version, std
 // One revision for one version of a directory, on the homes that do not show it yet.
 Task<Status> WriteCopy(Engine& engine, ObjectPath path, Look look, Version version, Version revision,
                        AttributeSet set) {
-  const size_t quorum = engine.HomeQuorum();
+  const size_t quorum = engine.HomeQuorum(path);
   auto shown = RevisionsShown(look.listings(), version);
   std::vector<MemberIndex> having = std::move(shown[revision]);
   if (having.size() >= quorum) co_return OkStatus();
@@ -307,7 +307,7 @@ bool ShownByQuorum(const Engine& engine, const NameInfo& info) {
   const auto showing = std::count_if(info.listings.begin(), info.listings.end(), [&](const auto& listing) {
     return !(HighestAccepted(listing.second) < info.accepted);
   });
-  return static_cast<size_t>(showing) >= engine.HomeQuorum();
+  return static_cast<size_t>(showing) >= engine.HomeQuorum(info.path);
 }
 
 // Do as many homes show the revision, and no seal of a rename beside it, that every rename will find it? Nor
@@ -394,7 +394,7 @@ Task<Result<std::optional<AttributeRevision>>> ReadAttributes(Engine& engine, Na
 }
 
 Task<Result<std::optional<AttributeRevision>>> ReadAttributesToTell(Engine& engine, NameInfo info) {
-  const size_t quorum = engine.HomeQuorum();
+  const size_t quorum = engine.HomeQuorum(info.path);
   int dead = 0;
   for (Duration wait = kRenamePauseFirst;; wait *= 2) {
     Result<std::optional<AttributeRevision>> read = co_await ReadAttributes(engine, info);

@@ -87,7 +87,7 @@ Task<Status> KeepAttributes(Engine& engine, Attempt attempt, SealsSeen seen) {
 
 // Any error but kUnknown: nothing of this attempt is or becomes visible once it is withdrawn.
 Task<Tried<void>> Make(Engine& engine, Attempt& attempt, std::vector<MemberIndex> preferred) {
-  const size_t quorum = engine.HomeQuorum();
+  const size_t quorum = engine.HomeQuorum(attempt.path);
   const std::string entry = FormatState(attempt.seal);
   XEC_FAILPOINT("mkdir.seal");
   attempt.homes = co_await SealQuorum(engine, attempt.path, std::move(preferred), [&](MemberIndex home) {

@@ -50,7 +50,7 @@ bool MayBeOfVersion(const Rival& rival) {
 Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<MemberIndex> homes) {
   Barrier barrier;
   std::map<MemberIndex, States> listings;
-  const size_t quorum = engine.HomeQuorum();
+  const size_t quorum = engine.HomeQuorum(request.path);
   ServerGather<Result<States>> gather(engine);
   for (const MemberIndex home : homes) gather.Start(home, ListStates(engine, home, request.path));
   const auto passed_over = UnlessTooMany(engine, Late::kPassedOver);
@@ -122,7 +122,7 @@ Task<Result<Barrier>> LookPastRivals(Engine& engine, PutRequest request, std::ve
   bool settled = false;
   for (;;) {
     Barrier barrier = co_await LookAfterSealing(engine, request, homes);
-    const bool too_few = barrier.sealed_homes.size() < engine.HomeQuorum();
+    const bool too_few = barrier.sealed_homes.size() < engine.HomeQuorum(request.path);
     if (too_few && barrier.late_homes > 0) co_return std::move(barrier);
     const bool other = barrier.rival.rivalry != Rivalry::kNone && !MutantActive(Mutant::kExclusiveByLookOnly);
     // Not known, or of before the upload began.
@@ -163,7 +163,7 @@ Task<void> KeepLongNameOnAll(Engine& engine, PutRequest request) {
 
 // Checks the barrier and chooses the version. An error: nothing of this upload is or becomes visible.
 Task<Result<Version>> ChooseVersion(Engine& engine, const PutRequest& request, const Barrier& barrier) {
-  const size_t quorum = engine.HomeQuorum();
+  const size_t quorum = engine.HomeQuorum(request.path);
   const Status in_force = engine.MembersInForce();
   if (!in_force) co_return in_force.error();
   if (barrier.sealed_homes.size() < quorum) {

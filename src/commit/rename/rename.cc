@@ -242,7 +242,7 @@ struct Chosen {
 
 // Steps 2 and 3. An error: nothing of this attempt is or becomes visible once Withdraw is through.
 Task<Tried<Chosen>> LookAndChoose(Engine& engine, Attempt attempt, SealedHomes homes) {
-  if (homes.in.size() < engine.HomeQuorum() || homes.out.size() < engine.HomeQuorum()) {
+  if (homes.in.size() < engine.HomeQuorum(attempt.to) || homes.out.size() < engine.HomeQuorum(attempt.from)) {
     co_return Fail(Code::kNoQuorum, "too few homes of {} and {} take changes now; retry", attempt.from.text(),
                    attempt.to.text());
   }

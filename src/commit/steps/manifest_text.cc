@@ -70,9 +70,7 @@ Task<Result<std::string>> ReadManifestText(Engine& engine, MemberIndex member, s
   co_return std::move(end.text);
 }
 
-bool IsMoveComplete(const Engine& engine, size_t open) {
-  return open <= engine.HomeCount() - engine.HomeQuorum();
-}
+bool IsMoveComplete(const Engine& engine, size_t open) { return open <= engine.LateHomesMax(); }
 
 Task<ManifestFound> FindManifest(Engine& engine, ObjectPath path, Accepted version, Duration least,
                                  Late late_ones) {

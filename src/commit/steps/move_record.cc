@@ -53,7 +53,7 @@ Task<Result<MoveRecord>> ReadRecordFrom(Engine& engine, ObjectPath from, Accepte
           return false;
         }
         needed.erase(home);
-        return ++without >= engine.HomeQuorum() && needed.empty();
+        return ++without >= engine.HomeQuorum(from) && needed.empty();
       },
       UnlessTooMany(engine, late_ones), least);
   if (found) co_return std::move(*found);

@@ -86,7 +86,7 @@ void PromoteWhenBack(Engine& engine, const ObjectPath& path, MemberIndex home, c
 Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<MemberIndex> homes,
                                 State promoted, std::string from) {
   const Accepted goal = AcceptedFrom(promoted);
-  const size_t quorum = engine.HomeQuorum() - MutantActive(Mutant::kCommitOneHomeEarly);
+  const size_t quorum = engine.HomeQuorum(path) - MutantActive(Mutant::kCommitOneHomeEarly);
   std::map<MemberIndex, Vote::Kind> votes;
   bool unclear = false;
   const auto promote_others = [&] {
@@ -156,7 +156,7 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
 
 Task<Status> MarkQuorum(Engine& engine, ObjectPath path, State mark, std::vector<MemberIndex> preferred) {
   const std::vector<MemberIndex> order = HomesFrom(engine, path, std::move(preferred));
-  const size_t quorum = engine.HomeQuorum();
+  const size_t quorum = engine.HomeQuorum(path);
   const std::string entry = FormatState(mark);
   XEC_FAILPOINT("mark.make");
   ServerGather<Status> gather(engine);

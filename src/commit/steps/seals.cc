@@ -10,7 +10,7 @@ namespace xec {
 Task<HomesSealed> SealQuorum(Engine& engine, ObjectPath path, std::vector<MemberIndex> preferred,
                              UniqueFunction<Task<Status>(MemberIndex)> make) {
   const std::vector<MemberIndex> homes = HomesFrom(engine, path, std::move(preferred));
-  const size_t quorum = engine.HomeQuorum();
+  const size_t quorum = engine.HomeQuorum(path);
   HomesSealed result;
   std::vector<MemberIndex>& sealed = result.sealed;
   ServerGather<Status> gather(engine, RequestKind::kSync);

@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(Tolerance, MakeDirectoryTest, ::testing::Values(1, 2));
 TEST_P(MakeDirectoryTest, CostsFourRequestsForEachHomeOfAQuorum) {
   TestWorld world(OptionsOf(1));
   Gateway& gateway = world.NewGateway();
-  const size_t quorum = gateway.engine->HomeQuorum();
+  const size_t quorum = gateway.engine->HomeQuorum(Name("/d"));
   gateway.counts->Reset();
   ASSERT_TRUE(Make(world, gateway, "/d"));
   EXPECT_EQ(gateway.counts->Total(), 4 * quorum);
@@ -205,7 +205,7 @@ TEST_P(MakeDirectoryTest, ADeadMakerIsInTheWayOfUploadsOnlyUntilItIsFenced) {
     dead.Kill();
     if (ended) break;
     Gateway& gateway = world.NewGateway();
-    const size_t quorum = gateway.engine->HomeQuorum();
+    const size_t quorum = gateway.engine->HomeQuorum(Name("/d"));
     if (Count(world.EntriesOf(gateway, "/d"), "f.") < quorum) continue;
     ++held;
     const Result<Version> early = world.Put(gateway, "/d");

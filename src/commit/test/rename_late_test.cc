@@ -38,7 +38,7 @@ TEST_P(RenameLateTest, WhoFinishesAMoveSaysGoneOnlyIfItStillIs) {
       world.executor.RunTask(RenameObject(*dying.engine, world.Path("/a"), world.Path("/b")), steps);
       dying.Kill();
       Gateway& writer = world.NewGateway();
-      const size_t quorum = writer.engine->HomeQuorum();
+      const size_t quorum = writer.engine->HomeQuorum(world.Path("/a"));
       const auto arrived = [&] { return Count(world.EntriesOf(writer, "/b"), "w.") >= quorum; };
       if (Count(world.EntriesOf(writer, "/a"), "t.") < quorum || arrived()) break;
       Gateway& reader = world.NewGateway();
@@ -135,7 +135,7 @@ TEST_P(RenameLateTest, ATombstoneThatIsOnlySeenIsMadeDurableFirst) {
     world.executor.RunTask(RenameObject(*dying.engine, path, world.Path("/b")), steps);
     dying.Kill();
     Gateway& fresh = world.NewGateway();
-    const size_t quorum = fresh.engine->HomeQuorum();
+    const size_t quorum = fresh.engine->HomeQuorum(path);
     if (Count(world.EntriesOf(fresh, "/a"), "t.") < quorum) continue;
     Gateway& without_sync = world.NewGateway();
     for (const auto& fault : without_sync.faults)

@@ -138,7 +138,7 @@ std::vector<MemberIndex> Writer::UntriedHomes() const {
 
 // A version needs archives on a quorum of homes: adds those without members.
 Task<Status> Writer::OpenFills() {
-  const size_t quorum = engine_.HomeQuorum();
+  const size_t quorum = engine_.HomeQuorum(path_);
   if (HomesHeld() < quorum) co_await upload_.OpenFills(quorum - HomesHeld(), Late::kWaitedFor);
   if (HomesHeld() >= quorum) co_return OkStatus();
   co_return Fail(Code::kNoQuorum, "cannot write {}: only {} of its homes take an archive, {} must ({})",
@@ -149,7 +149,7 @@ Task<Status> Writer::OpenFills() {
 // others.
 Task<Status> Writer::SealAll(const Checksums& checksums) {
   const std::shared_ptr<StripeBuffer> held_back = upload_.TakeHeldBack();
-  const size_t quorum = engine_.HomeQuorum();
+  const size_t quorum = engine_.HomeQuorum(path_);
   while (true) {
     Status sealed = co_await upload_.SealAll([&](const UploadedArchive& archive) {
       Manifest manifest = upload_.MakeManifest(checksums);

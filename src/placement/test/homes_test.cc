@@ -51,6 +51,55 @@ TEST(Homes, AddingAMemberMovesFewHomes) {
   EXPECT_LT(moved, 1000 * 5 / 13 * 3 / 2);
 }
 
+// What the change of members stands on: lists that follow each other share a home in any two quorums, and a
+// quorum while one changes has a quorum of both lists in it.
+TEST(Homes, WhileOneJoinsOrLeavesThoseOfBothListsAreHomes) {
+  for (const int members : {2, 3, 4, 5, 6, 12}) {
+    for (const uint32_t tolerance : {0u, 1u, 2u}) {
+      const StoreDescriptor before = Store(members, members, tolerance);
+      const StoreDescriptor after = Store(members + 1, members + 1, tolerance);
+      StoreDescriptor joins = after, leaves = after;
+      joins.members.back().role = MemberRole::kJoining;
+      leaves.members.back().role = MemberRole::kLeaving;
+      const HomeFinder old_homes(before), new_homes(after), both(joins), both_again(leaves);
+      for (int i = 0; i < 100; ++i) {
+        const std::string name = fmt::format("n{}", i);
+        const Homes a = old_homes.Of(name), b = new_homes.Of(name), u = both.Of(name);
+        std::set<MemberIndex> all(a.begin(), a.end());
+        all.insert(b.begin(), b.end());
+        EXPECT_EQ(std::set<MemberIndex>(u.begin(), u.end()), all);
+        EXPECT_EQ(u.size(), all.size()) << "nobody twice";
+        EXPECT_LE(u.size(), a.size() + 1);
+        EXPECT_EQ(both.QuorumOf(name), u.quorum());
+        EXPECT_EQ(both.AfterChange(name), b);
+        EXPECT_EQ(both_again.AfterChange(name), a);
+        EXPECT_GT(u.quorum() + a.quorum(), u.size()) << "adjacent quorums meet";
+        EXPECT_GT(u.quorum() + b.quorum(), u.size());
+        if (members > 2 * static_cast<int>(tolerance) + 1) {
+          EXPECT_EQ(u.size() - u.quorum(), tolerance);
+        }
+      }
+      EXPECT_EQ(both.silent_max(), old_homes.silent_max()) << "not one more";
+      EXPECT_EQ(both.late_max(), old_homes.late_max());
+    }
+  }
+}
+
+TEST(Placement, OneThatLeavesComesLastAndOneThatIsEmptiedNever) {
+  StoreDescriptor d = Store(8, 8, 1);
+  d.members[3].role = MemberRole::kLeaving;
+  d.members[5].role = MemberRole::kEmptying;
+  for (int i = 0; i < 50; ++i) {
+    const std::string name = fmt::format("n{}", i);
+    const Homes homes = HomeFinder(d).Of(name);
+    EXPECT_FALSE(Contains(homes, MemberIndex{5}));
+    const auto order = PlacementOrder(d, homes, "salt");
+    EXPECT_EQ(order.size(), 7u);
+    EXPECT_EQ(order.back(), 3);
+    EXPECT_FALSE(Contains(order, MemberIndex{5}));
+  }
+}
+
 TEST(Placement, HomesComeFirstAndHostsAreSpread) {
   const StoreDescriptor d = Store(12, 6, 2);
   for (int i = 0; i < 200; ++i) {

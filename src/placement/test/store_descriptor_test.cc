@@ -38,11 +38,31 @@ TEST(StoreDescriptor, UnknownFieldsAreIgnoredUnlessCritical) {
   EXPECT_EQ(ParseDescriptor(text).code(), Code::kUnsupported);
 }
 
-TEST(StoreDescriptor, AChangeIsAnnouncedInAFieldThatOldProcessesRefuse) {
+TEST(StoreDescriptor, RolesAndSweepingAreFieldsThatOldProcessesRefuse) {
   StoreDescriptor d = Example();
-  d.announced = true;
-  EXPECT_NE(FormatDescriptor(d).find("\n!announced yes\n"), std::string::npos);
-  EXPECT_TRUE(ParseDescriptor(FormatDescriptor(d))->announced);
+  d.members.push_back(Member{"s05", "local", "h5"});
+  d.members[1].role = MemberRole::kEmptying;
+  d.unswept = true;
+  const std::string text = FormatDescriptor(d);
+  EXPECT_NE(text.find("\n!unswept yes\n"), std::string::npos);
+  EXPECT_NE(text.find("\n!role " + d.members[1].id + " emptying\n"), std::string::npos);
+  const auto parsed = ParseDescriptor(text);
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(*parsed, d);
+  EXPECT_FALSE(d.IsChanging());
+}
+
+TEST(StoreDescriptor, OneMemberChangesAtATime) {
+  StoreDescriptor d = Example();
+  d.members.push_back(Member{"s05", "local", "h5"});
+  d.members[0].role = MemberRole::kLeaving;
+  EXPECT_TRUE(d.IsChanging());
+  EXPECT_TRUE(ValidateDescriptor(d));
+  d.members[1].role = MemberRole::kJoining;
+  EXPECT_EQ(ValidateDescriptor(d).code(), Code::kCorruption);
+  d.members[1].role = MemberRole::kFull;
+  d.unswept = true;
+  EXPECT_EQ(ValidateDescriptor(d).code(), Code::kCorruption);
 }
 
 // A number that rots would be another epoch, or other homes.

@@ -23,12 +23,6 @@ StoreDescriptor Epoch(uint64_t epoch, const std::string& last_member = "s05") {
   return d;
 }
 
-StoreDescriptor Announced(uint64_t epoch) {
-  StoreDescriptor d = Epoch(epoch);
-  d.announced = true;
-  return d;
-}
-
 StoreDescriptor OfAnotherStore() {
   StoreDescriptor d = Epoch(9);
   d.store_id = std::string(32, 'b');
@@ -41,7 +35,6 @@ TEST(MemberList, WhatADescriptorSays) {
   EXPECT_EQ(WhatItSays(Epoch(2), Epoch(2)), DescriptorSays::kNoNewer);
   EXPECT_EQ(WhatItSays(Epoch(2), Epoch(1, "s04")), DescriptorSays::kNoNewer);
   EXPECT_EQ(WhatItSays(Epoch(2), Epoch(3)), DescriptorSays::kNewer);
-  EXPECT_EQ(WhatItSays(Epoch(2), Announced(3)), DescriptorSays::kNewer);
   EXPECT_EQ(WhatItSays(Epoch(2), Epoch(2, "s04")), DescriptorSays::kOther);
   EXPECT_EQ(WhatItSays(Epoch(2), OfAnotherStore()), DescriptorSays::kNothing);
   EXPECT_EQ(WhatItSays(Epoch(2), Away()), DescriptorSays::kNothing);
@@ -100,8 +93,6 @@ TEST_F(WatchedListTest, OneLaterDescriptorEndsItAtOnce) {
 }
 
 TEST_F(WatchedListTest, SaysWhatTheMatterIs) {
-  list_.Heard(start_, Shown{Announced(3), Epoch(2), Epoch(2), Epoch(2)});
-  EXPECT_THAT(Problem(0s), HasSubstr("the members of the store are being changed (epoch 3 is announced"));
   list_.Heard(start_, Shown{Epoch(2, "s04"), Epoch(2), Epoch(2), Epoch(2)});
   EXPECT_THAT(Problem(0s), HasSubstr("two different store descriptors of epoch 2"));
   list_.Heard(start_, Shown{Fail(Code::kUnsupported, "format 2"), Epoch(2), Epoch(2), Epoch(2)});

@@ -73,18 +73,6 @@ TEST(JudgeSitesTest, WhoLostItsCopyConfirmsNoChangedStore) {
   EXPECT_TRUE(JudgeSites(views, {}));
 }
 
-TEST(JudgeSitesTest, AStoreThatIsBeingChangedIsNotOpened) {
-  std::vector<SiteView> views;
-  for (int i = 1; i <= 5; ++i) views.push_back(Remote(i, SiteView::kMember, fmt::format("s{:02}", i), 1));
-  views[4].descriptor->epoch = 2;
-  views[4].descriptor->announced = true;
-  EXPECT_EQ(JudgeSites(views, {}).code(), Code::kNoQuorum);
-  views[3].descriptor->epoch = 3;
-  const auto judged = JudgeSites(views, {});
-  ASSERT_TRUE(judged) << judged.error().message;
-  EXPECT_EQ(judged->descriptor.epoch, 3u);
-}
-
 TEST(JudgeSitesTest, TwoDescriptorsOfOneEpochAreRefused) {
   std::vector<SiteView> views;
   for (int i = 1; i <= 5; ++i) views.push_back(Remote(i, SiteView::kMember, fmt::format("s{:02}", i), 2));

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// What operators change about the data servers of a store (`xec server`).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "placement/store_descriptor.hh"
+
+namespace xec {
+
+struct ReplaceOptions {
+  std::string server;  // a member: its id, or its address
+  // The empty directory or data server that takes its place; "": where the member was.
+  std::string with;
+  bool dry_run = false;  // looks at everything and changes nothing
+};
+
+struct ReplacedServer {
+  MemberIndex member = 0;
+  std::string address;  // of what takes its place
+  // An earlier call had given it the identity of the member already.
+  bool was_there = false;
+};
+
+// How far the comparison of a disk with the others is. False: stop.
+using CompareProgress = std::function<bool(uint64_t names, const std::string& at)>;
+
+}  // namespace xec
