@@ -60,7 +60,7 @@ bool SetVariant(const std::string& name) {
       {"noquorum", &v.noQuorum},     {"nosweep", &v.noSweep},         {"blindsweep", &v.blindSweep},
       {"collectjoint", &v.collectJoint}, {"fencejoint", &v.fenceJoint}, {"oldcleaner", &v.oldCleaner},
       {"missmore", &v.missMore},     {"nolease", &v.noLease},         {"telllate", &v.tellLate},
-      {"nofence", &v.noFence},       {"fencesome", &v.fenceSome},     {"nocompare", &v.noCompare},
+      {"nofence", &v.noFence},       {"nosecondwalk", &v.noSecondWalk},     {"nocompare", &v.noCompare},
       {"leavestray", &v.leaveStray}, {"noverify", &v.noVerify}};
   auto it = all.find(name);
   if (it == all.end()) return false;

@@ -8,7 +8,7 @@ namespace model {
 
 namespace {
 
-enum : u8 { kLook = 1, kSecond, kFence, kCollect, kForget };
+enum : u8 { kLookAll = 1, kSecond, kFence, kCollect, kForget };
 
 u8 Asked(const Context& c) { return c.list().members | c.list().homes; }
 
@@ -69,7 +69,9 @@ Duty Due(const Context& c, const Replies& r) {
       }
       // An archive where there is no home, of a version that no home accepts, came late.
       const bool stray = !home && f.kind == kPromoted && f.ver > u && !variant.leaveStray;
-      if (f.seal()) return {s, f, {}, true};
+      // The upload grace is longer than the lease: a writer that goes by the next list is not silent for it.
+      const bool young = c.world.by[f.id] > c.me.vars.list && !variant.oldCleaner;
+      if (f.seal() && !young) return {s, f, {}, true};
       if (stray) return {s, File{.kind = kPromoted, .ver = f.ver, .id = static_cast<u8>(Writer(f.ver))}, {}, true};
     }
   }
@@ -137,7 +139,7 @@ bool HorizonPassed(const Context& c) {
   const World& w = c.world;
   for (const Process& p : w.processes) {
     if (p.program == kRemover && p.vars.phase != kStart && p.vars.phase < kDead) return false;
-    if (p.program == kCreator && p.vars.phase != kStart && p.vars.phase < 3) return false;
+    if (p.program == kCreator && p.vars.phase != kStart && p.vars.phase < kBarrier) return false;
   }
   for (int i = 0; i < w.lateCount; ++i)
     if (w.late[i].type == kCreate && w.late[i].file.kind != kSealed) return false;
@@ -157,9 +159,9 @@ Task<u8> CleanStep(Context& c) {
       u32 list = co_await c.Choose(c.world.high - c.world.low + 1);
       u8 rounds = static_cast<u8>(v.rounds + 1);
       v = Vars{.list = static_cast<u8>(c.world.low + list), .rounds = rounds};
-      co_return kLook;
+      co_return kLookAll;
     }
-    case kLook: {
+    case kLookAll: {
       u8 next = co_await LookAndRoll(c);
       co_return next;
     }

@@ -8,8 +8,6 @@ namespace model {
 
 namespace {
 
-enum : u8 { kFind = 1, kSeal, kBarrier, kCommit, kWithdraw };
-
 // The operation begins: it goes by one of the lists that may be in use, until it ends.
 Task<u8> Begin(Context& c, u8 next) {
   u32 list = co_await c.Choose(c.world.high - c.world.low + 1);
@@ -110,12 +108,23 @@ Task<u8> FindNothing(Context& c) {
 
 }  // namespace
 
+void MakeReady(World& w, Process& me, u8 sealed) {
+  me.vars = Vars{.phase = kCommit, .list = w.low, .sealed = sealed, .base = w.floor, .floor = w.floor};
+  me.vars.ver = Above(w.floor, me.id);
+  w.chosen[me.id] = me.vars.ver;
+  w.base[me.id] = w.floor;
+  w.by[me.id] = w.low;
+  for (int s = 0; s < kServers; ++s)
+    if (sealed >> s & 1) w.servers[s].Add(OwnSeal(me));
+}
+
 Task<u8> PutStep(Context& c) {
   Vars& v = c.me.vars;
   const u8 quorum = v.phase == kStart ? u8{0} : c.list().quorum();
   switch (v.phase) {
     case kStart: {
       u8 next = co_await Begin(c, c.me.program == kCreator ? kFind : kSeal);
+      c.world.by[c.me.id] = v.list;
       co_return next;
     }
     case kFind: {

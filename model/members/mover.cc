@@ -9,7 +9,7 @@ namespace model {
 
 namespace {
 
-enum : u8 { kWait = 1, kSweep, kWalk, kDecide, kCompare };
+enum : u8 { kWait = 1, kSweep, kWalk, kSecondWalk, kDecide, kCompare };
 
 // Servers that were homes by the list before, and are none now.
 u8 Left(const Context& c) {
@@ -17,9 +17,15 @@ u8 Left(const Context& c) {
   return static_cast<u8>(setup.lists[c.me.vars.list - 1].homes & ~c.list().homes);
 }
 
-u8 AfterWait(const Context& c) {
-  if (Left(c) != 0 && !variant.noSweep) return kSweep;
-  return c.list().kind == kJoint ? kWalk : kDecide;
+// A majority of the joint list may have committed, after the walk, without a quorum of the homes that are left.
+bool NeedsSecondWalk(const Context& c) {
+  if (c.list().kind != kSwept || variant.noSecondWalk) return false;
+  const int certain = setup.lists[c.me.vars.list - 1].quorum() - std::popcount(Left(c));
+  return certain < c.list().quorum();
+}
+
+u8 AfterSweep(const Context& c) {
+  return c.list().kind == kJoint ? kWalk : NeedsSecondWalk(c) ? kSecondWalk : kDecide;
 }
 
 // Removes what is no archive from servers that are no homes any more, until a listing shows none.
@@ -37,7 +43,7 @@ Task<u8> Sweep(Context& c) {
     }
   }
   if (!clean && !variant.blindSweep) co_return kSweep;
-  co_return c.list().kind == kJoint ? kWalk : kDecide;
+  co_return AfterSweep(c);
 }
 
 // Uploads whose seals fewer than a majority shows, and that no home has accepted.
@@ -94,6 +100,9 @@ Task<u8> Compare(Context& c) {
   const u8 others = static_cast<u8>(c.list().homes & ~(1 << (c.world.wiped - 1)));
   Look look = co_await LookAndSettle(c, others, c.list().quorum());
   if (look.settled != Settled::kYes) co_return kCompare;
+  // What was counted on the disk before is not told: the comparison waits until every process has noticed.
+  for (Process& p : c.world.processes)
+    if (p.program != kMover && p.vars.phase != kStart && p.vars.phase < kDead) p.vars.lapsed = 1;
   c.world.wiped = 0;
   co_return kStart;
 }
@@ -118,7 +127,7 @@ Task<u8> MoveStep(Context& c) {
       const bool skip = c.list().kind == kJoint ? variant.noWaitWalk : variant.noWaitSweep;
       if (w.high == v.list && !skip) w.low = w.high;
       if (w.high != v.list) co_return kStart;
-      co_return c.list().kind == kJoint && variant.noWalk ? static_cast<u8>(kDecide) : AfterWait(c);
+      co_return c.list().kind == kJoint && variant.noWalk ? static_cast<u8>(kDecide) : Left(c) != 0 && !variant.noSweep ? static_cast<u8>(kSweep) : AfterSweep(c);
     }
     case kSweep: {
       u8 next = co_await Sweep(c);
@@ -127,6 +136,10 @@ Task<u8> MoveStep(Context& c) {
     case kWalk: {
       u8 next = co_await WalkName(c);
       co_return next;
+    }
+    case kSecondWalk: {
+      Look look = co_await LookAndSettle(c, c.list().homes, c.list().quorum());
+      co_return look.settled == Settled::kYes ? static_cast<u8>(kDecide) : static_cast<u8>(kSecondWalk);
     }
     case kDecide:
       (void)co_await c.Choose(1);

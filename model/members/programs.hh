@@ -57,6 +57,9 @@ struct Context {
   const List& list() const { return setup.lists[me.vars.list]; }
 };
 
+// The phases of clients.
+enum : u8 { kFind = 1, kSeal, kBarrier, kCommit, kWithdraw };
+
 enum class Settled : u8 { kYes, kAgain, kCannotTell };
 struct Look {
   Replies replies;
@@ -72,6 +75,7 @@ void NoteSeen(Context& c, Version v);
 bool Told(Context& c);  // an answer counts: its list is in force
 
 // clients.cc, cleaner.cc, mover.cc
+void MakeReady(World& w, Process& me, u8 sealed);  // it has sealed there and looked
 Task<u8> PutStep(Context& c);
 Task<u8> RemoveStep(Context& c);
 Task<u8> ReadStep(Context& c);

@@ -56,7 +56,8 @@ void Die(Process& p) {
 // Lists that are not in force any more: what was sent is executed, but a listing does not count.
 void EndLeases(World& w) {
   for (Process& p : w.processes) {
-    if (!Lives(p) || p.vars.phase == kStart || p.vars.list >= w.low || variant.noLease) continue;
+    if (!Lives(p) || p.vars.phase == kStart || variant.noLease) continue;
+    if (p.vars.list >= w.low && p.vars.lapsed == 0) continue;
     p.vars.lapsed = 1;
     Context c{w, p};
     if (!Advance(c) || c.wants != Context::kBatch || c.batch.type != kList) continue;
@@ -169,16 +170,18 @@ bool Apply(World& w, Step step, std::string* told = nullptr) {
   return StepWorld(w, step);
 }
 
-// Runs the process alone to its end; which server answers first differs. False: it does not come to one.
+// Runs the process alone to its end; which server answers first differs from step to step. False: it does not come to one.
 bool RunAlone(World& w, Program program, int first, bool trace) {
   w.processes[0] = Process{.program = program};
   Context start{w, w.processes[0]};
   Advance(start);
+  u32 random = static_cast<u32>(first) + 1;
   for (int i = 0; i < 3000 && Lives(w.processes[0]); ++i) {
+    random = random * 1664525 + 1013904223;
     std::string told;
     bool moved = false;
     for (u8 choice = 0; choice < kServers && !moved; ++choice)
-      moved = StepProcess(w, {0, static_cast<u8>((choice + first) % kServers)}, trace ? &told : nullptr);
+      moved = StepProcess(w, {0, static_cast<u8>((choice + (random >> 16)) % kServers)}, trace ? &told : nullptr);
     if (!moved) return false;
     if (trace) std::printf("      at rest: %s |%s\n", told.c_str(), Describe(w).c_str());
   }
@@ -289,7 +292,7 @@ bool BreadthFirst(const Run& run) {
         World x = w;
         if (!Apply(x, step)) continue;
         const u64 h = HashOf(x);
-        if (!seen.Add(h)) continue;
+        if (!seen.Add(h) && x.error == nullptr) continue;
         parents.push_back({at, step});
         const u32 index = static_cast<u32>(parents.size() - 1);
         const char* error = x.error;
@@ -366,13 +369,15 @@ bool AddProcess(World& w, int at, const std::string& name) {
   return true;
 }
 
-void Plant(World& w, bool full, bool stale, bool gone) {
+// `half`: and a removal that died after one home.
+void Plant(World& w, bool full, bool stale, bool gone, bool half) {
   if (!full && !gone) return;
   const Version v = MakeVersion(1, 0);
   const File f{.kind = gone ? kTombstone : kPromoted, .ver = gone ? Removed(v) : v};
-  int left = std::popcount(setup.lists[0].homes) - (stale ? 1 : 0);
+  int left = std::popcount(setup.lists[w.low].homes) - (stale ? 1 : 0);
   for (int s = 0; s < kServers; ++s)
-    if ((setup.lists[0].homes >> s & 1) != 0 && left-- > 0) w.servers[s].Add(f);
+    if ((setup.lists[w.low].homes >> s & 1) != 0 && left-- > 0) w.servers[s].Add(f);
+  if (half) w.servers[0].Add(File{.kind = kTombstone, .ver = Removed(v)});
   w.floor = f.ver;
   w.chosen[0] = v;
 }
@@ -380,16 +385,17 @@ void Plant(World& w, bool full, bool stale, bool gone) {
 Run Parse(int argc, char** argv) {
   Run run;
   World& w = run.first;
-  bool full = false, stale = false, gone = false;
-  int processes = 0;
+  bool full = false, stale = false, gone = false, half = false;
+  int processes = 0, uploads = 0;
+  u8 ready = 0;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i], key = argument.substr(0, argument.find('='));
     const long n = key == argument ? 0 : std::atol(argument.c_str() + key.size() + 1);
     const std::map<std::string, u8*> counts = {
         {"crashes", &w.crashes}, {"delays", &w.delays}, {"downs", &w.downs}, {"wipes", &w.wipes},
-        {"placement", &setup.placement}};
+        {"placement", &setup.placement}, {"low", &w.low}, {"high", &w.high}, {"ready", &ready}};
     const std::map<std::string, bool*> flags = {
-        {"full", &full}, {"stale", &stale}, {"gone", &gone}, {"trace", &run.trace}};
+        {"full", &full}, {"stale", &stale}, {"gone", &gone}, {"half", &half}, {"trace", &run.trace}};
     if (auto count = counts.find(key); count != counts.end())
       *count->second = static_cast<u8>(n);
     else if (auto flag = flags.find(key); flag != flags.end())
@@ -409,7 +415,10 @@ Run Parse(int argc, char** argv) {
     else if (!SetVariant(key) && !SetChange(key))
       std::fprintf(stderr, "unknown: %s\n", argv[i]), std::exit(2);
   }
-  Plant(w, full, stale, gone);
+  for (const Process& p : w.processes) uploads = std::max(uploads, static_cast<int>(p.id));
+  Plant(w, full, stale, gone, half);
+  for (Process& p : w.processes)
+    if (ready != 0 && p.id == uploads) MakeReady(w, p, ready);
   for (Process& p : w.processes) {
     Context c{w, p};
     if (p.program != kIdle) Advance(c);

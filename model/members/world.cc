@@ -165,6 +165,7 @@ u64 HashOf(const World& w) {
   mix(rest, sizeof rest);
   mix(&w.chosen, sizeof w.chosen);
   mix(&w.base, sizeof w.base);
+  mix(&w.by, sizeof w.by);
   mix(&w.made, sizeof w.made);
   return h != 0 ? h : 1;
 }

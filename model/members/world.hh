@@ -100,7 +100,7 @@ struct World {
   // Ghosts: the highest version that was visible or answered; the highest that was collected; of each upload
   // its version and its base; uploads that were visible, and those whose removal was.
   u8 floor = 0, collected = 0, shown = 0, removed = 0;
-  std::array<u8, kWriters> chosen{}, base{};
+  std::array<u8, kWriters> chosen{}, base{}, by{} /* the list that its writer goes by */;
   std::array<u8, kServers> made{};  // which list was the highest when the server's last tombstone was made
   const char* error = nullptr;
 
@@ -130,7 +130,7 @@ extern Setup setup;
 // Rules left out on purpose, and rules that the first design does not have (README.md).
 struct Variants {
   bool noWaitWalk, noWaitSweep, noWalk, noQuorum, noSweep, blindSweep, collectJoint, fenceJoint, oldCleaner,
-      missMore, noLease, tellLate, noFence, fenceSome, noCompare, leaveStray, noVerify;
+      missMore, noLease, tellLate, noFence, noSecondWalk, noCompare, leaveStray, noVerify;
 };
 extern Variants variant;
 
