@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # Builds the model of rename and runs it on one core: complete searches, random walks, variants that must FAIL.
-# Under 5 minutes. WALKS=100000 SEED=7 ./run.sh for longer walks.
+# Under 6 minutes. WALKS=100000 SEED=7 ./run.sh for longer walks.
 cd "$(dirname "$0")" || exit 1
 build="${BUILD:-$(mktemp -d)}"
 model="$build/rename-model"
@@ -40,5 +40,7 @@ for v in "mv:AB earlyfinish" "mv:AB put:A lookbeforeseal" "mv:AB put:A nosources
 done
 echo "== renames of directories"
 BUILD="$build" ./directory/run.sh || wrong=$((wrong + 1))
+echo "== changes of members"
+BUILD="$build" ./members/run.sh || wrong=$((wrong + 1))
 echo "$wrong wrong"
 test "$wrong" = 0
