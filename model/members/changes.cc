@@ -56,12 +56,12 @@ bool SetChange(const std::string& name) {
 bool SetVariant(const std::string& name) {
   Variants& v = variant;
   const std::map<std::string, bool*> all = {
-      {"nowaitwalk", &v.noWaitWalk}, {"nowaitsweep", &v.noWaitSweep}, {"nowalk", &v.noWalk},
-      {"noquorum", &v.noQuorum},     {"nosweep", &v.noSweep},         {"blindsweep", &v.blindSweep},
-      {"collectjoint", &v.collectJoint}, {"fencejoint", &v.fenceJoint}, {"oldcleaner", &v.oldCleaner},
-      {"missmore", &v.missMore},     {"nolease", &v.noLease},         {"telllate", &v.tellLate},
-      {"nofence", &v.noFence},       {"nosecondwalk", &v.noSecondWalk},     {"nocompare", &v.noCompare},
-      {"leavestray", &v.leaveStray}, {"noverify", &v.noVerify}};
+      {"nowaitwalk", &v.noWaitWalk},     {"nowaitsweep", &v.noWaitSweep},   {"nowalk", &v.noWalk},
+      {"noquorum", &v.noQuorum},         {"nosweep", &v.noSweep},           {"blindsweep", &v.blindSweep},
+      {"collectjoint", &v.collectJoint}, {"fencejoint", &v.fenceJoint},     {"oldcleaner", &v.oldCleaner},
+      {"missmore", &v.missMore},         {"nolease", &v.noLease},           {"telllate", &v.tellLate},
+      {"nofence", &v.noFence},           {"nosecondwalk", &v.noSecondWalk}, {"nocompare", &v.noCompare},
+      {"leavestray", &v.leaveStray},     {"noverify", &v.noVerify}};
   auto it = all.find(name);
   if (it == all.end()) return false;
   *it->second = true;

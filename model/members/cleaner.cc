@@ -72,7 +72,8 @@ Duty Due(const Context& c, const Replies& r) {
       // The upload grace is longer than the lease: a writer that goes by the next list is not silent for it.
       const bool young = c.world.by[f.id] > c.me.vars.list && !variant.oldCleaner;
       if (f.seal() && !young) return {s, f, {}, true};
-      if (stray) return {s, File{.kind = kPromoted, .ver = f.ver, .id = static_cast<u8>(Writer(f.ver))}, {}, true};
+      if (stray)
+        return {s, File{.kind = kPromoted, .ver = f.ver, .id = static_cast<u8>(Writer(f.ver))}, {}, true};
     }
   }
   return {};
@@ -183,10 +184,8 @@ Task<u8> CleanStep(Context& c) {
       co_return kForget;
     }
     case kForget:
-      (void)co_await c.Ask({.type = kRemove,
-                            .mask = Asked(c),
-                            .need = 0,
-                            .file = File{.kind = kTombstone, .ver = v.ver}});
+      (void)co_await c.Ask(
+          {.type = kRemove, .mask = Asked(c), .need = 0, .file = File{.kind = kTombstone, .ver = v.ver}});
       co_return kStart;
   }
   co_return kEnd;

@@ -151,7 +151,8 @@ void NoteSeen(Context& c, Version v) {
   World& w = c.world;
   if (Gone(v)) v = std::max(v, w.collected);
   if (v < c.me.vars.floor)
-    w.Fail(Gone(v) ? "not found, although a version was committed" : "an older or removed version is visible");
+    w.Fail(Gone(v) ? "not found, although a version was committed"
+                   : "an older or removed version is visible");
   w.Raise(v);
 }
 

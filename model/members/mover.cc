@@ -17,7 +17,8 @@ u8 Left(const Context& c) {
   return static_cast<u8>(setup.lists[c.me.vars.list - 1].homes & ~c.list().homes);
 }
 
-// A majority of the joint list may have committed, after the walk, without a quorum of the homes that are left.
+// A majority of the joint list may have committed, after the walk, without a quorum of the homes that are
+// left.
 bool NeedsSecondWalk(const Context& c) {
   if (c.list().kind != kSwept || variant.noSecondWalk) return false;
   const int certain = setup.lists[c.me.vars.list - 1].quorum() - std::popcount(Left(c));
@@ -81,7 +82,8 @@ Task<u8> WalkName(Context& c) {
   Replies r = co_await c.Look(homes, c.list().quorum());
   if (r.Heard() < c.list().quorum()) co_return kWalk;
   if (LoneSeals(c, r) != 0 && !variant.noFence) {
-    // What this look shows is rolled forward: the home that alone has accepted the upload may be silent later.
+    // What this look shows is rolled forward: the home that alone has accepted the upload may be silent
+    // later.
     r = co_await c.Look(homes, std::popcount(homes));
     if (r.Heard() < std::popcount(homes)) co_return kWalk;
     bool fenced = co_await GiveUpSeals(c, r);
@@ -127,7 +129,9 @@ Task<u8> MoveStep(Context& c) {
       const bool skip = c.list().kind == kJoint ? variant.noWaitWalk : variant.noWaitSweep;
       if (w.high == v.list && !skip) w.low = w.high;
       if (w.high != v.list) co_return kStart;
-      co_return c.list().kind == kJoint && variant.noWalk ? static_cast<u8>(kDecide) : Left(c) != 0 && !variant.noSweep ? static_cast<u8>(kSweep) : AfterSweep(c);
+      co_return c.list().kind == kJoint&& variant.noWalk ? static_cast<u8>(kDecide)
+      : Left(c) != 0 && !variant.noSweep                 ? static_cast<u8>(kSweep)
+                                                         : AfterSweep(c);
     }
     case kSweep: {
       u8 next = co_await Sweep(c);

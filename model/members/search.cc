@@ -2,7 +2,8 @@
 // Breadth first and random walks; from states that they reach everybody dies, and mover and cleaner alone
 // must bring the change to its end and the name to rest.
 //   ./model CHANGE [put] [create] [rm] [read] [list] [clean] [mover] ... [full=1] [stale=1] [gone=1]
-//           [crashes=N] [delays=N] [downs=N] [wipes=N] [rounds=N] [max=N] [walks=N [seed=N]] [trace=1] [VARIANT...]
+//           [crashes=N] [delays=N] [downs=N] [wipes=N] [rounds=N] [max=N] [walks=N [seed=N]] [trace=1]
+//           [VARIANT...]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -149,7 +150,8 @@ bool StepWorld(World& w, Step step) {
       return true;
     }
     case kDownActor:
-      if (n > kServers || (n < kServers ? w.down != 0 || w.downs == 0 || w.wiped != 0 : w.down == 0)) return false;
+      if (n > kServers || (n < kServers ? w.down != 0 || w.downs == 0 || w.wiped != 0 : w.down == 0))
+        return false;
       if (n < kServers) --w.downs;
       w.down = n < kServers ? static_cast<u8>(n + 1) : u8{0};
       return true;
@@ -170,7 +172,8 @@ bool Apply(World& w, Step step, std::string* told = nullptr) {
   return StepWorld(w, step);
 }
 
-// Runs the process alone to its end; which server answers first differs from step to step. False: it does not come to one.
+// Runs the process alone to its end; which server answers first differs from step to step. False: it does not
+// come to one.
 bool RunAlone(World& w, Program program, int first, bool trace) {
   w.processes[0] = Process{.program = program};
   Context start{w, w.processes[0]};
@@ -181,7 +184,8 @@ bool RunAlone(World& w, Program program, int first, bool trace) {
     std::string told;
     bool moved = false;
     for (u8 choice = 0; choice < kServers && !moved; ++choice)
-      moved = StepProcess(w, {0, static_cast<u8>((choice + (random >> 16)) % kServers)}, trace ? &told : nullptr);
+      moved =
+          StepProcess(w, {0, static_cast<u8>((choice + (random >> 16)) % kServers)}, trace ? &told : nullptr);
     if (!moved) return false;
     if (trace) std::printf("      at rest: %s |%s\n", told.c_str(), Describe(w).c_str());
   }
@@ -264,9 +268,12 @@ std::vector<Step> StepsOf(const World& w) {
       Context c{x, me};
       Advance(c);  // only to learn what it waits for: nothing changes
       choices = c.wants == Context::kChoice ? static_cast<u8>(c.choices) : kChoices;
-      if (c.wants == Context::kBatch) mask = c.batch.mask | 1u << kGoOn | (w.delays != 0 ? c.batch.mask << kDelay : 0);
-    } else if (actor == kCrash ? w.crashes == 0 : actor == kLateActor ? w.lateCount == 0
-               : actor == kDownActor ? w.downs == 0 && w.down == 0 : w.wipes == 0) {
+      if (c.wants == Context::kBatch)
+        mask = c.batch.mask | 1u << kGoOn | (w.delays != 0 ? c.batch.mask << kDelay : 0);
+    } else if (actor == kCrash       ? w.crashes == 0
+               : actor == kLateActor ? w.lateCount == 0
+               : actor == kDownActor ? w.downs == 0 && w.down == 0
+                                     : w.wipes == 0) {
       continue;
     }
     for (u8 choice = 0; choice < choices; ++choice)
@@ -326,7 +333,8 @@ bool Walk(const Run& run) {
       step.actor = static_cast<u8>(event  ? kProcesses + random() % (kActors - kProcesses)
                                    : same ? last
                                           : random() % kProcesses);
-      step.choice = static_cast<u8>(event || random() % 30 != 0 ? random() % (kServers + 1) : random() % kChoices);
+      step.choice =
+          static_cast<u8>(event || random() % 30 != 0 ? random() % (kServers + 1) : random() % kChoices);
       World x = w;
       if (!Apply(x, step)) {
         ++misses;
@@ -356,7 +364,7 @@ namespace {
 
 bool AddProcess(World& w, int at, const std::string& name) {
   static const std::map<std::string, Program> programs = {
-      {"put", kPutter}, {"create", kCreator}, {"rm", kRemover},   {"read", kReader},
+      {"put", kPutter},  {"create", kCreator}, {"rm", kRemover}, {"read", kReader},
       {"list", kLister}, {"clean", kCleaner},  {"mover", kMover}};
   auto it = programs.find(name);
   if (it == programs.end() || at >= kProcesses) return false;
@@ -392,8 +400,8 @@ Run Parse(int argc, char** argv) {
     const std::string argument = argv[i], key = argument.substr(0, argument.find('='));
     const long n = key == argument ? 0 : std::atol(argument.c_str() + key.size() + 1);
     const std::map<std::string, u8*> counts = {
-        {"crashes", &w.crashes}, {"delays", &w.delays}, {"downs", &w.downs}, {"wipes", &w.wipes},
-        {"placement", &setup.placement}, {"low", &w.low}, {"high", &w.high}, {"ready", &ready}};
+        {"crashes", &w.crashes},         {"delays", &w.delays}, {"downs", &w.downs}, {"wipes", &w.wipes},
+        {"placement", &setup.placement}, {"low", &w.low},       {"high", &w.high},   {"ready", &ready}};
     const std::map<std::string, bool*> flags = {
         {"full", &full}, {"stale", &stale}, {"gone", &gone}, {"half", &half}, {"trace", &run.trace}};
     if (auto count = counts.find(key); count != counts.end())

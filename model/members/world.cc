@@ -12,7 +12,9 @@ namespace model {
 Setup setup;
 Variants variant;
 
-bool Server::Has(File f) const { return std::find(files.begin(), files.begin() + count, f) != files.begin() + count; }
+bool Server::Has(File f) const {
+  return std::find(files.begin(), files.begin() + count, f) != files.begin() + count;
+}
 
 void Server::Add(File f) {
   if (count == kFiles) std::abort();
@@ -46,7 +48,8 @@ const File* SealOf(const Listing& files, int id) {
 }
 
 bool HasMark(const Listing& files, int id) {
-  return std::any_of(files.begin(), files.end(), [id](const File& f) { return f.kind == kMark && f.id == id; });
+  return std::any_of(files.begin(), files.end(),
+                     [id](const File& f) { return f.kind == kMark && f.id == id; });
 }
 
 Listing ListOf(const Server& s) { return {s.files.begin(), s.files.begin() + s.count}; }
@@ -160,8 +163,8 @@ u64 HashOf(const World& w) {
     mix(&w.late[i].file, sizeof(File));
     mix(&w.late[i].to, sizeof(File));
   }
-  const u8 rest[] = {w.lateCount, w.low,     w.high,  w.down,  w.wiped,   w.crashes, w.delays,
-                     w.downs,     w.wipes,   w.floor, w.shown, w.removed, w.collected};
+  const u8 rest[] = {w.lateCount, w.low,   w.high,  w.down,  w.wiped,   w.crashes,  w.delays,
+                     w.downs,     w.wipes, w.floor, w.shown, w.removed, w.collected};
   mix(rest, sizeof rest);
   mix(&w.chosen, sizeof w.chosen);
   mix(&w.base, sizeof w.base);
@@ -174,7 +177,8 @@ std::string Describe(const File& f) {
   static const char* kinds[] = {"-", "p", "w", "t", "s", "e", "x", "m", "y"};
   std::string out = kinds[f.kind];
   if (f.ver != 0)
-    out += "." + std::to_string(f.ver >> 3) + "." + std::to_string(Writer(f.ver)) + ((f.ver & 1) != 0 ? "r" : "");
+    out += "." + std::to_string(f.ver >> 3) + "." + std::to_string(Writer(f.ver)) +
+           ((f.ver & 1) != 0 ? "r" : "");
   if (f.id != 0) out += ".id" + std::to_string(f.id);
   return out;
 }

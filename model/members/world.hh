@@ -19,7 +19,9 @@ constexpr int kServers = 5, kFiles = 12, kProcesses = 5, kReplies = 48, kWriters
 
 // Versions: clock, writer, and whether it is the removal of that version.
 using Version = u8;
-constexpr Version MakeVersion(int clock, int writer) { return static_cast<Version>(clock << 3 | writer << 1); }
+constexpr Version MakeVersion(int clock, int writer) {
+  return static_cast<Version>(clock << 3 | writer << 1);
+}
 constexpr int Writer(Version v) { return v >> 1 & 3; }
 constexpr bool Gone(Version v) { return v == 0 || (v & 1) != 0; }
 constexpr Version Removed(Version v) { return static_cast<Version>(v | 1); }
@@ -114,9 +116,9 @@ struct World {
 enum ListKind : u8 { kSettled, kJoint, kSwept };
 struct List {
   ListKind kind = kSettled;
-  u8 homes = 0;    // of the name, bits
+  u8 homes = 0;  // of the name, bits
   u8 members = 0;  // whom a cleaner or a lister asks
-  u8 next = 0;     // of a joint list: the homes after it
+  u8 next = 0;  // of a joint list: the homes after it
   u8 quorum() const { return static_cast<u8>(std::popcount(homes) / 2 + 1); }
 };
 struct Setup {

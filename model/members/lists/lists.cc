@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Lists of members alone, without names: descriptors on servers, leases, movers. Breadth first shows what the
-// model of a name supposes: after the wait nobody goes by the list before, and no two processes go by lists that
-// do not follow each other.
+// model of a name supposes: after the wait nobody goes by the list before, and no two processes go by lists
+// that do not follow each other.
 //   ./lists [add | remove | three | two] [one] [half] [never] [back=N] [trace]
 #include <array>
 #include <bit>
@@ -21,8 +21,9 @@ constexpr u8 kNoList = 255;
 
 struct World {
   std::array<u8, kServers> shown{};
-  std::array<u8, kUsers> list{}, force{}, old{};  // in force; its lease is older than the wait of a mover, bits
-  std::array<u8, kMovers> waiting{}, waited{};    // epochs
+  std::array<u8, kUsers> list{}, force{},
+      old{};  // in force; its lease is older than the wait of a mover, bits
+  std::array<u8, kMovers> waiting{}, waited{};  // epochs
   u8 decided = 0, down = kServers, back = 0, beside = 0;
   std::string Key() const { return {reinterpret_cast<const char*>(this), sizeof *this}; }
 };
@@ -142,8 +143,10 @@ void Servers(const World& w, std::vector<World>& out) {
 void Print(const World& w) {
   std::printf("  decided %d shown", w.decided);
   for (const u8 e : w.shown) std::printf(" %d", e);
-  for (int p = 0; p < kUsers; ++p) std::printf(" | user %d: list %d%s", p, w.list[p], w.force[p] ? "" : " over");
-  for (int m = 0; m < kMovers; ++m) std::printf(" | mover %d: waits %d, waited %d", m, w.waiting[m], w.waited[m]);
+  for (int p = 0; p < kUsers; ++p)
+    std::printf(" | user %d: list %d%s", p, w.list[p], w.force[p] ? "" : " over");
+  for (int m = 0; m < kMovers; ++m)
+    std::printf(" | mover %d: waits %d, waited %d", m, w.waiting[m], w.waited[m]);
   std::printf("\n");
 }
 
@@ -181,14 +184,22 @@ int main(int argc, char** argv) {
   bool trace = false;
   for (int i = 1; i < argc; ++i) {
     const std::string a = argv[i];
-    if (a == "remove") members = {0b11111, 0b11111, 0b01111, 0b01111, 0b01111};
-    else if (a == "three") members = {0b00111, 0b01111, 0b01111, 0b01111, 0b01111};
-    else if (a == "two") members = {0b00011, 0b00111, 0b00111, 0b00111, 0b00111};
-    else if (a == "one") one = true;
-    else if (a == "half") half = true;
-    else if (a == "never") never = true;
-    else if (a == "trace") trace = true;
-    else if (a != "add") w.back = static_cast<u8>(std::atoi(a.c_str() + a.size() - 1));
+    if (a == "remove")
+      members = {0b11111, 0b11111, 0b01111, 0b01111, 0b01111};
+    else if (a == "three")
+      members = {0b00111, 0b01111, 0b01111, 0b01111, 0b01111};
+    else if (a == "two")
+      members = {0b00011, 0b00111, 0b00111, 0b00111, 0b00111};
+    else if (a == "one")
+      one = true;
+    else if (a == "half")
+      half = true;
+    else if (a == "never")
+      never = true;
+    else if (a == "trace")
+      trace = true;
+    else if (a != "add")
+      w.back = static_cast<u8>(std::atoi(a.c_str() + a.size() - 1));
     std::printf("%s ", argv[i]);
   }
   for (int p = 0; p < kUsers; ++p) w.force[p] = 1;
