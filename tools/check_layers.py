@@ -40,7 +40,7 @@ ROOT = "."  # files that lie in the layer's folder itself
 # layer -> its sub-folders; each includes only those before it besides itself. A layer without a row has none.
 SUBFOLDERS = {
     "server": [ROOT, "kinds", "decorators", "health"],
-    "commit": ["engine", "steps", "programs", "rename", "clean", "disk", ROOT],
+    "commit": ["engine", "steps", "programs", "rename", "clean", "disk", "members", ROOT],
     "object": [ROOT, "archives", "read", "write", "repair"],
     "assembly": ["servers", "configuration", "sites", "members", "maintenance", "jobs", ROOT],
 }

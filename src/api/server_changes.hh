@@ -24,6 +24,24 @@ struct ReplacedServer {
   bool was_there = false;
 };
 
+// A change of the list of members; one at a time, by whichever process.
+struct ChangeOptions {
+  enum Kind {
+    kAdd,     // `place` becomes a member
+    kDrain,   // `server` is to be home of no name any more, and gets no archives
+    kEmpty,   // what it held is elsewhere
+    kRemove,  // a member that was emptied
+    kUndo,    // the change under way
+  } kind = kAdd;
+  std::string server;  // a member: its id, or its address; not of kAdd and kUndo
+  std::string place;   // of kAdd: an empty directory or data server
+  std::string host;    // of kAdd: servers that fail together have the same; "": the place's own
+  bool dry_run = false;
+};
+
+// What a change does now, how many names it has looked at. False: stop; gateways go on with it.
+using ChangeProgress = std::function<bool(uint64_t names, const std::string& at)>;
+
 // How far the comparison of a disk with the others is. False: stop.
 using CompareProgress = std::function<bool(uint64_t names, const std::string& at)>;
 

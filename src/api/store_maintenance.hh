@@ -150,6 +150,15 @@ class StoreMaintenance {
   // store without parity), what the servers say.
   virtual Task<Result<ReplacedServer>> ReplaceServer(ReplaceOptions options, CallOptions call = {}) = 0;
 
+  // Begins a change of the members, or makes it where nothing has to follow. Answers the id of the member it
+  // is about ("" of kUndo). Errors: kInvalidArgument with the reason and the numbers, kConflict (another one
+  // is under way; a place that is not empty), kUnsupported (layout xrdec), what the servers say.
+  virtual Task<Result<std::string>> ChangeServers(ChangeOptions options, CallOptions call = {}) = 0;
+
+  // Carries out the change that is under way, beside gateways that do so as well. OK when it is complete.
+  // Errors: kCancelled; a sentence, and it can be called again.
+  virtual Task<Status> CarryOutChange(ChangeProgress progress, CallOptions call = {}) = 0;
+
   // Teaches a disk that lacks what its member had accepted, as a new one does, what the others know; then it
   // is used for decisions again. OK at once if it lacks nothing. Errors: a sentence; it can be called again.
   virtual Task<Status> CompareDisk(MemberIndex member, CompareProgress progress, CallOptions call = {}) = 0;

@@ -27,20 +27,21 @@ std::string WhyMissing(const Judgement& judgement, const std::vector<SiteView>& 
 
 }  // namespace
 
-Result<MemberConnections::Connection> MemberConnections::ConnectOne(size_t member,
+Result<MemberConnections::Connection> MemberConnections::ConnectOne(const Member& member,
                                                                     const std::string& address) {
-  const std::string& id = descriptor_.members[member].id;
+  const std::string& id = member.id;
   SiteServerOptions options;
   options.identity = FormatIdentity(descriptor_.store_id, id);
   options.description = fmt::format("{} of store {}", id, descriptor_.store_id.substr(0, 8));
   options.sync_names = descriptor_.sync == SyncPolicy::kCommit;
   Connection connection;
+  connection.address = member.address;
   XEC_ASSIGN_OR_RETURN(connection.beneath, MakeSiteServer(address, executor_, gate_, std::move(options)));
   // With a single home there is nobody to compare a disk with.
   connection.server = connection.beneath;
   if (descriptor_.tolerance > 0) {
-    connection.server = WatchDiskClock(connection.beneath, executor_,
-                                       ClockOf(descriptor_, static_cast<MemberIndex>(member), clocks_));
+    connection.server =
+        WatchDiskClock(connection.beneath, executor_, ClockOf(descriptor_, member.id, clocks_));
   }
   return connection;
 }
@@ -59,15 +60,17 @@ Result<MemberConnections::Connected> MemberConnections::Connect(const Judgement&
                              local ? "" : " (" + member.address + ")");
     if (site || !local) {
       XEC_ASSIGN_OR_RETURN(Connection connection,
-                           ConnectOne(i, site ? views[*site].site.address : member.address));
-      servers[i] = std::move(connection.server);
-      beneath[i] = std::move(connection.beneath);
+                           ConnectOne(member, site ? views[*site].site.address : member.address));
+      servers[i] = connection.server;
+      beneath[i] = connection.beneath;
+      known_[member.id] = std::move(connection);
     } else if (!judgement.unbound.empty()) {
       auto late = std::make_shared<LateServer>(member.id, WhyMissing(judgement, views), executor_);
       auto late_beneath = std::make_shared<LateServer>(member.id, WhyMissing(judgement, views), executor_);
-      late_.push_back({late, late_beneath, static_cast<MemberIndex>(i)});
-      servers[i] = std::move(late);
-      beneath[i] = std::move(late_beneath);
+      late_.push_back({late, late_beneath, member});
+      servers[i] = late;
+      beneath[i] = late_beneath;
+      known_[member.id] = {member.address, std::move(late), std::move(late_beneath)};
     }
   }
   if (!missing.empty()) notes.push_back(fmt::format("the store goes on without {}", missing));
@@ -77,6 +80,25 @@ Result<MemberConnections::Connected> MemberConnections::Connect(const Judgement&
   return Connected{std::move(servers), std::move(beneath)};
 }
 
+Result<MemberConnections::Connected> MemberConnections::Follow(const StoreDescriptor& next) {
+  Connected connected;
+  std::map<std::string, Connection> known;
+  for (const Member& member : next.members) {
+    const auto before = known_.find(member.id);
+    Connection connection;
+    if (before != known_.end() && before->second.address == member.address) {
+      connection = before->second;
+    } else if (member.address != kLocalAddress) {
+      XEC_ASSIGN_OR_RETURN(connection, ConnectOne(member, member.address));
+    }
+    connected.servers.push_back(connection.server);
+    connected.beneath.push_back(connection.beneath);
+    known[member.id] = std::move(connection);
+  }
+  known_ = std::move(known);
+  return connected;
+}
+
 Task<void> MemberConnections::BindThoseThatCame(MemberList& list) {
   for (size_t i = 0; i < sites_.size(); ++i) {
     const std::string address = sites_[i].site.address;
@@ -84,11 +106,11 @@ Task<void> MemberConnections::BindThoseThatCame(MemberList& list) {
     const SiteView view = co_await InspectSite(call, sites_[i]);
     if (view.state != SiteView::kMember || view.identity->store_id != descriptor_.store_id) continue;
     const auto late = std::find_if(late_.begin(), late_.end(), [&](const LateMember& member) {
-      return descriptor_.members[member.member].id == view.identity->member_id;
+      return member.member.id == view.identity->member_id;
     });
     if (late == late_.end()) continue;
     const DescriptorSays says = view.descriptor ? list.Says(*view.descriptor) : DescriptorSays::kNothing;
-    if (says == DescriptorSays::kNewer || says == DescriptorSays::kOther) {
+    if (says == DescriptorSays::kLater || says == DescriptorSays::kOther) {
       Log(LogLevel::kError, "store", "{} stays away: it shows another store descriptor (epoch {}, not {})",
           address, view.descriptor->epoch, descriptor_.epoch);
       sites_.erase(sites_.begin() + static_cast<ptrdiff_t>(i--));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// MemberConnections: the data servers of a store that is opened, and of those of its directories that come
-// later.
+// MemberConnections: the data servers of a store that is opened, of those of its directories that come later,
+// and of members that join.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,7 +16,7 @@
 
 namespace xec {
 
-// One owner, one call at a time.
+// One owner, one call at a time; but Follow may be called while BindThoseThatCame is under way.
 class MemberConnections {
  public:
   // `executor` outlives it; `clocks` are those of the members' disks.
@@ -35,6 +36,10 @@ class MemberConnections {
   Result<Connected> Connect(const Judgement& judgement, const std::vector<SiteView>& views,
                             std::vector<std::string>& notes);
 
+  // Those of a later list of the same store: a member that keeps its place keeps its server. Error:
+  // kInvalidArgument.
+  Result<Connected> Follow(const StoreDescriptor& next);
+
   // May a member that is missing still come?
   bool waiting() const { return !late_.empty() && !sites_.empty(); }
   // Looks once at the directories that may be members. One that shows another descriptor than that in force,
@@ -43,18 +48,20 @@ class MemberConnections {
 
  private:
   struct Connection {
+    std::string address;  // of the member, as the list has it
     DataServerPtr server, beneath;
   };
   struct LateMember {
     std::shared_ptr<LateServer> server, beneath;
-    MemberIndex member;
+    Member member;
   };
-  Result<Connection> ConnectOne(size_t member, const std::string& address);
+  Result<Connection> ConnectOne(const Member& member, const std::string& address);
 
-  const StoreDescriptor descriptor_;
+  const StoreDescriptor descriptor_;  // that the store was opened by
   const DiskClocksPtr clocks_;
   Executor& executor_;
   const std::shared_ptr<CompletionGate> gate_;
+  std::map<std::string, Connection> known_;  // by member; used by Connect and Follow only
   std::vector<LateMember> late_;
   std::vector<SiteView> sites_;  // that may be one of them
 };

@@ -12,10 +12,6 @@
 
 namespace xec {
 
-// For how many of EngineOptions::descriptor_interval a process goes by its list of members when too few of
-// them show the descriptor again. A change of the members waits for that (docs/protocol/members.md).
-constexpr int kDescriptorIntervalsMax = 3;
-
 struct OpenOptions {
   // Make a new store when all data servers are empty; else that is an error.
   bool create_if_new = false;
@@ -42,7 +38,8 @@ class OpenedStore {
   virtual Executor& executor() = 0;
   virtual const Configuration& configuration() const = 0;
 
-  // kNoQuorum while the store could not be opened yet; never changes afterwards.
+  // By the list of members in use now; it goes on answering for a while when they change, and is there until
+  // this object goes. kNoQuorum while the store could not be opened yet.
   virtual Result<StoreMaintenance*> maintenance() = 0;
 
   // What the user should know: members that are missing, directories left out. Sentences, in order, which are

@@ -8,6 +8,8 @@
 #include "base/log.hh"
 #include "base/text.hh"
 #include "commit/engine/server_gather.hh"
+#include "commit/members/descriptor_copies.hh"
+#include "placement/homes.hh"
 #include "runtime/sync_wait.hh"
 #include "server_xrootd/xrootd_server.hh"
 #include "store/make_layout_store.hh"
@@ -69,15 +71,17 @@ StoreProcess::~StoreProcess() {
   for (const auto& probe : probes_) probe->scope.Drain();
   AbandonXrootdRequests(executor_);
   gate_of_answers_->Close();
-  if (engine_) engine_->monitor().Stop();
-  beneath_.reset();
   probes_.clear();
-  maintenance_.reset();
-  store_.reset();
-  layout_.reset();
-  // A request that a server never answered still owns its buffer, whose memory is counted by the engine's
-  // budget.
-  if (engine_ && engine_->budget().in_use() > 0) (void)engine_.release();
+  for (const auto& generation : generations_) {
+    generation->engine->monitor().Stop();
+    generation->beneath.reset();
+    generation->maintenance.reset();
+    generation->store.reset();
+    generation->layout.reset();
+    // A request that a server never answered still owns its buffer, whose memory is counted by the engine's
+    // budget.
+    if (generation->engine->budget().in_use() > 0) (void)generation->engine.release();
+  }
 }
 
 void StoreProcess::Stop() {
@@ -119,20 +123,18 @@ Task<void> StoreProcess::OpenLoop(UniqueFunction<void(Status)> answer) {
   if (!answered) answer(stopped_ ? Status(Fail(Code::kCancelled, "stopped")) : OkStatus());
   if (stopped_) co_return;
   if (answered) Log(LogLevel::kInfo, "store", "the store is open now");
-  if (options_.background) LogHealth();
+  if (options_.background) LogHealth(*engine());
   StartJobs();
 }
 
 void StoreProcess::StartJobs() {
-  JobSite site{.engine = *engine_,
-               .beneath = *beneath_,
-               .store = *maintenance_,
-               .damage = layout_->damage(),
-               .clocks = clocks_,
-               .configuration = configuration_,
-               .confirmations = confirmations_,
-               .process = options_.process,
-               .runner = runner_};
+  JobSite site{
+      .now = [this]() -> Generation& { return *InUse(); },
+      .follow = [this](StoreDescriptor next, TimePoint asked) { return Follow(std::move(next), asked); },
+      .clocks = clocks_,
+      .configuration = configuration_,
+      .process = options_.process,
+      .runner = runner_};
   site_ = std::make_unique<JobSite>(std::move(site));
   runner_.Start(MakeJobs(*site_, options_.background));
 }
@@ -147,7 +149,10 @@ Task<StoreProcess::Attempt> StoreProcess::TryToOpen() {
     if (same) co_return Attempt{SameSite(one, other)};
   }
   Result<Judgement> judgement = JudgeSites(*views, configuration_);
-  if (!judgement) co_return Attempt{judgement.error(), ComesAndGoes(judgement.code())};
+  if (!judgement) {
+    co_await SpreadNewest(*views);
+    co_return Attempt{judgement.error(), ComesAndGoes(judgement.code())};
+  }
   if (judgement->kind != Judgement::kOpen) {
     if (!options_.create_if_new) {
       co_return Attempt{Fail(Code::kNotFound,
@@ -223,9 +228,25 @@ Task<void> StoreProcess::FillDescriptors(const Judgement& judgement, const std::
     const CallContext call{&executor_, executor_.Now() + kInspectTimeout};
     // Nothing is removed but what was seen to be damaged: somebody may be writing a newer one.
     if (views[i].damaged_descriptor)
-      (void)co_await xec::Remove(call, views[i].server, std::string(kDescriptorPath));
-    (void)co_await CreateFile(call, views[i].server, std::string(kDescriptorPath),
-                              FormatDescriptor(judgement.descriptor), true);
+      (void)co_await xec::Remove(call, views[i].server, DescriptorPath(judgement.descriptor.epoch));
+    std::string nonce = Hex(SystemSeed() & 0xffffffff, 8);
+    (void)co_await WriteDescriptor(call, views[i].server, judgement.descriptor, std::move(nonce));
+  }
+}
+
+Task<void> StoreProcess::SpreadNewest(const std::vector<SiteView>& views) {
+  const StoreDescriptor* newest = nullptr;
+  for (const SiteView& view : views) {
+    if (view.descriptor && (newest == nullptr || newest->epoch < view.descriptor->epoch))
+      newest = &*view.descriptor;
+  }
+  for (const SiteView& view : views) {
+    const bool older = view.descriptor && view.descriptor->store_id == newest->store_id &&
+                       view.descriptor->epoch < newest->epoch;
+    if (view.state != SiteView::kMember || !older) continue;
+    const CallContext call{&executor_, executor_.Now() + kInspectTimeout};
+    std::string nonce = Hex(SystemSeed() & 0xffffffff, 8);
+    (void)co_await WriteDescriptor(call, view.server, *newest, std::move(nonce));
   }
 }
 
@@ -239,55 +260,113 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
         "of it, or what was removed may come back");
   // Creation was cut short while it wrote descriptors, or a file was damaged.
   co_await FillDescriptors(judgement, views);
-  clocks_ = std::make_shared<DiskClocks>(descriptor->members.size());
+  clocks_ = std::make_shared<DiskClocks>();
   members_ = std::make_unique<MemberConnections>(*descriptor, clocks_, executor_, gate_of_answers_);
   Result<MemberConnections::Connected> connected = members_->Connect(judgement, views, notes);
   if (!connected) co_return connected.error();
-  confirmations_ = ConfirmationsNeeded(judgement);
+  const size_t confirmations = ConfirmationsNeeded(judgement);
   // Before anything is answered. What one disk has shown before is noted on a majority of the others.
   if (descriptor->tolerance > 0) {
     auto probe = std::make_shared<Probe>(*descriptor, connected->beneath, executor_, configuration_.engine);
     const ClockRound round = co_await ReadDiskClocks(probe->engine, clocks_);
     Retire(std::move(probe));
-    if (round.heard() < confirmations_)
+    if (round.heard() < confirmations)
       co_return Fail(Code::kNoQuorum, "too few data servers tell the clocks of their disks");
   }
   for (std::string& note : notes) Note(std::move(note));
-  beneath_ = std::make_unique<Engine>(*descriptor, std::move(connected->beneath), executor_, scope_,
-                                      SystemSeed(), configuration_.engine);
+  for (size_t i = 0; i < judgement.descriptor.members.size(); ++i)
+    hosts_[descriptor->members[i].id] = descriptor->members[i].host;
+  auto beneath = std::make_unique<Engine>(*descriptor, std::move(connected->beneath), executor_, scope_,
+                                          SystemSeed(), configuration_.engine);
   auto engine = std::make_unique<Engine>(std::move(*descriptor), std::move(connected->servers), executor_,
                                          scope_, SystemSeed(), configuration_.engine);
-  std::unique_ptr<LayoutStore> layout = MakeLayoutStore(*engine);
-  auto store = std::make_unique<EngineStore>(*engine, *layout);
-  MemberTools tools{.engine = *engine,
-                    .beneath = *beneath_,
-                    .clocks = clocks_,
-                    .configuration = configuration_,
-                    .gate = gate_of_answers_};
-  auto maintenance = std::make_unique<Maintenance>(
-      std::move(tools), [this] { return LayoutGate(); },
-      [this, &members = engine->descriptor().members] {
-        return FindGoneMembers(members, configuration_, executor_, scope_, gate_of_answers_);
-      });
-  const Duration lease = kDescriptorIntervalsMax * configuration_.engine.descriptor_interval;
-  engine->member_list().Watch(judgement.descriptor, {confirmations_, lease}, asked);
+  auto generation = NewGeneration(judgement.descriptor, std::move(beneath), std::move(engine));
+  generation->confirmations = confirmations;
+  generation->engine->member_list().Watch(judgement.descriptor, {confirmations, Lease(judgement.descriptor)},
+                                          asked);
   {
     MutexLock lock(mutex_);
-    engine_ = std::move(engine);
-    layout_ = std::move(layout);
-    store_ = std::move(store);
-    maintenance_ = std::move(maintenance);
+    generations_.push_back(std::move(generation));
   }
   sites_.Clear();
   if (members_->waiting()) scope_.Spawn(BindLateMembers());
   co_return OkStatus();
 }
 
+std::unique_ptr<Generation> StoreProcess::NewGeneration(StoreDescriptor stored,
+                                                        std::unique_ptr<Engine> beneath,
+                                                        std::unique_ptr<Engine> engine) {
+  auto generation = std::make_unique<Generation>();
+  generation->stored = std::move(stored);
+  generation->beneath = std::move(beneath);
+  generation->engine = std::move(engine);
+  generation->layout = MakeLayoutStore(*generation->engine);
+  generation->store = std::make_unique<EngineStore>(*generation->engine, *generation->layout);
+  MemberTools tools{.engine = *generation->engine,
+                    .beneath = *generation->beneath,
+                    .clocks = clocks_,
+                    .configuration = configuration_,
+                    .gate = gate_of_answers_,
+                    .now = [this] {
+                      Generation& in_use = *InUse();
+                      return ListInUse{*in_use.engine, in_use.stored};
+                    }};
+  generation->maintenance = std::make_unique<Maintenance>(
+      std::move(tools),
+      [one = generation.get()]() -> Result<LayoutStore*> {
+        XEC_TRY(one->engine->MembersInForce());
+        return one->layout.get();
+      },
+      [this, &members = generation->engine->descriptor().members] {
+        return FindGoneMembers(members, configuration_, executor_, scope_, gate_of_answers_);
+      });
+  return generation;
+}
+
+Result<StoreDescriptor> StoreProcess::Effective(StoreDescriptor stored) const {
+  Judgement judgement;
+  judgement.descriptor = std::move(stored);
+  judgement.site_of_member.resize(judgement.descriptor.members.size());
+  std::vector<std::string> notes;
+  XEC_ASSIGN_OR_RETURN(StoreDescriptor effective, EffectiveDescriptor(judgement, {}, configuration_, notes));
+  for (Member& member : effective.members) {
+    const auto host = hosts_.find(member.id);
+    if (host != hosts_.end()) member.host = host->second;
+  }
+  return effective;
+}
+
+Task<Status> StoreProcess::Follow(StoreDescriptor next, TimePoint asked) {
+  const Generation& before = *InUse();
+  Result<StoreDescriptor> effective = Effective(next);
+  if (!effective) co_return effective.error();
+  Result<MemberConnections::Connected> connected = members_->Follow(*effective);
+  if (!connected) co_return connected.error();
+  auto beneath = std::make_unique<Engine>(*before.beneath, *effective, std::move(connected->beneath));
+  auto engine =
+      std::make_unique<Engine>(*before.engine, std::move(*effective), std::move(connected->servers));
+  if (options_.background) LogHealth(*engine);
+  auto generation = NewGeneration(next, std::move(beneath), std::move(engine));
+  const bool majority = before.confirmations >= Quorum(before.stored.members.size());
+  generation->confirmations = majority ? Quorum(next.members.size()) : before.confirmations;
+  generation->engine->member_list().Watch(next, {generation->confirmations, Lease(next)}, asked);
+  Log(LogLevel::kInfo, "store", "the data servers of the store were changed: epoch {} follows {}", next.epoch,
+      before.stored.epoch);
+  MutexLock lock(mutex_);
+  generations_.push_back(std::move(generation));
+  co_return OkStatus();
+}
+
+Generation* StoreProcess::InUse() const {
+  MutexLock lock(mutex_);
+  return generations_.empty() ? nullptr : generations_.back().get();
+}
+
 Task<void> StoreProcess::BindLateMembers() {
   while (members_->waiting()) {
     co_await pause_.Wait(executor_.Now() + kRetryInterval);
     if (stopped_) co_return;
-    co_await members_->BindThoseThatCame(engine_->member_list());
+    co_await members_->BindThoseThatCame(engine()->member_list());
   }
 }
 
@@ -311,40 +390,30 @@ size_t StoreProcess::Running() const {
   return running;
 }
 
-void StoreProcess::LogHealth() {
+void StoreProcess::LogHealth(Engine& engine) {
   // The last one may be told while the engine goes.
   std::vector<std::string> names;
-  for (const Member& member : engine_->descriptor().members)
+  for (const Member& member : engine.descriptor().members)
     names.push_back(fmt::format("{} ({})", member.id, member.address));
-  engine_->monitor().SetListener([names = std::move(names)](const HealthChange& change) {
+  engine.monitor().SetListener([names = std::move(names)](const HealthChange& change) {
     const LogLevel level = change.to == ServerState::kUp ? LogLevel::kInfo : LogLevel::kWarning;
     Log(level, "health", "{}", DescribeChange(change, names[change.server]));
   });
 }
 
-Status StoreProcess::InForce() const {
-  const Engine* opened = nullptr;
-  {
-    MutexLock lock(mutex_);
-    opened = engine_.get();
-    if (opened == nullptr) return not_open_;
-  }
-  return opened->MembersInForce();
-}
-
 Result<Store*> StoreProcess::Gate() const {
-  XEC_TRY(InForce());
-  return store_.get();
-}
-
-Result<LayoutStore*> StoreProcess::LayoutGate() const {
-  XEC_TRY(InForce());
-  return layout_.get();
+  const Generation* const generation = InUse();
+  if (generation == nullptr) {
+    MutexLock lock(mutex_);
+    return not_open_;
+  }
+  XEC_TRY(generation->engine->MembersInForce());
+  return generation->store.get();
 }
 
 Result<StoreMaintenance*> StoreProcess::maintenance() {
+  if (const Generation* const generation = InUse()) return generation->maintenance.get();
   MutexLock lock(mutex_);
-  if (maintenance_) return maintenance_.get();
   return not_open_;
 }
 
@@ -361,9 +430,9 @@ void StoreProcess::Note(std::string note) {
   notes_.push_back(std::move(note));
 }
 
-Engine* StoreProcess::engine() {
-  MutexLock lock(mutex_);
-  return engine_.get();
+Engine* StoreProcess::engine() const {
+  const Generation* const generation = InUse();
+  return generation == nullptr ? nullptr : generation->engine.get();
 }
 
 std::vector<std::string> StoreProcess::notes() const {

@@ -4,19 +4,20 @@
 //   opening --(servers agree)--> open <--(descriptor unseen for too long, or changed)--> answers "cannot
 //   tell"
 //
-// INV-1  engine_, layout_, store_ and maintenance_ are set once, together, under mutex_, and never change
-//        afterwards.
+// INV-1  generations_ grows, under mutex_: its last one is the one in use, and none goes before the process
+//        does, since handles and operations under way go on with theirs.
 // INV-2  everything in scope_ ends soon after Stop(), except requests to servers.
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "api/gated_store.hh"
 #include "assembly/jobs/store_jobs.hh"
-#include "assembly/maintenance/maintenance.hh"
+#include "assembly/maintenance/generation.hh"
 #include "assembly/member_connections.hh"
 #include "assembly/opened_store.hh"
 #include "assembly/sites/store_sites.hh"
@@ -26,7 +27,6 @@
 #include "jobs/alarm.hh"
 #include "runtime/thread_pool.hh"
 #include "server/decorators/completion_gate.hh"
-#include "store/engine_store.hh"
 
 namespace xec {
 
@@ -46,8 +46,8 @@ class StoreProcess final : public OpenedStore {
   WriteOptions WriteOptionsFor(std::string_view path) override;
   bool Settle(Duration at_most) override;
 
-  // Null while the store could not be opened yet; never changes afterwards.
-  Engine* engine();
+  // Of the list of members that is gone by now; null while the store could not be opened yet.
+  Engine* engine() const;
 
  private:
   struct Attempt {
@@ -72,26 +72,38 @@ class StoreProcess final : public OpenedStore {
   std::optional<Error> CreationMustWait(const std::vector<SiteView>& views, Judgement::Kind kind);
   // `asked`: likewise.
   Task<Status> OpenFrom(Judgement judgement, std::vector<SiteView> views, TimePoint asked);
+  // The configuration's word over that of the servers.
+  Result<StoreDescriptor> Effective(StoreDescriptor stored) const;
+  std::unique_ptr<Generation> NewGeneration(StoreDescriptor stored, std::unique_ptr<Engine> beneath,
+                                            std::unique_ptr<Engine> engine);
+  Task<Status> Follow(StoreDescriptor next, TimePoint asked);
+  Generation* InUse() const;  // null while there is none
   // Frees it as soon as nothing is under way with it, and so those of attempts before.
   void Retire(std::shared_ptr<Probe> probe);
   // So many tasks are under way.
   size_t Running() const;
   std::vector<std::shared_ptr<Probe>> Probes() const;
+  // Where neither a list nor the one before has a majority: the newest one has been decided, and is brought
+  // to those that show older ones.
+  Task<void> SpreadNewest(const std::vector<SiteView>& views);
   // Writes copies of the descriptor where there is none. Whether this helps decides nothing.
   Task<void> FillDescriptors(const Judgement& judgement, const std::vector<SiteView>& views);
 
   // Every change of a server's state becomes a line of the log.
-  void LogHealth();
+  void LogHealth(Engine& engine);
   bool AllAnswer(TimePoint now);
   Task<void> BindLateMembers();
   void StartJobs();
   // What waits in the background goes no further.
   void Stop();
 
-  // May this process still go by what it knows of the store?
-  Status InForce() const;
+  // While this process may go by what it knows of the store.
   Result<Store*> Gate() const;
-  Result<LayoutStore*> LayoutGate() const;
+  // Of that list, in this process.
+  Duration Lease(const StoreDescriptor& list) const {
+    return std::min<Duration>(kDescriptorIntervalsMax * configuration_.engine.descriptor_interval,
+                              std::chrono::seconds(list.lease_s));
+  }
   // True if that is news.
   bool SetNotOpen(const Error& error);
   void Note(std::string note);
@@ -111,18 +123,12 @@ class StoreProcess final : public OpenedStore {
   std::string watched_;  // what an unfinished creation, or the list of discovered servers, looked like
   TimePoint watched_since_{};
   std::unique_ptr<MemberConnections> members_;
-  size_t confirmations_ =
-      0;  // so many members must show that the descriptor is the newest; set before engine_
-  DiskClocksPtr clocks_;             // set before engine_
-  std::unique_ptr<Engine>
-      beneath_;  // of the same members, also of disks that are left out; set before engine_
-  std::unique_ptr<JobSite> site_;  // used by the jobs only; set after engine_
+  std::map<std::string, std::string> hosts_;  // of members, as the configuration says them
+  DiskClocksPtr clocks_;  // set before there is a generation
+  std::unique_ptr<JobSite> site_;  // used by the jobs only; set after that
 
   mutable Mutex mutex_;
-  std::unique_ptr<Engine> engine_;  // INV-1, as the three below
-  std::unique_ptr<LayoutStore> layout_;
-  std::unique_ptr<EngineStore> store_;
-  std::unique_ptr<Maintenance> maintenance_;
+  std::vector<std::unique_ptr<Generation>> generations_ XEC_GUARDED_BY(mutex_);  // INV-1
   Error not_open_ XEC_GUARDED_BY(mutex_);  // why not, while there is no store
   // Retired ones; looked at without the lock.
   std::vector<std::shared_ptr<Probe>> probes_ XEC_GUARDED_BY(mutex_);

@@ -87,13 +87,21 @@ inline constexpr CommandText kCommands[] = {
      "  xec jobs -c xec.conf cancel clean                the pass under way is given up; the next one begins "
      "anew\n"
      "Gateways obey within ten seconds, also those that are started later.\n"},
-    {"server", "Show the data servers of the store, or replace one that is lost", "[VERB SERVER]", 0, 2, true,
+    {"server", "Show the data servers of the store, add, drain, remove or replace one", "[VERB SERVER]", 0, 2,
+     true,
      "  xec server list -c xec.conf                      the members, with their addresses\n"
+     "  xec server add -c xec.conf root://ds13:1095      an empty data server becomes a member\n"
+     "  xec server drain -c xec.conf s03                 s03 gives up its names and archives\n"
+     "  xec server remove -c xec.conf s03                ... and is taken off the list\n"
+     "  xec server undo -c xec.conf                      the change under way goes back\n"
      "  xec server replace -c xec.conf s03               an empty disk lies where that of s03 was\n"
      "  xec server replace -c xec.conf s03 --with /data/new13\n"
-     "The new disk gets the identity of the lost one, learns all names again, and then what s03 held is "
-     "written\n"
-     "anew. The store answers meanwhile. An interrupted replacement is gone on with by the same command.\n"},
+     "With replace a new disk gets the identity of the lost one, learns all names again, and then what s03 "
+     "held\n"
+     "is written anew. The store answers meanwhile. What was interrupted is gone on with by the same "
+     "command, "
+     "or by\n"
+     "gateways.\n"},
     {"recover", "Rebuild an object from copied archives, without any service", "FOLDER...", 1, kAnyNumber,
      false,
      "  xec recover copy/of/d01 copy/of/d07 -o run1.root\n"

@@ -95,6 +95,11 @@ Status Apply(const std::vector<std::string_view>& words, StoreDescriptor& d) {
     if (key == "tolerance") d.tolerance = static_cast<uint32_t>(*number);
   } else if (key == "adopts-xrdec") {
     d.adopts_xrdec = value == "yes";
+  } else if (key == "!lease") {
+    const auto seconds = ParseUint(value);
+    if (!seconds || *seconds == 0 || *seconds > kLeaseSecondsMax)
+      return Fail(Code::kCorruption, "'{}' is no lease in seconds", value);
+    d.lease_s = static_cast<uint32_t>(*seconds);
   } else if (key == "!unswept") {
     d.unswept = value == "yes";
   } else if (key.starts_with('!')) {
@@ -105,6 +110,20 @@ Status Apply(const std::vector<std::string_view>& words, StoreDescriptor& d) {
 
 }  // namespace
 
+std::string DescriptorPath(uint64_t epoch) {
+  return epoch <= 1 ? std::string(kDescriptorPath) : fmt::format("{}.{}", kDescriptorPath, epoch);
+}
+
+std::optional<uint64_t> EpochOfEntry(std::string_view entry) {
+  const std::string_view first = kDescriptorPath.substr(kReservedDirectory.size() + 1);
+  if (entry == first) return 1;
+  if (!entry.starts_with(first) || entry.size() < first.size() + 2 || entry[first.size()] != '.')
+    return std::nullopt;
+  const std::optional<uint64_t> epoch = ParseUint(entry.substr(first.size() + 1));
+  const bool spelt = epoch && *epoch > 1 && fmt::format("{}.{}", first, *epoch) == entry;
+  return spelt ? epoch : std::nullopt;
+}
+
 std::string FormatDescriptor(const StoreDescriptor& d) {
   const auto encode = [](const std::string& text) { return PercentEncode(text, KeepInDescriptor); };
   std::string text =
@@ -112,6 +131,7 @@ std::string FormatDescriptor(const StoreDescriptor& d) {
                   kDescriptorFormat, d.store_id, d.epoch, LayoutName(d.layout), SyncPolicyName(d.sync),
                   d.tolerance, FormatGeometry(d.geometry));
   if (d.unswept) text += "!unswept yes\n";
+  if (d.lease_s != kLeaseSecondsMax) text += fmt::format("!lease {}\n", d.lease_s);
   if (d.adopts_xrdec) text += "adopts-xrdec yes\n";
   for (const PathRule& rule : d.rules) {
     text += fmt::format("rule {} {}\n", encode(rule.prefix), FormatGeometry(rule.geometry));
@@ -228,13 +248,14 @@ const char* MemberRoleName(MemberRole role) {
     case MemberRole::kJoining: return "joining";
     case MemberRole::kLeaving: return "leaving";
     case MemberRole::kEmptying: return "emptying";
+    case MemberRole::kEmptied: return "emptied";
   }
   return "";
 }
 
 Result<MemberRole> ParseMemberRole(std::string_view text) {
-  for (const MemberRole role :
-       {MemberRole::kFull, MemberRole::kJoining, MemberRole::kLeaving, MemberRole::kEmptying}) {
+  for (const MemberRole role : {MemberRole::kFull, MemberRole::kJoining, MemberRole::kLeaving,
+                                MemberRole::kEmptying, MemberRole::kEmptied}) {
     if (text == MemberRoleName(role)) return role;
   }
   return Fail(Code::kUnsupported, "'{}' is no role of a member; a newer XEC may have written it", text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The store descriptor: what a store is. A small text file, the same on all data servers, at
-// kDescriptorPath (docs/format.md); beside it each server keeps its own identity at kIdentityPath, so that a
-// wrong, cloned or foreign disk is noticed. Pure: text in, text out.
+// The store descriptor: what a store is. A small text file, the same on all data servers (docs/format.md);
+// beside it each server keeps its own identity at kIdentityPath, so that a wrong, cloned or foreign disk is
+// noticed. Pure: text in, text out.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,12 @@ namespace xec {
 
 // The reserved area at the root of every data server; no object may have a name below it.
 inline constexpr std::string_view kReservedDirectory = "/.xec";
+// The first one; that of a later epoch is beside it.
 inline constexpr std::string_view kDescriptorPath = "/.xec/store";
+// Copies of descriptors are never overwritten: each epoch has a file of its own.
+std::string DescriptorPath(uint64_t epoch);
+// Of an entry of the reserved area; nullopt: it is no descriptor.
+std::optional<uint64_t> EpochOfEntry(std::string_view entry);
 inline constexpr std::string_view kIdentityPath = "/.xec/server";
 inline constexpr std::string_view kDiskClockFolder = "/.xec/clock";
 
@@ -25,8 +30,11 @@ constexpr uint32_t kDescriptorFormat = 1;
 constexpr size_t kDescriptorBytesMax = 1024 * 1024;
 constexpr size_t kMembersOfStoreMax = 1024;
 constexpr size_t kPathRulesMax = 256;
+constexpr uint32_t kLeaseSecondsMax = 90;
 
 using MemberIndex = uint16_t;
+
+inline constexpr std::string_view kLocalAddress = "local";
 
 // What a member is for (docs/protocol/members.md).
 enum class MemberRole {
@@ -34,12 +42,14 @@ enum class MemberRole {
   kJoining,   // is becoming that: home of names by the list after the change only
   kLeaving,   // will not be home of names: it is by the list before the change only
   kEmptying,  // is home of no name; it holds archives until they have been moved, and gets none
+  kEmptied,   // likewise, and they have been moved
 };
 
 // A data server of the store. `id` ("s01") is for ever; the address may change.
 struct Member {
   std::string id;
-  std::string address;  // "root://host:port", or "local" for a directory found by its identity file
+  // "root://host:port"; a directory, or kLocalAddress for one that is found by its identity file.
+  std::string address;
   std::string host;     // servers that fail together have the same host
   MemberRole role = MemberRole::kFull;
   bool operator==(const Member&) const = default;
@@ -65,6 +75,8 @@ struct StoreDescriptor {
   SyncPolicy sync = SyncPolicy::kCommit;
   uint32_t tolerance = 0;          // t: the largest m of the store when it was made
   Geometry geometry;               // of objects that no rule covers
+  // For so many seconds at most a process goes by a list of members that too few of them have shown since.
+  uint32_t lease_s = kLeaseSecondsMax;
   bool adopts_xrdec = false;       // objects in XrdEc form may lie on any server
   std::vector<PathRule> rules;
   std::vector<Member> members;

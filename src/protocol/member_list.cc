@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "placement/homes.hh"
+
 namespace xec {
 namespace {
 
@@ -19,18 +21,44 @@ Error ChangedError(const StoreDescriptor& known, DescriptorSays says, const Resu
                 shown.error().message);
   }
   return Fail(Code::kNoQuorum,
-              "cannot tell: the store was changed (epoch {}, this process knows {}); restart this process",
+              "cannot tell: the data servers of the store were changed (epoch {}, this process knows {}); "
+              "retry in some seconds",
               shown->epoch, known.epoch);
 }
 
 }  // namespace
 
 DescriptorSays WhatItSays(const StoreDescriptor& known, const Result<StoreDescriptor>& shown) {
-  if (!shown) return shown.code() == Code::kUnsupported ? DescriptorSays::kNewer : DescriptorSays::kNothing;
+  if (!shown) return shown.code() == Code::kUnsupported ? DescriptorSays::kLater : DescriptorSays::kNothing;
   if (shown->store_id != known.store_id) return DescriptorSays::kNothing;
-  if (shown->epoch > known.epoch) return DescriptorSays::kNewer;
+  if (shown->epoch > known.epoch + 1) return DescriptorSays::kLater;
+  if (shown->epoch > known.epoch) return DescriptorSays::kNext;
   if (shown->epoch == known.epoch && !(*shown == known)) return DescriptorSays::kOther;
   return DescriptorSays::kNoNewer;
+}
+
+Result<StoreDescriptor> ChooseList(std::span<const StoreDescriptor> shown, std::optional<size_t> all) {
+  if (shown.empty()) return Fail(Code::kNoQuorum, "no data server shows the store descriptor");
+  const auto older = [](const StoreDescriptor& a, const StoreDescriptor& b) { return a.epoch < b.epoch; };
+  const StoreDescriptor& newest = *std::max_element(shown.begin(), shown.end(), older);
+  const StoreDescriptor* before = nullptr;
+  size_t show_newest = 0;
+  for (const StoreDescriptor& one : shown) {
+    if (one.epoch == newest.epoch) ++show_newest;
+    if (one.epoch + 1 == newest.epoch) before = &one;
+  }
+  const auto needed = [&](const StoreDescriptor& list) {
+    return std::min(Quorum(list.members.size()), all.value_or(SIZE_MAX));
+  };
+  if (show_newest >= needed(newest)) return newest;
+  if (before != nullptr && shown.size() - show_newest >= needed(*before)) return *before;
+  if (shown.size() < needed(newest))
+    return Fail(Code::kNoQuorum, "only {} of the {} data servers of the store answer", shown.size(),
+                newest.members.size());
+  return Fail(Code::kNoQuorum,
+              "the data servers are being changed: {} of {} show the list of epoch {}, others older ones, "
+              "neither is a majority; retry",
+              show_newest, newest.members.size(), newest.epoch);
 }
 
 void MemberList::Watch(StoreDescriptor known, Rules rules, TimePoint asked) {
@@ -41,26 +69,45 @@ void MemberList::Watch(StoreDescriptor known, Rules rules, TimePoint asked) {
   until_ = asked + rules.lease;
 }
 
+size_t MemberList::NeededOf(const StoreDescriptor& later) const {
+  const bool majority = rules_.needed >= Quorum(known_.members.size());
+  return majority ? Quorum(later.members.size()) : rules_.needed;
+}
+
 MemberList::Round MemberList::Heard(TimePoint asked, std::span<const Result<StoreDescriptor>> shown) {
   MutexLock lock(mutex_);
   size_t confirm = 0;
+  bool over = false;
   std::optional<Error> changed;
+  const StoreDescriptor* newest = nullptr;
   for (const Result<StoreDescriptor>& one : shown) {
     const DescriptorSays says = WhatItSays(known_, one);
-    if (says == DescriptorSays::kNoNewer) ++confirm;
-    if (says == DescriptorSays::kNewer || says == DescriptorSays::kOther)
-      changed = ChangedError(known_, says, one);
+    if (says == DescriptorSays::kNothing) continue;
+    if (says == DescriptorSays::kNoNewer) {
+      ++confirm;
+      continue;
+    }
+    if (says != DescriptorSays::kNext) over = true;
+    if (says != DescriptorSays::kNext || !changed) changed = ChangedError(known_, says, one);
+    const bool newer = one && says != DescriptorSays::kOther;
+    if (newer && (newest == nullptr || newest->epoch < one->epoch)) newest = &*one;
   }
-  if (changed) {
+  if (over) until_ = TimePoint::min();
+  const auto show_newest = static_cast<size_t>(std::count_if(
+      shown.begin(), shown.end(), [&](const auto& one) { return newest && one && *one == *newest; }));
+  if (newest != nullptr && show_newest >= NeededOf(*newest)) {
     changed_ = std::move(changed);
-    until_ = TimePoint::min();
-    return Round::kChanged;
+    return {Round::kFollowed, *newest};
   }
-  if (confirm < rules_.needed) return Round::kTooFew;
+  if (over) {
+    changed_ = std::move(changed);
+    return {Round::kChanged};
+  }
+  if (confirm < rules_.needed) return {Round::kTooFew};
   changed_.reset();
   confirmed_ = asked;
   until_ = asked + rules_.lease;
-  return Round::kConfirmed;
+  return {Round::kConfirmed};
 }
 
 DescriptorSays MemberList::Says(const Result<StoreDescriptor>& shown) const {

@@ -114,6 +114,10 @@ Result<ObjectPath> ObjectPath::ParseStored(std::string_view text) {
   return registered ? path.Registered() : path;
 }
 
+ObjectPath ObjectPath::OfList(uint64_t epoch) {
+  return ObjectPath(fmt::format("{}/{}", kListsDirectory, epoch));
+}
+
 ObjectPath ObjectPath::Registered() const {
   return ObjectPath(std::string(kNamesDirectory) + (IsRoot() ? "" : text()));
 }

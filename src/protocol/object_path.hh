@@ -23,6 +23,9 @@ namespace xec {
 // directory in the folder /.xec/names/a.
 inline constexpr std::string_view kNamesDirectory = "/.xec/names";
 
+// Where the decisions about lists of members have their object directories.
+inline constexpr std::string_view kListsDirectory = "/.xec/lists";
+
 constexpr size_t kComponentBytesMax = 255;
 // XRootD's cmsd reads names from its server into a line of 2 KiB, and a longer one cuts it off from the
 // server for good. So a name leaves room for the server's own folder and for an entry of an object directory.
@@ -41,6 +44,9 @@ class ObjectPath {
 
   // As Parse, for texts that XEC itself has written: also names from Registered(), and shortened folders.
   static Result<ObjectPath> ParseStored(std::string_view text);
+  // The name of the decision which list of members has that epoch; no user can give it, and no walk comes to
+  // it.
+  static ObjectPath OfList(uint64_t epoch);
   // The name under which the layout xrdec keeps this one's states; no user can give it.
   ObjectPath Registered() const;
 

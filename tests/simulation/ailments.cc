@@ -113,7 +113,7 @@ DataServerPtr World::Guarded(DataServerPtr line, Gateway& gateway, size_t server
       std::make_shared<IdentityGuard>(std::move(line), *gateway.process, std::move(options));
   if (!watch_clock) return known;
   return WatchDiskClock(std::move(known), *gateway.process,
-                        ClockOf(descriptor_, static_cast<MemberIndex>(server), gateway.clocks));
+                        ClockOf(descriptor_, descriptor_.members[server].id, gateway.clocks));
 }
 
 void World::ScheduleAilment() {

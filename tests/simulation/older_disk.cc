@@ -117,7 +117,7 @@ void World::PutCopyInPlace() {
 // Processes that run, and so many disks that whoever asks a majority hears it.
 bool World::EverybodyKnowsLater(size_t server, DiskTime reading) const {
   for (const auto& gateway : gateways_) {
-    if (gateway && gateway->clocks->Latest(server) <= reading) return false;
+    if (gateway && gateway->clocks->Latest(descriptor_.members[server].id) <= reading) return false;
   }
   size_t noted = 0;
   for (size_t other = 0; other < servers_.size(); ++other) {

@@ -112,7 +112,7 @@ void World::StartGateway(size_t index) {
   gateway->clock_ahead = clock.wall_skew;
   gateway->process = std::make_unique<VirtualProcess>(executor_, clock);
   gateway->scope = std::make_unique<TaskScope>();
-  gateway->clocks = std::make_shared<DiskClocks>(servers_.size());
+  gateway->clocks = std::make_shared<DiskClocks>();
   std::vector<DataServerPtr> lines, beneath;
   for (size_t i = 0; i < servers_.size(); ++i) {
     lines.push_back(LineTo(*gateway, i, traits_.older_disk));

@@ -20,17 +20,6 @@ using C = Configuration;
 
 constexpr std::string_view kHostLabel = ",host=";
 
-Result<Site> ParseSite(std::string_view text) {
-  Site site;
-  const size_t at = text.rfind(kHostLabel);
-  site.address = text.substr(0, at);
-  if (at != std::string_view::npos) {
-    site.host = text.substr(at + kHostLabel.size());
-    if (site.host.empty()) return Fail(Code::kInvalidArgument, "'{}' has an empty host label", text);
-  }
-  return site;
-}
-
 std::string FormatSite(const Site& site) {
   return site.host.empty() ? site.address : site.address + std::string(kHostLabel) + site.host;
 }
@@ -354,6 +343,17 @@ const OptionRow* FindOption(std::string_view name) {
     if (row.name == name) return &row;
   }
   return nullptr;
+}
+
+Result<Site> ParseSite(std::string_view text) {
+  Site site;
+  const size_t at = text.rfind(kHostLabel);
+  site.address = text.substr(0, at);
+  if (at != std::string_view::npos) {
+    site.host = text.substr(at + kHostLabel.size());
+    if (site.host.empty()) return Fail(Code::kInvalidArgument, "'{}' has an empty host label", text);
+  }
+  return site;
 }
 
 Status SetOption(Configuration& configuration, std::string_view name, std::string_view value,

@@ -14,6 +14,9 @@ namespace xec {
 std::span<const OptionRow> OptionTable();
 const OptionRow* FindOption(std::string_view name);
 
+// "ADDRESS", or "ADDRESS,host=NAME". Error: kInvalidArgument.
+Result<Site> ParseSite(std::string_view text);
+
 // Sets one option; `where` ("line 3", "--geometry") goes into given. Errors: kInvalidArgument: bad value, or
 // a second value for an option that does not repeat.
 Status SetOption(Configuration& configuration, std::string_view name, std::string_view value,

@@ -17,12 +17,13 @@ namespace {
 class BoardJob final : public Job {
  public:
   explicit BoardJob(JobSite& site)
-      : site_(site), teller_(site.engine), started_ms_(site.engine.executor().WallNow()) {}
+      : site_(site), teller_(site.engine()), started_ms_(site.engine().executor().WallNow()) {}
 
   const JobText& text() const override { return kBoardJob.text; }
 
   Task<StepEnd> Step(JobStep) override {
-    Engine& engine = site_.engine;
+    Engine& engine = site_.engine();
+    teller_.GoBy(engine);
     const size_t quorum = Quorum(engine.server_count());
     const JobBoard board = co_await ReadJobBoard(engine, quorum);
     for (const auto& [member, entries] : board.entries) {

@@ -20,7 +20,7 @@ class CleanJob final : public Job {
   Duration first_pause() const override { return site_.configuration.clean_interval; }
 
   Task<StepEnd> Step(JobStep step) override {
-    Executor& executor = site_.engine.executor();
+    Executor& executor = site_.engine().executor();
     if (!walk_) Begin();
     const TimePoint began = executor.Now();
     const auto show = step.show;
@@ -58,14 +58,14 @@ class CleanJob final : public Job {
     report_ = std::make_shared<Report>();
     CleanOptions options{.from = std::exchange(from_, "")};
     walk_.emplace(
-        site_.engine.scope(), site_.engine.executor(),
+        site_.engine().scope(), site_.engine().executor(),
         [this, options, report = report_](Turn turn) { return Pass(options, std::move(turn), report); });
   }
 
   using Report = std::optional<Result<CleanReport>>;
   Task<void> Pass(CleanOptions options, Turn turn, std::shared_ptr<Report> report) {
     options.turn = std::move(turn);
-    *report = co_await site_.store.CleanLed(std::move(options));
+    *report = co_await site_.store().CleanLed(std::move(options));
   }
 
   std::optional<Error> Finish() {

@@ -18,7 +18,7 @@ class ClocksJob final : public Job {
   const JobText& text() const override { return kClocksJob.text; }
 
   Task<StepEnd> Step(JobStep) override {
-    Engine& beneath = site_.beneath;
+    Engine& beneath = site_.beneath();
     StepEnd end{.kind = StepEnd::kRest, .pause = kClockInterval};
     ClockRound round = co_await ReadDiskClocks(beneath, site_.clocks);
     const size_t tolerance = beneath.descriptor().tolerance;
@@ -48,7 +48,7 @@ constinit const JobKind kClocksJob = {
              .must_run = "without it a disk that lacks what was written would be believed"},
     .make = [](JobSite& site) -> std::unique_ptr<Job> {
       // With nobody to compare with clocks are not kept.
-      if (site.beneath.descriptor().tolerance == 0) return nullptr;
+      if (site.beneath().descriptor().tolerance == 0) return nullptr;
       return std::make_unique<ClocksJob>(site);
     }};
 

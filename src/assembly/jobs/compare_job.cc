@@ -47,7 +47,7 @@ class CompareJob final : public Job {
   }
 
  private:
-  const Member& member() const { return site_.beneath.descriptor().members[member_]; }
+  const Member& member() const { return site_.beneath().descriptor().members[member_]; }
 
   // Unless that disk has been compared meanwhile.
   void BeginNext() {
@@ -58,12 +58,12 @@ class CompareJob final : public Job {
         "the disk of {} ({}) went back in time; it is left out until it is compared with the others",
         member().id, member().address);
     done_ = std::make_shared<Status>();
-    walk_.emplace(site_.engine.scope(), site_.engine.executor(),
+    walk_.emplace(site_.engine().scope(), site_.engine().executor(),
                   [this, done = done_](Turn turn) { return Compare(std::move(turn), done); });
   }
 
   Task<void> Compare(Turn turn, std::shared_ptr<Status> done) {
-    *done = co_await ReconcileDisk(site_.engine, site_.beneath, site_.clocks, member_, std::move(turn));
+    *done = co_await ReconcileDisk(site_.engine(), site_.beneath(), site_.clocks, member_, std::move(turn));
   }
 
   std::optional<Error> Finish() {
@@ -95,7 +95,7 @@ constinit const JobKind kCompareJob = {
              .unit = "names",
              .has_passes = true},
     .make = [](JobSite& site) -> std::unique_ptr<Job> {
-      if (site.beneath.descriptor().tolerance == 0) return nullptr;
+      if (site.beneath().descriptor().tolerance == 0) return nullptr;
       return std::make_unique<CompareJob>(site);
     }};
 

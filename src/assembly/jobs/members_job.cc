@@ -6,6 +6,7 @@
 #include "assembly/sites/sites.hh"
 #include "base/log.hh"
 #include "commit/engine/server_gather.hh"
+#include "commit/members/descriptor_copies.hh"
 
 namespace xec {
 
@@ -17,8 +18,7 @@ namespace {
 Task<std::vector<Result<StoreDescriptor>>> ReadDescriptors(Engine& engine, size_t confirmations) {
   ServerGather<Result<std::string>> gather(engine);
   for (const MemberIndex member : engine.AllByHealth()) {
-    gather.Start(member, ReadFile(engine.MetadataCall(), engine.server(member), std::string(kDescriptorPath),
-                                  kDescriptorBytesMax));
+    gather.Start(member, ReadNewestDescriptor(engine.MetadataCall(), engine.server(member)));
   }
   std::vector<Result<StoreDescriptor>> shown;
   while (gather.pending() > 0 && (shown.size() < confirmations || gather.timely() > 0)) {
@@ -34,21 +34,29 @@ Task<std::vector<Result<StoreDescriptor>>> ReadDescriptors(Engine& engine, size_
 class MembersJob final : public Job {
  public:
   explicit MembersJob(JobSite& site)
-      : site_(site), interval_(site.configuration.engine.descriptor_interval) {}
+      : site_(site),
+        interval_(std::min<Duration>(
+            site.configuration.engine.descriptor_interval,
+            Duration(std::chrono::seconds(site.now().stored.lease_s)) / kDescriptorIntervalsMax)) {}
 
   const JobText& text() const override { return kMembersJob.text; }
   Duration first_pause() const override { return interval_; }
 
   Task<StepEnd> Step(JobStep) override {
-    Engine& engine = site_.engine;
-    MemberList& list = engine.member_list();
-    const TimePoint asked = engine.executor().Now();
-    const std::vector<Result<StoreDescriptor>> shown = co_await ReadDescriptors(engine, site_.confirmations);
-    const MemberList::Round round = list.Heard(asked, shown);
+    Executor& executor = site_.engine().executor();
+    const TimePoint asked = executor.Now();
+    const std::vector<Result<StoreDescriptor>> shown =
+        co_await ReadDescriptors(site_.engine(), site_.confirmations());
+    MemberList::Round round = site_.engine().member_list().Heard(asked, shown);
     StepEnd end;
-    // Servers that come back are to be used within seconds.
-    end.pause = round == MemberList::Round::kTooFew ? std::min(interval_, kRetryInterval) : interval_;
-    const Status in_force = list.InForce(engine.executor().Now());
+    if (round.kind == MemberList::Round::kFollowed) {
+      const Status followed = co_await site_.follow(std::move(*round.next), asked);
+      if (!followed) Log(LogLevel::kError, "store", "{}", followed.error().message);
+    }
+    // Servers that come back are to be used within seconds, and those of a new list.
+    const bool soon = round.kind == MemberList::Round::kTooFew || round.kind == MemberList::Round::kChanged;
+    end.pause = soon ? std::min(interval_, kRetryInterval) : interval_;
+    const Status in_force = site_.engine().MembersInForce();
     // Said once: the sentence for too few tells how long that has been so.
     if (!in_force && told_.empty()) Log(LogLevel::kError, "store", "{}", in_force.error().message);
     if (in_force && !told_.empty())

@@ -28,8 +28,8 @@ class RepairJob final : public Job {
   Duration first_pause() const override { return kRepairInterval; }
 
   Task<StepEnd> Step(JobStep step) override {
-    RepairQueue& queue = site_.damage;
-    Executor& executor = site_.engine.executor();
+    RepairQueue& queue = site_.damage();
+    Executor& executor = site_.engine().executor();
     const std::optional<DamagedObject> object = queue.Take(executor.Now());
     StepEnd end{.kind = StepEnd::kRest, .pause = kRepairInterval};
     if (!object) {
@@ -57,7 +57,7 @@ class RepairJob final : public Job {
     const std::string path = object.path.text();
     RepairOptions options;
     options.version = object.version;
-    const Result<RepairReport> report = co_await site_.store.Repair(path, std::move(options), {});
+    const Result<RepairReport> report = co_await site_.store().Repair(path, std::move(options), {});
     if (!report && report.code() == Code::kNotFound) co_return End::kRepaired;
     if (!report) {
       Log(LogLevel::kWarning, "repair", "{} cannot be repaired now ({}): {}", path, object.problem,
@@ -75,7 +75,7 @@ class RepairJob final : public Job {
   }
 
   void TellDropped() {
-    const RepairQueue::Counts counts = site_.damage.counts();
+    const RepairQueue::Counts counts = site_.damage().counts();
     if (counts.dropped > dropped_) {
       Log(LogLevel::kWarning, "repair", "{} reports of damage did not fit the queue of {}; {} objects wait",
           counts.dropped - dropped_, RepairQueue::kObjectsMax, counts.waiting);

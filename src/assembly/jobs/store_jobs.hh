@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "assembly/configuration/configuration.hh"
-#include "assembly/maintenance/maintenance.hh"
+#include "assembly/maintenance/generation.hh"
 #include "base/mutex.hh"
 #include "commit/disk/disk_clock.hh"
 #include "jobs/job_runner.hh"
@@ -33,18 +33,24 @@ class DisksGoneBack {
   std::set<MemberIndex> members_ XEC_GUARDED_BY(mutex_);
 };
 
-// What the jobs of a store work with. It outlives them, and all that it refers to outlives it.
+// What the jobs of a store work with. It outlives them, and all that it refers to outlives it. Each step of a
+// job asks anew for what belongs to the list of members, which may be another one by then; what it got stays.
 struct JobSite {
-  Engine& engine;
-  Engine& beneath;  // the same members, also those whose disks went back in time
-  Maintenance& store;  // answers only while this process may go by its list of members
-  RepairQueue& damage;
+  std::function<Generation&()> now;
+  // Goes on by this later list, which enough data servers showed when they were asked at `asked`.
+  std::function<Task<Status>(StoreDescriptor next, TimePoint asked)> follow;
   DiskClocksPtr clocks;
   const Configuration& configuration;
-  size_t confirmations = 0;  // so many members must show that the descriptor is the newest
-  std::string process;       // how lists of jobs name this one
+  std::string process;  // how lists of jobs name this one
   JobRunner& runner;
   std::shared_ptr<DisksGoneBack> gone_back = std::make_shared<DisksGoneBack>();
+
+  Engine& engine() const { return *now().engine; }
+  Engine& beneath() const { return *now().beneath; }
+  // Answers only while this process may go by its list of members.
+  Maintenance& store() const { return *now().maintenance; }
+  RepairQueue& damage() const { return now().layout->damage(); }
+  size_t confirmations() const { return now().confirmations; }
 };
 
 struct JobKind {

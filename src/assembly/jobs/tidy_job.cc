@@ -21,8 +21,8 @@ class TidyJob final : public Job {
   Duration first_pause() const override { return kTidyInterval; }
 
   Task<StepEnd> Step(JobStep step) override {
-    co_await TidyGivenUpFiles(site_.engine);
-    step.show({.total = site_.engine.given_up_files().size()});
+    co_await TidyGivenUpFiles(site_.engine());
+    step.show({.total = site_.engine().given_up_files().size()});
     StepEnd end{.kind = StepEnd::kRest, .pause = kTidyInterval};
     co_return end;
   }

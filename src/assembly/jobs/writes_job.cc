@@ -15,12 +15,14 @@ namespace {
 // A step is one round: a few small requests to each server.
 class WritesJob final : public Job {
  public:
-  explicit WritesJob(JobSite& site) : site_(site), watch_(site.beneath.server_count()) {}
+  explicit WritesJob(JobSite& site) : site_(site) {}
 
   const JobText& text() const override { return kWritesJob.text; }
 
   Task<StepEnd> Step(JobStep) override {
-    Engine& engine = site_.beneath;
+    Engine& engine = site_.beneath();
+    // Of another list of members.
+    if (std::exchange(watched_, &engine) != &engine) watch_ = WriteWatch(engine.server_count());
     ServerGather<Result<TriedWrites>> gather(engine, RequestKind::kSync);
     for (size_t i = 0; i < engine.server_count(); ++i) {
       const auto member = static_cast<MemberIndex>(i);
@@ -42,7 +44,7 @@ class WritesJob final : public Job {
 
  private:
   void Tell(MemberIndex member, const TriedWrites& tried, StepEnd& end) {
-    Engine& engine = site_.beneath;
+    Engine& engine = site_.beneath();
     const TimePoint now = engine.executor().Now();
     const std::string name = fmt::format("{} ({})", engine.server_id(member), engine.server(member)->name());
     if (tried.refusal)
@@ -62,7 +64,8 @@ class WritesJob final : public Job {
   }
 
   JobSite& site_;
-  WriteWatch watch_;
+  const Engine* watched_ = nullptr;
+  WriteWatch watch_{0};
   uint64_t round_ = 0;
 };
 

@@ -179,11 +179,11 @@ Task<Status> AskOfJob(Engine& engine, std::string job, JobVerb verb) {
   co_return OkStatus();
 }
 
-JobTeller::JobTeller(Engine& engine) : engine_(engine), nonce_(engine.NewNonce() + engine.NewNonce()) {}
+JobTeller::JobTeller(Engine& engine) : engine_(&engine), nonce_(engine.NewNonce() + engine.NewNonce()) {}
 
 Task<std::vector<ProcessRecord>> JobTeller::TakeOver(const JobBoard& board, std::string process) {
   std::vector<ProcessRecord> records;
-  auto read = co_await ReadAll(engine_, board);
+  auto read = co_await ReadAll(*engine_, board);
   for (auto& [nonce, record] : read) {
     if (!record || record->process != process || nonce == nonce_) continue;
     taken_over_.insert(nonce);
@@ -197,16 +197,16 @@ bool JobTeller::IsOld(const std::string& entry) const {
   if (!name) return false;
   if (name->nonce == nonce_) return name->time_ms < told_ms_;
   return taken_over_.contains(name->nonce) ||
-         name->time_ms < engine_.executor().WallNow() - Millis(kJobsForgottenAfter);
+         name->time_ms < engine_->executor().WallNow() - Millis(kJobsForgottenAfter);
 }
 
 Task<bool> JobTeller::TellOnSome(std::string entry, std::string text) {
-  ServerGather<Status> gather(engine_, RequestKind::kSync);
-  const std::vector<MemberIndex> order = engine_.AllByHealth();
-  const size_t wanted = std::min(order.size(), engine_.descriptor().tolerance + size_t{1});
+  ServerGather<Status> gather(*engine_, RequestKind::kSync);
+  const std::vector<MemberIndex> order = engine_->AllByHealth();
+  const size_t wanted = std::min(order.size(), engine_->descriptor().tolerance + size_t{1});
   for (size_t i = 0; i < wanted; ++i) {
     gather.Start(order[i],
-                 CreateFile(engine_.MetadataCall(), engine_.server(order[i]), PathOf(entry), text, false));
+                 CreateFile(engine_->MetadataCall(), engine_->server(order[i]), PathOf(entry), text, false));
   }
   bool told = false;
   while (gather.timely() > 0) {
@@ -222,13 +222,13 @@ Task<void> JobTeller::Tell(const JobBoard& board, ProcessRecord record) {
   const RecordName name{nonce_, told_ms_};
   const bool told = co_await TellOnSome(FormatRecordName(name), FormatRecord(record));
   if (!told) co_return;
-  ServerGather<Status> gather(engine_);
+  ServerGather<Status> gather(*engine_);
   size_t tag = 0;
   for (const auto& [member, entries] : board.entries) {
     for (const std::string& entry : entries) {
       if (!IsOld(entry)) continue;
-      gather.Start(tag++, member, engine_.health().Patience(member, RequestKind::kMetadata),
-                   Remove(engine_.MetadataCall(), engine_.server(member), PathOf(entry)));
+      gather.Start(tag++, member, engine_->health().Patience(member, RequestKind::kMetadata),
+                   Remove(engine_->MetadataCall(), engine_->server(member), PathOf(entry)));
     }
   }
   while (gather.timely() > 0) co_await gather.Next();

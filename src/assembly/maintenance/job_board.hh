@@ -43,6 +43,8 @@ Task<Status> AskOfJob(Engine& engine, std::string job, JobVerb verb);
 class JobTeller {
  public:
   explicit JobTeller(Engine& engine);
+  // From now on; what is done with a board goes by the engine that read it.
+  void GoBy(Engine& engine) { engine_ = &engine; }
 
   // What earlier processes of that name told last, those of the same HOST:PORT, say; they are removed by the
   // next Tell.
@@ -55,7 +57,7 @@ class JobTeller {
   Task<bool> TellOnSome(std::string entry, std::string text);
   bool IsOld(const std::string& entry) const;
 
-  Engine& engine_;
+  Engine* engine_;
   const std::string nonce_;
   int64_t told_ms_ = 0;
   std::set<std::string> taken_over_;  // nonces

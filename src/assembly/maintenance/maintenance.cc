@@ -117,6 +117,19 @@ Task<Result<ReplacedServer>> Maintenance::ReplaceServer(ReplaceOptions options, 
       std::move(call), [&](LayoutStore&) { return xec::ReplaceServer(tools_, std::move(options)); });
 }
 
+Task<Result<std::string>> Maintenance::ChangeServers(ChangeOptions options, CallOptions call) {
+  return Pass<Result<std::string>>(
+      std::move(call), [&](LayoutStore&) { return xec::ChangeServers(tools_, std::move(options)); });
+}
+
+Task<Status> Maintenance::CarryOutChange(ChangeProgress progress, CallOptions call) {
+  Turn turn = [progress = std::move(progress)](WalkPoint point) -> Task<bool> {
+    co_return progress(point.done, point.at);
+  };
+  return Pass<Status>(std::move(call),
+                      [&](LayoutStore&) { return xec::CarryOutChange(tools_.now, std::move(turn)); });
+}
+
 Task<Status> Maintenance::CompareDisk(MemberIndex member, CompareProgress progress, CallOptions call) {
   return Pass<Status>(std::move(call),
                       [&](LayoutStore&) { return xec::CompareDisk(tools_, member, std::move(progress)); });

@@ -2,6 +2,7 @@
 // Maintenance: the one implementation of StoreMaintenance, on an engine and the store of its layout.
 #pragma once
 
+#include "assembly/members/change_servers.hh"
 #include "assembly/members/replace_server.hh"
 #include "store/layout_store.hh"
 
@@ -37,6 +38,8 @@ class Maintenance final : public StoreMaintenance {
   Task<Status> AskOfJob(std::string job, JobVerb verb, CallOptions call) override;
   Task<Result<std::vector<MemberIndex>>> FindGone(CallOptions call) override;
   Task<Result<ReplacedServer>> ReplaceServer(ReplaceOptions options, CallOptions call) override;
+  Task<Result<std::string>> ChangeServers(ChangeOptions options, CallOptions call) override;
+  Task<Status> CarryOutChange(ChangeProgress progress, CallOptions call) override;
   Task<Status> CompareDisk(MemberIndex member, CompareProgress progress, CallOptions call) override;
 
  private:

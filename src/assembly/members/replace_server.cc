@@ -8,6 +8,7 @@
 #include "assembly/sites/site_server.hh"
 #include "assembly/sites/store_sites.hh"
 #include "commit/engine/pause.hh"
+#include "commit/members/descriptor_copies.hh"
 #include "server/kinds/local_root.hh"
 
 namespace xec {
@@ -15,28 +16,6 @@ namespace {
 
 // A directory that becomes a member is found within seconds by a process that has the store open.
 constexpr Duration kBindPatience = 5 * kRetryInterval;
-
-CallContext LookCall(const MemberTools& tools) {
-  Executor& executor = tools.engine.executor();
-  return {&executor, executor.Now() + kInspectTimeout};
-}
-
-const std::vector<Member>& MembersOf(const MemberTools& tools) { return tools.engine.descriptor().members; }
-
-Result<MemberIndex> FindMember(const MemberTools& tools, const std::string& word) {
-  for (size_t i = 0; i < MembersOf(tools).size(); ++i) {
-    const auto member = static_cast<MemberIndex>(i);
-    const Member& known = MembersOf(tools)[i];
-    if (known.id == word || known.address == word || tools.engine.server(member)->name() == word)
-      return member;
-  }
-  return Fail(Code::kInvalidArgument, "{} is no member of the store (see xec server list)", word);
-}
-
-bool Shows(const SiteView& view, const StoreDescriptor& store, const Member& member) {
-  return view.state == SiteView::kMember && view.identity->store_id == store.store_id &&
-         view.identity->member_id == member.id;
-}
 
 bool MayTakeAPlace(const SiteView& view) {
   return view.state == SiteView::kEmpty || (view.state == SiteView::kMissing && view.absent);
@@ -59,7 +38,7 @@ Result<std::string> ChooseAddress(const std::vector<SiteView>& views, const Stor
   if (options.with.empty()) {
     std::vector<const SiteView*> empty;
     for (const SiteView& view : views) {
-      if (Shows(view, store, member)) return view.site.address;
+      if (ShowsMember(view, store, member)) return view.site.address;
       if (MayTakeAPlace(view)) empty.push_back(&view);
     }
     if (empty.size() != 1) return SayWith(member, empty.size());
@@ -84,31 +63,6 @@ Result<std::string> ChooseAddress(const std::vector<SiteView>& views, const Stor
   return address;
 }
 
-// Error: what stands in the way of giving it the identity of the member. False: it has that already.
-Result<bool> MustBeGiven(const SiteView& view, const StoreDescriptor& store, const Member& member) {
-  const std::string& address = view.site.address;
-  if (Shows(view, store, member)) return false;
-  switch (view.state) {
-    case SiteView::kEmpty: break;
-    case SiteView::kMissing:
-      if (!view.absent) return *view.problem;
-      break;
-    case SiteView::kMember:
-      return Fail(Code::kConflict, "{} is {} of store {} already", address, view.identity->member_id,
-                  view.identity->store_id.substr(0, 8));
-    case SiteView::kForeign:
-      return Fail(Code::kConflict, "{} is not empty: give an empty directory or data server", address);
-    case SiteView::kUnreadable:
-    case SiteView::kClosed:
-    case SiteView::kRefused: return *view.problem;
-  }
-  if (view.directory && view.unwritable != 0) {
-    return Fail(Code::kPermissionDenied, "the directory {} cannot be written: {}", address,
-                ErrnoWords(view.unwritable));
-  }
-  return true;
-}
-
 // The newest descriptor, as it stands on the servers.
 const StoreDescriptor* StoredDescriptor(const std::vector<SiteView>& views, const StoreDescriptor& known) {
   const StoreDescriptor* newest = nullptr;
@@ -117,33 +71,6 @@ const StoreDescriptor* StoredDescriptor(const std::vector<SiteView>& views, cons
     if (newest == nullptr || newest->epoch < view.descriptor->epoch) newest = &*view.descriptor;
   }
   return newest;
-}
-
-Task<Result<SiteView>> LookAtPlace(MemberTools tools, std::string address) {
-  Result<SiteView> asked = MakeSite(Site{address, ""}, tools.engine.executor(), tools.gate);
-  if (!asked) co_return asked.error();
-  co_return co_await InspectSite(LookCall(tools), std::move(*asked));
-}
-
-// The identity last: from then on everybody takes it for the member.
-Task<Status> GiveIdentity(MemberTools tools, SiteView place, StoreDescriptor stored, std::string member_id) {
-  if (place.absent) {
-    std::error_code error;
-    std::filesystem::create_directories(place.site.address, error);
-    if (error)
-      co_return Fail(Code::kUnavailable, "the directory {} cannot be made: {}", place.site.address,
-                     error.message());
-  }
-  Status written = co_await CreateFile(LookCall(tools), place.server, std::string(kDescriptorPath),
-                                       FormatDescriptor(stored), true);
-  if (written || written.code() == Code::kAlreadyExists) {
-    written = co_await CreateFile(LookCall(tools), place.server, std::string(kIdentityPath),
-                                  FormatIdentity(stored.store_id, member_id), true);
-  }
-  if (!written)
-    co_return Fail(written.code(), "{} cannot become {}: {}", place.site.address, member_id,
-                   written.error().message);
-  co_return OkStatus();
 }
 
 }  // namespace
@@ -164,7 +91,7 @@ Task<Result<ReplacedServer>> ReplaceServer(MemberTools tools, ReplaceOptions opt
   const Result<std::string> address = ChooseAddress(*views, store, member, options, tools.configuration);
   if (!address) co_return address.error();
   for (const SiteView& view : *views) {
-    if (view.site.address != *address && Shows(view, store, member)) {
+    if (view.site.address != *address && ShowsMember(view, store, member)) {
       co_return Fail(Code::kConflict, "{} still answers, at {}: stop it first if it is to be replaced",
                      member.id, view.site.address);
     }

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "assembly/servers/server_kinds.hh"
+#include "commit/members/descriptor_copies.hh"
 #include "placement/homes.hh"
+#include "protocol/member_list.hh"
 #include "runtime/gather.hh"
 #include "server/kinds/local_root.hh"
 
@@ -96,8 +98,7 @@ Task<SiteView> InspectSite(CallContext context, SiteView asked) {
     Refuse(view, StateOfFailure(identity.error()), identity.error());
     co_return std::move(view);
   }
-  const Result<std::string> text =
-      co_await ReadFile(context, view.server, std::string(kDescriptorPath), kDescriptorBytesMax);
+  const Result<std::string> text = co_await ReadNewestDescriptor(context, view.server);
   if (!text && !SaysNotThere(text.error()) && text.code() != Code::kCorruption) {
     Refuse(view, StateOfFailure(text.error()), text.error());
     co_return std::move(view);
@@ -163,13 +164,16 @@ namespace {
 
 std::string Short(std::string_view store_id) { return std::string(store_id.substr(0, 8)); }
 
-// All that say anything must name one store; the highest epoch of its descriptor wins.
-Result<const StoreDescriptor*> AgreedDescriptor(std::span<const SiteView> views) {
+// All that say anything must name one store; which of its descriptors counts is decided by ChooseList.
+// nullopt: nobody shows one.
+Result<std::optional<StoreDescriptor>> AgreedDescriptor(std::span<const SiteView> views) {
   const SiteView* first = nullptr;
   std::string_view store_id;
   const StoreDescriptor* best = nullptr;
+  std::vector<StoreDescriptor> shown;
   for (const SiteView& view : views) {
     if (view.state != SiteView::kMember) continue;
+    if (view.descriptor) shown.push_back(*view.descriptor);
     for (const std::string_view id :
          {std::string_view(view.identity->store_id),
           view.descriptor ? std::string_view(view.descriptor->store_id) : std::string_view()}) {
@@ -192,7 +196,14 @@ Result<const StoreDescriptor*> AgreedDescriptor(std::span<const SiteView> views)
     }
     if (view.descriptor && (!best || view.descriptor->epoch > best->epoch)) best = &*view.descriptor;
   }
-  return best;
+  if (best == nullptr) return std::optional<StoreDescriptor>();
+  // While a store is made not all have it yet.
+  if (best->epoch == 1) return std::optional(*best);
+  // Directories are seen by one process only, and it asks all that are there.
+  const bool directories = views.front().directory;
+  XEC_ASSIGN_OR_RETURN(StoreDescriptor chosen,
+                       ChooseList(shown, directories ? std::optional(shown.size() / 2 + 1) : std::nullopt));
+  return std::optional(std::move(chosen));
 }
 
 size_t CountIn(std::span<const SiteView> views, SiteView::State state) {
@@ -309,10 +320,13 @@ Status BindMembers(std::span<const SiteView> views, Judgement& judgement) {
     const auto member = std::find_if(descriptor.members.begin(), descriptor.members.end(),
                                      [&](const Member& m) { return m.id == view.identity->member_id; });
     if (member == descriptor.members.end()) {
-      if (!view.listed) continue;  // it left the store, as a newer descriptor says than the one that named it
-      return Fail(Code::kConflict,
-                  "{} says it is {} of store {}, which has no such member (epoch {}): take it off the list",
-                  view.site.address, view.identity->member_id, Short(descriptor.store_id), descriptor.epoch);
+      // It left the store, or is not in it yet.
+      if (view.listed) {
+        judgement.notes.push_back(
+            fmt::format("{} is left out: it was made for {}, and the store has no such member (epoch {})",
+                        view.site.address, view.identity->member_id, descriptor.epoch));
+      }
+      continue;
     }
     auto& site = judgement.site_of_member[static_cast<size_t>(member - descriptor.members.begin())];
     if (site) {
@@ -351,7 +365,7 @@ Result<Judgement> JudgeSites(std::span<const SiteView> views, const Configuratio
   if (CountIn(views, SiteView::kRefused) > 0) return *FirstIn(views, SiteView::kRefused).problem;
   XEC_TRY(CheckDifferent(views));
   XEC_TRY(CheckApart(views));
-  XEC_ASSIGN_OR_RETURN(const StoreDescriptor* found, AgreedDescriptor(views));
+  XEC_ASSIGN_OR_RETURN(const std::optional<StoreDescriptor> found, AgreedDescriptor(views));
   if (!found) return JudgeNew(views, configuration);
 
   if (const size_t closed = CountIn(views, SiteView::kClosed); closed > found->tolerance) {
@@ -394,6 +408,10 @@ Result<StoreDescriptor> NewDescriptor(std::span<const SiteView> views, const Con
   descriptor.store_id = std::move(store_id);
   descriptor.layout = configuration.layout.value_or(Layout::kNative);
   descriptor.sync = configuration.sync.value_or(SyncPolicy::kCommit);
+  const auto interval_s =
+      std::chrono::duration_cast<std::chrono::seconds>(configuration.engine.descriptor_interval).count();
+  descriptor.lease_s =
+      static_cast<uint32_t>(std::clamp<int64_t>(kDescriptorIntervalsMax * interval_s, 1, kLeaseSecondsMax));
   descriptor.geometry = configuration.GeometryOver(Geometry{});
   descriptor.rules = configuration.RulesOver(Geometry{});
   descriptor.adopts_xrdec = descriptor.layout == Layout::kXrdec;
@@ -405,7 +423,7 @@ Result<StoreDescriptor> NewDescriptor(std::span<const SiteView> views, const Con
     const SiteView& view = views[i];
     const std::string name(WithoutScheme(view.site.address));
     descriptor.members.push_back(Member{fmt::format("s{:02}", i + 1),
-                                        view.directory ? "local" : view.site.address,
+                                        view.directory ? std::string(kLocalAddress) : view.site.address,
                                         view.site.host.empty() ? name : view.site.host});
   }
   XEC_TRY(ValidateDescriptor(descriptor));

@@ -18,6 +18,9 @@
 
 namespace xec {
 
+// For how many of EngineOptions::descriptor_interval a process goes by its list of members when too few of
+// them show the descriptor again. A change of the members waits for that (docs/protocol/members.md).
+constexpr int kDescriptorIntervalsMax = 3;
 // How often a directory or server that was missing is looked at again.
 constexpr Duration kRetryInterval = std::chrono::seconds(2);
 

@@ -45,7 +45,7 @@ Unlisted UnlistedServers(const std::vector<SiteView>& views) {
   if (!newest) return {};
   Unlisted result{{}, newest->store_id};
   for (const Member& member : newest->members) {
-    const bool has_address = !KindOf(member.address).local;
+    const bool has_address = member.address != kLocalAddress;
     if (has_address && !known.contains(member.id) && !known.contains(member.address))
       result.sites.push_back({member.address, ""});
   }

@@ -112,9 +112,9 @@ Task<Status> AdvanceOn(Engine& beneath, DiskClocksPtr clocks, MemberIndex member
 
 }  // namespace
 
-DiskClock ClockOf(const StoreDescriptor& descriptor, MemberIndex member, DiskClocksPtr clocks) {
+DiskClock ClockOf(const StoreDescriptor& descriptor, std::string member, DiskClocksPtr clocks) {
   return {.clocks = std::move(clocks),
-          .server = member,
+          .member = std::move(member),
           .folder = std::string(kDiskClockFolder),
           .settled = SettledAfter(descriptor.sync)};
 }
@@ -122,7 +122,7 @@ DiskClock ClockOf(const StoreDescriptor& descriptor, MemberIndex member, DiskClo
 std::string FormatClockTable(const StoreDescriptor& descriptor, const DiskClocks& clocks) {
   std::string text = fmt::format("{}\n", kTableHeader);
   for (size_t i = 0; i < descriptor.members.size(); ++i) {
-    const DiskTime latest = clocks.Latest(i);
+    const DiskTime latest = clocks.Latest(descriptor.members[i].id);
     if (latest > 0) text += fmt::format("{} {}\n", descriptor.members[i].id, latest);
   }
   return text;
@@ -153,17 +153,17 @@ Task<ClockRound> ReadDiskClocks(Engine& beneath, DiskClocksPtr clocks, Duration 
   const std::chrono::milliseconds settled = SettledAfter(beneath.descriptor().sync);
   ShownClocks shown = co_await ReadClocks(beneath, least);
   for (const auto& [member, clock] : shown) {
-    for (const auto& [noted, time] : clock.table) clocks->Raise(noted, time);
+    for (const auto& [noted, time] : clock.table) clocks->Raise(beneath.server_id(noted), time);
   }
   for (auto& [member, clock] : shown) {
-    const DiskTime latest = clocks->Latest(member);
+    const DiskTime latest = clocks->Latest(beneath.server_id(member));
     if (clock.readings.Newest() < latest) {
       // What was noted may be newer than the listing: only one begun after that tells.
       const Result<std::vector<Entry>> again = co_await ListClock(beneath, member);
       if (!again) continue;
       clock.readings = ReadingsIn(*again);
     }
-    clocks->Raise(member, clock.readings.Settled(settled));
+    clocks->Raise(beneath.server_id(member), clock.readings.Settled(settled));
     const bool back = clock.readings.Newest() < latest && !MutantActive(Mutant::kTrustOlderDisk);
     (back ? round.back : round.well).push_back(member);
   }
@@ -182,7 +182,7 @@ Task<void> AdvanceDiskClocks(Engine& beneath, DiskClocksPtr clocks, ClockRound r
 
 Task<Status> NoteDiskLost(Engine& beneath, DiskClocksPtr clocks, MemberIndex member) {
   const DiskTime lost = std::max(DiskTimeNow(beneath), clocks->LatestOfAll() + 1);
-  clocks->Raise(member, lost);
+  clocks->Raise(beneath.server_id(member), lost);
   const size_t needed = Quorum(beneath.server_count());
   const TimePoint until = beneath.executor().Now() + kNotePatience;
   for (;;) {
@@ -213,7 +213,7 @@ DiskTime DiskTimeNow(const Engine& beneath) {
 
 Task<Status> TellTime(Engine& beneath, DiskClocksPtr clocks, MemberIndex member, std::string draft,
                       DiskTime least, bool is_back) {
-  const DiskTime latest = clocks->Latest(member);
+  const DiskTime latest = clocks->Latest(beneath.server_id(member));
   const Result<std::vector<Entry>> listed = co_await ListClock(beneath, member);
   if (!listed) co_return listed.error();
   const bool there = std::any_of(listed->begin(), listed->end(),

@@ -24,8 +24,8 @@ constexpr Duration kClockInterval = std::chrono::seconds(10);
 constexpr std::chrono::milliseconds SettledAfter(SyncPolicy sync) {
   return std::chrono::seconds(sync == SyncPolicy::kCommit ? 10 : 40);
 }
-// The clock of that member's disk as its guard watches it.
-DiskClock ClockOf(const StoreDescriptor& descriptor, MemberIndex member, DiskClocksPtr clocks);
+// The clock of the disk of the member of this id as its guard watches it.
+DiskClock ClockOf(const StoreDescriptor& descriptor, std::string member, DiskClocksPtr clocks);
 
 struct ClockRound {
   std::vector<MemberIndex> well;  // told their clock, and their disk did not go back

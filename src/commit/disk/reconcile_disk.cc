@@ -4,51 +4,23 @@
 
 #include "base/contains.hh"
 #include "commit/disk/disk_clock.hh"
-#include "commit/engine/folder.hh"
 #include "commit/engine/names.hh"
 #include "commit/engine/pause.hh"
 #include "commit/programs/attributes.hh"
-#include "runtime/gather.hh"
+#include "commit/programs/name_walk.hh"
 
 namespace xec {
 namespace {
-
-constexpr size_t kNamesInFlightMax = 32;
-// Names that could not be compared, since they were changed just then, say, are tried again at the end.
-constexpr size_t kNamesFailedMax = 1000;
-constexpr int kTriesMax = 6;
-constexpr Duration kTryPause = std::chrono::seconds(5);
-
-struct Name {
-  ObjectPath path;
-  bool on_disk = false;
-};
 
 struct Reconciliation {
   Engine& engine;   // leaves the member out
   Engine& beneath;  // does not
   MemberIndex member;
-  Turn turn;
-  uint64_t names = 0;  // that were begun
-  bool stopped = false;
-  std::vector<Name> failed = {};
-  Status last_failure = {};
 };
 
 // By all who see that its clock has moved on: another gateway was faster.
 Error IsUsedAgain(const Reconciliation& work) {
   return Fail(Code::kConflict, "{} is used again", work.beneath.server_id(work.member));
-}
-
-Error Stopped() { return Fail(Code::kCancelled, "this process ends"); }
-
-// False, ever after: the comparison is to end.
-Task<bool> MayGoOn(Reconciliation& work, std::string at) {
-  if (!work.turn || work.stopped) co_return !work.stopped;
-  WalkPoint point{std::move(at), work.names};
-  const bool go_on = co_await work.turn(std::move(point));
-  work.stopped = !go_on;
-  co_return go_on;
 }
 
 bool IsSealOfAnyKind(const State& state) {
@@ -101,41 +73,16 @@ bool HasAttributes(const NameInfo& info) {
 }
 
 // Without the disk: decided on a quorum of the other homes, its user attributes too.
-Task<Status> ReconcileName(Reconciliation& work, Name name) {
-  const Result<NameInfo> info = co_await LookUp(work.engine, name.path);
+Task<Status> ReconcileName(Reconciliation& work, ObjectPath name, bool on_disk) {
+  const Result<NameInfo> info = co_await LookUp(work.engine, name);
   if (!info) co_return info.error();
   if (info->accepted.Live() && HasAttributes(*info)) {
     const auto read = co_await ReadAttributes(work.engine, *info);
     // Whoever changed the name meanwhile has done so without the disk.
     if (!read && read.code() != Code::kConflict) co_return read.error();
   }
-  if (!name.on_disk) co_return OkStatus();
-  co_return co_await RemoveVoid(work, std::move(name.path));
-}
-
-// Those that fail are remembered.
-Task<Status> ReconcileNames(Reconciliation& work, std::vector<Name> names) {
-  Gather<Status> gather(work.engine.scope(), work.engine.executor());
-  size_t next = 0;
-  while (next < names.size() || gather.pending() > 0) {
-    for (; next < names.size() && gather.pending() < kNamesInFlightMax; ++next) {
-      const bool go_on = co_await MayGoOn(work, names[next].path.text());
-      if (!go_on) {
-        next = names.size();
-        break;
-      }
-      ++work.names;
-      gather.Start(next, ReconcileName(work, names[next]));
-    }
-    if (gather.pending() == 0) break;
-    auto event = co_await gather.Next();
-    if (*event.value) continue;
-    work.last_failure = std::move(*event.value);
-    work.failed.push_back(std::move(names[event.tag]));
-  }
-  if (work.stopped) co_return Stopped();
-  if (work.failed.size() > kNamesFailedMax) co_return work.last_failure;
-  co_return OkStatus();
+  if (!on_disk) co_return OkStatus();
+  co_return co_await RemoveVoid(work, std::move(name));
 }
 
 // What the others have in the folder, and the disk.
@@ -154,44 +101,6 @@ Task<Result<FolderUnion>> ListBoth(Reconciliation& work, ObjectPath directory) {
   co_return std::move(found);
 }
 
-Task<Status> ReconcileFolder(Reconciliation& work, ObjectPath directory) {
-  Result<FolderUnion> found = co_await ListBoth(work, directory);
-  if (!found) co_return found.error();
-  std::vector<Name> names;
-  std::vector<ObjectPath> below;
-  for (const auto& [name, shown] : found->names) {
-    const bool on_disk = Contains(shown.members, work.member);
-    names.push_back({name, on_disk});
-    if (TakeFolderOf(name, *found)) below.push_back(name);
-  }
-  for (const std::string& folder : found->folders) {
-    if (directory.IsRoot() && folder == kFileSystemFolder) continue;
-    std::optional<ObjectPath> name = DirectoryOf(directory, folder);
-    if (name) below.push_back(std::move(*name));
-  }
-  *found = {};
-  Status done = co_await ReconcileNames(work, std::move(names));
-  for (ObjectPath& name : below) {
-    if (!done) co_return done;
-    done = co_await ReconcileFolder(work, std::move(name));
-  }
-  co_return done;
-}
-
-Task<Status> ReconcileAll(Reconciliation& work) {
-  const Result<ObjectPath> root = ObjectPath::Parse("/");
-  Status done = co_await ReconcileFolder(work, *root);
-  if (done && work.engine.descriptor().layout == Layout::kXrdec)
-    done = co_await ReconcileFolder(work, root->Registered());
-  for (int tries = 1; done && !work.failed.empty(); ++tries) {
-    if (tries == kTriesMax) co_return work.last_failure;
-    co_await Pause(work.engine, kTryPause);
-    done = co_await ReconcileNames(work, std::exchange(work.failed, {}));
-  }
-  if (done) done = work.engine.MembersInForce();
-  co_return done;
-}
-
 }  // namespace
 
 Task<Status> ReconcileDisk(Engine& engine, Engine& beneath, DiskClocksPtr clocks, MemberIndex member,
@@ -203,14 +112,25 @@ Task<Status> ReconcileDisk(Engine& engine, Engine& beneath, DiskClocksPtr clocks
   if (!status) co_return status;
   // Who has not noticed yet does so with the next listing; what was sent before that ends until then.
   const TimePoint until = engine.executor().Now() + engine.options().metadata_timeout;
-  Reconciliation work{.engine = engine, .beneath = beneath, .member = member, .turn = std::move(turn)};
-  bool go_on = co_await MayGoOn(work, "/");
+  Reconciliation work{.engine = engine, .beneath = beneath, .member = member};
+  bool go_on = true;
   while (go_on && engine.executor().Now() < until) {
     co_await Pause(engine, kCleanerPatience);
-    go_on = co_await MayGoOn(work, "/");
+    if (!turn) continue;
+    WalkPoint begin{"/", 0};
+    go_on = co_await turn(std::move(begin));
   }
-  status = Stopped();
-  if (go_on) status = co_await ReconcileAll(work);
+  status = Fail(Code::kCancelled, "this process ends");
+  if (go_on) {
+    NameWalk walk{.engine = engine,
+                  .list = [&work](ObjectPath directory) { return ListBoth(work, std::move(directory)); },
+                  .visit =
+                      [&work](ObjectPath name, std::vector<MemberIndex> members) {
+                        return ReconcileName(work, std::move(name), Contains(members, work.member));
+                      },
+                  .turn = std::move(turn)};
+    status = co_await VisitAllNames(std::move(walk));
+  }
   const DiskTime now = DiskTimeNow(beneath);
   if (status) status = co_await TellTime(beneath, std::move(clocks), member, draft, now, true);
   if (status) co_return OkStatus();

@@ -10,22 +10,34 @@
 
 namespace xec {
 
+Engine::Shared::Shared(Executor& executor, const EngineOptions& options, uint64_t seed)
+    : budget(options.memory_bytes, executor),
+      long_headers(kLongHeaderBytesMax, executor),
+      stripes(SliceCache::Make(budget, executor, options.cache_bytes)),
+      hedges(options.hedge_percent),
+      random(seed),
+      clock(static_cast<uint32_t>(Mix64(seed))) {}
+
 Engine::Engine(StoreDescriptor descriptor, std::vector<DataServerPtr> servers, Executor& executor,
                TaskScope& scope, uint64_t seed, EngineOptions options)
-    : descriptor_(std::move(descriptor)),
+    : Engine(std::make_shared<Shared>(executor, options, seed), std::move(descriptor), std::move(servers),
+             executor, scope, options) {}
+
+Engine::Engine(const Engine& before, StoreDescriptor descriptor, std::vector<DataServerPtr> servers)
+    : Engine(before.shared_, std::move(descriptor), std::move(servers), before.executor_, before.scope_,
+             before.options_) {}
+
+Engine::Engine(std::shared_ptr<Shared> shared, StoreDescriptor descriptor, std::vector<DataServerPtr> servers,
+               Executor& executor, TaskScope& scope, EngineOptions options)
+    : shared_(std::move(shared)),
+      descriptor_(std::move(descriptor)),
       home_finder_(descriptor_),
       options_(options),
       servers_(std::move(servers)),
       executor_(executor),
       scope_(scope),
       health_(std::make_shared<ServerHealth>(servers_.size(), options.health)),
-      monitor_(std::make_shared<HealthMonitor>(health_, executor, options.probes)),
-      budget_(options.memory_bytes, executor),
-      long_headers_(kLongHeaderBytesMax, executor),
-      stripes_(SliceCache::Make(budget_, executor, options.cache_bytes)),
-      hedges_(options.hedge_percent),
-      random_(seed),
-      clock_(static_cast<uint32_t>(Mix64(seed))) {
+      monitor_(std::make_shared<HealthMonitor>(health_, executor, options.probes)) {
   XEC_CHECK(servers_.size() == descriptor_.members.size());
   std::vector<DataServerPtr> probed;
   for (size_t i = 0; i < servers_.size(); ++i) {
@@ -83,24 +95,24 @@ std::optional<MemberIndex> Engine::FindMember(std::string_view id) const {
 }
 
 Result<Version> Engine::NextVersion(const std::optional<Version>& above) {
-  return clock_.Next(executor_.WallNow(), above);
+  return shared_->clock.Next(executor_.WallNow(), above);
 }
 
 std::string Engine::NewObjectId() {
-  MutexLock lock(random_mutex_);
-  const uint64_t high = random_.Next();
-  const uint64_t low = random_.Next();
+  MutexLock lock(shared_->random_mutex);
+  const uint64_t high = shared_->random.Next();
+  const uint64_t low = shared_->random.Next();
   return Hex(high, 16) + Hex(low & 0xffffffff, 8);
 }
 
 std::string Engine::NewNonce() {
-  MutexLock lock(random_mutex_);
-  return Hex(random_.Next() & 0xffffffff, 8);
+  MutexLock lock(shared_->random_mutex);
+  return Hex(shared_->random.Next() & 0xffffffff, 8);
 }
 
 uint64_t Engine::RandomBelow(uint64_t bound) {
-  MutexLock lock(random_mutex_);
-  return random_.Below(bound);
+  MutexLock lock(shared_->random_mutex);
+  return shared_->random.Below(bound);
 }
 
 }  // namespace xec

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Engine: what every operation of one store works with: the servers, the clock, randomness, the budget and
-// the bounds. One for each gateway process (and for each simulated gateway). All of it is thread-safe; it
-// outlives every operation.
+// the bounds. One for each gateway process (and for each simulated gateway), and another one when the members
+// of the store change: an operation goes by one list of members from beginning to end
+// (docs/protocol/members.md). All of it is thread-safe; it outlives every operation.
 #pragma once
 
 #include <string>
@@ -36,6 +37,11 @@ class Engine {
   // outlasts an operation's answer.
   Engine(StoreDescriptor descriptor, std::vector<DataServerPtr> servers, Executor& executor, TaskScope& scope,
          uint64_t seed, EngineOptions options);
+  // Goes on from `before`, with which it shares memory, what is cached, the clock and the randomness, by
+  // another list of the same store. `servers` as above.
+  Engine(const Engine& before, StoreDescriptor descriptor, std::vector<DataServerPtr> servers);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
   // Ends the probing; what is in flight ends by itself.
   ~Engine();
 
@@ -43,17 +49,17 @@ class Engine {
   const EngineOptions& options() const { return options_; }
   Executor& executor() const { return executor_; }
   TaskScope& scope() const { return scope_; }
-  ByteBudget& budget() { return budget_; }
+  ByteBudget& budget() { return shared_->budget; }
   // For local headers that are too long to be read with their data. Who waits for it may hold memory of the
   // other one; who has got it waits for one request only.
-  ByteBudget& long_headers() { return long_headers_; }
+  ByteBudget& long_headers() { return shared_->long_headers; }
   // Whole stripes, verified, shared by all readers.
-  const std::shared_ptr<SliceCache>& stripes() const { return stripes_; }
+  const std::shared_ptr<SliceCache>& stripes() const { return shared_->stripes; }
   PageTables& page_tables() { return page_tables_; }
   // Only where stripes are kept, too (cache_bytes); else null.
   KnownManifests* manifests() { return options_.cache_bytes > 0 ? &manifests_ : nullptr; }
   KnownDirectories& known_directories() { return known_directories_; }
-  HedgeBudget& hedges() { return hedges_; }
+  HedgeBudget& hedges() { return shared_->hedges; }
   // What this process has still to remove; gateways do (TidyGivenUpFiles).
   GivenUpFiles& given_up_files() { return given_up_files_; }
 
@@ -104,6 +110,22 @@ class Engine {
  private:
   CallContext Until(Duration timeout) const { return {&executor_, executor_.Now() + timeout}; }
 
+  // What engines that follow each other have in common.
+  struct Shared {
+    Shared(Executor& executor, const EngineOptions& options, uint64_t seed);
+
+    ByteBudget budget;
+    ByteBudget long_headers;
+    const std::shared_ptr<SliceCache> stripes;
+    HedgeBudget hedges;
+    Mutex random_mutex;
+    Random random XEC_GUARDED_BY(random_mutex);
+    HybridClock clock;
+  };
+  Engine(std::shared_ptr<Shared> shared, StoreDescriptor descriptor, std::vector<DataServerPtr> servers,
+         Executor& executor, TaskScope& scope, EngineOptions options);
+
+  const std::shared_ptr<Shared> shared_;
   const StoreDescriptor descriptor_;
   const HomeFinder home_finder_;
   const EngineOptions options_;
@@ -112,17 +134,10 @@ class Engine {
   TaskScope& scope_;
   const std::shared_ptr<ServerHealth> health_;
   const std::shared_ptr<HealthMonitor> monitor_;
-  ByteBudget budget_;
-  ByteBudget long_headers_;
-  const std::shared_ptr<SliceCache> stripes_;
   PageTables page_tables_;
   KnownManifests manifests_;
   KnownDirectories known_directories_;
-  HedgeBudget hedges_;
   GivenUpFiles given_up_files_;
-  Mutex random_mutex_;
-  Random random_ XEC_GUARDED_BY(random_mutex_);
-  HybridClock clock_;
   MemberList member_list_;
 };
 

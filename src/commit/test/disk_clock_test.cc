@@ -25,11 +25,11 @@ class DiskClockTest : public testing::Test {
  protected:
   // A process that watches the clocks.
   struct Watcher {
-    explicit Watcher(TestWorld& world) : clocks(std::make_shared<DiskClocks>(world.memory.size())) {
+    explicit Watcher(TestWorld& world) : clocks(std::make_shared<DiskClocks>()) {
       std::vector<DataServerPtr> guarded, plain;
       for (size_t i = 0; i < world.memory.size(); ++i) {
         guarded.push_back(WatchDiskClock(world.memory[i], world.executor,
-                                         ClockOf(world.descriptor, static_cast<MemberIndex>(i), clocks)));
+                                         ClockOf(world.descriptor, world.descriptor.members[i].id, clocks)));
         plain.push_back(world.memory[i]);
       }
       engine = std::make_unique<Engine>(world.descriptor, guarded, world.executor, scope, 7, EngineOptions{});

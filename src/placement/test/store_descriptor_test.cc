@@ -52,6 +52,17 @@ TEST(StoreDescriptor, RolesAndSweepingAreFieldsThatOldProcessesRefuse) {
   EXPECT_FALSE(d.IsChanging());
 }
 
+TEST(StoreDescriptor, EachEpochHasAFileOfItsOwn) {
+  for (const uint64_t epoch : {1u, 2u, 10u, 4711u}) {
+    const std::string path = DescriptorPath(epoch);
+    EXPECT_EQ(EpochOfEntry(path.substr(path.rfind('/') + 1)), epoch);
+  }
+  EXPECT_EQ(DescriptorPath(1), "/.xec/store");
+  for (const char* other :
+       {"", "stor", "store.", "store.1", "store.02", "store.x", "store.2.r1", "server", "storex"})
+    EXPECT_EQ(EpochOfEntry(other), std::nullopt) << other;
+}
+
 TEST(StoreDescriptor, OneMemberChangesAtATime) {
   StoreDescriptor d = Example();
   d.members.push_back(Member{"s05", "local", "h5"});

@@ -34,12 +34,13 @@ Result<StoreDescriptor> Away() { return Fail(Code::kUnavailable, "s02 does not a
 TEST(MemberList, WhatADescriptorSays) {
   EXPECT_EQ(WhatItSays(Epoch(2), Epoch(2)), DescriptorSays::kNoNewer);
   EXPECT_EQ(WhatItSays(Epoch(2), Epoch(1, "s04")), DescriptorSays::kNoNewer);
-  EXPECT_EQ(WhatItSays(Epoch(2), Epoch(3)), DescriptorSays::kNewer);
+  EXPECT_EQ(WhatItSays(Epoch(2), Epoch(3)), DescriptorSays::kNext);
+  EXPECT_EQ(WhatItSays(Epoch(2), Epoch(4)), DescriptorSays::kLater);
   EXPECT_EQ(WhatItSays(Epoch(2), Epoch(2, "s04")), DescriptorSays::kOther);
   EXPECT_EQ(WhatItSays(Epoch(2), OfAnotherStore()), DescriptorSays::kNothing);
   EXPECT_EQ(WhatItSays(Epoch(2), Away()), DescriptorSays::kNothing);
   EXPECT_EQ(WhatItSays(Epoch(2), Fail(Code::kCorruption, "noise")), DescriptorSays::kNothing);
-  EXPECT_EQ(WhatItSays(Epoch(2), Fail(Code::kUnsupported, "format 2")), DescriptorSays::kNewer);
+  EXPECT_EQ(WhatItSays(Epoch(2), Fail(Code::kUnsupported, "format 2")), DescriptorSays::kLater);
 }
 
 class WatchedListTest : public testing::Test {
@@ -67,29 +68,67 @@ TEST_F(WatchedListTest, EndsWithItsLeaseCountedFromTheQuestion) {
       "cannot tell: for 90 s fewer than 3 of the 4 data servers have shown the store descriptor, so the "
       "members may have been changed; retry");
   // The answers came late: what counts is when they were asked.
-  EXPECT_EQ(list_.Heard(start_ + 30s, Shown{Epoch(2), Epoch(2), Epoch(1)}), Round::kConfirmed);
+  EXPECT_EQ(list_.Heard(start_ + 30s, Shown{Epoch(2), Epoch(2), Epoch(1)}).kind, Round::kConfirmed);
   EXPECT_EQ(Problem(120s - Duration(1)), "");
   EXPECT_NE(Problem(120s), "");
 }
 
 TEST_F(WatchedListTest, TooFewConfirmNothingAndEndNothing) {
-  EXPECT_EQ(list_.Heard(start_ + 30s, Shown{Epoch(2), Epoch(2), Away(), OfAnotherStore()}), Round::kTooFew);
+  EXPECT_EQ(list_.Heard(start_ + 30s, Shown{Epoch(2), Epoch(2), Away(), OfAnotherStore()}).kind,
+            Round::kTooFew);
   EXPECT_EQ(Problem(89s), "");
   EXPECT_NE(Problem(90s), "");
-  EXPECT_EQ(list_.Heard(start_ + 100s, Shown{Epoch(2), Epoch(2), Away(), Epoch(2)}), Round::kConfirmed);
+  EXPECT_EQ(list_.Heard(start_ + 100s, Shown{Epoch(2), Epoch(2), Away(), Epoch(2)}).kind, Round::kConfirmed);
   EXPECT_EQ(Problem(101s), "");
 }
 
-TEST_F(WatchedListTest, OneLaterDescriptorEndsItAtOnce) {
-  EXPECT_EQ(list_.Heard(start_ + 30s, Shown{Epoch(2), Epoch(2), Epoch(2), Epoch(3)}), Round::kChanged);
-  EXPECT_EQ(Problem(30s),
-            "cannot tell: the store was changed (epoch 3, this process knows 2); restart this process");
-  // Too few to say otherwise.
-  EXPECT_EQ(list_.Heard(start_ + 60s, Shown{Epoch(2), Epoch(2), Away()}), Round::kTooFew);
-  EXPECT_THAT(Problem(60s), HasSubstr("epoch 3"));
-  // The change was given up before anybody could go by it.
-  EXPECT_EQ(list_.Heard(start_ + 90s, Shown{Epoch(2), Epoch(2), Epoch(2)}), Round::kConfirmed);
-  EXPECT_EQ(Problem(91s), "");
+TEST_F(WatchedListTest, TheNextListIsTakenUpOnceAMajorityShowsIt) {
+  // Too few show it: this list goes on.
+  EXPECT_EQ(list_.Heard(start_ + 30s, Shown{Epoch(2), Epoch(2), Epoch(2), Epoch(3)}).kind, Round::kConfirmed);
+  EXPECT_EQ(Problem(120s - Duration(1)), "");
+  // Neither has a majority: the lease runs on.
+  EXPECT_EQ(list_.Heard(start_ + 60s, Shown{Epoch(2), Epoch(2), Epoch(3), Epoch(3)}).kind, Round::kTooFew);
+  EXPECT_EQ(Problem(120s - Duration(1)), "");
+  EXPECT_NE(Problem(120s), "");
+  // Operations that have begun end by the old list until its lease is over, which is not renewed.
+  const Round round = list_.Heard(start_ + 90s, Shown{Epoch(2), Epoch(3), Epoch(3), Epoch(3)});
+  ASSERT_EQ(round.kind, Round::kFollowed);
+  EXPECT_EQ(round.next->epoch, 3u);
+  EXPECT_EQ(Problem(120s - Duration(1)), "");
+  EXPECT_THAT(Problem(120s), HasSubstr("were changed (epoch 3, this process knows 2)"));
+}
+
+TEST_F(WatchedListTest, TheListAfterTheNextEndsItAtOnce) {
+  EXPECT_EQ(list_.Heard(start_ + 30s, Shown{Epoch(2), Epoch(2), Epoch(2), Epoch(4)}).kind, Round::kChanged);
+  EXPECT_THAT(Problem(30s), HasSubstr("epoch 4, this process knows 2"));
+  const Round round = list_.Heard(start_ + 60s, Shown{Epoch(3), Epoch(4), Epoch(4), Epoch(4)});
+  ASSERT_EQ(round.kind, Round::kFollowed);
+  EXPECT_EQ(round.next->epoch, 4u);
+  EXPECT_NE(Problem(60s), "");
+}
+
+TEST_F(WatchedListTest, AMajorityOfTheNextListIsOfItsOwnMembers) {
+  StoreDescriptor grown = Epoch(3);
+  grown.members.push_back(Member{"s06", "root://s06:1094", "s06"});
+  grown.members.push_back(Member{"s07", "root://s07:1094", "s07"});
+  EXPECT_EQ(list_.Heard(start_, Shown{Epoch(2), grown, grown, grown}).kind, Round::kTooFew);
+  EXPECT_EQ(list_.Heard(start_, Shown{grown, grown, grown, grown}).kind, Round::kFollowed);
+}
+
+TEST(ChooseList, TheNewestThatAMajorityShowsElseTheOneBefore) {
+  using Copies = std::vector<StoreDescriptor>;
+  const auto epoch = [](const Copies& copies, std::optional<size_t> all = {}) {
+    const auto chosen = ChooseList(copies, all);
+    return chosen ? chosen->epoch : 0;
+  };
+  EXPECT_EQ(epoch({Epoch(2), Epoch(2), Epoch(2)}), 2u);
+  EXPECT_EQ(epoch({Epoch(2), Epoch(2)}), 0u) << "of four";
+  EXPECT_EQ(epoch({Epoch(2), Epoch(2), Epoch(2), Epoch(3)}), 2u);
+  EXPECT_EQ(epoch({Epoch(2), Epoch(3), Epoch(3), Epoch(3)}), 3u);
+  EXPECT_EQ(epoch({Epoch(2), Epoch(2), Epoch(3), Epoch(3)}), 0u);
+  EXPECT_EQ(epoch({Epoch(2), Epoch(2), Epoch(2), Epoch(4)}), 0u) << "not the one before";
+  EXPECT_EQ(epoch({Epoch(2), Epoch(2)}, 2), 2u) << "directories: all that are there";
+  EXPECT_EQ(epoch({}), 0u);
 }
 
 TEST_F(WatchedListTest, SaysWhatTheMatterIs) {

@@ -31,19 +31,23 @@ DiskTime ShownReadings::Settled(std::chrono::milliseconds settled) const {
   return found;
 }
 
-DiskTime DiskClocks::Latest(size_t server) const {
+DiskTime DiskClocks::Latest(const std::string& member) const {
   MutexLock lock(mutex_);
-  return latest_.at(server);
+  const auto known = latest_.find(member);
+  return known == latest_.end() ? 0 : known->second;
 }
 
 DiskTime DiskClocks::LatestOfAll() const {
   MutexLock lock(mutex_);
-  return latest_.empty() ? 0 : *std::max_element(latest_.begin(), latest_.end());
+  DiskTime latest = 0;
+  for (const auto& [member, time] : latest_) latest = std::max(latest, time);
+  return latest;
 }
 
-void DiskClocks::Raise(size_t server, DiskTime settled) {
+void DiskClocks::Raise(const std::string& member, DiskTime settled) {
   MutexLock lock(mutex_);
-  latest_.at(server) = std::max(latest_.at(server), settled);
+  DiskTime& known = latest_[member];
+  known = std::max(known, settled);
 }
 
 std::string FormatDiskTime(DiskTime time) { return fmt::format("{}", time); }

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,25 +31,24 @@ struct ShownReadings {
   DiskTime Settled(std::chrono::milliseconds settled) const;
 };
 
-// The latest settled reading of each disk that anybody is known to have seen. Thread-safe.
+// The latest settled reading of each disk that anybody is known to have seen, by the id of its member.
+// Thread-safe.
 class DiskClocks {
  public:
-  explicit DiskClocks(size_t servers) : latest_(servers) {}
-
-  DiskTime Latest(size_t server) const;
+  DiskTime Latest(const std::string& member) const;  // 0: none
   DiskTime LatestOfAll() const;
   // The disk is known to have shown this, settled.
-  void Raise(size_t server, DiskTime settled);
+  void Raise(const std::string& member, DiskTime settled);
 
  private:
   mutable Mutex mutex_;
-  std::vector<DiskTime> latest_ XEC_GUARDED_BY(mutex_);  // by server, only grow
+  std::map<std::string, DiskTime> latest_ XEC_GUARDED_BY(mutex_);  // only grow
 };
 
 // The clock of one server's disk.
 struct DiskClock {
   std::shared_ptr<DiskClocks> clocks;
-  size_t server = 0;
+  std::string member;  // whose disk it is
   std::string folder;  // where its readings are
   std::chrono::milliseconds settled{0};
 };

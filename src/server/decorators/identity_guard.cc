@@ -125,7 +125,7 @@ void IdentityCheck::OnRead(const std::shared_ptr<Flight>& flight, Result<uint64_
 }
 
 void IdentityCheck::LookAtClock(const std::shared_ptr<Flight>& flight) {
-  flight->latest = options_.clock->clocks->Latest(options_.clock->server);
+  flight->latest = options_.clock->clocks->Latest(options_.clock->member);
   inner_->List({flight->started + options_.check_timeout}, options_.clock->folder,
                [self = shared_from_this(), flight](Result<std::vector<Entry>> readings) {
                  self->OnListed(flight, std::move(readings));
@@ -141,7 +141,7 @@ void IdentityCheck::OnListed(const std::shared_ptr<Flight>& flight, Result<std::
   const ShownReadings shown = readings ? ReadingsIn(*readings) : ShownReadings();
   if (shown.Newest() < flight->latest && !MutantActive(Mutant::kTrustOlderDisk))
     return Finish(flight, WentBack(inner_->name(), shown.Newest(), flight->latest));
-  options_.clock->clocks->Raise(options_.clock->server, shown.Settled(options_.clock->settled));
+  options_.clock->clocks->Raise(options_.clock->member, shown.Settled(options_.clock->settled));
   FinishInTime(flight);
 }
 

@@ -310,10 +310,10 @@ class DiskClockGuardTest : public IdentityGuardTest {
     EXPECT_OK(Run(CreateFile(context_, memory_, "/.xec/clock/" + FormatDiskTime(time), "", true)));
   }
   DataServerPtr Watch() {
-    return WatchDiskClock(counting_, world_, DiskClock{clocks_, 0, "/.xec/clock", 100ms});
+    return WatchDiskClock(counting_, world_, DiskClock{clocks_, "s01", "/.xec/clock", 100ms});
   }
 
-  std::shared_ptr<DiskClocks> clocks_ = std::make_shared<DiskClocks>(1);
+  std::shared_ptr<DiskClocks> clocks_ = std::make_shared<DiskClocks>();
 };
 
 TEST_F(DiskClockGuardTest, EachListingIsProvedByALookAtTheClock) {
@@ -333,20 +333,20 @@ TEST_F(DiskClockGuardTest, EachListingIsProvedByALookAtTheClock) {
 TEST_F(DiskClockGuardTest, AReadingIsKnownOnceALaterOneStandsBesideIt) {
   const auto guard = Watch();
   EXPECT_OK(Run(List(context_, guard, "/")));
-  EXPECT_EQ(clocks_->Latest(0), 0u);
+  EXPECT_EQ(clocks_->Latest("s01"), 0u);
   Tell(1099);
   Pass(300ms);
   EXPECT_OK(Run(List(context_, guard, "/")));
-  EXPECT_EQ(clocks_->Latest(0), 0u);
+  EXPECT_EQ(clocks_->Latest("s01"), 0u);
   Tell(1100);
   Pass(300ms);
   EXPECT_OK(Run(List(context_, guard, "/")));
-  EXPECT_EQ(clocks_->Latest(0), 1000u);
+  EXPECT_EQ(clocks_->Latest("s01"), 1000u);
 }
 
 TEST_F(DiskClockGuardTest, AClockThatWentBackMeansUnavailable) {
   const auto guard = Watch();
-  clocks_->Raise(0, 2000);
+  clocks_->Raise("s01", 2000);
   const auto listed = Run(List(context_, guard, "/"));
   EXPECT_CODE(listed, Code::kUnavailable);
   EXPECT_NE(listed.error().message.find("went back in time"), std::string::npos);

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "assembly/members/change_list.hh"
+
+#include "commit/engine/pause.hh"
+#include "commit/engine/server_gather.hh"
+#include "commit/members/descriptor_copies.hh"
+#include "commit/members/move_names.hh"
+#include "placement/list_changes.hh"
+#include "store/decide_list.hh"
+
+namespace xec {
+namespace {
+
+constexpr Duration kWaitStep = std::chrono::seconds(1);
+// Two rounds in which a process learns of a new list.
+constexpr Duration kFollowPatience = std::chrono::seconds(60);
+
+// True once the member has this list, or a later one.
+Task<bool> BringList(Engine& engine, MemberIndex member, StoreDescriptor list) {
+  const Result<std::string> text =
+      co_await ReadNewestDescriptor(engine.MetadataCall(), engine.server(member));
+  if (!text && text.code() != Code::kNotFound) co_return false;
+  if (text) {
+    const Result<StoreDescriptor> shown = ParseDescriptor(*text);
+    if (shown && shown->store_id == list.store_id && shown->epoch >= list.epoch) co_return true;
+  }
+  const Status written = co_await WriteDescriptor(engine.MetadataCall(), engine.server(member),
+                                                  std::move(list), engine.NewNonce());
+  co_return written.has_value();
+}
+
+Error Stopped() { return Fail(Code::kCancelled, "this process ends"); }
+
+// Awaits the turn every second until `done` holds. False: the turn ended it.
+Task<bool> WaitUntil(Engine& engine, Turn& turn, std::string what, std::function<bool()> done) {
+  while (!done()) {
+    if (turn) {
+      WalkPoint point{what, 0};
+      const bool go_on = co_await turn(std::move(point));
+      if (!go_on) co_return false;
+    }
+    co_await Pause(engine, kWaitStep);
+  }
+  co_return true;
+}
+
+// Until all but as many as may be away have the list. False: the turn ended it.
+Task<bool> SpreadToAll(ListInUse list, Turn& turn) {
+  for (;;) {
+    const bool spread = co_await SpreadList(list.engine, list.stored);
+    if (spread) co_return true;
+    const TimePoint again = list.engine.executor().Now() + 5 * kWaitStep;
+    const bool go_on = co_await WaitUntil(list.engine, turn, "telling the data servers",
+                                          [&] { return list.engine.executor().Now() >= again; });
+    if (!go_on) co_return false;
+  }
+}
+
+}  // namespace
+
+Duration WaitForOthers(const Engine& engine, const StoreDescriptor& list) {
+  return std::chrono::seconds(list.lease_s) + engine.options().metadata_timeout;
+}
+
+Task<bool> SpreadList(Engine& engine, StoreDescriptor list) {
+  ServerGather<bool> gather(engine, RequestKind::kSync);
+  for (const MemberIndex member : engine.AllByHealth()) gather.Start(member, BringList(engine, member, list));
+  const size_t needed = engine.server_count() - engine.LateHomesMax();
+  size_t have = 0;
+  while (gather.pending() > 0 && (have < needed || gather.timely() > 0)) {
+    const auto event = co_await gather.Next();
+    if (event.value && *event.value) ++have;
+  }
+  co_return have >= needed;
+}
+
+Task<Status> BeginChange(std::function<ListInUse()> now, StoreDescriptor next) {
+  const ListInUse list = now();
+  Executor& executor = list.engine.executor();
+  const Result<StoreDescriptor> decided = co_await DecideList(list.engine, next);
+  if (!decided) co_return decided.error();
+  (void)co_await SpreadList(list.engine, *decided);
+  const TimePoint until = executor.Now() + kFollowPatience;
+  while (now().stored.epoch < decided->epoch && executor.Now() < until)
+    co_await Pause(list.engine, kWaitStep / 4);
+  if (now().stored.epoch < decided->epoch) {
+    co_return Fail(
+        Code::kUnavailable,
+        "the change is decided (epoch {}), but too few data servers show it as yet: it goes on when "
+        "they answer",
+        decided->epoch);
+  }
+  if (!(*decided == next)) {
+    co_return Fail(Code::kConflict,
+                   "the data servers are being changed by somebody else (epoch {}): see xec server list",
+                   decided->epoch);
+  }
+  co_return OkStatus();
+}
+
+Task<Status> CarryOutChange(std::function<ListInUse()> now, Turn turn) {
+  for (;;) {
+    const ListInUse list = now();
+    const bool changing = list.stored.IsChanging();
+    if (!changing && !list.stored.unswept) co_return OkStatus();
+    Engine& engine = list.engine;
+    bool go_on = co_await SpreadToAll(list, turn);
+    if (!go_on) co_return Stopped();
+    const TimePoint from = engine.executor().Now() + WaitForOthers(engine, list.stored);
+    go_on = co_await WaitUntil(engine, turn, "waiting until every process knows of the change",
+                               [&] { return engine.executor().Now() >= from; });
+    if (!go_on) co_return Stopped();
+    Status done;
+    if (changing) done = co_await MoveNames(engine, turn);
+    if (!changing) done = co_await SweepNames(engine, turn);
+    if (!done) co_return done;
+    StoreDescriptor next = changing ? AfterChange(list.stored) : AfterSweep(list.stored);
+    const Result<StoreDescriptor> decided = co_await DecideList(engine, std::move(next));
+    if (!decided) co_return decided.error();
+    (void)co_await SpreadList(engine, *decided);
+    const uint64_t epoch = decided->epoch;
+    go_on = co_await WaitUntil(engine, turn, "taking up the new list",
+                               [&] { return now().stored.epoch >= epoch; });
+    if (!go_on) co_return Stopped();
+  }
+}
+
+}  // namespace xec

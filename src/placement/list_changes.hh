@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// How one list of members follows another one (docs/protocol/members.md). Each answers the descriptor of the
+// next epoch. Pure.
+//
+//   settled --Joining, Leaving--> changing --AfterChange--> unswept --AfterSweep--> settled
+//                                    |---------Undone----------^
+//
+// Errors of all: kConflict (another change is under way), kInvalidArgument with the reason and the numbers.
+#pragma once
+
+#include "placement/store_descriptor.hh"
+
+namespace xec {
+
+// `address` and `host`: of the new member, whose id is NewMemberId.
+Result<StoreDescriptor> Joining(const StoreDescriptor& list, std::string address, std::string host);
+Result<StoreDescriptor> Leaving(const StoreDescriptor& list, std::string_view member);
+// The one that joined is full, the one that left is to be emptied.
+StoreDescriptor AfterChange(const StoreDescriptor& list);
+StoreDescriptor AfterSweep(const StoreDescriptor& list);
+// The one that joins is to be emptied, the one that leaves is full again.
+Result<StoreDescriptor> Undone(const StoreDescriptor& list);
+// A member that is being emptied holds nothing that is needed any more.
+Result<StoreDescriptor> Emptied(const StoreDescriptor& list, std::string_view member);
+// Without a member that was emptied.
+Result<StoreDescriptor> Removed(const StoreDescriptor& list, std::string_view member);
+// A member that is at another place, at any time.
+Result<StoreDescriptor> Moved(const StoreDescriptor& list, std::string_view member, std::string address);
+
+// "s13": one above all there are. Ids of members that were removed are given again only if they were the
+// highest.
+std::string NewMemberId(const StoreDescriptor& list);
+
+// Error: kConflict, in a sentence that says which change is under way.
+Status NeedSettled(const StoreDescriptor& list);
+
+}  // namespace xec

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "placement/list_changes.hh"
+
+#include <gtest/gtest.h>
+
+namespace xec {
+namespace {
+
+StoreDescriptor Settled(int members = 6) {
+  StoreDescriptor d;
+  d.store_id = std::string(32, 'a');
+  d.epoch = 7;
+  d.tolerance = 2;
+  d.geometry = Geometry{3, 2, 65536};
+  for (int i = 1; i <= members; ++i)
+    d.members.push_back(Member{fmt::format("s{:02}", i), "local", fmt::format("h{}", i)});
+  return d;
+}
+
+TEST(ListChanges, OneJoins) {
+  const auto joining = Joining(Settled(), "root://h7:1094", "h7");
+  ASSERT_TRUE(joining) << joining.error().message;
+  EXPECT_EQ(joining->epoch, 8u);
+  EXPECT_EQ(joining->members.back(), (Member{"s07", "root://h7:1094", "h7", MemberRole::kJoining}));
+  EXPECT_EQ(Joining(*joining, "root://h8:1094", "h8").code(), Code::kConflict);
+  EXPECT_EQ(Leaving(*joining, "s01").code(), Code::kConflict);
+
+  const StoreDescriptor unswept = AfterChange(*joining);
+  EXPECT_EQ(unswept.epoch, 9u);
+  EXPECT_TRUE(unswept.unswept);
+  EXPECT_EQ(unswept.members.back().role, MemberRole::kFull);
+  EXPECT_EQ(Joining(unswept, "root://h8:1094", "h8").code(), Code::kConflict);
+
+  const StoreDescriptor settled = AfterSweep(unswept);
+  EXPECT_EQ(settled.epoch, 10u);
+  EXPECT_TRUE(NeedSettled(settled));
+  EXPECT_EQ(Joining(settled, "root://h8:1094", "h8")->members.back().id, "s08");
+}
+
+TEST(ListChanges, OneLeavesIsEmptiedAndRemoved) {
+  const auto leaving = Leaving(Settled(), "s03");
+  ASSERT_TRUE(leaving) << leaving.error().message;
+  EXPECT_EQ(leaving->members[2].role, MemberRole::kLeaving);
+  EXPECT_EQ(Removed(*leaving, "s03").code(), Code::kConflict);
+  const StoreDescriptor emptying = AfterSweep(AfterChange(*leaving));
+  EXPECT_EQ(emptying.members[2].role, MemberRole::kEmptying);
+  EXPECT_EQ(Leaving(emptying, "s03").code(), Code::kInvalidArgument);
+  EXPECT_EQ(Removed(emptying, "s01").code(), Code::kInvalidArgument);
+  EXPECT_EQ(Removed(emptying, "s03").error().message, "s03 is in use: xec server drain s03 first");
+  EXPECT_EQ(Emptied(emptying, "s01").code(), Code::kInvalidArgument);
+  const StoreDescriptor emptied = *Emptied(emptying, "s03");
+  const auto removed = Removed(emptied, "s03");
+  ASSERT_TRUE(removed);
+  EXPECT_EQ(removed->members.size(), 5u);
+  EXPECT_EQ(removed->epoch, emptied.epoch + 1);
+  EXPECT_EQ(Leaving(*removed, "s01").error().message,
+            "without s01 the store would have 4 data servers; names need 5 to survive the loss of any 2");
+  EXPECT_EQ(Leaving(*removed, "s03").code(), Code::kInvalidArgument);
+}
+
+TEST(ListChanges, AChangeIsUndone) {
+  EXPECT_EQ(Undone(Settled()).code(), Code::kInvalidArgument);
+  const auto joined = Undone(*Joining(Settled(), "root://h7:1094", "h7"));
+  EXPECT_EQ(joined->members.back().role, MemberRole::kEmptying);
+  EXPECT_TRUE(joined->unswept);
+  const auto left = Undone(*Leaving(Settled(), "s03"));
+  EXPECT_EQ(left->members[2].role, MemberRole::kFull);
+  EXPECT_EQ(left->epoch, 9u);
+}
+
+TEST(ListChanges, AMemberMovesAtAnyTime) {
+  const auto moved = Moved(*Leaving(Settled(), "s03"), "s05", "root://new:1094");
+  ASSERT_TRUE(moved);
+  EXPECT_EQ(moved->members[4].address, "root://new:1094");
+  EXPECT_EQ(moved->members[2].role, MemberRole::kLeaving);
+}
+
+}  // namespace
+}  // namespace xec
