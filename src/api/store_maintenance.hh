@@ -9,6 +9,7 @@
 #include "api/census.hh"
 #include "api/chunk_report.hh"
 #include "api/object_info.hh"
+#include "api/rebuild.hh"
 #include "api/server_changes.hh"
 #include "jobs/job_orders.hh"
 #include "jobs/job_record.hh"
@@ -38,16 +39,35 @@ struct RepairOptions {
   // Servers that will not come back: what they hold is written anew on others, which get nothing of it
   // otherwise.
   std::vector<MemberIndex> gone;
-  std::function<void(uint64_t bytes)> progress = [](uint64_t) {};  // hears of bytes read
+  // Reads everything, before and after, and so finds damage that only reading shows. Else an archive counts as
+  // good whose directory is, until a chunk of it that has to be read turns out to be bad.
+  bool deep = true;
+  // Nothing is written; `copies` of the report tells what would be.
+  bool dry_run = false;
+  // Both are called on any thread, also at the same time. Bytes of chunks that were read, and of archives that
+  // were written.
+  std::function<void(uint64_t bytes)> progress = [](uint64_t) {};
+  std::function<void(uint64_t bytes)> wrote = [](uint64_t) {};
+  // Of one that is not deep. How long to rest after a stripe that took so long; and whether to give up, with
+  // kCancelled.
+  std::function<Duration(Duration worked)> rest = [](Duration) { return Duration::zero(); };
+  std::function<bool()> stopped = [] { return false; };
 };
 
 struct RepairReport {
   uint64_t archives_bad = 0;      // found lost, damaged or owed
   uint64_t archives_silent = 0;   // on servers that do not answer: left alone
   uint64_t archives_made = 0;
+  int survives = 0;  // so many further archives could be lost before the repair, at least; < 0: none
   std::vector<MemberIndex> silent;    // these servers, ascending
   std::vector<std::string> made;      // one clause for each archive made: what was wrong, where it is now
   std::vector<std::string> problems;  // one sentence for each archive that could not be made
+  // An archive that was written, or by a dry run would be.
+  struct Copy {
+    MemberIndex server = 0;
+    uint64_t bytes = 0;  // of its chunks
+  };
+  std::vector<Copy> copies;
   bool Whole() const { return archives_bad == 0 && archives_silent == 0; }
 };
 
@@ -112,6 +132,11 @@ class StoreMaintenance {
   // written then); kUnsupported for layout xrdec.
   virtual Task<Result<RepairReport>> Repair(std::string path, RepairOptions options,
                                             CallOptions call = {}) = 0;
+
+  // Does that with every object of the store, several at a time, those with the least redundancy first. An
+  // object that cannot be repaired now is told and tried once more at the end. Errors: kCancelled when
+  // `options` ended it, kUnsupported for layout xrdec.
+  virtual Task<Result<RebuildReport>> Rebuild(RebuildOptions options, CallOptions call = {}) = 0;
 
   // Counts every object of the store, several at a time. Error: kCancelled when `progress` said so.
   virtual Task<Result<Census>> TakeCensus(CensusOptions options, CallOptions call = {}) = 0;

@@ -83,7 +83,7 @@ void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line,
       {"-l", &line.long_form},          {"-R", &line.recursive},
       {"-r", &line.recursive},          {"-p", &line.parents},
       {"--deep", &line.deep},           {"--servers", &line.servers_only},
-      {"--dry-run", &line.dry_run}};
+      {"--lost", &line.lost},           {"--dry-run", &line.dry_run}};
   const std::map<std::string_view, std::vector<std::string>*> values = {
       {"-o", &collected.output},
       {"--object", &collected.object},

@@ -20,6 +20,8 @@ struct CommandLine {
   bool recursive = false;    // ls -R, rm -r
   bool parents = false;      // mkdir -p
   bool all = false;          // repair --all
+  bool lost = false;         // repair --lost
+  bool dry_run = false;      // repair --dry-run
   bool deep = false;         // health --deep
   bool servers_only = false;       // health --servers
   std::vector<std::string> gone;   // repair --gone: members, by id or address

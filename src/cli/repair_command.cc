@@ -42,67 +42,72 @@ Result<std::vector<MemberIndex>> FindGone(const CommandLine& line, StoreMaintena
   return gone;
 }
 
+std::string ProgressText(const RebuildProgress& progress) {
+  const double seconds = std::max(1e-3, std::chrono::duration<double>(progress.elapsed).count());
+  const auto rate = static_cast<uint64_t>(static_cast<double>(progress.bytes_written) / seconds);
+  std::string text = fmt::format(
+      "repair: {} objects looked at, {}{} needed repair, {} repaired, {} read, {} of {} written, {}/s",
+      progress.objects, progress.all_found ? "" : "so far ", progress.needed, progress.repaired,
+      FormatSize(progress.bytes_read), FormatSize(progress.bytes_written), FormatSize(progress.bytes_lost),
+      FormatSize(rate));
+  if (progress.not_done > 0) text += fmt::format(", {} cannot be repaired now", progress.not_done);
+  if (progress.left)
+    text += fmt::format(", {} s left", std::chrono::duration_cast<std::chrono::seconds>(*progress.left).count());
+  return text;
+}
+
+// Tells one object after the other, and what all came to.
 class Repairs {
  public:
   Repairs(const CommandLine& line, StoreMaintenance& store, std::vector<MemberIndex> gone)
       : line_(line), store_(store), gone_(std::move(gone)), status_(line.quiet || line.json) {}
 
   // An object that cannot be repaired is told, and the next one follows.
-  // `bring`: listings may not find it.
-  Status One(const std::string& path, bool bring) {
+  Status One(const std::string& path) {
     if (Interrupted()) return Fail(Code::kCancelled, "interrupted");
     RepairOptions options;
     options.gone = gone_;
-    options.progress = [&](uint64_t bytes) {
-      read_bytes_ += bytes;
-      status_.Show([&] {
-        return fmt::format("repair: {} objects looked at, {} needed repair, {} read; {}", objects_, needed_,
-                           FormatSize(read_bytes_), path);
-      });
+    options.dry_run = line_.dry_run;
+    options.progress = [&, read = uint64_t{0}](uint64_t bytes) mutable {
+      read += bytes;
+      status_.Show([&] { return fmt::format("repair: {} read; {}", FormatSize(read), path); });
     };
     const Result<RepairReport> report = SyncWait(store_.Repair(path, std::move(options)));
     if (!report && report.code() == Code::kNotFound) return report.error();
     if (!report && report.code() == Code::kUnsupported) return report.error();
     if (!report && report.code() == Code::kNotDirectory) return report.error();
-    ++objects_;
-    status_.Wipe();
     if (!report) {
-      ++needed_;
+      open_ = true;
       damaged_ = damaged_ || report.code() == Code::kDataLoss || report.code() == Code::kCorruption;
-      TellError(path, report.error());
+      status_.Wipe();
+      TellError(path, report.error().message);
       return OkStatus();
     }
-    if (report->archives_bad > 0) ++needed_;
-    if (report->archives_bad > 0 && report->problems.empty()) ++repaired_;
-    if (bring) Bring(path);
-    silent_.insert(report->silent.begin(), report->silent.end());
     open_ = open_ || report->archives_silent > 0 || !report->problems.empty();
+    status_.Wipe();
     Tell(path, *report);
+    silent_.insert(report->silent.begin(), report->silent.end());
+    if (!line_.dry_run) Bring(path);
     return OkStatus();
   }
 
-  // All objects below a directory, also those that no listing finds. One that cannot be listed is told, and
-  // the next one follows.
-  Status Below(const std::string& directory, bool in_tree) {
-    if (Interrupted()) return Fail(Code::kCancelled, "interrupted");
-    const Result<StoredNames> names = SyncWait(store_.ListStored(directory));
-    if (!names && names.code() == Code::kCancelled) return names.error();
-    if (!names && names.code() != Code::kNotFound) {
-      ++unlisted_;
-      status_.Wipe();
-      TellError(directory, names.error());
-    }
-    if (!names) return OkStatus();
-    for (const ListedName& name : names->names) {
-      const std::string path = (directory == "/" ? "" : directory) + "/" + name.name;
-      const Status done = name.directory ? Below(path, in_tree) : One(path, !in_tree);
-      // Removed meanwhile.
-      if (!done && done.code() != Code::kNotFound) return done.error();
-    }
-    for (const std::string& gone : names->gone) {
-      const Status done = Below(gone, false);
-      if (!done) return done.error();
-    }
+  // Every object of the store. What cannot be repaired is told, and the others are repaired all the same.
+  Status All() {
+    RebuildOptions options;
+    options.gone = gone_;
+    options.deep = !line_.lost;
+    options.dry_run = line_.dry_run;
+    options.told = [&](const RebuiltObject& object) { Take(object); };
+    options.progress = [&](const RebuildProgress& progress) {
+      status_.Show([&] { return ProgressText(progress); });
+      return !Interrupted();
+    };
+    Result<RebuildReport> report = SyncWait(store_.Rebuild(std::move(options)));
+    if (!report) return report.error();
+    all_ = std::move(*report);
+    silent_.insert(all_.silent.begin(), all_.silent.end());
+    open_ = open_ || !all_.Done() || !silent_.empty();
+    for (const RebuildReport::NotDone& object : all_.not_done) damaged_ = damaged_ || object.lost;
     return OkStatus();
   }
 
@@ -110,17 +115,10 @@ class Repairs {
   int Finish(const Census* census) {
     status_.Wipe();
     if (line_.json) {
-      PrintJson(census ? Summary(*census) : json_);
+      PrintJson(line_.all ? Summary(census) : json_);
     } else {
-      if (census) {
-        fmt::print("{} of {} objects needed repair; {} of them were repaired\n", needed_, objects_,
-                   repaired_);
-        if (brought_ > 0) fmt::print("{} objects were in no listing, and are again\n", brought_);
-        if (unlisted_ > 0)
-          fmt::print("{} directories could not be listed; what is below them was not looked at\n", unlisted_);
-        fmt::print("\n");
-        PrintCensus(*census);
-      }
+      if (line_.all) PrintAll();
+      if (census) PrintCensus(*census);
       TellSilent();
     }
     const int code = census ? CensusExitCode(*census) : kExitOk;
@@ -129,12 +127,38 @@ class Repairs {
   }
 
  private:
+  void PrintAll() const {
+    const RebuildProgress& total = all_.total;
+    if (line_.dry_run) return PrintPlan();
+    fmt::print("{} of {} objects needed repair; {} of them were repaired\n", total.needed, total.objects,
+               total.repaired);
+    if (total.brought > 0) fmt::print("{} objects were in no listing, and are again\n", total.brought);
+    if (total.unlisted > 0)
+      fmt::print("{} directories could not be listed; what is below them was not looked at\n", total.unlisted);
+    fmt::print("\n");
+  }
+
+  void PrintPlan() const {
+    uint64_t archives = 0, bytes = 0;
+    for (const auto& [server, written] : all_.written) {
+      fmt::print("{}: {} archives of {} would be written\n", Words(store_, server), written.archives,
+                 FormatSize(written.bytes));
+      archives += written.archives;
+      bytes += written.bytes;
+    }
+    fmt::print("{} of {} objects need repair; {} archives of {} would be written\n", all_.total.needed,
+               all_.total.objects, archives, FormatSize(bytes));
+  }
+
   // Back into the tree, if no listing finds it.
   void Bring(const std::string& path) {
     const Result<bool> brought = SyncWait(store_.BringIntoTree(path));
-    if (!brought) TellError(path, brought.error());
-    if (!brought || !*brought) return;
-    ++brought_;
+    open_ = open_ || !brought;
+    if (!brought) TellError(path, brought.error().message);
+    if (brought && *brought) TellBrought(path);
+  }
+
+  void TellBrought(const std::string& path) {
     if (line_.json) {
       json_.push_back({{"path", path}, {"brought_back", true}});
     } else if (!line_.quiet) {
@@ -142,12 +166,23 @@ class Repairs {
     }
   }
 
-  Json Summary(const Census& census) const {
+  Json Summary(const Census* census) const {
     Json gone = Json::array();
     for (const MemberIndex member : gone_) gone.push_back(IdOf(store_, member));
-    return {{"objects", objects_}, {"needed_repair", needed_},    {"repaired", repaired_},
-            {"gone", gone},        {"unlisted", unlisted_},       {"brought_back", brought_},
-            {"details", json_},    {"census", CensusJson(census)}};
+    Json written = Json::array();
+    for (const auto& [server, on] : all_.written)
+      written.push_back({{"server", IdOf(store_, server)}, {"archives", on.archives}, {"bytes", on.bytes}});
+    const RebuildProgress& total = all_.total;
+    Json json = {{"objects", total.objects},   {"needed_repair", total.needed},
+                 {"repaired", total.repaired}, {"not_done", total.not_done},
+                 {"gone", gone},               {"unlisted", total.unlisted},
+                 {"details", json_},           {"brought_back", total.brought},
+                 {"dry_run", line_.dry_run},   {"written", written},
+                 {"bytes_lost", total.bytes_lost},
+                 {"bytes_read", total.bytes_read},
+                 {"bytes_written", total.bytes_written}};
+    if (census) json["census"] = CensusJson(*census);
+    return json;
   }
 
   void TellSilent() const {
@@ -157,13 +192,34 @@ class Repairs {
     }
   }
 
-  void TellError(const std::string& path, const Error& error) {
-    open_ = true;
-    if (line_.json) {
-      json_.push_back({{"path", path}, {"error", error.message}});
+  // On any thread, one at a time.
+  void Take(const RebuiltObject& object) {
+    status_.Wipe();
+    if (object.brought) TellBrought(object.path);
+    if (object.report == nullptr) {
+      TellError(object.path, object.problem);
     } else {
-      fmt::print("{}  {}\n", path, error.message);
+      Tell(object.path, *object.report);
     }
+  }
+
+  void TellError(const std::string& path, const std::string& problem) {
+    if (line_.json) {
+      json_.push_back({{"path", path}, {"error", problem}});
+    } else {
+      fmt::print("{}  {}\n", path, problem);
+    }
+  }
+
+  std::string DoneText(const RepairReport& report) const {
+    if (report.Whole()) return "is whole";
+    if (line_.dry_run) {
+      std::string text = fmt::format("{} archives would be written anew", report.copies.size());
+      for (const RepairReport::Copy& copy : report.copies)
+        text += fmt::format("; {} on {}", FormatSize(copy.bytes), IdOf(store_, copy.server));
+      return text;
+    }
+    return fmt::format("{} of {} archives written anew", report.archives_made, report.archives_bad);
   }
 
   void Tell(const std::string& path, const RepairReport& report) {
@@ -179,9 +235,7 @@ class Repairs {
     }
     for (const std::string& problem : report.problems) fmt::print("{}  {}\n", path, problem);
     if (line_.quiet) return;
-    std::string text = report.Whole() ? "is whole"
-                                      : fmt::format("{} of {} archives written anew", report.archives_made,
-                                                    report.archives_bad);
+    std::string text = DoneText(report);
     if (report.archives_silent > 0)
       text += fmt::format(", {} on servers that do not answer", report.archives_silent);
     for (const std::string& made : report.made) text += "; " + made;
@@ -193,10 +247,7 @@ class Repairs {
   StoreMaintenance& store_;
   const std::vector<MemberIndex> gone_;
   StatusLine status_;
-  uint64_t objects_ = 0, needed_ = 0, repaired_ = 0;
-  uint64_t unlisted_ = 0;  // directories
-  uint64_t brought_ = 0;  // back into the tree
-  uint64_t read_bytes_ = 0;
+  RebuildReport all_;
   std::set<MemberIndex> silent_;
   Json json_ = Json::array();
   bool damaged_ = false;
@@ -206,6 +257,8 @@ class Repairs {
 }  // namespace
 
 Result<int> RunRepair(const CommandLine& line, OpenedStore& store) {
+  if (line.lost && !line.all)
+    return Fail(Code::kInvalidArgument, "--lost goes with --all: an object that is named is read whole");
   if (line.all != line.operands.empty()) {
     return Fail(Code::kInvalidArgument, "xec repair wants either objects or --all; see xec repair --help");
   }
@@ -213,12 +266,12 @@ Result<int> RunRepair(const CommandLine& line, OpenedStore& store) {
   XEC_ASSIGN_OR_RETURN(std::vector<MemberIndex> gone, FindGone(line, *maintenance));
   Repairs repairs(line, *maintenance, std::move(gone));
   Status status;
-  if (line.all) status = repairs.Below("/", true);
+  if (line.all) status = repairs.All();
   for (const std::string& path : line.operands) {
-    if (status) status = repairs.One(path, true);
+    if (status) status = repairs.One(path);
   }
   std::optional<Census> census;
-  if (status && line.all) {
+  if (status && line.all && !line.dry_run) {
     Result<Census> counted = CountObjects(line, *maintenance);
     if (!counted) status = counted.error();
     if (counted) census = std::move(*counted);

@@ -57,6 +57,17 @@ inline std::vector<uint32_t> LanesWithMembers(const StripeMap& stripes) {
   return {lanes.begin(), lanes.end()};
 }
 
+// Of the chunks in a lane.
+inline uint64_t LaneBytes(const StripeMap& stripes, uint32_t lane) {
+  const uint32_t total = stripes.geometry().Total();
+  uint64_t bytes = 0;
+  for (uint64_t at = 0; at < stripes.object_size(); at = stripes.At(at).end()) {
+    const uint64_t stripe = stripes.At(at).stripe;
+    bytes += stripes.ChunkBytes(stripe, ChunkOfLane(stripe, lane, total));
+  }
+  return bytes;
+}
+
 // How many lanes may be missing when an upload ends; `archives_min` as in WriteOptions.
 inline size_t LossesMax(const Geometry& geometry, size_t archives_min) {
   if (archives_min == 0) return 0;

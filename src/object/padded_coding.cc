@@ -72,6 +72,30 @@ void ReconstructPadded(const ReedSolomon& codec, std::span<const ByteSpan> sourc
   }
 }
 
+bool DecodesBack(const ReedSolomon& codec, std::span<const ByteSpan> sources, ChunkMask present,
+                 uint32_t wanted, ByteSpan made) {
+  const auto total = static_cast<uint32_t>(sources.size());
+  ChunkMask used = 0;  // those that it was made of: the k lowest
+  for (uint32_t i = 0, count = 0; i < total && count < codec.data_chunks(); ++i) {
+    if (!(present & ChunkBit(i))) continue;
+    used |= ChunkBit(i);
+    ++count;
+  }
+  uint32_t proof = 0;
+  while (!(used & ChunkBit(proof)) || sources[proof].empty()) ++proof;
+  const ChunkMask others = (used & ~ChunkBit(proof)) | ChunkBit(wanted);
+  std::vector<std::byte> again(kBlockBytes);
+  std::vector<ByteSpan> rest(sources.begin(), sources.end());
+  rest[wanted] = made;
+  while (!rest[proof].empty()) {
+    const size_t bytes = std::min(kBlockBytes, rest[proof].size());
+    ReconstructPadded(codec, rest, others, proof, MutableByteSpan(again).first(bytes));
+    if (std::memcmp(again.data(), rest[proof].data(), bytes) != 0) return false;
+    for (ByteSpan& chunk : rest) chunk = chunk.subspan(std::min(bytes, chunk.size()));
+  }
+  return true;
+}
+
 ChunkMask VerifyPadded(const ReedSolomon& codec, std::span<const ByteSpan> chunks, size_t length) {
   const size_t total = codec.data_chunks() + codec.parity_chunks();
   XEC_CHECK(chunks.size() == total);

@@ -40,20 +40,22 @@ Task<Result<Bytes>> ReadPiecesInto(std::shared_ptr<ObjectReader> reader, std::ve
 
 class EngineReadHandle final : public ReadHandle {
  public:
-  EngineReadHandle(Engine& engine, std::shared_ptr<ObjectReader> reader)
-      : engine_(engine), reader_(std::move(reader)) {}
+  EngineReadHandle(Engine& engine, std::shared_ptr<ObjectReader> reader,
+                   std::shared_ptr<ClientRequests> clients)
+      : engine_(engine), reader_(std::move(reader)), clients_(std::move(clients)) {}
 
   uint64_t size() const override { return reader_->size(); }
   const Version& version() const override { return reader_->version(); }
 
   Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into, CallOptions call) override {
-    if (!call.Limited()) return reader_->Read(offset, into);
-    return ReadWithin(offset, into, std::move(call));
+    return ClientRequests::Count(clients_, call.Limited() ? ReadWithin(offset, into, std::move(call))
+                                                          : reader_->Read(offset, into));
   }
 
   Task<Status> ReadVector(std::vector<ReadPiece> pieces, CallOptions call) override {
-    if (!call.Limited()) return reader_->ReadVector(std::move(pieces));
-    return ReadVectorWithin(std::move(pieces), std::move(call));
+    const bool limited = call.Limited();
+    return ClientRequests::Count(clients_, limited ? ReadVectorWithin(std::move(pieces), std::move(call))
+                                                   : reader_->ReadVector(std::move(pieces)));
   }
 
  private:
@@ -79,6 +81,7 @@ class EngineReadHandle final : public ReadHandle {
 
   Engine& engine_;
   const std::shared_ptr<ObjectReader> reader_;
+  const std::shared_ptr<ClientRequests> clients_;
 };
 
 using Writer = std::shared_ptr<ObjectWriter>;
@@ -90,7 +93,8 @@ Task<Result<Committed>> CommitWith(Writer writer) { co_return co_await writer->C
 // What is no longer waited for keeps the writer until it ends; the writer gives the upload up when it goes.
 class EngineWriteHandle final : public WriteHandle {
  public:
-  EngineWriteHandle(Engine& engine, Writer writer) : engine_(engine), writer_(std::move(writer)) {}
+  EngineWriteHandle(Engine& engine, Writer writer, std::shared_ptr<ClientRequests> clients)
+      : engine_(engine), writer_(std::move(writer)), clients_(std::move(clients)) {}
 
   uint64_t size() const override { return writer_ ? writer_->size() : 0; }
   bool KeepPlace() override { return writer_ && writer_->KeepPlace(); }
@@ -101,7 +105,7 @@ class EngineWriteHandle final : public WriteHandle {
   }
 
   Task<Status> Append(ByteSpan bytes, CallOptions call) override {
-    if (writer_ && !call.Limited()) return writer_->Append(bytes);
+    if (writer_ && !call.Limited()) return ClientRequests::Count(clients_, writer_->Append(bytes));
     return AppendWithin(bytes, std::move(call));
   }
 
@@ -133,7 +137,8 @@ class EngineWriteHandle final : public WriteHandle {
   template <typename T>
   Task<T> Ask(CallOptions call, Task<T> task) {
     const bool limited = call.Limited();
-    T answer = co_await Bounded(engine_, std::move(call), std::move(task));
+    T answer =
+        co_await ClientRequests::Count(clients_, Bounded(engine_, std::move(call), std::move(task)));
     // The writer's own errors are others: it is left alone with what it still does.
     const bool left =
         limited && !answer && (answer.code() == Code::kDeadlineExceeded || answer.code() == Code::kCancelled);
@@ -143,16 +148,19 @@ class EngineWriteHandle final : public WriteHandle {
 
   Engine& engine_;
   Writer writer_;  // null: given up
+  const std::shared_ptr<ClientRequests> clients_;
 };
 
 }  // namespace
 
-std::shared_ptr<ReadHandle> MakeReadHandle(Engine& engine, std::shared_ptr<ObjectReader> reader) {
-  return std::make_shared<EngineReadHandle>(engine, std::move(reader));
+std::shared_ptr<ReadHandle> MakeReadHandle(Engine& engine, std::shared_ptr<ObjectReader> reader,
+                                           std::shared_ptr<ClientRequests> clients) {
+  return std::make_shared<EngineReadHandle>(engine, std::move(reader), std::move(clients));
 }
 
-std::unique_ptr<WriteHandle> MakeWriteHandle(Engine& engine, std::unique_ptr<ObjectWriter> writer) {
-  return std::make_unique<EngineWriteHandle>(engine, Writer(std::move(writer)));
+std::unique_ptr<WriteHandle> MakeWriteHandle(Engine& engine, std::unique_ptr<ObjectWriter> writer,
+                                             std::shared_ptr<ClientRequests> clients) {
+  return std::make_unique<EngineWriteHandle>(engine, Writer(std::move(writer)), std::move(clients));
 }
 
 }  // namespace xec

@@ -22,7 +22,7 @@ Task<Result<std::unique_ptr<WriteHandle>>> CreateIn(Engine& engine, LayoutStore&
                                                     CreateOptions options) {
   Result<std::unique_ptr<ObjectWriter>> writer = co_await layout.Create(std::move(path), std::move(options));
   if (!writer) co_return writer.error();
-  co_return MakeWriteHandle(engine, std::move(*writer));
+  co_return MakeWriteHandle(engine, std::move(*writer), layout.clients());
 }
 
 Task<Result<std::shared_ptr<ReadHandle>>> OpenIn(Engine& engine, LayoutStore& layout, std::string path,
@@ -30,7 +30,7 @@ Task<Result<std::shared_ptr<ReadHandle>>> OpenIn(Engine& engine, LayoutStore& la
   Result<std::shared_ptr<ObjectReader>> reader = co_await layout.OpenRead(path);
   if (!reader) co_return reader.error();
   if (only_if.version && (*reader)->version() != *only_if.version) co_return NotCurrentText(path);
-  co_return MakeReadHandle(engine, std::move(*reader));
+  co_return MakeReadHandle(engine, std::move(*reader), layout.clients());
 }
 
 // `stopped`: nobody waits for the copy any more.
@@ -84,12 +84,17 @@ Task<Result<Committed>> CopyIn(Engine& engine, LayoutStore& layout, std::string 
 
 }  // namespace
 
+template <typename T>
+Task<T> EngineStore::Ask(CallOptions call, Task<T> task) {
+  return ClientRequests::Count(layout_.clients(), Bounded(engine_, std::move(call), std::move(task)));
+}
+
 Task<Result<ObjectInfo>> EngineStore::Stat(std::string path, CallOptions call) {
-  return Bounded(engine_, std::move(call), layout_.Stat(std::move(path)));
+  return Ask(std::move(call), layout_.Stat(std::move(path)));
 }
 
 Task<Result<ObjectDescription>> EngineStore::Describe(std::string path, CallOptions call) {
-  return Bounded(engine_, std::move(call), layout_.Describe(std::move(path)));
+  return Ask(std::move(call), layout_.Describe(std::move(path)));
 }
 
 Task<Result<NamesPage>> EngineStore::List(std::string directory, ListOptions options, CallOptions call) {
@@ -97,38 +102,38 @@ Task<Result<NamesPage>> EngineStore::List(std::string directory, ListOptions opt
     return Refuse<Result<NamesPage>>(Fail(Code::kInvalidArgument,
                                           "a page of a listing has 1 to {} names, not {}",
                                           ListOptions::kNamesMax, options.limit));
-  return Bounded(engine_, std::move(call), layout_.ListPage(std::move(directory), std::move(options)));
+  return Ask(std::move(call), layout_.ListPage(std::move(directory), std::move(options)));
 }
 
 Task<Result<std::unique_ptr<WriteHandle>>> EngineStore::Create(std::string path, CreateOptions options,
                                                                CallOptions call) {
-  return Bounded(engine_, std::move(call), CreateIn(engine_, layout_, std::move(path), std::move(options)));
+  return Ask(std::move(call), CreateIn(engine_, layout_, std::move(path), std::move(options)));
 }
 
 Task<Result<std::shared_ptr<ReadHandle>>> EngineStore::Open(std::string path, OnlyIf only_if,
                                                             CallOptions call) {
-  return Bounded(engine_, std::move(call), OpenIn(engine_, layout_, std::move(path), only_if));
+  return Ask(std::move(call), OpenIn(engine_, layout_, std::move(path), only_if));
 }
 
 Task<Status> EngineStore::Remove(std::string path, OnlyIf only_if, CallOptions call) {
-  return Bounded(engine_, std::move(call), layout_.Remove(std::move(path), only_if));
+  return Ask(std::move(call), layout_.Remove(std::move(path), only_if));
 }
 
 Task<Status> EngineStore::MakeDirectory(std::string path, bool parents, CallOptions call) {
-  return Bounded(engine_, std::move(call), layout_.MakeDirectory(std::move(path), parents));
+  return Ask(std::move(call), layout_.MakeDirectory(std::move(path), parents));
 }
 
 Task<Status> EngineStore::RemoveDirectory(std::string path, CallOptions call) {
-  return Bounded(engine_, std::move(call), layout_.RemoveDirectory(std::move(path)));
+  return Ask(std::move(call), layout_.RemoveDirectory(std::move(path)));
 }
 
 Task<Status> EngineStore::Rename(std::string from, std::string to, RenameOptions options, CallOptions call) {
-  return Bounded(engine_, std::move(call), layout_.Rename(std::move(from), std::move(to), options));
+  return Ask(std::move(call), layout_.Rename(std::move(from), std::move(to), options));
 }
 
 Task<Result<Committed>> EngineStore::Copy(std::string from, std::string to, CopyOptions options,
                                           CallOptions call) {
-  return Bounded(engine_, call,
+  return Ask(call,
                  CopyIn(engine_, layout_, std::move(from), std::move(to), std::move(options), call));
 }
 
@@ -136,24 +141,24 @@ Task<Status> EngineStore::SetAttribute(std::string path, std::string name, std::
                                        OnlyIf only_if, CallOptions call) {
   const Status for_users = CheckUserAttributeName(name);
   if (!for_users) return Refuse<Status>(for_users.error());
-  return Bounded(engine_, std::move(call),
+  return Ask(std::move(call),
                  layout_.SetAttribute(std::move(path), std::move(name), std::move(value), only_if));
 }
 
 Task<Status> EngineStore::SetMode(std::string path, uint32_t mode, CallOptions call) {
-  return Bounded(
-      engine_, std::move(call),
+  return Ask(
+      std::move(call),
       layout_.SetAttribute(std::move(path), std::string(kModeAttribute), FormatMode(mode), OnlyIf()));
 }
 
 Task<Status> EngineStore::KeepChecksum(std::string path, Version version, std::string algorithm,
                                        std::string hex, CallOptions call) {
-  return Bounded(engine_, std::move(call),
+  return Ask(std::move(call),
                  layout_.KeepChecksum(std::move(path), version, std::move(algorithm), std::move(hex)));
 }
 
 Task<Result<StoreSpace>> EngineStore::Space(CallOptions call) {
-  return Bounded(engine_, std::move(call), layout_.Space());
+  return Ask(std::move(call), layout_.Space());
 }
 
 }  // namespace xec

@@ -32,6 +32,9 @@ class EngineStore final : public Store {
   Task<Result<StoreSpace>> Space(CallOptions call) override;
 
  private:
+  template <typename T>
+  Task<T> Ask(CallOptions call, Task<T> task);
+
   Engine& engine_;
   LayoutStore& layout_;
 };

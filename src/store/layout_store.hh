@@ -14,6 +14,7 @@
 #include "object/read/object_reader.hh"
 #include "object/repair/repair.hh"
 #include "object/write/object_writer.hh"
+#include "store/client_requests.hh"
 
 namespace xec {
 
@@ -52,9 +53,14 @@ class LayoutStore {
 
   // Objects in which readers met damage that Repair can mend; nobody does it by himself.
   RepairQueue& damage() { return *damage_; }
+  // Calls of front ends under way.
+  const std::shared_ptr<ClientRequests>& clients() const { return clients_; }
 
  protected:
   const std::shared_ptr<RepairQueue> damage_ = std::make_shared<RepairQueue>();
+
+ private:
+  const std::shared_ptr<ClientRequests> clients_ = std::make_shared<ClientRequests>();
 };
 
 }  // namespace xec

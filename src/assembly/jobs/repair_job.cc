@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Repairs what readers and the cleaner report, one object at a time: at this process's pace, not at that of
-// the finders of damage. What waits is not kept over a restart: it is found again.
+// Repairs what readers and the cleaner report, several objects at a time: at this process's pace, not at that
+// of the finders of damage. What waits is not kept over a restart: it is found again.
+#include <map>
+
 #include "assembly/jobs/store_jobs.hh"
 #include "base/log.hh"
+#include "runtime/gather.hh"
+#include "store/rebuild.hh"
 
 namespace xec {
 
@@ -19,31 +23,37 @@ std::string Joined(const std::vector<std::string>& clauses) {
   return text;
 }
 
-// A step is one object, which cannot be cut.
+// A step begins with as many objects as may be under way and ends when one of them does; it cannot be cut.
 class RepairJob final : public Job {
  public:
-  explicit RepairJob(JobSite& site) : site_(site) {}
+  explicit RepairJob(JobSite& site)
+      : site_(site),
+        pace_(RepairsThatFit(site.engine())),
+        gather_(site.engine().scope(), site.engine().executor()) {}
 
   const JobText& text() const override { return kRepairJob.text; }
   Duration first_pause() const override { return kRepairInterval; }
 
   Task<StepEnd> Step(JobStep step) override {
-    RepairQueue& queue = site_.damage();
-    Executor& executor = site_.engine().executor();
-    const std::optional<DamagedObject> object = queue.Take(executor.Now());
+    LookAround();
+    while (gather_.pending() < pace_.at_once() && StartOne()) {
+    }
     StepEnd end{.kind = StepEnd::kRest, .pause = kRepairInterval};
-    if (!object) {
+    if (gather_.pending() == 0) {
       TellDropped();
       co_return end;
     }
-    step.show({.done = done_, .total = done_ + 1 + queue.counts().waiting, .at = object->path.text()});
-    const RepairQueue::End repaired = co_await Repair(*object, end);
-    if (!queue.Finish(*object, repaired, executor.Now())) {
+    const auto todo = [&] { return gather_.pending() + site_.damage().counts().waiting; };
+    step.show({.done = done_, .total = done_ + todo(), .at = under_way_.begin()->second.path.text()});
+    Gather<Result<RepairReport>>::Event event = co_await gather_.Next();
+    const DamagedObject object = std::move(under_way_.extract(event.tag).mapped());
+    const RepairQueue::End repaired = Tell(object, *event.value, end);
+    if (!site_.damage().Finish(object, repaired, site_.engine().executor().Now())) {
       Log(LogLevel::kWarning, "repair", "{} is given up until somebody meets the damage again",
-          object->path.text());
+          object.path.text());
     }
     ++done_;
-    step.show({.done = done_, .total = done_ + queue.counts().waiting});
+    step.show({.done = done_, .total = done_ + todo()});
     end.kind = StepEnd::kMore;
     end.pause = {};
     end.units = 1;
@@ -51,27 +61,41 @@ class RepairJob final : public Job {
   }
 
  private:
+  void LookAround() {
+    const std::shared_ptr<ClientRequests> clients = site_.store().clients();
+    if (clients) pace_.Note(xec::LookAround(site_.engine(), *clients), site_.engine().executor().Now());
+  }
+
+  // False: none waits.
+  bool StartOne() {
+    std::optional<DamagedObject> object = site_.damage().Take(site_.engine().executor().Now());
+    if (!object) return false;
+    RepairOptions options;
+    options.version = object->version;
+    gather_.Start(next_, site_.store().Repair(object->path.text(), std::move(options), {}));
+    under_way_.emplace(next_++, std::move(*object));
+    return true;
+  }
+
   // One line for each object in which something was wrong.
-  Task<RepairQueue::End> Repair(const DamagedObject& object, StepEnd& end) {
+  static RepairQueue::End Tell(const DamagedObject& object, const Result<RepairReport>& report,
+                               StepEnd& end) {
     using End = RepairQueue::End;
     const std::string path = object.path.text();
-    RepairOptions options;
-    options.version = object.version;
-    const Result<RepairReport> report = co_await site_.store().Repair(path, std::move(options), {});
-    if (!report && report.code() == Code::kNotFound) co_return End::kRepaired;
+    if (!report && report.code() == Code::kNotFound) return End::kRepaired;
     if (!report) {
       Log(LogLevel::kWarning, "repair", "{} cannot be repaired now ({}): {}", path, object.problem,
           report.error().message);
       end.problem = report.error();
-      co_return End::kFailed;
+      return End::kFailed;
     }
-    if (report->archives_bad == 0 && report->problems.empty()) co_return End::kWhole;
+    if (report->archives_bad == 0 && report->problems.empty()) return End::kWhole;
     const bool done = report->problems.empty();
     Log(done ? LogLevel::kInfo : LogLevel::kWarning, "repair", "{}: {} of {} archives written anew: {}{}{}",
         path, report->archives_made, report->archives_bad, Joined(report->made),
         report->made.empty() || done ? "" : "; ", Joined(report->problems));
     if (!done) end.problem = Fail(Code::kUnavailable, "{}: {}", path, report->problems.front());
-    co_return done ? End::kRepaired : End::kFailed;
+    return done ? End::kRepaired : End::kFailed;
   }
 
   void TellDropped() {
@@ -84,6 +108,10 @@ class RepairJob final : public Job {
   }
 
   JobSite& site_;
+  RebuildPace pace_;
+  Gather<Result<RepairReport>> gather_;
+  std::map<size_t, DamagedObject> under_way_;  // by tag
+  size_t next_ = 0;
   uint64_t done_ = 0;
   uint64_t dropped_ = 0;
 };

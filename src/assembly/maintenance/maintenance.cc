@@ -4,6 +4,7 @@
 #include "assembly/maintenance/check_servers.hh"
 #include "assembly/maintenance/job_board.hh"
 #include "store/bounded.hh"
+#include "store/rebuild.hh"
 #include "store/take_census.hh"
 
 namespace xec {
@@ -56,6 +57,11 @@ Task<Result<CleanReport>> Maintenance::Clean(std::function<bool(uint64_t)> progr
                                    [&](LayoutStore& store) { return store.Clean(std::move(options)); });
 }
 
+std::shared_ptr<ClientRequests> Maintenance::clients() const {
+  const Result<LayoutStore*> store = gate_();
+  return store ? (*store)->clients() : nullptr;
+}
+
 Task<Result<CleanReport>> Maintenance::CleanLed(CleanOptions options) {
   return Pass<Result<CleanReport>>({}, [&](LayoutStore& store) { return store.Clean(std::move(options)); });
 }
@@ -63,6 +69,12 @@ Task<Result<CleanReport>> Maintenance::CleanLed(CleanOptions options) {
 Task<Result<RepairReport>> Maintenance::Repair(std::string path, RepairOptions options, CallOptions call) {
   return Pass<Result<RepairReport>>(
       std::move(call), [&](LayoutStore& store) { return store.Repair(std::move(path), std::move(options)); });
+}
+
+Task<Result<RebuildReport>> Maintenance::Rebuild(RebuildOptions options, CallOptions call) {
+  return Pass<Result<RebuildReport>>(std::move(call), [&](LayoutStore& store) {
+    return xec::Rebuild(engine_, store, std::move(options));
+  });
 }
 
 Task<Result<Census>> Maintenance::TakeCensus(CensusOptions options, CallOptions call) {

@@ -27,7 +27,10 @@ class Maintenance final : public StoreMaintenance {
   Task<Result<CleanReport>> Clean(std::function<bool(uint64_t)> progress, CallOptions call) override;
   // A pass that a job leads.
   Task<Result<CleanReport>> CleanLed(CleanOptions options);
+  // Calls of front ends under way; null while there is no store to use.
+  std::shared_ptr<ClientRequests> clients() const;
   Task<Result<RepairReport>> Repair(std::string path, RepairOptions options, CallOptions call) override;
+  Task<Result<RebuildReport>> Rebuild(RebuildOptions options, CallOptions call) override;
   Task<Result<Census>> TakeCensus(CensusOptions options, CallOptions call) override;
   Task<Status> Verify(std::string path, OnChunk report, CallOptions call) override;
   Task<Status> Locate(std::string path, OnChunk report, CallOptions call) override;

@@ -58,11 +58,13 @@ Duration PatienceToOpen(const Engine& engine, MemberIndex server) {
          engine.ReadPatience(server, ArchiveEndSearch::kFirstBytes);
 }
 
-Task<ArchiveEndRead> ReadEndOrWhole(Engine& engine, ArchiveFilePtr file, uint64_t chunk_bytes) {
+Task<ArchiveEndRead> ReadEndOrWhole(Engine& engine, ArchiveFilePtr file, uint64_t chunk_bytes,
+                                    bool end_only) {
   const uint64_t size = file->size();
   uint64_t first_bytes = FirstBytes(size, chunk_bytes);
   std::optional<ByteBudget::Lease> memory;
-  if (size <= kWholeArchiveBytesMax) memory = engine.budget().TryAcquire(size + kBufferAlignment);
+  if (!end_only && size <= kWholeArchiveBytesMax)
+    memory = engine.budget().TryAcquire(size + kBufferAlignment);
   if (memory) first_bytes = size;
   ByteBudget::Lease lease = memory ? std::move(*memory) : ByteBudget::Lease();
   ArchiveEnd end = co_await ReadArchiveEnd(engine.ReadCall(), std::move(file), first_bytes, std::move(lease));

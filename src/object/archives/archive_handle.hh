@@ -65,13 +65,14 @@ Absence AbsenceOf(Code code);
 // For one open and one read of an archive's end.
 Duration PatienceToOpen(const Engine& engine, MemberIndex server);
 
-// Reads and parses the end of an archive; the whole archive when it is small and memory is at hand.
-// `chunk_bytes`: probably that of the archive.
+// Reads and parses the end of an archive; the whole archive when it is small and memory is at hand, unless
+// only the end is wanted. `chunk_bytes`: probably that of the archive.
 struct ArchiveEndRead {
   Result<ArchiveIndex> index = Fail(Code::kCorruption, "the archive was not read");
   std::shared_ptr<Buffer> image;  // null unless the archive was read whole
 };
-Task<ArchiveEndRead> ReadEndOrWhole(Engine& engine, ArchiveFilePtr file, uint64_t chunk_bytes);
+Task<ArchiveEndRead> ReadEndOrWhole(Engine& engine, ArchiveFilePtr file, uint64_t chunk_bytes,
+                                    bool end_only);
 
 // In the background; nothing is lost when a file opened for reading does not close well.
 void CloseLater(Engine& engine, ArchiveFilePtr file);

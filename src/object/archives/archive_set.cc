@@ -8,9 +8,10 @@
 namespace xec {
 namespace {
 
-OpenVersionPtr NewVersion(Engine& engine, NameInfo info, std::shared_ptr<RepairQueue> damage) {
-  return std::make_shared<const OpenVersion>(
-      OpenVersion{.engine = engine, .info = std::move(info), .damage = std::move(damage)});
+OpenVersionPtr NewVersion(Engine& engine, NameInfo info, std::shared_ptr<RepairQueue> damage,
+                          bool ends_only) {
+  return std::make_shared<const OpenVersion>(OpenVersion{
+      .engine = engine, .info = std::move(info), .damage = std::move(damage), .ends_only = ends_only});
 }
 
 }  // namespace
@@ -29,8 +30,8 @@ ArchiveSet::ArchiveSet(OpenVersionPtr version, std::shared_ptr<ArchiveSource> so
   });
 }
 
-ArchiveSet::ArchiveSet(Engine& engine, NameInfo info, std::shared_ptr<RepairQueue> damage)
-    : ArchiveSet(NewVersion(engine, std::move(info), std::move(damage))) {}
+ArchiveSet::ArchiveSet(Engine& engine, NameInfo info, std::shared_ptr<RepairQueue> damage, bool ends_only)
+    : ArchiveSet(NewVersion(engine, std::move(info), std::move(damage), ends_only)) {}
 
 ArchiveSet::ArchiveSet(const OpenVersionPtr& version)
     : ArchiveSet(version, std::make_shared<ArchivePlaces>(version)) {}

@@ -22,8 +22,9 @@ std::string VersionKey(const NameInfo& info);
 class ArchiveSet : public std::enable_shared_from_this<ArchiveSet> {
  public:
   // `engine` outlives it. `info` is live and an object. `damage` hears what is found lost or damaged; may be
-  // null.
-  ArchiveSet(Engine& engine, NameInfo info, std::shared_ptr<RepairQueue> damage = nullptr);
+  // null. `ends_only`: as of OpenVersion.
+  ArchiveSet(Engine& engine, NameInfo info, std::shared_ptr<RepairQueue> damage = nullptr,
+             bool ends_only = false);
   virtual ~ArchiveSet() = default;
 
   // The version's manifest, from any archive or witness; the image of the archive it came from comes with it.

@@ -90,7 +90,8 @@ Task<Result<LoadedArchive>> OpenArchives::OpenAndRead(MemberIndex server) {
 Task<Result<LoadedArchive>> OpenArchives::ReadFound(MemberIndex server, FoundArchive found) {
   Engine& engine = version_->engine;
   const Geometry& configured = GeometryFor(engine.descriptor(), version_->info.path.text());
-  ArchiveEndRead end = co_await ReadEndOrWhole(engine, found.file, configured.chunk_size_bytes);
+  ArchiveEndRead end =
+      co_await ReadEndOrWhole(engine, found.file, configured.chunk_size_bytes, version_->ends_only);
   if (!end.index && AbsenceOf(end.index.code()) == Absence::kUnavailable)
     NoteUnread(server, std::nullopt, end.index.error());
   Result<Manifest> manifest =

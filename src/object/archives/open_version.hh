@@ -14,6 +14,7 @@ struct OpenVersion {
   Engine& engine;  // outlives it
   NameInfo info;  // live and an object
   std::shared_ptr<RepairQueue> damage;  // hears what is found lost or damaged; may be null
+  bool ends_only = false;  // archives are not read whole when they are opened, however small
 
   // An archive of this version is damaged or lost. Cheap.
   void ReportDamage(std::string problem) const {

@@ -29,6 +29,7 @@ class Reader final : public ObjectReader {
   uint64_t size() const override { return archives_->info().accepted.size; }
   const Version& version() const override { return archives_->info().accepted.version; }
   Task<Result<Manifest>> GetManifest() override;
+  Task<Result<ReadContext>> GetContext() override;
   Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into) override;
   Task<Status> ReadVector(std::vector<Piece> pieces) override;
   Task<Result<uint64_t>> ReadWithin(ByteBudget& budget, uint64_t offset, MutableByteSpan into) override;
@@ -76,6 +77,12 @@ Task<Result<Manifest>> Reader::GetManifest() {
   Result<Ready> ready = co_await Prepare();
   if (!ready) co_return ready.error();
   co_return Manifest(*ready->context.manifest);
+}
+
+Task<Result<ReadContext>> Reader::GetContext() {
+  Result<Ready> ready = co_await Prepare();
+  if (!ready) co_return ready.error();
+  co_return std::move(ready->context);
 }
 
 void CopyOut(const SliceCache::Value& data, uint64_t chunk_size, uint64_t from, MutableByteSpan into) {
@@ -221,19 +228,28 @@ Task<Status> Reader::Locate(std::function<void(const ChunkReport&)> report) {
   co_return std::move(status);
 }
 
-}  // namespace
-
-Task<Result<std::shared_ptr<ObjectReader>>> ObjectReader::Open(Engine& engine, NameInfo info,
-                                                               std::shared_ptr<RepairQueue> damage) {
+Task<Result<std::shared_ptr<ObjectReader>>> OpenNative(Engine& engine, NameInfo info,
+                                                       std::shared_ptr<RepairQueue> damage, bool ends_only) {
   if (info.accepted.kind == Accepted::kDirectory)
     co_return Fail(Code::kIsDirectory, "{} is a directory", info.path.text());
   if (info.accepted.kind != Accepted::kObject)
     co_return Fail(Code::kNotFound, "{} does not exist", info.path.text());
   std::string object = VersionKey(info);
-  auto archives = std::make_shared<ArchiveSet>(engine, std::move(info), std::move(damage));
+  auto archives = std::make_shared<ArchiveSet>(engine, std::move(info), std::move(damage), ends_only);
   std::shared_ptr<ObjectReader> reader =
       std::make_shared<Reader>(engine, std::move(archives), std::move(object));
   co_return std::move(reader);
+}
+
+}  // namespace
+
+Task<Result<std::shared_ptr<ObjectReader>>> ObjectReader::Open(Engine& engine, NameInfo info,
+                                                               std::shared_ptr<RepairQueue> damage) {
+  return OpenNative(engine, std::move(info), std::move(damage), false);
+}
+
+Task<Result<std::shared_ptr<ObjectReader>>> ObjectReader::OpenEnds(Engine& engine, NameInfo info) {
+  return OpenNative(engine, std::move(info), nullptr, true);
 }
 
 Task<Result<std::shared_ptr<ObjectReader>>> ObjectReader::OpenXrdec(Engine& engine, NameInfo info) {

@@ -14,6 +14,8 @@
 
 namespace xec {
 
+struct ReadContext;
+
 // One open version. Thread-safe: any number of reads may run at once (xrootd shares one handle among
 // clients). It keeps reading its version while the name is replaced, renamed or removed (promise P3).
 class ObjectReader {
@@ -22,6 +24,9 @@ class ObjectReader {
   // hears of lost and damaged archives that reads meet; may be null.
   static Task<Result<std::shared_ptr<ObjectReader>>> Open(Engine& engine, NameInfo info,
                                                           std::shared_ptr<RepairQueue> damage = nullptr);
+  // For who wants to know what is there, and reads little or nothing of it: of small archives, too, only the
+  // ends are read when they are opened.
+  static Task<Result<std::shared_ptr<ObjectReader>>> OpenEnds(Engine& engine, NameInfo info);
 
   // An object in the form of stock XrdEc: archives at its plain name on info.holders (all servers whose
   // attributes show the newest version), info.accepted with its size and a version made of XrdEc's. The
@@ -37,6 +42,8 @@ class ObjectReader {
 
   // The manifest, read from a holder at the first call.
   virtual Task<Result<Manifest>> GetManifest() = 0;
+  // For who reads chunks by itself: what all reads of the version share. Errors: those of GetManifest.
+  virtual Task<Result<ReadContext>> GetContext() = 0;
 
   // Reads up to into.size() bytes at `offset`; short only at the end of the object. Every byte is verified by
   // its page checksum (or the member's CRC32); what is missing, corrupt or late is decoded from the rest. The

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "object/repair/damage_survey.hh"
 
+#include <algorithm>
+
 #include "base/contains.hh"
 #include "commit/engine/pause.hh"
 #include "commit/engine/server_gather.hh"
@@ -74,6 +76,49 @@ Task<void> DamageSurvey::NoteUnread(std::map<uint32_t, ChunkReport> unread) {
   }
 }
 
+// What is found out of the lanes, by lane.
+struct DamageSurvey::Lanes {
+  std::vector<bool> bad, silent, good;
+  std::map<uint32_t, ChunkReport> unread;
+  std::map<uint32_t, std::set<MemberIndex>> silent_on;
+};
+
+void DamageSurvey::Take(const ChunkReport& chunk, Lanes& lanes) {
+  Count(chunk);
+  const uint32_t lane = LaneOfChunk(chunk.stripe, chunk.chunk, version_.manifest.geometry.Total());
+  const bool gone = IsGone(version_.engine, version_.manifest, version_.options, chunk);
+  const bool nowhere = chunk.health == ChunkHealth::kMissing || chunk.doubted;
+  const bool known = chunk.server < version_.engine.server_count();
+  if (IsAway(chunk) && !gone) {
+    lanes.silent[lane] = true;
+    if (chunk.times_unread > 0) lanes.unread.insert_or_assign(lane, chunk);
+    if (known) lanes.silent_on[lane].insert(chunk.server);
+  } else if (chunk.health != ChunkHealth::kGood) {
+    lanes.bad[lane] = true;
+    wrong_.emplace(lane, chunk.problem);
+  } else {
+    lanes.good[lane] = true;
+  }
+  if (known && !nowhere && !gone) found_on_[lane] = chunk.server;
+}
+
+// What was damaged when it was read may be another repair's by now.
+Task<Status> DamageSurvey::LookAtSuspects(Lanes& lanes) {
+  if (suspects_.empty()) co_return OkStatus();
+  Result<ReadContext> context = co_await version_.reader->GetContext();
+  if (!context) co_return context.error();
+  for (const DamagedChunk& suspect : suspects_) {
+    const bool damaged = co_await IsDamaged(*context, suspect);
+    if (!damaged) continue;
+    const uint32_t lane = LaneOfChunk(suspect.stripe, suspect.chunk, version_.manifest.geometry.Total());
+    lanes.bad[lane] = true;
+    wrong_.emplace(lane, suspect.problem);
+    --left_[suspect.stripe].good;
+    left_[suspect.stripe].problems += suspect.problem;
+  }
+  co_return OkStatus();
+}
+
 Task<Status> DamageSurvey::FindBad() {
   bad_.clear();
   unread_.clear();
@@ -82,40 +127,75 @@ Task<Status> DamageSurvey::FindBad() {
   holders_.clear();
   archives_silent_ = 0;
   silent_.clear();
+  absent_.clear();
+  silent_lanes_.clear();
+  left_.clear();
   const uint32_t total = version_.manifest.geometry.Total();
-  std::vector<bool> bad(total, false), silent(total, false);
-  std::map<uint32_t, ChunkReport> unread;  // by lane
-  std::map<uint32_t, std::set<MemberIndex>> silent_on;
-  Status verified = co_await version_.reader->Verify([&](const ChunkReport& chunk) {
-    version_.options.progress(chunk.bytes);
-    const uint32_t lane = LaneOfChunk(chunk.stripe, chunk.chunk, total);
-    const bool gone = IsGone(version_.engine, version_.manifest, version_.options, chunk);
-    const bool nowhere = chunk.health == ChunkHealth::kMissing || chunk.doubted;
-    if (IsAway(chunk) && !gone) {
-      silent[lane] = true;
-      if (chunk.times_unread > 0) unread.insert_or_assign(lane, chunk);
-      if (chunk.server < version_.engine.server_count()) silent_on[lane].insert(chunk.server);
-    } else if (chunk.health != ChunkHealth::kGood) {
-      bad[lane] = true;
-      wrong_.emplace(lane, chunk.problem);
-    }
-    if (chunk.server < version_.engine.server_count() && !nowhere && !gone) found_on_[lane] = chunk.server;
-  });
-  co_await NoteUnread(std::move(unread));
+  const std::vector<bool> none(total, false);
+  Lanes lanes{none, none, none, {}, {}};
+  Status looked;
+  if (version_.options.deep) {
+    looked = co_await version_.reader->Verify([&](const ChunkReport& chunk) {
+      version_.options.progress(chunk.bytes);
+      Take(chunk, lanes);
+    });
+  } else {
+    looked = co_await version_.reader->Locate([&](const ChunkReport& chunk) { Take(chunk, lanes); });
+  }
+  if (looked) looked = co_await LookAtSuspects(lanes);
+  co_await NoteUnread(std::move(lanes.unread));
   for (const uint32_t lane : unread_) {
-    silent[lane] = false;
-    bad[lane] = true;
+    lanes.silent[lane] = false;
+    lanes.bad[lane] = true;
   }
   for (uint32_t lane = 0; lane < total; ++lane) {
-    if (silent[lane]) {
+    if (lanes.silent[lane]) {
       ++archives_silent_;
-      silent_.insert(silent_on[lane].begin(), silent_on[lane].end());
+      silent_.insert(lanes.silent_on[lane].begin(), lanes.silent_on[lane].end());
+      silent_lanes_.insert(lane);
     }
-    if (bad[lane] && !silent[lane]) bad_.push_back(lane);
+    if (!lanes.good[lane]) absent_.insert(lane);
+    if (lanes.bad[lane] && !lanes.silent[lane]) bad_.push_back(lane);
     const auto found = found_on_.find(lane);
-    if ((!bad[lane] || unread_.contains(lane)) && found != found_on_.end()) holders_.push_back(found->second);
+    if ((!lanes.bad[lane] || unread_.contains(lane)) && found != found_on_.end())
+      holders_.push_back(found->second);
   }
-  co_return std::move(verified);
+  co_return std::move(looked);
+}
+
+void DamageSurvey::Count(const ChunkReport& chunk) {
+  Left& left = left_[chunk.stripe];
+  if (left.needed == 0) {
+    const StripeMap stripes = version_.manifest.Stripes();
+    for (uint32_t data = 0; data < version_.manifest.geometry.data_chunks; ++data)
+      left.needed += stripes.ChunkBytes(chunk.stripe, data) > 0 ? 1 : 0;
+  }
+  if (chunk.health == ChunkHealth::kGood) {
+    ++left.good;
+    return;
+  }
+  left.away = left.away || chunk.health == ChunkHealth::kUnavailable;
+  left.problems += (left.problems.empty() ? "" : "; ") + chunk.problem;
+}
+
+int DamageSurvey::survives() const {
+  int least = static_cast<int>(version_.manifest.geometry.parity_chunks);
+  for (const auto& [stripe, left] : left_)
+    least = std::min(least, static_cast<int>(left.good) - static_cast<int>(left.needed));
+  return least;
+}
+
+Status DamageSurvey::EnoughLeft() const {
+  for (const auto& [stripe, left] : left_) {
+    if (left.good >= left.needed) continue;
+    const std::string& path = version_.info.path.text();
+    if (left.away)
+      return Fail(Code::kUnavailable, "stripe {} of {} cannot be had now: {} of the {} chunks needed are good ({})",
+                  stripe, path, left.good, left.needed, left.problems);
+    return Fail(Code::kDataLoss, "stripe {} of {} is lost: {} of the {} chunks needed are good ({})", stripe,
+                path, left.good, left.needed, left.problems);
+  }
+  return OkStatus();
 }
 
 std::optional<State> DamageSurvey::Listed(MemberIndex server) const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// DamageSurvey: what is bad of a version, and where its archives are; found by reading it whole.
+// DamageSurvey: what is bad of a version, and where its archives are; found by reading it whole, or from the
+// directories of its archives.
 #pragma once
 
 #include <map>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "object/repair/lost_chunks.hh"
 #include "object/repair/repaired_version.hh"
 #include "protocol/state_name.hh"
 
@@ -30,8 +32,16 @@ class DamageSurvey {
   // were bad when they were last asked are waited for as well: they may be back, and what they have is read
   // then.
   Task<void> ListArchives(std::set<MemberIndex> others);
-  // Reads everything; what is below is known then. Errors: those of ObjectReader::Verify.
+  // Reads everything, or, unless the repair is a deep one, the directories; what is below is known then.
+  // Errors: those of ObjectReader::Verify and Locate.
   Task<Status> FindBad();
+  // Chunks that were read and found damaged before: FindBad reads these, too.
+  void Suspect(std::vector<DamagedChunk> chunks) { suspects_ = std::move(chunks); }
+  // Are there enough chunks of each stripe? Else kDataLoss, or kUnavailable if there may be, with a sentence
+  // that names the first stripe without.
+  Status EnoughLeft() const;
+  // How many further archives could be lost, at least; < 0: a stripe has too few chunks.
+  int survives() const;
   // An archive could be opened, but not read: FindBad may find out more after a while.
   bool read_again() const { return read_again_; }
 
@@ -46,6 +56,10 @@ class DamageSurvey {
   const std::map<uint32_t, MemberIndex>& found_on() const { return found_on_; }
   // Servers with an archive that is good, silent or may be good.
   const std::vector<MemberIndex>& holders() const { return holders_; }
+  // Was no chunk of the lane good? Then it need not be asked for any.
+  bool IsAbsent(uint32_t lane) const { return absent_.contains(lane); }
+  // Is it because its server does not answer?
+  bool IsSilent(uint32_t lane) const { return silent_lanes_.contains(lane); }
   // Is the lane bad because its archive could be opened, but twice not read? It may be good.
   bool IsUnread(uint32_t lane) const { return unread_.contains(lane); }
 
@@ -58,6 +72,18 @@ class DamageSurvey {
   }
 
  private:
+  // What is left of a stripe.
+  struct Left {
+    uint32_t good = 0;
+    uint32_t needed = 0;  // as many as there are data chunks with bytes
+    bool away = false;    // more may be
+    std::string problems;
+  };
+
+  struct Lanes;
+  void Take(const ChunkReport& chunk, Lanes& lanes);
+  Task<Status> LookAtSuspects(Lanes& lanes);
+  void Count(const ChunkReport& chunk);
   Task<bool> Answers(MemberIndex server);
   Task<void> NoteUnread(std::map<uint32_t, ChunkReport> unread);
 
@@ -71,6 +97,9 @@ class DamageSurvey {
   std::set<MemberIndex> silent_;
   std::map<uint32_t, MemberIndex> found_on_;
   std::vector<MemberIndex> holders_;
+  std::set<uint32_t> absent_, silent_lanes_;
+  std::map<uint64_t, Left> left_;  // by stripe
+  std::vector<DamagedChunk> suspects_;
 };
 
 }  // namespace xec

@@ -7,6 +7,7 @@
 
 #include "commit/engine/pause.hh"
 #include "commit/steps/place_copy.hh"
+#include "object/layout.hh"
 #include "object/repair/damage_survey.hh"
 #include "object/repair/repair_copies.hh"
 
@@ -18,38 +19,44 @@ constexpr int kRoundsMax = 3;
 // An archive that was opened, but not read, is read again so much later: readers remember a failure for less.
 constexpr Duration kReadAgainAfter = std::chrono::milliseconds(2500);
 
+// What a round leaves to the next one.
+struct Learnt {
+  // Servers that took a copy's file, but not its bytes, and what they said: they are full, say.
+  std::map<MemberIndex, std::string> refusing;
+  // Servers that have to be listed as well: a bad archive beside its copy was met there.
+  std::set<MemberIndex> also_listed;
+  // Chunks that were read, and are damaged.
+  std::vector<DamagedChunk> damaged;
+};
+
 // One round: from looking what is bad to copies in their places.
 class Repair {
  public:
-  Repair(RepairedVersion version, RepairReport before, std::map<MemberIndex, std::string> refusing,
-         std::set<MemberIndex> also_listed, bool last_round)
+  Repair(RepairedVersion version, RepairReport before, Learnt learnt, bool last_round)
       : version_(std::move(version)),
-        refusing_(std::move(refusing)),
-        also_listed_(std::move(also_listed)),
+        learnt_(std::move(learnt)),
         last_round_(last_round),
         report_(std::move(before)) {
     report_.problems.clear();
+    survey_.Suspect(std::exchange(learnt_.damaged, {}));
   }
   Repair(const Repair&) = delete;
   Repair& operator=(const Repair&) = delete;
 
   Task<Result<RepairReport>> Run();
-  // Servers that took a copy's file, but not its bytes, and what they said: they are full, say.
-  const std::map<MemberIndex, std::string>& refusing() const { return refusing_; }
-  // Servers that have to be listed as well, next time: a bad archive beside its copy was met there.
-  const std::set<MemberIndex>& also_listed() const { return also_listed_; }
+  const Learnt& learnt() const { return learnt_; }
 
  private:
+  void PlanOnly(uint32_t lane);
   Task<void> Place(ArchiveCopy& copy);
   Task<void> RemoveBadOf(uint32_t lane, MemberIndex server);
 
   const RepairedVersion version_;
-  std::map<MemberIndex, std::string> refusing_;
-  std::set<MemberIndex> also_listed_;
+  Learnt learnt_;
   const bool last_round_;
   RepairReport report_;
   DamageSurvey survey_{version_};
-  RepairCopies copies_{version_, survey_, refusing_};
+  RepairCopies copies_{version_, survey_, learnt_.refusing};
 };
 
 // Gives the copy its place.
@@ -63,6 +70,7 @@ Task<void> Repair::Place(ArchiveCopy& copy) {
   }
   if (copy.status) {
     ++report_.archives_made;
+    report_.copies.push_back({copy.server, LaneBytes(version_.manifest.Stripes(), copy.lane)});
     report_.made.push_back(fmt::format("archive {} is on {} now (it was lost: {})", copy.lane,
                                        version_.engine.server_id(copy.server),
                                        survey_.wrong().at(copy.lane)));
@@ -72,7 +80,7 @@ Task<void> Repair::Place(ArchiveCopy& copy) {
   }
   const Error& error = copy.status.error();
   const bool refused = error.code == Code::kNoSpace || error.code == Code::kPermissionDenied;
-  if (refused) refusing_[copy.server] = error.message;
+  if (refused) learnt_.refusing[copy.server] = error.message;
   // Another server has its turn first.
   if (!refused || last_round_) {
     report_.problems.push_back(fmt::format("archive {} of {} on {}: {}", copy.lane, version_.info.path.text(),
@@ -99,7 +107,7 @@ Task<void> Repair::RemoveBadOf(uint32_t lane, MemberIndex server) {
 }
 
 Task<Result<RepairReport>> Repair::Run() {
-  co_await survey_.ListArchives(also_listed_);
+  co_await survey_.ListArchives(learnt_.also_listed);
   Status found = co_await survey_.FindBad();
   if (found && survey_.read_again()) {
     co_await Pause(version_.engine, kReadAgainAfter);
@@ -109,13 +117,22 @@ Task<Result<RepairReport>> Repair::Run() {
   // read themselves: now the copies are read whole.
   if (found && !version_.reader->DamagedBeside().empty()) found = co_await survey_.FindBad();
   if (!found) co_return found.error();
+  report_.survives = survey_.survives();
+  if (!version_.options.deep || version_.options.dry_run) {
+    const Status enough = survey_.EnoughLeft();
+    if (!enough) co_return enough.error();
+  }
   // What was bad and was not made by an earlier round is found again.
   report_.archives_bad = report_.archives_made + survey_.bad().size();
   report_.archives_silent = survey_.archives_silent();
   report_.silent.assign(survey_.silent().begin(), survey_.silent().end());
+  if (version_.options.dry_run) {
+    for (const uint32_t lane : survey_.bad()) PlanOnly(lane);
+    co_return std::move(report_);
+  }
   const std::vector<std::pair<uint32_t, MemberIndex>> beside = version_.reader->DamagedBeside();
   for (const auto& [lane, server] : beside) {
-    if (!survey_.HasListed(server)) also_listed_.insert(server);
+    if (!survey_.HasListed(server)) learnt_.also_listed.insert(server);
     if (!survey_.wrong().contains(lane)) co_await RemoveBadOf(lane, server);
   }
   for (const uint32_t lane : survey_.bad()) {
@@ -124,9 +141,24 @@ Task<Result<RepairReport>> Repair::Run() {
   }
   if (copies_.copies().empty()) co_return std::move(report_);
   co_await copies_.Write();
+  learnt_.damaged = copies_.damaged();
   // One after the other: see PlaceCopy.
-  for (ArchiveCopy& copy : copies_.copies()) co_await Place(copy);
+  std::optional<Error> lost;
+  for (ArchiveCopy& copy : copies_.copies()) {
+    co_await Place(copy);
+    if (!copy.status && copy.status.code() == Code::kDataLoss) lost = copy.status.error();
+  }
+  if (lost && !version_.options.deep) co_return *lost;
   co_return std::move(report_);
+}
+
+void Repair::PlanOnly(uint32_t lane) {
+  const std::optional<MemberIndex> target = copies_.Plan(lane);
+  if (target) {
+    report_.copies.push_back({*target, LaneBytes(version_.manifest.Stripes(), lane)});
+  } else {
+    report_.problems.push_back(fmt::format("no server could take archive {} of {}", lane, version_.info.path.text()));
+  }
 }
 
 // Reads everything once more, with eyes that have not seen what was bad. Answers how many chunks still are.
@@ -149,36 +181,48 @@ Task<Result<uint64_t>> VerifyAgain(Engine& engine, NameInfo info, RepairOptions 
   co_return bad;
 }
 
+Task<Result<std::shared_ptr<ObjectReader>>> OpenFor(Engine& engine, NameInfo info,
+                                                    const RepairOptions& options) {
+  if (options.deep) return ObjectReader::Open(engine, std::move(info));
+  return ObjectReader::OpenEnds(engine, std::move(info));
+}
+
 }  // namespace
 
 Task<Result<RepairReport>> RepairObject(Engine& engine, NameInfo info, RepairOptions options) {
   if (options.version && *options.version != info.accepted.version) co_return RepairReport{};
-  std::map<MemberIndex, std::string> refusing;
-  std::set<MemberIndex> also_listed;
+  Learnt learnt;
   Result<RepairReport> report = RepairReport{};
   for (int round = 1; round <= kRoundsMax; ++round) {
-    NameInfo of_reader = info;
-    Result<std::shared_ptr<ObjectReader>> reader = co_await ObjectReader::Open(engine, std::move(of_reader));
+    Result<std::shared_ptr<ObjectReader>> reader = co_await OpenFor(engine, info, options);
     if (!reader) co_return reader.error();
     Result<Manifest> manifest = co_await (*reader)->GetManifest();
     if (!manifest) co_return manifest.error();
-    const size_t refused = refusing.size();
     RepairedVersion version{engine, info, std::move(*reader), std::move(*manifest), options};
-    Repair repair(std::move(version), std::move(*report), refusing, also_listed, round == kRoundsMax);
+    Repair repair(std::move(version), std::move(*report), learnt, round == kRoundsMax);
     report = co_await repair.Run();
     if (!report) co_return std::move(report);
-    const size_t listed = also_listed.size();
-    refusing = repair.refusing();
-    also_listed = repair.also_listed();
-    if (refusing.size() == refused && also_listed.size() == listed) break;
+    const Learnt before = std::exchange(learnt, repair.learnt());
+    const bool news = learnt.refusing.size() > before.refusing.size() ||
+                      learnt.also_listed.size() > before.also_listed.size() || !learnt.damaged.empty();
+    if (!news) break;
   }
-  if (report->archives_made == 0) co_return std::move(report);
+  for (const DamagedChunk& left : learnt.damaged) report->problems.push_back(left.problem);
+  if (report->archives_made == 0 || !options.deep) co_return std::move(report);
   const std::string path = info.path.text();
   const Result<uint64_t> bad = co_await VerifyAgain(engine, std::move(info), std::move(options));
   if (!bad) co_return bad.error();
   if (*bad > 0 && report->problems.empty())
     report->problems.push_back(fmt::format("{} chunks of {} are still bad", *bad, path));
   co_return std::move(report);
+}
+
+uint64_t RepairMemoryBytes(const Geometry& geometry) {
+  StripeBuffer::Shape stripe;
+  stripe.geometry = geometry;
+  stripe.data_bytes_max = geometry.StripeSize();
+  // What is read and what is made of it are no more than a stripe, but for what is copied.
+  return kStripesAtOnce * stripe.BufferBytes();
 }
 
 }  // namespace xec

@@ -5,6 +5,7 @@
 
 #include "base/contains.hh"
 #include "commit/engine/access.hh"
+#include "commit/engine/pause.hh"
 #include "commit/steps/drafts.hh"
 #include "commit/steps/place_copy.hh"
 #include "object/layout.hh"
@@ -20,6 +21,8 @@ namespace {
 constexpr int kLateFactor = 4;
 // Is read at a time, if memory is short.
 constexpr uint64_t kLittle = kMiB;
+// Chunks that were met damaged and are looked at in the next round; there are further ones when they are met.
+constexpr size_t kDamagedChunksMax = 64;
 
 }  // namespace
 
@@ -69,6 +72,15 @@ Task<bool> RepairCopies::HoldsAnother(MemberIndex server, uint32_t lane) {
   const std::optional<State> archive = ArchiveInPlace(*states, version_.info.accepted);
   survey_.NoteListed(server, archive);
   co_return archive.has_value();
+}
+
+std::optional<MemberIndex> RepairCopies::Plan(uint32_t lane) {
+  const std::vector<MemberIndex> targets = Targets(lane);
+  if (targets.empty()) return std::nullopt;
+  ArchiveCopy& copy = copies_.emplace_back();
+  copy.lane = lane;
+  copy.server = targets.front();
+  return copy.server;
 }
 
 // Creates the copy's file on the first server that takes it.
@@ -136,6 +148,7 @@ Task<Status> RepairCopies::WriteChunks(std::shared_ptr<StripeBuffer> stripe, Dur
     if (!copy.status || stripe->ChunkSize(chunk) == 0) continue;
     Result<StripeBuffer::Piece> piece = stripe->PlaceChunk(chunk, *copy.archive);
     if (!piece) co_return piece.error();
+    version_.options.wrote(piece->slice.length);
     writes.Start(i, xec::Write(call, copy.file, piece->archive_offset, std::move(piece->slice)));
   }
   while (writes.pending() > 0) {
@@ -263,11 +276,71 @@ Task<void> RepairCopies::EndArchives(Duration writing) {
   }
 }
 
-Task<void> RepairCopies::Write() {
+Task<Status> RepairCopies::WriteDecoded() {
   Result<ObjectDigests> digests = ObjectDigests::Create({});
-  Status written = digests ? OkStatus() : Status(digests.error());
+  if (!digests) co_return digests.error();
+  co_return co_await WriteStripes(*digests);
+}
+
+ChunksWanted RepairCopies::WantedOf(uint64_t stripe) const {
+  const uint32_t total = version_.manifest.geometry.Total();
+  ChunksWanted wanted;
+  wanted.stripe = stripe;
+  for (const ArchiveCopy& copy : copies_) {
+    if (copy.status) wanted.wanted |= ChunkBit(ChunkOfLane(stripe, copy.lane, total));
+  }
+  for (uint32_t lane = 0; lane < total; ++lane) {
+    const ChunkMask chunk = ChunkBit(ChunkOfLane(stripe, lane, total));
+    if (survey_.IsAbsent(lane)) wanted.absent |= chunk;
+    if (survey_.IsSilent(lane)) wanted.away |= chunk;
+  }
+  return wanted;
+}
+
+Task<Status> RepairCopies::WriteMade(MadeChunks made) {
+  version_.options.progress(made.bytes_read);
+  for (DamagedChunk& chunk : made.damaged) {
+    if (damaged_.size() < kDamagedChunksMax) damaged_.push_back(std::move(chunk));
+  }
+  co_return co_await WriteChunks(std::move(made.stripe), made.took);
+}
+
+// While a stripe is written the next ones are read. Each is one request for memory, so none waits for memory
+// that another one holds until it has got more.
+Task<Status> RepairCopies::WriteMade(ReadContext context) {
+  const StripeMap stripes = version_.manifest.Stripes();
+  const Executor& executor = version_.engine.executor();
+  Gather<Result<MadeChunks>> making(version_.engine.scope(), version_.engine.executor());
+  for (uint64_t at = 0; at < stripes.object_size() || making.pending() > 0;) {
+    while (at < stripes.object_size() && making.pending() < kStripesAtOnce) {
+      const StripeExtent extent = stripes.At(at);
+      making.Start(extent.stripe, MakeLostChunks(context, extent, WantedOf(extent.stripe)));
+      at = extent.end();
+    }
+    Gather<Result<MadeChunks>>::Event event = co_await making.Next();
+    if (!*event.value) co_return event.value->error();
+    if (version_.options.stopped()) co_return Fail(Code::kCancelled, "the repair was interrupted");
+    const TimePoint began = executor.Now();
+    const Duration reading = (*event.value)->took;
+    const Status written = co_await WriteMade(std::move(**event.value));
+    if (!written) co_return written.error();
+    if (AllFailed()) co_return OkStatus();
+    const Duration rest = version_.options.rest(reading + (executor.Now() - began));
+    if (rest > Duration::zero()) co_await Pause(version_.engine, rest);
+  }
+  co_return OkStatus();
+}
+
+Task<void> RepairCopies::Write() {
   const TimePoint started = version_.engine.executor().Now();
-  if (written) written = co_await WriteStripes(*digests);
+  Status written;
+  if (version_.options.deep) {
+    written = co_await WriteDecoded();
+  } else {
+    Result<ReadContext> context = co_await version_.reader->GetContext();
+    written = context ? OkStatus() : Status(context.error());
+    if (context) written = co_await WriteMade(std::move(*context));
+  }
   for (ArchiveCopy& copy : copies_) {
     if (!written) copy.status = written;
   }

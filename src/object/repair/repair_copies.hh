@@ -15,6 +15,9 @@
 
 namespace xec {
 
+// Of an object that is not read whole: while one is written the others are read.
+constexpr size_t kStripesAtOnce = 3;
+
 // One owner, one call at a time.
 class RepairCopies {
  public:
@@ -27,15 +30,23 @@ class RepairCopies {
   // Creates the file of a lane's copy on the first server that takes it. kUnavailable, with a sentence for
   // the report, when none does.
   Task<Status> Open(uint32_t lane);
-  // Decodes the object and writes what the copies have of it, then ends and closes their archives. The status
-  // of each copy tells what became of it.
+  // The server that would be asked first; nullopt: none could be. Nothing is written: of a dry run.
+  std::optional<MemberIndex> Plan(uint32_t lane);
+  // Decodes what the copies have of the object, or all of it if the repair is a deep one, writes it, then ends
+  // and closes their archives. The status of each copy tells what became of it.
   Task<void> Write();
+  // Chunks of other archives that were read and are damaged.
+  const std::vector<DamagedChunk>& damaged() const { return damaged_; }
 
   std::vector<ArchiveCopy>& copies() { return copies_; }
 
  private:
   std::vector<MemberIndex> Targets(uint32_t lane) const;
   Task<bool> HoldsAnother(MemberIndex server, uint32_t lane);
+  Task<Status> WriteDecoded();
+  Task<Status> WriteMade(ReadContext context);
+  Task<Status> WriteMade(MadeChunks made);
+  ChunksWanted WantedOf(uint64_t stripe) const;
   Task<Status> WriteStripes(ObjectDigests& digests);
   uint64_t PieceBytes(uint64_t stripe_bytes) const;
   Task<Status> WriteStripe(StripeExtent extent, ObjectDigests& digests);
@@ -49,6 +60,7 @@ class RepairCopies {
   DamageSurvey& survey_;
   const std::map<MemberIndex, std::string>& refusing_;
   std::vector<ArchiveCopy> copies_;
+  std::vector<DamagedChunk> damaged_;
 };
 
 }  // namespace xec

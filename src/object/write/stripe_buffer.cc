@@ -23,10 +23,10 @@ size_t Headroom(const StripeBuffer::Shape& shape, size_t chunk_bytes) {
   return RoundUp(LocalHeaderSizeMax(shape.geometry.PageCount(chunk_bytes)));
 }
 
-// Of the Buffer of a chunk; 0 for one without bytes.
+// Of the Buffer of a chunk; 0 for one without bytes, or without memory.
 size_t SlotBytes(const StripeBuffer::Shape& shape, uint32_t chunk) {
   const size_t bytes = shape.geometry.ChunkBytes(shape.data_bytes_max, 0, chunk);
-  return bytes == 0 ? 0 : Headroom(shape, bytes) + RoundUp(bytes + shape.tail_room);
+  return bytes == 0 || !(shape.chunks & ChunkBit(chunk)) ? 0 : Headroom(shape, bytes) + RoundUp(bytes + shape.tail_room);
 }
 
 }  // namespace
@@ -45,9 +45,9 @@ StripeBuffer::StripeBuffer(const Shape& shape, uint64_t stripe, ByteBudget::Leas
   for (uint32_t chunk = 0; chunk < shape_.geometry.Total(); ++chunk) {
     Slot& slot = slots_[chunk];
     slot.capacity = shape_.geometry.ChunkBytes(shape_.data_bytes_max, 0, chunk);
-    if (slot.capacity == 0) continue;
-    slot.headroom = Headroom(shape_, slot.capacity);
     const size_t bytes = SlotBytes(shape_, chunk);
+    if (bytes == 0) continue;
+    slot.headroom = Headroom(shape_, slot.capacity);
     slot.buffer = Buffer::Allocate(bytes, lease.Split(bytes));
   }
 }
@@ -139,6 +139,24 @@ void StripeBuffer::Restore(ChunkMask present, uint32_t chunk) {
     if (sources.back().empty()) present |= ChunkBit(i);
   }
   ReconstructPadded(CodecFor(shape_.geometry), sources, present, chunk, Data(chunk, ChunkSize(chunk)));
+  SumUpAnew(chunk);
+}
+
+bool StripeBuffer::RestoreFrom(std::span<const ByteSpan> sources, ChunkMask present, uint32_t chunk) {
+  const MutableByteSpan made = Data(chunk, ChunkSize(chunk));
+  bool right = true;
+  if (present & ChunkBit(chunk)) {
+    std::memcpy(made.data(), sources[chunk].data(), made.size());
+  } else {
+    const ReedSolomon& codec = CodecFor(shape_.geometry);
+    ReconstructPadded(codec, sources, present, chunk, made);
+    right = DecodesBack(codec, sources, present, chunk, made);
+  }
+  SumUpAnew(chunk);
+  return right;
+}
+
+void StripeBuffer::SumUpAnew(uint32_t chunk) {
   slots_[chunk].summed = 0;
   slots_[chunk].crc32 = 0;
   SumUp(chunk, ChunkSize(chunk));

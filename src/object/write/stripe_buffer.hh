@@ -28,6 +28,7 @@ class StripeBuffer {
     Geometry geometry;
     uint64_t data_bytes_max = 0;  // of the object in this stripe, 1..StripeSize()
     size_t tail_room = 0;  // bytes free behind every chunk
+    ChunkMask chunks = ~ChunkMask{0};  // there is memory for these
     // What a lease for the stripe must have.
     uint64_t BufferBytes() const;
   };
@@ -41,6 +42,9 @@ class StripeBuffer {
   Slice Place(uint32_t chunk) const;
   // Decodes a chunk from those in `present`, at least k, the empty ones counted; its place is nobody else's.
   void Restore(ChunkMask present, uint32_t chunk);
+  // The same from chunks that lie elsewhere, by their numbers; its own is copied if it is among them. False:
+  // one of the sources, decoded from the chunk and the others, is not what it was.
+  bool RestoreFrom(std::span<const ByteSpan> sources, ChunkMask present, uint32_t chunk);
 
   uint64_t stripe() const { return stripe_; }
   uint64_t size_bytes() const { return filled_; }
@@ -85,6 +89,7 @@ class StripeBuffer {
   // The checksums of a chunk, of which bytes up to `end` are there, go on as far as its pages are whole, or
   // its last one is there. Answers what was summed up.
   ByteSpan SumUp(uint32_t chunk, size_t end);
+  void SumUpAnew(uint32_t chunk);
   // The same for a chunk of data; `digests` hears of it.
   void SumUpData(uint32_t chunk, size_t end, ObjectDigests& digests);
   MemberHeader HeaderOf(uint32_t chunk) const;
