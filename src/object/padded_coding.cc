@@ -81,8 +81,12 @@ bool DecodesBack(const ReedSolomon& codec, std::span<const ByteSpan> sources, Ch
     used |= ChunkBit(i);
     ++count;
   }
-  uint32_t proof = 0;
-  while (!(used & ChunkBit(proof)) || sources[proof].empty()) ++proof;
+  // The longest is as long as any chunk of the stripe.
+  uint32_t proof = wanted;
+  for (uint32_t i = 0; i < total; ++i) {
+    if (!(used & ChunkBit(i))) continue;
+    if (proof == wanted || sources[i].size() > sources[proof].size()) proof = i;
+  }
   const ChunkMask others = (used & ~ChunkBit(proof)) | ChunkBit(wanted);
   std::vector<std::byte> again(kBlockBytes);
   std::vector<ByteSpan> rest(sources.begin(), sources.end());

@@ -24,10 +24,10 @@ void EncodePadded(const ReedSolomon& codec, std::span<const ByteSpan> data,
 void ReconstructPadded(const ReedSolomon& codec, std::span<const ByteSpan> sources, ChunkMask present,
                        uint32_t wanted, MutableByteSpan target);
 
-// Proves a chunk that ReconstructPadded made: the first source that has bytes is decoded from it and the other
-// k-1 that it was made of, and compared. One row of the code, as for the chunk itself. Every coefficient of
-// such a row is other than 0, since any k chunks determine the rest (reed_solomon.hh has the formula and its
-// source); so no wrong byte of `made` goes unseen, nor a source that has changed since.
+// Proves a chunk that ReconstructPadded made: the longest of the k chunks that it was made of is decoded from
+// it and the others, and compared. That is one row of the inverse of the code's matrix, as for the chunk
+// itself (reed_solomon.hh has the formula and its source). Any k chunks determine the rest, so no coefficient
+// of such a row is 0: a wrong byte of `made` shows, and one of the sources that has changed since.
 bool DecodesBack(const ReedSolomon& codec, std::span<const ByteSpan> sources, ChunkMask present,
                  uint32_t wanted, ByteSpan made);
 

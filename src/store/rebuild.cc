@@ -328,7 +328,8 @@ Task<Status> Rebuilder::Name(std::string path, bool outside) {
   if (IsBefore(path, options_.from)) co_return OkStatus();
   while (!ended_ && (looks_ >= kLooksAtOnce || !queue_.HasRoom())) co_await Next();
   if (options_.turn) {
-    const bool go_on = co_await options_.turn({queue_.From(path), report_.total.objects});
+    WalkPoint point{.at = queue_.From(path), .done = report_.total.objects};
+    const bool go_on = co_await options_.turn(std::move(point));
     if (!go_on) ended_ = Fail(Code::kCancelled, "the rebuild was ended");
   }
   Status stopped = Stopped();

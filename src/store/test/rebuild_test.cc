@@ -159,23 +159,33 @@ TEST_F(RebuildTest, OneThatIsEndedGoesOnWhereItWas) {
   test_.memory(3).Wipe();
   RebuildOptions options;
   std::string at;
+  int turns = 0;
   options.turn = [&](WalkPoint point) -> Task<bool> {
     at = point.at;
-    co_return point.done < 6;
+    co_return ++turns < 10;
   };
   const Result<RebuildReport> ended = Run(options);
+  ASSERT_FALSE(ended);
   EXPECT_EQ(ended.code(), Code::kCancelled);
   ASSERT_THAT(at, testing::StartsWith("/"));
   RebuildOptions rest;
   rest.from = at;
   const Result<RebuildReport> report = Run(rest);
   ASSERT_TRUE(report);
-  EXPECT_LT(report->total.objects, names_.size());
+  EXPECT_LE(report->total.objects, names_.size());
   ExpectFull();
+
+  RebuildOptions last;
+  last.from = "/z/o13";
+  const Result<RebuildReport> few = Run(last);
+  ASSERT_TRUE(few);
+  EXPECT_EQ(few->total.objects, 3u);
 
   RebuildOptions stopped;
   stopped.progress = [](const RebuildProgress&) { return false; };
-  EXPECT_EQ(Run(stopped).code(), Code::kCancelled);
+  const Result<RebuildReport> none = Run(stopped);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.code(), Code::kCancelled);
 }
 
 // Two at once, as of two gateways: at most what is under way is done twice.
