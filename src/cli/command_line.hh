@@ -21,7 +21,6 @@ struct CommandLine {
   bool parents = false;      // mkdir -p
   bool all = false;          // repair --all
   bool lost = false;         // repair --lost
-  bool dry_run = false;      // repair --dry-run
   bool deep = false;         // health --deep
   bool servers_only = false;       // health --servers
   std::vector<std::string> gone;   // repair --gone: members, by id or address
