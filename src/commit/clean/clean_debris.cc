@@ -38,7 +38,8 @@ Task<void> AbortUpload(CleanPass& pass, State seal) {
     co_return;
   }
   XEC_FAILPOINT("clean.all_fenced");
-  // Data on other servers first: as long as a home shows the aborted seal, the next cleaner finds the rest.
+  // Data on other servers goes first: as long as a home shows the aborted seal, the next cleaner finds the
+  // rest.
   co_await RemoveUpload(pass, seal, false);
   co_await RemoveUpload(pass, seal, true);
 }
@@ -58,9 +59,9 @@ Task<void> RemoveDrafts(CleanPass& pass) {
   }
 }
 
-// How long nobody writes to a draft that somebody goes on with. One of the current version may be of an
-// archive whose repair is held up by a server that hangs, or is stopped itself; names do not tell it from the
-// draft of a witness.
+// So long a draft may lie untouched while its writer still goes on with it. A draft of the current version
+// may belong to an archive whose repair is held up by a server that hangs, or is stopped itself; its name
+// does not tell it from the draft of a witness.
 Duration GraceOf(const CleanPass& pass, const State& draft) {
   const EngineOptions& options = pass.engine.options();
   const bool current = pass.current.kind == Accepted::kObject && draft.version == pass.current.version;
@@ -68,7 +69,7 @@ Duration GraceOf(const CleanPass& pass, const State& draft) {
 }
 
 // The lowest version that some reader may still be reading: the one that was current when the grace time
-// began. Of a name that is written again and again it is not the current one; what a quorum shows was
+// began. If a name is written again and again that is not the version of now. What a quorum shows was
 // committed.
 Version KeepFrom(const CleanPass& pass) {
   if (MutantActive(Mutant::kSweepSupersededAtOnce)) return pass.current.version;
@@ -90,8 +91,8 @@ Version KeepFrom(const CleanPass& pass) {
   return keep_from;
 }
 
-// A home that has not accepted the current version yet, since its disk is full perhaps: what is below the
-// highest that it has accepted goes all the same, and drafts.
+// A home may not have accepted the current version yet, perhaps because its disk is full. What is below the
+// highest version that it has accepted goes all the same, and so do drafts.
 bool MayGoBefore(const State& state) {
   return state.kind == StateKind::kPromoted || state.kind == StateKind::kWitness ||
          state.kind == StateKind::kAttributes || state.kind == StateKind::kUnproved;
@@ -99,7 +100,7 @@ bool MayGoBefore(const State& state) {
 
 Task<void> Sweep(CleanPass& pass) {
   if (pass.current.kind == Accepted::kNothing) {
-    // A creation that came when all else was forgotten.
+    // Only a creation is left that came when all else was forgotten.
     co_await RemoveDrafts(pass);
     co_return;
   }
@@ -117,7 +118,7 @@ Task<void> Sweep(CleanPass& pass) {
     const bool home = Contains(pass.homes, member);
     const Accepted highest = HighestAccepted(states);
     const bool behind = home && highest < pass.current;
-    // It was to accept the version before (Settle), and has not yet.
+    // Settle asked this home to accept the version, and it has not done so yet.
     if (behind && highest.kind != Accepted::kNothing) ++pass.outcome.left;
     input.current = behind ? highest : pass.current;
     const std::vector<SweepAction> plan = PlanSweep(states, input);
@@ -133,7 +134,7 @@ Task<void> Sweep(CleanPass& pass) {
       }
       co_await Perform(pass, member, action);
     }
-    // What waits for its source to retire the rename that brought it, or for the word of all homes that it
+    // These wait until their source has retired the rename that brought them, or until all homes say that it
     // has.
     pass.outcome.left +=
         static_cast<uint64_t>(std::count_if(states.begin(), states.end(), [&](const State& s) {
@@ -150,8 +151,8 @@ Task<void> Sweep(CleanPass& pass) {
   }
 }
 
-// The revision that has all others of the current version in it, and these others; who set it may have died
-// before a quorum had it.
+// Finds the revision that has all others of the current version in it, and these others. Its writer may have
+// died before a quorum had it.
 Task<std::optional<AttributeRevision>> SettleAttributes(CleanPass& pass) {
   std::map<Version, size_t> revisions;  // and how many homes show them
   for (const auto& [home, states] : pass.HomesHeard()) {
@@ -188,16 +189,16 @@ bool IsOldEnough(const CleanPass& pass, const Version& revision) {
   return pass.Past(written_s[quorum - 1] * 1000, pass.engine.options().operation_limit);
 }
 
-// Revisions of attributes that another one on a quorum of homes has in it; drafts that were given up; and
-// copies for a rename that never committed. Where a home has not got the later revision the earlier one stays
-// as long as somebody may have begun to look before.
+// Removes revisions of attributes that another one on a quorum of homes has in it, drafts that were given up,
+// and copies for a rename that never committed. Where a home has not got the later revision, the earlier one
+// stays as long as a look that began before may go on.
 Task<void> RemoveOldAttributes(CleanPass& pass) {
   const std::optional<AttributeRevision> settled = co_await SettleAttributes(pass);
   const bool old_enough = settled && IsOldEnough(pass, settled->revision);
   std::set<Version> accepted;
   for (const auto& [member, states] : pass.servers) {
     for (const State& state : states) {
-      // What is being made has them before it is there.
+      // A directory that is being made has attributes before it is there.
       if (state.Accepted() || IsMakingDirectory(state)) accepted.insert(*state.version);
     }
   }
@@ -248,7 +249,7 @@ Task<void> AbortSilentDirectories(CleanPass& pass) {
   std::map<std::string, std::pair<State, int64_t>> seals;  // by id: the seal and its last sign of life
   for (const auto& [member, states] : pass.servers) {
     for (const State& state : states) {
-      // What is lower has been swept, or will be.
+      // A lower one has been swept, or will be.
       if (!IsMakingDirectory(state) || *state.version <= pass.current.version) continue;
       auto& [known, last] = seals[state.oid];
       known = DirectorySealState(*state.version, state.oid);
@@ -268,7 +269,8 @@ Task<void> AbortSilentDirectories(CleanPass& pass) {
 
 namespace {
 
-// A removal seal of what is history, unless this home alone would take that for what lives.
+// Is this a removal seal of a version that is history? Not where this home alone would take that version for
+// the one that lives.
 bool IsOver(const CleanPass& pass, const States& states, const State& seal) {
   return seal.kind == StateKind::kRemovalSeal && *seal.version < pass.current.version &&
          HighestAccepted(states).version != *seal.version;
@@ -276,15 +278,15 @@ bool IsOver(const CleanPass& pass, const States& states, const State& seal) {
 
 }  // namespace
 
-// Abort marks keep a late creation void; after the horizon no request of that age is executed any more. Nor
-// is the removal of a directory for which its seal stands.
+// An abort mark keeps a late creation void. After the horizon no request of that age is executed any more,
+// nor the removal of a directory for which a seal stands.
 Task<void> RemoveOldMarks(CleanPass& pass) {
   for (const auto& [member, states] : pass.servers) {
     for (const State& state : states) {
       if (state.kind != StateKind::kAbortMark && state.kind != StateKind::kRemovalSeal) continue;
       const bool over = IsOver(pass, states, state);
       bool needed = !over && !pass.Past(state, pass.engine.options().tombstone_horizon);
-      // A rename may take longer, and goes on by its log.
+      // The seal may belong to a rename, which may take longer and goes on by its log.
       if (!over && !needed && state.kind == StateKind::kRemovalSeal)
         needed = co_await MayBeRenamed(pass.engine, pass.path);
       if (needed) {

@@ -19,11 +19,11 @@
 namespace xec {
 namespace {
 
-// Renames of one name brought to their end in one cleaning.
+// So many renames of one name are brought to their end in one cleaning.
 constexpr int kCleanRoundsMax = 8;
 
-// Step 1: the decided version, on all homes that answer. False: somebody is changing the name, come back
-// later.
+// Step 1 brings the decided version to all homes that answer. False: somebody is changing the name, and the
+// cleaner comes back later.
 Task<bool> Settle(CleanPass& pass) {
   Look look = co_await LookAt(pass.engine, pass.path, LookWidth::kAll, kCleanerPatience);
   if (!look.HasQuorum()) co_return false;
@@ -47,13 +47,13 @@ Task<bool> Settle(CleanPass& pass) {
   RollOutcome rolled = co_await RollForwardAll(pass.engine, pass.path, look, std::move(lacking),
                                                Late::kWaitedFor, kCleanerPatience);
   if (rolled.superseded) co_return false;
-  // Others may have taken it besides, in place of one that was late.
+  // Other homes may have taken it as well, in place of one that was late.
   pass.outcome.left += wanted - std::min(wanted, rolled.accepted.size());
   if (look.WithHighest().size() + rolled.accepted.size() < look.quorum()) co_return false;
   co_return true;
 }
 
-// Step 2: a fresh listing, made after the decided version stood on a quorum: either it shows the seal of a
+// Step 2 lists anew, once the decided version stands on a quorum: either the listing shows the seal of a
 // renamer that believes in a lower version, or that renamer will see the higher one. False: the name is
 // changing.
 Task<bool> LookAgain(CleanPass& pass) {
@@ -77,7 +77,7 @@ bool PastHorizon(const CleanPass& pass) {
 // never is: it becomes a plain one first.
 Task<void> CollectTombstone(CleanPass& pass) {
   if (pass.current.kind != Accepted::kRemoved) co_return;
-  // What is too young by what was listed is not older now.
+  // A tombstone that was too young when it was listed is not old enough now.
   if (!PastHorizon(pass)) {
     ++pass.outcome.left;
     co_return;
@@ -92,7 +92,7 @@ Task<void> CollectTombstone(CleanPass& pass) {
     ++pass.outcome.left;
     co_return;
   }
-  // A removed directory: its folders must be gone, or names below would become unreachable.
+  // The folders of a removed directory must be gone, or names below would become unreachable.
   for (const auto& [member, states] : pass.servers) {
     const Status removed =
         co_await RemoveDirectory(pass.engine.MetadataCall(), pass.engine.server(member), pass.path.Folder());
@@ -113,8 +113,8 @@ size_t ArchivesOf(const Manifest& manifest, uint64_t size) {
   return static_cast<size_t>(named) + manifest.debts.size();
 }
 
-// Only names of archives are seen here: what is in them is for who reads them. Their number is compared with
-// what the manifest says, which is read when there might be too few.
+// The cleaner sees only the names of archives; readers find out what is in them. Their number is compared
+// with what the manifest says, which is read when there might be too few.
 Task<void> NoteThin(CleanPass& pass) {
   const Accepted current = pass.current;
   if (current.kind != Accepted::kObject || !pass.AllServersHeard()) co_return;
@@ -123,7 +123,7 @@ Task<void> NoteThin(CleanPass& pass) {
         return HasArchiveOf(server.second, current.version, current.oid);
       }));
   if (archives >= ArchivesMax(pass.engine, current.size)) co_return;
-  // What was committed just now may still be promoted elsewhere.
+  // A version that was committed just now may still be promoted on other servers.
   if (!pass.Past(current.version.WallMillis(), pass.engine.options().operation_limit)) {
     ++pass.outcome.left;
     co_return;
@@ -178,7 +178,7 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
   co_await RemoveOldMarks(pass);
   co_await CollectTombstone(pass);
   co_await RemoveObjectDirectory(pass);
-  // What they have was not seen.
+  // Servers that were not heard may have something left.
   if (!pass.AllServersHeard()) ++pass.outcome.left;
   co_return pass.outcome;
 }

@@ -12,7 +12,8 @@ namespace {
 Task<Status> RemoveObjectDirectoryOn(Engine& engine, MemberIndex member, ObjectPath path) {
   const std::vector<std::string> parts = path.LongNameEntries();
   if (!parts.empty()) {
-    // Only now, and not when it was listed: what came since would be without its name for a moment.
+    // It is looked for now, not when it was listed: a state that came since would be without its name for a
+    // moment.
     const Result<States> left = co_await ListStates(engine, member, path);
     if (!left) co_return left.error();
     if (!left->empty()) co_return OkStatus();
@@ -23,7 +24,7 @@ Task<Status> RemoveObjectDirectoryOn(Engine& engine, MemberIndex member, ObjectP
   }
   Status removed =
       co_await RemoveDirectory(engine.MetadataCall(), engine.server(member), path.ObjectDirectory());
-  // Refused where a creation came first: that one keeps the directory, and needs the name.
+  // The server refuses this if a creation came first, which keeps the directory and needs the name.
   if (!removed && removed.code() != Code::kNotFound)
     removed = co_await KeepLongName(engine, member, std::move(path));
   co_return std::move(removed);
@@ -84,7 +85,7 @@ SweepAction RemoveEntry(const State& state) {
 }
 
 Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action) {
-  // Silent since it was listed: it is not waited for, entry by entry.
+  // A server that has fallen silent since it was listed is not waited for, entry by entry.
   const Standing standing = pass.engine.health().At(member, pass.engine.executor().Now());
   if (standing.state == ServerState::kSuspect) {
     ++pass.outcome.left;

@@ -57,8 +57,8 @@ Task<bool> HeldBySource(CleanPass& pass, std::string rid) {
   co_return false;
 }
 
-// What is still on its way in as the moved version must have arrived before "nothing is left to move out" can
-// be said.
+// "Nothing is left to move out" can be said only when all that is still on its way in as the moved version
+// has arrived.
 Task<bool> StillMovingIn(CleanPass& pass, Version version) {
   std::set<std::string> origins;
   for (const auto& [member, states] : pass.servers) {
@@ -73,8 +73,8 @@ Task<bool> StillMovingIn(CleanPass& pass, Version version) {
   co_return false;
 }
 
-// Retires the rename: by renaming its tombstone, never by removing it. On a home that missed something higher
-// it is all that hides older versions; only a home that has "done" already can do without.
+// Retires the rename by renaming its tombstone, never by removing it. On a home that missed something higher
+// the tombstone is all that hides older versions; only a home that has "done" already can do without.
 Task<void> Retire(CleanPass& pass, Accepted moved) {
   const State done = TombstoneState(moved.version.Unmoved().MoveDone());
   const ServerStates homes = pass.HomesHeard();
@@ -87,11 +87,11 @@ Task<void> Retire(CleanPass& pass, Accepted moved) {
   }
 }
 
-// A moved tombstone at its source: the rename is carried to its end. True: retired.
+// Carries the rename of a moved tombstone at its source to its end. True: it is retired.
 Task<bool> ResolveMoved(CleanPass& pass, Accepted moved) {
   Result<MoveRecord> record = co_await ReadMoveRecord(pass.engine, pass.path, moved);
   if (!record && record.code() == Code::kCorruption && pass.AllHomesHeard()) {
-    // Retired already where it was whole.
+    // Where the record was whole, the rename has been retired already.
     co_await Retire(pass, moved);
     co_return true;
   }
@@ -112,7 +112,7 @@ Task<bool> ResolveMoved(CleanPass& pass, Accepted moved) {
   const size_t count = servers.size();
   const size_t clear = co_await MoveArchives(pass.engine, pass.path, moved, *record, std::move(servers));
   if (!clean || clear < count) co_return false;
-  // Who has the object open under its old name finds its way by the tombstone.
+  // A reader that has the object open under its old name finds its way by the tombstone.
   if (!pass.Past(moved.target->WallMillis(), pass.engine.options().superseded_grace)) co_return false;
   XEC_FAILPOINT("clean.retire");
   // Homes that took the tombstone only now have it since the listing. And no server may have an archive left,
@@ -127,7 +127,7 @@ Task<bool> ResolveMoved(CleanPass& pass, Accepted moved) {
   co_return true;
 }
 
-// A seal at its source without a moved tombstone: given up on all homes, then removed.
+// Gives a seal at its source that has no moved tombstone up on all homes, and then removes it.
 Task<bool> ResolveMoveOut(CleanPass& pass, State seal) {
   const State out = MoveOutState(seal.oid);
   const bool fenced = co_await FenceAllHomes(pass.engine, pass.path, out);
@@ -145,9 +145,9 @@ Task<void> RemoveMoveIn(CleanPass& pass, State seal) {
   }
 }
 
-// A seal at its target: the source decides. It stays until the source has retired the rename: where something
-// higher made the witness unnecessary it is all that keeps this name from being forgotten before the last
-// archive is in.
+// The source decides about a seal at its target. The seal stays until the source has retired the rename:
+// where something higher made the witness unnecessary, only the seal keeps this name from being forgotten
+// before the last archive is in.
 Task<bool> ResolveMoveIn(CleanPass& pass, State seal) {
   Result<std::optional<ObjectPath>> found =
       co_await ReadOrigin(pass.engine, pass.path, pass.HomesHeard(), seal.oid);
@@ -182,7 +182,7 @@ Task<bool> ResolveMoveIn(CleanPass& pass, State seal) {
   co_return true;
 }
 
-// A seal of a rename that homes show, those of the source before those of the target, the oldest of its kind.
+// Finds a seal of a rename that homes show: the oldest of the source's seals, or else of the target's.
 std::optional<State> OldestSeal(const ServerStates& homes) {
   const auto rank = [](const State& s) {
     if (IsMovingOut(s)) return 2;

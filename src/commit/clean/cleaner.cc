@@ -17,8 +17,8 @@
 namespace xec {
 namespace {
 
-// Names that one pass cleans at the same time: each waits for one server after the other, dozens of times if
-// it was renamed.
+// One pass cleans so many names at the same time. Each waits for one server after the other, dozens of times
+// if it was renamed.
 constexpr size_t kCleanNamesAtOnceMax = 4;
 
 struct TreePass {
@@ -31,7 +31,7 @@ struct TreePass {
   CleanOutcome total = {};
   std::optional<Error> problem = {};
 
-  // With which name of the directory to begin, if an earlier pass came into it last.
+  // The name of the directory with which to begin, if an earlier pass ended within it.
   std::optional<ObjectPath> FirstIn(const ObjectPath& directory) const {
     const std::string above = directory.IsRoot() ? "/" : directory.text() + "/";
     if (!options.from.starts_with(above)) return std::nullopt;
@@ -40,7 +40,7 @@ struct TreePass {
     return first ? std::optional(*first) : std::nullopt;
   }
 
-  // Of one name.
+  // The outcome is that of one name.
   void Add(const Result<CleanOutcome>& outcome) {
     if (!outcome) {
       problem = outcome.error();
@@ -101,8 +101,8 @@ Task<void> CleanNames(TreePass& pass, FolderUnion& found, std::optional<ObjectPa
   while (const std::optional<ObjectPath> name = idle.Next()) {
     const bool go_on = co_await MayClean(pass, *name);
     if (!go_on) break;
-    // Below first: a directory's tombstone can only go when its folder is empty. Nothing beside it, so that
-    // the bound is one for all folders.
+    // Names below come first, since a directory's tombstone can only go when its folder is empty. Nothing
+    // else is cleaned beside them, so that one bound holds for all folders.
     const bool has_folder = TakeFolderOf(*name, found);
     if (has_folder) {
       co_await AwaitCleaned(cleaning, 0, pass);
@@ -130,8 +130,8 @@ Task<void> CleanNames(TreePass& pass, FolderUnion& found, std::optional<ObjectPa
   co_await AwaitCleaned(cleaning, 0, pass);
 }
 
-// A folder of a directory that is forgotten: whoever fenced a rename or an upload below it made it anew, for
-// its marks. Nobody's marks are in it when it is empty.
+// The folder belongs to a directory that is forgotten: a process that fenced a rename or an upload below it
+// made the folder anew, for its marks. When it is empty it has no marks.
 Task<void> CleanNamelessFolder(TreePass& pass, ObjectPath directory) {
   co_await CleanBelow(pass, directory);
   co_await RemoveEmptyFolder(pass.engine, std::move(directory));
@@ -147,7 +147,7 @@ bool IsNameless(const FolderUnion& found, const ObjectPath& directory, const std
 Task<void> CleanBelow(TreePass& pass, ObjectPath directory) {
   Engine& engine = pass.engine;
   FolderUnion found = co_await ListFolder(engine, directory, kCleanerPatience);
-  // Names that only they show have not been visited.
+  // Servers that were not heard may show names that have not been visited.
   pass.total.left += engine.server_count() - found.heard.size();
   if (engine.server_count() - found.heard.size() > engine.SilentServersMax())
     pass.problem = Fail(Code::kNoQuorum, "{} cannot be cleaned now: {} of {} data servers do not list it",
@@ -162,7 +162,7 @@ Task<void> CleanBelow(TreePass& pass, ObjectPath directory) {
   for (const std::string& folder : found.folders) {
     if (directory.IsRoot() && folder == kFileSystemFolder) continue;
     const bool shortened = folder.ends_with(kLongFolderSuffix);
-    // Who is silent may tell its name.
+    // A server that is silent may tell its name.
     if (shortened && (found.heard.size() < engine.server_count() || IsNameless(found, directory, folder)))
       continue;
     std::optional<ObjectPath> name = DirectoryOf(directory, folder);

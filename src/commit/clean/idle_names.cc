@@ -11,7 +11,7 @@
 namespace xec {
 namespace {
 
-// Few enough that another cleaner's work since is not missed by much.
+// They are few, so that little of what another cleaner has done since is missed.
 constexpr size_t kNamesAtOnceMax = 64;
 
 // The state that is all a server may show of an idle name.
@@ -23,12 +23,12 @@ const State* OnlyState(const States& states) {
   return plain ? &state : nullptr;
 }
 
-// The first ms that IsPast.
+// The first millisecond for which IsPast holds.
 int64_t DueMs(int64_t since_ms, Duration wait) {
   return since_ms + std::chrono::duration_cast<std::chrono::milliseconds>(wait).count() + 1;
 }
 
-// Of what is idle or removed: the same on all that show something.
+// What lives at a name that is idle or removed; all servers that show something show the same.
 RestingName LivesThere(const std::map<MemberIndex, States>& shown) {
   Accepted accepted;
   for (const auto& [member, states] : shown) accepted = std::max(accepted, HighestAccepted(states));
@@ -121,7 +121,7 @@ std::optional<Superseding> WithoutSuperseded(const std::map<MemberIndex, States>
       }
       rest.push_back(state);
     }
-    // A home that has only that one is to learn of the current one, some day.
+    // A home that has only the earlier one is to learn of the current one, some day.
     if (!rest.empty() || Contains(homes, member)) result.shown.emplace(member, std::move(rest));
   }
   if (!before) return std::nullopt;
@@ -182,7 +182,7 @@ CleanVerdict IdleNames::Judge(Name name, const std::map<MemberIndex, std::option
   if (silent > 0) return {ToClean::kLater};
   const int64_t made_ms = TombstoneMadeMs(*there.begin()->second.front().version, there);
   const Duration horizon = engine_.options().tombstone_horizon;
-  // Had it passed when the others told that they have nothing?
+  // Was the horizon past when the others told that they have nothing?
   if (IsPast(found_.asked_ms, made_ms, horizon)) {
     const bool stray_file = found_.files.contains(name->first.ObjectDirectory());
     return {stray_file ? ToClean::kNow : ToClean::kForget};

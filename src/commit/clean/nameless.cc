@@ -11,18 +11,18 @@
 namespace xec {
 namespace {
 
-// Of an upload, of a directory that is made, or of a rename at its source; valid, not aborted.
+// Is it the valid seal, not aborted, of an upload, of a directory that is made, or of a rename at its source?
 bool IsSeal(const State& state) {
   return state.kind == StateKind::kSealed || state.kind == StateKind::kDirectorySeal ||
          state.kind == StateKind::kMoveOut;
 }
 
-// A revision or a draft of one: of a version that lives nowhere it is for nothing.
+// Is it a revision, or a draft of one? It is of no use if its version lives nowhere.
 bool IsOfAttributes(const State& state) {
   return state.kind == StateKind::kAttributes || state.kind == StateKind::kAttributesDraft;
 }
 
-// That of a move still says where the object went.
+// A moved tombstone is none of these: it still says where the object went.
 bool IsPlainTombstone(const State& state) { return state.kind == StateKind::kTombstone && !state.target; }
 
 struct Found {
@@ -34,12 +34,13 @@ using Debris = std::vector<Found>;
 
 bool IsPlainTombstone(const Found& found) { return found.state && IsPlainTombstone(*found.state); }
 
-// Says that an upload was given up, or that a directory was to be removed: of what is gone, nothing.
+// Does it only say that an upload was given up, or that a directory was to be removed? That says nothing if
+// they are gone.
 bool IsPlainMark(const State& state) {
   return state.kind == StateKind::kAbortMark || state.kind == StateKind::kRemovalSeal;
 }
 
-// Nothing but tombstones, such marks, and parts of the name.
+// Has it nothing but tombstones, such marks, and parts of the name?
 bool HasOnlyTombstones(const Debris& debris) {
   return std::all_of(debris.begin(), debris.end(), [](const Found& found) {
     return !found.state || IsPlainTombstone(found) || IsPlainMark(*found.state);
@@ -51,17 +52,18 @@ bool HasTombstone(const Debris& debris) {
                      [](const Found& found) { return IsPlainTombstone(found); });
 }
 
-// Of an object directory whose name no server tells.
+// Is the entry, of an object directory whose name no server tells, old debris?
 bool IsOldDebris(const Engine& engine, const Found& found) {
   const std::optional<State>& state = found.state;
   const bool tombstone = IsPlainTombstone(found);
   const bool of_upload = state && (state->kind == StateKind::kSealed || state->kind == StateKind::kAborted);
-  // A draft is for nothing where no server tells the name: nobody can prove it any more. Where nothing lives
-  // a rename has nothing to move, and a revision is of nothing. For nothing, too, is a seal that was silent
-  // for so long: whoever promotes one makes the parts of the name before he looks. And a tombstone, of what
-  // is nowhere else: whoever made it was late, with a removal that is forgotten. A seal of a rename at its
-  // target that was never written was never counted, and tells no finisher anything (without syncs it may
-  // have lost its content with the power; so may have all else of its rename).
+  // A draft is of no use where no server tells the name, since nobody can prove it any more. Where nothing
+  // lives a rename has nothing to move, and a revision belongs to nothing. A seal that was silent for so long
+  // is of no use either: a process that promotes one makes the parts of the name before it looks. Nor is the
+  // tombstone of a version that is nowhere else: its maker was late, with a removal that is forgotten. A seal
+  // of a rename at its target that was never written was never counted, and tells nothing to a process that
+  // finishes the rename. (Without syncs it may have lost its content with the power; so may all else of its
+  // rename.)
   const bool unwritten = state && state->kind == StateKind::kMoveIn && found.entry.size == 0;
   const bool of_the_dead =
       state && (of_upload || tombstone || IsPlainMark(*state) || state->kind == StateKind::kUnproved ||
@@ -73,7 +75,7 @@ bool IsOldDebris(const Engine& engine, const Found& found) {
   return IsPast(engine.executor().WallNow(), std::max(found.entry.mtime_s * 1000, version_ms), wait);
 }
 
-// Seals of a name that nobody tells: aborts them wherever they stand. False: there are none.
+// Aborts the seals of a name that nobody tells, wherever they stand. False: there are none.
 Task<bool> AbortNamelessSeals(Engine& engine, std::string object_directory, Debris debris) {
   bool any = false;
   for (const Found& found : debris) {
@@ -87,8 +89,8 @@ Task<bool> AbortNamelessSeals(Engine& engine, std::string object_directory, Debr
   co_return any;
 }
 
-// What is in the object directory, if all of it is debris that is old enough; nullopt: no, or a server tells
-// the name by now, or does not answer.
+// Answers what is in the object directory, if all of it is debris that is old enough. nullopt: it is not, or
+// a server tells the name by now, or does not answer.
 Task<std::optional<Debris>> ListNameless(Engine& engine, std::string object_directory) {
   Debris debris;
   ServerGather<Result<std::vector<Entry>>> gather(engine, RequestKind::kMetadata, kCleanerPatience);
@@ -122,16 +124,17 @@ Task<CleanOutcome> CleanNameless(Engine& engine, std::string object_directory) {
   CleanOutcome outcome;
   outcome.left = 1;
   std::optional<Debris> listed = co_await ListNameless(engine, object_directory);
-  // Servers are not listed at one moment: what a tombstone hides may have come to one after it was listed,
-  // and the tombstone to another one before.
+  // Servers are not listed at one moment: a state that a tombstone hides may have come to one of them after
+  // it was listed, and the tombstone to another one before.
   const bool hides = listed && HasTombstone(*listed);
   if (hides) listed = co_await ListNameless(engine, object_directory);
   if (!listed) co_return outcome;
   const Debris debris = std::move(*listed);
-  // Its maker, if it only slept, must find none of them: the next pass removes what none stands beside.
+  // The maker of a seal that only slept must find none of them. The next pass removes what no seal stands
+  // beside.
   const bool seals = co_await AbortNamelessSeals(engine, object_directory, debris);
   if (seals) co_return outcome;
-  // As where the name is known, a tombstone goes last: what else is there may still be rolled forward.
+  // A tombstone goes last, as where the name is known: everything else may still be rolled forward.
   const bool tombstones_go = HasOnlyTombstones(debris);
   outcome.left = 0;
   for (const Found& found : debris) {

@@ -10,8 +10,8 @@
 namespace xec {
 namespace {
 
-// The tombstone on homes that lack it. False: one did not take it; what it accepts must not sink, so nothing
-// may be removed there.
+// Brings the tombstone to homes that lack it. False: a home did not take it. What that home accepts must not
+// sink, so nothing may be removed there.
 Task<bool> MarkLacking(CleanPass& pass) {
   const State tombstone = TombstoneState(pass.current.version);
   ServerGather<Status> gather(pass.engine, RequestKind::kSync, kCleanerPatience);
@@ -31,7 +31,7 @@ Task<bool> MarkLacking(CleanPass& pass) {
   co_return lacking == 0;
 }
 
-// What OnlySuperseded is asked about: without servers that have no object directory of the name.
+// OnlySuperseded is asked about these: servers that have no object directory of the name are left out.
 ServerStates Shown(const CleanPass& pass) {
   ServerStates shown = pass.servers;
   for (const MemberIndex member : pass.without) shown.erase(member);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kTableHeader = "clock 1";
 constexpr size_t kTableBytesMax = 64 * 1024;
-// Of the newest readings so many are tried: those of who was killed are half written.
+// So many of the newest readings are tried, since a process that was killed leaves its own half written.
 constexpr size_t kTablesTriedMax = 2;
 // Readings are kept for so long after they have settled, and drafts for so long after they were made.
 constexpr Duration kReadingsKept = 2 * kClockInterval;
@@ -64,7 +64,7 @@ Task<Result<ShownClock>> ReadClock(Engine& beneath, MemberIndex member) {
 
 using ShownClocks = std::map<MemberIndex, ShownClock>;
 
-// Of those that answer in time; of a majority at least, if so many answer at all.
+// Reads the clocks of the servers that answer in time, and of a majority at least, if so many answer at all.
 Task<ShownClocks> ReadClocks(Engine& beneath, Duration least) {
   ShownClocks shown;
   ServerGather<Result<ShownClock>> gather(beneath, RequestKind::kMetadata, least);
@@ -77,7 +77,7 @@ Task<ShownClocks> ReadClocks(Engine& beneath, Duration least) {
   co_return std::move(shown);
 }
 
-// Readings that nobody needs any more, and drafts of who died.
+// Removes readings that nobody needs any more, and drafts of processes that died.
 Task<void> RemoveOld(Engine& beneath, MemberIndex member) {
   const Result<std::vector<Entry>> listed = co_await ListClock(beneath, member);
   if (!listed) co_return;
@@ -98,7 +98,7 @@ Task<Status> AdvanceOn(Engine& beneath, DiskClocksPtr clocks, MemberIndex member
   if (!listed) co_return listed.error();
   const DiskTime newest = ReadingsIn(*listed).Newest();
   const DiskTime now = DiskTimeNow(beneath);
-  // Another gateway has just done so.
+  // Another gateway has just noted a reading.
   if (newest <= now && now - newest < Millis(kClockInterval) / 2) co_return OkStatus();
   const DataServerPtr server = beneath.server(member);
   const std::string draft = ClockDraft(beneath);
@@ -158,7 +158,7 @@ Task<ClockRound> ReadDiskClocks(Engine& beneath, DiskClocksPtr clocks, Duration 
   for (auto& [member, clock] : shown) {
     const DiskTime latest = clocks->Latest(beneath.server_id(member));
     if (clock.readings.Newest() < latest) {
-      // What was noted may be newer than the listing: only one begun after that tells.
+      // The table may be newer than the listing, so only a listing that begins after it tells.
       const Result<std::vector<Entry>> again = co_await ListClock(beneath, member);
       if (!again) continue;
       clock.readings = ReadingsIn(*again);

@@ -97,7 +97,7 @@ Task<Result<std::vector<std::optional<States>>>> ListTheirStates(Engine& engine,
 
 Task<StatesByName> ListManyStates(Engine& engine, NamesByServer wanted, Duration least, Duration most) {
   StatesByName heard;
-  // Patience as with a sync: a batch takes as long as many small requests.
+  // The patience is that of a sync, since a batch takes as long as many small requests.
   ServerGather<Result<std::vector<std::optional<States>>>> gather(engine, RequestKind::kSync, least);
   for (const auto& [member, paths] : wanted) gather.Start(member, ListTheirStates(engine, member, paths));
   const Executor& executor = engine.executor();
@@ -200,7 +200,7 @@ Task<Status> MakeNamedMark(Engine& engine, MemberIndex member, ObjectPath path, 
   if (!named) co_return named.error();
   Status made = co_await MakeMark(engine, member, path, std::move(entry));
   if (!made) co_return std::move(made);
-  // The mark counts without it.
+  // The mark counts without the name.
   const Status again = co_await KeepLongName(engine, member, std::move(path));
   (void)again;
   co_return OkStatus();
@@ -235,7 +235,7 @@ Task<Look> LookAt(Engine& engine, ObjectPath path, LookWidth width, Duration lea
   ServerGather<Result<States>> gather(engine, RequestKind::kMetadata, least);
   size_t next = 0;
   while (true) {
-    // Those heard and those still to be expected make a quorum, if there are enough homes.
+    // The homes heard and those still to be expected make a quorum, if there are enough homes.
     const size_t wanted = width == LookWidth::kAll ? order.size() : look.quorum();
     while (next < order.size() && look.listings().size() + gather.timely() < wanted) {
       gather.Start(order[next], ListStates(engine, order[next], path));

@@ -14,7 +14,7 @@
 namespace xec {
 namespace {
 
-// Read at once by one listing.
+// One listing reads so many at once.
 constexpr size_t kLongNamesInFlightMax = 64;
 
 using Listing = Result<std::vector<Entry>>;
@@ -39,7 +39,7 @@ struct LongName {
   std::string object_directory;
   std::optional<ObjectPath> name;
   ShownName shown;
-  std::set<MemberIndex> silent;  // if nobody tells it: who could not be asked
+  std::set<MemberIndex> silent;  // if nobody tells it: servers that could not be asked
 };
 
 Task<LongName> TellLongName(Engine& engine, ObjectPath directory, std::string object_directory,
@@ -74,7 +74,7 @@ Task<void> TellLongNames(Engine& engine, ObjectPath directory, LongNames shown, 
     auto event = co_await gather.Next();
     LongName& found = *event.value;
     silent.merge(found.silent);
-    // A name that is kept where no name of its is says nothing about that one.
+    // A name that is kept in an object directory that is not its own says nothing.
     if (found.name && found.name->ObjectDirectory() != found.object_directory) continue;
     if (found.name) {
       result.names[std::move(*found.name)] = std::move(found.shown);
@@ -87,7 +87,7 @@ Task<void> TellLongNames(Engine& engine, ObjectPath directory, LongNames shown, 
 
 void AddTo(ShownName& shown, MemberIndex member, const Entry& entry) {
   shown.members.push_back(member);
-  // Whatever the order in which the servers answer.
+  // The sum does not depend on the order in which the servers answer.
   shown.times += Mix64(Mix64(member) + static_cast<uint64_t>(entry.mtime_s));
 }
 
@@ -127,13 +127,13 @@ Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory, Duration leas
     return result.heard.size() < needed || gather.timely() > 0 || engine.executor().Now() < until;
   };
   while (gather.pending() > 0 && go_on()) {
-    // Who is not late is waited for in any case.
+    // A server that is not late is waited for in any case.
     const TimePoint at_most = gather.timely() > 0 ? TimePoint::max() : until;
     auto event = co_await gather.Next(at_most);
     if (!event.value || !*event.value) continue;
     const MemberIndex member = event.member;
     AddEntries(directory, member, **event.value, result, long_names);
-    // A large folder takes everybody long.
+    // A large folder takes all servers long.
     const TimePoint now = engine.executor().Now();
     if (result.heard.size() == needed) until = now + (now - began);
   }

@@ -5,7 +5,7 @@ namespace xec {
 
 void KnownDirectories::Learn(const ObjectPath& directory, const Version& version, TimePoint asked) {
   MutexLock lock(mutex_);
-  // Rare and cheap to fill again, so no order of eviction is kept.
+  // This is rare, and filling it again is cheap, so no order of eviction is kept.
   if (seen_.size() >= kEntriesMax) seen_.clear();
   Seen& seen = seen_[directory];
   if (seen.asked <= asked) seen = {version, asked};

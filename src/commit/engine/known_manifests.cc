@@ -13,7 +13,7 @@ void KnownManifests::Keep(const std::string& version, ManifestPtr manifest, Time
   MutexLock lock(mutex_);
   if (entries_.size() >= kEntriesMax)
     std::erase_if(entries_, [now](const auto& known) { return known.second.until <= now; });
-  // Cheap to fill again, so no order of eviction is kept.
+  // Filling it again is cheap, so no order of eviction is kept.
   if (entries_.size() >= kEntriesMax) entries_.clear();
   entries_[version] = Entry{std::move(manifest), now + kLifetime};
 }

@@ -11,7 +11,7 @@ namespace {
 
 using Millis = std::chrono::milliseconds;
 
-// From half of kLookAgainAfter to all of it.
+// The time lies between half of kLookAgainAfter and all of it.
 Duration LookAgainAfter(uint64_t shown) {
   constexpr uint64_t kSteps = 1024;
   return kLookAgainAfter / 2 + (kLookAgainAfter / 2) * (shown % kSteps) / kSteps;

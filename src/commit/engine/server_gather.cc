@@ -25,7 +25,7 @@ std::vector<size_t> ServerWaits::LateTags() const {
 
 void ServerWaits::Add(size_t tag, MemberIndex member, Duration patience) {
   const TimePoint now = engine_.executor().Now();
-  // Latched states have no time: who is known to be bad is late at once.
+  // Latched states have no time: a server that is known to be bad is late at once.
   const TimePoint suspect = engine_.health().SuspectFrom(member, now);
   const bool bad = suspect <= now && now - least_ >= suspect;
   waiting_.push_back({.tag = tag,
@@ -44,8 +44,8 @@ MemberIndex ServerWaits::End(size_t tag) {
   return member;
 }
 
-// True: it has become late. One that was late may be so no more: all are behind, or its server answers
-// others.
+// True: it has become late. A server that was late may be so no more, because all are behind or because it
+// answers others.
 bool ServerWaits::NoteLate(Waiting& waiting, TimePoint now) {
   const bool before = std::exchange(waiting.late, LateFrom(waiting, now) <= now);
   if (waiting.late) engine_.monitor().Watch(waiting.member);
@@ -83,7 +83,7 @@ std::optional<TimePoint> ServerWaits::NextTimer(TimePoint until) {
   for (const Waiting& waiting : waiting_) {
     const TimePoint from = LateFrom(waiting, now);
     if (from <= now) {
-      // It was not yet a moment ago.
+      // It was not late a moment ago.
       if (!waiting.late) next = now;
       continue;
     }

@@ -15,7 +15,8 @@ bool IsMark(const std::string& path) {
   return state && state->IsMark();
 }
 
-// The path of a seal as a cleaner leaves it that takes its upload for one that died; empty: of no such seal.
+// The path of a seal as it is left by a cleaner that takes the upload for one that died. Empty: this is no
+// such seal.
 std::string AbortedPath(const std::string& path) {
   const size_t name = path.rfind('/') + 1;
   const std::optional<State> state = ParseState(std::string_view(path).substr(name));
@@ -33,7 +34,7 @@ Task<Status> RemoveLate(Engine& engine, MemberIndex server, std::string path) {
   co_return std::move(removed);
 }
 
-// The promotion of what stands there still, unless a repair has put a copy beside it.
+// Promotes what still stands there, unless a repair has put a copy beside it.
 Task<Status> PromoteLate(Engine& engine, MemberIndex server, std::string from, std::string to) {
   const std::string directory = from.substr(0, from.rfind('/'));
   Result<std::vector<Entry>> listed = co_await ListOrEmpty(engine, server, directory);

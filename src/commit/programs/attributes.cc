@@ -15,11 +15,11 @@
 namespace xec {
 namespace {
 
-// Who tells attributes waits so long for a rename: 5 s in all, more than one takes that meets servers that
-// have just stopped.
+// A process that tells attributes waits for a rename: 5 s in all, which is longer than one takes that meets
+// servers that have just stopped.
 constexpr Duration kRenamePauseFirst = std::chrono::milliseconds(20);
 constexpr Duration kRenamePauseLongest = std::chrono::milliseconds(2560);
-// So often one that has died is tried to be given up: a home may be back, or be slow once.
+// Giving up a rename that has died is tried so often, since a home may come back, or may have been slow once.
 constexpr int kGiveUpTriesMax = 3;
 
 State AttributesState(Version version, Version revision) {
@@ -30,7 +30,7 @@ State AttributesState(Version version, Version revision) {
   return state;
 }
 
-// Writes one revision on one home: under a name of its own first, so that nobody reads half of it.
+// Writes one revision on one home, first under a name of its own, so that nobody reads half of it.
 Task<Status> WriteOn(Engine& engine, MemberIndex home, ObjectPath path, Version version, Version revision,
                      std::string content) {
   State writing = AttributesState(version, revision);
@@ -80,7 +80,7 @@ Task<Result<std::vector<MemberIndex>>> WriteOnQuorum(Engine& engine, ObjectPath 
   co_return Fail(Code::kNoQuorum, "no home of {} takes attributes now; retry", path.text());
 }
 
-// The revisions of a version that a listing of homes shows, and who shows them.
+// The revisions of a version that a listing of homes shows, and the homes that show them.
 std::map<Version, std::vector<MemberIndex>> RevisionsShown(const std::map<MemberIndex, States>& listings,
                                                            const Version& version) {
   std::map<Version, std::vector<MemberIndex>> shown;
@@ -93,7 +93,7 @@ std::map<Version, std::vector<MemberIndex>> RevisionsShown(const std::map<Member
   return shown;
 }
 
-// A larger one is what many have set at once.
+// A larger one arises when many clients set attributes at once.
 Task<Result<std::string>> ReadSetFile(Engine& engine, MemberIndex home, std::string entry) {
   Result<std::string> text =
       co_await ReadFile(engine.MetadataCall(), engine.server(home), entry, kAttributeSetBytesUsual);
@@ -102,7 +102,7 @@ Task<Result<std::string>> ReadSetFile(Engine& engine, MemberIndex home, std::str
   co_return std::move(text);
 }
 
-// From any of these homes, which have shown it.
+// Reads the revision from any of these homes, which have shown it.
 Task<Result<AttributeSet>> ReadRevision(Engine& engine, ObjectPath path, Version version, Version revision,
                                         std::vector<MemberIndex> homes, Late late_ones) {
   Error last = Fail(Code::kUnavailable, "the attributes of {} cannot be read", path.text());
@@ -121,14 +121,14 @@ Task<Result<AttributeSet>> ReadRevision(Engine& engine, ObjectPath path, Version
       },
       UnlessTooMany(engine, late_ones));
   if (read) co_return std::move(*found);
-  // A later one has taken its place since. That the object does not exist is for who looks it up to say.
+  // A later revision has taken its place since. Only a look-up may say that the object does not exist.
   if (last.code == Code::kNotFound)
     co_return Fail(Code::kConflict, "the attributes of {} were changed while they were read; retry",
                    path.text());
   co_return last;
 }
 
-// Are the homes that were heard, and accept the version, a look without these?
+// Are the homes that were heard and accept the version enough for a look without these?
 bool IsLookWithout(const Engine& engine, const NameInfo& info, const std::set<MemberIndex>& left_out) {
   const auto others = std::count_if(info.listings.begin(), info.listings.end(), [&](const auto& listing) {
     return !left_out.contains(listing.first) && !(HighestAccepted(listing.second) < info.accepted);
@@ -139,15 +139,15 @@ bool IsLookWithout(const Engine& engine, const NameInfo& info, const std::set<Me
 // All revisions shown as one.
 struct MergedRevisions {
   std::optional<Version> top;  // the highest; nullopt: there is none
-  std::string content;         // of the top
+  std::string content;  // of the top
   std::vector<MemberIndex> having;  // homes that show the top
-  AttributeSet set;            // of all
-  bool beyond_top = false;     // it has something in it that the top has not
-  std::set<Version> merged;    // all but those that cannot be read, and need not
+  AttributeSet set;  // of all
+  bool beyond_top = false;  // it has something in it that the top has not
+  std::set<Version> merged;  // all but those that cannot be read, and need not
 };
 
-// Those that a higher one has in it need not be read. Those that cannot be read need not if enough homes show
-// none of them: who asks only these homes is told no more.
+// A revision that a higher one has in it need not be read. One that cannot be read need not be read either,
+// if enough homes show none of them: a process that asks only these homes is told no more.
 Task<Result<MergedRevisions>> ReadRevisions(Engine& engine, const NameInfo& info, Late late_ones) {
   MergedRevisions all;
   std::set<MemberIndex> showing_unread;
@@ -165,7 +165,7 @@ Task<Result<MergedRevisions>> ReadRevisions(Engine& engine, const NameInfo& info
       }
       const bool more = all.set.Merge(*set);
       if (all.top) all.beyond_top = all.beyond_top || more;
-      // A revision is the same wherever it is.
+      // A revision is the same on every home.
       if (!all.top) {
         all.top = revision;
         all.content = set->Format();
@@ -187,8 +187,8 @@ Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameIn
   merged.set.CutOver();
   std::vector<MemberIndex> having = std::move(all->having);
   if (!all->beyond_top && having.size() >= engine.HomeQuorum(info.path)) co_return std::move(merged);
-  // As with versions: what is on fewer homes than a quorum is rolled forward before it is told. What nobody
-  // has written yet gets a revision of its own.
+  // A revision on fewer homes than a quorum is rolled forward before it is told, as a version is. A
+  // combination that nobody has written yet gets a revision of its own.
   std::string content = std::move(all->content);
   if (all->beyond_top) {
     having.clear();
@@ -196,7 +196,7 @@ Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameIn
     if (!above) co_return above.error();
     merged.revision = *above;
     content = merged.set.Format();
-    // It takes the place of those that can be read.
+    // The new revision takes the place of those that can be read.
     if (!AttributeSet::Parse(content))
       co_return Fail(Code::kUnsupported,
                      "the attributes of {} that were set at once are too many together: replace it",
@@ -208,8 +208,9 @@ Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameIn
   co_return std::move(merged);
 }
 
-// What a revision has in it goes from the homes that have this one: whoever asks homes one after the other
-// must meet one of the two. What cannot be removed now, and what is on other homes, is left to the cleaner.
+// Removes revisions that this one has in it from the homes that have this one, since a process that asks
+// homes one after the other must meet one of the two. What cannot be removed now, and what is on other homes,
+// is left to the cleaner.
 Task<void> RemoveRevisions(Engine& engine, ObjectPath path, Version version, std::set<Version> revisions,
                            std::vector<MemberIndex> homes) {
   for (const Version& revision : revisions) {
@@ -220,7 +221,7 @@ Task<void> RemoveRevisions(Engine& engine, ObjectPath path, Version version, std
   }
 }
 
-// One revision for one version of a directory, on the homes that do not show it yet.
+// Writes one revision for one version of a directory on the homes that do not show it yet.
 Task<Status> WriteCopy(Engine& engine, ObjectPath path, Look look, Version version, Version revision,
                        AttributeSet set) {
   const size_t quorum = engine.HomeQuorum(path);
@@ -236,7 +237,7 @@ Task<Status> WriteCopy(Engine& engine, ObjectPath path, Look look, Version versi
   co_return OkStatus();
 }
 
-// Those above the one that lives, whether anybody has accepted them or not.
+// The directories above the one that lives, whether any home has accepted them or not.
 std::set<Version> DirectoriesAbove(const Look& look, const Accepted& live) {
   std::set<Version> versions = DirectoriesUnderWay(look.listings(), live);
   for (const auto& [home, states] : look.listings()) {
@@ -253,11 +254,11 @@ bool IsDirectoryOf(const Look& look, const std::set<Version>& versions) {
   return look.HasQuorum() && highest.kind == Accepted::kDirectory && versions.contains(highest.version);
 }
 
-// Somebody else may be making the directory that lives as `look` shows, a later version to which this
-// revision must not be lost: one who looked before this one was there, and so had sealed the name before.
-// Each of them may be the base of further ones, so it looks again until there is nothing new: whoever that
-// look does not show looks after it. Errors: kConflict (one that was not under way lives by now, or nothing
-// does), kNoQuorum.
+// Other processes may be making the directory that lives as `look` shows: a later version, which must not
+// lack this revision. Such a process looked before the revision was there, and so had sealed the name before.
+// Its version may be the base of further ones, so this looks again until there is nothing new: a process that
+// this look does not show looks after it. Errors: kConflict (a version that was not under way lives by now,
+// or nothing does), kNoQuorum.
 Task<Status> WriteForThoseUnderWay(Engine& engine, NameInfo live, Look look, Version revision,
                                    AttributeSet set) {
   if (live.accepted.kind != Accepted::kDirectory) co_return OkStatus();
@@ -271,7 +272,8 @@ Task<Status> WriteForThoseUnderWay(Engine& engine, NameInfo live, Look look, Ver
     std::erase_if(wanted, [&](const Version& version) { return having.contains(version); });
     if (known && wanted.empty()) co_return OkStatus();
     if (!known || tries > engine.options().retries_max) break;
-    // Homes are not heard at one moment: what was begun after a removal may show, and the removal only now.
+    // Homes are not heard at one moment: a directory begun after a removal may show, and the removal only
+    // now.
     const Look again = co_await LookAt(engine, live.path, LookWidth::kQuorum);
     if (!IsDirectoryOf(again, having)) break;
     for (const Version& version : wanted) {
@@ -284,8 +286,8 @@ Task<Status> WriteForThoseUnderWay(Engine& engine, NameInfo live, Look look, Ver
   co_return Fail(Code::kConflict, "{} is being made by others, or was changed; retry", live.path.text());
 }
 
-// A rename seals the name before it reads the attributes it takes along: who wrote a revision and then sees
-// no seal can be sure that no rename, begun or over, has missed it.
+// A rename seals the name before it reads the attributes that it takes along. So a process that wrote a
+// revision and then sees no seal can be sure that no rename, begun or over, has missed it.
 Task<Status> KeepWritten(Engine& engine, NameInfo info, Version revision, AttributeSet set) {
   Look look = co_await LookAt(engine, info.path, LookWidth::kQuorum);
   const bool alone = !AnyRenameRival(look.listings(), {}) || MutantActive(Mutant::kSetBesideRename);
@@ -301,8 +303,8 @@ Task<Status> KeepWritten(Engine& engine, NameInfo info, Version revision, Attrib
       info.path.text());
 }
 
-// A rename brings attributes to a quorum of homes before any of them accepts the version: a listing that does
-// not show the version may be older than both.
+// A rename brings attributes to a quorum of homes before any of them accepts the version. So a listing that
+// does not show the version may be older than both.
 bool ShownByQuorum(const Engine& engine, const NameInfo& info) {
   const auto showing = std::count_if(info.listings.begin(), info.listings.end(), [&](const auto& listing) {
     return !(HighestAccepted(listing.second) < info.accepted);
@@ -328,8 +330,8 @@ bool GoesAlong(const NameInfo& info, const Version& revision, size_t quorum) {
   return static_cast<size_t>(showing) >= quorum;
 }
 
-// What is left of the renames whose seals are listed: none that can commit any more; some that are at work;
-// or one that has died and could not be given up now, as it would be by the cleaner.
+// What is left of the renames whose seals are listed: none can commit any more; some are at work; or one has
+// died and could not be given up now, as the cleaner would do it.
 enum class OpenRenames { kNone, kAtWork, kDead };
 
 Task<OpenRenames> LookAtRenames(Engine& engine, ObjectPath path, std::map<MemberIndex, States> listings) {
@@ -351,7 +353,7 @@ Task<OpenRenames> LookAtRenames(Engine& engine, ObjectPath path, std::map<Member
   co_return OpenRenames::kNone;
 }
 
-// Removed attributes count as well, or a file could grow without bound.
+// Removed attributes count as well, since a file could grow without bound otherwise.
 Status CheckFits(const AttributeSet& set) {
   UserAttributes all;
   for (const auto& [name, entry] : set.entries) all.emplace(name, entry.value.value_or(""));
@@ -379,9 +381,9 @@ Task<Result<std::optional<AttributeRevision>>> ReadAttributes(Engine& engine, Na
     const bool read =
         shown && (merged || merged.code() == Code::kNoQuorum || merged.code() == Code::kUnknown);
     if (read || last) co_return std::move(merged);
-    // Removed since the look because a later revision has it in it; no home that was heard can read it, or
-    // who alone showed it has stopped; homes were listed before they accepted the version; or some of those
-    // that accepted it have died since.
+    // There are several reasons for this: the revision was removed since the look because a later one has it
+    // in it; no home that was heard can read it, or the only home that showed it has stopped; homes were
+    // listed before they accepted the version; or some of those that accepted it have died since.
     const Look look = co_await LookAt(engine, info.path, LookWidth::kAll);
     if (!look.HasQuorum()) co_return CannotTell(engine, info.path, look);
     if (!(look.highest() == info.accepted))
@@ -399,7 +401,7 @@ Task<Result<std::optional<AttributeRevision>>> ReadAttributesToTell(Engine& engi
   for (Duration wait = kRenamePauseFirst;; wait *= 2) {
     Result<std::optional<AttributeRevision>> read = co_await ReadAttributes(engine, info);
     if (!read || !*read || GoesAlong(info, (**read).revision, quorum)) co_return std::move(read);
-    // It is on a quorum now: a rename that seals the name from here on finds it.
+    // The revision is on a quorum now, so a rename that seals the name from here on finds it.
     Look look = co_await LookAt(engine, info.path, LookWidth::kQuorum);
     if (!look.HasQuorum()) co_return CannotTell(engine, info.path, look);
     if (!(look.highest() == info.accepted))
@@ -438,11 +440,12 @@ Task<Status> ChangeAttribute(Engine& engine, NameInfo info, AttributeChange chan
   const auto found = set.entries.find(change.name);
   if (!change.value && (found == set.entries.end() || !found->second.value))
     co_return Fail(Code::kNotFound, "{} has no attribute '{}'", info.path.text(), change.name);
-  // Above everything that it changes: what was written with the version counts as set at that.
+  // The new revision is above everything that it changes. Attributes that were written with the version count
+  // as set at that version.
   Version newest = info.accepted.version;
   for (const auto& [name, entry] : set.entries) newest = std::max(newest, entry.revision);
   if (change.current) {
-    // One that was made by merging is not among those that were seen.
+    // A revision that was made by merging is not among those that were seen.
     newest = std::max(newest, change.current->revision);
     set.over.insert(change.current->revision);
     set.CutOver();
@@ -478,12 +481,12 @@ Task<Status> CopyAttributesToDirectory(Engine& engine, ObjectPath to, AttributeR
       co_return Fail(Code::kConflict, "{} was removed meanwhile; retry", to.text());
     if (!live) co_return live.error();
     if (live->accepted.kind != Accepted::kDirectory) co_return OkStatus();
-    // Once that is over, what lives here may be another one, made since.
+    // Once that is over, another directory, made since, may live here.
     const Status wanted = co_await NeedDirectoryVersion(engine, from);
     if (!wanted) co_return wanted.error();
     const Status copied = co_await CopyAttributes(engine, to, live->accepted.version, revision);
     if (!copied) co_return copied.error();
-    // Made after it lived on a quorum.
+    // The look comes after the directory lived on a quorum.
     Look look = co_await LookAt(engine, to, LookWidth::kQuorum);
     if (!look.HasQuorum()) co_return CannotTell(engine, to, look);
     if (!(look.highest() == live->accepted)) continue;

@@ -13,14 +13,14 @@
 namespace xec {
 namespace {
 
-// Names looked at together by one listing, and of these how many are looked up one by one at once.
+// One listing looks at so many names together, and looks up so many of these one by one at once.
 constexpr size_t kNamesAtOnceMax = 256;
 constexpr size_t kLookUpsInFlightMax = 64;
 
-// For those that a listing passed over, with all the names of one question.
+// The patience with homes that a listing passed over, for all the names of one question.
 constexpr Duration kManyPassedOverPatience = std::chrono::milliseconds(500);
 
-// Asks about all names together; `looks` are those of `paths`. What is not answered is left to a LookUp.
+// Asks about all names together; `looks` are those of `paths`. Names without an answer are left to a LookUp.
 Task<std::vector<Look>> Ask(Engine& engine, NamesByServer wanted, std::vector<ObjectPath> paths,
                             std::vector<Look> looks, Duration most = Duration::max()) {
   StatesByName heard = co_await ListManyStates(engine, std::move(wanted), {}, most);
@@ -30,7 +30,7 @@ Task<std::vector<Look>> Ask(Engine& engine, NamesByServer wanted, std::vector<Ob
   co_return std::move(looks);
 }
 
-// A quorum of homes of every name, as LookAt and AskPassedOver ask them.
+// Asks a quorum of homes of every name, as LookAt and AskPassedOver do.
 Task<std::vector<Look>> LookAtMany(Engine& engine, std::vector<ObjectPath> paths) {
   std::vector<Look> looks;
   NamesByServer wanted;
@@ -74,7 +74,7 @@ void Add(const ObjectPath& path, const Accepted& accepted, const std::map<Member
     contents.under_way.push_back(Making{path, std::move(seal)});
 }
 
-// Adds what `known` knows to live at the name; false: that takes a look. `ask`: whether it may be asked.
+// Adds what `known` knows to live at the name. False: that takes a look. `ask`: may `known` be asked?
 bool AddResting(const NamesAtRest::View& known, uint64_t seed, const FolderUnion& found,
                 const FolderUnion::Name& name, std::vector<ListedName>& names) {
   const std::optional<RestingName> lives = known.Lives(ShownAs(seed, found, name.first, name.second));
@@ -138,7 +138,7 @@ void Append(std::vector<T>& to, std::vector<T> more) {
 Task<Result<DirectoryContents>> LookAtNames(Engine& engine, const FolderLook& look,
                                             std::span<const FolderUnion::Name* const> names,
                                             const NamesAtRest* rests) {
-  // A home that is not heard may have changed without a sign.
+  // A name may have changed without a sign on a home that is not heard.
   const bool ask = rests != nullptr && look.found.heard.size() == engine.server_count();
   const NamesAtRest::View known = ask ? rests->Now(engine.executor().Now()) : NamesAtRest::View();
   DirectoryContents contents;
@@ -192,7 +192,7 @@ Task<Status> NeedDirectory(Engine& engine, ObjectPath path) {
   co_return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
 }
 
-// Those of the look that a listing has still to tell.
+// The names of the look that a listing has still to tell.
 std::span<const FolderUnion::Name* const> Above(const FolderLook& look, const ListOptions& options) {
   const auto first = std::partition_point(look.order.begin(), look.order.end(), [&](const auto* name) {
     return name->first.Last() <= options.after || name->first.Last() < options.prefix;

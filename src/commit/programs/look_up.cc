@@ -25,7 +25,7 @@ std::vector<MemberIndex> NameInfo::HomesHeard() const {
 
 namespace {
 
-// A look-up that changes overtake begins anew for so long, with pauses.
+// A look-up that changes have overtaken begins anew for so long, with pauses.
 constexpr Duration kOvertakenPatience = std::chrono::seconds(5);
 constexpr Duration kOvertakenPauseMax = std::chrono::milliseconds(200);
 
@@ -57,7 +57,8 @@ Task<LookedUp> LookUpOnce(Engine& engine, ObjectPath path, LookWidth width, int 
     co_return LookedUp{
         NameInfo{.path = path, .accepted = look.highest(), .holders = {}, .listings = look.listings()}};
   if (!look.HasQuorum()) co_return LookedUp{CannotTell(engine, path, look)};
-  // Who is asked in addition takes part in rolling forward only in place of others: it may be behind.
+  // A home that is asked in addition takes part in rolling forward only in place of others, since it may be
+  // behind.
   std::vector<MemberIndex> to_roll;
   if (!look.Decided()) {
     const Look narrow = std::move(look);
@@ -66,7 +67,7 @@ Task<LookedUp> LookUpOnce(Engine& engine, ObjectPath path, LookWidth width, int 
     std::erase_if(to_roll, [&](MemberIndex home) { return !narrow.listings().contains(home); });
   }
   const Accepted highest = look.highest();
-  // Those that alone showed something may have died since, one after the other.
+  // Homes that alone showed something may have died since, one after the other.
   const bool enough = static_cast<size_t>(tries) >= look.homes().size() - look.quorum();
   const bool last = enough || tries >= engine.options().retries_max;
   const Late late_ones = last ? Late::kWaitedFor : Late::kPassedOver;
@@ -85,17 +86,19 @@ Task<LookedUp> LookUpOnce(Engine& engine, ObjectPath path, LookWidth width, int 
       holders = look.WithHighest();
     }
   }
-  // Whoever sees a name gone must find it at its new place; a move hidden by a newer version counts as well.
+  // A client that sees a name gone must find the object at its new place; a move that a newer version hides
+  // counts as well.
   Status finished;
   if (!MutantActive(Mutant::kGoneBeforeItArrives))
     finished = co_await FinishMovesShown(engine, path, look.listings(), highest, holders, late_ones);
-  // Not found: completed since the look. Else the home that showed the move may be one that has just died, as
-  // may be the next. If the move is not completed others show it.
+  // Not found means that the move was completed since the look, or that the home that showed it has just
+  // died, as the next one may. If the move is not completed other homes show it.
   if (!finished && finished.code() == Code::kNotFound) co_return look_again(Again::kOvertaken);
   if (!finished && finished.code() == Code::kNoQuorum && !last) co_return look_again(Again::kTooFew);
   if (!finished) co_return LookedUp{finished.error()};
-  // Gone is told only of a moment at which the move was through. Else what was put here and then at the new
-  // name meanwhile would have come after the rename here, and before it there if its version is lower.
+  // "Gone" is told only of a moment at which the move was through. Otherwise what was put here, and then at
+  // the new name, meanwhile would have come after the rename here, and before it there if its version is
+  // lower.
   if (highest.kind == Accepted::kMoved) {
     const Look later = co_await LookAt(engine, path, LookWidth::kQuorum);
     if (!later.HasQuorum()) co_return LookedUp{CannotTell(engine, path, later)};
@@ -116,12 +119,13 @@ Task<Result<NameInfo>> LookUp(Engine& engine, ObjectPath path) {
   while (true) {
     LookedUp looked = co_await LookUpOnce(engine, path, width, tries);
     const bool overtaken = looked.again == Again::kOvertaken;
-    // Others got on meanwhile.
+    // Other operations got on meanwhile.
     const bool counts = !overtaken || engine.executor().Now() >= patient_until;
     if (looked.again == Again::kNo || (counts && ++tries > engine.options().retries_max))
       co_return std::move(looked.info);
-    // What has overtaken a look may be on homes that the next quorum does not hear either; but a home that is
-    // slow would have every wide one overtaken.
+    // A change that has overtaken a look may be on homes that the next quorum does not hear either, so that
+    // look is wide. Only every second look is wide, since every wide look would be overtaken where a home is
+    // slow.
     width = overtaken && width == LookWidth::kQuorum ? LookWidth::kAll : LookWidth::kQuorum;
     if (!overtaken) continue;
     if (pause > Duration::zero()) co_await Pause(engine, pause);

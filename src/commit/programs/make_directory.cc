@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// MAKE DIRECTORY: a seal first, then a look, then the promotion, as for exclusive creation
+// MAKE DIRECTORY: first comes a seal, then a look, then the promotion, as for exclusive creation
 // (docs/protocol/directories.md).
 #include <algorithm>
 
@@ -19,8 +19,9 @@ namespace xec {
 namespace {
 
 constexpr int kMakeTriesMax = 4;
-// How long it waits for later exclusive uploads to give way, and for plain uploads to be accepted or
-// withdrawn. A plain writer that has sealed waits longer for the directory: of the two the object is made.
+// So long it waits for later exclusive uploads to give way, and for plain uploads to be accepted or
+// withdrawn. A plain writer that has sealed waits longer for the directory, so that of the two the object is
+// made.
 constexpr Duration kExclusivePatience = std::chrono::seconds(10);
 constexpr Duration kUploadPatience = std::chrono::seconds(1);
 
@@ -67,8 +68,8 @@ Task<Barrier> LookPastRivals(Engine& engine, Attempt attempt) {
   }
 }
 
-// The attributes of a directory that it is to replace, as they are once it is sealed: whoever sets any later
-// sees the seal. Before it is promoted: whoever sees it sees them.
+// Copies the attributes of a directory that it is to replace, once it is sealed: a client that sets any later
+// sees the seal. It does so before it is promoted, so that everybody who sees the new directory sees them.
 Task<Status> KeepAttributes(Engine& engine, Attempt attempt, SealsSeen seen) {
   if (attempt.base.kind != Accepted::kDirectory) co_return OkStatus();
   NameInfo replaced{.path = attempt.path,
@@ -79,13 +80,13 @@ Task<Status> KeepAttributes(Engine& engine, Attempt attempt, SealsSeen seen) {
   Status copied = set ? OkStatus() : Status(set.error());
   if (set && *set)
     copied = co_await CopyAttributes(engine, attempt.path, *attempt.seal.version, std::move(**set));
-  // Whatever of them was not written: no directory was.
+  // Whatever is not known of the attributes, no directory was made.
   if (!copied && copied.code() == Code::kUnknown)
     co_return Fail(Code::kNoQuorum, "{}", copied.error().message);
   co_return std::move(copied);
 }
 
-// Any error but kUnknown: nothing of this attempt is or becomes visible once it is withdrawn.
+// Any error but kUnknown means that nothing of this attempt is or becomes visible once it is withdrawn.
 Task<Tried<void>> Make(Engine& engine, Attempt& attempt, std::vector<MemberIndex> preferred) {
   const size_t quorum = engine.HomeQuorum(attempt.path);
   const std::string entry = FormatState(attempt.seal);
@@ -104,7 +105,7 @@ Task<Tried<void>> Make(Engine& engine, Attempt& attempt, std::vector<MemberIndex
         true);
   if (rival.rivalry != Rivalry::kNone && !MutantActive(Mutant::kMakeDirectoryByLookOnly)) {
     Error in_the_way = co_await ObjectInTheWay(engine, attempt.path, std::move(rival));
-    // A home has taken what others were asked to take, and did not show yet.
+    // A home has taken something that others were asked to take and did not show yet.
     const bool again = in_the_way.code == Code::kConflict && attempt.base < seen.look.highest();
     co_return Tried<void>(std::move(in_the_way), again);
   }
@@ -124,15 +125,15 @@ Task<Tried<void>> Make(Engine& engine, Attempt& attempt, std::vector<MemberIndex
   const State directory = DirectoryState(*attempt.seal.version);
   const Result<bool> made =
       co_await PromoteHomes(engine, attempt.path, std::move(seen.homes), directory, entry);
-  // A conflict: it was overtaken, perhaps by somebody who made the same directory.
+  // A conflict means that it was overtaken, perhaps by another process that made the same directory.
   if (!made) co_return Tried<void>(made.error(), made.code() == Code::kConflict);
-  // As of the look: what came above it since may hide it.
+  // What is learnt is as of the look, since a state that came above it later may hide it.
   engine.known_directories().Learn(attempt.path, *directory.version, looked_at);
   Status stays = co_await StayInParent(engine, attempt.path, attempt.parent, stood_at);
   co_return std::move(stays);
 }
 
-// Only where nothing was promoted, and nothing is going to be.
+// This is called only where nothing was promoted, and nothing is going to be.
 Task<void> Withdraw(Engine& engine, Attempt attempt) {
   XEC_FAILPOINT("mkdir.withdraw");
   GiveUpLateSeals(engine, attempt.path, attempt.seal, attempt.homes.unsure);
@@ -141,7 +142,7 @@ Task<void> Withdraw(Engine& engine, Attempt attempt) {
   XEC_FAILPOINT("mkdir.withdrawn");
 }
 
-// One attempt above what `info` shows. What has failed, and clearly, is withdrawn.
+// Makes one attempt above what `info` shows. If it has clearly failed, it is withdrawn.
 Task<Tried<void>> TryToMake(Engine& engine, NameInfo info, ParentNeed parent, bool last) {
   const Result<Version> version = engine.NextVersion(info.HighestShown());
   if (!version) co_return version.error();

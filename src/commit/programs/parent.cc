@@ -14,17 +14,17 @@ namespace xec {
 namespace {
 
 constexpr int kTriesMax = 4;
-// Who removes a directory has mostly found something in it by then, or removed it.
+// A process that removes a directory has mostly found something in it by then, or removed it.
 constexpr Duration kRemoverPatience = std::chrono::milliseconds(500);
-// What takes no longer may have begun after the directory was renamed.
+// An operation that takes no longer may have begun after the directory was renamed.
 constexpr Duration kBriefly = std::chrono::seconds(2);
 
 Error NotADirectory(const ObjectPath& path) {
   return Fail(Code::kNotDirectory, "{} is not a directory", path.text());
 }
 
-// One request, in place of a quorum's, for a directory that a quorum showed a moment ago: its removal seal
-// would be on its first home, or its remover still waits.
+// Makes one request, in place of a quorum's, for a directory that a quorum showed a moment ago: its removal
+// seal would be on its first home, or its remover still waits.
 Task<bool> FirstHomeConfirms(Engine& engine, ObjectPath directory) {
   const auto known = [&] {
     return engine.known_directories().Known(directory, engine.executor().Now(), KnownDirectories::kHolds);
@@ -44,14 +44,16 @@ Task<bool> FirstHomeConfirms(Engine& engine, ObjectPath directory) {
   co_return lives && !RemovalUnderWay({{first, **event.value}}, *version);
 }
 
-// Nothing that is not visible yet depends on it, so what is not known of it is no outcome of the caller's.
+// Nothing that is visible depends on the parent yet, so an unknown outcome of the parent is not one of the
+// caller's.
 Status OfParent(Status made) {
   if (made || made.code() != Code::kUnknown) return made;
   return Fail(Code::kUnavailable, "{}", made.error().message);
 }
 
-// A directory that lives and has a removal seal of its version. Its remover may have died, or sleep and
-// remove it whenever it likes: the directory is made anew above, where that removal does not reach.
+// The directory lives and has a removal seal of its version. Its remover may have died, or may sleep and
+// remove it at any time. So the directory is made anew with a version above, where that removal does not
+// reach.
 Task<Status> MakeAboveRemoval(Engine& engine, NameInfo info, bool last) {
   const bool renamed = co_await MayBeRenamed(engine, info.path);
   if (renamed) co_return Fail(Code::kConflict, "{} is being renamed; retry", info.path.text());
@@ -68,7 +70,7 @@ Task<Status> MakeAnew(Engine& engine, NameInfo info, const ParentNeed& need) {
   co_return co_await MakeDirectoryName(engine, info.path, true, need.wanted_by);
 }
 
-// By a quorum.
+// A quorum confirms it.
 Task<Tried<void>> QuorumConfirms(Engine& engine, ObjectPath directory, const ParentNeed& need, bool last) {
   const TimePoint patient_until = engine.executor().Now() + kRemoverPatience;
   Duration pause = kLookPauseMin;
@@ -91,7 +93,7 @@ Task<Tried<void>> QuorumConfirms(Engine& engine, ObjectPath directory, const Par
     Status made;
     if (lives) made = co_await MakeAboveRemoval(engine, std::move(*info), last);
     if (!lives) made = co_await MakeAnew(engine, std::move(*info), need);
-    // Made by others, perhaps, or removed again.
+    // Others may have made it, or removed it again.
     const bool again = !made && (made.code() == Code::kAlreadyExists || made.code() == Code::kConflict);
     if (!made && made.code() == Code::kAlreadyExists && last)
       made = Fail(Code::kConflict, "{} is removed and made again and again; retry", directory.text());
@@ -117,7 +119,7 @@ Task<Status> ExpectParent(Engine& engine, ObjectPath path, ParentNeed need) {
   }
   if (!need.make) co_return Fail(Code::kNotFound, "the directory {} does not exist", parent.text());
   const Status made = co_await MakeDirectoryName(engine, parent, true, std::move(need.wanted_by));
-  // What exists may be an object that somebody put there just now.
+  // The name that exists may be an object that somebody has just put there.
   if (made || made.code() != Code::kAlreadyExists) co_return OfParent(made);
   info = co_await LookUp(engine, parent);
   if (!info) co_return info.error();
@@ -142,7 +144,7 @@ Task<Status> StandInParent(Engine& engine, ObjectPath path, ParentNeed need) {
 
 Task<Status> StayInParent(Engine& engine, ObjectPath path, ParentNeed need, TimePoint stood_at) {
   if (engine.executor().Now() - stood_at <= KnownDirectories::kHolds) co_return OkStatus();
-  // It is there already, so its parent has to be, whatever became of that.
+  // The directory is there already, so its own parent has to be, whatever became of that.
   need.begun = TimePoint::max();
   need.make = true;
   need.wanted_by.clear();

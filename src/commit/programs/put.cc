@@ -18,11 +18,11 @@
 namespace xec {
 namespace {
 
-// How long an exclusive creator waits for later ones to give way, and for plain uploads to be accepted or
-// withdrawn: long enough for who gave a server up to tidy it when it is back (given_up_files.hh).
+// So long an exclusive creator waits for later ones to give way, and for plain uploads to be accepted or
+// withdrawn. A process that gave a server up has time to tidy it when it is back (given_up_files.hh).
 constexpr Duration kRivalPatience = std::chrono::seconds(10);
 constexpr Duration kSealPatience = std::chrono::seconds(10);
-// Who waits for a home that is late sees so soon that another one, which was silent, is back.
+// An upload that waits for a home that is late sees so soon that another one, which was silent, is back.
 constexpr Duration kOthersSeenAfter = std::chrono::milliseconds(250);
 
 // What the look after sealing found.
@@ -46,7 +46,7 @@ bool MayBeOfVersion(const Rival& rival) {
   return rival.rivalry == Rivalry::kSealed && seal;
 }
 
-// Lists every home on which this upload is sealed: the homes that are going to be promoted.
+// Lists every home on which this upload is sealed, since these are going to be promoted.
 Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<MemberIndex> homes) {
   Barrier barrier;
   std::map<MemberIndex, States> listings;
@@ -55,7 +55,7 @@ Task<Barrier> LookAfterSealing(Engine& engine, PutRequest request, std::vector<M
   for (const MemberIndex home : homes) gather.Start(home, ListStates(engine, home, request.path));
   const auto passed_over = UnlessTooMany(engine, Late::kPassedOver);
   while (gather.pending() > 0) {
-    // Homes that are late are not promoted, as those that failed.
+    // Homes that are late are not promoted, just like those that failed.
     const bool all_late = gather.OnlyLateOnes();
     if (all_late && barrier.sealed_homes.size() >= quorum) break;
     if (all_late && passed_over(gather.pending()) && AnyIsWell(engine, request.other_homes)) break;
@@ -97,11 +97,11 @@ Duration PatienceWith(const Barrier& barrier) {
   return Duration(0);
 }
 
-// Of an exclusive creation whose look after sealing shows more than its own seals: what it stands on. (Where
-// it shows nothing else, it is as good as an earlier look that has found nothing.)
+// Answers what an exclusive creation stands on if its look after sealing shows more than its own seals. (A
+// look that shows nothing else is as good as an earlier look that has found nothing.)
 Task<Result<Accepted>> SettleBase(Engine& engine, PutRequest request) {
   Result<ExclusiveStart> start = co_await SettleExclusive(engine, request.path);
-  // Not for want of seals: those on other homes would be of no use.
+  // kNoQuorum would make the caller seal on other homes, and such seals would be of no use.
   if (!start && start.code() == Code::kNoQuorum) co_return Error{Code::kUnavailable, start.error().message};
   if (!start) co_return start.error();
   if (*request.seal.version < start->base->version) {
@@ -112,10 +112,10 @@ Task<Result<Accepted>> SettleBase(Engine& engine, PutRequest request) {
   co_return *start->base;
 }
 
-// Looks until nothing but this upload is there, or something to which an exclusive creation yields; a plain
-// one looks until it is known whether a directory of its name is made. Without the wait, all of several who
-// come to their barriers together would yield, and none would create the object. To look again is no more
-// than to look later. An error: an exclusive creation cannot be.
+// Looks until nothing but this upload is there, or something to which an exclusive creation yields. A plain
+// upload looks until it is known whether a directory of its name is made. Without the wait, several creators
+// that come to their barriers together would all yield, and none would create the object. To look again is no
+// more than to look later. An error: the exclusive creation cannot be.
 Task<Result<Barrier>> LookPastRivals(Engine& engine, PutRequest request, std::vector<MemberIndex> homes) {
   const TimePoint start = engine.executor().Now();
   Duration pause = kLookPauseMin;
@@ -125,7 +125,7 @@ Task<Result<Barrier>> LookPastRivals(Engine& engine, PutRequest request, std::ve
     const bool too_few = barrier.sealed_homes.size() < engine.HomeQuorum(request.path);
     if (too_few && barrier.late_homes > 0) co_return std::move(barrier);
     const bool other = barrier.rival.rivalry != Rivalry::kNone && !MutantActive(Mutant::kExclusiveByLookOnly);
-    // Not known, or of before the upload began.
+    // The base is not known, or it is from before the upload began.
     const bool may_be_later =
         !request.exclusive_base || (request.base_may_rise && *request.exclusive_base < barrier.highest);
     if (other && may_be_later && !std::exchange(settled, true)) {
@@ -151,13 +151,13 @@ std::vector<MemberIndex> HomesAmong(const Engine& engine, const PutRequest& requ
   return homes;
 }
 
-// Once all seals are there.
+// This is called once all seals are there.
 Task<void> KeepLongNameOnAll(Engine& engine, PutRequest request) {
   if (request.path.LongNameEntries().empty()) co_return;
   ServerGather<Status> gather(engine, RequestKind::kSync);
   for (const MemberIndex member : request.archives)
     gather.Start(member, KeepLongName(engine, member, request.path));
-  // One that fails may have it all the same; the others do.
+  // A home that fails may have the name all the same; the others do.
   while (gather.timely() > 0) co_await gather.Next();
 }
 
@@ -209,11 +209,11 @@ Task<void> PromoteOthers(Engine& engine, PutRequest request, std::string from, s
   }
 }
 
-// The parent, while the name itself is looked at.
+// Looks at the parent, while the name itself is looked at.
 Task<Status> NeedParent(Engine& engine, PutRequest request) {
   if (!request.parent) co_return OkStatus();
   Status stands = co_await StandInParent(engine, std::move(request.path), std::move(*request.parent));
-  // Not for want of seals: those on other homes would be of no use.
+  // kNoQuorum would make the caller seal on other homes, and such seals would be of no use.
   if (!stands && stands.code() == Code::kNoQuorum)
     co_return Fail(Code::kUnavailable, "{}", stands.error().message);
   co_return std::move(stands);
@@ -261,7 +261,7 @@ Task<Status> NeedNoDirectory(Engine& engine, ObjectPath path) {
   const bool directory = states && HighestAccepted(*states).kind == Accepted::kDirectory;
   if (!directory) co_return OkStatus();
   const Error in_the_way = co_await DirectoryInTheWay(engine, std::move(path));
-  // It may be gone by now, or have come to be an object.
+  // The directory may be gone by now, or an object in its place.
   if (in_the_way.code == Code::kConflict) co_return OkStatus();
   co_return in_the_way;
 }

@@ -47,7 +47,7 @@ namespace {
 
 constexpr size_t kEndedAtOnceMax = 64;
 
-// It may live on homes that were not heard before: then all get it. False: nothing lives there.
+// The name may live on homes that were not heard before; then all homes get it. False: nothing lives there.
 Task<bool> BringIfLive(Engine& engine, const ObjectPath& path) {
   const Look look = co_await LookAt(engine, path, LookWidth::kAll);
   if (look.HasQuorum() && look.highest().Live())
@@ -61,7 +61,7 @@ Task<void> EndOne(Engine& engine, Making making) {
   State seal = making.seal;
   if (seal.kind == StateKind::kAborted) seal.kind = StateKind::kSealed;
   if (seal.kind == StateKind::kAbortedDirectory) seal.kind = StateKind::kDirectorySeal;
-  // Whether that of a rename has committed its source knows: the cleaner asks it.
+  // Only its source knows whether a rename has committed, and the cleaner asks it.
   if (seal.kind == StateKind::kMoveIn) co_return;
   const bool fenced = co_await FenceAllHomes(engine, making.path, seal);
   if (!fenced) {

@@ -11,7 +11,8 @@ namespace xec {
 namespace {
 
 // Removes what the look settled, and nothing else: the tombstone stands just above it, below whatever was put
-// or made since. On homes that hold it first, so that a removal asks as few servers as the look did.
+// or made since. It goes to homes that hold the version first, so that a removal asks as few servers as the
+// look did.
 Task<Status> MarkRemoved(Engine& engine, NameInfo info) {
   Result<Version> version = info.accepted.version.Removed();
   if (MutantActive(Mutant::kRemoveAbove)) version = engine.NextVersion(info.HighestShown());
@@ -34,7 +35,7 @@ Error NotEmpty(const ObjectPath& path, const DirectoryContents& contents) {
               contents.under_way.front().path.text());
 }
 
-// Those that are not silent.
+// The seals of makers that are not silent.
 std::vector<Making> Alive(Engine& engine, std::vector<Making> under_way) {
   std::erase_if(under_way, [&](const Making& making) {
     // The rename may have committed at its source, and then it lives here as soon as somebody looks there.

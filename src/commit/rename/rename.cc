@@ -49,7 +49,8 @@ Task<Status> SealHome(Engine& engine, ObjectPath path, MemberIndex home, State s
       co_await CreateFile(engine.MetadataCall(), engine.server(home), StatePath(path, FormatState(seal)),
                           std::move(content), engine.SyncBeforeCommit());
   if (sealed) sealed = co_await KeepLongName(engine, home, path);
-  // A home that failed is not counted; what stands there all the same would look like a rename under way.
+  // A home that failed is not counted. A seal that stands there all the same would look like a rename under
+  // way.
   if (!sealed) engine.given_up_files().Add(home, StatePath(path, FormatState(seal)));
   XEC_FAILPOINT("rename.sealed_one");
   co_return std::move(sealed);
@@ -101,15 +102,15 @@ Task<Tried<void>> DecideSource(Engine& engine, Attempt attempt, SealsSeen sealed
   Status finished =
       co_await FinishMovesShown(engine, attempt.from, look.listings(), look.highest(), std::move(holders),
                                 attempt.last ? Late::kWaitedFor : Late::kPassedOver);
-  // Completed since the look, or shown by a home that has just died: another look tells.
+  // The move was completed since the look, or shown by a home that has just died; another look tells.
   if (!finished && finished.code() != Code::kNotFound) co_return Tried<void>(std::move(finished), true);
   if (!finished || !(look.highest() == attempt.source))
     co_return Tried<void>(ChangedMeanwhile(attempt.from), true);
   co_return OkStatus();
 }
 
-// What is to be replaced, if the terms say it. Whoever puts something there meanwhile and shows may have
-// chosen its version already.
+// Checks that what is to be replaced is there, if the terms name it. An upload to the target that shows may
+// have chosen its version already.
 Task<Status> NeedTarget(Engine& engine, Attempt attempt, Look look) {
   const OnlyIf& only_if = attempt.terms.target;
   if (!only_if.absent && !only_if.version) co_return OkStatus();
@@ -117,7 +118,7 @@ Task<Status> NeedTarget(Engine& engine, Attempt attempt, Look look) {
   std::erase_if(others, [&](const State& seal) { return attempt.own.contains(seal.oid); });
   if (!others.empty())
     co_return Fail(Code::kConflict, "something else is being put at {}; retry", attempt.to.text());
-  // Brought to a quorum before anybody is told of it.
+  // The look-up brings it to a quorum before anybody is told of it.
   Result<NameInfo> there = co_await LookUp(engine, attempt.to);
   if (!there) co_return there.error();
   if (only_if.absent && there->accepted.Live())
@@ -128,12 +129,12 @@ Task<Status> NeedTarget(Engine& engine, Attempt attempt, Look look) {
   co_return ChangedMeanwhile(attempt.to);
 }
 
-// Step 3: the moved tombstone, with a version above everything at the target that the target's seals have
-// seen.
+// Step 3 makes the moved tombstone, with a version above everything at the target that the target's seals
+// have seen.
 Task<Tried<State>> ChooseTarget(Engine& engine, Attempt attempt, SealsSeen sealed, Look source) {
   const Status stand = NeedSeals(sealed, attempt.to);
   if (!stand) co_return stand.error();
-  // Of a directory's rename: what somebody has put there meanwhile stays.
+  // The rename of a directory leaves what somebody has put there meanwhile.
   if (attempt.terms.below && sealed.look.highest().Live())
     co_return Fail(Code::kNotEmpty, "{} is in the way", attempt.to.text());
   if (sealed.look.highest().kind == Accepted::kDirectory) {
@@ -161,14 +162,14 @@ Task<Tried<State>> ChooseTarget(Engine& engine, Attempt attempt, SealsSeen seale
   if (!attributes) co_return Tried<State>(attributes.error(), attributes.code() == Code::kConflict);
   XEC_FAILPOINT("rename.attributes");
   if (*attributes && !MutantActive(Mutant::kRenameWithoutAttributes)) {
-    // Before the commit: whoever sees the new name sees them.
+    // This is done before the commit, so that everybody who sees the new name sees the attributes.
     const Status copied = co_await CopyAttributes(engine, attempt.to, *version, **attributes);
     if (!copied) co_return copied.error();
   }
   co_return Tried<State>(MovedState(attempt.source.version, attempt.rid, *version, proved));
 }
 
-// The look at the target, again as long as it shows a directory that is being made.
+// Looks at the target, again and again as long as it shows a directory that is being made.
 Task<SealsSeen> LookPastDirectory(Engine& engine, Attempt attempt, State seal,
                                   std::vector<MemberIndex> homes) {
   const TimePoint start = engine.executor().Now();
@@ -186,16 +187,16 @@ Task<SealsSeen> LookPastDirectory(Engine& engine, Attempt attempt, State seal,
 // What the seals of an attempt have in them.
 struct Contents {
   std::string witness;  // at the target
-  std::string record;   // at the source, a MoveRecord
+  std::string record;  // at the source, a MoveRecord
 };
 
 Task<Tried<Contents>> ReadContents(Engine& engine, Attempt attempt) {
-  // Any archive or witness will do: its origin is replaced below.
+  // Any archive or witness will do, since its origin is replaced below.
   Accepted source_version = attempt.source;
   source_version.origin.clear();
   const Late late_ones = attempt.last ? Late::kWaitedFor : Late::kPassedOver;
   Result<std::string> text = co_await CopyManifest(engine, attempt.from, source_version, late_ones);
-  // No home has the version any more, or none that answers: the name was changed since it was looked up,
+  // No home has the version any more, or none that answers. So the name was changed since it was looked up,
   // whatever it is now.
   const bool silent = !text && text.code() == Code::kUnavailable && !attempt.last;
   if (silent || (!text && text.code() == Code::kConflict))
@@ -237,10 +238,10 @@ Task<SealedHomes> SealBoth(Engine& engine, Attempt attempt, Contents contents) {
 struct Chosen {
   State moved;
   std::vector<MemberIndex> out;  // homes of the source on which its seal stands
-  TimePoint stood_at;            // in the parent of the target
+  TimePoint stood_at;  // in the parent of the target
 };
 
-// Steps 2 and 3. An error: nothing of this attempt is or becomes visible once Withdraw is through.
+// Does steps 2 and 3. An error: nothing of this attempt is or becomes visible once Withdraw is through.
 Task<Tried<Chosen>> LookAndChoose(Engine& engine, Attempt attempt, SealedHomes homes) {
   if (homes.in.size() < engine.HomeQuorum(attempt.to) || homes.out.size() < engine.HomeQuorum(attempt.from)) {
     co_return Fail(Code::kNoQuorum, "too few homes of {} and {} take changes now; retry", attempt.from.text(),
@@ -252,7 +253,8 @@ Task<Tried<Chosen>> LookAndChoose(Engine& engine, Attempt attempt, SealedHomes h
   const Tried<void> decided = co_await DecideSource(engine, attempt, source);
   if (!decided.result) co_return Tried<Chosen>(decided.result.error(), decided.again);
   if (attempt.terms.below) {
-    // After the look: what was seen there belonged to this directory, and may move even if it goes now.
+    // This comes after the look: what was seen there belonged to this directory, and may move even if the
+    // directory goes now.
     const Status there = co_await NeedDirectoryVersion(engine, *attempt.terms.below);
     if (!there) co_return there.error();
   }
@@ -273,15 +275,15 @@ Task<Tried<Chosen>> LookAndChoose(Engine& engine, Attempt attempt, SealedHomes h
       Chosen{.moved = *moved.result, .out = std::move(source.homes), .stood_at = stood_at});
 }
 
-// What is left of an own attempt at its source. If not all homes were fenced: as it was made, or then as
-// aborted, which the fencing of a home that is late may make of it in between.
+// Removes what is left of an own attempt at its source. If not all homes were fenced, the seal is removed as
+// it was made, and then as aborted, which the fencing of a late home may make of it in between.
 Task<void> RemoveOut(Engine& engine, ObjectPath path, MemberIndex home, State out, bool fenced) {
   if (!fenced) co_await RemoveOrGiveUp(engine, home, path, out);
   co_await RemoveOrGiveUp(engine, home, path, AbortedState(out));
 }
 
-// The seals of an attempt that has not committed, given up as the cleaner would do it. Where homes are away
-// they go as well: nobody else is the first to promote them, and this attempt never does.
+// Gives up the seals of an attempt that has not committed, as the cleaner would do it. Where homes are away
+// the seals go as well: nobody else is the first to promote them, and this attempt never does.
 Task<void> Withdraw(Engine& engine, Attempt attempt) {
   XEC_FAILPOINT("rename.withdraw");
   const State out = MoveOutState(attempt.rid);
@@ -330,8 +332,8 @@ Task<Result<NameInfo>> LookUpUnlessSeen(Engine& engine, ObjectPath path, std::op
   co_return co_await LookUpLive(engine, std::move(path));
 }
 
-// What lives at the source. A seal of another rename that shows there mostly goes soon: the rename ends, or
-// who has given it up tidies what it left on a server that was away.
+// Finds what lives at the source. A seal of another rename that shows there mostly goes soon: that rename
+// ends, or the process that has given it up tidies what it left on a server that was away.
 Task<Result<NameInfo>> LookPastRename(Engine& engine, ObjectPath from, std::set<std::string> own,
                                       std::optional<NameInfo> seen) {
   const TimePoint start = engine.executor().Now();
@@ -345,7 +347,7 @@ Task<Result<NameInfo>> LookPastRename(Engine& engine, ObjectPath from, std::set<
   }
 }
 
-// Before the first seal. `own`: attempts that are over.
+// Checks both names before the first seal. `own`: attempts that are over.
 Task<Result<Accepted>> CheckNames(Engine& engine, ObjectPath from, ObjectPath to, std::set<std::string> own,
                                   std::optional<NameInfo> seen) {
   Result<NameInfo> source = co_await LookPastRename(engine, from, own, std::move(seen));
@@ -357,8 +359,8 @@ Task<Result<Accepted>> CheckNames(Engine& engine, ObjectPath from, ObjectPath to
   if (!target) co_return target.error();
   if (target->accepted.kind == Accepted::kDirectory)
     co_return Fail(Code::kIsDirectory, "{} is a directory", to.text());
-  // It would yield after sealing; seals of a rename that died stay as long as a home is away, and who tries
-  // again meanwhile must not leave more of them each time.
+  // Otherwise it would yield after sealing. Seals of a rename that died stay as long as a home is away, and a
+  // client that tries again meanwhile must not leave more of them each time.
   const Status alone = NoRival(source->listings, from, own);
   if (!alone) co_return alone.error();
   co_return source->accepted;
@@ -374,7 +376,7 @@ Task<Tried<void>> TryToRename(Engine& engine, Attempt attempt) {
     done = co_await Commit(engine, attempt, chosen.result->moved, std::move(chosen.result->out));
   if (done && attempt.terms.parent)
     done = co_await StayInParent(engine, attempt.to, *attempt.terms.parent, chosen.result->stood_at);
-  // Nothing is known to be visible after these; after kUnknown or OK the tombstone may be.
+  // After these errors nothing is visible; after kUnknown or OK the tombstone may be.
   const bool is_void = !chosen.result || (!done && done.code() == Code::kConflict);
   if (is_void) co_await RunPatiently(engine, Withdraw(engine, std::move(attempt)));
   co_return Tried<void>(std::move(done), chosen.again);

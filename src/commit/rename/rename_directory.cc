@@ -17,14 +17,15 @@
 namespace xec {
 namespace {
 
-// Two who carry one rename on and meet at a name both give way to each other. They try it again, each after
-// pauses of its own, as long as this: what stands for longer was left by a rename that died.
+// Two processes that carry on one rename and meet at a name both give way. They try it again for so long,
+// each after pauses of its own. A seal that stands for longer was left by a rename that died.
 constexpr int kMeetTriesMax = 8;
 constexpr Duration kMeetPatience = std::chrono::seconds(5);
 constexpr Duration kMeetPauseFirst = std::chrono::milliseconds(200);
 constexpr Duration kMeetPauseLongest = std::chrono::milliseconds(1600);
 
-// The log of a rename at work. It is written anew long before cleaners take it for that of one who died.
+// The log of a rename at work. It is written anew long before cleaners take it for that of a rename that
+// died.
 struct KeptLog {
   MoveLog log;
   std::set<MemberIndex> late;  // of WriteMoveLog
@@ -41,7 +42,7 @@ void NoteAge(Engine& engine, KeptLog& kept) {
 Task<void> KeepYoung(Engine& engine, KeptLog& kept) {
   NoteAge(engine, kept);
   const TimePoint now = engine.executor().Now();
-  // One name may take as long again.
+  // One name may take as long once more.
   const bool young = now - kept.begun < engine.options().operation_limit / 4;
   if (young || !kept.alone) co_return;
   MoveLog next = kept.log;
@@ -60,8 +61,8 @@ Task<void> KeepYoung(Engine& engine, KeptLog& kept) {
                  .answers = kept.answers};
 }
 
-// Gives the new directory the user attributes of the old one. Done once more after a crash it changes
-// nothing, nor does it undo what was set at the new place.
+// Gives the new directory the user attributes of the old one. If it is done once more after a crash, it
+// changes nothing, and does not undo what was set at the new place.
 Task<Status> CopyDirectoryAttributes(Engine& engine, ObjectPath from, ObjectPath to) {
   Result<NameInfo> source = co_await LookUpLive(engine, from);
   if (!source) co_return source.error();
@@ -72,9 +73,9 @@ Task<Status> CopyDirectoryAttributes(Engine& engine, ObjectPath from, ObjectPath
   co_return co_await CopyAttributesToDirectory(engine, std::move(to), std::move(**set), std::move(here));
 }
 
-// Makes the directory unless it is there, whoever made it. An object that is there stays: kAlreadyExists if
-// it is in the way of the rename as a whole, before anything moved, else kNotEmpty, as when what is below
-// remains. `sources`: what it is made in place of, and the directory that is renamed as a whole.
+// Makes the directory unless somebody has made it. An object that is there stays: kAlreadyExists if it is in
+// the way of the rename as a whole, before anything moved, else kNotEmpty, as when what is below remains.
+// `sources`: what it is made in place of, and the directory that is renamed as a whole.
 Task<Status> MakeTarget(Engine& engine, ObjectPath path, std::vector<DirectoryVersion> sources, bool whole) {
   Status made = co_await MakeDirectoryName(engine, path, true, std::move(sources));
   if (made || made.code() != Code::kAlreadyExists) co_return std::move(made);
@@ -107,8 +108,8 @@ Task<Status> MoveObject(Engine& engine, ObjectPath from, ObjectPath to, Director
 }
 
 // One directory of the rename, once nobody puts anything in it any more. `top` is the directory that is
-// renamed as a whole: whoever is slow may find that another one has finished, and something else under the
-// old name since.
+// renamed as a whole: a process that is slow may find that another one has finished, and that something else
+// is under the old name by now.
 struct Level {
   ObjectPath from;
   ObjectPath to;
@@ -152,10 +153,11 @@ Task<Status> MoveNames(Engine& engine, std::vector<ListedName> names, Level& lev
   co_return OkStatus();
 }
 
-// Until nothing is left but what stays. Who makes something there still is answered while it is waited for,
-// and it moves as well, or sees that the directory is renamed: then he is told to retry.
+// Moves names until nothing is left but what stays. It waits for clients that still make something there.
+// They are answered meanwhile, and what they made moves as well; or they see that the directory is renamed,
+// and are told to retry.
 Task<Status> EmptyIt(Engine& engine, Level& level, KeptLog& kept) {
-  // Whoever renames something into it gives up, or has committed, sooner or later.
+  // A client that renames something into it gives up, or has committed, sooner or later.
   const TimePoint patient_until = level.settled_at + kMeetPatience;
   for (bool settled = false;;) {
     Result<DirectoryContents> contents = co_await LookInto(engine, level.from);
@@ -212,7 +214,7 @@ Task<Status> MoveContents(Engine& engine, ObjectPath from, ObjectPath to, Direct
   co_return co_await SettleTarget(engine, from, to, std::move(level.moved));
 }
 
-// Is there nothing that whoever finds the log could go on with?
+// Is there nothing with which a process that finds the log could go on?
 bool IsOver(const Status& moved) {
   if (moved) return true;
   switch (moved.code()) {
@@ -232,15 +234,15 @@ Task<Status> CarryThrough(Engine& engine, KeptLog& kept) {
   bool forgotten = true;
   if (IsOver(moved)) forgotten = co_await RemoveMoveLog(engine, kept.log.id, kept.late);
   XEC_FAILPOINT("rename_directory.done");
-  // Whoever finds the log later moves what is no longer in the way by then.
+  // A process that finds the log later moves what is not in the way by then.
   if (!moved && moved.code() == Code::kNotEmpty && !forgotten)
     co_return Fail(Code::kUnknown, "{}, and the log of its rename cannot be removed now",
                    moved.error().message);
   co_return std::move(moved);
 }
 
-// Goes on with what logs that were found say, all of one rename. Their copies may not be on the disks: so
-// that a power cut does not end the rename half way, it is logged anew first.
+// Goes on with what the logs of one rename say. Their copies may not be on the disks yet, so the rename is
+// logged anew first: a power cut must not end it half way.
 Task<Status> Resume(Engine& engine, std::vector<MoveLog> logs) {
   KeptLog kept{.log = logs.front(), .late = {}, .begun = engine.executor().Now()};
   MoveLog& log = kept.log;
@@ -254,7 +256,7 @@ Task<Status> Resume(Engine& engine, std::vector<MoveLog> logs) {
     if (!logged) co_return logged.error();
     kept.late = std::move(*logged);
   }
-  const std::set<MemberIndex> settled;  // those who wrote these are gone
+  const std::set<MemberIndex> settled;  // their writers are gone
   for (const MoveLog& found : logs) co_await RemoveMoveLog(engine, found.id, settled);
   if (!there) co_return OkStatus();
   const Status carried = co_await CarryThrough(engine, kept);
@@ -262,8 +264,8 @@ Task<Status> Resume(Engine& engine, std::vector<MoveLog> logs) {
   co_return OkStatus();
 }
 
-// As rename(2) has it, an empty directory at the target is none in the way. It stays and takes what is moved,
-// so a rename that fails leaves it as it was.
+// An empty directory at the target is not in the way, as with rename(2). It stays and takes what is moved, so
+// a rename that fails leaves it as it was.
 Task<Status> NeedRoom(Engine& engine, ObjectPath to) {
   Result<NameInfo> target = co_await LookUp(engine, to);
   if (!target) co_return target.error();
@@ -301,7 +303,7 @@ Task<Status> RenameDirectory(Engine& engine, ObjectPath from, ObjectPath to) {
   KeptLog kept{
       .log = std::move(log), .late = std::move(*written), .begun = begun, .alone = true, .answers = true};
   Status carried = co_await CarryThrough(engine, kept);
-  // A log that is no longer young is taken up by cleaners, and they may still be at it.
+  // A log that is not young is taken up by cleaners, and they may still be at it.
   NoteAge(engine, kept);
   // An object that has come to the target since is no final answer: a cleaner whose clock is ahead may have
   // the log already, and go on when the object is gone.

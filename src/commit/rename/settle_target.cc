@@ -20,7 +20,7 @@ Task<Status> SettleName(Engine& engine, ObjectPath path) {
   for (int tries = 1;; ++tries) {
     Result<NameInfo> info = co_await LookUp(engine, path);
     if (!info) co_return info.error();
-    // An object's writer has waited for them.
+    // The writer of an object has waited for makers of directories.
     const bool object = info->accepted.kind == Accepted::kObject;
     if (object || !DirectoryUnderWay(info->listings, info->accepted)) co_return OkStatus();
     if (tries == kTriesMax) co_return Fail(Code::kConflict, "{} is made by others; retry", path.text());
@@ -59,7 +59,7 @@ std::vector<AtBoth> NamesAtBoth(const FolderUnion& left, const FolderUnion& ther
   return both;
 }
 
-// Does a quorum of homes say what is there, and none that a directory is being made?
+// Does a quorum of homes say what is there, and does none say that a directory is being made?
 bool IsSettled(const Look& look) {
   const bool decided = look.Decided() || look.highest().kind != Accepted::kDirectory;
   return look.HasQuorum() && decided && !DirectoryUnderWay(look.listings(), look.highest());

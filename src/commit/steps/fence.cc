@@ -9,7 +9,7 @@ namespace xec {
 namespace {
 
 constexpr int kFenceStepsMax = 12;
-// All homes are needed, so one that was well is not given up lightly.
+// All homes are needed, so a home that was well is not given up lightly.
 constexpr Duration kFencePatience = std::chrono::seconds(1);
 
 }  // namespace
@@ -39,7 +39,7 @@ Task<bool> FenceAllHomes(Engine& engine, ObjectPath path, State seal) {
   ServerGather<bool> gather(engine, RequestKind::kSync, kFencePatience);
   for (const MemberIndex home : homes) gather.Start(home, FenceHome(engine, path, home, seal));
   size_t fenced = 0;
-  // One that is late is one that is missing: the seal is not void.
+  // A home that is late is a home that is missing: the seal is not void.
   while (gather.timely() > 0) {
     const auto event = co_await gather.Next();
     if (event.value && *event.value) ++fenced;

@@ -11,9 +11,9 @@
 namespace xec {
 namespace {
 
-// Is the lane of a seal on another server by now, as what was accepted says and that server shows? Its own
-// may have been late, and complete all the same when its writer had gone on elsewhere. `places`: the names of
-// the version, the older first.
+// Is the lane of a seal on another server by now, as what was accepted says and that server shows? The seal's
+// own server may have been late, and the seal complete all the same when its writer had gone on elsewhere.
+// `places`: the names of the version, the older first.
 Task<bool> IsElsewhere(Engine& engine, std::vector<VersionAt> places, MemberIndex member, Manifest sealed) {
   std::optional<Manifest> told;
   for (VersionAt& place : places) {
@@ -39,7 +39,7 @@ Task<bool> IsElsewhere(Engine& engine, std::vector<VersionAt> places, MemberInde
   co_return false;
 }
 
-// Does another read end in the same bytes? One alone may be wrong.
+// Does another read end in the same bytes? One read alone may be wrong.
 Task<bool> EndsAgainIn(Engine& engine, MemberIndex member, std::string file_path, Slice end) {
   const ManifestEnd again = co_await ReadManifestEnd(engine, member, std::move(file_path));
   co_return again.judged.has_value() && std::ranges::equal(again.judged->span(), end.span());

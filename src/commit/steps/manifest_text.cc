@@ -24,7 +24,7 @@ Task<ManifestFound> ManifestOn(Engine& engine, ObjectPath path, MemberIndex home
     return state.kind == StateKind::kMoveIn && state.oid == version.origin;
   });
   if (moving_in) found.silent = 1;
-  // A copy of what knows the origin will know it, too.
+  // A copy of a manifest that knows the origin will know it, too.
   std::stable_partition(states->begin(), states->end(),
                         [](const State& state) { return !state.origin.empty(); });
   for (const State& state : *states) {
@@ -104,7 +104,7 @@ Task<Result<std::string>> CopyManifest(Engine& engine, ObjectPath path, Accepted
     co_return Fail(Code::kUnavailable, "cannot tell what {} is: {} of its homes do not answer", path.text(),
                    found.silent);
   }
-  // Never "not found": the version was accepted.
+  // The answer is never "not found", since the version was accepted.
   co_return Fail(Code::kConflict, "{} was changed meanwhile: no home shows version {} any more; retry",
                  path.text(), version.version.ToString());
 }

@@ -22,8 +22,9 @@ Accepted TargetOf(const MoveRecord& record, const Accepted& moved) {
   return AcceptedFrom(witness);
 }
 
-// Those of the homes that accept the goal or have something higher. Who is late is not waited for once there
-// are `enough` of these, nor if another look may find homes that were late to the last one (`late_ones`).
+// Answers which of the homes accept the goal or have something higher. A late home is not waited for once
+// there are `enough` of these, nor if another look may find homes that were late to the last one
+// (`late_ones`).
 Task<std::vector<MemberIndex>> RollOn(Engine& engine, ObjectPath path, Look look, Accepted goal,
                                       std::vector<MemberIndex> homes, size_t enough, Late late_ones) {
   ServerGather<RollResult> gather(engine, RequestKind::kSync);
@@ -42,8 +43,8 @@ Task<std::vector<MemberIndex>> RollOn(Engine& engine, ObjectPath path, Look look
   co_return std::move(have);
 }
 
-// Homes in the mask that may keep their seal: they were not heard, or were to make the target of it and have
-// not said that they did.
+// Homes in the mask that may keep their seal: they were not heard, or they were asked to make the target of
+// it and have not said that they did.
 std::vector<MemberIndex> SilentHomes(const Look& look, const FinishPlan& plan, uint64_t proved,
                                      const std::vector<MemberIndex>& rolled) {
   std::vector<MemberIndex> silent;
@@ -57,10 +58,10 @@ std::vector<MemberIndex> SilentHomes(const Look& look, const FinishPlan& plan, u
   return silent;
 }
 
-// Seals that nobody makes the target of any more become witnesses of it as well, which nobody sees below what
-// a quorum has: of `overtaken` at once, of `silent` when they are back. A witness tells that its rename is
-// history (IsHistory), where a seal stood in the way of exclusive creations until the rename is retired; and
-// it keeps the name from being forgotten as the seal did.
+// Seals that nobody will make the target become witnesses of it as well, which nobody sees below what a
+// quorum has. Those on the homes `overtaken` do at once, those on the homes `silent` when they are back. A
+// witness tells that its rename is history (IsHistory), where a seal would stand in the way of exclusive
+// creations until the rename is retired. It keeps the name from being forgotten as the seal did.
 Task<void> EndSeals(Engine& engine, ObjectPath to, Accepted target, std::vector<MemberIndex> overtaken,
                     std::vector<MemberIndex> silent) {
   State witness = WitnessState(target.version, target.oid, target.size, target.etag);
@@ -78,7 +79,7 @@ Task<void> EndSeals(Engine& engine, ObjectPath to, Accepted target, std::vector<
     engine.given_up_files().Add(home, StatePath(to, seal), StatePath(to, entry));
 }
 
-// The homes that have taken the goal, of those that the plan names.
+// Answers which homes that the plan names have taken the goal.
 Task<std::vector<MemberIndex>> RollPlanned(Engine& engine, ObjectPath path, Look look, FinishPlan plan,
                                            Late late_ones) {
   // A copy needs one home that accepted before.
@@ -130,7 +131,8 @@ Task<Status> FinishShown(Engine& engine, ObjectPath from, Accepted moved, std::v
                          Tombstone tombstone, Late late_ones) {
   Result<MoveRecord> record = co_await ReadRecordFrom(engine, from, moved, std::move(shown), late_ones);
   if (!record && record.code() == Code::kNotFound) co_return record.error();
-  // What was cut short was never proved. The proved ones have gone with the rename: nothing is owed any more.
+  // A seal that was cut short was never proved. The proved ones have gone with the rename, so nothing is owed
+  // any more.
   if (!record && record.code() == Code::kCorruption) co_return OkStatus();
   if (!record) {
     co_return Fail(Code::kNoQuorum, "cannot tell where {} was moved to: {}", from.text(),
@@ -185,7 +187,7 @@ Task<bool> NoArchiveLeft(Engine& engine, ObjectPath from, Accepted moved, MoveRe
   co_return states && !HasArchiveOf(*states, moved.version.Unmoved(), record.oid);
 }
 
-// F2 on one server; true: no archive of the version is left there.
+// Does F2 on one server. True: no archive of the version is left there.
 Task<bool> MoveArchive(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record,
                        MemberIndex member) {
   Result<States> states = co_await ListStates(engine, member, from);
@@ -216,7 +218,7 @@ Task<bool> MoveArchive(Engine& engine, ObjectPath from, Accepted moved, MoveReco
   }
   Status gone = renamed;
   if (!renamed && renamed.code() == Code::kAlreadyExists) {
-    // It was repaired at the new name meanwhile.
+    // The archive was repaired at the new name meanwhile.
     gone = co_await Remove(engine.MetadataCall(), engine.server(member), source);
   }
   if (!gone) co_return false;

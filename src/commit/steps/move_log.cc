@@ -71,7 +71,7 @@ Task<std::optional<std::map<std::string, Copies>>> CopiesOn(Engine& engine, Memb
       if (text.code() != Code::kNotFound) ++copies.unknown;
       continue;
     }
-    // A copy that its writer died over says nothing.
+    // A copy whose writer died over it says nothing.
     Result<MoveLog> log = ParseMoveLog(entry.name, *text);
     if (!log) continue;
     ++copies.whole;
@@ -130,7 +130,7 @@ Task<Result<std::set<MemberIndex>>> WriteMoveLog(Engine& engine, MoveLog log) {
     if (*event.value) ++written;
     if (OutcomeUnknown(*event.value)) ++open;
   }
-  // A log that is no longer young is taken up by cleaners, or removed if they do not find enough of it.
+  // A log that is not young is taken up by cleaners, or removed if they do not find enough of it.
   const bool young = engine.executor().Now() - begun <= engine.options().operation_limit;
   if (written > few && young) co_return late;
   co_await RemoveMoveLog(engine, log.id, late);
@@ -162,7 +162,8 @@ Task<bool> RemoveMoveLog(Engine& engine, std::string id, std::set<MemberIndex> l
 }
 
 Task<MoveLogsFound> FindMoveLogs(Engine& engine) {
-  // Before anybody is asked: what comes while we sleep between two answers is young.
+  // The time is taken before any server is asked: a log that comes while we sleep between two answers is
+  // young.
   const int64_t now_s = engine.executor().WallNow() / 1000;
   auto [logs, silent] = co_await AllCopies(engine);
   MoveLogsFound found;
@@ -172,7 +173,7 @@ Task<MoveLogsFound> FindMoveLogs(Engine& engine) {
     // A rename begins only when more copies than this are whole.
     const size_t few = engine.SilentServersMax();
     const bool is_void = copies.whole + copies.unknown + silent <= few;
-    // Servers are listed one after the other: its writer may be at it while our clock is ahead.
+    // Servers are listed one after the other, and the writer of a log may be at it while our clock is ahead.
     if (age <= (is_void ? engine.options().tombstone_horizon : engine.options().operation_limit)) {
       ++found.young;
     } else if (copies.whole > few) {

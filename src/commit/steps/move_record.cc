@@ -14,7 +14,7 @@ constexpr size_t kMoveRecordBytesMax = 32 * 1024;
 
 bool KeepInRecord(unsigned char c) { return c > 0x20 && c < 0x7f; }
 
-// The first homes that showed it: they have just answered.
+// The first homes that showed it, since they have just answered.
 std::vector<MemberIndex> HomesFirst(const Engine& engine, const ObjectPath& path,
                                     std::vector<MemberIndex> first) {
   for (const MemberIndex home : engine.Homes(path)) {
@@ -31,7 +31,7 @@ Task<Result<MoveRecord>> ReadRecordFrom(Engine& engine, ObjectPath from, Accepte
   std::set<MemberIndex> needed(first.begin(), first.end());
   Error problem = Fail(Code::kNotFound, "no home of {} shows where it was moved", from.text());
   const std::string entry = StatePath(from, FormatState(MovedState(moved)));
-  // Also of a home that is not waited for.
+  // This counts for a home that is not waited for as well.
   Error silence = Fail(Code::kUnavailable, "a home of {} does not answer", from.text());
   std::optional<MoveRecord> found;
   size_t without = 0;

@@ -65,8 +65,8 @@ std::set<std::string> MovingIn(const Listings& listings) {
   return renames;
 }
 
-// Of those listed none is whole. A rename commits with whole ones on a quorum of these homes, and each goes
-// when the rename is complete, not before. So if all homes answer, none has a whole one, and no more are
+// None of the seals listed is whole. A rename commits with whole ones on a quorum of these homes, and each
+// goes when the rename is complete, not before. So if all homes answer, none has a whole one, and no more are
 // damaged than may be bad, at least one of that quorum let go of its own: the rename is complete.
 Task<Origin> ReadOriginOfAll(Engine& engine, ObjectPath path, std::string version, std::string oid) {
   const Look all = co_await LookAt(engine, path, LookWidth::kAll);
@@ -74,7 +74,7 @@ Task<Origin> ReadOriginOfAll(Engine& engine, ObjectPath path, std::string versio
       co_await ReadOrigin(engine, path, all.listings(), std::move(version), std::move(oid), Late::kWaitedFor);
   const std::set<std::string> moving = MovingIn(all.listings());
   const bool all_answer = all.listings().size() == all.homes().size();
-  // Any of these may have brought the version, although no witness names it.
+  // Any of these renames may have brought the version, although no witness names it.
   origin.all_heard = all_answer && moving.empty();
   const bool others_whole = origin.damaged <= all.homes().size() - all.quorum();
   const bool under_way = std::any_of(moving.begin(), moving.end(), [&](const std::string& rename) {
@@ -85,12 +85,13 @@ Task<Origin> ReadOriginOfAll(Engine& engine, ObjectPath path, std::string versio
   co_return std::move(origin);
 }
 
-// The origin that a moved-in witness of the version names; without one, and all homes heard: none has one any
-// more, because the rename that brought it is complete.
+// The origin that a moved-in witness of the version names. If there is no such witness and all homes were
+// heard, the rename that brought the version is complete.
 Task<Result<Origin>> FindOrigin(Engine& engine, ObjectPath path, Listings listings, std::string version,
                                 std::string oid) {
   Origin origin = co_await ReadOrigin(engine, path, std::move(listings), version, oid, Late::kPassedOver);
-  // Of a quorum one home knew it; that one may have lost its disk since, and been given a copy of an archive.
+  // One home of a quorum knew it, but that home may have lost its disk since, and been given a copy of an
+  // archive.
   if (!origin.from) origin = co_await ReadOriginOfAll(engine, path, std::move(version), std::move(oid));
   if (!origin.from && origin.problem) {
     co_return Fail(Code::kUnavailable, "cannot tell where {} was moved from: {}", path.text(),

@@ -13,8 +13,8 @@
 namespace xec {
 namespace {
 
-// Once the bad archive has gone the draft is the lane's only one: it is renamed again, after this pause and
-// then twice as long ones.
+// Once the bad archive has gone the draft is the lane's only archive. So its rename is tried again, after
+// this pause and then twice as long ones.
 constexpr int kRenameTriesMax = 5;
 constexpr Duration kRenamePause = std::chrono::milliseconds(100);
 
@@ -31,24 +31,24 @@ Error Superseded(const ObjectPath& path) {
   return Fail(Code::kConflict, "{} was changed meanwhile, or no other home answers", path.text());
 }
 
-// Is the bad archive still there, and has to go? `draft`: what would come to its place, if anything.
+// Is the bad archive still there, and does it have to go? `draft`: what would come to its place, if anything.
 Result<bool> IsInTheWay(const States& states, const std::optional<State>& draft, const Accepted& version,
                         const std::optional<State>& replaces) {
   if (draft && !HasEntry(states, *draft))
     return Fail(Code::kConflict, "the cleaner has removed the copy meanwhile");
   const std::optional<State> there = ArchiveInPlace(states, version);
   if (!there) return false;
-  // Another repair's copy of the lane is as long, but was written later. Where one second saw both it is
-  // taken for the bad one, and replaced by what is as good.
+  // The copy of the lane by another repair is as long, but was written later. If both were written in one
+  // second it is taken for the bad archive, and replaced by a copy that is as good.
   const bool same =
       replaces && there->entry_bytes == replaces->entry_bytes && there->mtime_s == replaces->mtime_s;
   if (!same) return Fail(Code::kConflict, "another archive came to its place meanwhile");
   return true;
 }
 
-// A home that the copy makes accept the version knows from where it was moved in, as every home that was made
-// to accept it does: else homes that lost their disks, and were repaired one by one, would be a quorum that
-// does not. Where no witness can be made the copy counts for more.
+// A home that the copy makes accept the version has to know from where it was moved in, as every home does
+// that was made to accept it. Otherwise homes that lost their disks, and were repaired one by one, would be a
+// quorum that does not know it. Where no witness can be made the copy counts for more.
 Task<void> KnowOrigin(Engine& engine, ObjectPath path, MemberIndex member, Accepted version) {
   const Homes homes = engine.Homes(path);
   if (!Contains(homes, member)) co_return;
@@ -61,8 +61,9 @@ Task<void> KnowOrigin(Engine& engine, ObjectPath path, MemberIndex member, Accep
   (void)witness;
 }
 
-// Makes sure that no home sinks in what it accepts when the bad archive of this one goes: it has a witness
-// before. A cleaner that saw the archive may yet take that: so a quorum of the homes stands without it, too.
+// Makes sure that no home sinks in what it accepts when the bad archive of this one goes: this home has a
+// witness before. A cleaner that saw the archive may yet take that witness, so a quorum of the homes stands
+// without it, too.
 Task<Status> StandWithout(Engine& engine, ObjectPath path, MemberIndex member, Accepted version) {
   const Homes homes = engine.Homes(path);
   if (!Contains(homes, member) || MutantActive(Mutant::kRepairSinksHome)) co_return OkStatus();
@@ -94,7 +95,8 @@ Task<Status> RenameDraft(Engine& engine, ObjectPath path, MemberIndex member, St
       co_await Pause(engine, pause);
       pause *= 2;
     }
-    // Each time: who has collected this version since must not meet the copy.
+    // This is asked each time, since a cleaner that has collected this version meanwhile must not meet the
+    // copy.
     const RollResult current = co_await StandingElsewhere(engine, path, member, version, kRepairPatience);
     if (current != RollResult::kAccepted) {
       renamed = Superseded(path);
@@ -106,7 +108,7 @@ Task<Status> RenameDraft(Engine& engine, ObjectPath path, MemberIndex member, St
     if (!states) continue;
     const bool placed = HasEntry(*states, place);
     const bool waits = HasEntry(*states, draft);
-    // Only seen, not answered: it may not be on the disk yet.
+    // The copy was seen, but its rename was not answered, so it may not be on the disk yet.
     if (placed && !waits) co_return co_await SyncStates(engine, member, path);
     if (placed || !waits) break;
   }
@@ -129,7 +131,8 @@ Task<Room> MakeRoom(Engine& engine, ObjectPath path, MemberIndex member, std::op
     room.status = current == RollResult::kAccepted ? OkStatus() : Status(Superseded(path));
     if (room.status) room.status = co_await StandWithout(engine, path, member, version);
     if (!room.status) co_return std::move(room);
-    // After what took a while: nothing is removed but in favour of a copy that is there.
+    // This may have taken a while, so it looks again: nothing is removed but in favour of a copy that is
+    // there.
     states = co_await ListStates(engine, member, path);
     in_the_way = states ? IsInTheWay(*states, draft, version, replaces) : states.error();
   }

@@ -12,7 +12,7 @@
 namespace xec {
 namespace {
 
-// Homes may stop answering one after another, each after it was looked at.
+// Homes may stop answering one after another, each of them after it was looked at.
 constexpr int kSettleTriesMax = 3;
 
 struct Vote {
@@ -22,7 +22,7 @@ struct Vote {
     kRefused,     // it has not taken it and never will by this request
     kOpen,        // nobody knows
   } kind = kOpen;
-  // A reply was missing: the home may have taken our version and be rid of it again, or take it later.
+  // A reply was missing: the home may have taken our version and lost it again, or may take it later.
   bool unclear = false;
 };
 
@@ -47,7 +47,7 @@ Task<Vote> PromoteOne(Engine& engine, ObjectPath path, MemberIndex home, State p
   co_return vote;
 }
 
-// A quorum of homes has it; which are the homes must not have changed meanwhile, since the answer is final.
+// A quorum of homes has it. The homes must be the same as before, since the answer is final.
 Status StillTheHomes(const Engine& engine, const ObjectPath& path) {
   const Status in_force = engine.MembersInForce();
   if (in_force) return OkStatus();
@@ -55,14 +55,14 @@ Status StillTheHomes(const Engine& engine, const ObjectPath& path) {
               in_force.error().message);
 }
 
-// Too few of the homes that had a seal have answered. Who looks the name up makes a quorum of all its homes
+// Too few of the homes that had a seal have answered. A look-up makes a quorum of all homes of the name
 // accept what any of them shows, and so did or will every reader.
 Task<bool> SettledByLook(Engine& engine, ObjectPath path, Accepted goal, bool accepted_somewhere,
                          Late late_ones) {
   for (int tries = 0; tries < kSettleTriesMax; ++tries) {
     Result<NameInfo> info = co_await LookUp(engine, path);
     if (!info) co_return false;
-    // A moved version that something higher hides must still be found by who finishes the move. This look has
+    // A move that something higher hides must still be found by the process that finishes it. This look has
     // finished those that it was shown.
     const bool finished = std::any_of(info->listings.begin(), info->listings.end(),
                                       [&](const auto& listing) { return HasAccepted(listing.second, goal); });
@@ -108,7 +108,7 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
     }
     const auto committed = [&] {
       const size_t accepted = count(Vote::kAccepted);
-      // A moved version that something higher hides must still be found by who finishes the move.
+      // A move that something higher hides must still be found by the process that finishes it.
       const size_t superseded = promoted.IsMoved() ? 0 : count(Vote::kSuperseded);
       const bool taken = accepted > 0 || MutantActive(Mutant::kDoneSinceSuperseded);
       return taken && accepted + superseded >= quorum;
@@ -119,7 +119,7 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
       const bool all_late = gather.timely() == 0;
       if (all_late && committed()) break;
       if (all_late && !looked && count(Vote::kAccepted) > 0) {
-        // What one home has taken others can be brought: nobody waits for as many as may be bad.
+        // What one home has taken can be brought to others, so nobody waits for as many as may be bad.
         looked = true;
         shown = co_await SettledByLook(engine, path, goal, true, Late::kPassedOver);
         continue;
@@ -136,7 +136,7 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
       promote_others();
       co_return true;
     }
-    // Nobody but us can be the first to promote: where all refused, and clearly, nothing ever became visible.
+    // Nobody but us can be the first to promote: if all homes refused clearly, nothing became visible.
     if (count(Vote::kAccepted) == 0 && !unclear && count(Vote::kOpen) == 0) {
       co_return Fail(Code::kConflict, "the change of {} was overtaken before it became visible; retry",
                      path.text());

@@ -42,7 +42,7 @@ Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, 
         co_return made ? RollResult::kAccepted : RollResult::kFailed;
       }
       case RollStep::kWitness:
-        // An older listing may have been overtaken: a witness is written only on a fresh one.
+        // An older listing may have been overtaken, so a witness is written only after a fresh one.
         if (fresh) co_return co_await MakeWitness(engine, path, home, goal);
         break;
     }

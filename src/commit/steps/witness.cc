@@ -10,8 +10,8 @@
 namespace xec {
 namespace {
 
-// In two steps: unproved first, then, only if another home still has it as the highest, proved. `content` is
-// WitnessContent, or empty for a directory.
+// Writes a witness in two steps: unproved first, and then, only if another home still has the version as its
+// highest, proved. `content` is WitnessContent, or empty for a directory.
 Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
                               std::string content, Duration least) {
   State unproved = DraftOf(engine, goal);
@@ -36,7 +36,8 @@ Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home,
   if (created) created = co_await KeepLongName(engine, home, path);
   if (!created) co_return RollResult::kFailed;
   XEC_FAILPOINT("roll.unproved");
-  // After the creation, not before: who collects this version's tombstone later must then meet our file.
+  // This is asked after the creation, not before: a cleaner that collects this version's tombstone later must
+  // then meet our file.
   if (!MutantActive(Mutant::kCopyWithoutLookingAgain)) {
     const RollResult standing = co_await StandingElsewhere(engine, path, home, goal, least);
     if (standing != RollResult::kAccepted) co_return standing;
@@ -57,7 +58,8 @@ Task<bool> TombstoneElsewhere(Engine& engine, ObjectPath from, MemberIndex excep
       UnlessTooMany(engine, Late::kPassedOver), least);
 }
 
-// Copies the moved tombstone: only if another home still has it once the copy is there.
+// Copies the moved tombstone. The copy counts only if another home still has the tombstone once the copy is
+// there.
 Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
                                     Duration least) {
   Result<MoveRecord> record =
@@ -85,12 +87,13 @@ Task<RollResult> CopyMovedTombstone(Engine& engine, ObjectPath path, MemberIndex
 
 Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal,
                              Duration least) {
-  // A moved tombstone carries its target: it is copied like a witness.
+  // A moved tombstone carries its target, so it is copied like a witness.
   if (goal.kind == Accepted::kMoved) co_return co_await CopyMovedTombstone(engine, path, home, goal, least);
   std::string content;
   if (goal.kind == Accepted::kObject) {
     if (goal.origin.empty()) {
-      // Who showed the version may have an archive that has followed; another home knows from where.
+      // The home that showed the version may have an archive that has followed; another home knows from
+      // where.
       const Look all = co_await LookAt(engine, path, LookWidth::kAll, least);
       if (all.highest() == goal) goal.origin = all.highest().origin;
     }
@@ -102,8 +105,8 @@ Task<RollResult> MakeWitness(Engine& engine, ObjectPath path, MemberIndex home, 
       found = co_await FindManifest(engine, path, goal, least, Late::kPassedOver);
     }
     if (!found.text) co_return RollResult::kFailed;
-    // What is copied from one that knows the origin knows it, too: while the move is not complete a quorum
-    // must.
+    // A witness that is copied from one that knows the origin knows it, too. While the move is not complete a
+    // quorum must know it.
     goal.origin = std::move(found.origin);
     Result<std::string> witness = WitnessContent(*found.text);
     if (!witness) co_return RollResult::kFailed;

@@ -19,7 +19,7 @@ constexpr int kOperations = 60;
 
 enum class Kind { kNothing, kObject, kDirectory };
 
-// Who is alone knows what there is.
+// A client that is alone knows what there is.
 class LoneClient {
  public:
   explicit LoneClient(const TestWorld::Options& options)
@@ -47,8 +47,8 @@ class LoneClient {
     return Duration(static_cast<int64_t>(random_.Next() % static_cast<uint64_t>(limit.count())));
   }
 
-  // Others are away than before: who returns does so at once, who leaves perhaps in the midst of an
-  // operation.
+  // Other servers are away than before. Those that return do so at once, and those that leave perhaps in the
+  // midst of an operation.
   void ServersChange() {
     ServersReturn();
     for (uint32_t i = 0; i < world_.options.tolerance; ++i) {
@@ -75,7 +75,8 @@ class LoneClient {
     }
   }
 
-  // Who makes a directory waits for 1 s only for what is still to be tidied on a server that is just back.
+  // A client that makes a directory waits for 1 s only for what is still to be tidied on a server that is
+  // just back.
   bool Tidied() const { return world_.executor.Now() >= changed_ + 10s; }
 
   // As the loop of a gateway.

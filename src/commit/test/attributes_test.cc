@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// User attributes: several who set some at once, renames meanwhile, homes that are down or stale, crashes.
+// User attributes: several clients set some at once, with renames meanwhile, homes that are down or stale,
+// crashes.
 #include "commit/programs/attributes.hh"
 
 #include "commit/test/test_attributes.hh"
@@ -50,7 +51,7 @@ TEST_P(AttributesTest, OfSeveralSetAtOnceNoneIsLost) {
   }
 }
 
-// The clock of who wrote the object may be ahead of that of who sets an attribute.
+// The clock of the process that wrote the object may be ahead of that of the process that sets an attribute.
 TEST_P(AttributesTest, ASetIsLaterThanWhatTheObjectWasWrittenWith) {
   TestWorld world(OptionsOf(7));
   Gateway& ahead = world.NewGateway();
@@ -116,8 +117,8 @@ TEST_P(AttributesTest, ARenameMeanwhileTakesThemAlongOrTheSetIsNotSaidToBeDone) 
   EXPECT_GT(unknown, 0U);
 }
 
-// A rename may miss what is set after it has read what it takes along: who sets it is told "unknown", and who
-// reads it must not see it before it is sure to stay.
+// A rename may miss what is set after it has read what it takes along. The client that sets it is told
+// "unknown", and no reader may see it before it is sure to stay.
 TEST_P(AttributesTest, OneThatWasReadWhileItsNameWasRenamedIsNotLost) {
   size_t told = 0;
   size_t not_told = 0;
@@ -298,7 +299,7 @@ TEST_P(AttributesTest, ACrashAtAnyStepLeavesTheOldOrTheNew) {
     world.Clean(fresh);
     const auto again = Read(world, fresh, "/a");
     ASSERT_TRUE(again) << steps;
-    // A revision on fewer homes than a quorum is decided by the first who meets it, never back.
+    // The first client that meets a revision on fewer homes than a quorum decides it, and it never goes back.
     if (read->at("U.k") == "new") {
       EXPECT_EQ(again->at("U.k"), "new") << steps;
     }

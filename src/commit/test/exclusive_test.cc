@@ -136,7 +136,7 @@ TEST_P(Exclusive, IsToldToRetryWhereARemovalIsAheadOfItsClock) {
   EXPECT_TRUE(world.Lives(ahead, "/a"));
 }
 
-// Who waited for its answer would take as long as a request may.
+// A creator that waited for its answer would take as long as a request may.
 TEST_P(Exclusive, DoesNotWaitForAHomeThatHangs) {
   TestWorld world(OptionsOf(6));
   Gateway& gateway = world.NewGateway();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// A home that is well but asked last at the moment (late, or not trusted yet) has what the others lack: who
-// looked a name up without it made another home accept the version, for each name a file more.
+// A home that is well but asked last at the moment (late, or not trusted yet) has what the others lack. A
+// look-up without it made another home accept the version, which was one more file for each name.
 #include <algorithm>
 
 #include "commit/engine/names.hh"

@@ -236,7 +236,7 @@ TEST_F(LeftSealTest, OfAHomeThatRefusesItsPromotionIsPromotedLater) {
     EXPECT_TRUE(entry.starts_with("p.")) << entry;
 }
 
-// Who promotes or removes it died, and the archives of its version have moved away.
+// The process that promotes or removes it died, and the archives of its version have moved away.
 TEST_F(LeftSealTest, OfAVersionThatHasMovedAwayFollowsIt) {
   const State seal = SealedState(gateway_.engine->NewObjectId());
   PutRequest request{Path(), seal, 7, {}, 0, std::nullopt};

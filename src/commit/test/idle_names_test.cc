@@ -277,7 +277,7 @@ TEST_F(IdleNamesTest, TheLastHomesLearnOfARemovalWhenItsArchivesGo) {
   TestWorld::Gateway& cleaner = world_.NewGateway();
   const size_t archives = world_.descriptor.geometry.Total();
   EXPECT_EQ(Clean(cleaner).removed, archives);
-  // Of the name: who shows something of it, and those and its homes.
+  // Of the name the memory keeps which servers show something of it, and these together with its homes.
   const size_t at_rest = (kNames - 1) * archives;
   EXPECT_EQ(cleaner.counts->Of(Operation::kList), world_.options.servers + at_rest + 2 * archives);
   EXPECT_EQ(cleaner.counts->Of(Operation::kMakeDirectory), homes - Quorum(homes));

@@ -105,7 +105,7 @@ class KindRaceTest : public ToleranceTest {
     world.Pass(2h);
     world.Clean(world.NewGateway());
     const Accepted after = world.StateOf(fresh, "/a");
-    // What one home has of a maker that died may be decided by whoever meets it.
+    // Any client that meets what one home has of a dead maker may decide it.
     const bool open = !told && !seen.Live();
     EXPECT_TRUE(open || after == seen) << when << ": the cleaner changed it";
     for (const std::string& entry : world.EntriesOf(fresh, "/a")) {
@@ -115,7 +115,7 @@ class KindRaceTest : public ToleranceTest {
     }
   }
 
-  // Of one who makes a directory and one who makes an object one at most may be told that it did.
+  // If one client makes a directory and another one an object, at most one may be told that it did.
   static void JudgeKinds(TestWorld& world, const Status& directory, const Status& object,
                          const std::string& when) {
     const std::string both = when + ": mkdir " + Told(directory) + ", object " + Told(object);
@@ -216,8 +216,8 @@ TEST_P(KindRaceTest, RemovingADirectorySparesWhatCameAfterIt) {
               });
 }
 
-// A removal is of what it saw, however old: who has that open keeps it for the readers' grace, and the
-// removal is not forgotten before the horizon.
+// A removal is of what it saw, however old that is. A client that has it open keeps it for the readers'
+// grace, and the removal is not forgotten before the horizon.
 TEST_P(KindRaceTest, TheRemovalOfAnOldObjectIsYoung) {
   // The cleaner's clock may be behind those of the servers.
   for (const Duration skew : {Duration(0), Duration(-2min)}) {

@@ -142,8 +142,8 @@ TEST(LongName, ASealThatCameLateGoesAfterTheUploadGrace) {
   }
 }
 
-// Whoever fences below a directory that is forgotten makes its folders anew, for the marks. Where they are
-// shortened nobody looked for those (simulator).
+// A process that fences below a directory that is forgotten makes its folders anew, for the marks. Nobody
+// looked for marks in shortened folders (simulator).
 TEST(LongName, MarksBelowAForgottenDirectoryGo) {
   const State mark = AbortMarkState(SealedState(std::string(24, 'a')));
   for (const std::string inner : {"/x", "/y/x"}) {
@@ -163,7 +163,8 @@ TEST(LongName, MarksBelowAForgottenDirectoryGo) {
   }
 }
 
-// Whoever set them slept until the object, its tombstone and its name were gone. Seed 82332 of the simulator.
+// The process that set them slept until the object, its tombstone and its name were gone. Seed 82332 of the
+// simulator.
 TEST(LongName, AttributesThatCameLateGoAfterTheHorizon) {
   const std::string version = Version{uint64_t{1} << 40, 1, 0}.ToString();
   const std::string revision = version + "." + version;
@@ -200,8 +201,8 @@ TEST(LongName, ASealOfARenameThatCameLateGoesAfterTheHorizon) {
   EXPECT_TRUE(world.memory[0]->Files().empty());
 }
 
-// Whoever rolled a removal forward slept until the object, its tombstone and its name were gone, and died.
-// Seed 213090 of the simulator.
+// The process that rolled a removal forward slept until the object, its tombstone and its name were gone, and
+// died. Seed 213090 of the simulator.
 TEST(LongName, ATombstoneThatCameLateGoesAfterTheHorizon) {
   const Version version{uint64_t{1} << 40, 1, 0};
   const std::string archive = FormatState(PromotedState(version, std::string(24, 'a'), 7));
@@ -225,7 +226,7 @@ TEST(LongName, ATombstoneThatCameLateGoesAfterTheHorizon) {
   }
 }
 
-// An aborted seal may be promoted by who has seen it accepted elsewhere.
+// A process that has seen an aborted seal accepted elsewhere may promote it.
 TEST(LongName, ATombstoneThatCameLateGoesLast) {
   TestWorld world({});
   Gateway& gateway = world.NewGateway();
@@ -244,7 +245,7 @@ TEST(LongName, ATombstoneThatCameLateGoesLast) {
   EXPECT_FALSE(world.Run(List(engine.MetadataCall(), engine.server(0), folder)));
 }
 
-// Whoever made it never wrote it: it was counted by nobody, and tells no finisher anything.
+// Its maker never wrote it, so nobody counted it, and it tells nothing to a process that finishes the rename.
 TEST(LongName, AnEmptySealOfARenameThatCameLateGoesAndAWrittenOneStays) {
   for (const std::string content : {"", "witness"}) {
     TestWorld world({});
@@ -336,7 +337,8 @@ TEST(LongName, IsToldWhileItsTombstoneIsForgotten) {
   EXPECT_TRUE(ended);
 }
 
-// Its version's clock was ahead: who chooses one without having seen it may come below it until then.
+// Its version's clock was ahead: a process that chooses a version without having seen it may come below it
+// until then.
 TEST(LongName, ATombstoneIsAsYoungAsItsVersion) {
   TestWorld world({});
   Gateway& gateway = world.NewGateway();

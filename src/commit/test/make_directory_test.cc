@@ -194,8 +194,8 @@ TEST_P(MakeDirectoryTest, ASealThatIsMadeLateGoesToo) {
   EXPECT_EQ(gateway.engine->given_up_files().size(), 0u);
 }
 
-// A dead one holds off who puts an object until the cleaner has fenced it, after twice the operation limit;
-// and nobody who makes the directory.
+// A dead maker holds off uploads until the cleaner has fenced it, after twice the operation limit. It never
+// holds off others that make the directory.
 TEST_P(MakeDirectoryTest, ADeadMakerIsInTheWayOfUploadsOnlyUntilItIsFenced) {
   size_t held = 0;
   for (size_t steps = 1;; ++steps) {
@@ -224,9 +224,9 @@ TEST_P(MakeDirectoryTest, ADeadMakerIsInTheWayOfUploadsOnlyUntilItIsFenced) {
   EXPECT_TRUE(Make(world, gateway, "/e"));
 }
 
-// Fenced on some homes only, it may still be promoted on another: who puts an object must see that until all
-// are fenced. The promotions are late; the cleaner and the writer cannot reach one home, where one is
-// executed when the writer has looked.
+// A seal that is fenced on some homes only may still be promoted on another one, and an upload must see that
+// until all are fenced. The promotions are late; the cleaner and the writer cannot reach one home, where one
+// is executed when the writer has looked.
 TEST_P(MakeDirectoryTest, IsInTheWayUntilItIsFencedEverywhere) {
   size_t met = 0;
   for (size_t unreached = 0; unreached < OptionsOf(1).tolerance * 2 + 1; ++unreached) {
@@ -251,7 +251,7 @@ TEST_P(MakeDirectoryTest, IsInTheWayUntilItIsFencedEverywhere) {
       if (object) ended = steps;
       writer.process.SleepUntil(world.executor.Now() + 1h);
       world.Pass(30min);
-      // Whoever hears that home.
+      // This client hears that home.
       Gateway& reader = world.NewGateway();
       for (size_t i = 0, silent = 0; silent < GetParam(); ++i) {
         if (i == unreached) continue;

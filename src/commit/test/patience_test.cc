@@ -153,7 +153,8 @@ TEST_F(PatienceTest, AServerThatWasSlowToSyncAndHangsIsSoonFoundOut) {
   EXPECT_GT(plan.hung(), 0u);
 }
 
-// Who gives a seal up on all homes has more patience, but looked after nobody: it waited for eight seconds.
+// A process that gives a seal up on all homes has more patience, but looked after no server: it waited for
+// eight seconds.
 TEST_F(PatienceTest, AHomeThatHangsWhileASealIsFencedIsSoonFoundOut) {
   const MemberIndex home = FirstHomes("/d/3")[1];
   MakeSlowToSync(home);
@@ -256,7 +257,8 @@ Task<Status> Done(Task<Result<T>> task) {
   co_return result ? OkStatus() : Status(result.error());
 }
 
-// One home alone has taken a change. It stops at the n-th request of who comes then, as does another home.
+// One home alone has taken a change. It stops at the n-th request of the client that comes then, as does
+// another home.
 TEST_F(PatienceTest, NobodyWaitsForTheHomeThatAloneKnowsAChange) {
   const ObjectPath path = Path("/d/3");
   const std::vector<HalfDone> changes = {
@@ -278,7 +280,8 @@ TEST_F(PatienceTest, NobodyWaitsForTheHomeThatAloneKnowsAChange) {
       {"make directory", [&](Engine& engine) { return Forgive(MakeDirectoryName(engine, path, false)); }}};
   for (const HalfDone& half : changes) {
     for (const auto& [who, come] : comers) {
-      // Who renames waits some seconds for the seals of another rename to go, whatever the servers do.
+      // A client that renames waits some seconds for the seals of another rename to go, whatever the servers
+      // do.
       if (half.what == "rename" && who == "rename") continue;
       size_t half_done = 0;
       for (size_t knows = 0; knows < 5; ++knows) {

@@ -45,8 +45,8 @@ TEST_P(PlaceCopyTest, AHomeWhoseBadArchiveGoesStillKnowsTheVersion) {
 }
 
 // Its archive has followed a rename on one home, another home knows from where the version came. The third
-// one was repaired: when it accepts, the second one may lose its disk. Nobody waits for a repair: so it waits
-// for who is late.
+// one was repaired: when it accepts, the second one may lose its disk. Nobody waits for a repair, so it waits
+// for servers that are late.
 TEST(PlaceCopyOfMovedTest, AHomeThatIsRepairedKnowsTheOrigin) {
   for (const auto& [damaged, late] : {std::pair(false, false), {false, true}, {true, false}}) {
     TestWorld world({.seed = 2});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// Renames of directories that take long, beside cleaners that go on with those of who died.
+// Renames of directories that take long, beside cleaners that go on with renames whose processes died.
 #include <array>
 
 #include "commit/steps/move_log.hh"
@@ -40,8 +40,8 @@ Task<void> Keep(Task<T> task, std::optional<T>* into) {
   into->emplace(std::move(result));
 }
 
-// The bug: the log of a rename that took longer than the limit was taken for that of one who died, and the
-// client was told "unknown".
+// The bug: the log of a rename that took longer than the limit was taken for that of a process that died, and
+// the client was told "unknown".
 TEST(LongRenameDirectoryTest, NobodyTakesUpARenameAtWork) {
   TestWorldOptions options;
   options.engine.operation_limit = 8s;
@@ -99,7 +99,7 @@ TEST(LongRenameDirectoryTest, ANameThatGoesMeanwhileKeepsNothingBack) {
   EXPECT_GT(met, 0u);
 }
 
-// The bug: of two who went on with one rename and met at a name both gave way, and then gave up.
+// The bug: two processes that went on with one rename and met at a name both gave way, and then gave up.
 TEST(LongRenameDirectoryTest, TwoWhoGoOnWithOneRenameBothComeToItsEnd) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     TestWorldOptions options;

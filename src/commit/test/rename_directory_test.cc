@@ -197,8 +197,8 @@ TEST(RenameDirectoryTest, ARenameThatCannotBeLoggedLeavesNothing) {
   EXPECT_FALSE(EndsMoved(world, "not logged"));
 }
 
-// All servers have the log, but only one has said so: who looks for logs before it is removed goes on with
-// it.
+// All servers have the log, but only one has said so. A process that looks for logs before it is removed goes
+// on with it.
 TEST(RenameDirectoryTest, ARenameThatMayBeLoggedIsUnknown) {
   TestWorld world({});
   Gateway& gateway = world.NewGateway();

@@ -319,9 +319,9 @@ std::optional<State> WitnessOn(TestWorld& world, Gateway& gateway, MemberIndex h
   return found == states->end() ? std::nullopt : std::optional(*found);
 }
 
-// A rename dies when one home of the new name has accepted. Who brings it to another home cannot read the
-// witness at once. Without the origin in its copy the archives would be looked for in the wrong place only.
-// Seed 12386 of the simulator.
+// A rename dies when one home of the new name has accepted. The process that brings it to another home cannot
+// read the witness at once. Without the origin in its copy the archives would be looked for in the wrong
+// place only. Seed 12386 of the simulator.
 TEST(RenameCutShortTest, ACopiedWitnessTellsTheOriginAsWell) {
   for (size_t steps = 1;; ++steps) {
     ASSERT_LT(steps, kStepsMax);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// What a rename that succeeds leaves of its seals at the new name, and whom that keeps waiting.
+// What a rename that succeeds leaves of its seals at the new name, and which operations that keeps waiting.
 #include "commit/engine/names.hh"
 #include "commit/rename/rename.hh"
 #include "commit/test/test_world.hh"

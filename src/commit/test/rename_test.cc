@@ -282,8 +282,8 @@ TEST_P(RenameTest, TwoRenamesOfOneNameEndAtOneOfTheTargets) {
   }
 }
 
-// Nobody can end it while a home is away: who tries again, as cleaners do that go on with the rename of a
-// directory, leaves nothing behind each time.
+// Nobody can end it while a home is away. A process that tries again, as a cleaner does that goes on with the
+// rename of a directory, leaves nothing more behind each time.
 TEST_P(RenameTest, RetriesBesideADeadRenameLeaveNoMoreSeals) {
   for (size_t steps = 1;; ++steps) {
     TestWorld world(OptionsOf(steps % 7 + 1));

@@ -24,7 +24,7 @@ size_t ArchivesOn(TestWorld& world, TestWorld::Gateway& gateway, MemberIndex mem
       states->begin(), states->end(), [](const State& state) { return state.kind == StateKind::kPromoted; }));
 }
 
-// Each version is younger than the grace time of those who read the one before.
+// Each version is younger than the grace time of readers of the one before.
 TEST(Sweep, OfANameThatIsWrittenAgainAndAgainWhatIsOldGoes) {
   TestWorld world(Small());
   TestWorld::Gateway& gateway = world.NewGateway();
