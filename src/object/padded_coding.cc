@@ -10,7 +10,7 @@
 namespace xec {
 namespace {
 
-// Coded at a time: the blocks of all chunks together stay in the second-level cache.
+// So much is coded at a time, so that the blocks of all chunks together stay in the second-level cache.
 constexpr size_t kBlockBytes = 32 * 1024;
 
 alignas(64) constexpr std::array<std::byte, kBlockBytes> kZeros{};

@@ -12,7 +12,7 @@
 namespace xec {
 namespace {
 
-// A file can be renamed between being listed and being opened; so often in a row it is not.
+// A file can be renamed between being listed and being opened, but not so often in a row.
 constexpr int kFindTriesMax = 3;
 constexpr int kMoveHopsMax = 16;
 
@@ -61,12 +61,12 @@ bool ArchivePlaces::MayHaveOtherPlaces() const {
 
 void ArchivePlaces::Remember(Places places) {
   again_ = version_->engine.executor().Now() + kAskAgainAfter;
-  // Who told more may be silent now.
+  // Servers that told more may be silent now.
   const bool less = places_ && places_->directories.size() > places.directories.size();
   if (less && !places.complete) return;
   const bool others = places_ && places_->directories != places.directories;
   places_ = std::move(places);
-  // What was not found may be where nobody has looked.
+  // An archive that was not found may be where nobody has looked.
   if (others) ++changes_;
 }
 
@@ -114,7 +114,7 @@ Task<Result<FoundArchive>> ArchivePlaces::Find(MemberIndex server) {
   co_return co_await FindMoved(server, kWitnessRank);
 }
 
-// It may be here already, or still where it came from.
+// The archive may be here already, or still where it came from.
 Task<Result<FoundArchive>> ArchivePlaces::FindBesideWitness(MemberIndex server) {
   co_return co_await FindMoved(server, kArchiveRank);
 }
@@ -156,7 +156,7 @@ Task<Result<FoundArchive>> ArchivePlaces::FindMoved(MemberIndex server, int leas
     std::vector<ObjectPath> where = directories;
     Result<FoundArchive> found = co_await FindIn(server, std::move(where), least);
     if (found || found.code() != Code::kNotFound) co_return std::move(found);
-    // Has it been moved since it was looked up? Something newer may be at the name since.
+    // Has the version been moved since it was looked up? Something newer may be at the name by now.
     const ObjectPath last = directories.back();
     Result<NameInfo> now = co_await LookUp(engine, last);
     if (!now) co_return now.error();

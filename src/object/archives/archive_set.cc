@@ -68,8 +68,8 @@ Task<Result<LoadedArchive>> ArchiveSet::Load(std::shared_ptr<const ArchiveSet> s
   co_return std::move(loaded);
 }
 
-// Asks one candidate after the other, those that are well first, the next one as soon as all asked have
-// failed or are late.
+// Asks one candidate after the other, those that are well first, and the next one as soon as all that were
+// asked have failed or are late.
 Task<Result<ArchiveSet::Described>> ArchiveSet::LoadAny(std::shared_ptr<ArchiveSet> self) {
   Engine& engine = self->engine();
   const std::vector<MemberIndex> order = engine.ByHealth(self->source_->Candidates());

@@ -48,7 +48,7 @@ bool ArchiveSlot::MayBeRepaired(TimePoint now) const {
 }
 
 bool ArchiveSlot::Replace(ArchivePtr& archive, TimePoint now) {
-  // A witness in its place tells that the lane is elsewhere, and has nothing itself.
+  // A witness in the archive's place tells that the lane is elsewhere, and has nothing itself.
   if (state_ != State::kOpen || archive_->manifest().kind != archive->manifest().kind) return false;
   std::swap(archive_, archive);
   since_ = now;
@@ -60,7 +60,7 @@ bool ArchiveSlot::HasFailed(TimePoint now) const {
 }
 
 bool ArchiveSlot::MayHaveReturned(TimePoint now, const Standing& standing) {
-  // Another read has found out.
+  // Another read has found it out already.
   if (state_ == State::kOpen || state_ == State::kIdle) return true;
   if (standing.state != ServerState::kUp) return false;
   if (state_ == State::kLoading) return true;

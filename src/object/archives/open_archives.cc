@@ -43,7 +43,7 @@ Task<Result<LoadedArchive>> OpenArchives::LoadFor(Self self, MemberIndex server)
   co_return std::move(loaded);
 }
 
-// Opens the archive and tells all who wait for it.
+// Opens the archive and tells all reads that wait for it.
 Task<Result<LoadedArchive>> OpenArchives::LoadNow(Self self, MemberIndex server) {
   const uint64_t changes = self->source_->changes();
   Result<LoadedArchive> loaded = co_await self->OpenAndRead(server);
@@ -75,8 +75,8 @@ Task<Result<LoadedArchive>> OpenArchives::OpenAndRead(MemberIndex server) {
   if (!found) co_return found.error();
   const bool is_witness = found->is_witness;
   Result<LoadedArchive> loaded = co_await ReadFound(server, std::move(*found));
-  // A witness beside which there is no archive may be of a version that was moved in; also one that does not
-  // say so, and one that is damaged.
+  // A witness without an archive beside it may belong to a version that was moved in, even if it does not say
+  // so or is damaged.
   const bool seek =
       is_witness && (loaded || loaded.code() == Code::kCorruption || loaded.code() == Code::kUnreadable);
   if (!seek) co_return std::move(loaded);
@@ -181,8 +181,8 @@ void OpenArchives::Forget(MemberIndex server, const ArchivePtr& archive, MemberN
   CloseLater(version_->engine, archive->file());
 }
 
-// All files of a server share connections: one that is lost is no news of a single archive, unless the same
-// bytes are met again.
+// All files of a server share connections, so a lost connection says nothing about a single archive, unless
+// the same bytes are met again.
 void OpenArchives::NoteUnread(MemberIndex server, std::optional<MemberName> chunk, const Error& error) {
   if (error.code != Code::kUnavailable) return;
   {
@@ -203,7 +203,7 @@ void OpenArchives::NoteCorrupt(const ArchivePtr& archive, std::string problem) {
   {
     MutexLock lock(mutex_);
     ArchiveSlot& slot = entries_[archive->server()].slot;
-    // One that was opened anew since is another one.
+    // An archive that was opened anew since is another one.
     if (slot.archive() != archive) return;
     if (slot.NoteCorrupt(archive)) ++times_corrupt_;
   }

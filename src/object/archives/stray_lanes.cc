@@ -15,8 +15,8 @@ using ByLane = std::map<uint32_t, MemberIndex>;
 // Tags of servers that the manifest names.
 constexpr size_t kNamed = kMembersOfStoreMax;
 
-// It is searched again after this time, when a chunk is missed then; after twice the time when nothing new
-// was found, and so on.
+// The search begins again after this time, if a chunk is missed then; if nothing new was found, after twice
+// the time, and so on.
 constexpr Duration kSearchAgainAfter = std::chrono::seconds(2);
 constexpr Duration kSearchPauseMax = std::chrono::seconds(8);
 
@@ -32,10 +32,10 @@ bool IsNamed(const Engine& engine, const Manifest& manifest, uint32_t lane, Memb
   return lane < manifest.servers.size() && manifest.servers[lane] == engine.server_id(server);
 }
 
-// By lane: the server with the best archive of those that are open.
+// The server with the best of the archives that are open, by lane.
 ByLane BestOpen(const Engine& engine, const Manifest& manifest, const std::vector<Holding>& holdings) {
   ByLane best;
-  // Undamaged ones first, and of these the one in place.
+  // Undamaged archives come first, and of these the one in place.
   for (const bool corrupt : {false, true}) {
     for (const bool in_place : {true, false}) {
       for (const Holding& holding : holdings) {
@@ -49,7 +49,7 @@ ByLane BestOpen(const Engine& engine, const Manifest& manifest, const std::vecto
   return best;
 }
 
-// Lanes that are not where the manifest has them, of those that are.
+// Lanes that are open, but not where the manifest has them.
 ByLane Elsewhere(const Engine& engine, const Manifest& manifest, const ByLane& best) {
   ByLane elsewhere;
   for (const auto& [lane, server] : best) {
@@ -100,7 +100,7 @@ void StrayLanes::ReportLost(const Manifest& manifest, const std::vector<Holding>
     const std::optional<MemberIndex> server = version_->engine.FindMember(named);
     const Holding* holding = server ? HoldingOf(holdings, *server) : nullptr;
     if (holding == nullptr) continue;
-    // What is open there may be of another lane, or of none.
+    // The archive that is open there may be of another lane, or of none.
     const bool in_place = holding->archive && LaneOf(*holding->archive, manifest) == lane;
     if (!in_place) return version_->ReportDamage(fmt::format("archive {} is not on {}", lane, named));
   }
@@ -114,7 +114,7 @@ void StrayLanes::UseFound(const Manifest& manifest) {
   bool changed = false;
   for (const auto& [lane, server] : elsewhere) {
     const auto [entry, is_new] = strays_.emplace(lane, server);
-    // Where it was found before it may be gone, or its server silent.
+    // The archive that was found before may be gone, or its server silent.
     const Holding* before = HoldingOf(holdings, entry->second);
     const bool moved = entry->second != server && (before == nullptr || !before->archive);
     if (moved) entry->second = server;
@@ -160,7 +160,7 @@ Task<void> StrayLanes::SearchNow(Self self) {
   Gather<Result<LoadedArchive>> gather(engine.scope(), engine.executor());
   for (const MemberIndex server : self->source_->Spares(*manifest))
     gather.Start(server, archives->Load(server));
-  // One that lost its archive for good may have got another lane since.
+  // A server that lost its archive for good may have got another lane since.
   for (const std::string& id : manifest->servers) {
     const std::optional<MemberIndex> named = engine.FindMember(id);
     if (named) gather.Start(kNamed + *named, archives->Load(*named));
@@ -187,7 +187,7 @@ void StrayLanes::End(const Manifest& manifest, const ByLane& before, bool all_an
   std::vector<UniqueFunction<void(bool)>> waiters;
   {
     MutexLock lock(mutex_);
-    // Who is silent now may still have what was found there.
+    // A server that is silent now may still have what was found there.
     for (const auto& [lane, server] : strays_) {
       if (!best.contains(lane) && HoldingOf(holdings, server) == nullptr) found.emplace(lane, server);
     }

@@ -46,7 +46,7 @@ Task<Result<FoundArchive>> XrdecPlaces::Find(MemberIndex server) {
   Result<FoundArchive> found = co_await OpenAt(engine.MetadataCall(), target, info.path.PlainPath());
   const std::string& oid = info.accepted.oid;
   if (found || found.code() != Code::kNotFound || oid.empty()) co_return std::move(found);
-  // It is on its way to the name: just written, or being renamed.
+  // The archive is on its way to the name: just written, or being renamed.
   const Result<std::vector<Entry>> listed =
       co_await List(engine.MetadataCall(), target, std::string(kStagedDirectory));
   if (!listed) co_return std::move(found);

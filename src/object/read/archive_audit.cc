@@ -19,7 +19,8 @@ Result<bool> EndIsAsWritten(const Written& written, ByteSpan end, uint64_t archi
   if (!parsed.index) return Fail(Code::kCorruption, "its end is inconsistent");
   XEC_ASSIGN_OR_RETURN(const std::vector<std::byte> expected,
                        written.writer.Finish(parsed.index->manifest, written.run_end));
-  // Another length: the writer had to avoid an ambiguous end record and chose another form than it does here.
+  // If the length differs, the writer had to avoid an ambiguous end record and chose another form than it
+  // does here.
   return expected.size() != end.size() || std::memcmp(expected.data(), end.data(), end.size()) == 0;
 }
 
@@ -73,7 +74,7 @@ Task<Result<std::vector<ArchiveAudit::Finding>>> ArchiveAudit::CheckEnds(ReadCon
   std::vector<Finding> findings;
   Engine& engine = context.engine();
   for (auto& [server, lane] : lanes_) {
-    // Where a lane was read from two archives neither was read whole.
+    // If a lane was read from two archives, neither was read whole.
     if (lane.broken || lane.good != CountChunks(*lane.archive)) continue;
     const ArchiveFilePtr file = lane.archive->file();
     const Written written = WrittenWith(lane.archive->members());

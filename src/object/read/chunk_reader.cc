@@ -96,7 +96,7 @@ Status CheckWhole(ByteSpan data, const ArchiveMember& member) {
   return Fail(Code::kCorruption, "its bytes have not the CRC of the directory");
 }
 
-// By the header that was read with it.
+// Verifies the range by the header that was read with it.
 Status Verify(const ReadContext& context, MemberIndex server, const ArchiveMember& member,
               const Fetched& fetched, ChunkRange range, bool thorough) {
   XEC_ASSIGN_OR_RETURN(const PageTables::Table table, ParseTable(context, member, fetched.header.span()));
@@ -109,8 +109,8 @@ Status Verify(const ReadContext& context, MemberIndex server, const ArchiveMembe
   return OkStatus();
 }
 
-// The range, verified by the page checksums that are kept, if there are any. Errors: kCorruption,
-// kUnsupported, or what the server said.
+// Fetches the range and verifies it by the page checksums that are kept, if there are any. Errors:
+// kCorruption, kUnsupported, or what the server said.
 Task<Result<Fetched>> FetchGood(ReadContext context, ArchivePtr archive, ArchiveMember member,
                                 ChunkRange range, ByteBudget::Lease lease, bool thorough) {
   const PageTables::Key key = context.TableKey(archive->server(), member.name);
@@ -122,7 +122,7 @@ Task<Result<Fetched>> FetchGood(ReadContext context, ArchivePtr archive, Archive
   if (kept) {
     const Status checked = CheckPages(fetched->data.span(), range, *kept);
     if (checked) co_return std::move(fetched);
-    // They may be older than a repair of the archive.
+    // The kept checksums may be older than a repair of the archive.
     Result<Fetched> again =
         co_await Fetch(context, archive, member, ChunkRange{0, 0}, true, std::move(for_header));
     if (!again) co_return again.error();

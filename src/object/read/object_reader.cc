@@ -15,12 +15,12 @@
 namespace xec {
 namespace {
 
-// Of a vector read, read one by one.
+// So many pieces of a vector read are read one by one at the same time.
 constexpr size_t kPiecesAtOnceMax = 8;
 
 class Reader final : public ObjectReader {
  public:
-  // `object`: what is the same for all readers of the same bytes, and for no others.
+  // `object` is the same for all readers of the same bytes, and for no others.
   Reader(Engine& engine, std::shared_ptr<ArchiveSet> archives, std::string object)
       : archives_(std::move(archives)),
         object_(std::move(object)),
@@ -106,7 +106,7 @@ Task<Result<uint64_t>> Reader::Read(uint64_t offset, MutableByteSpan into) {
   co_return co_await ReadStripes(std::move(*ready), ahead, offset, into);
 }
 
-// Of the chunks that have bytes of the piece.
+// Adds the parts of the piece that lie in each chunk.
 void AddChunkPieces(const StripeMap& stripes, ObjectReader::Piece piece, std::vector<ChunkPiece>& pieces) {
   const uint64_t chunk_size = stripes.geometry().chunk_size_bytes;
   while (!piece.into.empty()) {

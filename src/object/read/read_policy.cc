@@ -83,7 +83,7 @@ ReadPolicy::Actions ReadPolicy::Decide() {
     return actions;
   }
   const ChunkMask timely = good_ | (pending_ & ~late_);
-  // Without trouble the needed chunks are enough; otherwise k of any kind are.
+  // Without trouble the needed chunks are enough; otherwise any k chunks are.
   if ((stripe_.needed & ~timely) != 0 && Count(timely) < stripe_.data_chunks) {
     actions.start = TakeUnasked(stripe_.data_chunks - Count(timely));
   }
@@ -132,9 +132,9 @@ ReadPolicy::Actions ReadPolicy::OnBad(uint32_t chunk, bool silent, const Holders
   return Decide();
 }
 
-// Hedges that are no matter of the budget: a server was well and has become bad, and those asked in its place
-// are better. It happens to what is in flight then; who comes later asks it last. A server that fails again
-// and again was not trusted when it was asked.
+// Is the hedge no matter of the budget? It is free if a server was well and has become bad, and those asked
+// in its place are better. That happens only to requests in flight then, since later reads ask that server
+// last. A server that fails again and again was not trusted when it was asked.
 bool ReadPolicy::IsFree(ChunkMask late, ChunkMask others, const Holders& holders, TimePoint now) const {
   const TimePoint long_ago = now - kLongWait * stripe_.hedge_delay;
   for (uint32_t chunk = 0; chunk < chunk_count(); ++chunk) {
@@ -156,7 +156,7 @@ ReadPolicy::Actions ReadPolicy::OnLate(ChunkMask late, const Holders& holders, T
     if ((fresh & ChunkBit(chunk)) && IsBad(holders[chunk])) bad |= ChunkBit(chunk);
   }
   Actions all;
-  // What is free must not wait for what cannot be paid.
+  // Hedges that are free must not wait for those that cannot be paid.
   for (const ChunkMask part : {bad, fresh & ~bad}) {
     if (part == 0) continue;
     const ChunkMask late_before = late_;
@@ -193,7 +193,7 @@ bool ReadPolicy::FoundElsewhere(uint64_t changes, const Holders& holders) {
 TimePoint ReadPolicy::LookAgainAt(TimePoint now, TimePoint searched) const {
   const TimePoint soon = now + kLookAgain;
   if (!IsStuck()) return soon;
-  // Who does not answer may do so any time.
+  // A server that does not answer may do so at any time.
   return silent_ != 0 ? std::min(soon, searched) : searched;
 }
 

@@ -158,7 +158,7 @@ bool StripeRead::StartReads(Chunks& gather, ChunkMask chunks, Plan plan, ByteBud
       slot = std::move(*more);
     }
     const MemberName name{static_cast<uint32_t>(stripe_), chunk};
-    // What nobody has is answered at once.
+    // A chunk that no server has is answered at once.
     const Result<MemberIndex> holder = context_.ServerOf(stripe_, chunk);
     const MemberIndex server = holder ? *holder : MemberIndex{0};
     policy_.OnAsked(chunk, holder ? std::optional(server) : std::nullopt, context_.engine().Rank(server),
@@ -169,7 +169,7 @@ bool StripeRead::StartReads(Chunks& gather, ChunkMask chunks, Plan plan, ByteBud
   return true;
 }
 
-// Asks others in place of the late chunks.
+// Asks for others in place of the late chunks.
 ReadPolicy::Actions StripeRead::AskOthers(const Chunks& gather) {
   ChunkMask late = 0;
   for (const size_t tag : gather.LateTags()) late |= ChunkBit(static_cast<uint32_t>(tag));
@@ -191,8 +191,8 @@ ChunkMask StripeRead::Returned(bool waiting) const {
   return back;
 }
 
-// Searches for archives that have what is bad; who cannot go on without it searches on. Answers when to look
-// whether that can be had.
+// Searches for archives that have the bad chunks; a read that cannot go on without them searches on. Answers
+// when to look whether these can be had.
 TimePoint StripeRead::LookElsewhere() {
   StrayLanes& strays = context_.archives->strays();
   strays.StartSearch();
@@ -201,8 +201,8 @@ TimePoint StripeRead::LookElsewhere() {
   return policy_.LookAgainAt(context_.engine().executor().Now(), searched);
 }
 
-// After all that could be done: were archives found elsewhere, or may damaged ones have been repaired since
-// they were opened?
+// After all that could be done: have archives been found elsewhere, or may damaged ones have been repaired
+// since they were opened?
 Task<bool> StripeRead::MayTryAgain() {
   const ChunkMask back = Returned(/*waiting=*/false);
   if (back != 0) {
@@ -210,7 +210,7 @@ Task<bool> StripeRead::MayTryAgain() {
     co_return true;
   }
   StrayLanes& strays = context_.archives->strays();
-  // What is found counts at once: servers that hang keep a search going for long.
+  // An archive that is found counts at once, since servers that hang keep a search going for long.
   bool searching = true;
   while (searching && !policy_.IsNews(strays.changes())) {
     strays.SearchOn();
@@ -239,7 +239,8 @@ Task<StripeRead::Outcome> StripeRead::Try(ReadPolicy::Actions actions, Plan plan
     }
     if (actions.outcome != ReadPolicy::Actions::kGoOn) break;
     if (policy_.WaitsBesideBad()) {
-      // Before what it has found: a search that ends in between has told everything by then.
+      // This comes before what the search has found: a search that ends in between has told everything by
+      // then.
       retry = std::min(retry, LookElsewhere());
       const uint64_t changes = context_.archives->strays().changes();
       if (policy_.IsNews(changes) && policy_.FoundElsewhere(changes, HoldersNow())) {
@@ -335,8 +336,8 @@ Task<Status> StripeRead::Run(uint64_t from, MutableByteSpan into, std::shared_pt
 Task<Result<SliceCache::Value>> StripeRead::RunWithoutWaiting() {
   const Error no_memory = Fail(Code::kUnavailable, "no memory for a whole stripe is at hand");
   const Plan plan;
-  // Half of the budget is never used ahead: a handle that stalls with its stripes holds up nobody's small
-  // reads.
+  // Half of the budget is never used for reading ahead, so a handle that stalls with its stripes holds up no
+  // small reads.
   ByteBudget& budget = context_.memory();
   const ReadPolicy::Actions first = policy_.Start(HoldersNow());
   const uint64_t bytes_ahead = BytesToReserve(first.start, plan);

@@ -10,7 +10,7 @@
 namespace xec {
 namespace {
 
-// Memory of one round of requests.
+// So much memory has one round of requests.
 constexpr uint64_t kRoundBytesMax = 64 * kMiB;
 
 // Pages of one chunk that lie side by side, and the pieces in them.
@@ -20,7 +20,7 @@ struct Run {
   std::vector<size_t> pieces;
 };
 
-// Runs of one archive, as read and verified: empty for those that are not good.
+// Runs of one archive, as read and verified; empty where they are not good.
 using RunBytes = std::vector<Slice>;
 
 // The runs of pieces that are sorted by chunk and begin, by server. Pieces of servers that are not well are
@@ -112,7 +112,7 @@ Result<Slice> Check(const ReadContext& context, MemberIndex server, const Run& r
   }
   const Slice data = bytes.Sub(asked.data_at, run.range.size());
   const Status checked = CheckPages(data.span(), run.range, *table);
-  // One that was kept may be older than a repair of the archive.
+  // A table that was kept may be older than a repair of the archive.
   if (!checked && asked.table) context.tables().Forget(key);
   if (!checked) return checked.error();
   if (!asked.table) context.tables().Keep(key, table);
@@ -134,7 +134,7 @@ Task<RunBytes> ReadRuns(ReadContext context, MemberIndex server, std::vector<Run
   const Slice bytes(Buffer::Allocate(length, std::move(lease)));
   Result<uint64_t> got =
       co_await Read(context.engine().ReadCall(), archive->file(), std::move(ranges), bytes);
-  // Why not is told by who reads the pieces one by one.
+  // The reason is told when the pieces are read one by one.
   if (!got || *got != length) co_return std::move(good);
   for (const Asked& one : asked) {
     Result<Slice> data = Check(context, archive->server(), runs[one.run], one, bytes);
@@ -156,7 +156,7 @@ void Deliver(const std::vector<Run>& runs, const RunBytes& bytes, std::vector<Ch
   }
 }
 
-// One request to each server, those that are late or bad left out.
+// Makes one request to each server, and leaves out those that are late or bad.
 Task<void> ReadRound(ReadContext context, RunsOfServers servers, std::vector<ChunkPiece>& pieces,
                      std::vector<bool>& done) {
   Engine& engine = context.engine();

@@ -60,8 +60,8 @@ Task<bool> DamageSurvey::Answers(MemberIndex server) {
   co_return false;
 }
 
-// An archive that its server opens, but twice, with time in between, did not give the bytes of is bad if the
-// server answers otherwise: one that meets a bad sector may say nothing, but drop the connection.
+// An archive is bad if its server opens it, has twice, with time in between, not given its bytes, and answers
+// otherwise. A server that meets a bad sector may say nothing, but drop the connection.
 Task<void> DamageSurvey::NoteUnread(std::map<uint32_t, ChunkReport> unread) {
   read_again_ = false;
   for (auto& [lane, chunk] : unread) {

@@ -19,7 +19,7 @@ namespace {
 // A server is late when it takes so many times as long as those that have answered; as for uploads
 // (stripe_failover.cc).
 constexpr int kLateFactor = 4;
-// Is read at a time, if memory is short.
+// So much is read at a time if memory is short.
 constexpr uint64_t kLittle = kMiB;
 // Chunks that were met damaged and are looked at in the next round; there are further ones when they are met.
 constexpr size_t kDamagedChunksMax = 64;
@@ -43,13 +43,13 @@ std::vector<MemberIndex> RepairCopies::Targets(uint32_t lane) const {
                                            version_.manifest.geometry.parity_chunks)) {
     if (!Contains(targets, spare)) targets.push_back(spare);
   }
-  // Servers that came back with nothing, while what they had lies elsewhere by now.
+  // These servers came back with nothing, while what they had lies elsewhere by now.
   for (uint32_t other = 0; other < version_.manifest.servers.size(); ++other) {
     const std::optional<MemberIndex> named = version_.engine.FindMember(version_.manifest.servers[other]);
     const auto now = found_on.find(other);
     if (named && now != found_on.end() && now->second != *named) targets.push_back(*named);
   }
-  // Nothing is removed before its copy stands that may be good.
+  // An archive that may be good is not removed before its copy stands.
   const bool keep = survey_.IsUnread(lane);
   std::erase_if(targets, [&](MemberIndex target) {
     return Contains(version_.options.gone, target) || Contains(taken, target) ||
@@ -100,7 +100,7 @@ Task<Status> RepairCopies::Open(uint32_t lane) {
       continue;
     }
     if (!survey_.HasListed(server)) {
-      // No manifest names it: it was found by reading.
+      // No manifest names this archive; it was found by reading.
       const Result<States> states = co_await ListStates(version_.engine, server, version_.info.path);
       survey_.NoteListed(server, states ? ArchiveInPlace(*states, version_.info.accepted) : std::nullopt);
     }
@@ -122,7 +122,8 @@ Task<Status> RepairCopies::Open(uint32_t lane) {
     }
     problems += fmt::format("{}{}: {}", problems.empty() ? "" : "; ", version_.engine.server_id(server),
                             file.error().message);
-    // It answers again sooner or later, with the damaged archive: that is not left beside a good one.
+    // The server answers again sooner or later, with the damaged archive, which is not left beside a good
+    // one.
     const auto damaged = survey_.found_on().find(lane);
     const Code code = file.code();
     const bool for_now =
@@ -133,8 +134,8 @@ Task<Status> RepairCopies::Open(uint32_t lane) {
                  problems.empty() ? "all of them hold a part of the object" : problems);
 }
 
-// Who hangs is given up, and asked for nothing more. Those that gave the stripe to read are the measure, and
-// an upload's patience where it has no spare.
+// A server that hangs is given up, and asked for nothing more. The measure are the servers that gave the
+// stripe to read, and the patience of an upload that has no spare.
 Task<Status> RepairCopies::WriteChunks(std::shared_ptr<StripeBuffer> stripe, Duration reading) {
   const EngineOptions& options = version_.engine.options();
   const Duration patience =
@@ -168,7 +169,8 @@ bool RepairCopies::AllFailed() const {
 }
 
 // How much is read at a time, in bytes: whole pages of a chunk, as many as the memory budget has room for
-// beside a stripe; and no more than a little if a quarter of the budget has not, as more waits for uploads.
+// beside a stripe. It is no more than a little if a quarter of the budget has no room for more, since more
+// would wait for uploads.
 uint64_t RepairCopies::PieceBytes(uint64_t stripe_bytes) const {
   const uint64_t chunk_size = version_.manifest.geometry.chunk_size_bytes;
   const uint64_t page =
@@ -246,8 +248,8 @@ Manifest RepairCopies::ManifestOf(const ArchiveCopy& copy) const {
   return manifest;
 }
 
-// Ends the archives of the copies, in parallel. What they have not brought to their disks yet goes there now,
-// which may take as long as all that was written before; who takes longer is given up.
+// Ends the archives of the copies, in parallel. What the servers have not brought to their disks yet goes
+// there now, which may take as long as all the writing before. A server that takes longer is given up.
 Task<void> RepairCopies::EndArchives(Duration writing) {
   std::vector<bool> waiting(copies_.size(), false);
   Gather<Status> ends(version_.engine.scope(), version_.engine.executor());

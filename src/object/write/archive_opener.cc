@@ -30,7 +30,7 @@ Task<Result<ArchiveFilePtr>> CreateArchive(Engine& engine, MemberIndex server, A
 ArchivePlace SealPlace(const Engine& engine, const ObjectPath& path, const State& seal) {
   ArchivePlace place{
       .path = ArchivePath(path, seal), .folders = {}, .homes = engine.Homes(path), .salt = seal.oid};
-  // What keeps the parts of a shortened name.
+  // These entries keep the parts of a shortened name.
   for (const std::string& entry : path.LongNameEntries())
     place.folders.push_back(path.ObjectDirectory() + "/" + entry);
   return place;
@@ -85,7 +85,7 @@ class ArchiveOpener::Opening {
   Task<void> Next() {
     Gather<Result<ArchiveFilePtr>>::Event event = co_await gather_.Next();
     if (!event.value) {
-      // Who was asked before the timer was set is late.
+      // A server that was asked before the timer was set is late.
       for (size_t i = 0; i < event.tag; ++i) {
         if (attempts_[i].state != Attempt::kAsked) continue;
         attempts_[i].state = Attempt::kLate;
@@ -104,7 +104,7 @@ class ArchiveOpener::Opening {
     }
   }
 
-  // Ends the opening. What is still being made elsewhere, or may have been, is of no use.
+  // Ends the opening. Archives that are still being made elsewhere, or may have been made, are of no use.
   std::vector<OpenedArchive> Take() {
     std::vector<OpenedArchive> opened;
     for (Attempt& attempt : attempts_) {

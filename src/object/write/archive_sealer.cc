@@ -35,7 +35,7 @@ Task<Status> WriteEnd(Engine& engine, ArchiveFilePtr file, std::shared_ptr<Archi
 
   if (piece) {
     const bool whole = last.stripe->AddTail(last.chunk, *tail, *piece);
-    // Who hangs keeps its own chunk in memory, not those of the others.
+    // A write that hangs keeps its own chunk in memory, not those of the others.
     last.stripe.reset();
     Status written = co_await Write(engine.WriteCall(), file, piece->archive_offset, piece->slice);
     if (!written || whole) co_return std::move(written);

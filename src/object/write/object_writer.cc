@@ -22,7 +22,7 @@ using Checksums = std::map<std::string, std::string>;  // lower-case hex, by alg
 
 class Writer final : public ObjectWriter {
  public:
-  // `base`: of an exclusive creation, or what is replaced.
+  // `base`: what an exclusive creation stands on, or what is replaced.
   Writer(Engine& engine, UploadPlan plan, std::optional<ParentNeed> parent, ObjectDigests digests, State seal,
          std::optional<Accepted> base)
       : engine_(engine),
@@ -74,9 +74,9 @@ Task<void> Writer::Abandon() {
   return RemoveUpload(engine_, path_, seal_, upload_.GiveUp());
 }
 
-// Just before the first archive is opened. An exclusive creation takes its version no earlier: a client may
-// have sent the first bytes long ago, and a removal that came since may be about to be forgotten. `settle`:
-// much is going to be sent, so it is worth a look whether something lives.
+// This is called just before the first archive is opened. An exclusive creation takes its version no earlier:
+// a client may have sent the first bytes long ago, and a removal that came since may be about to be
+// forgotten. `settle`: much is going to be sent, so it is worth a look whether something lives.
 Task<Status> Writer::ChooseSeal(bool settle) {
   if (!IsExclusive() || seal_chosen_at_) co_return OkStatus();
   Version above = *seal_.version;
@@ -109,7 +109,7 @@ Task<Status> Writer::Append(ByteSpan bytes) {
   const bool first_stripe = !upload_.sent() && upload_.size() <= stripe;
   Status status;
   if (IsExclusive() && first_stripe && bytes.size() > stripe - upload_.size()) {
-    // It is held back until it is known not to be the only one; its memory may be waited for.
+    // The stripe is held back until it is known not to be the only one; its memory may be waited for.
     const size_t rest = stripe - upload_.size();
     status = co_await upload_.Append(bytes.first(rest));
     bytes = bytes.subspan(rest);
@@ -181,7 +181,8 @@ Task<Result<Checksums>> Writer::SealObject() {
   if (!upload_.sent()) {
     const Status chosen = co_await ChooseSeal(false);
     if (!chosen) co_return chosen.error();
-    // At most one stripe: only lanes with bytes, chunk and end of the archive in one request.
+    // There is at most one stripe, so only lanes with bytes are opened, and chunk and end of an archive are
+    // one request.
     const Status opened =
         co_await upload_.OpenLanes(LanesWithMembers(StripeMap(upload_.geometry(), upload_.size())));
     if (!opened) co_return opened.error();
@@ -220,9 +221,9 @@ Task<Result<Version>> Writer::Promote(std::vector<MemberIndex> other_homes) {
   co_return std::move(version);
 }
 
-// A home that dies between its seal and the look after sealing leaves too few: others get a witness, and it
-// is looked again, which is no more than to look later. Every home is tried once, so this ends. Who is late
-// is waited for as long as no others are well: it may only be slow.
+// A home that dies between its seal and the look after sealing leaves too few. Then others get a witness, and
+// the upload looks again, which is no more than to look later. Every home is tried once, so this ends. A late
+// home is waited for as long as no others are well, since it may only be slow.
 Task<Result<Version>> Writer::PromoteWithOtherHomes(const Checksums& checksums) {
   for (bool others = true;;) {
     std::vector<MemberIndex> other_homes;
@@ -232,7 +233,8 @@ Task<Result<Version>> Writer::PromoteWithOtherHomes(const Checksums& checksums) 
     if (!too_few) co_return std::move(version);
     const size_t before = upload_.archives().size();
     const Late late_homes = AnyIsWell(engine_, other_homes) ? Late::kPassedOver : Late::kWaitedFor;
-    // One by one: a home that hangs is given up for the next one, or for those that sealed and were late.
+    // Homes are tried one by one: one that hangs is given up for the next one, or for those that sealed and
+    // were late.
     co_await upload_.OpenFills(1, late_homes);
     others = upload_.archives().size() > before;
     if (!others && late_homes == Late::kWaitedFor) co_return std::move(version);

@@ -15,7 +15,8 @@ namespace {
 
 // A server is late when it takes so many times as long as those that have answered, and failover_delay more.
 constexpr int kLateFactor = 4;
-// Ends of archives are synced, which takes very different times on disks that work: as many delays more.
+// Ends of archives are synced, which takes very different times on disks that work, so they have so many
+// delays more.
 constexpr int kSealDelays = 3;
 
 // Closes and removes the archive of a server that was given up, now or when that server answers again.
@@ -41,7 +42,7 @@ Task<Status> ReadChunkBack(Engine& engine, ArchiveFilePtr file, ArchiveWriter::P
 
 }  // namespace
 
-// `others`: how long those took that have answered.
+// `others`: how long the servers took that have answered.
 Duration StripeUpload::Patience(Duration others) const {
   const EngineOptions& options = engine_.options();
   // Without a spare a slow server is better than none.
@@ -52,7 +53,7 @@ Duration StripeUpload::Patience(Duration others) const {
 
 TimePoint StripeUpload::DueAt(const InFlight& flight) const {
   const Duration took = *flight.safe - flight.sent;
-  // What is sent to spares alone is safe from the beginning: they may be as slow as all are.
+  // A stripe that is sent to spares alone is safe from the beginning, so they may be as slow as all are.
   return *flight.safe + Patience(flight.whole ? took : std::max<Duration>(took, usual_));
 }
 
@@ -77,7 +78,8 @@ Task<void> StripeUpload::GiveUpLate(size_t tag) {
   }
   if (late.stage == LateTag::kLooked) {
     if (!flight.safe) co_return;
-    // Not yet if there was no spare when the timer was set, or if the stripe was sent again to one since.
+    // The stripe is not late yet if there was no spare when the timer was set, or if it was sent again to one
+    // since.
     const TimePoint due = DueAt(flight);
     if (now < due) {
       StartLateTimer(late.stripe, due);
@@ -96,8 +98,8 @@ Task<void> StripeUpload::GiveUpLate(size_t tag) {
   if (more) writes_.StartTimer(late.Pack(), engine_.executor().Now());
 }
 
-// Goes on with the lane on a spare, if there is one: what is still in memory is sent there, what is not is
-// noted as missing.
+// Goes on with the lane on a spare, if there is one. Stripes that are still in memory are sent there, and
+// others are noted as missing.
 Task<void> StripeUpload::FailOver(size_t index, Error error) {
   if (archives_[index].lost) co_return;
   Lose(index, error);
@@ -127,8 +129,8 @@ void StripeUpload::MoveTo(UploadedArchive& archive, OpenedArchive spare) {
   ++archive.spares;
 }
 
-// Nothing is on its way to the lane's old server any more. Sends to the new one, if there is one, what is
-// still in memory; the rest is missing.
+// Nothing is on its way to the lane's old server any more. Sends the stripes that are still in memory to the
+// new one, if there is one; the rest is missing.
 Status StripeUpload::SendAgain(size_t index) {
   UploadedArchive& archive = archives_[index];
   const ChunkMask lane = ChunkBit(static_cast<uint32_t>(index));
@@ -348,8 +350,9 @@ void StripeUpload::SealAgain() {
   }
 }
 
-// Errors of delayed writes may show up only now: what was not synced is lost then. Few that stop in between
-// are not waited for, and who dies in between has what it has acknowledged, as one that dies a moment later.
+// Errors of delayed writes may show up only now, and what was not synced is lost then. A few servers that
+// stop in between are not waited for. A server that dies in between has what it has acknowledged, as one that
+// dies a moment later.
 Task<void> StripeUpload::CloseSealed() {
   Gather<Status> closes(engine_.scope(), engine_.executor());
   const EngineOptions& options = engine_.options();
@@ -374,7 +377,7 @@ Task<void> StripeUpload::CloseSealed() {
     if (closed || OutcomeUnknown(closed)) continue;
     if (engine_.SyncBeforeCommit() && closed.code() == Code::kUnreadable) continue;  // synced before
     Lose(event.tag, closed.error());
-    // It does not follow what the others become.
+    // This archive does not follow what the others become.
     engine_.given_up_files().Add(archives_[event.tag].server, opener_.path());
   }
 }

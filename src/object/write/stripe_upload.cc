@@ -19,8 +19,8 @@ namespace {
 // is read back for its spare.
 constexpr int kIdleDelays = 5;
 
-// What is held beside is counted if it is no more than this part of the budget: a small one is for stripes,
-// and has room for few of them.
+// What is held beside is counted if it is no more than this part of the budget, since a small budget is for
+// stripes, and has room for few of them.
 constexpr uint64_t kCountedPartOfBudget = 100;
 
 using Holds = std::vector<std::shared_ptr<StripeHold>>;
@@ -36,7 +36,8 @@ void LetGoOfLate(Executor& executor, Duration delay, size_t late_max, std::weak_
   });
 }
 
-// Bytes of a manifest with these options, at most; only decides whether a small archive is one request.
+// The bytes that a manifest with these options has at most. This only decides whether a small archive is one
+// request.
 size_t ManifestSizeGuess(const UploadPlan& plan) {
   size_t bytes = 1024 + 3 * plan.path.text().size() + plan.geometry.Total() * (kServerIdSizeMax / 4);
   for (const auto& [name, value] : plan.options.attributes) bytes += 3 * (name.size() + value.size()) + 16;
@@ -149,7 +150,7 @@ Task<Status> StripeUpload::Reserve() {
 
 bool StripeUpload::KeepPlace() { return plan_.options.size_hint == 0 || reserved_.KeepClaim(); }
 
-// What was reserved, if it is still there. No other stripe needs more than the claim made for this one.
+// Takes what was reserved, if it is still there. No other stripe needs more than the claim made for this one.
 Task<Result<ByteBudget::Lease>> StripeUpload::MemoryOfFirstStripe() {
   const uint64_t bytes = ShapeOfStripe(0).BufferBytes() + BytesBeside();
   ByteBudget::Claimed reserved = reserved_.Take();
@@ -177,7 +178,7 @@ Task<Status> StripeUpload::Append(ByteSpan bytes) {
     const bool hold_back = plan_.one_stripe_form && next_stripe_ == 0;
     if (current_->full() && !hold_back) {
       ready = co_await SendStripe();
-      // What is missing follows beside what is new, so that a server that fails later does not add to it.
+      // Missing stripes follow beside new ones, so that a server that fails later does not add to them.
       if (ready) ready = co_await RecreateNext();
     }
   }
@@ -185,8 +186,8 @@ Task<Status> StripeUpload::Append(ByteSpan bytes) {
   co_return std::move(ready);
 }
 
-// Waits for memory, and looks after the writes meanwhile: what a server that hangs keeps of it comes free
-// only when the server is given up.
+// Waits for memory, and looks after the writes meanwhile: memory that a hanging server keeps comes free only
+// when the server is given up.
 Task<Result<ByteBudget::Lease>> StripeUpload::Acquire(uint64_t bytes) {
   const auto memory = std::make_shared<Memory>();
   memory_came_ = false;
@@ -298,7 +299,7 @@ void StripeUpload::LookWhenLate(uint64_t stripe) {
   if (flight.safe || std::popcount(flight.waiting) > static_cast<int>(plan_.geometry.parity_chunks)) return;
   flight.safe = engine_.executor().Now();
   if (flight.whole) usual_ = Duration(0);
-  // Not until now: nobody may have looked for a while.
+  // Chunks are let go of only now, since nobody may have looked for a while.
   for (const auto& [index, hold] : flight.holds) {
     if (flight.whole && hold->written())
       usual_ = std::max<Duration>(usual_, hold->written_at() - flight.sent);

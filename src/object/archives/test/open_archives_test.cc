@@ -105,7 +105,7 @@ TEST_F(OpenArchivesTest, WhatIsForgottenIsOpenedAnewAfterAWhile) {
   const Result<LoadedArchive> again = of_.Load(server);
   ASSERT_TRUE(again);
   EXPECT_NE(again->archive, archive);
-  // Who still reads from the old one has no say in the new one.
+  // A read that still goes on from the old archive has no say in the new one.
   of_.archives->Forget(server, archive, MemberName{0, 0}, Fail(Code::kUnavailable, "cut off"));
   EXPECT_EQ(of_.Load(server)->archive, again->archive);
 }

@@ -166,8 +166,8 @@ TEST_F(StrayLanesTest, WhereItWasFoundItMayStillBeWhileTheServerIsSilent) {
   EXPECT_FALSE(of_.strays->Find(1)) << "it is not there";
 }
 
-// Who could not go on without a chunk did not wait for a search that had begun for another one a moment ago,
-// and called lost what that was about to find.
+// A read that could not go on without a chunk did not wait for a search that had begun for another one a
+// moment ago, and called lost what that search was about to find.
 TEST_F(StrayLanesTest, WhoNeedsOneWaitsForASearchThatIsUnderWay) {
   Begin();
   of_.places->hide_spares = true;
@@ -195,8 +195,8 @@ TEST_F(StrayLanesTest, WhoNeedsOneWaitsForASearchThatIsUnderWay) {
 }
 
 // Found by the simulator (seed 1419): a server was away, its archive was made again on a spare, the server
-// came back, and the spare's copy went bad. Who looked for the lane elsewhere found that one first, and
-// called the lane damaged with a good copy beside it.
+// came back, and the spare's copy went bad. A read that looked for the lane elsewhere found that one first,
+// and called the lane damaged with a good copy beside it.
 TEST(StrayLanes, ABadCopyIsPassedOverForAGoodOne) {
   for (const bool first_is_bad : {true, false}) {
     TestStore store({.geometry = kSmall, .servers = 9});

@@ -105,7 +105,7 @@ TEST_F(DamageReportTest, AServerThatIsAwayIsNoDamage) {
   EXPECT_EQ(ProblemMet(), "");
 }
 
-// Not there, but others are silent that might have it: who knows.
+// The archive is not there, but servers that might have it are silent, so nobody can know.
 TEST_F(DamageReportTest, NothingIsSaidToBeLostWhileASpareIsSilent) {
   const auto [server, path] = First();
   const DataServerPtr target = store_.engine().server(static_cast<MemberIndex>(server));
@@ -132,7 +132,7 @@ TEST_F(DamageReportTest, AnArchiveThatWasWrittenAnewElsewhereIsNotMissing) {
   EXPECT_EQ(ProblemMet(), "");
 }
 
-// Whoever repairs later what was reported once must not touch what came after it.
+// A repair that comes later than its report must not touch what came after that.
 TEST_F(DamageReportTest, AnotherVersionIsNotRepaired) {
   const auto [server, path] = First();
   store_.memory(server).Tamper(path, [](std::string& content) { content[5000] ^= 1; });

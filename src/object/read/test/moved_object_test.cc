@@ -119,7 +119,7 @@ Task<void> Expect(Engine& engine, std::string bytes, std::optional<Status>* answ
   *answer = read ? OkStatus() : Status(reader ? read.error() : reader.error());
 }
 
-// Whoever looks for its archives while they move meets each of them at one name or the other.
+// A reader that looks for the archives while they move meets each of them at one name or the other.
 TEST(MovedObjectTest, IsReadWhileItsArchivesMove) {
   for (int start = 0; start < 40; ++start) {
     TestWorld world({});
@@ -236,8 +236,8 @@ TEST_P(MovedObjectTest, IsNotLostWhileASealMayTellItsOrigin) {
   EXPECT_EQ(got.code(), Code::kUnavailable) << got.error().message;
 }
 
-// The one home does not answer at first. Whoever has the object open must not take the bytes for lost then,
-// nor later.
+// The one home does not answer at first. A reader that has the object open must not take the bytes for lost
+// then, nor later.
 TEST_P(MovedObjectTest, IsNotLostWhileTheHomeThatTellsItsOriginIsAway) {
   TestStore store({.geometry = kSmall});
   const std::string bytes = TestBytes(GetParam());

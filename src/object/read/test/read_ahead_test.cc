@@ -41,7 +41,7 @@ TEST(ReadAheadTest, SequentialReadsFetchEveryChunkAboutOnce) {
   EXPECT_LE(store.counts().Of(Operation::kRead), 20u * 4 + 1 + 6 + 40);
 }
 
-// Whoever closed a handle of an object threw away what its other readers had fetched ahead.
+// A reader that closed its handle of an object threw away what other readers of it had fetched ahead.
 TEST(ReadAheadTest, AnotherHandleThatClosesTakesNothingAway) {
   TestStore store({.geometry = kGeometry});
   Opened opened(store, 20 * kGeometry.StripeSize());

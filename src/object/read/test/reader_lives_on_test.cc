@@ -120,7 +120,7 @@ class LongReaderTest : public testing::Test {
     EXPECT_TRUE(read) << read.error().ToString();
     EXPECT_LE(world_.executor.Now() - begun, longest);
   }
-  // The same by somebody new, to whom the server of lane 0 is slow, and within a time.
+  // The same by a new reader, to which the server of lane 0 is slow, and within a time.
   void ExpectReadWithTwoStopped(Duration slow, Duration longest) {
     TestWorld::Gateway& fresh = world_.NewGateway();
     const auto reader = OpenObject(world_, *fresh.engine, path_);

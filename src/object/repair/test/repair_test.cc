@@ -295,7 +295,7 @@ TEST(RepairTest, AServerWithoutAStrayTakesTheCopy) {
   EXPECT_TRUE(*store.Get("/o") == bytes);
 }
 
-// Whoever reads by the old manifests would meet the bad one again (simulator, seed 458).
+// A reader that goes by the old manifests would meet the bad archive again (simulator, seed 458).
 TEST(RepairTest, ADamagedArchiveIsNotLeftBesideACopyWhenItsServerFailsForAMoment) {
   TestStore store({.geometry = kSmall});
   const std::string bytes = TestBytes(100'000);

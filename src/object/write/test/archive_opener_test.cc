@@ -16,7 +16,7 @@ class ArchiveOpenerTest : public testing::Test {
   static TestStore::Options WithServers(size_t servers, size_t servers_of_host = 1) {
     return {.geometry = kSmall, .servers = servers, .servers_of_host = servers_of_host};
   }
-  // It creates archives, but is known to answer no listing, whoever probes it.
+  // The server creates archives, but is known to answer no listing.
   static void LookDown(TestStore& store, MemberIndex server) {
     store.faults(server).Add({.kind = FaultKind::kFailBefore, .operation = Operation::kList});
     EXPECT_FALSE(SyncWait(List(store.engine().MetadataCall(), store.engine().server(server), "/")));

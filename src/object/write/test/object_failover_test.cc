@@ -304,7 +304,7 @@ void ExpectThatNoSealGivenUpIsPromoted(Operation lost) {
   store.faults(late).Clear();
   const auto on_late = [&](const char* kind) { return HasFile(store, late, kind); };
   ASSERT_TRUE(on_late("/s."));
-  // Who failed just now is not waited for in every pass.
+  // A server that failed just now is not waited for in every pass.
   for (int pass = 0; pass < 100 && on_late("/s."); ++pass)
     ASSERT_TRUE(SyncWait(CleanName(store.engine(), TestStore::Path("/o"))));
   EXPECT_FALSE(on_late("/p."));
@@ -333,7 +333,7 @@ TEST(FailoverTest, ASealThatCannotBeReadNowIsKept) {
        {Code::kUnavailable, Code::kDeadlineExceeded, Code::kUnknown, Code::kPermissionDenied}) {
     const uint64_t rule = store.faults(late).Add(
         {.operation = Operation::kRead, .path_contains = "/s.", .error = {code, "slow"}});
-    // Who failed just now is not waited for in every pass.
+    // A server that failed just now is not waited for in every pass.
     for (int pass = 0; pass < 100; ++pass) clean();
     EXPECT_TRUE(on_late("/s.")) << static_cast<int>(code);
     store.faults(late).Remove(rule);
