@@ -206,6 +206,10 @@ xec_request *xec_copy(xec_store *store, const char *from, const char *to, const 
 xec_request *xec_set_attribute(xec_store *store, const char *path, const char *name, const char *value,
                                size_t value_size, const xec_only_if *only_if, const xec_call *call);
 xec_request *xec_set_mode(xec_store *store, const char *path, uint32_t mode, const xec_call *call);
+/* Keeps a checksum (lower-case hex) that the caller has computed of one version; xec_describe() tells it from
+ * then on. XEC_NOT_CURRENT if another version lives there. */
+xec_request *xec_keep_checksum(xec_store *store, const char *path, const char *version, const char *algorithm,
+                               const char *hex, const xec_call *call);
 xec_request *xec_get_space(xec_store *store, const xec_call *call);
 
 /* ---- Reading ----------------------------------------------------------------------------------------- */

@@ -29,15 +29,19 @@ Status Take(const T* given, const char* name, T& taken) {
   return OkStatus();
 }
 
+Result<Version> ParseVersion(const char* text) {
+  if (const std::optional<Version> version = Version::Parse(Text(text))) return *version;
+  return Fail(Code::kInvalidArgument, "'{}' is no version", Text(text));
+}
+
 Result<OnlyIf> Condition(const xec_only_if* given) {
   xec_only_if taken;
   XEC_TRY(Take(given, "xec_only_if", taken));
   OnlyIf only_if;
   only_if.absent = taken.absent != 0;
   if (taken.version == nullptr) return only_if;
-  only_if.version = Version::Parse(taken.version);
-  if (only_if.version) return only_if;
-  return Fail(Code::kInvalidArgument, "'{}' is no version", taken.version);
+  XEC_ASSIGN_OR_RETURN(only_if.version, ParseVersion(taken.version));
+  return only_if;
 }
 
 Result<CallOptions> Options(const xec_call* given, const StorePtr& store) {
@@ -179,6 +183,15 @@ xec_request* xec_set_attribute(xec_store* store, const char* path, const char* n
 xec_request* xec_set_mode(xec_store* store, const char* path, uint32_t mode, const xec_call* call) {
   return Start<void>(store->open, call, [&](CallOptions options) -> Made<void> {
     return store->open->store->store().SetMode(Text(path), mode, std::move(options));
+  });
+}
+
+xec_request* xec_keep_checksum(xec_store* store, const char* path, const char* version, const char* algorithm,
+                               const char* hex, const xec_call* call) {
+  return Start<void>(store->open, call, [&](CallOptions options) -> Made<void> {
+    XEC_ASSIGN_OR_RETURN(const Version parsed, ParseVersion(version));
+    return store->open->store->store().KeepChecksum(Text(path), parsed, Text(algorithm), Text(hex),
+                                                    std::move(options));
   });
 }
 

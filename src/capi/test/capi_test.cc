@@ -119,6 +119,25 @@ TEST_F(CInterface, AnObjectIsWrittenReadAndDescribed) {
   xec_request_free(describe);
 }
 
+TEST_F(CInterface, AComputedChecksumIsKeptWithItsVersion) {
+  ASSERT_EQ(Put("/a", "1"), XEC_OK);
+  const std::string first = VersionOf("/a");
+  EXPECT_EQ(Code(xec_keep_checksum(store_, "/a", first.c_str(), "sha1", "356a192b", nullptr)), XEC_OK);
+  xec_request* const describe = xec_describe(store_, "/a", nullptr);
+  ASSERT_EQ(xec_request_wait(describe), XEC_OK);
+  const xec_description* const all = xec_request_description(describe);
+  ASSERT_EQ(all->checksums_count, 3u);
+  EXPECT_STREQ(all->checksums[2].name, "sha1");
+  EXPECT_STREQ(all->checksums[2].value, "356a192b");
+  EXPECT_EQ(all->attributes_count, 0u);
+  xec_request_free(describe);
+  ASSERT_EQ(Put("/a", "2"), XEC_OK);
+  EXPECT_EQ(Code(xec_keep_checksum(store_, "/a", first.c_str(), "sha1", "356a192b", nullptr)),
+            XEC_NOT_CURRENT);
+  EXPECT_EQ(Code(xec_keep_checksum(store_, "/a", nullptr, "sha1", "356a192b", nullptr)),
+            XEC_INVALID_ARGUMENT);
+}
+
 TEST_F(CInterface, ConditionsAndErrorsAreTold) {
   ASSERT_EQ(Put("/a", "1"), XEC_OK);
   xec_write_options options = {};
