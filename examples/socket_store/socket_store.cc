@@ -167,7 +167,7 @@ class Client {
   }
 
   bool Get(const std::string& path) {
-    const Result<std::shared_ptr<ReadHandle>> object = SyncWait(store_.Open(path, {}, call_));
+    const Result<std::shared_ptr<ReadHandle>> object = SyncWait(store_.Open(path, call_));
     if (!object) return SendError(socket_, object.error());
     const uint64_t size = (*object)->size();
     std::vector<std::byte> bytes(kBufferBytes);

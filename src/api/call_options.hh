@@ -14,9 +14,9 @@ namespace xec {
 // The client behind a request, as the door has found out. Empty texts: not known.
 struct Caller {
   std::string subject;              // of the certificate or token, or the name of the user
-  std::vector<std::string> groups;  // VOMS groups, token groups or unix groups
+  std::vector<std::string> groups;  // names of VOMS, token or unix groups
   std::string host;                 // from which the request came
-  std::string door;                 // "root", "https", "s3", "mount", "cli", ...
+  std::string door;                 // the front end, in a word: "root", "https", "s3", "mount", "cli"
 };
 
 // Copied with each call; cheap.

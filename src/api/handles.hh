@@ -58,7 +58,7 @@ struct OnlyIf {
 
 struct WriteOptions {
   OnlyIf only_if;  // promise P3: of several only one wins
-  std::optional<uint64_t> size_hint;  // announced size; a different one at Commit is an error
+  std::optional<uint64_t> size_hint;  // announced; another size is kInvalidArgument, at Commit at the latest
   DigestOptions digests;  // beyond adler32 and crc32c
   std::map<std::string, std::string> attributes;  // user attributes
   std::optional<uint32_t> mode;
@@ -80,7 +80,7 @@ constexpr Duration kReservationMax = std::chrono::seconds(15);
 
 // One object being written: Append as often as there are bytes, never for an empty object; then Commit, or
 // Abandon where the source of the bytes has failed. Calls are made one after another by one owner (awaited
-// before the next), from any thread. After an error only Abandon and the destructor may be called.
+// before the next), from any thread. After an error of Append only Abandon and the destructor may be called.
 class WriteHandle {
  public:
   virtual ~WriteHandle() = default;
@@ -97,10 +97,11 @@ class WriteHandle {
   // follows. False: it was given back.
   virtual bool KeepPlace() = 0;
 
-  // Appends. The bytes are read before the task ends; a limited call copies them first. Waits for memory (in
-  // order, promise P7). Errors: kNoSpace, kUnavailable (fewer good archives than archives_min),
-  // kInvalidArgument (beyond the largest size); of an exclusive creation, with the first byte after the first
-  // stripe, those of Store::Create, and kConflict (this process was silent too long); those of CallOptions.
+  // Appends, if there are any. The bytes are read before the task ends; a limited call copies them first.
+  // Waits for memory (in order, promise P7). Errors: kNoSpace, kUnavailable (fewer good archives than
+  // archives_min), kInvalidArgument (beyond the largest size); of an exclusive creation, with the first byte
+  // after the first stripe, those of Store::Create, and kConflict (this process was silent too long); those
+  // of CallOptions.
   virtual Task<Status> Append(ByteSpan bytes, CallOptions call = {}) = 0;
 
   // The user attributes that the version will have, in place of those of its options. Before Commit. Error:
@@ -108,7 +109,7 @@ class WriteHandle {
   virtual Status SetUserAttributes(std::map<std::string, std::string> attributes) = 0;
 
   // Seals all archives and commits the version. OK means promises P1 and P10. On kUnknown, and errors of
-  // CallOptions, the outcome is open. After it only the destructor may be called.
+  // CallOptions, the outcome is open. After it, whatever it answers, only the destructor may be called.
   virtual Task<Result<Committed>> Commit(CallOptions call = {}) = 0;
 
   // Gives the upload up; nothing becomes visible. Its archives are removed from servers that answer; empty

@@ -28,11 +28,12 @@ struct CopyOptions {
   std::function<bool(uint64_t bytes)> progress = [](uint64_t) { return true; };
 };
 
-// Thread-safe. All paths are given as users write them; each operation validates (kInvalidArgument): at most
-// kPathBytesMax bytes, no zero, no line end (docs/limits.md, "Names, directories and listings"). A slash
-// at the end of one says "directory": kNotDirectory where an object is there, kIsDirectory for an upload.
-// Every operation may also answer kNoQuorum ("cannot tell, retry"; also while the store is not open yet),
-// and with a limited call kDeadlineExceeded and kCancelled. Of a change also kUnknown: "unknown, retry".
+// Thread-safe. A condition (OnlyIf) may be left out. All paths are given as users write them; each operation
+// validates (kInvalidArgument): at most kPathBytesMax bytes, no zero, no line end (docs/limits.md, "Names,
+// directories and listings"). A slash at the end of one says "directory": kNotDirectory where an object is
+// there, kIsDirectory for an upload. Every operation may also answer kNoQuorum ("cannot tell, retry"; also
+// while the store is not open yet), and with a limited call kDeadlineExceeded and kCancelled. Of a change
+// also kUnknown: "unknown, retry".
 class Store {
  public:
   virtual ~Store() = default;
@@ -58,8 +59,15 @@ class Store {
   virtual Task<Result<std::shared_ptr<ReadHandle>>> Open(std::string path, OnlyIf only_if = {},
                                                          CallOptions call = {}) = 0;
 
+  Task<Result<std::shared_ptr<ReadHandle>>> Open(std::string path, CallOptions call) {
+    return Open(std::move(path), OnlyIf(), std::move(call));
+  }
+
   // An object. Errors: kNotFound, kIsDirectory, kNotCurrent.
   virtual Task<Status> Remove(std::string path, OnlyIf only_if = {}, CallOptions call = {}) = 0;
+  Task<Status> Remove(std::string path, CallOptions call) {
+    return Remove(std::move(path), OnlyIf(), std::move(call));
+  }
 
   // `parents`: what is missing above it is made too. Errors: kAlreadyExists, kNotFound, kNotDirectory,
   // kConflict.
@@ -83,6 +91,10 @@ class Store {
   // not for users; too many, too large), kConflict.
   virtual Task<Status> SetAttribute(std::string path, std::string name, std::optional<std::string> value,
                                     OnlyIf only_if = {}, CallOptions call = {}) = 0;
+  Task<Status> SetAttribute(std::string path, std::string name, std::optional<std::string> value,
+                            CallOptions call) {
+    return SetAttribute(std::move(path), std::move(name), std::move(value), OnlyIf(), std::move(call));
+  }
 
   // What ObjectInfo::mode tells. Errors: as SetAttribute.
   virtual Task<Status> SetMode(std::string path, uint32_t mode, CallOptions call = {}) = 0;
@@ -94,6 +106,11 @@ class Store {
 
   virtual Task<Result<StoreSpace>> Space(CallOptions call = {}) = 0;
 };
+
+// Lists page after page, from `options.after` on, and gives each one to `take`, which must not block. It
+// answers whether it wants more. Errors: as Store::List.
+Task<Status> ForEachPage(Store& store, std::string directory, ListOptions options,
+                         std::function<bool(NamesPage page)> take, CallOptions call = {});
 
 // All pages of one listing, for callers that can hold it. Errors: as Store::List.
 Task<Result<std::vector<ListedName>>> ListAll(Store& store, std::string directory, CallOptions call = {});

@@ -41,7 +41,7 @@ enum class Code {
 
 constexpr int kCodeCount = static_cast<int>(Code::kInternal) + 1;
 
-// Stable lower-case word for logs and --json, e.g. "not_found".
+// Stable lower-case word for logs and --json: "not_found", and so on; only kNoQuorum is "cannot_tell".
 const char* CodeName(Code code);
 
 // True where the same call may succeed later without anybody changing anything.
@@ -49,9 +49,9 @@ bool IsRetryable(Code code);
 
 struct [[nodiscard]] Error {
   Code code = Code::kInternal;
-  std::string message;  // one sentence: what, where and, where possible, what to do
+  std::string message;  // what, where and, where possible, what to do; texts of others may bring line ends
 
-  // "not_found: object /a does not exist"
+  // "not_found: /a does not exist"
   std::string ToString() const;
 };
 
@@ -162,7 +162,7 @@ using Status = Result<void>;
 
 inline Status OkStatus() { return {}; }
 
-// Builds an Error with a formatted sentence: Fail(Code::kNotFound, "object {} does not exist", path).
+// Builds an Error with a formatted sentence: Fail(Code::kNotFound, "{} does not exist", path).
 Error FailWith(Code code, fmt::string_view format, fmt::format_args args);
 template <typename... Args>
 Error Fail(Code code, fmt::format_string<Args...> format, Args&&... args) {

@@ -100,7 +100,7 @@ int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
     if ((flags & O_CREAT) != 0) gateway_.creation_turns().Give(path);
     const CallOptions call = {.caller = CallerOf(&env)};
     if ((flags & O_ACCMODE) == O_RDONLY) {
-      Result<std::shared_ptr<ReadHandle>> reader = SyncWait(gateway_.store().Open(path, {}, call));
+      Result<std::shared_ptr<ReadHandle>> reader = SyncWait(gateway_.store().Open(path, call));
       if (!reader) return Failed({"open", path, client_}, reader.error());
       if (kHttpStatsBeforeOpen && IsHttp(&env) &&
           gateway_.told_sizes().Contradicts(client_, path, (*reader)->size())) {

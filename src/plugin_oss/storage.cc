@@ -127,7 +127,7 @@ int Storage::Truncate(const char* path, unsigned long long size, XrdOucEnv* env)
 int Storage::Unlink(const char* path, int, XrdOucEnv* env) {
   if (env == nullptr) return 0;
   return Guarded("remove", [&] {
-    Status removed = SyncWait(gateway_.store().Remove(path, {}, CallOf(env)));
+    Status removed = SyncWait(gateway_.store().Remove(path, CallOf(env)));
     if (!removed && removed.code() == Code::kIsDirectory)
       removed = SyncWait(gateway_.store().RemoveDirectory(path, CallOf(env)));
     return Answer({"remove", path, ClientOf(env)}, removed);

@@ -80,6 +80,23 @@ TEST_F(EngineStoreTest, PagesAreInTheOrderOfBytes) {
   EXPECT_EQ(SyncWait(ListAll(store_, "/d"))->size(), 7u);
 }
 
+TEST_F(EngineStoreTest, PagesAreGivenOneAfterAnotherWhileTheyAreWanted) {
+  for (const std::string name : {"a", "b", "c", "d", "e"}) ASSERT_TRUE(Put("/d/" + name, name));
+  std::string seen;
+  const auto take = [&seen](size_t bytes_wanted) {
+    return [&seen, bytes_wanted](NamesPage page) {
+      for (const ListedName& name : page.names) seen += name.name;
+      return seen.size() < bytes_wanted;
+    };
+  };
+  EXPECT_TRUE(SyncWait(ForEachPage(store_, "/d", {.limit = 2}, take(9))));
+  EXPECT_EQ(seen, "abcde");
+  seen.clear();
+  EXPECT_TRUE(SyncWait(ForEachPage(store_, "/d", {.after = "a", .limit = 2}, take(2))));
+  EXPECT_EQ(seen, "bc") << "no more than is wanted";
+  EXPECT_EQ(SyncWait(ForEachPage(store_, "/no", {}, take(9))).code(), Code::kNotFound);
+}
+
 TEST_F(EngineStoreTest, APageHasNoNamesThatWereRemoved) {
   for (char name = 'a'; name < 'k'; ++name) ASSERT_TRUE(Put(std::string("/d/") + name, "x"));
   for (char name = 'a'; name < 'k'; name += 2)
