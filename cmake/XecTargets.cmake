@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-# The three kinds of target there are. A layer sees only the layers it names in DEPS, because each
+# The kinds of target there are. A layer sees only the layers it names in DEPS, because each
 # layer exposes its headers only through a private include root of its own (see xec_layer).
 
 add_library(xec_options INTERFACE)
@@ -80,6 +80,17 @@ function(xec_layer name)
     target_link_libraries(xec_${name} PUBLIC ${ARG_LIBS})
   endif()
   xec_use_header_set(xec_${name} library_headers)
+endfunction()
+
+# xec_program(name SOURCES main.cc ... [DEPS layer ...] [LIBS target ...])
+# A program; its headers are not precompiled, since position-independent libraries need other ones.
+function(xec_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE xec_options fmt::fmt ${ARG_LIBS})
+  foreach(dep ${ARG_DEPS})
+    target_link_libraries(${name} PRIVATE xec_${dep})
+  endforeach()
 endfunction()
 
 # Sanitizers slow programs down as many times as this, at the worst.
