@@ -30,7 +30,7 @@ _xec() {
     locate) flags="--help --json -c $store" ;;
     verify) flags="--help --json -q --quiet -c $store" ;;
     health) flags="--help --json --servers --deep -c $store" ;;
-    repair) flags="--help --json -q --quiet --all --gone -c $store" ;;
+    repair) flags="--help --json -q --quiet --all --lost --dry-run --gone -c $store" ;;
     clean) flags="--help --json -c $store" ;;
     jobs) flags="--help --json -c $store" ;;
     server) flags="--help --json -q --quiet --with --dry-run -c $store" ;;

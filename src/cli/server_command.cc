@@ -101,7 +101,6 @@ Result<int> Drain(const CommandLine& line, OpenedStore& opened) {
   CommandLine repair = line;
   repair.all = true;
   repair.operands.clear();
-  repair.gone = {server};
   XEC_ASSIGN_OR_RETURN(const int moved, RunRepair(repair, opened));
   if (moved != kExitOk) return moved;
   return Change(line, opened, Options(ChangeOptions::kEmpty, server),

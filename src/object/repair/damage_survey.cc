@@ -27,6 +27,11 @@ bool IsGone(const Engine& engine, const Manifest& manifest, const RepairOptions&
   return lane < manifest.servers.size() && !engine.FindMember(manifest.servers[lane]);
 }
 
+bool IsBeingEmptied(const Engine& engine, MemberIndex server) {
+  const MemberRole role = engine.descriptor().members[server].role;
+  return role == MemberRole::kEmptying || role == MemberRole::kEmptied;
+}
+
 Task<void> DamageSurvey::ListArchives(std::set<MemberIndex> wanted) {
   for (const auto& [home, states] : version_.info.listings)
     listed_[home] = ArchiveInPlace(states, version_.info.accepted);
@@ -98,6 +103,11 @@ void DamageSurvey::Take(const ChunkReport& chunk, Lanes& lanes) {
     wrong_.emplace(lane, chunk.problem);
   } else {
     lanes.good[lane] = true;
+    // Good to read, but not where it is to stay.
+    if (known && IsBeingEmptied(version_.engine, chunk.server)) {
+      lanes.bad[lane] = true;
+      wrong_.emplace(lane, version_.engine.server_id(chunk.server) + " is being emptied");
+    }
   }
   if (known && !nowhere && !gone) found_on_[lane] = chunk.server;
 }
@@ -190,8 +200,9 @@ Status DamageSurvey::EnoughLeft() const {
     if (left.good >= left.needed) continue;
     const std::string& path = version_.info.path.text();
     if (left.away)
-      return Fail(Code::kUnavailable, "stripe {} of {} cannot be had now: {} of the {} chunks needed are good ({})",
-                  stripe, path, left.good, left.needed, left.problems);
+      return Fail(Code::kUnavailable,
+                  "stripe {} of {} cannot be had now: {} of the {} chunks needed are good ({})", stripe, path,
+                  left.good, left.needed, left.problems);
     return Fail(Code::kDataLoss, "stripe {} of {} is lost: {} of the {} chunks needed are good ({})", stripe,
                 path, left.good, left.needed, left.problems);
   }

@@ -15,6 +15,9 @@
 
 namespace xec {
 
+// Are its archives to be moved to other servers?
+bool IsBeingEmptied(const Engine& engine, MemberIndex server);
+
 // Does the chunk's server not answer now? What such a server has is left alone, unless it is gone.
 bool IsAway(const ChunkReport& chunk);
 // Will the chunk's server never answer again?
@@ -76,7 +79,7 @@ class DamageSurvey {
   struct Left {
     uint32_t good = 0;
     uint32_t needed = 0;  // as many as there are data chunks with bytes
-    bool away = false;    // more may be
+    bool away = false;  // more may be
     std::string problems;
   };
 

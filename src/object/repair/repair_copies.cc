@@ -53,7 +53,7 @@ std::vector<MemberIndex> RepairCopies::Targets(uint32_t lane) const {
   const bool keep = survey_.IsUnread(lane);
   std::erase_if(targets, [&](MemberIndex target) {
     return Contains(version_.options.gone, target) || Contains(taken, target) ||
-           refusing_.contains(static_cast<MemberIndex>(target)) ||
+           IsBeingEmptied(version_.engine, target) || refusing_.contains(static_cast<MemberIndex>(target)) ||
            (keep && found != found_on.end() && target == found->second);
   });
   return targets;
