@@ -44,6 +44,15 @@ std::vector<MemberIndex> Ranked(std::span<const uint64_t> hashes, std::string_vi
   return best;
 }
 
+// 24 bits of a hash that is none of the rendezvous.
+std::string MarkOf(std::string_view id) {
+  constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
+  uint64_t hash = HashText(id);
+  std::string mark;
+  for (size_t i = 0; i < kMarkChars; ++i, hash >>= 6) mark += kDigits[hash & 63];
+  return mark;
+}
+
 }  // namespace
 
 template <typename Belongs>
@@ -95,6 +104,26 @@ size_t HomeFinder::silent_max() const {
 size_t HomeFinder::late_max() const {
   const auto bad = [](size_t homes) { return homes - Quorum(homes); };
   return before_ ? std::min(bad(before_->count), bad(after_.count)) : bad(after_.count);
+}
+
+std::string MarksOf(const StoreDescriptor& descriptor, std::span<const MemberIndex> members) {
+  std::string marks;
+  for (const MemberIndex member : members) marks += MarkOf(descriptor.members[member].id);
+  return marks;
+}
+
+std::vector<MemberIndex> MarkedHomes(const StoreDescriptor& descriptor, const Homes& homes,
+                                     std::string_view marks) {
+  std::vector<MemberIndex> marked;
+  for (const MemberIndex home : homes) {
+    const std::string mark = MarkOf(descriptor.members[home].id);
+    for (size_t at = 0; at + kMarkChars <= marks.size(); at += kMarkChars) {
+      if (marks.substr(at, kMarkChars) != mark) continue;
+      marked.push_back(home);
+      break;
+    }
+  }
+  return marked;
 }
 
 std::vector<MemberIndex> PlacementOrder(const StoreDescriptor& descriptor, std::span<const MemberIndex> homes,

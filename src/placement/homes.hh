@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -73,6 +74,14 @@ class HomeFinder {
   Voters after_;
   std::optional<Voters> before_;  // while somebody joins or leaves
 };
+
+// What stands for members in the name of a file: kMarkChars letters, digits, '-' or '_' for each, by a hash
+// of its id, so that other lists of members understand it.
+inline constexpr size_t kMarkChars = 4;
+std::string MarksOf(const StoreDescriptor& descriptor, std::span<const MemberIndex> members);
+// Those of the homes that are among the marks.
+std::vector<MemberIndex> MarkedHomes(const StoreDescriptor& descriptor, const Homes& homes,
+                                     std::string_view marks);
 
 // The members in the order in which they are to get the lanes of a new version: the homes first, so that
 // every version has archives on all homes it can; the others follow by a hash of `salt` (the object id),

@@ -64,8 +64,14 @@ Result<StoreDescriptor> Joining(const StoreDescriptor& list, std::string address
   return next;
 }
 
-Result<StoreDescriptor> Leaving(const StoreDescriptor& list, std::string_view id) {
+Result<StoreDescriptor> Leaving(const StoreDescriptor& list, std::string_view id, uint64_t now_s,
+                                uint64_t after_s) {
   XEC_TRY(NeedSettled(list));
+  if (list.changed_s > 0 && now_s < list.changed_s + after_s) {
+    return Fail(Code::kConflict,
+                "the data servers were changed a moment ago; one may leave in {} s (the tombstone horizon)",
+                list.changed_s + after_s - now_s);
+  }
   StoreDescriptor next = Next(list);
   XEC_ASSIGN_OR_RETURN(Member* const member, Find(next, id));
   if (member->role != MemberRole::kFull)
@@ -94,8 +100,9 @@ StoreDescriptor AfterChange(const StoreDescriptor& list) {
   return next;
 }
 
-StoreDescriptor AfterSweep(const StoreDescriptor& list) {
+StoreDescriptor AfterSweep(const StoreDescriptor& list, uint64_t now_s) {
   StoreDescriptor next = Next(list);
+  next.changed_s = now_s;
   next.unswept = false;
   return next;
 }

@@ -14,10 +14,14 @@ namespace xec {
 
 // `address` and `host`: of the new member, whose id is NewMemberId.
 Result<StoreDescriptor> Joining(const StoreDescriptor& list, std::string address, std::string host);
-Result<StoreDescriptor> Leaving(const StoreDescriptor& list, std::string_view member);
+// Another server becomes home of its names. That may have been one before an earlier change, and what was
+// sent then to tidy it must not arrive any more: not before `after_s` seconds after that change. `now_s`:
+// since 1970.
+Result<StoreDescriptor> Leaving(const StoreDescriptor& list, std::string_view member, uint64_t now_s,
+                                uint64_t after_s);
 // The one that joined is full, the one that left is to be emptied.
 StoreDescriptor AfterChange(const StoreDescriptor& list);
-StoreDescriptor AfterSweep(const StoreDescriptor& list);
+StoreDescriptor AfterSweep(const StoreDescriptor& list, uint64_t now_s);
 // The one that joins is to be emptied, the one that leaves is full again.
 Result<StoreDescriptor> Undone(const StoreDescriptor& list);
 // A member that is being emptied holds nothing that is needed any more.

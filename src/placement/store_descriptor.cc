@@ -87,11 +87,12 @@ Status Apply(const std::vector<std::string_view>& words, StoreDescriptor& d) {
     XEC_ASSIGN_OR_RETURN(d.sync, ParseSyncPolicy(value));
   } else if (key == "store") {
     d.store_id = value;
-  } else if (key == "epoch" || key == "tolerance") {
+  } else if (key == "epoch" || key == "tolerance" || key == "changed") {
     const auto number = ParseUint(value);
     if (!number || (key == "tolerance" && *number > 31))
       return Fail(Code::kCorruption, "'{}' is no {}", value, key);
     if (key == "epoch") d.epoch = *number;
+    if (key == "changed") d.changed_s = *number;
     if (key == "tolerance") d.tolerance = static_cast<uint32_t>(*number);
   } else if (key == "adopts-xrdec") {
     d.adopts_xrdec = value == "yes";
@@ -130,6 +131,7 @@ std::string FormatDescriptor(const StoreDescriptor& d) {
       fmt::format("xec-store {}\nstore {}\nepoch {}\nlayout {}\nsync {}\ntolerance {}\ngeometry {}\n",
                   kDescriptorFormat, d.store_id, d.epoch, LayoutName(d.layout), SyncPolicyName(d.sync),
                   d.tolerance, FormatGeometry(d.geometry));
+  if (d.changed_s != 0) text += fmt::format("changed {}\n", d.changed_s);
   if (d.unswept) text += "!unswept yes\n";
   if (d.lease_s != kLeaseSecondsMax) text += fmt::format("!lease {}\n", d.lease_s);
   if (d.adopts_xrdec) text += "adopts-xrdec yes\n";

@@ -75,6 +75,8 @@ struct StoreDescriptor {
   SyncPolicy sync = SyncPolicy::kCommit;
   uint32_t tolerance = 0;          // t: the largest m of the store when it was made
   Geometry geometry;               // of objects that no rule covers
+  // When the last change of the members was complete, in seconds since 1970; 0: there was none.
+  uint64_t changed_s = 0;
   // For so many seconds at most a process goes by a list of members that too few of them have shown since.
   uint32_t lease_s = kLeaseSecondsMax;
   bool adopts_xrdec = false;       // objects in XrdEc form may lie on any server

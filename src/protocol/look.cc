@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/check.hh"
+#include "base/contains.hh"
 #include "base/mutant.hh"
 
 namespace xec {
@@ -257,7 +258,7 @@ RollStep NextRollStep(const States& states, const Accepted& goal) {
   return {.kind = RollStep::kWitness};
 }
 
-FinishPlan PlanFinish(const Look& look, const Accepted& target, uint64_t proved) {
+FinishPlan PlanFinish(const Look& look, const Accepted& target, const std::vector<MemberIndex>& proved) {
   FinishPlan plan;
   if (!look.HasQuorum()) {
     plan.kind = FinishPlan::kCannotTell;
@@ -275,7 +276,7 @@ FinishPlan PlanFinish(const Look& look, const Accepted& target, uint64_t proved)
     const bool sealed = std::any_of(heard->second.begin(), heard->second.end(), [&](const State& s) {
       return s.kind == StateKind::kMoveIn && s.oid == target.origin;
     });
-    const bool proved_seal = sealed && i < 64 && (proved >> i & 1) != 0;
+    const bool proved_seal = sealed && Contains(proved, home);
     if (proved_seal) proved_seals.push_back(home);
     if (!(here < target)) ++settled;
     if (!(here < plan.goal)) {

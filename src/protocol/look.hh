@@ -22,7 +22,7 @@ struct Accepted {
   std::string oid;  // of kObject; of kMoved the rename's id
   uint64_t size = 0;  // of kObject
   std::string etag;  // of kObject: "" if it was given none
-  uint64_t proved = 0;  // of kMoved
+  std::string proved;  // of kMoved: the marks of homes
   std::string origin;  // of kObject: the rename that moved it in, as far as the listings show
 
   bool Live() const { return kind == kObject || kind == kDirectory; }
@@ -107,12 +107,12 @@ struct FinishPlan {
   size_t have = 0;
   std::vector<MemberIndex> first;
   std::vector<MemberIndex> then;
-  // Homes in the mask that show the seal of the rename although a quorum has something higher than `target`,
+  // Proved homes that show the seal of the rename although a quorum has something higher than `target`,
   // or will have it once this is done: nobody makes the target of these seals any more.
   std::vector<MemberIndex> overtaken;
 };
-// Only homes in the mask `proved` may begin: a delayed creation can put a seal elsewhere after all is over.
-FinishPlan PlanFinish(const Look& look, const Accepted& target, uint64_t proved);
+// Only the homes `proved` may begin: a delayed creation can put a seal elsewhere after all is over.
+FinishPlan PlanFinish(const Look& look, const Accepted& target, const std::vector<MemberIndex>& proved);
 
 // Is the own seal (s, e, f, r or q) on this home valid: present, and not marked void?
 bool SealStands(const States& states, const State& seal);

@@ -9,6 +9,9 @@
 namespace xec {
 namespace {
 
+// So that marks are never taken for a number.
+constexpr std::string_view kMarksPrefix = "h";
+
 constexpr size_t kNonceBytes = 8;
 // No rename's id begins like this.
 constexpr std::string_view kEtagPrefix = "etag-";
@@ -90,10 +93,10 @@ std::optional<State> ParseTombstone(const std::vector<std::string_view>& words) 
   if (!state.version || (state.version->move == 1) != moved) return std::nullopt;
   if (!moved) return state;
   state.target = Version::Parse(words[3]);
-  const auto proved = ParseHex(words[4]);
-  if (!IsObjectId(words[2]) || !state.target || state.target->move != 0 || !proved) return std::nullopt;
+  const bool marked = words[4].starts_with(kMarksPrefix);
+  if (!IsObjectId(words[2]) || !state.target || state.target->move != 0 || !marked) return std::nullopt;
   state.oid = words[2];
-  state.proved = *proved;
+  state.proved = words[4].substr(kMarksPrefix.size());
   return state;
 }
 
@@ -161,7 +164,8 @@ std::string FormatState(const State& state) {
     case StateKind::kRemovalSeal: return WithVersion('g', state);
     case StateKind::kTombstone:
       if (!state.target) return fmt::format("t.{}", version);
-      return fmt::format("t.{}.{}.{}.{:x}", version, state.oid, state.target->ToString(), state.proved);
+      return fmt::format("t.{}.{}.{}.{}{}", version, state.oid, state.target->ToString(), kMarksPrefix,
+                         state.proved);
     case StateKind::kMoveOut: return fmt::format("r.{}", state.oid);
     case StateKind::kMoveIn: return fmt::format("q.{}", state.oid);
     case StateKind::kAbortedOut: return fmt::format("x.r.{}", state.oid);
@@ -276,11 +280,11 @@ State MoveInState(std::string rid) {
   return state;
 }
 
-State MovedState(Version version, std::string rid, Version target, uint64_t proved) {
+State MovedState(Version version, std::string rid, Version target, std::string proved) {
   State state = TombstoneState(version.Moved());
   state.oid = std::move(rid);
   state.target = target;
-  state.proved = proved;
+  state.proved = std::move(proved);
   return state;
 }
 

@@ -17,9 +17,9 @@
 //   g.<v>.<oid>                removal seal: directory <v> is to be removed or renamed, <oid> by a fresh id
 //   t.<v>                      tombstone; t.<v>r: v was removed; t.<v>d: the move of v is complete
 //                                                                            accepted
-//   t.<v>m.<rid>.<b>.<mask>    v was moved away by rename <rid> as version b (content: a move record); <mask>
-//                              says which homes of the new name had proved their q, bit i being home i, in
-//                              hex
+//   t.<v>m.<rid>.<b>.h<marks>  v was moved away by rename <rid> as version b (content: a move record);
+//   <marks>
+//                              (MarksOf) says which homes of the new name had proved their q
 //                                                                            accepted
 //   r.<rid>                    rename <rid>, sealed at its source (content: a move record)
 //   q.<rid>                    rename <rid>, sealed at its target (content: a witness)
@@ -76,7 +76,7 @@ struct State {
   uint64_t size = 0;  // object size, of p and w
   std::string nonce;  // of y and b: 8 hex digits
   std::optional<Version> target;  // of a moved tombstone: the version at the new name; of a, b: the revision
-  uint64_t proved = 0;  // of a moved tombstone: its mask
+  std::string proved;  // of a moved tombstone: the marks of homes
   std::string origin;  // of a moved-in witness: the rename's id
   std::string etag;  // of p and w: "" if the version was given none
   // About the entry itself, from the listing; not part of the name.
@@ -110,7 +110,7 @@ State TombstoneState(Version version);
 State MoveOutState(std::string rid);
 State MoveInState(std::string rid);
 // `version` is the ordinary one that is moved away.
-State MovedState(Version version, std::string rid, Version target, uint64_t proved);
+State MovedState(Version version, std::string rid, Version target, std::string proved);
 // Of s, e, f or r.
 State AbortedState(const State& sealed);
 State AbortMarkState(const State& sealed);

@@ -29,6 +29,10 @@ Task<bool> BringList(Engine& engine, MemberIndex member, StoreDescriptor list) {
   co_return written.has_value();
 }
 
+uint64_t NowSeconds(const Engine& engine) {
+  return static_cast<uint64_t>(engine.executor().WallNow()) / 1000;
+}
+
 Error Stopped() { return Fail(Code::kCancelled, "this process ends"); }
 
 // Awaits the turn every second until `done` holds. False: the turn ended it.
@@ -98,30 +102,44 @@ Task<Status> BeginChange(std::function<ListInUse()> now, StoreDescriptor next) {
   co_return OkStatus();
 }
 
+namespace {
+
+// One part: from a list that is to be followed to the one that follows it.
+Task<Status> CarryOutPart(ListInUse list, Turn& turn) {
+  Engine& engine = list.engine;
+  bool go_on = co_await SpreadToAll(list, turn);
+  if (!go_on) co_return Stopped();
+  const TimePoint from = engine.executor().Now() + WaitForOthers(engine, list.stored);
+  go_on = co_await WaitUntil(engine, turn, "waiting until every process knows of the change",
+                             [&] { return engine.executor().Now() >= from; });
+  if (!go_on) co_return Stopped();
+  const bool changing = list.stored.IsChanging();
+  Status done;
+  if (changing) done = co_await MoveNames(engine, turn);
+  if (!changing) done = co_await SweepNames(engine, turn);
+  if (!done) co_return done;
+  StoreDescriptor next = changing ? AfterChange(list.stored) : AfterSweep(list.stored, NowSeconds(engine));
+  const Result<StoreDescriptor> decided = co_await DecideList(engine, std::move(next));
+  if (!decided) co_return decided.error();
+  (void)co_await SpreadList(engine, *decided);
+  co_return OkStatus();
+}
+
+}  // namespace
+
 Task<Status> CarryOutChange(std::function<ListInUse()> now, Turn turn) {
   for (;;) {
     const ListInUse list = now();
-    const bool changing = list.stored.IsChanging();
-    if (!changing && !list.stored.unswept) co_return OkStatus();
-    Engine& engine = list.engine;
-    bool go_on = co_await SpreadToAll(list, turn);
+    if (NeedSettled(list.stored)) co_return OkStatus();
+    const Status done = co_await CarryOutPart(list, turn);
+    if (!done && done.code() == Code::kCancelled) co_return done;
+    // Another process may have been faster: then this one could not go on by its list.
+    const TimePoint until = list.engine.executor().Now() + kFollowPatience;
+    const auto follows = [&] { return now().stored.epoch > list.stored.epoch; };
+    const bool go_on = co_await WaitUntil(list.engine, turn, "taking up the new list",
+                                          [&] { return follows() || list.engine.executor().Now() >= until; });
     if (!go_on) co_return Stopped();
-    const TimePoint from = engine.executor().Now() + WaitForOthers(engine, list.stored);
-    go_on = co_await WaitUntil(engine, turn, "waiting until every process knows of the change",
-                               [&] { return engine.executor().Now() >= from; });
-    if (!go_on) co_return Stopped();
-    Status done;
-    if (changing) done = co_await MoveNames(engine, turn);
-    if (!changing) done = co_await SweepNames(engine, turn);
-    if (!done) co_return done;
-    StoreDescriptor next = changing ? AfterChange(list.stored) : AfterSweep(list.stored);
-    const Result<StoreDescriptor> decided = co_await DecideList(engine, std::move(next));
-    if (!decided) co_return decided.error();
-    (void)co_await SpreadList(engine, *decided);
-    const uint64_t epoch = decided->epoch;
-    go_on = co_await WaitUntil(engine, turn, "taking up the new list",
-                               [&] { return now().stored.epoch >= epoch; });
-    if (!go_on) co_return Stopped();
+    if (!follows() && !done) co_return done;
   }
 }
 

@@ -51,11 +51,16 @@ Task<Result<std::string>> AddServer(MemberTools tools, ChangeOptions options) {
   co_return joins.id;
 }
 
-Result<StoreDescriptor> NextList(const StoreDescriptor& stored, ChangeOptions::Kind kind,
-                                 const std::string& id) {
+Result<StoreDescriptor> NextList(const Engine& engine, const StoreDescriptor& stored,
+                                 ChangeOptions::Kind kind, const std::string& id) {
   switch (kind) {
     case ChangeOptions::kAdd: break;
-    case ChangeOptions::kDrain: return Leaving(stored, id);
+    case ChangeOptions::kDrain: {
+      const auto now_s = static_cast<uint64_t>(engine.executor().WallNow()) / 1000;
+      const auto horizon =
+          std::chrono::duration_cast<std::chrono::seconds>(engine.options().tombstone_horizon);
+      return Leaving(stored, id, now_s, static_cast<uint64_t>(horizon.count()));
+    }
     case ChangeOptions::kEmpty: return Emptied(stored, id);
     case ChangeOptions::kRemove: return Removed(stored, id);
     case ChangeOptions::kUndo: return Undone(stored);
@@ -80,7 +85,7 @@ Task<Result<std::string>> ChangeServers(MemberTools tools, ChangeOptions options
     if (options.kind == ChangeOptions::kDrain && drains) co_return id;
   }
   const ListInUse list = tools.now();
-  const Result<StoreDescriptor> next = NextList(list.stored, options.kind, id);
+  const Result<StoreDescriptor> next = NextList(list.engine, list.stored, options.kind, id);
   if (!next) co_return next.error();
   if (options.dry_run) co_return id;
   const Status begun = co_await BeginChange(tools.now, *next);

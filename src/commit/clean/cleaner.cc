@@ -176,6 +176,14 @@ namespace {}  // namespace
 
 Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThin on_thin, NamesAtRest* rests,
                                      CleanOptions options) {
+  // Whatever needs all homes of a name to be sure would ask those of one list only, beside processes that go
+  // by another one (model/members).
+  const StoreDescriptor& list = engine.descriptor();
+  if (list.IsChanging() || list.unswept) {
+    co_return Fail(
+        Code::kUnavailable,
+        "the data servers of the store are being changed; nothing is cleaned until that is complete");
+  }
   NamesAtRest nothing;
   TreePass pass{.engine = engine,
                 .on_thin = std::move(on_thin),

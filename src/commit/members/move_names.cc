@@ -106,10 +106,11 @@ Task<Result<FolderUnion>> ListForMove(Engine& engine, ObjectPath directory) {
   co_return std::move(found);
 }
 
-// Archives stay: those of the version that lives belong there, and the cleaner knows the others.
+// Archives stay: those of the version that lives belong there, and the cleaner knows the others. So do seals
+// of renames at their target: whether they are over only the source can tell.
 bool MayStay(const State& state) {
   return state.kind == StateKind::kPromoted || state.kind == StateKind::kSealed ||
-         state.kind == StateKind::kAborted;
+         state.kind == StateKind::kAborted || state.kind == StateKind::kMoveIn;
 }
 
 Task<Status> SweepOn(Engine& engine, MemberIndex member, ObjectPath path) {

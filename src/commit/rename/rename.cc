@@ -21,6 +21,8 @@
 namespace xec {
 namespace {
 
+constexpr size_t kHomesMarked = 16;
+
 constexpr int kRenameTriesMax = 4;
 constexpr Duration kRenamePatience = std::chrono::seconds(10);  // with the seals of another rename
 
@@ -148,11 +150,12 @@ Task<Tried<State>> ChooseTarget(Engine& engine, Attempt attempt, SealsSeen seale
   if (!meant) co_return meant.error();
   Result<Version> version = engine.NextVersion(sealed.look.ceiling());
   if (!version) co_return version.error();
-  uint64_t proved = 0;
-  const std::vector<MemberIndex>& homes = sealed.look.homes();
-  for (size_t i = 0; i < homes.size() && i < 64; ++i) {
-    const bool stands = Contains(sealed.homes, homes[i]);
-    if (stands) proved |= uint64_t{1} << i;
+  // Those of a quorum are enough: any other one meets one of them. More would make a long name too long.
+  const size_t most = std::max(sealed.look.quorum(), kHomesMarked);
+  std::vector<MemberIndex> proved;
+  for (const MemberIndex home : sealed.look.homes()) {
+    const bool stands = Contains(sealed.homes, home);
+    if (stands && proved.size() < most) proved.push_back(home);
   }
   NameInfo info{.path = attempt.from,
                 .accepted = attempt.source,
@@ -166,7 +169,8 @@ Task<Tried<State>> ChooseTarget(Engine& engine, Attempt attempt, SealsSeen seale
     const Status copied = co_await CopyAttributes(engine, attempt.to, *version, **attributes);
     if (!copied) co_return copied.error();
   }
-  co_return Tried<State>(MovedState(attempt.source.version, attempt.rid, *version, proved));
+  co_return Tried<State>(
+      MovedState(attempt.source.version, attempt.rid, *version, MarksOf(engine.descriptor(), proved)));
 }
 
 // Looks at the target, again and again as long as it shows a directory that is being made.

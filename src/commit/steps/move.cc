@@ -43,14 +43,13 @@ Task<std::vector<MemberIndex>> RollOn(Engine& engine, ObjectPath path, Look look
   co_return std::move(have);
 }
 
-// Homes in the mask that may keep their seal: they were not heard, or they were asked to make the target of
+// Proved homes that may keep their seal: they were not heard, or they were asked to make the target of
 // it and have not said that they did.
-std::vector<MemberIndex> SilentHomes(const Look& look, const FinishPlan& plan, uint64_t proved,
+std::vector<MemberIndex> SilentHomes(const Look& look, const FinishPlan& plan,
+                                     const std::vector<MemberIndex>& proved,
                                      const std::vector<MemberIndex>& rolled) {
   std::vector<MemberIndex> silent;
-  for (size_t i = 0; i < look.homes().size() && i < 64; ++i) {
-    if ((proved >> i & 1) == 0) continue;
-    const MemberIndex home = look.homes()[i];
+  for (const MemberIndex home : proved) {
     const bool failed =
         plan.kind == FinishPlan::kRoll && Contains(plan.first, home) && !Contains(rolled, home);
     if (failed || !look.listings().contains(home)) silent.push_back(home);
@@ -103,7 +102,8 @@ Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveR
   bool durable = tombstone == Tombstone::kDurable;
   for (int tries = 0; tries < kFinishTriesMax; ++tries) {
     Look look = co_await LookAt(engine, to, LookWidth::kAll);
-    FinishPlan plan = PlanFinish(look, target, moved.proved);
+    const std::vector<MemberIndex> proved = MarkedHomes(engine.descriptor(), look.homes(), moved.proved);
+    FinishPlan plan = PlanFinish(look, target, proved);
     if (plan.kind == FinishPlan::kCannotTell) break;
     const bool done = plan.kind == FinishPlan::kDone;
     const bool changes = !done || !plan.overtaken.empty();
@@ -118,7 +118,7 @@ Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveR
     const Late late_now = tries + 1 < kFinishTriesMax ? Late::kPassedOver : late_ones;
     if (!done) rolled = co_await RollPlanned(engine, to, look, plan, late_now);
     if (!done && plan.have + rolled.size() < look.quorum()) continue;
-    std::vector<MemberIndex> silent = SilentHomes(look, plan, moved.proved, rolled);
+    std::vector<MemberIndex> silent = SilentHomes(look, plan, proved, rolled);
     if (durable) co_await EndSeals(engine, to, target, std::move(plan.overtaken), std::move(silent));
     co_return OkStatus();
   }

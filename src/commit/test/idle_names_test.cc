@@ -68,7 +68,7 @@ TEST(IsForgettableTest, ATombstoneOnEveryHomeAndNothingElse) {
   EXPECT_FALSE(on_last({PromotedState(At(6), "aa", 7)}));
   EXPECT_FALSE(on_last({tombstone, WitnessState(At(5), "aa", 7)}));
   EXPECT_FALSE(on_last({tombstone, AbortMarkState(SealedState("cc"))}));
-  const State moved = MovedState(At(6), "dd", At(7), 1);
+  const State moved = MovedState(At(6), "dd", At(7), "abcd");
   EXPECT_FALSE(IsForgettable({{0, {moved}}, {1, {moved}}, {2, {moved}}}, kHomes));
 }
 
@@ -85,7 +85,7 @@ TEST(IsRemovedTest, ATombstoneOnAQuorumOfHomesAndNothingElse) {
   EXPECT_FALSE(beside({}, 7));  // an object directory to remove
   EXPECT_FALSE(beside({TombstoneState(At(7))}));
   EXPECT_FALSE(beside({MoveOutState("dd")}));
-  EXPECT_FALSE(beside({MovedState(At(6), "dd", At(7), 1)}));
+  EXPECT_FALSE(beside({MovedState(At(6), "dd", At(7), "abcd")}));
 }
 
 State Written(State state, int64_t at_s) {

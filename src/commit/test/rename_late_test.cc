@@ -284,14 +284,15 @@ TEST(RenameCutShortTest, WhatWasJustRolledIsAskedForTheRecord) {
       ASSERT_EQ(Count(world.EntriesOf(reader, "/a"), "t."), 0u);
       if (whole.size() < 3) world.Clean(reader);
     }
-    uint64_t proved = 0;
+    std::vector<MemberIndex> proved;
     const Homes target_homes = HomeFinder(world.descriptor).Of("b");
     for (size_t i = 0; i < target_homes.size(); ++i) {
       const auto states = world.Run(ListStates(*reader.engine, target_homes[i], world.Path("/b")));
-      if (states && !states->empty()) proved |= uint64_t{1} << i;
+      if (states && !states->empty()) proved.push_back(target_homes[i]);
     }
     const Result<Version> target = reader.engine->NextVersion(version);
-    const std::string moved = StatePath(path, FormatState(MovedState(version, rid, *target, proved)));
+    const std::string moved =
+        StatePath(path, FormatState(MovedState(version, rid, *target, MarksOf(world.descriptor, proved))));
     for (const MemberIndex home : cut) {
       ASSERT_TRUE(
           world.Run(CreateFile(reader.engine->MetadataCall(), reader.engine->server(home), moved, "", true)));

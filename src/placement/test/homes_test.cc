@@ -85,6 +85,30 @@ TEST(Homes, WhileOneJoinsOrLeavesThoseOfBothListsAreHomes) {
   }
 }
 
+TEST(Homes, MarksMeanTheSameByEveryList) {
+  StoreDescriptor d = Store(12, 12, 2);
+  const Homes homes = HomeFinder(d).Of("b");
+  const std::vector<MemberIndex> proved = {homes[0], homes[2], homes[4]};
+  const std::string marks = MarksOf(d, proved);
+  EXPECT_EQ(marks.size(), 3 * kMarkChars);
+  EXPECT_EQ(MarkedHomes(d, homes, marks), proved);
+  StoreDescriptor next = d;
+  next.members.erase(next.members.begin() + homes[0]);
+  const std::vector<MemberIndex> left = MarkedHomes(next, HomeFinder(next).Of("b"), marks);
+  ASSERT_EQ(left.size(), 2u);
+  for (const MemberIndex member : left)
+    EXPECT_NE(marks.find(MarksOf(next, std::vector{member})), std::string::npos);
+  EXPECT_TRUE(MarkedHomes(d, homes, "").empty());
+  EXPECT_TRUE(MarkedHomes(d, homes, "abc").empty()) << "cut short";
+}
+
+// Those of the ids that stores are made with.
+TEST(Homes, NoTwoMembersHaveOneMark) {
+  const StoreDescriptor d = Store(1024, 1024, 2);
+  std::set<std::string> marks;
+  for (MemberIndex m = 0; m < 1024; ++m) EXPECT_TRUE(marks.insert(MarksOf(d, std::vector{m})).second) << m;
+}
+
 TEST(Placement, OneThatLeavesComesLastAndOneThatIsEmptiedNever) {
   StoreDescriptor d = Store(8, 8, 1);
   d.members[3].role = MemberRole::kLeaving;

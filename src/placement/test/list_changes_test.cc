@@ -6,6 +6,8 @@
 namespace xec {
 namespace {
 
+constexpr uint64_t kNow = 1'800'000'000;
+
 StoreDescriptor Settled(int members = 6) {
   StoreDescriptor d;
   d.store_id = std::string(32, 'a');
@@ -23,7 +25,7 @@ TEST(ListChanges, OneJoins) {
   EXPECT_EQ(joining->epoch, 8u);
   EXPECT_EQ(joining->members.back(), (Member{"s07", "root://h7:1094", "h7", MemberRole::kJoining}));
   EXPECT_EQ(Joining(*joining, "root://h8:1094", "h8").code(), Code::kConflict);
-  EXPECT_EQ(Leaving(*joining, "s01").code(), Code::kConflict);
+  EXPECT_EQ(Leaving(*joining, "s01", kNow, 900).code(), Code::kConflict);
 
   const StoreDescriptor unswept = AfterChange(*joining);
   EXPECT_EQ(unswept.epoch, 9u);
@@ -31,20 +33,23 @@ TEST(ListChanges, OneJoins) {
   EXPECT_EQ(unswept.members.back().role, MemberRole::kFull);
   EXPECT_EQ(Joining(unswept, "root://h8:1094", "h8").code(), Code::kConflict);
 
-  const StoreDescriptor settled = AfterSweep(unswept);
+  const StoreDescriptor settled = AfterSweep(unswept, kNow);
   EXPECT_EQ(settled.epoch, 10u);
   EXPECT_TRUE(NeedSettled(settled));
+  EXPECT_EQ(Leaving(settled, "s01", kNow + 899, 900).error().message,
+            "the data servers were changed a moment ago; one may leave in 1 s (the tombstone horizon)");
+  EXPECT_TRUE(Leaving(settled, "s01", kNow + 900, 900));
   EXPECT_EQ(Joining(settled, "root://h8:1094", "h8")->members.back().id, "s08");
 }
 
 TEST(ListChanges, OneLeavesIsEmptiedAndRemoved) {
-  const auto leaving = Leaving(Settled(), "s03");
+  const auto leaving = Leaving(Settled(), "s03", kNow, 900);
   ASSERT_TRUE(leaving) << leaving.error().message;
   EXPECT_EQ(leaving->members[2].role, MemberRole::kLeaving);
   EXPECT_EQ(Removed(*leaving, "s03").code(), Code::kConflict);
-  const StoreDescriptor emptying = AfterSweep(AfterChange(*leaving));
+  const StoreDescriptor emptying = AfterSweep(AfterChange(*leaving), kNow - 900);
   EXPECT_EQ(emptying.members[2].role, MemberRole::kEmptying);
-  EXPECT_EQ(Leaving(emptying, "s03").code(), Code::kInvalidArgument);
+  EXPECT_EQ(Leaving(emptying, "s03", kNow, 900).code(), Code::kInvalidArgument);
   EXPECT_EQ(Removed(emptying, "s01").code(), Code::kInvalidArgument);
   EXPECT_EQ(Removed(emptying, "s03").error().message, "s03 is in use: xec server drain s03 first");
   EXPECT_EQ(Emptied(emptying, "s01").code(), Code::kInvalidArgument);
@@ -53,9 +58,9 @@ TEST(ListChanges, OneLeavesIsEmptiedAndRemoved) {
   ASSERT_TRUE(removed);
   EXPECT_EQ(removed->members.size(), 5u);
   EXPECT_EQ(removed->epoch, emptied.epoch + 1);
-  EXPECT_EQ(Leaving(*removed, "s01").error().message,
+  EXPECT_EQ(Leaving(*removed, "s01", kNow, 900).error().message,
             "without s01 the store would have 4 data servers; names need 5 to survive the loss of any 2");
-  EXPECT_EQ(Leaving(*removed, "s03").code(), Code::kInvalidArgument);
+  EXPECT_EQ(Leaving(*removed, "s03", kNow, 900).code(), Code::kInvalidArgument);
 }
 
 TEST(ListChanges, AChangeIsUndone) {
@@ -63,13 +68,13 @@ TEST(ListChanges, AChangeIsUndone) {
   const auto joined = Undone(*Joining(Settled(), "root://h7:1094", "h7"));
   EXPECT_EQ(joined->members.back().role, MemberRole::kEmptying);
   EXPECT_TRUE(joined->unswept);
-  const auto left = Undone(*Leaving(Settled(), "s03"));
+  const auto left = Undone(*Leaving(Settled(), "s03", kNow, 900));
   EXPECT_EQ(left->members[2].role, MemberRole::kFull);
   EXPECT_EQ(left->epoch, 9u);
 }
 
 TEST(ListChanges, AMemberMovesAtAnyTime) {
-  const auto moved = Moved(*Leaving(Settled(), "s03"), "s05", "root://new:1094");
+  const auto moved = Moved(*Leaving(Settled(), "s03", kNow, 900), "s05", "root://new:1094");
   ASSERT_TRUE(moved);
   EXPECT_EQ(moved->members[4].address, "root://new:1094");
   EXPECT_EQ(moved->members[2].role, MemberRole::kLeaving);

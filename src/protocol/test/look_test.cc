@@ -73,14 +73,14 @@ TEST(Look, PrefersTheWitnessThatKnowsItsOrigin) {
 }
 
 TEST(Look, FindsMovesBelowTheHighest) {
-  const State moved = MovedState(kV1, kRid, kV3, 3);
+  const State moved = MovedState(kV1, kRid, kV3, "abcdefgh");
   const std::map<MemberIndex, States> listings = {{0, {moved, PromotedState(kV2, kA, 1)}}, {1, {moved}}};
   ASSERT_EQ(MovesIn(listings).size(), 1u);
   EXPECT_EQ(MovedState(MovesIn(listings)[0]), moved);
 }
 
 TEST(Roll, TurnsSealsOfTheRenameIntoItsTombstoneAndItsWitness) {
-  const Accepted moved = AcceptedFrom(MovedState(kV2, kRid, kV3, 3));
+  const Accepted moved = AcceptedFrom(MovedState(kV2, kRid, kV3, "abcdefgh"));
   for (const State& seal : {MoveOutState(kRid), AbortedState(MoveOutState(kRid))}) {
     const RollStep step = NextRollStep({PromotedState(kV2, kA, 9), seal}, moved);
     EXPECT_EQ(step.kind, RollStep::kRename);
@@ -101,20 +101,22 @@ TEST(Rename, YieldsToEverySealOfARival) {
   EXPECT_TRUE(RenameRival({AbortedState(MoveOutState(kA))}, {kRid}));
 }
 
+using Proved = std::vector<MemberIndex>;
+
 TEST(Finish, BeginsOnlyOnHomesWhoseSealWasProved) {
   const Accepted target = AcceptedFrom(MovedIn(kV2, kA));
   Look look = Five();
   look.Heard(4, {MoveInState(kRid), PromotedState(kV1, kB, 1)});
   look.Heard(3, {MoveInState(kRid)});
-  EXPECT_EQ(PlanFinish(look, target, 0b11).kind, FinishPlan::kCannotTell);
+  EXPECT_EQ(PlanFinish(look, target, Proved{4, 3}).kind, FinishPlan::kCannotTell);
   look.Heard(2, {});
-  const FinishPlan plan = PlanFinish(look, target, 0b10101);  // homes 4, 2 and 0
+  const FinishPlan plan = PlanFinish(look, target, Proved{4, 2, 0});
   EXPECT_EQ(plan.kind, FinishPlan::kRoll);
   EXPECT_EQ(plan.goal.origin, kRid);
   EXPECT_EQ(plan.first, std::vector<MemberIndex>{4});
   EXPECT_EQ(plan.then, (std::vector<MemberIndex>{3, 2}));
-  EXPECT_EQ(PlanFinish(look, target, 0b11100).kind, FinishPlan::kDone)
-      << "no seal of the mask: over long ago";
+  EXPECT_EQ(PlanFinish(look, target, Proved{2, 1, 0}).kind, FinishPlan::kDone)
+      << "no proved seal: over long ago";
 }
 
 TEST(Finish, RollsWhatIsHigherAndStopsAtAQuorum) {
@@ -123,14 +125,14 @@ TEST(Finish, RollsWhatIsHigherAndStopsAtAQuorum) {
   look.Heard(4, {TombstoneState(kV3), MoveInState(kRid)});
   look.Heard(3, {MovedIn(kV2, kA)});
   look.Heard(2, {MoveInState(kRid)});
-  const FinishPlan plan = PlanFinish(look, target, 0b111);
+  const FinishPlan plan = PlanFinish(look, target, Proved{4, 3, 2});
   EXPECT_EQ(plan.kind, FinishPlan::kRoll);
   EXPECT_EQ(plan.goal.kind, Accepted::kRemoved);
   EXPECT_EQ(plan.have, 1u);
   EXPECT_TRUE(plan.first.empty());
   EXPECT_EQ(plan.then, (std::vector<MemberIndex>{3, 2}));
   look.Heard(1, {PromotedState(kV2, kA, 9)});
-  EXPECT_EQ(PlanFinish(look, target, 0b111).kind, FinishPlan::kDone);
+  EXPECT_EQ(PlanFinish(look, target, Proved{4, 3, 2}).kind, FinishPlan::kDone);
 }
 
 TEST(Finish, NamesTheProvedSealsThatWereOvertaken) {
@@ -139,10 +141,10 @@ TEST(Finish, NamesTheProvedSealsThatWereOvertaken) {
   look.Heard(4, {TombstoneState(kV3), MoveInState(kRid)});
   look.Heard(3, {TombstoneState(kV3), MoveInState(kA)});
   look.Heard(2, {MoveInState(kRid)});
-  const uint64_t all = 0b11111;
+  const Proved all = {4, 3, 2, 1, 0};
   EXPECT_EQ(PlanFinish(look, target, all).kind, FinishPlan::kRoll);
   EXPECT_EQ(PlanFinish(look, target, all).overtaken, (std::vector<MemberIndex>{4, 2}));
-  EXPECT_EQ(PlanFinish(look, target, 0b1).overtaken, std::vector<MemberIndex>{4})
+  EXPECT_EQ(PlanFinish(look, target, Proved{4}).overtaken, std::vector<MemberIndex>{4})
       << "a creation that was late";
   look.Heard(1, {TombstoneState(kV3)});
   EXPECT_EQ(PlanFinish(look, target, all).kind, FinishPlan::kDone);
@@ -155,8 +157,8 @@ TEST(Finish, LeavesTheSealsOfWhatMayStillComeToStand) {
   look.Heard(4, {MoveInState(kRid)});
   look.Heard(3, {MoveInState(kRid)});
   look.Heard(2, {MoveInState(kRid)});
-  EXPECT_TRUE(PlanFinish(look, target, 0b111).overtaken.empty()) << "rolled";
-  EXPECT_TRUE(PlanFinish(look, target, 0b11000).overtaken.empty()) << "over long ago";
+  EXPECT_TRUE(PlanFinish(look, target, Proved{4, 3, 2}).overtaken.empty()) << "rolled";
+  EXPECT_TRUE(PlanFinish(look, target, Proved{1, 0}).overtaken.empty()) << "over long ago";
 }
 
 TEST(Seal, IsVoidBesideAnAbortMark) {
@@ -208,7 +210,7 @@ TEST(Barrier, YieldsToEveryTraceOfARival) {
   const Accepted tombstone = HighestAccepted({TombstoneState(kV1)});
   EXPECT_EQ(rivalry({TombstoneState(kV1)}, own, tombstone), Rivalry::kNone);
   // The rename that the first look found is retired now.
-  const Accepted moved = AcceptedFrom(MovedState(kV1, kRid, kV2, 1));
+  const Accepted moved = AcceptedFrom(MovedState(kV1, kRid, kV2, "abcd"));
   EXPECT_EQ(rivalry({TombstoneState(kV1.MoveDone())}, own, moved), Rivalry::kNone);
   EXPECT_EQ(rivalry({TombstoneState(kV2)}, own, moved), Rivalry::kBusy);
   // Where nothing but a mark is, no seal has stood.
@@ -288,7 +290,7 @@ TEST(Barrier, IgnoresWhatAnUploadLeftThatBecameHistory) {
           << FormatState(left);
     }
   }
-  const Accepted moved = AcceptedFrom(MovedState(kV2, kRid, kV3, 1));
+  const Accepted moved = AcceptedFrom(MovedState(kV2, kRid, kV3, "abcd"));
   EXPECT_EQ(rivalry(plain, {PromotedState(kV2, kB, 9)}, moved), Rivalry::kNone);
   const State in = MoveInState(kRid);
   EXPECT_EQ(rivalry(in, {MovedIn(kV1, kB)}, base), Rivalry::kNone);
@@ -384,7 +386,7 @@ TEST(Sweep, KeepsWhatIsMovingIn) {
   input.held = {};
   EXPECT_EQ(PlanSweep(states, input).size(), 3u);
   EXPECT_TRUE(
-      PlanSweep({MovedState(kV1, kRid, kV3, 1), MoveInState(kRid), MoveOutState(kRid)}, input).empty());
+      PlanSweep({MovedState(kV1, kRid, kV3, "abcd"), MoveInState(kRid), MoveOutState(kRid)}, input).empty());
 }
 
 TEST(Sweep, KnowsWhichTombstonesAreFiles) {
@@ -406,7 +408,7 @@ TEST(Fence, NeverAbortsWhatWasPromoted) {
   EXPECT_EQ(NextFenceStep({AbortMarkState(seal)}, seal).kind, FenceStep::kFenced);
   EXPECT_EQ(NextFenceStep({AbortMarkState(seal), seal}, seal).kind, FenceStep::kRename);
   const State out = MoveOutState(kRid);
-  EXPECT_EQ(NextFenceStep({MovedState(kV1, kRid, kV3, 1)}, out).kind, FenceStep::kPromotedHere);
+  EXPECT_EQ(NextFenceStep({MovedState(kV1, kRid, kV3, "abcd")}, out).kind, FenceStep::kPromotedHere);
   EXPECT_EQ(NextFenceStep({out}, out).to, FormatState(AbortedState(out)));
   EXPECT_EQ(NextFenceStep({AbortedState(out)}, out).kind, FenceStep::kFenced);
 }

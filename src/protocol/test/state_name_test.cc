@@ -16,7 +16,7 @@ TEST(StateName, EveryKindRoundTrips) {
   State unproved_directory = unproved;
   unproved_directory.oid = kDirectoryOid;
   const std::string rid = "fedcba9876543210fedcba98";
-  const State moved = MovedState(kV, rid, Version{9, 9, 0}, 0x1b);
+  const State moved = MovedState(kV, rid, Version{9, 9, 0}, "Zk-_0aB9");
   State moved_in = WitnessState(kV, kOid, 7);
   moved_in.origin = rid;
   State moved_in_with_etag = moved_in;
@@ -66,8 +66,8 @@ TEST(StateName, EveryKindRoundTrips) {
 
 TEST(StateName, NamesAreThoseOfTheDocument) {
   const std::string rid = "fedcba9876543210fedcba98";
-  EXPECT_EQ(FormatState(MovedState(kV, rid, Version{9, 9, 0}, 0x1b)),
-            "t.0000000000123456-00000007m.fedcba9876543210fedcba98.0000000000000009-00000009.1b");
+  EXPECT_EQ(FormatState(MovedState(kV, rid, Version{9, 9, 0}, "Zk-_0aB9")),
+            "t.0000000000123456-00000007m.fedcba9876543210fedcba98.0000000000000009-00000009.hZk-_0aB9");
   EXPECT_EQ(FormatState(AbortedState(MoveOutState(rid))), "x.r." + rid);
   const State making = DirectorySealState(kV, kOid);
   EXPECT_EQ(FormatState(making), "f.0000000000123456-00000007.0123456789abcdef01234567");
