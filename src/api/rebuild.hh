@@ -20,16 +20,16 @@ struct RepairReport;
 
 // Where a rebuild is. Objects: those that stand on the servers.
 struct RebuildProgress {
-  uint64_t objects = 0;    // looked at
-  uint64_t needed = 0;     // of these: have archives that are lost or damaged
-  uint64_t repaired = 0;   // of these: have none any more
-  uint64_t not_done = 0;   // of those looked at: cannot be looked at, or repaired, as far as is known now
+  uint64_t objects = 0;  // looked at
+  uint64_t needed = 0;  // of these: have archives that are lost or damaged
+  uint64_t repaired = 0;  // of these: have none any more
+  uint64_t not_done = 0;  // of those looked at: cannot be looked at, or repaired, as far as is known now
   uint64_t under_way = 0;  // are repaired now
-  uint64_t at_once = 0;    // so many may be; fewer while clients are served
-  uint64_t brought = 0;    // were in no listing, and are again
-  uint64_t unlisted = 0;   // directories that cannot be listed: what is below them was not looked at
-  uint64_t bytes_lost = 0;     // of the archives to be written anew, as far as is known
-  uint64_t bytes_read = 0;     // of chunks
+  uint64_t at_once = 0;  // so many may be; fewer while clients are served
+  uint64_t brought = 0;  // were in no listing, and are again
+  uint64_t unlisted = 0;  // directories that cannot be listed: what is below them was not looked at
+  uint64_t bytes_lost = 0;  // of the archives to be written anew, as far as is known
+  uint64_t bytes_read = 0;  // of chunks
   uint64_t bytes_written = 0;  // of archives
   // All objects were looked at, so that `needed` and `bytes_lost` do not grow any more.
   bool all_found = false;

@@ -39,13 +39,13 @@ struct RepairOptions {
   // Servers that will not come back: what they hold is written anew on others, which get nothing of it
   // otherwise.
   std::vector<MemberIndex> gone;
-  // Reads everything, before and after, and so finds damage that only reading shows. Else an archive counts as
-  // good whose directory is, until a chunk of it that has to be read turns out to be bad.
+  // Reads everything, before and after, and so finds damage that only reading shows. Else an archive counts
+  // as good whose directory is, until a chunk of it that has to be read turns out to be bad.
   bool deep = true;
   // Nothing is written; `copies` of the report tells what would be.
   bool dry_run = false;
-  // Both are called on any thread, also at the same time. Bytes of chunks that were read, and of archives that
-  // were written.
+  // Both are called on any thread, also at the same time. Bytes of chunks that were read, and of archives
+  // that were written.
   std::function<void(uint64_t bytes)> progress = [](uint64_t) {};
   std::function<void(uint64_t bytes)> wrote = [](uint64_t) {};
   // Of one that is not deep. How long to rest after a stripe that took so long; and whether to give up, with
@@ -55,12 +55,12 @@ struct RepairOptions {
 };
 
 struct RepairReport {
-  uint64_t archives_bad = 0;      // found lost, damaged or owed
-  uint64_t archives_silent = 0;   // on servers that do not answer: left alone
+  uint64_t archives_bad = 0;  // found lost, damaged or owed
+  uint64_t archives_silent = 0;  // on servers that do not answer: left alone
   uint64_t archives_made = 0;
   int survives = 0;  // so many further archives could be lost before the repair, at least; < 0: none
-  std::vector<MemberIndex> silent;    // these servers, ascending
-  std::vector<std::string> made;      // one clause for each archive made: what was wrong, where it is now
+  std::vector<MemberIndex> silent;  // these servers, ascending
+  std::vector<std::string> made;  // one clause for each archive made: what was wrong, where it is now
   std::vector<std::string> problems;  // one sentence for each archive that could not be made
   // An archive that was written, or by a dry run would be.
   struct Copy {
@@ -96,7 +96,7 @@ struct ServerReport {
   std::string id, address, host;
   State state = State::kUp;
   Duration median{}, high{};  // of small requests; high: the 95th percentile
-  Duration since{};           // how long it has been suspect or down
+  Duration since{};  // how long it has been suspect or down
   std::optional<Space> space;
   std::string problem;
 

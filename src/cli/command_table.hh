@@ -75,7 +75,8 @@ inline constexpr CommandText kCommands[] = {
      kAnyNumber, true,
      "  xec repair -c xec.conf /data/run1.root\n"
      "  xec repair -c xec.conf --all                     every object of the store; reads everything\n"
-     "  xec repair -c xec.conf --all --lost              reads only what it takes to write lost archives anew\n"
+     "  xec repair -c xec.conf --all --lost              reads only what it takes to write lost archives "
+     "anew\n"
      "  xec repair -c xec.conf --all --gone s03          the server s03 will never come back\n"
      "What a server that does not answer holds is left alone (exit code 5), unless it is said to be gone or "
      "its\n"
@@ -130,7 +131,8 @@ inline constexpr OwnOption kOwnOptions[] = {
     {"rm", "-r", "", "Directories with all in them"},
     {"repair", "--all", "", "Every object of the store, and a census at the end"},
     {"repair", "--lost", "",
-     "With --all: go by the archives' directories, and read no more than it takes to write lost archives anew"},
+     "With --all: go by the archives' directories, and read no more than it takes to write lost archives "
+     "anew"},
     {"repair", "--dry-run", "", "Write nothing; tell what would be written, where and how many bytes"},
     {"repair", "--gone", "SERVER", "A member (s03, or its address) that is lost for good; may be repeated"},
     {"server", "--with", "PLACE", "The empty directory or data server that takes the place of the lost one"},

@@ -50,9 +50,11 @@ std::string ProgressText(const RebuildProgress& progress) {
       progress.objects, progress.all_found ? "" : "so far ", progress.needed, progress.repaired,
       FormatSize(progress.bytes_read), FormatSize(progress.bytes_written), FormatSize(progress.bytes_lost),
       FormatSize(rate));
+  text += fmt::format(", {} at once", progress.at_once);
   if (progress.not_done > 0) text += fmt::format(", {} cannot be repaired now", progress.not_done);
   if (progress.left)
-    text += fmt::format(", {} s left", std::chrono::duration_cast<std::chrono::seconds>(*progress.left).count());
+    text +=
+        fmt::format(", {} s left", std::chrono::duration_cast<std::chrono::seconds>(*progress.left).count());
   return text;
 }
 
@@ -134,7 +136,8 @@ class Repairs {
                total.repaired);
     if (total.brought > 0) fmt::print("{} objects were in no listing, and are again\n", total.brought);
     if (total.unlisted > 0)
-      fmt::print("{} directories could not be listed; what is below them was not looked at\n", total.unlisted);
+      fmt::print("{} directories could not be listed; what is below them was not looked at\n",
+                 total.unlisted);
     fmt::print("\n");
   }
 
@@ -173,11 +176,17 @@ class Repairs {
     for (const auto& [server, on] : all_.written)
       written.push_back({{"server", IdOf(store_, server)}, {"archives", on.archives}, {"bytes", on.bytes}});
     const RebuildProgress& total = all_.total;
-    Json json = {{"objects", total.objects},   {"needed_repair", total.needed},
-                 {"repaired", total.repaired}, {"not_done", total.not_done},
-                 {"gone", gone},               {"unlisted", total.unlisted},
-                 {"details", json_},           {"brought_back", total.brought},
-                 {"dry_run", line_.dry_run},   {"written", written},
+    Json json = {{"objects", total.objects},
+                 {"needed_repair", total.needed},
+                 {"repaired", total.repaired},
+                 {"not_done", total.not_done},
+                 {"gone", gone},
+                 {"unlisted", total.unlisted},
+                 {"details", json_},
+                 {"brought_back", total.brought},
+                 {"dry_run", line_.dry_run},
+                 {"written", written},
+                 {"seconds", std::chrono::duration<double>(total.elapsed).count()},
                  {"bytes_lost", total.bytes_lost},
                  {"bytes_read", total.bytes_read},
                  {"bytes_written", total.bytes_written}};

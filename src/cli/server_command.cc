@@ -125,7 +125,7 @@ Result<int> Replace(const CommandLine& line, OpenedStore& opened, StoreMaintenan
   if (!compared) return compared.error();
   if (!line.json) fmt::print("{} knows all names; what it lacks is written anew\n", id);
   CommandLine repair = line;
-  repair.all = true;
+  repair.all = repair.lost = true;
   repair.operands.clear();
   return RunRepair(repair, opened);
 }

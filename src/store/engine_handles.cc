@@ -48,8 +48,8 @@ class EngineReadHandle final : public ReadHandle {
   const Version& version() const override { return reader_->version(); }
 
   Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into, CallOptions call) override {
-    return ClientRequests::Count(clients_, call.Limited() ? ReadWithin(offset, into, std::move(call))
-                                                          : reader_->Read(offset, into));
+    return ClientRequests::Count(
+        clients_, call.Limited() ? ReadWithin(offset, into, std::move(call)) : reader_->Read(offset, into));
   }
 
   Task<Status> ReadVector(std::vector<ReadPiece> pieces, CallOptions call) override {
@@ -137,8 +137,7 @@ class EngineWriteHandle final : public WriteHandle {
   template <typename T>
   Task<T> Ask(CallOptions call, Task<T> task) {
     const bool limited = call.Limited();
-    T answer =
-        co_await ClientRequests::Count(clients_, Bounded(engine_, std::move(call), std::move(task)));
+    T answer = co_await ClientRequests::Count(clients_, Bounded(engine_, std::move(call), std::move(task)));
     // The writer's own errors are others: it is left alone with what it still does.
     const bool left =
         limited && !answer && (answer.code() == Code::kDeadlineExceeded || answer.code() == Code::kCancelled);

@@ -133,8 +133,7 @@ Task<Status> EngineStore::Rename(std::string from, std::string to, RenameOptions
 
 Task<Result<Committed>> EngineStore::Copy(std::string from, std::string to, CopyOptions options,
                                           CallOptions call) {
-  return Ask(call,
-                 CopyIn(engine_, layout_, std::move(from), std::move(to), std::move(options), call));
+  return Ask(call, CopyIn(engine_, layout_, std::move(from), std::move(to), std::move(options), call));
 }
 
 Task<Status> EngineStore::SetAttribute(std::string path, std::string name, std::optional<std::string> value,
@@ -142,19 +141,18 @@ Task<Status> EngineStore::SetAttribute(std::string path, std::string name, std::
   const Status for_users = CheckUserAttributeName(name);
   if (!for_users) return Refuse<Status>(for_users.error());
   return Ask(std::move(call),
-                 layout_.SetAttribute(std::move(path), std::move(name), std::move(value), only_if));
+             layout_.SetAttribute(std::move(path), std::move(name), std::move(value), only_if));
 }
 
 Task<Status> EngineStore::SetMode(std::string path, uint32_t mode, CallOptions call) {
-  return Ask(
-      std::move(call),
-      layout_.SetAttribute(std::move(path), std::string(kModeAttribute), FormatMode(mode), OnlyIf()));
+  return Ask(std::move(call),
+             layout_.SetAttribute(std::move(path), std::string(kModeAttribute), FormatMode(mode), OnlyIf()));
 }
 
 Task<Status> EngineStore::KeepChecksum(std::string path, Version version, std::string algorithm,
                                        std::string hex, CallOptions call) {
   return Ask(std::move(call),
-                 layout_.KeepChecksum(std::move(path), version, std::move(algorithm), std::move(hex)));
+             layout_.KeepChecksum(std::move(path), version, std::move(algorithm), std::move(hex)));
 }
 
 Task<Result<StoreSpace>> EngineStore::Space(CallOptions call) {

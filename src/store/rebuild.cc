@@ -16,11 +16,13 @@ namespace {
 
 // Looking at an object is mostly waiting for servers.
 constexpr size_t kLooksAtOnce = 16;
+constexpr size_t kLooksAtOnceLeast = 2;
 // Repairs take at most so much of the memory budget together, but for a single one: clients need the rest.
 constexpr uint64_t kBudgetPart = 4;
 // So often the progress is told, and the pace chosen anew.
 constexpr Duration kTick = std::chrono::milliseconds(250);
-// Objects that could not be repaired are remembered for another try at the end; what does not fit is told only.
+// Objects that could not be repaired are remembered for another try at the end; what does not fit is told
+// only.
 constexpr size_t kTriedAgainMax = 100'000;
 
 constexpr uint64_t kChances = uint64_t{1} << 32;
@@ -88,6 +90,7 @@ class Rebuilder {
   Task<void> TryAgain();
   Task<void> RunDry();
   Task<void> Next();
+  size_t LooksAllowed() const;
   void StartRepairs();
   void Start(Kind kind, Object object);
   void Queue(Object object);
@@ -164,6 +167,11 @@ void Rebuilder::Start(Kind kind, Object object) {
   counted_->repairs = repairs_;
   gather_.Start(next_tag_, kind == kLook ? Look(object) : Repair(object));
   under_way_.emplace(next_tag_++, UnderWay{kind, std::move(object)});
+}
+
+// Fewer as soon as fewer are repaired.
+size_t Rebuilder::LooksAllowed() const {
+  return std::max(kLooksAtOnceLeast, kLooksAtOnce * pace_.at_once() / RebuildPace::kObjectsMax);
 }
 
 void Rebuilder::StartRepairs() {
@@ -326,7 +334,7 @@ Status Rebuilder::Stopped() const {
 
 Task<Status> Rebuilder::Name(std::string path, bool outside) {
   if (IsBefore(path, options_.from)) co_return OkStatus();
-  while (!ended_ && (looks_ >= kLooksAtOnce || !queue_.HasRoom())) co_await Next();
+  while (!ended_ && (looks_ >= LooksAllowed() || !queue_.HasRoom())) co_await Next();
   if (options_.turn) {
     WalkPoint point{.at = queue_.From(path), .done = report_.total.objects};
     const bool go_on = co_await options_.turn(std::move(point));

@@ -31,8 +31,8 @@ bool RebuildPace::IsSlow(std::optional<Duration> latency, TimePoint now) {
 void RebuildPace::Note(const Seen& seen, TimePoint now) {
   if (seen.clients) clients_at_ = now;
   const bool slow = IsSlow(seen.latency, now);
-  const bool before = std::exchange(beside_clients_, clients_at_ > TimePoint::min() &&
-                                                         clients_at_ > now - kClientsGone);
+  const bool before =
+      std::exchange(beside_clients_, clients_at_ > TimePoint::min() && clients_at_ > now - kClientsGone);
   // What clients leave idle is found out step by step.
   if (beside_clients_) allowed_ = 1;
   if (beside_clients_ || before) {

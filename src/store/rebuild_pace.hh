@@ -36,8 +36,7 @@ class RebuildPace {
   static constexpr Duration kRestMax = std::chrono::seconds(2);
 
   // `most`: at once, at least 1; what memory allows, say.
-  explicit RebuildPace(size_t most)
-      : most_(std::clamp<size_t>(most, 1, kObjectsMax)), allowed_(most_) {}
+  explicit RebuildPace(size_t most) : most_(std::clamp<size_t>(most, 1, kObjectsMax)), allowed_(most_) {}
 
   struct Seen {
     bool clients = false;  // a client's request is under way in this process

@@ -22,10 +22,10 @@ class RebuildQueue {
   struct Object {
     std::string path;
     bool outside = false;  // no listing finds it
-    int survives = 0;      // further losses, at least
-    uint64_t bytes = 0;    // to be written
-    uint64_t number = 0;   // of those that were begun, in the order of the walk
-    uint64_t chance = 0;   // a random number
+    int survives = 0;  // further losses, at least
+    uint64_t bytes = 0;  // to be written
+    uint64_t number = 0;  // of those that were begun, in the order of the walk
+    uint64_t chance = 0;  // a random number
   };
 
   // The walk has come to an object, which is open until Close.
@@ -39,9 +39,7 @@ class RebuildQueue {
   void Close(uint64_t number) { open_.erase(number); }
 
   // The first object of the walk that is open, or `next` if none is: a rebuild that begins there misses none.
-  std::string From(const std::string& next) const {
-    return open_.empty() ? next : open_.begin()->second;
-  }
+  std::string From(const std::string& next) const { return open_.empty() ? next : open_.begin()->second; }
 
  private:
   struct ByNeed {

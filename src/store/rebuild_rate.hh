@@ -31,8 +31,8 @@ class RebuildRate {
     const Sample& first = samples_.front();
     const auto time = static_cast<double>((last_.at - first.at).count());
     double left = 0;
-    for (const auto& [todo, done] : {std::pair(bytes, last_.bytes - first.bytes),
-                                     std::pair(objects, last_.objects - first.objects)}) {
+    for (const auto& [todo, done] :
+         {std::pair(bytes, last_.bytes - first.bytes), std::pair(objects, last_.objects - first.objects)}) {
       if (todo == 0) continue;
       if (done == 0) return std::nullopt;
       left = std::max(left, time * static_cast<double>(todo) / static_cast<double>(done));

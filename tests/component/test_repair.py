@@ -12,7 +12,7 @@ import many_objects
 import xectest
 
 LONG = os.environ.get("XEC_TEST_LONG") == "1"
-OBJECTS = 500 if LONG else 90
+OBJECTS = 500 if LONG else 300
 KILLS = 10 if LONG else 5
 
 
@@ -63,7 +63,14 @@ class RepairTest(many_objects.ObjectsTest):
         shutil.rmtree(dirs[0])
         self.check_objects(xec, objects)
         self.assertEqual(self.census(xec)["lost"], 0)
-        xec("repair", "--all")
+        plan = json.loads(xec("repair", "--all", "--lost", "--dry-run", "--json").out)
+        self.assertEqual((plan["repaired"], plan["bytes_read"], plan["bytes_written"]), (0, 0, 0))
+        done = json.loads(xec("repair", "--all", "--lost", "--json").out)
+        self.assertEqual(done["needed_repair"], plan["needed_repair"])
+        self.assertEqual(done["written"], plan["written"])
+        self.assertEqual(done["bytes_lost"], plan["bytes_lost"])
+        self.assertLessEqual(done["bytes_written"], 1.1 * done["bytes_lost"])
+        self.assertLessEqual(done["bytes_read"], (4 + 1) * done["bytes_lost"])
         self.assert_full(xec, len(objects))
 
     def up(self, servers):

@@ -7,6 +7,7 @@
 #include "object/repair/repair.hh"
 #include "placement/homes.hh"
 #include "steps.hh"
+#include "store/rebuild.hh"
 #include "world.hh"
 
 namespace xec::sim {
@@ -105,14 +106,33 @@ Task<void> World::RepairSome(Gateway* gateway) {
   if (!faults_ || rot_random_.OneIn(2)) co_return;
   const std::string name = names_[rot_random_.Below(traits_.names)];
   const std::string told = InStore(name);
-  co_await Repair(gateway, told);
+  if (repairs_begun_ % 4 == 3) {
+    co_await RebuildSome(gateway);
+  } else {
+    co_await Repair(gateway, told);
+  }
+}
+
+// Of all names: what it cannot have now, or does not see, is left to others.
+Task<void> World::RebuildSome(Gateway* gateway) {
+  ++repairs_unfinished_;
+  ++repairs_begun_;
+  const Result<RebuildReport> rebuilt = co_await Rebuild(*gateway->engine, *gateway->store, {});
+  const bool done = rebuilt && rebuilt->Done() && rebuilt->silent.empty();
+  if (done) --repairs_unfinished_;
+  Say(fmt::format("g{}", gateway->index),
+      fmt::format("rebuilds: {}", rebuilt ? fmt::format("{} of {} objects of {}", rebuilt->total.repaired,
+                                                        rebuilt->total.needed, rebuilt->total.objects)
+                                          : rebuilt.error().message));
 }
 
 Task<void> World::Repair(Gateway* gateway, std::string name) {
   ++repairs_unfinished_;
   const std::string object_directory = ObjectPath::ParseStored(name)->ObjectDirectory();
   gateway->steps.BeginRepair(object_directory);
-  const Result<RepairReport> repaired = co_await gateway->store->Repair(name, {});
+  RepairOptions options;
+  options.deep = repairs_begun_++ % 2 == 0;
+  const Result<RepairReport> repaired = co_await gateway->store->Repair(name, std::move(options));
   gateway->steps.EndRepair(object_directory);
   if (IsWhole(repaired)) --repairs_unfinished_;
   Say(fmt::format("g{}", gateway->index),
@@ -131,7 +151,13 @@ std::optional<Result<RepairReport>> World::RepairAsAsked(Gateway& gateway, const
   return Wait(gateway.store->Repair(InStore(name), std::move(options)), gateway);
 }
 
+// A rebuild first; then everything is read.
 void World::RepairAll(Gateway& gateway) {
+  RebuildOptions options;
+  if (lost_) options.gone.push_back(static_cast<MemberIndex>(*lost_));
+  const auto rebuilt = Wait(Rebuild(*gateway.engine, *gateway.store, std::move(options)), gateway);
+  if (!rebuilt) return;
+  if (!*rebuilt) return Break(fmt::format("at rest nothing is rebuilt: {}", rebuilt->error().message));
   for (const std::string& name : names_) {
     auto repaired = RepairAsAsked(gateway, name);
     // A server that was silent over an archive although it is back: who is told so asks again.

@@ -235,6 +235,7 @@ class World {
   void ScheduleRepair(const std::string& name);
   Task<void> RepairSome(Gateway* gateway);
   Task<void> Repair(Gateway* gateway, std::string name);
+  Task<void> RebuildSome(Gateway* gateway);
   static bool IsWhole(const Result<RepairReport>& repaired);
   std::optional<Result<RepairReport>> RepairAsAsked(Gateway& gateway, const std::string& name);
   void RepairAll(Gateway& gateway);
@@ -430,6 +431,7 @@ class World {
   OlderDisk older_;
   uint64_t clock_series_ = 0;  // of rounds
   size_t repairs_unfinished_ = 0;  // begun and not ended well
+  size_t repairs_begun_ = 0;
   std::array<std::unique_ptr<Gateway>, kGateways> gateways_;
   std::vector<std::unique_ptr<Gateway>> graves_;  // what is still under way refers to them
   std::vector<Client> clients_;

@@ -72,9 +72,8 @@ Task<Result<RepairReport>> Maintenance::Repair(std::string path, RepairOptions o
 }
 
 Task<Result<RebuildReport>> Maintenance::Rebuild(RebuildOptions options, CallOptions call) {
-  return Pass<Result<RebuildReport>>(std::move(call), [&](LayoutStore& store) {
-    return xec::Rebuild(engine_, store, std::move(options));
-  });
+  return Pass<Result<RebuildReport>>(
+      std::move(call), [&](LayoutStore& store) { return xec::Rebuild(engine_, store, std::move(options)); });
 }
 
 Task<Result<Census>> Maintenance::TakeCensus(CensusOptions options, CallOptions call) {

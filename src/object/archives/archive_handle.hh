@@ -71,8 +71,7 @@ struct ArchiveEndRead {
   Result<ArchiveIndex> index = Fail(Code::kCorruption, "the archive was not read");
   std::shared_ptr<Buffer> image;  // null unless the archive was read whole
 };
-Task<ArchiveEndRead> ReadEndOrWhole(Engine& engine, ArchiveFilePtr file, uint64_t chunk_bytes,
-                                    bool end_only);
+Task<ArchiveEndRead> ReadEndOrWhole(Engine& engine, ArchiveFilePtr file, uint64_t chunk_bytes, bool end_only);
 
 // In the background; nothing is lost when a file opened for reading does not close well.
 void CloseLater(Engine& engine, ArchiveFilePtr file);

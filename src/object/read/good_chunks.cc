@@ -61,8 +61,8 @@ class Reading {
   Reading(ReadContext context, const ChunksWanted& wanted, ByteBudget::Lease lease)
       : context_(std::move(context)),
         stripe_(wanted.stripe),
-        choice_(context_.geometry().data_chunks, EmptyChunks(context_, stripe_), wanted.wanted,
-                wanted.absent, ByServer(context_, stripe_)),
+        choice_(context_.geometry().data_chunks, EmptyChunks(context_, stripe_), wanted.wanted, wanted.absent,
+                ByServer(context_, stripe_)),
         lease_(std::move(lease)) {
     read_.answers.resize(context_.geometry().Total());
     for (uint32_t chunk = 0; chunk < read_.answers.size(); ++chunk) {
@@ -70,7 +70,8 @@ class Reading {
       const bool away = (wanted.away & ChunkBit(chunk)) != 0;
       ChunkAnswer& answer = read_.answers[chunk];
       answer.health = away ? ChunkHealth::kUnavailable : ChunkHealth::kMissing;
-      answer.problem = fmt::format("chunk {} {}", chunk, away ? "is on a server that does not answer" : "is lost");
+      answer.problem =
+          fmt::format("chunk {} {}", chunk, away ? "is on a server that does not answer" : "is lost");
     }
   }
 
@@ -78,8 +79,7 @@ class Reading {
     Gather gather(context_.engine(), ReadKindOf(context_.geometry().chunk_size_bytes), kRepairPatience);
     while (!choice_.Done()) {
       Start(gather);
-      if (gather.pending() == 0)
-        co_return UnreadableStripe(context_, stripe_, read_.answers, choice_.bad());
+      if (gather.pending() == 0) co_return UnreadableStripe(context_, stripe_, read_.answers, choice_.bad());
       Gather::Event event = co_await gather.Next();
       if (!event.value) continue;
       const auto chunk = static_cast<uint32_t>(event.tag);

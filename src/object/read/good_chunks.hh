@@ -29,7 +29,7 @@ class ChunkChoice {
   bool Done() const;
 
   ChunkMask good() const { return good_; }  // the empty ones too
-  ChunkMask bad() const { return bad_; }    // the absent ones too
+  ChunkMask bad() const { return bad_; }  // the absent ones too
 
  private:
   bool Enough(ChunkMask chunks) const;
@@ -46,12 +46,12 @@ struct ChunksWanted {
   uint64_t stripe = 0;
   ChunkMask wanted = 0;
   ChunkMask absent = 0;  // are not asked for
-  ChunkMask away = 0;    // of these: their servers do not answer now
+  ChunkMask away = 0;  // of these: their servers do not answer now
 };
 
 struct GoodChunks {
   std::vector<ByteSpan> bytes;  // by chunk; only of good ones
-  ChunkMask good = 0;           // with those that have no bytes
+  ChunkMask good = 0;  // with those that have no bytes
   std::vector<ChunkAnswer> answers;  // by chunk, also of bad ones that were asked for; keep the bytes
 };
 

@@ -12,7 +12,8 @@ void Tell(const GoodChunks& read, const ChunksWanted& wanted, MadeChunks& made) 
   for (uint32_t chunk = 0; chunk < read.answers.size(); ++chunk) {
     const ChunkAnswer& answer = read.answers[chunk];
     made.bytes_read += answer.data.length;
-    const bool asked = !(wanted.absent & ChunkBit(chunk));
+    // What is made anew now needs no further round.
+    const bool asked = !((wanted.absent | wanted.wanted) & ChunkBit(chunk));
     if (asked && IsDamage(answer.health)) made.damaged.push_back({wanted.stripe, chunk, answer.problem});
   }
 }

@@ -157,7 +157,8 @@ void Repair::PlanOnly(uint32_t lane) {
   if (target) {
     report_.copies.push_back({*target, LaneBytes(version_.manifest.Stripes(), lane)});
   } else {
-    report_.problems.push_back(fmt::format("no server could take archive {} of {}", lane, version_.info.path.text()));
+    report_.problems.push_back(
+        fmt::format("no server could take archive {} of {}", lane, version_.info.path.text()));
   }
 }
 

@@ -11,10 +11,11 @@ namespace xec {
 
 // Reads the object whole to see what is bad, and once more if something is. One that is not deep
 // (RepairOptions) goes by the directories of the archives, and reads k chunks of each stripe that lacks some;
-// a chunk that turns out to be damaged then is lost as well. `info` is live and an object of layout native. An
-// archive of a server that is no member of the store is lost. Several may run at once, also for one object:
-// none waits for memory with memory in hand. Errors: kDataLoss, kUnavailable (as reading); kCorruption when
-// what was read has not the checksums of the object: nothing is written then; kCancelled as `options` say.
+// a chunk that turns out to be damaged then is lost as well. `info` is live and an object of layout native.
+// An archive of a server that is no member of the store is lost. Several may run at once, also for one
+// object: none waits for memory with memory in hand. Errors: kDataLoss, kUnavailable (as reading);
+// kCorruption when what was read has not the checksums of the object: nothing is written then; kCancelled as
+// `options` say.
 Task<Result<RepairReport>> RepairObject(Engine& engine, NameInfo info, RepairOptions options);
 
 // Memory of the budget that one takes at most that is not deep.

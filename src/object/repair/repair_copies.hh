@@ -32,8 +32,8 @@ class RepairCopies {
   Task<Status> Open(uint32_t lane);
   // The server that would be asked first; nullopt: none could be. Nothing is written: of a dry run.
   std::optional<MemberIndex> Plan(uint32_t lane);
-  // Decodes what the copies have of the object, or all of it if the repair is a deep one, writes it, then ends
-  // and closes their archives. The status of each copy tells what became of it.
+  // Decodes what the copies have of the object, or all of it if the repair is a deep one, writes it, then
+  // ends and closes their archives. The status of each copy tells what became of it.
   Task<void> Write();
   // Chunks of other archives that were read and are damaged.
   const std::vector<DamagedChunk>& damaged() const { return damaged_; }

@@ -26,7 +26,9 @@ size_t Headroom(const StripeBuffer::Shape& shape, size_t chunk_bytes) {
 // Of the Buffer of a chunk; 0 for one without bytes, or without memory.
 size_t SlotBytes(const StripeBuffer::Shape& shape, uint32_t chunk) {
   const size_t bytes = shape.geometry.ChunkBytes(shape.data_bytes_max, 0, chunk);
-  return bytes == 0 || !(shape.chunks & ChunkBit(chunk)) ? 0 : Headroom(shape, bytes) + RoundUp(bytes + shape.tail_room);
+  return bytes == 0 || !(shape.chunks & ChunkBit(chunk))
+             ? 0
+             : Headroom(shape, bytes) + RoundUp(bytes + shape.tail_room);
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ class Told {
   void For(Duration time, bool clients, std::optional<Duration> latency) {
     for (const TimePoint until = now + time; now < until; now += kTick) {
       jitter = -jitter;
-      pace.Note({.clients = clients, .latency = latency ? std::optional(*latency + jitter) : std::nullopt}, now);
+      pace.Note({.clients = clients, .latency = latency ? std::optional(*latency + jitter) : std::nullopt},
+                now);
     }
   }
   RebuildPace pace;
@@ -107,7 +108,8 @@ TEST(RebuildRateTest, NobodyKnowsAtFirstAndThenTheSlowerOfBytesAndObjectsCounts)
   rate.Note(0, 0, now);
   EXPECT_FALSE(rate.Left(1000, 10));
   EXPECT_EQ(rate.Left(0, 0), Duration::zero());
-  for (int i = 1; i <= 10; ++i) rate.Note(100u * static_cast<unsigned>(i), static_cast<unsigned>(i), now += seconds(1));
+  for (int i = 1; i <= 10; ++i)
+    rate.Note(100u * static_cast<unsigned>(i), static_cast<unsigned>(i), now += seconds(1));
   EXPECT_EQ(rate.Left(1000, 1), seconds(10));
   EXPECT_EQ(rate.Left(1000, 30), seconds(30));
   EXPECT_EQ(rate.Left(0, 30), seconds(30));

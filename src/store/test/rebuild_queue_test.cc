@@ -49,7 +49,8 @@ TEST(RebuildQueueTest, AWalkCanBeginAgainWhereTheFirstObjectIsOpen) {
 }
 
 TEST(RebuildQueueTest, WhatIsBelowANameComesBeforeLongerNames) {
-  const std::vector<std::string> in_order = {"/a", "/a/b", "/a/b/c", "/a/c", "/a b", "/a-b", "/b", "/\xc3\xa9"};
+  const std::vector<std::string> in_order = {"/a",   "/a/b", "/a/b/c", "/a/c",
+                                             "/a b", "/a-b", "/b",     "/\xc3\xa9"};
   for (size_t i = 0; i < in_order.size(); ++i) {
     for (size_t j = 0; j < in_order.size(); ++j)
       EXPECT_EQ(IsBefore(in_order[i], in_order[j]), i < j) << in_order[i] << " " << in_order[j];

@@ -102,7 +102,8 @@ TEST(DecodesBackTest, NoWrongByteGoesUnseen) {
       ASSERT_TRUE(DecodesBack(codec, sources, present, wanted, made)) << wanted << " " << present;
       for (const size_t at : {size_t{0}, made.size() / 2, made.size() - 1}) {
         made[at] ^= std::byte{1};
-        ASSERT_FALSE(DecodesBack(codec, sources, present, wanted, made)) << wanted << " " << present << " " << at;
+        ASSERT_FALSE(DecodesBack(codec, sources, present, wanted, made))
+            << wanted << " " << present << " " << at;
         made[at] ^= std::byte{1};
       }
     }

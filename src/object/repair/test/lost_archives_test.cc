@@ -134,7 +134,8 @@ TEST(LostArchivesTest, ADryRunTellsWhatWouldBeWrittenAndWritesNothing) {
   EXPECT_EQ(dry.report->copies[0].bytes, outcome.report->copies[0].bytes);
 }
 
-// Damage inside a chunk that has to be read: the lane is made anew as well, at once. Its other chunks are copied.
+// Damage inside a chunk that has to be read: the lane is made anew as well, at once. Its other chunks are
+// copied.
 TEST(LostArchivesTest, DamageThatIsMetOnTheWayIsMendedToo) {
   TestStore store({.geometry = kSmall});
   const std::string bytes = TestBytes(10 * kSmall.StripeSize());
