@@ -3,6 +3,8 @@
 that only reading shows. XEC_TEST_LONG=1 takes 500 objects, else fewer."""
 # seconds: 1800
 import contextlib
+import json
+import json
 import os
 import shutil
 import subprocess
