@@ -99,7 +99,7 @@ Result<int> Drain(const CommandLine& line, OpenedStore& opened) {
                                               "is home of no name any more"));
   if (left != kExitOk || line.dry_run) return left;
   CommandLine repair = line;
-  repair.all = true;
+  repair.all = repair.lost = true;
   repair.operands.clear();
   XEC_ASSIGN_OR_RETURN(const int moved, RunRepair(repair, opened));
   if (moved != kExitOk) return moved;

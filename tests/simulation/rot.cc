@@ -117,7 +117,9 @@ Task<void> World::RepairSome(Gateway* gateway) {
 Task<void> World::RebuildSome(Gateway* gateway) {
   ++repairs_unfinished_;
   ++repairs_begun_;
-  const Result<RebuildReport> rebuilt = co_await Rebuild(*gateway->engine, *gateway->store, {});
+  RebuildOptions options;
+  const Result<RebuildReport> rebuilt =
+      co_await Rebuild(*gateway->engine, *gateway->store, std::move(options));
   const bool done = rebuilt && rebuilt->Done() && rebuilt->silent.empty();
   if (done) --repairs_unfinished_;
   Say(fmt::format("g{}", gateway->index),

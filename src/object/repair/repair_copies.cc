@@ -2,6 +2,7 @@
 #include "object/repair/repair_copies.hh"
 
 #include <algorithm>
+#include <map>
 
 #include "base/contains.hh"
 #include "commit/engine/access.hh"
@@ -313,22 +314,29 @@ Task<Status> RepairCopies::WriteMade(ReadContext context) {
   const StripeMap stripes = version_.manifest.Stripes();
   const Executor& executor = version_.engine.executor();
   Gather<Result<MadeChunks>> making(version_.engine.scope(), version_.engine.executor());
+  // Those that are made before an earlier one: an archive has its stripes in order, as it had before.
+  std::map<uint64_t, MadeChunks> made;
+  uint64_t next = 0;
   for (uint64_t at = 0; at < stripes.object_size() || making.pending() > 0;) {
-    while (at < stripes.object_size() && making.pending() < kStripesAtOnce) {
+    while (at < stripes.object_size() && making.pending() + made.size() < kStripesAtOnce) {
       const StripeExtent extent = stripes.At(at);
       making.Start(extent.stripe, MakeLostChunks(context, extent, WantedOf(extent.stripe)));
       at = extent.end();
     }
     Gather<Result<MadeChunks>>::Event event = co_await making.Next();
     if (!*event.value) co_return event.value->error();
-    if (version_.options.stopped()) co_return Fail(Code::kCancelled, "the repair was interrupted");
-    const TimePoint began = executor.Now();
-    const Duration reading = (*event.value)->took;
-    const Status written = co_await WriteMade(std::move(**event.value));
-    if (!written) co_return written.error();
-    if (AllFailed()) co_return OkStatus();
-    const Duration rest = version_.options.rest(reading + (executor.Now() - began));
-    if (rest > Duration::zero()) co_await Pause(version_.engine, rest);
+    made.emplace(event.tag, std::move(**event.value));
+    for (auto first = made.find(next); first != made.end(); first = made.find(++next)) {
+      if (version_.options.stopped()) co_return Fail(Code::kCancelled, "the repair was interrupted");
+      const TimePoint began = executor.Now();
+      const Duration reading = first->second.took;
+      const Status written = co_await WriteMade(std::move(first->second));
+      if (!written) co_return written.error();
+      made.erase(first);
+      if (AllFailed()) co_return OkStatus();
+      const Duration rest = version_.options.rest(reading + (executor.Now() - began));
+      if (rest > Duration::zero()) co_await Pause(version_.engine, rest);
+    }
   }
   co_return OkStatus();
 }
