@@ -9,12 +9,14 @@
 #include "api/census.hh"
 #include "api/chunk_report.hh"
 #include "api/object_info.hh"
+#include "api/object_places.hh"
 #include "api/rebuild.hh"
 #include "api/server_changes.hh"
 #include "jobs/job_orders.hh"
 #include "jobs/job_record.hh"
 #include "protocol/object_path.hh"
 #include "runtime/task.hh"
+#include "runtime/turn.hh"
 #include "server/data_server.hh"
 
 namespace xec {
@@ -90,6 +92,15 @@ struct CensusOptions {
   std::function<bool(const Census&)> progress = [](const Census&) { return true; };  // false: stop
 };
 
+// One call at a time. False: stop.
+struct PlacesOptions {
+  std::string from = {};  // a point of an earlier walk to begin at; "" = at the beginning
+  Turn turn = {};         // awaited before each object
+  std::function<bool(ObjectPlaces object)> object = {};
+  // One that cannot be looked at, or a directory that cannot be listed: nobody knows what is below.
+  std::function<bool(const std::string& path, bool directory, const Error& error)> unknown = {};
+};
+
 // One data server as this process sees it now.
 struct ServerReport {
   enum class State { kUp, kSlow, kUnwritable, kSuspect, kDown };
@@ -140,6 +151,10 @@ class StoreMaintenance {
 
   // Counts every object of the store, several at a time. Error: kCancelled when `progress` said so.
   virtual Task<Result<Census>> TakeCensus(CensusOptions options, CallOptions call = {}) = 0;
+
+  // Which server holds which chunks of every object of the store, several at a time, in one order for all
+  // walks, counted as by a census. Error: kCancelled when `options` ended it.
+  virtual Task<Status> WalkPlaces(PlacesOptions options, CallOptions call = {}) = 0;
 
   // Reads and checks every chunk of every archive, parity included (against the data), one stripe at a time.
   // `report` runs for every chunk, in order; chunks without bytes are not reported. Errors: as reading.

@@ -6,6 +6,7 @@
 #include "store/bounded.hh"
 #include "store/rebuild.hh"
 #include "store/take_census.hh"
+#include "store/walk_places.hh"
 
 namespace xec {
 namespace {
@@ -79,6 +80,12 @@ Task<Result<RebuildReport>> Maintenance::Rebuild(RebuildOptions options, CallOpt
 Task<Result<Census>> Maintenance::TakeCensus(CensusOptions options, CallOptions call) {
   return Pass<Result<Census>>(std::move(call), [&](LayoutStore& store) {
     return xec::TakeCensus(engine_, store, std::move(options));
+  });
+}
+
+Task<Status> Maintenance::WalkPlaces(PlacesOptions options, CallOptions call) {
+  return Pass<Status>(std::move(call), [&](LayoutStore& store) {
+    return xec::WalkPlaces(engine_, store, std::move(options));
   });
 }
 

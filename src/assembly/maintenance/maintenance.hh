@@ -32,6 +32,7 @@ class Maintenance final : public StoreMaintenance {
   Task<Result<RepairReport>> Repair(std::string path, RepairOptions options, CallOptions call) override;
   Task<Result<RebuildReport>> Rebuild(RebuildOptions options, CallOptions call) override;
   Task<Result<Census>> TakeCensus(CensusOptions options, CallOptions call) override;
+  Task<Status> WalkPlaces(PlacesOptions options, CallOptions call) override;
   Task<Status> Verify(std::string path, OnChunk report, CallOptions call) override;
   Task<Status> Locate(std::string path, OnChunk report, CallOptions call) override;
   Task<Result<StoredNames>> ListStored(std::string directory, CallOptions call) override;
