@@ -27,14 +27,16 @@ LAYERS = {
     "object": CORE + ["api", "commit"],
     "xrdec": CORE + ["api", "commit", "object"],
     "store": CORE + ["api", "commit", "object", "xrdec"],
+    "inventory": CORE + ["api"],
     "xrdcompat": ["base"],
     "server_xrootd": ["base", "runtime", "server", "xrdcompat"],
-    "assembly": CORE + ["jobs", "api", "commit", "object", "xrdec", "store", "xrdcompat", "server_xrootd"],
+    "assembly": CORE + ["jobs", "api", "commit", "object", "xrdec", "store", "inventory", "xrdcompat",
+                        "server_xrootd"],
     # Front ends: what the engine is made of is none of their business.
     "plugin_oss": CORE + ["api", "xrdcompat", "assembly"],
     "preload_crc32c": ["base", "codec"],
     "capi": CORE + ["jobs", "api", "assembly", "xec"],  # xec/xec.h is what it offers
-    "cli": CORE + ["jobs", "api", "assembly"],
+    "cli": CORE + ["jobs", "api", "inventory", "assembly"],
 }
 ROOT = "."  # files that lie in the layer's folder itself
 # layer -> its sub-folders; each includes only those before it besides itself. A layer without a row has none.
