@@ -51,6 +51,7 @@ struct Collected {
   std::deque<std::pair<const OptionRow*, std::vector<std::string>>> options;
   std::vector<std::string> output, object, geometry, chunk_size, size;  // of recover
   std::vector<std::string> with;  // of server
+  std::vector<std::string> disk, name_space, inventory;                 // of lost
 };
 
 CLI::Option* AddValues(CLI::App& app, const std::string& flag, std::vector<std::string>& values,
@@ -58,13 +59,21 @@ CLI::Option* AddValues(CLI::App& app, const std::string& flag, std::vector<std::
   return app.add_option(flag, values, help)->allow_extra_args(false);
 }
 
-void AddStoreOptions(CLI::App& app, Collected& collected, bool gateway) {
+// Has the command an option of this flag itself, which means something else?
+bool HasOwn(std::string_view command, std::string_view flag) {
+  return std::any_of(std::begin(kOwnOptions), std::end(kOwnOptions), [&](const OwnOption& option) {
+    return option.flag == flag && TakesOption(option, command);
+  });
+}
+
+void AddStoreOptions(CLI::App& app, std::string_view command, Collected& collected) {
   AddValues(app, "-c", collected.configuration_files,
             "Read the xec. directives of this file; flags override them")
       ->type_name("FILE")
       ->group("The store");
   for (const OptionRow& row : OptionTable()) {
-    if (row.group == OptionGroup::kGateway && !gateway) continue;
+    if (row.group == OptionGroup::kGateway && command != "serve") continue;
+    if (HasOwn(command, fmt::format("--{}", row.name))) continue;
     std::string help(row.help);
     if (!row.initial.empty()) help += fmt::format(" Default: {}.", row.initial);
     if (row.repeats) help += " May be repeated.";
@@ -83,7 +92,8 @@ void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line,
       {"-l", &line.long_form},          {"-R", &line.recursive},
       {"-r", &line.recursive},          {"-p", &line.parents},
       {"--deep", &line.deep},           {"--servers", &line.servers_only},
-      {"--lost", &line.lost},           {"--dry-run", &line.dry_run}};
+      {"--lost", &line.lost},           {"--dry-run", &line.dry_run},
+      {"--walk", &line.walk},           {"--names-only", &line.names_only}};
   const std::map<std::string_view, std::vector<std::string>*> values = {
       {"-o", &collected.output},
       {"--object", &collected.object},
@@ -92,7 +102,11 @@ void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line,
       {"--with", &collected.with},
       {"--geometry", &collected.geometry},
       {"--chunk-size", &collected.chunk_size},
-      {"--size", &collected.size}};
+      {"--size", &collected.size},
+      {"--server", &line.lost_servers},
+      {"--disk", &collected.disk},
+      {"--namespace", &collected.name_space},
+      {"--inventory", &collected.inventory}};
   for (const OwnOption& option : kOwnOptions) {
     if (!TakesOption(option, command.name)) continue;
     const std::string flag(option.flag);
@@ -154,6 +168,17 @@ Status ApplyRecover(const Collected& collected, CommandLine& line) {
   return OkStatus();
 }
 
+Status ApplyLost(const Collected& collected, CommandLine& line) {
+  for (const auto& [flag, values, target] :
+       {std::tuple("--disk", &collected.disk, &line.disk),
+        {"--namespace", &collected.name_space, &line.name_space},
+        {"--inventory", &collected.inventory, &line.configuration.inventory}}) {
+    if (values->size() > 1) return Fail(Code::kInvalidArgument, "{}: only one can be given", flag);
+    if (!values->empty()) *target = values->front();
+  }
+  return OkStatus();
+}
+
 // `literal`: what stood behind "--", operands whatever they look like.
 Result<std::vector<std::string>> Operands(const CLI::App& command, const std::vector<std::string>& literal) {
   std::vector<std::string> operands;
@@ -184,7 +209,7 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
     sub->allow_extras();
     sub->formatter(std::make_shared<UsageFormatter>(text));
     AddOwnOptions(*sub, text, line, values);
-    if (text.store) AddStoreOptions(*sub, values, std::string_view(text.name) == "serve");
+    if (text.store) AddStoreOptions(*sub, text.name, values);
     if (*text.examples) sub->footer(std::string("Examples:\n") + text.examples);
   }
   // CLI11 would hand what follows "--" to the program instead of the command.
@@ -217,6 +242,7 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
     }
     if (text.store) XEC_TRY(Apply(collected[i], line));
     if (line.command == "recover") XEC_TRY(ApplyRecover(collected[i], line));
+    if (line.command == "lost") XEC_TRY(ApplyLost(collected[i], line));
   }
   return line;
 }

@@ -26,6 +26,11 @@ struct CommandLine {
   std::vector<std::string> gone;   // repair --gone: members, by id or address
   std::string with;                // server replace --with
   bool dry_run = false;            // --dry-run: tell what would be done
+  std::vector<std::string> lost_servers;  // lost --server: members, by id or address
+  std::string disk;          // lost --disk
+  std::string name_space;    // lost --namespace
+  bool walk = false;         // lost --walk
+  bool names_only = false;   // lost --names-only
   bool exclusive = false;    // put --exclusive
   std::string output;        // recover -o
   std::string object;        // recover --object

@@ -71,6 +71,16 @@ inline constexpr CommandText kCommands[] = {
      "redundancy\n"
      "  xec health -c xec.conf --servers                 the data servers only\n"
      "  xec health -c xec.conf --deep                    reads and checks every chunk\n"},
+    {"lost", "Show which objects a server or disk holds, or held, a part of", "", 0, 0, true,
+     "  xec lost -c xec.conf --server s03                what the loss of s03 means, from the gateway's "
+     "inventory\n"
+     "  xec lost -c xec.conf --server s03 --walk         the same, asked from every server now\n"
+     "  xec lost -c xec.conf --disk /data/space7 --namespace /srv/names\n"
+     "                                                   on a data server: which links of its name space "
+     "dangle\n"
+     "The store is given by -c FILE or --origin: --server says what is lost. Exit code 6: some objects are "
+     "beyond\n"
+     "repair; 3: there is no inventory.\n"},
     {"repair", "Write lost and damaged archives of objects anew, and verify them", "[OBJECT...]", 0,
      kAnyNumber, true,
      "  xec repair -c xec.conf /data/run1.root\n"
@@ -122,9 +132,9 @@ struct OwnOption {
 };
 
 inline constexpr OwnOption kOwnOptions[] = {
-    {"put get ls stat locate verify health repair clean jobs server recover version", "--json", "",
+    {"put get ls stat locate verify health lost repair clean jobs server recover version", "--json", "",
      "Print JSON, one document"},
-    {"put get recover repair verify server", "-q,--quiet", "", "No progress, no summary"},
+    {"put get recover repair verify lost server", "-q,--quiet", "", "No progress, no summary"},
     {"put", "--exclusive", "", "Fail when there is something under the name"},
     {"ls", "-l", "", "Sizes and times"},
     {"ls", "-R", "", "All levels below"},
@@ -139,6 +149,15 @@ inline constexpr OwnOption kOwnOptions[] = {
     {"server", "--dry-run", "", "Look at everything and change nothing"},
     {"health", "--servers", "", "The data servers only, no census of the objects"},
     {"health", "--deep", "", "Read and check every chunk, not only the archives' directories"},
+    {"lost", "--server", "SERVER",
+     "A member (s03, or its address) that is lost, or that had the disk; may be repeated"},
+    {"lost", "--disk", "PATH", "A data space (oss.space) that is lost, of the server on this host"},
+    {"lost", "--namespace", "DIR",
+     "Where the names of that server are (oss.localroot); without --disk every link there that dangles "
+     "counts"},
+    {"lost", "--walk", "", "Ask all servers for every object now, in place of the inventory"},
+    {"lost", "--names-only", "", "The names of the objects, one a line, and nothing else"},
+    {"lost", "--inventory", "FILE", "The inventory to ask, in place of that of the gateway"},
     {"mkdir", "-p", "", "Missing parents too; fine if it exists"},
     {"recover", "-o", "FILE", "Where to write the object; - is standard output"},
     {"recover", "--object", "ID", "Id of the object wanted, or its beginning, or its path"},

@@ -24,7 +24,10 @@ Result<int> RunJobs(const CommandLine& line, OpenedStore& store);
 Result<int> RunServer(const CommandLine& line, OpenedStore& store);
 Result<int> RunHealth(const CommandLine& line, OpenedStore& store);
 
+Result<int> RunLostByWalk(const CommandLine& line, OpenedStore& store);
+
 // Without a store.
+Result<int> RunLost(const CommandLine& line);
 Result<int> RunRecover(const CommandLine& line);
 Result<int> RunServe(CommandLine line);
 

@@ -35,7 +35,7 @@ constexpr StoreCommand kStoreCommands[] = {
     {"locate", RunLocate, false, false}, {"verify", RunVerify, false, false},
     {"health", RunHealth, false, false}, {"repair", RunRepair, true, false},
     {"clean", RunClean, true, false},    {"jobs", RunJobs, true, false},
-    {"server", RunServer, true, false},
+    {"server", RunServer, true, false},  {"lost", RunLostByWalk, false, false},
 };
 
 // The answer even where nobody can read the sentence.
@@ -105,6 +105,7 @@ Result<int> Run(int argc, char** argv) {
   }
   if (line.command == "serve") return RunServe(std::move(line));
   if (line.command == "recover") return RunRecover(line);
+  if (line.command == "lost" && !line.walk) return RunLost(line);
   for (const StoreCommand& command : kStoreCommands) {
     if (line.command == command.name) return RunOnStore(command, line);
   }

@@ -104,22 +104,6 @@ Result<const passwd*> ChooseUser(const std::string& wanted) {
   return Fail(Code::kInvalidArgument, "there is no user to run xrootd as: say --user NAME");
 }
 
-// Always one that nobody but a gateway of this port uses: it is given away with all in it.
-std::string StateDirectory(const Configuration& configuration) {
-  const char* state = std::getenv("XDG_STATE_HOME");
-  const char* home = std::getenv("HOME");
-  fs::path base = "/var/lib/xec";
-  if (!configuration.state_directory.empty()) {
-    base = fs::absolute(configuration.state_directory);
-  } else if (geteuid() != 0 && state && *state == '/') {
-    base = fs::path(state) / "xec";
-  } else if (geteuid() != 0) {
-    base = home && *home == '/' ? fs::path(home) / ".local/state/xec"
-                                : fs::temp_directory_path() / fmt::format("xec-{}", getuid());
-  }
-  return (base / fmt::format("gateway-{}", configuration.port)).string();
-}
-
 // Held by this process and the xrootd it starts. One that was killed may need a moment to go.
 Result<UniqueFd> LockState(const std::string& state) {
   const std::string path = state + "/lock";
@@ -276,6 +260,28 @@ Result<std::string> UsersLines(const std::string& path) {
 
 }  // namespace
 
+// Always one that nobody but a gateway of this port uses: it is given away with all in it.
+std::string StateDirectory(const Configuration& configuration) {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  fs::path base = "/var/lib/xec";
+  if (!configuration.state_directory.empty()) {
+    base = fs::absolute(configuration.state_directory);
+  } else if (geteuid() != 0 && state && *state == '/') {
+    base = fs::path(state) / "xec";
+  } else if (geteuid() != 0) {
+    base = home && *home == '/' ? fs::path(home) / ".local/state/xec"
+                                : fs::temp_directory_path() / fmt::format("xec-{}", getuid());
+  }
+  return (base / fmt::format("gateway-{}", configuration.port)).string();
+}
+
+std::string InventoryFile(const Configuration& configuration) {
+  if (configuration.inventory == kNoInventory) return "";
+  if (!configuration.inventory.empty()) return configuration.inventory;
+  return StateDirectory(configuration) + "/inventory.sqlite";
+}
+
 Result<ServePlan> PrepareServe(const CommandLine& line) {
   ServePlan plan;
   plan.configuration = line.configuration;
@@ -293,6 +299,8 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
   Preload(plan.preload);
   plan.state = StateDirectory(configuration);
   XEC_TRY(MakeDirectories(plan.state + "/admin"));
+  plan.configuration.inventory =
+      configuration.inventory == kNoInventory ? configuration.inventory : InventoryFile(configuration);
 
   const passwd* user = nullptr;
   if (geteuid() == 0) {

@@ -26,6 +26,11 @@ struct ServePlan {
   bool link_made = false;
 };
 
+// Where a gateway of this configuration keeps its files.
+std::string StateDirectory(const Configuration& configuration);
+// Its inventory; "" if it keeps none.
+std::string InventoryFile(const Configuration& configuration);
+
 // Finds programs and directories; makes the state directory and, for a new store, missing data directories.
 // When started by root, gives them to the chosen user and becomes that user for good. Errors: kNotFound (no
 // plug-in, no xrootd), kInvalidArgument, kPermissionDenied, kConflict (another gateway uses the state

@@ -29,7 +29,7 @@ Result<std::string> AskText(SqlDatabase& database, std::string_view statement) {
   return row ? prepared.Text(0) : "";
 }
 
-Result<Found> LookAt(SqlDatabase& database, const StoreDescriptor& store) {
+Result<Found> LookAt(SqlDatabase& database, const StoreDescriptor& store, bool check) {
   XEC_ASSIGN_OR_RETURN(const uint64_t application, database.Ask("PRAGMA application_id"));
   XEC_ASSIGN_OR_RETURN(const uint64_t tables, database.Ask("SELECT count(*) FROM sqlite_schema"));
   if (tables == 0) return Found{Found::kNew, ""};
@@ -37,8 +37,10 @@ Result<Found> LookAt(SqlDatabase& database, const StoreDescriptor& store) {
   XEC_ASSIGN_OR_RETURN(const uint64_t schema, database.Ask("PRAGMA user_version"));
   if (schema != kInventorySchema)
     return Found{Found::kToMoveAway, fmt::format("it has schema {}, not {}", schema, kInventorySchema)};
-  XEC_ASSIGN_OR_RETURN(const std::string check, AskText(database, "PRAGMA quick_check(1)"));
-  if (check != "ok") return Found{Found::kToMoveAway, fmt::format("it is damaged: {}", check)};
+  if (check) {
+    XEC_ASSIGN_OR_RETURN(const std::string found, AskText(database, "PRAGMA quick_check(1)"));
+    if (found != "ok") return Found{Found::kToMoveAway, fmt::format("it is damaged: {}", found)};
+  }
   XEC_ASSIGN_OR_RETURN(const std::string of, AskText(database, "SELECT store_id FROM about"));
   if (of != store.store_id) return Found{Found::kToMoveAway, fmt::format("it is of the store {}", of)};
   return Found{Found::kOurs, ""};
@@ -55,24 +57,24 @@ Status MoveAway(const std::string& path) {
 }  // namespace
 
 Result<InventoryWriter> InventoryWriter::Open(const std::string& path, const StoreDescriptor& store,
-                                              uint64_t bytes_max) {
-  Result<InventoryWriter> opened = OpenOnce(path, store, bytes_max);
+                                              const Options& options) {
+  Result<InventoryWriter> opened = OpenOnce(path, store, options);
   if (opened || opened.code() != Code::kCorruption) return opened;
   std::string why = opened.error().message;
   XEC_TRY(MoveAway(path));
-  opened = OpenOnce(path, store, bytes_max);
+  opened = OpenOnce(path, store, options);
   if (opened) opened->moved_away_ = std::move(why);
   return opened;
 }
 
 // kCorruption: the file is to be moved away.
 Result<InventoryWriter> InventoryWriter::OpenOnce(const std::string& path, const StoreDescriptor& store,
-                                                  uint64_t bytes_max) {
+                                                  const Options& options) {
   XEC_ASSIGN_OR_RETURN(SqlDatabase database, SqlDatabase::Open(path, SqlDatabase::Mode::kWrite));
   InventoryWriter writer(std::move(database));
-  XEC_ASSIGN_OR_RETURN(const Found found, LookAt(writer.database_, store));
+  XEC_ASSIGN_OR_RETURN(const Found found, LookAt(writer.database_, store, options.check));
   if (found.kind == Found::kForeign)
-    return Fail(Code::kConflict, "{} is a database of another program", path);
+    return Fail(Code::kInvalidArgument, "{} is a database of another program", path);
   if (found.kind == Found::kToMoveAway) return Fail(Code::kCorruption, "{}", found.why);
   // Readers and the writer do not wait for each other by this; and a power cut may take the last changes, but
   // damages nothing.
@@ -80,7 +82,8 @@ Result<InventoryWriter> InventoryWriter::OpenOnce(const std::string& path, const
   XEC_TRY(writer.database_.Execute("PRAGMA synchronous = NORMAL"));
   XEC_TRY(writer.database_.Execute(fmt::format("PRAGMA journal_size_limit = {}", kLogBytesMax)));
   XEC_ASSIGN_OR_RETURN(const uint64_t page_bytes, writer.database_.Ask("PRAGMA page_size"));
-  XEC_TRY(writer.database_.Execute(fmt::format("PRAGMA max_page_count = {}", bytes_max / page_bytes)));
+  XEC_TRY(
+      writer.database_.Execute(fmt::format("PRAGMA max_page_count = {}", options.bytes_max / page_bytes)));
   if (found.kind == Found::kNew) XEC_TRY(writer.Begin(store));
   XEC_TRY(writer.PrepareAll());
   XEC_ASSIGN_OR_RETURN(SqlTransaction transaction, SqlTransaction::Begin(writer.database_));

@@ -35,10 +35,14 @@ struct InventoryWalk {
 // writer is of no more use; kCorruption means that the next Open makes the file anew.
 class InventoryWriter {
  public:
+  struct Options {
+    bool check = true;  // reads the whole file; else damage shows when what is damaged is read
+    uint64_t bytes_max = kInventoryBytesMax;
+  };
   // Opens the file, or makes it. A damaged one, and one of another schema or store, is moved to FILE.damaged,
-  // and another one is made. Error besides: kConflict (it is another program's).
+  // and another one is made. Error besides: kInvalidArgument (it is another program's).
   static Result<InventoryWriter> Open(const std::string& path, const StoreDescriptor& store,
-                                      uint64_t bytes_max = kInventoryBytesMax);
+                                      const Options& options);
 
   // Why what was there was moved away; "" if it was not.
   const std::string& moved_away() const { return moved_away_; }
@@ -66,7 +70,7 @@ class InventoryWriter {
   explicit InventoryWriter(SqlDatabase database) : database_(std::move(database)) {}
 
   static Result<InventoryWriter> OpenOnce(const std::string& path, const StoreDescriptor& store,
-                                          uint64_t bytes_max);
+                                          const Options& options);
   Status Begin(const StoreDescriptor& store);
   Status PrepareAll();
   Status WriteSome(uint64_t generation, std::span<const ObjectPlaces> objects, int64_t now_ms);

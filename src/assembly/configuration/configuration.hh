@@ -35,6 +35,8 @@ struct ChecksumRule {
   DigestOptions digests;
 };
 
+inline constexpr std::string_view kNoInventory = "off";
+
 struct Configuration {
   // The store. What is absent here comes from the descriptor of a store that exists, or is the default.
   std::vector<Site> data;     // directories
@@ -60,6 +62,9 @@ struct Configuration {
   std::string xrootd;           // the program; "" = chosen by serve
   Duration clean_interval = std::chrono::seconds(60);
   uint64_t clean_rate = 0;  // names a second; 0: no limit
+  std::string inventory;    // file; "" = chosen by serve, and none without; kNoInventory = none
+  Duration inventory_interval = std::chrono::hours(1);
+  uint64_t inventory_rate = 20;  // objects a second; 0: no limit
 
   // Name of every option given -> where, for messages ("line 3", "--geometry").
   std::map<std::string, std::string, std::less<>> given;

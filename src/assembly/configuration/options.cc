@@ -129,6 +129,13 @@ Values GetRules(const C& c) {
   return values;
 }
 
+Status SetInventory(C& c, std::string_view value) {
+  if (value != kNoInventory && !value.starts_with('/'))
+    return Fail(Code::kInvalidArgument, "'{}' is neither an absolute path nor {}", value, kNoInventory);
+  c.inventory = value;
+  return OkStatus();
+}
+
 Status SetChecksums(C& c, std::string_view value) {
   const std::vector<std::string_view> words = Words(value);
   if (words.size() != 2)
@@ -323,10 +330,52 @@ std::vector<OptionRow> ProcessRows() {
   };
 }
 
+std::vector<OptionRow> InventoryRows() {
+  using enum OptionGroup;
+  return {
+      {"inventory", "FILE|off", "inventory.sqlite in gateway-PORT below xec.state",
+       "The database in which a gateway keeps which server holds what, for `xec lost`. About 700 bytes an "
+       "object "
+       "with 8+2, 8 GiB at most.",
+       kGateway, false, SetInventory, GetText<&C::inventory>},
+      {"inventory-interval", "TIME", "1h",
+       "Longest pause between two walks through the store for it; four times as long as a walk took, if that "
+       "is "
+       "less, but a minute at least.",
+       kGateway, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(std::chrono::milliseconds time, ParseDuration(value));
+         if (time.count() == 0)
+           return Fail(Code::kInvalidArgument, "'{}' is no time: it must be more than 0", value);
+         c.inventory_interval = time;
+         return OkStatus();
+       },
+       [](const C& c) {
+         return c.inventory_interval == C().inventory_interval ? Values{}
+                                                               : Values{FormatTime(c.inventory_interval)};
+       }},
+      {"inventory-rate", "N", "20",
+       "Objects that such a walk looks at in a second, at most, each by some requests to each of its "
+       "servers; "
+       "0: "
+       "as many as it can.",
+       kGateway, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(c.inventory_rate, ParseCount(value, 0, 1'000'000));
+         return OkStatus();
+       },
+       [](const C& c) {
+         return c.inventory_rate == C().inventory_rate ? Values{}
+                                                       : Values{fmt::format("{}", c.inventory_rate)};
+       }},
+  };
+}
+
 const std::vector<OptionRow>& Table() {
   static const std::vector<OptionRow> table = [] {
     std::vector<OptionRow> all;
-    for (const auto rows : {SiteRows, GeometryRows, PolicyRows, PortRows, ProcessRows, LimitRows}) {
+    for (const auto rows :
+         {SiteRows, GeometryRows, PolicyRows, PortRows, ProcessRows, InventoryRows, LimitRows}) {
       for (const OptionRow& row : rows()) all.push_back(row);
     }
     return all;

@@ -34,8 +34,8 @@ class InventoryTest : public testing::Test {
 
   std::string File() const { return (directory_ / "inventory.sqlite").string(); }
 
-  InventoryWriter Open(uint64_t bytes_max = kInventoryBytesMax) {
-    Result<InventoryWriter> writer = InventoryWriter::Open(File(), store_, bytes_max);
+  InventoryWriter Open(InventoryWriter::Options options = {}) {
+    Result<InventoryWriter> writer = InventoryWriter::Open(File(), store_, options);
     EXPECT_TRUE(writer) << writer.error().ToString();
     return std::move(*writer);
   }
@@ -251,13 +251,13 @@ TEST_F(InventoryTest, ADatabaseOfAnotherProgramIsLeftAlone) {
     Result<SqlDatabase> database = SqlDatabase::Open(File(), SqlDatabase::Mode::kWrite);
     ASSERT_TRUE(database && database->Execute("CREATE TABLE theirs (a)"));
   }
-  EXPECT_EQ(InventoryWriter::Open(File(), store_).code(), Code::kConflict);
+  EXPECT_EQ(InventoryWriter::Open(File(), store_, {}).code(), Code::kInvalidArgument);
   EXPECT_EQ(InventoryReader::Open(File()).code(), Code::kCorruption);
   EXPECT_FALSE(fs::exists(File() + ".damaged"));
 }
 
 TEST_F(InventoryTest, AFullDiskIsAnErrorAndNoMore) {
-  InventoryWriter writer = Open(200 * kKiB);
+  InventoryWriter writer = Open({.bytes_max = 200 * kKiB});
   const Result<InventoryWalk> walk = writer.BeginWalk(true, 1000);
   ASSERT_TRUE(walk);
   Status written;
@@ -326,7 +326,8 @@ TEST_F(InventoryTest, WithoutAFileNothingIsMadeByReading) {
   std::ofstream(File()) << "no database";
   EXPECT_EQ(InventoryReader::Open(File()).code(), Code::kCorruption);
   fs::remove(File());
-  EXPECT_EQ(InventoryWriter::Open((directory_ / "none" / "x").string(), store_).code(), Code::kUnavailable);
+  EXPECT_EQ(InventoryWriter::Open((directory_ / "none" / "x").string(), store_, {}).code(),
+            Code::kUnavailable);
 }
 
 }  // namespace
