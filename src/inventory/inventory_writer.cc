@@ -86,14 +86,7 @@ Result<InventoryWriter> InventoryWriter::OpenOnce(const std::string& path, const
       writer.database_.Execute(fmt::format("PRAGMA max_page_count = {}", options.bytes_max / page_bytes)));
   if (found.kind == Found::kNew) XEC_TRY(writer.Begin(store));
   XEC_TRY(writer.PrepareAll());
-  XEC_ASSIGN_OR_RETURN(SqlTransaction transaction, SqlTransaction::Begin(writer.database_));
-  XEC_ASSIGN_OR_RETURN(SqlStatement server,
-                       writer.database_.Prepare("INSERT OR REPLACE INTO servers VALUES (?1, ?2, ?3)"));
-  for (size_t i = 0; i < store.members.size(); ++i) {
-    server.Bind(i, store.members[i].id, store.members[i].address);
-    XEC_TRY(server.Run());
-  }
-  XEC_TRY(transaction.Commit());
+  XEC_TRY(writer.NumberServers(store));
   return writer;
 }
 
@@ -106,6 +99,25 @@ Status InventoryWriter::Begin(const StoreDescriptor& store) {
   XEC_ASSIGN_OR_RETURN(SqlStatement about, database_.Prepare("INSERT INTO about VALUES (?1)"));
   about.Bind(store.store_id);
   XEC_TRY(about.Run());
+  return transaction.Commit();
+}
+
+// Members come and go, and the order of their list with them; a number stays with its id.
+Status InventoryWriter::NumberServers(const StoreDescriptor& store) {
+  XEC_ASSIGN_OR_RETURN(SqlTransaction transaction, SqlTransaction::Begin(database_));
+  XEC_ASSIGN_OR_RETURN(SqlStatement add,
+                       database_.Prepare("INSERT INTO servers SELECT coalesce(max(number) + 1, 0), ?1, ?2 "
+                                         "FROM servers WHERE true "
+                                         "ON CONFLICT (id) DO UPDATE SET address = excluded.address"));
+  XEC_ASSIGN_OR_RETURN(SqlStatement find, database_.Prepare("SELECT number FROM servers WHERE id = ?1"));
+  for (const Member& member : store.members) {
+    add.Bind(member.id, member.address);
+    XEC_TRY(add.Run());
+    find.Bind(member.id);
+    XEC_TRY(find.Step());
+    numbers_.push_back(static_cast<MemberIndex>(find.Number(0)));
+    find.Bind(member.id);
+  }
   return transaction.Commit();
 }
 
@@ -196,6 +208,9 @@ Status InventoryWriter::WriteSome(uint64_t generation, std::span<const ObjectPla
 // What has not changed is hardly written.
 Status InventoryWriter::WriteOne(uint64_t generation, const ObjectPlaces& object, int64_t now_ms) {
   const std::string version = object.version.ToString();
+  std::vector<LaneRun> seen = object.runs;
+  for (LaneRun& run : seen)
+    run.server = run.server < numbers_.size() ? numbers_[run.server] : LaneRun::kNoServer;
   SqlStatement& find = statements_->find;
   find.Bind(object.path);
   XEC_ASSIGN_OR_RETURN(const bool known, find.Step());
@@ -204,7 +219,7 @@ Status InventoryWriter::WriteOne(uint64_t generation, const ObjectPlaces& object
   find.Bind();
   if (same) {
     XEC_ASSIGN_OR_RETURN(const std::vector<LaneRun> runs, ReadRuns(statements_->runs_of, number));
-    if (runs == object.runs) {
+    if (runs == seen) {
       statements_->see.Bind(number, generation, static_cast<uint64_t>(now_ms));
       return statements_->see.Run();
     }
@@ -214,13 +229,13 @@ Status InventoryWriter::WriteOne(uint64_t generation, const ObjectPlaces& object
              uint64_t{object.geometry.parity_chunks}, object.geometry.chunk_size_bytes, object.bytes,
              generation, static_cast<uint64_t>(now_ms));
   XEC_TRY(write.Run());
-  return WriteRuns(known ? number : database_.last_row(), object);
+  return WriteRuns(known ? number : database_.last_row(), seen);
 }
 
-Status InventoryWriter::WriteRuns(uint64_t number, const ObjectPlaces& object) {
+Status InventoryWriter::WriteRuns(uint64_t number, const std::vector<LaneRun>& runs) {
   statements_->remove_runs.Bind(number);
   XEC_TRY(statements_->remove_runs.Run());
-  for (const LaneRun& run : object.runs) {
+  for (const LaneRun& run : runs) {
     statements_->insert_run.Bind(number, uint64_t{run.lane}, run.first, run.stripes, run.bytes,
                                  NumberOf(run.server), uint64_t{run.held});
     XEC_TRY(statements_->insert_run.Run());

@@ -75,11 +75,13 @@ class InventoryWriter {
   Status PrepareAll();
   Status WriteSome(uint64_t generation, std::span<const ObjectPlaces> objects, int64_t now_ms);
   Status WriteOne(uint64_t generation, const ObjectPlaces& object, int64_t now_ms);
-  Status WriteRuns(uint64_t number, const ObjectPlaces& object);
+  Status NumberServers(const StoreDescriptor& store);
+  Status WriteRuns(uint64_t number, const std::vector<LaneRun>& runs);
   Result<uint64_t> RemoveSome(uint64_t generation);
 
   SqlDatabase database_;
   std::optional<Statements> statements_;  // goes before the database
+  std::vector<MemberIndex> numbers_;  // in the inventory, by member
   std::string moved_away_;
 };
 

@@ -11,7 +11,7 @@ namespace xec {
 constexpr uint64_t kInventoryApplication = 0x58454369;
 constexpr uint64_t kInventorySchema = 1;
 
-// Paths are the bytes of names; times are milliseconds since 1970. A server's number is that of the member.
+// Paths are the bytes of names; times are milliseconds since 1970. A server's number stays with its id.
 // What an object's row says was seen by the walk `generation`, at `seen_ms`.
 inline constexpr const char* kInventoryTables = R"(
 CREATE TABLE about (
@@ -19,7 +19,7 @@ CREATE TABLE about (
 );
 CREATE TABLE servers (
   number INTEGER PRIMARY KEY,
-  id TEXT NOT NULL,
+  id TEXT NOT NULL UNIQUE,
   address TEXT NOT NULL
 );
 CREATE TABLE objects (

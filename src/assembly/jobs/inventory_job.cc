@@ -88,13 +88,13 @@ class InventoryJob final : public Job {
     uint64_t runs = 0;
   };
 
-  int64_t Now() const { return site_.engine.executor().WallNow(); }
+  int64_t Now() const { return site_.engine().executor().WallNow(); }
 
   // Awaits `work`, done by the thread of the database, and goes on on one of the engine's.
   template <typename T>
   Task<T> ByThread(std::function<T()> work) {
     OneShot<T> done;
-    thread_.Post([&executor = site_.engine.executor(), work = std::move(work), set = done.Setter()] {
+    thread_.Post([&executor = site_.engine().executor(), work = std::move(work), set = done.Setter()] {
       T value = work();
       executor.Post([set, value = std::move(value)]() mutable { set(std::move(value)); });
     });
@@ -110,22 +110,28 @@ class InventoryJob final : public Job {
 
   // Makes walk_, unless it is not time yet: answers how long to wait.
   Task<Result<Duration>> Begin() {
-    std::function<Result<Duration>()> open = [this] { return Open(Now()); };
+    // The walk stays with the list of members with which it begins.
+    Generation& now = site_.now();
+    std::function<Result<Duration>()> open = [this, members = now.engine->descriptor(), now_ms = Now()] {
+      return Open(members, now_ms);
+    };
     Result<Duration> wait = co_await ByThread(std::move(open));
     if (!wait || *wait > Duration()) co_return std::move(wait);
     go_on_ = true;
     batch_ = {};
     walked_ = std::make_shared<Status>();
-    walk_.emplace(site_.engine.scope(), site_.engine.executor(),
-                  [this, walked = walked_](Turn turn) { return Walk(std::move(turn), walked); });
+    walk_.emplace(now.engine->scope(), site_.engine().executor(),
+                  [this, &store = *now.maintenance, walked = walked_](Turn turn) {
+                    return Walk(store, std::move(turn), walked);
+                  });
     co_return Duration();
   }
 
   // On the thread of the database, as Save.
-  Result<Duration> Open(int64_t now_ms) {
+  Result<Duration> Open(const StoreDescriptor& members, int64_t now_ms) {
     writer_.reset();
     const InventoryWriter::Options options{.check = !std::exchange(checked_, true)};
-    XEC_ASSIGN_OR_RETURN(writer_, InventoryWriter::Open(file_, site_.engine.descriptor(), options));
+    XEC_ASSIGN_OR_RETURN(writer_, InventoryWriter::Open(file_, members, options));
     if (!writer_->moved_away().empty()) {
       Log(LogLevel::kWarning, "inventory", "{} was moved to {}.damaged ({}); it is made anew", file_, file_,
           writer_->moved_away());
@@ -140,7 +146,7 @@ class InventoryJob final : public Job {
     return Duration();
   }
 
-  Task<void> Walk(Turn turn, std::shared_ptr<Status> walked) {
+  Task<void> Walk(Maintenance& store, Turn turn, std::shared_ptr<Status> walked) {
     PlacesOptions options{.from = state_.at, .turn = std::move(turn)};
     options.object = [this](ObjectPlaces object) {
       ++state_.done;
@@ -154,7 +160,7 @@ class InventoryJob final : public Job {
       if (!directory) batch_.uncounted.push_back(path);
       return true;
     };
-    *walked = co_await site_.store.WalkPlaces(std::move(options), {});
+    *walked = co_await store.WalkPlaces(std::move(options), {});
   }
 
   // Answers the pause, if the walk is at its end.

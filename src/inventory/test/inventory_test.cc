@@ -28,7 +28,8 @@ class InventoryTest : public testing::Test {
     fs::create_directories(directory_);
     store_.store_id = std::string(32, 'a');
     for (int i = 0; i < 12; ++i)
-      store_.members.push_back({fmt::format("s{:02}", i + 1), fmt::format("root://h{}:1095", i), ""});
+      store_.members.push_back(
+          {.id = fmt::format("s{:02}", i + 1), .address = fmt::format("root://h{}:1095", i), .host = ""});
   }
   ~InventoryTest() override { fs::remove_all(directory_); }
 
@@ -118,6 +119,20 @@ TEST_F(InventoryTest, WhatIsGoneDisappearsAndWhatChangedIsReplaced) {
   Walk(writer, {Object("/a"), Object("/b", 0, 8), Object("/moved", 2)});
   EXPECT_THAT(On(0), ElementsAre(Object("/a"), Object("/b", 0, 8)));
   EXPECT_THAT(On(11), ElementsAre(Object("/moved", 2)));
+}
+
+TEST_F(InventoryTest, AServerIsKnownByItsIdWhateverItsPlaceInTheList) {
+  {
+    Walk(*std::make_unique<InventoryWriter>(Open()), {Object("/a")});
+  }
+  // s01 is removed, and s13 added.
+  store_.members.erase(store_.members.begin());
+  store_.members.push_back({.id = "s13", .address = "root://h13:1095", .host = ""});
+  InventoryWriter writer = Open();
+  EXPECT_THAT(Names(0), ElementsAre("/a")) << "as it was seen";
+  Walk(writer, {Object("/a")});
+  EXPECT_THAT(Names(0), IsEmpty());
+  EXPECT_THAT(Names(10), ElementsAre("/a")) << "s11 is the tenth of the list";
 }
 
 TEST_F(InventoryTest, WhatAWalkCouldNotLookAtStays) {
