@@ -242,8 +242,9 @@ Task<Status> CarryThrough(Engine& engine, KeptLog& kept) {
 }
 
 // Goes on with what the logs of one rename say. Their copies may not be on the disks yet, so the rename is
-// logged anew first: a power cut must not end it half way.
-Task<Status> Resume(Engine& engine, std::vector<MoveLog> logs) {
+// logged anew first: a power cut must not end it half way. `yielded` gets the log of a rename that has met
+// another operation.
+Task<Status> Resume(Engine& engine, std::vector<MoveLog> logs, std::vector<KeptLog>& yielded) {
   KeptLog kept{.log = logs.front(), .late = {}, .begun = engine.executor().Now()};
   MoveLog& log = kept.log;
   Result<NameInfo> from = co_await LookUp(engine, log.from);
@@ -260,8 +261,19 @@ Task<Status> Resume(Engine& engine, std::vector<MoveLog> logs) {
   for (const MoveLog& found : logs) co_await RemoveMoveLog(engine, found.id, settled);
   if (!there) co_return OkStatus();
   const Status carried = co_await CarryThrough(engine, kept);
+  if (!carried && carried.code() == Code::kConflict) yielded.push_back(std::move(kept));
   if (!carried && carried.code() != Code::kNotFound) co_return carried.error();
   co_return OkStatus();
+}
+
+// Renames that wait for each other would do so for ever, and let nobody put anything into their directories.
+// So one after the other is given up until none of them waits for itself. What such a rename has not moved
+// stays where it is: its client was told "unknown".
+Task<void> EndWaiting(Engine& engine, std::vector<KeptLog> yielded) {
+  for (KeptLog& kept : yielded) {
+    const bool for_itself = co_await WaitsForItself(engine, kept.log);
+    if (for_itself) co_await RemoveMoveLog(engine, kept.log.id, kept.late);
+  }
 }
 
 // An empty directory at the target is not in the way, as with rename(2). It stays and takes what is moved, so
@@ -326,10 +338,12 @@ Task<Result<bool>> ResumeDirectoryRenames(Engine& engine) {
     std::string rename = log.from.text() + '\n' + log.to.text() + '\n' + log.version.ToString();
     renames[std::move(rename)].push_back(std::move(log));
   }
+  std::vector<KeptLog> yielded;
   for (auto& [rename, same] : renames) {
-    const Status resumed = co_await Resume(engine, std::move(same));
+    const Status resumed = co_await Resume(engine, std::move(same), yielded);
     if (!resumed) result = resumed.error();
   }
+  co_await EndWaiting(engine, std::move(yielded));
   if (!result) co_return result.error();
   co_return logs.silent + logs.young == 0;
 }

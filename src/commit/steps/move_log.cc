@@ -106,6 +106,11 @@ Task<AllLogs> AllCopies(Engine& engine) {
   co_return std::move(all);
 }
 
+// Does one rename make something in a directory that the other one renames? It waits for the other one then.
+bool WaitsFor(const MoveLog& log, const MoveLog& other) {
+  return log.to == other.from || log.to.IsBelow(other.from) || other.from.IsBelow(log.to);
+}
+
 }  // namespace
 
 Task<Result<std::set<MemberIndex>>> WriteMoveLog(Engine& engine, MoveLog log) {
@@ -195,6 +200,27 @@ Task<bool> MayBeRenamed(Engine& engine, ObjectPath directory) {
     const bool counts = copies.whole + copies.unknown + all.silent > few;
     const bool of_this = !copies.log || copies.log->from == directory || directory.IsBelow(copies.log->from);
     if (counts && of_this) co_return true;
+  }
+  co_return false;
+}
+
+Task<bool> WaitsForItself(Engine& engine, MoveLog log) {
+  const AllLogs all = co_await AllCopies(engine);
+  const size_t few = engine.SilentServersMax();
+  if (all.silent > few) co_return false;
+  std::vector<MoveLog> others;
+  for (const auto& [id, copies] : all.logs) {
+    if (copies.log && copies.whole + copies.unknown + all.silent > few) others.push_back(*copies.log);
+  }
+  std::vector<MoveLog> reached = {log};
+  for (size_t i = 0; i < reached.size(); ++i) {
+    const MoveLog waiting = reached[i];
+    if (i > 0 && WaitsFor(waiting, log)) co_return true;
+    const auto next = std::stable_partition(others.begin(), others.end(), [&](const MoveLog& other) {
+      return other.id == log.id || !WaitsFor(waiting, other);
+    });
+    reached.insert(reached.end(), next, others.end());
+    others.erase(next, others.end());
   }
   co_return false;
 }

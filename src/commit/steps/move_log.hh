@@ -39,4 +39,8 @@ Task<MoveLogsFound> FindMoveLogs(Engine& engine);
 // servers answer.
 Task<bool> MayBeRenamed(Engine& engine, ObjectPath directory);
 
+// Do logs, however young, say that this rename waits for others that wait for it? Each of them makes
+// something in a directory that the next one renames. False also if too few servers answer.
+Task<bool> WaitsForItself(Engine& engine, MoveLog log);
+
 }  // namespace xec

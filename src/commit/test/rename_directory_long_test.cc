@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Renames of directories that take long, beside cleaners that go on with renames whose processes died.
+#include <algorithm>
 #include <array>
 
+#include "commit/programs/removal_seal.hh"
 #include "commit/steps/move_log.hh"
 #include "commit/test/test_world.hh"
 
@@ -123,6 +125,95 @@ TEST(LongRenameDirectoryTest, TwoWhoGoOnWithOneRenameBothComeToItsEnd) {
     for (const auto& one : resumed) EXPECT_TRUE(*one) << seed << ": " << one->error().message;
     ExpectMoved(world, world.NewGateway());
     if (HasFailure()) break;
+  }
+}
+
+// From one directory to another one.
+using Renames = std::vector<std::pair<std::string, std::string>>;
+
+// Each rename has sealed its source, in which there is an object, and dies as long after the one before it.
+void DieOverAll(TestWorld& world, const Renames& renames, Duration apart) {
+  Gateway& dies = world.NewGateway();
+  for (const auto& [from, to] : renames) {
+    ASSERT_TRUE(world.Run(MakeDirectoryName(*dies.engine, world.Path(from), true)));
+    ASSERT_TRUE(world.Put(dies, from + "/of_" + from.back()));
+  }
+  for (const auto& [from, to] : renames) {
+    const Result<NameInfo> info = world.Run(LookUpLive(*dies.engine, world.Path(from)));
+    ASSERT_TRUE(info);
+    const MoveLog log{dies.engine->NewObjectId(), world.Path(from), world.Path(to), info->accepted.version};
+    ASSERT_TRUE(world.Run(WriteMoveLog(*dies.engine, log)));
+    ASSERT_TRUE(world.Run(SealRemoval(*dies.engine, *info)));
+    world.Pass(apart);
+  }
+  dies.Kill();
+}
+
+// What the objects in the tree are called, wherever they are.
+Task<std::vector<std::string>> FindObjects(Engine& engine, ObjectPath directory) {
+  std::vector<std::string> found;
+  Result<std::vector<ListedName>> names = co_await ListDirectory(engine, directory);
+  EXPECT_TRUE(names) << directory.text();
+  if (!names) co_return std::move(found);
+  for (const ListedName& name : *names) {
+    if (!name.directory) found.push_back(name.name);
+    if (!name.directory) continue;
+    const std::vector<std::string> below = co_await FindObjects(engine, *directory.Child(name.name));
+    found.insert(found.end(), below.begin(), below.end());
+  }
+  std::sort(found.begin(), found.end());
+  co_return std::move(found);
+}
+
+void ResumeAll(TestWorld& world, Gateway& cleaner, Duration apart) {
+  for (int pass = 0; pass < 8; ++pass) {
+    world.Pass(apart);
+    const Result<bool> resumed = world.Run(ResumeDirectoryRenames(*cleaner.engine));
+    EXPECT_TRUE(resumed || resumed.code() == Code::kConflict) << resumed.error().message;
+  }
+}
+
+void ExpectAnEnd(const Renames& ring, Duration apart) {
+  TestWorld world({});
+  DieOverAll(world, ring, apart);
+  Gateway& cleaner = world.NewGateway();
+  ResumeAll(world, cleaner, apart);
+  EXPECT_EQ(LogsLeft(world), 0u);
+  std::vector<std::string> objects;
+  for (const auto& [from, to] : ring) {
+    objects.push_back(std::string("of_") + from.back());
+    EXPECT_TRUE(world.Run(MakeDirectoryName(*cleaner.engine, world.Path(from + "/new"), true))) << from;
+  }
+  EXPECT_EQ(world.Run(FindObjects(*cleaner.engine, world.Path("/"))), objects);
+}
+
+// The bug: renames that died half way, each into what the next one renames, waited for each other for ever
+// (seed 16618), and nothing could be put into these directories any more.
+TEST(LongRenameDirectoryTest, ThoseThatWaitForEachOtherComeToAnEnd) {
+  const std::vector<Renames> rings = {{{"/d", "/e"}, {"/e", "/d"}},
+                                      {{"/d", "/e/n"}, {"/e", "/d/n"}},
+                                      {{"/d", "/e"}, {"/e", "/f"}, {"/f", "/d"}}};
+  for (const Renames& ring : rings) {
+    // The logs are old at the same time, or never are: each is written anew at a time of its own.
+    for (const Duration apart : {Duration(20min), Duration(40s)}) {
+      SCOPED_TRACE(fmt::format("{} renames, from {} to {}", ring.size(), ring[0].first, ring[0].second));
+      ExpectAnEnd(ring, apart);
+    }
+  }
+}
+
+TEST(LongRenameDirectoryTest, OneThatOnlyWaitsForAnotherIsFinished) {
+  for (const bool first : {false, true}) {
+    const std::string one = first ? "/d" : "/f";
+    const Renames renames = {{one, "/e"}, {"/e", "/g"}};
+    TestWorld world({});
+    DieOverAll(world, renames, 0s);
+    Gateway& cleaner = world.NewGateway();
+    ResumeAll(world, cleaner, 20min);
+    EXPECT_EQ(LogsLeft(world), 0u) << one;
+    EXPECT_FALSE(world.Lives(cleaner, one));
+    EXPECT_TRUE(world.Lives(cleaner, "/e/of_" + one.substr(1)));
+    EXPECT_TRUE(world.Lives(cleaner, "/g/of_e"));
   }
 }
 
