@@ -30,7 +30,15 @@ std::vector<MemberIndex> Spares(const Engine& engine, const ObjectPath& path, co
 
 std::vector<MemberIndex> SparesSearched(const Engine& engine, const ObjectPath& path,
                                         const Manifest& manifest) {
-  return Spares(engine, path, manifest, kSparesSearchedMax);
+  std::vector<MemberIndex> searched = Spares(engine, path, manifest, kSparesSearchedMax);
+  // They get no archives, but hold some until these have been moved.
+  const std::vector<Member>& members = engine.descriptor().members;
+  for (size_t i = 0; i < members.size(); ++i) {
+    const bool emptied = members[i].role == MemberRole::kEmptying || members[i].role == MemberRole::kEmptied;
+    if (emptied && !Contains(manifest.servers, members[i].id))
+      searched.push_back(static_cast<MemberIndex>(i));
+  }
+  return searched;
 }
 
 std::vector<MemberIndex> SparesFor(const Engine& engine, const ObjectPath& path, const Manifest& manifest,

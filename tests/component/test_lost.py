@@ -66,8 +66,12 @@ class Lost(everyday.EverydayTest):
         self.assertEqual(self.told(document), self.told(walked))
         self.assertGreater(len(document["objects"]), 0)
         ignored = ("source",)
-        self.assertEqual({key: value for key, value in document["totals"].items() if key not in ignored},
-                         {key: value for key, value in walked["totals"].items() if key not in ignored})
+        totals = [{key: value for key, value in one["totals"].items() if key not in ignored} for one in (document, walked)]
+        for one in totals:
+            if one.get("name_space"):
+                # Gateways make and remove small files of their own meanwhile.
+                one["name_space"] = {key: value for key, value in one["name_space"].items() if key != "links"}
+        self.assertEqual(*totals)
         return document
 
     def test_a_servers_folder_is_deleted(self):
