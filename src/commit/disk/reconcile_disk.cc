@@ -6,8 +6,8 @@
 #include "commit/disk/disk_clock.hh"
 #include "commit/engine/names.hh"
 #include "commit/engine/pause.hh"
-#include "commit/programs/attributes.hh"
 #include "commit/programs/name_walk.hh"
+#include "commit/steps/seals.hh"
 
 namespace xec {
 namespace {
@@ -21,12 +21,6 @@ struct Reconciliation {
 // By all who see that its clock has moved on: another gateway was faster.
 Error IsUsedAgain(const Reconciliation& work) {
   return Fail(Code::kConflict, "{} is used again", work.beneath.server_id(work.member));
-}
-
-bool IsSealOfAnyKind(const State& state) {
-  return state.kind == StateKind::kSealed || state.kind == StateKind::kDirectorySeal ||
-         state.kind == StateKind::kRemovalSeal || state.kind == StateKind::kMoveOut ||
-         state.kind == StateKind::kMoveIn;
 }
 
 bool ShowsId(const Look& look, const std::string& id) {
@@ -65,22 +59,11 @@ Task<Status> RemoveVoid(Reconciliation& work, ObjectPath path) {
   co_return OkStatus();
 }
 
-bool HasAttributes(const NameInfo& info) {
-  return std::any_of(info.listings.begin(), info.listings.end(), [](const auto& home) {
-    return std::any_of(home.second.begin(), home.second.end(),
-                       [](const State& state) { return state.kind == StateKind::kAttributes; });
-  });
-}
-
 // Without the disk: decided on a quorum of the other homes, its user attributes too.
 Task<Status> ReconcileName(Reconciliation& work, ObjectPath name, bool on_disk) {
-  const Result<NameInfo> info = co_await LookUp(work.engine, name);
+  // Whoever changes the name meanwhile does so without the disk.
+  const Result<NameInfo> info = co_await LookUpWithAttributes(work.engine, name);
   if (!info) co_return info.error();
-  if (info->accepted.Live() && HasAttributes(*info)) {
-    const auto read = co_await ReadAttributes(work.engine, *info);
-    // Whoever changed the name meanwhile has done so without the disk.
-    if (!read && read.code() != Code::kConflict) co_return read.error();
-  }
   if (!on_disk) co_return OkStatus();
   co_return co_await RemoveVoid(work, std::move(name));
 }

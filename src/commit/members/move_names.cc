@@ -5,10 +5,10 @@
 
 #include "base/contains.hh"
 #include "commit/engine/names.hh"
-#include "commit/programs/attributes.hh"
 #include "commit/programs/name_walk.hh"
 #include "commit/steps/fence.hh"
 #include "commit/steps/roll_forward.hh"
+#include "commit/steps/seals.hh"
 
 namespace xec {
 namespace {
@@ -16,25 +16,12 @@ namespace {
 // Of one name: further rounds find what requests under way have made meanwhile.
 constexpr int kSweepRoundsMax = 4;
 
-// A seal whose owner other clients have to meet at any quorum of homes. An abort is none: it keeps nobody
-// from anything once all homes have one.
-bool IsPromise(const State& state) {
-  switch (state.kind) {
-    case StateKind::kSealed:
-    case StateKind::kDirectorySeal:
-    case StateKind::kRemovalSeal:
-    case StateKind::kMoveOut:
-    case StateKind::kMoveIn: return true;
-    default: return false;
-  }
-}
-
 // Seals that a quorum of homes could miss.
 std::vector<State> LonePromises(const Look& look) {
   std::map<std::string, std::pair<State, size_t>> seals;
   for (const auto& [home, states] : look.listings()) {
     for (const State& state : states) {
-      if (!IsPromise(state)) continue;
+      if (!IsSealOfAnyKind(state)) continue;
       const auto [entry, first] = seals.emplace(FormatState(state), std::pair(state, size_t{0}));
       ++entry->second.second;
     }
@@ -44,13 +31,6 @@ std::vector<State> LonePromises(const Look& look) {
     if (seal.second < look.quorum()) lone.push_back(std::move(seal.first));
   }
   return lone;
-}
-
-bool HasAttributes(const NameInfo& info) {
-  return std::any_of(info.listings.begin(), info.listings.end(), [](const auto& home) {
-    return std::any_of(home.second.begin(), home.second.end(),
-                       [](const State& state) { return state.kind == StateKind::kAttributes; });
-  });
 }
 
 // One that stands on fewer homes than a quorum of both lists together was made by the list before: its owner
@@ -80,15 +60,11 @@ Task<Status> GiveUpLone(Engine& engine, ObjectPath path) {
 }
 
 Task<Status> MoveName(Engine& engine, ObjectPath path, TimePoint fence_from) {
-  const Result<NameInfo> info = co_await LookUp(engine, path);
+  // Whoever changes the name meanwhile does so by the list in force.
+  const Result<NameInfo> info = co_await LookUpWithAttributes(engine, path);
   if (!info) co_return info.error();
-  if (info->accepted.Live() && HasAttributes(*info)) {
-    const auto read = co_await ReadAttributes(engine, *info);
-    // Whoever changed the name meanwhile has done so by the list in force.
-    if (!read && read.code() != Code::kConflict) co_return read.error();
-  }
   const bool seals = std::any_of(info->listings.begin(), info->listings.end(), [](const auto& home) {
-    return std::any_of(home.second.begin(), home.second.end(), IsPromise);
+    return std::any_of(home.second.begin(), home.second.end(), IsSealOfAnyKind);
   });
   if (!seals) co_return OkStatus();
   // Many are just being made.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "commit/programs/name_walk.hh"
 
+#include <algorithm>
 #include <utility>
 
 #include "commit/engine/pause.hh"
+#include "commit/programs/attributes.hh"
 #include "runtime/gather.hh"
 
 namespace xec {
@@ -103,6 +105,19 @@ Task<Status> VisitAllNames(NameWalk work) {
   }
   if (done) done = engine.MembersInForce();
   co_return done;
+}
+
+Task<Result<NameInfo>> LookUpWithAttributes(Engine& engine, ObjectPath path) {
+  Result<NameInfo> info = co_await LookUp(engine, std::move(path));
+  if (!info || !info->accepted.Live()) co_return std::move(info);
+  const bool any = std::any_of(info->listings.begin(), info->listings.end(), [](const auto& home) {
+    return std::any_of(home.second.begin(), home.second.end(),
+                       [](const State& state) { return state.kind == StateKind::kAttributes; });
+  });
+  if (!any) co_return std::move(info);
+  const auto read = co_await ReadAttributes(engine, *info);
+  if (!read && read.code() != Code::kConflict) co_return read.error();
+  co_return std::move(info);
 }
 
 }  // namespace xec

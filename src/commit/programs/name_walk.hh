@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "commit/engine/folder.hh"
+#include "commit/engine/names.hh"
 #include "runtime/turn.hh"
 
 namespace xec {
@@ -22,5 +23,9 @@ struct NameWalk {
 // Errors: of list, of visit; kCancelled when the turn ended it; kNoQuorum when the list of members was not in
 // force at the end.
 Task<Status> VisitAllNames(NameWalk walk);
+
+// LookUp, with the attributes of what lives there brought to a quorum of homes as well. One that is changed
+// meanwhile is settled by whoever changes it. Errors: as of LookUp and ReadAttributes.
+Task<Result<NameInfo>> LookUpWithAttributes(Engine& engine, ObjectPath path);
 
 }  // namespace xec

@@ -7,6 +7,12 @@
 
 namespace xec {
 
+bool IsSealOfAnyKind(const State& state) {
+  return state.kind == StateKind::kSealed || state.kind == StateKind::kDirectorySeal ||
+         state.kind == StateKind::kRemovalSeal || state.kind == StateKind::kMoveOut ||
+         state.kind == StateKind::kMoveIn;
+}
+
 Task<HomesSealed> SealQuorum(Engine& engine, ObjectPath path, std::vector<MemberIndex> preferred,
                              UniqueFunction<Task<Status>(MemberIndex)> make) {
   const std::vector<MemberIndex> homes = HomesFrom(engine, path, std::move(preferred));

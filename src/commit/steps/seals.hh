@@ -8,6 +8,10 @@
 
 namespace xec {
 
+// One whose owner other clients have to meet at any quorum of homes: s, e, f, g, r or q. An abort is none: it
+// keeps nobody from anything once all homes have one.
+bool IsSealOfAnyKind(const State& state);
+
 struct HomesSealed {
   std::vector<MemberIndex> sealed;  // a quorum, or all that take it
   std::vector<MemberIndex> unsure;  // others that were asked: it may be made there all the same, later
