@@ -197,8 +197,7 @@ class Client {
 
   // `left` is what has not been taken of the client's bytes, also after an error.
   Result<Committed> Upload(const std::string& path, uint64_t& left) {
-    CreateOptions options;
-    options.write = opened_.WriteOptionsFor(path);
+    CreateOptions options = opened_.CreateOptionsFor(path);
     options.write.size_hint = left;
     options.write.bytes_beside = kBufferBytes;
     XEC_ASSIGN_OR_RETURN(const auto upload, SyncWait(store_.Create(path, options, call_)));

@@ -235,7 +235,7 @@ xec_request *xec_read_vector(xec_reader *reader, const xec_piece *pieces, size_t
 
 typedef struct xec_write_options {
   size_t size;
-  xec_only_if only_if;        /* its own `size` is not looked at */
+  const xec_only_if *only_if; /* may be NULL */
   int64_t object_size;        /* > 0: announced; another one at the end is an error */
   const xec_pair *attributes; /* may be NULL */
   size_t attributes_count;

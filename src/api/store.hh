@@ -10,8 +10,9 @@
 
 namespace xec {
 
+// Begin with OpenedStore::CreateOptionsFor: what the configuration wants.
 struct CreateOptions {
-  WriteOptions write;  // begin with OpenedStore::WriteOptionsFor: what the configuration wants
+  WriteOptions write;
   bool make_parents = true;  // else a missing parent is kNotFound
 };
 

@@ -46,12 +46,12 @@ class OpenedStore {
   // in the log as well.
   virtual std::vector<std::string> notes() const = 0;
 
-  // WriteOptions for an object at `path` as the configuration wants them; front ends add their own.
-  virtual WriteOptions WriteOptionsFor(std::string_view path) = 0;
+  // For an object at `path` as the configuration wants it; front ends add what the user says.
+  virtual CreateOptions CreateOptionsFor(std::string_view path) = 0;
 
   // Waits for what goes on in the background after operations were answered, at most so long. True if all
   // ended: otherwise the caller should leave the process without running the destructor.
-  virtual bool Settle(Duration at_most) = 0;
+  [[nodiscard]] virtual bool Settle(Duration at_most) = 0;
 };
 
 }  // namespace xec

@@ -440,11 +440,11 @@ std::vector<std::string> StoreProcess::notes() const {
   return notes_;
 }
 
-WriteOptions StoreProcess::WriteOptionsFor(std::string_view path) {
-  WriteOptions options;
-  options.digests = configuration_.DigestsFor(path);
+CreateOptions StoreProcess::CreateOptionsFor(std::string_view path) {
+  CreateOptions options;
+  options.write.digests = configuration_.DigestsFor(path);
   if (const Engine* opened = engine()) {
-    options.archives_min = configuration_.ArchivesMin(GeometryFor(opened->descriptor(), path));
+    options.write.archives_min = configuration_.ArchivesMin(GeometryFor(opened->descriptor(), path));
   }
   return options;
 }

@@ -43,8 +43,8 @@ class StoreProcess final : public OpenedStore {
   const Configuration& configuration() const override { return configuration_; }
   Result<StoreMaintenance*> maintenance() override;
   std::vector<std::string> notes() const override;
-  WriteOptions WriteOptionsFor(std::string_view path) override;
-  bool Settle(Duration at_most) override;
+  CreateOptions CreateOptionsFor(std::string_view path) override;
+  [[nodiscard]] bool Settle(Duration at_most) override;
 
   // Of the list of members that is gone by now; null while the store could not be opened yet.
   Engine* engine() const;

@@ -91,8 +91,7 @@ using Made = Result<Task<Result<T>>>;
 Status Take(const xec_write_options* given, CreateOptions& create) {
   xec_write_options taken;
   XEC_TRY(Take(given, "xec_write_options", taken));
-  taken.only_if.size = sizeof taken.only_if;
-  XEC_ASSIGN_OR_RETURN(create.write.only_if, Condition(&taken.only_if));
+  XEC_ASSIGN_OR_RETURN(create.write.only_if, Condition(taken.only_if));
   if (taken.object_size > 0) create.write.size_hint = static_cast<uint64_t>(taken.object_size);
   for (size_t i = 0; taken.attributes != nullptr && i < taken.attributes_count; ++i) {
     const xec_pair& pair = taken.attributes[i];
@@ -162,7 +161,7 @@ xec_request* xec_copy(xec_store* store, const char* from, const char* to, const 
                       const xec_only_if* target, const xec_call* call) {
   return Start<Committed>(store->open, call, [&](CallOptions options) -> Made<Committed> {
     CopyOptions copy;
-    copy.create.write = store->open->store->WriteOptionsFor(Text(to));
+    copy.create = store->open->store->CreateOptionsFor(Text(to));
     XEC_ASSIGN_OR_RETURN(copy.source, Condition(source));
     XEC_ASSIGN_OR_RETURN(copy.create.write.only_if, Condition(target));
     return store->open->store->store().Copy(Text(from), Text(to), std::move(copy), std::move(options));
@@ -236,8 +235,7 @@ xec_request* xec_create(xec_store* store, const char* path, const xec_write_opti
                         const xec_call* call) {
   using Handle = std::unique_ptr<WriteHandle>;
   return Start<Handle>(store->open, call, [&](CallOptions options) -> Made<Handle> {
-    CreateOptions create;
-    create.write = store->open->store->WriteOptionsFor(Text(path));
+    CreateOptions create = store->open->store->CreateOptionsFor(Text(path));
     XEC_TRY(Take(given, create));
     return store->open->store->store().Create(Text(path), std::move(create), std::move(options));
   });

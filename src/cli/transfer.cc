@@ -64,8 +64,7 @@ Result<size_t> ReadPiece(int fd, MutableByteSpan piece, const std::string& path)
 Result<Committed> PutOne(const CommandLine& line, OpenedStore& store, const std::string& from,
                          const std::string& to) {
   XEC_ASSIGN_OR_RETURN(Source source, OpenSource(from));
-  CreateOptions options;
-  options.write = store.WriteOptionsFor(to);
+  CreateOptions options = store.CreateOptionsFor(to);
   options.write.only_if.absent = line.exclusive;
   // The chunk size depends on it. Files of /proc have content and no size.
   if (source.size.value_or(0) > 0) options.write.size_hint = source.size;

@@ -34,8 +34,7 @@ std::vector<MemberIndex> SparesSearched(const Engine& engine, const ObjectPath& 
   // They get no archives, but hold some until these have been moved.
   const std::vector<Member>& members = engine.descriptor().members;
   for (size_t i = 0; i < members.size(); ++i) {
-    const bool emptied = members[i].role == MemberRole::kEmptying || members[i].role == MemberRole::kEmptied;
-    if (emptied && !Contains(manifest.servers, members[i].id))
+    if (IsBeingEmptied(members[i].role) && !Contains(manifest.servers, members[i].id))
       searched.push_back(static_cast<MemberIndex>(i));
   }
   return searched;

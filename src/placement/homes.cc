@@ -133,9 +133,7 @@ std::vector<MemberIndex> PlacementOrder(const StoreDescriptor& descriptor, std::
     if (!Contains(homes, member)) order.push_back(member);
   }
   const auto role = [&](MemberIndex member) { return descriptor.members[member].role; };
-  std::erase_if(order, [&](MemberIndex member) {
-    return role(member) == MemberRole::kEmptying || role(member) == MemberRole::kEmptied;
-  });
+  std::erase_if(order, [&](MemberIndex member) { return IsBeingEmptied(role(member)); });
   std::stable_partition(order.begin(), order.end(),
                         [&](MemberIndex member) { return role(member) != MemberRole::kLeaving; });
   return order;

@@ -45,6 +45,11 @@ enum class MemberRole {
   kEmptied,   // likewise, and they have been moved
 };
 
+// Emptying or emptied: home of no name, and gets no archives.
+constexpr bool IsBeingEmptied(MemberRole role) {
+  return role == MemberRole::kEmptying || role == MemberRole::kEmptied;
+}
+
 // A data server of the store. `id` ("s01") is for ever; the address may change.
 struct Member {
   std::string id;

@@ -80,8 +80,8 @@ struct Gateways {
 
 }  // namespace
 
-WriteOptions Gateway::WriteOptionsFor(std::string_view path) {
-  return opened_ ? opened_->WriteOptionsFor(path) : WriteOptions{};
+CreateOptions Gateway::CreateOptionsFor(std::string_view path) {
+  return opened_ ? opened_->CreateOptionsFor(path) : CreateOptions{};
 }
 
 std::string Gateway::StoreId() {

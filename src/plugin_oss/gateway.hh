@@ -80,7 +80,7 @@ class Gateway {
   ChecksumJobs& checksum_jobs() { return checksum_jobs_; }
 
   // WriteOptions for an object at `path` by the configuration's rules.
-  WriteOptions WriteOptionsFor(std::string_view path);
+  CreateOptions CreateOptionsFor(std::string_view path);
 
   // The gateway of this daemon's configuration file; opened at the first call, the same for all entry points.
   // Error: what is wrong with the configuration or the data servers.

@@ -146,12 +146,10 @@ Result<std::unique_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest 
   if (request.asks_again && line.Has(key)) {
     XEC_ASSIGN_OR_RETURN(admitted, line.AskAgain(key));
   } else {
-    CreateOptions options;
-    options.write = gateway.WriteOptionsFor(request.path);
+    CreateOptions options = gateway.CreateOptionsFor(request.path);
     options.write.only_if.absent = request.exclusive;
     options.write.size_hint = request.announced_size;
     options.write.bytes_beside = kXrootdBufferBytes;
-    options.make_parents = true;
     XEC_ASSIGN_OR_RETURN(std::unique_ptr<WriteHandle> writer,
                          SyncWait(gateway.store().Create(request.path, std::move(options), request.call)));
     XEC_ASSIGN_OR_RETURN(admitted, request.asks_again ? line.Enter(request.client, key, std::move(writer))

@@ -29,10 +29,6 @@ Task<bool> BringList(Engine& engine, MemberIndex member, StoreDescriptor list) {
   co_return written.has_value();
 }
 
-uint64_t NowSeconds(const Engine& engine) {
-  return static_cast<uint64_t>(engine.executor().WallNow()) / 1000;
-}
-
 Error Stopped() { return Fail(Code::kCancelled, "this process ends"); }
 
 // Awaits the turn every second until `done` holds. False: the turn ended it.
@@ -61,6 +57,10 @@ Task<bool> SpreadToAll(ListInUse list, Turn& turn) {
 }
 
 }  // namespace
+
+uint64_t NowSeconds(const Engine& engine) {
+  return static_cast<uint64_t>(engine.executor().WallNow()) / 1000;
+}
 
 Duration WaitForOthers(const Engine& engine, const StoreDescriptor& list) {
   return std::chrono::seconds(list.lease_s) + engine.options().metadata_timeout;

@@ -16,6 +16,9 @@ struct ListInUse {
   StoreDescriptor stored;  // as the data servers show it
 };
 
+// Of the wall clock, as lists of members tell times.
+uint64_t NowSeconds(const Engine& engine);
+
 // Decides that `next` follows the list in use, tells the data servers, and waits until this process goes by
 // it. Errors: kConflict (something else was decided at the same time), kUnavailable (too few data servers
 // show it in time), as DecideList.

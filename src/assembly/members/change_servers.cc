@@ -56,10 +56,9 @@ Result<StoreDescriptor> NextList(const Engine& engine, const StoreDescriptor& st
   switch (kind) {
     case ChangeOptions::kAdd: break;
     case ChangeOptions::kDrain: {
-      const auto now_s = static_cast<uint64_t>(engine.executor().WallNow()) / 1000;
       const auto horizon =
           std::chrono::duration_cast<std::chrono::seconds>(engine.options().tombstone_horizon);
-      return Leaving(stored, id, now_s, static_cast<uint64_t>(horizon.count()));
+      return Leaving(stored, id, NowSeconds(engine), static_cast<uint64_t>(horizon.count()));
     }
     case ChangeOptions::kEmpty: return Emptied(stored, id);
     case ChangeOptions::kRemove: return Removed(stored, id);

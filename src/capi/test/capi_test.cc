@@ -142,11 +142,11 @@ TEST_F(CInterface, ConditionsAndErrorsAreTold) {
   ASSERT_EQ(Put("/a", "1"), XEC_OK);
   xec_write_options options = {};
   options.size = sizeof options;
-  options.only_if.absent = 1;
+  xec_only_if condition = {sizeof condition, 1, nullptr};
+  options.only_if = &condition;
   EXPECT_EQ(Put("/a", "2", &options), XEC_ALREADY_EXISTS);
   const std::string first = VersionOf("/a");
-  options.only_if = {};
-  options.only_if.version = first.c_str();
+  condition = {sizeof condition, 0, first.c_str()};
   EXPECT_EQ(Put("/a", "2", &options), XEC_OK);
   EXPECT_EQ(Put("/a", "3", &options), XEC_NOT_CURRENT);
   xec_only_if stale = {sizeof stale, 0, first.c_str()};

@@ -124,8 +124,7 @@ Task<Result<FolderUnion>> ListForSweep(Engine& engine, ObjectPath directory) {
   FolderUnion found = co_await ListFolder(engine, directory, kCleanerPatience);
   for (size_t i = 0; i < engine.server_count(); ++i) {
     const Member& member = engine.descriptor().members[i];
-    const bool needed = member.role != MemberRole::kEmptying && member.role != MemberRole::kEmptied;
-    if (needed && !found.heard.contains(static_cast<MemberIndex>(i)))
+    if (!IsBeingEmptied(member.role) && !found.heard.contains(static_cast<MemberIndex>(i)))
       co_return Fail(Code::kUnavailable, "{} does not list {}", member.id, directory.text());
   }
   co_return std::move(found);

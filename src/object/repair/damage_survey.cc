@@ -27,11 +27,6 @@ bool IsGone(const Engine& engine, const Manifest& manifest, const RepairOptions&
   return lane < manifest.servers.size() && !engine.FindMember(manifest.servers[lane]);
 }
 
-bool IsBeingEmptied(const Engine& engine, MemberIndex server) {
-  const MemberRole role = engine.descriptor().members[server].role;
-  return role == MemberRole::kEmptying || role == MemberRole::kEmptied;
-}
-
 Task<void> DamageSurvey::ListArchives(std::set<MemberIndex> wanted) {
   for (const auto& [home, states] : version_.info.listings)
     listed_[home] = ArchiveInPlace(states, version_.info.accepted);
@@ -104,7 +99,7 @@ void DamageSurvey::Take(const ChunkReport& chunk, Lanes& lanes) {
   } else {
     lanes.good[lane] = true;
     // Good to read, but not where it is to stay.
-    if (known && IsBeingEmptied(version_.engine, chunk.server)) {
+    if (known && IsBeingEmptied(version_.engine.descriptor().members[chunk.server].role)) {
       lanes.bad[lane] = true;
       wrong_.emplace(lane, version_.engine.server_id(chunk.server) + " is being emptied");
     }

@@ -15,9 +15,6 @@
 
 namespace xec {
 
-// Are its archives to be moved to other servers?
-bool IsBeingEmptied(const Engine& engine, MemberIndex server);
-
 // Does the chunk's server not answer now? What such a server has is left alone, unless it is gone.
 bool IsAway(const ChunkReport& chunk);
 // Will the chunk's server never answer again?

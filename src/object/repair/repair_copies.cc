@@ -52,9 +52,10 @@ std::vector<MemberIndex> RepairCopies::Targets(uint32_t lane) const {
   }
   // An archive that may be good is not removed before its copy stands.
   const bool keep = survey_.IsUnread(lane);
+  const std::vector<Member>& members = version_.engine.descriptor().members;
   std::erase_if(targets, [&](MemberIndex target) {
     return Contains(version_.options.gone, target) || Contains(taken, target) ||
-           IsBeingEmptied(version_.engine, target) || refusing_.contains(static_cast<MemberIndex>(target)) ||
+           IsBeingEmptied(members[target].role) || refusing_.contains(static_cast<MemberIndex>(target)) ||
            (keep && found != found_on.end() && target == found->second);
   });
   return targets;
