@@ -58,10 +58,10 @@ TEST(JobRecordTest, KeysOfLaterVersionsArePassedOver) {
 
 TEST(JobRecordTest, LongWordsAreCutAndNothingGetsTooLong) {
   ProcessRecord record = Sample();
-  record.jobs[0].progress.at = std::string(5000, ' ');
-  record.jobs[0].problem = std::string(5000, ' ');
-  record.jobs[0].cursor = std::string(kCursorBytesMax, ' ');
-  record.jobs[1].cursor = std::string(kCursorBytesMax + 1, ' ');
+  record.jobs[0].progress.at.assign(5000, ' ');
+  record.jobs[0].problem.assign(5000, ' ');
+  record.jobs[0].cursor.assign(kCursorBytesMax, ' ');
+  record.jobs[1].cursor.assign(kCursorBytesMax + 1, ' ');
   const auto parsed = ParseRecord(FormatRecord(record));
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->jobs[0].progress.at.size(), kJobWordsMax);
