@@ -47,6 +47,12 @@ enum class Mutant {
   kListUndecided,
   kListWithTooFew,
   kReplaceByLookOnly,
+  kForgetRenamesOnTheMove,
+  kLeaveLoneSeals,
+  kMoveBeforeAllKnow,
+  kChangeByListAfter,
+  kListForEver,
+  kCleanWhileChanging,
   kCount,
 };
 

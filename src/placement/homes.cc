@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/contains.hh"
+#include "base/mutant.hh"
 #include "base/random.hh"
 
 namespace xec {
@@ -77,7 +78,7 @@ HomeFinder::HomeFinder(const StoreDescriptor& descriptor)
     : after_(VotersOf(descriptor, [](MemberRole role) {
         return role == MemberRole::kFull || role == MemberRole::kJoining;
       })) {
-  if (!descriptor.IsChanging()) return;
+  if (!descriptor.IsChanging() || MutantActive(Mutant::kChangeByListAfter)) return;
   before_ = VotersOf(
       descriptor, [](MemberRole role) { return role == MemberRole::kFull || role == MemberRole::kLeaving; });
 }

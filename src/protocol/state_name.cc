@@ -129,6 +129,11 @@ bool State::Accepted() const {
          kind == StateKind::kTombstone;
 }
 
+bool State::CountsElsewhere() const {
+  return kind == StateKind::kPromoted || kind == StateKind::kSealed || kind == StateKind::kAborted ||
+         kind == StateKind::kMoveIn;
+}
+
 bool State::IsMark() const {
   switch (kind) {
     case StateKind::kDirectorySeal:

@@ -90,6 +90,10 @@ struct State {
   // Is the entry a directory (made by one mkdir), not a file? The tombstone of a complete move may be either:
   // the listing knows.
   bool IsMark() const;
+  // Can it mean something on a server that is no home of the name? Archives: those of the version that lives
+  // belong there, and the cleaner knows the others. And seals of renames at their target: whether they are
+  // over only the source can tell.
+  bool CountsElsewhere() const;
   bool operator==(const State&) const = default;
 };
 

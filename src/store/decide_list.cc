@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "store/decide_list.hh"
 
+#include "commit/clean/clean_name.hh"
 #include "commit/engine/names.hh"
 #include "commit/engine/pause.hh"
 #include "object/read/object_reader.hh"
@@ -54,12 +55,16 @@ Task<Result<StoreDescriptor>> DecideList(Engine& engine, StoreDescriptor wanted)
   const ObjectPath name = ObjectPath::OfList(wanted.epoch);
   const std::string text = FormatDescriptor(wanted);
   const TimePoint until = engine.executor().Now() + kDecisionPatience;
-  for (;;) {
+  for (bool last = false;;) {
     Result<StoreDescriptor> decided = co_await ReadDecision(engine, name);
     if (decided || decided.code() != Code::kNotFound) co_return std::move(decided);
     const Status proposed = co_await Propose(engine, name, text);
     if (proposed) co_return std::move(wanted);
-    if (!MayBeDecidedByNow(proposed.code()) || engine.executor().Now() >= until) co_return proposed.error();
+    if (!MayBeDecidedByNow(proposed.code()) || last) co_return proposed.error();
+    // Somebody died over a proposal, and while the members change no cleaner comes. All who propose this list
+    // go by the same one before, so the homes asked are all there are; who lives proposes again.
+    last = engine.executor().Now() >= until;
+    if (last) co_await GiveUpSilentUploads(engine, name, kDecisionPatience);
     co_await Pause(engine, kDecisionPause);
   }
 }

@@ -88,18 +88,7 @@ void World::MakeForeignDisk(size_t server) {
 
 // The file by which a server is known, as written when its store was made.
 void World::WriteIdentity(size_t server, const std::string& store) {
-  const std::string content = IdentityOf(store, server);
-  servers_[server]->Open({}, std::string(kIdentityPath), OpenMode::kCreate,
-                         [content](Result<std::shared_ptr<ArchiveFile>> opened) {
-                           XEC_CHECK(opened.has_value());
-                           const std::shared_ptr<ArchiveFile> file = *opened;
-                           Slice bytes(Buffer::Allocate(content.size()));
-                           std::memcpy(bytes.span().data(), content.data(), content.size());
-                           file->Write({}, 0, bytes, [file](Status written) {
-                             XEC_CHECK(written.has_value());
-                             file->Sync({}, [file](Status synced) { XEC_CHECK(synced.has_value()); });
-                           });
-                         });
+  PutFile(server, std::string(kIdentityPath), IdentityOf(store, server));
   executor_.RunUntilIdle(kStepsMax);
 }
 

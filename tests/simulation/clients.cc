@@ -98,7 +98,7 @@ Op World::ChooseOp(size_t client) {
 void World::Act(size_t client) {
   if (issued_ >= options_.operations) return;
   Gateway* const gateway = gateways_[client % kGateways].get();
-  if (gateway == nullptr || !gateway->AnswersClients()) return Think(client);
+  if (gateway == nullptr || !gateway->AnswersClients() || !KnowsList(*gateway)) return Think(client);
   Op op = ChooseOp(client);
   if (traits_.small && op.kind == OpKind::kExclusivePut) Challenge(op);
   Ask(client, gateway, std::move(op));
@@ -149,6 +149,8 @@ Task<void> World::Perform(Gateway* gateway, size_t client, size_t id) {
 Task<Status> World::Do(Gateway* gateway, size_t id, Duration hold) {
   const Op op = history_.at(id);
   LayoutStore* const store = gateway->store.get();
+  const Status in_force = gateway->engine->MembersInForce();
+  if (!in_force) co_return in_force.error();
   switch (op.kind) {
     case OpKind::kPut:
     case OpKind::kExclusivePut: co_return co_await Put(store, op);

@@ -152,7 +152,11 @@ std::vector<History::Event> History::DirectoryEventsOf(const std::string& direct
       events.back().repeated = true;
     };
     // Even if they fail; again if it is removed meanwhile.
-    if (MayMakeAbove(op, directory)) add_repeated(Event::kMake);
+    if (MayMakeAbove(op, directory)) {
+      add_repeated(Event::kMake);
+      // Nothing was put since nobody could say whether what is above would be there.
+      if (saw(Code::kUnavailable)) events.back().to = kNever;
+    }
     switch (op.kind) {
       case OpKind::kPut:
       case OpKind::kExclusivePut:

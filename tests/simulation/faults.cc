@@ -155,9 +155,12 @@ void Line::Send(Operation operation, const std::string& path, const std::string&
                 Done<T> done) {
   if (gateway_.dying || gateway_.dead) return;
   const std::string step = gateway_.steps.Name(server_, operation, path, to);
-  // What happens to the clocks of disks is in older_disk.cc.
+  // What happens to the clocks of disks is in older_disk.cc. Gateways ask for lists of members all the time.
+  const bool asks = path == kReservedDirectory || path.starts_with(kDescriptorPath);
+  const bool often =
+      asks && world_.traits_.members && !IsMutating(operation) && !world_.member_random_.OneIn(10);
   const bool of_clock = path.starts_with(kDiskClockFolder);
-  const Fault fault = of_clock ? world_.AilmentOf(server_, operation) : Meet(step, operation, path);
+  const Fault fault = of_clock || often ? world_.AilmentOf(server_, operation) : Meet(step, operation, path);
   if (world_.options_.trace_lines > 0) {
     SayRequest(step, path, to, fault);
     if (fault == Fault::kNone) done = Traced<T>(step, path, std::move(done));

@@ -310,6 +310,16 @@ TEST(History, APutMakesItsDirectoryOnlyIfItIsAskedTo) {
   }
 }
 
+TEST(History, WhatIsMissingAboveMayComeLaterIfNobodyKnewWhetherItWasMade) {
+  for (const Code code : {Code::kUnavailable, Code::kConflict}) {
+    Forgery f;
+    f.Add(OpKind::kPut, 1, 2, 1, code).parents = true;
+    f.Directory(OpKind::kList, 3, 4, kNotThere);
+    f.Directory(OpKind::kList, 5, 6);
+    EXPECT_EQ(f.Legal(), code == Code::kUnavailable);
+  }
+}
+
 TEST(History, WhatIsMissingAboveIsMadeAgainIfItIsRemovedMeanwhile) {
   for (const bool over : {false, true}) {
     Forgery f;

@@ -45,6 +45,8 @@ void World::ComeToRest() {
     }
     return Break("the world does not come to rest");
   }
+  EndMemberChanges();
+  if (outcome_.broken) return;
   SetClocksRight();
   if (traits_.older_disk && !outcome_.broken) CompareDisks();
   if (!traits_.older_disk && !lost_ && kind_random_.OneIn(2)) PreemptAtRest();
@@ -214,6 +216,9 @@ void World::CheckFiles(Gateway& gateway, const std::string& name, const std::opt
       if (!current)
         return Break(fmt::format("at rest {} is left over on s{} for {}", FormatState(state), server, name));
       if (state.kind == StateKind::kPromoted) ++archives;
+      if (state.kind != StateKind::kPromoted && !Contains(homes, server))
+        return Break(
+            fmt::format("at rest {} is on s{}, which is no home of {}", FormatState(state), server, name));
     }
     if (!states.empty() && Contains(homes, server)) ++accepting;
   }
@@ -290,9 +295,12 @@ void World::CheckDirectoryFiles(Gateway& gateway, const std::string& directory, 
 void World::CheckNoOtherFiles() {
   std::vector<std::string> known;
   for (const std::string& name : names_) known.push_back(PathOf(name).ObjectDirectory() + "/");
+  for (uint64_t epoch = 1; traits_.members && epoch <= descriptor_.epoch + 1; ++epoch)
+    known.push_back(ObjectPath::OfList(epoch).ObjectDirectory() + "/");
   for (size_t i = 0; i < servers_.size(); ++i) {
     for (const auto& [file, size] : servers_[i]->Files()) {
       if (file == kIdentityPath && traits_.ailments) continue;
+      if (file.starts_with(kDescriptorPath) && traits_.members) continue;
       if (file.starts_with(kDiskClockFolder) && traits_.older_disk) continue;
       const bool of_a_name = std::any_of(known.begin(), known.end(),
                                          [&f = file](const std::string& k) { return f.starts_with(k); });

@@ -63,6 +63,7 @@ std::string RenameStep(const std::optional<State>& from, const std::optional<Sta
 std::string StepOf(Operation operation, const std::string& path, const std::optional<State>& state,
                    const std::string& to) {
   if (path.starts_with("/.xec/moves")) return "directory log: " + std::string(OperationName(operation));
+  if (path.starts_with(kDescriptorPath)) return "descriptor: " + std::string(OperationName(operation));
   if (path == kIdentityPath) return "identity: " + std::string(OperationName(operation));
   const std::string_view last = LastPart(path);
   const bool object_directory = IsObjectDirectory(path);

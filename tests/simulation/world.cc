@@ -2,6 +2,7 @@
 #include "world.hh"
 
 #include <algorithm>
+#include <cstring>
 
 #include "object/write/stripe_buffer.hh"
 #include "store/make_layout_store.hh"
@@ -80,19 +81,37 @@ void World::MakeServers() {
   for (size_t i = 0; i < count; ++i) {
     Member member;
     member.id = fmt::format("s{:02}", i);
-    member.address = "local";
+    member.address = kLocalAddress;
     member.host = fmt::format("h{:02}", i);
     descriptor_.members.push_back(member);
-    MemoryServerOptions options;
-    options.latency = [this, i](Operation operation) {
-      const bool slow = illnesses_[i].ailment == Fault::kSlow;
-      return DeciderDelay(operation) + (slow ? 100 : 1) * Between(std::chrono::microseconds(100),
-                                                                  milliseconds(random_.OneIn(20) ? 200 : 4));
-    };
-    servers_.push_back(std::make_unique<MemoryServer>(member.id, executor_, std::move(options)));
+    AddServer();
   }
-  down_.resize(count);
-  illnesses_.resize(count);
+}
+
+void World::AddServer() {
+  const size_t i = servers_.size();
+  MemoryServerOptions options;
+  options.latency = [this, i](Operation operation) {
+    const bool slow = illnesses_[i].ailment == Fault::kSlow;
+    return DeciderDelay(operation) + (slow ? 100 : 1) * Between(std::chrono::microseconds(100),
+                                                                milliseconds(random_.OneIn(20) ? 200 : 4));
+  };
+  servers_.push_back(std::make_unique<MemoryServer>(fmt::format("s{:02}", i), executor_, std::move(options)));
+  down_.push_back(false);
+  illnesses_.emplace_back();
+}
+
+// Not by a request of a gateway. Nothing happens if the server is away.
+void World::PutFile(size_t server, const std::string& path, const std::string& content) {
+  servers_[server]->Open({}, path, OpenMode::kCreate, [content](Result<std::shared_ptr<ArchiveFile>> opened) {
+    if (!opened) return;
+    const std::shared_ptr<ArchiveFile> file = *opened;
+    Slice bytes(Buffer::Allocate(content.size()));
+    std::memcpy(bytes.span().data(), content.data(), content.size());
+    file->Write({}, 0, bytes, [file](Status written) {
+      if (written) file->Sync({}, [file](Status) {});
+    });
+  });
 }
 
 // By how much the gateway's clock is off: far ahead until somebody sees it, and again after a while.
@@ -105,6 +124,11 @@ Duration World::ChooseClock(size_t index) {
 }
 
 void World::StartGateway(size_t index) {
+  const Result<StoreDescriptor> list = ListToStartWith();
+  if (!list) {
+    executor_.RunAt(executor_.Now() + seconds(5), [this, index] { StartGateway(index); });
+    return;
+  }
   auto gateway = std::make_unique<Gateway>();
   gateway->index = index;
   ProcessOptions clock;
@@ -114,7 +138,7 @@ void World::StartGateway(size_t index) {
   gateway->scope = std::make_unique<TaskScope>();
   gateway->clocks = std::make_shared<DiskClocks>();
   std::vector<DataServerPtr> lines, beneath;
-  for (size_t i = 0; i < servers_.size(); ++i) {
+  for (size_t i = 0; i < list->members.size(); ++i) {
     lines.push_back(LineTo(*gateway, i, traits_.older_disk));
     if (traits_.older_disk) beneath.push_back(LineTo(*gateway, i, false));
   }
@@ -131,14 +155,16 @@ void World::StartGateway(size_t index) {
   if (traits_.forgetful) options.tombstone_horizon = minutes(5);
   // Who sleeps then meets what has become of its upload.
   if (traits_.gives_up_soon) options.upload_grace = minutes(6);
-  gateway->engine = std::make_unique<Engine>(descriptor_, std::move(lines), *gateway->process,
-                                             *gateway->scope, random_.Next(), options);
+  gateway->engine = std::make_unique<Engine>(*list, std::move(lines), *gateway->process, *gateway->scope,
+                                             random_.Next(), options);
   gateway->store = MakeLayoutStore(*gateway->engine);
   if (traits_.older_disk) {
     gateway->beneath = std::make_unique<Engine>(descriptor_, std::move(beneath), *gateway->process,
                                                 *gateway->scope, clock_random_.Next(), options);
     gateway->knows_clocks = false;
   }
+  GoBy(*gateway, *list, executor_.Now());
+  ScheduleRounds(*gateway);
   gateways_[index] = std::move(gateway);
   Say(fmt::format("g{}", index), fmt::format("starts, its clock is off by {} s",
                                              std::chrono::duration_cast<seconds>(clock.wall_skew).count()));
@@ -186,6 +212,7 @@ Outcome World::Run() {
   MakeServers();
   ChooseTraits();
   ChooseAilments();
+  ChooseMemberChanges();
   for (size_t i = 0; i < kGateways; ++i) {
     StartGateway(i);
     ScheduleCleaner(i);
@@ -219,6 +246,7 @@ Outcome World::Run() {
   }
   faults_ = false;
   at_rest_ = true;
+  members_settled_ = true;
   issued_ = options_.operations;
   KillTheDying();
   executor_.RunUntilIdle(kStepsMax);

@@ -3,9 +3,9 @@
 // simulator; the parts of the class are in world.cc (what exists), clients.cc (what is asked), reads.cc (what
 // is read), long_names.cc (how it is called), directories.cc (what is asked about directories), kinds.cc (and
 // about names that are used as both), small.cc (and where there are few names), attributes.cc (and about user
-// attributes), faults.cc (what goes wrong), rot.cc (what goes bad on disks), rest.cc (what must hold when
-// everything is well again), relay.cc, preempted.cc and few_homes.cc (what
-// few do then). Everything runs on one thread.
+// attributes), faults.cc (what goes wrong), members.cc (how the members change), rot.cc (what goes bad on
+// disks), rest.cc (what must hold when everything is well again), relay.cc, preempted.cc and few_homes.cc
+// (what few do then). Everything runs on one thread.
 #pragma once
 
 #include <array>
@@ -63,6 +63,13 @@ struct Gateway {
   std::unique_ptr<TaskScope> scope;
   std::unique_ptr<Engine> engine;
   std::unique_ptr<LayoutStore> store;
+  StoreDescriptor list;  // by which they go
+  // By earlier lists: operations that began then go on with these.
+  std::vector<std::unique_ptr<Engine>> engines_before;
+  std::vector<std::unique_ptr<LayoutStore>> stores_before;
+  bool hears = false;  // asks the servers which list is in force
+  TimePoint asked_at = {};  // by a client, the last time
+  bool carries_out = false;  // a change of it
   std::shared_ptr<DiskClocks> clocks;
   std::unique_ptr<Engine>
       beneath;  // of all disks, also of one that went back in time; where there may be one
@@ -132,6 +139,7 @@ struct Traits {
   bool ailments = false;  // servers suffer from what ailments.cc knows
   bool loses_disk = false;  // one of them never gets its own disk back
   bool older_disk = false;  // one of them gets an older copy of it for good
+  bool members = false;  // servers join and leave
   std::array<uint64_t, 5> op_weights = {35, 12, 15, 18, 20};  // put, exclusive put, remove, rename, look
   size_t names = 4;  // that are used
 };
@@ -162,6 +170,8 @@ class World {
   // What exists (world.cc).
   void ChooseTraits();
   void MakeServers();
+  void AddServer();
+  void PutFile(size_t server, const std::string& path, const std::string& content);
   Duration ChooseClock(size_t index);
   bool IsFarAhead(const Gateway& gateway) const { return gateway.clock_ahead > minutes(2); }
   void StartGateway(size_t index);
@@ -226,6 +236,23 @@ class World {
   void CompareDisks();
   void GoBackAtRest();
   void SwitchOffUntilTold(size_t server);
+
+  // Changes of the members (members.cc).
+  void ChooseMemberChanges();
+  Result<StoreDescriptor> ListToStartWith();
+  void GoBy(Gateway& gateway, const StoreDescriptor& list, TimePoint asked);
+  void Follow(Gateway& gateway, const StoreDescriptor& next, TimePoint asked);
+  void CheckListsInForce();
+  void ScheduleRounds(Gateway& gateway);
+  Task<void> HearOfList(Gateway* gateway);
+  bool KnowsList(Gateway& gateway);
+  Task<void> CarryOutMemberChange(Gateway* gateway);
+  void ScheduleMemberChange();
+  std::vector<Result<StoreDescriptor>> PossibleLists(Gateway& gateway);
+  Task<void> ChangeMembers(Gateway* gateway);
+  Task<void> Decide(Gateway* gateway, StoreDescriptor next);
+  Task<void> EmptyMember(Gateway* gateway, std::string id);
+  void EndMemberChanges();
 
   // What goes bad on disks (rot.cc).
   void ScheduleRot();
@@ -420,9 +447,11 @@ class World {
   Random few_random_{Mix64(options_.seed + 5)};
   Random tree_random_{Mix64(options_.seed + 6)};
   Random replace_random_{Mix64(options_.seed + 7)};
+  Random member_random_{Mix64(options_.seed + 8)};
   VirtualExecutor executor_;
   History history_;
-  StoreDescriptor descriptor_;
+  StoreDescriptor descriptor_;  // the last one that a gateway goes by
+  bool members_settled_ = false;  // they do not change any more
   uint64_t memory_bytes_ = kMiB;  // of a gateway
   std::vector<std::unique_ptr<MemoryServer>> servers_;
   std::vector<bool> down_;  // away or suffering

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Carries out changes of the data servers that somebody has begun.
 #include "assembly/jobs/store_jobs.hh"
-#include "assembly/members/change_list.hh"
 #include "base/log.hh"
 #include "jobs/stepped_walk.hh"
 #include "placement/list_changes.hh"
+#include "store/change_list.hh"
 
 namespace xec {
 

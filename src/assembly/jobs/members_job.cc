@@ -5,30 +5,13 @@
 #include "assembly/jobs/store_jobs.hh"
 #include "assembly/sites/sites.hh"
 #include "base/log.hh"
-#include "commit/engine/server_gather.hh"
-#include "commit/members/descriptor_copies.hh"
+#include "commit/members/ask_for_descriptors.hh"
 
 namespace xec {
 
 extern const JobKind kMembersJob;
 
 namespace {
-
-// What the members show that answer in time, or more slowly as long as fewer than needed did.
-Task<std::vector<Result<StoreDescriptor>>> ReadDescriptors(Engine& engine, size_t confirmations) {
-  ServerGather<Result<std::string>> gather(engine);
-  for (const MemberIndex member : engine.AllByHealth()) {
-    gather.Start(member, ReadNewestDescriptor(engine.MetadataCall(), engine.server(member)));
-  }
-  std::vector<Result<StoreDescriptor>> shown;
-  while (gather.pending() > 0 && (shown.size() < confirmations || gather.timely() > 0)) {
-    auto event = co_await gather.Next();
-    if (!event.value || !*event.value) continue;
-    Result<StoreDescriptor> read = ParseDescriptor(**event.value);
-    if (engine.member_list().Says(read) != DescriptorSays::kNothing) shown.push_back(std::move(read));
-  }
-  co_return std::move(shown);
-}
 
 // A step is one round of questions: a request's deadline.
 class MembersJob final : public Job {
@@ -46,7 +29,7 @@ class MembersJob final : public Job {
     Executor& executor = site_.engine().executor();
     const TimePoint asked = executor.Now();
     const std::vector<Result<StoreDescriptor>> shown =
-        co_await ReadDescriptors(site_.engine(), site_.confirmations());
+        co_await AskForDescriptors(site_.engine(), site_.confirmations());
     MemberList::Round round = site_.engine().member_list().Heard(asked, shown);
     StepEnd end;
     if (round.kind == MemberList::Round::kFollowed) {

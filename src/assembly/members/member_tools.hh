@@ -4,10 +4,10 @@
 
 #include "api/server_changes.hh"
 #include "assembly/configuration/configuration.hh"
-#include "assembly/members/change_list.hh"
 #include "assembly/sites/sites.hh"
 #include "commit/disk/disk_clock.hh"
 #include "server/decorators/completion_gate.hh"
+#include "store/change_list.hh"
 
 namespace xec {
 

@@ -220,7 +220,7 @@ Task<void> RemoveOldAttributes(CleanPass& pass) {
   }
 }
 
-Task<void> AbortSilentUploads(CleanPass& pass) {
+Task<void> AbortSilentUploads(CleanPass& pass, Duration silence) {
   std::map<std::string, std::pair<State, int64_t>> uploads;  // by id: seal and last sign of life
   std::set<std::string> promoted;
   for (const auto& [member, states] : pass.servers) {
@@ -237,7 +237,7 @@ Task<void> AbortSilentUploads(CleanPass& pass) {
   }
   for (const auto& [oid, upload] : uploads) {
     if (promoted.contains(oid)) continue;
-    if (!pass.Past(upload.second, pass.engine.options().upload_grace)) {
+    if (!pass.Past(upload.second, silence)) {
       ++pass.outcome.left;
       continue;
     }

@@ -12,8 +12,8 @@ Task<void> Sweep(CleanPass& pass);
 Task<void> RemoveOldAttributes(CleanPass& pass);
 Task<void> RemoveOldMarks(CleanPass& pass);
 
-// Uploads that are promoted nowhere and silent for long are given up.
-Task<void> AbortSilentUploads(CleanPass& pass);
+// Uploads that are promoted nowhere and silent for so long are given up.
+Task<void> AbortSilentUploads(CleanPass& pass, Duration silence);
 
 // So are directories whose makers are silent; they stand in the way of uploads.
 Task<void> AbortSilentDirectories(CleanPass& pass);

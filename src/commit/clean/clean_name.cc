@@ -53,11 +53,26 @@ Task<bool> Settle(CleanPass& pass) {
   co_return true;
 }
 
+// Seals of renames stay on former homes while names are swept from these, and one that is being emptied may
+// have been away then (docs/protocol/members.md).
+Task<void> ForgetOnFormerHomes(CleanPass& pass) {
+  for (const auto& [member, states] : pass.servers) {
+    if (Contains(pass.homes, member)) continue;
+    const bool emptied = IsBeingEmptied(pass.engine.descriptor().members[member].role);
+    for (const State& state : states) {
+      const bool forgotten = state.kind == StateKind::kMoveIn || (emptied && !state.CountsElsewhere());
+      if (forgotten) co_await Perform(pass, member, RemoveEntry(state));
+    }
+  }
+  if (!pass.gone.empty()) co_await ListEverywhere(pass);
+}
+
 // Step 2 lists anew, once the decided version stands on a quorum: either the listing shows the seal of a
 // renamer that believes in a lower version, or that renamer will see the higher one. False: the name is
 // changing.
 Task<bool> LookAgain(CleanPass& pass) {
   co_await ListEverywhere(pass);
+  co_await ForgetOnFormerHomes(pass);
   const ServerStates homes = pass.HomesHeard();
   if (homes.size() < pass.homes.quorum()) co_return false;
   Accepted highest;
@@ -173,7 +188,7 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
   co_await NoteThin(pass);
   co_await Sweep(pass);
   co_await RemoveOldAttributes(pass);
-  co_await AbortSilentUploads(pass);
+  co_await AbortSilentUploads(pass, engine.options().upload_grace);
   co_await AbortSilentDirectories(pass);
   co_await RemoveOldMarks(pass);
   co_await CollectTombstone(pass);
@@ -181,6 +196,12 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
   // Servers that were not heard may have something left.
   if (!pass.AllServersHeard()) ++pass.outcome.left;
   co_return pass.outcome;
+}
+
+Task<void> GiveUpSilentUploads(Engine& engine, ObjectPath path, Duration silence) {
+  CleanPass pass(engine, std::move(path));
+  co_await ListEverywhere(pass);
+  co_await AbortSilentUploads(pass, silence);
 }
 
 }  // namespace xec

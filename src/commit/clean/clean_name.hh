@@ -9,4 +9,8 @@ namespace xec {
 // Cleans one name on all servers. Error: kNoQuorum, if it could not be decided or is changing.
 Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path);
 
+// Gives up the uploads to the name that are promoted nowhere and of which nothing was heard for so long, as
+// far as all homes answer. For whoever knows that nobody needs what these would become.
+Task<void> GiveUpSilentUploads(Engine& engine, ObjectPath path, Duration silence);
+
 }  // namespace xec

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "base/contains.hh"
+#include "base/mutant.hh"
 #include "commit/engine/names.hh"
+#include "commit/members/carry_renames.hh"
 #include "commit/programs/name_walk.hh"
 #include "commit/steps/fence.hh"
 #include "commit/steps/roll_forward.hh"
@@ -16,12 +18,21 @@ namespace {
 // Of one name: further rounds find what requests under way have made meanwhile.
 constexpr int kSweepRoundsMax = 4;
 
+// What it would become is there already, or can only come below what is.
+bool HasCome(const Look& look, const State& seal) {
+  if (seal.kind == StateKind::kDirectorySeal && *seal.version <= look.highest().version) return true;
+  return std::any_of(look.listings().begin(), look.listings().end(), [&](const auto& home) {
+    return std::any_of(home.second.begin(), home.second.end(),
+                       [&](const State& state) { return state.Accepted() && state.oid == seal.oid; });
+  });
+}
+
 // Seals that a quorum of homes could miss.
 std::vector<State> LonePromises(const Look& look) {
   std::map<std::string, std::pair<State, size_t>> seals;
   for (const auto& [home, states] : look.listings()) {
     for (const State& state : states) {
-      if (!IsSealOfAnyKind(state)) continue;
+      if (!IsSealOfAnyKind(state) || HasCome(look, state)) continue;
       const auto [entry, first] = seals.emplace(FormatState(state), std::pair(state, size_t{0}));
       ++entry->second.second;
     }
@@ -63,6 +74,8 @@ Task<Status> MoveName(Engine& engine, ObjectPath path, TimePoint fence_from) {
   // Whoever changes the name meanwhile does so by the list in force.
   const Result<NameInfo> info = co_await LookUpWithAttributes(engine, path);
   if (!info) co_return info.error();
+  const Status carried = co_await CarryRenames(engine, path, info->listings);
+  if (!carried) co_return carried;
   const bool seals = std::any_of(info->listings.begin(), info->listings.end(), [](const auto& home) {
     return std::any_of(home.second.begin(), home.second.end(), IsSealOfAnyKind);
   });
@@ -70,6 +83,7 @@ Task<Status> MoveName(Engine& engine, ObjectPath path, TimePoint fence_from) {
   // Many are just being made.
   if (engine.executor().Now() < fence_from)
     co_return Fail(Code::kConflict, "{} is being changed", path.text());
+  if (MutantActive(Mutant::kLeaveLoneSeals)) co_return OkStatus();
   co_return co_await GiveUpLone(engine, std::move(path));
 }
 
@@ -82,20 +96,13 @@ Task<Result<FolderUnion>> ListForMove(Engine& engine, ObjectPath directory) {
   co_return std::move(found);
 }
 
-// Archives stay: those of the version that lives belong there, and the cleaner knows the others. So do seals
-// of renames at their target: whether they are over only the source can tell.
-bool MayStay(const State& state) {
-  return state.kind == StateKind::kPromoted || state.kind == StateKind::kSealed ||
-         state.kind == StateKind::kAborted || state.kind == StateKind::kMoveIn;
-}
-
 Task<Status> SweepOn(Engine& engine, MemberIndex member, ObjectPath path) {
   for (int round = 0; round < kSweepRoundsMax; ++round) {
     const Result<States> shown = co_await ListStates(engine, member, path);
     if (!shown) co_return shown.error();
     bool clean = true;
     for (const State& state : *shown) {
-      if (MayStay(state)) continue;
+      if (state.CountsElsewhere()) continue;
       clean = false;
       const std::string entry = FormatState(state);
       Status removed;

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// What the members of a store show of its descriptor: what a process hears of that goes by a list of members.
+#pragma once
+
+#include <vector>
+
+#include "commit/engine/engine.hh"
+
+namespace xec {
+
+// The newest descriptors of this store that those members show which answer in time, or more slowly as long
+// as fewer than `needed` did; an error in place of one that only a newer XEC can read.
+Task<std::vector<Result<StoreDescriptor>>> AskForDescriptors(Engine& engine, size_t needed);
+
+}  // namespace xec
