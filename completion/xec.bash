@@ -2,7 +2,7 @@
 # Completion of the program xec for bash. Made from the tables of the program: see src/cli/manual.hh.
 _xec() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} flags
-  local commands="serve put get cat ls stat rm mv mkdir locate verify health lost repair clean jobs server recover version"
+  local commands="serve put get cat ls stat rm mv mkdir locate verify health lost repair clean plan jobs server recover version"
   local store="--data --server --origin --geometry --chunk-size --rule --layout --sync --checksums --min-redundancy --memory --cache --stripes-in-flight --retries --hedge-percent --metadata-timeout --read-timeout --write-timeout --hedge-delay --superseded-grace --upload-grace --tombstone-horizon --operation-limit --descriptor-interval"
   local gateway="--port --http-port --state --export --user --xrootd --clean-interval --clean-rate --inventory --inventory-interval --inventory-rate"
   COMPREPLY=()
@@ -33,6 +33,7 @@ _xec() {
     lost) flags="--help --json -q --quiet --server --disk --namespace --walk --names-only --inventory -c $store" ;;
     repair) flags="--help --json -q --quiet --all --lost --dry-run --gone -c $store" ;;
     clean) flags="--help --json -c $store" ;;
+    plan) flags="--help --json --servers --hosts --capacity -c $store" ;;
     jobs) flags="--help --json -c $store" ;;
     server) flags="--help --json -q --quiet --with --dry-run -c $store" ;;
     recover) flags="--help --json -q --quiet -o --object --name --geometry --chunk-size --size" ;;

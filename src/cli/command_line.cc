@@ -12,6 +12,7 @@
 
 #include "assembly/configuration/configuration_file.hh"
 #include "assembly/configuration/options.hh"
+#include "base/text.hh"
 #include "cli/command_table.hh"
 #include "cli/exit_code.hh"
 
@@ -52,6 +53,7 @@ struct Collected {
   std::vector<std::string> output, object, geometry, chunk_size, size;  // of recover
   std::vector<std::string> with;  // of server
   std::vector<std::string> disk, name_space, inventory;                 // of lost
+  std::vector<std::string> servers, hosts, capacity;                    // of plan
 };
 
 CLI::Option* AddValues(CLI::App& app, const std::string& flag, std::vector<std::string>& values,
@@ -93,7 +95,8 @@ void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line,
       {"-r", &line.recursive},          {"-p", &line.parents},
       {"--deep", &line.deep},           {"--servers", &line.servers_only},
       {"--lost", &line.lost},           {"--dry-run", &line.dry_run},
-      {"--walk", &line.walk},           {"--names-only", &line.names_only}};
+      {"--walk", &line.walk},           {"--names-only", &line.names_only},
+      {"--last", &line.last},           {"--watch", &line.watch}};
   const std::map<std::string_view, std::vector<std::string>*> values = {
       {"-o", &collected.output},
       {"--object", &collected.object},
@@ -106,12 +109,15 @@ void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line,
       {"--server", &line.lost_servers},
       {"--disk", &collected.disk},
       {"--namespace", &collected.name_space},
-      {"--inventory", &collected.inventory}};
+      {"--inventory", &collected.inventory},
+      {"--servers", &collected.servers},
+      {"--hosts", &collected.hosts},
+      {"--capacity", &collected.capacity}};
   for (const OwnOption& option : kOwnOptions) {
     if (!TakesOption(option, command.name)) continue;
     const std::string flag(option.flag);
-    if (const auto found = switches.find(option.flag); found != switches.end()) {
-      app.add_flag(flag, *found->second, option.help);
+    if (*option.argument == '\0') {
+      app.add_flag(flag, *switches.at(option.flag), option.help);
     } else {
       AddValues(app, flag, *values.at(option.flag), option.help)->type_name(option.argument);
     }
@@ -175,6 +181,38 @@ Status ApplyLost(const Collected& collected, CommandLine& line) {
         {"--inventory", &collected.inventory, &line.configuration.inventory}}) {
     if (values->size() > 1) return Fail(Code::kInvalidArgument, "{}: only one can be given", flag);
     if (!values->empty()) *target = values->front();
+  }
+  return OkStatus();
+}
+
+// What is described, in place of a store.
+Status ApplyPlan(const Collected& collected, CommandLine& line) {
+  for (const auto& [flag, values, target] :
+       {std::tuple("--servers", &collected.servers, &line.planned_servers),
+        {"--hosts", &collected.hosts, &line.planned_hosts}}) {
+    if (values->size() > 1) return Fail(Code::kInvalidArgument, "{}: only one can be given", flag);
+    if (values->empty()) continue;
+    *target = ParseUint(values->front());
+    if (!*target || **target < 1 || **target > kMembersOfStoreMax) {
+      return Fail(Code::kInvalidArgument, "{}: '{}' is no number from 1 to {}", flag, values->front(),
+                  kMembersOfStoreMax);
+    }
+  }
+  for (const std::string& value : collected.capacity) {
+    const auto bytes = ParseSize(value);
+    if (!bytes) return Fail(Code::kInvalidArgument, "--capacity: {}", bytes.error().message);
+    line.capacity_bytes = *bytes;
+  }
+  const Configuration& c = line.configuration;
+  const bool of_store = !c.data.empty() || !c.servers.empty() || !c.origin.empty();
+  if (of_store && line.planned_servers)
+    return Fail(Code::kInvalidArgument, "--servers: that describes a store, and one is given");
+  if (!line.planned_servers && (line.planned_hosts || line.capacity_bytes))
+    return Fail(Code::kInvalidArgument, "--hosts and --capacity are of a store that --servers N describes");
+  if (!of_store && !line.planned_servers) {
+    return Fail(
+        Code::kInvalidArgument,
+        "say which store (-c FILE, --data, --server, --origin), or describe one: --servers 12 --hosts 6");
   }
   return OkStatus();
 }
@@ -243,6 +281,7 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
     if (text.store) XEC_TRY(Apply(collected[i], line));
     if (line.command == "recover") XEC_TRY(ApplyRecover(collected[i], line));
     if (line.command == "lost") XEC_TRY(ApplyLost(collected[i], line));
+    if (line.command == "plan") XEC_TRY(ApplyPlan(collected[i], line));
   }
   return line;
 }

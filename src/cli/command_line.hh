@@ -23,6 +23,8 @@ struct CommandLine {
   bool lost = false;         // repair --lost
   bool deep = false;         // health --deep
   bool servers_only = false;       // health --servers
+  bool last = false;         // health --last
+  bool watch = false;        // health --watch
   std::vector<std::string> gone;   // repair --gone: members, by id or address
   std::string with;                // server replace --with
   bool dry_run = false;            // --dry-run: tell what would be done
@@ -32,6 +34,8 @@ struct CommandLine {
   bool walk = false;         // lost --walk
   bool names_only = false;   // lost --names-only
   bool exclusive = false;    // put --exclusive
+  // plan --servers, --hosts, --capacity
+  std::optional<uint64_t> planned_servers, planned_hosts, capacity_bytes;
   std::string output;        // recover -o
   std::string object;        // recover --object
   std::vector<std::string> names;  // recover --name: XrdEc archives to look for

@@ -92,6 +92,12 @@ inline constexpr CommandText kCommands[] = {
      "its\n"
      "folder is: then it is written anew on other servers.\n"},
     {"clean", "Remove now what interrupted work left behind", "", 0, 0, true, "  xec clean -c xec.conf\n"},
+    {"plan", "Show which losses of servers and hosts a store survives", "", 0, 0, true,
+     "  xec plan -c xec.conf                             of a store that there is, by its list of members\n"
+     "  xec plan --servers 12 --hosts 6 --geometry 8+2   of one that there might be\n"
+     "  xec plan --servers 12 --hosts 6 --geometry 8+2 --capacity 16TiB --json\n"
+     "What is said holds for whichever servers are lost, and for objects that are put while all are there;\n"
+     "xec health says what is left of those that exist.\n"},
     {"jobs", "Show, pause, resume or cancel what the gateways do in the background", "[VERB JOB]", 0, 2, true,
      "  xec jobs -c xec.conf                             every gateway's jobs, and where they are\n"
      "  xec jobs -c xec.conf pause repair                no gateway begins another repair, until\n"
@@ -132,7 +138,7 @@ struct OwnOption {
 };
 
 inline constexpr OwnOption kOwnOptions[] = {
-    {"put get ls stat locate verify health lost repair clean jobs server recover version", "--json", "",
+    {"put get ls stat locate verify health plan lost repair clean jobs server recover version", "--json", "",
      "Print JSON, one document"},
     {"put get recover repair verify lost server", "-q,--quiet", "", "No progress, no summary"},
     {"put", "--exclusive", "", "Fail when there is something under the name"},
@@ -149,6 +155,9 @@ inline constexpr OwnOption kOwnOptions[] = {
     {"server", "--dry-run", "", "Look at everything and change nothing"},
     {"health", "--servers", "", "The data servers only, no census of the objects"},
     {"health", "--deep", "", "Read and check every chunk, not only the archives' directories"},
+    {"plan", "--servers", "N", "A store with so many data servers, in place of one that there is"},
+    {"plan", "--hosts", "N", "On so many hosts, evenly; each server on its own when this is not said"},
+    {"plan", "--capacity", "SIZE", "Space of each server"},
     {"lost", "--server", "SERVER",
      "A member (s03, or its address) that is lost, or that had the disk; may be repeated"},
     {"lost", "--disk", "PATH", "A data space (oss.space) that is lost, of the server on this host"},

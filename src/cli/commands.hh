@@ -23,11 +23,13 @@ Result<int> RunClean(const CommandLine& line, OpenedStore& store);
 Result<int> RunJobs(const CommandLine& line, OpenedStore& store);
 Result<int> RunServer(const CommandLine& line, OpenedStore& store);
 Result<int> RunHealth(const CommandLine& line, OpenedStore& store);
+Result<int> RunPlan(const CommandLine& line, OpenedStore& store);
 
 Result<int> RunLostByWalk(const CommandLine& line, OpenedStore& store);
 
 // Without a store.
 Result<int> RunLost(const CommandLine& line);
+Result<int> RunPlanDescribed(const CommandLine& line);
 Result<int> RunRecover(const CommandLine& line);
 Result<int> RunServe(CommandLine line);
 

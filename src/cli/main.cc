@@ -36,6 +36,7 @@ constexpr StoreCommand kStoreCommands[] = {
     {"health", RunHealth, false, false}, {"repair", RunRepair, true, false},
     {"clean", RunClean, true, false},    {"jobs", RunJobs, true, false},
     {"server", RunServer, true, false},  {"lost", RunLostByWalk, false, false},
+    {"plan", RunPlan, false, false},
 };
 
 // The answer even where nobody can read the sentence.
@@ -106,6 +107,7 @@ Result<int> Run(int argc, char** argv) {
   if (line.command == "serve") return RunServe(std::move(line));
   if (line.command == "recover") return RunRecover(line);
   if (line.command == "lost" && !line.walk) return RunLost(line);
+  if (line.command == "plan" && line.planned_servers) return RunPlanDescribed(line);
   for (const StoreCommand& command : kStoreCommands) {
     if (line.command == command.name) return RunOnStore(command, line);
   }

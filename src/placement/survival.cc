@@ -52,8 +52,8 @@ size_t ChunksLost(const std::vector<std::vector<MemberIndex>>& hosts, const Geom
 
 }  // namespace
 
-Standing StandingWithout(const StoreDescriptor& descriptor, const PlannedObjects& objects,
-                         std::span<const MemberIndex> lost) {
+StoreRemains WhatIsLeft(const StoreDescriptor& descriptor, const PlannedObjects& objects,
+                        std::span<const MemberIndex> lost) {
   const auto hosts = ByHost(descriptor);
   size_t in_use = 0, lost_in_use = 0;
   for (const std::vector<MemberIndex>& host : hosts) {
@@ -61,15 +61,15 @@ Standing StandingWithout(const StoreDescriptor& descriptor, const PlannedObjects
     lost_in_use += CountIn(host, lost);
   }
   const size_t members = descriptor.members.size();
-  Standing standing;
-  standing.chunks_lost = ChunksLost(hosts, objects.geometry, lost);
-  standing.readable = standing.chunks_lost <= objects.geometry.parity_chunks;
-  standing.decidable =
+  StoreRemains left;
+  left.chunks_lost = ChunksLost(hosts, objects.geometry, lost);
+  left.readable = left.chunks_lost <= objects.geometry.parity_chunks;
+  left.decidable =
       lost_in_use <= HomeFinder(descriptor).late_max() && members - lost.size() >= Quorum(members);
-  standing.archives = std::min<size_t>(objects.geometry.Total(), in_use - lost_in_use);
-  standing.writable = standing.decidable && standing.archives >= objects.archives_min;
-  standing.full = standing.writable && standing.archives == objects.geometry.Total();
-  return standing;
+  left.archives = std::min<size_t>(objects.geometry.Total(), in_use - lost_in_use);
+  left.writable = left.decidable && left.archives >= objects.archives_min;
+  left.full = left.writable && left.archives == objects.geometry.Total();
+  return left;
 }
 
 std::vector<MemberIndex> WorstLoss(const StoreDescriptor& descriptor, Loss loss) {
@@ -100,8 +100,7 @@ template <typename LossOfCount, typename Holds>
 size_t MostWith(const StoreDescriptor& descriptor, const PlannedObjects& objects, size_t count_max,
                 LossOfCount loss, Holds holds) {
   size_t most = 0;
-  while (most < count_max &&
-         holds(StandingWithout(descriptor, objects, WorstLoss(descriptor, loss(most + 1)))))
+  while (most < count_max && holds(WhatIsLeft(descriptor, objects, WorstLoss(descriptor, loss(most + 1)))))
     ++most;
   return most;
 }
@@ -110,10 +109,10 @@ template <typename LossOfCount>
 Tolerated ToleratedOf(const StoreDescriptor& descriptor, const PlannedObjects& objects, size_t count_max,
                       LossOfCount loss) {
   const auto most = [&](auto holds) { return MostWith(descriptor, objects, count_max, loss, holds); };
-  return {.read = most([](const Standing& standing) { return standing.readable && standing.decidable; }),
-          .names = most([](const Standing& standing) { return standing.decidable; }),
-          .write = most([](const Standing& standing) { return standing.writable; }),
-          .full = most([](const Standing& standing) { return standing.full; })};
+  return {.read = most([](const StoreRemains& left) { return left.readable && left.decidable; }),
+          .names = most([](const StoreRemains& left) { return left.decidable; }),
+          .write = most([](const StoreRemains& left) { return left.writable; }),
+          .full = most([](const StoreRemains& left) { return left.full; })};
 }
 
 }  // namespace

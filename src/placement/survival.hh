@@ -20,7 +20,7 @@ struct PlannedObjects {
 };
 
 // Without some of the members, whatever name and object is meant.
-struct Standing {
+struct StoreRemains {
   size_t chunks_lost = 0;  // of a stripe, at most
   bool readable = false;   // chunks enough are left
   bool decidable = false;  // a quorum of the homes is left, and enough members to confirm their list
@@ -29,8 +29,8 @@ struct Standing {
   bool writable = false;
   bool full = false;  // with all archives that the geometry says
 };
-Standing StandingWithout(const StoreDescriptor& descriptor, const PlannedObjects& objects,
-                         std::span<const MemberIndex> lost);
+StoreRemains WhatIsLeft(const StoreDescriptor& descriptor, const PlannedObjects& objects,
+                        std::span<const MemberIndex> lost);
 
 // Hosts and other servers that are lost at the same time.
 struct Loss {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "assembly/configuration/options.hh"
+#include "base/units.hh"
 #include "cli/command_line.hh"
 #include "cli/command_table.hh"
 
@@ -94,6 +95,18 @@ TEST(CommandLineTest, FlagsOverrideTheFile) {
   EXPECT_EQ(line->configuration.sync, SyncPolicy::kNone);
 }
 
+TEST(CommandLineTest, AStoreIsDescribedInPlaceOfOneThatThereIs) {
+  const auto line =
+      Parse({"plan", "--servers", "12", "--hosts", "6", "--geometry", "4+3", "--capacity", "2TiB"});
+  ASSERT_TRUE(line) << line.error().message;
+  EXPECT_EQ(line->planned_servers, 12u);
+  EXPECT_EQ(line->planned_hosts, 6u);
+  EXPECT_EQ(line->capacity_bytes, 2048 * kGiB);
+  EXPECT_EQ(line->configuration.chunks->ToString(), "4+3");
+  // Of another command that is a switch.
+  EXPECT_TRUE(Parse({"health", "--servers", "--data", "/d1"})->servers_only);
+}
+
 TEST(CommandLineTest, WrongUseIsOneSentence) {
   const auto error = [](std::vector<std::string> words) {
     const auto line = Parse(std::move(words));
@@ -108,6 +121,13 @@ TEST(CommandLineTest, WrongUseIsOneSentence) {
   EXPECT_EQ(error({"ls", "--geometry", "1+1", "--geometry", "2+1"}),
             "--geometry: it was given already (--geometry)");
   EXPECT_EQ(error({"recover", "x"}), "say -o FILE, once: where to write the object");
+  EXPECT_EQ(error({"plan"}),
+            "say which store (-c FILE, --data, --server, --origin), or describe one: --servers 12 --hosts 6");
+  EXPECT_EQ(error({"plan", "--servers", "12", "--data", "/d1"}),
+            "--servers: that describes a store, and one is given");
+  EXPECT_EQ(error({"plan", "--servers", "0"}), "--servers: '0' is no number from 1 to 1024");
+  EXPECT_EQ(error({"plan", "--hosts", "3"}),
+            "--hosts and --capacity are of a store that --servers N describes");
   EXPECT_NE(error({"frob"}), "no error");
   EXPECT_NE(error({}), "no error");
 }

@@ -54,11 +54,11 @@ TEST(Survival, OfTypicalStores) {
 // Chunks would be there, and yet nobody may say so: most members have to confirm their list.
 TEST(Survival, MostMembersHaveToBeThere) {
   StoreDescriptor d = Store(Alone(7), 1, 3);
-  EXPECT_TRUE(StandingWithout(d, Objects(d), WorstLoss(d, {0, 3})).decidable);
+  EXPECT_TRUE(WhatIsLeft(d, Objects(d), WorstLoss(d, {0, 3})).decidable);
   for (size_t i = 0; i < 3; ++i) d.members[i].role = MemberRole::kEmptied;
   d.tolerance = 1;
-  EXPECT_TRUE(StandingWithout(d, Objects(d), std::vector<MemberIndex>{3}).decidable);
-  EXPECT_FALSE(StandingWithout(d, Objects(d), std::vector<MemberIndex>{0, 1, 2, 3}).decidable);
+  EXPECT_TRUE(WhatIsLeft(d, Objects(d), std::vector<MemberIndex>{3}).decidable);
+  EXPECT_FALSE(WhatIsLeft(d, Objects(d), std::vector<MemberIndex>{0, 1, 2, 3}).decidable);
 }
 
 // What is emptied gets nothing, and is home of nothing.
@@ -68,18 +68,18 @@ TEST(Survival, MembersThatAreEmptiedCountForNothing) {
   EXPECT_EQ(SurvivalText(d), "2 2 2 2, 2 2 2 2");
   d.members[5].role = MemberRole::kEmptied;
   EXPECT_EQ(SurvivalOf(d, Objects(d)).servers.full, 1u);
-  EXPECT_EQ(StandingWithout(d, Objects(d), std::vector<MemberIndex>{4, 5}).chunks_lost, 0u);
+  EXPECT_EQ(WhatIsLeft(d, Objects(d), std::vector<MemberIndex>{4, 5}).chunks_lost, 0u);
 }
 
 TEST(Survival, WritesTakeWhatIsLeft) {
   const StoreDescriptor d = Store(Alone(11), 8, 2);
-  const auto at = [&](size_t lost) { return StandingWithout(d, Objects(d), WorstLoss(d, {0, lost})); };
+  const auto at = [&](size_t lost) { return WhatIsLeft(d, Objects(d), WorstLoss(d, {0, lost})); };
   EXPECT_TRUE(at(1).full);
   EXPECT_EQ(at(2).archives, 9u);
   EXPECT_TRUE(at(2).writable && !at(2).full);
   PlannedObjects strict = Objects(d);
   strict.archives_min = 10;
-  EXPECT_FALSE(StandingWithout(d, strict, WorstLoss(d, {0, 2})).writable);
+  EXPECT_FALSE(WhatIsLeft(d, strict, WorstLoss(d, {0, 2})).writable);
 }
 
 // All sets of so many of `count` members.
@@ -98,9 +98,9 @@ std::vector<std::vector<MemberIndex>> SetsOf(size_t count, size_t size) {
 
 const std::vector<StoreDescriptor>& SmallStores() {
   static const std::vector<StoreDescriptor> stores = {
-      Store(Alone(6), 3, 2),       Store({2, 2, 2}, 3, 2),    Store({3, 2, 1}, 3, 2), Store({4, 1, 1}, 3, 2),
-      Store({3, 3}, 3, 2),         Store({5, 1, 1, 1}, 4, 2), Store({2, 2, 1}, 2, 1), Store({4, 4}, 2, 1),
-      Store({2, 2, 2, 2}, 4, 3),   Store({3, 3, 3}, 4, 2),    Store({1, 2}, 3, 0),    Store({6}, 4, 2)};
+      Store(Alone(6), 3, 2),     Store({2, 2, 2}, 3, 2),    Store({3, 2, 1}, 3, 2), Store({4, 1, 1}, 3, 2),
+      Store({3, 3}, 3, 2),       Store({5, 1, 1, 1}, 4, 2), Store({2, 2, 1}, 2, 1), Store({4, 4}, 2, 1),
+      Store({2, 2, 2, 2}, 4, 3), Store({3, 3, 3}, 4, 2),    Store({1, 2}, 3, 0),    Store({6}, 4, 2)};
   return stores;
 }
 
@@ -122,12 +122,12 @@ TEST(Survival, BoundsAreThoseOfThePlacement) {
                                          [&](MemberIndex member) { return Contains(lost, member); });
           most = std::max(most, static_cast<size_t>(hit));
         }
-        const size_t bound = StandingWithout(d, Objects(d), lost).chunks_lost;
+        const size_t bound = WhatIsLeft(d, Objects(d), lost).chunks_lost;
         EXPECT_EQ(most, bound) << d.members.size() << " members, " << d.geometry.ToString() << ", lost "
                                << fmt::format("{}", fmt::join(lost, ","));
         worst = std::max(worst, bound);
       }
-      const auto said = StandingWithout(d, Objects(d), WorstLoss(d, {0, size}));
+      const auto said = WhatIsLeft(d, Objects(d), WorstLoss(d, {0, size}));
       EXPECT_EQ(said.chunks_lost, worst) << d.members.size() << " members, " << size << " lost";
     }
   }
@@ -145,11 +145,11 @@ TEST(Survival, NoHostsAreWorseThanTheLargest) {
             if (d.members[i].host == fmt::format("h{}", host)) lost.push_back(static_cast<MemberIndex>(i));
           }
         }
-        worst = std::max(worst, StandingWithout(d, Objects(d), lost).chunks_lost);
+        worst = std::max(worst, WhatIsLeft(d, Objects(d), lost).chunks_lost);
         fewest_left = std::min(fewest_left, d.members.size() - lost.size());
       }
       const std::vector<MemberIndex> said = WorstLoss(d, {count, 0});
-      EXPECT_EQ(StandingWithout(d, Objects(d), said).chunks_lost, worst);
+      EXPECT_EQ(WhatIsLeft(d, Objects(d), said).chunks_lost, worst);
       EXPECT_EQ(d.members.size() - said.size(), fewest_left);
     }
   }
