@@ -29,7 +29,7 @@ _xec() {
     mkdir) flags="--help -p -c $store" ;;
     locate) flags="--help --json -c $store" ;;
     verify) flags="--help --json -q --quiet -c $store" ;;
-    health) flags="--help --json --servers --deep -c $store" ;;
+    health) flags="--help --json --servers --last --watch --deep --inventory -c $store" ;;
     lost) flags="--help --json -q --quiet --server --disk --namespace --walk --names-only --inventory -c $store" ;;
     repair) flags="--help --json -q --quiet --all --lost --dry-run --gone -c $store" ;;
     clean) flags="--help --json -c $store" ;;

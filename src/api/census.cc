@@ -22,6 +22,17 @@ int LossesSurvived(std::vector<MemberIndex> servers, size_t needed) {
   return survived;
 }
 
+std::vector<MemberIndex> NoneToSpare(const std::vector<MemberIndex>& servers, size_t needed) {
+  if (servers.size() < needed) return {};
+  std::map<MemberIndex, size_t> on_server;
+  for (const MemberIndex server : servers) ++on_server[server];
+  std::vector<MemberIndex> critical;
+  for (const auto& [server, count] : on_server) {
+    if (servers.size() - count < needed) critical.push_back(server);
+  }
+  return critical;
+}
+
 void Census::Add(const std::string& path, Redundancy left) {
   auto of = std::find_if(geometries_.begin(), geometries_.end(),
                          [&](const OfGeometry& known) { return known.geometry == left.geometry; });
@@ -29,6 +40,14 @@ void Census::Add(const std::string& path, Redundancy left) {
   Count& count = of->survive[left.Lost() ? -2 : left.survives];
   ++count.objects;
   count.bytes += left.bytes;
+  // What cannot be read has nothing more to lose.
+  if (left.survives == 0) {
+    for (const MemberIndex server : left.critical) {
+      ++next_loss_[server].objects;
+      next_loss_[server].bytes += left.bytes;
+    }
+  }
+  left.critical.clear();
   if (left.Full()) {
     ++full_;
     return;
@@ -66,6 +85,11 @@ Census::Count Census::total() const {
     }
   }
   return total;
+}
+
+Census::Count Census::WithNextLoss(MemberIndex server) const {
+  const auto found = next_loss_.find(server);
+  return found == next_loss_.end() ? Count() : found->second;
 }
 
 void Census::Sort() {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,13 +22,18 @@ namespace xec {
 // there are fewer already. `servers`: of each good chunk, in any order.
 int LossesSurvived(std::vector<MemberIndex> servers, size_t needed);
 
+// Those servers of them whose loss alone leaves fewer than `needed`, ascending; none where there are fewer
+// already.
+std::vector<MemberIndex> NoneToSpare(const std::vector<MemberIndex>& servers, size_t needed);
+
 // What is left of one object.
 struct Redundancy {
   Geometry geometry;
   uint64_t bytes = 0;
   int survives = 0;  // further losses that its worst stripe survives: m is full, -1 is unreadable
   bool away = false;  // chunks are missing on servers that do not answer: there may be more than was counted
-  std::string problem;  // of the worst stripe; empty when full
+  std::string problem = {};  // of the worst stripe; empty when full
+  std::set<MemberIndex> critical = {};  // the loss of any one of them makes it unreadable
 
   bool Full() const { return survives == static_cast<int>(geometry.parity_chunks); }
   bool Lost() const { return survives < 0 && !away; }
@@ -70,6 +76,8 @@ class Census {
   uint64_t lost() const { return lost_; }
   uint64_t thin() const { return thin_; }  // all that are not full, the lost ones included
   uint64_t away() const { return away_; }  // of these: it depends on servers that do not answer
+  // Objects that could not be read any more if just this server were lost now.
+  Count WithNextLoss(MemberIndex server) const;
   // The count is complete only if there are none.
   const std::vector<Unlisted>& unlisted() const { return unlisted_; }
   const std::vector<std::string>& outside() const { return outside_; }
@@ -81,6 +89,7 @@ class Census {
  private:
   std::vector<OfGeometry> geometries_;
   std::vector<Thin> names_;
+  std::map<MemberIndex, Count> next_loss_;
   std::vector<Unlisted> unlisted_;
   std::vector<std::string> outside_;
   uint64_t full_ = 0, lost_ = 0, thin_ = 0, away_ = 0;

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "api/census.hh"
-
 namespace xec {
 
 void PlacesBuilder::Add(uint32_t lane, const ChunkReport& chunk) {
@@ -47,33 +45,34 @@ struct Fate {
   bool hit;
 };
 
-// Stripes between two borders, in all of which the same runs have chunks: how many losses they survive. Of
-// their chunks as many are parity as the geometry says, whatever the stripe's size.
-int SurvivesOf(const std::vector<Fate>& active, const Geometry& geometry) {
-  std::vector<MemberIndex> servers;
-  for (const Fate& fate : active) {
-    if (fate.run->held && !fate.hit) servers.push_back(fate.run->server);
+// Stripes that follow one another, in all of which the same runs have chunks.
+struct Stretch {
+  const std::vector<Fate>& active;
+  uint64_t stripes = 0;
+
+  // The servers of the chunks that are left.
+  std::vector<MemberIndex> Servers() const {
+    std::vector<MemberIndex> servers;
+    for (const Fate& fate : active) {
+      if (fate.run->held && !fate.hit) servers.push_back(fate.run->server);
+    }
+    return servers;
   }
-  const size_t parity = std::min<size_t>(geometry.parity_chunks, active.size());
-  return LossesSurvived(std::move(servers), active.size() - parity);
-}
+  // Of the chunks as many are parity as the geometry says, whatever the stripe's size.
+  size_t Needed(const Geometry& geometry) const {
+    return active.size() - std::min<size_t>(geometry.parity_chunks, active.size());
+  }
+  bool Hit() const {
+    return std::any_of(active.begin(), active.end(), [](const Fate& fate) { return fate.hit; });
+  }
+};
 
-}  // namespace
-
-std::optional<ObjectLoss> LossOf(const ObjectPlaces& object, const std::function<bool(const LaneRun&)>& hit) {
-  std::vector<Fate> fates;
+// From the first stripe to the last.
+template <typename See>
+void ForEachStretch(std::vector<Fate> fates, See see) {
   std::set<uint64_t> borders;
-  std::set<uint32_t> lanes;
-  ObjectLoss loss;
-  loss.survives = static_cast<int>(object.geometry.parity_chunks);
-  for (const LaneRun& run : object.runs) {
-    fates.push_back({&run, hit(run)});
-    borders.insert({run.first, run.first + run.stripes});
-    if (!fates.back().hit) continue;
-    lanes.insert(run.lane);
-    loss.bytes += run.bytes;
-  }
-  if (lanes.empty()) return std::nullopt;
+  for (const Fate& fate : fates) borders.insert({fate.run->first, fate.run->first + fate.run->stripes});
+  if (borders.empty()) return;
   std::stable_sort(fates.begin(), fates.end(),
                    [](const Fate& a, const Fate& b) { return a.run->first < b.run->first; });
   std::vector<Fate> active;
@@ -81,11 +80,45 @@ std::optional<ObjectLoss> LossOf(const ObjectPlaces& object, const std::function
   for (auto border = borders.begin(); std::next(border) != borders.end(); ++border) {
     std::erase_if(active, [&](const Fate& fate) { return fate.run->first + fate.run->stripes <= *border; });
     for (; next != fates.end() && next->run->first == *border; ++next) active.push_back(*next);
-    if (active.empty()) continue;
-    loss.survives = std::min(loss.survives, SurvivesOf(active, object.geometry));
-    const bool is_hit = std::any_of(active.begin(), active.end(), [](const Fate& fate) { return fate.hit; });
-    if (is_hit) loss.stripes += *std::next(border) - *border;
+    if (!active.empty()) see(Stretch{active, *std::next(border) - *border});
   }
+}
+
+}  // namespace
+
+Redundancy RedundancyOf(const ObjectPlaces& object, const std::function<bool(const LaneRun&)>& gone) {
+  Redundancy left;
+  left.geometry = object.geometry;
+  left.bytes = object.bytes;
+  left.survives = static_cast<int>(object.geometry.parity_chunks);
+  std::vector<Fate> fates;
+  for (const LaneRun& run : object.runs) fates.push_back({&run, gone(run)});
+  ForEachStretch(std::move(fates), [&](const Stretch& stretch) {
+    const std::vector<MemberIndex> servers = stretch.Servers();
+    const size_t needed = stretch.Needed(object.geometry);
+    for (const MemberIndex server : NoneToSpare(servers, needed)) left.critical.insert(server);
+    left.survives = std::min(left.survives, LossesSurvived(servers, needed));
+  });
+  return left;
+}
+
+std::optional<ObjectLoss> LossOf(const ObjectPlaces& object, const std::function<bool(const LaneRun&)>& hit) {
+  std::vector<Fate> fates;
+  std::set<uint32_t> lanes;
+  ObjectLoss loss;
+  loss.survives = static_cast<int>(object.geometry.parity_chunks);
+  for (const LaneRun& run : object.runs) {
+    fates.push_back({&run, hit(run)});
+    if (!fates.back().hit) continue;
+    lanes.insert(run.lane);
+    loss.bytes += run.bytes;
+  }
+  if (lanes.empty()) return std::nullopt;
+  ForEachStretch(std::move(fates), [&](const Stretch& stretch) {
+    loss.survives =
+        std::min(loss.survives, LossesSurvived(stretch.Servers(), stretch.Needed(object.geometry)));
+    if (stretch.Hit()) loss.stripes += stretch.stripes;
+  });
   loss.lanes.assign(lanes.begin(), lanes.end());
   return loss;
 }

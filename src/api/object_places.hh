@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "api/census.hh"
 #include "api/chunk_report.hh"
 #include "codec/geometry.hh"
 #include "protocol/version.hh"
@@ -68,6 +69,10 @@ struct ObjectLoss {
   int survives = 0;
   bool BeyondRepair() const { return survives < 0; }
 };
+
+// What is left of it, as a census would count it, without the runs that are `gone`. `away` and `problem` are
+// not filled in.
+Redundancy RedundancyOf(const ObjectPlaces& object, const std::function<bool(const LaneRun&)>& gone);
 
 // What it loses when the runs that are `hit` are gone, whether or not they are held now; nullopt: nothing.
 std::optional<ObjectLoss> LossOf(const ObjectPlaces& object, const std::function<bool(const LaneRun&)>& hit);

@@ -185,6 +185,18 @@ Status ApplyLost(const Collected& collected, CommandLine& line) {
   return OkStatus();
 }
 
+Status ApplyHealth(const Collected& collected, CommandLine& line) {
+  if (collected.inventory.size() > 1)
+    return Fail(Code::kInvalidArgument, "--inventory: only one can be given");
+  if (!collected.inventory.empty()) line.configuration.inventory = collected.inventory.front();
+  // A store is not counted every few seconds.
+  if (line.watch && !line.servers_only) line.last = true;
+  if (line.deep && (line.last || line.servers_only))
+    return Fail(Code::kInvalidArgument,
+                "--deep counts all objects now: not with --last, --watch or --servers");
+  return OkStatus();
+}
+
 // What is described, in place of a store.
 Status ApplyPlan(const Collected& collected, CommandLine& line) {
   for (const auto& [flag, values, target] :
@@ -281,6 +293,7 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
     if (text.store) XEC_TRY(Apply(collected[i], line));
     if (line.command == "recover") XEC_TRY(ApplyRecover(collected[i], line));
     if (line.command == "lost") XEC_TRY(ApplyLost(collected[i], line));
+    if (line.command == "health") XEC_TRY(ApplyHealth(collected[i], line));
     if (line.command == "plan") XEC_TRY(ApplyPlan(collected[i], line));
   }
   return line;

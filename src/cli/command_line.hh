@@ -23,7 +23,7 @@ struct CommandLine {
   bool lost = false;         // repair --lost
   bool deep = false;         // health --deep
   bool servers_only = false;       // health --servers
-  bool last = false;         // health --last
+  bool last = false;         // health --last, or what --watch means
   bool watch = false;        // health --watch
   std::vector<std::string> gone;   // repair --gone: members, by id or address
   std::string with;                // server replace --with

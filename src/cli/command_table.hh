@@ -64,13 +64,19 @@ inline constexpr CommandText kCommands[] = {
     {"verify", "Read and check every chunk of objects", "OBJECT...", 1, kAnyNumber, true,
      "  xec verify -c xec.conf /data/run1.root           names every bad chunk; exit code 6 if there is "
      "one\n"},
-    {"health", "Show how the data servers answer, and how many losses every object survives", "", 0, 0, true,
-     "  xec health -c xec.conf                           looks at every archive; exit code 5 if a data "
-     "server\n"
-     "                                                   does not answer or take writes, or an object lacks "
-     "redundancy\n"
+    {"health", "Show how the data servers answer, what redundancy is left, and what the next loss would mean",
+     "", 0, 0, true,
+     "  xec health -c xec.conf                           looks at every archive\n"
+     "  xec health -c xec.conf --last                    in a moment: the count of the gateway's inventory\n"
      "  xec health -c xec.conf --servers                 the data servers only\n"
-     "  xec health -c xec.conf --deep                    reads and checks every chunk\n"},
+     "  xec health -c xec.conf --deep                    reads and checks every chunk\n"
+     "  xec health -c xec.conf --watch                   --last, every few seconds until ctrl-C\n"
+     "Exit code 0: all is well. 5: a data server does not answer or take writes, an object lacks redundancy, "
+     "or "
+     "that\n"
+     "is not known. 6: objects are lost. What is under way does not count. --watch ends with 130; with "
+     "--json it\n"
+     "prints a line a round.\n"},
     {"lost", "Show which objects a server or disk holds, or held, a part of", "", 0, 0, true,
      "  xec lost -c xec.conf --server s03                what the loss of s03 means, from the gateway's "
      "inventory\n"
@@ -154,6 +160,10 @@ inline constexpr OwnOption kOwnOptions[] = {
     {"server", "--with", "PLACE", "The empty directory or data server that takes the place of the lost one"},
     {"server", "--dry-run", "", "Look at everything and change nothing"},
     {"health", "--servers", "", "The data servers only, no census of the objects"},
+    {"health", "--last", "",
+     "No count of the objects now: the one of the gateway's inventory, whose age is told, and which takes a "
+     "moment"},
+    {"health", "--watch", "", "Again every few seconds, with the count of --last"},
     {"health", "--deep", "", "Read and check every chunk, not only the archives' directories"},
     {"plan", "--servers", "N", "A store with so many data servers, in place of one that there is"},
     {"plan", "--hosts", "N", "On so many hosts, evenly; each server on its own when this is not said"},
@@ -166,7 +176,7 @@ inline constexpr OwnOption kOwnOptions[] = {
      "counts"},
     {"lost", "--walk", "", "Ask all servers for every object now, in place of the inventory"},
     {"lost", "--names-only", "", "The names of the objects, one a line, and nothing else"},
-    {"lost", "--inventory", "FILE", "The inventory to ask, in place of that of the gateway"},
+    {"lost health", "--inventory", "FILE", "The inventory to ask, in place of that of the gateway"},
     {"mkdir", "-p", "", "Missing parents too; fine if it exists"},
     {"recover", "-o", "FILE", "Where to write the object; - is standard output"},
     {"recover", "--object", "ID", "Id of the object wanted, or its beginning, or its path"},

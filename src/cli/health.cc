@@ -1,98 +1,108 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// health: how the data servers answer, whether they take writes, and what redundancy every object has left,
-// asked by this process now.
+// xec health: how the data servers answer and whether they take writes, what is under way, what redundancy
+// every object has left, and what the loss of one more server would mean. Asked by this process now, or, for
+// the redundancy, from the gateway's inventory.
+#include <unistd.h>
+
 #include "cli/census_report.hh"
 #include "cli/commands.hh"
+#include "cli/health_report.hh"
+#include "cli/inventory_census.hh"
+#include "cli/serve_setup.hh"
 #include "cli/terminal.hh"
 #include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {
 
-double Millis(Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
+// From the end of a round of --watch to the next one.
+constexpr auto kWatchInterval = std::chrono::seconds(3);
+constexpr auto kInterruptsLookedFor = std::chrono::milliseconds(50);
 
-Json ToJson(const ServerReport& server) {
-  Json json = {{"server", server.id},
-               {"address", server.address},
-               {"host", server.host},
-               {"state", ServerReportStateName(server.state)}};
-  if (server.Answers()) {
-    json["median_ms"] = Millis(server.median);
-    json["p95_ms"] = Millis(server.high);
-  } else {
-    json["for_s"] = Millis(server.since) / 1000;
-  }
-  if (server.space) {
-    json["total_bytes"] = server.space->total_bytes;
-    json["free_bytes"] = server.space->free_bytes;
-  }
-  if (!server.problem.empty()) json["problem"] = server.problem;
-  return json;
+Result<RedundancyTold> CountNow(const CommandLine& line, StoreMaintenance& store) {
+  RedundancyTold told;
+  told.began_ms = WallNow();
+  XEC_ASSIGN_OR_RETURN(Census census, CountObjects(line, store));
+  told.census = std::make_shared<const Census>(std::move(census));
+  told.ended_ms = WallNow();
+  return told;
 }
 
-void PrintTable(const std::vector<ServerReport>& servers) {
-  size_t id = 8, address = 8;
-  for (const ServerReport& server : servers) {
-    id = std::max(id, server.id.size() + 2);
-    address = std::max(address, server.address.size() + 2);
+Result<RedundancyTold> FromInventory(InventoryCensus& inventory, const HealthReport& report) {
+  XEC_ASSIGN_OR_RETURN(const InventoryCount counted,
+                       inventory.Count(report.store, report.AsTheyAre().silent));
+  return RedundancyTold{.census = counted.census,
+                        .began_ms = counted.walk.began_ms,
+                        .ended_ms = counted.walk.ended_ms,
+                        .inventory = inventory.file(),
+                        .unlooked = counted.walk.unlisted + counted.walk.uncounted};
+}
+
+// Looks once and tells. Error: nothing can be told, or the user has had enough of a count.
+Result<int> Look(const CommandLine& line, OpenedStore& store, InventoryCensus& inventory) {
+  XEC_ASSIGN_OR_RETURN(StoreMaintenance* const maintenance, store.maintenance());
+  XEC_ASSIGN_OR_RETURN(ServersReport servers, SyncWait(maintenance->CheckServers()));
+  HealthReport report{.store = maintenance->descriptor(),
+                      .servers = std::move(servers),
+                      .jobs = SyncWait(maintenance->LookAtJobs()),
+                      .redundancy_wanted = !line.servers_only,
+                      .redundancy = RedundancyTold()};
+  if (report.servers.writes_unknown && !line.quiet) {
+    fmt::print(
+        stderr,
+        "xec: no data server lets this user write; whether a gateway may, only its own user can find out\n");
   }
-  fmt::print("{:<{}}{:<{}}{:<11}{:>10}{:>10}{:>12}{:>12}  {}\n", "server", id, "address", address, "state",
-             "median", "p95", "free", "of", "problem");
-  for (const ServerReport& server : servers) {
-    const auto time = [&](Duration latency) {
-      return server.Answers() ? fmt::format("{:.1f} ms", Millis(latency)) : std::string("-");
-    };
-    fmt::print("{:<{}}{:<{}}{:<11}{:>10}{:>10}{:>12}{:>12}  {}\n", server.id, id, server.address, address,
-               ServerReportStateName(server.state), time(server.median), time(server.high),
-               server.space ? FormatSize(server.space->free_bytes) : "-",
-               server.space ? FormatSize(server.space->total_bytes) : "-", server.problem);
+  if (!line.json) PrintServersAndWork(report);
+  std::fflush(stdout);
+  if (report.redundancy_wanted && line.last) report.redundancy = FromInventory(inventory, report);
+  if (report.redundancy_wanted && !line.last) {
+    report.redundancy = CountNow(line, *maintenance);
+    if (!report.redundancy) return report.redundancy.error();
   }
+  const bool known = report.redundancy_wanted && report.redundancy;
+  report.outlooks = LookAhead(report.store, line.configuration, report.AsTheyAre(),
+                              known ? report.redundancy->census.get() : nullptr);
+  report.now_ms = WallNow();
+  if (line.json) {
+    PrintJson(HealthJson(report), line.watch ? -1 : 2);
+  } else {
+    PrintRedundancy(report);
+  }
+  return HealthExitCode(report);
+}
+
+void WaitForNextRound() {
+  const auto until = std::chrono::steady_clock::now() + kWatchInterval;
+  while (!Interrupted() && std::chrono::steady_clock::now() < until)
+    usleep(std::chrono::microseconds(kInterruptsLookedFor).count());
+}
+
+// On a terminal each round takes the place of the one before.
+int Watch(const CommandLine& line, OpenedStore& store, InventoryCensus& inventory) {
+  const bool terminal = isatty(STDOUT_FILENO) == 1;
+  while (!Interrupted()) {
+    if (!line.json) {
+      if (terminal) fmt::print("\033[H\033[2J");
+      fmt::print("{} UTC\n", FormatTime(WallNow()));
+    }
+    const Result<int> looked = Look(line, store, inventory);
+    if (!looked && line.json) PrintJson({{"time_ms", WallNow()}, {"problem", looked.error().message}}, -1);
+    if (!looked && !line.json) fmt::print("{}\n", looked.error().message);
+    if (!line.json && !terminal) fmt::print("\n");
+    std::fflush(stdout);
+    WaitForNextRound();
+  }
+  return kExitInterrupted;
 }
 
 }  // namespace
 
 Result<int> RunHealth(const CommandLine& line, OpenedStore& store) {
-  XEC_ASSIGN_OR_RETURN(StoreMaintenance* const maintenance, store.maintenance());
-  XEC_ASSIGN_OR_RETURN(const ServersReport report, SyncWait(maintenance->CheckServers()));
-  if (report.writes_unknown && !line.quiet)
-    fmt::print(
-        stderr,
-        "xec: no data server lets this user write; whether a gateway may, only its own user can find out\n");
-  size_t bad = 0, unwritable = 0;
-  for (const ServerReport& server : report.servers) {
-    if (!server.Answers()) ++bad;
-    if (server.state == ServerReport::State::kUnwritable) ++unwritable;
-  }
-  if (!line.json) {
-    PrintTable(report.servers);
-    if (bad > 0) {
-      fmt::print("\n{} of {} data servers do not answer; any {} may be away without loss\n", bad,
-                 report.servers.size(), maintenance->descriptor().tolerance);
-    }
-    if (unwritable > 0)
-      fmt::print("\n{} of {} data servers take no writes\n", unwritable, report.servers.size());
-    std::fflush(stdout);
-  }
-  std::optional<Census> census;
-  if (!line.servers_only) {
-    Result<Census> counted = CountObjects(line, *maintenance);
-    if (!counted && Interrupted()) return kExitInterrupted;
-    if (!counted) return counted.error();
-    census = std::move(*counted);
-  }
-  if (line.json) {
-    Json servers = Json::array();
-    for (const ServerReport& server : report.servers) servers.push_back(ToJson(server));
-    Json all = {{"servers", std::move(servers)}, {"not_answering", bad}, {"unwritable", unwritable}};
-    if (report.writes_unknown) all["writes_unknown"] = true;
-    if (census) all["census"] = CensusJson(*census);
-    PrintJson(all);
-  } else if (census) {
-    fmt::print("\n");
-    PrintCensus(*census);
-  }
-  const int code = census ? CensusExitCode(*census) : kExitOk;
-  return code == kExitOk && bad + unwritable > 0 ? kExitRetry : code;
+  InventoryCensus inventory(line.last && !line.servers_only ? InventoryFile(line.configuration) : "");
+  if (line.watch) return Watch(line, store, inventory);
+  Result<int> looked = Look(line, store, inventory);
+  if (!looked && Interrupted()) return kExitInterrupted;
+  return looked;
 }
 
 }  // namespace xec

@@ -4,7 +4,7 @@
 
 #include "assembly/maintenance/known_jobs.hh"
 #include "cli/commands.hh"
-#include "cli/json_output.hh"
+#include "cli/jobs_report.hh"
 #include "cli/terminal.hh"
 #include "runtime/sync_wait.hh"
 
@@ -15,16 +15,6 @@ constexpr const char* kNoGateway =
     "no gateway has told of its jobs in the last minute: nothing runs them now (or they cannot write to the "
     "data "
     "servers)";
-
-bool Runs(const JobsTold& told, const ProcessRecord& record) {
-  const auto silent = std::chrono::duration_cast<std::chrono::milliseconds>(kJobsSilentAfter);
-  return told.now_ms - record.told_ms <= silent.count();
-}
-
-bool AnyRuns(const JobsTold& told) {
-  return std::any_of(told.records.begin(), told.records.end(),
-                     [&](const ProcessRecord& record) { return Runs(told, record); });
-}
 
 const JobText* FindText(std::string_view name) {
   for (const JobText* const text : KnownJobs()) {
@@ -94,16 +84,6 @@ Result<int> Ask(const CommandLine& line, StoreMaintenance& store) {
   return kExitOk;
 }
 
-std::string ProgressWords(const JobReport& job) {
-  const JobProgress& progress = job.progress;
-  if (job.unit.empty() || (progress.done == 0 && progress.total.value_or(0) == 0 && progress.at.empty()))
-    return "";
-  std::string words = progress.total ? fmt::format("{} of {} {}", progress.done, *progress.total, job.unit)
-                                     : fmt::format("{} {}", progress.done, job.unit);
-  if (!progress.at.empty()) words += ", at " + progress.at;
-  return words;
-}
-
 std::string NextWords(const JobsTold& told, const ProcessRecord& record, const JobReport& job) {
   if (!job.next_ms || !Runs(told, record)) return "";
   return fmt::format("in {} s", std::max<int64_t>(0, *job.next_ms - told.now_ms) / 1000);
@@ -123,25 +103,11 @@ void PrintProcess(const JobsTold& told, const ProcessRecord& record) {
   }
 }
 
-Json ToJson(const JobReport& job) {
-  Json json = {{"job", job.name}, {"state", JobStateName(job.state)}, {"since_ms", job.since_ms}};
-  if (job.next_ms) json["next_ms"] = *job.next_ms;
-  if (!job.unit.empty()) {
-    json["unit"] = job.unit;
-    json["done"] = job.progress.done;
-    if (job.progress.total) json["total"] = *job.progress.total;
-    if (!job.progress.at.empty()) json["at"] = job.progress.at;
-  }
-  if (!job.cursor.empty()) json["cursor"] = job.cursor;
-  if (!job.problem.empty()) json["problem"] = {{"text", job.problem}, {"at_ms", job.problem_ms}};
-  return json;
-}
-
 void PrintAllJson(const JobsTold& told) {
   Json gateways = Json::array(), jobs = Json::array();
   for (const ProcessRecord& record : told.records) {
     Json of = Json::array();
-    for (const JobReport& job : record.jobs) of.push_back(ToJson(job));
+    for (const JobReport& job : record.jobs) of.push_back(JobJson(job));
     gateways.push_back({{"gateway", record.process},
                         {"runs", Runs(told, record)},
                         {"started_ms", record.started_ms},

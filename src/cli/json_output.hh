@@ -8,9 +8,9 @@ namespace xec {
 
 using Json = nlohmann::ordered_json;
 
-// Bytes of names that are not UTF-8 are shown as replacement characters.
-inline void PrintJson(const Json& json) {
-  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+// Bytes of names that are not UTF-8 are shown as replacement characters. `indent` -1: in one line.
+inline void PrintJson(const Json& json, int indent = 2) {
+  fmt::print("{}\n", json.dump(indent, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace xec

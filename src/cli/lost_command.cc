@@ -111,12 +111,6 @@ class LossFinder {
   LostDisk* const disk_;
 };
 
-int64_t WallNow() {
-  struct timespec now = {};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
-}
-
 Result<InventoryReader> OpenInventory(const CommandLine& line, const std::string& file) {
   constexpr const char* kElse = "`xec lost --walk` asks all servers instead, which takes a while";
   if (file.empty())

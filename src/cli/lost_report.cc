@@ -20,20 +20,12 @@ std::string SurvivesText(const ObjectLoss& loss, const Geometry& geometry) {
   return fmt::format("{} of {}", loss.survives, geometry.parity_chunks);
 }
 
-std::string AgeText(int64_t milliseconds) {
-  const int64_t seconds = std::max<int64_t>(0, milliseconds / 1000);
-  if (seconds < 120) return fmt::format("{} s", seconds);
-  if (seconds < 2 * 3600) return fmt::format("{} min", seconds / 60);
-  if (seconds < 48 * 3600) return fmt::format("{} h", seconds / 3600);
-  return fmt::format("{} days", seconds / 86400);
-}
-
 std::string SourceText(const LostSource& source) {
   if (source.inventory.empty()) return "asked from all servers now";
   const InventoryAbout& about = source.about;
   std::string text = fmt::format("inventory {} of {} objects: ", source.inventory, about.objects);
   if (about.last) {
-    text += fmt::format("{} old (a walk from {} to {} UTC)", AgeText(source.now_ms - about.last->began_ms),
+    text += fmt::format("{} old (a walk from {} to {} UTC)", FormatAge(source.now_ms - about.last->began_ms),
                         FormatTime(about.last->began_ms), FormatTime(about.last->ended_ms));
     if (about.last->unlisted + about.last->uncounted > 0) {
       text += fmt::format("; it could not list {} directories and not look at {} objects",
@@ -45,7 +37,7 @@ std::string SourceText(const LostSource& source) {
   }
   if (about.under_way) {
     text += fmt::format("; a walk began {} ago and has seen {} objects",
-                        AgeText(source.now_ms - about.under_way->began_ms), about.under_way->done);
+                        FormatAge(source.now_ms - about.under_way->began_ms), about.under_way->done);
   }
   return text;
 }

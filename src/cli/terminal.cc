@@ -118,4 +118,18 @@ std::string FormatTime(int64_t milliseconds_since_1970) {
   return text.data();
 }
 
+std::string FormatAge(int64_t milliseconds) {
+  const int64_t seconds = std::max<int64_t>(0, milliseconds / 1000);
+  if (seconds < 120) return fmt::format("{} s", seconds);
+  if (seconds < 2 * 3600) return fmt::format("{} min", seconds / 60);
+  if (seconds < 48 * 3600) return fmt::format("{} h", seconds / 3600);
+  return fmt::format("{} days", seconds / 86400);
+}
+
+int64_t WallNow() {
+  struct timespec now = {};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
 }  // namespace xec

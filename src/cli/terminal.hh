@@ -64,4 +64,10 @@ void RemoveOnInterrupt(const std::string& path);
 // "2026-11-21 07:30:12", UTC.
 std::string FormatTime(int64_t milliseconds_since_1970);
 
+// "90 s", "3 h".
+std::string FormatAge(int64_t milliseconds);
+
+// By the clock of this computer, in milliseconds since 1970.
+int64_t WallNow();
+
 }  // namespace xec

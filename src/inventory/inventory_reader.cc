@@ -96,11 +96,16 @@ Status InventoryReader::ForEachOn(const std::set<MemberIndex>& servers,
     ask.Bind(uint64_t{server});
     XEC_TRY(ask.Run());
   }
-  XEC_ASSIGN_OR_RETURN(
-      SqlStatement objects,
-      database_.Prepare(
-          std::string(kObjectColumns) +
-          "WHERE number IN (SELECT object FROM runs WHERE server IN temp.asked) ORDER BY path"));
+  return ForEachOf("WHERE number IN (SELECT object FROM runs WHERE server IN temp.asked) ", found);
+}
+
+Status InventoryReader::ForEach(const std::function<bool(const ObjectPlaces&)>& found) {
+  return ForEachOf("", found);
+}
+
+Status InventoryReader::ForEachOf(const char* which, const std::function<bool(const ObjectPlaces&)>& found) {
+  XEC_ASSIGN_OR_RETURN(SqlStatement objects,
+                       database_.Prepare(std::string(kObjectColumns) + which + "ORDER BY path"));
   while (true) {
     XEC_ASSIGN_OR_RETURN(const bool row, objects.Step());
     if (!row) return OkStatus();

@@ -45,6 +45,8 @@ class InventoryReader {
 
   const InventoryAbout& about() const { return about_; }
 
+  // Every object, in the order of their paths, until `found` says false.
+  Status ForEach(const std::function<bool(const ObjectPlaces&)>& found);
   // Every object with a run of one of these servers, whether or not it was held, in the order of their paths,
   // until `found` says false.
   Status ForEachOn(const std::set<MemberIndex>& servers,
@@ -55,6 +57,7 @@ class InventoryReader {
  private:
   explicit InventoryReader(SqlDatabase database) : database_(std::move(database)) {}
   Status LookAround();
+  Status ForEachOf(const char* which, const std::function<bool(const ObjectPlaces&)>& found);
   Result<ObjectPlaces> Read(SqlStatement& object, SqlStatement& runs);
 
   SqlDatabase database_;

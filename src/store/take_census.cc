@@ -17,6 +17,7 @@ struct StripeCount {
 void Take(Redundancy& left, const StripeCount& stripe) {
   std::vector<MemberIndex> servers;
   for (const auto& [chunk, server] : stripe.good) servers.push_back(server);
+  for (const MemberIndex server : NoneToSpare(servers, stripe.data)) left.critical.insert(server);
   const int survives = LossesSurvived(std::move(servers), stripe.data);
   left.away = left.away || stripe.away;
   if (survives >= left.survives) return;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "api/object_places.hh"
 
+#include <set>
+
 #include <gmock/gmock.h>
 
 namespace xec {
@@ -105,6 +107,35 @@ TEST(ObjectPlacesTest, TwoLanesOnOneServerAreOneLoss) {
   EXPECT_THAT(Without(object, 0)->lanes, ElementsAre(0, 1));
   EXPECT_EQ(Without(object, 0)->stripes, 1u);
   EXPECT_EQ(Without(object, 0)->survives, 0);
+}
+
+TEST(ObjectPlacesTest, WhatIsLeftIsCountedAsByACensus) {
+  const ObjectPlaces object = Object({4, 2, kChunk}, 3 * 4 * kChunk);
+  const auto without = [&](std::set<MemberIndex> servers) {
+    return RedundancyOf(object, [&](const LaneRun& run) { return servers.contains(run.server); });
+  };
+  EXPECT_TRUE(without({}).Full());
+  EXPECT_EQ(without({}).bytes, 3 * 4 * kChunk);
+  EXPECT_EQ(without({0}).survives, 1);
+  EXPECT_TRUE(without({0}).critical.empty());
+  EXPECT_EQ(without({0, 5}).survives, 0);
+  EXPECT_THAT(without({0, 5}).critical, ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(without({0, 1, 5}).survives, -1);
+  EXPECT_TRUE(RedundancyOf(Object({4, 2, kChunk}, 0), [](const LaneRun&) { return true; }).Full())
+      << "there is nothing to lose";
+}
+
+TEST(ObjectPlacesTest, TheWorstStripeDecidesWhatIsLeft) {
+  // The second stripe is short: data in lane 1, parity in 5 and 0.
+  const ObjectPlaces object = Object({4, 2, kChunk}, 4 * kChunk + 1);
+  const auto left =
+      RedundancyOf(object, [](const LaneRun& run) { return run.server == 5 || run.server == 0; });
+  EXPECT_EQ(left.survives, 0);
+  EXPECT_THAT(left.critical, ElementsAre(1, 2, 3, 4));
+  const auto other =
+      RedundancyOf(object, [](const LaneRun& run) { return run.server == 2 || run.server == 3; });
+  EXPECT_EQ(other.survives, 0);
+  EXPECT_THAT(other.critical, ElementsAre(0, 1, 4, 5));
 }
 
 }  // namespace

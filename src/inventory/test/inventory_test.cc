@@ -100,6 +100,12 @@ TEST_F(InventoryTest, WhatAWalkSawIsFoundByItsServers) {
   ASSERT_TRUE(
       InventoryReader::Open(File())->ForEachOn({2, 3}, [&](const ObjectPlaces&) { return ++of_both > 0; }));
   EXPECT_EQ(of_both, 3u);
+  std::vector<std::string> all;
+  ASSERT_TRUE(InventoryReader::Open(File())->ForEach([&](const ObjectPlaces& object) {
+    all.push_back(object.path);
+    return true;
+  }));
+  EXPECT_THAT(all, ElementsAre("/a", "/b", "/c"));
   const Result<InventoryReader> reader = InventoryReader::Open(File());
   ASSERT_TRUE(reader);
   const InventoryAbout& about = reader->about();
