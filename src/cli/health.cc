@@ -2,6 +2,7 @@
 // xec health: how the data servers answer and whether they take writes, what is under way, what redundancy
 // every object has left, and what the loss of one more server would mean. Asked by this process now, or, for
 // the redundancy, from the gateway's inventory.
+#include <poll.h>
 #include <unistd.h>
 
 #include "cli/census_report.hh"
@@ -38,8 +39,9 @@ Result<RedundancyTold> FromInventory(InventoryCensus& inventory, const HealthRep
                         .unlooked = counted.walk.unlisted + counted.walk.uncounted};
 }
 
-// Looks once and tells. Error: nothing can be told, or the user has had enough of a count.
-Result<int> Look(const CommandLine& line, OpenedStore& store, InventoryCensus& inventory) {
+// Looks once and tells, below `heading`. Error: nothing can be told, or the user has had enough of a count.
+Result<int> Look(const CommandLine& line, OpenedStore& store, InventoryCensus& inventory,
+                 const std::string& heading) {
   XEC_ASSIGN_OR_RETURN(StoreMaintenance* const maintenance, store.maintenance());
   XEC_ASSIGN_OR_RETURN(ServersReport servers, SyncWait(maintenance->CheckServers()));
   HealthReport report{.store = maintenance->descriptor(),
@@ -52,8 +54,11 @@ Result<int> Look(const CommandLine& line, OpenedStore& store, InventoryCensus& i
         stderr,
         "xec: no data server lets this user write; whether a gateway may, only its own user can find out\n");
   }
-  if (!line.json) PrintServersAndWork(report);
-  std::fflush(stdout);
+  if (!line.json) {
+    fmt::print("{}", heading);
+    PrintServersAndWork(report);
+    std::fflush(stdout);
+  }
   if (report.redundancy_wanted && line.last) report.redundancy = FromInventory(inventory, report);
   if (report.redundancy_wanted && !line.last) {
     report.redundancy = CountNow(line, *maintenance);
@@ -74,21 +79,17 @@ Result<int> Look(const CommandLine& line, OpenedStore& store, InventoryCensus& i
 void WaitForNextRound() {
   const auto until = std::chrono::steady_clock::now() + kWatchInterval;
   while (!Interrupted() && std::chrono::steady_clock::now() < until)
-    usleep(std::chrono::microseconds(kInterruptsLookedFor).count());
+    poll(nullptr, 0, static_cast<int>(kInterruptsLookedFor.count()));
 }
 
 // On a terminal each round takes the place of the one before.
 int Watch(const CommandLine& line, OpenedStore& store, InventoryCensus& inventory) {
-  const bool terminal = isatty(STDOUT_FILENO) == 1;
+  const char* const clear = isatty(STDOUT_FILENO) == 1 ? "\033[H\033[2J" : "\n";
   while (!Interrupted()) {
-    if (!line.json) {
-      if (terminal) fmt::print("\033[H\033[2J");
-      fmt::print("{} UTC\n", FormatTime(WallNow()));
-    }
-    const Result<int> looked = Look(line, store, inventory);
+    const std::string heading = fmt::format("{}{} UTC\n", clear, FormatTime(WallNow()));
+    const Result<int> looked = Look(line, store, inventory, heading);
     if (!looked && line.json) PrintJson({{"time_ms", WallNow()}, {"problem", looked.error().message}}, -1);
-    if (!looked && !line.json) fmt::print("{}\n", looked.error().message);
-    if (!line.json && !terminal) fmt::print("\n");
+    if (!looked && !line.json) fmt::print("{}{}\n", heading, looked.error().message);
     std::fflush(stdout);
     WaitForNextRound();
   }
@@ -100,7 +101,7 @@ int Watch(const CommandLine& line, OpenedStore& store, InventoryCensus& inventor
 Result<int> RunHealth(const CommandLine& line, OpenedStore& store) {
   InventoryCensus inventory(line.last && !line.servers_only ? InventoryFile(line.configuration) : "");
   if (line.watch) return Watch(line, store, inventory);
-  Result<int> looked = Look(line, store, inventory);
+  Result<int> looked = Look(line, store, inventory, "");
   if (!looked && Interrupted()) return kExitInterrupted;
   return looked;
 }

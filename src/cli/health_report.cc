@@ -91,7 +91,10 @@ void PrintJobs(const HealthReport& report) {
     return;
   }
   const JobsTold& told = *report.jobs;
-  fmt::print("\n{} gateways told of their jobs in the last minute\n", CountRunning(told));
+  const size_t running = CountRunning(told);
+  fmt::print("\n{} told of {} jobs in the last minute\n",
+             running == 0 ? "no gateway" : fmt::format("{} gateway{}", running, running == 1 ? "" : "s"),
+             running > 1 ? "their" : "its");
   for (const UnderWay& one : JobsUnderWay(told)) {
     const std::string progress = ProgressWords(one.job);
     fmt::print("  {} is at {}, since {} UTC{}{}\n", one.process.process, one.job.name,
@@ -157,13 +160,13 @@ std::string UnreadableText(const Outlook& outlook) {
 void PrintOutlooks(const HealthReport& report) {
   if (report.outlooks.empty()) return;
   const auto row = [](const std::string& what, const char* names, const char* puts, const std::string& lost) {
-    fmt::print("{:<24}{:<17}{:<18}{}\n", what, names, puts, lost);
+    fmt::print("{:<24}{:<17}{:<21}{}\n", what, names, puts, lost);
   };
   const auto names = [](const Outlook& outlook) { return outlook.decidable ? "all" : "not all"; };
   fmt::print("\n");
   row("if the next to die is", "names decided", "objects can be put", "objects unreadable by it");
   const Outlook& now = report.outlooks.front();
-  row("(none, as it is now)", names(now), PutsWords(now.puts), "");
+  row("(none, as it is now)", names(now), PutsWords(now.puts), "-");
   const std::vector<Alike> groups = Grouped(report);
   for (size_t i = 0; i < groups.size() && i < kGroupsShown; ++i) {
     const Outlook& outlook = groups[i].outlook;
