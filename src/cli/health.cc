@@ -9,6 +9,7 @@
 #include "cli/commands.hh"
 #include "cli/health_report.hh"
 #include "cli/inventory_census.hh"
+#include "cli/owner.hh"
 #include "cli/serve_setup.hh"
 #include "cli/terminal.hh"
 #include "runtime/sync_wait.hh"
@@ -30,6 +31,8 @@ Result<RedundancyTold> CountNow(const CommandLine& line, StoreMaintenance& store
 }
 
 Result<RedundancyTold> FromInventory(InventoryCensus& inventory, const HealthReport& report) {
+  // Root's own rights: the inventory is no file of the data directories' owner.
+  const AsCaller caller;
   XEC_ASSIGN_OR_RETURN(const InventoryCount counted,
                        inventory.Count(report.store, report.AsTheyAre().silent));
   return RedundancyTold{.census = counted.census,
@@ -99,7 +102,10 @@ int Watch(const CommandLine& line, OpenedStore& store, InventoryCensus& inventor
 }  // namespace
 
 Result<int> RunHealth(const CommandLine& line, OpenedStore& store) {
-  InventoryCensus inventory(line.last && !line.servers_only ? InventoryFile(line.configuration) : "");
+  InventoryCensus inventory([&] {
+    const AsCaller caller;
+    return InventoryFile(line.configuration);
+  }());
   if (line.watch) return Watch(line, store, inventory);
   Result<int> looked = Look(line, store, inventory, "");
   if (!looked && Interrupted()) return kExitInterrupted;
