@@ -19,6 +19,14 @@ constexpr const char* kSteps[] = {
     "attributes draft: write",
     "attributes: close",
     "attributes: publish",
+    "descriptor: close",
+    "descriptor: create",
+    "descriptor: open",
+    "descriptor: read",
+    "descriptor: remove",
+    "descriptor: rename",
+    "descriptor: sync",
+    "descriptor: write",
     "directory log: close",
     "directory log: create",
     "directory log: list",
@@ -46,6 +54,7 @@ constexpr const char* kSteps[] = {
     "mark: abort mark",
     "mark: directory seal",
     "mark: part of a name",
+    "mark: removal seal",
     "mark: tombstone",
     "mark: witness",
     "moved tombstone: close",
@@ -97,6 +106,7 @@ constexpr const char* kSteps[] = {
     "sweep: moved tombstone",
     "sweep: part of a name",
     "sweep: proved witness",
+    "sweep: removal seal",
     "sweep: rename seal",
     "sweep: rename witness",
     "sweep: seal",
@@ -132,6 +142,8 @@ bool OnlyAsks(const std::string& step) {
 const char* Impossible(const std::string& step, Fault fault) {
   const bool reads = step == "read: read" || step == "repair: read" || step == "spare: read back";
   const bool opens = step == "read: open" || step == "repair: open";
+  if (step.starts_with("descriptor: ") && fault > Fault::kSleepAfter)
+    return "the members change where servers do not suffer";
   switch (fault) {
     case Fault::kWrongBytes:
     case Fault::kShortRead: return reads ? nullptr : "only the answer to a read has bytes of a file in it";
