@@ -47,12 +47,11 @@ enum class Mutant {
   kListUndecided,
   kListWithTooFew,
   kReplaceByLookOnly,
-  kForgetRenamesOnTheMove,
+  kSweepArchives,
   kLeaveLoneSeals,
   kMoveBeforeAllKnow,
   kChangeByListAfter,
   kListForEver,
-  kCleanWhileChanging,
   kCount,
 };
 

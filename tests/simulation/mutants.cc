@@ -99,8 +99,8 @@ constexpr std::array<PlantedBug, kMutantCount> kPlantedBugs = {{
      "a listing does without one server more than it can do without"},
     {Mutant::kReplaceByLookOnly, "replace-by-look-only", "P3",
      "an upload that replaces one version only does not look for others after sealing"},
-    {Mutant::kForgetRenamesOnTheMove, "forget-renames-on-the-move", "P5",
-     "names move to other homes without what is known of renames that are not complete"},
+    {Mutant::kSweepArchives, "sweep-archives", "P1",
+     "archives go with the names from servers that are no homes of these any more"},
     {Mutant::kLeaveLoneSeals, "leave-lone-seals", "P3",
      "names move to other homes while uploads by the list before could still commit"},
     {Mutant::kMoveBeforeAllKnow, "move-before-all-know", "P6",
@@ -109,7 +109,6 @@ constexpr std::array<PlantedBug, kMutantCount> kPlantedBugs = {{
      "while the members change only the list after the change is asked"},
     {Mutant::kListForEver, "list-for-ever", "P6",
      "whoever has not heard of the list of members for long goes on by it"},
-    {Mutant::kCleanWhileChanging, "clean-while-changing", "P5", "cleaners come while the members change"},
 }};
 
 static_assert(

@@ -179,7 +179,7 @@ Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThi
   // Whatever needs all homes of a name to be sure would ask those of one list only, beside processes that go
   // by another one (model/members).
   const StoreDescriptor& list = engine.descriptor();
-  if ((list.IsChanging() || list.unswept) && !MutantActive(Mutant::kCleanWhileChanging)) {
+  if (list.IsChanging() || list.unswept) {
     co_return Fail(
         Code::kUnavailable,
         "the data servers of the store are being changed; nothing is cleaned until that is complete");

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "archive/manifest.hh"
-#include "base/mutant.hh"
 #include "commit/engine/names.hh"
 #include "commit/steps/manifest_text.hh"
 #include "commit/steps/move.hh"
@@ -101,7 +100,6 @@ Task<Status> CarryIn(Engine& engine, ObjectPath path, Listings listings, std::st
 }  // namespace
 
 Task<Status> CarryRenames(Engine& engine, ObjectPath path, Listings listings) {
-  if (MutantActive(Mutant::kForgetRenamesOnTheMove)) co_return OkStatus();
   const std::vector<Accepted> moves = MovesIn(listings);
   for (const Accepted& moved : moves) {
     const Status carried = co_await CarryOut(engine, path, listings, moved);

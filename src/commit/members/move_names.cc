@@ -102,7 +102,7 @@ Task<Status> SweepOn(Engine& engine, MemberIndex member, ObjectPath path) {
     if (!shown) co_return shown.error();
     bool clean = true;
     for (const State& state : *shown) {
-      if (state.CountsElsewhere()) continue;
+      if (state.CountsElsewhere() && !MutantActive(Mutant::kSweepArchives)) continue;
       clean = false;
       const std::string entry = FormatState(state);
       Status removed;

@@ -108,7 +108,7 @@ TEST_F(ChecksumJobsTest, OneThatNobodyAsksForAnyMoreIsGivenUp) {
   store_.Put("/b", "abc");
   Barrier barrier;
   store_.on_read = [&] { barrier.Wait(); };
-  ChecksumJobs jobs(store_, {.at_once = 1, .wait = 20ms, .kept = 0ms});
+  ChecksumJobs jobs(store_, {.at_once = 1, .wait = 200ms, .kept = 0ms});
   // One whose turn comes after its clients have left is not even begun.
   while (barrier.arrived() == 0) EXPECT_EQ(*Ask(jobs, VersionOf("/a")), std::nullopt);
   barrier.Open();
