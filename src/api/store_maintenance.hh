@@ -95,7 +95,7 @@ struct CensusOptions {
 // One call at a time. False: stop.
 struct PlacesOptions {
   std::string from = {};  // a point of an earlier walk to begin at; "" = at the beginning
-  Turn turn = {};         // awaited before each object
+  Turn turn = {};  // awaited before each object
   std::function<bool(ObjectPlaces object)> object = {};
   // One that cannot be looked at, or a directory that cannot be listed: nobody knows what is below.
   std::function<bool(const std::string& path, bool directory, const Error& error)> unknown = {};
