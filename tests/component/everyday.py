@@ -28,6 +28,18 @@ def place_of_chunk(archive, stripe, chunk):
 
 
 class EverydayTest(xectest.TestCase):
+    def xec_beside(self, cluster):
+        """A configuration of the cluster's data servers with the state and port of its first gateway; and a function that runs
+        `xec COMMAND` by it, with the options of run_program."""
+        gateway = cluster.gateways[0]
+        conf = self.path("xec.cfg")
+        with open(conf, "w", encoding="utf-8") as file:
+            for server in cluster.servers:
+                file.write(f"xec.server {server.server_option()}\n")
+            file.write(f"xec.port {gateway.port}\nxec.state {os.path.join(gateway.base, 'state')}\n")
+        return conf, lambda command, *arguments, **more: self.run_program(
+            [self.program("xec"), command, "-c", conf, *arguments], **more)
+
     def put(self, gateway, name, size, seed=1):
         file = self.random_file(f"put-{seed}-{size}", size, seed)
         self.xrdcp(file, f"{gateway.url}/{name}")

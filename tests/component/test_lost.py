@@ -24,13 +24,7 @@ class Lost(everyday.EverydayTest):
                                serve_options=["--inventory-interval", "2s", "--inventory-rate", "0"], **options)
         gateway = cluster.gateways[0]
         gateway.http = gateway.http_url
-        conf = self.path("xec.cfg")
-        with open(conf, "w", encoding="utf-8") as file:
-            for server in cluster.servers:
-                file.write(f"xec.server {server.server_option()}\n")
-            file.write(f"xec.port {gateway.port}\nxec.state {os.path.join(gateway.base, 'state')}\n")
-        xec = lambda command, *arguments, **more: self.run_program(
-            [self.program("xec"), command, "-c", conf, *arguments], **more)
+        _, xec = self.xec_beside(cluster)
         xec("mkdir", "-p", "/d/deep")
         for number, name in enumerate(NAMES):
             for size in SIZES:

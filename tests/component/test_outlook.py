@@ -6,6 +6,7 @@ import json
 import os
 import signal
 
+import everyday
 import xectest
 
 SERVERS = 8
@@ -17,20 +18,13 @@ WALKED = 60       # seconds: a walk through this store, on a busy machine
 TOLD = 40         # seconds: gateways read and tell of jobs every ten
 
 
-class Outlook(xectest.TestCase):
+class Outlook(everyday.EverydayTest):
     maxDiff = None
 
     def up(self):
         cluster = self.cluster(servers=SERVERS, gateways=1, geometry=GEOMETRY, chunk_size="64KiB",
                                serve_options=["--inventory-interval", "2s", "--inventory-rate", "0"])
-        gateway = cluster.gateways[0]
-        conf = self.path("xec.cfg")
-        with open(conf, "w", encoding="utf-8") as file:
-            for server in cluster.servers:
-                file.write(f"xec.server {server.server_option()}\n")
-            file.write(f"xec.port {gateway.port}\nxec.state {os.path.join(gateway.base, 'state')}\n")
-        xec = lambda command, *arguments, **more: self.run_program(
-            [self.program("xec"), command, "-c", conf, *arguments], **more)
+        conf, xec = self.xec_beside(cluster)
         file = self.random_file("f", 600_000)
         for number in range(OBJECTS):
             xec("put", "-q", file, f"/d/o{number}")
