@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 
 #include "api/call_options.hh"
 #include "api/census.hh"
@@ -41,6 +42,9 @@ struct RepairOptions {
   // Servers that will not come back: what they hold is written anew on others, which get nothing of it
   // otherwise.
   std::vector<MemberIndex> gone;
+  // Servers that show something of the name: archives are removed there once they are on other servers. Those
+  // that are not named here, but have been found otherwise, are as well.
+  std::vector<MemberIndex> shown_on;
   // Reads everything, before and after, and so finds damage that only reading shows. Else an archive counts
   // as good whose directory is, until a chunk of it that has to be read turns out to be bad.
   bool deep = true;
@@ -60,6 +64,7 @@ struct RepairReport {
   uint64_t archives_bad = 0;  // found lost, damaged or owed
   uint64_t archives_silent = 0;  // on servers that do not answer: left alone
   uint64_t archives_made = 0;
+  uint64_t archives_surplus = 0;  // of lanes that another server has: removed, or by a dry run to be removed
   int survives = 0;  // so many further archives could be lost before the repair, at least; < 0: none
   std::vector<MemberIndex> silent;  // these servers, ascending
   std::vector<std::string> made;  // one clause for each archive made: what was wrong, where it is now
@@ -78,6 +83,8 @@ struct StoredNames {
   std::vector<ListedName> names;  // that live, sorted
   // Paths of directories in it that do not live, but below which something may stand.
   std::vector<std::string> gone;
+  // By name: the servers that show something of it. Others may be named as well.
+  std::map<std::string, std::vector<MemberIndex>> shown_on;
 };
 
 // What the jobs of all processes of the store told last, and what is asked of them.
@@ -110,6 +117,7 @@ struct ServerReport {
   Duration since{};  // how long it has been suspect or down
   std::optional<Space> space;
   std::string problem;
+  bool in_maintenance = false;
 
   bool Answers() const { return state <= State::kUnwritable; }
 };

@@ -221,6 +221,10 @@ class Repairs {
   }
 
   std::string DoneText(const RepairReport& report) const {
+    if (report.archives_surplus > 0) {
+      return fmt::format("{} archives {}, which another server has as well", report.archives_surplus,
+                         line_.dry_run ? "would be removed" : "removed");
+    }
     if (report.Whole()) return "is whole";
     if (line_.dry_run) {
       std::string text = fmt::format("{} archives would be written anew", report.copies.size());
@@ -232,11 +236,12 @@ class Repairs {
   }
 
   void Tell(const std::string& path, const RepairReport& report) {
-    if (line_.all && report.Whole()) return;
+    if (line_.all && report.Whole() && report.archives_surplus == 0) return;
     if (line_.json) {
       json_.push_back({{"path", path},
                        {"bad", report.archives_bad},
                        {"made", report.archives_made},
+                       {"surplus", report.archives_surplus},
                        {"silent", report.archives_silent},
                        {"changes", report.made},
                        {"problems", report.problems}});

@@ -20,7 +20,7 @@ Task<Result<NamesPage>> LayoutStore::ListPage(std::string path, ListOptions opti
 Task<Result<StoredNames>> LayoutStore::ListStored(std::string directory) {
   Result<std::vector<ListedName>> names = co_await List(std::move(directory));
   if (!names) co_return names.error();
-  co_return StoredNames{std::move(*names), {}};
+  co_return StoredNames{std::move(*names), {}, {}};
 }
 
 Task<Result<bool>> LayoutStore::BringIntoTree(std::string) { co_return false; }

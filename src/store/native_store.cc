@@ -121,7 +121,7 @@ Task<Result<StoredNames>> NativeStore::ListStored(std::string directory) {
   if (!path) co_return path.error();
   Result<DirectoryContents> contents = co_await LookInto(engine_, std::move(*path));
   if (!contents) co_return contents.error();
-  StoredNames stored{std::move(contents->names), {}};
+  StoredNames stored{std::move(contents->names), {}, std::move(contents->shown_on)};
   for (const ObjectPath& gone : contents->gone) stored.gone.push_back(gone.text());
   co_return std::move(stored);
 }

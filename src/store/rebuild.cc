@@ -25,6 +25,9 @@ constexpr Duration kTick = std::chrono::milliseconds(250);
 // only.
 constexpr size_t kTriedAgainMax = 100'000;
 
+// What the walk tells as the next object once there is none.
+constexpr const char* kAtTheEnd = "";
+
 constexpr uint64_t kChances = uint64_t{1} << 32;
 
 // What the tasks of a rebuild count, also while others run.
@@ -86,9 +89,11 @@ class Rebuilder {
   static Task<Done> Tick(Engine& engine);
 
   Task<Status> Directory(std::string directory, bool in_tree);
-  Task<Status> Name(std::string path, bool outside);
+  Task<Status> Name(Object object);
   Task<void> TryAgain();
   Task<void> RunDry();
+  // Awaits it. `next`: the object that is looked at next.
+  Task<void> TakeTurn(std::string next);
   Task<void> Next();
   size_t LooksAllowed() const;
   void StartRepairs();
@@ -132,6 +137,7 @@ class Rebuilder {
 Task<Done> Rebuilder::Ask(const Object& object, bool dry_run) {
   RepairOptions options;
   options.gone = options_.gone;
+  options.shown_on = object.shown_on;
   options.deep = options_.deep;
   options.dry_run = dry_run;
   options.progress = [counted = counted_](uint64_t bytes) { counted->read += bytes; };
@@ -287,7 +293,8 @@ void Rebuilder::TakeLook(Object object, Done done) {
   }
   for (const RepairReport::Copy& copy : done.report->copies) object.bytes += copy.bytes;
   object.survives = done.report->survives;
-  const bool wanting = done.report->archives_bad > 0 || !done.report->problems.empty();
+  const bool wanting =
+      done.report->archives_bad > 0 || !done.report->problems.empty() || done.report->archives_surplus > 0;
   if (wanting) ++report_.total.needed;
   report_.total.bytes_lost += object.bytes;
   if (options_.dry_run || !wanting) {
@@ -332,18 +339,22 @@ Status Rebuilder::Stopped() const {
   return OkStatus();
 }
 
-Task<Status> Rebuilder::Name(std::string path, bool outside) {
-  if (IsBefore(path, options_.from)) co_return OkStatus();
-  while (!ended_ && (looks_ >= LooksAllowed() || !queue_.HasRoom())) co_await Next();
-  if (options_.turn) {
-    WalkPoint point{.at = queue_.From(path), .done = report_.total.objects};
-    const bool go_on = co_await options_.turn(std::move(point));
-    if (!go_on) ended_ = Fail(Code::kCancelled, "the rebuild was ended");
-  }
+Task<void> Rebuilder::TakeTurn(std::string next) {
+  if (!options_.turn || ended_) co_return;
+  WalkPoint point{.at = queue_.From(next), .done = report_.total.objects};
+  const bool go_on = co_await options_.turn(std::move(point));
+  if (!go_on) ended_ = Fail(Code::kCancelled, "the rebuild was ended");
+}
+
+Task<Status> Rebuilder::Name(Object object) {
+  if (IsBefore(object.path, options_.from)) co_return OkStatus();
+  do {
+    if (looks_ >= LooksAllowed() || !queue_.HasRoom()) co_await Next();
+    co_await TakeTurn(object.path);
+  } while (!ended_ && (looks_ >= LooksAllowed() || !queue_.HasRoom()));
   Status stopped = Stopped();
   if (!stopped) co_return std::move(stopped);
-  Object object{.path = path, .outside = outside};
-  object.number = queue_.Begin(std::move(path));
+  object.number = queue_.Begin(object.path);
   Start(kLook, std::move(object));
   co_return OkStatus();
 }
@@ -366,7 +377,10 @@ Task<Status> Rebuilder::Directory(std::string directory, bool in_tree) {
     const bool behind = IsBefore(path, options_.from) && !options_.from.starts_with(path + "/");
     Status done;
     if (name.directory && !behind) done = co_await Directory(std::move(path), in_tree);
-    if (!name.directory) done = co_await Name(std::move(path), !in_tree);
+    if (!name.directory) {
+      Object object{.path = std::move(path), .outside = !in_tree, .shown_on = names->shown_on[name.name]};
+      done = co_await Name(std::move(object));
+    }
     if (!done) co_return std::move(done);
   }
   for (std::string& gone : names->gone) {
@@ -378,7 +392,10 @@ Task<Status> Rebuilder::Directory(std::string directory, bool in_tree) {
 
 // Until nothing waits and nothing is under way.
 Task<void> Rebuilder::RunDry() {
-  while (looks_ + repairs_ > 0 || (queue_.size() > 0 && !ended_)) co_await Next();
+  while (looks_ + repairs_ > 0 || (queue_.size() > 0 && !ended_)) {
+    co_await Next();
+    co_await TakeTurn(kAtTheEnd);
+  }
 }
 
 // What could not be had before may be there by now.

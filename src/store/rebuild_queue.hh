@@ -11,6 +11,9 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <vector>
+
+#include "placement/store_descriptor.hh"
 
 namespace xec {
 
@@ -22,6 +25,7 @@ class RebuildQueue {
   struct Object {
     std::string path;
     bool outside = false;  // no listing finds it
+    std::vector<MemberIndex> shown_on = {};  // of these servers
     int survives = 0;  // further losses, at least
     uint64_t bytes = 0;  // to be written
     uint64_t number = 0;  // of those that were begun, in the order of the walk

@@ -2,6 +2,8 @@
 // Reading and changing names: look-ups, removal, directories (docs/protocol.md). Renames are in rename.hh.
 #pragma once
 
+#include <map>
+
 #include "api/object_info.hh"
 #include "commit/engine/engine.hh"
 #include "commit/engine/names_at_rest.hh"
@@ -88,6 +90,8 @@ struct DirectoryContents {
   std::vector<Making> under_way;
   // Directories that do not live, but have a folder on some server: something may stand in it.
   std::vector<ObjectPath> gone;
+  // By last component: the servers that show something of the name, whether it lives or not.
+  std::map<std::string, std::vector<MemberIndex>> shown_on;
 };
 // What is in the directory, which is not looked up itself, after the call. Errors as above.
 Task<Result<DirectoryContents>> LookInto(Engine& engine, ObjectPath path);

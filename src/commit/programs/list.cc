@@ -180,6 +180,8 @@ Task<Result<DirectoryContents>> Contents(Engine& engine, ObjectPath path, const 
   Result<DirectoryContents> contents = co_await LookAtNames(engine, **look, (*look)->order, rests);
   if (!contents) co_return contents.error();
   SortByName(contents->names);
+  for (const auto& [below, shown] : (*look)->found.names)
+    contents->shown_on.emplace(below.Last(), shown.members);
   contents->gone = FoldersOfNone(path, std::move((*look)->found), contents->names);
   co_return std::move(contents);
 }

@@ -10,6 +10,7 @@
 #include "object/layout.hh"
 #include "object/repair/damage_survey.hh"
 #include "object/repair/repair_copies.hh"
+#include "object/repair/surplus.hh"
 
 namespace xec {
 namespace {
@@ -50,6 +51,7 @@ class Repair {
   void PlanOnly(uint32_t lane);
   Task<void> Place(ArchiveCopy& copy);
   Task<void> RemoveBadOf(uint32_t lane, MemberIndex server);
+  Task<void> RemoveSurplus();
 
   const RepairedVersion version_;
   Learnt learnt_;
@@ -106,8 +108,26 @@ Task<void> Repair::RemoveBadOf(uint32_t lane, MemberIndex server) {
                   version_.info.path.text(), version_.engine.server_id(server), removed.error().message));
 }
 
+Task<void> Repair::RemoveSurplus() {
+  const std::vector<SurplusArchive> surplus = co_await FindSurplus(version_, survey_);
+  for (const SurplusArchive& archive : surplus) {
+    Status removed;
+    if (!version_.options.dry_run) {
+      removed = co_await RemoveBad(version_.engine, version_.info.path, archive.server,
+                                   version_.info.accepted, archive.archive);
+    }
+    if (removed) ++report_.archives_surplus;
+    if (removed || removed.code() == Code::kConflict) continue;
+    report_.problems.push_back(fmt::format(
+        "archive {} of {} stays on {}, though another server has it: {}", archive.lane,
+        version_.info.path.text(), version_.engine.server_id(archive.server), removed.error().message));
+  }
+}
+
 Task<Result<RepairReport>> Repair::Run() {
-  co_await survey_.ListArchives(learnt_.also_listed);
+  std::set<MemberIndex> listed = learnt_.also_listed;
+  listed.insert(version_.options.shown_on.begin(), version_.options.shown_on.end());
+  co_await survey_.ListArchives(std::move(listed));
   Status found = co_await survey_.FindBad();
   if (found && survey_.read_again()) {
     co_await Pause(version_.engine, kReadAgainAfter);
@@ -126,6 +146,8 @@ Task<Result<RepairReport>> Repair::Run() {
   report_.archives_bad = report_.archives_made + survey_.bad().size();
   report_.archives_silent = survey_.archives_silent();
   report_.silent.assign(survey_.silent().begin(), survey_.silent().end());
+  const bool whole = survey_.bad().empty() && survey_.archives_silent() == 0;
+  if (whole && !version_.options.shown_on.empty()) co_await RemoveSurplus();
   if (version_.options.dry_run) {
     for (const uint32_t lane : survey_.bad()) PlanOnly(lane);
     co_return std::move(report_);
