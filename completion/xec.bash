@@ -4,7 +4,7 @@ _xec() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} flags
   local commands="serve put get cat ls stat rm mv mkdir locate verify health lost repair clean plan jobs server recover version"
   local store="--data --server --origin --geometry --chunk-size --rule --layout --sync --checksums --min-redundancy --memory --cache --stripes-in-flight --retries --hedge-percent --metadata-timeout --read-timeout --write-timeout --hedge-delay --superseded-grace --upload-grace --tombstone-horizon --operation-limit --descriptor-interval"
-  local gateway="--port --http-port --state --export --user --xrootd --clean-interval --clean-rate --inventory --inventory-interval --inventory-rate"
+  local gateway="--port --http-port --state --export --user --xrootd --clean-interval --clean-rate --rebuild-after --inventory --inventory-interval --inventory-rate"
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
     COMPREPLY=($(compgen -W "$commands --help --version" -- "$word"))
@@ -35,7 +35,7 @@ _xec() {
     clean) flags="--help --json -c $store" ;;
     plan) flags="--help --json --servers --hosts --capacity -c $store" ;;
     jobs) flags="--help --json -c $store" ;;
-    server) flags="--help --json -q --quiet --with --dry-run -c $store" ;;
+    server) flags="--help --json -q --quiet --with --for --force --host --dry-run -c $store" ;;
     recover) flags="--help --json -q --quiet -o --object --name --geometry --chunk-size --size" ;;
     version) flags="--help --json" ;;
     *) flags="" ;;

@@ -2,6 +2,7 @@
 // What operators change about the data servers of a store (`xec server`).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -10,11 +11,15 @@
 
 namespace xec {
 
+// For how long it is still to be waited. False: stop.
+using ReplaceProgress = std::function<bool(std::chrono::seconds left)>;
+
 struct ReplaceOptions {
   std::string server;  // a member: its id, or its address
   // The empty directory or data server that takes its place; "": where the member was.
   std::string with;
   bool dry_run = false;  // looks at everything and changes nothing
+  ReplaceProgress waiting = [](std::chrono::seconds) { return true; };
 };
 
 struct ReplacedServer {
@@ -22,6 +27,7 @@ struct ReplacedServer {
   std::string address;  // of what takes its place
   // An earlier call had given it the identity of the member already.
   bool was_there = false;
+  bool moved = false;  // the list has another address of the member now
 };
 
 // A change of the list of members; one at a time, by whichever process.
@@ -32,10 +38,15 @@ struct ChangeOptions {
     kEmpty,   // what it held is elsewhere
     kRemove,  // a member that was emptied
     kUndo,    // the change under way
+    kMaintain,  // `server` is in maintenance for `time`; zero: not any more
+    kLabel,   // `server` fails together with those of `host`
   } kind = kAdd;
   std::string server;  // a member: its id, or its address; not of kAdd and kUndo
   std::string place;   // of kAdd: an empty directory or data server
-  std::string host;    // of kAdd: servers that fail together have the same; "": the place's own
+  std::string host;    // of kAdd and kLabel: servers that fail together have the same; "": the place's own
+  std::chrono::seconds time{};  // of kMaintain
+  // Of kMaintain: also where too few servers would be left.
+  bool forced = false;
   bool dry_run = false;
 };
 

@@ -274,8 +274,10 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
       co_return Fail(Code::kNoQuorum, "too few data servers tell the clocks of their disks");
   }
   for (std::string& note : notes) Note(std::move(note));
-  for (size_t i = 0; i < judgement.descriptor.members.size(); ++i)
-    hosts_[descriptor->members[i].id] = descriptor->members[i].host;
+  for (size_t i = 0; i < judgement.descriptor.members.size(); ++i) {
+    const Member& member = descriptor->members[i];
+    if (member.host != judgement.descriptor.members[i].host) hosts_[member.id] = member.host;
+  }
   auto beneath = std::make_unique<Engine>(*descriptor, std::move(connected->beneath), executor_, scope_,
                                           SystemSeed(), configuration_.engine);
   auto engine = std::make_unique<Engine>(std::move(*descriptor), std::move(connected->servers), executor_,
@@ -393,11 +395,18 @@ size_t StoreProcess::Running() const {
 void StoreProcess::LogHealth(Engine& engine) {
   // The last one may be told while the engine goes.
   std::vector<std::string> names;
-  for (const Member& member : engine.descriptor().members)
-    names.push_back(fmt::format("{} ({})", member.id, member.address));
-  engine.monitor().SetListener([names = std::move(names)](const HealthChange& change) {
-    const LogLevel level = change.to == ServerState::kUp ? LogLevel::kInfo : LogLevel::kWarning;
-    Log(level, "health", "{}", DescribeChange(change, names[change.server]));
+  std::vector<bool> expected;  // to be away
+  for (size_t i = 0; i < engine.server_count(); ++i) {
+    const Member& member = engine.descriptor().members[i];
+    const bool in_maintenance = engine.InMaintenance(static_cast<MemberIndex>(i));
+    names.push_back(
+        fmt::format("{} ({}{})", member.id, member.address, in_maintenance ? "; in maintenance" : ""));
+    expected.push_back(in_maintenance);
+  }
+  engine.monitor().SetListener([names = std::move(names), expected](const HealthChange& change) {
+    const bool well = change.to == ServerState::kUp || expected[change.server];
+    Log(well ? LogLevel::kInfo : LogLevel::kWarning, "health", "{}",
+        DescribeChange(change, names[change.server]));
   });
 }
 

@@ -123,7 +123,7 @@ class StoreProcess final : public OpenedStore {
   std::string watched_;  // what an unfinished creation, or the list of discovered servers, looked like
   TimePoint watched_since_{};
   std::unique_ptr<MemberConnections> members_;
-  std::map<std::string, std::string> hosts_;  // of members, as the configuration says them
+  std::map<std::string, std::string> hosts_;  // of members, where the configuration says another one
   DiskClocksPtr clocks_;  // set before there is a generation
   std::unique_ptr<JobSite> site_;  // used by the jobs only; set after that
 

@@ -13,6 +13,7 @@
 #include "assembly/configuration/configuration_file.hh"
 #include "assembly/configuration/options.hh"
 #include "base/text.hh"
+#include "base/units.hh"
 #include "cli/command_table.hh"
 #include "cli/exit_code.hh"
 
@@ -51,7 +52,7 @@ struct Collected {
   std::vector<std::string> configuration_files;
   std::deque<std::pair<const OptionRow*, std::vector<std::string>>> options;
   std::vector<std::string> output, object, geometry, chunk_size, size;  // of recover
-  std::vector<std::string> with;  // of server
+  std::vector<std::string> with, host, time;  // of server
   std::vector<std::string> disk, name_space, inventory;                 // of lost
   std::vector<std::string> servers, hosts, capacity;                    // of plan
 };
@@ -96,13 +97,16 @@ void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line,
       {"--deep", &line.deep},           {"--servers", &line.servers_only},
       {"--lost", &line.lost},           {"--dry-run", &line.dry_run},
       {"--walk", &line.walk},           {"--names-only", &line.names_only},
-      {"--last", &line.last},           {"--watch", &line.watch}};
+      {"--last", &line.last},           {"--watch", &line.watch},
+      {"--force", &line.force}};
   const std::map<std::string_view, std::vector<std::string>*> values = {
       {"-o", &collected.output},
       {"--object", &collected.object},
       {"--name", &line.names},
       {"--gone", &line.gone},
       {"--with", &collected.with},
+      {"--host", &collected.host},
+      {"--for", &collected.time},
       {"--geometry", &collected.geometry},
       {"--chunk-size", &collected.chunk_size},
       {"--size", &collected.size},
@@ -128,6 +132,14 @@ void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line,
 Status Apply(Collected& collected, CommandLine& line) {
   if (collected.with.size() > 1) return Fail(Code::kInvalidArgument, "--with: only one can be given");
   if (!collected.with.empty()) line.with = collected.with.front();
+  if (collected.host.size() > 1) return Fail(Code::kInvalidArgument, "--host: only one can be given");
+  if (!collected.host.empty()) line.host = collected.host.front();
+  for (const std::string& time : collected.time) {
+    XEC_ASSIGN_OR_RETURN(const std::chrono::milliseconds parsed, ParseDuration(time));
+    line.maintenance_time = std::chrono::ceil<std::chrono::seconds>(parsed);
+    if (line.maintenance_time == std::chrono::seconds::zero())
+      return Fail(Code::kInvalidArgument, "--for '{}' is no time: it must be more than 0", time);
+  }
   if (collected.configuration_files.size() > 1)
     return Fail(Code::kInvalidArgument, "-c: only one file can be given");
   Configuration file;

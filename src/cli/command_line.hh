@@ -2,6 +2,7 @@
 // What the user typed, as plain values. The only file that knows CLI11 is command_line.cc.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct CommandLine {
   bool watch = false;        // health --watch
   std::vector<std::string> gone;   // repair --gone: members, by id or address
   std::string with;                // server replace --with
+  std::string host;                // server label --host, server add --host
+  std::chrono::seconds maintenance_time = std::chrono::hours(1);  // server maintenance --for
+  bool force = false;              // server maintenance --force
   bool dry_run = false;            // --dry-run: tell what would be done
   std::vector<std::string> lost_servers;  // lost --server: members, by id or address
   std::string disk;          // lost --disk

@@ -118,6 +118,9 @@ inline constexpr CommandText kCommands[] = {
      "  xec server drain -c xec.conf s03                 s03 gives up its names and archives\n"
      "  xec server remove -c xec.conf s03                ... and is taken off the list\n"
      "  xec server undo -c xec.conf                      the change under way goes back\n"
+     "  xec server maintenance -c xec.conf s03 --for 2h  it is asked last and gets nothing new; resume ends "
+     "it\n"
+     "  xec server label -c xec.conf s03 --host rack7    it fails together with others of rack7\n"
      "  xec server replace -c xec.conf s03               an empty disk lies where that of s03 was\n"
      "  xec server replace -c xec.conf s03 --with /data/new13\n"
      "With replace a new disk gets the identity of the lost one, learns all names again, and then what s03 "
@@ -157,7 +160,11 @@ inline constexpr OwnOption kOwnOptions[] = {
      "anew"},
     {"repair", "--dry-run", "", "Write nothing; tell what would be written, where and how many bytes"},
     {"repair", "--gone", "SERVER", "A member (s03, or its address) that is lost for good; may be repeated"},
-    {"server", "--with", "PLACE", "The empty directory or data server that takes the place of the lost one"},
+    {"server", "--with", "PLACE",
+     "The empty directory or data server that takes the place of the lost one; or where its disk is now"},
+    {"server", "--for", "TIME", "How long a maintenance takes at most, 30 days at most. Default: 1h."},
+    {"server", "--force", "", "A maintenance also where more servers would be away than may be"},
+    {"server", "--host", "NAME", "Of label and add: servers that fail together have the same one"},
     {"server", "--dry-run", "", "Look at everything and change nothing"},
     {"health", "--servers", "", "The data servers only, no census of the objects"},
     {"health", "--last", "",

@@ -32,6 +32,7 @@ Json ServerJson(const ServerReport& server) {
     json["free_bytes"] = server.space->free_bytes;
   }
   if (!server.problem.empty()) json["problem"] = server.problem;
+  if (server.in_maintenance) json["maintenance"] = true;
   return json;
 }
 
@@ -50,7 +51,8 @@ void PrintTable(const std::vector<ServerReport>& servers) {
     fmt::print("{:<{}}{:<{}}{:<11}{:>10}{:>10}{:>12}{:>12}  {}\n", server.id, id, server.address, address,
                ServerReportStateName(server.state), time(server.median), time(server.high),
                server.space ? FormatSize(server.space->free_bytes) : "-",
-               server.space ? FormatSize(server.space->total_bytes) : "-", server.problem);
+               server.space ? FormatSize(server.space->total_bytes) : "-",
+               server.in_maintenance ? "in maintenance" : server.problem);
   }
 }
 
@@ -299,13 +301,22 @@ Json HealthJson(const HealthReport& report) {
 }
 
 int HealthExitCode(const HealthReport& report) {
-  const ServersAsTheyAre as = report.AsTheyAre();
-  int code = kExitOk;
-  if (report.redundancy_wanted) {
-    code = report.redundancy ? CensusExitCode(*report.redundancy->census) : kExitRetry;
-    if (code == kExitOk && report.redundancy->unlooked > 0) code = kExitRetry;
+  bool well = true;
+  for (const ServerReport& server : report.servers.servers) {
+    if (server.Answers() && server.state != ServerReport::State::kUnwritable) continue;
+    well = well && server.in_maintenance;
   }
-  const bool well = as.silent.empty() && as.unwritable.empty();
+  int code = kExitOk;
+  if (report.redundancy_wanted && report.redundancy) {
+    const Census& census = *report.redundancy->census;
+    code = CensusExitCode(census);
+    // Nothing is wrong but that servers in maintenance do not answer.
+    const bool expected =
+        well && census.thin() == census.away() && census.unlisted().empty() && census.outside().empty();
+    if (code == kExitRetry && expected) code = kExitOk;
+    well = well && report.redundancy->unlooked == 0;
+  }
+  if (report.redundancy_wanted && !report.redundancy) code = kExitRetry;
   return code == kExitOk && !well ? kExitRetry : code;
 }
 

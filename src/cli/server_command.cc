@@ -16,11 +16,16 @@ Result<int> ListServers(const CommandLine& line, StoreMaintenance& store) {
   for (size_t i = 0; i < members.size(); ++i) {
     const std::string address = store.AddressOf(static_cast<MemberIndex>(i));
     const char* const role = MemberRoleName(members[i].role);
+    const auto until_ms = static_cast<int64_t>(members[i].maintenance_until_s) * 1000;
+    const bool maintained = until_ms > WallNow();
     if (line.json) {
-      json.push_back(
-          {{"server", members[i].id}, {"address", address}, {"host", members[i].host}, {"role", role}});
+      Json member = {
+          {"server", members[i].id}, {"address", address}, {"host", members[i].host}, {"role", role}};
+      if (maintained) member["maintenance_until_ms"] = until_ms;
+      json.push_back(std::move(member));
     } else {
-      fmt::print("{:<8}{:<10}{:<40}{}\n", members[i].id, role, address, members[i].host);
+      fmt::print("{:<8}{:<10}{:<40}{}{}\n", members[i].id, role, address, members[i].host,
+                 maintained ? fmt::format("  in maintenance until {} UTC", FormatTime(until_ms)) : "");
     }
   }
   if (line.json) {
@@ -60,7 +65,8 @@ void Say(const CommandLine& line, const std::string& text) {
 // kExitInterrupted where the user ended the wait; gateways go on.
 Result<int> Change(const CommandLine& line, OpenedStore& opened, ChangeOptions options, std::string done) {
   XEC_ASSIGN_OR_RETURN(StoreMaintenance* const store, opened.maintenance());
-  const bool follows = options.kind != ChangeOptions::kEmpty && options.kind != ChangeOptions::kRemove;
+  const bool follows = options.kind == ChangeOptions::kAdd || options.kind == ChangeOptions::kDrain ||
+                       options.kind == ChangeOptions::kUndo;
   options.dry_run = line.dry_run;
   XEC_ASSIGN_OR_RETURN(const std::string id, SyncWait(store->ChangeServers(std::move(options))));
   if (line.dry_run) {
@@ -88,7 +94,7 @@ Result<int> Add(const CommandLine& line, OpenedStore& opened) {
   XEC_ASSIGN_OR_RETURN(Site site, ParseSite(line.operands[1]));
   ChangeOptions options;
   options.place = std::move(site.address);
-  options.host = std::move(site.host);
+  options.host = line.host.empty() ? std::move(site.host) : line.host;
   return Change(line, opened, std::move(options), "is a member, and home of names");
 }
 
@@ -107,19 +113,36 @@ Result<int> Drain(const CommandLine& line, OpenedStore& opened) {
                 "is empty: xec server remove takes it off");
 }
 
-Result<int> Replace(const CommandLine& line, OpenedStore& opened, StoreMaintenance& store) {
+Result<ReplacedServer> GivePlace(const CommandLine& line, StoreMaintenance& store) {
+  StatusLine status(line.quiet || line.json);
   ReplaceOptions options{.server = line.operands[1], .with = line.with, .dry_run = line.dry_run};
-  XEC_ASSIGN_OR_RETURN(const ReplacedServer replaced, SyncWait(store.ReplaceServer(std::move(options))));
-  const std::string& id = store.descriptor().members[replaced.member].id;
-  if (!line.json) {
-    if (replaced.was_there) {
-      fmt::print("{} is {}, and its disk is not empty: nothing is replaced\n", replaced.address, id);
-    } else {
-      fmt::print("{} {} the place of {}\n", replaced.address, line.dry_run ? "would take" : "takes", id);
-    }
-    std::fflush(stdout);
+  options.waiting = [&](std::chrono::seconds left) {
+    status.Show([&] {
+      return fmt::format("waiting until nobody asks the place before any more: {} s", left.count());
+    });
+    return !Interrupted();
+  };
+  return SyncWait(store.ReplaceServer(std::move(options)));
+}
+
+Result<int> Replace(const CommandLine& line, OpenedStore& opened, StoreMaintenance& before) {
+  const Result<ReplacedServer> given = GivePlace(line, before);
+  if (!given && Interrupted()) return kExitInterrupted;
+  if (!given) return given.error();
+  const ReplacedServer& replaced = *given;
+  const std::string& id = before.descriptor().members[replaced.member].id;
+  const bool only_moved = replaced.was_there && replaced.moved;
+  if (only_moved) {
+    Say(line, fmt::format("{} {} found at {}", id, line.dry_run ? "would be" : "is", replaced.address));
+  } else if (replaced.was_there) {
+    Say(line, fmt::format("{} is {}, and its disk is not empty: nothing is replaced", replaced.address, id));
+  } else {
+    Say(line,
+        fmt::format("{} {} the place of {}", replaced.address, line.dry_run ? "would take" : "takes", id));
   }
   if (line.dry_run) return kExitOk;
+  XEC_ASSIGN_OR_RETURN(StoreMaintenance* const maintenance, opened.maintenance());
+  StoreMaintenance& store = *maintenance;
   const Status compared = Compare(line, store, replaced.member);
   if (!compared && Interrupted()) return kExitInterrupted;
   if (!compared) return compared.error();
@@ -130,14 +153,39 @@ Result<int> Replace(const CommandLine& line, OpenedStore& opened, StoreMaintenan
   return RunRepair(repair, opened);
 }
 
+// Changes what is written beside a member on the list.
+Result<int> Mark(const CommandLine& line, OpenedStore& opened, const std::string& verb) {
+  if (line.operands.size() != 2)
+    return Fail(Code::kInvalidArgument, "say which one: xec server {} SERVER (see xec server list)", verb);
+  const std::string& server = line.operands[1];
+  if (verb == "label") {
+    if (line.host.empty())
+      return Fail(Code::kInvalidArgument, "say with which servers {} fails together: --host NAME", server);
+    ChangeOptions options = Options(ChangeOptions::kLabel, server);
+    options.host = line.host;
+    return Change(line, opened, std::move(options), "is of host " + line.host);
+  }
+  ChangeOptions options = Options(ChangeOptions::kMaintain, server);
+  options.forced = line.force;
+  if (verb == "resume") return Change(line, opened, std::move(options), "is used as any other");
+  options.time = line.maintenance_time;
+  const int64_t until_ms = WallNow() + std::chrono::milliseconds(options.time).count();
+  return Change(
+      line, opened, std::move(options),
+      fmt::format("is in maintenance until {} UTC (gateways know it within 30 s); xec server resume "
+                  "ends that",
+                  FormatTime(until_ms)));
+}
+
 }  // namespace
 
 Result<int> RunServer(const CommandLine& line, OpenedStore& store) {
   XEC_ASSIGN_OR_RETURN(StoreMaintenance* const maintenance, store.maintenance());
   const std::string verb = line.operands.empty() ? "list" : line.operands[0];
   if (verb == "list") return ListServers(line, *maintenance);
+  if (verb == "maintenance" || verb == "resume" || verb == "label") return Mark(line, store, verb);
   if (verb == "undo") return Change(line, store, Options(ChangeOptions::kUndo, ""), "the change is undone");
-  constexpr std::string_view kVerbs = "list, add, drain, remove, replace or undo";
+  constexpr std::string_view kVerbs = "list, add, drain, remove, replace, maintenance, resume, label or undo";
   for (const std::string_view known : {"add", "drain", "remove", "replace"}) {
     if (verb != known) continue;
     if (line.operands.size() != 2) {

@@ -59,7 +59,10 @@ Result<StoreDescriptor> Joining(const StoreDescriptor& list, std::string address
   if (list.members.size() >= kMembersOfStoreMax)
     return Fail(Code::kInvalidArgument, "a store has {} members at most", kMembersOfStoreMax);
   StoreDescriptor next = Next(list);
-  next.members.push_back({NewMemberId(list), std::move(address), std::move(host), MemberRole::kJoining});
+  next.members.push_back({.id = NewMemberId(list),
+                          .address = std::move(address),
+                          .host = std::move(host),
+                          .role = MemberRole::kJoining});
   XEC_TRY(ValidateDescriptor(next));
   return next;
 }
@@ -142,10 +145,28 @@ Result<StoreDescriptor> Removed(const StoreDescriptor& list, std::string_view id
   return next;
 }
 
-Result<StoreDescriptor> Moved(const StoreDescriptor& list, std::string_view id, std::string address) {
+Result<StoreDescriptor> Moved(const StoreDescriptor& list, std::string_view id, std::string address,
+                              uint64_t now_s) {
   StoreDescriptor next = Next(list);
   XEC_ASSIGN_OR_RETURN(Member* const member, Find(next, id));
   member->address = std::move(address);
+  next.changed_s = now_s;
+  return next;
+}
+
+Result<StoreDescriptor> Labelled(const StoreDescriptor& list, std::string_view id, std::string host) {
+  XEC_TRY(NeedSettled(list));
+  StoreDescriptor next = Next(list);
+  XEC_ASSIGN_OR_RETURN(Member* const member, Find(next, id));
+  member->host = std::move(host);
+  return next;
+}
+
+Result<StoreDescriptor> Maintained(const StoreDescriptor& list, std::string_view id, uint64_t until_s) {
+  XEC_TRY(NeedSettled(list));
+  StoreDescriptor next = Next(list);
+  XEC_ASSIGN_OR_RETURN(Member* const member, Find(next, id));
+  member->maintenance_until_s = until_s;
   return next;
 }
 

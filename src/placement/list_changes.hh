@@ -28,8 +28,14 @@ Result<StoreDescriptor> Undone(const StoreDescriptor& list);
 Result<StoreDescriptor> Emptied(const StoreDescriptor& list, std::string_view member);
 // Without a member that was emptied.
 Result<StoreDescriptor> Removed(const StoreDescriptor& list, std::string_view member);
-// A member that is at another place, at any time.
-Result<StoreDescriptor> Moved(const StoreDescriptor& list, std::string_view member, std::string address);
+// A member that is at another place, at any time; nobody may leave for a while, as after Leaving. `now_s`:
+// since 1970.
+Result<StoreDescriptor> Moved(const StoreDescriptor& list, std::string_view member, std::string address,
+                              uint64_t now_s);
+// A member that fails together with others than before.
+Result<StoreDescriptor> Labelled(const StoreDescriptor& list, std::string_view member, std::string host);
+// A member that is in maintenance until that time; 0: not any more.
+Result<StoreDescriptor> Maintained(const StoreDescriptor& list, std::string_view member, uint64_t until_s);
 
 // "s13": one above all there are. Ids of members that were removed are given again only if they were the
 // highest.

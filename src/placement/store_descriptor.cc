@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kIdBytesMax = 32;
 constexpr std::string_view kChecksumField = "checksum";
+constexpr uint64_t kTimeSecondsMax = 253'402'300'799;  // the end of the year 9999
 
 // Of all lines before its own.
 std::string ChecksumLine(std::string_view before) {
@@ -42,6 +43,21 @@ Result<Geometry> ParseGeometryFields(std::string_view chunks, std::string_view c
   return Geometry::Parse(chunks, *bytes);
 }
 
+// A field of a member that was listed before.
+Status ApplyToMember(std::string_view key, std::string_view id, std::string_view value, StoreDescriptor& d) {
+  const auto member =
+      std::find_if(d.members.begin(), d.members.end(), [&](const Member& known) { return known.id == id; });
+  if (member == d.members.end()) return Fail(Code::kCorruption, "'{}' is no member", id);
+  if (key == "!role") {
+    XEC_ASSIGN_OR_RETURN(member->role, ParseMemberRole(value));
+    return OkStatus();
+  }
+  const auto until = ParseUint(value);
+  if (!until || *until > kTimeSecondsMax) return Fail(Code::kCorruption, "'{}' is no time in seconds", value);
+  member->maintenance_until_s = *until;
+  return OkStatus();
+}
+
 // One field of the descriptor applied to it; `words` holds the key and its values.
 Status Apply(const std::vector<std::string_view>& words, StoreDescriptor& d) {
   const std::string_view key = words[0];
@@ -66,13 +82,9 @@ Status Apply(const std::vector<std::string_view>& words, StoreDescriptor& d) {
     d.members.push_back(Member{std::string(words[1]), std::move(*address), std::move(*host)});
     return OkStatus();
   }
-  if (key == "!role") {
+  if (key == "!role" || key == "maintenance") {
     XEC_TRY(want(2));
-    const auto member = std::find_if(d.members.begin(), d.members.end(),
-                                     [&](const Member& known) { return known.id == words[1]; });
-    if (member == d.members.end()) return Fail(Code::kCorruption, "'{}' is no member", words[1]);
-    XEC_ASSIGN_OR_RETURN(member->role, ParseMemberRole(words[2]));
-    return OkStatus();
+    return ApplyToMember(key, words[1], words[2], d);
   }
   if (key == "geometry") {
     XEC_TRY(want(2));
@@ -142,6 +154,8 @@ std::string FormatDescriptor(const StoreDescriptor& d) {
     text += fmt::format("member {} {} {}\n", member.id, encode(member.address), encode(member.host));
     if (member.role != MemberRole::kFull)
       text += fmt::format("!role {} {}\n", member.id, MemberRoleName(member.role));
+    if (member.maintenance_until_s != 0)
+      text += fmt::format("maintenance {} {}\n", member.id, member.maintenance_until_s);
   }
   text += ChecksumLine(text) + "\n";
   return text + "end\n";

@@ -4,6 +4,7 @@
 // noticed. Pure: text in, text out.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,6 +32,7 @@ constexpr size_t kDescriptorBytesMax = 1024 * 1024;
 constexpr size_t kMembersOfStoreMax = 1024;
 constexpr size_t kPathRulesMax = 256;
 constexpr uint32_t kLeaseSecondsMax = 90;
+constexpr std::chrono::hours kMaintenanceMax = std::chrono::hours(30 * 24);
 
 using MemberIndex = uint16_t;
 
@@ -57,6 +59,9 @@ struct Member {
   std::string address;
   std::string host;     // servers that fail together have the same host
   MemberRole role = MemberRole::kFull;
+  // In maintenance until then, in seconds since 1970: it is asked last, and gets archives only where there
+  // are too few others.
+  uint64_t maintenance_until_s = 0;
   bool operator==(const Member&) const = default;
 };
 

@@ -164,7 +164,8 @@ double PlacedSample::Undecidable(std::span<const MemberIndex> lost) const {
 StoreDescriptor WithMore(StoreDescriptor descriptor, size_t servers) {
   for (; servers > 0; --servers) {
     const std::string id = NewMemberId(descriptor);
-    descriptor.members.push_back({id, std::string(kLocalAddress), "new host of " + id, MemberRole::kFull});
+    descriptor.members.push_back(
+        {.id = id, .address = std::string(kLocalAddress), .host = "new host of " + id});
   }
   return descriptor;
 }

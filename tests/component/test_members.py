@@ -327,6 +327,45 @@ class Members(xectest.TestCase):
         self.assertEqual((counted["full"], counted["thin"]), (counted["objects"], 0), counted["names"][:3])
         self.compare(second, self.gateway(self.urls((1, 3, 4, 5, 6))), "/fresh")
 
+    def test_a_member_is_at_another_address(self):
+        """With its disk, and with an empty one in place of a lost one."""
+        gateway = self.start(servers=7, members=5)
+        servers = self.urls(range(1, 6))
+        names = [f"/kept/{number}" for number in range(20)]
+        for name in names:
+            self.put(gateway, name)
+        moved, lost, there, empty = (self.up.servers[number - 1] for number in (2, 3, 6, 7))
+        refused = self.xec(servers, "server", "replace", "s03", "--with", empty.url)
+        self.assertEqual(refused.code, EXIT_CONFLICT, refused)
+        self.assertIn(f"s03 still answers, at {lost.url}: stop it first", refused.err)
+        for server in (moved, there):
+            server.kill()
+        os.rename(there.data, there.data + ".aside")
+        os.rename(moved.data, there.data)
+        self.up.start(there)
+        stop, problems, told = threading.Event(), [], collections.Counter()
+        worker = threading.Thread(target=self.work, args=(gateway, "work", stop, problems, told), daemon=True)
+        worker.start()
+        self.addCleanup(stop.set)
+        self.assertIn(f"s02 is found at {there.url}", self.change(servers, "replace", "s02", "--with", there.url))
+        lost.kill()
+        said = self.change(servers, "replace", "s03", "--with", empty.url)
+        self.assertIn(f"{empty.url} takes the place of s03", said)
+        self.assertIn("objects have their full redundancy", said)
+        stop.set()
+        worker.join()
+        self.assertEqual(problems, [])
+        listed = json.loads(self.xec(servers, "server", "list", "--json").out)["members"]
+        self.assertEqual({member["server"]: member["address"] for member in listed},
+                         dict(zip(("s01", "s02", "s03", "s04", "s05"), self.urls((1, 6, 7, 4, 5)))))
+        self.up.servers[3].kill()
+        for name in names:
+            self.get(gateway, name)
+        self.compare(gateway, self.gateway(self.urls((1, 5, 6, 7))), "/after")
+        # What is where it was before is nobody's.
+        self.up.start(lost)
+        self.compare(gateway, self.gateway(self.urls((1, 5, 6, 7))), "/later")
+
     def test_a_change_is_undone_and_begun_again(self):
         gateway = self.start(servers=6, members=5)
         servers = self.urls(range(1, 6))

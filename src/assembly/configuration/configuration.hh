@@ -62,6 +62,7 @@ struct Configuration {
   std::string xrootd;           // the program; "" = chosen by serve
   Duration clean_interval = std::chrono::seconds(60);
   uint64_t clean_rate = 0;  // names a second; 0: no limit
+  Duration rebuild_after = std::chrono::hours(1);  // 0: never
   std::string inventory;    // file; "" = chosen by serve, and none without; kNoInventory = none
   Duration inventory_interval = std::chrono::hours(1);
   uint64_t inventory_rate = 20;  // objects a second; 0: no limit

@@ -330,9 +330,22 @@ std::vector<OptionRow> ProcessRows() {
   };
 }
 
-std::vector<OptionRow> InventoryRows() {
+std::vector<OptionRow> BackgroundRows() {
   using enum OptionGroup;
   return {
+      {"rebuild-after", "TIME", "1h",
+       "A gateway writes anew on others what a data server holds that has been away for so long, unless more "
+       "are away than may be, and removes what is there twice when it is back; 0: never, nor does it empty "
+       "servers that are drained.",
+       kGateway, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(std::chrono::milliseconds time, ParseDuration(value));
+         c.rebuild_after = time;
+         return OkStatus();
+       },
+       [](const C& c) {
+         return c.rebuild_after == C().rebuild_after ? Values{} : Values{FormatTime(c.rebuild_after)};
+       }},
       {"inventory", "FILE|off", "inventory.sqlite in gateway-PORT below xec.state",
        "The database in which a gateway keeps which server holds what, for `xec lost`. About 700 bytes an "
        "object "
@@ -375,7 +388,7 @@ const std::vector<OptionRow>& Table() {
   static const std::vector<OptionRow> table = [] {
     std::vector<OptionRow> all;
     for (const auto rows :
-         {SiteRows, GeometryRows, PolicyRows, PortRows, ProcessRows, InventoryRows, LimitRows}) {
+         {SiteRows, GeometryRows, PolicyRows, PortRows, ProcessRows, BackgroundRows, LimitRows}) {
       for (const OptionRow& row : rows()) all.push_back(row);
     }
     return all;

@@ -80,6 +80,7 @@ ServerReport ReportOf(const Engine& engine, MemberIndex member, const Checked& c
   report.address = engine.server(member)->name();
   report.host = described.host;
   report.space = checked.space;
+  report.in_maintenance = engine.InMaintenance(member);
   using State = ServerReport::State;
   switch (health.standing.state) {
     case ServerState::kUp: report.state = health.slow ? State::kSlow : State::kUp; break;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "assembly/servers/server_kinds.hh"
+#include "commit/members/ask_for_descriptors.hh"
 #include "placement/list_changes.hh"
 
 namespace xec {
@@ -51,10 +52,39 @@ Task<Result<std::string>> AddServer(MemberTools tools, ChangeOptions options) {
   co_return joins.id;
 }
 
+// Would more members than may be away be in maintenance, or away as far as this process knows?
+Status NeedEnoughLeft(const Engine& engine, const std::string& id) {
+  const TimePoint now = engine.executor().Now();
+  std::string others;
+  size_t missing = 1;
+  for (size_t i = 0; i < engine.server_count(); ++i) {
+    const auto member = static_cast<MemberIndex>(i);
+    const bool up = engine.health().At(i, now).state == ServerState::kUp;
+    if (engine.server_id(member) == id || (up && !engine.InMaintenance(member))) continue;
+    ++missing;
+    others += fmt::format("{}{} {}", others.empty() ? "" : ", ", engine.server_id(member),
+                          up ? "is in maintenance" : "does not answer");
+  }
+  const uint32_t may_be_away = engine.descriptor().tolerance;
+  if (missing <= may_be_away) return OkStatus();
+  return Fail(Code::kConflict,
+              "any {} data servers may be away, and without {} it would be {}{}{}; --force does it",
+              may_be_away, id, missing, others.empty() ? "" : ": ", others);
+}
+
 Result<StoreDescriptor> NextList(const Engine& engine, const StoreDescriptor& stored,
-                                 ChangeOptions::Kind kind, const std::string& id) {
-  switch (kind) {
+                                 const ChangeOptions& options, const std::string& id) {
+  switch (options.kind) {
     case ChangeOptions::kAdd: break;
+    case ChangeOptions::kMaintain: {
+      const bool begins = options.time > std::chrono::seconds::zero();
+      if (options.time > kMaintenanceMax)
+        return Fail(Code::kInvalidArgument, "a maintenance takes 30 days at most");
+      if (begins && !options.forced) XEC_TRY(NeedEnoughLeft(engine, id));
+      return Maintained(stored, id,
+                        begins ? NowSeconds(engine) + static_cast<uint64_t>(options.time.count()) : 0);
+    }
+    case ChangeOptions::kLabel: return Labelled(stored, id, options.host);
     case ChangeOptions::kDrain: {
       const auto horizon =
           std::chrono::duration_cast<std::chrono::seconds>(engine.options().tombstone_horizon);
@@ -82,9 +112,14 @@ Task<Result<std::string>> ChangeServers(MemberTools tools, ChangeOptions options
     const MemberRole role = tools.engine.descriptor().members[*member].role;
     const bool drains = role == MemberRole::kLeaving || role == MemberRole::kEmptying;
     if (options.kind == ChangeOptions::kDrain && drains) co_return id;
+    // A gateway has said so.
+    if (options.kind == ChangeOptions::kEmpty && role == MemberRole::kEmptied) co_return id;
   }
   const ListInUse list = tools.now();
-  const Result<StoreDescriptor> next = NextList(list.engine, list.stored, options.kind, id);
+  // Those that do not answer are known then.
+  if (options.kind == ChangeOptions::kMaintain)
+    (void)co_await AskForDescriptors(list.engine, list.engine.server_count());
+  const Result<StoreDescriptor> next = NextList(list.engine, list.stored, options, id);
   if (!next) co_return next.error();
   if (options.dry_run) co_return id;
   const Status begun = co_await BeginChange(tools.now, *next);

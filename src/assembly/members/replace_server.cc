@@ -8,7 +8,7 @@
 #include "assembly/sites/site_server.hh"
 #include "assembly/sites/store_sites.hh"
 #include "commit/engine/pause.hh"
-#include "commit/members/descriptor_copies.hh"
+#include "placement/list_changes.hh"
 #include "server/kinds/local_root.hh"
 
 namespace xec {
@@ -56,21 +56,43 @@ Result<std::string> ChooseAddress(const std::vector<SiteView>& views, const Stor
                 "{} is not listed: add it to --data, or as xec.data to the configuration of every gateway",
                 address);
   }
-  if (!local && address != member.address) {
-    return Fail(Code::kUnsupported, "{} has the address {}, and addresses cannot be changed yet", member.id,
-                member.address);
-  }
   return address;
 }
 
-// The newest descriptor, as it stands on the servers.
-const StoreDescriptor* StoredDescriptor(const std::vector<SiteView>& views, const StoreDescriptor& known) {
-  const StoreDescriptor* newest = nullptr;
-  for (const SiteView& view : views) {
-    if (!view.descriptor || view.descriptor->store_id != known.store_id) continue;
-    if (newest == nullptr || newest->epoch < view.descriptor->epoch) newest = &*view.descriptor;
+// Decides that the member is at that address.
+Task<Status> Move(const MemberTools& tools, std::string id, std::string address) {
+  const ListInUse list = tools.now();
+  const Result<StoreDescriptor> next = Moved(list.stored, id, std::move(address), NowSeconds(list.engine));
+  if (!next) co_return next.error();
+  co_return co_await BeginChange(tools.now, *next);
+}
+
+// Until nobody asks any more what was at another address before: a server that had only been stopped would
+// be the same member as the new disk.
+Task<Status> WaitForAddress(MemberTools tools, ReplaceProgress waiting) {
+  const ListInUse list = tools.now();
+  const auto wait = std::chrono::duration_cast<std::chrono::seconds>(WaitForOthers(list.engine, list.stored));
+  const uint64_t until_s = list.stored.changed_s + static_cast<uint64_t>(wait.count()) + 1;
+  while (NowSeconds(list.engine) < until_s) {
+    const bool go_on = waiting(std::chrono::seconds(until_s - NowSeconds(list.engine)));
+    if (!go_on) co_return Fail(Code::kCancelled, "interrupted");
+    co_await Pause(list.engine, kRetryInterval / 4);
   }
-  return newest;
+  co_return OkStatus();
+}
+
+// No other place than `address` may show the member.
+Task<Status> NeedGone(MemberTools tools, std::vector<SiteView> views, Member member, std::string address) {
+  if (!KindOf(member.address).local && member.address != address) {
+    Result<SiteView> before = co_await LookAtPlace(tools, member.address);
+    if (before) views.push_back(std::move(*before));
+  }
+  for (const SiteView& view : views) {
+    if (view.site.address == address || !ShowsMember(view, tools.engine.descriptor(), member)) continue;
+    co_return Fail(Code::kConflict, "{} still answers, at {}: stop it first if it is to be replaced",
+                   member.id, view.site.address);
+  }
+  co_return OkStatus();
 }
 
 }  // namespace
@@ -90,23 +112,24 @@ Task<Result<ReplacedServer>> ReplaceServer(MemberTools tools, ReplaceOptions opt
   if (!views) co_return views.error();
   const Result<std::string> address = ChooseAddress(*views, store, member, options, tools.configuration);
   if (!address) co_return address.error();
-  for (const SiteView& view : *views) {
-    if (view.site.address != *address && ShowsMember(view, store, member)) {
-      co_return Fail(Code::kConflict, "{} still answers, at {}: stop it first if it is to be replaced",
-                     member.id, view.site.address);
-    }
-  }
+  const Status gone = co_await NeedGone(tools, *views, member, *address);
+  if (!gone) co_return gone.error();
   Result<SiteView> place = co_await LookAtPlace(tools, *address);
   if (!place) co_return place.error();
   const Result<bool> to_give = MustBeGiven(*place, store, member);
   if (!to_give) co_return to_give.error();
-  ReplacedServer replaced{.member = *index, .address = *address, .was_there = !*to_give};
-  if (options.dry_run || replaced.was_there) co_return std::move(replaced);
-  const StoreDescriptor* const stored = StoredDescriptor(*views, store);
-  if (stored == nullptr) co_return Fail(Code::kNoQuorum, "no data server shows the store descriptor; retry");
-  Status done = co_await NoteDiskLost(tools.beneath, tools.clocks, *index);
-  if (done) done = tools.engine.MembersInForce();
-  if (done) done = co_await GiveIdentity(tools, std::move(*place), *stored, member.id);
+  const bool moves = !KindOf(*address).local && *address != member.address;
+  ReplacedServer replaced{.member = *index, .address = *address, .was_there = !*to_give, .moved = moves};
+  if (options.dry_run) co_return std::move(replaced);
+  Status done;
+  if (*to_give) done = co_await NoteDiskLost(tools.beneath, tools.clocks, *index);
+  if (done && moves) done = co_await Move(tools, member.id, *address);
+  if (!done) co_return done.error();
+  if (!*to_give) co_return std::move(replaced);
+  if (!KindOf(*address).local) done = co_await WaitForAddress(tools, options.waiting);
+  const ListInUse list = tools.now();
+  if (done) done = list.engine.MembersInForce();
+  if (done) done = co_await GiveIdentity(tools, std::move(*place), list.stored, member.id);
   if (!done) co_return done.error();
   co_return std::move(replaced);
 }

@@ -39,6 +39,12 @@ Engine::Engine(std::shared_ptr<Shared> shared, StoreDescriptor descriptor, std::
       health_(std::make_shared<ServerHealth>(servers_.size(), options.health)),
       monitor_(std::make_shared<HealthMonitor>(health_, executor, options.probes)) {
   XEC_CHECK(servers_.size() == descriptor_.members.size());
+  const int64_t now_ms = executor.WallNow();
+  for (const Member& member : descriptor_.members) {
+    const auto until_ms = static_cast<int64_t>(member.maintenance_until_s) * 1000;
+    const std::chrono::milliseconds left(std::max<int64_t>(0, until_ms - now_ms));
+    maintained_until_.push_back(executor.Now() + std::min<Duration>(left, kMaintenanceMax));
+  }
   std::vector<DataServerPtr> probed;
   for (size_t i = 0; i < servers_.size(); ++i) {
     if (!servers_[i]) servers_[i] = MakeMissingServer(descriptor_.members[i].id, executor_);
@@ -57,7 +63,7 @@ Engine::~Engine() { monitor_->Stop(); }
 int Engine::Rank(MemberIndex member) const {
   const int rank = health_->Rank(member, executor_.Now());
   if (rank >= ServerHealth::kRankUntrusted) monitor_->Watch(member);
-  return rank;
+  return InMaintenance(member) ? std::max(rank, ServerHealth::kRankSuspect) : rank;
 }
 
 Duration Engine::ReadPatience(MemberIndex member, uint64_t bytes) const {

@@ -83,8 +83,10 @@ class Engine {
   // The members in the order in which to ask them: as given, but those that are not well last. Has these
   // probed.
   std::vector<MemberIndex> ByHealth(std::vector<MemberIndex> members) const;
-  // ServerHealth::Rank now; has a server that is not well probed.
+  // ServerHealth::Rank now, or that of a suspect for a member in maintenance; has a server that is not well
+  // probed.
   int Rank(MemberIndex member) const;
+  bool InMaintenance(MemberIndex member) const { return executor_.Now() < maintained_until_[member]; }
   // After which time a read of so many bytes is late.
   Duration ReadPatience(MemberIndex member, uint64_t bytes) const;
   // All members, in that order.
@@ -130,6 +132,7 @@ class Engine {
   const HomeFinder home_finder_;
   const EngineOptions options_;
   std::vector<DataServerPtr> servers_;
+  std::vector<TimePoint> maintained_until_;
   Executor& executor_;
   TaskScope& scope_;
   const std::shared_ptr<ServerHealth> health_;

@@ -74,10 +74,31 @@ TEST(ListChanges, AChangeIsUndone) {
 }
 
 TEST(ListChanges, AMemberMovesAtAnyTime) {
-  const auto moved = Moved(*Leaving(Settled(), "s03", kNow, 900), "s05", "root://new:1094");
+  const auto moved = Moved(*Leaving(Settled(), "s03", kNow, 900), "s05", "root://new:1094", kNow);
   ASSERT_TRUE(moved);
   EXPECT_EQ(moved->members[4].address, "root://new:1094");
   EXPECT_EQ(moved->members[2].role, MemberRole::kLeaving);
+}
+
+TEST(ListChanges, WhatIsWrittenBesideAMember) {
+  const auto moved = Moved(Settled(), "s02", "root://new:1094", kNow);
+  ASSERT_TRUE(moved);
+  EXPECT_EQ(moved->members[1], (Member{"s02", "root://new:1094", "h2"}));
+  EXPECT_EQ(moved->epoch, 8u);
+  EXPECT_EQ(Leaving(*moved, "s01", kNow + 1, 900).code(), Code::kConflict)
+      << "the old address may still be asked";
+  const auto labelled = Labelled(*moved, "s03", "rack 7");
+  ASSERT_TRUE(labelled);
+  EXPECT_EQ(labelled->members[2].host, "rack 7");
+  const auto maintained = Maintained(*labelled, "s03", kNow + 60);
+  ASSERT_TRUE(maintained);
+  EXPECT_EQ(maintained->members[2].maintenance_until_s, kNow + 60);
+  EXPECT_EQ(*ParseDescriptor(FormatDescriptor(*maintained)), *maintained);
+  EXPECT_EQ(Maintained(*maintained, "s03", 0)->members, labelled->members);
+  const auto joining = Joining(Settled(), "root://h7:1094", "h7");
+  EXPECT_EQ(Labelled(*joining, "s02", "x").code(), Code::kConflict);
+  EXPECT_EQ(Maintained(*joining, "s02", kNow).code(), Code::kConflict);
+  EXPECT_EQ(Maintained(Settled(), "s99", kNow).code(), Code::kInvalidArgument);
 }
 
 }  // namespace
