@@ -18,6 +18,8 @@ struct ReplaceOptions {
   std::string server;  // a member: its id, or its address
   // The empty directory or data server that takes its place; "": where the member was.
   std::string with;
+  // The member is there, but a part of what it had is lost: it has to learn its names again.
+  bool lost_a_part = false;
   bool dry_run = false;  // looks at everything and changes nothing
   ReplaceProgress waiting = [](std::chrono::seconds) { return true; };
 };

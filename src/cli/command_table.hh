@@ -123,6 +123,7 @@ inline constexpr CommandText kCommands[] = {
      "  xec server label -c xec.conf s03 --host rack7    it fails together with others of rack7\n"
      "  xec server replace -c xec.conf s03               an empty disk lies where that of s03 was\n"
      "  xec server replace -c xec.conf s03 --with /data/new13\n"
+     "  xec server compare -c xec.conf s03               a part of what s03 had is lost: one of its disks, say\n"
      "With replace a new disk gets the identity of the lost one, learns all names again, and then what s03 "
      "held\n"
      "is written anew. The store answers meanwhile. What was interrupted is gone on with by the same "

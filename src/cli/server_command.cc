@@ -10,6 +10,8 @@
 namespace xec {
 namespace {
 
+constexpr std::string_view kCompareVerb = "compare";
+
 Result<int> ListServers(const CommandLine& line, StoreMaintenance& store) {
   const std::vector<Member>& members = store.descriptor().members;
   Json json = Json::array();
@@ -116,6 +118,7 @@ Result<int> Drain(const CommandLine& line, OpenedStore& opened) {
 Result<ReplacedServer> GivePlace(const CommandLine& line, StoreMaintenance& store) {
   StatusLine status(line.quiet || line.json);
   ReplaceOptions options{.server = line.operands[1], .with = line.with, .dry_run = line.dry_run};
+  options.lost_a_part = line.operands[0] == kCompareVerb;
   options.waiting = [&](std::chrono::seconds left) {
     status.Show([&] {
       return fmt::format("waiting until nobody asks the place before any more: {} s", left.count());
@@ -132,7 +135,10 @@ Result<int> Replace(const CommandLine& line, OpenedStore& opened, StoreMaintenan
   const ReplacedServer& replaced = *given;
   const std::string& id = before.descriptor().members[replaced.member].id;
   const bool only_moved = replaced.was_there && replaced.moved;
-  if (only_moved) {
+  if (line.operands[0] == kCompareVerb) {
+    Say(line, fmt::format("{} {} its names with the other data servers", id,
+                          line.dry_run ? "would compare" : "compares"));
+  } else if (only_moved) {
     Say(line, fmt::format("{} {} found at {}", id, line.dry_run ? "would be" : "is", replaced.address));
   } else if (replaced.was_there) {
     Say(line, fmt::format("{} is {}, and its disk is not empty: nothing is replaced", replaced.address, id));
@@ -185,8 +191,9 @@ Result<int> RunServer(const CommandLine& line, OpenedStore& store) {
   if (verb == "list") return ListServers(line, *maintenance);
   if (verb == "maintenance" || verb == "resume" || verb == "label") return Mark(line, store, verb);
   if (verb == "undo") return Change(line, store, Options(ChangeOptions::kUndo, ""), "the change is undone");
-  constexpr std::string_view kVerbs = "list, add, drain, remove, replace, maintenance, resume, label or undo";
-  for (const std::string_view known : {"add", "drain", "remove", "replace"}) {
+  constexpr std::string_view kVerbs =
+      "list, add, drain, remove, replace, compare, maintenance, resume, label or undo";
+  for (const std::string_view known : {"add", "drain", "remove", "replace", "compare"}) {
     if (verb != known) continue;
     if (line.operands.size() != 2) {
       return Fail(Code::kInvalidArgument, "say which one: xec server {} {}", verb,
@@ -195,7 +202,7 @@ Result<int> RunServer(const CommandLine& line, OpenedStore& store) {
     const std::string& server = line.operands[1];
     if (verb == "add") return Add(line, store);
     if (verb == "drain") return Drain(line, store);
-    if (verb == "replace") return Replace(line, store, *maintenance);
+    if (verb == "replace" || verb == kCompareVerb) return Replace(line, store, *maintenance);
     return Change(line, store, Options(ChangeOptions::kRemove, server), "is no member any more");
   }
   return Fail(Code::kInvalidArgument, "'{}': say {}", verb, kVerbs);

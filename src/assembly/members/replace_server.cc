@@ -120,9 +120,16 @@ Task<Result<ReplacedServer>> ReplaceServer(MemberTools tools, ReplaceOptions opt
   if (!to_give) co_return to_give.error();
   const bool moves = !KindOf(*address).local && *address != member.address;
   ReplacedServer replaced{.member = *index, .address = *address, .was_there = !*to_give, .moved = moves};
+  if (options.lost_a_part && *to_give)
+    co_return Fail(Code::kInvalidArgument, "{} has nothing at {}: xec server replace {}", member.id, *address,
+                   member.id);
   if (options.dry_run) co_return std::move(replaced);
   Status done;
-  if (*to_give) done = co_await NoteDiskLost(tools.beneath, tools.clocks, *index);
+  if (*to_give) {
+    done = co_await NoteDiskLost(tools.beneath, tools.clocks, *index);
+  } else if (options.lost_a_part) {
+    done = co_await NotePartLost(tools.beneath, tools.clocks, *index);
+  }
   if (done && moves) done = co_await Move(tools, member.id, *address);
   if (!done) co_return done.error();
   if (!*to_give) co_return std::move(replaced);

@@ -23,6 +23,8 @@ constexpr std::string_view kDraftPrefix = "r.";
 // round.
 constexpr Duration kNotePause = std::chrono::seconds(1);
 constexpr Duration kNotePatience = 6 * kClockInterval;
+// So often the clock of a disk that has lost a part is removed.
+constexpr int kClockRemovals = 3;
 
 DiskTime Millis(Duration time) {
   return static_cast<DiskTime>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
@@ -201,6 +203,23 @@ Task<Status> NoteDiskLost(Engine& beneath, DiskClocksPtr clocks, MemberIndex mem
     }
     co_await Pause(beneath, kNotePause);
   }
+}
+
+Task<Status> NotePartLost(Engine& beneath, DiskClocksPtr clocks, MemberIndex member) {
+  Status noted = co_await NoteDiskLost(beneath, std::move(clocks), member);
+  if (!noted) co_return std::move(noted);
+  // A gateway that has not heard of the note may have moved the clock on, and may be about to.
+  for (int rounds = 0; rounds < kClockRemovals; ++rounds) {
+    if (rounds > 0) co_await Pause(beneath, kNotePause);
+    const Result<std::vector<Entry>> listed = co_await ListClock(beneath, member);
+    if (!listed) co_return listed.error();
+    for (const Entry& entry : *listed) {
+      const Status removed =
+          co_await Remove(beneath.MetadataCall(), beneath.server(member), ClockPath(entry.name));
+      if (!removed && removed.code() != Code::kNotFound) co_return removed;
+    }
+  }
+  co_return OkStatus();
 }
 
 std::string ClockDraft(Engine& beneath) {

@@ -64,6 +64,10 @@ Task<Status> TellTime(Engine& beneath, DiskClocksPtr clocks, MemberIndex member,
 // kUnavailable (too few servers took the note in time), kCancelled.
 Task<Status> NoteDiskLost(Engine& beneath, DiskClocksPtr clocks, MemberIndex member);
 
+// The same for a disk that is there, but may have forgotten names; its clock is removed. Errors: likewise,
+// and what the server said.
+Task<Status> NotePartLost(Engine& beneath, DiskClocksPtr clocks, MemberIndex member);
+
 // Compares a disk that went back in time with the other servers, for which `engine` has to leave it out:
 // brings every name to a quorum of its homes without it, removes from it what the others know nothing of any
 // more (it was removed, and that forgotten), and moves its clock on, so that everybody uses it again. Any

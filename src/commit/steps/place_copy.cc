@@ -31,15 +31,24 @@ Error Superseded(const ObjectPath& path) {
   return Fail(Code::kConflict, "{} was changed meanwhile, or no other home answers", path.text());
 }
 
-// Is the bad archive still there, and does it have to go? `draft`: what would come to its place, if anything.
-Result<bool> IsInTheWay(const States& states, const std::optional<State>& draft, const Accepted& version,
-                        const std::optional<State>& replaces) {
-  if (draft && !HasEntry(states, *draft))
+// What would come to the archive's place, if anything, and what is in it.
+struct Exchange {
+  std::optional<State> draft;
+  std::optional<State> replaces;  // as it was listed
+  // No listing shows anything in the place, and nothing can be renamed to it all the same: a data server with
+  // several disks has a link there that leads to one that was lost.
+  bool taken_unseen = false;
+};
+
+// Is the bad archive still there, and does it have to go?
+Result<bool> IsInTheWay(const States& states, const Exchange& exchange, const Accepted& version) {
+  if (exchange.draft && !HasEntry(states, *exchange.draft))
     return Fail(Code::kConflict, "the cleaner has removed the copy meanwhile");
   const std::optional<State> there = ArchiveInPlace(states, version);
-  if (!there) return false;
+  if (!there) return exchange.taken_unseen;
   // The copy of the lane by another repair is as long, but was written later. If both were written in one
   // second it is taken for the bad archive, and replaced by a copy that is as good.
+  const std::optional<State>& replaces = exchange.replaces;
   const bool same =
       replaces && there->entry_bytes == replaces->entry_bytes && there->mtime_s == replaces->mtime_s;
   if (!same) return Fail(Code::kConflict, "another archive came to its place meanwhile");
@@ -121,11 +130,11 @@ struct Room {
 };
 
 // Removes the bad archive if it is the one that is there.
-Task<Room> MakeRoom(Engine& engine, ObjectPath path, MemberIndex member, std::optional<State> draft,
-                    Accepted version, std::optional<State> replaces) {
+Task<Room> MakeRoom(Engine& engine, ObjectPath path, MemberIndex member, Accepted version,
+                    Exchange exchange) {
   Room room;
   Result<States> states = co_await ListStates(engine, member, path);
-  Result<bool> in_the_way = states ? IsInTheWay(*states, draft, version, replaces) : states.error();
+  Result<bool> in_the_way = states ? IsInTheWay(*states, exchange, version) : states.error();
   if (in_the_way && *in_the_way) {
     const RollResult current = co_await StandingElsewhere(engine, path, member, version, kRepairPatience);
     room.status = current == RollResult::kAccepted ? OkStatus() : Status(Superseded(path));
@@ -134,16 +143,30 @@ Task<Room> MakeRoom(Engine& engine, ObjectPath path, MemberIndex member, std::op
     // This may have taken a while, so it looks again: nothing is removed but in favour of a copy that is
     // there.
     states = co_await ListStates(engine, member, path);
-    in_the_way = states ? IsInTheWay(*states, draft, version, replaces) : states.error();
+    in_the_way = states ? IsInTheWay(*states, exchange, version) : states.error();
   }
   if (!in_the_way) room.status = in_the_way.error();
   if (!in_the_way || !*in_the_way) co_return std::move(room);
-  const Status removed =
-      co_await Remove(engine.MetadataCall(), engine.server(member), StatePath(path, FormatState(*replaces)));
+  const Status removed = co_await Remove(engine.MetadataCall(), engine.server(member),
+                                         StatePath(path, FormatState(PlaceOf(version))));
   const bool gone = removed || removed.code() == Code::kNotFound;
   if (!gone) room.status = removed;
   room.removed = gone || OutcomeUnknown(removed);
   co_return std::move(room);
+}
+
+Task<Placed> PlaceOnce(Engine& engine, ObjectPath path, MemberIndex member, Accepted version,
+                       Exchange exchange) {
+  const Room room = co_await MakeRoom(engine, path, member, version, exchange);
+  Placed placed;
+  placed.status = room.status;
+  placed.keep_draft = room.removed;
+  if (!room.status && !room.removed) co_return std::move(placed);
+  if (!room.removed) co_await KnowOrigin(engine, path, member, version);  // else it has such a witness
+  const int tries_max = placed.keep_draft ? kRenameTriesMax : 1;
+  placed.status = co_await RenameDraft(engine, path, member, *exchange.draft, version, tries_max);
+  if (OutcomeUnknown(placed.status)) placed.keep_draft = true;
+  co_return std::move(placed);
 }
 
 }  // namespace
@@ -157,20 +180,17 @@ std::optional<State> ArchiveInPlace(const States& states, const Accepted& versio
 
 Task<Placed> PlaceCopy(Engine& engine, ObjectPath path, MemberIndex member, State draft, Accepted version,
                        std::optional<State> replaces) {
-  const Room room = co_await MakeRoom(engine, path, member, draft, version, std::move(replaces));
-  Placed placed;
-  placed.status = room.status;
-  placed.keep_draft = room.removed;
-  if (!room.status && !room.removed) co_return std::move(placed);
-  if (!room.removed) co_await KnowOrigin(engine, path, member, version);  // else it has such a witness
-  const int tries_max = placed.keep_draft ? kRenameTriesMax : 1;
-  placed.status = co_await RenameDraft(engine, path, member, draft, version, tries_max);
-  if (OutcomeUnknown(placed.status)) placed.keep_draft = true;
-  co_return std::move(placed);
+  Exchange exchange{.draft = draft, .replaces = std::move(replaces)};
+  Placed placed = co_await PlaceOnce(engine, path, member, version, exchange);
+  const bool taken = !placed.status && placed.status.code() == Code::kAlreadyExists && !placed.keep_draft;
+  if (!taken) co_return std::move(placed);
+  exchange.taken_unseen = true;
+  co_return co_await PlaceOnce(engine, std::move(path), member, std::move(version), std::move(exchange));
 }
 
 Task<Status> RemoveBad(Engine& engine, ObjectPath path, MemberIndex member, Accepted version, State bad) {
-  const Room room = co_await MakeRoom(engine, path, member, std::nullopt, version, std::move(bad));
+  Exchange exchange{.draft = std::nullopt, .replaces = std::move(bad)};
+  const Room room = co_await MakeRoom(engine, path, member, version, std::move(exchange));
   const Homes homes = engine.Homes(path);
   const bool home = Contains(homes, member);
   if (!room.removed || !home) co_return room.status;

@@ -348,6 +348,20 @@ TEST_F(DiskClockTest, ADiskThatGoesBackBeforeItsClockIsMovedOnIsNotTakenForGood)
   EXPECT_EQ(Round(watcher_), std::vector<MemberIndex>{3});
 }
 
+TEST_F(DiskClockTest, ADiskThatLostAPartIsLeftOutAndCompared) {
+  Watcher other(world_);
+  EXPECT_TRUE(Round(other).empty());
+  const Status noted = world_.Run(NotePartLost(*other.beneath, other.clocks, 3));
+  ASSERT_TRUE(noted) << noted.error().message;
+  EXPECT_EQ(Readings(3), std::vector<std::string>{});
+  EXPECT_EQ(Round(watcher_), std::vector<MemberIndex>{3}) << "one that has not heard of it before";
+  world_.Pass(2s);
+  EXPECT_EQ(Use(3).code(), Code::kUnavailable);
+  EXPECT_TRUE(Reconcile(3));
+  EXPECT_TRUE(Use(3));
+  EXPECT_TRUE(Round(watcher_).empty());
+}
+
 TEST_F(DiskClockTest, WhoHearsNoMajorityMovesNoClock) {
   for (MemberIndex member = 0; member < 3; ++member) world_.memory[member]->SetDown(true);
   const std::vector<std::string> before = Readings(3);

@@ -81,7 +81,8 @@ Task<void> Repair::Place(ArchiveCopy& copy) {
     co_return;
   }
   const Error& error = copy.status.error();
-  const bool refused = error.code == Code::kNoSpace || error.code == Code::kPermissionDenied;
+  const bool refused = error.code == Code::kNoSpace || error.code == Code::kPermissionDenied ||
+                       error.code == Code::kAlreadyExists;
   if (refused) learnt_.refusing[copy.server] = error.message;
   // Another server has its turn first.
   if (!refused || last_round_) {

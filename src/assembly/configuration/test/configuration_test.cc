@@ -114,7 +114,7 @@ TEST(ConfigurationTest, DirectivesRestoreTheConfiguration) {
       "md5,sha256\nxec.min-redundancy 1\n"
       "xec.port 5\nxec.http-port 6\nxec.state /s\nxec.export /e\nxec.user u\nxec.xrootd "
       "/x\nxec.clean-interval 5s\nxec.clean-rate 7\n"
-      "xec.inventory /i\nxec.inventory-interval 3s\nxec.inventory-rate 0\n"
+      "xec.rebuild-after 0\nxec.inventory /i\nxec.inventory-interval 3s\nxec.inventory-rate 0\n"
       "xec.memory 2GiB\nxec.cache 3MiB\nxec.stripes-in-flight 5\nxec.retries 0\nxec.metadata-timeout "
       "1s\nxec.read-timeout "
       "2s\n"

@@ -110,6 +110,31 @@ TEST(LostArchivesTest, WhatIsWholeIsNotRead) {
   EXPECT_EQ(store.Archives("/o"), before);
 }
 
+// On a data server with several disks: a link that leads to a lost one.
+TEST(LostArchivesTest, ANameThatIsTakenThoughNothingIsListedIsFreed) {
+  TestStore store({.geometry = kSmall});
+  const std::string bytes = TestBytes(100'000);
+  ASSERT_TRUE(store.Put("/o", bytes));
+  store.Settle();
+  const auto archives = store.Archives("/o");
+  for (const auto& [server, path] : archives) {
+    Lose(store, server, path);
+    const uint64_t rule = store.faults(server).Add({.operation = Operation::kRename,
+                                                    .path_contains = "/y.",
+                                                    .count = 1,
+                                                    .error = {Code::kAlreadyExists, "file exists"}});
+    Outcome outcome;
+    RepairLost(store, outcome);
+    store.faults(server).Remove(rule);
+    ASSERT_TRUE(outcome.report);
+    EXPECT_EQ(outcome.report->problems, std::vector<std::string>{});
+    EXPECT_EQ(outcome.report->archives_made, 1u);
+    EXPECT_EQ(Drafts(store), 0u);
+  }
+  EXPECT_EQ(ArchivesOf(store), archives);
+  ExpectWhole(store, bytes);
+}
+
 TEST(LostArchivesTest, ADryRunTellsWhatWouldBeWrittenAndWritesNothing) {
   TestStore store({.geometry = kSmall});
   ASSERT_TRUE(store.Put("/o", TestBytes(100'000)));
