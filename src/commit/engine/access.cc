@@ -19,6 +19,10 @@ bool OutcomeUnknown(const Status& status) {
                      status.code() == Code::kUnknown);
 }
 
+bool TookTooLong(const Engine& engine, TimePoint begun) {
+  return engine.executor().Now() - begun > engine.options().metadata_timeout;
+}
+
 namespace {
 
 Task<Result<Listed>> ListIfThere(Engine& engine, MemberIndex member, std::string directory) {
@@ -171,6 +175,7 @@ Task<DurableHere> MakeDurable(Engine& engine, ObjectPath path, MemberIndex home,
 
 Task<bool> DurableOnQuorum(Engine& engine, ObjectPath path, Accepted goal, Late late_ones) {
   if (!engine.SyncBeforeCommit()) co_return true;
+  const TimePoint begun = engine.executor().Now();
   ServerGather<DurableHere> gather(engine, RequestKind::kSync);
   const Homes homes = engine.Homes(path);
   for (const MemberIndex home : homes) gather.Start(home, MakeDurable(engine, path, home, goal));
@@ -183,7 +188,7 @@ Task<bool> DurableOnQuorum(Engine& engine, ObjectPath path, Accepted goal, Late 
     if (event.value->accepted) ++accepted;
     found = found || event.value->itself;
   }
-  co_return accepted >= homes.quorum() && found;
+  co_return accepted >= homes.quorum() && found && !TookTooLong(engine, begun);
 }
 
 Task<Status> KeepLongName(Engine& engine, MemberIndex member, ObjectPath path) {

@@ -46,7 +46,8 @@ Task<Status> SyncStates(Engine& engine, MemberIndex member, ObjectPath path);
 
 // Makes durable, where that is asked for, that homes accept `goal` or something higher. True: a quorum of
 // them does for good. Of a moved tombstone one of these must show it itself, or its successor: what is higher
-// hides it, but does not tell where its version went. `late_ones`: the homes that are late.
+// hides it, but does not tell where its version went. `late_ones`: the homes that are late. False also when
+// it took too long.
 Task<bool> DurableOnQuorum(Engine& engine, ObjectPath path, Accepted goal, Late late_ones);
 
 // Path of an entry of the object directory on a server.
@@ -58,6 +59,11 @@ std::vector<MemberIndex> HomesFrom(const Engine& engine, const ObjectPath& path,
 
 // Did the reply leave open whether the request was, or will be, executed?
 bool OutcomeUnknown(const Status& status);
+
+// What homes said or took since `begun` makes no quorum together: this process was stopped meanwhile, or
+// servers are that slow. Whoever compares the disk of a home that has lost it waits for as long before
+// (docs/protocol/disks.md), so in a shorter time no home can have lost what it told and count again.
+bool TookTooLong(const Engine& engine, TimePoint begun);
 
 // Asks homes for their states: a quorum, with further homes in place of those that fail or are late; or all
 // of them, without waiting for late ones once a quorum was heard.

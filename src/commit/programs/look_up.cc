@@ -32,7 +32,7 @@ constexpr Duration kOvertakenPauseMax = std::chrono::milliseconds(200);
 // Why another look may tell what this one does not.
 enum class Again {
   kNo,
-  kOvertaken,  // the name has changed since
+  kOvertaken,  // the name has changed since, or it took so long that it may have
   kTooFew,     // homes have died since, or accept nothing
 };
 
@@ -50,6 +50,7 @@ Task<LookedUp> LookUpOnce(Engine& engine, ObjectPath path, LookWidth width, int 
                          path.text()),
                     why};
   };
+  const TimePoint begun = engine.executor().Now();
   Look look = co_await LookAt(engine, path, width);
   const bool guess =
       MutantActive(Mutant::kNotFoundWithTooFewHomes) && look.highest().kind == Accepted::kNothing;
@@ -86,6 +87,7 @@ Task<LookedUp> LookUpOnce(Engine& engine, ObjectPath path, LookWidth width, int 
       holders = look.WithHighest();
     }
   }
+  if (TookTooLong(engine, begun)) co_return look_again(Again::kOvertaken);
   // A client that sees a name gone must find the object at its new place; a move that a newer version hides
   // counts as well.
   Status finished;

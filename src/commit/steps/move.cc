@@ -101,6 +101,7 @@ Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveR
   const Accepted target = TargetOf(record, moved);
   bool durable = tombstone == Tombstone::kDurable;
   for (int tries = 0; tries < kFinishTriesMax; ++tries) {
+    const TimePoint begun = engine.executor().Now();
     Look look = co_await LookAt(engine, to, LookWidth::kAll);
     const std::vector<MemberIndex> proved = MarkedHomes(engine.descriptor(), look.homes(), moved.proved);
     FinishPlan plan = PlanFinish(look, target, proved);
@@ -118,6 +119,7 @@ Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveR
     const Late late_now = tries + 1 < kFinishTriesMax ? Late::kPassedOver : late_ones;
     if (!done) rolled = co_await RollPlanned(engine, to, look, plan, late_now);
     if (!done && plan.have + rolled.size() < look.quorum()) continue;
+    if (TookTooLong(engine, begun)) continue;
     std::vector<MemberIndex> silent = SilentHomes(look, plan, proved, rolled);
     if (durable) co_await EndSeals(engine, to, target, std::move(plan.overtaken), std::move(silent));
     co_return OkStatus();

@@ -26,6 +26,13 @@ struct Vote {
   bool unclear = false;
 };
 
+using Votes = std::map<MemberIndex, Vote::Kind>;
+
+Vote::Kind VoteOf(const Votes& votes, MemberIndex home) {
+  const auto vote = votes.find(home);
+  return vote == votes.end() ? Vote::kOpen : vote->second;
+}
+
 Task<Vote> PromoteOne(Engine& engine, ObjectPath path, MemberIndex home, State promoted, std::string from) {
   const Status renamed = co_await RenameState(engine, home, path, from, FormatState(promoted));
   XEC_FAILPOINT("promote.home");
@@ -87,12 +94,12 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
                                 State promoted, std::string from) {
   const Accepted goal = AcceptedFrom(promoted);
   const size_t quorum = engine.HomeQuorum(path) - MutantActive(Mutant::kCommitOneHomeEarly);
-  std::map<MemberIndex, Vote::Kind> votes;
+  Votes votes;
   bool unclear = false;
+  const TimePoint begun = engine.executor().Now();
   const auto promote_others = [&] {
     for (const MemberIndex home : homes) {
-      const bool accepted = votes.contains(home) && votes[home] == Vote::kAccepted;
-      if (!accepted) PromoteWhenBack(engine, path, home, promoted, from);
+      if (VoteOf(votes, home) != Vote::kAccepted) PromoteWhenBack(engine, path, home, promoted, from);
     }
   };
   const auto count = [&](Vote::Kind wanted) {
@@ -102,7 +109,7 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
   for (int pass = 0; pass < 2; ++pass) {
     ServerGather<Vote> gather(engine);
     for (const MemberIndex home : homes) {
-      const Vote::Kind vote = votes.contains(home) ? votes[home] : Vote::kOpen;
+      const Vote::Kind vote = VoteOf(votes, home);
       const bool settled = vote == Vote::kAccepted || vote == Vote::kSuperseded;
       if (!settled) gather.Start(home, PromoteOne(engine, path, home, promoted, from));
     }
@@ -111,7 +118,7 @@ Task<Result<bool>> PromoteHomes(Engine& engine, ObjectPath path, std::vector<Mem
       // A move that something higher hides must still be found by the process that finishes it.
       const size_t superseded = promoted.IsMoved() ? 0 : count(Vote::kSuperseded);
       const bool taken = accepted > 0 || MutantActive(Mutant::kDoneSinceSuperseded);
-      return taken && accepted + superseded >= quorum;
+      return taken && accepted + superseded >= quorum && !TookTooLong(engine, begun);
     };
     bool looked = false;  // since the last answer
     bool shown = false;  // by a look: it is committed
@@ -163,7 +170,8 @@ Task<Status> MarkQuorum(Engine& engine, ObjectPath path, State mark, std::vector
   size_t next = 0;
   size_t made = 0;
   bool open = false;
-  while (true) {
+  const TimePoint begun = engine.executor().Now();
+  while (made < quorum) {
     for (; next < order.size() && made + gather.timely() < quorum; ++next)
       gather.Start(order[next], MakeNamedMark(engine, order[next], path, entry));
     if (gather.pending() == 0) break;
@@ -172,10 +180,14 @@ Task<Status> MarkQuorum(Engine& engine, ObjectPath path, State mark, std::vector
     XEC_FAILPOINT("mark.home");
     if (!*event.value) {
       open = open || OutcomeUnknown(*event.value);
-    } else if (++made >= quorum) {
-      co_return StillTheHomes(engine, path);
+    } else {
+      ++made;
     }
   }
+  bool stands = made >= quorum && !TookTooLong(engine, begun);
+  if (made >= quorum && !stands)
+    stands = co_await SettledByLook(engine, path, AcceptedFrom(mark), true, Late::kWaitedFor);
+  if (stands) co_return StillTheHomes(engine, path);
   if (made > 0 || open) {
     co_return Fail(Code::kUnknown,
                    "too few homes of {} confirmed the change: it may or may not take effect; retry",
