@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// A rename of which one archive is still to follow, while every home that knows of it leaves, one after the
+// other: without CarryRenames it would be forgotten, and the archive lost or in the way.
+#include "base/contains.hh"
+#include "commit/members/move_names.hh"
+#include "commit/test/test_world.hh"
+#include "placement/list_changes.hh"
+
+namespace xec {
+namespace {
+
+using namespace std::chrono_literals;
+using Gateway = TestWorld::Gateway;
+
+constexpr int kPasses = 6;
+
+class CarryRenamesTest : public testing::Test {
+ protected:
+  // The names have one home in common, which is late, and the other homes of the target had no archive.
+  CarryRenamesTest() : world_(TestWorld::Options{.servers = 8}), gateway_(world_.NewGateway()) {
+    std::vector<MemberIndex> common;
+    for (int i = 0; common.size() != 1 || !Contains(HomesOf(kFrom), common[0]); ++i) {
+      to_ = fmt::format("/b{}", i);
+      common = world_.Placement(TestWorld::Path(kFrom));
+      std::erase_if(common, [&](MemberIndex server) { return !Contains(HomesOf(to_), server); });
+    }
+    late_ = common[0];
+  }
+  ~CarryRenamesTest() override { gateway_.scope.Abandon(); }
+
+  Homes HomesOf(const std::string& name) const {
+    return HomeFinder(world_.descriptor).Of(TestWorld::Path(name).Last());
+  }
+
+  // The late one keeps its archive, and learns of nothing.
+  void RenameWithoutLateOne() {
+    ASSERT_TRUE(world_.Put(gateway_, kFrom));
+    world_.memory[late_]->SetDown(true);
+    const auto renamed =
+        world_.Run(RenameObject(*gateway_.engine, TestWorld::Path(kFrom), TestWorld::Path(to_)));
+    ASSERT_TRUE(renamed) << renamed.error().message;
+    world_.Pass(1min);
+    world_.memory[late_]->SetDown(false);
+    world_.Pass(1min);
+    ASSERT_EQ(ArchivesAt(to_), world_.descriptor.geometry.Total() - 1);
+  }
+
+  void GoBy(StoreDescriptor list) {
+    std::vector<DataServerPtr> servers(gateway_.faults.begin(), gateway_.faults.end());
+    auto engine = std::make_unique<Engine>(*gateway_.engine, list, std::move(servers));
+    before_.push_back(std::exchange(gateway_.engine, std::move(engine)));
+    world_.descriptor = std::move(list);
+  }
+  // From the settled list to the next settled one.
+  void Leave(MemberIndex member) {
+    const Result<StoreDescriptor> next =
+        Leaving(world_.descriptor, world_.descriptor.members[member].id, 0, 0);
+    ASSERT_TRUE(next) << next.error().message;
+    GoBy(*next);
+    const Status moved = world_.Run(MoveNames(*gateway_.engine, nullptr));
+    ASSERT_TRUE(moved) << moved.error().message;
+    GoBy(AfterChange(world_.descriptor));
+    const Status swept = world_.Run(SweepNames(*gateway_.engine, nullptr));
+    ASSERT_TRUE(swept) << swept.error().message;
+    GoBy(AfterSweep(world_.descriptor, 0));
+  }
+  void LeaveAllThatKnow(const std::string& name) {
+    const Homes homes = HomesOf(name);
+    for (const MemberIndex home : homes) {
+      if (home != late_) Leave(home);
+    }
+  }
+
+  size_t ArchivesAt(const std::string& name) {
+    const std::vector<std::string> entries = world_.EntriesOf(gateway_, name);
+    return static_cast<size_t>(std::count_if(entries.begin(), entries.end(), [](const std::string& entry) {
+      return ParseState(entry)->kind == StateKind::kPromoted;
+    }));
+  }
+
+  static constexpr const char* kFrom = "/a";
+  std::string to_ = kFrom;
+  TestWorld world_;
+  Gateway& gateway_;
+  std::vector<std::unique_ptr<Engine>> before_;
+  MemberIndex late_ = 0;
+};
+
+TEST_F(CarryRenamesTest, AnArchiveFollowsThoughSomethingNewIsAtTheSource) {
+  RenameWithoutLateOne();
+  ASSERT_TRUE(world_.Put(gateway_, kFrom));
+  LeaveAllThatKnow(kFrom);
+  world_.Pass(1h);
+  world_.Clean(gateway_);
+  EXPECT_TRUE(world_.Lives(gateway_, kFrom));
+  EXPECT_TRUE(world_.Lives(gateway_, to_));
+  EXPECT_EQ(ArchivesAt(to_), world_.descriptor.geometry.Total());
+}
+
+TEST_F(CarryRenamesTest, AnArchiveThatComesBringsNothingBack) {
+  RenameWithoutLateOne();
+  ASSERT_TRUE(world_.Run(RemoveObject(*gateway_.engine, TestWorld::Path(to_))));
+  LeaveAllThatKnow(to_);
+  for (int pass = 0; pass < kPasses; ++pass) {
+    world_.Pass(2h);
+    (void)world_.Run(CleanName(*gateway_.engine, TestWorld::Path(to_)));
+  }
+  world_.Clean(gateway_);
+  EXPECT_FALSE(world_.Lives(gateway_, kFrom));
+  EXPECT_FALSE(world_.Lives(gateway_, to_)) << "it was removed";
+  EXPECT_EQ(ArchivesAt(kFrom) + ArchivesAt(to_), 0u);
+}
+
+}  // namespace
+}  // namespace xec
