@@ -23,9 +23,11 @@ Engine::Engine(StoreDescriptor descriptor, std::vector<DataServerPtr> servers, E
     : Engine(std::make_shared<Shared>(executor, options, seed), std::move(descriptor), std::move(servers),
              executor, scope, options) {}
 
-Engine::Engine(const Engine& before, StoreDescriptor descriptor, std::vector<DataServerPtr> servers)
+Engine::Engine(Engine& before, StoreDescriptor descriptor, std::vector<DataServerPtr> servers)
     : Engine(before.shared_, std::move(descriptor), std::move(servers), before.executor_, before.scope_,
-             before.options_) {}
+             before.options_) {
+  before_ = &before;
+}
 
 Engine::Engine(std::shared_ptr<Shared> shared, StoreDescriptor descriptor, std::vector<DataServerPtr> servers,
                Executor& executor, TaskScope& scope, EngineOptions options)

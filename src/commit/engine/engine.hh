@@ -38,8 +38,8 @@ class Engine {
   Engine(StoreDescriptor descriptor, std::vector<DataServerPtr> servers, Executor& executor, TaskScope& scope,
          uint64_t seed, EngineOptions options);
   // Goes on from `before`, with which it shares memory, what is cached, the clock and the randomness, by
-  // another list of the same store. `servers` as above.
-  Engine(const Engine& before, StoreDescriptor descriptor, std::vector<DataServerPtr> servers);
+  // another list of the same store. `servers` as above; `before` stays for as long as this one is used.
+  Engine(Engine& before, StoreDescriptor descriptor, std::vector<DataServerPtr> servers);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   // Ends the probing; what is in flight ends by itself.
@@ -62,6 +62,8 @@ class Engine {
   HedgeBudget& hedges() { return shared_->hedges; }
   // What this process has still to remove; gateways do (TidyGivenUpFiles).
   GivenUpFiles& given_up_files() { return given_up_files_; }
+  // By the list before, with which operations may still be under way; null: this is the first.
+  Engine* before() const { return before_; }
 
   size_t server_count() const { return servers_.size(); }
   // A server that answers kUnavailable to everything stands in for a missing member.
@@ -128,6 +130,7 @@ class Engine {
          Executor& executor, TaskScope& scope, EngineOptions options);
 
   const std::shared_ptr<Shared> shared_;
+  Engine* before_ = nullptr;
   const StoreDescriptor descriptor_;
   const HomeFinder home_finder_;
   const EngineOptions options_;

@@ -69,6 +69,16 @@ bool GivenUpFiles::Ended(MemberIndex server, const std::string& path, const Stat
   return false;
 }
 
+std::vector<GivenUpFiles::Waiting> GivenUpFiles::TakeAll() {
+  std::vector<Waiting> waiting;
+  MutexLock lock(mutex_);
+  for (auto& [key, file] : files_) {
+    if (!file.taken) waiting.push_back({key.first, {key.second, std::move(file.promoted)}});
+  }
+  std::erase_if(files_, [](const auto& entry) { return !entry.second.taken; });
+  return waiting;
+}
+
 size_t GivenUpFiles::size() const {
   MutexLock lock(mutex_);
   return files_.size();

@@ -16,6 +16,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/mutex.hh"
 #include "placement/store_descriptor.hh"
@@ -49,6 +50,13 @@ class GivenUpFiles {
   std::optional<Taken> Take(MemberIndex server, TimePoint now);
   // How its removal or promotion ended. False: the server is to be left alone now.
   bool Ended(MemberIndex server, const std::string& path, const Status& done, TimePoint now);
+
+  // Forgets all that are waiting, and answers them.
+  struct Waiting {
+    MemberIndex server;
+    Taken file;
+  };
+  std::vector<Waiting> TakeAll();
 
   size_t size() const;  // waiting or taken
 

@@ -10,9 +10,28 @@
 namespace xec {
 namespace {
 
+std::optional<State> StateAt(const std::string& path) {
+  return ParseState(std::string_view(path).substr(path.rfind('/') + 1));
+}
+
 bool IsMark(const std::string& path) {
-  const std::optional<State> state = ParseState(std::string_view(path).substr(path.rfind('/') + 1));
+  const std::optional<State> state = StateAt(path);
   return state && state->IsMark();
+}
+
+// An archive counts wherever it is; a witness must not come to a server that is no home any more.
+bool CountsByAnyList(const GivenUpFiles::Taken& file) {
+  if (file.promoted.empty()) return true;
+  const std::optional<State> promoted = StateAt(file.promoted);
+  return promoted && promoted->kind == StateKind::kPromoted;
+}
+
+void TakeOver(Engine& before, Engine& engine) {
+  for (GivenUpFiles::Waiting& left : before.given_up_files().TakeAll()) {
+    const std::optional<MemberIndex> server = engine.FindMember(before.server_id(left.server));
+    if (!server || !CountsByAnyList(left.file)) continue;
+    engine.given_up_files().Add(*server, std::move(left.file.path), std::move(left.file.promoted));
+  }
 }
 
 // The path of a seal as it is left by a cleaner that takes the upload for one that died. Empty: this is no
@@ -67,6 +86,8 @@ Task<void> TidyFilesOn(Engine& engine, MemberIndex server) {
 }  // namespace
 
 Task<void> TidyGivenUpFiles(Engine& engine) {
+  for (Engine* before = engine.before(); before != nullptr; before = before->before())
+    TakeOver(*before, engine);
   const TimePoint now = engine.executor().Now();
   const std::set<MemberIndex> servers = engine.given_up_files().Servers(now);
   ServerGather<NoAnswer> gather(engine);

@@ -7,7 +7,8 @@
 namespace xec {
 
 // Removes, or promotes, what it can of Engine::given_up_files() on the servers that are well, one after the
-// other on each. No request where there is nothing to do.
+// other on each. No request where there is nothing to do. What operations by a list before give up is removed
+// by the list of `engine`, unless its server is no member any more.
 Task<void> TidyGivenUpFiles(Engine& engine);
 
 }  // namespace xec

@@ -139,6 +139,35 @@ TEST_F(LeftSealTest, GoesWhenItsServerIsBack) {
   EXPECT_TRUE(world_.EntriesOf(other_, "/a").empty());
 }
 
+// Gateways tidied only what had been given up since the members were changed last.
+TEST_F(LeftSealTest, OfAListBeforeGoesTooWhenItsServerIsBack) {
+  LeaveASeal();
+  const State seal = SealedState(gateway_.engine->NewObjectId());
+  std::vector<MemberIndex> archives;
+  SealEverywhere(seal, archives);
+  // Servers have other numbers by the next list.
+  StoreDescriptor next = world_.descriptor;
+  ++next.epoch;
+  std::vector<DataServerPtr> servers(gateway_.faults.begin(), gateway_.faults.end());
+  const MemberIndex removed = Home(0) == 0 ? 1 : 0;
+  next.members.erase(next.members.begin() + removed);
+  servers.erase(servers.begin() + removed);
+  const auto engine = std::make_unique<Engine>(*gateway_.engine, std::move(next), std::move(servers));
+  world_.memory[Home(0)]->SetDown(true);
+  world_.Run(Abandon(*gateway_.engine, seal, std::move(archives)));
+  world_.memory[Home(0)]->SetDown(false);
+  EXPECT_EQ(world_.EntriesOf(other_, "/a").size(), 2u);
+  gateway_.engine->given_up_files().Add(removed, StatePath(Path(), FormatState(seal)));
+  for (int i = 0; i < 20; ++i) {
+    gateway_.scope.Spawn(TidyGivenUpFiles(*engine));
+    world_.Pass(seconds(1));
+  }
+  EXPECT_TRUE(world_.EntriesOf(other_, "/a").empty());
+  EXPECT_EQ(gateway_.engine->given_up_files().size(), 0u);
+  EXPECT_EQ(engine->given_up_files().size(), 0u) << "a server that is no member is left alone";
+  world_.executor.RunUntilIdle(10'000);
+}
+
 TEST_F(LeftSealTest, AnExclusiveCreatorWaitsUntilItIsGone) {
   LeaveASeal();
   gateway_.engine->executor().RunAt(world_.executor.Now() + seconds(3),
