@@ -22,6 +22,7 @@ import xectest
 LONG = os.environ.get("XEC_TEST_LONG") == "1"
 KILLS = 20 if LONG else 3
 OBJECTS = 80
+ARCHIVES = 6  # of an object, at most
 NAMES = 7  # of each gateway's own objects
 SECONDS = 300
 TIDIED = 30  # seconds
@@ -100,9 +101,20 @@ class RebuildKilled(many_objects.ObjectsTest):
         process.kill()
         return at_work
 
+    def kill_gateway(self, seconds):
+        """One of them, at a moment within so many seconds; it is started again."""
+        gateway = self.moments.choice(self.store.gateways)
+        threading.Event().wait(self.moments.uniform(0, seconds))
+        gateway.kill()
+        self.store.start_gateway(gateway, time.monotonic() + xectest.READY_SECONDS)
+
+    def held(self, server):
+        """Its archives of the objects that have bytes."""
+        return [path for path in self.files_below(server.data) if re.match(r"data/.*/p\.[^/]*\.[1-9]\d*$", path)]
+
     def lose(self, server):
-        """Somebody deletes all of its archives of the objects; how many."""
-        paths = [path for path in self.files_below(server.data) if re.match(r"data/.*/p\.[^/]*$", path)]
+        """Somebody deletes all of these; how many."""
+        paths = self.held(server)
         for path in paths:
             os.unlink(os.path.join(server.data, path))
         return len(paths)
@@ -116,9 +128,12 @@ class RebuildKilled(many_objects.ObjectsTest):
                 if not path.startswith(".xec/"):
                     name, _, entry = path.rpartition(".~xo/")
                     entries["/" + name].add((entry, server.url))
-        return {name: found for name, found in entries.items()
-                if name not in living or len({entry for entry, _ in found if entry.startswith("p.")}) != 1
-                or not all(entry.startswith(("p.", "w.")) for entry, _ in found)}
+
+        def is_right(name, found):
+            archives = [entry for entry, _ in found if entry.startswith("p.")]
+            others = [entry for entry, _ in found if not entry.startswith(("p.", "w."))]
+            return name in living and len(set(archives)) == 1 and len(archives) <= ARCHIVES and not others
+        return {name: found for name, found in entries.items() if not is_right(name, found)}
 
     def check_end(self, servers, *gone):
         """All is there, once, and nothing else."""
@@ -157,27 +172,25 @@ class RebuildKilled(many_objects.ObjectsTest):
         self.check_end([server for server in self.store.servers if server is not lost], "--gone", "s04")
 
     def test_the_drain_of_a_server(self):
-        """Gateways carry out the change of the members as the command does; archives the command writes alone."""
+        """By the command and by gateways, of which all are killed, before archives leave it and while they do."""
         self.up(8, "--descriptor-interval", "1s", "--metadata-timeout", "2s")
+        drained = self.store.servers[1]
         start = lambda: self.background(self.words("server", "drain", "s02"))
         process = start()
-        for number in range(KILLS - 1):
-            if number % 2:
-                self.assertTrue(self.kill_soon(process, 2))
-                process = start()
-                continue
-            gateway = self.moments.choice(self.store.gateways)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.popen.wait(self.moments.uniform(0, 2))
-            gateway.kill()
-            self.store.start_gateway(gateway, time.monotonic() + xectest.READY_SECONDS)
-        process.wait_line("/data/", SECONDS)
-        self.assertTrue(self.kill_soon(process, 0.2))
-        process = start()
+        for _ in range(KILLS // 3):
+            self.kill_gateway(2)
+            self.assertTrue(self.kill_soon(process, 2))
+            process = start()
+        for _ in range(KILLS // 3):
+            before = len(self.held(drained))
+            self.eventually(lambda: len(self.held(drained)) < before or before == 0, SECONDS, "archives leave it")
+            self.kill_soon(process, 0.2)
+            self.kill_gateway(0.2)
+            process = start()
         self.assertEqual(process.wait(SECONDS), 0, process.output())
         self.assertIn("s02 is empty", process.output())
         self.assertIn("s02 is no member any more", self.xec("server", "remove", "s02").out)
-        self.check_end([server for server in self.store.servers if server is not self.store.servers[1]])
+        self.check_end([server for server in self.store.servers if server is not drained])
 
 
 if __name__ == "__main__":
