@@ -27,6 +27,7 @@ REPO = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COMPONENT_FOLDERS = [os.path.join(REPO, "tests", name) for name in ("component", "chaos")]
 PRESETS = ("release", "asan", "tsan")
 FAILPOINTS_MARK = re.compile(r"^# needs: failpoints$", re.MULTILINE)
+WAITS_MARK = re.compile(r"^# waits$", re.MULTILINE)
 COMPONENT_SECONDS = 900  # For one file, unless it says more with a line `# seconds: N`.
 SECONDS_MARK = re.compile(r"^# seconds: (\d+)$", re.MULTILINE)
 PR_SET_CHILD_SUBREAPER = 36
@@ -221,11 +222,17 @@ def run_component(path, env, print_lock):
 
 
 def run_components(files, env, jobs):
+    """Files that say that they mostly wait run one after the other beside the rest."""
     total = Counts()
     lock = threading.Lock()
-    with concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool:
-        for counts in pool.map(lambda path: run_component(path, env, lock), files):
-            total.add(counts)
+    waiting = [path for path in files if WAITS_MARK.search(read_text(path))]
+    rest = [path for path in files if path not in waiting]
+    with concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool, \
+            concurrent.futures.ThreadPoolExecutor(max_workers=1) as beside:
+        runs = [which.submit(run_component, path, env, lock)
+                for which, paths in ((beside, waiting), (pool, rest)) for path in paths]
+        for run in runs:
+            total.add(run.result())
     return total
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """What gateways do by themselves when a data server stays away, and what they leave alone while it is in maintenance."""
+# waits
 # seconds: 900
 import json
 import os

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """`xec jobs`: what gateways do in the background is shown, paused, resumed and cancelled, and a pass of the cleaner goes on
 where it was when its gateway was killed."""
+# waits
 # seconds: 900
 import glob
 import json

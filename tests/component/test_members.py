@@ -4,6 +4,7 @@
 Every list of members is compared with one that is right: what one gateway does the other must see, and "not found" must never
 be said of what the other has.
 """
+# waits
 import collections
 import contextlib
 import http.client

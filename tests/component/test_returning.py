@@ -4,6 +4,7 @@ disks in whose place an older copy was put.
 
 `./dev test` takes a few objects of each kind; XEC_TEST_LONG=1 takes 1,000.
 """
+# waits
 import concurrent.futures
 import http.client
 import os
