@@ -35,7 +35,7 @@ _xec() {
     clean) flags="--help --json -c $store" ;;
     plan) flags="--help --json --servers --hosts --capacity -c $store" ;;
     jobs) flags="--help --json -c $store" ;;
-    server) flags="--help --json -q --quiet --with --for --force --host --dry-run -c $store" ;;
+    server) flags="--help --json -q --quiet --with --for --by --force --host --dry-run -c $store" ;;
     recover) flags="--help --json -q --quiet -o --object --name --geometry --chunk-size --size" ;;
     version) flags="--help --json" ;;
     *) flags="" ;;

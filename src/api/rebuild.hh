@@ -48,12 +48,20 @@ struct RebuiltObject {
   std::string problem;
 };
 
+// So many bytes of archives have to be written within that time.
+struct RebuildDue {
+  uint64_t bytes = 0;
+  Duration time{};
+};
+
 struct RebuildOptions {
   // As of RepairOptions.
   std::vector<MemberIndex> gone;
   bool deep = false;
   // Nothing is written; what would be is told.
   bool dry_run = false;
+  // While it is behind with that it gives way neither to clients nor to servers that are slow.
+  std::optional<RebuildDue> due;
   // The `at` of a turn of an earlier rebuild: what lies before it was done.
   std::string from;
   // Awaited before each object that is looked at. Empty: nobody leads it.

@@ -52,7 +52,7 @@ struct Collected {
   std::vector<std::string> configuration_files;
   std::deque<std::pair<const OptionRow*, std::vector<std::string>>> options;
   std::vector<std::string> output, object, geometry, chunk_size, size;  // of recover
-  std::vector<std::string> with, host, time;  // of server
+  std::vector<std::string> with, host, time, by;  // of server
   std::vector<std::string> disk, name_space, inventory;                 // of lost
   std::vector<std::string> servers, hosts, capacity;                    // of plan
 };
@@ -107,6 +107,7 @@ void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line,
       {"--with", &collected.with},
       {"--host", &collected.host},
       {"--for", &collected.time},
+      {"--by", &collected.by},
       {"--geometry", &collected.geometry},
       {"--chunk-size", &collected.chunk_size},
       {"--size", &collected.size},
@@ -128,6 +129,13 @@ void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line,
   }
 }
 
+Result<std::chrono::seconds> ParseSeconds(std::string_view flag, const std::string& value) {
+  XEC_ASSIGN_OR_RETURN(const std::chrono::milliseconds parsed, ParseDuration(value));
+  if (parsed == std::chrono::milliseconds::zero())
+    return Fail(Code::kInvalidArgument, "{} '{}' is no time: it must be more than 0", flag, value);
+  return std::chrono::ceil<std::chrono::seconds>(parsed);
+}
+
 // The values in the order of precedence: flags, then the file.
 Status Apply(Collected& collected, CommandLine& line) {
   if (collected.with.size() > 1) return Fail(Code::kInvalidArgument, "--with: only one can be given");
@@ -135,10 +143,10 @@ Status Apply(Collected& collected, CommandLine& line) {
   if (collected.host.size() > 1) return Fail(Code::kInvalidArgument, "--host: only one can be given");
   if (!collected.host.empty()) line.host = collected.host.front();
   for (const std::string& time : collected.time) {
-    XEC_ASSIGN_OR_RETURN(const std::chrono::milliseconds parsed, ParseDuration(time));
-    line.maintenance_time = std::chrono::ceil<std::chrono::seconds>(parsed);
-    if (line.maintenance_time == std::chrono::seconds::zero())
-      return Fail(Code::kInvalidArgument, "--for '{}' is no time: it must be more than 0", time);
+    XEC_ASSIGN_OR_RETURN(line.maintenance_time, ParseSeconds("--for", time));
+  }
+  for (const std::string& time : collected.by) {
+    XEC_ASSIGN_OR_RETURN(line.by, ParseSeconds("--by", time));
   }
   if (collected.configuration_files.size() > 1)
     return Fail(Code::kInvalidArgument, "-c: only one file can be given");

@@ -31,6 +31,8 @@ struct CommandLine {
   std::string host;                // server label --host, server add --host
   std::chrono::seconds maintenance_time = std::chrono::hours(1);  // server maintenance --for
   bool force = false;              // server maintenance --force
+  std::optional<std::chrono::seconds> by;  // server drain --by
+  uint64_t bytes_due = 0;          // ... of archives that are written by then
   bool dry_run = false;            // --dry-run: tell what would be done
   std::vector<std::string> lost_servers;  // lost --server: members, by id or address
   std::string disk;          // lost --disk

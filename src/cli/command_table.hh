@@ -116,6 +116,7 @@ inline constexpr CommandText kCommands[] = {
      "  xec server list -c xec.conf                      the members, with their addresses\n"
      "  xec server add -c xec.conf root://ds13:1095      an empty data server becomes a member\n"
      "  xec server drain -c xec.conf s03                 s03 gives up its names and archives\n"
+     "  xec server drain -c xec.conf s03 --by 8h         ... by then, if that can be done at all\n"
      "  xec server remove -c xec.conf s03                ... and is taken off the list\n"
      "  xec server undo -c xec.conf                      the change under way goes back\n"
      "  xec server maintenance -c xec.conf s03 --for 2h  it is asked last and gets nothing new; resume ends "
@@ -123,7 +124,8 @@ inline constexpr CommandText kCommands[] = {
      "  xec server label -c xec.conf s03 --host rack7    it fails together with others of rack7\n"
      "  xec server replace -c xec.conf s03               an empty disk lies where that of s03 was\n"
      "  xec server replace -c xec.conf s03 --with /data/new13\n"
-     "  xec server compare -c xec.conf s03               a part of what s03 had is lost: one of its disks, say\n"
+     "  xec server compare -c xec.conf s03               a part of what s03 had is lost: one of its disks, "
+     "say\n"
      "With replace a new disk gets the identity of the lost one, learns all names again, and then what s03 "
      "held\n"
      "is written anew. The store answers meanwhile. What was interrupted is gone on with by the same "
@@ -164,6 +166,7 @@ inline constexpr OwnOption kOwnOptions[] = {
     {"server", "--with", "PLACE",
      "The empty directory or data server that takes the place of the lost one; or where its disk is now"},
     {"server", "--for", "TIME", "How long a maintenance takes at most, 30 days at most. Default: 1h."},
+    {"server", "--by", "TIME", "A drain has moved all archives by then, also at the cost of clients"},
     {"server", "--force", "", "A maintenance also where more servers would be away than may be"},
     {"server", "--host", "NAME", "Of label and add: servers that fail together have the same one"},
     {"server", "--dry-run", "", "Look at everything and change nothing"},

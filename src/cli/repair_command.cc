@@ -100,8 +100,10 @@ class Repairs {
     options.deep = !line_.lost;
     options.dry_run = line_.dry_run;
     options.told = [&](const RebuiltObject& object) { Take(object); };
+    if (line_.by) options.due = RebuildDue{line_.bytes_due, *line_.by};
     options.progress = [&](const RebuildProgress& progress) {
       status_.Show([&] { return ProgressText(progress); });
+      if (line_.by) WarnIfLate(progress);
       return !Interrupted();
     };
     Result<RebuildReport> report = SyncWait(store_.Rebuild(std::move(options)));
@@ -139,6 +141,17 @@ class Repairs {
       fmt::print("{} directories could not be listed; what is below them was not looked at\n",
                  total.unlisted);
     fmt::print("\n");
+  }
+
+  // Once: it works as fast as it can by then.
+  void WarnIfLate(const RebuildProgress& progress) {
+    if (warned_ || !progress.left || progress.elapsed + *progress.left <= *line_.by) return;
+    warned_ = true;
+    status_.Wipe();
+    const auto takes =
+        std::chrono::duration_cast<std::chrono::seconds>(progress.elapsed + *progress.left).count();
+    fmt::print(stderr, "xec: at this rate it takes {} s in all: {} s cannot be kept\n", takes,
+               line_.by->count());
   }
 
   void PrintPlan() const {
@@ -266,6 +279,7 @@ class Repairs {
   Json json_ = Json::array();
   bool damaged_ = false;
   bool open_ = false;
+  bool warned_ = false;
 };
 
 }  // namespace

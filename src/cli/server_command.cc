@@ -100,6 +100,19 @@ Result<int> Add(const CommandLine& line, OpenedStore& opened) {
   return Change(line, opened, std::move(options), "is a member, and home of names");
 }
 
+// Of archives that lie on members which are to be emptied, or are missing.
+Result<uint64_t> BytesToMove(const CommandLine& line, StoreMaintenance& store) {
+  StatusLine status(line.quiet || line.json);
+  RebuildOptions options;
+  options.dry_run = true;
+  options.progress = [&](const RebuildProgress& progress) {
+    status.Show([&] { return fmt::format("counting what is to be moved: {} objects", progress.objects); });
+    return !Interrupted();
+  };
+  XEC_ASSIGN_OR_RETURN(const RebuildReport report, SyncWait(store.Rebuild(std::move(options))));
+  return report.total.bytes_lost;
+}
+
 // Names first, then archives.
 Result<int> Drain(const CommandLine& line, OpenedStore& opened) {
   const std::string& server = line.operands[1];
@@ -109,6 +122,13 @@ Result<int> Drain(const CommandLine& line, OpenedStore& opened) {
   CommandLine repair = line;
   repair.all = repair.lost = true;
   repair.operands.clear();
+  if (line.by) {
+    XEC_ASSIGN_OR_RETURN(StoreMaintenance* const store, opened.maintenance());
+    XEC_ASSIGN_OR_RETURN(repair.bytes_due, BytesToMove(line, *store));
+    const auto seconds = static_cast<uint64_t>(line.by->count());
+    Say(line, fmt::format("{} to move in {} s: {}/s", FormatSize(repair.bytes_due), seconds,
+                          FormatSize(repair.bytes_due / seconds)));
+  }
   XEC_ASSIGN_OR_RETURN(const int moved, RunRepair(repair, opened));
   if (moved != kExitOk) return moved;
   return Change(line, opened, Options(ChangeOptions::kEmpty, server),

@@ -61,6 +61,11 @@ struct Done {
   std::optional<Error> not_brought;
 };
 
+bool IsBehind(const RebuildDue& due, uint64_t written, Duration elapsed) {
+  const double part = std::chrono::duration<double>(elapsed) / std::chrono::duration<double>(due.time);
+  return static_cast<double>(written) < std::min(1.0, part) * static_cast<double>(due.bytes);
+}
+
 using Object = RebuildQueue::Object;
 
 class Rebuilder {
@@ -213,6 +218,7 @@ Task<void> Rebuilder::Next() {
 void Rebuilder::LookAround() {
   const TimePoint now = engine_.executor().Now();
   pace_.Note(xec::LookAround(engine_, *store_.clients()), now);
+  if (options_.due) pace_.NoteBehind(IsBehind(*options_.due, counted_->written, now - began_));
   counted_->beside_clients = pace_.beside_clients();
   rate_.Note(counted_->written, tried_, now);
 }

@@ -45,9 +45,15 @@ class RebuildPace {
   // Called several times in a second.
   void Note(const Seen& seen, TimePoint now);
 
+  // It has promised more by now than it has written: it gives way to nobody until it has caught up.
+  void NoteBehind(bool behind) { behind_ = behind; }
+
   // So many objects may be under way.
-  size_t at_once() const { return beside_clients_ ? 1 : allowed_; }
-  bool beside_clients() const { return beside_clients_; }
+  size_t at_once() const {
+    if (behind_) return most_;
+    return beside_clients_ ? 1 : allowed_;
+  }
+  bool beside_clients() const { return beside_clients_ && !behind_; }
   // Beside clients, after a stripe of one of so many objects that took so long.
   static Duration Rest(Duration worked, size_t under_way) {
     const auto objects = static_cast<int>(std::clamp<size_t>(under_way, 1, kObjectsMax));
@@ -65,6 +71,7 @@ class RebuildPace {
   const size_t most_;
   size_t allowed_;
   bool beside_clients_ = false;
+  bool behind_ = false;
   TimePoint clients_at_ = TimePoint::min();
   TimePoint changed_ = TimePoint::min();  // allowed_
   std::optional<Duration> last_;

@@ -345,7 +345,7 @@ TEST_F(OpenStoreTest, WhatTheConfigurationMayAndMayNotChange) {
 TEST_F(OpenStoreTest, AProcessGoesByTheListThatFollowsOnceAMajorityShowsIt) {
   MakeStore();
   Configuration c = Config(1, 3);
-  c.engine.descriptor_interval = std::chrono::milliseconds(100);
+  c.engine.descriptor_interval = std::chrono::milliseconds(400);
   auto store = Open(c);
   ASSERT_TRUE(store) << store.error().message;
   const auto next = [](StoreDescriptor& d) { ++d.epoch; };

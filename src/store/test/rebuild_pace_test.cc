@@ -53,6 +53,19 @@ TEST(RebuildPaceTest, AClientLeavesOneAtOnceAndItComesBackStepByStep) {
   EXPECT_EQ(told.pace.at_once(), 8u);
 }
 
+TEST(RebuildPaceTest, OneThatIsBehindGivesWayToNobody) {
+  RebuildPace pace(8);
+  pace.Note({.clients = true}, TimePoint() + std::chrono::hours(1));
+  EXPECT_EQ(pace.at_once(), 1u);
+  EXPECT_TRUE(pace.beside_clients());
+  pace.NoteBehind(true);
+  EXPECT_EQ(pace.at_once(), 8u);
+  EXPECT_FALSE(pace.beside_clients());
+  pace.NoteBehind(false);
+  EXPECT_EQ(pace.at_once(), 1u);
+  EXPECT_TRUE(pace.beside_clients());
+}
+
 TEST(RebuildPaceTest, SlowServersHalveItUntilTheyAreFastAgain) {
   Told told(8);
   told.For(seconds(5), false, milliseconds(2));
