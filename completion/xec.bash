@@ -2,8 +2,8 @@
 # Completion of the program xec for bash. Made from the tables of the program: see src/cli/manual.hh.
 _xec() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} flags
-  local commands="serve put get cat ls stat rm mv mkdir locate verify health lost repair clean plan jobs server recover version"
-  local store="--data --server --origin --geometry --chunk-size --rule --layout --sync --checksums --min-redundancy --memory --cache --stripes-in-flight --retries --hedge-percent --metadata-timeout --read-timeout --write-timeout --hedge-delay --superseded-grace --upload-grace --tombstone-horizon --operation-limit --descriptor-interval"
+  local commands="serve put get cat ls stat rm mv mkdir locate verify health lost repair balance clean plan jobs server recover version"
+  local store="--data --server --origin --geometry --chunk-size --rule --layout --sync --checksums --min-redundancy --memory --cache --reserve --stripes-in-flight --retries --hedge-percent --metadata-timeout --read-timeout --write-timeout --hedge-delay --superseded-grace --upload-grace --tombstone-horizon --operation-limit --descriptor-interval"
   local gateway="--port --http-port --state --export --user --xrootd --clean-interval --clean-rate --rebuild-after --inventory --inventory-interval --inventory-rate"
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
@@ -32,6 +32,7 @@ _xec() {
     health) flags="--help --json --servers --last --watch --deep --inventory -c $store" ;;
     lost) flags="--help --json -q --quiet --server --disk --namespace --walk --names-only --inventory -c $store" ;;
     repair) flags="--help --json -q --quiet --all --lost --dry-run --gone -c $store" ;;
+    balance) flags="--help --json -q --quiet --within --dry-run -c $store" ;;
     clean) flags="--help --json -c $store" ;;
     plan) flags="--help --json --servers --hosts --capacity -c $store" ;;
     jobs) flags="--help --json -c $store" ;;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/units.hh"
+#include "placement/space_reserve.hh"
 #include "server/health/health_monitor.hh"
 
 namespace xec {
@@ -36,6 +37,7 @@ struct EngineOptions {
   Duration operation_limit = std::chrono::minutes(1);
   // How often the store descriptor is read again; after three times as long without it nothing is answered.
   Duration descriptor_interval = std::chrono::seconds(30);
+  SpaceReserve reserve;  // of each disk: what is kept free of new archives
   HealthRules health;  // when a server is suspect, and how long it is waited for
   HealthMonitorOptions probes;  // how servers that are not well are probed
 };

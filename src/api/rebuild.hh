@@ -18,6 +18,21 @@ namespace xec {
 
 struct RepairReport;
 
+// Where an archive is.
+struct LanePlace {
+  uint32_t lane = 0;
+  MemberIndex server = 0;
+  uint64_t bytes = 0;  // of its chunks
+};
+
+// An archive that is to lie on another server.
+struct LaneMove {
+  uint32_t lane = 0;
+  MemberIndex from = 0;
+  MemberIndex to = 0;
+  uint64_t bytes = 0;  // of its chunks
+};
+
 // Where a rebuild is. Objects: those that stand on the servers.
 struct RebuildProgress {
   uint64_t objects = 0;  // looked at
@@ -66,6 +81,12 @@ struct RebuildOptions {
   std::string from;
   // Awaited before each object that is looked at. Empty: nobody leads it.
   Turn turn;
+  // In place of repairs: what is moved of an object that is whole; told what a look at it showed, one call at
+  // a time.
+  std::function<std::vector<LaneMove>(const std::string& path, const RepairReport& look)> moves;
+  // With that: these were not moved after all; and whether no further objects need be looked at.
+  std::function<void(const std::vector<LaneMove>&)> not_moved = [](const std::vector<LaneMove>&) {};
+  std::function<bool()> enough = [] { return false; };
   // Hears of every object, once or, if it could not be repaired at first, twice; one call at a time.
   std::function<void(const RebuiltObject&)> told = [](const RebuiltObject&) {};
   // Asked now and then; false: the rebuild ends with kCancelled, and what was done stays done.

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <map>
 
+#include "api/balance.hh"
 #include "api/call_options.hh"
 #include "api/census.hh"
 #include "api/chunk_report.hh"
@@ -50,6 +51,9 @@ struct RepairOptions {
   bool deep = true;
   // Nothing is written; `copies` of the report tells what would be.
   bool dry_run = false;
+  // If there are any, these archives are moved if the object is whole, and nothing else is done; one that is
+  // not where it should come from stays where it is. Of a repair that is not deep.
+  std::vector<LaneMove> moves;
   // Both are called on any thread, also at the same time. Bytes of chunks that were read, and of archives
   // that were written.
   std::function<void(uint64_t bytes)> progress = [](uint64_t) {};
@@ -75,6 +79,10 @@ struct RepairReport {
     uint64_t bytes = 0;  // of its chunks
   };
   std::vector<Copy> copies;
+  // Of a dry run, for an object that is whole: where its archives are, and servers without one that could get
+  // one, which readers would find there.
+  std::vector<LanePlace> lanes;
+  std::vector<MemberIndex> spares;
   bool Whole() const { return archives_bad == 0 && archives_silent == 0; }
 };
 
@@ -156,6 +164,12 @@ class StoreMaintenance {
   // object that cannot be repaired now is told and tried once more at the end. Errors: kCancelled when
   // `options` ended it, kUnsupported for layout xrdec.
   virtual Task<Result<RebuildReport>> Rebuild(RebuildOptions options, CallOptions call = {}) = 0;
+
+  // Moves archives of objects that are whole until all disks are about equally full, at the pace of a
+  // rebuild, and no more than that takes. It has no state on the servers: begun anew it goes on. Errors:
+  // kCancelled when `options` ended it, kConflict while the members change, kNoQuorum, kUnsupported for
+  // layout xrdec.
+  virtual Task<Result<BalanceReport>> Balance(BalanceOptions options, CallOptions call = {}) = 0;
 
   // Counts every object of the store, several at a time. Error: kCancelled when `progress` said so.
   virtual Task<Result<Census>> TakeCensus(CensusOptions options, CallOptions call = {}) = 0;

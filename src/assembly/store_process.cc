@@ -286,6 +286,8 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
   generation->confirmations = confirmations;
   generation->engine->member_list().Watch(judgement.descriptor, {confirmations, Lease(judgement.descriptor)},
                                           asked);
+  // By the job that begins next.
+  generation->engine->space().Expect(executor_.Now());
   {
     MutexLock lock(mutex_);
     generations_.push_back(std::move(generation));

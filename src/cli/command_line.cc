@@ -10,6 +10,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include "api/balance.hh"
 #include "assembly/configuration/configuration_file.hh"
 #include "assembly/configuration/options.hh"
 #include "base/text.hh"
@@ -55,6 +56,7 @@ struct Collected {
   std::vector<std::string> with, host, time, by;  // of server
   std::vector<std::string> disk, name_space, inventory;                 // of lost
   std::vector<std::string> servers, hosts, capacity;                    // of plan
+  std::vector<std::string> within;                                      // of balance
 };
 
 CLI::Option* AddValues(CLI::App& app, const std::string& flag, std::vector<std::string>& values,
@@ -117,7 +119,8 @@ void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line,
       {"--inventory", &collected.inventory},
       {"--servers", &collected.servers},
       {"--hosts", &collected.hosts},
-      {"--capacity", &collected.capacity}};
+      {"--capacity", &collected.capacity},
+      {"--within", &collected.within}};
   for (const OwnOption& option : kOwnOptions) {
     if (!TakesOption(option, command.name)) continue;
     const std::string flag(option.flag);
@@ -214,6 +217,22 @@ Status ApplyHealth(const Collected& collected, CommandLine& line) {
   if (line.deep && (line.last || line.servers_only))
     return Fail(Code::kInvalidArgument,
                 "--deep counts all objects now: not with --last, --watch or --servers");
+  return OkStatus();
+}
+
+// "5%", or "5".
+Status ApplyBalance(const Collected& collected, CommandLine& line) {
+  constexpr uint64_t kPointsMax = 50;
+  constexpr double kPercent = 100;
+  line.within = BalanceOptions::kWithin;
+  if (collected.within.size() > 1) return Fail(Code::kInvalidArgument, "--within: only one can be given");
+  for (std::string_view value : collected.within) {
+    if (value.ends_with('%')) value.remove_suffix(1);
+    const auto points = ParseUint(value);
+    if (!points || *points < 1 || *points > kPointsMax)
+      return Fail(Code::kInvalidArgument, "--within: '{}' is no percentage from 1 to {}", value, kPointsMax);
+    line.within = static_cast<double>(*points) / kPercent;
+  }
   return OkStatus();
 }
 
@@ -314,6 +333,7 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
     if (line.command == "recover") XEC_TRY(ApplyRecover(collected[i], line));
     if (line.command == "lost") XEC_TRY(ApplyLost(collected[i], line));
     if (line.command == "health") XEC_TRY(ApplyHealth(collected[i], line));
+    if (line.command == "balance") XEC_TRY(ApplyBalance(collected[i], line));
     if (line.command == "plan") XEC_TRY(ApplyPlan(collected[i], line));
   }
   return line;

@@ -33,6 +33,7 @@ struct CommandLine {
   bool force = false;              // server maintenance --force
   std::optional<std::chrono::seconds> by;  // server drain --by
   uint64_t bytes_due = 0;          // ... of archives that are written by then
+  double within = 0;               // balance --within: 0.05 are 5 points
   bool dry_run = false;            // --dry-run: tell what would be done
   std::vector<std::string> lost_servers;  // lost --server: members, by id or address
   std::string disk;          // lost --disk

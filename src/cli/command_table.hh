@@ -97,6 +97,14 @@ inline constexpr CommandText kCommands[] = {
      "What a server that does not answer holds is left alone (exit code 5), unless it is said to be gone or "
      "its\n"
      "folder is: then it is written anew on other servers.\n"},
+    {"balance", "Move archives from full data servers to emptier ones", "", 0, 0, true,
+     "  xec balance -c xec.conf --dry-run                what would be moved, and how full each disk would "
+     "be\n"
+     "  xec balance -c xec.conf                          until each is within 5 points of the mean\n"
+     "  xec balance -c xec.conf --within 2%\n"
+     "No more is moved than that takes, and clients come first. What was interrupted is gone on with by the "
+     "same\n"
+     "command. Exit code 5: not all disks are that near.\n"},
     {"clean", "Remove now what interrupted work left behind", "", 0, 0, true, "  xec clean -c xec.conf\n"},
     {"plan", "Show which losses of servers and hosts a store survives", "", 0, 0, true,
      "  xec plan -c xec.conf                             of a store that there is, by its list of members\n"
@@ -150,9 +158,9 @@ struct OwnOption {
 };
 
 inline constexpr OwnOption kOwnOptions[] = {
-    {"put get ls stat locate verify health plan lost repair clean jobs server recover version", "--json", "",
-     "Print JSON, one document"},
-    {"put get recover repair verify lost server", "-q,--quiet", "", "No progress, no summary"},
+    {"put get ls stat locate verify health plan lost repair balance clean jobs server recover version",
+     "--json", "", "Print JSON, one document"},
+    {"put get recover repair balance verify lost server", "-q,--quiet", "", "No progress, no summary"},
     {"put", "--exclusive", "", "Fail when there is something under the name"},
     {"ls", "-l", "", "Sizes and times"},
     {"ls", "-R", "", "All levels below"},
@@ -163,6 +171,10 @@ inline constexpr OwnOption kOwnOptions[] = {
      "anew"},
     {"repair", "--dry-run", "", "Write nothing; tell what would be written, where and how many bytes"},
     {"repair", "--gone", "SERVER", "A member (s03, or its address) that is lost for good; may be repeated"},
+    {"balance", "--within", "PERCENT",
+     "How far the full part of each disk may be from that of all of them together, in points (1 to 50). "
+     "Default: 5"},
+    {"balance", "--dry-run", "", "Move nothing; tell what would be moved"},
     {"server", "--with", "PLACE",
      "The empty directory or data server that takes the place of the lost one; or where its disk is now"},
     {"server", "--for", "TIME", "How long a maintenance takes at most, 30 days at most. Default: 1h."},

@@ -19,6 +19,7 @@ Result<int> RunMakeDirectory(const CommandLine& line, OpenedStore& store);
 Result<int> RunLocate(const CommandLine& line, OpenedStore& store);
 Result<int> RunVerify(const CommandLine& line, OpenedStore& store);
 Result<int> RunRepair(const CommandLine& line, OpenedStore& store);
+Result<int> RunBalance(const CommandLine& line, OpenedStore& store);
 Result<int> RunClean(const CommandLine& line, OpenedStore& store);
 Result<int> RunJobs(const CommandLine& line, OpenedStore& store);
 Result<int> RunServer(const CommandLine& line, OpenedStore& store);

@@ -36,7 +36,7 @@ constexpr StoreCommand kStoreCommands[] = {
     {"health", RunHealth, false, false}, {"repair", RunRepair, true, false},
     {"clean", RunClean, true, false},    {"jobs", RunJobs, true, false},
     {"server", RunServer, true, false},  {"lost", RunLostByWalk, false, false},
-    {"plan", RunPlan, false, false},
+    {"plan", RunPlan, false, false},     {"balance", RunBalance, true, false},
 };
 
 // The answer even where nobody can read the sentence.

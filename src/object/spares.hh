@@ -13,9 +13,13 @@ namespace xec {
 std::vector<MemberIndex> SparesSearched(const Engine& engine, const ObjectPath& path,
                                         const Manifest& manifest);
 
-// Of the first of these, which SparesSearched of every other manifest of the object and of every later name
-// has too: those that hold nothing (`taken` do), with hosts that have less than `per_host_max` archives
-// first.
+// All others of these: where an archive is looked for that is on none of the former.
+std::vector<MemberIndex> SparesSearchedLast(const Engine& engine, const ObjectPath& path,
+                                            const Manifest& manifest);
+
+// Those that may get an archive: they have room, and hold nothing (`taken` do). The first of SparesSearched
+// come first, which every other manifest of the object and every later name has there too, in the order of
+// PlacementOrder by free space; hosts that have less than `per_host_max` archives come before others.
 std::vector<MemberIndex> SparesFor(const Engine& engine, const ObjectPath& path, const Manifest& manifest,
                                    const std::vector<MemberIndex>& taken, size_t per_host_max);
 

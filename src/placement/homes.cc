@@ -2,6 +2,7 @@
 #include "placement/homes.hh"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/contains.hh"
@@ -42,6 +43,33 @@ std::vector<MemberIndex> Ranked(std::span<const uint64_t> hashes, std::string_vi
   std::vector<MemberIndex> best;
   best.reserve(count);
   for (size_t i = 0; i < count; ++i) best.push_back(ranked[i].second);
+  return best;
+}
+
+// All members by weighted rendezvous: of the hash, as a number u between 0 and 1, and the weight w that with
+// the largest -w/ln(u) is first. Equal weights give the order of Ranked.
+std::vector<MemberIndex> RankedByWeight(std::span<const uint64_t> hashes, std::string_view key,
+                                        std::span<const double> weights) {
+  const uint64_t key_hash = HashText(key);
+  struct Scored {
+    double score;
+    uint64_t hash;
+    MemberIndex member;
+  };
+  std::vector<Scored> scored;
+  scored.reserve(hashes.size());
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    const uint64_t hash = Mix64(key_hash ^ hashes[i]);
+    const double u = std::ldexp(static_cast<double>(hash >> 11) + 0.5, -53);
+    scored.push_back({weights[i] / -std::log(u), hash, static_cast<MemberIndex>(i)});
+  }
+  std::sort(scored.begin(), scored.end(), [](const Scored& a, const Scored& b) {
+    if (a.score != b.score) return a.score > b.score;
+    return a.hash != b.hash ? a.hash > b.hash : a.member < b.member;
+  });
+  std::vector<MemberIndex> best;
+  best.reserve(scored.size());
+  for (const Scored& one : scored) best.push_back(one.member);
   return best;
 }
 
@@ -128,9 +156,11 @@ std::vector<MemberIndex> MarkedHomes(const StoreDescriptor& descriptor, const Ho
 }
 
 std::vector<MemberIndex> PlacementOrder(const StoreDescriptor& descriptor, std::span<const MemberIndex> homes,
-                                        std::string_view salt) {
+                                        std::string_view salt, std::span<const double> weights) {
   std::vector<MemberIndex> order(homes.begin(), homes.end());
-  for (const MemberIndex member : Ranked(HashesOf(descriptor.members), salt, descriptor.members.size())) {
+  const std::vector<uint64_t> hashes = HashesOf(descriptor.members);
+  for (const MemberIndex member :
+       weights.empty() ? Ranked(hashes, salt, hashes.size()) : RankedByWeight(hashes, salt, weights)) {
     if (!Contains(homes, member)) order.push_back(member);
   }
   const auto role = [&](MemberIndex member) { return descriptor.members[member].role; };

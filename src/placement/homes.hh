@@ -85,9 +85,11 @@ std::vector<MemberIndex> MarkedHomes(const StoreDescriptor& descriptor, const Ho
 
 // The members in the order in which they are to get the lanes of a new version: the homes first, so that
 // every version has archives on all homes it can; the others follow by a hash of `salt` (the object id),
-// which spreads load. One that leaves comes last, and one that is emptied not at all.
+// which spreads load. `weights`, by member: the chance of each of the others to be the next one is in
+// proportion to its own; empty: all are alike, in an order that depends on nothing but hashes. One that
+// leaves comes last, and one that is emptied not at all.
 std::vector<MemberIndex> PlacementOrder(const StoreDescriptor& descriptor, std::span<const MemberIndex> homes,
-                                        std::string_view salt);
+                                        std::string_view salt, std::span<const double> weights = {});
 
 // Chooses `lanes` of the candidates, first ones first. No host gets more than `per_host_max` lanes while that
 // can be avoided; `taken` have a lane already. Fewer than `lanes` are returned when there are fewer

@@ -104,6 +104,7 @@ class Rebuilder {
   void StartRepairs();
   void Start(Kind kind, Object object);
   void Queue(Object object);
+  void PlanMoves(Object& object, RepairReport& look);
   void TakeLook(Object object, Done done);
   void TakeRepair(Object object, Done done);
   void NoteFailure(const Object& object, const Error& error);
@@ -145,6 +146,7 @@ Task<Done> Rebuilder::Ask(const Object& object, bool dry_run) {
   options.shown_on = object.shown_on;
   options.deep = options_.deep;
   options.dry_run = dry_run;
+  options.moves = object.moves;
   options.progress = [counted = counted_](uint64_t bytes) { counted->read += bytes; };
   options.wrote = [counted = counted_](uint64_t bytes) { counted->written += bytes; };
   options.rest = [counted = counted_](Duration worked) {
@@ -252,7 +254,9 @@ void Rebuilder::LeaveForLater(const Object& object, const Error& error) {
   NoteFailure(object, error);
   const bool again = !last_try_ && again_.size() < kTriedAgainMax;
   if (again) again_.push_back(object);
-  if (!again) queue_.Close(object.number);
+  if (again) return;
+  options_.not_moved(object.moves);
+  queue_.Close(object.number);
 }
 
 void Rebuilder::TellError(const std::string& path, const Error& error) {
@@ -280,6 +284,12 @@ void Rebuilder::Note(const RepairReport& report) {
   }
 }
 
+void Rebuilder::PlanMoves(Object& object, RepairReport& look) {
+  object.moves = options_.moves(object.path, look);
+  look.copies.clear();
+  for (const LaneMove& move : object.moves) look.copies.push_back({move.to, move.bytes});
+}
+
 void Rebuilder::TakeLook(Object object, Done done) {
   if (!done.report && done.report.code() == Code::kNotFound) return queue_.Close(object.number);
   if (!done.report && done.report.code() == Code::kUnsupported) {
@@ -297,10 +307,12 @@ void Rebuilder::TakeLook(Object object, Done done) {
     TellError(object.path, done.report.error());
     return LeaveForLater(object, done.report.error());
   }
+  if (options_.moves) PlanMoves(object, *done.report);
   for (const RepairReport::Copy& copy : done.report->copies) object.bytes += copy.bytes;
   object.survives = done.report->survives;
-  const bool wanting =
-      done.report->archives_bad > 0 || !done.report->problems.empty() || done.report->archives_surplus > 0;
+  const bool surplus = done.report->archives_surplus > 0;
+  const bool bad = done.report->archives_bad > 0 || !done.report->problems.empty();
+  const bool wanting = surplus || (options_.moves ? !object.moves.empty() : bad);
   if (wanting) ++report_.total.needed;
   report_.total.bytes_lost += object.bytes;
   if (options_.dry_run || !wanting) {
@@ -321,7 +333,10 @@ void Rebuilder::Queue(Object object) {
 void Rebuilder::TakeRepair(Object object, Done done) {
   ++tried_;
   bytes_open_ -= object.bytes;
-  if (!done.report && done.report.code() == Code::kNotFound) return queue_.Close(object.number);
+  if (!done.report && done.report.code() == Code::kNotFound) {
+    options_.not_moved(object.moves);
+    return queue_.Close(object.number);
+  }
   if (!done.report) {
     if (done.report.code() == Code::kCancelled) return;
     TellError(object.path, done.report.error());
@@ -329,6 +344,8 @@ void Rebuilder::TakeRepair(Object object, Done done) {
   }
   Note(*done.report);
   TellReport(object, done);
+  for (const RepairReport::Copy& copy : done.report->copies)
+    std::erase_if(object.moves, [&](const LaneMove& move) { return move.to == copy.server; });
   if (done.report->problems.empty()) {
     ++report_.total.repaired;
     bytes_repaired_ += object.bytes;
@@ -353,19 +370,21 @@ Task<void> Rebuilder::TakeTurn(std::string next) {
 }
 
 Task<Status> Rebuilder::Name(Object object) {
-  if (IsBefore(object.path, options_.from)) co_return OkStatus();
+  if (IsBefore(object.path, options_.from) || options_.enough()) co_return OkStatus();
   do {
     if (looks_ >= LooksAllowed() || !queue_.HasRoom()) co_await Next();
     co_await TakeTurn(object.path);
   } while (!ended_ && (looks_ >= LooksAllowed() || !queue_.HasRoom()));
   Status stopped = Stopped();
   if (!stopped) co_return std::move(stopped);
+  if (options_.moves) object.outside = false;
   object.number = queue_.Begin(object.path);
   Start(kLook, std::move(object));
   co_return OkStatus();
 }
 
 Task<Status> Rebuilder::Directory(std::string directory, bool in_tree) {
+  if (options_.enough()) co_return OkStatus();
   Result<StoredNames> names = co_await store_.ListStored(directory);
   if (!names && names.code() == Code::kNotFound) co_return OkStatus();
   if (!names && names.code() == Code::kCancelled) co_return names.error();

@@ -13,7 +13,7 @@
 #include <tuple>
 #include <vector>
 
-#include "placement/store_descriptor.hh"
+#include "api/rebuild.hh"
 
 namespace xec {
 
@@ -30,6 +30,7 @@ class RebuildQueue {
     uint64_t bytes = 0;  // to be written
     uint64_t number = 0;  // of those that were begun, in the order of the walk
     uint64_t chance = 0;  // a random number
+    std::vector<LaneMove> moves = {};  // in place of repairs
   };
 
   // The walk has come to an object, which is open until Close.

@@ -7,17 +7,24 @@
 
 namespace xec {
 
-Task<Result<StoreSpace>> SumSpace(Engine& engine) {
-  StoreSpace sum;
-  std::set<std::string> counted;
+Task<std::map<MemberIndex, Space>> AskSpace(Engine& engine) {
+  std::map<MemberIndex, Space> heard;
   ServerGather<Result<xec::Space>> gather(engine);
   for (const MemberIndex member : engine.AllByHealth())
     gather.Start(member, GetSpace(engine.MetadataCall(), engine.server(member)));
-  while (gather.pending() > 0 && (sum.servers_heard == 0 || gather.timely() > 0)) {
+  while (gather.pending() > 0 && (heard.empty() || gather.timely() > 0)) {
     const auto event = co_await gather.Next();
-    if (!event.value || !*event.value) continue;
-    const xec::Space& space = **event.value;
-    ++sum.servers_heard;
+    if (event.value && *event.value) heard.emplace(event.member, std::move(**event.value));
+  }
+  co_return std::move(heard);
+}
+
+Task<Result<StoreSpace>> SumSpace(Engine& engine) {
+  StoreSpace sum;
+  std::set<std::string> counted;
+  const std::map<MemberIndex, xec::Space> heard = co_await AskSpace(engine);
+  sum.servers_heard = heard.size();
+  for (const auto& [member, space] : heard) {
     if (!space.filesystem.empty() && !counted.insert(space.filesystem).second) continue;
     sum.raw_total_bytes += space.total_bytes;
     sum.raw_free_bytes += space.free_bytes;

@@ -5,6 +5,7 @@
 #include "base/text.hh"
 #include "object/write/archive_sealer.hh"
 #include "object/write/stripe_upload.hh"
+#include "object/write/upload_room.hh"
 #include "xrdec/entry.hh"
 #include "xrdec/publish.hh"
 
@@ -170,6 +171,8 @@ Task<Result<std::unique_ptr<ObjectWriter>>> StartXrdecWriter(Engine& engine, Obj
   const Geometry geometry = GeometryFor(engine.descriptor(), path.text());
   const Status fits = CheckStripeFits(geometry, engine.budget().limit());
   if (!fits) co_return fits.error();
+  const Status room = co_await NeedRoom(engine, geometry, options.archives_min);
+  if (!room) co_return room.error();
   if (geometry.StripeCount(options.size_hint.value_or(0)) > kMembersMax) {
     co_return Fail(Code::kInvalidArgument,
                    "{} of {} would need more than {} stripes, the most that layout xrdec can hold: configure "

@@ -13,8 +13,8 @@ import time
 import everyday
 import xectest
 
-JOBS = ["members", "clean", "repair", "tidy", "clocks", "writes", "compare", "change",
-        "inventory"]
+JOBS = ["members", "clean", "repair", "tidy", "clocks", "writes", "compare", "change", "rebuild",
+        "inventory", "space"]
 TOLD = 40      # seconds: gateways read and tell every ten
 SILENT = 90    # they count as silent after sixty
 

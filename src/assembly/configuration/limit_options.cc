@@ -49,6 +49,18 @@ Values GetCount(const C& c) {
         GetCount<&EngineOptions::member>                                                                  \
   }
 
+Status SetReserve(C& c, std::string_view value) {
+  SpaceReserve reserve;
+  if (value.ends_with('%')) {
+    XEC_ASSIGN_OR_RETURN(reserve.percent,
+                         ParseCount(value.substr(0, value.size() - 1), 0, SpaceReserve::kPercentMax));
+  } else {
+    XEC_ASSIGN_OR_RETURN(reserve.bytes, ParseSize(value));
+  }
+  c.engine.reserve = reserve;
+  return OkStatus();
+}
+
 std::vector<OptionRow> CountRows() {
   return {
       {"memory", "SIZE", "1GiB",
@@ -77,6 +89,16 @@ std::vector<OptionRow> CountRows() {
        [](const C& c) {
          const uint64_t bytes = c.engine.cache_bytes;
          return bytes == EngineOptions().cache_bytes ? Values{} : Values{FormatBytes(bytes)};
+       }},
+      {"reserve", "SIZE|N%", "2%, at least 64MiB, but no more than a tenth of a disk",
+       "So much of each disk is kept free of new archives, so that names can always be removed. A data "
+       "server "
+       "with less counts as full; an upload for which too few are left is refused as it begins.",
+       OptionGroup::kLimits, false, SetReserve,
+       [](const C& c) {
+         const SpaceReserve& reserve = c.engine.reserve;
+         if (reserve.bytes) return Values{FormatBytes(*reserve.bytes)};
+         return reserve.percent ? Values{fmt::format("{}%", *reserve.percent)} : Values{};
        }},
       XEC_COUNT_ROW("stripes-in-flight", "3",
                     "Stripes on their way at once for one writer or one sequential reader, 1 to 64.",

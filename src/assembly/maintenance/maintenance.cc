@@ -3,6 +3,7 @@
 
 #include "assembly/maintenance/check_servers.hh"
 #include "assembly/maintenance/job_board.hh"
+#include "store/balance.hh"
 #include "store/bounded.hh"
 #include "store/rebuild.hh"
 #include "store/take_census.hh"
@@ -75,6 +76,11 @@ Task<Result<RepairReport>> Maintenance::Repair(std::string path, RepairOptions o
 Task<Result<RebuildReport>> Maintenance::Rebuild(RebuildOptions options, CallOptions call) {
   return Pass<Result<RebuildReport>>(
       std::move(call), [&](LayoutStore& store) { return xec::Rebuild(engine_, store, std::move(options)); });
+}
+
+Task<Result<BalanceReport>> Maintenance::Balance(BalanceOptions options, CallOptions call) {
+  return Pass<Result<BalanceReport>>(
+      std::move(call), [&](LayoutStore& store) { return xec::Balance(engine_, store, std::move(options)); });
 }
 
 Task<Result<Census>> Maintenance::TakeCensus(CensusOptions options, CallOptions call) {

@@ -31,6 +31,7 @@ class Maintenance final : public StoreMaintenance {
   std::shared_ptr<ClientRequests> clients() const;
   Task<Result<RepairReport>> Repair(std::string path, RepairOptions options, CallOptions call) override;
   Task<Result<RebuildReport>> Rebuild(RebuildOptions options, CallOptions call) override;
+  Task<Result<BalanceReport>> Balance(BalanceOptions options, CallOptions call) override;
   Task<Result<Census>> TakeCensus(CensusOptions options, CallOptions call) override;
   Task<Status> WalkPlaces(PlacesOptions options, CallOptions call) override;
   Task<Status> Verify(std::string path, OnChunk report, CallOptions call) override;

@@ -15,6 +15,7 @@ Engine::Shared::Shared(Executor& executor, const EngineOptions& options, uint64_
       long_headers(kLongHeaderBytesMax, executor),
       stripes(SliceCache::Make(budget, executor, options.cache_bytes)),
       hedges(options.hedge_percent),
+      space(options.reserve),
       random(seed),
       clock(static_cast<uint32_t>(Mix64(seed))) {}
 

@@ -15,6 +15,7 @@
 #include "commit/engine/given_up_files.hh"
 #include "commit/engine/known_directories.hh"
 #include "commit/engine/known_manifests.hh"
+#include "commit/engine/known_space.hh"
 #include "placement/homes.hh"
 #include "placement/store_descriptor.hh"
 #include "protocol/hybrid_clock.hh"
@@ -60,6 +61,9 @@ class Engine {
   KnownManifests* manifests() { return options_.cache_bytes > 0 ? &manifests_ : nullptr; }
   KnownDirectories& known_directories() { return known_directories_; }
   HedgeBudget& hedges() { return shared_->hedges; }
+  KnownSpace& space() { return shared_->space; }
+  // Which members may get new archives, as far as is known now.
+  KnownSpace::Room Room() const { return shared_->space.RoomOf(descriptor_, executor_.Now()); }
   // What this process has still to remove; gateways do (TidyGivenUpFiles).
   GivenUpFiles& given_up_files() { return given_up_files_; }
   // By the list before, with which operations may still be under way; null: this is the first.
@@ -122,6 +126,7 @@ class Engine {
     ByteBudget long_headers;
     const std::shared_ptr<SliceCache> stripes;
     HedgeBudget hedges;
+    KnownSpace space;
     Mutex random_mutex;
     Random random XEC_GUARDED_BY(random_mutex);
     HybridClock clock;

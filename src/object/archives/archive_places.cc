@@ -211,4 +211,8 @@ std::vector<MemberIndex> ArchivePlaces::Spares(const Manifest& manifest) const {
   return SparesSearched(version_->engine, version_->info.path, manifest);
 }
 
+std::vector<MemberIndex> ArchivePlaces::SparesLast(const Manifest& manifest) const {
+  return SparesSearchedLast(version_->engine, version_->info.path, manifest);
+}
+
 }  // namespace xec

@@ -24,6 +24,7 @@ class ArchivePlaces : public ArchiveSource {
   // Homes that list an archive, best first, then those with a witness, then all others.
   std::vector<MemberIndex> Candidates() const override;
   std::vector<MemberIndex> Spares(const Manifest& manifest) const override;
+  std::vector<MemberIndex> SparesLast(const Manifest& manifest) const override;
   uint64_t changes() const override { return changes_; }
   bool MayHaveOtherPlaces() const override;
 

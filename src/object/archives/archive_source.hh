@@ -24,8 +24,10 @@ class ArchiveSource {
 
   // Servers on which a manifest may be, those where that is most likely first.
   virtual std::vector<MemberIndex> Candidates() const = 0;
-  // Servers that `manifest` does not name and that may have an archive nevertheless.
+  // Servers that `manifest` does not name and that may have an archive nevertheless; and all others, where
+  // one may be that is on none of these.
   virtual std::vector<MemberIndex> Spares(const Manifest& manifest) const = 0;
+  virtual std::vector<MemberIndex> SparesLast(const Manifest& manifest) const = 0;
 
   // Another number: since the one before, more places are known, so that what was not found may be there.
   virtual uint64_t changes() const = 0;

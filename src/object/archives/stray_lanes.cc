@@ -58,6 +58,12 @@ ByLane Elsewhere(const Engine& engine, const Manifest& manifest, const ByLane& b
   return elsewhere;
 }
 
+// Is a lane that has an archive open nowhere?
+bool LacksAny(const Manifest& manifest, const ByLane& best) {
+  const std::vector<uint32_t> lanes = LanesWithMembers(manifest.Stripes());
+  return std::any_of(lanes.begin(), lanes.end(), [&](uint32_t lane) { return !best.contains(lane); });
+}
+
 // null: it has not answered.
 const Holding* HoldingOf(const std::vector<Holding>& holdings, MemberIndex server) {
   const auto found = std::find_if(holdings.begin(), holdings.end(),
@@ -157,14 +163,27 @@ Task<void> StrayLanes::SearchNow(Self self) {
     self->corrupt_known_ = archives->times_corrupt();
   }
   const ByLane before = BestOpen(engine, *manifest, archives->Holdings());
-  Gather<Result<LoadedArchive>> gather(engine.scope(), engine.executor());
-  for (const MemberIndex server : self->source_->Spares(*manifest))
-    gather.Start(server, archives->Load(server));
+  std::vector<size_t> tags;
+  for (const MemberIndex server : self->source_->Spares(*manifest)) tags.push_back(server);
   // A server that lost its archive for good may have got another lane since.
   for (const std::string& id : manifest->servers) {
     const std::optional<MemberIndex> named = engine.FindMember(id);
-    if (named) gather.Start(kNamed + *named, archives->Load(*named));
+    if (named) tags.push_back(kNamed + *named);
   }
+  bool all_answered = co_await Ask(self, manifest, std::move(tags));
+  if (LacksAny(*manifest, BestOpen(engine, *manifest, archives->Holdings()))) {
+    const std::vector<MemberIndex> last = self->source_->SparesLast(*manifest);
+    const bool others_answered = co_await Ask(self, manifest, {last.begin(), last.end()});
+    all_answered = all_answered && others_answered;
+  }
+  self->End(*manifest, before, all_answered, changes);
+}
+
+Task<bool> StrayLanes::Ask(Self self, std::shared_ptr<const Manifest> manifest, std::vector<size_t> tags) {
+  Engine& engine = self->version_->engine;
+  Gather<Result<LoadedArchive>> gather(engine.scope(), engine.executor());
+  for (const size_t tag : tags)
+    gather.Start(tag, self->archives_->Load(static_cast<MemberIndex>(tag < kNamed ? tag : tag - kNamed)));
   bool all_answered = true;
   while (gather.pending() > 0) {
     const Gather<Result<LoadedArchive>>::Event event = co_await gather.Next();
@@ -172,7 +191,7 @@ Task<void> StrayLanes::SearchNow(Self self) {
     if (silent && event.tag < kNamed) all_answered = false;
     self->UseFound(*manifest);
   }
-  self->End(*manifest, before, all_answered, changes);
+  co_return all_answered;
 }
 
 void StrayLanes::End(const Manifest& manifest, const ByLane& before, bool all_answered, uint64_t changes) {

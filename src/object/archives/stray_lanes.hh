@@ -54,6 +54,8 @@ class StrayLanes : public std::enable_shared_from_this<StrayLanes> {
   static Task<void> SearchFor(Self self);
   // One search; searching_ is set.
   static Task<void> SearchNow(Self self);
+  // Opens what is there; false: a spare has not answered. Tags: see the .cc file.
+  static Task<bool> Ask(Self self, std::shared_ptr<const Manifest> manifest, std::vector<size_t> tags);
   bool IsDue(TimePoint now) const XEC_REQUIRES(mutex_);
   bool LastIsComplete() const XEC_REQUIRES(mutex_);
   // While others are still asked.

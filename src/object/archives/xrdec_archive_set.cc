@@ -22,6 +22,7 @@ class XrdecPlaces final : public ArchiveSource {
   std::vector<MemberIndex> Candidates() const override { return version_->info.holders; }
   // All servers have been asked.
   std::vector<MemberIndex> Spares(const Manifest&) const override { return {}; }
+  std::vector<MemberIndex> SparesLast(const Manifest&) const override { return {}; }
   uint64_t changes() const override { return 0; }
   bool MayHaveOtherPlaces() const override { return false; }
 

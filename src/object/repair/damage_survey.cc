@@ -168,6 +168,13 @@ Task<Status> DamageSurvey::FindBad() {
   co_return std::move(looked);
 }
 
+void DamageSurvey::Leave(const LaneMove& move) {
+  bad_.push_back(move.lane);
+  std::sort(bad_.begin(), bad_.end());
+  wrong_.emplace(move.lane, fmt::format("it was to leave {}", version_.engine.server_id(move.from)));
+  std::erase(holders_, move.from);
+}
+
 void DamageSurvey::Count(const ChunkReport& chunk) {
   Left& left = left_[chunk.stripe];
   if (left.needed == 0) {

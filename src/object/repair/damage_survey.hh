@@ -48,6 +48,10 @@ class DamageSurvey {
   // Lanes, ascending. A lane is bad when a chunk of it is; it is silent when its server does not answer, but
   // may come back.
   const std::vector<uint32_t>& bad() const { return bad_; }
+  // Is nothing bad, and does every server answer?
+  bool whole() const { return bad_.empty() && archives_silent_ == 0; }
+  // To be made elsewhere, although it is good.
+  void Leave(const LaneMove& move);
   // By lane: the first thing that is wrong with it.
   const std::map<uint32_t, std::string>& wrong() const { return wrong_; }
   uint64_t archives_silent() const { return archives_silent_; }

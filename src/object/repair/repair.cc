@@ -5,12 +5,14 @@
 #include <map>
 #include <set>
 
+#include "base/contains.hh"
 #include "commit/engine/pause.hh"
 #include "commit/steps/place_copy.hh"
 #include "object/layout.hh"
 #include "object/repair/damage_survey.hh"
 #include "object/repair/repair_copies.hh"
 #include "object/repair/surplus.hh"
+#include "object/spares.hh"
 
 namespace xec {
 namespace {
@@ -49,7 +51,10 @@ class Repair {
 
  private:
   void PlanOnly(uint32_t lane);
+  void TellPlaces();
+  Status TakeMoves();
   Task<void> Place(ArchiveCopy& copy);
+  Task<bool> Stands(const ArchiveCopy& copy);
   Task<void> RemoveBadOf(uint32_t lane, MemberIndex server);
   Task<void> RemoveSurplus();
 
@@ -77,7 +82,10 @@ Task<void> Repair::Place(ArchiveCopy& copy) {
                                        version_.engine.server_id(copy.server),
                                        survey_.wrong().at(copy.lane)));
     const auto found = survey_.found_on().find(copy.lane);
-    if (found != survey_.found_on().end()) co_await RemoveBadOf(copy.lane, found->second);
+    if (found == survey_.found_on().end()) co_return;
+    bool stands = true;
+    if (!version_.options.moves.empty()) stands = co_await Stands(copy);
+    if (stands) co_await RemoveBadOf(copy.lane, found->second);
     co_return;
   }
   const Error& error = copy.status.error();
@@ -92,6 +100,12 @@ Task<void> Repair::Place(ArchiveCopy& copy) {
   if (keep_draft) co_return;
   version_.engine.scope().Spawn(DropDraft(version_.engine, copy.server, std::move(copy.file),
                                           StatePath(version_.info.path, FormatState(copy.draft))));
+}
+
+// Is the copy of a good archive in its place still? Another repair that finds both removes one of them.
+Task<bool> Repair::Stands(const ArchiveCopy& copy) {
+  const Result<States> states = co_await ListStates(version_.engine, copy.server, version_.info.path);
+  co_return states&& ArchiveInPlace(*states, version_.info.accepted).has_value();
 }
 
 // Once the lane's copy stands: its bad archive on another server goes.
@@ -143,6 +157,11 @@ Task<Result<RepairReport>> Repair::Run() {
     const Status enough = survey_.EnoughLeft();
     if (!enough) co_return enough.error();
   }
+  if (version_.options.dry_run && survey_.whole()) TellPlaces();
+  if (!version_.options.moves.empty()) {
+    const Status moves = TakeMoves();
+    if (!moves) co_return moves.error();
+  }
   // What was bad and was not made by an earlier round is found again.
   report_.archives_bad = report_.archives_made + survey_.bad().size();
   report_.archives_silent = survey_.archives_silent();
@@ -173,6 +192,31 @@ Task<Result<RepairReport>> Repair::Run() {
   }
   if (lost && !version_.options.deep) co_return *lost;
   co_return std::move(report_);
+}
+
+void Repair::TellPlaces() {
+  const StripeMap stripes = version_.manifest.Stripes();
+  for (const auto& [lane, server] : survey_.found_on())
+    report_.lanes.push_back({lane, server, LaneBytes(stripes, lane)});
+  report_.spares = SparesFor(version_.engine, version_.info.path, version_.manifest, survey_.holders(),
+                             version_.manifest.geometry.parity_chunks);
+  // Nothing moves to where readers look last.
+  const std::vector<MemberIndex> first =
+      SparesSearched(version_.engine, version_.info.path, version_.manifest);
+  std::erase_if(report_.spares, [&](MemberIndex spare) { return !Contains(first, spare); });
+}
+
+// The archives that are to be moved are made as if they were bad. Those of an earlier round have been moved.
+Status Repair::TakeMoves() {
+  const std::string& path = version_.info.path.text();
+  if (!survey_.whole())
+    return Fail(Code::kUnavailable, "{} lacks archives: it is to be repaired first", path);
+  for (const LaneMove& move : version_.options.moves) {
+    const auto found = survey_.found_on().find(move.lane);
+    const bool there = found != survey_.found_on().end() && found->second == move.from;
+    if (there && !Contains(survey_.holders(), move.to)) survey_.Leave(move);
+  }
+  return OkStatus();
 }
 
 void Repair::PlanOnly(uint32_t lane) {
@@ -216,6 +260,7 @@ Task<Result<std::shared_ptr<ObjectReader>>> OpenFor(Engine& engine, NameInfo inf
 Task<Result<RepairReport>> RepairObject(Engine& engine, NameInfo info, RepairOptions options) {
   if (options.version && *options.version != info.accepted.version) co_return RepairReport{};
   Learnt learnt;
+  for (const LaneMove& move : options.moves) learnt.also_listed.insert(move.from);
   Result<RepairReport> report = RepairReport{};
   for (int round = 1; round <= kRoundsMax; ++round) {
     Result<std::shared_ptr<ObjectReader>> reader = co_await OpenFor(engine, info, options);

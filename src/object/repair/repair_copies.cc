@@ -31,6 +31,10 @@ constexpr size_t kDamagedChunksMax = 64;
 // nothing of the object.
 std::vector<MemberIndex> RepairCopies::Targets(uint32_t lane) const {
   std::vector<MemberIndex> targets;
+  for (const LaneMove& move : version_.options.moves) {
+    if (move.lane == lane && !refusing_.contains(move.to)) targets.push_back(move.to);
+  }
+  if (!version_.options.moves.empty()) return targets;
   const std::map<uint32_t, MemberIndex>& found_on = survey_.found_on();
   const auto found = found_on.find(lane);
   if (found != found_on.end()) targets.push_back(found->second);

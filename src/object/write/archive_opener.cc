@@ -37,7 +37,10 @@ ArchivePlace SealPlace(const Engine& engine, const ObjectPath& path, const State
 }
 
 ArchiveOpener::ArchiveOpener(Engine& engine, ArchivePlace place)
-    : engine_(engine), place_(std::move(place)), tried_(engine.server_count(), false) {}
+    : engine_(engine),
+      place_(std::move(place)),
+      tried_(engine.server_count(), false),
+      full_(engine.server_count(), false) {}
 
 void ArchiveOpener::SetPlace(ArchivePlace place) {
   XEC_CHECK(Tried().empty(), "archives are open at {} already", place_.path);
@@ -48,11 +51,30 @@ bool ArchiveOpener::IsBad(MemberIndex server) const {
   return engine_.Rank(server) >= ServerHealth::kRankSuspect;
 }
 
-std::vector<MemberIndex> ArchiveOpener::NextCandidates(size_t count, size_t per_host_max,
-                                                       bool homes_only) const {
+// For messages, once for each server.
+void ArchiveOpener::NoteFull(const KnownSpace::Room& room) {
+  for (size_t i = 0; i < tried_.size(); ++i) {
+    const auto server = static_cast<MemberIndex>(i);
+    if (!room.IsFull(server) || tried_[i] || full_[i]) continue;
+    full_[i] = true;
+    failures_.emplace_back(server,
+                           Fail(Code::kNoSpace, "{}", engine_.space().WhyFull(engine_.server_id(server))));
+  }
+}
+
+std::vector<MemberIndex> ArchiveOpener::NextCandidates(size_t count, size_t per_host_max, bool homes_only) {
+  const KnownSpace::Room room = engine_.Room();
   std::vector<MemberIndex> candidates =
-      homes_only ? place_.homes : PlacementOrder(engine_.descriptor(), place_.homes, place_.salt);
+      homes_only ? place_.homes
+                 : PlacementOrder(engine_.descriptor(), place_.homes, place_.salt, room.weights);
   std::erase_if(candidates, [&](MemberIndex server) { return tried_[server]; });
+  if (homes_only) {
+    std::stable_partition(candidates.begin(), candidates.end(),
+                          [&](MemberIndex server) { return !room.IsFull(server); });
+  } else if (room.full_count > 0) {
+    NoteFull(room);
+    std::erase_if(candidates, [&](MemberIndex server) { return room.IsFull(server); });
+  }
   std::stable_partition(candidates.begin(), candidates.end(),
                         [&](MemberIndex server) { return !IsBad(server); });
   return PlaceLanes(engine_.descriptor(), candidates, count, per_host_max, held_);
@@ -100,7 +122,7 @@ class ArchiveOpener::Opening {
     } else {
       const bool unclear = OutcomeUnknown(event.value->error());
       attempts_[event.tag].state = unclear ? Attempt::kLate : Attempt::kFailed;
-      opener_.failures_.emplace_back(attempts_[event.tag].server, event.value->error());
+      NoteFailure(attempts_[event.tag].server, event.value->error());
     }
   }
 
@@ -118,6 +140,12 @@ class ArchiveOpener::Opening {
   }
 
  private:
+  void NoteFailure(MemberIndex server, const Error& error) {
+    Engine& engine = opener_.engine_;
+    if (error.code == Code::kNoSpace) engine.space().NoteFull(engine.server_id(server));
+    opener_.failures_.emplace_back(server, error);
+  }
+
   struct Attempt {
     MemberIndex server = 0;
     ArchiveFilePtr file;
@@ -151,8 +179,10 @@ Task<std::vector<OpenedArchive>> ArchiveOpener::Open(size_t count, size_t per_ho
 }
 
 bool ArchiveOpener::HasSpare() const {
+  const KnownSpace::Room room = engine_.Room();
   for (size_t i = 0; i < tried_.size(); ++i) {
-    if (!tried_[i] && !IsBad(static_cast<MemberIndex>(i))) return true;
+    const auto server = static_cast<MemberIndex>(i);
+    if (!tried_[i] && !room.IsFull(server) && !IsBad(server)) return true;
   }
   return false;
 }

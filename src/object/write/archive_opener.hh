@@ -38,14 +38,15 @@ class ArchiveOpener {
 
   // Creates up to `count` archives on distinct servers, in parallel, homes first, servers known to be suspect
   // or down last, at most `per_host_max` on a host while that can be avoided, those opened earlier included.
-  // A server that is late by failover_delay is given up for the next one, if there is one. In order of
-  // preference; fewer when there are no more servers.
+  // A server that is late by failover_delay is given up for the next one, if there is one. Servers without
+  // room (KnownSpace) get none. In order of preference; fewer when there are no more servers.
   Task<std::vector<OpenedArchive>> OpenBest(size_t count, size_t per_host_max);
 
-  // The same on homes only. `late_homes`: when no other home is left.
+  // The same on homes only, for archives without chunks: those without room get some after the others.
+  // `late_homes`: when no other home is left.
   Task<std::vector<OpenedArchive>> OpenOnHomes(size_t count, Late late_homes);
 
-  // Is there a server that was not tried yet and is not known to be suspect or down?
+  // Is there a server that was not tried yet, has room, and is not known to be suspect or down?
   bool HasSpare() const;
   // The archive on this server is not used any more: it does not count for its host.
   void Release(MemberIndex server) { std::erase(held_, server); }
@@ -62,13 +63,15 @@ class ArchiveOpener {
 
  private:
   bool IsBad(MemberIndex server) const;
-  std::vector<MemberIndex> NextCandidates(size_t count, size_t per_host_max, bool homes_only) const;
+  void NoteFull(const KnownSpace::Room& room);
+  std::vector<MemberIndex> NextCandidates(size_t count, size_t per_host_max, bool homes_only);
   Task<std::vector<OpenedArchive>> Open(size_t count, size_t per_host_max, bool homes_only, Late late_ones);
   class Opening;
 
   Engine& engine_;
   ArchivePlace place_;
   std::vector<bool> tried_;  // by member
+  std::vector<bool> full_;  // by member: passed over for want of room
   std::vector<MemberIndex> held_;  // have an archive of this upload
   std::optional<TimePoint> opened_at_;
   std::vector<std::pair<MemberIndex, Error>> failures_;

@@ -8,6 +8,7 @@
 #include "object/layout.hh"
 #include "object/write/archive_sealer.hh"
 #include "object/write/stripe_upload.hh"
+#include "object/write/upload_room.hh"
 
 namespace xec {
 namespace {
@@ -56,6 +57,7 @@ class Writer final : public ObjectWriter {
   Task<Result<Version>> PromoteWithOtherHomes(const Checksums& checksums);
   size_t HomesHeld() const;
   std::vector<MemberIndex> UntriedHomes() const;
+  size_t HomesPassedOver() const;
 
   Engine& engine_;
   const ObjectPath path_;
@@ -136,10 +138,24 @@ std::vector<MemberIndex> Writer::UntriedHomes() const {
   return homes;
 }
 
-// A version needs archives on a quorum of homes: adds those without members.
+// Homes that would have lanes, and have no room for them.
+size_t Writer::HomesPassedOver() const {
+  const KnownSpace::Room room = engine_.Room();
+  const std::vector<MemberIndex> untried = UntriedHomes();
+  const auto full = static_cast<size_t>(
+      std::count_if(untried.begin(), untried.end(), [&](MemberIndex home) { return room.IsFull(home); }));
+  const size_t with_lanes = std::min(upload_.archives().size(), engine_.Homes(path_).size());
+  return std::min(full, with_lanes - std::min(with_lanes, HomesHeld()));
+}
+
+// A version needs archives on a quorum of homes: adds those without members. Homes without room get such
+// small ones, too: as many are to know of the version as if they had room.
 Task<Status> Writer::OpenFills() {
   const size_t quorum = engine_.HomeQuorum(path_);
+  const size_t passed_over = HomesPassedOver();
   if (HomesHeld() < quorum) co_await upload_.OpenFills(quorum - HomesHeld(), Late::kWaitedFor);
+  if (const size_t left = std::min(passed_over, HomesPassedOver()); left > 0)
+    co_await upload_.OpenFills(left, Late::kPassedOver);
   if (HomesHeld() >= quorum) co_return OkStatus();
   co_return Fail(Code::kNoQuorum, "cannot write {}: only {} of its homes take an archive, {} must ({})",
                  path_.text(), HomesHeld(), quorum, upload_.OpenProblems().message);
@@ -160,6 +176,7 @@ Task<Status> Writer::SealAll(const Checksums& checksums) {
       if (archive.lane && held_back && archive.archive->member_count() == 0) {
         last.stripe = held_back;
         last.chunk = *archive.lane;
+        upload_.NoteWritten(archive.server, held_back->ChunkSize(last.chunk));
       }
       return SealArchive(engine_, archive.file, archive.archive, std::move(last), std::move(manifest),
                          RunEnd::kAligned);
@@ -285,6 +302,8 @@ Task<Result<std::unique_ptr<ObjectWriter>>> ObjectWriter::Start(Engine& engine, 
 
   const Status fits = CheckStripeFits(*geometry, engine.budget().limit());
   if (!fits) co_return fits.error();
+  const Status room = co_await NeedRoom(engine, *geometry, options.archives_min);
+  if (!room) co_return room.error();
 
   State seal = SealedState(engine.NewObjectId());
   std::optional<Accepted> base;

@@ -256,6 +256,7 @@ Status StripeUpload::StartWrite(InFlight& flight, const std::shared_ptr<StripeBu
   const size_t tag = WriteTag{stripe->stripe(), archive.spares, index}.Pack();
   const auto hold = std::make_shared<StripeHold>(stripe);
   flight.holds[index] = hold;
+  NoteWritten(archive.server, piece.slice.length);
   writes_.Start(tag, WriteChunk(engine_, archive.file, hold, std::move(piece)));
   return OkStatus();
 }
@@ -339,6 +340,7 @@ void StripeUpload::Lose(size_t index, const Error& error) {
   UploadedArchive& archive = archives_[index];
   if (archive.lost) return;
   archive.lost = true;
+  if (error.code == Code::kNoSpace) engine_.space().NoteFull(engine_.server_id(archive.server));
   if (losses_.empty()) {
     loss_code_ = error.code;
   } else if (loss_code_ != error.code) {

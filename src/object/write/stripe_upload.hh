@@ -112,6 +112,10 @@ class StripeUpload {
   using Seal = std::function<Task<Status>(const UploadedArchive&)>;
   Task<Status> SealAll(Seal seal);
 
+  // So many bytes of a chunk are sent there: for the placement of later archives.
+  void NoteWritten(MemberIndex server, uint64_t bytes) {
+    engine_.space().NoteWritten(engine_.server_id(server), bytes);
+  }
   // The archive does not count any more, and its server gets nothing else.
   void Lose(size_t index, const Error& error);
   // Error: more lanes are lost than the options allow; names each.

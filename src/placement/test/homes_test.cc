@@ -137,6 +137,41 @@ TEST(Placement, HomesComeFirstAndHostsAreSpread) {
   }
 }
 
+// Old stores' placements are searched in this order.
+TEST(Placement, EqualWeightsChangeNothing) {
+  const StoreDescriptor d = Store(30, 30, 2);
+  const std::vector<double> equal(30, 12345.0);
+  for (int i = 0; i < 200; ++i) {
+    const std::string name = fmt::format("n{}", i);
+    const auto homes = HomeFinder(d).Of(name);
+    EXPECT_EQ(PlacementOrder(d, homes, name, equal), PlacementOrder(d, homes, name));
+  }
+}
+
+TEST(Placement, ThoseWithMoreRoomComeFirstMoreOftenAndHomesStayInFront) {
+  const StoreDescriptor d = Store(12, 12, 1);
+  std::vector<double> weights(12, 1.0);
+  weights[4] = 3.0;
+  weights[7] = 0.0;
+  std::map<MemberIndex, int> first;
+  int counted = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string name = fmt::format("n{}", i);
+    const auto homes = HomeFinder(d).Of(name);
+    const auto order = PlacementOrder(d, homes, fmt::format("oid{}", i), weights);
+    EXPECT_TRUE(std::equal(homes.begin(), homes.end(), order.begin()));
+    ASSERT_EQ(std::set<MemberIndex>(order.begin(), order.end()).size(), 12u);
+    EXPECT_TRUE(Contains(homes, MemberIndex{7}) || order.back() == 7);
+    if (Contains(homes, MemberIndex{4}) || Contains(homes, MemberIndex{7})) continue;
+    ++counted;
+    ++first[order[3]];
+  }
+  // Of the nine that are no homes seven have one part each, one has three and one none; and each of ten is
+  // a home three times of ten.
+  EXPECT_NEAR(first[4], counted * 30 / 100, counted / 50);
+  EXPECT_NEAR(first[0], counted * 7 / 100, counted / 50);
+}
+
 TEST(Placement, TakesTheFirstCandidatesOfHostsThatHaveRoom) {
   const StoreDescriptor d = Store(6, 3, 1);
   const std::vector<MemberIndex> candidates = {5, 2, 0, 3, 1};
