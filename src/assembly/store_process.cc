@@ -10,6 +10,7 @@
 #include "commit/engine/server_gather.hh"
 #include "commit/members/descriptor_copies.hh"
 #include "placement/homes.hh"
+#include "placement/list_changes.hh"
 #include "runtime/sync_wait.hh"
 #include "server_xrootd/xrootd_server.hh"
 #include "store/make_layout_store.hh"
@@ -354,6 +355,8 @@ Task<Status> StoreProcess::Follow(StoreDescriptor next, TimePoint asked) {
   const bool majority = before.confirmations >= Quorum(before.stored.members.size());
   generation->confirmations = majority ? Quorum(next.members.size()) : before.confirmations;
   generation->engine->member_list().Watch(next, {generation->confirmations, Lease(next)}, asked);
+  if (KeepsHomes(before.stored, next))
+    before.engine->member_list().GoOnWith(generation->engine->member_list());
   Log(LogLevel::kInfo, "store", "the data servers of the store were changed: epoch {} follows {}", next.epoch,
       before.stored.epoch);
   MutexLock lock(mutex_);

@@ -116,6 +116,7 @@ Result<uint64_t> BytesToMove(const CommandLine& line, StoreMaintenance& store) {
 // Names first, then archives.
 Result<int> Drain(const CommandLine& line, OpenedStore& opened) {
   const std::string& server = line.operands[1];
+  const auto began = std::chrono::steady_clock::now();
   XEC_ASSIGN_OR_RETURN(const int left, Change(line, opened, Options(ChangeOptions::kDrain, server),
                                               "is home of no name any more"));
   if (left != kExitOk || line.dry_run) return left;
@@ -125,7 +126,10 @@ Result<int> Drain(const CommandLine& line, OpenedStore& opened) {
   if (line.by) {
     XEC_ASSIGN_OR_RETURN(StoreMaintenance* const store, opened.maintenance());
     XEC_ASSIGN_OR_RETURN(repair.bytes_due, BytesToMove(line, *store));
-    const auto seconds = static_cast<uint64_t>(line.by->count());
+    const auto spent =
+        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - began);
+    repair.by = std::max(*line.by - spent, std::chrono::seconds(1));
+    const auto seconds = static_cast<uint64_t>(repair.by->count());
     Say(line, fmt::format("{} to move in {} s: {}/s", FormatSize(repair.bytes_due), seconds,
                           FormatSize(repair.bytes_due / seconds)));
   }

@@ -45,6 +45,18 @@ Status NeedSettled(const StoreDescriptor& list) {
       "the last change of the data servers is not complete: what they had to forget is being removed");
 }
 
+bool KeepsHomes(const StoreDescriptor& before, const StoreDescriptor& next) {
+  const auto same = [](const Member& a, const Member& b) {
+    const bool empty = IsBeingEmptied(a.role) && IsBeingEmptied(b.role);
+    return a.id == b.id && a.address == b.address && (a.role == b.role || empty);
+  };
+  return next.store_id == before.store_id && next.epoch == before.epoch + 1 &&
+         next.tolerance == before.tolerance && next.unswept == before.unswept &&
+         next.lease_s == before.lease_s &&
+         std::equal(before.members.begin(), before.members.end(), next.members.begin(), next.members.end(),
+                    same);
+}
+
 std::string NewMemberId(const StoreDescriptor& list) {
   uint64_t highest = 0;
   for (const Member& member : list.members) {

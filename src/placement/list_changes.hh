@@ -37,6 +37,10 @@ Result<StoreDescriptor> Labelled(const StoreDescriptor& list, std::string_view m
 // A member that is in maintenance until that time; 0: not any more.
 Result<StoreDescriptor> Maintained(const StoreDescriptor& list, std::string_view member, uint64_t until_s);
 
+// Does `next`, the list after `before`, have the same members with the same names at the same addresses? What
+// is different is where new archives go and which are to leave.
+bool KeepsHomes(const StoreDescriptor& before, const StoreDescriptor& next);
+
 // "s13": one above all there are. Ids of members that were removed are given again only if they were the
 // highest.
 std::string NewMemberId(const StoreDescriptor& list);

@@ -117,6 +117,7 @@ DescriptorSays MemberList::Says(const Result<StoreDescriptor>& shown) const {
 }
 
 Status MemberList::InForce(TimePoint now) const {
+  if (const MemberList* const next = next_.load(std::memory_order_acquire)) return next->InForce(now);
   if (now < until_.load(std::memory_order_relaxed) || MutantActive(Mutant::kListForEver)) return OkStatus();
   MutexLock lock(mutex_);
   if (changed_) return *changed_;

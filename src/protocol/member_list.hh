@@ -61,6 +61,10 @@ class MemberList {
   // What the members that answered have shown in a round that began at `asked`. Rounds do not overlap.
   Round Heard(TimePoint asked, std::span<const Result<StoreDescriptor>> shown);
 
+  // The list that follows, which `next` watches, has the same homes (KeepsHomes): what has begun by this one
+  // may go on while that one is in force. `next` outlives this object.
+  void GoOnWith(const MemberList& next) { next_ = &next; }
+
   // What one more member's copy means to the list watched.
   DescriptorSays Says(const Result<StoreDescriptor>& shown) const;
 
@@ -72,6 +76,7 @@ class MemberList {
   size_t NeededOf(const StoreDescriptor& later) const XEC_REQUIRES(mutex_);
 
   std::atomic<TimePoint> until_{TimePoint::max()};
+  std::atomic<const MemberList*> next_ = nullptr;
   mutable Mutex mutex_;
   StoreDescriptor known_ XEC_GUARDED_BY(mutex_);
   Rules rules_ XEC_GUARDED_BY(mutex_);

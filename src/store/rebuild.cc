@@ -252,7 +252,9 @@ void Rebuilder::NoteFailure(const Object& object, const Error& error) {
 // It is tried once more at the end.
 void Rebuilder::LeaveForLater(const Object& object, const Error& error) {
   NoteFailure(object, error);
-  const bool again = !last_try_ && again_.size() < kTriedAgainMax;
+  // One that has nothing to move any more would be repaired instead.
+  const bool worth_it = !options_.moves || !object.moves.empty();
+  const bool again = worth_it && !last_try_ && again_.size() < kTriedAgainMax;
   if (again) again_.push_back(object);
   if (again) return;
   options_.not_moved(object.moves);
@@ -312,7 +314,7 @@ void Rebuilder::TakeLook(Object object, Done done) {
   object.survives = done.report->survives;
   const bool surplus = done.report->archives_surplus > 0;
   const bool bad = done.report->archives_bad > 0 || !done.report->problems.empty();
-  const bool wanting = surplus || (options_.moves ? !object.moves.empty() : bad);
+  const bool wanting = options_.moves ? !object.moves.empty() : surplus || bad;
   if (wanting) ++report_.total.needed;
   report_.total.bytes_lost += object.bytes;
   if (options_.dry_run || !wanting) {

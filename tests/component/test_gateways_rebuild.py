@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import time
 
 import many_objects
 import xectest
@@ -13,13 +14,15 @@ import xectest
 OBJECTS = 40
 ARCHIVES = 6  # of an object
 REBUILD_AFTER = "4s"
+HORIZON = 5  # seconds: archives that are there twice stay so until both are older
 EXIT_CONFLICT = 8
 
 
 class GatewaysRebuild(many_objects.ObjectsTest):
     def start(self, gateways=2, **options):
         self.up = self.cluster(servers=9, geometry="4+2", gateways=gateways, chunk_size="64KiB", serve_options=[
-            "--rebuild-after", REBUILD_AFTER, "--descriptor-interval", "1s", "--inventory", "off"], **options)
+            "--rebuild-after", REBUILD_AFTER, "--descriptor-interval", "1s", "--inventory", "off", "--tombstone-horizon",
+            f"{HORIZON}s", "--operation-limit", "2s"], **options)
         self.files = self.put_objects(self.xec, OBJECTS)
 
     def xec(self, command, *arguments, **more):
@@ -39,7 +42,7 @@ class GatewaysRebuild(many_objects.ObjectsTest):
 
     def all_archives(self):
         """Which there are; some may go meanwhile."""
-        return {(server.name, path) for server in self.up.servers for path in self.files_below(server.data)
+        return {os.path.join(server.data, path) for server in self.up.servers for path in self.files_below(server.data)
                 if re.search(r"/p\.[^/]*$", path)}
 
     def full(self):
@@ -64,6 +67,8 @@ class GatewaysRebuild(many_objects.ObjectsTest):
         # Nothing is done over and over again.
         before, said = self.all_archives(), self.said("archives are written anew")
         self.assertLessEqual(said, 2)
+        newest = max(os.stat(path).st_mtime for path in before)
+        self.eventually(lambda: time.time() > newest + HORIZON + 1, 30, "nobody can be at work on them")
         self.up.start(away)
         self.eventually(lambda: len(self.all_archives()) == whole, 120, "what was there twice is there once")
         self.assertTrue(self.full())

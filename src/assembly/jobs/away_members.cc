@@ -11,16 +11,17 @@ namespace xec {
 namespace {
 
 constexpr std::string_view kAway = "away";
+constexpr std::string_view kBegun = "begun";
 constexpr std::string_view kReplaced = "replaced";
 constexpr std::string_view kReturned = "returned";
 
 }  // namespace
 
 void AwayMembers::Note(const Ids& away, int64_t now_ms) {
-  for (const std::string& id : away) away_.emplace(id, Away{now_ms, false});
+  for (const std::string& id : away) away_.emplace(id, Away{.since_ms = now_ms});
   std::erase_if(away_, [&](const auto& member) {
     if (away.contains(member.first)) return false;
-    if (member.second.replaced) returned_.insert(member.first);
+    if (member.second.begun || member.second.replaced) returned_.insert(member.first);
     return true;
   });
 }
@@ -32,6 +33,13 @@ AwayMembers::Ids AwayMembers::For(Duration time, int64_t now_ms) const {
     if (now_ms - away.since_ms >= time_ms) ids.insert(id);
   }
   return ids;
+}
+
+void AwayMembers::NoteBegun(const Ids& ids) {
+  for (const std::string& id : ids) {
+    const auto away = away_.find(id);
+    if (away != away_.end()) away->second.begun = true;
+  }
 }
 
 void AwayMembers::NoteReplaced(const Ids& ids) {
@@ -57,7 +65,8 @@ std::string AwayMembers::Text() const {
   const auto add = [&](std::string_view what, const std::string& id, int64_t since_ms) {
     text += fmt::format("{}{} {} {}", text.empty() ? "" : " ", what, id, since_ms);
   };
-  for (const auto& [id, away] : away_) add(away.replaced ? kReplaced : kAway, id, away.since_ms);
+  for (const auto& [id, away] : away_)
+    add(away.replaced ? kReplaced : away.begun ? kBegun : kAway, id, away.since_ms);
   for (const std::string& id : returned_) add(kReturned, id, 0);
   return text;
 }
@@ -70,8 +79,8 @@ AwayMembers AwayMembers::Parse(std::string_view text) {
     const auto since = ParseUint(words[i + 2]);
     if (!since || *since > INT64_MAX) continue;
     if (words[i] == kReturned) members.returned_.insert(id);
-    if (words[i] == kAway || words[i] == kReplaced)
-      members.away_[id] = {static_cast<int64_t>(*since), words[i] == kReplaced};
+    if (words[i] == kAway || words[i] == kBegun || words[i] == kReplaced)
+      members.away_[id] = {static_cast<int64_t>(*since), words[i] == kBegun, words[i] == kReplaced};
   }
   return members;
 }

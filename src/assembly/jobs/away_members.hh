@@ -21,7 +21,8 @@ class AwayMembers {
   void Note(const Ids& away, int64_t now_ms);
   // Those that have been for so long.
   Ids For(Duration time, int64_t now_ms) const;
-  // What these held was written anew on others, all of it; until they are back.
+  // What these hold is being written anew on others, or was, all of it; until they are back.
+  void NoteBegun(const Ids& ids);
   void NoteReplaced(const Ids& ids);
   bool AreReplaced(const Ids& ids) const;
   // Those that came back after that: what they hold may be elsewhere as well. Or with an empty disk.
@@ -36,7 +37,7 @@ class AwayMembers {
  private:
   struct Away {
     int64_t since_ms = 0;
-    bool replaced = false;
+    bool begun = false, replaced = false;
   };
   std::map<std::string, Away> away_;  // by id
   Ids returned_;

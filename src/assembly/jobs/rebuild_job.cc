@@ -25,8 +25,9 @@ constexpr Duration kOthersInterval = std::chrono::seconds(30);
 // Gateways that see the same do not begin at the same moment: each waits for a random part of this, or of a
 // quarter of `rebuild-after`.
 constexpr Duration kSpread = std::chrono::seconds(30);
-// After a rebuild that left something undone.
+// After a rebuild that left something undone; so many times as long as that took, if that is more.
 constexpr Duration kTryAgain = std::chrono::minutes(10);
+constexpr int kPauseForRebuild = 4;
 // So many objects that cannot be repaired are named in the log for each rebuild.
 constexpr size_t kToldMax = 20;
 
@@ -109,7 +110,8 @@ class RebuildJob final : public Job {
     if (!ended) co_return end;
     end.kind = StepEnd::kRest;
     end.problem = co_await Finish();
-    end.pause = end.problem ? kTryAgain : kLookInterval;
+    end.pause =
+        end.problem ? std::max<Duration>(kTryAgain, kPauseForRebuild * progress.elapsed) : kLookInterval;
     walk_.reset();
     show({});
     co_return end;
@@ -139,7 +141,10 @@ class RebuildJob final : public Job {
     // A disk that was replaced has nothing when it is used again.
     const std::set<MemberIndex> left_out = site_.gone_back->Get();
     Ids back;
-    for (const MemberIndex member : left_out) back.insert(list().members[member].id);
+    for (const MemberIndex member : left_out) {
+      // It may be of the list before.
+      if (member < list().members.size()) back.insert(list().members[member].id);
+    }
     for (const std::string& id : left_out_) {
       if (!back.contains(id)) away_.NoteReturned({id});
     }
@@ -150,12 +155,20 @@ class RebuildJob final : public Job {
     Reasons reasons;
     if (!NeedSettled(site_.now().stored) || silent_ > list().tolerance) return reasons;
     reasons.gone = away_.For(after_, WallNow());
-    if (away_.AreReplaced(reasons.gone)) reasons.gone.clear();
+    if (away_.AreReplaced(reasons.gone) || !OthersHaveRoom()) reasons.gone.clear();
     reasons.returned = away_.returned();
     for (const Member& member : list().members) {
       if (member.role == MemberRole::kEmptying) reasons.emptying.insert(member.id);
     }
     return reasons;
+  }
+
+  // Are as many members left as an object has archives?
+  bool OthersHaveRoom() const {
+    size_t archives = list().geometry.Total(), emptying = 0;
+    for (const PathRule& rule : list().rules) archives = std::max<size_t>(archives, rule.geometry.Total());
+    for (const Member& member : list().members) emptying += IsBeingEmptied(member.role) ? 1 : 0;
+    return list().members.size() >= archives + silent_ + emptying;
   }
 
   // The rebuilds of other gateways, as they told last.
@@ -195,10 +208,23 @@ class RebuildJob final : public Job {
       if (told.AreReplaced(reasons_.gone)) away_.NoteReplaced(reasons_.gone);
     }
     reasons_ = ReasonsNow();
+    for (const ProcessRecord& other : others) LeaveToItself(other);
     co_return reasons_.Any();
   }
 
+  // What another gateway hears from is not gone: the way to it may be broken from here only.
+  void LeaveToItself(const ProcessRecord& other) {
+    const Ids away = AwayMembers::Parse(other.jobs.front().cursor).For(Duration::zero(), WallNow());
+    const size_t before = reasons_.gone.size();
+    std::erase_if(reasons_.gone, [&](const std::string& id) { return !away.contains(id); });
+    if (reasons_.gone.size() < before && std::exchange(heard_by_, other.process) != other.process) {
+      Log(LogLevel::kWarning, "rebuild",
+          "{} hears from data servers that this gateway does not: nothing is rebuilt", other.process);
+    }
+  }
+
   void Begin() {
+    away_.NoteBegun(reasons_.gone);
     Log(LogLevel::kWarning, "rebuild", "archives are written anew ({})", reasons_.Text());
     rebuilt_ = std::make_shared<Rebuilt>();
     looked_at_ = Now();
@@ -252,7 +278,11 @@ class RebuildJob final : public Job {
     Log(LogLevel::kInfo, "rebuild", "{} of {} objects needed it, {} are whole again; {} written in {} s",
         total.needed, total.objects, total.repaired, FormatSize(total.bytes_written),
         std::chrono::duration_cast<std::chrono::seconds>(total.elapsed).count());
-    if (!report.Done()) {
+    // What is lost stays so however often it is tried.
+    const bool only_lost = report.not_done.size() == total.not_done &&
+                           std::all_of(report.not_done.begin(), report.not_done.end(),
+                                       [](const RebuildReport::NotDone& object) { return object.lost; });
+    if (total.unlisted > 0 || !only_lost) {
       co_return Fail(Code::kUnavailable, "{} objects and {} directories could not be done", total.not_done,
                      total.unlisted);
     }
@@ -287,6 +317,7 @@ class RebuildJob final : public Job {
   AwayMembers away_;
   Ids left_out_;  // until their disks are compared
   size_t silent_ = 0;  // members, now
+  std::string heard_by_;  // another gateway, which hears from members that are away here
   std::optional<TimePoint> begins_at_;  // while there is a reason
   // Of the rebuild under way.
   Reasons reasons_;

@@ -52,26 +52,6 @@ Task<Result<std::string>> AddServer(MemberTools tools, ChangeOptions options) {
   co_return joins.id;
 }
 
-// Would more members than may be away be in maintenance, or away as far as this process knows?
-Status NeedEnoughLeft(const Engine& engine, const std::string& id) {
-  const TimePoint now = engine.executor().Now();
-  std::string others;
-  size_t missing = 1;
-  for (size_t i = 0; i < engine.server_count(); ++i) {
-    const auto member = static_cast<MemberIndex>(i);
-    const bool up = engine.health().At(i, now).state == ServerState::kUp;
-    if (engine.server_id(member) == id || (up && !engine.InMaintenance(member))) continue;
-    ++missing;
-    others += fmt::format("{}{} {}", others.empty() ? "" : ", ", engine.server_id(member),
-                          up ? "is in maintenance" : "does not answer");
-  }
-  const uint32_t may_be_away = engine.descriptor().tolerance;
-  if (missing <= may_be_away) return OkStatus();
-  return Fail(Code::kConflict,
-              "any {} data servers may be away, and without {} it would be {}{}{}; --force does it",
-              may_be_away, id, missing, others.empty() ? "" : ": ", others);
-}
-
 Result<StoreDescriptor> NextList(const Engine& engine, const StoreDescriptor& stored,
                                  const ChangeOptions& options, const std::string& id) {
   switch (options.kind) {
@@ -80,7 +60,10 @@ Result<StoreDescriptor> NextList(const Engine& engine, const StoreDescriptor& st
       const bool begins = options.time > std::chrono::seconds::zero();
       if (options.time > kMaintenanceMax)
         return Fail(Code::kInvalidArgument, "a maintenance takes 30 days at most");
-      if (begins && !options.forced) XEC_TRY(NeedEnoughLeft(engine, id));
+      if (begins && !options.forced) {
+        const Status enough = NeedEnoughLeft(engine, id);
+        if (!enough) return Fail(enough.code(), "{}; --force does it", enough.error().message);
+      }
       return Maintained(stored, id,
                         begins ? NowSeconds(engine) + static_cast<uint64_t>(options.time.count()) : 0);
     }

@@ -79,4 +79,22 @@ Task<Status> GiveIdentity(MemberTools tools, SiteView place, StoreDescriptor sto
   co_return OkStatus();
 }
 
+Status NeedEnoughLeft(const Engine& engine, const std::string& id) {
+  const TimePoint now = engine.executor().Now();
+  std::string others;
+  size_t missing = 1;
+  for (size_t i = 0; i < engine.server_count(); ++i) {
+    const auto member = static_cast<MemberIndex>(i);
+    const bool up = engine.health().At(i, now).state == ServerState::kUp;
+    if (engine.server_id(member) == id || (up && !engine.InMaintenance(member))) continue;
+    ++missing;
+    others += fmt::format("{}{} {}", others.empty() ? "" : ", ", engine.server_id(member),
+                          up ? "is in maintenance" : "does not answer");
+  }
+  const uint32_t may_be_away = engine.descriptor().tolerance;
+  if (missing <= may_be_away) return OkStatus();
+  return Fail(Code::kConflict, "any {} data servers may be away, and without {} it would be {}{}{}",
+              may_be_away, id, missing, others.empty() ? "" : ": ", others);
+}
+
 }  // namespace xec

@@ -27,6 +27,10 @@ CallContext LookCall(const MemberTools& tools);
 // By its id or address. Error: kInvalidArgument.
 Result<MemberIndex> FindMember(const MemberTools& tools, const std::string& word);
 
+// Error: kConflict, without the member more would be in maintenance, or away as far as this process knows,
+// than may be.
+Status NeedEnoughLeft(const Engine& engine, const std::string& id);
+
 bool ShowsMember(const SiteView& view, const StoreDescriptor& store, const Member& member);
 
 // What is at an address.

@@ -8,6 +8,7 @@
 #include "assembly/sites/site_server.hh"
 #include "assembly/sites/store_sites.hh"
 #include "commit/engine/pause.hh"
+#include "commit/members/ask_for_descriptors.hh"
 #include "placement/list_changes.hh"
 #include "server/kinds/local_root.hh"
 
@@ -67,14 +68,22 @@ Task<Status> Move(const MemberTools& tools, std::string id, std::string address)
   co_return co_await BeginChange(tools.now, *next);
 }
 
-// Until nobody asks any more what was at another address before: a server that had only been stopped would
-// be the same member as the new disk.
+// Until every process that could not hear of the list has none in force, so that nobody asks any more what
+// was at another address before: a server that had only been stopped would be the same member as the new
+// disk.
 Task<Status> WaitForAddress(MemberTools tools, ReplaceProgress waiting) {
   const ListInUse list = tools.now();
-  const auto wait = std::chrono::duration_cast<std::chrono::seconds>(WaitForOthers(list.engine, list.stored));
-  const uint64_t until_s = list.stored.changed_s + static_cast<uint64_t>(wait.count()) + 1;
-  while (NowSeconds(list.engine) < until_s) {
-    const bool go_on = waiting(std::chrono::seconds(until_s - NowSeconds(list.engine)));
+  Executor& executor = list.engine.executor();
+  for (;;) {
+    const bool spread = co_await SpreadList(list.engine, list.stored);
+    if (spread) break;
+    const bool go_on = waiting(std::chrono::seconds::zero());
+    if (!go_on) co_return Fail(Code::kCancelled, "interrupted");
+    co_await Pause(list.engine, kRetryInterval);
+  }
+  const TimePoint until = executor.Now() + WaitForOthers(list.engine, list.stored);
+  while (executor.Now() < until) {
+    const bool go_on = waiting(std::chrono::ceil<std::chrono::seconds>(until - executor.Now()));
     if (!go_on) co_return Fail(Code::kCancelled, "interrupted");
     co_await Pause(list.engine, kRetryInterval / 4);
   }
@@ -86,6 +95,10 @@ Task<Status> NeedGone(MemberTools tools, std::vector<SiteView> views, Member mem
   if (!KindOf(member.address).local && member.address != address) {
     Result<SiteView> before = co_await LookAtPlace(tools, member.address);
     if (before) views.push_back(std::move(*before));
+  }
+  for (const Member& other : tools.now().stored.members) {
+    if (other.id != member.id && !KindOf(address).local && other.address == address)
+      co_return Fail(Code::kConflict, "{} is the address of {}", address, other.id);
   }
   for (const SiteView& view : views) {
     if (view.site.address == address || !ShowsMember(view, tools.engine.descriptor(), member)) continue;
@@ -128,12 +141,16 @@ Task<Result<ReplacedServer>> ReplaceServer(MemberTools tools, ReplaceOptions opt
   if (*to_give) {
     done = co_await NoteDiskLost(tools.beneath, tools.clocks, *index);
   } else if (options.lost_a_part) {
-    done = co_await NotePartLost(tools.beneath, tools.clocks, *index);
+    (void)co_await AskForDescriptors(tools.engine, tools.engine.server_count());
+    done = NeedEnoughLeft(tools.engine, member.id);
+    if (done) done = co_await NotePartLost(tools.beneath, tools.clocks, *index);
   }
   if (done && moves) done = co_await Move(tools, member.id, *address);
   if (!done) co_return done.error();
   if (!*to_give) co_return std::move(replaced);
-  if (!KindOf(*address).local) done = co_await WaitForAddress(tools, options.waiting);
+  // Also where an earlier call that was interrupted has moved it.
+  if (!options.with.empty() && !KindOf(*address).local)
+    done = co_await WaitForAddress(tools, options.waiting);
   const ListInUse list = tools.now();
   if (done) done = list.engine.MembersInForce();
   if (done) done = co_await GiveIdentity(tools, std::move(*place), list.stored, member.id);

@@ -348,7 +348,10 @@ TEST_F(OpenStoreTest, AProcessGoesByTheListThatFollowsOnceAMajorityShowsIt) {
   c.engine.descriptor_interval = std::chrono::milliseconds(400);
   auto store = Open(c);
   ASSERT_TRUE(store) << store.error().message;
-  const auto next = [](StoreDescriptor& d) { ++d.epoch; };
+  const auto next = [](StoreDescriptor& d) {
+    ++d.epoch;
+    d.unswept = true;
+  };
   Rewrite(3, 3, next);
   // One says nothing yet: a new process goes by the one before as well.
   auto other = Open(Config(1, 3));

@@ -94,7 +94,7 @@ Task<Status> ReconcileDisk(Engine& engine, Engine& beneath, DiskClocksPtr clocks
   Status status = co_await CreateFile(beneath.MetadataCall(), disk, draft, "", beneath.SyncBeforeCommit());
   if (!status) co_return status;
   // Who has not noticed yet does so with the next listing; what was sent before that ends until then.
-  const TimePoint until = engine.executor().Now() + engine.options().metadata_timeout;
+  const TimePoint until = engine.executor().Now() + LongestRound(engine);
   Reconciliation work{.engine = engine, .beneath = beneath, .member = member};
   bool go_on = true;
   while (go_on && engine.executor().Now() < until) {

@@ -19,8 +19,8 @@ bool OutcomeUnknown(const Status& status) {
                      status.code() == Code::kUnknown);
 }
 
-bool TookTooLong(const Engine& engine, TimePoint begun) {
-  return engine.executor().Now() - begun > engine.options().metadata_timeout;
+bool TookTooLong(const Engine& engine, TimePoint begun, TimePoint enough_at) {
+  return enough_at > begun + LongestRound(engine);
 }
 
 namespace {

@@ -60,10 +60,18 @@ std::vector<MemberIndex> HomesFrom(const Engine& engine, const ObjectPath& path,
 // Did the reply leave open whether the request was, or will be, executed?
 bool OutcomeUnknown(const Status& status);
 
-// What homes said or took since `begun` makes no quorum together: this process was stopped meanwhile, or
-// servers are that slow. Whoever compares the disk of a home that has lost it waits for as long before
-// (docs/protocol/disks.md), so in a shorter time no home can have lost what it told and count again.
-bool TookTooLong(const Engine& engine, TimePoint begun);
+// A round of requests to homes takes no longer where it counts, even if one of them does not answer until its
+// deadline, and another one is asked in its place.
+constexpr Duration kRoundSlack = std::chrono::seconds(2);
+inline Duration LongestRound(const Engine& engine) { return engine.options().metadata_timeout + kRoundSlack; }
+
+// What homes said or took from `begun` until `enough_at` makes no quorum together: this process was stopped
+// meanwhile, or servers are that slow. Whoever compares the disk of a home that has lost it waits for as long
+// before (docs/protocol/disks.md), so in a shorter time no home can have lost what it told and count again.
+bool TookTooLong(const Engine& engine, TimePoint begun, TimePoint enough_at);
+inline bool TookTooLong(const Engine& engine, TimePoint begun) {
+  return TookTooLong(engine, begun, engine.executor().Now());
+}
 
 // Asks homes for their states: a quorum, with further homes in place of those that fail or are late; or all
 // of them, without waiting for late ones once a quorum was heard.

@@ -41,6 +41,12 @@ struct LookedUp {
   Again again = Again::kNo;
 };
 
+Result<NameInfo> WithTooFew(const Engine& engine, const ObjectPath& path, const Look& look) {
+  if (MutantActive(Mutant::kNotFoundWithTooFewHomes) && look.highest().kind == Accepted::kNothing)
+    return NameInfo{.path = path, .accepted = look.highest(), .holders = {}, .listings = look.listings()};
+  return CannotTell(engine, path, look);
+}
+
 // One look, and what it takes to be sure of it.
 Task<LookedUp> LookUpOnce(Engine& engine, ObjectPath path, LookWidth width, int tries) {
   const auto look_again = [&](Again why) {
@@ -50,14 +56,9 @@ Task<LookedUp> LookUpOnce(Engine& engine, ObjectPath path, LookWidth width, int 
                          path.text()),
                     why};
   };
-  const TimePoint begun = engine.executor().Now();
+  TimePoint begun = engine.executor().Now();  // of what it is decided by
   Look look = co_await LookAt(engine, path, width);
-  const bool guess =
-      MutantActive(Mutant::kNotFoundWithTooFewHomes) && look.highest().kind == Accepted::kNothing;
-  if (!look.HasQuorum() && guess)
-    co_return LookedUp{
-        NameInfo{.path = path, .accepted = look.highest(), .holders = {}, .listings = look.listings()}};
-  if (!look.HasQuorum()) co_return LookedUp{CannotTell(engine, path, look)};
+  if (!look.HasQuorum()) co_return LookedUp{WithTooFew(engine, path, look)};
   // A home that is asked in addition takes part in rolling forward only in place of others, since it may be
   // behind.
   std::vector<MemberIndex> to_roll;
@@ -73,21 +74,25 @@ Task<LookedUp> LookUpOnce(Engine& engine, ObjectPath path, LookWidth width, int 
   const bool last = enough || tries >= engine.options().retries_max;
   const Late late_ones = last ? Late::kWaitedFor : Late::kPassedOver;
   std::vector<MemberIndex> holders = look.WithHighest();
+  TimePoint enough_at = engine.executor().Now();
   if (!look.Decided() && !MutantActive(Mutant::kAnswerWithoutRolling)) {
     RollOutcome rolled = co_await RollForwardAll(engine, path, look, std::move(to_roll), late_ones);
     // A reader never counts "superseded": it might have heard one home before and another after a removal.
     if (rolled.superseded) co_return look_again(Again::kOvertaken);
     holders.insert(holders.end(), rolled.accepted.begin(), rolled.accepted.end());
+    enough_at = rolled.enough_at;
     if (holders.size() < look.quorum()) {
       // Homes that were not heard may have it, or take it.
+      begun = engine.executor().Now();
       Look wide = co_await LookAt(engine, path, LookWidth::kAll);
       if (!(wide.highest() == highest)) co_return look_again(Again::kOvertaken);
       if (!wide.Decided()) co_return look_again(Again::kTooFew);
       look = std::move(wide);
       holders = look.WithHighest();
+      enough_at = engine.executor().Now();
     }
   }
-  if (TookTooLong(engine, begun)) co_return look_again(Again::kOvertaken);
+  if (TookTooLong(engine, begun, enough_at)) co_return look_again(Again::kOvertaken);
   // A client that sees a name gone must find the object at its new place; a move that a newer version hides
   // counts as well.
   Status finished;

@@ -71,6 +71,7 @@ Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& lo
   const auto passed_over = UnlessTooMany(engine, late_ones);
   while (true) {
     const bool enough = have + outcome.accepted.size() >= quorum;
+    if (enough) outcome.enough_at = std::min(outcome.enough_at, engine.executor().Now());
     for (; !outcome.superseded && next < spares.size() &&
            have + outcome.accepted.size() + gather.timely() < quorum;
          ++next) {

@@ -17,6 +17,7 @@ Task<RollResult> RollForward(Engine& engine, ObjectPath path, MemberIndex home, 
 struct RollOutcome {
   bool superseded = false;  // some home has something higher: look again
   std::vector<MemberIndex> accepted;
+  TimePoint enough_at = TimePoint::max();  // when a quorum had it, as far as was known
 };
 // `least`: as of ServerGather.
 Task<RollOutcome> RollForwardAll(Engine& engine, ObjectPath path, const Look& look,

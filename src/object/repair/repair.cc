@@ -126,10 +126,17 @@ Task<void> Repair::RemoveBadOf(uint32_t lane, MemberIndex server) {
 Task<void> Repair::RemoveSurplus() {
   const std::vector<SurplusArchive> surplus = co_await FindSurplus(version_, survey_);
   for (const SurplusArchive& archive : surplus) {
+    if (!archive.archive) {
+      report_.problems.push_back(
+          fmt::format("archive {} of {} is there twice, also on {}: one goes once both are older than the "
+                      "tombstone horizon",
+                      archive.lane, version_.info.path.text(), version_.engine.server_id(archive.server)));
+      continue;
+    }
     Status removed;
     if (!version_.options.dry_run) {
       removed = co_await RemoveBad(version_.engine, version_.info.path, archive.server,
-                                   version_.info.accepted, archive.archive);
+                                   version_.info.accepted, *archive.archive);
     }
     if (removed) ++report_.archives_surplus;
     if (removed || removed.code() == Code::kConflict) continue;

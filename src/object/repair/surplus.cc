@@ -29,6 +29,17 @@ class Order {
 
 }  // namespace
 
+namespace {
+
+// Was it there for so long that nobody is at work on it any more? Whoever moves an archive removes the other
+// one right after it has listed the copy, or finds its list of members not in force.
+bool IsOld(const Engine& engine, const State& archive) {
+  const auto horizon = std::chrono::duration_cast<std::chrono::seconds>(engine.options().tombstone_horizon);
+  return archive.mtime_s + horizon.count() <= engine.executor().WallNow() / 1000;
+}
+
+}  // namespace
+
 Task<std::vector<SurplusArchive>> FindSurplus(const RepairedVersion& version, const DamageSurvey& survey) {
   std::vector<SurplusArchive> surplus;
   const StoreDescriptor& list = version.engine.descriptor();
@@ -47,10 +58,16 @@ Task<std::vector<SurplusArchive>> FindSurplus(const RepairedVersion& version, co
     const std::optional<uint32_t> lane = loaded->archive->manifest().lane;
     const auto other = lane ? kept.find(*lane) : kept.end();
     if (other == kept.end()) continue;
-    MemberIndex goes = server;
-    if (order.IsBefore(server, other->second)) goes = std::exchange(other->second, server);
-    const std::optional<State> archive = survey.Listed(goes);
-    if (archive) surplus.push_back({other->first, goes, *archive});
+    const std::optional<State> one = survey.Listed(server), two = survey.Listed(other->second);
+    const bool settled = one && two && IsOld(version.engine, *one) && IsOld(version.engine, *two);
+    const bool swaps = order.IsBefore(server, other->second);
+    // What is kept of a deep repair was read.
+    if (!settled || (swaps && version.options.deep)) {
+      surplus.push_back({other->first, server, std::nullopt});
+      continue;
+    }
+    const MemberIndex goes = swaps ? std::exchange(other->second, server) : server;
+    surplus.push_back({other->first, goes, survey.Listed(goes)});
   }
   co_return std::move(surplus);
 }

@@ -80,6 +80,24 @@ TEST(ListChanges, AMemberMovesAtAnyTime) {
   EXPECT_EQ(moved->members[2].role, MemberRole::kLeaving);
 }
 
+TEST(ListChanges, SomeKeepTheHomes) {
+  const StoreDescriptor list = Settled();
+  EXPECT_TRUE(KeepsHomes(list, *Maintained(list, "s03", kNow)));
+  EXPECT_TRUE(KeepsHomes(list, *Labelled(list, "s03", "rack 7")));
+  EXPECT_FALSE(KeepsHomes(list, *Moved(list, "s03", "root://new:1094", kNow)));
+  EXPECT_FALSE(KeepsHomes(list, *Joining(list, "root://new:1094", "h")));
+  const StoreDescriptor leaving = *Leaving(list, "s03", kNow, 900);
+  EXPECT_FALSE(KeepsHomes(list, leaving));
+  const StoreDescriptor unswept = AfterChange(leaving), emptying = AfterSweep(unswept, kNow);
+  EXPECT_FALSE(KeepsHomes(leaving, unswept));
+  EXPECT_FALSE(KeepsHomes(unswept, emptying))
+      << "states on former homes count by neither, but one may be swept";
+  const StoreDescriptor emptied = *Emptied(emptying, "s03");
+  EXPECT_TRUE(KeepsHomes(emptying, emptied));
+  EXPECT_FALSE(KeepsHomes(emptied, *Removed(emptied, "s03")));
+  EXPECT_FALSE(KeepsHomes(emptied, emptying)) << "one after the other";
+}
+
 TEST(ListChanges, WhatIsWrittenBesideAMember) {
   const auto moved = Moved(Settled(), "s02", "root://new:1094", kNow);
   ASSERT_TRUE(moved);

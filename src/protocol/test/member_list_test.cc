@@ -138,5 +138,16 @@ TEST_F(WatchedListTest, SaysWhatTheMatterIs) {
   EXPECT_THAT(Problem(0s), HasSubstr("newer XEC (format 2)"));
 }
 
+TEST(MemberList, WhatHasBegunGoesOnWithAListOfTheSameHomes) {
+  const TimePoint start = TimePoint() + 1h;
+  MemberList before, next;
+  before.Watch(Epoch(2), {.needed = 3, .lease = 90s}, start);
+  next.Watch(Epoch(3), {.needed = 3, .lease = 90s}, start + 80s);
+  EXPECT_FALSE(before.InForce(start + 100s));
+  before.GoOnWith(next);
+  EXPECT_TRUE(before.InForce(start + 100s));
+  EXPECT_FALSE(before.InForce(start + 180s)) << "no longer than that one";
+}
+
 }  // namespace
 }  // namespace xec

@@ -41,6 +41,16 @@ TEST(AwayMembers, WhatWasReplacedIsLookedAtWhenItIsBack) {
   EXPECT_EQ(members.returned(), Ids{});
 }
 
+TEST(AwayMembers, SoIsWhatWasReplacedInPart) {
+  AwayMembers members;
+  members.Note({"s03"}, kNow);
+  members.NoteBegun({"s03"});
+  EXPECT_FALSE(members.AreReplaced({"s03"}));
+  AwayMembers next = AwayMembers::Parse(members.Text());
+  next.Note({}, kNow + 1);
+  EXPECT_EQ(next.returned(), Ids{"s03"});
+}
+
 TEST(AwayMembers, AnotherProcessGoesOn) {
   AwayMembers members;
   members.Note({"s03", "s05", "s07"}, kNow);

@@ -10,6 +10,12 @@
 namespace xec {
 namespace {
 
+EngineOptions OldAtOnce() {
+  EngineOptions options = Patient();
+  options.tombstone_horizon = {};
+  return options;
+}
+
 class SurplusTest : public testing::Test {
  protected:
   // The object has a lane twice: on `back_` and on another server.
@@ -54,7 +60,7 @@ class SurplusTest : public testing::Test {
     return holders;
   }
 
-  TestStore store_{{.geometry = kSmall}};
+  TestStore store_{{.geometry = kSmall, .engine = OldAtOnce()}};
   const std::string bytes_ = TestBytes(100'000);
   MemberIndex back_ = 0;
   std::vector<MemberIndex> before_, both_;
@@ -77,6 +83,34 @@ TEST_F(SurplusTest, OneOfTheTwoArchivesGoes) {
   ASSERT_TRUE(again);
   EXPECT_EQ(again->archives_surplus, 0u);
   EXPECT_EQ(Holders().size(), kSmall.Total());
+}
+
+// Somebody may just be moving it.
+TEST(YoungSurplusTest, NoneGoesThatWasWrittenAMomentAgo) {
+  TestStore store({.geometry = kSmall});
+  ASSERT_TRUE(store.Put("/o", TestBytes(100'000)));
+  store.Settle();
+  const auto archives = store.Archives("/o");
+  std::vector<MemberIndex> all;
+  for (size_t i = 0; i < store.server_count(); ++i) all.push_back(static_cast<MemberIndex>(i));
+  const auto free = std::find_if(all.begin(), all.end(), [&](MemberIndex server) {
+    return std::none_of(archives.begin(), archives.end(),
+                        [&](const auto& one) { return one.first == server; });
+  });
+  ASSERT_NE(free, all.end());
+  const auto& [server, path] = archives.back();
+  ASSERT_TRUE(SyncWait(CreateFile(store.engine().MetadataCall(), store.engine().server(*free), path,
+                                  *store.memory(server).Content(path), true)));
+  const Result<NameInfo> info = SyncWait(LookUpLive(store.engine(), TestStore::Path("/o")));
+  ASSERT_TRUE(info);
+  RepairOptions options;
+  options.deep = false;
+  options.shown_on = all;
+  const auto report = SyncWait(RepairObject(store.engine(), *info, std::move(options)));
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->archives_surplus, 0u);
+  EXPECT_EQ(report->problems.size(), 1u);
+  EXPECT_EQ(store.Archives("/o").size(), archives.size() + 1);
 }
 
 TEST_F(SurplusTest, NoneGoesWhileALaneIsMissing) {
