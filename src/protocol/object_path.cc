@@ -118,6 +118,8 @@ ObjectPath ObjectPath::OfList(uint64_t epoch) {
   return ObjectPath(fmt::format("{}/{}", kListsDirectory, epoch));
 }
 
+bool ObjectPath::IsOfList() const { return text().starts_with(std::string(kListsDirectory) + "/"); }
+
 ObjectPath ObjectPath::Registered() const {
   return ObjectPath(std::string(kNamesDirectory) + (IsRoot() ? "" : text()));
 }

@@ -47,6 +47,7 @@ class ObjectPath {
   // The name of the decision which list of members has that epoch; no user can give it, and no walk comes to
   // it.
   static ObjectPath OfList(uint64_t epoch);
+  bool IsOfList() const;
   // The name under which the layout xrdec keeps this one's states; no user can give it.
   ObjectPath Registered() const;
 

@@ -18,10 +18,14 @@ PAGE = os.path.join(xectest.REPO, "docs", "scenarios.md")
 OBJECTS = 24
 ENDS = 240        # seconds: what is to be waited for, on a busy machine
 CHUNK = "64KiB"
+DISK_MIB = 24     # of a disk where a store becomes full
+NO_SPACE = 7
 # Leases are short, and so are the times after which gateways do something by themselves.
 SHORT = """xec.descriptor-interval 1s
 xec.tombstone-horizon 10s
 xec.operation-limit 5s
+xec.metadata-timeout 4s
+xec.superseded-grace 1s
 xec.clean-interval 1s
 xec.inventory-interval 2s
 xec.inventory-rate 0
@@ -33,7 +37,8 @@ class Step:
     """One command line, the code it ends with, and what it prints."""
 
     def __init__(self, line):
-        self.command, _, remark = line.removeprefix("$ ").partition("  # ")
+        command, _, remark = line.removeprefix("$ ").partition("  # ")
+        self.command = command.strip()
         code = re.search(r"exit code (\d+)", remark)
         self.code = int(code.group(1)) if code else 0
         self.again = remark.startswith("again")
@@ -71,13 +76,15 @@ def pattern(line):
     """What a printed line must match: any numbers will do, but the same where the page says N of N."""
     line = re.sub(r"\b(\d+) of \1\b", "@SAME@", line)
     text, at = "", 0
-    for part in re.finditer(rf"@SAME@|\.\.\.|(?<![\w.:/])\d[\d.:-]*(?: (?:{UNITS})\b)?", line):
+    for part in re.finditer(rf"@SAME@|\.\.\.|\d+\+\d+|(?<![\w.:/])\d[\d.:-]*(?: (?:{UNITS})\b)?", line):
         text += re.escape(line[at:part.start()])
         at = part.end()
         if part.group() == "@SAME@":
             text += r"(\d+) of \1"
         elif part.group() == "...":
             text += ".*"
+        elif "+" in part.group():
+            text += re.escape(part.group())  # a geometry is what it is
         else:
             text += rf"\d[\d.:-]*(?: (?:{UNITS}))?"
     return text + re.escape(line[at:])
@@ -154,10 +161,11 @@ class Scenarios(many_objects.ObjectsTest):
         wanted = [self.here(line) for line in step.printed]
 
         def typed():
+            began = time.monotonic()
             done = self.run_program(["bash", "-c", "exec 2>&1; " + command], seconds=ENDS, code=None, cwd=self.dir,
                                     env=self.environment)
             if SHOW:
-                print(f"$ {command}    # {done.code}\n{done.out}", flush=True)
+                print(f"$ {command}    # {done.code}, {time.monotonic() - began:.1f} s\n{done.out}", flush=True)
             missing = all_printed(wanted, done.out)
             return done, (f"exit code {done.code}, not {step.code}" if done.code != step.code else
                           f"not printed in its place: {missing}" if missing is not None else None)
@@ -184,6 +192,16 @@ class Scenarios(many_objects.ObjectsTest):
         """Everything has its full redundancy, as every byte that is read says, and reads right through the gateway."""
         census = self.census(self.xec, "--deep")
         self.assertEqual((census["objects"], census["full"]), (len(self.files), len(self.files)), census["names"][:3])
+        self.check_reads_all()
+
+    def check_use(self):
+        """All can be read, and something can be written."""
+        self.check_reads_all()
+        name = f"/data/written{len(self.files)}"
+        self.files[name] = self.files["/data/005"]
+        self.curl("-f", "-T", self.files[name], self.http + name)
+
+    def check_reads_all(self):
         for name, file in self.files.items():
             self.assertEqual(self.curl("-f", self.http + name, binary=True).out, self.content(file), name)
 
@@ -196,6 +214,7 @@ class Scenarios(many_objects.ObjectsTest):
         for number in numbers:
             self.up.servers[number - 1].kill()
             shutil.rmtree(self.up.servers[number - 1].data)
+        self.check_use()
 
     def test_a_disk_of_a_box_fails(self):
         dirs = [self.path("data", f"d{number:02d}") for number in range(1, 9)]
@@ -211,26 +230,37 @@ class Scenarios(many_objects.ObjectsTest):
         def fails():
             os.rename(dirs[2], dirs[2] + ".gone")  # a gateway writes there, so it cannot be emptied
             shutil.rmtree(dirs[2] + ".gone")
+            self.check_use()
 
-        def is_replaced():
+        def is_mounted():
             os.mkdir(dirs[2])
             os.chown(dirs[2], owner.st_uid, owner.st_gid)
-        self.follow("A disk of a box of disks fails", fails, is_replaced)
+        self.follow("A disk of a box of disks fails", fails, is_mounted)
         self.check_well()
 
-    def test_a_disk_of_a_server_with_spaces_fails(self):
+    def test_disks_of_a_server_with_spaces_fail(self):
+        """One of the two without the file that says whose the server is, and then the one with it."""
         self.start_cluster(7, spaces=3)
         self.fill()
         server = self.up.servers[2]
         identity = os.readlink(os.path.join(server.data, ".xec", "server"))
         disks = [os.path.join(server.base, f"space.{number}") for number in (1, 2, 3)]
-        disk = next(path for path in disks if not identity.startswith(path + "/"))
-        self.names.update({"/data/space2": disk, "/srv/names": server.data})
+        disks.sort(key=lambda path: identity.startswith(path + "/"))
+        self.names.update({"/data/space2": disks[0], "/data/space1": disks[1], "/data/space3": disks[2],
+                           "/srv/names": server.data})
 
-        def fails():
+        def fails(disk):
             for entry in os.scandir(disk):
                 shutil.rmtree(entry.path)
-        self.follow("A disk of a data server with data spaces fails", fails, server.kill, lambda: self.up.start(server))
+
+        def fails_with_identity():
+            self.check_well()
+            self.names.update({"/data/space2": disks[2], "/data/space3": disks[0]})
+            fails(disks[2])
+            self.check_use()
+        start = lambda: self.up.start(server)
+        self.follow("A disk of a data server with data spaces fails", lambda: fails(disks[0]), server.kill, start,
+                    fails_with_identity, server.kill, start)
         self.check_well()
 
     def test_a_server_fails(self):
@@ -256,6 +286,7 @@ class Scenarios(many_objects.ObjectsTest):
             self.fill()  # once servers have labels
             for server in rack:
                 server.kill()
+            self.check_use()
 
         def comes_back():
             for server in rack:
@@ -267,7 +298,10 @@ class Scenarios(many_objects.ObjectsTest):
         self.start_cluster(7)
         self.fill()
         server = self.up.servers[2]
-        self.follow("A server is taken down for a while", None, server.kill, lambda: self.up.start(server))
+        def is_down():
+            server.kill()
+            self.check_use()
+        self.follow("A server is taken down for a while", None, is_down, lambda: self.up.start(server))
         for server in self.up.servers:
             self.names.update({"s03": f"s{server.index:02d}", "root://ds03:1095": server.url})
 
@@ -275,6 +309,27 @@ class Scenarios(many_objects.ObjectsTest):
                 server.kill()
                 self.up.start(server)
             self.follow("All servers are restarted in turn", None, restarted)
+        self.check_well()
+
+    def test_the_store_is_nearly_full(self):
+        self.enter_mounts()
+        self.start_cluster(8, spares=2)
+        self.give_disks(self.up, DISK_MIB)
+        self.fill()
+        os.makedirs(self.path("full"))
+        file = self.random_file("new", 1 << 20)
+        content = [self.path("full", f"{number:03d}") for number in range(8 * DISK_MIB)]
+        for path in content:
+            os.link(file, path)
+        self.xec("mkdir", "/full")
+        self.xec("put", "-q", *content, "/full/", code=NO_SPACE)
+        for name in self.xec("ls", "/full").out.split():
+            self.files[f"/full/{name}"] = file
+
+        def removed_and_moved():
+            del self.files["/full/000"], self.files["/full/001"]
+            self.files["/data/moved"] = self.files["/new"] = file
+        self.follow("The store is nearly full", None, None, removed_and_moved)
         self.check_well()
 
     def test_a_server_moves(self):

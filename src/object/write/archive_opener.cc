@@ -30,6 +30,8 @@ Task<Result<ArchiveFilePtr>> CreateArchive(Engine& engine, MemberIndex server, A
 ArchivePlace SealPlace(const Engine& engine, const ObjectPath& path, const State& seal) {
   ArchivePlace place{
       .path = ArchivePath(path, seal), .folders = {}, .homes = engine.Homes(path), .salt = seal.oid};
+  // A store that is nearly full grows by it.
+  place.into_reserve = path.IsOfList();
   // These entries keep the parts of a shortened name.
   for (const std::string& entry : path.LongNameEntries())
     place.folders.push_back(path.ObjectDirectory() + "/" + entry);
@@ -63,7 +65,7 @@ void ArchiveOpener::NoteFull(const KnownSpace::Room& room) {
 }
 
 std::vector<MemberIndex> ArchiveOpener::NextCandidates(size_t count, size_t per_host_max, bool homes_only) {
-  const KnownSpace::Room room = engine_.Room();
+  const KnownSpace::Room room = Room();
   std::vector<MemberIndex> candidates =
       homes_only ? place_.homes
                  : PlacementOrder(engine_.descriptor(), place_.homes, place_.salt, room.weights);
@@ -179,7 +181,7 @@ Task<std::vector<OpenedArchive>> ArchiveOpener::Open(size_t count, size_t per_ho
 }
 
 bool ArchiveOpener::HasSpare() const {
-  const KnownSpace::Room room = engine_.Room();
+  const KnownSpace::Room room = Room();
   for (size_t i = 0; i < tried_.size(); ++i) {
     const auto server = static_cast<MemberIndex>(i);
     if (!tried_[i] && !room.IsFull(server) && !IsBad(server)) return true;

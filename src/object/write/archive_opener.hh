@@ -24,6 +24,7 @@ struct ArchivePlace {
   std::vector<std::string> folders;  // made before it
   std::vector<MemberIndex> homes;    // asked first
   std::string salt;                  // orders the others
+  bool into_reserve = false;         // servers with less than their reserve free take it, too
 };
 // In the object directory of `path` under the name of `seal`.
 ArchivePlace SealPlace(const Engine& engine, const ObjectPath& path, const State& seal);
@@ -63,6 +64,8 @@ class ArchiveOpener {
 
  private:
   bool IsBad(MemberIndex server) const;
+  // As this upload may use it.
+  KnownSpace::Room Room() const { return place_.into_reserve ? KnownSpace::Room() : engine_.Room(); }
   void NoteFull(const KnownSpace::Room& room);
   std::vector<MemberIndex> NextCandidates(size_t count, size_t per_host_max, bool homes_only);
   Task<std::vector<OpenedArchive>> Open(size_t count, size_t per_host_max, bool homes_only, Late late_ones);

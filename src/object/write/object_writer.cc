@@ -302,8 +302,10 @@ Task<Result<std::unique_ptr<ObjectWriter>>> ObjectWriter::Start(Engine& engine, 
 
   const Status fits = CheckStripeFits(*geometry, engine.budget().limit());
   if (!fits) co_return fits.error();
-  const Status room = co_await NeedRoom(engine, *geometry, options.archives_min);
-  if (!room) co_return room.error();
+  if (!path.IsOfList()) {
+    const Status room = co_await NeedRoom(engine, *geometry, options.archives_min);
+    if (!room) co_return room.error();
+  }
 
   State seal = SealedState(engine.NewObjectId());
   std::optional<Accepted> base;

@@ -71,6 +71,24 @@ TEST_F(UploadRoomTest, AnUploadForWhichTooFewAreLeftIsRefusedAsItBegins) {
   EXPECT_TRUE(SyncWait(MakeDirectoryName(store_.engine(), TestStore::Path("/d"), false)));
 }
 
+// A nearly full store could not grow: it refused to write down the list with the server that is added.
+TEST_F(UploadRoomTest, ListsOfMembersAreWrittenIntoTheReserve) {
+  Note({0, 1, 2, 3, 4, 5, 6, 7, 8});
+  const ObjectPath list = ObjectPath::OfList(2);
+  WriteOptions options;
+  options.only_if = OnlyIf::Absent();
+  options.archives_min = 1;
+  Result<std::unique_ptr<ObjectWriter>> writer =
+      SyncWait(ObjectWriter::Start(store_.engine(), list, std::move(options)));
+  ASSERT_TRUE(writer) << writer.error().ToString();
+  const std::string bytes = TestBytes(2000);
+  ASSERT_TRUE(SyncWait((*writer)->Append(AsBytes(bytes))));
+  const Result<Committed> committed = SyncWait((*writer)->Commit());
+  ASSERT_TRUE(committed) << committed.error().ToString();
+  EXPECT_TRUE(committed->debts.empty());
+  EXPECT_EQ(store_.Start("/o").code(), Code::kNoSpace);
+}
+
 // It is known to be full from then on, until somebody looks again.
 TEST_F(UploadRoomTest, AMemberThatRefusesForWantOfSpaceIsPassedOver) {
   const MemberIndex full = Homes()[2];
