@@ -24,7 +24,7 @@ NO_SPACE = 7
 SHORT = """xec.descriptor-interval 1s
 xec.tombstone-horizon 10s
 xec.operation-limit 5s
-xec.metadata-timeout 4s
+xec.metadata-timeout 2s
 xec.superseded-grace 1s
 xec.clean-interval 1s
 xec.inventory-interval 2s
@@ -169,11 +169,10 @@ class Scenarios(many_objects.ObjectsTest):
             missing = all_printed(wanted, done.out)
             return done, (f"exit code {done.code}, not {step.code}" if done.code != step.code else
                           f"not printed in its place: {missing}" if missing is not None else None)
-        done, problem = typed()
         if step.again:
-            deadline = time.monotonic() + ENDS
-            while problem and time.monotonic() < deadline:
-                done, problem = typed()
+            self.eventually(lambda: typed()[1] is None, ENDS, f"{where}: {command}")
+            return
+        done, problem = typed()
         self.assertIsNone(problem, f"{where}: {command}\n{done.out}")
 
     def follow(self, heading, *events):

@@ -160,7 +160,6 @@ Task<void> CleanBelow(TreePass& pass, ObjectPath directory) {
     pass.total.Add(cleaned);
   }
   for (const std::string& folder : found.folders) {
-    if (directory.IsRoot() && folder == kFileSystemFolder) continue;
     const bool shortened = folder.ends_with(kLongFolderSuffix);
     // A server that is silent may tell its name.
     if (shortened && (found.heard.size() < engine.server_count() || IsNameless(found, directory, folder)))

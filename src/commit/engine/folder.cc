@@ -14,6 +14,8 @@
 namespace xec {
 namespace {
 
+// Where a file system keeps what its checker finds; empty as a rule, and often nobody's to read.
+constexpr std::string_view kFileSystemFolder = "lost+found";
 // One listing reads so many at once.
 constexpr size_t kLongNamesInFlightMax = 64;
 
@@ -174,6 +176,7 @@ bool TakeFolderOf(const ObjectPath& name, FolderUnion& found) {
 }
 
 std::optional<ObjectPath> DirectoryOf(const ObjectPath& parent, const std::string& folder) {
+  if (parent.IsRoot() && folder == kFileSystemFolder) return std::nullopt;
   // A shortened folder does not tell the name itself.
   const auto component = folder.ends_with(kLongFolderSuffix) ? std::optional(folder) : PercentDecode(folder);
   if (!component) return std::nullopt;

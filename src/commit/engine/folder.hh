@@ -42,9 +42,6 @@ Task<FolderUnion> ListFolder(Engine& engine, ObjectPath directory, Duration leas
 // What one server has in the folder of the directory; waits for it to its deadline. Error: what it said.
 Task<Result<FolderUnion>> ListFolderOn(Engine& engine, MemberIndex member, ObjectPath directory);
 
-// Where a file system keeps what its checker finds; empty as a rule, and often nobody's to read.
-inline constexpr std::string_view kFileSystemFolder = "lost+found";
-
 // Has the name a physical folder of its own among those of `found`? It is taken out of them.
 bool TakeFolderOf(const ObjectPath& name, FolderUnion& found);
 // The directory below `parent` whose names have that physical folder; that of a shortened name under its

@@ -76,7 +76,6 @@ Task<Status> VisitFolder(Walk& walk, ObjectPath directory) {
     if (TakeFolderOf(name, *found)) below.push_back(name);
   }
   for (const std::string& folder : found->folders) {
-    if (directory.IsRoot() && folder == kFileSystemFolder) continue;
     std::optional<ObjectPath> name = DirectoryOf(directory, folder);
     if (name) below.push_back(std::move(*name));
   }

@@ -116,6 +116,24 @@ TEST_F(CensusTest, ADirectoryThatCannotBeListedIsToldAndTheOthersAreCounted) {
   EXPECT_EQ(SyncWait(TakeCensus(test_.engine(), *store_, stop)).code(), Code::kCancelled);
 }
 
+// Every disk that is a data server's from its root has one, and a census was never complete.
+TEST_F(CensusTest, AFolderOfTheFileSystemIsNoneOfTheStores) {
+  ASSERT_TRUE(test_.Put("/o", TestBytes(10'000)));
+  test_.Settle();
+  for (MemberIndex server = 0; server < 8; ++server) {
+    const CallContext call = test_.engine().MetadataCall();
+    ASSERT_TRUE(SyncWait(MakeDirectory(call, test_.engine().server(server), "/lost+found")));
+    FaultRule rule;
+    rule.operation = Operation::kList;
+    rule.path_contains = "/lost+found";
+    rule.error = {Code::kPermissionDenied, "Permission denied"};
+    test_.faults(server).Add(rule);
+  }
+  const Census census = Take();
+  EXPECT_EQ(census.total().objects, 1u);
+  EXPECT_EQ(census.unlisted().size(), 0u);
+}
+
 TEST_F(CensusTest, DamageInsideChunksShowsInADeepCensusOnly) {
   ASSERT_TRUE(test_.Put("/o", TestBytes(100'000)));
   test_.Settle();
