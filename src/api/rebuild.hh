@@ -41,6 +41,7 @@ struct RebuildProgress {
   uint64_t not_done = 0;  // of those looked at: cannot be looked at, or repaired, as far as is known now
   uint64_t under_way = 0;  // are repaired now
   uint64_t at_once = 0;  // so many may be; fewer while clients are served
+  uint64_t twice = 0;  // archives of lanes that another server has, left there since they are too young
   uint64_t brought = 0;  // were in no listing, and are again
   uint64_t unlisted = 0;  // directories that cannot be listed: what is below them was not looked at
   uint64_t bytes_lost = 0;  // of the archives to be written anew, as far as is known

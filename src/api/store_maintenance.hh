@@ -69,6 +69,7 @@ struct RepairReport {
   uint64_t archives_silent = 0;  // on servers that do not answer: left alone
   uint64_t archives_made = 0;
   uint64_t archives_surplus = 0;  // of lanes that another server has: removed, or by a dry run to be removed
+  uint64_t archives_twice = 0;  // likewise, but left there, since somebody may just be moving them
   int survives = 0;  // so many further archives could be lost before the repair, at least; < 0: none
   std::vector<MemberIndex> silent;  // these servers, ascending
   std::vector<std::string> made;  // one clause for each archive made: what was wrong, where it is now

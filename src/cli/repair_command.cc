@@ -136,6 +136,12 @@ class Repairs {
     if (line_.dry_run) return PrintPlan();
     fmt::print("{} of {} objects needed repair; {} of them were repaired\n", total.needed, total.objects,
                total.repaired);
+    if (total.twice > 0) {
+      fmt::print(
+          "{} archives are there twice; one of each is removed once both are older than the tombstone "
+          "horizon\n",
+          total.twice);
+    }
     if (total.brought > 0) fmt::print("{} objects were in no listing, and are again\n", total.brought);
     if (total.unlisted > 0)
       fmt::print("{} directories could not be listed; what is below them was not looked at\n",
@@ -197,6 +203,7 @@ class Repairs {
                  {"unlisted", total.unlisted},
                  {"details", json_},
                  {"brought_back", total.brought},
+                 {"left_twice", total.twice},
                  {"dry_run", line_.dry_run},
                  {"written", written},
                  {"seconds", std::chrono::duration<double>(total.elapsed).count()},
@@ -249,7 +256,8 @@ class Repairs {
   }
 
   void Tell(const std::string& path, const RepairReport& report) {
-    if (line_.all && report.Whole() && report.archives_surplus == 0) return;
+    const bool whole = report.Whole() && report.archives_surplus == 0 && report.problems.empty();
+    if (line_.all && whole) return;
     if (line_.json) {
       json_.push_back({{"path", path},
                        {"bad", report.archives_bad},

@@ -278,6 +278,7 @@ void Rebuilder::TellReport(const Object& object, const Done& done) {
 }
 
 void Rebuilder::Note(const RepairReport& report) {
+  report_.total.twice += report.archives_twice;
   silent_.insert(report.silent.begin(), report.silent.end());
   for (const RepairReport::Copy& copy : report.copies) {
     RebuildReport::Written& written = report_.written[copy.server];

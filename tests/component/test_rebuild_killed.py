@@ -143,6 +143,9 @@ class RebuildKilled(many_objects.ObjectsTest):
             self.assertGreater(work.done, 20)
         repair = ["repair", "--all", "--lost", *gone]
         self.assertRegex(self.xec(*repair, seconds=SECONDS).out, r"(\d+) of \1 objects have their full redundancy")
+        # What a killed mover has left twice goes once nobody can be at work on it.
+        self.eventually(lambda: json.loads(self.xec(*repair, *AT_ONCE, "--json", seconds=SECONDS).out)["left_twice"] == 0, TIDIED,
+                        "each archive is there once")
         folders = [server.data for server in servers]
         before = self.archives(folders)
         self.assertRegex(self.xec(*repair, seconds=SECONDS).out, r"(?m)^0 of \d+ objects needed repair")

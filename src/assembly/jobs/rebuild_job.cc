@@ -156,7 +156,7 @@ class RebuildJob final : public Job {
     if (!NeedSettled(site_.now().stored) || silent_ > list().tolerance) return reasons;
     reasons.gone = away_.For(after_, WallNow());
     if (away_.AreReplaced(reasons.gone) || !OthersHaveRoom()) reasons.gone.clear();
-    reasons.returned = away_.returned();
+    if (Now() >= again_at_) reasons.returned = away_.returned();
     for (const Member& member : list().members) {
       if (member.role == MemberRole::kEmptying) reasons.emptying.insert(member.id);
     }
@@ -287,7 +287,8 @@ class RebuildJob final : public Job {
                      total.unlisted);
     }
     away_.NoteReplaced(reasons_.gone);
-    away_.Forget(reasons_.returned);
+    if (total.twice > 0) again_at_ = Now() + kTryAgain;
+    if (total.twice == 0) away_.Forget(reasons_.returned);
     if (!reasons_.emptying.empty() && !report.silent.empty()) {
       co_return Fail(Code::kUnavailable, "{} cannot be emptied while data servers do not answer",
                      Joined(reasons_.emptying));
@@ -317,6 +318,7 @@ class RebuildJob final : public Job {
   AwayMembers away_;
   Ids left_out_;  // until their disks are compared
   size_t silent_ = 0;  // members, now
+  TimePoint again_at_{};  // not before that for what is there twice
   std::string heard_by_;  // another gateway, which hears from members that are away here
   std::optional<TimePoint> begins_at_;  // while there is a reason
   // Of the rebuild under way.
