@@ -312,7 +312,7 @@ class Scenarios(many_objects.ObjectsTest):
 
     def test_the_store_is_nearly_full(self):
         self.enter_mounts()
-        self.start_cluster(8, spares=2)
+        self.start_cluster(8, spares=1)
         self.give_disks(self.up, DISK_MIB)
         self.fill()
         os.makedirs(self.path("full"))
