@@ -26,7 +26,10 @@ void KnownSpace::Note(std::map<std::string, Space> heard, TimePoint now) {
     disks_[disk_of_[id]] = Disk{.total = space.total_bytes, .free = space.free_bytes, .at = now};
   }
   // What is old is of members that are gone, or silent for long.
-  std::erase_if(disk_of_, [&](const auto& member) { return now - disks_.at(member.second).at > kKnownFor; });
+  for (auto member = disk_of_.begin(); member != disk_of_.end();) {
+    const bool old = now - disks_.at(member->second).at > kKnownFor;
+    member = old ? disk_of_.erase(member) : std::next(member);
+  }
   for (auto& [name, disk] : disks_) disk.members = 0;
   for (const auto& [id, name] : disk_of_) ++disks_.at(name).members;
   std::erase_if(disks_, [](const auto& disk) { return disk.second.members == 0; });
