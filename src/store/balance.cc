@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "store/balance.hh"
 
+#include "commit/engine/look_at_space.hh"
 #include "placement/list_changes.hh"
 #include "store/balance_plan.hh"
 #include "store/rebuild.hh"
-#include "store/space.hh"
 
 namespace xec {
 namespace {

@@ -3,21 +3,9 @@
 
 #include <set>
 
-#include "commit/engine/server_gather.hh"
+#include "commit/engine/look_at_space.hh"
 
 namespace xec {
-
-Task<std::map<MemberIndex, Space>> AskSpace(Engine& engine) {
-  std::map<MemberIndex, Space> heard;
-  ServerGather<Result<xec::Space>> gather(engine);
-  for (const MemberIndex member : engine.AllByHealth())
-    gather.Start(member, GetSpace(engine.MetadataCall(), engine.server(member)));
-  while (gather.pending() > 0 && (heard.empty() || gather.timely() > 0)) {
-    const auto event = co_await gather.Next();
-    if (event.value && *event.value) heard.emplace(event.member, std::move(**event.value));
-  }
-  co_return std::move(heard);
-}
 
 Task<Result<StoreSpace>> SumSpace(Engine& engine) {
   StoreSpace sum;

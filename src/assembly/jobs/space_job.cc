@@ -2,7 +2,7 @@
 // Asks how much space the members' disks have, for the placement of new archives (KnownSpace).
 #include "assembly/jobs/store_jobs.hh"
 #include "base/log.hh"
-#include "store/space.hh"
+#include "commit/engine/look_at_space.hh"
 
 namespace xec {
 
@@ -23,10 +23,7 @@ class SpaceJob final : public Job {
 
   Task<StepEnd> Step(JobStep) override {
     Engine& engine = site_.engine();
-    const std::map<MemberIndex, Space> heard = co_await AskSpace(engine);
-    std::map<std::string, Space> by_id;
-    for (const auto& [member, space] : heard) by_id.emplace(engine.server_id(member), space);
-    engine.space().Note(std::move(by_id), engine.executor().Now());
+    co_await LookAtSpace(engine);
     Tell(engine);
     co_return StepEnd{.kind = StepEnd::kRest,
                       .pause = engine.space().IsTight() ? kSpaceIntervalTight : kSpaceInterval};

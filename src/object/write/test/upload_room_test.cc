@@ -17,7 +17,15 @@ class UploadRoomTest : public testing::Test {
  protected:
   static constexpr uint64_t kDisk = 1'000'000'000;
 
-  UploadRoomTest() : store_({.geometry = kSmall, .servers = 9}) {}
+  UploadRoomTest() : store_({.geometry = kSmall, .servers = 9}) { SetSpaceTold(false); }
+
+  // While they tell none, what was noted stays.
+  void SetSpaceTold(bool told) {
+    for (MemberIndex i = 0; i < store_.server_count(); ++i) {
+      store_.faults(i).Clear();
+      if (!told) store_.faults(i).Add({.operation = Operation::kGetSpace});
+    }
+  }
 
   void Note(const std::vector<MemberIndex>& full) {
     std::map<std::string, Space> heard;
@@ -66,6 +74,12 @@ TEST_F(UploadRoomTest, AnUploadForWhichTooFewAreLeftIsRefusedAsItBegins) {
   EXPECT_THAT(refused.error().message, HasSubstr("upload needs 5 (s00: 1000 B are free"));
   Note({0, 1, 2, 3});
   EXPECT_TRUE(store_.Start("/o", options));
+  // Before one is refused the servers are asked once more.
+  Note({0, 1, 2, 3, 4});
+  SetSpaceTold(true);
+  EXPECT_TRUE(store_.Start("/o", options));
+  SetSpaceTold(false);
+  Note({0, 1, 2, 3});
   options.archives_min = 0;
   EXPECT_EQ(store_.Start("/o", options).code(), Code::kNoSpace) << "all six are wanted";
   EXPECT_TRUE(SyncWait(MakeDirectoryName(store_.engine(), TestStore::Path("/d"), false)));
