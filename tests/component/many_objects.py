@@ -3,8 +3,31 @@
 import json
 import os
 import re
+import threading
 
 import everyday
+
+
+class Reader(threading.Thread):
+    """Reads one object after another through a gateway until it is told to stop; remembers what went wrong."""
+
+    def __init__(self, test, url, objects):
+        super().__init__(daemon=True)
+        self.test, self.url, self.objects = test, url, objects
+        self.stopping = threading.Event()
+        self.reads, self.problems = 0, []
+
+    def run(self):
+        while not self.stopping.is_set():
+            for name, file in self.objects.items():
+                got = self.test.curl("-f", self.url + name, code=None, binary=True)
+                if got.code != 0 or got.out != self.test.content(file):
+                    self.problems.append((name, got.code, got.err))
+                self.reads += 1
+
+    def stop(self):
+        self.stopping.set()
+        self.join()
 
 
 class ObjectsTest(everyday.EverydayTest):

@@ -10,7 +10,7 @@ import shutil
 import many_objects
 import xectest
 from everyday import place_of_chunk
-from test_replace import Reader
+from many_objects import Reader
 
 FLIPS = 100
 OBJECTS = 120

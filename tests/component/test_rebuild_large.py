@@ -5,11 +5,11 @@ XEC_TEST_LONG=1 has 20,000 objects of 20 GiB."""
 import json
 import os
 import shutil
-import threading
 import time
 
 import everyday
 import xectest
+from many_objects import Reader
 
 KIB, MIB = 1 << 10, 1 << 20
 LONG = os.environ.get("XEC_TEST_LONG") == "1"
@@ -20,30 +20,9 @@ AT_ONCE = 400  # files of one put
 READ = 40      # objects that are read all along
 
 
-class Reader(threading.Thread):
-    def __init__(self, test, url, objects):
-        super().__init__(daemon=True)
-        self.test, self.url, self.objects = test, url, objects
-        self.stopping = threading.Event()
-        self.reads, self.problems = 0, []
-
-    def run(self):
-        while not self.stopping.is_set():
-            for name, content in self.objects.items():
-                got = self.test.curl("-f", self.url + name, code=None, binary=True)
-                if got.code != 0 or got.out != content:
-                    self.problems.append((name, got.code, got.err))
-                self.reads += 1
-
-    def stop(self):
-        self.stopping.set()
-        self.join()
-
-
 class RebuildLarge(everyday.EverydayTest):
     def fill(self):
         os.makedirs(self.path("in"))
-        self.contents = {}
         number = 0
         for count, size in KINDS:
             source = self.random_file(f"source{size}", size)
@@ -59,9 +38,7 @@ class RebuildLarge(everyday.EverydayTest):
                     os.unlink(name)
             if size < MIB:
                 self.small = source
-        with open(self.small, "rb") as file:
-            content = file.read()
-        self.read_all_along = {f"/{KINDS[0][1]}/{number:05d}": content for number in range(0, KINDS[0][0], KINDS[0][0] // READ)}
+        self.read_all_along = {f"/{KINDS[0][1]}/{number:05d}": self.small for number in range(0, KINDS[0][0], KINDS[0][0] // READ)}
 
     def walked(self):
         """A walk of the inventory that began from now on."""

@@ -4,34 +4,12 @@ anew, while the store answers."""
 # seconds: 1200
 import os
 import shutil
-import threading
 
 import many_objects
 import xectest
+from many_objects import Reader
 
 OBJECTS = 40
-
-
-class Reader(threading.Thread):
-    """Reads one object after another through a gateway until it is told to stop; remembers what went wrong."""
-
-    def __init__(self, test, url, objects):
-        super().__init__(daemon=True)
-        self.test, self.url, self.objects = test, url, objects
-        self.stopping = threading.Event()
-        self.reads, self.problems = 0, []
-
-    def run(self):
-        while not self.stopping.is_set():
-            for name, file in self.objects.items():
-                got = self.test.curl("-f", self.url + name, code=None, binary=True)
-                if got.code != 0 or got.out != self.test.content(file):
-                    self.problems.append((name, got.code, got.err))
-                self.reads += 1
-
-    def stop(self):
-        self.stopping.set()
-        self.join()
 
 
 class Replace(many_objects.ObjectsTest):
