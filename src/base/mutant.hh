@@ -36,6 +36,7 @@ enum class Mutant {
   kLaterOnesGiveWay,
   kSetBesideRename,
   kRetireBeforeItCame,
+  kLeaveMovedHidden,
   kDoneSinceSuperseded,
   kListHalfRenamed,
   kListWhatWas,

@@ -77,6 +77,8 @@ constexpr std::array<PlantedBug, kMutantCount> kPlantedBugs = {{
      "attributes are set on an object whose rename has read them already"},
     {Mutant::kRetireBeforeItCame, "retire-before-it-came", "P1",
      "a rename is told as done while what it renames has not come from where it was before"},
+    {Mutant::kLeaveMovedHidden, "leave-moved-hidden", "P1",
+     "a rename goes on that one home tells of, below a removal"},
     {Mutant::kDoneSinceSuperseded, "done-since-superseded", "P4",
      "a version counts as committed that no home took, since all have something higher"},
     {Mutant::kListHalfRenamed, "list-half-renamed", "P5",

@@ -99,7 +99,7 @@ Task<bool> ResolveMoved(CleanPass& pass, Accepted moved) {
   const bool clean = co_await TurnSeals(pass, moved);
   const Status finished = co_await FinishTarget(pass.engine, pass.path, moved, Tombstone::kSeen);
   if (!finished) co_return false;
-  const bool durable = co_await DurableOnQuorum(pass.engine, pass.path, moved, Late::kWaitedFor);
+  const bool durable = co_await KeepMoved(pass.engine, pass.path, moved, Late::kWaitedFor);
   if (!durable) co_return false;
   const bool moving_in = co_await StillMovingIn(pass, moved.version.Unmoved());
   if (moving_in && !MutantActive(Mutant::kRetireBeforeItCame)) co_return false;

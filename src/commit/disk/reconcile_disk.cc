@@ -7,6 +7,7 @@
 #include "commit/engine/names.hh"
 #include "commit/engine/pause.hh"
 #include "commit/programs/name_walk.hh"
+#include "commit/rename/carry_renames.hh"
 #include "commit/steps/seals.hh"
 
 namespace xec {
@@ -64,6 +65,9 @@ Task<Status> ReconcileName(Reconciliation& work, ObjectPath name, bool on_disk) 
   // Whoever changes the name meanwhile does so without the disk.
   const Result<NameInfo> info = co_await LookUpWithAttributes(work.engine, name);
   if (!info) co_return info.error();
+  // The disk may have been one of a quorum that knew of a rename.
+  const Status carried = co_await CarryRenames(work.engine, name, info->listings);
+  if (!carried) co_return carried;
   if (!on_disk) co_return OkStatus();
   co_return co_await RemoveVoid(work, std::move(name));
 }

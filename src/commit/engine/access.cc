@@ -153,22 +153,11 @@ Task<Status> SyncStates(Engine& engine, MemberIndex member, ObjectPath path) {
 
 namespace {
 
-// What a home has for good.
-struct DurableHere {
-  bool accepted = false;
-  bool itself = false;
-};
-
-Task<DurableHere> MakeDurable(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
-  DurableHere here;
+Task<bool> MakeDurable(Engine& engine, ObjectPath path, MemberIndex home, Accepted goal) {
   const Result<States> states = co_await ListStates(engine, home, path);
-  if (!states || HighestAccepted(*states) < goal) co_return here;
+  if (!states || HighestAccepted(*states) < goal) co_return false;
   const Status synced = co_await SyncStates(engine, home, path);
-  here.accepted = synced.has_value();
-  const bool retired =
-      goal.kind == Accepted::kMoved && HasAccepted(*states, goal.version.Unmoved().MoveDone());
-  here.itself = here.accepted && (retired || HasAccepted(*states, goal));
-  co_return here;
+  co_return synced.has_value();
 }
 
 }  // namespace
@@ -176,19 +165,16 @@ Task<DurableHere> MakeDurable(Engine& engine, ObjectPath path, MemberIndex home,
 Task<bool> DurableOnQuorum(Engine& engine, ObjectPath path, Accepted goal, Late late_ones) {
   if (!engine.SyncBeforeCommit()) co_return true;
   const TimePoint begun = engine.executor().Now();
-  ServerGather<DurableHere> gather(engine, RequestKind::kSync);
+  ServerGather<bool> gather(engine, RequestKind::kSync);
   const Homes homes = engine.Homes(path);
   for (const MemberIndex home : homes) gather.Start(home, MakeDurable(engine, path, home, goal));
   size_t accepted = 0;
-  bool found = goal.kind != Accepted::kMoved;
-  while (gather.pending() > 0 && (accepted < homes.quorum() || !found)) {
+  while (gather.pending() > 0 && accepted < homes.quorum()) {
     if (late_ones == Late::kPassedOver && gather.OnlyLateOnes()) break;
     const auto event = co_await gather.Next();
-    if (!event.value) continue;
-    if (event.value->accepted) ++accepted;
-    found = found || event.value->itself;
+    if (event.value && *event.value) ++accepted;
   }
-  co_return accepted >= homes.quorum() && found && !TookTooLong(engine, begun);
+  co_return accepted >= homes.quorum() && !TookTooLong(engine, begun);
 }
 
 Task<Status> KeepLongName(Engine& engine, MemberIndex member, ObjectPath path) {

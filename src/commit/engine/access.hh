@@ -45,9 +45,8 @@ Task<Status> MakeNamedMark(Engine& engine, MemberIndex member, ObjectPath path, 
 Task<Status> SyncStates(Engine& engine, MemberIndex member, ObjectPath path);
 
 // Makes durable, where that is asked for, that homes accept `goal` or something higher. True: a quorum of
-// them does for good. Of a moved tombstone one of these must show it itself, or its successor: what is higher
-// hides it, but does not tell where its version went. `late_ones`: the homes that are late. False also when
-// it took too long.
+// them does for good. `late_ones`: the homes that are late. False also when it took too long. Of a moved
+// tombstone KeepMoved asks for more.
 Task<bool> DurableOnQuorum(Engine& engine, ObjectPath path, Accepted goal, Late late_ones);
 
 // Path of an entry of the object directory on a server.

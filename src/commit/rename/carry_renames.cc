@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "commit/members/carry_renames.hh"
+#include "commit/rename/carry_renames.hh"
 
 #include <algorithm>
 #include <set>
@@ -18,23 +18,6 @@ using Listings = std::map<MemberIndex, States>;
 Error TooFew(const ObjectPath& path) {
   return Fail(Code::kUnavailable, "too few homes of {} take what is known of a rename that is not complete",
               path.text());
-}
-
-Task<Status> CarryOut(Engine& engine, ObjectPath path, Listings listings, Accepted moved) {
-  const Version done = moved.version.Unmoved().MoveDone();
-  size_t have = 0;
-  for (const auto& [home, states] : listings) {
-    if (HasAccepted(states, done)) co_return OkStatus();
-    have += HasAccepted(states, moved) ? 1 : 0;
-  }
-  const size_t quorum = engine.HomeQuorum(path);
-  for (const auto& [home, states] : listings) {
-    if (have >= quorum || HasAccepted(states, moved)) continue;
-    const RollResult made = co_await MakeWitness(engine, path, home, moved);
-    have += made == RollResult::kAccepted ? 1 : 0;
-  }
-  if (have < quorum) co_return TooFew(path);
-  co_return OkStatus();
 }
 
 bool KnowsOf(const State& state, const std::string& rid) {
@@ -102,8 +85,8 @@ Task<Status> CarryIn(Engine& engine, ObjectPath path, Listings listings, std::st
 Task<Status> CarryRenames(Engine& engine, ObjectPath path, Listings listings) {
   const std::vector<Accepted> moves = MovesIn(listings);
   for (const Accepted& moved : moves) {
-    const Status carried = co_await CarryOut(engine, path, listings, moved);
-    if (!carried) co_return carried;
+    const bool carried = co_await KeepMoved(engine, path, moved, Late::kWaitedFor);
+    if (!carried) co_return TooFew(path);
   }
   std::set<std::string> coming;
   for (const auto& [home, states] : listings) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // What homes know of renames of a name beside what was decided last, while names move to other homes
-// (docs/protocol/members.md).
+// (docs/protocol/members.md) or a disk is compared (docs/protocol/disks.md).
 #pragma once
 
 #include <map>

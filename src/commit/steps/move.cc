@@ -4,10 +4,12 @@
 #include "archive/manifest.hh"
 #include "base/contains.hh"
 #include "base/failpoint.hh"
+#include "base/mutant.hh"
 #include "commit/engine/server_gather.hh"
 #include "commit/steps/given_up_seal.hh"
 #include "commit/steps/manifest_text.hh"
 #include "commit/steps/roll_forward.hh"
+#include "commit/steps/witness.hh"
 #include "protocol/archive_states.hh"
 
 namespace xec {
@@ -95,6 +97,37 @@ Task<std::vector<MemberIndex>> RollPlanned(Engine& engine, ObjectPath path, Look
   co_return std::move(rolled);
 }
 
+// What a home of the source has for good of a move.
+struct MovedHere {
+  bool above = false;  // the moved tombstone or something higher
+  bool itself = false;
+  bool retired = false;
+};
+
+Task<MovedHere> FindMoved(Engine& engine, ObjectPath from, MemberIndex home, Accepted moved) {
+  MovedHere here;
+  const Result<States> states = co_await ListStates(engine, home, from);
+  if (!states || HighestAccepted(*states) < moved) co_return here;
+  const Status synced = co_await SyncStates(engine, home, from);
+  if (!synced) co_return here;
+  here.above = true;
+  here.itself = HasAccepted(*states, moved);
+  here.retired = HasAccepted(*states, moved.version.Unmoved().MoveDone());
+  co_return here;
+}
+
+// Answers how many of the homes take a copy of the moved tombstone.
+Task<size_t> CopyMoved(Engine& engine, ObjectPath from, std::vector<MemberIndex> homes, Accepted moved) {
+  ServerGather<RollResult> gather(engine, RequestKind::kSync);
+  for (const MemberIndex home : homes) gather.Start(home, MakeWitness(engine, from, home, moved));
+  size_t taken = 0;
+  while (gather.timely() > 0) {
+    const auto event = co_await gather.Next();
+    if (event.value && *event.value == RollResult::kAccepted) ++taken;
+  }
+  co_return taken;
+}
+
 Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record,
                           Tombstone tombstone, Late late_ones) {
   const ObjectPath& to = record.to;
@@ -108,7 +141,7 @@ Task<Status> AcceptTarget(Engine& engine, ObjectPath from, Accepted moved, MoveR
     if (plan.kind == FinishPlan::kCannotTell) break;
     const bool done = plan.kind == FinishPlan::kDone;
     const bool changes = !done || !plan.overtaken.empty();
-    if (!durable && changes) durable = co_await DurableOnQuorum(engine, from, moved, late_ones);
+    if (!durable && changes) durable = co_await KeepMoved(engine, from, moved, late_ones);
     if (!durable && !done) {
       co_return Fail(Code::kNoQuorum,
                      "cannot tell whether {} has moved to {} for good: too few of its homes answer or can "
@@ -249,6 +282,30 @@ Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIn
   co_return OkStatus();
 }
 
+Task<bool> KeepMoved(Engine& engine, ObjectPath from, Accepted moved, Late late_ones) {
+  const TimePoint begun = engine.executor().Now();
+  const Homes homes = engine.Homes(from);
+  ServerGather<MovedHere> gather(engine, RequestKind::kSync);
+  for (const MemberIndex home : homes) gather.Start(home, FindMoved(engine, from, home, moved));
+  size_t above = 0;
+  size_t itself = 0;
+  bool retired = false;
+  std::vector<MemberIndex> hidden;
+  const auto enough = [&] { return (retired ? above : itself) >= homes.quorum(); };
+  while (gather.pending() > 0 && !enough()) {
+    if (late_ones == Late::kPassedOver && gather.OnlyLateOnes()) break;
+    const auto event = co_await gather.Next();
+    if (!event.value || !event.value->above) continue;
+    ++above;
+    retired = retired || event.value->retired;
+    itself += event.value->itself ? 1 : 0;
+    if (!event.value->itself) hidden.push_back(event.member);
+  }
+  if (!enough() && !retired && itself > 0 && !MutantActive(Mutant::kLeaveMovedHidden))
+    itself += co_await CopyMoved(engine, from, std::move(hidden), moved);
+  co_return enough() && !TookTooLong(engine, begun);
+}
+
 Task<size_t> MoveArchives(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record,
                           std::vector<MemberIndex> servers) {
   ServerGather<bool> gather(engine, RequestKind::kSync);
@@ -269,7 +326,7 @@ Task<void> BringFrom(Engine& engine, ObjectPath from, std::vector<Accepted> move
     Result<MoveRecord> record = co_await ReadMoveRecord(engine, from, moved);
     if (!record || record->oid != oid) continue;
     const Status finished = co_await FinishTarget(engine, from, moved, Tombstone::kSeen);
-    const bool durable = finished && co_await DurableOnQuorum(engine, from, moved, Late::kPassedOver);
+    const bool durable = finished && co_await KeepMoved(engine, from, moved, Late::kPassedOver);
     if (!durable) continue;
     std::vector<MemberIndex> one = {home};
     co_await MoveArchives(engine, from, moved, std::move(*record), std::move(one));

@@ -23,6 +23,12 @@ Task<Status> FinishTarget(Engine& engine, ObjectPath from, Accepted moved, Tombs
 Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIndex, States> listings,
                               Accepted highest, std::vector<MemberIndex> holders, Late late_ones);
 
+// Makes durable, where that is asked for, that a quorum of the homes of `from` has the moved tombstone
+// itself, or the mark that its move is complete beside something higher. What is higher hides the tombstone,
+// but does not tell where its version went: homes that have only that get a copy. True: a quorum has it.
+// `late_ones`: the homes that are late. False also when it took too long.
+Task<bool> KeepMoved(Engine& engine, ObjectPath from, Accepted moved, Late late_ones);
+
 // F2: the archives of the moved version follow, on every server that may have one; only after F1, and when
 // the tombstone is durable. Answers on how many of them nothing is left to move. `servers`: see
 // ServersOfMove.

@@ -8,6 +8,7 @@
 #include "base/mutant.hh"
 #include "commit/engine/names.hh"
 #include "commit/engine/server_gather.hh"
+#include "commit/steps/move.hh"
 
 namespace xec {
 namespace {
@@ -76,7 +77,9 @@ Task<bool> SettledByLook(Engine& engine, ObjectPath path, Accepted goal, bool ac
     const bool kept = goal.kind != Accepted::kMoved || finished;
     const bool hidden = accepted_somewhere && kept && goal < info->accepted;
     if (info->accepted != goal && !hidden) co_return false;
-    const bool durable = co_await DurableOnQuorum(engine, path, goal, late_ones);
+    bool durable = false;
+    if (goal.kind == Accepted::kMoved) durable = co_await KeepMoved(engine, path, goal, late_ones);
+    if (goal.kind != Accepted::kMoved) durable = co_await DurableOnQuorum(engine, path, goal, late_ones);
     if (durable) co_return true;
   }
   co_return false;

@@ -45,6 +45,50 @@ class CarryRenamesTest : public testing::Test {
     ASSERT_EQ(ArchivesAt(to_), world_.descriptor.geometry.Total() - 1);
   }
 
+  // A renamer dies when one home has its moved tombstone. Answers which.
+  MemberIndex RenameOnOneHome() {
+    for (size_t steps = 1;; ++steps) {
+      Gateway& dying = world_.NewGateway();
+      const Homes homes = HomesOf(kFrom);
+      for (size_t i = 1; i < homes.size(); ++i)
+        dying.faults[homes[i]]->plan().Add(
+            {.kind = FaultKind::kFailBefore, .operation = Operation::kRename, .path_contains = "/r."});
+      world_.executor.RunTask(RenameObject(*dying.engine, TestWorld::Path(kFrom), TestWorld::Path(to_)),
+                              steps);
+      dying.Kill();
+      const std::vector<MemberIndex> shown = HomesWith(kFrom, &State::IsMoved);
+      if (!shown.empty()) {
+        EXPECT_EQ(shown.size(), 1u);
+        return shown[0];
+      }
+      world_.Pass(1h);
+      world_.Clean(gateway_);
+    }
+  }
+  std::vector<MemberIndex> HomesWith(const std::string& name, bool (State::*holds)() const) {
+    std::vector<MemberIndex> with;
+    for (const MemberIndex home : HomesOf(name)) {
+      const Result<States> states = world_.Run(ListStates(*gateway_.engine, home, TestWorld::Path(name)));
+      if (states &&
+          std::any_of(states->begin(), states->end(), [&](const State& state) { return (state.*holds)(); }))
+        with.push_back(home);
+    }
+    return with;
+  }
+
+  // An empty disk takes the place of the server's.
+  void LoseDisk(MemberIndex member, const std::string& name) {
+    const Result<States> states = world_.Run(ListStates(*gateway_.engine, member, TestWorld::Path(name)));
+    ASSERT_TRUE(states);
+    for (const State& state : *states) {
+      const std::string entry = FormatState(state);
+      const ObjectPath path = TestWorld::Path(name);
+      const Status removed = world_.Run(state.IsMark() ? RemoveMark(*gateway_.engine, member, path, entry)
+                                                       : RemoveState(*gateway_.engine, member, path, entry));
+      ASSERT_TRUE(removed) << removed.error().message;
+    }
+  }
+
   void GoBy(StoreDescriptor list) {
     std::vector<DataServerPtr> servers(gateway_.faults.begin(), gateway_.faults.end());
     auto engine = std::make_unique<Engine>(*gateway_.engine, list, std::move(servers));
@@ -109,6 +153,23 @@ TEST_F(CarryRenamesTest, AnArchiveThatComesBringsNothingBack) {
   EXPECT_FALSE(world_.Lives(gateway_, kFrom));
   EXPECT_FALSE(world_.Lives(gateway_, to_)) << "it was removed";
   EXPECT_EQ(ArchivesAt(kFrom) + ArchivesAt(to_), 0u);
+}
+
+// A removal that does not see how far the rename has come stands above it, on all homes but one. This one is
+// lost, and what was removed must not take along what was renamed.
+TEST_F(CarryRenamesTest, ARemovalHidesNothingOfARenameThatGoesOn) {
+  ASSERT_TRUE(world_.Put(gateway_, kFrom));
+  const MemberIndex one = RenameOnOneHome();
+  Gateway& remover = world_.NewGateway();
+  remover.faults[one]->plan().SetDown(true);
+  ASSERT_TRUE(world_.Run(RemoveObject(*remover.engine, TestWorld::Path(kFrom))));
+  EXPECT_FALSE(world_.Lives(gateway_, kFrom));
+  const bool renamed = world_.Lives(gateway_, to_);
+  LoseDisk(one, kFrom);
+  world_.Pass(2h);
+  world_.Clean(gateway_);
+  EXPECT_EQ(world_.Lives(gateway_, to_), renamed);
+  EXPECT_EQ(ArchivesAt(to_), renamed ? world_.descriptor.geometry.Total() - 1 : 0);
 }
 
 }  // namespace
