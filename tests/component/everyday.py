@@ -7,6 +7,7 @@ The gateway is anything with .url and .http; `folder_of(address)` gives the loca
 import json
 import os
 import re
+import shutil
 import tempfile
 import zipfile
 import zlib
@@ -14,6 +15,12 @@ import zlib
 import xectest
 
 KIB = 1024
+
+
+def lose(path):
+    """The directory is gone at once: what writes there meanwhile would fill it while it is emptied."""
+    os.rename(path, path + ".gone")
+    shutil.rmtree(path + ".gone")
 
 
 def place_of_chunk(archive, stripe, chunk):

@@ -437,7 +437,7 @@ class MissingServers(GatewayTest):
         store = self.gateway()
         file = self.put(store, "/a", 3 * STRIPE + 7)
         for path in store.dirs[1:3]:
-            self.lose(path)
+            everyday.lose(path)
         self.assert_same(file, self.get(store, "/a"))
         self.curl("-o", self.path("http"), store.http + "/a")
         self.assert_same(file, self.path("http"))

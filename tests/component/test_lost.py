@@ -76,7 +76,7 @@ class Lost(everyday.EverydayTest):
         by_address = self.lost(xec, "--server", cluster.servers[2].url)
         self.assertEqual(self.told(by_address), self.told(before))
 
-        self.lose(cluster.servers[2].data)
+        everyday.lose(cluster.servers[2].data)
         os.makedirs(cluster.servers[2].data)
         cluster.user.give(cluster.servers[2].data)
         self.assertEqual(self.told(self.check_agrees(xec, "--server", "s03")), self.told(before), "right after the loss")
@@ -123,7 +123,7 @@ class Lost(everyday.EverydayTest):
         self.assertGreater(whole["totals"]["name_space"]["into_disk"], 0)
 
         for entry in list(os.scandir(space)):
-            self.lose(entry.path)
+            everyday.lose(entry.path)
         dangling = set()
         for folder, _, files in os.walk(server.data):
             dangling.update(os.path.join(folder, name) for name in files if not os.path.exists(os.path.join(folder, name)))
@@ -217,7 +217,7 @@ class Lost(everyday.EverydayTest):
             store.xec("mkdir", "-p", f"/run{number:03d}")
             store.xec("put", "-q", *files, f"/run{number:03d}/", seconds=600)
         self.wait_for_walk(xec, seconds=900)
-        self.lose(store.dirs[2])
+        everyday.lose(store.dirs[2])
         began = time.monotonic()
         document = self.lost(xec, "--server", "s03")
         took = time.monotonic() - began

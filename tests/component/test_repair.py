@@ -87,7 +87,7 @@ class RepairTest(many_objects.ObjectsTest):
     def test_a_stock_server_whose_folder_was_deleted(self):
         cluster, options, xec = self.up(9)
         objects = self.put_objects(xec, OBJECTS if LONG else OBJECTS // 2)
-        self.lose(cluster.servers[3].data)
+        everyday.lose(cluster.servers[3].data)
         left = [server.data for server in cluster.servers if server is not cluster.servers[3]]
         start = lambda: self.background([self.program("xec"), "repair", *options, "--all"])
         self.check_repair(xec, start, objects, left, [])

@@ -5,6 +5,7 @@ anew, while the store answers."""
 import os
 import shutil
 
+import everyday
 import many_objects
 import xectest
 from many_objects import Reader
@@ -70,7 +71,7 @@ class Replace(many_objects.ObjectsTest):
         self.assertIn(f"s03 still answers, at {lost}: stop it first if it is to be replaced", said)
         self.assertIn("is not listed: add it to --data",
                       store.xec("server", "replace", "s03", "--with", self.path("other"), code=2).err)
-        self.lose(lost)
+        everyday.lose(lost)
         os.makedirs(lost)
         os.chown(lost, owner.st_uid, owner.st_gid)
         with open(os.path.join(lost, "stranger"), "w", encoding="utf-8") as file:

@@ -8,6 +8,7 @@ import re
 import shutil
 import time
 
+import everyday
 import many_objects
 import xectest
 import xrootd_cluster
@@ -227,7 +228,7 @@ class Scenarios(many_objects.ObjectsTest):
         owner = os.stat(dirs[2])
 
         def fails():
-            self.lose(dirs[2])
+            everyday.lose(dirs[2])
             self.check_use()
 
         def is_mounted():
@@ -249,7 +250,7 @@ class Scenarios(many_objects.ObjectsTest):
 
         def fails(disk):
             for entry in list(os.scandir(disk)):
-                self.lose(entry.path)
+                everyday.lose(entry.path)
 
         def fails_with_identity():
             self.check_well()

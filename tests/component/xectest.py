@@ -271,12 +271,6 @@ class TestCase(unittest.TestCase):
         self.assertEqual(os.path.getsize(expected), os.path.getsize(actual), f"size of {actual}")
         self.assertEqual(self.sha256(expected), self.sha256(actual), f"content of {actual}")
 
-    @staticmethod
-    def lose(path):
-        """The directory is gone at once: what writes there meanwhile would fill it while it is emptied."""
-        os.rename(path, path + ".gone")
-        shutil.rmtree(path + ".gone")
-
     def flip_byte(self, path, offset):
         with open(path, "r+b") as file:
             file.seek(offset)
