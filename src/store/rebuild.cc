@@ -34,8 +34,9 @@ constexpr uint64_t kChances = uint64_t{1} << 32;
 struct Counted {
   std::atomic<uint64_t> read = 0, written = 0;
   std::atomic<bool> stopped = false;
-  std::atomic<bool> beside_clients = false;
-  std::atomic<size_t> repairs = 0;  // under way
+  std::atomic<uint64_t> begun = 0;  // objects
+  std::atomic<double> work_per_s = 0, by_now = 0;  // RebuildPace::Limit
+  uint64_t Work() const { return read + written + RebuildPace::kObjectWork * begun; }
 };
 
 // Of a small request on a usual server that is well, as far as is known.
@@ -76,7 +77,9 @@ class Rebuilder {
         options_(std::move(options)),
         began_(engine.executor().Now()),
         gather_(engine.scope(), engine.executor()),
-        pace_(RepairsThatFit(engine)) {}
+        pace_(RepairsThatFit(engine)) {
+    counted_->work_per_s = pace_.limit().work_per_s;
+  }
 
   Task<Result<RebuildReport>> Run();
 
@@ -149,8 +152,8 @@ Task<Done> Rebuilder::Ask(const Object& object, bool dry_run) {
   options.moves = object.moves;
   options.progress = [counted = counted_](uint64_t bytes) { counted->read += bytes; };
   options.wrote = [counted = counted_](uint64_t bytes) { counted->written += bytes; };
-  options.rest = [counted = counted_](Duration worked) {
-    return counted->beside_clients ? RebuildPace::Rest(worked, counted->repairs) : Duration::zero();
+  options.rest = [counted = counted_] {
+    return RebuildPace::Limit{counted->work_per_s, counted->by_now}.Rest(counted->Work());
   };
   options.stopped = [counted = counted_] { return counted->stopped.load(); };
   Done done;
@@ -177,7 +180,7 @@ Task<Done> Rebuilder::Tick(Engine& engine) {
 
 void Rebuilder::Start(Kind kind, Object object) {
   ++(kind == kLook ? looks_ : repairs_);
-  counted_->repairs = repairs_;
+  if (kind == kRepair) ++counted_->begun;
   gather_.Start(next_tag_, kind == kLook ? Look(object) : Repair(object));
   under_way_.emplace(next_tag_++, UnderWay{kind, std::move(object)});
 }
@@ -207,7 +210,6 @@ Task<void> Rebuilder::Next() {
   } else {
     UnderWay ended = std::move(under_way_.extract(event.tag).mapped());
     --(ended.kind == kLook ? looks_ : repairs_);
-    counted_->repairs = repairs_;
     if (ended.kind == kLook) {
       TakeLook(std::move(ended.object), std::move(*event.value));
     } else {
@@ -219,9 +221,14 @@ Task<void> Rebuilder::Next() {
 
 void Rebuilder::LookAround() {
   const TimePoint now = engine_.executor().Now();
-  pace_.Note(xec::LookAround(engine_, *store_.clients()), now);
+  RebuildPace::Seen seen = xec::LookAround(engine_, *store_.clients());
+  seen.work = counted_->Work();
+  seen.busy = repairs_ >= pace_.at_once();
+  pace_.Note(seen, now);
   if (options_.due) pace_.NoteBehind(IsBehind(*options_.due, counted_->written, now - began_));
-  counted_->beside_clients = pace_.beside_clients();
+  const RebuildPace::Limit limit = pace_.limit();
+  counted_->by_now = limit.by_now;
+  counted_->work_per_s = limit.work_per_s;
   rate_.Note(counted_->written, tried_, now);
 }
 

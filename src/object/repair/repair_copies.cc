@@ -317,7 +317,6 @@ Task<Status> RepairCopies::WriteMade(MadeChunks made) {
 // that another one holds until it has got more.
 Task<Status> RepairCopies::WriteMade(ReadContext context) {
   const StripeMap stripes = version_.manifest.Stripes();
-  const Executor& executor = version_.engine.executor();
   Gather<Result<MadeChunks>> making(version_.engine.scope(), version_.engine.executor());
   // Those that are made before an earlier one: an archive has its stripes in order, as it had before.
   std::map<uint64_t, MadeChunks> made;
@@ -333,14 +332,14 @@ Task<Status> RepairCopies::WriteMade(ReadContext context) {
     made.emplace(event.tag, std::move(**event.value));
     for (auto first = made.find(next); first != made.end(); first = made.find(++next)) {
       if (version_.options.stopped()) co_return Fail(Code::kCancelled, "the repair was interrupted");
-      const TimePoint began = executor.Now();
-      const Duration reading = first->second.took;
       const Status written = co_await WriteMade(std::move(first->second));
       if (!written) co_return written.error();
       made.erase(first);
       if (AllFailed()) co_return OkStatus();
-      const Duration rest = version_.options.rest(reading + (executor.Now() - began));
-      if (rest > Duration::zero()) co_await Pause(version_.engine, rest);
+      for (Duration rest = version_.options.rest(); rest > Duration::zero(); rest = version_.options.rest()) {
+        if (version_.options.stopped()) co_return Fail(Code::kCancelled, "the repair was interrupted");
+        co_await Pause(version_.engine, rest);
+      }
     }
   }
   co_return OkStatus();

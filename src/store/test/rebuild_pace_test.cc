@@ -12,6 +12,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
+constexpr double kShare = RebuildPace::kSharePercent / 100.0;
 constexpr Duration kTick = milliseconds(250);
 
 // Tells the same for so long, with latencies that differ by a little, as real ones do.
@@ -21,13 +22,17 @@ class Told {
   void For(Duration time, bool clients, std::optional<Duration> latency) {
     for (const TimePoint until = now + time; now < until; now += kTick) {
       jitter = -jitter;
-      pace.Note({.clients = clients, .latency = latency ? std::optional(*latency + jitter) : std::nullopt},
+      pace.Note({.clients = clients,
+                 .latency = latency ? std::optional(*latency + jitter) : std::nullopt,
+                 .work = work += 10'000'000,
+                 .busy = true},
                 now);
     }
   }
   RebuildPace pace;
   TimePoint now{seconds(1000)};
   Duration jitter = std::chrono::microseconds(1);
+  uint64_t work = 0;
 };
 
 TEST(RebuildPaceTest, NobodyElseLeavesAllOfIt) {
@@ -54,8 +59,10 @@ TEST(RebuildPaceTest, AClientLeavesOneAtOnceAndItComesBackStepByStep) {
 }
 
 TEST(RebuildPaceTest, OneThatIsBehindGivesWayToNobody) {
-  RebuildPace pace(8);
-  pace.Note({.clients = true}, TimePoint() + std::chrono::hours(1));
+  Told told(8);
+  RebuildPace& pace = told.pace;
+  told.For(seconds(5), false, milliseconds(2));
+  told.For(kTick, true, milliseconds(2));
   EXPECT_EQ(pace.at_once(), 1u);
   EXPECT_TRUE(pace.beside_clients());
   pace.NoteBehind(true);
@@ -94,7 +101,7 @@ TEST(RebuildPaceTest, SlowDisksAreMeasuredByThemselves) {
 TEST(RebuildPaceTest, TheIdleLevelIsForgotten) {
   Told told(8);
   told.For(seconds(5), false, milliseconds(2));
-  told.For(RebuildPace::kLevelMemory + minutes(1), false, milliseconds(40));
+  told.For(RebuildPace::kMemory + minutes(1), false, milliseconds(40));
   EXPECT_EQ(told.pace.at_once(), 8u);
 }
 
@@ -106,13 +113,91 @@ TEST(RebuildPaceTest, ALatencyThatDoesNotChangeIsNoNews) {
   EXPECT_EQ(pace.at_once(), 8u);
 }
 
-TEST(RebuildPaceTest, BesideClientsAllTogetherWorkAQuarterOfTheTime) {
-  for (const size_t objects : {size_t{1}, size_t{2}, size_t{8}}) {
-    const Duration worked = milliseconds(100);
-    const Duration rest = RebuildPace::Rest(worked, objects);
-    EXPECT_EQ(rest, (4 * static_cast<int>(objects) - 1) * worked);
+// A rebuild that does so much in a second with one object at once, and so much more with each further one,
+// up to `most`; when it may.
+class Worked {
+ public:
+  explicit Worked(uint64_t one) : one_(one) {}
+  void For(Duration time, bool clients, uint64_t most) {
+    for (const TimePoint until = now + time; now < until; now += kTick) {
+      const RebuildPace::Limit limit = pace.limit();
+      if (limit.Rest(work) == Duration::zero()) work += std::min<uint64_t>(pace.at_once() * one_, most) / 4;
+      pace.Note({.clients = clients, .work = work, .busy = true}, now);
+    }
   }
-  EXPECT_EQ(RebuildPace::Rest(minutes(1), 1), RebuildPace::kRestMax);
+  double RateIn(Duration time, bool clients, uint64_t most) {
+    const uint64_t before = work;
+    For(time, clients, most);
+    return static_cast<double>(work - before) / std::chrono::duration<double>(time).count();
+  }
+  RebuildPace pace{8};
+  TimePoint now{seconds(1000)};
+  uint64_t work = 0;
+
+ private:
+  const uint64_t one_;
+};
+
+TEST(RebuildPaceTest, BesideClientsItHasItsShareOfWhatItDoesAlone) {
+  Worked worked(100'000'000);
+  worked.For(seconds(10), false, 400'000'000);
+  worked.For(seconds(5), true, 400'000'000);
+  EXPECT_NEAR(worked.RateIn(seconds(60), true, 400'000'000), kShare * 400e6, 5e6);
+  EXPECT_EQ(worked.pace.at_once(), 1u) << "one is enough for it";
+}
+
+TEST(RebuildPaceTest, WhereOneIsNotEnoughForItsShareThereAreMore) {
+  Worked worked(100'000'000);
+  worked.For(seconds(10), false, 800'000'000);
+  Worked slowed(20'000'000);
+  slowed.pace = worked.pace;
+  slowed.now = worked.now;
+  slowed.work = worked.work;
+  slowed.For(seconds(10), true, 800'000'000);
+  EXPECT_GT(slowed.pace.at_once(), 3u);
+  EXPECT_NEAR(slowed.RateIn(seconds(60), true, 800'000'000), std::min(160e6, kShare * 800e6), 20e6);
+}
+
+TEST(RebuildPaceTest, BesideClientsFromTheBeginningItTriesHowFastItIs) {
+  Worked worked(100'000'000);
+  worked.For(kTick, true, 400'000'000);
+  EXPECT_EQ(worked.pace.at_once(), 8u);
+  EXPECT_EQ(worked.pace.limit().Rest(uint64_t{1} << 60), Duration::zero());
+  worked.For(RebuildPace::kWindow + 2 * kTick, true, 400'000'000);
+  EXPECT_EQ(worked.pace.at_once(), 1u);
+  EXPECT_GT(worked.pace.limit().Rest(uint64_t{1} << 60), Duration::zero());
+  worked.For(seconds(10), true, 400'000'000);
+  EXPECT_NEAR(worked.RateIn(seconds(60), true, 400'000'000), kShare * RebuildPace::kTriedFactor * 400e6, 20e6)
+      << "the clients had the rest";
+}
+
+// Nor is it tried for long with that.
+TEST(RebuildPaceTest, WhatItDoesWithLittleToDoIsNotHowFastItIs) {
+  RebuildPace pace(8);
+  TimePoint now{seconds(1000)};
+  const auto note = [&](bool clients, Duration time) {
+    for (const TimePoint until = now + time; now < until; now += kTick)
+      pace.Note({.clients = clients, .work = 400}, now);
+  };
+  note(false, seconds(10));
+  note(true, kTick);
+  EXPECT_EQ(pace.at_once(), 8u);
+  EXPECT_EQ(pace.limit().Rest(1000), Duration::zero());
+  note(true, RebuildPace::kTryMax + kTick);
+  EXPECT_EQ(pace.at_once(), 1u);
+  EXPECT_EQ(pace.limit().work_per_s, kShare * RebuildPace::kSlowest);
+  note(true, RebuildPace::kTryAgain - RebuildPace::kTryMax);
+  EXPECT_EQ(pace.at_once(), 8u) << "it is tried again";
+}
+
+TEST(RebuildPaceTest, ARestIsShortAndThereIsNoneWhereItIsBehind) {
+  const RebuildPace::Limit limit{.work_per_s = 1000, .by_now = 500};
+  EXPECT_EQ(limit.Rest(500), Duration::zero());
+  EXPECT_EQ(limit.Rest(600), milliseconds(100));
+  EXPECT_EQ(limit.Rest(600'000), RebuildPace::kRestMax);
+  const RebuildPace::Limit nothing{.work_per_s = 0, .by_now = 0};
+  EXPECT_EQ(nothing.Rest(1), RebuildPace::kRestMax);
+  EXPECT_EQ(RebuildPace::Limit{}.Rest(uint64_t{1} << 60), Duration::zero());
 }
 
 TEST(RebuildRateTest, NobodyKnowsAtFirstAndThenTheSlowerOfBytesAndObjectsCounts) {
