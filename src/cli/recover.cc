@@ -51,12 +51,12 @@ std::optional<uint64_t> FileSizeAttribute(int fd) {
 
 }  // namespace
 
-Result<FoundArchive> ReadArchive(const std::string& path) {
+Result<RecoveredArchive> ReadArchive(const std::string& path) {
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status = {};
   if (!file || fstat(file.get(), &status) != 0)
     return Fail(CodeOfErrno(errno), "{}: {}", path, ErrnoWords(errno));
-  FoundArchive found;
+  RecoveredArchive found;
   found.path = path;
   found.size_bytes = static_cast<uint64_t>(status.st_size);
   Result<ArchiveIndex> index = ReadIndex(file.get(), found.size_bytes);
@@ -71,9 +71,9 @@ Result<FoundArchive> ReadArchive(const std::string& path) {
   return found;
 }
 
-std::map<std::string, FoundObject> GroupByObject(std::vector<FoundArchive> archives) {
+std::map<std::string, FoundObject> GroupByObject(std::vector<RecoveredArchive> archives) {
   std::map<std::string, FoundObject> objects;
-  for (FoundArchive& archive : archives) {
+  for (RecoveredArchive& archive : archives) {
     if (!archive.manifest) continue;
     const Manifest& manifest = *archive.manifest;
     FoundObject& object = objects[manifest.object_id];
@@ -94,18 +94,18 @@ std::map<std::string, FoundObject> GroupByObject(std::vector<FoundArchive> archi
   return objects;
 }
 
-Result<FoundObject> XrdecObject(std::string path, std::vector<FoundArchive> archives, Geometry geometry,
+Result<FoundObject> XrdecObject(std::string path, std::vector<RecoveredArchive> archives, Geometry geometry,
                                 std::optional<uint64_t> size_bytes) {
   if (archives.empty()) return Fail(Code::kDataLoss, "no archive of {} was found", path);
   FoundObject object;
   object.geometry = geometry;
   object.path = std::move(path);
-  for (const FoundArchive& archive : archives) {
+  for (const RecoveredArchive& archive : archives) {
     if (!size_bytes) size_bytes = archive.xrdec_file_size;
   }
   // By stripe and chunk: the sizes of the members.
   std::map<uint64_t, std::map<uint32_t, uint64_t>> sizes;
-  for (const FoundArchive& archive : archives) {
+  for (const RecoveredArchive& archive : archives) {
     for (const ArchiveMember& member : archive.index.members) {
       if (member.name.chunk >= geometry.Total() || member.size_bytes > geometry.chunk_size_bytes) {
         return Fail(Code::kInvalidArgument,

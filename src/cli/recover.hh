@@ -18,7 +18,7 @@
 namespace xec {
 
 // An archive file that could be read as one.
-struct FoundArchive {
+struct RecoveredArchive {
   std::string path;
   uint64_t size_bytes = 0;
   ArchiveIndex index;
@@ -27,7 +27,7 @@ struct FoundArchive {
 };
 
 // Reads the directory of the archive at `path`. Errors: kCorruption (no archive, or damaged), those of errno.
-Result<FoundArchive> ReadArchive(const std::string& path);
+Result<RecoveredArchive> ReadArchive(const std::string& path);
 
 // One complete content of a name, as far as its archives were found.
 struct FoundObject {
@@ -37,17 +37,17 @@ struct FoundObject {
   std::string path;  // in the store; of XrdEc: as the user named it
   std::string object_id;  // "" of XrdEc
   std::map<std::string, std::string> checksums;
-  std::vector<FoundArchive> archives;
+  std::vector<RecoveredArchive> archives;
 
   StripeMap Stripes() const { return StripeMap(geometry, size_bytes, parts); }
 };
 
 // All objects with a manifest, by object id.
-std::map<std::string, FoundObject> GroupByObject(std::vector<FoundArchive> archives);
+std::map<std::string, FoundObject> GroupByObject(std::vector<RecoveredArchive> archives);
 
 // An XrdEc object of these archives. The size comes from an attribute, or from the last stripe's data chunks.
 // Errors: kInvalidArgument when it must be said, kDataLoss without archives.
-Result<FoundObject> XrdecObject(std::string path, std::vector<FoundArchive> archives, Geometry geometry,
+Result<FoundObject> XrdecObject(std::string path, std::vector<RecoveredArchive> archives, Geometry geometry,
                                 std::optional<uint64_t> size_bytes);
 
 // Writes the object's bytes in order to `write`, one stripe at a time; every byte is checked by its page

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Found {
-  std::vector<FoundArchive> archives;
+  std::vector<RecoveredArchive> archives;
   std::vector<std::string> problems;  // files that are no readable archives
 };
 
@@ -62,7 +62,7 @@ Status Search(const CommandLine& line, Found& found) {
     if (!fs::is_regular_file(status)) paths = FilesBelow(folder, found.problems);
     for (const std::string& path : paths) {
       if (!wanted(path)) continue;
-      Result<FoundArchive> archive = ReadArchive(path);
+      Result<RecoveredArchive> archive = ReadArchive(path);
       if (archive) {
         found.archives.push_back(std::move(*archive));
       } else {
@@ -81,8 +81,8 @@ std::string Describe(const FoundObject& object) {
 Result<FoundObject> Choose(const CommandLine& line, Found& found) {
   const Configuration& c = line.configuration;
   if (c.chunks || c.chunk_size_bytes || !line.names.empty()) {
-    std::vector<FoundArchive> plain;
-    for (FoundArchive& archive : found.archives) {
+    std::vector<RecoveredArchive> plain;
+    for (RecoveredArchive& archive : found.archives) {
       if (!archive.manifest) plain.push_back(std::move(archive));
     }
     if (!plain.empty()) {

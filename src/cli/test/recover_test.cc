@@ -52,7 +52,7 @@ TEST(RecoverTest, EveryObjectOfStockXrdecFromAnyKServers) {
     const size_t k = geometry.data_chunks;
     for (const auto& [from, count] :
          {std::pair{size_t{0}, k}, {servers.size() - k, k}, {size_t{0}, servers.size() - 1}}) {
-      std::vector<FoundArchive> archives;
+      std::vector<RecoveredArchive> archives;
       for (size_t i = from; i < from + count; ++i) {
         auto archive = ReadArchive(fmt::format("{}/{}/{}", kFixtures, servers[i], path));
         ASSERT_TRUE(archive) << archive.error().message;
@@ -68,7 +68,7 @@ TEST(RecoverTest, EveryObjectOfStockXrdecFromAnyKServers) {
 }
 
 TEST(RecoverTest, TheSizeOfAnXrdecObjectComesFromItsLastStripe) {
-  std::vector<FoundArchive> archives;
+  std::vector<RecoveredArchive> archives;
   for (const auto& server : fs::directory_iterator(kFixtures)) {
     const fs::path path = server.path() / "4+2/three-stripes-plus-7";
     if (fs::exists(path)) archives.push_back(*ReadArchive(path.string()));
@@ -85,7 +85,7 @@ class OurArchives : public testing::Test {
  protected:
   // tests/golden/archives/FORMAT/large.0 .. large.2: one object, one archive for each lane.
   FoundObject Found(std::vector<std::string> names, const std::string& format = "format2") {
-    std::vector<FoundArchive> archives;
+    std::vector<RecoveredArchive> archives;
     for (const std::string& name : names) {
       auto archive = ReadArchive(
           name.starts_with('/') ? name
