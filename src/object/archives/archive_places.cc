@@ -145,30 +145,71 @@ Task<Result<FoundArchive>> ArchivePlaces::FindIn(MemberIndex server, std::vector
                  version_->info.path.text(), version_->info.accepted.version.ToString());
 }
 
+Task<ArchivePlaces::Moved> ArchivePlaces::AskWhetherMoved(ObjectPath from, Version version) const {
+  Engine& engine = version_->engine;
+  Result<NameInfo> now = co_await LookUp(engine, from);
+  if (!now) co_return now.error();
+  const std::vector<Accepted> moves = MovesIn(now->listings);
+  const auto on = std::find_if(moves.begin(), moves.end(),
+                               [&](const Accepted& move) { return move.version.Unmoved() == version; });
+  if (on == moves.end()) co_return std::nullopt;
+  Result<MoveRecord> record = co_await ReadMoveRecord(engine, from, *on);
+  if (!record) co_return record.error();
+  co_return MovedOn{*on->target, std::move(record->to)};
+}
+
+Task<ArchivePlaces::Moved> ArchivePlaces::MovedSince(ObjectPath from, Version version) {
+  OneShot<std::optional<Moved>> shared;
+  bool wait = false;
+  {
+    MutexLock lock(mutex_);
+    const auto [asking, is_first] = asking_.try_emplace(from);
+    wait = !is_first;
+    if (wait) asking->second.emplace_back(shared.Setter());
+  }
+  if (wait) {
+    std::optional<Moved> told = co_await shared;
+    if (told) co_return std::move(*told);
+  }
+  std::vector<UniqueFunction<void(std::optional<Moved>)>> waiters;
+  {
+    MutexLock lock(mutex_);
+    waiters.swap(asking_.at(from));
+  }
+  Moved moved = co_await AskWhetherMoved(from, version);
+  UniqueFunction<void(std::optional<Moved>)> next;
+  {
+    MutexLock lock(mutex_);
+    const auto asking = asking_.find(from);
+    if (asking->second.empty()) {
+      asking_.erase(asking);
+    } else {
+      next = std::move(asking->second.front());
+      asking->second.erase(asking->second.begin());
+    }
+  }
+  if (next) next(std::nullopt);
+  for (auto& waiter : waiters) waiter(moved);
+  co_return std::move(moved);
+}
+
 // The archive itself: not promoted yet, not moved in yet, or moved on with its name since the look-up.
 Task<Result<FoundArchive>> ArchivePlaces::FindMoved(MemberIndex server, int least) {
-  Engine& engine = version_->engine;
   Result<Places> places = co_await Look();
   if (!places) co_return places.error();
   std::vector<ObjectPath> directories = std::move(places->directories);
-  Accepted moved = version_->info.accepted;
+  Version version = version_->info.accepted.version;
   for (int hop = 0; hop < kMoveHopsMax; ++hop) {
     std::vector<ObjectPath> where = directories;
     Result<FoundArchive> found = co_await FindIn(server, std::move(where), least);
     if (found || found.code() != Code::kNotFound) co_return std::move(found);
     // Has the version been moved since it was looked up? Something newer may be at the name by now.
     const ObjectPath last = directories.back();
-    Result<NameInfo> now = co_await LookUp(engine, last);
-    if (!now) co_return now.error();
-    const std::vector<Accepted> moves = MovesIn(now->listings);
-    const auto on = std::find_if(moves.begin(), moves.end(), [&](const Accepted& move) {
-      return move.version.Unmoved() == moved.version;
-    });
-    if (on == moves.end()) co_return std::move(found);
-    Result<MoveRecord> record = co_await ReadMoveRecord(engine, last, *on);
-    if (!record) co_return record.error();
-    moved.version = *on->target;
-    directories = {last, record->to};
+    Moved moved = co_await MovedSince(last, version);
+    if (!moved) co_return moved.error();
+    if (!*moved) co_return std::move(found);
+    version = (*moved)->version;
+    directories = {last, (*moved)->to};
   }
   co_return Fail(Code::kUnavailable,
                  "{} has been renamed more often than its archives are followed; open it again",

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <optional>
+#include <vector>
 
 #include "base/mutex.hh"
 #include "commit/steps/origin.hh"
@@ -39,6 +41,15 @@ class ArchivePlaces : public ArchiveSource {
   // a while only if homes that did not answer may know more.
   Task<Result<Places>> Look();
   void Remember(Places places) XEC_REQUIRES(mutex_);
+  // Where a version that was at that name has been moved to since; nullopt: it has not been. Those that ask
+  // while a look-up is under way share the next one: an archive may have left after this one began.
+  struct MovedOn {
+    Version version;
+    ObjectPath to;
+  };
+  using Moved = Result<std::optional<MovedOn>>;
+  Task<Moved> MovedSince(ObjectPath from, Version version);
+  Task<Moved> AskWhetherMoved(ObjectPath from, Version version) const;
 
   const OpenVersionPtr version_;
   mutable Mutex mutex_;
@@ -46,6 +57,10 @@ class ArchivePlaces : public ArchiveSource {
   TimePoint again_ XEC_GUARDED_BY(mutex_) = {};  // when to ask anew, unless they are complete
   bool looking_ XEC_GUARDED_BY(mutex_) = false;
   std::vector<UniqueFunction<void(Result<Places>)>> waiters_ XEC_GUARDED_BY(mutex_);
+  // While a look-up of a name is under way: those that wait for the next one. It is made by the first of
+  // them, who is told nothing but that it is time.
+  std::map<ObjectPath, std::vector<UniqueFunction<void(std::optional<Moved>)>>> asking_
+      XEC_GUARDED_BY(mutex_);
   std::atomic<uint64_t> changes_ = 0;  // how often others were found than before; grows under mutex_
 };
 

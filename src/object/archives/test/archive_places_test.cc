@@ -73,6 +73,62 @@ TEST_F(ArchivePlacesTest, WhatWasRenamedSinceIsFoundAtItsNewName) {
   EXPECT_THAT(found->path, StartsWith(to.ObjectDirectory() + "/"));
 }
 
+// Every server without an archive had the name looked up, to see whether the object had been moved since.
+TEST_F(ArchivePlacesTest, AllThatMissAnArchiveTogetherShareTwoLookUps) {
+  for (const auto& server : of_.gateway.faults)
+    server->plan().Add(
+        {.kind = FaultKind::kDelay, .operation = Operation::kList, .delay = std::chrono::milliseconds(5)});
+  int missed = 0;
+  const auto find = [](TestPlaces& places, MemberIndex server, int& count) -> Task<void> {
+    const Result<FoundArchive> found = co_await places.Find(server);
+    if (found.code() == Code::kNotFound) ++count;
+  };
+  constexpr int kTimes = 10;
+  const uint64_t before = of_.gateway.counts->Of(Operation::kList);
+  for (int i = 0; i < kTimes; ++i) {
+    for (const MemberIndex spare : of_.spares) of_.gateway.scope.Spawn(find(*of_.places, spare, missed));
+  }
+  of_.world.Pass(std::chrono::seconds(1));
+  const size_t finds = kTimes * of_.spares.size();
+  EXPECT_EQ(missed, static_cast<int>(finds));
+  const Homes homes = of_.engine.Homes(of_.path);
+  EXPECT_LE(of_.gateway.counts->Of(Operation::kList) - before, finds + homes.size() + 2 * homes.quorum());
+}
+
+// A look-up may have heard the homes before a rename, and an archive be missed because of it.
+TEST_F(ArchivePlacesTest, WhatWasMissedDuringALookUpIsAskedByTheNextOne) {
+  const ObjectPath to = TestWorld::Path("/moved");
+  const Homes homes = of_.engine.Homes(of_.path);
+  TestWorld::Gateway& renamer = of_.world.NewGateway();
+  // The tombstone is on the first three homes only.
+  for (const MemberIndex home : {homes[3], homes[4]}) renamer.faults[home]->plan().SetDown(true);
+  std::optional<Status> missed, moved;
+  const auto find = [](TestPlaces& places, MemberIndex server, std::optional<Status>& status) -> Task<void> {
+    const Result<FoundArchive> found = co_await places.Find(server);
+    status = found ? OkStatus() : Status(found.error());
+  };
+  EXPECT_EQ(Find(of_.spares[0]).code(), Code::kNotFound) << "the places are known from now on";
+  // A look-up hears two of these, and then one that was not told.
+  for (const MemberIndex home : {homes[2], homes[4]})
+    of_.gateway.faults[home]->plan().Add({.operation = Operation::kList});
+  of_.gateway.faults[homes[3]]->plan().Add({.kind = FaultKind::kHang, .operation = Operation::kList});
+  of_.gateway.scope.Spawn(find(*of_.places, of_.spares[0], missed));
+  of_.world.Pass(std::chrono::milliseconds(20));
+  ASSERT_TRUE(of_.world.Run(RenameObject(*renamer.engine, of_.path, to)));
+  of_.world.Pass(std::chrono::milliseconds(100));
+  ASSERT_FALSE(missed);
+  of_.gateway.scope.Spawn(find(*of_.places, homes[0], moved));
+  of_.world.Pass(std::chrono::milliseconds(100));
+  for (const auto& fault : of_.gateway.faults) {
+    fault->plan().Clear();
+    fault->plan().ReleaseHung();
+  }
+  of_.world.Pass(std::chrono::seconds(5));
+  ASSERT_TRUE(missed && moved);
+  EXPECT_EQ(missed->code(), Code::kNotFound);
+  EXPECT_TRUE(*moved) << moved->error().ToString();
+}
+
 // That home could know that the object was moved in, and from where.
 TEST_F(ArchivePlacesTest, WhileAHomeDoesNotAnswerThereMayBeOtherPlaces) {
   EXPECT_FALSE(of_.places->MayHaveOtherPlaces()) << "nobody has looked yet";

@@ -284,7 +284,8 @@ TEST(DegradedObjectTest, AsksForItsOriginOnce) {
   store.counts().Reset();
   const Status status = SyncWait((*reader)->Verify([](const ChunkReport&) {}));
   EXPECT_TRUE(status) << status.error().ToString();
-  // Each of them is listed, and asked about with the homes: has the object been moved since?
+  // Each of them is listed, and the homes are asked, at the worst once for each: has the object been moved
+  // since?
   const size_t searched = store.server_count() - kSmall.Total();
   EXPECT_LE(store.counts().Of(Operation::kList), searched * (1 + homes.size()) + homes.size());
 }
