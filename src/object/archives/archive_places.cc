@@ -114,6 +114,33 @@ Task<Result<FoundArchive>> ArchivePlaces::Find(MemberIndex server) {
   co_return co_await FindMoved(server, kWitnessRank);
 }
 
+// While nobody has asked where else archives may be, one at the name itself does not wait for that.
+Task<Result<FoundArchive>> ArchivePlaces::FindListed(MemberIndex server) {
+  bool known = false;
+  {
+    MutexLock lock(mutex_);
+    known = places_.has_value();
+  }
+  if (!known) {
+    std::vector<ObjectPath> name = {version_->info.path};
+    Result<FoundArchive> found = co_await FindIn(server, std::move(name), kWitnessRank);
+    if (found || found.code() != Code::kNotFound) co_return std::move(found);
+  }
+  co_return co_await FindMoved(server, kWitnessRank);
+}
+
+Task<Result<FoundArchive>> ArchivePlaces::FindOnSpare(MemberIndex server) {
+  Engine& engine = version_->engine;
+  const Homes homes = engine.Homes(version_->info.path);
+  if (Contains(homes, server)) co_return co_await Find(server);
+  Result<FoundArchive> found = co_await FindListed(server);
+  if (found || found.code() == Code::kNotFound) co_return std::move(found);
+  // A file can be opened where directories cannot be read, or listings do not count.
+  const bool is_silent = AbsenceOf(found.code()) == Absence::kUnavailable && engine.MembersInForce();
+  if (is_silent) co_return std::move(found);
+  co_return co_await Find(server);
+}
+
 // The archive may be here already, or still where it came from.
 Task<Result<FoundArchive>> ArchivePlaces::FindBesideWitness(MemberIndex server) {
   co_return co_await FindMoved(server, kArchiveRank);

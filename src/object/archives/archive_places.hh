@@ -21,6 +21,7 @@ class ArchivePlaces : public ArchiveSource {
   explicit ArchivePlaces(OpenVersionPtr version) : version_(std::move(version)) {}
 
   Task<Result<FoundArchive>> Find(MemberIndex server) override;
+  Task<Result<FoundArchive>> FindOnSpare(MemberIndex server) override;
   Task<Result<FoundArchive>> FindBesideWitness(MemberIndex server) override;
   Result<Manifest> ReadManifest(const ArchiveIndex& index) const override;
   // Homes that list an archive, best first, then those with a witness, then all others.
@@ -36,6 +37,7 @@ class ArchivePlaces : public ArchiveSource {
  private:
   // `least`: the lowest rank of a state that will do (archive_places.cc).
   Task<Result<FoundArchive>> FindMoved(MemberIndex server, int least);
+  Task<Result<FoundArchive>> FindListed(MemberIndex server);
   Task<Result<FoundArchive>> FindIn(MemberIndex server, std::vector<ObjectPath> directories, int least);
   // PlacesOf, asked once for all that miss an archive, and remembered: archives only move on from there. For
   // a while only if homes that did not answer may know more.

@@ -17,6 +17,8 @@ class ArchiveSource {
   // Opens the archive on that server, or a witness of the version, wherever it is there. Errors: kNotFound,
   // or what the server said.
   virtual Task<Result<FoundArchive>> Find(MemberIndex server) = 0;
+  // The same on a server that probably has none: what it lists is asked first.
+  virtual Task<Result<FoundArchive>> FindOnSpare(MemberIndex server) { return Find(server); }
   // For a reader that has met a witness there: the archive itself.
   virtual Task<Result<FoundArchive>> FindBesideWitness(MemberIndex server) = 0;
   // The manifest of an archive whose end was read. Error: kCorruption when it is not this version's.

@@ -70,8 +70,15 @@ Task<Result<LoadedArchive>> OpenArchives::LoadNow(Self self, MemberIndex server)
   co_return std::move(loaded);
 }
 
+Task<Result<FoundArchive>> OpenArchives::Find(MemberIndex server) {
+  const std::shared_ptr<const Manifest> known = manifest();
+  if (known && !Contains(known->servers, version_->engine.server_id(server)))
+    return source_->FindOnSpare(server);
+  return source_->Find(server);
+}
+
 Task<Result<LoadedArchive>> OpenArchives::OpenAndRead(MemberIndex server) {
-  Result<FoundArchive> found = co_await source_->Find(server);
+  Result<FoundArchive> found = co_await Find(server);
   if (!found) co_return found.error();
   const bool is_witness = found->is_witness;
   Result<LoadedArchive> loaded = co_await ReadFound(server, std::move(*found));

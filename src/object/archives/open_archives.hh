@@ -83,6 +83,7 @@ class OpenArchives : public std::enable_shared_from_this<OpenArchives> {
   static Task<Result<LoadedArchive>> LoadNow(Self self, MemberIndex server);
   static Task<bool> ReopenCorruptOf(Self self);
   static Task<bool> Reopen(Self self, MemberIndex server);
+  Task<Result<FoundArchive>> Find(MemberIndex server);
   Task<Result<LoadedArchive>> OpenAndRead(MemberIndex server);
   Task<Result<LoadedArchive>> ReadFound(MemberIndex server, FoundArchive found);
   // `chunk`: nullopt for the end.

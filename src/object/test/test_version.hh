@@ -22,6 +22,10 @@ class TestPlaces : public ArchivePlaces {
     ++finds;
     return ArchivePlaces::Find(server);
   }
+  Task<Result<FoundArchive>> FindOnSpare(MemberIndex server) override {
+    ++finds;
+    return ArchivePlaces::FindOnSpare(server);
+  }
   std::vector<MemberIndex> Spares(const Manifest& manifest) const override {
     return hide_spares ? std::vector<MemberIndex>{} : ArchivePlaces::Spares(manifest);
   }

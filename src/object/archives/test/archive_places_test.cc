@@ -47,6 +47,28 @@ TEST_F(ArchivePlacesTest, NothingIsNotFound) {
   EXPECT_EQ(found.code(), Code::kNotFound);
 }
 
+TEST_F(ArchivePlacesTest, OnASpareAnArchiveIsFoundByItsListing) {
+  const auto find = [&] { return of_.world.Run(of_.places->FindOnSpare(of_.spares[0])); };
+  EXPECT_EQ(find().code(), Code::kNotFound);
+  of_.CopyTo(of_.named[1], of_.spares[0]);
+  const uint64_t before = of_.gateway.counts->Total();
+  const Result<FoundArchive> found = find();
+  ASSERT_TRUE(found) << found.error().ToString();
+  EXPECT_EQ(found->path, of_.ArchiveOn(of_.spares[0]));
+  EXPECT_EQ(of_.gateway.counts->Total(), before + 2);
+  of_.world.memory[of_.spares[0]]->SetDown(true);
+  EXPECT_EQ(find().code(), Code::kUnavailable);
+}
+
+// What can be opened needs no listing.
+TEST_F(ArchivePlacesTest, OnASpareAnArchiveIsFoundThatCannotBeListed) {
+  of_.CopyTo(of_.named[1], of_.spares[0]);
+  of_.gateway.faults[of_.spares[0]]->plan().Add(
+      {.operation = Operation::kList, .error = {Code::kUnreadable, "a bad sector"}});
+  const Result<FoundArchive> found = of_.world.Run(of_.places->FindOnSpare(of_.spares[0]));
+  EXPECT_TRUE(found) << found.error().ToString();
+}
+
 TEST_F(ArchivePlacesTest, SilenceIsNotNothing) {
   of_.world.memory[of_.named[0]]->SetDown(true);
   EXPECT_EQ(Find(of_.named[0]).code(), Code::kUnavailable);

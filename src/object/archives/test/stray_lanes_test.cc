@@ -65,6 +65,19 @@ TEST_F(StrayLanesTest, ALaneIsFoundOnASpare) {
   EXPECT_EQ(of_.damage->counts().reported, 0u) << "it is not lost";
 }
 
+// Each of them was asked twice, to open an archive and to list what it has.
+TEST_F(StrayLanesTest, ASpareThatListsNothingIsNotAskedToOpenIt) {
+  of_.RemoveFrom(of_.named[1]);
+  Begin();
+  EXPECT_FALSE(of_.Load(of_.named[1]));
+  const RequestCounts& counts = *of_.gateway.counts;
+  const uint64_t opens = counts.Of(Operation::kOpen), lists = counts.Of(Operation::kList);
+  Search();
+  EXPECT_TRUE(of_.strays->known());
+  EXPECT_EQ(counts.Of(Operation::kOpen) - opens, of_.named.size() - 2);
+  EXPECT_LE(counts.Of(Operation::kList) - lists, of_.spares.size() + 2 * of_.engine.Homes(of_.path).quorum());
+}
+
 TEST_F(StrayLanesTest, ALaneThatIsNowhereIsReported) {
   of_.RemoveFrom(of_.named[1]);
   Begin();
