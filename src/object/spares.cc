@@ -31,18 +31,29 @@ std::vector<MemberIndex> First(std::vector<MemberIndex> spares, size_t count) {
   return spares;
 }
 
+std::vector<MemberIndex> FirstAndEmptied(const Engine& engine, const ObjectPath& path,
+                                         const Manifest& manifest, size_t count) {
+  std::vector<MemberIndex> spares = First(Spares(engine, path, manifest), count);
+  // They get no archives, but hold some until these have been moved.
+  const std::vector<Member>& members = engine.descriptor().members;
+  for (size_t i = 0; i < members.size(); ++i) {
+    const auto member = static_cast<MemberIndex>(i);
+    const bool is_spare = IsBeingEmptied(members[i].role) && !Contains(manifest.servers, members[i].id);
+    if (is_spare && !Contains(spares, member)) spares.push_back(member);
+  }
+  return spares;
+}
+
 }  // namespace
 
 std::vector<MemberIndex> SparesSearched(const Engine& engine, const ObjectPath& path,
                                         const Manifest& manifest) {
-  std::vector<MemberIndex> searched = First(Spares(engine, path, manifest), kSparesSearchedMax);
-  // They get no archives, but hold some until these have been moved.
-  const std::vector<Member>& members = engine.descriptor().members;
-  for (size_t i = 0; i < members.size(); ++i) {
-    if (IsBeingEmptied(members[i].role) && !Contains(manifest.servers, members[i].id))
-      searched.push_back(static_cast<MemberIndex>(i));
-  }
-  return searched;
+  return FirstAndEmptied(engine, path, manifest, kSparesSearchedMax);
+}
+
+std::vector<MemberIndex> SparesSearchedFirst(const Engine& engine, const ObjectPath& path,
+                                             const Manifest& manifest) {
+  return FirstAndEmptied(engine, path, manifest, kSparesUsedMax);
 }
 
 std::vector<MemberIndex> SparesSearchedLast(const Engine& engine, const ObjectPath& path,

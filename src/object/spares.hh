@@ -13,6 +13,10 @@ namespace xec {
 std::vector<MemberIndex> SparesSearched(const Engine& engine, const ObjectPath& path,
                                         const Manifest& manifest);
 
+// Those of them that get an archive before others do, and those that have to give theirs away.
+std::vector<MemberIndex> SparesSearchedFirst(const Engine& engine, const ObjectPath& path,
+                                             const Manifest& manifest);
+
 // All others of these: where an archive is looked for that is on none of the former.
 std::vector<MemberIndex> SparesSearchedLast(const Engine& engine, const ObjectPath& path,
                                             const Manifest& manifest);

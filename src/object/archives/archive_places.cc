@@ -141,6 +141,14 @@ Task<Result<FoundArchive>> ArchivePlaces::FindOnSpare(MemberIndex server) {
   co_return co_await Find(server);
 }
 
+Task<bool> ArchivePlaces::IsListed(MemberIndex server) const {
+  const Result<States> states = co_await ListStates(version_->engine, server, version_->info.path);
+  if (!states) co_return false;
+  const std::string& oid = version_->info.accepted.oid;
+  const State* place = BestPlace(*states, oid);
+  co_return place != nullptr&& PlaceRank(*place, oid) >= kArchiveRank;
+}
+
 // The archive may be here already, or still where it came from.
 Task<Result<FoundArchive>> ArchivePlaces::FindBesideWitness(MemberIndex server) {
   co_return co_await FindMoved(server, kArchiveRank);
@@ -277,6 +285,10 @@ std::vector<MemberIndex> ArchivePlaces::Candidates() const {
 
 std::vector<MemberIndex> ArchivePlaces::Spares(const Manifest& manifest) const {
   return SparesSearched(version_->engine, version_->info.path, manifest);
+}
+
+std::vector<MemberIndex> ArchivePlaces::SparesFirst(const Manifest& manifest) const {
+  return SparesSearchedFirst(version_->engine, version_->info.path, manifest);
 }
 
 std::vector<MemberIndex> ArchivePlaces::SparesLast(const Manifest& manifest) const {

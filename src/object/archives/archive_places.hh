@@ -22,11 +22,14 @@ class ArchivePlaces : public ArchiveSource {
 
   Task<Result<FoundArchive>> Find(MemberIndex server) override;
   Task<Result<FoundArchive>> FindOnSpare(MemberIndex server) override;
+  // At its name.
+  Task<bool> IsListed(MemberIndex server) const override;
   Task<Result<FoundArchive>> FindBesideWitness(MemberIndex server) override;
   Result<Manifest> ReadManifest(const ArchiveIndex& index) const override;
   // Homes that list an archive, best first, then those with a witness, then all others.
   std::vector<MemberIndex> Candidates() const override;
   std::vector<MemberIndex> Spares(const Manifest& manifest) const override;
+  std::vector<MemberIndex> SparesFirst(const Manifest& manifest) const override;
   std::vector<MemberIndex> SparesLast(const Manifest& manifest) const override;
   uint64_t changes() const override { return changes_; }
   bool MayHaveOtherPlaces() const override;

@@ -19,6 +19,8 @@ class ArchiveSource {
   virtual Task<Result<FoundArchive>> Find(MemberIndex server) = 0;
   // The same on a server that probably has none: what it lists is asked first.
   virtual Task<Result<FoundArchive>> FindOnSpare(MemberIndex server) { return Find(server); }
+  // Does that server list an archive where it mostly is? That it does not says nothing of other places there.
+  virtual Task<bool> IsListed(MemberIndex server) const = 0;
   // For a reader that has met a witness there: the archive itself.
   virtual Task<Result<FoundArchive>> FindBesideWitness(MemberIndex server) = 0;
   // The manifest of an archive whose end was read. Error: kCorruption when it is not this version's.
@@ -26,9 +28,10 @@ class ArchiveSource {
 
   // Servers on which a manifest may be, those where that is most likely first.
   virtual std::vector<MemberIndex> Candidates() const = 0;
-  // Servers that `manifest` does not name and that may have an archive nevertheless; and all others, where
-  // one may be that is on none of these.
+  // Servers that `manifest` does not name and that may have an archive nevertheless; those of them where one
+  // mostly is, if there is one; and all others, where one may be that is on none of these.
   virtual std::vector<MemberIndex> Spares(const Manifest& manifest) const = 0;
+  virtual std::vector<MemberIndex> SparesFirst(const Manifest& manifest) const = 0;
   virtual std::vector<MemberIndex> SparesLast(const Manifest& manifest) const = 0;
 
   // Another number: since the one before, more places are known, so that what was not found may be there.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "commit/engine/server_gather.hh"
 #include "object/layout.hh"
 #include "runtime/gather.hh"
 
@@ -97,6 +98,22 @@ std::vector<std::pair<uint32_t, MemberIndex>> StrayLanes::CorruptBeside() const 
   return beside;
 }
 
+std::vector<uint32_t> StrayLanes::Lacking(const Manifest& manifest) const {
+  const Engine& engine = version_->engine;
+  const std::vector<Holding> holdings = archives_->Holdings();
+  const ByLane best = BestOpen(engine, manifest, holdings);
+  const auto is_lacking = [&](uint32_t lane) {
+    const auto open = best.find(lane);
+    if (open != best.end()) return HoldingOf(holdings, open->second)->corrupt;
+    if (lane >= manifest.servers.size()) return true;
+    const std::optional<MemberIndex> named = engine.FindMember(manifest.servers[lane]);
+    return !named || HoldingOf(holdings, *named) != nullptr || archives_->HasFailed(*named);
+  };
+  std::vector<uint32_t> lacking = LanesWithMembers(manifest.Stripes());
+  std::erase_if(lacking, [&](uint32_t lane) { return !is_lacking(lane); });
+  return lacking;
+}
+
 void StrayLanes::ReportLost(const Manifest& manifest, const std::vector<Holding>& holdings,
                             const ByLane& elsewhere) const {
   for (const uint32_t lane : LanesWithMembers(manifest.Stripes())) {
@@ -130,30 +147,31 @@ void StrayLanes::UseFound(const Manifest& manifest) {
 }
 
 bool StrayLanes::IsDue(TimePoint now) const {
-  return !searched_ || archives_->times_corrupt() != corrupt_known_ || now >= again_;
+  return !searched_ || heard_enough_ || archives_->times_corrupt() != corrupt_known_ || now >= again_;
 }
 
 bool StrayLanes::LastIsComplete() const { return known_ && source_->changes() == places_known_; }
 
 Task<void> StrayLanes::SearchFor(Self self) {
   const bool ready = self->archives_->manifest() != nullptr;
-  OneShot<bool> shared;
-  bool wait = false;
-  {
-    MutexLock lock(self->mutex_);
-    wait = self->searching_;
-    if (!wait && !(ready && self->IsDue(self->version_->engine.executor().Now()))) co_return;
-    if (wait) self->waiters_.emplace_back(shared.Setter());
-    self->searching_ = true;
+  while (true) {
+    OneShot<Heard> shared;
+    bool wait = false;
+    {
+      MutexLock lock(self->mutex_);
+      wait = self->searching_;
+      if (!wait && !(ready && self->IsDue(self->version_->engine.executor().Now()))) co_return;
+      if (wait) self->waiters_.emplace_back(shared.Setter());
+      self->searching_ = true;
+    }
+    if (!wait) break;
+    const Heard heard = co_await shared;
+    if (heard != Heard::kEnough) co_return;
   }
-  if (wait) {
-    co_await shared;
-    co_return;
-  }
-  co_await SearchNow(self);
+  co_await SearchNow(self, true);
 }
 
-Task<void> StrayLanes::SearchNow(Self self) {
+Task<void> StrayLanes::SearchNow(Self self, bool ask_all) {
   Engine& engine = self->version_->engine;
   const std::shared_ptr<OpenArchives> archives = self->archives_;
   const std::shared_ptr<const Manifest> manifest = archives->manifest();
@@ -161,8 +179,15 @@ Task<void> StrayLanes::SearchNow(Self self) {
   {
     MutexLock lock(self->mutex_);
     self->corrupt_known_ = archives->times_corrupt();
+    ask_all = ask_all || self->heard_enough_;
   }
   const ByLane before = BestOpen(engine, *manifest, archives->Holdings());
+  bool enough = false;
+  if (!ask_all) enough = co_await AskFirst(self, manifest);
+  if (enough) {
+    self->End(*manifest, before, Heard::kEnough, changes);
+    co_return;
+  }
   std::vector<size_t> tags;
   for (const MemberIndex server : self->source_->Spares(*manifest)) tags.push_back(server);
   // A server that lost its archive for good may have got another lane since.
@@ -176,7 +201,35 @@ Task<void> StrayLanes::SearchNow(Self self) {
     const bool others_answered = co_await Ask(self, manifest, {last.begin(), last.end()});
     all_answered = all_answered && others_answered;
   }
-  self->End(*manifest, before, all_answered, changes);
+  self->End(*manifest, before, all_answered ? Heard::kAll : Heard::kNotAll, changes);
+}
+
+Task<bool> StrayLanes::LoadIfListed(Self self, MemberIndex server) {
+  const bool listed = co_await self->source_->IsListed(server);
+  if (!listed) co_return false;
+  const Result<LoadedArchive> loaded = co_await self->archives_->Load(server);
+  co_return loaded.has_value();
+}
+
+// That a server lists nothing does not count as its answer: the version may just be moving to another name.
+// Finding that out takes further requests, which are worth it only if this was no use.
+Task<bool> StrayLanes::AskFirst(Self self, std::shared_ptr<const Manifest> manifest) {
+  Engine& engine = self->version_->engine;
+  const std::vector<uint32_t> lacking = self->Lacking(*manifest);
+  const std::vector<MemberIndex> spares = self->source_->SparesFirst(*manifest);
+  // Where there are no others, asking these first saves nothing.
+  const bool are_all = spares.size() >= self->source_->Spares(*manifest).size();
+  if (lacking.empty() || are_all) co_return false;
+  ServerGather<bool> gather(engine);
+  for (const MemberIndex spare : spares)
+    gather.Start(spare, spare, PatienceToOpen(engine, spare), LoadIfListed(self, spare));
+  while (gather.timely() > 0) {
+    const ServerGather<bool>::Event event = co_await gather.Next();
+    if (!event.value.value_or(false)) continue;
+    self->UseFound(*manifest);
+    if (self->Lacking(*manifest).empty()) co_return true;
+  }
+  co_return false;
 }
 
 Task<bool> StrayLanes::Ask(Self self, std::shared_ptr<const Manifest> manifest, std::vector<size_t> tags) {
@@ -194,16 +247,16 @@ Task<bool> StrayLanes::Ask(Self self, std::shared_ptr<const Manifest> manifest, 
   co_return all_answered;
 }
 
-void StrayLanes::End(const Manifest& manifest, const ByLane& before, bool all_answered, uint64_t changes) {
+void StrayLanes::End(const Manifest& manifest, const ByLane& before, Heard heard, uint64_t changes) {
   const Engine& engine = version_->engine;
   const std::vector<Holding> holdings = archives_->Holdings();
   const ByLane best = BestOpen(engine, manifest, holdings);
   const bool more =
       std::any_of(best.begin(), best.end(), [&](const auto& lane) { return !before.contains(lane.first); });
   ByLane found = Elsewhere(engine, manifest, best);
-  const bool known = all_answered && source_->changes() == changes;
+  const bool known = heard == Heard::kAll && source_->changes() == changes;
   if (known) ReportLost(manifest, holdings, found);
-  std::vector<UniqueFunction<void(bool)>> waiters;
+  std::vector<UniqueFunction<void(Heard)>> waiters;
   {
     MutexLock lock(mutex_);
     // A server that is silent now may still have what was found there.
@@ -216,25 +269,27 @@ void StrayLanes::End(const Manifest& manifest, const ByLane& before, bool all_an
     strays_ = std::move(found);
     searching_ = false;
     searched_ = true;
+    heard_enough_ = heard == Heard::kEnough;
     known_ = known;
     places_known_ = changes;
     again_ = engine.executor().Now() + pause_;
     waiters.swap(waiters_);
   }
-  for (UniqueFunction<void(bool)>& waiter : waiters) waiter(true);
+  for (UniqueFunction<void(Heard)>& waiter : waiters) waiter(heard);
 }
 
 void StrayLanes::StartSearch() {
   const TimePoint now = version_->engine.executor().Now();
-  const bool ready = archives_->manifest() != nullptr;
+  const std::shared_ptr<const Manifest> manifest = archives_->manifest();
+  const bool lacks = manifest && !Lacking(*manifest).empty();
   {
     MutexLock lock(mutex_);
-    const bool over =
-        searched_ && archives_->times_corrupt() == corrupt_known_ && (LastIsComplete() || now < again_);
-    if (over || searching_ || !ready) return;
+    const bool over = searched_ && archives_->times_corrupt() == corrupt_known_ &&
+                      (LastIsComplete() || now < again_) && !(heard_enough_ && lacks);
+    if (over || searching_ || !manifest) return;
     searching_ = true;
   }
-  version_->engine.scope().Spawn(SearchNow(shared_from_this()));
+  version_->engine.scope().Spawn(SearchNow(shared_from_this(), false));
 }
 
 TimePoint StrayLanes::SearchOn() {
@@ -247,7 +302,7 @@ TimePoint StrayLanes::SearchOn() {
     if (!IsDue(now)) return again_;
     searching_ = true;
   }
-  version_->engine.scope().Spawn(SearchNow(shared_from_this()));
+  version_->engine.scope().Spawn(SearchNow(shared_from_this(), false));
   return now + kLookAgain;
 }
 

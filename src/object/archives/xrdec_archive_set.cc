@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/contains.hh"
 #include "commit/engine/server_gather.hh"
 #include "protocol/xrdec_paths.hh"
 
@@ -17,11 +18,13 @@ class XrdecPlaces final : public ArchiveSource {
       : version_(std::move(version)), geometry_(geometry) {}
 
   Task<Result<FoundArchive>> Find(MemberIndex server) override;
+  Task<bool> IsListed(MemberIndex server) const override { co_return Contains(Candidates(), server); }
   Task<Result<FoundArchive>> FindBesideWitness(MemberIndex server) override { return Find(server); }
   Result<Manifest> ReadManifest(const ArchiveIndex& index) const override;
   std::vector<MemberIndex> Candidates() const override { return version_->info.holders; }
   // All servers have been asked.
   std::vector<MemberIndex> Spares(const Manifest&) const override { return {}; }
+  std::vector<MemberIndex> SparesFirst(const Manifest&) const override { return {}; }
   std::vector<MemberIndex> SparesLast(const Manifest&) const override { return {}; }
   uint64_t changes() const override { return 0; }
   bool MayHaveOtherPlaces() const override { return false; }

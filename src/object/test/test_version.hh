@@ -29,6 +29,9 @@ class TestPlaces : public ArchivePlaces {
   std::vector<MemberIndex> Spares(const Manifest& manifest) const override {
     return hide_spares ? std::vector<MemberIndex>{} : ArchivePlaces::Spares(manifest);
   }
+  std::vector<MemberIndex> SparesFirst(const Manifest& manifest) const override {
+    return hide_spares ? std::vector<MemberIndex>{} : ArchivePlaces::SparesFirst(manifest);
+  }
   uint64_t changes() const override { return ArchivePlaces::changes() + more_changes; }
 
   int finds = 0;
