@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """What tests of whole stores do with many objects: put them, read them all, count them, and see which archives there are."""
+import collections
+import contextlib
 import json
 import os
 import re
+import subprocess
 import threading
+import zipfile
 
 import everyday
+
+ARCHIVES = 6  # of an object of 4+2, at most
+TIDIED = 30   # seconds
+# So that what was interrupted is tidied at once, by a cleaner that runs alone.
+AT_ONCE = ["--upload-grace", "1s", "--superseded-grace", "1s", "--operation-limit", "1s", "--tombstone-horizon", "2s"]
 
 
 class Reader(threading.Thread):
@@ -61,3 +70,43 @@ class ObjectsTest(everyday.EverydayTest):
         return {(folder, path): (os.stat(os.path.join(folder, path)).st_size,
                                  os.stat(os.path.join(folder, path)).st_mtime_ns)
                 for folder in folders for path in self.files_below(folder) if re.search(r"/p\.[^/]*$", path)}
+
+    def kill_soon(self, moments, process, seconds):
+        """At a moment within so many seconds. Was it at work?"""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.popen.wait(moments.uniform(0, seconds))
+        at_work = process.popen.poll() is None
+        process.kill()
+        return at_work
+
+    def strays(self, xec, servers):
+        """What lies on these servers and is no archive, or witness, of the one version of an object that lives."""
+        living = {entry["path"] for entry in json.loads(xec("ls", "-R", "--json", "/").out) if entry["type"] == "object"}
+        entries = collections.defaultdict(set)
+        for server in servers:
+            for path in self.files_below(server.data):
+                if not path.startswith(".xec/"):
+                    name, _, entry = path.rpartition(".~xo/")
+                    entries["/" + name].add((entry, os.path.join(server.data, path)))
+
+        def has_chunks(path):
+            """A home without room got a witness from the upload instead."""
+            with zipfile.ZipFile(path) as archive:
+                return len(archive.namelist()) > 0
+
+        def is_right(name, found):
+            archives = [path for entry, path in found if entry.startswith("p.")]
+            versions = {entry for entry, _ in found if entry.startswith("p.")}
+            others = [entry for entry, _ in found if not entry.startswith(("p.", "w."))]
+            once = len(archives) <= ARCHIVES or len(list(filter(has_chunks, archives))) <= ARCHIVES
+            return name in living and len(versions) == 1 and once and not others
+        return {name: found for name, found in entries.items() if not is_right(name, found)}
+
+    def check_no_strays(self, xec, servers):
+        """Nor after a cleaner that need not wait."""
+        def left():
+            xec("clean", *AT_ONCE, code=None)
+            return self.strays(xec, servers)
+        with contextlib.suppress(AssertionError):
+            self.eventually(lambda: not left(), TIDIED, "nothing is left over")
+        self.assertEqual(left(), {})
