@@ -37,14 +37,14 @@ class WritesJob final : public Job {
     StepEnd end{.kind = StepEnd::kRest, .pause = kClockInterval};
     while (gather.timely() > 0) {
       auto event = co_await gather.Next();
-      if (event.value && *event.value) Tell(event.member, **event.value, end);
+      if (event.value && *event.value) Tell(engine, event.member, **event.value, end);
     }
     co_return end;
   }
 
  private:
-  void Tell(MemberIndex member, const TriedWrites& tried, StepEnd& end) {
-    Engine& engine = site_.beneath();
+  // `engine`: the one that was asked; another list of members may be in force by now.
+  void Tell(Engine& engine, MemberIndex member, const TriedWrites& tried, StepEnd& end) {
     const TimePoint now = engine.executor().Now();
     const std::string name = fmt::format("{} ({})", engine.server_id(member), engine.server(member)->name());
     if (tried.refusal)
