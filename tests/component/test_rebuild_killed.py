@@ -185,9 +185,8 @@ class RebuildKilled(many_objects.ObjectsTest):
             self.assertTrue(self.kill_soon(self.moments, process, 2))
             process = start()
         killed = rounds = 0
-        while killed < KILLS - before_they_leave:
+        while killed < KILLS - before_they_leave and self.held(drained):
             before = len(self.held(drained))
-            self.assertGreater(before, 0, f"after {killed} kills nothing is left to move")
             self.eventually(lambda: len(self.held(drained)) < before, SECONDS, "archives leave it")
             killed += self.kill_soon(self.moments, process, 0.2)
             rounds += 1
@@ -195,6 +194,8 @@ class RebuildKilled(many_objects.ObjectsTest):
             process = start()
         print(f"\n  {before_they_leave} kills of the command before archives leave, {killed} while they do, and of a gateway "
               f"{before_they_leave + rounds}; {len(self.held(drained))} archives are left to move", flush=True)
+        # The gateways go on meanwhile, and may be done before.
+        self.assertGreaterEqual(killed, (KILLS - before_they_leave) // 2)
         self.assertEqual(process.wait(SECONDS), 0, process.output())
         self.assertIn("s02 is empty", process.output())
         self.assertIn("s02 is no member any more", self.xec("server", "remove", "s02").out)
