@@ -171,8 +171,10 @@ void World::RepairAll(Gateway& gateway) {
     if (!IsWhole(*repaired) && !directory && (*repaired || repaired->code() != Code::kNotFound)) {
       return Break(fmt::format(
           "at rest {} is not repaired: {}", name,
-          *repaired ? fmt::format("{} of {} archives", (*repaired)->archives_made, (*repaired)->archives_bad)
-                    : repaired->error().ToString()));
+          *repaired
+              ? fmt::format("{} of {} archives; {}", (*repaired)->archives_made, (*repaired)->archives_bad,
+                            (*repaired)->problems.empty() ? "" : (*repaired)->problems.front())
+              : repaired->error().ToString()));
     }
   }
 }

@@ -42,7 +42,9 @@ std::vector<MemberIndex> RepairCopies::Targets(uint32_t lane) const {
     const std::optional<MemberIndex> named = version_.engine.FindMember(version_.manifest.servers[lane]);
     if (named) targets.push_back(*named);
   }
+  const bool unread = found != found_on.end() && survey_.IsUnread(lane);
   std::vector<MemberIndex> taken = survey_.holders();
+  if (unread) std::erase(taken, found->second);
   for (const ArchiveCopy& copy : copies_) taken.push_back(copy.server);
   for (const MemberIndex spare : SparesFor(version_.engine, version_.info.path, version_.manifest, taken,
                                            version_.manifest.geometry.parity_chunks)) {
@@ -54,14 +56,13 @@ std::vector<MemberIndex> RepairCopies::Targets(uint32_t lane) const {
     const auto now = found_on.find(other);
     if (named && now != found_on.end() && now->second != *named) targets.push_back(*named);
   }
-  // An archive that may be good is not removed before its copy stands.
-  const bool keep = survey_.IsUnread(lane);
   const std::vector<Member>& members = version_.engine.descriptor().members;
   std::erase_if(targets, [&](MemberIndex target) {
     return Contains(version_.options.gone, target) || Contains(taken, target) ||
-           IsBeingEmptied(members[target].role) || refusing_.contains(static_cast<MemberIndex>(target)) ||
-           (keep && found != found_on.end() && target == found->second);
+           IsBeingEmptied(members[target].role) || refusing_.contains(static_cast<MemberIndex>(target));
   });
+  // An archive that may be good is not removed before its copy stands, if that can stand elsewhere.
+  if (unread && std::erase(targets, found->second) > 0) targets.push_back(found->second);
   return targets;
 }
 
