@@ -100,11 +100,12 @@ MemberList::Round MemberList::Heard(TimePoint asked, std::span<const Result<Stor
     changed_ = std::move(changed);
     return {Round::kFollowed, *newest};
   }
+  const auto later = newest == nullptr ? std::nullopt : std::optional(*newest);
   if (over) {
     changed_ = std::move(changed);
-    return {Round::kChanged};
+    return {Round::kChanged, later};
   }
-  if (confirm < rules_.needed) return {Round::kTooFew};
+  if (confirm < rules_.needed) return {Round::kTooFew, later};
   changed_.reset();
   confirmed_ = asked;
   until_ = asked + rules_.lease;

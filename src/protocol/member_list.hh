@@ -56,7 +56,7 @@ class MemberList {
       kFollowed,  // by `next`, which enough members show: this list is not confirmed any more
       kChanged,  // there is a later one, which too few show as yet, or two of one epoch
     } kind = kTooFew;
-    std::optional<StoreDescriptor> next = {};
+    std::optional<StoreDescriptor> next = {};  // of kTooFew and kChanged: the newest that is shown, if any
   };
   // What the members that answered have shown in a round that began at `asked`. Rounds do not overlap.
   Round Heard(TimePoint asked, std::span<const Result<StoreDescriptor>> shown);

@@ -24,9 +24,6 @@ uint64_t NowSeconds(const Engine& engine);
 // show it in time), as DecideList.
 Task<Status> BeginChange(std::function<ListInUse()> now, StoreDescriptor next);
 
-// Copies the list to members that lack it. True: all have it, but for as many as may be away.
-Task<bool> SpreadList(Engine& engine, StoreDescriptor list);
-
 // Carries out the change that is under way; OK if none is. `turn` is awaited before each name, and every
 // second of a wait, with a word of what is being done. Errors: kCancelled (turn), that of a part, which can
 // be tried again.

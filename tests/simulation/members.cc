@@ -145,12 +145,10 @@ void World::CheckListsInForce() {
   }
 }
 
-Task<void> World::HearOfList(Gateway* gateway) {
+Task<void> World::Hear(Gateway* gateway) {
   Engine& engine = *gateway->engine;
   const TimePoint asked = engine.executor().Now();
-  const std::vector<Result<StoreDescriptor>> shown =
-      co_await AskForDescriptors(engine, Quorum(engine.server_count()));
-  const MemberList::Round round = engine.member_list().Heard(asked, shown);
+  const MemberList::Round round = co_await xec::HearOfList(engine, Quorum(engine.server_count()), asked);
   if (round.kind == MemberList::Round::kFollowed) Follow(*gateway, *round.next, asked);
   gateway->hears = false;
 }
@@ -159,7 +157,7 @@ Task<void> World::HearOfList(Gateway* gateway) {
 bool World::KnowsList(Gateway& gateway) {
   gateway.asked_at = executor_.Now();
   if (gateway.engine->MembersInForce() || member_random_.OneIn(8)) return true;
-  if (!std::exchange(gateway.hears, true)) gateway.scope->Spawn(HearOfList(&gateway));
+  if (!std::exchange(gateway.hears, true)) gateway.scope->Spawn(Hear(&gateway));
   return false;
 }
 
@@ -183,7 +181,7 @@ void World::ScheduleRounds(Gateway& gateway) {
     // Nothing is gained by what it hears while nobody asks.
     const bool asked = at_rest_ || executor_.Now() - gateway.asked_at < minutes(2);
     if ((under_way || asked) && gateway.TakesWork() && !std::exchange(gateway.hears, true))
-      gateway.scope->Spawn(HearOfList(&gateway));
+      gateway.scope->Spawn(Hear(&gateway));
     if (under_way && gateway.TakesWork() && !std::exchange(gateway.carries_out, true))
       gateway.scope->Spawn(CarryOutMemberChange(&gateway));
     ScheduleRounds(gateway);

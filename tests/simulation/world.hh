@@ -212,7 +212,7 @@ class World {
   void Follow(Gateway& gateway, const StoreDescriptor& next, TimePoint asked);
   void CheckListsInForce();
   void ScheduleRounds(Gateway& gateway);
-  Task<void> HearOfList(Gateway* gateway);
+  Task<void> Hear(Gateway* gateway);
   bool KnowsList(Gateway& gateway);
   Task<void> CarryOutMemberChange(Gateway* gateway);
   void ScheduleMemberChange();

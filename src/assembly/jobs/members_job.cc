@@ -28,9 +28,7 @@ class MembersJob final : public Job {
   Task<StepEnd> Step(JobStep) override {
     Executor& executor = site_.engine().executor();
     const TimePoint asked = executor.Now();
-    const std::vector<Result<StoreDescriptor>> shown =
-        co_await AskForDescriptors(site_.engine(), site_.confirmations());
-    MemberList::Round round = site_.engine().member_list().Heard(asked, shown);
+    MemberList::Round round = co_await HearOfList(site_.engine(), site_.confirmations(), asked);
     StepEnd end;
     if (round.kind == MemberList::Round::kFollowed) {
       const Status followed = co_await site_.follow(std::move(*round.next), asked);

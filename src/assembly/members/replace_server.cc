@@ -9,6 +9,7 @@
 #include "assembly/sites/store_sites.hh"
 #include "commit/engine/pause.hh"
 #include "commit/members/ask_for_descriptors.hh"
+#include "commit/members/spread_list.hh"
 #include "placement/list_changes.hh"
 #include "server/kinds/local_root.hh"
 

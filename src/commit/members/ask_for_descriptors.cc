@@ -3,6 +3,7 @@
 
 #include "commit/engine/server_gather.hh"
 #include "commit/members/descriptor_copies.hh"
+#include "commit/members/spread_list.hh"
 
 namespace xec {
 
@@ -19,6 +20,14 @@ Task<std::vector<Result<StoreDescriptor>>> AskForDescriptors(Engine& engine, siz
     if (engine.member_list().Says(read) != DescriptorSays::kNothing) shown.push_back(std::move(read));
   }
   co_return std::move(shown);
+}
+
+Task<MemberList::Round> HearOfList(Engine& engine, size_t needed, TimePoint asked) {
+  const std::vector<Result<StoreDescriptor>> shown = co_await AskForDescriptors(engine, needed);
+  MemberList::Round round = engine.member_list().Heard(asked, shown);
+  const bool neither = round.kind == MemberList::Round::kTooFew || round.kind == MemberList::Round::kChanged;
+  if (neither && round.next) (void)co_await SpreadList(engine, *round.next);
+  co_return std::move(round);
 }
 
 }  // namespace xec

@@ -12,4 +12,9 @@ namespace xec {
 // as fewer than `needed` did; an error in place of one that only a newer XEC can read.
 Task<std::vector<Result<StoreDescriptor>>> AskForDescriptors(Engine& engine, size_t needed);
 
+// One round, begun at `asked`, in which a process hears whether its list is in force. If that is confirmed by
+// fewer than `needed`, and a later one is shown by too few as well, whoever decided that one may have died
+// before all had it: it is brought to them, and a later round finds it.
+Task<MemberList::Round> HearOfList(Engine& engine, size_t needed, TimePoint asked);
+
 }  // namespace xec

@@ -2,6 +2,8 @@
 // A process whose list of members ends (docs/protocol/members.md) at any moment of any operation tells
 // nothing any more that would follow from the old list.
 #include "commit/engine/names.hh"
+#include "commit/members/ask_for_descriptors.hh"
+#include "commit/members/descriptor_copies.hh"
 #include "commit/rename/rename.hh"
 #include "commit/test/test_world.hh"
 
@@ -26,6 +28,26 @@ class MemberChangeTest : public testing::Test {
   Gateway& gateway_;
   TimePoint end_;
 };
+
+// Whoever has decided a list may die when half of the members have it: then neither list has a majority.
+TEST_F(MemberChangeTest, AListThatHalfOfTheMembersShowIsBroughtToTheOthers) {
+  Engine& engine = *gateway_.engine;
+  const size_t majority = Quorum(engine.server_count());
+  StoreDescriptor next = world_.descriptor;
+  ++next.epoch;
+  const auto write = [&](MemberIndex member, const StoreDescriptor& list) {
+    ASSERT_TRUE(
+        world_.Run(WriteDescriptor(engine.MetadataCall(), engine.server(member), list, engine.NewNonce())));
+  };
+  for (MemberIndex member = 0; member < engine.server_count(); ++member) write(member, world_.descriptor);
+  for (MemberIndex member = 0; member < majority - 1; ++member) write(member, next);
+  engine.member_list().Watch(world_.descriptor, {majority, 1min}, world_.executor.Now());
+  const auto hear = [&] { return world_.Run(HearOfList(engine, majority, world_.executor.Now())); };
+  EXPECT_EQ(hear().kind, MemberList::Round::kTooFew);
+  const MemberList::Round round = hear();
+  EXPECT_EQ(round.kind, MemberList::Round::kFollowed);
+  EXPECT_EQ(round.next, next);
+}
 
 TEST_F(MemberChangeTest, AfterItsEndNothingIsToldAndNothingChanged) {
   ASSERT_TRUE(world_.Put(gateway_, "/a"));
