@@ -58,8 +58,8 @@ struct RepairOptions {
   // that were written.
   std::function<void(uint64_t bytes)> progress = [](uint64_t) {};
   std::function<void(uint64_t bytes)> wrote = [](uint64_t) {};
-  // Of one that is not deep. How long to rest after a stripe, asked again after that; and whether to give up,
-  // with kCancelled.
+  // Of one that is not deep. How long to rest before a stripe, asked again after that; and whether to give
+  // up, with kCancelled.
   std::function<Duration()> rest = [] { return Duration::zero(); };
   std::function<bool()> stopped = [] { return false; };
 };

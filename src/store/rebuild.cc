@@ -34,9 +34,11 @@ constexpr uint64_t kChances = uint64_t{1} << 32;
 struct Counted {
   std::atomic<uint64_t> read = 0, written = 0;
   std::atomic<bool> stopped = false;
-  std::atomic<uint64_t> begun = 0;  // objects
-  std::atomic<double> work_per_s = 0, by_now = 0;  // RebuildPace::Limit
-  uint64_t Work() const { return read + written + RebuildPace::kObjectWork * begun; }
+  std::atomic<uint64_t> repaired = 0;  // objects
+  // RebuildPace::Limit; a mixture of two does no harm.
+  std::atomic<double> work_per_s = 0, work = 0;
+  std::atomic<TimePoint> at{};
+  uint64_t Work() const { return read + written + RebuildPace::kObjectWork * repaired; }
 };
 
 // Of a small request on a usual server that is well, as far as is known.
@@ -152,8 +154,9 @@ Task<Done> Rebuilder::Ask(const Object& object, bool dry_run) {
   options.moves = object.moves;
   options.progress = [counted = counted_](uint64_t bytes) { counted->read += bytes; };
   options.wrote = [counted = counted_](uint64_t bytes) { counted->written += bytes; };
-  options.rest = [counted = counted_] {
-    return RebuildPace::Limit{counted->work_per_s, counted->by_now}.Rest(counted->Work());
+  options.rest = [counted = counted_, &executor = engine_.executor()] {
+    return RebuildPace::Limit{counted->work_per_s, counted->work, counted->at}.Rest(counted->Work(),
+                                                                                    executor.Now());
   };
   options.stopped = [counted = counted_] { return counted->stopped.load(); };
   Done done;
@@ -171,7 +174,11 @@ Task<Done> Rebuilder::Look(Object object) {
   co_return std::move(done);
 }
 
-Task<Done> Rebuilder::Repair(Object object) { co_return co_await Ask(object, false); }
+Task<Done> Rebuilder::Repair(Object object) {
+  Done done = co_await Ask(object, false);
+  if (done.report) ++counted_->repaired;
+  co_return std::move(done);
+}
 
 Task<Done> Rebuilder::Tick(Engine& engine) {
   co_await Pause(engine, kTick);
@@ -180,7 +187,6 @@ Task<Done> Rebuilder::Tick(Engine& engine) {
 
 void Rebuilder::Start(Kind kind, Object object) {
   ++(kind == kLook ? looks_ : repairs_);
-  if (kind == kRepair) ++counted_->begun;
   gather_.Start(next_tag_, kind == kLook ? Look(object) : Repair(object));
   under_way_.emplace(next_tag_++, UnderWay{kind, std::move(object)});
 }
@@ -227,7 +233,8 @@ void Rebuilder::LookAround() {
   pace_.Note(seen, now);
   if (options_.due) pace_.NoteBehind(IsBehind(*options_.due, counted_->written, now - began_));
   const RebuildPace::Limit limit = pace_.limit();
-  counted_->by_now = limit.by_now;
+  counted_->work = limit.work;
+  counted_->at = limit.at;
   counted_->work_per_s = limit.work_per_s;
   rate_.Note(counted_->written, tried_, now);
 }

@@ -38,8 +38,8 @@ void RebuildPace::NoteWork(const Seen& seen, TimePoint now) {
     window_ = Window{now, seen.work};
   } else if (now >= window_->at + kWindow) {
     const double rate = static_cast<double>(seen.work - window_->work) / Seconds(now - window_->at);
-    fastest_.Note(beside_clients_ ? kTriedFactor * rate : rate, now);
-    by_now_ = static_cast<double>(seen.work);
+    // A stripe counts when it is whole, and may take long.
+    fastest_.Note(std::max(beside_clients_ ? kTriedFactor * rate : rate, kSlowest), now);
     window_ = Window{now, seen.work};
   }
   NoteTrying(now);
@@ -49,6 +49,7 @@ void RebuildPace::NoteBeside(const Seen& seen, TimePoint now) {
   const auto work = static_cast<double>(seen.work);
   const double rate = Share();
   by_now_ = std::min(by_now_ + rate * Seconds(now - noted_), work + rate * Seconds(kLagMax));
+  if (trying_ || behind_) by_now_ = std::max(by_now_, work);
   if (now < changed_ + kRaiseEvery || trying_) return;
   const bool lags = seen.busy && by_now_ > work + rate * Seconds(kLagMax) / 2;
   if (lags && beside_ < most_) {
@@ -62,6 +63,7 @@ void RebuildPace::NoteBeside(const Seen& seen, TimePoint now) {
 
 void RebuildPace::Note(const Seen& seen, TimePoint now) {
   if (seen.clients) clients_at_ = now;
+  if (noted_ == TimePoint::min()) noted_ = now;
   const bool slow = IsSlow(seen.latency, now);
   const bool beside = clients_at_ > TimePoint::min() && clients_at_ > now - kClientsGone;
   const bool before = std::exchange(beside_clients_, beside);
@@ -89,12 +91,13 @@ void RebuildPace::Note(const Seen& seen, TimePoint now) {
 
 RebuildPace::Limit RebuildPace::limit() const {
   if (!beside_clients() || trying_) return {};
-  return {.work_per_s = Share(), .by_now = by_now_};
+  return {.work_per_s = Share(), .work = by_now_, .at = noted_};
 }
 
-Duration RebuildPace::Limit::Rest(uint64_t work) const {
-  const double ahead = static_cast<double>(work) - by_now;
-  if (work_per_s == std::numeric_limits<double>::infinity() || ahead <= 0) return Duration::zero();
+Duration RebuildPace::Limit::Rest(uint64_t done, TimePoint now) const {
+  if (work_per_s == std::numeric_limits<double>::infinity()) return Duration::zero();
+  const double ahead = static_cast<double>(done) - work - work_per_s * Seconds(now - at);
+  if (ahead <= 0) return Duration::zero();
   if (ahead >= work_per_s * Seconds(kRestMax)) return kRestMax;
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(ahead / work_per_s));
 }

@@ -72,11 +72,11 @@ class RebuildPace {
   static constexpr Duration kLatencyStale = std::chrono::seconds(5);
   // Beside clients, of the fastest.
   static constexpr int kSharePercent = 20;
-  static constexpr Duration kWindow = std::chrono::seconds(1);
+  static constexpr Duration kWindow = std::chrono::seconds(2);
   static constexpr double kTriedFactor = 1.5;
-  static constexpr Duration kTryMax = std::chrono::seconds(2);
+  static constexpr Duration kTryMax = std::chrono::seconds(5);
   static constexpr Duration kTryAgain = std::chrono::seconds(20);
-  static constexpr double kSlowest = 32 << 20;  // work a second
+  static constexpr double kSlowest = 16 << 20;  // work a second
   // What was not done in so long beside clients is not made up for.
   static constexpr Duration kLagMax = std::chrono::seconds(1);
   // An object takes as much as so many bytes of it, however small it is.
@@ -89,7 +89,7 @@ class RebuildPace {
   struct Seen {
     bool clients = false;  // a client's request is under way in this process
     std::optional<Duration> latency = {};  // of small requests on a usual server
-    uint64_t work = 0;  // so far: bytes read and written, and kObjectWork for each object
+    uint64_t work = 0;  // so far: bytes read and written, and kObjectWork for each object that is done
     bool busy = false;  // as many objects are under way as may be
   };
   // Called several times in a second.
@@ -105,12 +105,15 @@ class RebuildPace {
   }
   bool beside_clients() const { return beside_clients_ && !behind_; }
 
-  // How fast it may be: so much work a second, and so much in all by the time of the last Note.
+  // How fast it may be: so much work a second, and so much in all at that time, which is that of the last
+  // Note.
   struct Limit {
     double work_per_s = std::numeric_limits<double>::infinity();
-    double by_now = 0;
-    // Before more is done than `work`; asked again after it.
-    Duration Rest(uint64_t work) const;
+    double work = 0;
+    TimePoint at = {};
+    // Before more is done than `done`; asked again after it. Without another Note there is more to do with
+    // time.
+    Duration Rest(uint64_t done, TimePoint now) const;
   };
   Limit limit() const;
 

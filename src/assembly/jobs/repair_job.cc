@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Repairs what readers and the cleaner report, several objects at a time: at this process's pace, not at that
 // of the finders of damage. What waits is not kept over a restart: it is found again.
-#include <atomic>
 #include <map>
 
 #include "assembly/jobs/store_jobs.hh"
@@ -37,7 +36,9 @@ class RepairJob final : public Job {
 
   Task<StepEnd> Step(JobStep step) override {
     LookAround();
-    while (gather_.pending() < pace_.at_once() && StartOne()) {
+    // These repairs read everything, and do not rest.
+    const size_t at_once = pace_.beside_clients() ? 1 : pace_.at_once();
+    while (gather_.pending() < at_once && StartOne()) {
     }
     StepEnd end{.kind = StepEnd::kRest, .pause = kRepairInterval};
     if (gather_.pending() == 0) {
@@ -64,11 +65,7 @@ class RepairJob final : public Job {
  private:
   void LookAround() {
     const std::shared_ptr<ClientRequests> clients = site_.store().clients();
-    if (!clients) return;
-    RebuildPace::Seen seen = xec::LookAround(site_.engine(), *clients);
-    seen.work = *work_;
-    seen.busy = gather_.pending() >= pace_.at_once();
-    pace_.Note(seen, site_.engine().executor().Now());
+    if (clients) pace_.Note(xec::LookAround(site_.engine(), *clients), site_.engine().executor().Now());
   }
 
   // False: none waits.
@@ -77,8 +74,6 @@ class RepairJob final : public Job {
     if (!object) return false;
     RepairOptions options;
     options.version = object->version;
-    options.progress = options.wrote = [work = work_](uint64_t bytes) { *work += bytes; };
-    *work_ += RebuildPace::kObjectWork;
     gather_.Start(next_, site_.store().Repair(object->path.text(), std::move(options), {}));
     under_way_.emplace(next_++, std::move(*object));
     return true;
@@ -116,7 +111,6 @@ class RepairJob final : public Job {
 
   JobSite& site_;
   RebuildPace pace_;
-  const std::shared_ptr<std::atomic<uint64_t>> work_ = std::make_shared<std::atomic<uint64_t>>(0);
   Gather<Result<RepairReport>> gather_;
   std::map<size_t, DamagedObject> under_way_;  // by tag
   size_t next_ = 0;

@@ -85,6 +85,10 @@ Task<Status> CarryIn(Engine& engine, ObjectPath path, Listings listings, std::st
 Task<Status> CarryRenames(Engine& engine, ObjectPath path, Listings listings) {
   const std::vector<Accepted> moves = MovesIn(listings);
   for (const Accepted& moved : moves) {
+    const Result<MoveRecord> record =
+        co_await ReadRecordFrom(engine, path, moved, engine.Homes(path), Late::kWaitedFor);
+    // Whole on no home: it was complete before, and what is left was cut short.
+    if (!record && record.code() != Code::kUnavailable) continue;
     const bool carried = co_await KeepMoved(engine, path, moved, Late::kWaitedFor);
     if (!carried) co_return TooFew(path);
   }

@@ -99,6 +99,7 @@ Task<std::vector<MemberIndex>> RollPlanned(Engine& engine, ObjectPath path, Look
 
 // What a home of the source has for good of a move.
 struct MovedHere {
+  bool heard = false;
   bool above = false;  // the moved tombstone or something higher
   bool itself = false;
   bool retired = false;
@@ -107,6 +108,7 @@ struct MovedHere {
 Task<MovedHere> FindMoved(Engine& engine, ObjectPath from, MemberIndex home, Accepted moved) {
   MovedHere here;
   const Result<States> states = co_await ListStates(engine, home, from);
+  here.heard = states.has_value();
   if (!states || HighestAccepted(*states) < moved) co_return here;
   const Status synced = co_await SyncStates(engine, home, from);
   if (!synced) co_return here;
@@ -290,19 +292,19 @@ Task<bool> KeepMoved(Engine& engine, ObjectPath from, Accepted moved, Late late_
   size_t above = 0;
   size_t itself = 0;
   bool retired = false;
-  std::vector<MemberIndex> hidden;
+  std::vector<MemberIndex> without;
   const auto enough = [&] { return (retired ? above : itself) >= homes.quorum(); };
   while (gather.pending() > 0 && !enough()) {
     if (late_ones == Late::kPassedOver && gather.OnlyLateOnes()) break;
     const auto event = co_await gather.Next();
-    if (!event.value || !event.value->above) continue;
-    ++above;
+    if (!event.value || !event.value->heard) continue;
+    above += event.value->above ? 1 : 0;
     retired = retired || event.value->retired;
     itself += event.value->itself ? 1 : 0;
-    if (!event.value->itself) hidden.push_back(event.member);
+    if (!event.value->itself) without.push_back(event.member);
   }
   if (!enough() && !retired && itself > 0 && !MutantActive(Mutant::kLeaveMovedHidden))
-    itself += co_await CopyMoved(engine, from, std::move(hidden), moved);
+    itself += co_await CopyMoved(engine, from, std::move(without), moved);
   co_return enough() && !TookTooLong(engine, begun);
 }
 

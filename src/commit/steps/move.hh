@@ -25,8 +25,8 @@ Task<Status> FinishMovesShown(Engine& engine, ObjectPath from, std::map<MemberIn
 
 // Makes durable, where that is asked for, that a quorum of the homes of `from` has the moved tombstone
 // itself, or the mark that its move is complete beside something higher. What is higher hides the tombstone,
-// but does not tell where its version went: homes that have only that get a copy. True: a quorum has it.
-// `late_ones`: the homes that are late. False also when it took too long.
+// but does not tell where its version went: homes that have only that, or nothing, get a copy. True: a quorum
+// has it. `late_ones`: the homes that are late. False also when it took too long.
 Task<bool> KeepMoved(Engine& engine, ObjectPath from, Accepted moved, Late late_ones);
 
 // F2: the archives of the moved version follow, on every server that may have one; only after F1, and when

@@ -172,5 +172,21 @@ TEST_F(CarryRenamesTest, ARemovalHidesNothingOfARenameThatGoesOn) {
   EXPECT_EQ(ArchivesAt(to_), renamed ? world_.descriptor.geometry.Total() - 1 : 0);
 }
 
+// Of the homes that do not have it one is full, and the other one knows of nothing above.
+TEST_F(CarryRenamesTest, AnyHomeThatTakesItMayKeepTheMovedTombstone) {
+  ASSERT_TRUE(world_.Put(gateway_, kFrom));
+  const MemberIndex one = RenameOnOneHome();
+  std::vector<MemberIndex> others = HomesOf(kFrom);
+  std::erase(others, one);
+  ASSERT_EQ(others.size(), 2u);
+  ASSERT_TRUE(world_.Put(gateway_, kFrom, {others[1]}));
+  gateway_.faults[others[0]]->plan().SetFull(true);
+  const Result<NameInfo> info = world_.Run(LookUp(*gateway_.engine, TestWorld::Path(kFrom)));
+  ASSERT_TRUE(info) << info.error().message;
+  EXPECT_TRUE(info->accepted.Live());
+  EXPECT_EQ(HomesWith(kFrom, &State::IsMoved).size(), 2u);
+  EXPECT_TRUE(world_.Lives(gateway_, to_));
+}
+
 }  // namespace
 }  // namespace xec

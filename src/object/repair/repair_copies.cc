@@ -333,14 +333,14 @@ Task<Status> RepairCopies::WriteMade(ReadContext context) {
     made.emplace(event.tag, std::move(**event.value));
     for (auto first = made.find(next); first != made.end(); first = made.find(++next)) {
       if (version_.options.stopped()) co_return Fail(Code::kCancelled, "the repair was interrupted");
+      for (Duration rest = version_.options.rest(); rest > Duration::zero(); rest = version_.options.rest()) {
+        co_await Pause(version_.engine, rest);
+        if (version_.options.stopped()) co_return Fail(Code::kCancelled, "the repair was interrupted");
+      }
       const Status written = co_await WriteMade(std::move(first->second));
       if (!written) co_return written.error();
       made.erase(first);
       if (AllFailed()) co_return OkStatus();
-      for (Duration rest = version_.options.rest(); rest > Duration::zero(); rest = version_.options.rest()) {
-        if (version_.options.stopped()) co_return Fail(Code::kCancelled, "the repair was interrupted");
-        co_await Pause(version_.engine, rest);
-      }
     }
   }
   co_return OkStatus();

@@ -121,7 +121,8 @@ class Worked {
   void For(Duration time, bool clients, uint64_t most) {
     for (const TimePoint until = now + time; now < until; now += kTick) {
       const RebuildPace::Limit limit = pace.limit();
-      if (limit.Rest(work) == Duration::zero()) work += std::min<uint64_t>(pace.at_once() * one_, most) / 4;
+      if (limit.Rest(work, now) == Duration::zero())
+        work += std::min<uint64_t>(pace.at_once() * one_, most) / 4;
       pace.Note({.clients = clients, .work = work, .busy = true}, now);
     }
   }
@@ -162,10 +163,10 @@ TEST(RebuildPaceTest, BesideClientsFromTheBeginningItTriesHowFastItIs) {
   Worked worked(100'000'000);
   worked.For(kTick, true, 400'000'000);
   EXPECT_EQ(worked.pace.at_once(), 8u);
-  EXPECT_EQ(worked.pace.limit().Rest(uint64_t{1} << 60), Duration::zero());
+  EXPECT_EQ(worked.pace.limit().Rest(uint64_t{1} << 60, worked.now), Duration::zero());
   worked.For(RebuildPace::kWindow + 2 * kTick, true, 400'000'000);
   EXPECT_EQ(worked.pace.at_once(), 1u);
-  EXPECT_GT(worked.pace.limit().Rest(uint64_t{1} << 60), Duration::zero());
+  EXPECT_GT(worked.pace.limit().Rest(uint64_t{1} << 60, worked.now), Duration::zero());
   worked.For(seconds(10), true, 400'000'000);
   EXPECT_NEAR(worked.RateIn(seconds(60), true, 400'000'000), kShare * RebuildPace::kTriedFactor * 400e6, 20e6)
       << "the clients had the rest";
@@ -182,7 +183,7 @@ TEST(RebuildPaceTest, WhatItDoesWithLittleToDoIsNotHowFastItIs) {
   note(false, seconds(10));
   note(true, kTick);
   EXPECT_EQ(pace.at_once(), 8u);
-  EXPECT_EQ(pace.limit().Rest(1000), Duration::zero());
+  EXPECT_EQ(pace.limit().Rest(1000, now), Duration::zero());
   note(true, RebuildPace::kTryMax + kTick);
   EXPECT_EQ(pace.at_once(), 1u);
   EXPECT_EQ(pace.limit().work_per_s, kShare * RebuildPace::kSlowest);
@@ -191,13 +192,26 @@ TEST(RebuildPaceTest, WhatItDoesWithLittleToDoIsNotHowFastItIs) {
 }
 
 TEST(RebuildPaceTest, ARestIsShortAndThereIsNoneWhereItIsBehind) {
-  const RebuildPace::Limit limit{.work_per_s = 1000, .by_now = 500};
-  EXPECT_EQ(limit.Rest(500), Duration::zero());
-  EXPECT_EQ(limit.Rest(600), milliseconds(100));
-  EXPECT_EQ(limit.Rest(600'000), RebuildPace::kRestMax);
-  const RebuildPace::Limit nothing{.work_per_s = 0, .by_now = 0};
-  EXPECT_EQ(nothing.Rest(1), RebuildPace::kRestMax);
-  EXPECT_EQ(RebuildPace::Limit{}.Rest(uint64_t{1} << 60), Duration::zero());
+  const TimePoint at{seconds(1000)};
+  const RebuildPace::Limit limit{.work_per_s = 1000, .work = 500, .at = at};
+  EXPECT_EQ(limit.Rest(500, at), Duration::zero());
+  EXPECT_EQ(limit.Rest(600, at), milliseconds(100));
+  EXPECT_EQ(limit.Rest(600'000, at), RebuildPace::kRestMax);
+  EXPECT_EQ(limit.Rest(600, at + milliseconds(60)), milliseconds(40)) << "though nothing was noted since";
+  EXPECT_EQ(limit.Rest(600, at + seconds(1)), Duration::zero());
+  EXPECT_EQ(RebuildPace::Limit{}.Rest(uint64_t{1} << 60, at), Duration::zero());
+}
+
+// With few objects to repair, and clients from the beginning, and also if the first stripe takes long.
+TEST(RebuildPaceTest, ThereIsAlwaysALittle) {
+  for (const bool busy : {false, true}) {
+    RebuildPace pace(8);
+    TimePoint now{seconds(1000)};
+    for (int i = 0; i < 30; ++i, now += kTick) pace.Note({.clients = true, .busy = busy}, now);
+    EXPECT_EQ(pace.limit().work_per_s, kShare * RebuildPace::kSlowest);
+    EXPECT_EQ(pace.limit().Rest(0, now), Duration::zero());
+    EXPECT_LE(pace.limit().Rest(1 << 20, now + RebuildPace::kRestMax), Duration::zero());
+  }
 }
 
 TEST(RebuildRateTest, NobodyKnowsAtFirstAndThenTheSlowerOfBytesAndObjectsCounts) {
