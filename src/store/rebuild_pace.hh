@@ -71,7 +71,7 @@ class RebuildPace {
   // A latency that has not changed for so long is no news of the servers.
   static constexpr Duration kLatencyStale = std::chrono::seconds(5);
   // Beside clients, of the fastest.
-  static constexpr int kSharePercent = 20;
+  static constexpr int kSharePercent = 19;
   static constexpr Duration kWindow = std::chrono::seconds(2);
   static constexpr double kTriedFactor = 1.5;
   static constexpr Duration kTryMax = std::chrono::seconds(5);
