@@ -26,7 +26,7 @@ class CompareJob final : public Job {
     const auto show = step.show;
     const bool ended = co_await walk_->Step(std::move(step));
     const WalkPoint& point = walk_->point();
-    show({.done = point.done, .at = fmt::format("{} on {}", point.at, member().id)});
+    show({.done = point.done, .at = fmt::format("{} on {}", point.at, member_.id)});
     end.units = walk_->units();
     if (ended) {
       end.problem = Finish();
@@ -47,33 +47,34 @@ class CompareJob final : public Job {
   }
 
  private:
-  const Member& member() const { return site_.beneath().descriptor().members[member_]; }
-
   // Unless that disk has been compared meanwhile.
   void BeginNext() {
-    member_ = *waiting_.begin();
+    const MemberIndex index = *waiting_.begin();
     waiting_.erase(waiting_.begin());
-    if (!site_.gone_back->Get().contains(member_)) return;
+    // They may be of the list before.
+    const std::vector<Member>& members = site_.beneath().descriptor().members;
+    if (index >= members.size() || !site_.gone_back->Get().contains(index)) return;
+    member_ = members[index];
     Log(LogLevel::kWarning, "disks",
         "the disk of {} ({}) went back in time; it is left out until it is compared with the others",
-        member().id, member().address);
+        member_.id, member_.address);
     done_ = std::make_shared<Status>();
     walk_.emplace(site_.engine().scope(), site_.engine().executor(),
-                  [this, done = done_](Turn turn) { return Compare(std::move(turn), done); });
+                  [this, index, done = done_](Turn turn) { return Compare(index, std::move(turn), done); });
   }
 
-  Task<void> Compare(Turn turn, std::shared_ptr<Status> done) {
-    *done = co_await ReconcileDisk(site_.engine(), site_.beneath(), site_.clocks, member_, std::move(turn));
+  Task<void> Compare(MemberIndex index, Turn turn, std::shared_ptr<Status> done) {
+    *done = co_await ReconcileDisk(site_.engine(), site_.beneath(), site_.clocks, index, std::move(turn));
   }
 
   std::optional<Error> Finish() {
     if (*done_) {
       Log(LogLevel::kInfo, "disks", "the disk of {} was compared with the others and is used again",
-          member().id);
+          member_.id);
       return std::nullopt;
     }
     if (done_->code() != Code::kCancelled) {
-      Log(LogLevel::kWarning, "disks", "the disk of {} cannot be compared now: {}", member().id,
+      Log(LogLevel::kWarning, "disks", "the disk of {} cannot be compared now: {}", member_.id,
           done_->error().message);
     }
     return done_->error();
@@ -81,8 +82,8 @@ class CompareJob final : public Job {
 
   JobSite& site_;
   std::set<MemberIndex> waiting_;
-  // Of the pass under way.
-  MemberIndex member_ = 0;
+  // Of the pass under way; the list may become another one meanwhile.
+  Member member_;
   std::optional<SteppedWalk> walk_;
   std::shared_ptr<Status> done_;
 };

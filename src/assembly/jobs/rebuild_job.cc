@@ -229,17 +229,22 @@ class RebuildJob final : public Job {
     rebuilt_ = std::make_shared<Rebuilt>();
     looked_at_ = Now();
     Generation& now = site_.now();
+    std::vector<MemberIndex> gone;
+    const std::vector<Member>& members = now.engine->descriptor().members;
+    for (size_t i = 0; i < members.size(); ++i) {
+      if (reasons_.gone.contains(members[i].id)) gone.push_back(static_cast<MemberIndex>(i));
+    }
     walk_.emplace(now.engine->scope(), now.engine->executor(),
-                  [this, &store = *now.maintenance, rebuilt = rebuilt_](Turn turn) {
-                    return Rebuild(store, std::move(turn), rebuilt);
+                  [this, &store = *now.maintenance, gone, rebuilt = rebuilt_](Turn turn) {
+                    return Rebuild(store, gone, std::move(turn), rebuilt);
                   });
   }
 
-  Task<void> Rebuild(Maintenance& store, Turn turn, std::shared_ptr<Rebuilt> rebuilt) {
+  // `gone`: members of the list by which the store goes.
+  Task<void> Rebuild(Maintenance& store, std::vector<MemberIndex> gone, Turn turn,
+                     std::shared_ptr<Rebuilt> rebuilt) {
     RebuildOptions options;
-    for (size_t i = 0; i < list().members.size(); ++i) {
-      if (reasons_.gone.contains(list().members[i].id)) options.gone.push_back(static_cast<MemberIndex>(i));
-    }
+    options.gone = std::move(gone);
     options.turn = std::move(turn);
     options.progress = [rebuilt](const RebuildProgress& progress) {
       rebuilt->progress = progress;
