@@ -105,7 +105,9 @@ Result<std::string> TestStore::Get(const std::string& path) {
 bool TestStore::BudgetReturned() {
   Settle();
   const TimePoint give_up = pool_.Now() + std::chrono::seconds(30);
-  const auto held = [&] { return engine_->budget().in_use() + engine_->budget().claimed(); };
+  const auto held = [&] {
+    return engine_->budget().in_use() + engine_->budget().claimed() + engine_->long_headers().in_use();
+  };
   while (held() != 0 && pool_.Now() < give_up) std::this_thread::yield();
   return held() == 0;
 }
