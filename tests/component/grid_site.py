@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""What a grid site has around its storage, for tests: a certificate authority, host and user certificates, proxies,
+a VO whose attributes they carry, an issuer of tokens and a keytab. Made with openssl and the grid's own programs.
+
+    site = GridSite(self)                       # a component test; its directory holds all files
+    site.certificate("alice", "alice")          # alice.pem, alice.key
+    site.token(scope="storage.read:/")          # signed by the issuer that site.start_issuer() runs
+"""
+import base64
+import contextlib
+import http.server
+import json
+import os
+import shutil
+import ssl
+import threading
+import time
+import uuid
+
+import xectest
+
+ORGANISATION = "/DC=test/DC=xec"
+VO = "testvo"
+AUDIENCE = "https://storage.example.org"
+
+
+def without_padding(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def raw_signature(der):
+    """r and s of an ECDSA signature, 32 bytes each as JWS wants them, from the two INTEGERs of its DER form."""
+    numbers, at = b"", 2
+    for _ in range(2):
+        length = der[at + 1]
+        numbers += int.from_bytes(der[at + 2:at + 2 + length], "big").to_bytes(32, "big")
+        at += 2 + length
+    return numbers
+
+
+class GridSite:
+    def __init__(self, test):
+        self._test = test
+        self.folder = test.path("site")
+        self.certificates = self.path("certificates")
+        self.user = xectest.xrootd_cluster.User().entry
+        os.makedirs(self.certificates)
+        self._make_authority()
+
+    def path(self, *parts):
+        return os.path.join(self.folder, *parts)
+
+    def write(self, name, text, secret=False):
+        """A file of the site. One that is secret belongs to the user of the gateway."""
+        path = self.path(name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        if secret:
+            self.give(path)
+        return path
+
+    def give(self, path):
+        """To the user of the gateway, for its eyes only."""
+        os.chmod(path, 0o600)
+        if self.user is not None:
+            os.chown(path, self.user.pw_uid, self.user.pw_gid)
+
+    def openssl(self, *words, **options):
+        return self._test.run_program(["openssl", *words], **options).out
+
+    # X.509.
+
+    def _make_authority(self):
+        """In the form that grid software wants: names by the hash of the subject, a policy and a revocation list."""
+        subject = ORGANISATION + "/CN=Test Authority"
+        self.authority = self.path("authority.pem")
+        self.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", subject,
+                     "-keyout", self.path("authority.key"), "-out", self.authority,
+                     "-addext", "keyUsage=critical,keyCertSign,cRLSign")
+        beside = os.path.join(self.certificates, self.openssl("x509", "-in", self.authority, "-noout", "-hash").strip())
+        os.symlink(self.authority, beside + ".0")
+        with open(beside + ".signing_policy", "w", encoding="utf-8") as file:
+            file.write(f"access_id_CA X509 '{subject}'\npos_rights globus CA:sign\n"
+                       f"cond_subjects globus '\"{ORGANISATION}/*\"'\n")
+        configuration = self.write("authority.cnf", f"[ca]\ndefault_ca=ca\n[ca]\ndatabase={self.write('index', '')}\n"
+                                   "default_md=sha256\ndefault_crl_days=2\n")
+        self.openssl("ca", "-config", configuration, "-gencrl", "-cert", self.authority,
+                     "-keyfile", self.path("authority.key"), "-out", beside + ".r0")
+
+    def _sign(self, name, subject, issuer, extensions, serial=None):
+        """NAME.pem and NAME.key for a subject, by the certificate and key of an issuer."""
+        certificate, key, request = (self.path(f"{name}.{end}") for end in ("pem", "key", "csr"))
+        self.openssl("req", "-new", "-newkey", "rsa:2048", "-nodes", "-subj", subject, "-keyout", key, "-out", request)
+        self.openssl("x509", "-req", "-in", request, "-days", "1", "-CA", self.path(issuer + ".pem"),
+                     "-CAkey", self.path(issuer + ".key"), "-set_serial", str(serial or uuid.uuid4().int >> 65),
+                     "-extfile", self.write(name + ".ext", extensions), "-out", certificate)
+        return certificate, key
+
+    def certificate(self, name, common_name, names=""):
+        """Answers the files of a certificate and its key; `names` are those of a host."""
+        return self._sign(name, f"{ORGANISATION}/CN={common_name}", "authority",
+                          "basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature,keyEncipherment\n" +
+                          (f"subjectAltName={names}\n" if names else ""))
+
+    def proxy(self, user, common_name):
+        """A proxy certificate (RFC 3820) of a user: one file with it, its key and the user's certificate."""
+        number = uuid.uuid4().int >> 97
+        certificate, key = self._sign(f"{user}-proxy", f"{ORGANISATION}/CN={common_name}/CN={number}", user,
+                                      "keyUsage=critical,digitalSignature,keyEncipherment\n"
+                                      "proxyCertInfo=critical,language:id-ppl-inheritAll\n", number)
+        return self._joined(f"{user}.proxy", certificate, key, self.path(user + ".pem"))
+
+    def _joined(self, name, *files):
+        text = ""
+        for path in files:
+            with open(path, encoding="ascii") as file:
+                text += file.read()
+        path = self.write(name, text)
+        os.chmod(path, 0o600)
+        return path
+
+    # Tokens by the WLCG profile.
+
+    @contextlib.contextmanager
+    def _file_of(self, data):
+        path = self.path("to-sign")
+        with open(path, "wb") as file:
+            file.write(data)
+        yield path
+        os.unlink(path)
+
+    def start_issuer(self):
+        """An https server with the issuer's metadata and its key; sets self.issuer."""
+        self._signer = self.path("signer.key")
+        self.openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", self._signer)
+        point = self._test.run_program(["openssl", "ec", "-in", self._signer, "-pubout", "-outform", "DER"],
+                                       binary=True).out[-64:]
+        port = self._test.free_port()
+        self.issuer = f"https://localhost:{port}"
+        answers = {
+            "/.well-known/openid-configuration": {"issuer": self.issuer, "jwks_uri": self.issuer + "/jwks"},
+            "/jwks": {"keys": [{"kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": "signer",
+                                "x": without_padding(point[:32]), "y": without_padding(point[32:])}]},
+        }
+
+        class Issuer(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                body = json.dumps(answers.get(self.path, {})).encode()
+                self.send_response(200 if self.path in answers else 404)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer((xectest.HOST, port), Issuer)
+        server.daemon_threads = True
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.path("host.pem"), self.path("host.key"))
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        self._test.addCleanup(thread.join)
+        self._test.addCleanup(server.server_close)
+        self._test.addCleanup(server.shutdown)
+
+    def token(self, scope, **claims):
+        """A signed token; `claims` replace what a good one has. A claim that is None is left out."""
+        now = int(time.time())
+        claims = {"wlcg.ver": "1.0", "iss": self.issuer, "sub": "alice", "aud": AUDIENCE,
+                  "iat": now, "nbf": now - 1, "exp": now + 3600, "jti": str(uuid.uuid4()), "scope": scope, **claims}
+        parts = ({"alg": "ES256", "typ": "JWT", "kid": "signer"}, {k: v for k, v in claims.items() if v is not None})
+        text = ".".join(without_padding(json.dumps(part).encode()) for part in parts)
+        with self._file_of(text.encode()) as path:
+            der = self._test.run_program(["openssl", "dgst", "-sha256", "-sign", self._signer, path], binary=True).out
+        return f"{text}.{without_padding(raw_signature(der))}"
+
+    def trust_authority(self):
+        """For libscitokens, which asks the issuer for its key with the system's trust anchors and no others."""
+        self._test.enter_mounts()
+        self._test.run_program(["mount", "--bind", self.authority, "/etc/ssl/certs/ca-certificates.crt"])
+        self._test.addCleanup(self._test.run_program, ["umount", "/etc/ssl/certs/ca-certificates.crt"])
+
+    # Shared secrets.
+
+    def keytab(self, name, user, number):
+        """A keytab of `sss` with one key, for the client; the server's has all of them."""
+        path = self.path(name + ".keytab")
+        self._test.run_program(["xrdsssadmin", "-k", f"key{number}", "-u", user, "-g", user, "-n", str(number), "add", path],
+                               stdin=b"y\n")
+        return path
+
+    # The gateway.
+
+    def directives(self):
+        """What the gateway's file says so that it takes all of these credentials. After start_issuer()."""
+        host, key = self.path("host.pem"), self.path("gateway.key")
+        shutil.copy(self.path("host.key"), key)
+        self.give(key)
+        rights = self.write("authdb", "u alice /alice a\nu carol /carol a\n" f"g /{VO} /vo a\n")
+        gridmap = self.write("gridmap", f'"{ORGANISATION}/CN=alice" alice\n')
+        tokens = self.write("scitokens.cfg", f"[Global]\naudience = {AUDIENCE}\n[Issuer test]\nissuer = {self.issuer}\n"
+                            "base_path = /tokens\n")
+        secret = self.write("macaroon-secret", base64.b64encode(os.urandom(64)).decode() + "\n", secret=True)
+        return f"""\
+all.sitename XEC-TEST
+xrd.tls {host} {key}
+xrd.tlsca certdir {self.certificates}
+xrootd.tls capable all
+xrootd.seclib libXrdSec.so
+sec.protocol gsi -certdir:{self.certificates} -cert:{host} -key:{key} -crl:3 -ca:verify -gmapopt:10 \
+-gridmap:{gridmap} -vomsat:extract -vomsfun:libXrdVoms.so -vomsfunparms:dbg
+sec.protocol ztn
+sec.protocol sss -s {self.path("gateway.keytab")}
+ofs.authorize 1
+ofs.authlib ++ libXrdMacaroons.so
+ofs.authlib ++ libXrdAccSciTokens.so config={tokens}
+acc.authdb {rights}
+http.header2cgi Authorization authz
+http.gridmap {gridmap}
+http.secxtractor libXrdVoms.so
+http.exthandler xrdmacaroons libXrdMacaroons.so
+macaroons.secretkey {secret}
+"""

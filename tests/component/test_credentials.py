@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""A gateway as a site of the grid has it: stock clients show it X.509 certificates and proxies, VOMS attributes, tokens,
+macaroons and shared secrets. Each is let in where it may, and its neighbour with one thing wrong is not."""
+import os
+import time
+
+import grid_site
+import xectest
+
+# Exit codes of xrdcp and xrdfs.
+LOGIN_REFUSED, PERMISSION_DENIED = 52, 54
+
+
+class CredentialsTest(xectest.TestCase):
+    def setUp(self):
+        super().setUp()
+        # A token can be anywhere in the environment of a client.
+        for name in ("BEARER_TOKEN", "BEARER_TOKEN_FILE", "XrdSecSSSKT", "X509_USER_PROXY"):
+            os.environ.pop(name, None)
+        self.site = grid_site.GridSite(self)
+        self.site.certificate("host", "localhost", f"DNS:localhost,DNS:{os.uname().nodename},IP:127.0.0.1")
+        self.site.start_issuer()
+        self.site.trust_authority()
+        self.site.keytab("carol", "carol", 1)
+        self.site.keytab("stranger", "carol", 2)
+        keytab = self.site.path("gateway.keytab")
+        self.run_program(["cp", self.site.path("carol.keytab"), keytab])
+        self.site.give(keytab)
+        conf = self.site.write("gateway.conf", self.site.directives())
+        names = ("--user", self.site.user.pw_name) if self.site.user is not None else ()
+        self.gateway = self.serve(geometry="2+1", options=("-c", conf, *names),
+                                  env={"X509_CERT_DIR": self.site.certificates, "X509_VOMS_DIR": self.site.path("vomsdir"),
+                                       "XDG_CACHE_HOME": self.path("cache")})
+        self.file = self.random_file("file", 100_000)
+        self.https = f"https://localhost:{self.gateway.port}"
+        self.root = f"root://localhost:{self.gateway.port}/"
+
+    def https_status(self, name, *arguments, **options):
+        return self.http_status("--cacert", self.site.authority, *arguments, self.https + name, **options)
+
+    def root_client(self, protocol, **env):
+        """The environment of a client of root:// that shows this credential and no other."""
+        return {"XrdSecPROTOCOL": protocol, "X509_CERT_DIR": self.site.certificates, "HOME": self.path("home"), **env}
+
+    def check_root(self, folder, env):
+        """A client that may do everything in a folder."""
+        self.xrdcp(self.file, f"{self.root}{folder}/file", env=env)
+        self.xrdcp(f"{self.root}{folder}/file", self.path("back"), "--force", env=env)
+        self.assert_same(self.file, self.path("back"))
+        self.assertIn(f"{folder}/file", self.xrdfs(self.root, "ls", folder, env=env).out.split())
+
+    def check_root_refused(self, folder, env, code=PERMISSION_DENIED):
+        """A client that may neither write, read nor list there; nothing was made."""
+        self.xrdcp(self.file, f"{self.root}{folder}/refused", env=env, code=code)
+        self.xrdcp(f"{self.root}{folder}/file", self.path("refused"), env=env, code=code)
+        self.assertFalse(os.path.exists(self.path("refused")))
+        self.xrdfs(self.root, "ls", folder, env=env, code=code)
+
+    def check_https(self, folder, *words):
+        self.assertEqual(self.https_status(f"{folder}/file", *words, "-T", self.file), 200)
+        self.curl("--cacert", self.site.authority, *words, self.https + f"{folder}/file", "-o", self.path("back"))
+        self.assert_same(self.file, self.path("back"))
+        self.assertEqual(self.https_status(folder, *words, "-X", "PROPFIND", "-H", "Depth: 1"), 207)
+
+    def check_https_refused(self, folder, *words):
+        for request in (("-T", self.file), (), ("-X", "PROPFIND", "-H", "Depth: 1"), ("-X", "DELETE")):
+            self.assertEqual(self.https_status(f"{folder}/file", *words, *request), 403, request)
+
+
+class Certificates(CredentialsTest):
+    def test_https(self):
+        """By curl, davix and gfal."""
+        certificate, key = self.site.certificate("alice", "alice")
+        other, other_key = self.site.certificate("bob", "bob")
+        self.check_https("/alice", "--cert", certificate, "--key", key)
+        self.check_https_refused("/alice", "--cert", other, "--key", other_key)
+        self.check_https_refused("/alice")
+        self.check_https_refused("/carol", "--cert", certificate, "--key", key)
+
+
+class Tokens(CredentialsTest):
+    ALL = "storage.read:/ storage.create:/ storage.modify:/"
+
+    def wrong_tokens(self):
+        """What is wrong with each, whether it suffices to log in by root://, and it; every one may do nothing."""
+        yield "another folder", True, self.site.token("storage.read:/sub storage.modify:/sub")
+        yield "no scope of storage", True, self.site.token("compute.read")
+        yield "another audience", True, self.site.token(self.ALL, aud="https://other.example.org")
+        yield "expired", False, self.site.token(self.ALL, exp=int(time.time()) - 120, iat=int(time.time()) - 240)
+        yield "not valid yet", False, self.site.token(self.ALL, nbf=int(time.time()) + 3600)
+        yield "another issuer", False, self.site.token(self.ALL, iss="https://localhost:1/")
+        first, second = (self.site.token(self.ALL).split(".") for _ in range(2))
+        yield "another signature", False, ".".join((*first[:2], second[2]))
+
+    def test_https(self):
+        def bearer(token):
+            return "-H", f"Authorization: Bearer {token}"
+        self.check_https("/tokens", *bearer(self.site.token(self.ALL)))
+        self.check_https_refused("/tokens")
+        for what, _, token in self.wrong_tokens():
+            with self.subTest(what):
+                self.check_https_refused("/tokens", *bearer(token))
+        reader = self.site.token("storage.read:/")
+        self.assertEqual(self.https_status("/tokens/file", *bearer(reader)), 200)
+        self.assertEqual(self.https_status("/tokens/file", *bearer(reader), "-T", self.file), 403)
+        creator = self.site.token("storage.create:/")
+        self.assertEqual(self.https_status("/tokens/new", *bearer(creator), "-T", self.file), 200)
+        self.assertEqual(self.https_status("/tokens/new", *bearer(creator)), 403)
+
+    def test_root(self):
+        def client(token):
+            return self.root_client("ztn", BEARER_TOKEN=token)
+        self.check_root("/tokens", client(self.site.token(self.ALL)))
+        for what, may_log_in, token in self.wrong_tokens():
+            with self.subTest(what):
+                self.check_root_refused("/tokens", client(token), PERMISSION_DENIED if may_log_in else LOGIN_REFUSED)
+        reader = client(self.site.token("storage.read:/"))
+        self.xrdcp(f"{self.root}/tokens/file", self.path("read"), env=reader)
+        self.xrdcp(self.file, f"{self.root}/tokens/other", env=reader, code=PERMISSION_DENIED)
+
+
+class SharedSecrets(CredentialsTest):
+    def test_root(self):
+        def client(name):
+            return self.root_client("sss", XrdSecSSSKT=self.site.path(name + ".keytab"))
+        self.check_root("/carol", client("carol"))
+        self.check_root_refused("/alice", client("carol"))
+        self.check_root_refused("/carol", client("stranger"), LOGIN_REFUSED)
+
+
+if __name__ == "__main__":
+    xectest.main()
