@@ -210,7 +210,7 @@ xrd.tls {host} {key}
 xrd.tlsca certdir {self.certificates}
 xrootd.tls capable all
 xrootd.seclib libXrdSec.so
-sec.protocol gsi -certdir:{self.certificates} -cert:{host} -key:{key} -crl:3 -ca:verify -gmapopt:10 \
+sec.protocol gsi -certdir:{self.certificates} -cert:{host} -key:{key} -crldir:{self.certificates} -crl:3 -ca:2 -md:sha256:sha1 -gmapopt:11 \
 -gridmap:{gridmap} -vomsat:extract -vomsfun:libXrdVoms.so -vomsfunparms:dbg
 sec.protocol ztn
 sec.protocol sss -s {self.path("gateway.keytab")}

@@ -19,6 +19,8 @@ class CredentialsTest(xectest.TestCase):
             os.environ.pop(name, None)
         self.site = grid_site.GridSite(self)
         self.site.certificate("host", "localhost", f"DNS:localhost,DNS:{os.uname().nodename},IP:127.0.0.1")
+        for name in ("alice", "bob"):
+            self.site.certificate(name, name)
         self.site.start_issuer()
         self.site.trust_authority()
         self.site.keytab("carol", "carol", 1)
@@ -41,6 +43,9 @@ class CredentialsTest(xectest.TestCase):
     def root_client(self, protocol, **env):
         """The environment of a client of root:// that shows this credential and no other."""
         return {"XrdSecPROTOCOL": protocol, "X509_CERT_DIR": self.site.certificates, "HOME": self.path("home"), **env}
+
+    def proxy_client(self, proxy):
+        return self.root_client("gsi", X509_USER_PROXY=proxy)
 
     def check_root(self, folder, env):
         """A client that may do everything in a folder."""
@@ -70,12 +75,18 @@ class CredentialsTest(xectest.TestCase):
 class Certificates(CredentialsTest):
     def test_https(self):
         """By curl, davix and gfal."""
-        certificate, key = self.site.certificate("alice", "alice")
-        other, other_key = self.site.certificate("bob", "bob")
+        (certificate, key), (other, other_key) = (
+            [self.site.path(f"{name}.{end}") for end in ("pem", "key")] for name in ("alice", "bob"))
         self.check_https("/alice", "--cert", certificate, "--key", key)
         self.check_https_refused("/alice", "--cert", other, "--key", other_key)
         self.check_https_refused("/alice")
         self.check_https_refused("/carol", "--cert", certificate, "--key", key)
+
+    def test_proxy_by_root(self):
+        alice, bob = (self.proxy_client(self.site.proxy(name, name)) for name in ("alice", "bob"))
+        self.check_root("/alice", alice)
+        self.check_root_refused("/alice", bob)
+        self.check_root_refused("/carol", alice)
 
 
 class Tokens(CredentialsTest):
