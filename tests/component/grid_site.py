@@ -20,7 +20,7 @@ import uuid
 import xectest
 
 ORGANISATION = "/DC=test/DC=xec"
-VO = "testvo"
+AUTHORITY = ORGANISATION + "/CN=Test Authority"
 AUDIENCE = "https://storage.example.org"
 
 
@@ -72,15 +72,14 @@ class GridSite:
 
     def _make_authority(self):
         """In the form that grid software wants: names by the hash of the subject, a policy and a revocation list."""
-        subject = ORGANISATION + "/CN=Test Authority"
         self.authority = self.path("authority.pem")
-        self.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", subject,
+        self.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", AUTHORITY,
                      "-keyout", self.path("authority.key"), "-out", self.authority,
                      "-addext", "keyUsage=critical,keyCertSign,cRLSign")
         beside = os.path.join(self.certificates, self.openssl("x509", "-in", self.authority, "-noout", "-hash").strip())
         os.symlink(self.authority, beside + ".0")
         with open(beside + ".signing_policy", "w", encoding="utf-8") as file:
-            file.write(f"access_id_CA X509 '{subject}'\npos_rights globus CA:sign\n"
+            file.write(f"access_id_CA X509 '{AUTHORITY}'\npos_rights globus CA:sign\n"
                        f"cond_subjects globus '\"{ORGANISATION}/*\"'\n")
         configuration = self.write("authority.cnf", f"[ca]\ndefault_ca=ca\n[ca]\ndatabase={self.write('index', '')}\n"
                                    "default_md=sha256\ndefault_crl_days=2\n")
@@ -117,6 +116,24 @@ class GridSite:
                 text += file.read()
         path = self.write(name, text)
         os.chmod(path, 0o600)
+        return path
+
+    # Virtual organisations.
+
+    def vo(self, name, server):
+        """A VO whose server has this host name: its certificate, and who may speak for the VO."""
+        self.certificate(server, server, f"DNS:{server}")
+        os.makedirs(self.path("vomsdir", name), exist_ok=True)
+        self.write(f"vomsdir/{name}/{server}.lsc", f"{ORGANISATION}/CN={server}\n{AUTHORITY}\n")
+
+    def vo_proxy(self, user, vo, server, *attributes):
+        """A user's proxy with attributes of a VO ("/testvo/production/Role=NULL") that its server signed."""
+        path = self.path(f"{user}-{uuid.uuid4()}.proxy")
+        words = [word for attribute in attributes for word in ("-fqan", attribute + "/Capability=NULL")]
+        self._test.run_program(["voms-proxy-fake", "-rfc", "-quiet", "-certdir", self.certificates,
+                                "-cert", self.path(user + ".pem"), "-key", self.path(user + ".key"), "-out", path,
+                                "-voms", vo, "-uri", f"{server}:15000", "-hostcert", self.path(server + ".pem"),
+                                "-hostkey", self.path(server + ".key"), *words], env={"HOME": self.folder})
         return path
 
     # Tokens by the WLCG profile.
@@ -199,7 +216,8 @@ class GridSite:
         host, key = self.path("host.pem"), self.path("gateway.key")
         shutil.copy(self.path("host.key"), key)
         self.give(key)
-        rights = self.write("authdb", "u alice /alice a\nu carol /carol a\n" f"g /{VO} /vo a\n")
+        rights = self.write("authdb", "u alice /alice a\nu carol /carol a\n"
+                            "g /testvo /vo a\n= producers o: testvo g: /testvo/production r: producer\nx producers /produced a\n")
         gridmap = self.write("gridmap", f'"{ORGANISATION}/CN=alice" alice\n')
         tokens = self.write("scitokens.cfg", f"[Global]\naudience = {AUDIENCE}\n[Issuer test]\nissuer = {self.issuer}\n"
                             "base_path = /tokens\n")

@@ -89,6 +89,45 @@ class Certificates(CredentialsTest):
         self.check_root_refused("/carol", alice)
 
 
+class Attributes(CredentialsTest):
+    """Of virtual organisations, in proxies."""
+
+    def setUp(self):
+        super().setUp()
+        for vo, server in (("testvo", "voms.example.org"), ("othervo", "other.example.org")):
+            self.site.vo(vo, server)
+        self.site.certificate("stranger.example.org", "stranger.example.org")
+        self.member = self.vo_proxy("/testvo/Role=NULL")
+        self.producer = self.vo_proxy("/testvo/Role=NULL", "/testvo/production/Role=producer")
+
+    def vo_proxy(self, *attributes, vo="testvo", server="voms.example.org"):
+        return self.site.vo_proxy("bob", vo, server, *attributes)
+
+    def strangers(self):
+        """Proxies that may do nothing where members of the VO may do all."""
+        yield "no attributes", self.site.proxy("bob", "bob")
+        yield "another VO", self.vo_proxy("/othervo/Role=NULL", vo="othervo", server="other.example.org")
+        yield "another group", self.vo_proxy("/testvo/guests/Role=NULL")
+        yield "a server that does not speak for the VO", self.vo_proxy("/testvo/Role=NULL", server="stranger.example.org")
+        yield "a server of another VO", self.vo_proxy("/testvo/Role=NULL", server="other.example.org")
+
+    def test_root(self):
+        self.check_root("/vo", self.proxy_client(self.member))
+        self.check_root("/produced", self.proxy_client(self.producer))
+        self.check_root_refused("/produced", self.proxy_client(self.member))
+        for what, proxy in self.strangers():
+            with self.subTest(what):
+                self.check_root_refused("/vo", self.proxy_client(proxy))
+
+    def test_https(self):
+        self.check_https("/vo", "--cert", self.member)
+        self.check_https("/produced", "--cert", self.producer)
+        self.check_https_refused("/produced", "--cert", self.member)
+        for what, proxy in self.strangers():
+            with self.subTest(what):
+                self.check_https_refused("/vo", "--cert", proxy)
+
+
 class Tokens(CredentialsTest):
     ALL = "storage.read:/ storage.create:/ storage.modify:/"
 
