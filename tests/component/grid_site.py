@@ -8,6 +8,7 @@ a VO whose attributes they carry, an issuer of tokens and a keytab. Made with op
 """
 import base64
 import contextlib
+import hmac
 import http.server
 import json
 import os
@@ -36,6 +37,17 @@ def raw_signature(der):
         numbers += int.from_bytes(der[at + 2:at + 2 + length], "big").to_bytes(32, "big")
         at += 2 + length
     return numbers
+
+
+def with_caveat(macaroon, caveat):
+    """What its bearer may do without a secret: a macaroon that admits less. In its text form each packet begins with its
+    length, and the signature comes last."""
+    packets = base64.urlsafe_b64decode(macaroon + "=" * (-len(macaroon) % 4))
+    prefix = b"002fsignature "
+    packets, _, signature = packets.rpartition(prefix)
+    added = f"{len(caveat) + 9:04x}cid {caveat}\n".encode()
+    signature = hmac.digest(signature[:32], caveat.encode(), "sha256")
+    return without_padding(packets + added + prefix + signature + b"\n")
 
 
 class GridSite:
@@ -186,7 +198,7 @@ class GridSite:
     def token(self, scope, **claims):
         """A signed token; `claims` replace what a good one has. A claim that is None is left out."""
         now = int(time.time())
-        claims = {"wlcg.ver": "1.0", "iss": self.issuer, "sub": "alice", "aud": AUDIENCE,
+        claims = {"wlcg.ver": "1.0", "iss": self.issuer, "sub": "d0c4e1f2", "aud": AUDIENCE,
                   "iat": now, "nbf": now - 1, "exp": now + 3600, "jti": str(uuid.uuid4()), "scope": scope, **claims}
         parts = ({"alg": "ES256", "typ": "JWT", "kid": "signer"}, {k: v for k, v in claims.items() if v is not None})
         text = ".".join(without_padding(json.dumps(part).encode()) for part in parts)
@@ -202,22 +214,21 @@ class GridSite:
 
     # Shared secrets.
 
-    def keytab(self, name, user, number):
+    def keytab(self, name, user, group, number):
         """A keytab of `sss` with one key, for the client; the server's has all of them."""
         path = self.path(name + ".keytab")
-        self._test.run_program(["xrdsssadmin", "-k", f"key{number}", "-u", user, "-g", user, "-n", str(number), "add", path],
+        self._test.run_program(["xrdsssadmin", "-k", f"key{number}", "-u", user, "-g", group, "-n", str(number), "add", path],
                                stdin=b"y\n")
         return path
 
     # The gateway.
 
-    def directives(self):
+    def directives(self, rights):
         """What the gateway's file says so that it takes all of these credentials. After start_issuer()."""
         host, key = self.path("host.pem"), self.path("gateway.key")
         shutil.copy(self.path("host.key"), key)
         self.give(key)
-        rights = self.write("authdb", "u alice /alice a\nu carol /carol a\n"
-                            "g /testvo /vo a\n= producers o: testvo g: /testvo/production r: producer\nx producers /produced a\n")
+        rules = self.write("authdb", rights)
         gridmap = self.write("gridmap", f'"{ORGANISATION}/CN=alice" alice\n')
         tokens = self.write("scitokens.cfg", f"[Global]\naudience = {AUDIENCE}\n[Issuer test]\nissuer = {self.issuer}\n"
                             "base_path = /tokens\n")
@@ -235,7 +246,7 @@ sec.protocol sss -s {self.path("gateway.keytab")}
 ofs.authorize 1
 ofs.authlib ++ libXrdMacaroons.so
 ofs.authlib ++ libXrdAccSciTokens.so config={tokens}
-acc.authdb {rights}
+acc.authdb {rules}
 http.header2cgi Authorization authz
 http.gridmap {gridmap}
 http.secxtractor libXrdVoms.so

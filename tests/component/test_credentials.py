@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """A gateway as a site of the grid has it: stock clients show it X.509 certificates and proxies, VOMS attributes, tokens,
 macaroons and shared secrets. Each is let in where it may, and its neighbour with one thing wrong is not."""
+import json
 import os
+import shutil
 import time
 
 import grid_site
@@ -12,6 +14,18 @@ LOGIN_REFUSED, PERMISSION_DENIED = 52, 54
 
 
 class CredentialsTest(xectest.TestCase):
+    # What is granted beside tokens. Stock XRootD 5.5.3 takes the subject of any token of an issuer for a name, its groups
+    # for groups, and whoever got a macaroon of a user that confines it for that user. So where there are tokens or macaroons
+    # each rule names two things of a client that only one credential has together.
+    rights = """\
+= members o: testvo g: /testvo
+s members /vo a
+= producers o: testvo g: /testvo/production r: producer
+s producers /produced a
+= operators u: carol g: operators
+s operators /operators a
+"""
+
     def setUp(self):
         super().setUp()
         # A token can be anywhere in the environment of a client.
@@ -23,12 +37,9 @@ class CredentialsTest(xectest.TestCase):
             self.site.certificate(name, name)
         self.site.start_issuer()
         self.site.trust_authority()
-        self.site.keytab("carol", "carol", 1)
-        self.site.keytab("stranger", "carol", 2)
-        keytab = self.site.path("gateway.keytab")
-        self.run_program(["cp", self.site.path("carol.keytab"), keytab])
-        self.site.give(keytab)
-        conf = self.site.write("gateway.conf", self.site.directives())
+        shutil.copy(self.site.keytab("operator", "carol", "operators", 1), self.site.path("gateway.keytab"))
+        self.site.give(self.site.path("gateway.keytab"))
+        conf = self.site.write("gateway.conf", self.site.directives(self.rights))
         names = ("--user", self.site.user.pw_name) if self.site.user is not None else ()
         self.gateway = self.serve(geometry="2+1", options=("-c", conf, *names),
                                   env={"X509_CERT_DIR": self.site.certificates, "X509_VOMS_DIR": self.site.path("vomsdir"),
@@ -65,7 +76,7 @@ class CredentialsTest(xectest.TestCase):
         self.assertEqual(self.https_status(f"{folder}/file", *words, "-T", self.file), 200)
         self.curl("--cacert", self.site.authority, *words, self.https + f"{folder}/file", "-o", self.path("back"))
         self.assert_same(self.file, self.path("back"))
-        self.assertEqual(self.https_status(folder, *words, "-X", "PROPFIND", "-H", "Depth: 1"), 207)
+        self.assertEqual(self.https_status(folder + "/", *words, "-X", "PROPFIND", "-H", "Depth: 1"), 207)
 
     def check_https_refused(self, folder, *words):
         for request in (("-T", self.file), (), ("-X", "PROPFIND", "-H", "Depth: 1"), ("-X", "DELETE")):
@@ -73,6 +84,8 @@ class CredentialsTest(xectest.TestCase):
 
 
 class Certificates(CredentialsTest):
+    rights = "u alice /alice a\nu carol /carol a\n"
+
     def test_https(self):
         """By curl, davix and gfal."""
         (certificate, key), (other, other_key) = (
@@ -139,6 +152,9 @@ class Tokens(CredentialsTest):
         yield "expired", False, self.site.token(self.ALL, exp=int(time.time()) - 120, iat=int(time.time()) - 240)
         yield "not valid yet", False, self.site.token(self.ALL, nbf=int(time.time()) + 3600)
         yield "another issuer", False, self.site.token(self.ALL, iss="https://localhost:1/")
+        yield "groups of others", True, self.site.token("storage.read:/sub", **{"wlcg.groups": ["/testvo", "operators"]})
+        yield "the name of another", True, self.site.token("storage.read:/sub", sub="carol")
+        yield "the name of another, and another audience", True, self.site.token(self.ALL, sub="carol", aud="https://other.example.org")
         first, second = (self.site.token(self.ALL).split(".") for _ in range(2))
         yield "another signature", False, ".".join((*first[:2], second[2]))
 
@@ -149,7 +165,8 @@ class Tokens(CredentialsTest):
         self.check_https_refused("/tokens")
         for what, _, token in self.wrong_tokens():
             with self.subTest(what):
-                self.check_https_refused("/tokens", *bearer(token))
+                for folder in ("/tokens", "/vo", "/operators"):
+                    self.check_https_refused(folder, *bearer(token))
         reader = self.site.token("storage.read:/")
         self.assertEqual(self.https_status("/tokens/file", *bearer(reader)), 200)
         self.assertEqual(self.https_status("/tokens/file", *bearer(reader), "-T", self.file), 403)
@@ -163,19 +180,88 @@ class Tokens(CredentialsTest):
         self.check_root("/tokens", client(self.site.token(self.ALL)))
         for what, may_log_in, token in self.wrong_tokens():
             with self.subTest(what):
-                self.check_root_refused("/tokens", client(token), PERMISSION_DENIED if may_log_in else LOGIN_REFUSED)
+                for folder in ("/tokens", "/vo", "/operators"):
+                    self.check_root_refused(folder, client(token), PERMISSION_DENIED if may_log_in else LOGIN_REFUSED)
         reader = client(self.site.token("storage.read:/"))
         self.xrdcp(f"{self.root}/tokens/file", self.path("read"), env=reader)
         self.xrdcp(self.file, f"{self.root}/tokens/other", env=reader, code=PERMISSION_DENIED)
 
 
+class Macaroons(CredentialsTest):
+    EVERYTHING = ("DOWNLOAD", "UPLOAD", "DELETE", "MANAGE", "LIST", "READ_METADATA", "UPDATE_METADATA")
+
+    def setUp(self):
+        super().setUp()
+        self.site.vo("testvo", "voms.example.org")
+        self.member = self.site.vo_proxy("alice", "testvo", "voms.example.org", "/testvo/Role=NULL")
+        self.good = self.ask("/vo/", self.EVERYTHING, "--cert", self.member)
+
+    def ask(self, name, activities, *credential):
+        """A macaroon that the gateway gives."""
+        request = json.dumps({"caveats": ["activity:" + ",".join(activities)], "validity": "PT1H"})
+        answer = self.curl("--cacert", self.site.authority, *credential, "-H", "Content-Type: application/macaroon-request",
+                           "--data", request, self.https + name)
+        return json.loads(answer.out)["macaroon"]
+
+    @staticmethod
+    def bearer(macaroon):
+        return "-H", f"Authorization: Bearer {macaroon}"
+
+    def wrong_macaroons(self):
+        """What is wrong with each, and it; every one may do nothing."""
+        yield "another folder", self.ask("/vo/sub/", self.EVERYTHING, "--cert", self.member)
+        yield "another folder, by its bearer", grid_site.with_caveat(self.good, "path:/vo/sub")
+        yield "expired", grid_site.with_caveat(self.good, "before:2020-01-01T00:00:00Z")
+        yield "another signature", self.good[:-8] + ("A" if self.good[-8] != "A" else "B") + self.good[-7:]
+
+    def test_https(self):
+        self.check_https("/vo", *self.bearer(self.good))
+        self.check_https_refused("/operators", *self.bearer(self.good))
+        for what, macaroon in self.wrong_macaroons():
+            with self.subTest(what):
+                self.check_https_refused("/vo", *self.bearer(macaroon))
+
+    def test_one_that_reads(self):
+        """The gateway confined it, or its bearer did."""
+        self.check_https("/vo", *self.bearer(self.good))
+        for reader in (self.ask("/vo/", ["DOWNLOAD"], "--cert", self.member), grid_site.with_caveat(self.good, "activity:DOWNLOAD")):
+            self.assertEqual(self.https_status("/vo/file", *self.bearer(reader)), 200)
+            for request in (("-T", self.file), ("-X", "DELETE"), ("-X", "MOVE", "-H", f"Destination: {self.https}/vo/moved")):
+                self.assertEqual(self.https_status("/vo/file", *self.bearer(reader), *request), 403, request)
+
+    def test_anybody_gets_one_that_sees_size_and_time(self):
+        """Stock XRootD never refuses one."""
+        self.check_https("/vo", *self.bearer(self.good))
+        for credential in ((), ("--cert", self.site.proxy("bob", "bob"))):
+            stranger = self.bearer(self.ask("/vo/", self.EVERYTHING, *credential))
+            self.assertEqual(self.https_status("/vo/file", *stranger, "--head"), 200)
+            self.assertEqual(self.https_status("/vo/", *stranger, "-X", "PROPFIND", "-H", "Depth: 1"), 403)
+            for request in ((), ("-T", self.file), ("-X", "DELETE")):
+                self.assertEqual(self.https_status("/vo/file", *stranger, *request), 403, request)
+
+    def test_root(self):
+        """In the URL, after a login as somebody else: `ztn` takes tokens only."""
+        bob = self.proxy_client(self.site.proxy("bob", "bob"))
+        self.xrdcp(self.file, f"{self.root}/vo/file?authz=Bearer%20{self.good}", env=bob)
+        self.xrdcp(f"{self.root}/vo/file?authz=Bearer%20{self.good}", self.path("back"), env=bob)
+        self.assert_same(self.file, self.path("back"))
+        for what, macaroon in self.wrong_macaroons():
+            with self.subTest(what):
+                self.xrdcp(self.file, f"{self.root}/vo/file?authz=Bearer%20{macaroon}", "--force", env=bob, code=PERMISSION_DENIED)
+
+
 class SharedSecrets(CredentialsTest):
     def test_root(self):
+        self.site.keytab("unknown", "carol", "operators", 2)
+        self.site.keytab("forged", "carol", "operators", 1)
+
         def client(name):
             return self.root_client("sss", XrdSecSSSKT=self.site.path(name + ".keytab"))
-        self.check_root("/carol", client("carol"))
-        self.check_root_refused("/alice", client("carol"))
-        self.check_root_refused("/carol", client("stranger"), LOGIN_REFUSED)
+        self.check_root("/operators", client("operator"))
+        self.check_root_refused("/vo", client("operator"))
+        for name in ("unknown", "forged"):
+            with self.subTest(name):
+                self.check_root_refused("/operators", client(name), LOGIN_REFUSED)
 
 
 if __name__ == "__main__":
