@@ -84,10 +84,7 @@ class GridSite:
 
     def _make_authority(self):
         """In the form that grid software wants: names by the hash of the subject, a policy and a revocation list."""
-        self.authority = self.path("authority.pem")
-        self.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", AUTHORITY,
-                     "-keyout", self.path("authority.key"), "-out", self.authority,
-                     "-addext", "keyUsage=critical,keyCertSign,cRLSign")
+        self.authority = self._self_signed("authority")
         beside = os.path.join(self.certificates, self.openssl("x509", "-in", self.authority, "-noout", "-hash").strip())
         os.symlink(self.authority, beside + ".0")
         with open(beside + ".signing_policy", "w", encoding="utf-8") as file:
@@ -95,31 +92,42 @@ class GridSite:
                        f"cond_subjects globus '\"{ORGANISATION}/*\"'\n")
         configuration = self.write("authority.cnf", f"[ca]\ndefault_ca=ca\n[ca]\ndatabase={self.write('index', '')}\n"
                                    "default_md=sha256\ndefault_crl_days=2\n")
-        self.openssl("ca", "-config", configuration, "-gencrl", "-cert", self.authority,
-                     "-keyfile", self.path("authority.key"), "-out", beside + ".r0")
+        self.openssl("ca", "-config", configuration, "-cert", self.authority, "-keyfile", self.path("authority.key"),
+                     "-gencrl", "-out", beside + ".r0")
 
-    def _sign(self, name, subject, issuer, extensions, serial=None):
+    def _self_signed(self, name):
+        certificate = self.path(name + ".pem")
+        self.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", AUTHORITY, "-out", certificate,
+                     "-keyout", self.path(name + ".key"), "-addext", "keyUsage=critical,keyCertSign,cRLSign")
+        return certificate
+
+    def impostor(self):
+        """Another authority of the same name, which nobody trusts."""
+        self._self_signed("impostor")
+        return "impostor"
+
+    def _sign(self, name, subject, issuer, extensions, days, serial=None):
         """NAME.pem and NAME.key for a subject, by the certificate and key of an issuer."""
         certificate, key, request = (self.path(f"{name}.{end}") for end in ("pem", "key", "csr"))
         self.openssl("req", "-new", "-newkey", "rsa:2048", "-nodes", "-subj", subject, "-keyout", key, "-out", request)
-        self.openssl("x509", "-req", "-in", request, "-days", "1", "-CA", self.path(issuer + ".pem"),
+        self.openssl("x509", "-req", "-in", request, "-days", str(days), "-CA", self.path(issuer + ".pem"),
                      "-CAkey", self.path(issuer + ".key"), "-set_serial", str(serial or uuid.uuid4().int >> 65),
                      "-extfile", self.write(name + ".ext", extensions), "-out", certificate)
         return certificate, key
 
-    def certificate(self, name, common_name, names=""):
+    def certificate(self, name, common_name, names="", days=1, authority="authority"):
         """Answers the files of a certificate and its key; `names` are those of a host."""
-        return self._sign(name, f"{ORGANISATION}/CN={common_name}", "authority",
+        return self._sign(name, f"{ORGANISATION}/CN={common_name}", authority,
                           "basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature,keyEncipherment\n" +
-                          (f"subjectAltName={names}\n" if names else ""))
+                          (f"subjectAltName={names}\n" if names else ""), days)
 
-    def proxy(self, user, common_name):
+    def proxy(self, user, common_name, days=1):
         """A proxy certificate (RFC 3820) of a user: one file with it, its key and the user's certificate."""
         number = uuid.uuid4().int >> 97
         certificate, key = self._sign(f"{user}-proxy", f"{ORGANISATION}/CN={common_name}/CN={number}", user,
                                       "keyUsage=critical,digitalSignature,keyEncipherment\n"
-                                      "proxyCertInfo=critical,language:id-ppl-inheritAll\n", number)
-        return self._joined(f"{user}.proxy", certificate, key, self.path(user + ".pem"))
+                                      "proxyCertInfo=critical,language:id-ppl-inheritAll\n", days, number)
+        return self._joined(f"{user}-{number}.proxy", certificate, key, self.path(user + ".pem"))
 
     def _joined(self, name, *files):
         text = ""
@@ -236,7 +244,7 @@ class GridSite:
         return f"""\
 all.sitename XEC-TEST
 xrd.tls {host} {key}
-xrd.tlsca certdir {self.certificates}
+xrd.tlsca certdir {self.certificates} crlcheck all
 xrootd.tls capable all
 xrootd.seclib libXrdSec.so
 sec.protocol gsi -certdir:{self.certificates} -cert:{host} -key:{key} -crldir:{self.certificates} -crl:3 -ca:2 -md:sha256:sha1 -gmapopt:11 \

@@ -11,6 +11,8 @@ import xectest
 
 # Exit codes of xrdcp and xrdfs.
 LOGIN_REFUSED, PERMISSION_DENIED = 52, 54
+# What http_status() says if there is no TLS.
+NO_ANSWER = 0
 
 
 class CredentialsTest(xectest.TestCase):
@@ -35,6 +37,7 @@ s operators /operators a
         self.site.certificate("host", "localhost", f"DNS:localhost,DNS:{os.uname().nodename},IP:127.0.0.1")
         for name in ("alice", "bob"):
             self.site.certificate(name, name)
+        self.prepare_site()
         self.site.start_issuer()
         self.site.trust_authority()
         shutil.copy(self.site.keytab("operator", "carol", "operators", 1), self.site.path("gateway.keytab"))
@@ -47,6 +50,9 @@ s operators /operators a
         self.file = self.random_file("file", 100_000)
         self.https = f"https://localhost:{self.gateway.port}"
         self.root = f"root://localhost:{self.gateway.port}/"
+
+    def prepare_site(self):
+        """What has to be there before the gateway starts."""
 
     def https_status(self, name, *arguments, **options):
         return self.http_status("--cacert", self.site.authority, *arguments, self.https + name, **options)
@@ -78,28 +84,40 @@ s operators /operators a
         self.assert_same(self.file, self.path("back"))
         self.assertEqual(self.https_status(folder + "/", *words, "-X", "PROPFIND", "-H", "Depth: 1"), 207)
 
-    def check_https_refused(self, folder, *words):
+    def check_https_refused(self, folder, *words, status=403):
         for request in (("-T", self.file), (), ("-X", "PROPFIND", "-H", "Depth: 1"), ("-X", "DELETE")):
-            self.assertEqual(self.https_status(f"{folder}/file", *words, *request), 403, request)
+            self.assertEqual(self.https_status(f"{folder}/file", *words, *request), status, request)
 
 
 class Certificates(CredentialsTest):
     rights = "u alice /alice a\nu carol /carol a\n"
 
+    def prepare_site(self):
+        """Certificates that say "alice" and are not to be believed."""
+        self.site.certificate("impostor-alice", "alice", authority=self.site.impostor())
+        self.site.certificate("expired-alice", "alice", days=-1)
+
     def test_https(self):
-        """By curl, davix and gfal."""
-        (certificate, key), (other, other_key) = (
-            [self.site.path(f"{name}.{end}") for end in ("pem", "key")] for name in ("alice", "bob"))
-        self.check_https("/alice", "--cert", certificate, "--key", key)
-        self.check_https_refused("/alice", "--cert", other, "--key", other_key)
+        def shown(name):
+            return "--cert", self.site.path(name + ".pem"), "--key", self.site.path(name + ".key")
+        self.check_https("/alice", *shown("alice"))
+        self.check_https_refused("/alice", *shown("bob"))
         self.check_https_refused("/alice")
-        self.check_https_refused("/carol", "--cert", certificate, "--key", key)
+        self.check_https_refused("/carol", *shown("alice"))
+        for name in ("impostor-alice", "expired-alice"):
+            with self.subTest(name):
+                self.check_https_refused("/alice", *shown(name), status=NO_ANSWER)
 
     def test_proxy_by_root(self):
         alice, bob = (self.proxy_client(self.site.proxy(name, name)) for name in ("alice", "bob"))
         self.check_root("/alice", alice)
         self.check_root_refused("/alice", bob)
         self.check_root_refused("/carol", alice)
+        for name in ("impostor-alice", "expired-alice"):
+            with self.subTest(name):
+                self.check_root_refused("/alice", self.proxy_client(self.site.proxy(name, "alice")), LOGIN_REFUSED)
+        with self.subTest("expired proxy"):
+            self.check_root_refused("/alice", self.proxy_client(self.site.proxy("alice", "alice", days=-1)), LOGIN_REFUSED)
 
 
 class Attributes(CredentialsTest):
