@@ -259,5 +259,6 @@ http.header2cgi Authorization authz
 http.gridmap {gridmap}
 http.secxtractor libXrdVoms.so
 http.exthandler xrdmacaroons libXrdMacaroons.so
+http.exthandler xrdtpc libXrdHttpTPC.so
 macaroons.secretkey {secret}
 """
