@@ -223,9 +223,9 @@ class GridSite:
     # Shared secrets.
 
     def keytab(self, name, user, group, number):
-        """A keytab of `sss` with one key, for the client; the server's has all of them."""
+        """A keytab of `sss` with one new key, by which its holder is this user of this group."""
         path = self.path(name + ".keytab")
-        self._test.run_program(["xrdsssadmin", "-k", f"key{number}", "-u", user, "-g", group, "-n", str(number), "add", path],
+        self._test.run_program(["xrdsssadmin", "-k", f"key{number}", "-n", str(number), "-u", user, "-g", group, "add", path],
                                stdin=b"y\n")
         return path
 
@@ -247,8 +247,8 @@ xrd.tls {host} {key}
 xrd.tlsca certdir {self.certificates} crlcheck all
 xrootd.tls capable all
 xrootd.seclib libXrdSec.so
-sec.protocol gsi -certdir:{self.certificates} -cert:{host} -key:{key} -crldir:{self.certificates} -crl:3 -ca:2 -md:sha256:sha1 -gmapopt:11 \
--gridmap:{gridmap} -vomsat:extract -vomsfun:libXrdVoms.so -vomsfunparms:dbg
+sec.protocol gsi -certdir:{self.certificates} -cert:{host} -key:{key} -ca:2 \
+-crldir:{self.certificates} -crl:3 -md:sha256:sha1 -gmapopt:11 -gridmap:{gridmap} -vomsat:extract -vomsfun:libXrdVoms.so
 sec.protocol ztn
 sec.protocol sss -s {self.path("gateway.keytab")}
 ofs.authorize 1
