@@ -3,10 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include "commit/engine/look_at_space.hh"
 #include "object/test/test_store.hh"
 #include "runtime/sync_wait.hh"
 #include "store/make_layout_store.hh"
-#include "commit/engine/look_at_space.hh"
 #include "store/take_census.hh"
 
 namespace xec {
