@@ -36,7 +36,7 @@ struct Counted {
   std::atomic<bool> stopped = false;
   std::atomic<uint64_t> repaired = 0;  // objects
   // RebuildPace::Limit; a mixture of two does no harm.
-  std::atomic<double> work_per_s = 0, work = 0;
+  std::atomic<double> work_per_s = RebuildPace::Limit().work_per_s, work = 0;
   std::atomic<TimePoint> at{};
   uint64_t Work() const { return read + written + RebuildPace::kObjectWork * repaired; }
 };
@@ -79,9 +79,7 @@ class Rebuilder {
         options_(std::move(options)),
         began_(engine.executor().Now()),
         gather_(engine.scope(), engine.executor()),
-        pace_(RepairsThatFit(engine)) {
-    counted_->work_per_s = pace_.limit().work_per_s;
-  }
+        pace_(RepairsThatFit(engine)) {}
 
   Task<Result<RebuildReport>> Run();
 
