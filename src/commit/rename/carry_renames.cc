@@ -8,7 +8,6 @@
 #include "commit/engine/names.hh"
 #include "commit/steps/manifest_text.hh"
 #include "commit/steps/move.hh"
-#include "commit/steps/witness.hh"
 
 namespace xec {
 namespace {
