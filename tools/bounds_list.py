@@ -256,6 +256,7 @@ BOUNDS = [
         ("objects that a census or an inventory asks for at once", "src/store/object_walk.hh", "kWalkObjectsAtOnce", "objects",
          ""),
         ("names that a census remembers", "src/api/census.hh", "kThinTold", "names", ""),
+        ("a token or macaroon that is longer is none", "src/plugin_access/bearer.hh", "kMaxBearerBytes", "bytes", ""),
         ("checksums that a gateway computes at once", "src/plugin_oss/checksum_jobs.hh", "at_once", "checksums", ""),
         ("computed checksums that it remembers", "src/plugin_oss/checksum_jobs.hh", "jobs_max", "checksums", ""),
         ("a client waits for a computed checksum before it is told to ask again", "src/plugin_oss/checksum_jobs.hh",

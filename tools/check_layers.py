@@ -33,7 +33,8 @@ LAYERS = {
     "assembly": CORE + ["jobs", "api", "commit", "object", "xrdec", "store", "inventory", "xrdcompat",
                         "server_xrootd"],
     # Front ends: what the engine is made of is none of their business.
-    "plugin_oss": CORE + ["api", "xrdcompat", "assembly"],
+    "plugin_access": ["base"],
+    "plugin_oss": CORE + ["api", "xrdcompat", "assembly", "plugin_access"],
     "preload_crc32c": ["base", "codec"],
     "capi": CORE + ["jobs", "api", "assembly", "xec"],  # xec/xec.h is what it offers
     "cli": CORE + ["jobs", "api", "inventory", "assembly"],
@@ -48,7 +49,7 @@ SUBFOLDERS = {
 }
 # What lies below folders of these names is a test.
 TESTS = ("test", "conformance")
-XROOTD_FOLDERS = ["xrdcompat", "server_xrootd", "plugin_oss", "preload_crc32c"]
+XROOTD_FOLDERS = ["xrdcompat", "server_xrootd", "plugin_access", "plugin_oss", "preload_crc32c"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DEPS = re.compile(r"xec_layer\(\s*(\w+)(.*?)\)", re.DOTALL)
 

@@ -23,6 +23,7 @@
 
 #include "assembly/configuration/options.hh"
 #include "base/text.hh"
+#include "cli/access_lines.hh"
 #include "cli/data_look.hh"
 #include "server/kinds/local_root.hh"
 
@@ -294,6 +295,10 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
   XEC_ASSIGN_OR_RETURN(plan.users_lines, UsersLines(line.configuration_file));
   XEC_ASSIGN_OR_RETURN(plan.program, FindProgram(configuration.xrootd));
   XEC_ASSIGN_OR_RETURN(plan.plug_in, FindPlugIn());
+  XEC_ASSIGN_OR_RETURN(
+      plan.access_line,
+      AccessLine(plan.users_lines, plan.plug_in,
+                 configuration.banned.empty() ? "" : fs::absolute(configuration.banned).string()));
   plan.preload = FindPreload(plan.plug_in);
   // Before there are other threads.
   Preload(plan.preload);
@@ -384,6 +389,7 @@ std::string XrootdConfiguration(const ServePlan& plan) {
       "xrootd.async off\n",
       plan.plug_in);
   if (!plan.users_lines.empty()) text += "# From the user's file:\n" + plan.users_lines;
+  if (!plan.access_line.empty()) text += "# In front of them:\n" + plan.access_line;
   return text + "# The store:\n" + FormatDirectives(c);
 }
 

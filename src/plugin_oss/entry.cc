@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// What xrootd loads: `ofs.osslib`, `ofs.ckslib *`, `ofs.xattrlib` and `xrootd.fslib ++` all name this module.
+// What xrootd loads: `ofs.osslib`, `ofs.ckslib *`, `ofs.xattrlib`, `xrootd.fslib ++` and `ofs.authlib ++` all
+// name this module.
 #include <cstdio>
 #include <malloc.h>
 
@@ -8,6 +9,7 @@
 #include <XrdVersion.hh>
 
 #include "base/log.hh"
+#include "plugin_access/client_access.hh"
 #include "plugin_oss/attributes.hh"
 #include "plugin_oss/checksums.hh"
 #include "plugin_oss/file_system.hh"
@@ -56,6 +58,15 @@ XrdSfsFileSystem* XrdSfsGetFileSystem2(XrdSfsFileSystem* next, XrdSysLogger*, co
   return next == nullptr ? nullptr : new xec::ClientFileSystem(*next);
 }
 
+XrdAccAuthorize* XrdAccAuthorizeObjAdd(XrdSysLogger*, const char*, const char* parameters, XrdOucEnv*,
+                                       XrdAccAuthorize* next) {
+  if (next == nullptr) return nullptr;
+  auto access = xec::ClientAccess::Make(parameters == nullptr ? "" : parameters, *next);
+  if (access) return access->release();
+  xec::Log(xec::LogLevel::kError, "access", "cannot start: {}", access.error().message);
+  return nullptr;
+}
+
 XrdSysXAttr* XrdSysGetXAttrObject(XrdSysError*, const char* file, const char*) {
   xec::Gateway* gateway = OpenGateway(file);
   return gateway == nullptr ? nullptr : new xec::UserAttributesPlugin(*gateway);
@@ -64,3 +75,4 @@ XrdSysXAttr* XrdSysGetXAttrObject(XrdSysError*, const char* file, const char*) {
 
 XrdVERSIONINFO(XrdOssGetStorageSystem2, Xec) XrdVERSIONINFO(XrdCksInit, Xec)
     XrdVERSIONINFO(XrdSysGetXAttrObject, Xec) XrdVERSIONINFO(XrdSfsGetFileSystem2, Xec)
+        XrdVERSIONINFO(XrdAccAuthorizeObjAdd, Xec)

@@ -67,6 +67,13 @@ int ClientFileSystem::rename(const char* from, const char* to, XrdOucErrInfo& in
   return SFS_ERROR;
 }
 
+int ClientFileSystem::prepare(XrdSfsPrep& request, XrdOucErrInfo& info, const XrdSecEntity* client) {
+  if ((request.opts & (Prep_STAGE | Prep_QUERY)) == 0)
+    return next_.prepare(request, info, client);
+  info.setErrInfo(ENOTSUP, "there is no tape behind this store; what it holds can be read at once");
+  return SFS_ERROR;
+}
+
 int ClientFileSystem::FAttr(XrdSfsFACtl* request, XrdOucErrInfo& info, const XrdSecEntity* client) {
   if (request == nullptr) AnnounceWithoutSha();
   const ClientOfThread of_thread(info.getErrUser());

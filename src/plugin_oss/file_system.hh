@@ -26,6 +26,9 @@ class ClientFileSystem final : public XrdSfsFileSystem {
   int rename(const char* from, const char* to, XrdOucErrInfo& info, const XrdSecEntity* client,
              const char* opaque_from, const char* opaque_to) override;
 
+  // XRootD says yes to requests for a tape that is not there, and a client waits for it.
+  int prepare(XrdSfsPrep& request, XrdOucErrInfo& info, const XrdSecEntity* client) override;
+
   XrdSfsDirectory* newDir(char* user, int monitor) override { return next_.newDir(user, monitor); }
   XrdSfsDirectory* newDir(XrdOucErrInfo& info) override { return next_.newDir(info); }
   XrdSfsFile* newFile(char* user, int monitor) override { return next_.newFile(user, monitor); }
@@ -63,9 +66,6 @@ class ClientFileSystem final : public XrdSfsFileSystem {
   int mkdir(const char* path, XrdSfsMode mode, XrdOucErrInfo& info, const XrdSecEntity* client,
             const char* opaque) override {
     return next_.mkdir(path, mode, info, client, opaque);
-  }
-  int prepare(XrdSfsPrep& request, XrdOucErrInfo& info, const XrdSecEntity* client) override {
-    return next_.prepare(request, info, client);
   }
   int rem(const char* path, XrdOucErrInfo& info, const XrdSecEntity* client, const char* opaque) override {
     return next_.rem(path, info, client, opaque);

@@ -8,6 +8,7 @@
 #include <XrdOuc/XrdOucEnv.hh>
 #include <XrdSec/XrdSecEntity.hh>
 
+#include "plugin_access/client_access.hh"
 #include "plugin_oss/caller.hh"
 #include "plugin_oss/directory.hh"
 #include "plugin_oss/file_status.hh"
@@ -74,10 +75,12 @@ int Storage::Remdir(const char* path, int, XrdOucEnv* env) {
   });
 }
 
-int Storage::Rename(const char* from, const char* to, XrdOucEnv* env, XrdOucEnv*) {
+int Storage::Rename(const char* from, const char* to, XrdOucEnv* env, XrdOucEnv* target_env) {
   return Guarded("rename", [&] {
+    RenameOptions options;
+    options.target.absent = target_env != nullptr && target_env->Get(kTargetAbsent) != nullptr;
     return Answer({"rename", from, ClientOf(env)},
-                  SyncWait(gateway_.store().Rename(from, to, {}, CallOf(env))));
+                  SyncWait(gateway_.store().Rename(from, to, options, CallOf(env))));
   });
 }
 

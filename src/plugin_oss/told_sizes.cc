@@ -4,27 +4,12 @@
 #include <XrdOuc/XrdOucEnv.hh>
 #include <XrdSec/XrdSecEntity.hh>
 
-#include "base/text.hh"
+#include "plugin_access/client_door.hh"
 
 namespace xec {
-namespace {
-
-// In the trace identity NAME.NUMBER:FD@HOST, XRootD's HTTP has for a number that of the session, since there
-// is no client that tells its process, as one of root:// does.
-bool HasNumberOfSession(const XrdSecEntity& entity) {
-  const std::string_view client = entity.tident == nullptr ? "" : entity.tident;
-  const size_t colon = client.rfind(':', client.rfind('@'));
-  const size_t dot = client.rfind('.', colon);
-  if (colon == std::string_view::npos || dot == std::string_view::npos) return false;
-  return ParseUint(client.substr(dot + 1, colon - dot - 1)) == entity.ueid;
-}
-
-}  // namespace
-
 bool IsHttp(XrdOucEnv* env) {
   const XrdSecEntity* entity = env == nullptr ? nullptr : env->secEnv();
-  if (entity == nullptr) return false;
-  return std::string_view(entity->prot).starts_with("http") || HasNumberOfSession(*entity);
+  return entity != nullptr && IsHttp(*entity);
 }
 
 void ToldSizes::Tell(std::string_view client, std::string_view path, uint64_t size) {

@@ -3,104 +3,14 @@
 macaroons and shared secrets. Each is let in where it may, and its neighbour with one thing wrong is not."""
 import json
 import os
-import shutil
 import time
 
 import grid_site
 import xectest
-
-# Exit codes of xrdcp and xrdfs.
-LOGIN_REFUSED, PERMISSION_DENIED = 52, 54
-# What http_status() says if there is no TLS.
-NO_ANSWER = 0
-ALL_OF_STORAGE = "storage.read:/ storage.create:/ storage.modify:/"
+from grid_site import ALL_OF_STORAGE, LOGIN_REFUSED, NO_ANSWER, PERMISSION_DENIED
 
 
-class CredentialsTest(xectest.TestCase):
-    # What is granted beside tokens. Stock XRootD 5.5.3 takes the subject of any token of an issuer for a name, its groups
-    # for groups, and whoever got a macaroon of a user that confines it for that user. So where there are tokens or macaroons
-    # each rule names two things of a client that only one credential has together.
-    rights = """\
-= members o: testvo g: /testvo
-s members /vo a
-= producers o: testvo g: /testvo/production r: producer
-s producers /produced a
-= operators u: carol g: operators
-s operators /operators a
-"""
-
-    def setUp(self):
-        super().setUp()
-        if os.environ.get("XEC_PRESET") == "asan":
-            self.skipTest("stock xrootd with AddressSanitizer does not get past loading its third-party copy handler")
-        # A token can be anywhere in the environment of a client.
-        for name in ("BEARER_TOKEN", "BEARER_TOKEN_FILE", "XrdSecSSSKT", "X509_USER_PROXY"):
-            os.environ.pop(name, None)
-        self.site = grid_site.GridSite(self)
-        self.site.certificate("host", "localhost", f"DNS:localhost,DNS:{os.uname().nodename},IP:127.0.0.1")
-        for name in ("alice", "bob"):
-            self.site.certificate(name, name)
-        self.prepare_site()
-        self.site.start_issuer()
-        self.site.trust_authority()
-        shutil.copy(self.site.keytab("operator", "carol", "operators", 1), self.site.path("gateway.keytab"))
-        self.site.give(self.site.path("gateway.keytab"))
-        self.conf = self.site.write("gateway.conf", self.site.directives(self.rights))
-        self.gateway = self.start_gateway()
-        self.file = self.random_file("file", 100_000)
-        self.https = f"https://localhost:{self.gateway.port}"
-        self.root = f"root://localhost:{self.gateway.port}/"
-
-    def start_gateway(self):
-        names = ("--user", self.site.user.pw_name) if self.site.user is not None else ()
-        return self.serve(geometry="2+1", options=("-c", self.conf, *names), env={
-            "X509_CERT_DIR": self.site.certificates, "X509_VOMS_DIR": self.site.path("vomsdir"),
-            "XDG_CACHE_HOME": self.path("cache")})
-
-    def prepare_site(self):
-        """What has to be there before the gateway starts."""
-
-    def https_status(self, name, *arguments, **options):
-        return self.http_status("--cacert", self.site.authority, *arguments, self.https + name, **options)
-
-    def root_client(self, protocol, **env):
-        """The environment of a client of root:// that shows this credential and no other."""
-        return {"XrdSecPROTOCOL": protocol, "X509_CERT_DIR": self.site.certificates, "HOME": self.path("home"), **env}
-
-    def proxy_client(self, proxy):
-        return self.root_client("gsi", X509_USER_PROXY=proxy)
-
-    def gfal(self, command, *arguments, code=0, **env):
-        # The commands of gfal are for Debian's python.
-        return self.run_program([command, *arguments], code=code, env={
-            "GFAL_PYTHONBIN": "/usr/bin/python3", "X509_CERT_DIR": self.site.certificates, "HOME": self.path("home"), **env})
-
-    def check_root(self, folder, env):
-        """A client that may do everything in a folder."""
-        self.xrdcp(self.file, f"{self.root}{folder}/file", env=env)
-        self.xrdcp(f"{self.root}{folder}/file", self.path("back"), "--force", env=env)
-        self.assert_same(self.file, self.path("back"))
-        self.assertIn(f"{folder}/file", self.xrdfs(self.root, "ls", folder, env=env).out.split())
-
-    def check_root_refused(self, folder, env, code=PERMISSION_DENIED):
-        """A client that may neither write, read nor list there; nothing was made."""
-        self.xrdcp(self.file, f"{self.root}{folder}/refused", env=env, code=code)
-        self.xrdcp(f"{self.root}{folder}/file", self.path("refused"), env=env, code=code)
-        self.assertFalse(os.path.exists(self.path("refused")))
-        self.xrdfs(self.root, "ls", folder, env=env, code=code)
-
-    def check_https(self, folder, *words):
-        self.assertEqual(self.https_status(f"{folder}/file", *words, "-T", self.file), 200)
-        self.curl("--cacert", self.site.authority, *words, self.https + f"{folder}/file", "-o", self.path("back"))
-        self.assert_same(self.file, self.path("back"))
-        self.assertEqual(self.https_status(folder + "/", *words, "-X", "PROPFIND", "-H", "Depth: 1"), 207)
-
-    def check_https_refused(self, folder, *words, status=403):
-        for request in (("-T", self.file), (), ("-X", "PROPFIND", "-H", "Depth: 1"), ("-X", "DELETE")):
-            self.assertEqual(self.https_status(f"{folder}/file", *words, *request), status, request)
-
-
-class Certificates(CredentialsTest):
+class Certificates(grid_site.GridTest):
     rights = "u alice /alice a\nu carol /carol a\n"
 
     def prepare_site(self):
@@ -131,7 +41,7 @@ class Certificates(CredentialsTest):
             self.check_root_refused("/alice", self.proxy_client(self.site.proxy("alice", "alice", days=-1)), LOGIN_REFUSED)
 
 
-class Attributes(CredentialsTest):
+class Attributes(grid_site.GridTest):
     """Of virtual organisations, in proxies."""
 
     def setUp(self):
@@ -170,7 +80,7 @@ class Attributes(CredentialsTest):
                 self.check_https_refused("/vo", "--cert", proxy)
 
 
-class Tokens(CredentialsTest):
+class Tokens(grid_site.GridTest):
     def wrong_tokens(self):
         """What is wrong with each, whether it suffices to log in by root://, and it; every one may do nothing."""
         yield "another folder", True, self.site.token("storage.read:/sub storage.modify:/sub")
@@ -215,7 +125,7 @@ class Tokens(CredentialsTest):
         self.xrdcp(self.file, f"{self.root}/tokens/other", env=reader, code=PERMISSION_DENIED)
 
 
-class Macaroons(CredentialsTest):
+class Macaroons(grid_site.GridTest):
     EVERYTHING = ("DOWNLOAD", "UPLOAD", "DELETE", "MANAGE", "LIST", "READ_METADATA", "UPDATE_METADATA")
 
     def setUp(self):
@@ -281,7 +191,7 @@ class Macaroons(CredentialsTest):
                            code=PERMISSION_DENIED)
 
 
-class GridClients(CredentialsTest):
+class GridClients(grid_site.GridTest):
     """What experiments use: gfal over both protocols, and davix."""
 
     def prepare_site(self):
@@ -326,7 +236,7 @@ class GridClients(CredentialsTest):
             self.assertIn("HTTP 403", result.err, result)
 
 
-class ThirdParty(CredentialsTest):
+class ThirdParty(grid_site.GridTest):
     """One gateway copies from or to another, for a client that has a credential for each."""
 
     def prepare_site(self):
@@ -377,7 +287,7 @@ class ThirdParty(CredentialsTest):
                 self.assertEqual(status, 404)
 
 
-class SharedSecrets(CredentialsTest):
+class SharedSecrets(grid_site.GridTest):
     def test_root(self):
         self.site.keytab("unknown", "carol", "operators", 2)
         self.site.keytab("forged", "carol", "operators", 1)

@@ -233,7 +233,7 @@ class TestCase(unittest.TestCase):
 
     def _failed(self):
         result = self._outcome.result
-        return any(test is self for test, _ in result.failures + result.errors)
+        return any(self in (test, getattr(test, "test_case", None)) for test, _ in result.failures + result.errors)
 
     # What a test needs, or else is skipped for.
 

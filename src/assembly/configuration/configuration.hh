@@ -58,6 +58,7 @@ struct Configuration {
   std::optional<uint16_t> http_port;
   std::string state_directory;  // "" = chosen by serve
   std::string export_path = "/";
+  std::string banned;           // the file that names clients which may do nothing; "" = none
   std::string user;             // that a gateway started by root becomes; "" = chosen by serve
   std::string xrootd;           // the program; "" = chosen by serve
   Duration clean_interval = std::chrono::seconds(60);

@@ -295,6 +295,11 @@ std::vector<OptionRow> PortRows() {
          return OkStatus();
        },
        [](const C& c) { return c.export_path == "/" ? Values{} : Values{FormatPrefix(c.export_path)}; }},
+      {"banned", "FILE", "",
+       "Clients that may do nothing, whatever else admits them: lines `dn NAME`, `name NAME`, `vo NAME`, "
+       "`host "
+       "NAME` and `subject NAME`, the last one of a token. Read again when it changes.",
+       kGateway, false, SetText<&C::banned>, GetText<&C::banned>},
   };
 }
 

@@ -171,8 +171,9 @@ class FakeStore final : public Store {
     directories.erase(path);
     co_return OkStatus();
   }
-  Task<Status> Rename(std::string from, std::string to, RenameOptions, CallOptions) override {
+  Task<Status> Rename(std::string from, std::string to, RenameOptions options, CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
+    if (options.target.absent && objects.contains(to)) co_return Fail(Code::kAlreadyExists, "{} exists", to);
     const auto found = objects.find(from);
     if (found == objects.end()) co_return Fail(Code::kNotFound, "{} does not exist", from);
     Object object = std::move(found->second);

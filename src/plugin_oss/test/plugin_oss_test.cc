@@ -14,6 +14,7 @@
 
 #include "plugin_oss/attributes.hh"
 #include "plugin_oss/checksums.hh"
+#include "plugin_access/client_access.hh"
 #include "plugin_oss/storage.hh"
 #include "plugin_oss/test/fake_store.hh"
 
@@ -322,6 +323,15 @@ TEST_F(PluginTest, Names) {
   EXPECT_EQ(storage_.Lfn2Pfn("/a b", buffer, sizeof(buffer)), 0);
   EXPECT_STREQ(buffer, "/a b");
   EXPECT_EQ(storage_.Lfn2Pfn("/123456789", buffer, sizeof(buffer)), -ENAMETOOLONG);
+}
+
+TEST_F(PluginTest, ARenameThatMayReplaceNothingIsToldSo) {
+  store_.Put("/a", "1");
+  store_.Put("/b", "2");
+  XrdOucEnv target;
+  target.Put(kTargetAbsent, "1");
+  EXPECT_EQ(storage_.Rename("/a", "/b", &env_, &target), -EEXIST);
+  EXPECT_EQ(storage_.Rename("/a", "/c", &env_, &target), 0);
 }
 
 TEST(CreationTurnsTest, OneAfterAnother) {

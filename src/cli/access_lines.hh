@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// How the gateway's own checks of clients get in front of those that the operator's file asks of XRootD.
+#pragma once
+
+#include <string>
+
+#include "base/result.hh"
+
+namespace xec {
+
+// The directive `ofs.authlib` that belongs behind the operator's lines: "" if these do not have XRootD
+// authorize clients. `banned`: the file of `xec.banned` or "", which is an error without authorization.
+Result<std::string> AccessLine(const std::string& users_lines, const std::string& plug_in,
+                               const std::string& banned);
+
+}  // namespace xec

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// By which protocol a client came.
+#pragma once
+
+#include <XrdSec/XrdSecEntity.hh>
+
+namespace xec {
+
+// http or https, rather than root://.
+bool IsHttp(const XrdSecEntity& client);
+
+// Whether nobody on the way could see what the client showed: by TLS.
+bool CameSecretly(const XrdSecEntity& client);
+
+}  // namespace xec
