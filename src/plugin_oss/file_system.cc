@@ -68,8 +68,7 @@ int ClientFileSystem::rename(const char* from, const char* to, XrdOucErrInfo& in
 }
 
 int ClientFileSystem::prepare(XrdSfsPrep& request, XrdOucErrInfo& info, const XrdSecEntity* client) {
-  if ((request.opts & (Prep_STAGE | Prep_QUERY)) == 0)
-    return next_.prepare(request, info, client);
+  if ((request.opts & (Prep_STAGE | Prep_QUERY)) == 0) return next_.prepare(request, info, client);
   info.setErrInfo(ENOTSUP, "there is no tape behind this store; what it holds can be read at once");
   return SFS_ERROR;
 }

@@ -12,9 +12,9 @@
 #include <XrdOuc/XrdOucEnv.hh>
 #include <XrdOuc/XrdOucIOVec.hh>
 
+#include "plugin_access/client_access.hh"
 #include "plugin_oss/attributes.hh"
 #include "plugin_oss/checksums.hh"
-#include "plugin_access/client_access.hh"
 #include "plugin_oss/storage.hh"
 #include "plugin_oss/test/fake_store.hh"
 
