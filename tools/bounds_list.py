@@ -257,6 +257,8 @@ BOUNDS = [
          ""),
         ("names that a census remembers", "src/api/census.hh", "kThinTold", "names", ""),
         ("a token or macaroon that is longer is none", "src/plugin_access/bearer.hh", "kMaxBearerBytes", "bytes", ""),
+        ("an audit log that would be longer goes on in a new file", "src/audit/audit_log.hh", "kAuditFileBytesMax", "bytes", ""),
+        ("files of an audit log", "src/audit/audit_log.hh", "kAuditFilesMax", "files", ""),
         ("checksums that a gateway computes at once", "src/plugin_oss/checksum_jobs.hh", "at_once", "checksums", ""),
         ("computed checksums that it remembers", "src/plugin_oss/checksum_jobs.hh", "jobs_max", "checksums", ""),
         ("a client waits for a computed checksum before it is told to ask again", "src/plugin_oss/checksum_jobs.hh",

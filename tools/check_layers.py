@@ -28,13 +28,14 @@ LAYERS = {
     "xrdec": CORE + ["api", "commit", "object"],
     "store": CORE + ["api", "commit", "object", "xrdec"],
     "inventory": CORE + ["api"],
+    "audit": ["base", "runtime", "protocol", "api"],
     "xrdcompat": ["base"],
     "server_xrootd": ["base", "runtime", "server", "xrdcompat"],
-    "assembly": CORE + ["jobs", "api", "commit", "object", "xrdec", "store", "inventory", "xrdcompat",
+    "assembly": CORE + ["jobs", "api", "commit", "object", "xrdec", "store", "inventory", "audit", "xrdcompat",
                         "server_xrootd"],
     # Front ends: what the engine is made of is none of their business.
     "plugin_access": ["base"],
-    "plugin_oss": CORE + ["api", "xrdcompat", "assembly", "plugin_access"],
+    "plugin_oss": CORE + ["api", "audit", "xrdcompat", "assembly", "plugin_access"],
     "preload_crc32c": ["base", "codec"],
     "capi": CORE + ["jobs", "api", "assembly", "xec"],  # xec/xec.h is what it offers
     "cli": CORE + ["jobs", "api", "inventory", "assembly"],

@@ -72,6 +72,7 @@ struct Committed {
   Version version;
   uint64_t size = 0;
   std::map<std::string, std::string> checksums;
+  bool replaced = false;  // the commit saw an object under the name, which this one takes the place of
   std::vector<uint32_t> debts;  // lanes that no server took, ascending: redundancy that the object lacks
 };
 

@@ -9,6 +9,7 @@
 #include "api/store.hh"
 #include "api/store_maintenance.hh"
 #include "assembly/configuration/configuration.hh"
+#include "audit/audit_log.hh"
 
 namespace xec {
 
@@ -35,6 +36,8 @@ class OpenedStore {
   virtual ~OpenedStore() = default;
 
   virtual Store& store() = 0;
+  // Where this process tells of changes and refusals; null: nowhere.
+  virtual AuditLog* audit() = 0;
   virtual Executor& executor() = 0;
   virtual const Configuration& configuration() const = 0;
 

@@ -91,7 +91,16 @@ void StoreProcess::Stop() {
   runner_.Stop();
 }
 
-Status StoreProcess::Start() { return SyncWait(WaitUntilOpen()); }
+Status StoreProcess::Start() {
+  if (!configuration_.audit.empty() && configuration_.audit != kNoFile) {
+    audit_ = std::make_unique<AuditLog>(
+        configuration_.audit,
+        AuditLog::Options{.process = options_.process, .wall_ms = [this] { return executor_.WallNow(); }});
+    if (options_.background) XEC_TRY(audit_->Open());
+    audited_.emplace(gate_, *audit_);
+  }
+  return SyncWait(WaitUntilOpen());
+}
 
 Task<Status> StoreProcess::WaitUntilOpen() {
   OneShot<Status> opened;

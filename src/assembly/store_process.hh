@@ -21,6 +21,7 @@
 #include "assembly/member_connections.hh"
 #include "assembly/opened_store.hh"
 #include "assembly/sites/store_sites.hh"
+#include "audit/audited_store.hh"
 #include "base/mutex.hh"
 #include "base/random.hh"
 #include "commit/disk/disk_clock.hh"
@@ -38,7 +39,11 @@ class StoreProcess final : public OpenedStore {
   // Opens, or starts to; see OpenStore. Call once, first.
   Status Start();
 
-  Store& store() override { return gate_; }
+  Store& store() override {
+    if (audited_) return *audited_;
+    return gate_;
+  }
+  AuditLog* audit() override { return audit_.get(); }
   Executor& executor() override { return executor_; }
   const Configuration& configuration() const override { return configuration_; }
   Result<StoreMaintenance*> maintenance() override;
@@ -135,6 +140,8 @@ class StoreProcess final : public OpenedStore {
   std::vector<std::string> notes_ XEC_GUARDED_BY(mutex_);
 
   GatedStore gate_;
+  std::unique_ptr<AuditLog> audit_;  // null: changes are not told
+  std::optional<AuditedStore> audited_;
 };
 
 // Of a store that OpenStore has opened, for tests.

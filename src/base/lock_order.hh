@@ -29,7 +29,7 @@ enum class LockRank : uint8_t {
   kSliceCache,
   // May the executor still be used (server_xrootd/response.hh)? Its own: it must not go meanwhile.
   kExecutorGate,
-  // A few instructions on memory; none.
+  // A few instructions on memory, or a line appended to a local file (audit/audit_log.hh); none.
   kLeaf,
 };
 

@@ -278,7 +278,7 @@ std::string StateDirectory(const Configuration& configuration) {
 }
 
 std::string InventoryFile(const Configuration& configuration) {
-  if (configuration.inventory == kNoInventory) return "";
+  if (configuration.inventory == kNoFile) return "";
   if (!configuration.inventory.empty()) return configuration.inventory;
   return StateDirectory(configuration) + "/inventory.sqlite";
 }
@@ -305,7 +305,9 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
   plan.state = StateDirectory(configuration);
   XEC_TRY(MakeDirectories(plan.state + "/admin"));
   plan.configuration.inventory =
-      configuration.inventory == kNoInventory ? configuration.inventory : InventoryFile(configuration);
+      configuration.inventory == kNoFile ? configuration.inventory : InventoryFile(configuration);
+
+  if (configuration.audit.empty()) plan.configuration.audit = plan.state + "/audit.log";
 
   const passwd* user = nullptr;
   if (geteuid() == 0) {

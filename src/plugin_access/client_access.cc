@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <random>
 
 #include <XrdOuc/XrdOucEnv.hh>
+#include <XrdSec/XrdSecEntityAttr.hh>
 
 #include "base/text.hh"
 #include "plugin_access/client_door.hh"
@@ -28,6 +30,23 @@ XrdAccPrivs PrivilegeFor(Access_Operation operation) {
     case AOP_Stat: return XrdAccPriv_Lookup;
     case AOP_Update: return XrdAccPriv_Update;
     default: return XrdAccPriv_None;
+  }
+}
+
+// "" where a refusal says nothing yet: XRootD asks next for the same on an absent name, or for privileges.
+std::string_view WordFor(Access_Operation operation) {
+  switch (operation) {
+    case AOP_Chmod: return "chmod";
+    case AOP_Excl_Create: return "create";
+    case AOP_Delete: return "remove";
+    case AOP_Excl_Insert: return "rename to";
+    case AOP_Mkdir: return "mkdir";
+    case AOP_Read: return "read";
+    case AOP_Readdir: return "list";
+    case AOP_Rename: return "rename";
+    case AOP_Stat: return "stat";
+    case AOP_Update: return "change";
+    default: return "";
   }
 }
 
@@ -72,8 +91,14 @@ const char* PathFor(const std::string& canonical) { return canonical.empty() ? "
 
 }  // namespace
 
-Result<std::unique_ptr<ClientAccess>> ClientAccess::Make(std::string_view parameters, XrdAccAuthorize& next) {
-  auto access = std::make_unique<ClientAccess>(next);
+const char* SubjectKey() {
+  static const std::string key = fmt::format("xec.subject.{}", Hex(std::random_device{}(), 16));
+  return key.c_str();
+}
+
+Result<std::unique_ptr<ClientAccess>> ClientAccess::Make(std::string_view parameters, XrdAccAuthorize& next,
+                                                         Tell tell) {
+  auto access = std::make_unique<ClientAccess>(next, std::move(tell));
   for (const std::string_view word : Split(parameters, ' ')) {
     if (word.empty()) continue;
     const size_t sign = word.find('=');
@@ -93,19 +118,30 @@ XrdAccPrivs ClientAccess::Access(const XrdSecEntity* client, const char* path, A
                                  XrdOucEnv* env) {
   if (client == nullptr || path == nullptr) return next_.Access(client, path, operation, env);
   const std::string_view bearer = BearerOf(*client, env);
+  const XrdAccPrivs granted = Decide(*client, path, operation, env, bearer);
+  const std::string_view word = WordFor(operation);
+  if (granted == XrdAccPriv_None && !word.empty()) {
+    const std::optional<TokenClaims> claims = ReadToken(bearer);
+    tell_({*client, path, word, claims ? claims->subject : ""});
+  }
+  return granted;
+}
+
+XrdAccPrivs ClientAccess::Decide(const XrdSecEntity& client, const char* path, Access_Operation operation,
+                                 XrdOucEnv* env, std::string_view bearer) {
   if (bans_ != nullptr) {
     const std::optional<TokenClaims> claims = ReadToken(bearer);
-    const std::string ban = BanOf(*bans_->Current(), *client, claims ? claims->subject : "");
+    const std::string ban = BanOf(*bans_->Current(), client, claims ? claims->subject : "");
     if (!ban.empty()) {
       Log(LogLevel::kWarning, "access", "{} is refused to {}: {} is banned", path,
-          client->tident == nullptr ? "a client" : client->tident, ban);
+          client.tident == nullptr ? "a client" : client.tident, ban);
       return XrdAccPriv_None;
     }
   }
-  if (bearer.empty()) return next_.Access(client, path, operation, env);
+  if (bearer.empty()) return next_.Access(&client, path, operation, env);
   std::optional<std::string> canonical = Canonical(path);
   if (!canonical) return XrdAccPriv_None;
-  return OfBearer({*client, path, std::move(*canonical), operation, env}, bearer);
+  return OfBearer({client, path, std::move(*canonical), operation, env}, bearer);
 }
 
 XrdAccPrivs ClientAccess::OfBearer(const Request& request, std::string_view bearer) {
@@ -159,7 +195,12 @@ bool ClientAccess::Vouched(const Request& request, Access_Operation operation, c
   // The token may be that of its login.
   stranger.creds = request.client.creds;
   stranger.credslen = request.client.credslen;
-  return next_.Access(&stranger, path, operation, request.env) != XrdAccPriv_None;
+  if (next_.Access(&stranger, path, operation, request.env) == XrdAccPriv_None) return false;
+  std::string subject;
+  // Of a macaroon XRootD tells only the name.
+  if (!stranger.eaAPI->Get("token.subject", subject)) stranger.eaAPI->Get("request.name", subject);
+  if (request.env != nullptr) request.env->Put(SubjectKey(), subject.c_str());
+  return true;
 }
 
 }  // namespace xec

@@ -9,6 +9,7 @@
 // as text and lets the rules for the claimed name decide where the token admits nothing.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,18 +23,34 @@
 
 namespace xec {
 
-// Said in the environment of a rename whose client may not replace anything: the target has to be absent when the rename
-// is carried out. XRootD looks only before.
+// Said in the environment of a rename whose client may not replace anything: the target has to be absent when
+// the rename is carried out. XRootD looks only before.
 inline constexpr const char* kTargetAbsent = "xec.absent";
+
+// Under which name the environment of a request has the subject of its token, once XRootD's plug-ins have
+// vouched for it. Another one in each process, so that no client can say it.
+const char* SubjectKey();
+
+// What a client was refused.
+struct Refusal {
+  const XrdSecEntity& client;
+  std::string_view path;
+  std::string_view operation;  // in a word: "read"
+  std::string_view claimed;  // the subject of the token that it showed, which may be forged; "" without
+};
 
 class ClientAccess final : public XrdAccAuthorize {
  public:
+  using Tell = std::function<void(const Refusal& refusal)>;
+
   // `parameters`: words "tokens=FILE", the file of XRootD's plug-in for tokens, and "banned=FILE". Without
   // the first no token admits anything. `next` is borrowed for ever, as XRootD never destroys it.
-  static Result<std::unique_ptr<ClientAccess>> Make(std::string_view parameters, XrdAccAuthorize& next);
+  // `tell` hears of refusals, on the thread that asks.
+  static Result<std::unique_ptr<ClientAccess>> Make(std::string_view parameters, XrdAccAuthorize& next,
+                                                    Tell tell);
 
   // For Make, and where there are neither tokens nor bans.
-  explicit ClientAccess(XrdAccAuthorize& next) : next_(next) {}
+  ClientAccess(XrdAccAuthorize& next, Tell tell) : next_(next), tell_(std::move(tell)) {}
 
   XrdAccPrivs Access(const XrdSecEntity* client, const char* path, Access_Operation operation,
                      XrdOucEnv* env) override;
@@ -55,6 +72,8 @@ class ClientAccess final : public XrdAccAuthorize {
     XrdOucEnv* env;
   };
 
+  XrdAccPrivs Decide(const XrdSecEntity& client, const char* path, Access_Operation operation, XrdOucEnv* env,
+                     std::string_view bearer);
   XrdAccPrivs OfBearer(const Request& request, std::string_view bearer);
   bool TokenAdmits(const Request& request, const TokenClaims& claims);
   bool MacaroonAdmits(const Request& request, const std::vector<std::string>& paths);
@@ -62,6 +81,7 @@ class ClientAccess final : public XrdAccAuthorize {
   bool Vouched(const Request& request, Access_Operation operation, const char* path);
 
   XrdAccAuthorize& next_;
+  const Tell tell_;
   std::unique_ptr<FollowedFile<Issuers>> issuers_;
   std::unique_ptr<FollowedFile<Bans>> bans_;
 };

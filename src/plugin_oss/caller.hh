@@ -3,12 +3,15 @@
 #pragma once
 
 #include <XrdOuc/XrdOucEnv.hh>
+#include <XrdSec/XrdSecEntity.hh>
 
 #include "api/call_options.hh"
 
 namespace xec {
 
-// Null: XRootD does not say.
+Caller CallerOf(const XrdSecEntity& client);
+
+// Null: XRootD does not say. Of a client with a token its subject is that of the token.
 std::shared_ptr<const Caller> CallerOf(XrdOucEnv* env);
 
 }  // namespace xec

@@ -11,6 +11,7 @@
 #include "base/log.hh"
 #include "plugin_access/client_access.hh"
 #include "plugin_oss/attributes.hh"
+#include "plugin_oss/caller.hh"
 #include "plugin_oss/checksums.hh"
 #include "plugin_oss/file_system.hh"
 #include "plugin_oss/storage.hh"
@@ -33,6 +34,17 @@ xec::Gateway* OpenGateway(const char* file) noexcept {
     std::fprintf(stderr, "xec: cannot start: %s\n", problem.what());
   }
   return nullptr;
+}
+
+void Tell(xec::Gateway& gateway, const xec::Refusal& refusal) {
+  if (gateway.audit() == nullptr) return;
+  const xec::Caller caller = xec::CallerOf(refusal.client);
+  gateway.audit()->Write({.event = "refused",
+                          .path = refusal.path,
+                          .what = refusal.operation,
+                          .claimed = refusal.claimed,
+                          .result = "refused"},
+                         &caller);
 }
 
 }  // namespace
@@ -58,10 +70,12 @@ XrdSfsFileSystem* XrdSfsGetFileSystem2(XrdSfsFileSystem* next, XrdSysLogger*, co
   return next == nullptr ? nullptr : new xec::ClientFileSystem(*next);
 }
 
-XrdAccAuthorize* XrdAccAuthorizeObjAdd(XrdSysLogger*, const char*, const char* parameters, XrdOucEnv*,
+XrdAccAuthorize* XrdAccAuthorizeObjAdd(XrdSysLogger*, const char* file, const char* parameters, XrdOucEnv*,
                                        XrdAccAuthorize* next) {
-  if (next == nullptr) return nullptr;
-  auto access = xec::ClientAccess::Make(parameters == nullptr ? "" : parameters, *next);
+  xec::Gateway* gateway = next == nullptr ? nullptr : OpenGateway(file);
+  if (gateway == nullptr) return nullptr;
+  auto access = xec::ClientAccess::Make(parameters == nullptr ? "" : parameters, *next,
+                                        [gateway](const xec::Refusal& refusal) { Tell(*gateway, refusal); });
   if (access) return access->release();
   xec::Log(xec::LogLevel::kError, "access", "cannot start: {}", access.error().message);
   return nullptr;

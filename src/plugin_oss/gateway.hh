@@ -78,6 +78,8 @@ class Gateway {
   UploadLine& upload_line() { return upload_line_; }
   UploadsOfClients& uploads_of_clients() { return uploads_of_clients_; }
   ChecksumJobs& checksum_jobs() { return checksum_jobs_; }
+  // Where to tell what was refused before it came to the store; null: nowhere.
+  AuditLog* audit() { return opened_ ? opened_->audit() : nullptr; }
 
   // WriteOptions for an object at `path` by the configuration's rules.
   CreateOptions CreateOptionsFor(std::string_view path);

@@ -253,7 +253,7 @@ xrd.tlsca certdir {self.certificates} crlcheck all
 xrootd.tls capable all
 xrootd.seclib libXrdSec.so
 sec.protocol gsi -certdir:{self.certificates} -cert:{host} -key:{key} -ca:2 \
--crldir:{self.certificates} -crl:3 -md:sha256:sha1 -gmapopt:11 -gridmap:{gridmap} -vomsat:extract -vomsfun:libXrdVoms.so
+-crldir:{self.certificates} -crl:3 -md:sha256:sha1 -moninfo:1 -gmapopt:11 -gridmap:{gridmap} -vomsat:extract -vomsfun:libXrdVoms.so
 sec.protocol ztn
 sec.protocol sss -s {self.path("gateway.keytab")}
 ofs.authorize 1

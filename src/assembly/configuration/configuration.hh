@@ -35,7 +35,7 @@ struct ChecksumRule {
   DigestOptions digests;
 };
 
-inline constexpr std::string_view kNoInventory = "off";
+inline constexpr std::string_view kNoFile = "off";
 
 struct Configuration {
   // The store. What is absent here comes from the descriptor of a store that exists, or is the default.
@@ -64,7 +64,8 @@ struct Configuration {
   Duration clean_interval = std::chrono::seconds(60);
   uint64_t clean_rate = 0;  // names a second; 0: no limit
   Duration rebuild_after = std::chrono::hours(1);  // 0: never
-  std::string inventory;    // file; "" = chosen by serve, and none without; kNoInventory = none
+  std::string audit;        // file; "" = chosen by serve, and none without; kNoFile = none
+  std::string inventory;    // file; "" = chosen by serve, and none without; kNoFile = none
   Duration inventory_interval = std::chrono::hours(1);
   uint64_t inventory_rate = 20;  // objects a second; 0: no limit
 

@@ -129,10 +129,12 @@ Values GetRules(const C& c) {
   return values;
 }
 
-Status SetInventory(C& c, std::string_view value) {
-  if (value != kNoInventory && !value.starts_with('/'))
-    return Fail(Code::kInvalidArgument, "'{}' is neither an absolute path nor {}", value, kNoInventory);
-  c.inventory = value;
+// A file, or none.
+template <std::string C::* member>
+Status SetFile(C& c, std::string_view value) {
+  if (value != kNoFile && !value.starts_with('/'))
+    return Fail(Code::kInvalidArgument, "'{}' is neither an absolute path nor {}", value, kNoFile);
+  c.*member = value;
   return OkStatus();
 }
 
@@ -351,11 +353,14 @@ std::vector<OptionRow> BackgroundRows() {
        [](const C& c) {
          return c.rebuild_after == C().rebuild_after ? Values{} : Values{FormatTime(c.rebuild_after)};
        }},
+      {"audit", "FILE|off", "audit.log in gateway-PORT below xec.state",
+       "Where a gateway writes a line for each change and each refusal, with its caller.", kGateway, false,
+       SetFile<&C::audit>, GetText<&C::audit>},
       {"inventory", "FILE|off", "inventory.sqlite in gateway-PORT below xec.state",
        "The database in which a gateway keeps which server holds what, for `xec lost`. About 700 bytes an "
        "object "
        "with 8+2, 8 GiB at most.",
-       kGateway, false, SetInventory, GetText<&C::inventory>},
+       kGateway, false, SetFile<&C::inventory>, GetText<&C::inventory>},
       {"inventory-interval", "TIME", "1h",
        "Longest pause between two walks through the store for it; four times as long as a walk took, if that "
        "is "

@@ -224,7 +224,7 @@ constinit const JobKind kInventoryJob = {
              .has_passes = true},
     .make = [](JobSite& site) -> std::unique_ptr<Job> {
       const std::string& file = site.configuration.inventory;
-      if (file.empty() || file == kNoInventory) return nullptr;
+      if (file.empty() || file == kNoFile) return nullptr;
       return std::make_unique<InventoryJob>(site);
     }};
 

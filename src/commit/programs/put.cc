@@ -284,6 +284,7 @@ Task<Result<Version>> CommitPut(Engine& engine, PutRequest request) {
   if (!*stands.value) co_return stands.value->error();
   if (!looked) co_return looked.error();
   Barrier barrier = std::move(*looked);
+  if (request.shown != nullptr) *request.shown = barrier.highest;
   Result<Version> version = co_await ChooseVersion(engine, request, barrier);
   if (!version) co_return version.error();
   const std::string from = FormatState(request.seal);

@@ -41,6 +41,8 @@ struct PutRequest {
   // Homes that may yet take an archive: as soon as one of them is well, no more homes than may be bad are
   // waited for, and kNoQuorum tells that too few were left.
   std::vector<MemberIndex> other_homes = {};
+  // Where to say what the look showed under the name; null: nobody wants to know.
+  Accepted* shown = nullptr;
   // What has to stand above the name (promise P10); not of names that users do not see.
   std::optional<ParentNeed> parent = std::nullopt;
   // That the version is to be known by; "" or one that IsEtag accepts.

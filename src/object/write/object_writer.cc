@@ -63,6 +63,7 @@ class Writer final : public ObjectWriter {
   const ObjectPath path_;
   State seal_;
   std::optional<Accepted> base_;
+  Accepted shown_;  // under the name, by the last look
   const std::optional<ParentNeed> parent_;
   std::optional<TimePoint> seal_chosen_at_;
   StripeUpload upload_;
@@ -226,6 +227,7 @@ Task<Result<Version>> Writer::Promote(std::vector<MemberIndex> other_homes) {
                      .exclusive_base = base_,
                      .base_may_rise = !replaces,
                      .other_homes = std::move(other_homes),
+                     .shown = &shown_,
                      .parent = parent_};
   size_t wanted = 0;
   for (const UploadedArchive& archive : upload_.archives()) {
@@ -276,8 +278,11 @@ Task<Result<Committed>> Writer::Commit() {
   }
   finished_ = true;
   upload_.LogDebts();
-  co_return Committed{
-      .version = *version, .size = upload_.size(), .checksums = std::move(*sealed), .debts = upload_.Debts()};
+  co_return Committed{.version = *version,
+                      .size = upload_.size(),
+                      .checksums = std::move(*sealed),
+                      .replaced = shown_.Live(),
+                      .debts = upload_.Debts()};
 }
 
 Task<Result<ExclusiveStart>> StartOnlyIf(Engine& engine, ObjectPath path, OnlyIf only_if) {

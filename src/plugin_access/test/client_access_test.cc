@@ -43,7 +43,10 @@ class ClientAccessTest : public testing::Test {
   ClientAccessTest() {
     std::ofstream(file_) << "[Issuer test]\nissuer = https://i\nbase_path = /tokens\n";
     std::ofstream(banned_) << "name mallory\nsubject evil\n";
-    auto made = ClientAccess::Make("tokens=" + file_ + " banned=" + banned_, stock_);
+    auto made =
+        ClientAccess::Make("tokens=" + file_ + " banned=" + banned_, stock_, [this](const Refusal& refusal) {
+          told_ += fmt::format("{} {} by {},", refusal.operation, refusal.path, refusal.claimed);
+        });
     EXPECT_TRUE(made) << made.error().message;
     access_ = std::move(*made);
     Be("https", nullptr);
@@ -78,6 +81,7 @@ class ClientAccessTest : public testing::Test {
   std::unique_ptr<ClientAccess> access_;
   XrdSecEntity client_{"https"};
   std::string name_;
+  std::string told_;
 };
 
 TEST_F(ClientAccessTest, AScopeAdmitsWholeComponents) {
@@ -169,11 +173,21 @@ TEST_F(ClientAccessTest, BannedClientsMayNothing) {
   EXPECT_TRUE(May(AOP_Read, "/public/file", "")) << "the file is followed";
 }
 
+TEST_F(ClientAccessTest, RefusalsAreTold) {
+  EXPECT_TRUE(May(AOP_Read, "/public/file", ""));
+  EXPECT_TRUE(May(AOP_Read, "/tokens/a", Good("storage.read:/a")));
+  EXPECT_FALSE(May(AOP_Create, "/b", "")) << "XRootD asks next whether it may be created";
+  EXPECT_EQ(told_, "");
+  EXPECT_FALSE(May(AOP_Excl_Create, "/b", ""));
+  EXPECT_FALSE(May(AOP_Delete, "/tokens/a", Good("storage.read:/a")));
+  EXPECT_EQ(told_, "create /b by ,remove /tokens/a by s,");
+}
+
 TEST_F(ClientAccessTest, AWrongParameterIsAnError) {
-  const auto made = ClientAccess::Make("token=/x", stock_);
+  const auto made = ClientAccess::Make("token=/x", stock_, [](const Refusal&) {});
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().message, "ofs.authlib: \"token=/x\" is neither tokens=FILE nor banned=FILE");
-  EXPECT_FALSE(ClientAccess::Make("tokens=/nowhere/at/all", stock_));
+  EXPECT_FALSE(ClientAccess::Make("tokens=/nowhere/at/all", stock_, [](const Refusal&) {}));
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ TEST(ConfigurationTest, DirectivesRestoreTheConfiguration) {
       "1+1\nxec.chunk-size 8KiB\n"
       "xec.rule /a%20%25 1+1 12KiB\nxec.layout xrdec\nxec.sync none\nxec.checksums /m "
       "md5,sha256\nxec.min-redundancy 1\n"
-      "xec.port 5\nxec.http-port 6\nxec.state /s\nxec.export /e\nxec.banned /b\nxec.user u\nxec.xrootd "
+      "xec.port 5\nxec.http-port 6\nxec.state /s\nxec.export /e\nxec.banned /b\nxec.audit /j\nxec.user u\nxec.xrootd "
       "/x\nxec.clean-interval 5s\nxec.clean-rate 7\n"
       "xec.rebuild-after 0\nxec.inventory /i\nxec.inventory-interval 3s\nxec.inventory-rate 0\n"
       "xec.reserve 3GiB\nxec.memory 2GiB\nxec.cache 3MiB\nxec.stripes-in-flight 5\nxec.retries "
