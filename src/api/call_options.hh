@@ -14,10 +14,10 @@ namespace xec {
 // The client behind a request, as the door has found out. Empty texts: not known.
 struct Caller {
   std::string subject;              // of the token, or the name of the user
-  std::string dn;                   // of the certificate
   std::vector<std::string> groups;  // names of VOMS, token or unix groups
   std::string host;                 // from which the request came
   std::string door;                 // the front end, in a word: "root", "https", "s3", "mount", "cli"
+  std::string dn = {};              // of the certificate
 };
 
 // Copied with each call; cheap.

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(FormatAuditTest, AllThatIsKnown) {
-  Caller caller = {"alice", "/DC=org/CN=alice", {"/vo", "/vo/production"}, "h.example.org", "https"};
+  Caller caller = {"alice", {"/vo", "/vo/production"}, "h.example.org", "https", "/DC=org/CN=alice"};
   AuditRecord record = {.event = "rename", .path = "/a \"b\"", .to = "/c", .result = "unknown"};
   EXPECT_EQ(
       FormatAudit(record, &caller, 1'796'034'929'007, "g:1094"),
