@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "cli/access_lines.hh"
 
+#include <algorithm>
+#include <cstring>
+#include <iterator>
 #include <sstream>
+#include <vector>
 
 namespace xec {
 namespace {
@@ -9,7 +13,64 @@ namespace {
 // Where XRootD's plug-in for tokens looks unless told otherwise.
 constexpr std::string_view kTokensFile = "/etc/xrootd/scitokens.cfg";
 
+// Where gsi looks for lists of revoked certificates unless told otherwise.
+constexpr std::string_view kCertificates = "/etc/grid-security/certificates";
+// So long gsi keeps a verdict, in seconds; its own default is half a day.
+constexpr int kVerdictSeconds = 600;
+
+std::vector<std::string> WordsOf(const std::string& line) {
+  std::istringstream stream(line);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+bool IsGsi(const std::vector<std::string>& words) {
+  const auto end = words.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(words.size(), 3));
+  return !words.empty() && words[0] == "sec.protocol" && std::find(words.begin(), end, "gsi") != end;
+}
+
+std::string GsiWithRevocations(const std::string& line, const std::vector<std::string>& words,
+                               const std::string& plug_in) {
+  std::string folder(kCertificates);
+  for (const char* option : {"-certdir:", "-crldir:"}) {
+    for (const std::string& word : words) {
+      if (word.starts_with(option)) folder = word.substr(std::strlen(option));
+    }
+  }
+  return fmt::format("{} -authzfun:{} -authzfunparms:{} -authzto:{}", line, plug_in, folder, kVerdictSeconds);
+}
+
 }  // namespace
+
+std::string WithRevocations(const std::string& users_lines, const std::string& plug_in) {
+  std::string result, line, part;
+  bool has_extractor = false, knows_authorities = false;
+  std::istringstream lines(users_lines);
+  while (std::getline(lines, part)) {
+    line += part;
+    if (line.ends_with('\\')) {
+      line.back() = ' ';
+      continue;
+    }
+    const std::vector<std::string> words = WordsOf(line);
+    const auto is = [&](const char* directive) { return !words.empty() && words[0] == directive; };
+    const bool has_own = line.find("-authzfun:") != line.npos;
+    if (IsGsi(words) && !has_own) line = GsiWithRevocations(line, words, plug_in);
+    knows_authorities = knows_authorities || (is("xrd.tlsca") && words.size() > 1 && words[1] == "certdir");
+    if (is("http.secxtractor")) {
+      has_extractor = true;
+      const size_t library = words.size() > 2 && words[1] == "required" ? 2 : 1;
+      line = words[0];
+      for (size_t i = 1; i < words.size(); ++i) {
+        if (i == library) line += " " + plug_in;
+        line += " " + words[i];
+      }
+    }
+    result += line + "\n";
+    line.clear();
+  }
+  if (knows_authorities && !has_extractor) result += "http.secxtractor " + plug_in + "\n";
+  return result;
+}
 
 Result<std::string> AccessLine(const std::string& users_lines, const std::string& plug_in,
                                const std::string& banned) {

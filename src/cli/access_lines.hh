@@ -13,4 +13,8 @@ namespace xec {
 Result<std::string> AccessLine(const std::string& users_lines, const std::string& plug_in,
                                const std::string& banned);
 
+// The operator's lines, so that the logins they configure refuse certificates that were revoked: https gets
+// our extractor in front of theirs, gsi ours as its -authzfun, unless it has one.
+std::string WithRevocations(const std::string& users_lines, const std::string& plug_in);
+
 }  // namespace xec

@@ -390,7 +390,8 @@ std::string XrootdConfiguration(const ServePlan& plan) {
       "xrootd.chksum max 0 adler32 crc32c md5 sha1 sha256 sha512 crc32 zcrc32\n"
       "xrootd.async off\n",
       plan.plug_in);
-  if (!plan.users_lines.empty()) text += "# From the user's file:\n" + plan.users_lines;
+  if (!plan.users_lines.empty())
+    text += "# From the user's file:\n" + WithRevocations(plan.users_lines, plan.plug_in);
   if (!plan.access_line.empty()) text += "# In front of them:\n" + plan.access_line;
   return text + "# The store:\n" + FormatDirectives(c);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// What xrootd loads: `ofs.osslib`, `ofs.ckslib *`, `ofs.xattrlib`, `xrootd.fslib ++` and `ofs.authlib ++` all
-// name this module.
+// What xrootd loads: `ofs.osslib`, `ofs.ckslib *`, `ofs.xattrlib`, `xrootd.fslib ++`, `ofs.authlib ++`,
+// `http.secxtractor` and gsi's `-authzfun` all name this module.
 #include <cstdio>
+#include <cstring>
 #include <malloc.h>
 
 #include <XrdSys/XrdSysError.hh>
@@ -9,6 +10,7 @@
 #include <XrdVersion.hh>
 
 #include "base/log.hh"
+#include "plugin_access/certificate_checks.hh"
 #include "plugin_access/client_access.hh"
 #include "plugin_oss/attributes.hh"
 #include "plugin_oss/caller.hh"
@@ -35,6 +37,9 @@ xec::Gateway* OpenGateway(const char* file) noexcept {
   }
   return nullptr;
 }
+
+// Set once, before clients come.
+std::string lists_of_revoked;
 
 void Tell(xec::Gateway& gateway, const xec::Refusal& refusal) {
   if (gateway.audit() == nullptr) return;
@@ -81,6 +86,38 @@ XrdAccAuthorize* XrdAccAuthorizeObjAdd(XrdSysLogger*, const char* file, const ch
   return nullptr;
 }
 
+XrdHttpSecXtractor* XrdHttpGetSecXtractor(XrdSysError* error, const char* file, const char* parameters) {
+  const auto next = xec::NextExtractor(error, file, parameters == nullptr ? "" : parameters);
+  if (next) return new xec::RevocationExtractor(*next);
+  xec::Log(xec::LogLevel::kError, "access", "cannot start: {}", next.error().message);
+  return nullptr;
+}
+
+// Of gsi (XrdSecgsi, -authzfun): the parameters, the folder of the lists; 1: certificates are wanted in PEM.
+int XrdSecgsiAuthzInit(const char* parameters) {
+  lists_of_revoked = parameters == nullptr ? "" : parameters;
+  return 1;
+}
+
+// What a verdict is kept for: the certificates themselves. XRootD destroys the array.
+int XrdSecgsiAuthzKey(XrdSecEntity& client, char** key) {
+  if (client.creds == nullptr || client.credslen <= 0) return -1;
+  const size_t size = static_cast<size_t>(client.credslen);
+  *key = new char[size + 1];
+  std::memcpy(*key, client.creds, size);
+  (*key)[size] = '\0';
+  return client.credslen;
+}
+
+// 0: the client may log in.
+int XrdSecgsiAuthzFun(XrdSecEntity& client) {
+  const std::string revoked = xec::RevokedOf(client, lists_of_revoked);
+  if (revoked.empty()) return 0;
+  xec::Log(xec::LogLevel::kWarning, "access", "{} is refused: the certificate {} is revoked",
+           client.host == nullptr ? "a client" : client.host, revoked);
+  return -1;
+}
+
 XrdSysXAttr* XrdSysGetXAttrObject(XrdSysError*, const char* file, const char*) {
   xec::Gateway* gateway = OpenGateway(file);
   return gateway == nullptr ? nullptr : new xec::UserAttributesPlugin(*gateway);
@@ -89,4 +126,5 @@ XrdSysXAttr* XrdSysGetXAttrObject(XrdSysError*, const char* file, const char*) {
 
 XrdVERSIONINFO(XrdOssGetStorageSystem2, Xec) XrdVERSIONINFO(XrdCksInit, Xec)
     XrdVERSIONINFO(XrdSysGetXAttrObject, Xec) XrdVERSIONINFO(XrdSfsGetFileSystem2, Xec)
-        XrdVERSIONINFO(XrdAccAuthorizeObjAdd, Xec)
+        XrdVERSIONINFO(XrdAccAuthorizeObjAdd, Xec) XrdVERSIONINFO(XrdHttpGetSecXtractor, Xec)
+            XrdVERSIONINFO(XrdSecgsiAuthzFun, Xec)

@@ -95,10 +95,20 @@ class GridSite:
         with open(beside + ".signing_policy", "w", encoding="utf-8") as file:
             file.write(f"access_id_CA X509 '{AUTHORITY}'\npos_rights globus CA:sign\n"
                        f"cond_subjects globus '\"{ORGANISATION}/*\"'\n")
-        configuration = self.write("authority.cnf", f"[ca]\ndefault_ca=ca\n[ca]\ndatabase={self.write('index', '')}\n"
+        self._revocations = beside + ".r0"
+        self._configuration = self.write("authority.cnf", f"[ca]\ndefault_ca=ca\n[ca]\ndatabase={self.write('index', '')}\n"
                                    "default_md=sha256\ndefault_crl_days=2\n")
-        self.openssl("ca", "-config", configuration, "-cert", self.authority, "-keyfile", self.path("authority.key"),
-                     "-gencrl", "-out", beside + ".r0")
+        self._list_revoked()
+
+    def _list_revoked(self):
+        self.openssl("ca", "-config", self._configuration, "-cert", self.authority, "-keyfile", self.path("authority.key"),
+                     "-gencrl", "-out", self._revocations + ".new")
+        os.rename(self._revocations + ".new", self._revocations)
+
+    def revoke(self, name):
+        self.openssl("ca", "-config", self._configuration, "-cert", self.authority, "-keyfile", self.path("authority.key"),
+                     "-revoke", self.path(name + ".pem"))
+        self._list_revoked()
 
     def _self_signed(self, name):
         certificate = self.path(name + ".pem")

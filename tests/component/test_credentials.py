@@ -41,6 +41,21 @@ class Certificates(grid_site.GridTest):
             self.check_root_refused("/alice", self.proxy_client(self.site.proxy("alice", "alice", days=-1)), LOGIN_REFUSED)
 
 
+    def test_revoked(self):
+        """While the gateway runs, and alice with another certificate is let in as ever."""
+        self.site.certificate("lost-alice", "alice")
+
+        def shown(name):
+            return "--cert", self.site.path(name + ".pem"), "--key", self.site.path(name + ".key")
+        lost, good = (self.proxy_client(self.site.proxy(name, "alice")) for name in ("lost-alice", "alice"))
+        self.check_https("/alice", *shown("lost-alice"))
+        self.site.revoke("lost-alice")
+        self.check_https_refused("/alice", *shown("lost-alice"), status=NO_ANSWER)
+        self.check_root_refused("/alice", lost, LOGIN_REFUSED)
+        self.check_https("/alice", *shown("alice"))
+        self.xrdcp(f"{self.root}/alice/file", self.path("back"), "--force", env=good)
+
+
 class Attributes(grid_site.GridTest):
     """Of virtual organisations, in proxies."""
 

@@ -33,5 +33,28 @@ TEST(AccessLineTest, BansWithoutAuthorizationAreAnError) {
             "docs/credentials.md)");
 }
 
+TEST(WithRevocationsTest, GsiGetsOurFunction) {
+  EXPECT_EQ(
+      WithRevocations("xrd.port 1\nsec.protocol gsi -certdir:/c \\\n  -ca:2\n", "/p.so"),
+      "xrd.port 1\nsec.protocol gsi -certdir:/c    -ca:2 -authzfun:/p.so -authzfunparms:/c -authzto:600\n");
+  EXPECT_EQ(WithRevocations("sec.protocol /lib gsi -crldir:/r -certdir:/c\n", "/p.so"),
+            "sec.protocol /lib gsi -crldir:/r -certdir:/c -authzfun:/p.so -authzfunparms:/r -authzto:600\n");
+  EXPECT_EQ(WithRevocations("sec.protocol gsi\n", "/p.so"),
+            "sec.protocol gsi -authzfun:/p.so -authzfunparms:/etc/grid-security/certificates -authzto:600\n");
+  for (const char* line :
+       {"sec.protocol gsi -authzfun:libXrdLcmaps.so\n", "sec.protocol sss -s gsi\n", "#sec.protocol gsi\n"})
+    EXPECT_EQ(WithRevocations(line, "/p.so"), line);
+}
+
+TEST(WithRevocationsTest, HttpsGetsOurExtractor) {
+  EXPECT_EQ(WithRevocations("http.secxtractor libXrdVoms.so a=b c\n", "/p.so"),
+            "http.secxtractor /p.so libXrdVoms.so a=b c\n");
+  EXPECT_EQ(WithRevocations("http.secxtractor required libXrdVoms.so\n", "/p.so"),
+            "http.secxtractor required /p.so libXrdVoms.so\n");
+  EXPECT_EQ(WithRevocations("xrd.tlsca certdir /c\n", "/p.so"),
+            "xrd.tlsca certdir /c\nhttp.secxtractor /p.so\n");
+  EXPECT_EQ(WithRevocations("xrd.tlsca certfile /c\n", "/p.so"), "xrd.tlsca certfile /c\n");
+}
+
 }  // namespace
 }  // namespace xec
