@@ -79,6 +79,14 @@ const char* Manifest::Problem() const {
   return BadLanes(*this);
 }
 
+size_t Manifest::PaddingSize() const {
+  size_t size = 0;
+  for (const std::string& line : unknown_fields) {
+    if (line.starts_with(kPaddingPrefix)) size += line.size() - kPaddingPrefix.size();
+  }
+  return size;
+}
+
 Result<std::string> Manifest::Serialize() const {
   XEC_TRY(CheckUserAttributes(attributes));
   if (const char* problem = Problem()) {

@@ -27,6 +27,8 @@ constexpr size_t kObjectPathSizeMax = 4096;  // bytes of the path itself
 constexpr size_t kObjectIdSize = 24;         // lower-case hex digits
 constexpr size_t kServerIdSizeMax = 64;
 constexpr size_t kChecksumsMax = 16;
+// Begins an unknown field that makes a manifest as long as the one that it is written over.
+constexpr std::string_view kPaddingPrefix = "padding ";
 
 enum class ManifestKind {
   kObject,   // an archive that holds (or would hold: a lane without chunks) part of the object
@@ -67,6 +69,10 @@ struct Manifest {
 
   // As long as the manifest lives and stays as it is.
   StripeMap Stripes() const { return StripeMap(geometry, size_bytes, parts); }
+
+  // Bytes of padding. Whenever an upload writes the ends of its archives once more, they get more of it: of
+  // two that differ the one with more padding is the newer one.
+  size_t PaddingSize() const;
 
   // What is wrong with the fields together, as a clause ("its mode is invalid"); nullptr when nothing is.
   const char* Problem() const;

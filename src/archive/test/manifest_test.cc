@@ -97,6 +97,15 @@ TEST(Manifest, UnknownFields) {
   EXPECT_EQ(Manifest::Parse(Sealed(body)).code(), Code::kUnsupported);
 }
 
+TEST(Manifest, TellsOfItsPadding) {
+  Manifest manifest = Full();
+  EXPECT_EQ(manifest.PaddingSize(), 0u);
+  manifest.unknown_fields.push_back("padding ....");
+  manifest.unknown_fields.push_back("paddings 1");
+  manifest.unknown_fields.push_back("padding ..");
+  EXPECT_EQ(Manifest::Parse(*manifest.Serialize())->PaddingSize(), 6u);
+}
+
 TEST(Manifest, ReadsEarlierFormats) {
   std::string body = Body(Full());
   body.replace(body.find("!xec 2"), 6, "!xec 1");

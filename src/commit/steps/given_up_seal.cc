@@ -13,7 +13,9 @@ namespace {
 
 // Is the lane of a seal on another server by now, as what was accepted says and that server shows? The seal's
 // own server may have been late, and the seal complete all the same when its writer had gone on elsewhere.
-// `places`: the names of the version, the older first.
+// An archive that was written before the seal says nothing of that: its own server may be the one that was
+// given up, and it was accepted all the same while the others were away. `places`: the names of the version,
+// the older first.
 Task<bool> IsElsewhere(Engine& engine, std::vector<VersionAt> places, MemberIndex member, Manifest sealed) {
   std::optional<Manifest> told;
   for (VersionAt& place : places) {
@@ -24,6 +26,7 @@ Task<bool> IsElsewhere(Engine& engine, std::vector<VersionAt> places, MemberInde
     if (manifest) told = std::move(*manifest);
   }
   if (!told || !sealed.lane || *sealed.lane >= told->servers.size()) co_return false;
+  if (told->PaddingSize() < sealed.PaddingSize()) co_return false;
   const std::optional<MemberIndex> named = engine.FindMember(told->servers[*sealed.lane]);
   if (!named || *named == member) co_return false;
   for (const VersionAt& place : places) {

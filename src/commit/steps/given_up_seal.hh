@@ -13,9 +13,9 @@ struct VersionAt {
 };
 
 // Before a seal of the accepted version `goal` takes its place: its writer may have given this server up, and
-// counted others. Such a seal has no end, or its lane is on the server that the accepted archives name, which
-// shows it. It is removed. Only kNo: it may be promoted. `moved`: where a rename has brought the other
-// archives, or will.
+// counted others. Such a seal has no end, or its lane is on the server that an accepted archive names, which
+// is not older than the seal, and that server shows it. It is removed. Only kNo: it may be promoted. `moved`:
+// where a rename has brought the other archives, or will.
 enum class GivenUp {
   kNo,
   kRemoved,

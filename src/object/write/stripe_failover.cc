@@ -342,7 +342,7 @@ Task<Status> StripeUpload::SealOnce(const Seal& seal) {
 }
 
 // A lane has another server now, or none: all archives get a new end that says so, over the old one, which
-// must not be longer.
+// must not be longer. More padding also tells that this end is the newer one.
 void StripeUpload::SealAgain() {
   for (UploadedArchive& archive : archives_) {
     archive.sealed = false;

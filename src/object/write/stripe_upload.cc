@@ -429,7 +429,8 @@ Manifest StripeUpload::MakeManifest(std::map<std::string, std::string> checksums
     if (archive.lane && !archive.lost) manifest.servers[*archive.lane] = engine_.server_id(archive.server);
   }
   manifest.debts = Debts();
-  if (padding_bytes_ > 0) manifest.unknown_fields.push_back("padding " + std::string(padding_bytes_, '.'));
+  if (padding_bytes_ > 0)
+    manifest.unknown_fields.push_back(std::string(kPaddingPrefix) + std::string(padding_bytes_, '.'));
   return manifest;
 }
 
