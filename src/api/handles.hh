@@ -60,6 +60,9 @@ struct WriteOptions {
   OnlyIf only_if;  // promise P3: of several only one wins
   std::optional<uint64_t> size_hint;  // announced; another size is kInvalidArgument, at Commit at the latest
   DigestOptions digests;  // beyond adler32 and crc32c
+  // What the bytes must have, in lower-case hex; these are computed as well. An algorithm that there is not
+  // is kInvalidArgument at Create, another value kInvalidArgument at Commit: nothing becomes visible then.
+  ChecksumValues declared_checksums;
   std::map<std::string, std::string> attributes;  // user attributes
   std::optional<uint32_t> mode;
   size_t archives_min = 0;  // min-redundancy: 0 = all k+m

@@ -230,6 +230,23 @@ constexpr std::pair<std::string_view, std::string_view> kOwnDirectives[] = {
     {"xrootd.chksum", ""},
 };
 
+// Headers that the plug-in reads as opaque information (plugin_oss/opaque.hh). XrdHttp 5 takes only the
+// spelling that is named; third-party copy hands headers on from XRootD 6 on, and passes over these lines
+// before.
+std::string FormatHeaderDirectives() {
+  constexpr std::pair<std::string_view, std::string_view> kHeaders[] = {{"Digest", "digest"},
+                                                                        {"Repr-Digest", "repr-digest"},
+                                                                        {"If-Match", "if-match"},
+                                                                        {"If-None-Match", "if-none-match"},
+                                                                        {"If-Range", "if-range"}};
+  std::string text;
+  for (const auto& [header, key] : kHeaders) {
+    text += fmt::format("http.header2cgi {0} xec.{1}\nhttp.header2cgi {1} xec.{1}\n", header, key);
+    text += fmt::format("tpc.header2cgi {} xec.{}\n", header, key);
+  }
+  return text;
+}
+
 // "xrd.port", "xrd.protocol http"
 std::string DirectiveOf(std::string_view line) {
   std::istringstream words{std::string(line)};
@@ -377,6 +394,7 @@ std::string XrootdConfiguration(const ServePlan& plan) {
   // upload that has not the length that was announced.
   for (const char* spelling : {"content-length", "Content-length", "CONTENT-LENGTH"})
     text += fmt::format("http.header2cgi {} oss.asize\n", spelling);
+  text += FormatHeaderDirectives();
   text += fmt::format(
       "ofs.osslib {0}\n"
       "ofs.ckslib * {0}\n"

@@ -39,30 +39,55 @@ struct ObjectDigests::Evp {
   }
 };
 
+Status DigestOptions::Add(std::string_view name) {
+  if (name == "md5") {
+    md5 = true;
+  } else if (name == "sha1") {
+    sha1 = true;
+  } else if (name == "sha256") {
+    sha256 = true;
+  } else if (name == "sha512") {
+    sha512 = true;
+  } else if (name == "crc32") {
+    crc32 = true;
+  } else if (name == "zcrc32") {
+    zcrc32 = true;
+  } else if (name != "adler32" && name != "crc32c") {
+    return Fail(Code::kInvalidArgument,
+                "checksum '{}' is not one of adler32, crc32c, md5, sha1, sha256, sha512, crc32, zcrc32",
+                name);
+  }
+  return OkStatus();
+}
+
 Result<DigestOptions> DigestOptions::Parse(std::string_view names) {
   DigestOptions options;
   if (Trim(names).empty()) return options;
-  for (const std::string_view piece : Split(names, ',')) {
-    const std::string_view name = Trim(piece);
-    if (name == "md5") {
-      options.md5 = true;
-    } else if (name == "sha1") {
-      options.sha1 = true;
-    } else if (name == "sha256") {
-      options.sha256 = true;
-    } else if (name == "sha512") {
-      options.sha512 = true;
-    } else if (name == "crc32") {
-      options.crc32 = true;
-    } else if (name == "zcrc32") {
-      options.zcrc32 = true;
-    } else if (name != "adler32" && name != "crc32c") {
-      return Fail(Code::kInvalidArgument,
-                  "checksum '{}' is not one of adler32, crc32c, md5, sha1, sha256, sha512, crc32, zcrc32",
-                  name);
-    }
-  }
+  for (const std::string_view name : Split(names, ',')) XEC_TRY(options.Add(Trim(name)));
   return options;
+}
+
+std::span<const ChecksumAlgorithm> ChecksumAlgorithms() {
+  static constexpr std::array<ChecksumAlgorithm, 8> kAll = {{{"adler32", 4},
+                                                             {"crc32c", 4},
+                                                             {"md5", 16},
+                                                             {"sha1", 20},
+                                                             {"sha256", 32},
+                                                             {"sha512", 64},
+                                                             {"crc32", 4},
+                                                             {"zcrc32", 4}}};
+  return kAll;
+}
+
+Status CheckDeclared(std::string_view path, const ChecksumValues& declared, const ChecksumValues& computed) {
+  for (const auto& [algorithm, value] : declared) {
+    const auto found = computed.find(algorithm);
+    XEC_CHECK(found != computed.end(), "{} was declared and not computed", algorithm);
+    if (found->second == value) continue;
+    return Fail(Code::kInvalidArgument, "the bytes of {} have {} {}, but {} was declared", path, algorithm,
+                found->second, value);
+  }
+  return OkStatus();
 }
 
 ObjectDigests::ObjectDigests() = default;

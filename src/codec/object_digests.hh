@@ -30,7 +30,23 @@ struct DigestOptions {
   // From names separated by commas, e.g. "md5,sha256"; "" is none; adler32 and crc32c may be named.
   // Error: kInvalidArgument, naming the unknown word.
   static Result<DigestOptions> Parse(std::string_view names);
+  // One more, by its name. Error: as Parse.
+  Status Add(std::string_view name);
 };
+
+struct ChecksumAlgorithm {
+  std::string_view name;
+  size_t bytes = 0;  // of a value
+};
+// All that ObjectDigests can compute; names end with a zero. XRootD takes the first one for the default.
+std::span<const ChecksumAlgorithm> ChecksumAlgorithms();
+
+// Lower-case hex, by algorithm.
+using ChecksumValues = std::map<std::string, std::string>;
+
+// Are the bytes of `path` those whose checksums were declared? Every algorithm that was declared is among
+// those that were computed, CHECKed. Error: kInvalidArgument, with both values of the first that differs.
+Status CheckDeclared(std::string_view path, const ChecksumValues& declared, const ChecksumValues& computed);
 
 // Not thread-safe; one per object being written. Movable.
 class ObjectDigests {

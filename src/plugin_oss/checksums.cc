@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "plugin_oss/checksums.hh"
 
-#include <array>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "runtime/sync_wait.hh"
@@ -10,19 +10,6 @@
 namespace xec {
 namespace {
 
-struct Algorithm {
-  const char* name;
-  int bytes;
-};
-// The first one is the default.
-constexpr std::array<Algorithm, 8> kAlgorithms = {{{"adler32", 4},
-                                                   {"crc32c", 4},
-                                                   {"md5", 16},
-                                                   {"sha1", 20},
-                                                   {"sha256", 32},
-                                                   {"sha512", 64},
-                                                   {"crc32", 4},
-                                                   {"zcrc32", 4}}};
 // XRootD makes "ask again in 5 seconds" of it.
 constexpr int kAskAgain = EBUSY;
 
@@ -72,7 +59,7 @@ char* Checksums::List(const char* path, char* buffer, int length, char separator
       names += name;
     };
     if (path == nullptr) {
-      for (const Algorithm& algorithm : kAlgorithms) add(algorithm.name);
+      for (const ChecksumAlgorithm& algorithm : ChecksumAlgorithms()) add(algorithm.name);
     } else {
       const auto object = SyncWait(DescribeObject(path));
       if (!object) return Failed({"checksums", path, ""}, object.error());
@@ -86,14 +73,15 @@ char* Checksums::List(const char* path, char* buffer, int length, char separator
 }
 
 const char* Checksums::Name(int sequence) {
-  return sequence >= 0 && static_cast<size_t>(sequence) < kAlgorithms.size()
-             ? kAlgorithms[static_cast<size_t>(sequence)].name
+  const std::span<const ChecksumAlgorithm> all = ChecksumAlgorithms();
+  return sequence >= 0 && static_cast<size_t>(sequence) < all.size()
+             ? all[static_cast<size_t>(sequence)].name.data()
              : nullptr;
 }
 
 int Checksums::Size(const char* name) {
-  for (const Algorithm& algorithm : kAlgorithms) {
-    if (name == nullptr || std::string_view(name) == algorithm.name) return algorithm.bytes;
+  for (const ChecksumAlgorithm& algorithm : ChecksumAlgorithms()) {
+    if (name == nullptr || std::string_view(name) == algorithm.name) return static_cast<int>(algorithm.bytes);
   }
   return 0;
 }

@@ -18,6 +18,9 @@ uint64_t IdentityOf(std::string_view store_id, std::string_view path, const Vers
   return Mix64(identity);
 }
 
+uint64_t InodeOf(uint64_t identity) { return (identity | 1) & INT64_MAX; }
+uint64_t DeviceOf(uint64_t identity) { return (identity >> 32 & INT32_MAX) | 1; }
+
 }  // namespace
 
 void FillStat(Gateway& gateway, std::string_view path, const ObjectInfo& info, struct stat* out) {
@@ -30,13 +33,20 @@ void FillStat(Gateway& gateway, std::string_view path, const ObjectInfo& info, s
   out->st_mtim.tv_sec = info.mtime_ms / 1000;
   out->st_mtim.tv_nsec = info.mtime_ms % 1000 * 1'000'000;
   out->st_atim = out->st_ctim = out->st_mtim;
-  // XRootD tells its clients the lower 32 bits of each.
   const uint64_t identity = IdentityOf(gateway.StoreId(), path, info.version);
-  out->st_ino = (identity | 1) & INT64_MAX;
-  out->st_dev = (identity >> 32 & INT32_MAX) | 1;
+  out->st_ino = InodeOf(identity);
+  out->st_dev = DeviceOf(identity);
   // XRootD tells its clients what its own user may do.
   out->st_uid = geteuid();
   out->st_gid = getegid();
+}
+
+std::string EntityTag(Gateway& gateway, std::string_view path, const Version& version) {
+  constexpr uint64_t kLowerHalf = UINT32_MAX;
+  const uint64_t identity = IdentityOf(gateway.StoreId(), path, version);
+  // XRootD tells its clients the lower half of each.
+  const uint64_t told = (InodeOf(identity) & kLowerHalf) << 32 | (DeviceOf(identity) & kLowerHalf);
+  return fmt::format("{}", static_cast<int64_t>(told));
 }
 
 }  // namespace xec

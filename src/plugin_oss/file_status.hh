@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <sys/stat.h>
 
@@ -12,5 +13,9 @@ namespace xec {
 // Device and inode are two halves of one number for each version of each name, the same on all gateways of
 // the store and never 0: XRootD makes ETags of them, and caches compare them.
 void FillStat(Gateway& gateway, std::string_view path, const ObjectInfo& info, struct stat* out);
+
+// The number that XRootD's clients see of device and inode, in decimal: XrdHttp 6 makes the ETag of it, and
+// `xrdfs stat` tells it as Id.
+std::string EntityTag(Gateway& gateway, std::string_view path, const Version& version);
 
 }  // namespace xec

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // ClientFileSystem: stands in front of XRootD's own file system (`xrootd.fslib ++`) and passes everything on
 // to it. It does what XRootD's interfaces below that have no way to: says for which client attributes are
-// asked (ClientOfThread), which checksums HTTP may choose from, and what the target of an HTTP MOVE is
-// called.
+// asked (ClientOfThread), which checksums HTTP may choose from, what the target of an HTTP MOVE is
+// called, and why a file cannot be opened or closed (ExplainedFile).
 #pragma once
 
 #include <string>
@@ -11,6 +11,7 @@
 #include <XrdSfs/XrdSfsInterface.hh>
 
 #include "base/result.hh"
+#include "plugin_oss/explained_file.hh"
 
 namespace xec {
 
@@ -31,8 +32,13 @@ class ClientFileSystem final : public XrdSfsFileSystem {
 
   XrdSfsDirectory* newDir(char* user, int monitor) override { return next_.newDir(user, monitor); }
   XrdSfsDirectory* newDir(XrdOucErrInfo& info) override { return next_.newDir(info); }
-  XrdSfsFile* newFile(char* user, int monitor) override { return next_.newFile(user, monitor); }
-  XrdSfsFile* newFile(XrdOucErrInfo& info) override { return next_.newFile(info); }
+  // Owned by XRootD.
+  XrdSfsFile* newFile(char* user, int monitor) override {
+    return Explained(std::unique_ptr<XrdSfsFile>(next_.newFile(user, monitor))).release();
+  }
+  XrdSfsFile* newFile(XrdOucErrInfo& info) override {
+    return Explained(std::unique_ptr<XrdSfsFile>(next_.newFile(info))).release();
+  }
   int chksum(csFunc what, const char* name, const char* path, XrdOucErrInfo& info, const XrdSecEntity* client,
              const char* opaque) override {
     return next_.chksum(what, name, path, info, client, opaque);

@@ -39,7 +39,7 @@ constexpr int ErrnoOf(Code code) {
     case Code::kPermissionDenied: return EACCES;
     case Code::kIsDirectory: return EISDIR;
     case Code::kNotDirectory: return ENOTDIR;
-    case Code::kNotCurrent: return ECANCELED;
+    case Code::kNotCurrent: return EEXIST;  // XrdHttp says 409; it has no 412
     case Code::kNotEmpty: return ENOTEMPTY;
     case Code::kUnavailable: return kRetryErrno;
     case Code::kDeadlineExceeded: return kRetryErrno;

@@ -2,6 +2,7 @@
 // OpenHandle: what an open file is, a reading or an upload.
 #pragma once
 
+#include <string>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -20,6 +21,8 @@ class OpenHandle {
   virtual int Fchmod(mode_t mode) = 0;
   virtual int Ftruncate(unsigned long long size) = 0;
   virtual int Close() = 0;
+  // Of the version that is read; "" of an upload.
+  virtual std::string Tag() const { return ""; }
 };
 
 }  // namespace xec

@@ -11,9 +11,12 @@
 
 #include "base/text.hh"
 #include "codec/checksum.hh"
+#include "plugin_oss/cache_questions.hh"
 #include "plugin_oss/caller.hh"
+#include "plugin_oss/conditions.hh"
 #include "plugin_oss/file_status.hh"
 #include "plugin_oss/handle_sharing.hh"
+#include "plugin_oss/opaque.hh"
 #include "plugin_oss/write_file.hh"
 #include "runtime/sync_wait.hh"
 
@@ -66,6 +69,7 @@ class Reading final : public OpenHandle {
   int Fchmod(mode_t) override { return 0; }
   int Ftruncate(unsigned long long) override { return -EBADF; }
   int Close() override { return 0; }
+  std::string Tag() const override { return EntityTag(gateway_, path_, reader_->version()); }
 
  private:
   Gateway& gateway_;
@@ -102,6 +106,9 @@ int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
     if ((flags & O_ACCMODE) == O_RDONLY) {
       Result<std::shared_ptr<ReadHandle>> reader = SyncWait(gateway_.store().Open(path, call));
       if (!reader) return Failed({"open", path, client_}, reader.error());
+      const Conditions conditions = Conditions::OfReading(OpaqueOf(&env));
+      const Status holds = conditions.Hold(gateway_, path, (*reader)->version());
+      if (!holds) return Failed({"open", path, client_}, holds.error());
       if (kHttpStatsBeforeOpen && IsHttp(&env) &&
           gateway_.told_sizes().Contradicts(client_, path, (*reader)->size())) {
         return Failed({"open", path, client_}, Fail(Code::kConflict, "{} was replaced a moment ago", path));
@@ -116,6 +123,7 @@ int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
     request.exclusive = (flags & O_EXCL) != 0;
     request.truncate = (flags & (O_TRUNC | O_CREAT)) != 0;
     request.announced_size = AnnouncedSize(env);
+    request.opaque = OpaqueOf(&env);
     // Third-party copy takes "ask again" for a failure.
     request.asks_again = IsConnection(client_);
     // XRootD 5 closes what it copied as if it were whole, also when the source said "not found" or broke off.
@@ -182,6 +190,19 @@ int File::Fsync(XrdSfsAio* aio) {
 int File::Fstat(struct stat* out) { return handle_ ? handle_->Fstat(out) : -EBADF; }
 int File::Fchmod(mode_t mode) { return handle_ ? handle_->Fchmod(mode) : -EBADF; }
 int File::Ftruncate(unsigned long long size) { return handle_ ? handle_->Ftruncate(size) : -EBADF; }
+
+#if XrdVNUMBER >= 60000
+int File::Fctl(int command, int size, const char* question, char** answer) {
+  if (command != Fctl_QFinfo) return XrdOssDF::Fctl(command, size, question, answer);
+  return Guarded("query", [&]() -> int {
+    const bool known = answer != nullptr && question != nullptr &&
+                       IsHeadQuestion(std::string_view(question, static_cast<size_t>(size)));
+    if (!known || !handle_ || handle_->Tag().empty()) return -ENOTSUP;
+    *answer = AnswerOf(CacheControl(handle_->Tag()));
+    return 0;
+  });
+}
+#endif
 
 int File::Close(long long* size) {
   return Guarded("close", [&]() -> int {

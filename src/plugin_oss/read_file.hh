@@ -36,6 +36,8 @@ class File final : public XrdOssDF {
   int Close(long long* size) override;
   int getFD() override { return -1; }
 #if XrdVNUMBER >= 60000
+  // What a cache asks of what it opens (cache_questions.hh).
+  int Fctl(int command, int size, const char* question, char** answer) override;
   bool getErrMsg(std::string& text) override { return TakeErrorText(text); }
 #endif
 

@@ -9,9 +9,12 @@
 #include <XrdSec/XrdSecEntity.hh>
 
 #include "plugin_access/client_access.hh"
+#include "plugin_oss/cache_questions.hh"
 #include "plugin_oss/caller.hh"
+#include "plugin_oss/conditions.hh"
 #include "plugin_oss/directory.hh"
 #include "plugin_oss/file_status.hh"
+#include "plugin_oss/opaque.hh"
 #include "plugin_oss/read_file.hh"
 #include "runtime/sync_wait.hh"
 
@@ -130,12 +133,33 @@ int Storage::Truncate(const char* path, unsigned long long size, XrdOucEnv* env)
 int Storage::Unlink(const char* path, int, XrdOucEnv* env) {
   if (env == nullptr) return 0;
   return Guarded("remove", [&] {
-    Status removed = SyncWait(gateway_.store().Remove(path, CallOf(env)));
+    const Attempt operation = {"remove", path, ClientOf(env)};
+    const Result<Conditions> conditions = Conditions::OfChange(OpaqueOf(env));
+    if (!conditions) return Failed(operation, conditions.error());
+    const Result<OnlyIf> only_if = conditions->OfRemoval(gateway_, path, CallOf(env));
+    if (!only_if) return Failed(operation, only_if.error());
+    Status removed = SyncWait(gateway_.store().Remove(path, *only_if, CallOf(env)));
     if (!removed && removed.code() == Code::kIsDirectory)
       removed = SyncWait(gateway_.store().RemoveDirectory(path, CallOf(env)));
-    return Answer({"remove", path, ClientOf(env)}, removed);
+    return Answer(operation, removed);
   });
 }
+
+#if XrdVNUMBER >= 60000
+int Storage::FSctl(int command, int size, const char* question, char** answer) {
+  if (command != XRDOSS_FSCTLFS || question == nullptr || answer == nullptr)
+    return XrdOss::FSctl(command, size, question, answer);
+  return Guarded("query", [&]() -> int {
+    const std::optional<std::string> path =
+        PathOfHeadQuestion(std::string_view(question, static_cast<size_t>(size)));
+    if (!path) return -ENOTSUP;
+    const Result<ObjectInfo> info = SyncWait(gateway_.store().Stat(*path));
+    if (!info) return Failed({"query", *path, ""}, info.error());
+    *answer = AnswerOf(EntityTag(gateway_, *path, info->version));
+    return 0;
+  });
+}
+#endif
 
 Result<StoreSpace> Storage::Space() {
   {

@@ -21,6 +21,8 @@ class Storage final : public XrdOss {
   // No asynchronous I/O: XRootD would cut it into pieces of 64 KiB. No sendfile: there is no file. Checksums
   // of pages (PGRW): File::pgRead has its own.
 #if XrdVNUMBER >= 60000
+  // What a cache asks of a name (cache_questions.hh).
+  int FSctl(int command, int size, const char* question, char** answer) override;
   uint64_t Features() override { return XRDOSS_HASPGRW | XRDOSS_HASNAIO | XRDOSS_HASNOSF | XRDOSS_HASXERT; }
   bool getErrMsg(std::string& text) override { return TakeErrorText(text); }
 #else

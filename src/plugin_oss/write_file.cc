@@ -6,6 +6,8 @@
 
 #include "base/log.hh"
 #include "base/units.hh"
+#include "plugin_oss/conditions.hh"
+#include "plugin_oss/declared_checksums.hh"
 #include "plugin_oss/file_status.hh"
 #include "runtime/sync_wait.hh"
 
@@ -134,6 +136,17 @@ class Upload final : public OpenHandle {
   bool complete_ XEC_GUARDED_BY(mutex_) = false;  // and taken back
 };
 
+Result<std::unique_ptr<WriteHandle>> Create(Gateway& gateway, const UploadRequest& request) {
+  XEC_ASSIGN_OR_RETURN(const Conditions conditions, Conditions::OfChange(request.opaque));
+  CreateOptions options = gateway.CreateOptionsFor(request.path);
+  XEC_ASSIGN_OR_RETURN(options.write.declared_checksums, DeclaredChecksums(request.opaque));
+  XEC_ASSIGN_OR_RETURN(options.write.only_if, conditions.OfUpload(gateway, request.path, request.call));
+  if (request.exclusive) options.write.only_if = OnlyIf::Absent();
+  options.write.size_hint = request.announced_size;
+  options.write.bytes_beside = kXrootdBufferBytes;
+  return SyncWait(gateway.store().Create(request.path, std::move(options), request.call));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest request) {
@@ -141,17 +154,14 @@ Result<std::unique_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest 
     return Fail(Code::kUnsupported, "{} cannot be changed in place; write it anew", request.path);
   }
   UploadLine& line = gateway.upload_line();
-  const std::string key = fmt::format("{}\n{}\n{}", request.client, request.path, request.exclusive);
+  // One that says anything else is another upload, with other conditions.
+  const std::string key =
+      fmt::format("{}\n{}\n{}\n{}", request.client, request.path, request.exclusive, request.opaque);
   UploadLine::Admitted admitted;
   if (request.asks_again && line.Has(key)) {
     XEC_ASSIGN_OR_RETURN(admitted, line.AskAgain(key));
   } else {
-    CreateOptions options = gateway.CreateOptionsFor(request.path);
-    options.write.only_if.absent = request.exclusive;
-    options.write.size_hint = request.announced_size;
-    options.write.bytes_beside = kXrootdBufferBytes;
-    XEC_ASSIGN_OR_RETURN(std::unique_ptr<WriteHandle> writer,
-                         SyncWait(gateway.store().Create(request.path, std::move(options), request.call)));
+    XEC_ASSIGN_OR_RETURN(std::unique_ptr<WriteHandle> writer, Create(gateway, request));
     XEC_ASSIGN_OR_RETURN(admitted, request.asks_again ? line.Enter(request.client, key, std::move(writer))
                                                       : line.EnterOnce(std::move(writer)));
   }

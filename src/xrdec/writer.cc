@@ -132,9 +132,11 @@ Task<Result<Committed>> Writer::Commit() {
   Status status = co_await WriteAll();
   committed.size = upload_.size();
   if (status) {
-    committed.checksums = upload_.Checksums();
-    status = co_await SealLanes(committed.checksums);
+    Result<ChecksumValues> checksums = upload_.Checksums();
+    if (checksums) committed.checksums = std::move(*checksums);
+    if (!checksums) status = checksums.error();
   }
+  if (status) status = co_await SealLanes(committed.checksums);
   if (status) {
     const Manifest manifest = upload_.MakeManifest(committed.checksums);
     const Result<Version> version = co_await CommitSealed(manifest);
@@ -179,7 +181,7 @@ Task<Result<std::unique_ptr<ObjectWriter>>> StartXrdecWriter(Engine& engine, Obj
                    "larger chunks",
                    path.text(), FormatSize(*options.size_hint), kMembersMax);
   }
-  Result<ObjectDigests> digests = ObjectDigests::Create(options.digests);
+  Result<ObjectDigests> digests = DigestsOfUpload(options);
   if (!digests) co_return digests.error();
   Result<XrdecName> name = co_await LookUpXrdec(engine, path, XrdecWidth::kArchives);
   if (!name) co_return name.error();

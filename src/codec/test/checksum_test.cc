@@ -203,6 +203,25 @@ TEST(ObjectDigestsDeathTest, PageCountIsTheCallersDuty) {
   EXPECT_DEATH(digests->Add(kCheck, crcs, 4096), "2 checksums for 1 pages");
 }
 
+TEST(ObjectDigests, TheListOfAlgorithmsIsWhatIsComputed) {
+  DigestOptions options;
+  for (const ChecksumAlgorithm& algorithm : ChecksumAlgorithms()) EXPECT_TRUE(options.Add(algorithm.name));
+  EXPECT_EQ(options.Add("sha3").code(), Code::kInvalidArgument);
+  const ChecksumValues values = ObjectDigests::Create(options)->Finish();
+  EXPECT_EQ(values.size(), ChecksumAlgorithms().size());
+  for (const ChecksumAlgorithm& algorithm : ChecksumAlgorithms())
+    EXPECT_EQ(values.at(std::string(algorithm.name)).size(), 2 * algorithm.bytes) << algorithm.name;
+}
+
+TEST(ObjectDigests, WhatWasDeclaredHasToBeComputed) {
+  const ChecksumValues computed{{"adler32", "00000001"}, {"crc32c", "00000000"}};
+  EXPECT_TRUE(CheckDeclared("/a", {}, computed));
+  EXPECT_TRUE(CheckDeclared("/a", {{"crc32c", "00000000"}}, computed));
+  const Status other = CheckDeclared("/a", {{"adler32", "00000001"}, {"crc32c", "00000002"}}, computed);
+  EXPECT_EQ(other.code(), Code::kInvalidArgument);
+  EXPECT_EQ(other.error().message, "the bytes of /a have crc32c 00000000, but 00000002 was declared");
+}
+
 TEST(DigestOptions, ParsesNames) {
   const auto some = DigestOptions::Parse("adler32, md5 ,zcrc32");
   ASSERT_TRUE(some);

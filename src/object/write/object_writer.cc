@@ -19,7 +19,7 @@ Task<void> RemoveUpload(Engine& engine, ObjectPath path, State seal, StripeUploa
     co_await AbandonUpload(engine, std::move(path), std::move(seal), std::move(remains.servers));
 }
 
-using Checksums = std::map<std::string, std::string>;  // lower-case hex, by algorithm
+using Checksums = ChecksumValues;
 
 class Writer final : public ObjectWriter {
  public:
@@ -196,6 +196,8 @@ Task<Status> Writer::SealAll(const Checksums& checksums) {
 Task<Result<Checksums>> Writer::SealObject() {
   const Status flushed = co_await upload_.Flush();
   if (!flushed) co_return flushed.error();
+  Result<Checksums> checksums = upload_.Checksums();
+  if (!checksums) co_return checksums.error();
   if (!upload_.sent()) {
     const Status chosen = co_await ChooseSeal(false);
     if (!chosen) co_return chosen.error();
@@ -210,9 +212,8 @@ Task<Result<Checksums>> Writer::SealObject() {
   Status filled = co_await OpenFills();
   if (filled) filled = CheckNotTooLate();
   if (!filled) co_return filled.error();
-  Checksums checksums = upload_.Checksums();
   XEC_FAILPOINT("put.seal");
-  const Status sealed = co_await SealAll(checksums);
+  const Status sealed = co_await SealAll(*checksums);
   XEC_FAILPOINT("put.sealed");
   if (!sealed) co_return sealed.error();
   co_return std::move(checksums);
@@ -302,7 +303,7 @@ Task<Result<std::unique_ptr<ObjectWriter>>> ObjectWriter::Start(Engine& engine, 
   Result<Geometry> geometry =
       FitGeometry(GeometryFor(engine.descriptor(), path.text()), options.size_hint.value_or(0));
   if (!geometry) co_return geometry.error();
-  Result<ObjectDigests> digests = ObjectDigests::Create(options.digests);
+  Result<ObjectDigests> digests = DigestsOfUpload(options);
   if (!digests) co_return digests.error();
 
   const Status fits = CheckStripeFits(*geometry, engine.budget().limit());

@@ -406,6 +406,18 @@ Task<void> StripeUpload::OpenFills(size_t count, Late late_homes) {
   }
 }
 
+Result<ObjectDigests> DigestsOfUpload(const WriteOptions& options) {
+  DigestOptions digests = options.digests;
+  for (const auto& [algorithm, value] : options.declared_checksums) XEC_TRY(digests.Add(algorithm));
+  return ObjectDigests::Create(digests);
+}
+
+Result<ChecksumValues> StripeUpload::Checksums() {
+  ChecksumValues computed = digests_.Finish();
+  XEC_TRY(CheckDeclared(plan_.path.text(), plan_.options.declared_checksums, computed));
+  return computed;
+}
+
 Status StripeUpload::SetUserAttributes(std::map<std::string, std::string> attributes) {
   XEC_TRY(CheckUserAttributes(attributes));
   attributes_ = std::move(attributes);

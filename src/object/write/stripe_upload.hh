@@ -69,6 +69,10 @@ class StripeHold {
   std::shared_ptr<StripeBuffer> stripe_ XEC_GUARDED_BY(mutex_);
 };
 
+// What computes the checksums that an upload wants or declares. Error: kInvalidArgument (there is no such
+// algorithm), as ObjectDigests::Create.
+Result<ObjectDigests> DigestsOfUpload(const WriteOptions& options);
+
 // Owned and called as an ObjectWriter.
 class StripeUpload {
  public:
@@ -128,7 +132,8 @@ class StripeUpload {
   // Servers that were asked for an archive, whatever became of it.
   std::vector<MemberIndex> Tried() const { return opener_.Tried(); }
 
-  std::map<std::string, std::string> Checksums() { return digests_.Finish(); }
+  // After Flush, once. Error: kInvalidArgument, the bytes are not those that were declared.
+  Result<ChecksumValues> Checksums();
   // Lanes that are lost, ascending.
   std::vector<uint32_t> Debts() const;
   void LogDebts() const;

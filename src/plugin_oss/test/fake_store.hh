@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 
 #include "api/store.hh"
@@ -69,7 +70,8 @@ class FakeStore final : public Store {
 
   class Writer final : public WriteHandle {
    public:
-    Writer(FakeStore& store, std::string path) : store_(store), path_(std::move(path)) {
+    Writer(FakeStore& store, std::string path, WriteOptions options)
+        : store_(store), path_(std::move(path)), options_(std::move(options)) {
       ++store_.writers_alive;
     }
     ~Writer() override { --store_.writers_alive; }
@@ -95,6 +97,13 @@ class FakeStore final : public Store {
     }
     Task<Result<Committed>> Commit(CallOptions) override {
       if (store_.commit_fails) co_return Fail(*store_.commit_fails, "injected");
+      Result<ObjectDigests> digests =
+          ObjectDigests::Create({.md5 = true, .sha1 = true, .sha256 = true, .sha512 = true, .crc32 = true});
+      digests->Add(std::as_bytes(std::span(bytes_)));
+      const Status declared = CheckDeclared(path_, options_.declared_checksums, digests->Finish());
+      if (!declared) co_return declared.error();
+      const Status holds = store_.Holds(path_, options_.only_if);
+      if (!holds) co_return holds.error();
       ++store_.commits;
       store_.Put(path_, bytes_);
       store_.objects[path_].attributes = attributes_;
@@ -108,6 +117,7 @@ class FakeStore final : public Store {
    private:
     FakeStore& store_;
     const std::string path_;
+    const WriteOptions options_;
     std::string bytes_;
     std::map<std::string, std::string> attributes_;
   };
@@ -116,9 +126,9 @@ class FakeStore final : public Store {
                                                     CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
     if (directories.contains(path)) co_return Fail(Code::kIsDirectory, "{} is a directory", path);
-    if (options.write.only_if.absent && objects.contains(path))
-      co_return Fail(Code::kAlreadyExists, "{} exists", path);
-    co_return std::unique_ptr<WriteHandle>(std::make_unique<Writer>(*this, path));
+    const Status holds = Holds(path, options.write.only_if);
+    if (!holds) co_return holds.error();
+    co_return std::unique_ptr<WriteHandle>(std::make_unique<Writer>(*this, path, std::move(options.write)));
   }
 
   class Reader final : public ReadHandle {
@@ -153,8 +163,10 @@ class FakeStore final : public Store {
     co_return std::shared_ptr<ReadHandle>(std::make_shared<Reader>(*this, found->second));
   }
 
-  Task<Status> Remove(std::string path, OnlyIf, CallOptions) override {
+  Task<Status> Remove(std::string path, OnlyIf only_if, CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
+    const Status holds = Holds(path, only_if);
+    if (!holds) co_return holds.error();
     if (directories.contains(path)) co_return Fail(Code::kIsDirectory, "{} is a directory", path);
     if (objects.erase(path) == 0) co_return Fail(Code::kNotFound, "{} does not exist", path);
     co_return OkStatus();
@@ -223,6 +235,15 @@ class FakeStore final : public Store {
   }
 
  private:
+  Status Holds(const std::string& path, const OnlyIf& only_if) const {
+    const auto found = objects.find(path);
+    if (only_if.absent && found != objects.end()) return Fail(Code::kAlreadyExists, "{} exists", path);
+    const bool other =
+        only_if.version && (found == objects.end() || found->second.version != *only_if.version);
+    if (other) return Fail(Code::kNotCurrent, "{} was replaced", path);
+    return OkStatus();
+  }
+
   std::optional<Error> Problem() {
     ++calls;
     if (!all_fail) return std::nullopt;

@@ -50,6 +50,27 @@ TEST(ObjectWriterTest, EmptyObjectLiesOnAQuorumOfHomes) {
   EXPECT_EQ(*read, "");
 }
 
+TEST(ObjectWriterTest, BytesThatAreNotThoseDeclaredReplaceNothing) {
+  TestStore store({.geometry = kSmall});
+  const std::string old = TestBytes(100'000);
+  ASSERT_TRUE(store.Put("/o", old));
+  WriteOptions options;
+  options.declared_checksums = {{"adler32", "062c0215"}, {"md5", "5d41402abc4b2a76b9719d911017c592"}};
+  for (const size_t size : {0, 3, 100'000}) {
+    const Result<Committed> refused = store.Put("/o", TestBytes(size), options);
+    EXPECT_EQ(refused.code(), Code::kInvalidArgument) << size;
+    EXPECT_THAT(refused.error().message, HasSubstr("but 062c0215 was declared"));
+    EXPECT_TRUE(*store.Get("/o") == old);
+  }
+  options.declared_checksums["sha3"] = "00";
+  EXPECT_EQ(store.Put("/o", "hello", options).code(), Code::kInvalidArgument);
+  options.declared_checksums.erase("sha3");
+  const Result<Committed> committed = store.Put("/o", "hello", options);
+  ASSERT_TRUE(committed) << committed.error().ToString();
+  EXPECT_EQ(committed->checksums.at("md5"), "5d41402abc4b2a76b9719d911017c592");
+  EXPECT_EQ(*store.Get("/o"), "hello");
+}
+
 TEST(ObjectWriterTest, ManifestSaysWhatWasWritten) {
   TestStore store({.geometry = kSmall});
   WriteOptions options;

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "plugin_oss/explained_file.hh"
+
+#include <XrdVersion.hh>
+
+#include "plugin_oss/gateway.hh"
+
+namespace xec {
+namespace {
+
+#if XrdVNUMBER < 60000
+
+class ExplainedFile final : public XrdSfsFile {
+ public:
+  explicit ExplainedFile(std::unique_ptr<XrdSfsFile> file) : XrdSfsFile(*file), file_(std::move(file)) {}
+
+  int open(const char* path, XrdSfsFileOpenMode flags, mode_t mode, const XrdSecEntity* client,
+           const char* opaque) override {
+    return Explain([&] { return file_->open(path, flags, mode, client, opaque); });
+  }
+  int close() override {
+    return Explain([&] { return file_->close(); });
+  }
+  XrdSfsXferSize read(XrdSfsFileOffset offset, char* buffer, XrdSfsXferSize size) override {
+    return Explain([&] { return file_->read(offset, buffer, size); });
+  }
+  XrdSfsXferSize readv(XrdOucIOVec* pieces, int count) override {
+    return Explain([&] { return file_->readv(pieces, count); });
+  }
+  XrdSfsXferSize pgRead(XrdSfsFileOffset offset, char* buffer, XrdSfsXferSize size, uint32_t* checksums,
+                        uint64_t options) override {
+    return Explain([&] { return file_->pgRead(offset, buffer, size, checksums, options); });
+  }
+  XrdSfsXferSize write(XrdSfsFileOffset offset, const char* buffer, XrdSfsXferSize size) override {
+    return Explain([&] { return file_->write(offset, buffer, size); });
+  }
+  XrdSfsXferSize pgWrite(XrdSfsFileOffset offset, char* buffer, XrdSfsXferSize size, uint32_t* checksums,
+                         uint64_t options) override {
+    return Explain([&] { return file_->pgWrite(offset, buffer, size, checksums, options); });
+  }
+  int truncate(XrdSfsFileOffset size) override {
+    return Explain([&] { return file_->truncate(size); });
+  }
+
+  int checkpoint(cpAct act, struct iov* range, int count) override {
+    return file_->checkpoint(act, range, count);
+  }
+  int fctl(const int command, const char* arguments, XrdOucErrInfo& info) override {
+    return file_->fctl(command, arguments, info);
+  }
+  int fctl(const int command, int size, const char* arguments, const XrdSecEntity* client) override {
+    return file_->fctl(command, size, arguments, client);
+  }
+  const char* FName() override { return file_->FName(); }
+  int getMmap(void** address, off_t& size) override { return file_->getMmap(address, size); }
+  int pgRead(XrdSfsAio* aio, uint64_t options) override { return file_->pgRead(aio, options); }
+  int pgWrite(XrdSfsAio* aio, uint64_t options) override { return file_->pgWrite(aio, options); }
+  XrdSfsXferSize read(XrdSfsFileOffset offset, XrdSfsXferSize size) override {
+    return file_->read(offset, size);
+  }
+  int read(XrdSfsAio* aio) override { return file_->read(aio); }
+  int SendData(XrdSfsDio* sink, XrdSfsFileOffset offset, XrdSfsXferSize size) override {
+    return file_->SendData(sink, offset, size);
+  }
+  int write(XrdSfsAio* aio) override { return file_->write(aio); }
+  XrdSfsXferSize writev(XrdOucIOVec* pieces, int count) override { return file_->writev(pieces, count); }
+  int stat(struct stat* out) override { return file_->stat(out); }
+  int sync() override { return file_->sync(); }
+  int sync(XrdSfsAio* aio) override { return file_->sync(aio); }
+  int getCXinfo(char type[4], int& size) override { return file_->getCXinfo(type, size); }
+  void setXio(XrdSfsXio* xio) override { file_->setXio(xio); }
+
+ private:
+  // What XRootD refuses without us has no sentence.
+  template <typename F>
+  auto Explain(F call) -> decltype(call()) {
+    RememberErrorText("");
+    const auto result = call();
+    std::string sentence;
+    if (result != SFS_ERROR || !TakeErrorText(sentence)) return result;
+    int code = 0;
+    const std::string words = error.getErrText(code);
+    error.setErrInfo(code, fmt::format("{} ({})", words, sentence).c_str());
+    return result;
+  }
+
+  const std::unique_ptr<XrdSfsFile> file_;
+};
+
+#endif
+
+}  // namespace
+
+std::unique_ptr<XrdSfsFile> Explained(std::unique_ptr<XrdSfsFile> file) {
+#if XrdVNUMBER < 60000
+  if (file) return std::make_unique<ExplainedFile>(std::move(file));
+#endif
+  return file;
+}
+
+}  // namespace xec
