@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "plugin_oss/explained_file.hh"
 
+#include <cstdlib>
+
 #include <XrdVersion.hh>
 
 #include "plugin_oss/gateway.hh"
 
 namespace xec {
 namespace {
-
-#if XrdVNUMBER < 60000
 
 class ExplainedFile final : public XrdSfsFile {
  public:
@@ -58,6 +58,9 @@ class ExplainedFile final : public XrdSfsFile {
   XrdSfsXferSize read(XrdSfsFileOffset offset, XrdSfsXferSize size) override {
     return file_->read(offset, size);
   }
+#if XrdVNUMBER >= 60000
+  XrdSfsXferSize read(XrdOucRangeList& ranges) override { return file_->read(ranges); }
+#endif
   int read(XrdSfsAio* aio) override { return file_->read(aio); }
   int SendData(XrdSfsDio* sink, XrdSfsFileOffset offset, XrdSfsXferSize size) override {
     return file_->SendData(sink, offset, size);
@@ -76,26 +79,24 @@ class ExplainedFile final : public XrdSfsFile {
   auto Explain(F call) -> decltype(call()) {
     RememberErrorText("");
     const auto result = call();
-    std::string sentence;
-    if (result != SFS_ERROR || !TakeErrorText(sentence)) return result;
+    if (result != SFS_ERROR) return result;
     int code = 0;
-    const std::string words = error.getErrText(code);
-    error.setErrInfo(code, fmt::format("{} ({})", words, sentence).c_str());
+    std::string words = error.getErrText(code), sentence;
+    if (TakeErrorText(sentence)) words += fmt::format(" ({})", sentence);
+    // With a sentence of getErrMsg XRootD 6.1 leaves the number negative, for which third-party copy has no
+    // HTTP status but 500.
+    error.setErrInfo(std::abs(code), words.c_str());
     return result;
   }
 
   const std::unique_ptr<XrdSfsFile> file_;
 };
 
-#endif
-
 }  // namespace
 
 std::unique_ptr<XrdSfsFile> Explained(std::unique_ptr<XrdSfsFile> file) {
-#if XrdVNUMBER < 60000
-  if (file) return std::make_unique<ExplainedFile>(std::move(file));
-#endif
-  return file;
+  if (!file) return file;
+  return std::make_unique<ExplainedFile>(std::move(file));
 }
 
 }  // namespace xec

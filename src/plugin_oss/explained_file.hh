@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// ExplainedFile: an open file of XRootD 5 whose errors say why. XRootD 6 asks us for the sentence
-// (getErrMsg); XRootD 5 has only the words of an error number, such as "invalid argument".
+// ExplainedFile: an open file whose errors say why. XRootD 5 has only the words of an error number, such as
+// "invalid argument". XRootD 6 asks for the sentence (getErrMsg), but not when it closes a file (6.1.0).
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace xec {
 
-// From XRootD 6 on the file itself. Null for null.
+// Null for null.
 std::unique_ptr<XrdSfsFile> Explained(std::unique_ptr<XrdSfsFile> file);
 
 }  // namespace xec

@@ -10,7 +10,12 @@ namespace xec {
 std::string OpaqueOf(XrdOucEnv* env) {
   int size = 0;
   const char* text = env == nullptr ? nullptr : env->Env(size);
-  return text == nullptr ? "" : std::string(text, static_cast<size_t>(size));
+  if (text == nullptr) return "";
+  std::string ours;
+  for (const std::string_view piece : Split(std::string_view(text, static_cast<size_t>(size)), '&')) {
+    if (piece.starts_with("cks.") || piece.starts_with("xec.")) ours.append("&").append(piece);
+  }
+  return ours;
 }
 
 std::vector<std::string> OpaqueValues(std::string_view opaque, std::string_view key) {

@@ -12,7 +12,7 @@ class XrdOucEnv;
 
 namespace xec {
 
-// "&key=value&key=value"; "" for null.
+// "&key=value&key=value": what is read here, and nothing else, such as the client's token. "" for null.
 std::string OpaqueOf(XrdOucEnv* env);
 
 // All values of a key, in their order, without percent-encoding: XrdHttp encodes headers so.

@@ -80,7 +80,8 @@ class Pulling(everyday.EverydayTest):
         directives = self.path("gateway.conf")
         with open(directives, "w", encoding="utf-8") as file:
             file.write(f"xrd.tls {certificate} {key}\nxrd.tlsca certfile {certificate}\n"
-                       "http.exthandler xrdtpc libXrdHttpTPC.so\n")
+                       "http.exthandler xrdtpc libXrdHttpTPC.so\n"
+                       "tpc.allow local\ntpc.allow private\n")  # for XRootD 6
         names = ("--user", user.pw_name) if user is not None else ()
         self.gateway = self.serve(geometry="4+2", options=("-c", directives, *names), **self.serve_options)
         self.file = self.random_file("source", SIZE)
@@ -103,7 +104,7 @@ class Pulling(everyday.EverydayTest):
     def said(self, out):
         """What the gateway says at last; "HTTP 400 ..." if it is no copy at all."""
         lines = out.strip().splitlines()
-        return lines[-2] if lines[-1] == "201" else f"HTTP {lines[-1]} {' '.join(lines[:-1])}"
+        return lines[-2] if lines[-1] in ("201", "202") else f"HTTP {lines[-1]} {' '.join(lines[:-1])}"
 
     def pull(self, source, name, *headers):
         return self.said(self.run_program(self.pulling(source, name, *headers)).out)

@@ -3,6 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <XrdOuc/XrdOucEnv.hh>
+
+#include "plugin_oss/opaque.hh"
+
 namespace xec {
 namespace {
 
@@ -17,6 +21,15 @@ ChecksumValues Declared(std::string_view opaque) {
   const Result<ChecksumValues> declared = DeclaredChecksums(opaque);
   EXPECT_TRUE(declared) << opaque << ": " << declared.error().message;
   return declared ? *declared : ChecksumValues();
+}
+
+TEST(Opaque, OnlyWhatIsReadHereIsKept) {
+  XrdOucEnv env("authz=secret&cks.type=md5&oss.asize=5&xec.if-match=\"1\"&xec.if-match=2");
+  EXPECT_EQ(OpaqueOf(&env), "&cks.type=md5&xec.if-match=\"1\"&xec.if-match=2");
+  EXPECT_EQ(OpaqueList(OpaqueOf(&env), "xec.if-match"), (std::vector<std::string>{"\"1\"", "2"}));
+  EXPECT_EQ(OpaqueOf(nullptr), "");
+  XrdOucEnv none("");
+  EXPECT_EQ(OpaqueOf(&none), "");
 }
 
 TEST(DeclaredChecksums, NoneIfNothingIsSaid) {
