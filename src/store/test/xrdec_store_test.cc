@@ -55,6 +55,16 @@ TEST_F(XrdecStoreTest, EverySizeComesBackAndLiesAsXrdEcHasIt) {
   EXPECT_TRUE(test_.BudgetReturned());
 }
 
+TEST_F(XrdecStoreTest, BytesThatAreNotThoseDeclaredBecomeNoObject) {
+  CreateOptions options;
+  options.write.declared_checksums = {{"md5", "5d41402abc4b2a76b9719d911017c592"}};
+  for (const size_t size : {0, 3, 1'000'000})
+    EXPECT_EQ(Put("/a", TestBytes(size, size), options).code(), Code::kInvalidArgument) << size;
+  EXPECT_EQ(SyncWait(store_->Stat("/a")).code(), Code::kNotFound);
+  ASSERT_TRUE(Put("/a", "hello", options));
+  EXPECT_EQ(SyncWait(store_->Describe("/a"))->checksums.at("md5"), "5d41402abc4b2a76b9719d911017c592");
+}
+
 TEST_F(XrdecStoreTest, ObjectsAreWrittenOnce) {
   ASSERT_TRUE(Put("/a", "first"));
   for (const bool exclusive : {false, true}) {
