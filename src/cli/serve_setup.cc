@@ -2,6 +2,7 @@
 #include "cli/serve_setup.hh"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <poll.h>
 #include <pwd.h>
+#include <set>
 #include <sstream>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -230,19 +232,27 @@ constexpr std::pair<std::string_view, std::string_view> kOwnDirectives[] = {
     {"xrootd.chksum", ""},
 };
 
+// "if-match": itself, "If-match", "If-Match", "IF-MATCH"
+std::set<std::string> SpellingsOf(std::string_view header) {
+  const auto upper = [](char c) { return static_cast<char>(std::toupper(static_cast<unsigned char>(c))); };
+  std::string first(header), each(header), all(header);
+  for (size_t i = 0; i < header.size(); ++i) {
+    all[i] = upper(header[i]);
+    if (i == 0) first[i] = all[i];
+    if (i == 0 || header[i - 1] == '-') each[i] = all[i];
+  }
+  return {std::string(header), first, each, all};
+}
+
 // Headers that the plug-in reads as opaque information (plugin_oss/opaque.hh). XrdHttp 5 takes only the
-// spelling that is named; third-party copy hands headers on from XRootD 6 on, and passes over these lines
+// spellings that are named; third-party copy hands headers on from XRootD 6 on, and passes over these lines
 // before.
 std::string FormatHeaderDirectives() {
-  constexpr std::pair<std::string_view, std::string_view> kHeaders[] = {{"Digest", "digest"},
-                                                                        {"Repr-Digest", "repr-digest"},
-                                                                        {"If-Match", "if-match"},
-                                                                        {"If-None-Match", "if-none-match"},
-                                                                        {"If-Range", "if-range"}};
   std::string text;
-  for (const auto& [header, key] : kHeaders) {
-    text += fmt::format("http.header2cgi {0} xec.{1}\nhttp.header2cgi {1} xec.{1}\n", header, key);
-    text += fmt::format("tpc.header2cgi {} xec.{}\n", header, key);
+  for (const std::string_view header : {"digest", "repr-digest", "if-match", "if-none-match", "if-range"}) {
+    for (const std::string& spelling : SpellingsOf(header))
+      text += fmt::format("http.header2cgi {} xec.{}\n", spelling, header);
+    text += fmt::format("tpc.header2cgi {0} xec.{0}\n", header);
   }
   return text;
 }

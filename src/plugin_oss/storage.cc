@@ -78,12 +78,20 @@ int Storage::Remdir(const char* path, int, XrdOucEnv* env) {
   });
 }
 
+Result<OnlyIf> Storage::OnlyIfOf(const char* path, XrdOucEnv* env) {
+  XEC_ASSIGN_OR_RETURN(const Conditions conditions, Conditions::OfChange(OpaqueOf(env)));
+  return conditions.OfRemoval(gateway_, path, CallOf(env));
+}
+
 int Storage::Rename(const char* from, const char* to, XrdOucEnv* env, XrdOucEnv* target_env) {
   return Guarded("rename", [&] {
+    const Attempt operation = {"rename", from, ClientOf(env)};
+    const Result<OnlyIf> only_if = OnlyIfOf(from, env);
+    if (!only_if) return Failed(operation, only_if.error());
     RenameOptions options;
+    options.source = *only_if;
     options.target.absent = target_env != nullptr && target_env->Get(kTargetAbsent) != nullptr;
-    return Answer({"rename", from, ClientOf(env)},
-                  SyncWait(gateway_.store().Rename(from, to, options, CallOf(env))));
+    return Answer(operation, SyncWait(gateway_.store().Rename(from, to, options, CallOf(env))));
   });
 }
 
@@ -134,9 +142,7 @@ int Storage::Unlink(const char* path, int, XrdOucEnv* env) {
   if (env == nullptr) return 0;
   return Guarded("remove", [&] {
     const Attempt operation = {"remove", path, ClientOf(env)};
-    const Result<Conditions> conditions = Conditions::OfChange(OpaqueOf(env));
-    if (!conditions) return Failed(operation, conditions.error());
-    const Result<OnlyIf> only_if = conditions->OfRemoval(gateway_, path, CallOf(env));
+    const Result<OnlyIf> only_if = OnlyIfOf(path, env);
     if (!only_if) return Failed(operation, only_if.error());
     Status removed = SyncWait(gateway_.store().Remove(path, *only_if, CallOf(env)));
     if (!removed && removed.code() == Code::kIsDirectory)

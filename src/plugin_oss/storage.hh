@@ -57,6 +57,8 @@ class Storage final : public XrdOss {
   const char* Lfn2Pfn(const char* path, char* buffer, int length, int& error) override;
 
  private:
+  // What is to be removed or renamed, if the client says under which condition.
+  Result<OnlyIf> OnlyIfOf(const char* path, XrdOucEnv* env);
   int StatName(const Attempt& operation, struct stat* out);
   Result<StoreSpace> Space();
 

@@ -58,7 +58,7 @@ class Conditions(everyday.EverydayTest):
         header = "If-None-Match: *"
         self.assertIn(self.put_if(self.one, "/new", self.files[0], header), (200, 201))
         for gateway in (self.one, self.two):
-            for spelling in (header, header.lower()):
+            for spelling in (header, header.lower(), header.upper(), header.capitalize()):
                 self.assertEqual(self.put_if(gateway, "/new", self.files[1], spelling), 409)
         self.check_reads(self.two, "/new", self.files[0])
         self.assertIn(self.put_if(self.one, "/new", self.files[1], 'If-None-Match: "1"'), (405, 501))
@@ -105,6 +105,8 @@ class Conditions(everyday.EverydayTest):
             self.assertEqual(self.content(self.path("part")), self.content(self.files[0])[:100])
             self.assertEqual(self.http_status("-r", "0-99", "-H", f'{header}: "1"', self.two.http + "/a"), 409)
         self.assertEqual(self.http_status("-H", f'If-None-Match: "{tag}"', self.two.http + "/a"), 200)
+        move = ("-X", "MOVE", "-H", f"Destination: {self.two.http}/b")
+        self.assertEqual(self.http_status(*move, "-H", 'If-Match: "1"', self.two.http + "/a"), 409)
         self.assertEqual(self.http_status("-X", "DELETE", "-H", 'If-Match: "1"', self.two.http + "/a"), 409)
         self.check_reads(self.one, "/a", self.files[0])
         self.curl("-X", "DELETE", "-H", f'If-Match: "{tag}"', self.two.http + "/a")

@@ -90,10 +90,11 @@ TEST_F(ConditionsTest, AVersionThatIsReplacedMeanwhileIsNotReplacedAgain) {
   EXPECT_EQ(store_.objects["/a"].bytes, "other");
 }
 
-TEST_F(ConditionsTest, Removals) {
+TEST_F(ConditionsTest, RemovalsAndRenames) {
   store_.Put("/a", "old");
   XrdOucEnv other("xec.if-match=1"), absent("xec.if-none-match=*"),
       same(("xec.if-match=" + TagOf("/a")).c_str());
+  EXPECT_EQ(storage_.Rename("/a", "/b", &other, nullptr), -EEXIST);
   EXPECT_EQ(storage_.Unlink("/a", 0, &other), -EEXIST);
   EXPECT_EQ(storage_.Unlink("/a", 0, &absent), -EEXIST);
   EXPECT_EQ(storage_.Unlink("/a", 0, &same), 0);
