@@ -27,22 +27,19 @@ Result<RevocationList> ParseRevocationList(std::string_view text) {
   return RevocationList(list, X509_CRL_free);
 }
 
-std::shared_ptr<const RevocationList> Revocations::ListIn(const std::string& path) {
-  FollowedFile<RevocationList>* known = nullptr;
+FollowedFile<RevocationList>* Revocations::FileAt(const std::string& path) {
   {
     MutexLock lock(mutex_);
     const auto found = lists_.find(path);
-    if (found != lists_.end()) known = found->second.get();
+    if (found != lists_.end()) return found->second.get();
   }
-  if (known != nullptr) return known->Current();
   auto opened = FollowedFile<RevocationList>::Open(path, ParseRevocationList);
   if (!opened) {
     Log(LogLevel::kError, "access", "{}", opened.error().message);
     return nullptr;
   }
   MutexLock lock(mutex_);
-  known = lists_.try_emplace(path, std::move(*opened)).first->second.get();
-  return known->Current();
+  return lists_.try_emplace(path, std::move(*opened)).first->second.get();
 }
 
 bool Revocations::Has(const X509& certificate) {
@@ -53,8 +50,10 @@ bool Revocations::Has(const X509& certificate) {
   for (int number = 0; number < kListsOfIssuerMax; ++number) {
     const std::string path = fmt::format("{}/{:08x}.r{}", folder_, hash, number);
     if (access(path.c_str(), F_OK) != 0) return false;
-    const std::shared_ptr<const RevocationList> list = ListIn(path);
-    if (list == nullptr || X509_NAME_cmp(X509_CRL_get_issuer(list->get()), issuer) != 0) continue;
+    FollowedFile<RevocationList>* const file = FileAt(path);
+    if (file == nullptr) continue;
+    const std::shared_ptr<const RevocationList> list = file->Current();
+    if (X509_NAME_cmp(X509_CRL_get_issuer(list->get()), issuer) != 0) continue;
     X509_REVOKED* entry = nullptr;
     // OpenSSL takes the certificate as one that may be changed, and only reads it. 1: it is there.
     if (X509_CRL_get0_by_cert(list->get(), &entry, const_cast<X509*>(&certificate)) == 1) return true;

@@ -29,7 +29,8 @@ class Revocations {
   bool Has(const X509& certificate);
 
  private:
-  std::shared_ptr<const RevocationList> ListIn(const std::string& path);
+  // Null if it is no list; that is in the log.
+  FollowedFile<RevocationList>* FileAt(const std::string& path);
 
   const std::string folder_;
   Mutex mutex_{LockRank::kLeaf};
