@@ -257,6 +257,7 @@ BOUNDS = [
          ""),
         ("names that a census remembers", "src/api/census.hh", "kThinTold", "names", ""),
         ("a token or macaroon that is longer is none", "src/plugin_access/bearer.hh", "kMaxBearerBytes", "bytes", ""),
+        ("programs that wait to send copies by root://", "src/plugin_oss/copy_receiver.hh", "kCopiesAtOnceMax", "programs", ""),
         ("an audit log that would be longer goes on in a new file", "src/audit/audit_log.hh", "kAuditFileBytesMax", "bytes", ""),
         ("files of an audit log", "src/audit/audit_log.hh", "kAuditFilesMax", "files", ""),
         ("checksums that a gateway computes at once", "src/plugin_oss/checksum_jobs.hh", "at_once", "checksums", ""),

@@ -85,6 +85,19 @@ std::string FindPreload(const fs::path& plug_in) {
   return {};
 }
 
+// The plug-in waits for what the program sends at this socket (plugin_oss/copy_receiver.hh).
+std::string CopyLine(const ServePlan& plan) {
+  const fs::path xrdcp = fs::path(plan.program).parent_path() / "xrdcp";
+  const fs::path folder = fs::path(plan.plug_in).parent_path();
+  std::error_code error;
+  for (const fs::path& helper : {folder / "xec-copy-helper", folder / "xec/xec-copy-helper"}) {
+    if (!fs::exists(helper, error) || !fs::exists(xrdcp, error)) continue;
+    return fmt::format("ofs.tpc pgm {} {}/admin/copies.sock {}\n", helper.string(), plan.short_state,
+                       xrdcp.string());
+  }
+  return "";
+}
+
 // For the programs that this one starts, behind what they are to preload already.
 void Preload(const std::string& library) {
   if (library.empty()) return;
@@ -375,6 +388,7 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
       return Fail(CodeOfErrno(errno), "cannot make {}: {}", plan.short_state, ErrnoWords(errno));
     }
   }
+  plan.copy_line = CopyLine(plan);
   plan.configuration_file = plan.state + "/xrootd.cfg";
   plan.log_file = plan.state + "/xrootd.log";
   return plan;
@@ -418,6 +432,7 @@ std::string XrootdConfiguration(const ServePlan& plan) {
       "xrootd.chksum max 0 adler32 crc32c md5 sha1 sha256 sha512 crc32 zcrc32\n"
       "xrootd.async off\n",
       plan.plug_in);
+  text += plan.copy_line;
   if (!plan.users_lines.empty())
     text += "# From the user's file:\n" + WithRevocations(plan.users_lines, plan.plug_in);
   if (!plan.access_line.empty()) text += "# In front of them:\n" + plan.access_line;

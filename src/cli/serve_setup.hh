@@ -22,6 +22,7 @@ struct ServePlan {
   std::string configuration_file, log_file;
   // Data directories of a store that is there which the gateway's user cannot use as it should: sentences.
   std::vector<std::string> shut;
+  std::string copy_line;    // how XRootD makes third-party copies by root://; "" without xrdcp
   std::string access_line;  // what of ours stands in front of XRootD's authorization; "" without it
   std::string users_lines;  // what is xrootd's in the user's file, copied as it is
   bool link_made = false;

@@ -106,10 +106,20 @@ Result<Gateway*> Gateway::ForConfiguration(const char* file) {
     if (known != gateways->opened.end()) return known->second.get();
   }
   XEC_ASSIGN_OR_RETURN(std::unique_ptr<Gateway> gateway, OpenGateway(key));
+  gateway->ListenForCopies();
   // XRootD asks for one entry point after another. Were there two at once, the one that came first is kept,
   // and the other goes without the lock.
   const MutexLock lock(gateways->mutex);
   return gateways->opened.try_emplace(key, std::move(gateway)).first->second.get();
+}
+
+void Gateway::ListenForCopies() {
+  const std::string folder = Variable("XRDADMINPATH");
+  if (folder.empty()) return;
+  const Status started = copies_.Start(folder + "/copies.sock");
+  if (!started)
+    Log(LogLevel::kError, "gateway", "third-party copies by root:// cannot be made: {}",
+        started.error().message);
 }
 
 bool PersistsOnClose(std::string_view configuration_text) {

@@ -10,6 +10,7 @@
 #include "api/gated_store.hh"
 #include "assembly/open_store.hh"
 #include "plugin_oss/checksum_jobs.hh"
+#include "plugin_oss/copy_receiver.hh"
 #include "plugin_oss/handle_sharing.hh"
 #include "plugin_oss/told_sizes.hh"
 #include "plugin_oss/upload_attributes.hh"
@@ -78,6 +79,7 @@ class Gateway {
   UploadLine& upload_line() { return upload_line_; }
   UploadsOfClients& uploads_of_clients() { return uploads_of_clients_; }
   ChecksumJobs& checksum_jobs() { return checksum_jobs_; }
+  CopyReceiver& copies() { return copies_; }
   // Where to tell what was refused before it came to the store; null: nowhere.
   AuditLog* audit() { return opened_ ? opened_->audit() : nullptr; }
 
@@ -90,6 +92,7 @@ class Gateway {
 
  private:
   Result<Store*> Offers(std::string_view path);
+  void ListenForCopies();
 
   std::unique_ptr<OpenedStore> opened_;
   Store* store_;
@@ -100,6 +103,7 @@ class Gateway {
   UploadLine upload_line_;
   UploadsOfClients uploads_of_clients_;
   ChecksumJobs checksum_jobs_;
+  CopyReceiver copies_;
 };
 
 // True if a configuration file has xrootd tell an upload that ended from one whose client died (ofs.persist

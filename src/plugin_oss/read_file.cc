@@ -126,8 +126,9 @@ int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
     request.opaque = OpaqueOf(&env);
     // Third-party copy takes "ask again" for a failure.
     request.asks_again = IsConnection(client_);
+    request.copied = env.Get("tpc.key") != nullptr && gateway_.copies().started();
     // XRootD 5 closes what it copied as if it were whole, also when the source said "not found" or broke off.
-    if (!request.announced_size && !request.asks_again) {
+    if (!request.announced_size && (request.copied || !request.asks_again)) {
       return Failed({"open", path, client_},
                     Fail(Code::kUnsupported,
                          "a third-party copy must know the size of its source, which did not tell it"));

@@ -26,9 +26,15 @@ class Upload final : public OpenHandle {
         request_(std::move(request)),
         attributes_(gateway.uploads_of_clients().Begin(request_.client, request_.path)),
         client_(std::move(admitted.client)),
-        writer_(std::move(admitted.writer)) {}
+        writer_(std::move(admitted.writer)) {
+    if (!request_.copied) return;
+    copy_ = gateway.copies().Expect(
+        request_.client, request_.path,
+        [this](const void* bytes, off_t offset, size_t size) { return Write(bytes, offset, size); });
+  }
 
   ~Upload() override {
+    if (copy_) copy_->End();
     MutexLock lock(mutex_);
     if (writer_) Abandon();
   }
@@ -75,6 +81,7 @@ class Upload final : public OpenHandle {
   }
 
   int Close() override {
+    if (copy_) copy_->End();
     MutexLock lock(mutex_);
     // XRootD lets clients close after a failed write; they must hear of it once more.
     if (failure_ != 0) return FailedBefore();
@@ -127,7 +134,8 @@ class Upload final : public OpenHandle {
   const UploadRequest request_;
   const UploadsOfClients::Upload attributes_;
   const UploadLine::ClientToken client_;
-  std::atomic<uint64_t> size_ = 0;        // bytes accepted
+  std::shared_ptr<CopyReceiver::Expected> copy_;  // null unless a third party sends the bytes
+  std::atomic<uint64_t> size_ = 0;                // bytes accepted
   Mutex mutex_{LockRank::kUpload};  // one request of the writer after another
   std::unique_ptr<WriteHandle> writer_ XEC_GUARDED_BY(mutex_);
   int failure_ XEC_GUARDED_BY(mutex_) = 0;  // -errno of the first failure; every later call answers it
