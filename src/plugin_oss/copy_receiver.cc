@@ -51,7 +51,7 @@ bool CopyReceiver::Expected::Begin(int socket) {
   // The program waits for this, so that its bytes are not taken for late ones.
   if (send(socket, "\n", 1, MSG_NOSIGNAL) != 1) return false;
   socket_ = socket;
-  thread_ = std::thread([this, socket] { Receive(socket); });
+  thread_ = std::jthread([this, socket] { Receive(socket); });
   return true;
 }
 
@@ -66,7 +66,7 @@ void CopyReceiver::Expected::Receive(int socket) {
 }
 
 void CopyReceiver::Expected::End() {
-  std::thread thread;
+  std::jthread thread;
   int socket = -1;
   {
     MutexLock lock(mutex_);
@@ -103,7 +103,7 @@ Status CopyReceiver::Start(const std::string& path) {
     return Fail(Code::kInvalidArgument, "no socket can be made at {}: {}", path, std::strerror(error));
   }
   listener_ = listener;
-  thread_ = std::thread([this] { Accept(); });
+  thread_ = std::jthread([this] { Accept(); });
   return OkStatus();
 }
 

@@ -21,8 +21,8 @@
 
 namespace xec {
 
-// Programs that may send at once; XRootD starts nine of them at most unless it is told otherwise (`ofs.tpc
-// xfr`).
+// Programs that may wait to be let in. XRootD starts nine of them at most unless it is told otherwise
+// (`ofs.tpc xfr`).
 inline constexpr size_t kCopiesAtOnceMax = 64;
 
 class CopyReceiver {
@@ -48,7 +48,7 @@ class CopyReceiver {
     Mutex mutex_{LockRank::kLeaf};
     int socket_ XEC_GUARDED_BY(mutex_) = -1;
     bool over_ XEC_GUARDED_BY(mutex_) = false;
-    std::thread thread_ XEC_GUARDED_BY(mutex_);
+    std::jthread thread_ XEC_GUARDED_BY(mutex_);
   };
 
   CopyReceiver() = default;
@@ -70,7 +70,7 @@ class CopyReceiver {
   void Greet(int socket);
 
   int listener_ = -1;
-  std::thread thread_;
+  std::jthread thread_;
   Mutex mutex_{LockRank::kLeaf};
   std::multimap<std::string, std::weak_ptr<Expected>> expected_ XEC_GUARDED_BY(mutex_);
 };
