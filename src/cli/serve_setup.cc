@@ -85,6 +85,10 @@ std::string FindPreload(const fs::path& plug_in) {
   return {};
 }
 
+// So long after its client said so another server may begin to fetch a copy from here. A busy one needs more
+// than XRootD's seven seconds.
+constexpr int kCopyGrantSeconds = 60;
+
 // The plug-in waits for what the program sends at this socket (plugin_oss/copy_receiver.hh).
 std::string CopyLine(const ServePlan& plan) {
   const fs::path xrdcp = fs::path(plan.program).parent_path() / "xrdcp";
@@ -92,8 +96,8 @@ std::string CopyLine(const ServePlan& plan) {
   std::error_code error;
   for (const fs::path& helper : {folder / "xec-copy-helper", folder / "xec/xec-copy-helper"}) {
     if (!fs::exists(helper, error) || !fs::exists(xrdcp, error)) continue;
-    return fmt::format("ofs.tpc pgm {} {}/admin/copies.sock {}\n", helper.string(), plan.short_state,
-                       xrdcp.string());
+    return fmt::format("ofs.tpc ttl {0} {0} pgm {1} {2}/admin/copies.sock {3}\n", kCopyGrantSeconds,
+                       helper.string(), plan.short_state, xrdcp.string());
   }
   return "";
 }

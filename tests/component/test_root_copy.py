@@ -18,7 +18,7 @@ class RootCopy(xectest.TestCase):
 
     def plain(self):
         """A stock server that makes such copies with stock xrdcp."""
-        cluster = self.cluster(servers=1, redirector=False, server_lines=["ofs.tpc pgm /usr/bin/xrdcp --server"])
+        cluster = self.cluster(servers=1, redirector=False, server_lines=["ofs.tpc ttl 60 60 pgm /usr/bin/xrdcp --server"])
         return cluster.servers[0]
 
     def copy(self, source, destination, *words, code=0, seconds=60):
