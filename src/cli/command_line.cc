@@ -57,6 +57,7 @@ struct Collected {
   std::vector<std::string> disk, name_space, inventory;                 // of lost
   std::vector<std::string> servers, hosts, capacity;                    // of plan
   std::vector<std::string> within;                                      // of balance
+  std::vector<std::string> redirector, higher;                          // of config
 };
 
 CLI::Option* AddValues(CLI::App& app, const std::string& flag, std::vector<std::string>& values,
@@ -91,16 +92,28 @@ void AddStoreOptions(CLI::App& app, std::string_view command, Collected& collect
 
 // The options of one command only; their texts are in the table.
 void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line, Collected& collected) {
-  const std::map<std::string_view, bool*> switches = {
-      {"--json", &line.json},           {"-q,--quiet", &line.quiet},
-      {"--exclusive", &line.exclusive}, {"--all", &line.all},
-      {"-l", &line.long_form},          {"-R", &line.recursive},
-      {"-r", &line.recursive},          {"-p", &line.parents},
-      {"--deep", &line.deep},           {"--servers", &line.servers_only},
-      {"--lost", &line.lost},           {"--dry-run", &line.dry_run},
-      {"--walk", &line.walk},           {"--names-only", &line.names_only},
-      {"--last", &line.last},           {"--watch", &line.watch},
-      {"--force", &line.force}};
+  const std::map<std::string_view, bool*> switches = {{"--json", &line.json},
+                                                      {"-q,--quiet", &line.quiet},
+                                                      {"--exclusive", &line.exclusive},
+                                                      {"--all", &line.all},
+                                                      {"-l", &line.long_form},
+                                                      {"-R", &line.recursive},
+                                                      {"-r", &line.recursive},
+                                                      {"-p", &line.parents},
+                                                      {"--deep", &line.deep},
+                                                      {"--servers", &line.servers_only},
+                                                      {"--lost", &line.lost},
+                                                      {"--dry-run", &line.dry_run},
+                                                      {"--walk", &line.walk},
+                                                      {"--names-only", &line.names_only},
+                                                      {"--last", &line.last},
+                                                      {"--watch", &line.watch},
+                                                      {"--force", &line.force},
+                                                      {"--tls", &line.site.tls},
+                                                      {"--voms", &line.site.voms},
+                                                      {"--tokens", &line.site.tokens},
+                                                      {"--tpc", &line.site.third_party},
+                                                      {"--sss", &line.site.shared_secrets}};
   const std::map<std::string_view, std::vector<std::string>*> values = {
       {"-o", &collected.output},
       {"--object", &collected.object},
@@ -120,7 +133,9 @@ void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line,
       {"--servers", &collected.servers},
       {"--hosts", &collected.hosts},
       {"--capacity", &collected.capacity},
-      {"--within", &collected.within}};
+      {"--within", &collected.within},
+      {"--redirector", &collected.redirector},
+      {"--higher", &collected.higher}};
   for (const OwnOption& option : kOwnOptions) {
     if (!TakesOption(option, command.name)) continue;
     const std::string flag(option.flag);
@@ -236,6 +251,21 @@ Status ApplyBalance(const Collected& collected, CommandLine& line) {
   return OkStatus();
 }
 
+Status ApplyConfig(const Collected& collected, CommandLine& line) {
+  constexpr const char* kPort = ":1213";  // where a cmsd is, if nothing else is said
+  for (const auto& [flag, values, target] :
+       {std::tuple("--redirector", &collected.redirector, &line.site.redirector),
+        {"--higher", &collected.higher, &line.site.higher}}) {
+    if (values->size() > 1) return Fail(Code::kInvalidArgument, "{}: only one can be given", flag);
+    if (values->empty()) continue;
+    *target = values->front();
+    if (target->find_first_of(" /") != std::string::npos)
+      return Fail(Code::kInvalidArgument, "{}: '{}' is no HOST or HOST:PORT", flag, *target);
+    if (target->find(':') == std::string::npos) *target += kPort;
+  }
+  return OkStatus();
+}
+
 // What is described, in place of a store.
 Status ApplyPlan(const Collected& collected, CommandLine& line) {
   for (const auto& [flag, values, target] :
@@ -334,6 +364,7 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
     if (line.command == "lost") XEC_TRY(ApplyLost(collected[i], line));
     if (line.command == "health") XEC_TRY(ApplyHealth(collected[i], line));
     if (line.command == "balance") XEC_TRY(ApplyBalance(collected[i], line));
+    if (line.command == "config") XEC_TRY(ApplyConfig(collected[i], line));
     if (line.command == "plan") XEC_TRY(ApplyPlan(collected[i], line));
   }
   return line;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "assembly/configuration/configuration.hh"
+#include "cli/site_files.hh"
 
 namespace xec {
 
@@ -43,6 +44,7 @@ struct CommandLine {
   bool exclusive = false;    // put --exclusive
   // plan --servers, --hosts, --capacity
   std::optional<uint64_t> planned_servers, planned_hosts, capacity_bytes;
+  SiteOptions site;          // of config
   std::string output;        // recover -o
   std::string object;        // recover --object
   std::vector<std::string> names;  // recover --name: XrdEc archives to look for

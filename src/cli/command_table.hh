@@ -37,6 +37,17 @@ inline constexpr CommandText kCommands[] = {
      "  xec serve --data /d1 --data /d2 --data /d3 --geometry 2+1 --port 1094\n"
      "  xec serve --origin root://redirector:1094 --geometry 8+2\n"
      "Ready when it prints a line that starts with `ready`; ctrl-C or SIGTERM stops it.\n"},
+    {"config", "Print a ready-made configuration", "gateway|dataserver|redirector|rules|scitokens|unit", 1, 1,
+     true,
+     "  xec config gateway --server=root://disk{01..12}.example.org:1095 > /etc/xec/xec.conf\n"
+     "  xec config gateway --voms --tokens --tpc --redirector redirector.example.org\n"
+     "  xec config dataserver --sss > /etc/xrootd/xrootd-xec.cfg\n"
+     "  xec config redirector > /etc/xrootd/xrootd-redirector.cfg\n"
+     "  xec config rules > /etc/xrootd/rules              who may do what; scitokens: whose tokens count\n"
+     "  xec config unit > /etc/systemd/system/xec.service\n"
+     "Names of hosts, issuers and virtual organisations in it are examples, which docs/deployment.md has in "
+     "one "
+     "piece.\n"},
     {"put", "Store local files as objects", "SRC... DST", 2, kAnyNumber, true,
      "  xec put -c xec.conf run1.root /data/run1.root    replaces what is there, atomically\n"
      "  xec put -c xec.conf *.root /data/                a trailing / means: into this directory\n"
@@ -200,6 +211,14 @@ inline constexpr OwnOption kOwnOptions[] = {
     {"lost", "--walk", "", "Ask all servers for every object now, in place of the inventory"},
     {"lost", "--names-only", "", "The names of the objects, one a line, and nothing else"},
     {"lost health", "--inventory", "FILE", "The inventory to ask, in place of that of the gateway"},
+    {"config", "--tls", "",
+     "TLS and https, with the host's certificate; also with --voms, --tokens and --tpc"},
+    {"config", "--voms", "", "Certificates of users, with attributes of virtual organisations"},
+    {"config", "--tokens", "", "Tokens of issuers"},
+    {"config", "--tpc", "", "Copies between sites, with macaroons"},
+    {"config", "--sss", "", "Shared secrets: of clients for a gateway, of gateways for a data server"},
+    {"config", "--redirector", "HOST[:PORT]", "The gateway joins this redirector"},
+    {"config", "--higher", "HOST[:PORT]", "The redirector joins this one, which is above it"},
     {"mkdir", "-p", "", "Missing parents too; fine if it exists"},
     {"recover", "-o", "FILE", "Where to write the object; - is standard output"},
     {"recover", "--object", "ID", "Id of the object wanted, or its beginning, or its path"},

@@ -5,15 +5,15 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
-#include <fcntl.h>
 #include <fstream>
 #include <netinet/in.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/cluster_daemon.hh"
 #include "cli/commands.hh"
+#include "cli/daemon_process.hh"
 #include "cli/serve_setup.hh"
 #include "server/kinds/local_root.hh"
 
@@ -54,30 +54,6 @@ Status TryStore(const ServePlan& plan) {
   // A server that hangs keeps the destructor waiting; this process has no other use for the store.
   if (!(*store)->Settle(std::chrono::seconds(2))) (void)store->release();
   return enough;
-}
-
-Result<pid_t> StartXrootd(const ServePlan& plan, const sigset_t& blocked) {
-  const UniqueFd log(open(plan.log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-  if (!log) return Fail(CodeOfErrno(errno), "cannot write {}: {}", plan.log_file, ErrnoWords(errno));
-  // Without -s xrootd writes a file /tmp/xrootd.anon.env, one for all users of the machine.
-  const std::string pid_file = plan.short_state + "/admin/xrootd.pid";
-  const pid_t parent = getpid();
-  // Not fork(): the handlers of libraries that it runs are of no use to a child that only execs.
-  const pid_t child = _Fork();
-  if (child < 0) return Fail(Code::kUnavailable, "cannot start a process: {}", ErrnoWords(errno));
-  if (child > 0) return child;
-  // A group of its own: ctrl-C reaches this process only, which stops xrootd in its own way.
-  setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(kExitError);
-  sigprocmask(SIG_UNBLOCK, &blocked, nullptr);
-  const int null = open("/dev/null", O_RDONLY);
-  dup2(null, STDIN_FILENO);
-  dup2(log.get(), STDOUT_FILENO);
-  dup2(log.get(), STDERR_FILENO);
-  execl(plan.program.c_str(), plan.program.c_str(), "-c", plan.configuration_file.c_str(), "-s",
-        pid_file.c_str(), nullptr);
-  _exit(127);
 }
 
 bool PortAnswers(uint16_t port) {
@@ -157,7 +133,8 @@ int ExitStatus(int status, bool stopped) {
 }
 
 // Passes signals on until xrootd ends.
-Result<int> Attend(const ServePlan& plan, pid_t child, const sigset_t& signals, LogFollower& log) {
+Result<int> Attend(const ServePlan& plan, pid_t child, ClusterDaemon& cmsd, const sigset_t& signals,
+                   LogFollower& log) {
   bool ready = false, stopping = false, late = false;
   const auto start = std::chrono::steady_clock::now();
   auto kill_at = std::chrono::steady_clock::time_point::max();
@@ -172,15 +149,18 @@ Result<int> Attend(const ServePlan& plan, pid_t child, const sigset_t& signals, 
                  "xec: port {} is not answered yet; xrootd (process {}) is waited for, its log is {}\n",
                  plan.configuration.port, child, plan.log_file);
     }
-    const bool poll = !ready || stopping;
+    const bool poll = !ready || stopping || cmsd.Waits();
     const timespec wait = {poll ? 0 : 3600, poll ? std::chrono::nanoseconds(kPollInterval).count() : 0};
     const int signal = sigtimedwait(&signals, nullptr, &wait);
     if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP) {
       if (!stopping) kill_at = std::chrono::steady_clock::now() + kStopLimit;
       stopping = true;
+      // First of all, so that the redirector sends nobody here any more.
+      cmsd.Stop();
       kill(child, SIGTERM);
     }
     if (std::chrono::steady_clock::now() >= kill_at) kill(child, SIGKILL);
+    if (!stopping) cmsd.Attend();
     int status = 0;
     if (waitpid(child, &status, WNOHANG) != child) continue;
     if (!stopping) {
@@ -214,8 +194,14 @@ Result<int> RunServe(CommandLine line) {
   XEC_TRY(TryStore(plan));
   XEC_TRY(WriteServeFiles(plan));
   LogFollower log(plan.log_file);
-  XEC_ASSIGN_OR_RETURN(const pid_t child, StartXrootd(plan, signals));
-  Result<int> code = Attend(plan, child, signals, log);
+  const std::string admin = plan.short_state + "/admin";
+  ClusterDaemon cmsd({plan.cmsd, plan.state + "/cmsd.cfg", admin + "/cmsd.pid", plan.state + "/cmsd.log"},
+                     admin, signals);
+  XEC_TRY(cmsd.Start());
+  const Result<pid_t> child =
+      StartDaemon({plan.program, plan.configuration_file, admin + "/xrootd.pid", plan.log_file}, signals);
+  Result<int> code = child ? Attend(plan, *child, cmsd, signals, log) : Result<int>(child.error());
+  cmsd.Stop();
   if (plan.link_made) {
     unlink(plan.short_state.c_str());
     rmdir(plan.short_state.substr(0, plan.short_state.rfind('/')).c_str());

@@ -26,6 +26,7 @@
 #include "assembly/configuration/options.hh"
 #include "base/text.hh"
 #include "cli/access_lines.hh"
+#include "cli/cluster_daemon.hh"
 #include "cli/data_look.hh"
 #include "server/kinds/local_root.hh"
 
@@ -57,6 +58,15 @@ Result<std::string> FindProgram(const std::string& wanted) {
   }
   return Fail(Code::kNotFound, "there is no program {}: install the XRootD server, or say --xrootd PROGRAM",
               name);
+}
+
+// Of the same XRootD, where the user's lines name a redirector; else "".
+Result<std::string> FindCmsd(const std::string& xrootd, std::string_view users_lines) {
+  if (!NamesManager(users_lines)) return std::string();
+  std::string program = (fs::path(xrootd).parent_path() / "cmsd").string();
+  if (access(program.c_str(), X_OK) == 0) return program;
+  return Fail(Code::kNotFound, "there is no program {}, which a gateway with a line all.manager needs",
+              program);
 }
 
 // Beside the program in a build directory, or in the lib directory of an installation.
@@ -239,6 +249,7 @@ constexpr std::pair<std::string_view, std::string_view> kOwnDirectives[] = {
     {"all.adminpath", "xec.state"},
     {"all.export", "xec.export"},
     {"all.pidpath", "xec.state"},
+    {"all.role", "all.manager HOST:PORT"},
     {"ofs.ckslib", ""},
     {"ofs.osslib", ""},
     {"ofs.persist", ""},
@@ -282,6 +293,13 @@ std::string DirectiveOf(std::string_view line) {
   if (directive != "xrd.protocol") return directive;
   words >> what;
   return directive + " " + what.substr(0, what.find(':'));
+}
+
+Status WriteText(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::trunc);
+  file << text;
+  file.close();
+  return file ? OkStatus() : Fail(Code::kPermissionDenied, "{} cannot be written", path);
 }
 
 // What is xrootd's in the user's file.
@@ -338,6 +356,7 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
   }
   XEC_ASSIGN_OR_RETURN(plan.users_lines, UsersLines(line.configuration_file));
   XEC_ASSIGN_OR_RETURN(plan.program, FindProgram(configuration.xrootd));
+  XEC_ASSIGN_OR_RETURN(plan.cmsd, FindCmsd(plan.program, plan.users_lines));
   XEC_ASSIGN_OR_RETURN(plan.plug_in, FindPlugIn());
   XEC_ASSIGN_OR_RETURN(
       plan.access_line,
@@ -416,6 +435,7 @@ std::string XrootdConfiguration(const ServePlan& plan) {
       "xrd.port {2}\n"
       "xrd.protocol http:{2} libXrdHttp.so\n",
       c.export_path, plan.short_state, c.port);
+  if (!plan.cmsd.empty()) text += "all.role server\n";
   if (c.http_port) text += fmt::format("xrd.protocol http:+{} libXrdHttp.so\n", *c.http_port);
   // XRootD 5.5.3 passes over the length of an upload unless it is spelled "Content-Length", and ends it as an
   // empty one. What it takes for no header of its own it hands on by these lines, and the plug-in refuses an
@@ -450,11 +470,11 @@ Status WriteServeFiles(const ServePlan& plan) {
   for (const auto& entry : fs::recursive_directory_iterator(plan.state + "/admin", error)) {
     if (entry.path().filename() == "posc.log") fs::remove(entry.path(), error);
   }
-  std::ofstream file(plan.configuration_file, std::ios::trunc);
-  file << XrootdConfiguration(plan);
-  file.close();
-  if (!file) return Fail(Code::kPermissionDenied, "{} cannot be written", plan.configuration_file);
-  return OkStatus();
+  if (!plan.cmsd.empty()) {
+    XEC_TRY(WriteText(plan.state + "/cmsd.cfg", CmsdConfiguration(plan.configuration, plan.short_state,
+                                                                  plan.plug_in, plan.users_lines)));
+  }
+  return WriteText(plan.configuration_file, XrootdConfiguration(plan));
 }
 
 }  // namespace xec

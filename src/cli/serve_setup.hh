@@ -14,6 +14,7 @@ namespace xec {
 struct ServePlan {
   Configuration configuration;  // paths absolute
   std::string program;          // xrootd
+  std::string cmsd;             // the same for a gateway behind a redirector; else empty
   std::string plug_in;          // .../libXrdOssXec.so, as XRootD wants it: without the major version
   std::string preload;          // .../libXecCrc32c.so, in LD_PRELOAD now; empty where there is none
   std::string state;            // exists

@@ -57,8 +57,10 @@ Result<std::unique_ptr<Gateway>> OpenGateway(const std::string& file) {
   }
   XEC_ASSIGN_OR_RETURN(Configuration configuration, ParseConfigurationFile(file));
   OpenOptions options;
-  options.create_if_new = true;
-  options.background = true;
+  // A cmsd loads this module beside its gateway, only to look which names there are.
+  const bool serves = Variable("XRDOSSTYPE") != "cms";
+  options.create_if_new = serves;
+  options.background = serves;
   options.process = NameOfThisProcess();
   XEC_ASSIGN_OR_RETURN(std::unique_ptr<OpenedStore> opened, OpenStore(std::move(configuration), options));
   for (const std::string& note : opened->notes()) Log(LogLevel::kWarning, "store", "{}", note);

@@ -247,48 +247,33 @@ class GridSite:
     # The gateway.
 
     def directives(self, rights):
-        """What the gateway's file says so that it takes all of these credentials. After start_issuer()."""
+        """The file of a gateway that takes all of these credentials, as `xec config` prints it but for the places of the
+        site's files. After start_issuer()."""
         host, key = self.path("host.pem"), self.path("gateway.key")
         shutil.copy(self.path("host.key"), key)
         self.give(key)
-        rules = self.write("authdb", rights)
         gridmap = self.write("gridmap", f'"{ORGANISATION}/CN=alice" alice\n')
-        tokens = self.write("scitokens.cfg", f"[Global]\naudience = {AUDIENCE}, https://wlcg.cern.ch/jwt/v1/any\n[Issuer test]\nissuer = {self.issuer}\n"
-                            "base_path = /tokens\n")
+        tokens = self.printed("scitokens").replace("https://storage.example.org", AUDIENCE)
         secret = self.write("macaroon-secret", base64.b64encode(os.urandom(64)).decode() + "\n", secret=True)
-        return f"""\
-all.sitename XEC-TEST
-xrd.tls {host} {key}
-xrd.tlsca certdir {self.certificates} crlcheck all
-xrootd.tls capable all
-xrootd.seclib libXrdSec.so
-sec.protocol gsi -certdir:{self.certificates} -cert:{host} -key:{key} -ca:2 \
--crldir:{self.certificates} -crl:3 -md:sha256:sha1 -moninfo:1 -gmapopt:11 -gridmap:{gridmap} -vomsat:extract -vomsfun:libXrdVoms.so
-sec.protocol ztn
-sec.protocol sss -s {self.path("gateway.keytab")}
-ofs.authorize 1
-ofs.authlib ++ libXrdMacaroons.so
-ofs.authlib ++ libXrdAccSciTokens.so config={tokens}
-acc.authdb {rules}
-http.header2cgi Authorization authz
-http.gridmap {gridmap}
-http.secxtractor libXrdVoms.so
-http.exthandler xrdmacaroons libXrdMacaroons.so
-http.exthandler xrdtpc libXrdHttpTPC.so
-macaroons.secretkey {secret}
-"""
+        text = "".join(line for line in self.printed("gateway", "--voms", "--tokens", "--tpc", "--sss").splitlines(True)
+                       if not line.startswith("xec."))
+        for place, own in (("/etc/grid-security/certificates", self.certificates),
+                           ("/etc/grid-security/xrd/hostcert.pem", host), ("/etc/grid-security/xrd/hostkey.pem", key),
+                           ("/etc/grid-security/grid-mapfile", gridmap), ("/etc/xrootd/rules", self.write("authdb", rights)),
+                           ("/etc/xrootd/clients.keytab", self.path("gateway.keytab")),
+                           ("/etc/xrootd/macaroon-secret", secret), ("/etc/xrootd/scitokens.cfg", self.write(
+                               "scitokens.cfg", tokens.replace("https://issuer.example.org", self.issuer)))):
+            text = text.replace(place, own)
+        return text
+
+    def printed(self, *words):
+        """What `xec config` prints."""
+        return self._test.run_program([self._test.program("xec"), "config", *words]).out
 
 
 class GridTest(xectest.TestCase):
     """A gateway at such a site, and clients that show it their credentials."""
-    # What is granted beside tokens. A token may claim the groups of another VO, so a rule for a group names the VO too.
-    rights = """\
-= members o: testvo g: /testvo
-s members /vo a
-= producers o: testvo g: /testvo/production r: producer
-s producers /produced a
-u carol /operators a
-"""
+    rights = None  # what is granted beside tokens; None: what `xec config rules` prints
 
     def setUp(self):
         super().setUp()
@@ -306,7 +291,7 @@ u carol /operators a
         self.site.trust_authority()
         shutil.copy(self.site.keytab("operator", "carol", "operators", 1), self.site.path("gateway.keytab"))
         self.site.give(self.site.path("gateway.keytab"))
-        self.conf = self.site.write("gateway.conf", self.site.directives(self.rights))
+        self.conf = self.site.write("gateway.conf", self.site.directives(self.rights or self.site.printed("rules")))
         self.gateway = self.start_gateway()
         self.file = self.random_file("file", 100_000)
         self.https = f"https://localhost:{self.gateway.port}"
