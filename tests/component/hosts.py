@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Hosts of a site on one machine, for files that name hosts, ports and folders: each has a name, addresses (IPv4 and IPv6)
-and a network of its own, and its own /run, /srv, /var/lib, /var/log and /var/spool. /etc is one for all of them.
+and a network of its own, and its own /run, /srv, /usr/local, /var/lib, /var/log and
+/var/spool. /etc is one for all of them.
 
     site = Hosts(self)                            # a component test
     site.add("gateway1.example.org")              # ... all of them, then
@@ -16,7 +17,7 @@ import socket
 
 import xectest
 
-PRIVATE = ("/run", "/srv", "/var/lib", "/var/log", "/var/spool")
+PRIVATE = ("/run", "/srv", "/usr/local", "/var/lib", "/var/log", "/var/spool")
 UNITS = "/lib/systemd/system"
 NET4, NET6 = "10.77.0.", "fd77::"
 
@@ -88,6 +89,8 @@ class Hosts:
 
     def path(self, name, path):
         """Where a file of a host lies for the test."""
+        if path.startswith("/etc/"):
+            return path
         place = next(place for place in PRIVATE if path.startswith(place + "/"))
         return self._test.path("hosts", name, place[1:].replace("/", "-") + path[len(place):])
 
@@ -126,9 +129,9 @@ class Hosts:
                 return False
         self._test.eventually(answers, seconds, f"port {port} of {name} answers")
 
-    def start_gateway(self, name, unit_text):
-        """`unit_text` is what `xec config unit` prints."""
+    def start_gateway(self, name, unit_text, program=""):
+        """`unit_text` is what `xec config unit` prints; the program is that of the build if nothing is said."""
         command = re.search(r"^ExecStart=/usr/local/bin/xec (.*)$", unit_text, re.M).group(1)
         env = dict(line.split("=", 1) for line in re.findall(r"^Environment=(.*)$", unit_text, re.M))
         env.update(xectest.daemons.preload_environment())
-        return self.start(name, [self._test.program("xec"), *shlex.split(command)], env=env)
+        return self.start(name, [program or self._test.program("xec"), *shlex.split(command)], env=env)
