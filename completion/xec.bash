@@ -2,7 +2,7 @@
 # Completion of the program xec for bash. Made from the tables of the program: see src/cli/manual.hh.
 _xec() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} flags
-  local commands="serve config put get cat ls stat rm mv mkdir locate verify health lost repair balance clean plan jobs server recover version"
+  local commands="serve config doctor put get cat ls stat rm mv mkdir locate verify health lost repair balance clean plan jobs server recover version"
   local store="--data --server --origin --geometry --chunk-size --rule --layout --sync --checksums --min-redundancy --memory --cache --reserve --stripes-in-flight --retries --hedge-percent --metadata-timeout --read-timeout --write-timeout --hedge-delay --superseded-grace --upload-grace --tombstone-horizon --operation-limit --descriptor-interval"
   local gateway="--port --http-port --state --export --banned --user --xrootd --clean-interval --clean-rate --rebuild-after --audit --inventory --inventory-interval --inventory-rate"
   COMPREPLY=()
@@ -20,6 +20,7 @@ _xec() {
   case "$command" in
     serve) flags="--help -c $store $gateway" ;;
     config) flags="--help --tls --voms --tokens --tpc --sss --redirector --higher -c $store" ;;
+    doctor) flags="--help --json -c $store" ;;
     put) flags="--help --json -q --quiet --exclusive -c $store" ;;
     get) flags="--help --json -q --quiet -c $store" ;;
     cat) flags="--help -c $store" ;;

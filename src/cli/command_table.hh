@@ -48,6 +48,11 @@ inline constexpr CommandText kCommands[] = {
      "Names of hosts, issuers and virtual organisations in it are examples, which docs/deployment.md has in "
      "one "
      "piece.\n"},
+    {"doctor", "Look whether a gateway has all that it needs, and say what to do", "", 0, 0, true,
+     "  xec doctor -c /etc/xec/xec.conf                  as root, or as the gateway's user\n"
+     "The gateway need not run. A line each for versions, clock, host name, limits, ports, keys, "
+     "certificates, token\n"
+     "audience and data servers. Exit code 0: all is well. 5: there are warnings. 1: something fails.\n"},
     {"put", "Store local files as objects", "SRC... DST", 2, kAnyNumber, true,
      "  xec put -c xec.conf run1.root /data/run1.root    replaces what is there, atomically\n"
      "  xec put -c xec.conf *.root /data/                a trailing / means: into this directory\n"
@@ -169,7 +174,7 @@ struct OwnOption {
 };
 
 inline constexpr OwnOption kOwnOptions[] = {
-    {"put get ls stat locate verify health plan lost repair balance clean jobs server recover version",
+    {"doctor put get ls stat locate verify health plan lost repair balance clean jobs server recover version",
      "--json", "", "Print JSON, one document"},
     {"put get recover repair balance verify lost server", "-q,--quiet", "", "No progress, no summary"},
     {"put", "--exclusive", "", "Fail when there is something under the name"},

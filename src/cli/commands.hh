@@ -31,6 +31,7 @@ Result<int> RunLostByWalk(const CommandLine& line, OpenedStore& store);
 // Without a store.
 Result<int> RunLost(const CommandLine& line);
 Result<int> RunPlanDescribed(const CommandLine& line);
+Result<int> RunDoctor(const CommandLine& line);
 Result<int> RunConfig(const CommandLine& line);
 Result<int> RunRecover(const CommandLine& line);
 Result<int> RunServe(CommandLine line);

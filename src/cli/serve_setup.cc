@@ -40,26 +40,6 @@ constexpr size_t kStatePathMax = 64;
 constexpr auto kLockWait = std::chrono::milliseconds(3000);
 constexpr auto kLockPause = std::chrono::milliseconds(50);
 
-Result<std::string> FindProgram(const std::string& wanted) {
-  const auto runs = [](const std::string& path) {
-    return access(path.c_str(), X_OK) == 0 && !fs::is_directory(path);
-  };
-  if (wanted.find('/') != std::string::npos) {
-    if (runs(wanted)) return fs::absolute(wanted).string();
-    return Fail(Code::kNotFound, "the program {} cannot be run", wanted);
-  }
-  const std::string name = wanted.empty() ? "xrootd" : wanted;
-  if (wanted.empty() && runs(XEC_XROOTD_PREFIX "/bin/xrootd"))
-    return std::string(XEC_XROOTD_PREFIX "/bin/xrootd");
-  const char* path = std::getenv("PATH");
-  for (const std::string_view folder : Split(path ? path : "/usr/bin:/bin", ':')) {
-    const std::string candidate = fmt::format("{}/{}", folder, name);
-    if (!folder.empty() && runs(candidate)) return candidate;
-  }
-  return Fail(Code::kNotFound, "there is no program {}: install the XRootD server, or say --xrootd PROGRAM",
-              name);
-}
-
 // Of the same XRootD, where the user's lines name a redirector; else "".
 Result<std::string> FindCmsd(const std::string& xrootd, std::string_view users_lines) {
   if (!NamesManager(users_lines)) return std::string();
@@ -118,20 +98,6 @@ void Preload(const std::string& library) {
   const char* given = std::getenv("LD_PRELOAD");
   const std::string all = given && *given ? fmt::format("{}:{}", given, library) : library;
   setenv("LD_PRELOAD", all.c_str(), 1);
-}
-
-Result<const passwd*> ChooseUser(const std::string& wanted) {
-  if (!wanted.empty()) {
-    const passwd* entry = getpwnam(wanted.c_str());
-    if (!entry) return Fail(Code::kInvalidArgument, "--user: there is no user {}", wanted);
-    if (entry->pw_uid == 0)
-      return Fail(Code::kInvalidArgument, "--user: xrootd refuses to run as {}", wanted);
-    return entry;
-  }
-  for (const char* name : {"xrootd", "nobody", "daemon"}) {
-    if (const passwd* entry = getpwnam(name)) return entry;
-  }
-  return Fail(Code::kInvalidArgument, "there is no user to run xrootd as: say --user NAME");
 }
 
 // Held by this process and the xrootd it starts. One that was killed may need a moment to go.
@@ -323,6 +289,40 @@ Result<std::string> UsersLines(const std::string& path) {
 
 }  // namespace
 
+Result<std::string> FindXrootd(const std::string& wanted) {
+  const auto runs = [](const std::string& path) {
+    return access(path.c_str(), X_OK) == 0 && !fs::is_directory(path);
+  };
+  if (wanted.find('/') != std::string::npos) {
+    if (runs(wanted)) return fs::absolute(wanted).string();
+    return Fail(Code::kNotFound, "the program {} cannot be run", wanted);
+  }
+  const std::string name = wanted.empty() ? "xrootd" : wanted;
+  if (wanted.empty() && runs(XEC_XROOTD_PREFIX "/bin/xrootd"))
+    return std::string(XEC_XROOTD_PREFIX "/bin/xrootd");
+  const char* path = std::getenv("PATH");
+  for (const std::string_view folder : Split(path ? path : "/usr/bin:/bin", ':')) {
+    const std::string candidate = fmt::format("{}/{}", folder, name);
+    if (!folder.empty() && runs(candidate)) return candidate;
+  }
+  return Fail(Code::kNotFound, "there is no program {}: install the XRootD server, or say --xrootd PROGRAM",
+              name);
+}
+
+Result<const passwd*> GatewayUser(const std::string& wanted) {
+  if (!wanted.empty()) {
+    const passwd* entry = getpwnam(wanted.c_str());
+    if (!entry) return Fail(Code::kInvalidArgument, "--user: there is no user {}", wanted);
+    if (entry->pw_uid == 0)
+      return Fail(Code::kInvalidArgument, "--user: xrootd refuses to run as {}", wanted);
+    return entry;
+  }
+  for (const char* name : {"xrootd", "nobody", "daemon"}) {
+    if (const passwd* entry = getpwnam(name)) return entry;
+  }
+  return Fail(Code::kInvalidArgument, "there is no user to run xrootd as: say --user NAME");
+}
+
 // Always one that nobody but a gateway of this port uses: it is given away with all in it.
 std::string StateDirectory(const Configuration& configuration) {
   const char* state = std::getenv("XDG_STATE_HOME");
@@ -355,7 +355,7 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
                 "say where the data is: --data DIR (once for each directory), --origin or --server");
   }
   XEC_ASSIGN_OR_RETURN(plan.users_lines, UsersLines(line.configuration_file));
-  XEC_ASSIGN_OR_RETURN(plan.program, FindProgram(configuration.xrootd));
+  XEC_ASSIGN_OR_RETURN(plan.program, FindXrootd(configuration.xrootd));
   XEC_ASSIGN_OR_RETURN(plan.cmsd, FindCmsd(plan.program, plan.users_lines));
   XEC_ASSIGN_OR_RETURN(plan.plug_in, FindPlugIn());
   XEC_ASSIGN_OR_RETURN(
@@ -374,7 +374,7 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
 
   const passwd* user = nullptr;
   if (geteuid() == 0) {
-    XEC_ASSIGN_OR_RETURN(user, ChooseUser(configuration.user));
+    XEC_ASSIGN_OR_RETURN(user, GatewayUser(configuration.user));
   } else if (!configuration.user.empty()) {
     const passwd* wanted = getpwnam(configuration.user.c_str());
     if (!wanted) return Fail(Code::kInvalidArgument, "--user: there is no user {}", configuration.user);

@@ -2,6 +2,7 @@
 // What `xec serve` prepares before xrootd starts: programs, directories, the user, the configuration file.
 #pragma once
 
+#include <pwd.h>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -28,6 +29,12 @@ struct ServePlan {
   std::string users_lines;  // what is xrootd's in the user's file, copied as it is
   bool link_made = false;
 };
+
+// The stock xrootd to run: `wanted`, or that of the XRootD that XEC was built for. Error: kNotFound.
+Result<std::string> FindXrootd(const std::string& wanted);
+// The user that a gateway started by root becomes: `wanted`, or the first there is of some. The entry is
+// getpwnam's, valid until its next call. Error: kInvalidArgument.
+Result<const passwd*> GatewayUser(const std::string& wanted);
 
 // Where a gateway of this configuration keeps its files.
 std::string StateDirectory(const Configuration& configuration);
