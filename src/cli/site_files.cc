@@ -170,15 +170,20 @@ std::string RedirectorFile(const SiteOptions& options) {
       "cms.ping 5 usage 12\n"
       "# Requests for these checksums are sent on as well.\n"
       "xrootd.chksum max 0 adler32 crc32 crc32c md5\n";
-  if (options.Tls()) text += kTls;
+  if (options.Tls()) {
+    text += kTls;
+    text += "# Without this line clients are sent on to plain http, with their tokens.\nhttp.desthttps yes\n";
+  }
   if (options.tokens || options.third_party)
     text += "# Tokens are handed on.\nhttp.header2cgi Authorization authz\n";
   return text;
 }
 
 const char* const kRules =
-    "# /etc/xrootd/rules: who may do what beside tokens and macaroons (XRootD's acc.authdb). o: a virtual organisation,\n"
-    "# g: a group, r: a role, u: a name; a: all rights, rl: reading. A rule for a group names the VO as well, because\n"
+    "# /etc/xrootd/rules: who may do what beside tokens and macaroons (XRootD's acc.authdb). o: a virtual "
+    "organisation,\n"
+    "# g: a group, r: a role, u: a name; a: all rights, rl: reading. A rule for a group names the VO as "
+    "well, because\n"
     "# a token may claim the groups of another one.\n"
     "= members o: testvo g: /testvo\n"
     "= producers o: testvo g: /testvo/production r: producer\n"

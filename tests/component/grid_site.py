@@ -181,14 +181,14 @@ class GridSite:
         yield path
         os.unlink(path)
 
-    def start_issuer(self):
-        """An https server with the issuer's metadata and its key; sets self.issuer."""
+    def start_issuer(self, name="localhost", address=xectest.HOST):
+        """An https server with the issuer's metadata and its key; sets self.issuer. The certificate is `host`."""
         self._signer = self.path("signer.key")
         self.openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", self._signer)
         point = self._test.run_program(["openssl", "ec", "-in", self._signer, "-pubout", "-outform", "DER"],
                                        binary=True).out[-64:]
         port = self._test.free_port()
-        self.issuer = f"https://localhost:{port}"
+        self.issuer = f"https://{name}:{port}"
         answers = {
             "/.well-known/openid-configuration": {"issuer": self.issuer, "jwks_uri": self.issuer + "/jwks"},
             "/jwks": {"keys": [{"kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": "signer",
@@ -207,7 +207,7 @@ class GridSite:
             def log_message(self, *_):
                 pass
 
-        server = http.server.ThreadingHTTPServer((xectest.HOST, port), Issuer)
+        server = http.server.ThreadingHTTPServer((address, port), Issuer)
         server.daemon_threads = True
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.path("host.pem"), self.path("host.key"))

@@ -41,6 +41,7 @@ class Hosts:
         # Without the loopback's name XRootD would call the test itself by it.
         self._lines = ["127.0.0.1 localhost", "::1 localhost"]
         self._ip("link", "add", "br0", "type", "bridge")
+        test.addCleanup(self._ip, "link", "del", "br0")
         self._ip("addr", "add", NET4 + "1/24", "dev", "br0")
         self._ip("addr", "add", NET6 + "1/64", "dev", "br0", "nodad")
         self._ip("link", "set", "br0", "up")
@@ -73,6 +74,7 @@ class Hosts:
         holder.wait_line("up")
         self._holders[name] = holder.pid
         self._ip("link", "add", f"v{number}", "type", "veth", "peer", "name", "eth0", "netns", str(holder.pid))
+        self._test.addCleanup(self._ip, "link", "del", f"v{number}")
         self._ip("link", "set", f"v{number}", "master", "br0", "up")
         for words in (f"addr add {NET4}{number}/24 dev eth0", f"addr add {NET6}{number}/64 dev eth0 nodad",
                       "link set eth0 up"):

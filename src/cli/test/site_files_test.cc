@@ -61,6 +61,12 @@ TEST(SiteFilesTest, RedirectorsAreNamedWhereTheyAreJoined) {
   EXPECT_FALSE(HasLine(FileOf("redirector"), "all.manager meta"));
 }
 
+// A redirector with https sent clients on to plain http, with their tokens in the URL.
+TEST(SiteFilesTest, ARedirectorWithTlsSendsOnToHttps) {
+  for (const SiteOptions& options : {SiteOptions{.tls = true}, SiteOptions{.tokens = true}})
+    EXPECT_TRUE(HasLine(FileOf("redirector", options), "http.desthttps yes"));
+}
+
 TEST(SiteFilesTest, UnknownKindIsOneSentence) {
   const Result<std::string> text = SiteFile("server", {}, {});
   ASSERT_FALSE(text);
