@@ -268,6 +268,17 @@ Status WriteText(const std::string& path, const std::string& text) {
   return file ? OkStatus() : Fail(Code::kPermissionDenied, "{} cannot be written", path);
 }
 
+// Null: this process stays what it is.
+Result<const passwd*> UserToBecome(const std::string& wanted) {
+  if (geteuid() == 0) return GatewayUser(wanted);
+  if (wanted.empty()) return nullptr;
+  const passwd* user = getpwnam(wanted.c_str());
+  if (!user) return Fail(Code::kInvalidArgument, "--user: there is no user {}", wanted);
+  if (user->pw_uid != geteuid())
+    return Fail(Code::kInvalidArgument, "--user: only root can become another user");
+  return nullptr;
+}
+
 // What is xrootd's in the user's file.
 Result<std::string> UsersLines(const std::string& path) {
   std::string lines, line;
@@ -369,18 +380,9 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
   XEC_TRY(MakeDirectories(plan.state + "/admin"));
   plan.configuration.inventory =
       configuration.inventory == kNoFile ? configuration.inventory : InventoryFile(configuration);
-
   if (configuration.audit.empty()) plan.configuration.audit = plan.state + "/audit.log";
 
-  const passwd* user = nullptr;
-  if (geteuid() == 0) {
-    XEC_ASSIGN_OR_RETURN(user, GatewayUser(configuration.user));
-  } else if (!configuration.user.empty()) {
-    const passwd* wanted = getpwnam(configuration.user.c_str());
-    if (!wanted) return Fail(Code::kInvalidArgument, "--user: there is no user {}", configuration.user);
-    if (wanted->pw_uid != geteuid())
-      return Fail(Code::kInvalidArgument, "--user: only root can become another user");
-  }
+  XEC_ASSIGN_OR_RETURN(const passwd* const user, UserToBecome(configuration.user));
   if (!user) XEC_TRY(CheckState(plan.state));
   XEC_ASSIGN_OR_RETURN(plan.lock, LockState(plan.state));
   const std::vector<std::optional<ShownData>> shown = LookAtData(configuration.data);
