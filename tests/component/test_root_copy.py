@@ -83,21 +83,9 @@ class RootCopy(xectest.TestCase):
         process = subprocess.Popen(["xrdcp", "--nopbar", "--force", "--tpc", "only", far.url + "//large", near.url + "//there"],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(process.kill)
-        self.eventually(lambda: self.bytes_in(near) > 40_000_000, 30, "bytes arrive")
+        self.eventually(lambda: near.bytes_on_disks() > 40_000_000, 30, "bytes arrive")
         self.assertIsNone(process.poll(), "the copy ended too soon to break it")
         return process, file, old
-
-    @staticmethod
-    def bytes_in(gateway):
-        total = 0
-        for folder in gateway.dirs:
-            for place, _, names in os.walk(folder):
-                for name in names:
-                    try:
-                        total += os.lstat(os.path.join(place, name)).st_blocks * 512
-                    except FileNotFoundError:
-                        pass
-        return total
 
     def check_retry(self, near, far, file, old):
         """The old object is there, nothing is left of the copy that broke off, and another one succeeds at once."""
@@ -111,7 +99,7 @@ class RootCopy(xectest.TestCase):
         far.kill()
         self.assertNotEqual(process.wait(PATIENCE), 0)
         far.start()
-        self.eventually(lambda: self.bytes_in(near) < 40_000_000, 30, "what arrived is removed")
+        self.eventually(lambda: near.bytes_on_disks() < 40_000_000, 30, "what arrived is removed")
         self.check_retry(near, far, file, old)
 
     def test_the_destination_dies(self):
@@ -128,7 +116,7 @@ class RootCopy(xectest.TestCase):
         process, file, old = self.start_large(near, far)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        self.eventually(lambda: self.bytes_in(near) < 40_000_000, 60, "what arrived is removed")
+        self.eventually(lambda: near.bytes_on_disks() < 40_000_000, 60, "what arrived is removed")
         self.check_retry(near, far, file, old)
 
 
