@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
+# waits
 """The files that `xec config dataserver` prints, with shared secrets and TLS: closed to all but gateways, also while the key
 is changed. What it prints for gateways is in test_credentials.py, for redirectors in test_redirector.py."""
 import base64

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
+# waits
 """Three gateways behind a redirector, all with the files that `xec config` prints, on hosts of their own."""
 import contextlib
 import os

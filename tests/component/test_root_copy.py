@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
+# waits
 """Third-party copy by root://: stock xrdcp has one server fetch an object from another. Between two gateways of XEC, and
 between one and a plain server; the source, the destination or the client dies half-way."""
 import os
