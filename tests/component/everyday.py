@@ -4,6 +4,7 @@ tests of stores on directories and on clusters.
 
 The gateway is anything with .url and .http; `folder_of(address)` gives the local directory of a data server's files.
 """
+import contextlib
 import json
 import os
 import re
@@ -21,6 +22,17 @@ def lose(path):
     """The directory is gone at once: what writes there meanwhile would fill it while it is emptied."""
     os.rename(path, path + ".gone")
     shutil.rmtree(path + ".gone")
+
+
+def bytes_on_disks(gateway):
+    """What the files below the directories of a gateway take, those that are being written included."""
+    total = 0
+    for folder in gateway.dirs:
+        for place, _, names in os.walk(folder):
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):
+                    total += os.lstat(os.path.join(place, name)).st_blocks * 512
+    return total
 
 
 def place_of_chunk(archive, stripe, chunk):

@@ -4,6 +4,7 @@ pull and push, several streams, overwrite on and off; the source or the destinat
 import os
 import subprocess
 
+import everyday
 import grid_site
 import xectest
 from grid_site import ALL_OF_STORAGE
@@ -64,12 +65,12 @@ class HttpCopy(grid_site.GridTest):
         file, old = self.random_file("large file", LARGE), self.random_file("old", SMALL)
         self.put(self.far + "/tokens/large", file)
         self.put(self.https + "/tokens/there", old)
-        before = self.gateway.bytes_on_disks()
+        before = everyday.bytes_on_disks(self.gateway)
         near, source = self.https + "/tokens/there", f"Source: {self.far}/tokens/large"
         running = subprocess.Popen(self.command(near, source), stdout=subprocess.PIPE, text=True)
         self.addCleanup(running.stdout.close)
         self.addCleanup(running.kill)
-        self.eventually(lambda: self.gateway.bytes_on_disks() > before + 20_000_000, 60, "bytes arrive")
+        self.eventually(lambda: everyday.bytes_on_disks(self.gateway) > before + 20_000_000, 60, "bytes arrive")
         self.assertIsNone(running.poll(), "the copy ended too soon to break it")
         kill()
         self.assertNotIn("success", running.communicate(timeout=120)[0])

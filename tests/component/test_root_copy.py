@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 
+import everyday
 import xectest
 
 SMALL, LARGE = 3_000_001, 2 << 30 if os.environ.get("XEC_TEST_LONG") == "1" else 400_000_000
@@ -84,7 +85,7 @@ class RootCopy(xectest.TestCase):
         process = subprocess.Popen(["xrdcp", "--nopbar", "--force", "--tpc", "only", far.url + "//large", near.url + "//there"],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(process.kill)
-        self.eventually(lambda: near.bytes_on_disks() > 40_000_000, 30, "bytes arrive")
+        self.eventually(lambda: everyday.bytes_on_disks(near) > 40_000_000, 30, "bytes arrive")
         self.assertIsNone(process.poll(), "the copy ended too soon to break it")
         return process, file, old
 
@@ -100,7 +101,7 @@ class RootCopy(xectest.TestCase):
         far.kill()
         self.assertNotEqual(process.wait(PATIENCE), 0)
         far.start()
-        self.eventually(lambda: near.bytes_on_disks() < 40_000_000, 30, "what arrived is removed")
+        self.eventually(lambda: everyday.bytes_on_disks(near) < 40_000_000, 30, "what arrived is removed")
         self.check_retry(near, far, file, old)
 
     def test_the_destination_dies(self):
@@ -117,7 +118,7 @@ class RootCopy(xectest.TestCase):
         process, file, old = self.start_large(near, far)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        self.eventually(lambda: near.bytes_on_disks() < 40_000_000, 60, "what arrived is removed")
+        self.eventually(lambda: everyday.bytes_on_disks(near) < 40_000_000, 60, "what arrived is removed")
         self.check_retry(near, far, file, old)
 
 

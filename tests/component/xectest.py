@@ -202,16 +202,6 @@ class Serve:
         self.process.kill()
         self.xrootd.kill()
 
-    def bytes_on_disks(self):
-        """What the files below its directories take, those that are being written included."""
-        total = 0
-        for folder in self.dirs:
-            for place, _, names in os.walk(folder):
-                for name in names:
-                    with contextlib.suppress(FileNotFoundError):
-                        total += os.lstat(os.path.join(place, name)).st_blocks * 512
-        return total
-
     def freeze(self):
         self.xrootd.signal(signal.SIGSTOP)
 
