@@ -35,13 +35,13 @@ class Audit(grid_site.GridTest):
     def test_by_https(self):
         token = self.site.token(ALL_OF_STORAGE, sub="d0c4")
         who = self.bearer(token)
-        self.assertEqual(self.https_status("/tokens/a", *who, "-T", self.file), 200)
+        self.assertEqual(self.https_status("/tokens/a", *who, "-T", self.file), grid_site.PUT_STATUS)
         created, = self.lines()
         self.assertEqual([created[key] for key in ("event", "path", "size", "result", "subject", "door")],
                          ["create", "/tokens/a", os.path.getsize(self.file), "ok", "d0c4", "https"])
         self.assertRegex(created["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
         self.assertTrue(created["version"] and created["host"] and created["process"].endswith(f":{self.gateway.port}"))
-        self.assertEqual(self.https_status("/tokens/a", *who, "-T", self.file), 200)
+        self.assertEqual(self.https_status("/tokens/a", *who, "-T", self.file), grid_site.PUT_STATUS)
         self.assertEqual(self.https_status("/tokens/a", *who), 200)
         self.assertEqual(self.https_status("/tokens/a", *who, "-X", "MOVE", "-H", f"Destination: {self.https}/tokens/b"), 201)
         self.assertEqual(self.https_status("/tokens/d", *who, "-X", "MKCOL"), 201)
@@ -97,7 +97,7 @@ class Audit(grid_site.GridTest):
         who = self.bearer(self.site.token(ALL_OF_STORAGE))
         large = self.random_file("large", 50_000_000)
         self.https_status("/tokens/a", *who, "--limit-rate", "1M", "--max-time", "1", "-T", large)
-        self.assertEqual(self.https_status("/tokens/b", *who, "-T", self.file), 200)
+        self.assertEqual(self.https_status("/tokens/b", *who, "-T", self.file), grid_site.PUT_STATUS)
         self.assertEqual(self.events(), [("create", "/tokens/b")])
 
 
