@@ -26,7 +26,7 @@ struct UploadRequest {
   std::optional<uint64_t> announced_size;
   std::string opaque = {};  // what else the client says (opaque.hh): checksums, conditions
   bool asks_again = true;  // the client, if told so
-  bool copied = false;     // by root://, from a third party: the bytes come by CopyReceiver
+  bool copied = false;  // by root://, from a third party: the bytes come by CopyReceiver
 };
 
 // Waits for memory; a null handle: there is none yet, the client is to ask again. Errors: as Store::Create;
