@@ -5,7 +5,8 @@
 #include <cstring>
 #include <iterator>
 #include <sstream>
-#include <vector>
+
+#include "base/text.hh"
 
 namespace xec {
 namespace {
@@ -41,16 +42,33 @@ std::string GsiWithRevocations(const std::string& line, const std::vector<std::s
 
 }  // namespace
 
-std::string WithRevocations(const std::string& users_lines, const std::string& plug_in) {
-  std::string result, line, part;
-  bool has_extractor = false, knows_authorities = false;
-  std::istringstream lines(users_lines);
-  while (std::getline(lines, part)) {
-    line += part;
-    if (line.ends_with('\\')) {
-      line.back() = ' ';
-      continue;
+std::vector<DirectiveLine> DirectiveLines(std::string_view file) {
+  std::vector<DirectiveLine> lines;
+  bool goes_on = false;
+  size_t number = 0;
+  if (file.ends_with('\n')) file.remove_suffix(1);
+  for (const std::string_view raw : Split(file, '\n')) {
+    ++number;
+    const std::string_view words = Trim(raw);
+    const bool says_nothing = words.empty() || words.front() == '#';
+    if (says_nothing && goes_on) continue;
+    std::string text(raw);
+    const bool joins = goes_on;
+    goes_on = !says_nothing && words.ends_with('\\');
+    if (goes_on) text[text.rfind('\\')] = ' ';
+    if (joins) {
+      lines.back().text += text;
+    } else {
+      lines.push_back({number, std::move(text)});
     }
+  }
+  return lines;
+}
+
+std::string WithRevocations(const std::string& users_lines, const std::string& plug_in) {
+  std::string result;
+  bool has_extractor = false, knows_authorities = false;
+  for (auto& [number, line] : DirectiveLines(users_lines)) {
     const std::vector<std::string> words = WordsOf(line);
     const auto is = [&](const char* directive) { return !words.empty() && words[0] == directive; };
     const bool has_own = line.find("-authzfun:") != line.npos;
@@ -66,7 +84,6 @@ std::string WithRevocations(const std::string& users_lines, const std::string& p
       }
     }
     result += line + "\n";
-    line.clear();
   }
   if (knows_authorities && !has_extractor) result += "http.secxtractor " + plug_in + "\n";
   return result;
@@ -76,8 +93,7 @@ Result<std::string> AccessLine(const std::string& users_lines, const std::string
                                const std::string& banned) {
   bool authorizes = false;
   std::string tokens;
-  std::istringstream lines(users_lines);
-  for (std::string line; std::getline(lines, line);) {
+  for (const auto& [number, line] : DirectiveLines(users_lines)) {
     std::istringstream words(line);
     std::string word;
     words >> word;

@@ -3,10 +3,21 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.hh"
 
 namespace xec {
+
+struct DirectiveLine {
+  size_t number;  // of its first line in the file
+  std::string text;
+};
+
+// The lines of a file of XRootD's as XRootD reads them: what ends with a backslash goes on in the next line
+// that is neither empty nor a comment.
+std::vector<DirectiveLine> DirectiveLines(std::string_view file);
 
 // The directive `ofs.authlib` that belongs behind the operator's lines: "" if these do not have XRootD
 // authorize clients. `banned`: the file of `xec.banned` or "", which is an error without authorization.

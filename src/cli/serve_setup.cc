@@ -281,13 +281,20 @@ Result<const passwd*> UserToBecome(const std::string& wanted) {
 
 // What is xrootd's in the user's file.
 Result<std::string> UsersLines(const std::string& path) {
-  std::string lines, line;
+  std::string lines;
   if (path.empty()) return lines;
   std::ifstream file(path);
   if (!file) return Fail(CodeOfErrno(errno), "{} cannot be read: {}", path, ErrnoWords(errno));
-  for (size_t number = 1; std::getline(file, line); ++number) {
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  for (const auto& [number, line] : DirectiveLines(text)) {
     if (Trim(line).starts_with("xec.") || Trim(line).empty()) continue;
     const std::string directive = DirectiveOf(Trim(line));
+    if (directive == "continue")
+      return Fail(
+          Code::kInvalidArgument,
+          "{}:{}: with `continue` nothing behind it counts, which the gateway's own lines are: put the lines "
+          "of that file here",
+          path, number);
     for (const auto& [own, instead] : kOwnDirectives) {
       if (directive != own) continue;
       return Fail(Code::kInvalidArgument, "{}:{}: {} is set by `xec serve` itself{}", path, number, directive,

@@ -390,6 +390,7 @@ class Serve(CliTest):
         refused(EXIT_USAGE, "file:2: xec.chunk-size: '0'", "-c", self.path("file"))
         for words, line in (("file:3: xrd.port is set by `xec serve` itself: say xec.port instead", "  xrd.port 1095"),
                             ("file:3: ofs.osslib is set", "ofs.osslib libOther.so"),
+                            ("file:3: with `continue` nothing behind it counts", "continue /etc/xrootd/config.d"),
                             ("file:3: xrd.protocol http is set", "xrd.protocol http:8080 libXrdHttp.so")):
             with open(self.path("file"), "w", encoding="ascii") as file:
                 file.write(f"# mine\nxrd.trace off\n{line}\n")

@@ -27,6 +27,13 @@ TEST(AccessLineTest, KnowsWhereTheIssuersAre) {
             "ofs.authlib ++ /p.so tokens=/etc/xrootd/scitokens.cfg banned=/b\n");
 }
 
+TEST(AccessLineTest, ALineMayGoOn) {
+  EXPECT_EQ(
+      LineFor(
+          "ofs.authorize\nofs.authlib ++ \\ \n\n# of our issuers\n  libXrdAccSciTokens.so \\\n config=/t\n"),
+      "ofs.authlib ++ /p.so tokens=/t\n");
+}
+
 TEST(AccessLineTest, BansWithoutAuthorizationAreAnError) {
   EXPECT_EQ(LineFor("", "/bans"),
             "xec.banned needs a file with XRootD's lines for authorization, `ofs.authorize` and more (see "
@@ -44,6 +51,21 @@ TEST(WithRevocationsTest, GsiGetsOurFunction) {
   for (const char* line :
        {"sec.protocol gsi -authzfun:libXrdLcmaps.so\n", "sec.protocol sss -s gsi\n", "#sec.protocol gsi\n"})
     EXPECT_EQ(WithRevocations(line, "/p.so"), line);
+}
+
+TEST(WithRevocationsTest, ACommentDoesNotGoOn) {
+  EXPECT_EQ(WithRevocations("# a folder \\\nsec.protocol gsi\n", "/p.so"),
+            "# a folder \\\nsec.protocol gsi -authzfun:/p.so -authzfunparms:/etc/grid-security/certificates "
+            "-authzto:600\n");
+}
+
+TEST(DirectiveLinesTest, AreNumberedByTheirFirst) {
+  const std::vector<DirectiveLine> lines = DirectiveLines("a \\\n b\n\n# c \\\nd\n");
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[0].text, "a   b");
+  EXPECT_EQ(lines[2].text, "# c \\");
+  EXPECT_EQ(lines[3].number, 5u);
+  EXPECT_EQ(lines[3].text, "d");
 }
 
 TEST(WithRevocationsTest, HttpsGetsOurExtractor) {
