@@ -19,6 +19,7 @@ constexpr size_t kPieceBytes = kMiB;
 // What a program says first, with its end: the client, a line end, the path, a line end.
 constexpr size_t kGreetingMax = 8 * kKiB;
 constexpr int kGreetingSeconds = 10;
+constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 
 std::string KeyOf(const std::string& client, const std::string& path) { return client + "\n" + path + "\n"; }
 
@@ -121,8 +122,11 @@ void CopyReceiver::Accept() {
     const int socket = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (socket >= 0) {
       Greet(socket);
+    } else if (errno == EINVAL || errno == EBADF) {
+      return;  // it listens no longer
     } else if (errno != EINTR && errno != ECONNABORTED) {
-      return;
+      // Such as too many open files: programs wait in line meanwhile.
+      std::this_thread::sleep_for(kAcceptPause);
     }
   }
 }

@@ -2,6 +2,7 @@
 #include "plugin_oss/copy_receiver.hh"
 
 #include <cstring>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -20,13 +21,16 @@ class CopyReceiverTest : public testing::Test {
 
   // A program that says this first; its socket.
   int Program(const std::string& greeting) const {
+    const int program = socket(AF_UNIX, SOCK_STREAM, 0);
+    Greet(program, greeting);
+    return program;
+  }
+  void Greet(int program, const std::string& greeting) const {
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
     std::strncpy(address.sun_path, path_.c_str(), sizeof address.sun_path - 1);
-    const int program = socket(AF_UNIX, SOCK_STREAM, 0);
     EXPECT_EQ(connect(program, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     Send(program, greeting);
-    return program;
   }
   static void Send(int program, const std::string& bytes) {
     EXPECT_EQ(send(program, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
@@ -92,6 +96,27 @@ TEST_F(CopyReceiverTest, TheEndDoesNotWaitForAProgramThatHangs) {
   EXPECT_EQ(bytes, "12345");
   WaitForEnd(program);
   WaitForEnd(Program("alice.1:2@host\n/a\n"));
+}
+
+TEST_F(CopyReceiverTest, ProgramsAreLetInAgainAfterTooManyOpenFiles) {
+  std::string bytes;
+  auto a = Expect("c", "/a", bytes), b = Expect("c", "/b", bytes);
+  const int first = socket(AF_UNIX, SOCK_STREAM, 0), second = socket(AF_UNIX, SOCK_STREAM, 0);
+  rlimit old_limit = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &old_limit), 0);
+  const rlimit none_more = {static_cast<rlim_t>(second) + 1, old_limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none_more), 0);
+  Greet(first, "c\n/a\n");
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  setrlimit(RLIMIT_NOFILE, &old_limit);
+  Greet(second, "c\n/b\n");
+  const timeval patience = {20, 0};
+  for (const int program : {first, second}) {
+    setsockopt(program, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    EXPECT_TRUE(IsExpected(program));
+  }
+  close(first);
+  close(second);
 }
 
 TEST_F(CopyReceiverTest, AnUploadThatFailsWantsNoMore) {
