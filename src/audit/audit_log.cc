@@ -32,7 +32,8 @@ Status AuditLog::Open() {
 
 Status AuditLog::OpenFile() {
   if (file_ >= 0) close(file_);
-  file_ = open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, kFileMode);
+  // Somebody may have put a pipe there: changes do not wait for who reads it.
+  file_ = open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC, kFileMode);
   if (file_ < 0) return CannotWrite(path_);
   return OkStatus();
 }
@@ -45,7 +46,8 @@ bool AuditLog::IsCurrent() {
 
 void AuditLog::Rotate() {
   // Of processes that find the file too long, the one that gets the lock while it has its name renames it.
-  if (flock(file_, LOCK_EX) != 0) return;
+  // The others go on with what is there.
+  if (flock(file_, LOCK_EX | LOCK_NB) != 0) return;
   if (IsCurrent()) {
     for (int number = kAuditFilesMax - 1; number > 0; --number) {
       const std::string from = number == 1 ? path_ : fmt::format("{}.{}", path_, number - 1);
@@ -64,8 +66,19 @@ Status AuditLog::Append(const std::string& line) {
     XEC_TRY(OpenFile());
   }
   // One call, so that lines of several processes do not mix.
-  if (write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) return CannotWrite(path_);
-  return OkStatus();
+  const ssize_t written = write(file_, line.data(), line.size());
+  if (written == static_cast<ssize_t>(line.size())) return OkStatus();
+  if (written < 0) return CannotWrite(path_);
+  TakeBack(written);
+  errno = ENOSPC;
+  return CannotWrite(path_);
+}
+
+void AuditLog::TakeBack(off_t bytes) {
+  const off_t end = lseek(file_, 0, SEEK_CUR);
+  struct stat state = {};
+  if (end < bytes || fstat(file_, &state) != 0 || state.st_size != end) return;
+  [[maybe_unused]] const int cut = ftruncate(file_, end - bytes);
 }
 
 void AuditLog::Write(const AuditRecord& record, const Caller* caller) {

@@ -43,6 +43,8 @@ class AuditLog {
   bool IsCurrent() XEC_REQUIRES(mutex_);
   void Rotate() XEC_REQUIRES(mutex_);
   Status Append(const std::string& line) XEC_REQUIRES(mutex_);
+  // The beginning of a line that did not fit, unless another process has written behind it.
+  void TakeBack(off_t bytes) XEC_REQUIRES(mutex_);
 
   const std::string path_;
   const Options options_;

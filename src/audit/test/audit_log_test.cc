@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "audit/audit_log.hh"
 
+#include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -101,6 +107,55 @@ TEST_F(AuditLogTest, SeveralProcessesLoseNothing) {
     lines += static_cast<size_t>(std::count(paths.begin(), paths.end(), '/'));
   }
   EXPECT_EQ(lines, size_t{3 * kLines});
+}
+
+// A disk that is full takes the beginning of a line.
+TEST_F(AuditLogTest, ALineThatIsCutOffSpoilsNoOther) {
+  AuditLog log(file_, Options());
+  Tell(log, "/a");
+  SetLogSink([](LogLevel, std::string_view) {});
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old_limit = {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old_limit), 0);
+  const rlimit full = {fs::file_size(file_) + 20, old_limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+  Tell(log, "/cut");
+  setrlimit(RLIMIT_FSIZE, &old_limit);
+  std::signal(SIGXFSZ, old_handler);
+  Tell(log, "/b");
+  SetLogSink(nullptr);
+  EXPECT_EQ(PathsIn(file_), "/a /b");
+}
+
+// Neither waits for a reader.
+TEST_F(AuditLogTest, APipeInItsPlaceHoldsNobodyUp) {
+  SetLogSink([](LogLevel, std::string_view) {});
+  ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
+  AuditLog log(file_, Options());
+  EXPECT_FALSE(log.Open());
+  Tell(log, "/a");
+  const int reader = open(file_.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  for (int i = 0; i < 2000; ++i) Tell(log, "/a");
+  close(reader);
+  fs::remove(file_);
+  Tell(log, "/b");
+  SetLogSink(nullptr);
+  EXPECT_EQ(PathsIn(file_), "/b");
+}
+
+// Anybody who may read it can lock it.
+TEST_F(AuditLogTest, ALockOfSomebodyElseHoldsNobodyUp) {
+  AuditLog log(file_, Options(150));
+  Tell(log, "/a");
+  const int other = open(file_.c_str(), O_RDONLY);
+  ASSERT_EQ(flock(other, LOCK_EX), 0);
+  Tell(log, "/b");
+  EXPECT_EQ(PathsIn(file_), "/a /b");
+  close(other);
+  Tell(log, "/c");
+  EXPECT_EQ(PathsIn(file_), "/c");
+  EXPECT_EQ(PathsIn(file_ + ".1"), "/a /b");
 }
 
 TEST_F(AuditLogTest, WhatCannotBeWrittenIsToldOnceAndCounted) {
