@@ -43,7 +43,8 @@ Status UserAttributesPlugin::Change(const char* path, const std::string& name,
     if (described.attributes.contains(name))
       return Fail(Code::kAlreadyExists, "{} has an attribute {}", path, name);
   }
-  return SyncWait(gateway_.store().SetAttribute(path, name, std::move(value)));
+  return SyncWait(gateway_.store().SetAttribute(path, name, std::move(value), {},
+                                                {.caller = ClientOfThread::AsCaller()}));
 }
 
 int UserAttributesPlugin::Del(const char* name, const char* path, int) {

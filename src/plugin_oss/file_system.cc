@@ -9,6 +9,7 @@
 #include <XrdVersion.hh>
 
 #include "base/text.hh"
+#include "plugin_oss/caller.hh"
 #include "plugin_oss/upload_attributes.hh"
 
 namespace xec {
@@ -75,7 +76,8 @@ int ClientFileSystem::prepare(XrdSfsPrep& request, XrdOucErrInfo& info, const Xr
 
 int ClientFileSystem::FAttr(XrdSfsFACtl* request, XrdOucErrInfo& info, const XrdSecEntity* client) {
   if (request == nullptr) AnnounceWithoutSha();
-  const ClientOfThread of_thread(info.getErrUser());
+  const ClientOfThread of_thread(
+      info.getErrUser(), client == nullptr ? nullptr : std::make_shared<const Caller>(CallerOf(*client)));
   return next_.FAttr(request, info, client);
 }
 

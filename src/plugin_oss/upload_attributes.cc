@@ -8,6 +8,7 @@ namespace xec {
 namespace {
 
 thread_local std::string client_of_thread;
+thread_local std::shared_ptr<const Caller> caller_of_thread;
 
 }  // namespace
 
@@ -65,8 +66,15 @@ Result<UploadsOfClients::Upload> UploadsOfClients::Find(const std::string& clien
   return found;
 }
 
-ClientOfThread::ClientOfThread(const char* client) { client_of_thread = client == nullptr ? "" : client; }
-ClientOfThread::~ClientOfThread() { client_of_thread.clear(); }
+ClientOfThread::ClientOfThread(const char* client, std::shared_ptr<const Caller> caller) {
+  client_of_thread = client == nullptr ? "" : client;
+  caller_of_thread = std::move(caller);
+}
+ClientOfThread::~ClientOfThread() {
+  client_of_thread.clear();
+  caller_of_thread.reset();
+}
 const std::string& ClientOfThread::Get() { return client_of_thread; }
+const std::shared_ptr<const Caller>& ClientOfThread::AsCaller() { return caller_of_thread; }
 
 }  // namespace xec

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/call_options.hh"
 #include "base/mutex.hh"
 #include "base/result.hh"
 #include "protocol/attribute_set.hh"
@@ -55,16 +56,20 @@ class UploadsOfClients {
       XEC_GUARDED_BY(mutex_);
 };
 
-// The client for whom this thread asks for attributes: XRootD's trace identity. The interface for attributes
-// does not tell it, the file system in front of it knows it. "" if nobody said it.
+// The client for whom this thread asks for attributes. The interface for attributes does not tell it, the
+// file system in front of it knows it.
 class ClientOfThread {
  public:
-  explicit ClientOfThread(const char* client);
+  // `client`: XRootD's trace identity. `caller`: the same as the store knows it.
+  explicit ClientOfThread(const char* client, std::shared_ptr<const Caller> caller = nullptr);
   ~ClientOfThread();
   ClientOfThread(const ClientOfThread&) = delete;
   ClientOfThread& operator=(const ClientOfThread&) = delete;
 
+  // "" if nobody said it.
   static const std::string& Get();
+  // Null if nobody said it.
+  static const std::shared_ptr<const Caller>& AsCaller();
 };
 
 }  // namespace xec
