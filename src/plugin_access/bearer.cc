@@ -47,11 +47,12 @@ std::optional<TokenClaims> ReadToken(std::string_view token) {
   return TokenClaims{.issuer = text("iss"), .subject = text("sub"), .scopes = ParseScopes(text("scope"))};
 }
 
-std::optional<std::vector<std::string>> ReadMacaroon(std::string_view macaroon) {
+std::optional<MacaroonClaims> ReadMacaroon(std::string_view macaroon) {
   const std::optional<std::string> bytes = DecodeBase64Url(macaroon);
   if (!bytes) return std::nullopt;
-  constexpr std::string_view kPathCaveat = "cid path:";
-  std::vector<std::string> paths;
+  constexpr std::string_view kCaveat = "cid ", kPath = "path:", kName = "name:";
+  MacaroonClaims claims;
+  bool first = true;
   for (std::string_view rest = *bytes; !rest.empty();) {
     const std::optional<uint64_t> length = ParseHex(rest.substr(0, kLengthDigits));
     if (!length || *length <= kLengthDigits || *length > rest.size()) return std::nullopt;
@@ -59,12 +60,16 @@ std::optional<std::vector<std::string>> ReadMacaroon(std::string_view macaroon) 
     rest.remove_prefix(*length);
     if (packet.back() != '\n') return std::nullopt;
     packet.remove_suffix(1);
-    if (!packet.starts_with(kPathCaveat)) continue;
-    std::optional<std::string> path = Canonical(packet.substr(kPathCaveat.size()));
+    if (!packet.starts_with(kCaveat)) continue;
+    packet.remove_prefix(kCaveat.size());
+    if (first && packet.starts_with(kName)) claims.name = packet.substr(kName.size());
+    first = false;
+    if (!packet.starts_with(kPath)) continue;
+    std::optional<std::string> path = Canonical(packet.substr(kPath.size()));
     if (!path) return std::nullopt;
-    paths.push_back(std::move(*path));
+    claims.paths.push_back(std::move(*path));
   }
-  return paths;
+  return claims;
 }
 
 }  // namespace xec

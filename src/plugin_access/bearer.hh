@@ -26,9 +26,16 @@ struct TokenClaims {
 // Of a token in the form of JWS (RFC 7515): three parts in base64url, the second one JSON.
 std::optional<TokenClaims> ReadToken(std::string_view token);
 
-// The canonical paths that a macaroon is confined to; all of them at once, none: it is not confined to a
-// path. The form is that of libmacaroons 1: packets "LLLLkey value\n" in base64url, LLLL the length of the
-// packet in hex digits. A path without a canonical form makes the whole none.
-std::optional<std::vector<std::string>> ReadMacaroon(std::string_view macaroon);
+struct MacaroonClaims {
+  // Of the client that the gateway gave it to, "" if that had none. A bearer can add a name, and that counts
+  // for nothing: the gateway says it first.
+  std::string name;
+  // Canonical; it is confined to all of them at once, none: it is not confined to a path.
+  std::vector<std::string> paths;
+};
+
+// The form is that of libmacaroons 1: packets "LLLLkey value\n" in base64url, LLLL the length of the packet
+// in hex digits. A path without a canonical form makes the whole none.
+std::optional<MacaroonClaims> ReadMacaroon(std::string_view macaroon);
 
 }  // namespace xec

@@ -14,6 +14,9 @@
 namespace xec {
 namespace {
 
+// The subject of a token has 255 characters at most. A forged one must not fill the audit log.
+constexpr size_t kToldSubjectMax = 255;
+
 // What grants exactly this operation.
 XrdAccPrivs PrivilegeFor(Access_Operation operation) {
   switch (operation) {
@@ -70,9 +73,9 @@ std::string_view BearerOf(const XrdSecEntity& client, XrdOucEnv* env) {
     // Other schemes show no token.
     return text.find('%') == text.npos ? text : std::string_view();
   }
-  const bool logged_in = std::strcmp(client.prot, "ztn") == 0 && client.creds != nullptr &&
-                         client.credslen > 0 && client.creds[client.credslen] == '\0';
-  return logged_in ? std::string_view(client.creds) : std::string_view();
+  const bool has_it = LoggedInByToken(client) && client.creds != nullptr && client.credslen > 0 &&
+                      client.creds[client.credslen] == '\0';
+  return has_it ? std::string_view(client.creds) : std::string_view();
 }
 
 // The client without what its login made of it; all it points to is borrowed. Its attributes are its own, so
@@ -86,6 +89,12 @@ struct Stranger : XrdSecEntity {
     ueid = client.ueid;
   }
 };
+
+ShownNames NamesIn(std::string_view bearer) {
+  if (const std::optional<TokenClaims> claims = ReadToken(bearer)) return {claims->subject, ""};
+  if (const std::optional<MacaroonClaims> claims = ReadMacaroon(bearer)) return {"", claims->name};
+  return {};
+}
 
 const char* PathFor(const std::string& canonical) { return canonical.empty() ? "/" : canonical.c_str(); }
 
@@ -121,8 +130,8 @@ XrdAccPrivs ClientAccess::Access(const XrdSecEntity* client, const char* path, A
   const XrdAccPrivs granted = Decide(*client, path, operation, env, bearer);
   const std::string_view word = WordFor(operation);
   if (granted == XrdAccPriv_None && !word.empty()) {
-    const std::optional<TokenClaims> claims = ReadToken(bearer);
-    tell_({*client, path, word, claims ? claims->subject : ""});
+    const ShownNames shown = NamesIn(bearer);
+    tell_({*client, path, word, std::string_view(shown.subject).substr(0, kToldSubjectMax)});
   }
   return granted;
 }
@@ -130,15 +139,14 @@ XrdAccPrivs ClientAccess::Access(const XrdSecEntity* client, const char* path, A
 XrdAccPrivs ClientAccess::Decide(const XrdSecEntity& client, const char* path, Access_Operation operation,
                                  XrdOucEnv* env, std::string_view bearer) {
   if (bans_ != nullptr) {
-    const std::optional<TokenClaims> claims = ReadToken(bearer);
-    const std::string ban = BanOf(*bans_->Current(), client, claims ? claims->subject : "");
+    const std::string ban = BanOf(*bans_->Current(), client, NamesIn(bearer));
     if (!ban.empty()) {
       Log(LogLevel::kWarning, "access", "{} is refused to {}: {} is banned", path,
           client.tident == nullptr ? "a client" : client.tident, ban);
       return XrdAccPriv_None;
     }
   }
-  if (bearer.empty()) return next_.Access(&client, path, operation, env);
+  if (bearer.empty() && !LoggedInByToken(client)) return next_.Access(&client, path, operation, env);
   std::optional<std::string> canonical = Canonical(path);
   if (!canonical) return XrdAccPriv_None;
   return OfBearer({client, path, std::move(*canonical), operation, env}, bearer);
@@ -149,8 +157,8 @@ XrdAccPrivs ClientAccess::OfBearer(const Request& request, std::string_view bear
   if (request.operation != AOP_Any && CameSecretly(request.client)) {
     if (const std::optional<TokenClaims> claims = ReadToken(bearer)) {
       admitted = TokenAdmits(request, *claims);
-    } else if (const auto paths = ReadMacaroon(bearer)) {
-      admitted = MacaroonAdmits(request, *paths);
+    } else if (const std::optional<MacaroonClaims> macaroon = ReadMacaroon(bearer)) {
+      admitted = MacaroonAdmits(request, *macaroon);
     }
   }
   if (admitted && request.operation == AOP_Excl_Insert && request.env != nullptr)
@@ -181,13 +189,15 @@ bool ClientAccess::TokenAdmits(const Request& request, const TokenClaims& claims
   return false;
 }
 
-bool ClientAccess::MacaroonAdmits(const Request& request, const std::vector<std::string>& paths) {
-  const bool confined_elsewhere = std::ranges::any_of(paths, [&](const std::string& top) {
+bool ClientAccess::MacaroonAdmits(const Request& request, const MacaroonClaims& claims) {
+  const bool confined_elsewhere = std::ranges::any_of(claims.paths, [&](const std::string& top) {
     const bool on_the_way = request.operation == AOP_Stat && Covers(request.path, top);
     return !Covers(top, request.path) && !on_the_way;
   });
   // XRootD 5 does not take "/a" for what "/a/" stands for, so it is asked with what it gave itself.
-  return !confined_elsewhere && Vouched(request, request.operation, request.given_path);
+  if (confined_elsewhere || !Vouched(request, request.operation, request.given_path)) return false;
+  if (request.env != nullptr) request.env->Put(SubjectKey(), claims.name.c_str());
+  return true;
 }
 
 bool ClientAccess::Vouched(const Request& request, Access_Operation operation, const char* path) {
@@ -197,7 +207,7 @@ bool ClientAccess::Vouched(const Request& request, Access_Operation operation, c
   stranger.credslen = request.client.credslen;
   if (next_.Access(&stranger, path, operation, request.env) == XrdAccPriv_None) return false;
   std::string subject;
-  // Of a macaroon XRootD tells only the name.
+  // Without a subject, the name that the site has for such tokens.
   if (!stranger.eaAPI->Get("token.subject", subject)) stranger.eaAPI->Get("request.name", subject);
   if (request.env != nullptr) request.env->Put(SubjectKey(), subject.c_str());
   return true;

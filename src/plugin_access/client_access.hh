@@ -76,7 +76,7 @@ class ClientAccess final : public XrdAccAuthorize {
                      std::string_view bearer);
   XrdAccPrivs OfBearer(const Request& request, std::string_view bearer);
   bool TokenAdmits(const Request& request, const TokenClaims& claims);
-  bool MacaroonAdmits(const Request& request, const std::vector<std::string>& paths);
+  bool MacaroonAdmits(const Request& request, const MacaroonClaims& claims);
   // Whether XRootD's plug-ins grant this to somebody who has the token and nothing else.
   bool Vouched(const Request& request, Access_Operation operation, const char* path);
 

@@ -10,6 +10,9 @@
 namespace xec {
 namespace {
 
+// What XRootD's http plug-in for VOMS says of a client whose certificate, shown by TLS, has attributes.
+constexpr std::string_view kOfVoms = "gsi";
+
 // In the trace identity NAME.NUMBER:FD@HOST, XRootD's HTTP has for a number that of the session, since there
 // is no client that tells its process, as one of root:// does.
 bool HasNumberOfSession(const XrdSecEntity& client) {
@@ -27,13 +30,17 @@ bool IsHttp(const XrdSecEntity& client) {
   // plug-ins that it hands requests to, third-party copy among them.
   constexpr std::string_view kIdentity = "http";
   const bool has_its_identity = client.tident != nullptr && client.tident == kIdentity;
-  return std::string_view(client.prot).starts_with("http") || has_its_identity || HasNumberOfSession(client);
+  const std::string_view protocol = client.prot;
+  // A client of root:// chooses its number, and so could pass for one of HTTP.
+  return protocol.starts_with("http") || has_its_identity ||
+         (protocol == kOfVoms && HasNumberOfSession(client));
 }
+
+bool LoggedInByToken(const XrdSecEntity& client) { return std::string_view(client.prot) == "ztn"; }
 
 bool CameSecretly(const XrdSecEntity& client) {
   const std::string_view protocol = client.prot;
-  // XRootD's http plug-in for VOMS says "gsi" of a client whose certificate, shown by TLS, has attributes.
-  if (protocol == "https" || (protocol == "gsi" && IsHttp(client))) return true;
+  if (protocol == "https" || (protocol == kOfVoms && IsHttp(client))) return true;
   return protocol != "http" && client.addrInfo != nullptr && client.addrInfo->isUsingTLS();
 }
 

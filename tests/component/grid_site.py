@@ -24,6 +24,7 @@ ORGANISATION = "/DC=test/DC=xec"
 AUTHORITY = ORGANISATION + "/CN=Test Authority"
 AUDIENCE = "https://storage.example.org"
 ALL_OF_STORAGE = "storage.read:/ storage.create:/ storage.modify:/"
+ALL_ACTIVITIES = ("DOWNLOAD", "UPLOAD", "DELETE", "MANAGE", "LIST", "READ_METADATA", "UPDATE_METADATA")
 # Exit codes of xrdcp and xrdfs.
 LOGIN_REFUSED, PERMISSION_DENIED = 52, 54
 # What http_status() says if there is no TLS.
@@ -310,6 +311,13 @@ class GridTest(xectest.TestCase):
 
     def https_status(self, name, *arguments, **options):
         return self.http_status("--cacert", self.site.authority, *arguments, self.https + name, **options)
+
+    def macaroon(self, name, *credential, activities=ALL_ACTIVITIES):
+        """One that the gateway gives to this client, for a name and what lies below it."""
+        request = json.dumps({"caveats": ["activity:" + ",".join(activities)], "validity": "PT1H"})
+        answer = self.curl("--cacert", self.site.authority, *credential, "-H", "Content-Type: application/macaroon-request",
+                           "--data", request, self.https + name)
+        return json.loads(answer.out)["macaroon"]
 
     def root_client(self, protocol, **env):
         """The environment of a client of root:// that shows this credential and no other."""

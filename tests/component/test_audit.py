@@ -82,8 +82,13 @@ class Audit(grid_site.GridTest):
         self.xrdfs(self.root, "mkdir", "/alice/d", env=alice)
         self.xrdfs(self.root, "rmdir", "/alice/d", env=alice)
         self.xrdfs(self.root, "rm", "/alice/b", env=alice)
-        self.assertEqual(self.events(), [("attribute", "/alice/a"), ("mode", "/alice/a"), ("rename", "/alice/a"),
-                                         ("mkdir", "/alice/d"), ("rmdir", "/alice/d"), ("remove", "/alice/b")])
+        lines = self.lines()
+        self.assertEqual([(line["event"], line["path"]) for line in lines],
+                         [("attribute", "/alice/a"), ("mode", "/alice/a"), ("rename", "/alice/a"),
+                          ("mkdir", "/alice/d"), ("rmdir", "/alice/d"), ("remove", "/alice/b")])
+        for line in lines:
+            self.assertEqual([line[key] for key in ("subject", "dn", "door")],
+                             ["alice", grid_site.ORGANISATION + "/CN=alice", "root"], line)
         self.assertNotEqual(self.xrdfs(self.root, "rm", "/alice/b", env=bob, code=None).code, 0)
         refused, = self.lines()
         self.assertEqual([refused["what"], refused["dn"]], ["remove", grid_site.ORGANISATION + "/CN=bob"])
@@ -92,6 +97,13 @@ class Audit(grid_site.GridTest):
         created, = self.lines()
         self.assertEqual([created["path"], created["subject"]], ["/tokens/c", "d0c4"])
         self.check_no_secret(token)
+
+    def test_a_name_that_was_added_to_a_macaroon(self):
+        """By its bearer, and that counts for nothing."""
+        macaroon = self.macaroon("/alice/", "--cert", self.site.path("alice.pem"), "--key", self.site.path("alice.key"))
+        self.assertEqual(self.https_status("/alice/a", *self.bearer(grid_site.with_caveat(macaroon, "name:bob")), "-T", self.file), 200)
+        created, = self.lines()
+        self.assertEqual([created["path"], created["subject"]], ["/alice/a", "alice"])
 
     def test_an_upload_that_its_client_does_not_finish(self):
         who = self.bearer(self.site.token(ALL_OF_STORAGE))

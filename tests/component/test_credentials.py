@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """A gateway as a site of the grid has it: stock clients show it X.509 certificates and proxies, VOMS attributes, tokens,
 macaroons and shared secrets. Each is let in where it may, and its neighbour with one thing wrong is not."""
-import json
 import os
 import time
 
@@ -141,7 +140,7 @@ class Tokens(grid_site.GridTest):
 
 
 class Macaroons(grid_site.GridTest):
-    EVERYTHING = ("DOWNLOAD", "UPLOAD", "DELETE", "MANAGE", "LIST", "READ_METADATA", "UPDATE_METADATA")
+    EVERYTHING = grid_site.ALL_ACTIVITIES
 
     def setUp(self):
         super().setUp()
@@ -150,11 +149,7 @@ class Macaroons(grid_site.GridTest):
         self.good = self.ask("/vo/", self.EVERYTHING, "--cert", self.member)
 
     def ask(self, name, activities, *credential):
-        """A macaroon that the gateway gives."""
-        request = json.dumps({"caveats": ["activity:" + ",".join(activities)], "validity": "PT1H"})
-        answer = self.curl("--cacert", self.site.authority, *credential, "-H", "Content-Type: application/macaroon-request",
-                           "--data", request, self.https + name)
-        return json.loads(answer.out)["macaroon"]
+        return self.macaroon(name, *credential, activities=activities)
 
     @staticmethod
     def bearer(macaroon):
@@ -204,6 +199,62 @@ class Macaroons(grid_site.GridTest):
             with self.subTest(what):
                 self.xrdcp(self.file, f"{self.root}/vo/file?authz=Bearer%20{macaroon}", "--force", env=bob,
                            code=PERMISSION_DENIED)
+
+
+class Bans(grid_site.GridTest):
+    """Each kind holds by each door, and whatever else the client shows; others go on."""
+    rights = "u alice /alice a\nu * /public rl\n"
+
+    def prepare_site(self):
+        self.site.vo("testvo", "voms.example.org")
+
+    def setUp(self):
+        super().setUp()
+        self.banned = self.site.write("banned", "")
+        with open(self.conf, "a", encoding="utf-8") as file:
+            file.write(f"xec.banned {self.banned}\n")
+        self.gateway.stop()
+        self.gateway = self.start_gateway()
+        self.https = f"https://localhost:{self.gateway.port}"
+        self.root = f"root://localhost:{self.gateway.port}/"
+
+    def who_may(self):
+        """The clients that may look at what they have."""
+        good, evil = (self.site.token(ALL_OF_STORAGE, sub=subject) for subject in ("good", "evil"))
+        by_https = {"certificate": ("/alice/file", "--cert", self.site.path("alice.pem"), "--key", self.site.path("alice.key")),
+                    "proxy": ("/alice/file", "--cert", self.proxy), "macaroon": ("/alice/file", *self.bearer(self.given)),
+                    "good": ("/tokens/file", *self.bearer(good)), "evil": ("/tokens/file", *self.bearer(evil))}
+        by_root = {"gsi": ("/alice/file", self.proxy_client(self.proxy)),
+                   "evil login": ("/tokens/file", self.root_client("ztn", BEARER_TOKEN=evil)),
+                   "evil login, good token": (f"/tokens/file?authz=Bearer%20{good}", self.root_client("ztn", BEARER_TOKEN=evil))}
+        return ({who for who, words in by_https.items() if self.https_status(*words) == 200} |
+                {who for who, (name, env) in by_root.items() if self.xrdfs(self.root, "stat", name, env=env, code=None).code == 0})
+
+    @staticmethod
+    def bearer(token):
+        return "-H", f"Authorization: Bearer {token}"
+
+    def test_each_kind(self):
+        self.proxy = self.site.vo_proxy("alice", "testvo", "voms.example.org", "/testvo/Role=NULL")
+        shown = ("--cert", self.site.path("alice.pem"), "--key", self.site.path("alice.key"))
+        self.given = self.macaroon("/alice/", *shown)
+        self.assertEqual(self.https_status("/alice/file", *shown, "-T", self.file), 200)
+        self.assertEqual(self.https_status("/tokens/file", *self.bearer(self.site.token(ALL_OF_STORAGE)), "-T", self.file), 200)
+        everybody = self.who_may()
+        self.assertEqual(everybody, {"certificate", "proxy", "macaroon", "good", "evil", "gsi", "evil login", "evil login, good token"})
+        for ban, whom in (("name alice", {"certificate", "proxy", "macaroon", "gsi"}),
+                          (f"dn {grid_site.ORGANISATION}/CN=alice", {"certificate", "proxy", "gsi"}),
+                          ("vo testvo", {"proxy", "gsi"}),
+                          ("subject evil", {"evil", "evil login", "evil login, good token"}),
+                          ("host 127.0.0.1", everybody), ("name nobody", set())):
+            with self.subTest(ban):
+                self.site.write("banned", f"# {ban}\n{ban}\n")
+                self.assertEqual(everybody - self.who_may(), whom)
+        with self.subTest("a wrong line leaves what was said before"):
+            self.site.write("banned", "name alice\n")
+            self.assertNotIn("gsi", self.who_may())
+            self.site.write("banned", "alice\n")
+            self.assertNotIn("gsi", self.who_may())
 
 
 class GridClients(grid_site.GridTest):

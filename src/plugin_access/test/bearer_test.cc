@@ -36,10 +36,19 @@ TEST(ReadTokenTest, WhatIsNoTokenIsNone) {
 }
 
 TEST(ReadMacaroonTest, ReadsTheFoldersItIsConfinedTo) {
-  const auto paths = ReadMacaroon(MacaroonOf({"location x", "identifier y", "cid activity:DOWNLOAD",
-                                              "cid path:/a", "cid path:/a//b/", "signature z"}));
-  ASSERT_TRUE(paths);
-  EXPECT_EQ(*paths, (std::vector<std::string>{"/a", "/a/b"}));
+  const auto claims = ReadMacaroon(MacaroonOf({"location x", "identifier y", "cid activity:DOWNLOAD",
+                                               "cid path:/a", "cid path:/a//b/", "signature z"}));
+  ASSERT_TRUE(claims);
+  EXPECT_EQ(claims->paths, (std::vector<std::string>{"/a", "/a/b"}));
+}
+
+TEST(ReadMacaroonTest, ANameIsTheOneThatTheGatewaySaidFirst) {
+  const auto name_in = [](const std::vector<std::string>& packets) {
+    return ReadMacaroon(MacaroonOf(packets))->name;
+  };
+  EXPECT_EQ(name_in({"location x", "identifier y", "cid name:alice", "cid activity:LIST", "cid name:bob"}),
+            "alice");
+  EXPECT_EQ(name_in({"identifier name:bob", "cid activity:LIST", "cid name:bob"}), "");
 }
 
 TEST(ReadMacaroonTest, WhatIsNoMacaroonIsNone) {

@@ -139,6 +139,22 @@ TEST_F(ClientAccessTest, TheTokenMayBeThatOfTheLogin) {
   EXPECT_FALSE(May(AOP_Delete, "/tokens/a", ""));
 }
 
+// A login by a token gives the client the name that the token claims.
+TEST_F(ClientAccessTest, SomethingElseShownInPlaceOfTheLoginsTokenLeavesNoName) {
+  Be("ztn", "alice");
+  std::string token = Good("storage.read:/a");
+  client_.creds = token.data();
+  client_.credslen = static_cast<int>(token.size());
+  for (const char* shown : {"authz=Basic%20x", "authz=%", "authz=Bearer%20", "authz=x"}) {
+    XrdOucEnv env(shown);
+    EXPECT_EQ(access_->Access(&client_, "/b", AOP_Delete, &env), XrdAccPriv_None) << shown;
+    EXPECT_NE(access_->Access(&client_, "/public/file", AOP_Read, &env), XrdAccPriv_None) << shown;
+  }
+  client_.creds = nullptr;
+  client_.credslen = 0;
+  EXPECT_FALSE(May(AOP_Delete, "/b", ""));
+}
+
 TEST_F(ClientAccessTest, ATokenThatOthersMayHaveSeenIsNone) {
   Be("http", nullptr);
   EXPECT_FALSE(May(AOP_Read, "/tokens/a", Good("storage.read:/a")));
@@ -153,6 +169,10 @@ TEST_F(ClientAccessTest, HttpsWithAttributesIsSecret) {
   EXPECT_TRUE(May(AOP_Read, "/tokens/a", token));
   client_.tident = "http";
   EXPECT_TRUE(May(AOP_Read, "/tokens/a", token)) << "in a third-party copy";
+  Be("sss", nullptr);
+  client_.tident = "unknown.12:34@host";
+  EXPECT_FALSE(May(AOP_Read, "/tokens/a", token)) << "a client of root:// chooses its number";
+  Be("gsi", nullptr);
   client_.tident = "alice.345:34@host";
   EXPECT_FALSE(May(AOP_Read, "/tokens/a", token)) << "by root:// without TLS";
 }
@@ -171,6 +191,34 @@ TEST_F(ClientAccessTest, BannedClientsMayNothing) {
   EXPECT_FALSE(May(AOP_Read, "/public/file", ""));
   std::ofstream(banned_) << "name somebody\n";
   EXPECT_TRUE(May(AOP_Read, "/public/file", "")) << "the file is followed";
+}
+
+TEST_F(ClientAccessTest, ABanHoldsWhateverElseIsShown) {
+  Be("ztn", "evil");
+  EXPECT_FALSE(May(AOP_Read, "/public/file", Good("storage.read:/", "https://i", "good")));
+  Be("https", nullptr);
+  const auto named = [](const char* name) {
+    return MacaroonOf({"identifier x", fmt::format("cid name:{}", name), "cid name:somebody"});
+  };
+  EXPECT_FALSE(May(AOP_Read, "/public/file", named("mallory")));
+  EXPECT_TRUE(May(AOP_Read, "/public/file", named("alice")));
+}
+
+// A bearer can add a name to it.
+TEST_F(ClientAccessTest, AMacaroonIsOfTheClientThatItWasGivenTo) {
+  const auto subject_of = [this](const std::vector<std::string>& packets) {
+    stock_.good_token = MacaroonOf(packets);
+    XrdOucEnv env(("authz=Bearer%20" + stock_.good_token).c_str());
+    EXPECT_NE(access_->Access(&client_, "/tokens/a", AOP_Read, &env), XrdAccPriv_None);
+    return std::string(env.Get(SubjectKey()));
+  };
+  EXPECT_EQ(subject_of({"cid name:alice", "cid path:/tokens", "cid name:bob"}), "alice");
+  EXPECT_EQ(subject_of({"cid path:/tokens", "cid name:bob"}), "");
+}
+
+TEST_F(ClientAccessTest, AForgedSubjectThatIsTooLongIsCut) {
+  EXPECT_FALSE(May(AOP_Delete, "/b", TokenOf(fmt::format(R"({{"sub":"{}"}})", std::string(40'000, 'a')))));
+  EXPECT_EQ(told_, "remove /b by " + std::string(255, 'a') + ",");
 }
 
 TEST_F(ClientAccessTest, RefusalsAreTold) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <XrdNet/XrdNetAddr.hh>
+
 #include "plugin_access/bans.hh"
 
 namespace xec {
@@ -35,21 +37,40 @@ TEST(BansTest, NameDnVoHostAndSubject) {
       "d0c4\n");
   ASSERT_TRUE(bans) << bans.error().message;
   XrdSecEntity client("gsi");
-  EXPECT_EQ(BanOf(*bans, client, ""), "");
-  EXPECT_EQ(BanOf(*bans, client, "d0c4"), "subject d0c4");
+  EXPECT_EQ(BanOf(*bans, client, {}), "");
+  EXPECT_EQ(BanOf(*bans, client, {.subject = "d0c4"}), "subject d0c4");
   char dn[] = "/DC=org/CN=Alice A/CN=1234/CN=limited proxy";
   client.moninfo = dn;
-  EXPECT_EQ(BanOf(*bans, client, ""), "dn /DC=org/CN=Alice A");
+  EXPECT_EQ(BanOf(*bans, client, {}), "dn /DC=org/CN=Alice A");
   char other[] = "/DC=org/CN=Alice AB";
   client.moninfo = other;
-  EXPECT_EQ(BanOf(*bans, client, ""), "");
+  EXPECT_EQ(BanOf(*bans, client, {}), "");
   char vos[] = "goodvo evilvo";
   client.vorg = vos;
-  EXPECT_EQ(BanOf(*bans, client, ""), "vo evilvo");
+  EXPECT_EQ(BanOf(*bans, client, {}), "vo evilvo");
   char name[] = "bob";
   client.name = name;
-  EXPECT_EQ(BanOf(*bans, client, ""), "name bob");
+  EXPECT_EQ(BanOf(*bans, client, {}), "name bob");
   client.moninfo = client.vorg = client.name = nullptr;
+}
+
+TEST(BansTest, AHostByItsNameOrItsAddress) {
+  char name[] = "H.example.org", address[] = "[::ffff:192.0.2.1]";
+  const auto ban_of = [&](const char* text, char* host, const char* from = nullptr) {
+    XrdNetAddr place;
+    if (from != nullptr) place.Set(from, 0);
+    XrdSecEntity client("host");
+    client.host = host;
+    client.addrInfo = from == nullptr ? nullptr : &place;
+    return BanOf(*ParseBans(text), client, {});
+  };
+  EXPECT_EQ(ban_of("host h.example.org", name), "host h.example.org");
+  EXPECT_EQ(ban_of("host example.org", name), "");
+  EXPECT_EQ(ban_of("host 192.0.2.1", address), "host 192.0.2.1");
+  EXPECT_EQ(ban_of("host [::ffff:192.0.2.1]", address), "host 192.0.2.1");
+  EXPECT_EQ(ban_of("host 192.0.2.1", name, "192.0.2.1"), "host 192.0.2.1");
+  EXPECT_EQ(ban_of("host 2001:DB8:0::1", name, "[2001:db8::1]"), "host 2001:db8::1");
+  EXPECT_EQ(ban_of("host 192.0.2.2", name, "192.0.2.1"), "");
 }
 
 TEST(BansTest, AWrongLineIsAnError) {
