@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@ constexpr size_t kPieceBytes = kMiB;
 // What a program says first, with its end: the client, a line end, the path, a line end.
 constexpr size_t kGreetingMax = 8 * kKiB;
 constexpr int kGreetingSeconds = 10;
-constexpr auto kAcceptPause = std::chrono::milliseconds(100);
+constexpr int kAcceptPauseMs = 100;
 
 std::string KeyOf(const std::string& client, const std::string& path) { return client + "\n" + path + "\n"; }
 
@@ -126,7 +127,7 @@ void CopyReceiver::Accept() {
       return;  // it listens no longer
     } else if (errno != EINTR && errno != ECONNABORTED) {
       // Such as too many open files: programs wait in line meanwhile.
-      std::this_thread::sleep_for(kAcceptPause);
+      poll(nullptr, 0, kAcceptPauseMs);
     }
   }
 }

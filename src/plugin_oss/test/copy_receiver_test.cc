@@ -2,6 +2,7 @@
 #include "plugin_oss/copy_receiver.hh"
 
 #include <cstring>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -107,7 +108,7 @@ TEST_F(CopyReceiverTest, ProgramsAreLetInAgainAfterTooManyOpenFiles) {
   const rlimit none_more = {static_cast<rlim_t>(second) + 1, old_limit.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none_more), 0);
   Greet(first, "c\n/a\n");
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  poll(nullptr, 0, 50);
   setrlimit(RLIMIT_NOFILE, &old_limit);
   Greet(second, "c\n/b\n");
   const timeval patience = {20, 0};
