@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "plugin_access/certificate_checks.hh"
 
+#include <atomic>
 #include <dlfcn.h>
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/x509v3.h>
 
 #include <XrdVersion.hh>
 
@@ -16,11 +18,31 @@ namespace xec {
 namespace {
 
 constexpr size_t kSubjectMax = 1024;
+constexpr int kAuthoritiesOfName = 10;
+constexpr int kChainMax = 10;
 
 std::string SubjectOf(const X509& certificate) {
   char text[kSubjectMax];
   X509_NAME_oneline(X509_get_subject_name(&certificate), text, sizeof text);
   return text;
+}
+
+using Certificate = std::unique_ptr<X509, void (*)(X509*)>;
+
+Certificate ReadCertificate(BIO* bytes) {
+  return {PEM_read_bio_X509(bytes, nullptr, nullptr, nullptr), X509_free};
+}
+
+// The authority of a certificate, HASH.0 to HASH.9; null if it is not in the folder.
+Certificate AuthorityOf(X509& certificate, const std::string& folder) {
+  for (int number = 0; number < kAuthoritiesOfName; ++number) {
+    const std::string path = fmt::format("{}/{:08x}.{}", folder, X509_issuer_name_hash(&certificate), number);
+    const std::unique_ptr<BIO, int (*)(BIO*)> bytes(BIO_new_file(path.c_str(), "r"), BIO_free);
+    if (!bytes) break;
+    Certificate authority = ReadCertificate(bytes.get());
+    if (authority && X509_check_issued(authority.get(), &certificate) == X509_V_OK) return authority;
+  }
+  return {nullptr, X509_free};
 }
 
 // What belongs to a connection: its folder, and the callback that was there before.
@@ -55,10 +77,16 @@ int OnCertificate(int good, X509_STORE_CTX* context) {
 }  // namespace
 
 int RevocationExtractor::InitSSL(SSL* ssl, char* folder) {
-  if (folder != nullptr && *folder != '\0') {
+  // XrdHttp asks again for a handshake that has stopped half-way.
+  const bool has_it = SSL_get_ex_data(ssl, CheckIndex()) != nullptr;
+  if (folder != nullptr && *folder != '\0' && !has_it) {
     auto check = std::make_unique<Check>(Check{&RevocationsIn(folder), SSL_get_verify_callback(ssl)});
     if (SSL_set_ex_data(ssl, CheckIndex(), check.get()) == 1) {
       check.release();
+      // No other connection has this number, so none of its sessions is resumed: OpenSSL would check nothing.
+      static std::atomic<uint64_t> connections = 0;
+      const uint64_t number = ++connections;
+      SSL_set_session_id_context(ssl, reinterpret_cast<const unsigned char*>(&number), sizeof number);
       SSL_set_verify(ssl, SSL_get_verify_mode(ssl), OnCertificate);
     }
   }
@@ -91,10 +119,14 @@ std::string RevokedOf(const XrdSecEntity& client, const std::string& folder) {
   const std::unique_ptr<BIO, int (*)(BIO*)> bytes(BIO_new_mem_buf(client.creds, client.credslen), BIO_free);
   std::string revoked;
   while (revoked.empty()) {
-    const std::unique_ptr<X509, void (*)(X509*)> certificate(
-        PEM_read_bio_X509(bytes.get(), nullptr, nullptr, nullptr), X509_free);
+    Certificate certificate = ReadCertificate(bytes.get());
     if (!certificate) break;
-    if (RevocationsIn(folder).Has(*certificate)) revoked = SubjectOf(*certificate);
+    // The client shows its own; those of authorities are here.
+    for (int length = 0; certificate && revoked.empty() && length < kChainMax; ++length) {
+      if (RevocationsIn(folder).Has(*certificate)) revoked = SubjectOf(*certificate);
+      const bool is_root = X509_check_issued(certificate.get(), certificate.get()) == X509_V_OK;
+      certificate = is_root ? Certificate(nullptr, X509_free) : AuthorityOf(*certificate, folder);
+    }
   }
   ERR_clear_error();
   return revoked;

@@ -37,8 +37,8 @@ class RevocationExtractor final : public XrdHttpSecXtractor {
 // Of `parameters`, "LIBRARY WORDS" or "", the extractor of that library, which gets the words; null for "".
 Result<XrdHttpSecXtractor*> NextExtractor(XrdSysError* error, const char* file, std::string_view parameters);
 
-// Of a gsi client, whose `creds` are its certificates in PEM: a revoked one among them, "SUBJECT"; "" if
-// there is none.
+// Of a gsi client, whose `creds` are its certificates in PEM: a revoked one among them and their authorities
+// in the folder, "SUBJECT"; "" if there is none.
 std::string RevokedOf(const XrdSecEntity& client, const std::string& folder);
 
 }  // namespace xec

@@ -91,27 +91,42 @@ class GridSite:
     # X.509.
 
     def _make_authority(self):
-        """In the form that grid software wants: names by the hash of the subject, a policy and a revocation list."""
         self.authority = self._self_signed("authority")
-        beside = os.path.join(self.certificates, self.openssl("x509", "-in", self.authority, "-noout", "-hash").strip())
-        os.symlink(self.authority, beside + ".0")
+        self._revocations = {"authority": self._trust("authority", AUTHORITY)}
+        self._list_revoked("authority")
+
+    def _trust(self, name, subject):
+        """In the form that grid software wants: names by the hash of the subject, and a policy. Answers where its list of
+        revoked certificates belongs."""
+        certificate = self.path(name + ".pem")
+        beside = os.path.join(self.certificates, self.openssl("x509", "-in", certificate, "-noout", "-hash").strip())
+        os.symlink(certificate, beside + ".0")
         with open(beside + ".signing_policy", "w", encoding="utf-8") as file:
-            file.write(f"access_id_CA X509 '{AUTHORITY}'\npos_rights globus CA:sign\n"
+            file.write(f"access_id_CA X509 '{subject}'\npos_rights globus CA:sign\n"
                        f"cond_subjects globus '\"{ORGANISATION}/*\"'\n")
-        self._revocations = beside + ".r0"
-        self._configuration = self.write("authority.cnf", f"[ca]\ndefault_ca=ca\n[ca]\ndatabase={self.write('index', '')}\n"
-                                   "default_md=sha256\ndefault_crl_days=2\n")
-        self._list_revoked()
+        self.write(name + ".cnf", f"[ca]\ndefault_ca=ca\n[ca]\ndatabase={self.write(name + '.index', '')}\n"
+                                  "default_md=sha256\ndefault_crl_days=2\n")
+        return beside + ".r0"
 
-    def _list_revoked(self):
-        self.openssl("ca", "-config", self._configuration, "-cert", self.authority, "-keyfile", self.path("authority.key"),
-                     "-gencrl", "-out", self._revocations + ".new")
-        os.rename(self._revocations + ".new", self._revocations)
+    def _as_authority(self, name, *words):
+        self.openssl("ca", "-config", self.path(name + ".cnf"), "-cert", self.path(name + ".pem"), "-keyfile",
+                     self.path(name + ".key"), *words)
 
-    def revoke(self, name):
-        self.openssl("ca", "-config", self._configuration, "-cert", self.authority, "-keyfile", self.path("authority.key"),
-                     "-revoke", self.path(name + ".pem"))
-        self._list_revoked()
+    def _list_revoked(self, authority):
+        path = self._revocations[authority]
+        self._as_authority(authority, "-gencrl", "-out", path + ".new")
+        os.rename(path + ".new", path)
+
+    def revoke(self, name, authority="authority"):
+        self._as_authority(authority, "-revoke", self.path(name + ".pem"))
+        self._list_revoked(authority)
+
+    def authority_below(self, name):
+        """One that the site's authority has signed."""
+        subject = f"{ORGANISATION}/CN={name}"
+        self._sign(name, subject, "authority", "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign,cRLSign\n", 2)
+        self._revocations[name] = self._trust(name, subject)
+        self._list_revoked(name)
 
     def _self_signed(self, name):
         certificate = self.path(name + ".pem")
@@ -308,6 +323,15 @@ class GridTest(xectest.TestCase):
 
     def prepare_site(self):
         """What has to be there before the gateway starts."""
+
+    def restart_with(self, line):
+        """One more line in the gateway's file."""
+        with open(self.conf, "a", encoding="utf-8") as file:
+            file.write(line + "\n")
+        self.gateway.stop()
+        self.gateway = self.start_gateway()
+        self.https = f"https://localhost:{self.gateway.port}"
+        self.root = f"root://localhost:{self.gateway.port}/"
 
     def https_status(self, name, *arguments, **options):
         return self.http_status("--cacert", self.site.authority, *arguments, self.https + name, **options)

@@ -2,6 +2,8 @@
 """A gateway as a site of the grid has it: stock clients show it X.509 certificates and proxies, VOMS attributes, tokens,
 macaroons and shared secrets. Each is let in where it may, and its neighbour with one thing wrong is not."""
 import os
+import socket
+import ssl
 import time
 
 import grid_site
@@ -39,7 +41,6 @@ class Certificates(grid_site.GridTest):
         with self.subTest("expired proxy"):
             self.check_root_refused("/alice", self.proxy_client(self.site.proxy("alice", "alice", days=-1)), LOGIN_REFUSED)
 
-
     def test_revoked(self):
         """While the gateway runs, and alice with another certificate is let in as ever."""
         self.site.certificate("lost-alice", "alice")
@@ -53,6 +54,67 @@ class Certificates(grid_site.GridTest):
         self.check_root_refused("/alice", lost, LOGIN_REFUSED)
         self.check_https("/alice", *shown("alice"))
         self.xrdcp(f"{self.root}/alice/file", self.path("back"), "--force", env=good)
+
+    def test_a_revoked_authority(self):
+        self.site.authority_below("below")
+        self.site.certificate("alice-below", "alice", authority="below")
+        shown = ("--cert", self.site.path("alice-below.pem"), "--key", self.site.path("alice-below.key"))
+        self.check_https("/alice", *shown)
+        below = self.proxy_client(self.site.proxy("alice-below", "alice"))
+        self.xrdcp(f"{self.root}/alice/file", self.path("back"), "--force", env=below)
+        self.site.revoke("below")
+        self.check_https_refused("/alice", *shown, status=NO_ANSWER)
+        self.check_root_refused("/alice", self.proxy_client(self.site.proxy("alice-below", "alice")), LOGIN_REFUSED)
+
+    def test_a_session_that_is_resumed(self):
+        """With the line of XRootD's by which its https has sessions to resume; the certificate is revoked meanwhile."""
+        self.restart_with("http.tlsreuse on")
+        self.site.certificate("lost-alice", "alice")
+        context = ssl.create_default_context(cafile=self.site.authority)
+        context.load_cert_chain(self.site.path("lost-alice.pem"), self.site.path("lost-alice.key"))
+
+        def ask(session=None):
+            plain = socket.create_connection(("localhost", self.gateway.port))
+            self.addCleanup(plain.close)
+            secret = context.wrap_socket(plain, server_hostname="localhost", session=session)
+            secret.sendall(b"GET /alice/file HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            return secret.recv(100)[:12], secret.session
+        kept = {}
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            context.maximum_version = version
+            answer, kept[version] = ask()
+            self.assertEqual(answer, b"HTTP/1.1 404")
+            self.assertEqual(ask(kept[version])[0], b"HTTP/1.1 404")
+        self.site.revoke("lost-alice")
+        for version, session in kept.items():
+            context.maximum_version = version
+            with self.subTest(version), self.assertRaises(OSError):
+                ask(session)
+
+    def test_a_handshake_that_stops_half_way(self):
+        """XrdHttp waits ten seconds for each piece of one, and begins anew then."""
+        context = ssl.create_default_context(cafile=self.site.authority)
+        context.load_cert_chain(self.site.path("alice.pem"), self.site.path("alice.key"))
+        received, to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
+        client = context.wrap_bio(received, to_send, server_hostname="localhost")
+        plain = socket.create_connection(("localhost", self.gateway.port))
+        self.addCleanup(plain.close)
+        plain.settimeout(60)
+        pause = 11
+        while True:
+            try:
+                client.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                flight = to_send.read()
+                plain.sendall(flight[:len(flight) // 2])
+                time.sleep(pause)
+                pause = 0
+                plain.sendall(flight[len(flight) // 2:])
+                piece = plain.recv(65536)
+                self.assertTrue(piece, "the gateway goes on with the handshake")
+                received.write(piece)
+        self.check_https("/alice", "--cert", self.site.path("alice.pem"), "--key", self.site.path("alice.key"))
 
 
 class Attributes(grid_site.GridTest):
@@ -210,13 +272,7 @@ class Bans(grid_site.GridTest):
 
     def setUp(self):
         super().setUp()
-        self.banned = self.site.write("banned", "")
-        with open(self.conf, "a", encoding="utf-8") as file:
-            file.write(f"xec.banned {self.banned}\n")
-        self.gateway.stop()
-        self.gateway = self.start_gateway()
-        self.https = f"https://localhost:{self.gateway.port}"
-        self.root = f"root://localhost:{self.gateway.port}/"
+        self.restart_with(f"xec.banned {self.site.write('banned', '')}")
 
     def who_may(self):
         """The clients that may look at what they have."""
