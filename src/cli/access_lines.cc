@@ -29,12 +29,26 @@ bool IsGsi(const std::vector<std::string>& words) {
   return !words.empty() && words[0] == "sec.protocol" && std::find(words.begin(), end, "gsi") != end;
 }
 
+// XRootD puts these behind the words of the line sec.protocol.
+std::vector<std::string> MoreWordsOfGsi(const std::vector<DirectiveLine>& lines) {
+  std::vector<std::string> more;
+  for (const auto& [number, line] : lines) {
+    const std::vector<std::string> words = WordsOf(line);
+    if (words.size() > 1 && words[0] == "sec.protparm" && words[1] == "gsi")
+      more.insert(more.end(), words.begin() + 2, words.end());
+  }
+  return more;
+}
+
+// `words`: all that gsi is told, in this line or elsewhere.
 std::string GsiWithRevocations(const std::string& line, const std::vector<std::string>& words,
                                const std::string& plug_in) {
   std::string folder(kCertificates);
-  for (const char* option : {"-certdir:", "-crldir:"}) {
+  for (const char* option : {"-authzfun:", "-certdir:", "-crldir:"}) {
     for (const std::string& word : words) {
-      if (word.starts_with(option)) folder = word.substr(std::strlen(option));
+      if (!word.starts_with(option)) continue;
+      if (word.starts_with("-authzfun:")) return line;
+      folder = word.substr(std::strlen(option));
     }
   }
   return fmt::format("{} -authzfun:{} -authzfunparms:{} -authzto:{}", line, plug_in, folder, kVerdictSeconds);
@@ -68,11 +82,15 @@ std::vector<DirectiveLine> DirectiveLines(std::string_view file) {
 std::string WithRevocations(const std::string& users_lines, const std::string& plug_in) {
   std::string result;
   bool has_extractor = false, knows_authorities = false;
-  for (auto& [number, line] : DirectiveLines(users_lines)) {
-    const std::vector<std::string> words = WordsOf(line);
+  std::vector<DirectiveLine> lines = DirectiveLines(users_lines);
+  const std::vector<std::string> more_of_gsi = MoreWordsOfGsi(lines);
+  for (auto& [number, line] : lines) {
+    std::vector<std::string> words = WordsOf(line);
     const auto is = [&](const char* directive) { return !words.empty() && words[0] == directive; };
-    const bool has_own = line.find("-authzfun:") != line.npos;
-    if (IsGsi(words) && !has_own) line = GsiWithRevocations(line, words, plug_in);
+    if (IsGsi(words)) {
+      words.insert(words.end(), more_of_gsi.begin(), more_of_gsi.end());
+      line = GsiWithRevocations(line, words, plug_in);
+    }
     knows_authorities = knows_authorities || (is("xrd.tlsca") && words.size() > 1 && words[1] == "certdir");
     if (is("http.secxtractor")) {
       has_extractor = true;

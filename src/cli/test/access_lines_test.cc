@@ -53,6 +53,14 @@ TEST(WithRevocationsTest, GsiGetsOurFunction) {
     EXPECT_EQ(WithRevocations(line, "/p.so"), line);
 }
 
+TEST(WithRevocationsTest, GsiMayBeToldElsewhere) {
+  EXPECT_EQ(WithRevocations("sec.protparm gsi -certdir:/c\nsec.protocol gsi -ca:2\n", "/p.so"),
+            "sec.protparm gsi -certdir:/c\nsec.protocol gsi -ca:2 -authzfun:/p.so -authzfunparms:/c "
+            "-authzto:600\n");
+  const char* const own = "sec.protparm gsi -authzfun:libXrdLcmaps.so\nsec.protocol gsi\n";
+  EXPECT_EQ(WithRevocations(own, "/p.so"), own);
+}
+
 TEST(WithRevocationsTest, ACommentDoesNotGoOn) {
   EXPECT_EQ(WithRevocations("# a folder \\\nsec.protocol gsi\n", "/p.so"),
             "# a folder \\\nsec.protocol gsi -authzfun:/p.so -authzfunparms:/etc/grid-security/certificates "
