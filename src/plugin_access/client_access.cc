@@ -90,6 +90,17 @@ struct Stranger : XrdSecEntity {
   }
 };
 
+// The holder of a shared secret (sss) as its key says. XRootD believes it whatever else it claims: a VO, a
+// role, and by an attribute the name of anybody.
+struct SecretHolder : Stranger {
+  explicit SecretHolder(const XrdSecEntity& client) : Stranger(client) {
+    name = client.name;
+    grps = client.grps;
+    uid = client.uid;
+    gid = client.gid;
+  }
+};
+
 ShownNames NamesIn(std::string_view bearer) {
   if (const std::optional<TokenClaims> claims = ReadToken(bearer)) return {claims->subject, ""};
   if (const std::optional<MacaroonClaims> claims = ReadMacaroon(bearer)) return {"", claims->name};
@@ -145,6 +156,10 @@ XrdAccPrivs ClientAccess::Decide(const XrdSecEntity& client, const char* path, A
           client.tident == nullptr ? "a client" : client.tident, ban);
       return XrdAccPriv_None;
     }
+  }
+  if (bearer.empty() && std::strcmp(client.prot, "sss") == 0) {
+    const SecretHolder holder(client);
+    return next_.Access(&holder, path, operation, env);
   }
   if (bearer.empty() && !LoggedInByToken(client)) return next_.Access(&client, path, operation, env);
   std::optional<std::string> canonical = Canonical(path);

@@ -9,6 +9,7 @@
 
 #include <XrdNet/XrdNetAddr.hh>
 #include <XrdOuc/XrdOucEnv.hh>
+#include <XrdSec/XrdSecEntityAttr.hh>
 
 #include "plugin_access/test/bearers.hh"
 
@@ -26,8 +27,9 @@ class StockAccess final : public XrdAccAuthorize {
     const bool verified = authz != nullptr && std::string_view(authz).ends_with(good_token);
     if (verified && operation == granted && std::string_view(path).starts_with("/tokens/a"))
       return XrdAccPriv_All;
-    const std::string name = client->name == nullptr ? "" : client->name;
-    if (name == "alice") return XrdAccPriv_All;
+    std::string name = client->name == nullptr ? "" : client->name;
+    client->eaAPI->Get("request.name", name);
+    if (name == "alice" || client->vorg != nullptr || client->role != nullptr) return XrdAccPriv_All;
     if (std::string_view(path).starts_with("/public") && operation == AOP_Read) return XrdAccPriv_Read;
     return XrdAccPriv_None;
   }
@@ -153,6 +155,18 @@ TEST_F(ClientAccessTest, SomethingElseShownInPlaceOfTheLoginsTokenLeavesNoName) 
   client_.creds = nullptr;
   client_.credslen = 0;
   EXPECT_FALSE(May(AOP_Delete, "/b", ""));
+}
+
+TEST_F(ClientAccessTest, AHolderOfASharedSecretIsWhomItsKeySays) {
+  Be("sss", "carol");
+  char claimed[] = "testvo";
+  client_.vorg = client_.role = claimed;
+  client_.eaAPI->Add("request.name", "alice", true);
+  EXPECT_FALSE(May(AOP_Delete, "/b", ""));
+  EXPECT_TRUE(May(AOP_Read, "/public/file", ""));
+  client_.vorg = client_.role = nullptr;
+  Be("sss", "alice");
+  EXPECT_TRUE(May(AOP_Delete, "/b", ""));
 }
 
 TEST_F(ClientAccessTest, ATokenThatOthersMayHaveSeenIsNone) {
