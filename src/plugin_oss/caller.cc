@@ -12,6 +12,8 @@ Caller CallerOf(const XrdSecEntity& client) {
   Caller caller;
   caller.subject = text(client.name);
   caller.dn = text(client.moninfo);
+  // Of a client without a login it is what that says of itself, for XRootD's monitoring.
+  if (!caller.dn.starts_with('/')) caller.dn.clear();
   // XRootD separates them by blanks.
   for (const std::string_view group : Split(client.grps == nullptr ? "" : client.grps, ' ')) {
     if (!group.empty()) caller.groups.emplace_back(group);
