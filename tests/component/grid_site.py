@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """What a grid site has around its storage, for tests: a certificate authority, host and user certificates, proxies,
-a VO whose attributes they carry, an issuer of tokens and a keytab. Made with openssl and the grid's own programs.
+a VO whose attributes they carry, an issuer of tokens, a keytab and a Kerberos realm. Made with openssl and the grid's own programs.
 
     site = GridSite(self)                       # a component test; its directory holds all files
     site.certificate("alice", "alice")          # alice.pem, alice.key
@@ -12,6 +12,7 @@ import hmac
 import http.server
 import json
 import os
+import re
 import shutil
 import ssl
 import threading
@@ -25,8 +26,9 @@ AUTHORITY = ORGANISATION + "/CN=Test Authority"
 AUDIENCE = "https://storage.example.org"
 ALL_OF_STORAGE = "storage.read:/ storage.create:/ storage.modify:/"
 ALL_ACTIVITIES = ("DOWNLOAD", "UPLOAD", "DELETE", "MANAGE", "LIST", "READ_METADATA", "UPDATE_METADATA")
-# Exit codes of xrdcp and xrdfs.
-LOGIN_REFUSED, PERMISSION_DENIED = 52, 54
+REALM = "XEC.TEST"
+# An exit code of xrdcp and xrdfs.
+PERMISSION_DENIED = 54
 # What http_status() says if there is no TLS.
 NO_ANSWER = 0
 # Of a PUT: XRootD 6 says that something was created.
@@ -64,6 +66,7 @@ class GridSite:
         self.folder = test.path("site")
         self.certificates = self.path("certificates")
         self.user = xectest.xrootd_cluster.User().entry
+        self.kerberos = {}  # what programs of the realm have in their environment, once there is one
         os.makedirs(self.certificates)
         self._make_authority()
 
@@ -256,11 +259,69 @@ class GridSite:
     # Shared secrets.
 
     def keytab(self, name, user, group, number):
-        """A keytab of `sss` with one new key, by which its holder is this user of this group."""
+        """A keytab of `sss` with one new key of this number, by which its holder is this user of this group."""
         path = self.path(name + ".keytab")
-        self._test.run_program(["xrdsssadmin", "-k", f"key{number}", "-n", str(number), "-u", user, "-g", group, "add", path],
-                               stdin=b"y\n")
+        self._test.run_program(["xrdsssadmin", "-k", f"key{number}", "-u", user, "-g", group, "add", path], stdin=b"y\n")
+        # By itself it takes the time: keys of one second, each in its own file, have the same number.
+        with open(path, "r+", encoding="ascii") as file:
+            text = re.sub(r" N:\d+ ", f" N:{number} ", file.read())
+            file.seek(0)
+            file.truncate()
+            file.write(text)
         return path
+
+    # Kerberos.
+
+    def start_kdc(self):
+        """A realm with the gateway in it; sets self.kerberos."""
+        port = self._test.free_port()
+        configuration = self.write("krb5.conf", f"""\
+[libdefaults]
+default_realm = {REALM}
+dns_lookup_kdc = false
+dns_lookup_realm = false
+dns_canonicalize_hostname = false
+rdns = false
+[realms]
+{REALM} = {{
+  kdc = {xectest.HOST}:{port}
+  database_name = {self.path("principals")}
+  key_stash_file = {self.path("stash")}
+  kdc_listen = {port}
+  kdc_tcp_listen = {port}
+}}
+[logging]
+kdc = STDERR
+""")
+        replays = self.path("replays")
+        os.makedirs(replays)
+        if self.user is not None:
+            os.chown(replays, self.user.pw_uid, self.user.pw_gid)
+        self.kerberos = {"KRB5_CONFIG": configuration, "KRB5_KDC_PROFILE": configuration, "KRB5RCACHEDIR": replays}
+        self._test.run_program(["kdb5_util", "create", "-s", "-P", "of the test"], env=self.kerberos)
+        self.principal("xrootd/localhost")
+        self.give(self.path("xrootd/localhost.keys"))
+        kdc = self._test.background(["krb5kdc", "-n"], env=self.kerberos)
+        self._test.eventually(lambda: "commencing operation" in kdc.output(), 30, "the KDC is ready")
+
+    def kerberos_line(self):
+        """The gateway's, if there is a realm."""
+        return f"sec.protocol krb5 {self.path('xrootd/localhost.keys')} xrootd/localhost@{REALM}\n" if self.kerberos else ""
+
+    def principal(self, name):
+        """Somebody of the realm; answers the file with the key."""
+        keys = self.path(name + ".keys")
+        os.makedirs(os.path.dirname(keys), exist_ok=True)
+        for words in (f"addprinc -randkey {name}", f"ktadd -k {keys} {name}"):
+            self._test.run_program(["kadmin.local", "-q", words], env=self.kerberos)
+        return keys
+
+    def ticket(self, name):
+        """What a client of the realm has in its environment after its login."""
+        keys = self.principal(name)
+        env = {**self.kerberos, "KRB5CCNAME": f"FILE:{keys}.cache"}
+        self._test.run_program(["kinit", "-k", "-t", keys, name], env=env)
+        return env
 
     # The gateway.
 
@@ -309,20 +370,25 @@ class GridTest(xectest.TestCase):
         self.site.trust_authority()
         shutil.copy(self.site.keytab("operator", "carol", "operators", 1), self.site.path("gateway.keytab"))
         self.site.give(self.site.path("gateway.keytab"))
-        self.conf = self.site.write("gateway.conf", self.site.directives(self.rights or self.site.printed("rules")))
+        lines = self.site.directives(self.rights or self.site.printed("rules")) + self.site.kerberos_line()
+        self.conf = self.site.write("gateway.conf", lines)
+        self.before_gateways()
         self.gateway = self.start_gateway()
         self.file = self.random_file("file", 100_000)
         self.https = f"https://localhost:{self.gateway.port}"
         self.root = f"root://localhost:{self.gateway.port}/"
 
-    def start_gateway(self):
+    def start_gateway(self, *options, env=None, **store):
         names = ("--user", self.site.user.pw_name) if self.site.user is not None else ()
-        return self.serve(geometry="2+1", options=("-c", self.conf, *names), env={
+        return self.serve(options=("-c", self.conf, *names, *options), env={
             "X509_CERT_DIR": self.site.certificates, "X509_VOMS_DIR": self.site.path("vomsdir"),
-            "XDG_CACHE_HOME": self.path("cache")})
+            "XDG_CACHE_HOME": self.path("cache"), **self.site.kerberos, **(env or {})}, **{"geometry": "2+1", **store})
 
     def prepare_site(self):
-        """What has to be there before the gateway starts."""
+        """What has to be there before the issuer and the gateway's file."""
+
+    def before_gateways(self):
+        """What the gateway finds when it starts, and what the file of self.conf says, is there and may be changed."""
 
     def restart_with(self, line):
         """One more line in the gateway's file."""
@@ -354,13 +420,6 @@ class GridTest(xectest.TestCase):
         # The commands of gfal are for Debian's python.
         return self.run_program([command, *arguments], code=code, env={
             "GFAL_PYTHONBIN": "/usr/bin/python3", "X509_CERT_DIR": self.site.certificates, "HOME": self.path("home"), **env})
-
-    def check_root(self, folder, env):
-        """A client that may do everything in a folder."""
-        self.xrdcp(self.file, f"{self.root}{folder}/file", env=env)
-        self.xrdcp(f"{self.root}{folder}/file", self.path("back"), "--force", env=env)
-        self.assert_same(self.file, self.path("back"))
-        self.assertIn(f"{folder}/file", self.xrdfs(self.root, "ls", folder, env=env).out.split())
 
     def check_root_refused(self, folder, env, code=PERMISSION_DENIED):
         """A client that may neither write, read nor list there; nothing was made."""
