@@ -1,45 +1,18 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""A gateway as a site of the grid has it: stock clients show it X.509 certificates and proxies, VOMS attributes, tokens,
-macaroons and shared secrets. Each is let in where it may, and its neighbour with one thing wrong is not."""
-import os
+"""A gateway as a site of the grid has it, by the clients of the grid: what they say of a refusal, and how they have one
+gateway copy from another; and what a ban holds for. Who may do what with which credential is in test_client_table.py and
+test_refusals.py."""
 import socket
 import ssl
 import time
 
 import grid_site
 import xectest
-from grid_site import ALL_OF_STORAGE, LOGIN_REFUSED, NO_ANSWER, PERMISSION_DENIED
+from grid_site import ALL_OF_STORAGE, LOGIN_REFUSED, NO_ANSWER
 
 
 class Certificates(grid_site.GridTest):
     rights = "u alice /alice a\nu carol /carol a\n"
-
-    def prepare_site(self):
-        """Certificates that say "alice" and are not to be believed."""
-        self.site.certificate("impostor-alice", "alice", authority=self.site.impostor())
-        self.site.certificate("expired-alice", "alice", days=-1)
-
-    def test_https(self):
-        def shown(name):
-            return "--cert", self.site.path(name + ".pem"), "--key", self.site.path(name + ".key")
-        self.check_https("/alice", *shown("alice"))
-        self.check_https_refused("/alice", *shown("bob"))
-        self.check_https_refused("/alice")
-        self.check_https_refused("/carol", *shown("alice"))
-        for name in ("impostor-alice", "expired-alice"):
-            with self.subTest(name):
-                self.check_https_refused("/alice", *shown(name), status=NO_ANSWER)
-
-    def test_proxy_by_root(self):
-        alice, bob = (self.proxy_client(self.site.proxy(name, name)) for name in ("alice", "bob"))
-        self.check_root("/alice", alice)
-        self.check_root_refused("/alice", bob)
-        self.check_root_refused("/carol", alice)
-        for name in ("impostor-alice", "expired-alice"):
-            with self.subTest(name):
-                self.check_root_refused("/alice", self.proxy_client(self.site.proxy(name, "alice")), LOGIN_REFUSED)
-        with self.subTest("expired proxy"):
-            self.check_root_refused("/alice", self.proxy_client(self.site.proxy("alice", "alice", days=-1)), LOGIN_REFUSED)
 
     def test_revoked(self):
         """While the gateway runs, and alice with another certificate is let in as ever."""
@@ -117,150 +90,20 @@ class Certificates(grid_site.GridTest):
         self.check_https("/alice", "--cert", self.site.path("alice.pem"), "--key", self.site.path("alice.key"))
 
 
-class Attributes(grid_site.GridTest):
-    """Of virtual organisations, in proxies."""
-
-    def setUp(self):
-        super().setUp()
-        for vo, server in (("testvo", "voms.example.org"), ("othervo", "other.example.org")):
-            self.site.vo(vo, server)
-        self.site.certificate("stranger.example.org", "stranger.example.org")
-        self.member = self.vo_proxy("/testvo/Role=NULL")
-        self.producer = self.vo_proxy("/testvo/Role=NULL", "/testvo/production/Role=producer")
-
-    def vo_proxy(self, *attributes, vo="testvo", server="voms.example.org"):
-        return self.site.vo_proxy("bob", vo, server, *attributes)
-
-    def strangers(self):
-        """Proxies that may do nothing where members of the VO may do all."""
-        yield "no attributes", self.site.proxy("bob", "bob")
-        yield "another VO", self.vo_proxy("/othervo/Role=NULL", vo="othervo", server="other.example.org")
-        yield "another group", self.vo_proxy("/testvo/guests/Role=NULL")
-        yield "a server that does not speak for the VO", self.vo_proxy("/testvo/Role=NULL", server="stranger.example.org")
-        yield "a server of another VO", self.vo_proxy("/testvo/Role=NULL", server="other.example.org")
-
-    def test_root(self):
-        self.check_root("/vo", self.proxy_client(self.member))
-        self.check_root("/produced", self.proxy_client(self.producer))
-        self.check_root_refused("/produced", self.proxy_client(self.member))
-        for what, proxy in self.strangers():
-            with self.subTest(what):
-                self.check_root_refused("/vo", self.proxy_client(proxy))
-
-    def test_https(self):
-        self.check_https("/vo", "--cert", self.member)
-        self.check_https("/produced", "--cert", self.producer)
-        self.check_https_refused("/produced", "--cert", self.member)
-        for what, proxy in self.strangers():
-            with self.subTest(what):
-                self.check_https_refused("/vo", "--cert", proxy)
-
-
-class Tokens(grid_site.GridTest):
-    def wrong_tokens(self):
-        """What is wrong with each, whether it suffices to log in by root://, and it; every one may do nothing."""
-        yield "another folder", True, self.site.token("storage.read:/sub storage.modify:/sub")
-        yield "no scope of storage", True, self.site.token("compute.read")
-        other = "https://other.example.org"
-        yield "another audience", True, self.site.token(ALL_OF_STORAGE, aud=other)
-        yield "expired", False, self.site.token(ALL_OF_STORAGE, exp=int(time.time()) - 120, iat=int(time.time()) - 240)
-        yield "not valid yet", False, self.site.token(ALL_OF_STORAGE, nbf=int(time.time()) + 3600)
-        yield "another issuer", False, self.site.token(ALL_OF_STORAGE, iss="https://localhost:1/")
-        yield "groups of others", True, self.site.token("storage.read:/sub", **{"wlcg.groups": ["/testvo", "operators"]})
-        yield "the name of another", True, self.site.token("storage.read:/sub", sub="carol")
-        yield "the name of another, and another audience", True, self.site.token(ALL_OF_STORAGE, sub="carol", aud=other)
-        first, second = (self.site.token(ALL_OF_STORAGE).split(".") for _ in range(2))
-        yield "another signature", False, ".".join((*first[:2], second[2]))
-
-    def test_https(self):
-        def bearer(token):
-            return "-H", f"Authorization: Bearer {token}"
-        self.check_https("/tokens", *bearer(self.site.token(ALL_OF_STORAGE)))
-        self.check_https_refused("/tokens")
-        for what, _, token in self.wrong_tokens():
-            with self.subTest(what):
-                for folder in ("/tokens", "/vo", "/operators"):
-                    self.check_https_refused(folder, *bearer(token))
-        reader = self.site.token("storage.read:/")
-        self.assertEqual(self.https_status("/tokens/file", *bearer(reader)), 200)
-        self.assertEqual(self.https_status("/tokens/file", *bearer(reader), "-T", self.file), 403)
-        creator = self.site.token("storage.create:/")
-        self.assertEqual(self.https_status("/tokens/new", *bearer(creator), "-T", self.file), grid_site.PUT_STATUS)
-        self.assertEqual(self.https_status("/tokens/new", *bearer(creator)), 403)
-
-    def test_root(self):
-        def client(token):
-            return self.root_client("ztn", BEARER_TOKEN=token)
-        self.check_root("/tokens", client(self.site.token(ALL_OF_STORAGE)))
-        for what, may_log_in, token in self.wrong_tokens():
-            with self.subTest(what):
-                for folder in ("/tokens", "/vo", "/operators"):
-                    self.check_root_refused(folder, client(token), PERMISSION_DENIED if may_log_in else LOGIN_REFUSED)
-        reader = client(self.site.token("storage.read:/"))
-        self.xrdcp(f"{self.root}/tokens/file", self.path("read"), env=reader)
-        self.xrdcp(self.file, f"{self.root}/tokens/other", env=reader, code=PERMISSION_DENIED)
-
-
 class Macaroons(grid_site.GridTest):
-    EVERYTHING = grid_site.ALL_ACTIVITIES
-
-    def setUp(self):
-        super().setUp()
+    def prepare_site(self):
         self.site.vo("testvo", "voms.example.org")
-        self.member = self.site.vo_proxy("alice", "testvo", "voms.example.org", "/testvo/Role=NULL")
-        self.good = self.ask("/vo/", self.EVERYTHING, "--cert", self.member)
-
-    def ask(self, name, activities, *credential):
-        return self.macaroon(name, *credential, activities=activities)
-
-    @staticmethod
-    def bearer(macaroon):
-        return "-H", f"Authorization: Bearer {macaroon}"
-
-    def wrong_macaroons(self):
-        """What is wrong with each, and it; every one may do nothing."""
-        yield "another folder", self.ask("/vo/sub/", self.EVERYTHING, "--cert", self.member)
-        yield "another folder, by its bearer", grid_site.with_caveat(self.good, "path:/vo/sub")
-        yield "expired", grid_site.with_caveat(self.good, "before:2020-01-01T00:00:00Z")
-        yield "another signature", self.good[:-8] + ("A" if self.good[-8] != "A" else "B") + self.good[-7:]
-
-    def test_https(self):
-        self.check_https("/vo", *self.bearer(self.good))
-        self.check_https_refused("/operators", *self.bearer(self.good))
-        for what, macaroon in self.wrong_macaroons():
-            with self.subTest(what):
-                self.check_https_refused("/vo", *self.bearer(macaroon))
-
-    def test_one_that_reads(self):
-        """The gateway confined it, or its bearer did."""
-        self.check_https("/vo", *self.bearer(self.good))
-        for reader in (self.ask("/vo/", ["DOWNLOAD"], "--cert", self.member),
-                       grid_site.with_caveat(self.good, "activity:DOWNLOAD")):
-            self.assertEqual(self.https_status("/vo/file", *self.bearer(reader)), 200)
-            move = ("-X", "MOVE", "-H", f"Destination: {self.https}/vo/moved")
-            for request in (("-T", self.file), ("-X", "DELETE"), move):
-                self.assertEqual(self.https_status("/vo/file", *self.bearer(reader), *request), 403, request)
 
     def test_anybody_gets_one_that_sees_size_and_time(self):
         """Stock XRootD never refuses one."""
-        self.check_https("/vo", *self.bearer(self.good))
+        member = self.site.vo_proxy("alice", "testvo", "voms.example.org", "/testvo/Role=NULL")
+        self.check_https("/vo", "--cert", member)
         for credential in ((), ("--cert", self.site.proxy("bob", "bob"))):
-            stranger = self.bearer(self.ask("/vo/", self.EVERYTHING, *credential))
+            stranger = ("-H", "Authorization: Bearer " + self.macaroon("/vo/", *credential))
             self.assertEqual(self.https_status("/vo/file", *stranger, "--head"), 200)
             self.assertEqual(self.https_status("/vo/", *stranger, "-X", "PROPFIND", "-H", "Depth: 1"), 403)
             for request in ((), ("-T", self.file), ("-X", "DELETE")):
                 self.assertEqual(self.https_status("/vo/file", *stranger, *request), 403, request)
-
-    def test_root(self):
-        """In the URL, after a login as somebody else: `ztn` takes tokens only."""
-        bob = self.proxy_client(self.site.proxy("bob", "bob"))
-        self.xrdcp(self.file, f"{self.root}/vo/file?authz=Bearer%20{self.good}", env=bob)
-        self.xrdcp(f"{self.root}/vo/file?authz=Bearer%20{self.good}", self.path("back"), env=bob)
-        self.assert_same(self.file, self.path("back"))
-        for what, macaroon in self.wrong_macaroons():
-            with self.subTest(what):
-                self.xrdcp(self.file, f"{self.root}/vo/file?authz=Bearer%20{macaroon}", "--force", env=bob,
-                           code=PERMISSION_DENIED)
 
 
 class Bans(grid_site.GridTest):
@@ -369,29 +212,6 @@ class ThirdParty(grid_site.GridTest):
         self.other = self.start_gateway()
         self.far = f"https://localhost:{self.other.port}"
 
-    def copy(self, near, far, here, there):
-        """What the near gateway says at last of a copy that it pulls ("Source: ...") or pushes ("Destination: ...")."""
-        result = self.run_program(["curl", "--silent", "--cacert", self.site.authority, "-X", "COPY", "-H", far,
-                                   "-H", f"Authorization: Bearer {here}", "-H", f"TransferHeaderAuthorization: Bearer {there}",
-                                   "-H", "Credential: none", self.https + near])
-        return result.out.strip().splitlines()[-1]
-
-    def test_tokens(self):
-        good, bad = self.site.token(ALL_OF_STORAGE), self.site.token("storage.read:/sub")
-        bearer = ("-H", f"Authorization: Bearer {good}")
-        self.assertEqual(self.https_status("/tokens/file", *bearer, "-T", self.file), grid_site.PUT_STATUS)
-        pushed, pulled = self.far + "/tokens/pushed", self.https + "/tokens/pulled"
-        for near, far, made, remote_refusal in (
-                ("/tokens/file", f"Destination: {pushed}", pushed, "failure: .*403"),
-                ("/tokens/pulled", f"Source: {pushed}", pulled, "operation not supported|403 Forbidden")):
-            with self.subTest(far):
-                self.assertIn("permission denied", self.copy(near, far, bad, good))
-                self.assertRegex(self.copy(near, far, good, bad), remote_refusal)
-                self.assertEqual(self.http_status("--cacert", self.site.authority, *bearer, made), 404)
-                self.assertEqual(self.copy(near, far, good, good), "success: Created")
-                self.curl("--cacert", self.site.authority, *bearer, made, "-o", self.path("back"))
-                self.assert_same(self.file, self.path("back"))
-
     def test_gfal_with_proxies(self):
         """It asks both gateways for macaroons, as the grid's file transfer service does."""
         member = self.site.vo_proxy("alice", "testvo", "voms.example.org", "/testvo/Role=NULL")
@@ -407,20 +227,6 @@ class ThirdParty(grid_site.GridTest):
                 self.assertNotEqual(copy("refused", self.site.proxy("bob", "bob"), None).code, 0)
                 status = self.http_status("--cacert", self.site.authority, "--cert", member, self.far + "/vo/refused")
                 self.assertEqual(status, 404)
-
-
-class SharedSecrets(grid_site.GridTest):
-    def test_root(self):
-        self.site.keytab("unknown", "carol", "operators", 2)
-        self.site.keytab("forged", "carol", "operators", 1)
-
-        def client(name):
-            return self.root_client("sss", XrdSecSSSKT=self.site.path(name + ".keytab"))
-        self.check_root("/operators", client("operator"))
-        self.check_root_refused("/vo", client("operator"))
-        for name in ("unknown", "forged"):
-            with self.subTest(name):
-                self.check_root_refused("/operators", client(name), LOGIN_REFUSED)
 
 
 if __name__ == "__main__":
