@@ -12,6 +12,7 @@ from .peers import S3Peer, XrdecCluster, XrdecDirect, XrdecGateway
 from .requests import RequestCounter
 from .results import Results
 from .subjects import PORTS_EACH
+from .web_site import WebSite
 
 FIRST_PORT = 11000
 
@@ -28,6 +29,8 @@ class Bench:
         self.dir = directory
         self.results = Results()
         self.subjects = self.make_subjects(outside)
+        # Without the workload nobody has lines for it, so it changes nothing of what others measure.
+        self.web_site = self.make_web_site() if any(workload.over_web for workload in options.workloads) else None
         self.counter = RequestCounter() if options.requests else None
         self.running = []
         if options.no_pages:
@@ -65,6 +68,16 @@ class Bench:
         if options.s3_peer and "s3" in options.kinds:
             found.append(S3Peer(options.s3_peer, outside))
         return found
+
+    def make_web_site(self):
+        site = WebSite(os.path.join(self.dir, "web-site"))
+        for subject in self.subjects:
+            subject.open_web(site)
+        return site
+
+    def free_port(self):
+        """The first of those that a server besides the subjects may have."""
+        return FIRST_PORT + (len(self.subjects) + 1) * PORTS_EACH
 
     def start(self):
         for subject in self.subjects:

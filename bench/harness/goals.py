@@ -43,7 +43,7 @@ class Judge:
     def all(self):
         for part in (self.streams, self.cluster_streams, self.many, self.data_moved, self.links, self.ingest,
                      self.small_cluster, self.small_embedded, self.thousand, self.degraded, self.sparse, self.vector,
-                     self.listing, self.memory, self.codec):
+                     self.listing, self.web_streams, self.web_names, self.memory, self.codec):
             part()
         return self.goals
 
@@ -163,6 +163,27 @@ class Judge:
             for row, bound in (("names: first entry, s", 0.2), ("names: all, s", 3), ("with sizes: all, s", 10),
                                ("just written, names: all, s", 3), ("just written, with sizes: all, s", 10)):
                 self.at_most(f"{subject}, listing of 100,000: {row}", self.results.median("listing", row, subject), bound)
+
+    def web_streams(self):
+        for subject, put in (("embedded none", 0.7), ("cluster none", 0.5)):
+            for scheme in ("http", "https"):
+                for way, bound in (("PUT", put), ("GET", 0.9)):
+                    self.at_least(f"{subject}, 1 stream by curl: {scheme} {way} MiB/s over plain",
+                                  self.results.ratio("web", f"{scheme} {way} MiB/s", subject, "plain"), bound)
+
+    def web_names(self):
+        for subject in ("embedded none", "cluster none"):
+            for connections in ("1 connection", "8 connections"):
+                for protocol in ("root", "https"):
+                    self.at_least(f"{subject}, {connections}: deletes/s by {protocol} over plain",
+                                  self.results.ratio("web names", f"delete, {protocol}, {connections}", subject, "plain"),
+                                  0.3, must=True)
+                self.at_least(f"{subject}, {connections}: stats/s by https over root",
+                              self.results.median("web names", f"stat by https over root, {connections}", subject), 0.8,
+                              must=True)
+            for row in ("root, first", "root, again", "https, again"):
+                self.at_most(f"{subject}, question for a checksum, {row}: large over small",
+                             self.results.median("web checksums", f"{row}: large over small", subject), 2, must=True)
 
     def memory(self):
         table = self.results.tables.get(MEMORY)

@@ -26,6 +26,7 @@ class Subject:
     speaks_xrootd = True
     cached = False               # keeps in memory what was read; measured only where that matters
     for_names = False            # differs from another one in what names cost; measured only where that matters
+    has_web = False              # can be told to answer http and https
     may_lose = 0                 # data servers that may be gone without loss, where that can be measured
     stored_per_byte = 1.0        # bytes on disks for one of an object
     # Whether its clients move page checksums, as stock clients do by default.
@@ -50,6 +51,15 @@ class Subject:
 
     def client_port(self):
         return self.port
+
+    def open_web(self, site):
+        """Before the start: answers http and https at http_port() as well, and fetches third-party copies."""
+
+    def http_port(self):
+        raise BenchError(f"{self.name} does not speak http")
+
+    def web_url(self, scheme):
+        return f"{scheme}://{HOST}:{self.http_port()}"
 
     def start(self):
         raise NotImplementedError

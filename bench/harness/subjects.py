@@ -22,13 +22,21 @@ class Plain(Daemon):
     and whoever writes waits until the kernel says that the file is on the disk: stock xrootd has no setting for that."""
     kind = "plain"
     stands_for = "stock xrootd on one directory, no erasure coding; `plain commit`: the file is synced before it counts"
+    has_web = True
 
     def __init__(self, directory, port, policy=""):
         super().__init__(directory, port, policy)
         self.loads = not policy  # the load generator does not wait for the disk
+        self.web_lines = []
+
+    def open_web(self, site):
+        self.web_lines = site.plain_lines(self.http_port())
+
+    def http_port(self):
+        return self.port + 1
 
     def start(self):
-        self.spawn_xrootd([f"oss.localroot {self.roots()[0]}"], give=self.roots())
+        self.spawn_xrootd([f"oss.localroot {self.roots()[0]}", *self.web_lines], give=self.roots())
 
     def roots(self):
         return [os.path.join(self.dir, "data")]
@@ -76,6 +84,7 @@ class Proxy(Daemon):
 
 class Store(Subject):
     """A gateway of XEC; `geometry` is K+M."""
+    has_web = True
 
     def __init__(self, directory, port, policy, options, cached=False):
         super().__init__(directory, port, policy)
@@ -93,6 +102,9 @@ class Store(Subject):
         self.may_lose = parity
         self.lost = []
         self.turn = 0
+
+    def open_web(self, site):
+        self.serve_options += ["-c", site.gateway_file]
 
     def store_options(self):
         """How `xec` is told about the data servers."""
@@ -133,6 +145,14 @@ class Embedded(Store):
         self.directories = [os.path.join(directory, f"d{number:02d}") for number in range(1, self.members + 1)]
         self.serve = daemons.Daemon()
         self.xrootd = 0
+
+    def open_web(self, site):
+        super().open_web(site)
+        if site.user:
+            self.serve_options += ["--user", site.user.pw_name]
+
+    def http_port(self):
+        return self.port
 
     def store_options(self):
         return [word for path in self.directories for word in ("--data", path)]
@@ -181,8 +201,15 @@ class OnCluster(Store):
             redirector=self.redirector, serve_options=self.serve_options,
             server_lines=[requests.SERVER_LINE] if options.requests else []))
 
+    def open_web(self, site):
+        super().open_web(site)
+        self.cluster.options.serve_options = self.serve_options
+
     def client_port(self):
         return self.cluster.gateways[0].port
+
+    def http_port(self):
+        return self.cluster.gateways[0].http_port
 
     def store_options(self):
         return [word for server in self.cluster.servers for word in ("--server", server.server_option())]

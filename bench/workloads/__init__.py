@@ -11,5 +11,6 @@ from .sparse import Sparse
 from .stream import Stream
 from .streams16 import Streams16
 from .vector import Vector
+from .web import Web
 
-ALL = (Stream, Streams16, Reread, ReadWrite, Ingest, Small, Sparse, Vector, Listing, Degraded, Links)
+ALL = (Stream, Streams16, Reread, ReadWrite, Ingest, Small, Sparse, Vector, Listing, Degraded, Web, Links)

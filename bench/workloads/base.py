@@ -12,6 +12,7 @@ class Workload:
     every_policy = False  # with each sync policy, or only the first of each kind
     with_cache = False    # also stores that keep in memory what was read
     many_names = False    # also subjects that differ only in what names cost
+    over_web = False      # by http and https
     needs_loads = True    # only subjects that xec_load can be pointed at
     small = {}            # sizes, in place of those in `usual`, for --quick
     usual = {}

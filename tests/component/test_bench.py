@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import ssl
 import sys
 import threading
 import xml.etree.ElementTree
@@ -16,14 +17,14 @@ import xectest
 
 sys.path.insert(0, os.path.join(xectest.REPO, "bench"))
 import workloads  # noqa: E402
-from harness import goals, meters, options as command_line, requests, results  # noqa: E402
+from harness import goals, meters, options as command_line, requests, results, web_site  # noqa: E402
 
 BENCH = os.path.join(xectest.REPO, "bench", "run_bench.py")
 BOTH = ["embedded none", "cluster none"]
 ALL = ["plain", *BOTH]
 WITH_CACHES = ["embedded none", "embedded cache", "cluster none", "cluster cache"]
 # Tables of which not all subjects are part.
-COLUMNS = {"degraded": BOTH, "small requests": ["cluster none"]}
+COLUMNS = {"degraded": BOTH, "small requests": ["cluster none"], "web names requests": ["cluster none"]}
 # Rows of which not all subjects of their table are part.
 BEHIND = re.compile(r"data servers? for each|a page for each end|gone: ")
 ON_CLUSTERS = re.compile(r"server killed|requests to data servers")
@@ -175,6 +176,20 @@ class Bench(xectest.TestCase):
         self.assertIn("stream, preparing, s3: s3 gives back other bytes than it got", result.out)
         self.assertRegex(result.out, r"download MiB/s\s+\d")
 
+    def test_only_good_answers_count_over_https(self):
+        site = web_site.WebSite(self.path("site"))
+        load = os.path.join(xectest.REPO, "bench", "load", "https_load.py")
+        with FakeS3(site) as peer:
+            words = [sys.executable, load, "--host", xectest.HOST, "--port", str(peer.server.server_port), "--ca",
+                     site.certificate, "--header", "Authorization: AWS4-HMAC-SHA256 Credential=key/"]
+            peer.objects = {"/a": b"1" * 100_000, "/b": b"2"}
+            answer = json.loads(self.run_program([*words, "--method", "GET"], stdin=b"/a /b /a\n/b\n").out)
+            self.assertEqual(len(answer["took"]), 4)
+            missing = self.run_program([*words, "--method", "GET"], stdin=b"/a /none\n", code=1)
+            self.assertIn("https_load: answered with 'HTTP/1.1 404", missing.err)
+            bare = self.run_program([*words, "--method", "GET", "--wanted", "digest:"], stdin=b"/a\n", code=1)
+            self.assertIn("https_load: answered with 'HTTP/1.1 200", bare.err)
+
     def test_bytes_of_connections(self):
         before = {(1, "a"): (100, 10, 0.0), (1, "b"): (7, 7, 299.0), (2, "c"): (5, 5, 0.0)}
         after = {(1, "a"): (150, 11, 0.0), (1, "d"): (3, 1, 0.0)}
@@ -201,7 +216,10 @@ class Bench(xectest.TestCase):
 
 
 class FakeS3:
-    """Keeps what it gets in memory; looks at no signature, but wants one."""
+    """Keeps what it gets in memory; looks at no signature, but wants one. With a WebSite it speaks https."""
+
+    def __init__(self, site=None):
+        self.site = site
 
     def __enter__(self):
         self.objects = {}
@@ -209,6 +227,8 @@ class FakeS3:
         peer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
             def answer(self, code, body=b""):
                 signed = self.headers.get("Authorization", "").startswith("AWS4-HMAC-SHA256 Credential=key/")
                 self.send_response(code if signed else 403)
@@ -231,6 +251,11 @@ class FakeS3:
                 pass
 
         self.server = http.server.ThreadingHTTPServer((xectest.HOST, 0), Handler)
+        self.server.daemon_threads = True
+        if self.site:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(self.site.certificate, self.site.key)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         self.url = f"http://{xectest.HOST}:{self.server.server_port}"
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()
