@@ -117,6 +117,7 @@ BOUNDS = [
          "time", ""),
         ("names compared with a disk that went back, or moved to other homes, at once", "src/commit/programs/name_walk.cc",
          "kNamesInFlightMax", "names", ""),
+        ("removals at once of one `xec rm`", "src/api/remove_many.hh", "kRemovalsAtOnce", "removals", ""),
         ("names that may fail before that is given up", "src/commit/programs/name_walk.cc", "kNamesFailedMax",
          "names", ""),
     ]),

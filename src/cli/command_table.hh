@@ -68,7 +68,7 @@ inline constexpr CommandText kCommands[] = {
      "levels\n"},
     {"stat", "Show what is known of an object or directory", "PATH...", 1, kAnyNumber, true,
      "  xec stat -c xec.conf --json /data/run1.root\n"},
-    {"rm", "Remove objects", "PATH...", 1, kAnyNumber, true,
+    {"rm", "Remove objects, several at a time", "PATH...", 1, kAnyNumber, true,
      "  xec rm -c xec.conf /data/run1.root\n  xec rm -c xec.conf -r /data                      a directory "
      "with all in it\n"},
     {"mv", "Rename an object or directory", "FROM TO", 2, 2, true,

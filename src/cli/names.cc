@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // ls, stat, rm, mv and mkdir.
 
+#include "api/remove_many.hh"
 #include "cli/commands.hh"
 #include "cli/json_output.hh"
 #include "cli/terminal.hh"
@@ -107,18 +108,6 @@ void PrintDescription(const Json& json) {
   if (!json["debts"].empty()) row("debt", fmt::format("{} archives are still owed", json["debts"].size()));
 }
 
-Status RemoveTree(Store& store, const std::string& path) {
-  XEC_ASSIGN_OR_RETURN(const std::vector<ListedName> names, SyncWait(ListAll(store, path)));
-  for (const ListedName& name : names) {
-    const std::string child = Join(path, name.name);
-    const Status removed = name.directory ? RemoveTree(store, child) : SyncWait(store.Remove(child));
-    // Somebody else was faster: what was wanted is true.
-    if (!removed && removed.code() != Code::kNotFound) return removed.error();
-  }
-  if (path == "/") return OkStatus();
-  return SyncWait(store.RemoveDirectory(path));
-}
-
 }  // namespace
 
 Result<int> RunList(const CommandLine& line, OpenedStore& store) {
@@ -143,15 +132,12 @@ Result<int> RunStat(const CommandLine& line, OpenedStore& store) {
 }
 
 Result<int> RunRemove(const CommandLine& line, OpenedStore& store) {
-  for (const std::string& path : line.operands) {
-    const Status removed = SyncWait(store.store().Remove(path));
-    if (!removed && removed.code() == Code::kIsDirectory && line.recursive) {
-      XEC_TRY(RemoveTree(store.store(), WithoutSlashes(path)));
-    } else if (!removed && removed.code() == Code::kIsDirectory) {
+  XEC_ASSIGN_OR_RETURN(const std::vector<std::string> directories,
+                       RemoveObjects(store.store(), line.operands));
+  for (const std::string& path : directories) {
+    if (!line.recursive)
       return Fail(Code::kIsDirectory, "{} is a directory: xec rm -r removes it with all in it", path);
-    } else if (!removed) {
-      return removed.error();
-    }
+    XEC_TRY(RemoveTree(store.store(), WithoutSlashes(path)));
   }
   return kExitOk;
 }

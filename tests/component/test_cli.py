@@ -95,6 +95,7 @@ class Objects(CliTest):
         self.assertEqual(self.xec("ls", "/c").out, "three\nuno\n")
         self.xec("rm", "/a/two")
         self.xec("rm", "/c", code=EXIT_KIND)
+        self.assertEqual(self.xec("ls", "/c").out, "three\nuno\n")
         self.xec("rm", "-r", "/c", "/a")
         self.assertEqual(self.xec("ls", "/").out, "")
         self.xec("mkdir", "/x/y", code=EXIT_NOT_FOUND)

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "api/remove_many.hh"
 #include "object/test/test_store.hh"
 #include "runtime/sync_wait.hh"
 #include "store/make_layout_store.hh"
@@ -57,6 +58,30 @@ class EngineStoreTest : public testing::Test {
   EngineStore engine_store_;
   Store& store_ = engine_store_;
 };
+
+TEST_F(EngineStoreTest, ManyAreRemovedAndDirectoriesAreNamed) {
+  std::vector<std::string> paths;
+  for (int i = 0; i < 100; ++i) {
+    paths.push_back(fmt::format("/d/{}", i));
+    ASSERT_TRUE(Put(paths.back(), "1"));
+  }
+  paths.insert(paths.begin() + 50, "/d");
+  EXPECT_THAT(*RemoveObjects(store_, paths), ElementsAre("/d"));
+  EXPECT_THAT(Page({}), ElementsAre());
+  EXPECT_EQ(RemoveObjects(store_, paths).code(), Code::kNotFound);
+}
+
+TEST_F(EngineStoreTest, ATreeIsRemovedFromItsLeavesOn) {
+  for (const std::string name : {"/d/a/b/c/1", "/d/a/b/2", "/d/a/b/3", "/d/e/4", "/d/5", "/f/6"})
+    ASSERT_TRUE(Put(name, "1"));
+  ASSERT_TRUE(SyncWait(store_.MakeDirectory("/d/e/empty", false)));
+  EXPECT_TRUE(RemoveTree(store_, "/d"));
+  EXPECT_EQ(SyncWait(store_.Stat("/d")).code(), Code::kNotFound);
+  EXPECT_EQ(RemoveTree(store_, "/d").code(), Code::kNotFound);
+  EXPECT_EQ(Get("/f/6"), "1");
+  EXPECT_TRUE(RemoveTree(store_, "/"));
+  EXPECT_TRUE(SyncWait(ListAll(store_, "/"))->empty());
+}
 
 TEST_F(EngineStoreTest, PagesAreInTheOrderOfBytes) {
   for (const std::string name : {"b", "a", "a~", "B", "\xc3\xa9", "a b"})
