@@ -51,6 +51,9 @@ struct OnlyIf {
   // This one lives there, else kNotCurrent. Of several that replace it one wins. A client that removes it or
   // renames it away at the same moment may be told that it is done as well; what replaced it stands then.
   std::optional<Version> version;
+  // No condition: Stat has told the caller, while its client waited already, that this one lives there. A
+  // removal of an object then need not look again; what has replaced it since stands.
+  std::optional<Version> seen = {};
 
   static OnlyIf Absent() { return {true, {}}; }
   static OnlyIf Current(Version version) { return {false, version}; }

@@ -10,6 +10,7 @@
 
 #include "base/text.hh"
 #include "plugin_oss/caller.hh"
+#include "plugin_oss/last_stats.hh"
 #include "plugin_oss/upload_attributes.hh"
 
 namespace xec {
@@ -66,6 +67,12 @@ int ClientFileSystem::rename(const char* from, const char* to, XrdOucErrInfo& in
   if (name) return next_.rename(from, name->c_str(), info, client, opaque_from, opaque_to);
   info.setErrInfo(EINVAL, name.error().message.c_str());
   return SFS_ERROR;
+}
+
+int ClientFileSystem::rem(const char* path, XrdOucErrInfo& info, const XrdSecEntity* client,
+                          const char* opaque) {
+  const HttpRemovalOfThread of_thread(IsFromHttp(info));
+  return next_.rem(path, info, client, opaque);
 }
 
 int ClientFileSystem::prepare(XrdSfsPrep& request, XrdOucErrInfo& info, const XrdSecEntity* client) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // ClientFileSystem: stands in front of XRootD's own file system (`xrootd.fslib ++`) and passes everything on
 // to it. It does what XRootD's interfaces below that have no way to: says for which client attributes are
-// asked (ClientOfThread), which checksums HTTP may choose from, what the target of an HTTP MOVE is
-// called, and why a file cannot be opened or closed (ExplainedFile).
+// asked (ClientOfThread), that a removal comes from HTTP (HttpRemovalOfThread), which checksums HTTP may
+// choose from, what the target of an HTTP MOVE is called, and why a file cannot be opened or closed
+// (ExplainedFile).
 #pragma once
 
 #include <string>
@@ -73,9 +74,7 @@ class ClientFileSystem final : public XrdSfsFileSystem {
             const char* opaque) override {
     return next_.mkdir(path, mode, info, client, opaque);
   }
-  int rem(const char* path, XrdOucErrInfo& info, const XrdSecEntity* client, const char* opaque) override {
-    return next_.rem(path, info, client, opaque);
-  }
+  int rem(const char* path, XrdOucErrInfo& info, const XrdSecEntity* client, const char* opaque) override;
   int remdir(const char* path, XrdOucErrInfo& info, const XrdSecEntity* client, const char* opaque) override {
     return next_.remdir(path, info, client, opaque);
   }

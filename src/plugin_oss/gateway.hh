@@ -12,7 +12,7 @@
 #include "plugin_oss/checksum_jobs.hh"
 #include "plugin_oss/copy_receiver.hh"
 #include "plugin_oss/handle_sharing.hh"
-#include "plugin_oss/told_sizes.hh"
+#include "plugin_oss/last_stats.hh"
 #include "plugin_oss/upload_attributes.hh"
 #include "plugin_oss/upload_line.hh"
 #include "runtime/task.hh"
@@ -75,7 +75,7 @@ class Gateway {
   // "" while the store could not be opened yet, and of a test's.
   std::string StoreId();
   CreationTurns& creation_turns() { return creation_turns_; }
-  ToldSizes& told_sizes() { return told_sizes_; }
+  LastStats& last_stats() { return last_stats_; }
   UploadLine& upload_line() { return upload_line_; }
   UploadsOfClients& uploads_of_clients() { return uploads_of_clients_; }
   ChecksumJobs& checksum_jobs() { return checksum_jobs_; }
@@ -99,7 +99,7 @@ class Gateway {
   const std::string offered_;  // the directory of it with all below
   GatedStore gate_{[this](std::string_view path, const CallOptions&) { return Offers(path); }};
   CreationTurns creation_turns_;
-  ToldSizes told_sizes_;
+  LastStats last_stats_;
   UploadLine upload_line_;
   UploadsOfClients uploads_of_clients_;
   ChecksumJobs checksum_jobs_;

@@ -110,7 +110,7 @@ int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
       const Status holds = conditions.Hold(gateway_, path, (*reader)->version());
       if (!holds) return Failed({"open", path, client_}, holds.error());
       if (kHttpStatsBeforeOpen && IsHttp(&env) &&
-          gateway_.told_sizes().Contradicts(client_, path, (*reader)->size())) {
+          gateway_.last_stats().Contradicts(client_, path, (*reader)->size())) {
         return Failed({"open", path, client_}, Fail(Code::kConflict, "{} was replaced a moment ago", path));
       }
       handle_ = std::make_unique<Reading>(gateway_, path, client_, std::move(*reader));

@@ -95,20 +95,22 @@ int Storage::Rename(const char* from, const char* to, XrdOucEnv* env, XrdOucEnv*
   });
 }
 
-int Storage::StatName(const Attempt& operation, struct stat* out) {
+int Storage::StatName(const Attempt& operation, struct stat* out, ObjectInfo* told) {
   const Result<ObjectInfo> info = SyncWait(gateway_.store().Stat(std::string(operation.path)));
   if (!info) return Failed(operation, info.error());
   FillStat(gateway_, operation.path, *info, out);
+  if (told != nullptr) *told = *info;
   return 0;
 }
 
 int Storage::Stat(const char* path, struct stat* out, int opts, XrdOucEnv* env) {
   if (env == nullptr && opts == 0) return -ENOENT;
   return Guarded("stat", [&] {
-    const int answer = StatName({"stat", path, ClientOf(env)}, out);
-    if (answer == 0 && IsHttp(env)) {
-      gateway_.told_sizes().Tell(ClientOf(env), path, static_cast<uint64_t>(out->st_size));
-    }
+    // Before the look: what it finds is of this time or later.
+    const TimePoint begun = SteadyNow();
+    ObjectInfo told;
+    const int answer = StatName({"stat", path, ClientOf(env)}, out, &told);
+    if (answer == 0 && IsHttp(env)) gateway_.last_stats().Tell(ClientOf(env), path, told, begun);
     return answer;
   });
 }
@@ -142,8 +144,10 @@ int Storage::Unlink(const char* path, int, XrdOucEnv* env) {
   if (env == nullptr) return 0;
   return Guarded("remove", [&] {
     const Attempt operation = {"remove", path, ClientOf(env)};
-    const Result<OnlyIf> only_if = OnlyIfOf(path, env);
+    Result<OnlyIf> only_if = OnlyIfOf(path, env);
     if (!only_if) return Failed(operation, only_if.error());
+    if (HttpRemovalOfThread::Get())
+      only_if->seen = gateway_.last_stats().VersionJustTold(ClientOf(env), path, SteadyNow());
     Status removed = SyncWait(gateway_.store().Remove(path, *only_if, CallOf(env)));
     if (!removed && removed.code() == Code::kIsDirectory)
       removed = SyncWait(gateway_.store().RemoveDirectory(path, CallOf(env)));

@@ -59,7 +59,8 @@ class Storage final : public XrdOss {
  private:
   // What is to be removed or renamed, if the client says under which condition.
   Result<OnlyIf> OnlyIfOf(const char* path, XrdOucEnv* env);
-  int StatName(const Attempt& operation, struct stat* out);
+  // `told`: may be null.
+  int StatName(const Attempt& operation, struct stat* out, ObjectInfo* told = nullptr);
   Result<StoreSpace> Space();
 
   Gateway& gateway_;

@@ -157,6 +157,8 @@ Task<Status> NativeStore::Remove(std::string text, OnlyIf only_if) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
   if (SaysDirectory(text)) co_return co_await RefuseRemoval(*this, std::move(text));
+  if (only_if.seen && !only_if.version && !path->IsRoot())
+    co_return co_await RemoveSeen(engine_, *path, *only_if.seen);
   co_return co_await RemoveObject(engine_, *path, only_if.version);
 }
 

@@ -34,6 +34,10 @@ Task<Result<NameInfo>> LookUpLive(Engine& engine, ObjectPath path);
 // kNotFound (proved), kIsDirectory, kNoQuorum, kUnknown; kNotCurrent, if that is not `only` this one.
 Task<Status> RemoveObject(Engine& engine, ObjectPath path, std::optional<Version> only = std::nullopt);
 
+// The same for an object that LookUp has just found, at a moment within the same request of a client: it is
+// not looked up again. Errors: kNoQuorum, kUnknown.
+Task<Status> RemoveSeen(Engine& engine, ObjectPath path, Version seen);
+
 // kNotCurrent.
 Error NotCurrent(const ObjectPath& path);
 

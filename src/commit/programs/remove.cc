@@ -90,6 +90,17 @@ Task<Status> RemoveObject(Engine& engine, ObjectPath path, std::optional<Version
   co_return std::move(marked);
 }
 
+// It is RemoveObject by one that was slow between its look and its mark.
+Task<Status> RemoveSeen(Engine& engine, ObjectPath path, Version seen) {
+  XEC_FAILPOINT("remove.mark");
+  NameInfo info{.path = std::move(path), .accepted = {}, .holders = {}, .listings = {}};
+  info.accepted.kind = Accepted::kObject;
+  info.accepted.version = seen;
+  Status marked = co_await MarkRemoved(engine, std::move(info));
+  XEC_FAILPOINT("remove.committed");
+  co_return std::move(marked);
+}
+
 Task<Status> RemoveObjectUntilNow(Engine& engine, ObjectPath path) {
   Result<NameInfo> info = co_await LookUpObject(engine, std::move(path));
   if (!info) co_return info.error();

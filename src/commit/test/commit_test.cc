@@ -38,6 +38,12 @@ TEST(Commit, CostsWhatThePromisesAllow) {
   gateway.counts->Reset();
   ASSERT_TRUE(world.Run(RemoveObject(*gateway.engine, world.Path("/a"))));
   EXPECT_EQ(gateway.counts->Total(), 6u) << "remove";
+  const Result<Version> again = world.Put(gateway, "/a");
+  ASSERT_TRUE(again);
+  gateway.counts->Reset();
+  ASSERT_TRUE(world.Run(RemoveSeen(*gateway.engine, world.Path("/a"), *again)));
+  EXPECT_EQ(gateway.counts->Total(), 3u) << "remove what was just found";
+  EXPECT_FALSE(world.Lives(gateway, "/a"));
 }
 
 TEST(Commit, APutSurvivesEveryCrashWholeOrNotAtAll) {

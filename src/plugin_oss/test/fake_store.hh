@@ -38,6 +38,7 @@ class FakeStore final : public Store {
   bool place_kept = true;
   std::atomic<int> calls = 0;  // of the store, not of writers and readers
   int writers_alive = 0, commits = 0, abandons = 0;
+  std::optional<Version> removed_as_seen;  // of the last removal
   StoreSpace space;
 
   void Put(const std::string& path, const std::string& bytes) {
@@ -165,6 +166,7 @@ class FakeStore final : public Store {
 
   Task<Status> Remove(std::string path, OnlyIf only_if, CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
+    removed_as_seen = only_if.seen;
     const Status holds = Holds(path, only_if);
     if (!holds) co_return holds.error();
     if (directories.contains(path)) co_return Fail(Code::kIsDirectory, "{} is a directory", path);

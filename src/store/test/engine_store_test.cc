@@ -59,6 +59,18 @@ class EngineStoreTest : public testing::Test {
   Store& store_ = engine_store_;
 };
 
+TEST_F(EngineStoreTest, WhatWasSeenIsRemovedAndNothingNewer) {
+  ASSERT_TRUE(Put("/a", "1"));
+  OnlyIf only_if;
+  only_if.seen = VersionOf("/a");
+  ASSERT_TRUE(Put("/a", "2"));
+  EXPECT_TRUE(SyncWait(store_.Remove("/a", only_if)));
+  EXPECT_EQ(Get("/a"), "2");
+  only_if.seen = VersionOf("/a");
+  EXPECT_TRUE(SyncWait(store_.Remove("/a", only_if)));
+  EXPECT_EQ(SyncWait(store_.Stat("/a")).code(), Code::kNotFound);
+}
+
 TEST_F(EngineStoreTest, ManyAreRemovedAndDirectoriesAreNamed) {
   std::vector<std::string> paths;
   for (int i = 0; i < 100; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "plugin_oss/told_sizes.hh"
+#include "plugin_oss/last_stats.hh"
 
 #include <fcntl.h>
 
@@ -14,7 +14,7 @@
 namespace xec {
 namespace {
 
-TEST(ToldSizesTest, HttpGetsNoLengthOfAnotherVersion) {
+TEST(LastStatsTest, HttpGetsNoLengthOfAnotherVersion) {
   if (XrdVNUMBER >= 60000) GTEST_SKIP() << "XRootD 6 takes the size from the open";
   FakeStore store;
   Gateway gateway(store, kHardlyAny);
@@ -46,8 +46,48 @@ TEST(ToldSizesTest, HttpGetsNoLengthOfAnotherVersion) {
   EXPECT_EQ(open("/a", web_env), 0);
 }
 
+TEST(LastStatsTest, AnHttpRemovalKnowsWhatItsStatFound) {
+  FakeStore store;
+  Gateway gateway(store, kHardlyAny);
+  Storage storage(gateway);
+  XrdSecEntity web("http");
+  web.tident = "unknown.1:2@host";
+  XrdOucEnv env("", 0, &web);
+  struct stat info;
+  const auto seen = [&](const char* looked_at, bool is_http) {
+    store.Put("/a", "12345");
+    EXPECT_EQ(storage.Stat(looked_at, &info, 0, &env), 0);
+    const HttpRemovalOfThread of_thread(is_http);
+    EXPECT_EQ(storage.Unlink("/a", 0, &env), 0);
+    return store.removed_as_seen.has_value();
+  };
+  store.Put("/b", "123");
+  EXPECT_TRUE(seen("/a", true));
+  EXPECT_FALSE(seen("/b", true));
+  // One of root:// that passes for one of HTTP has not begun with a stat.
+  EXPECT_FALSE(seen("/a", false));
+}
+
+TEST(LastStatsTest, AVersionIsToldOnceAndSoon) {
+  LastStats told;
+  const TimePoint now{};
+  ObjectInfo object;
+  object.version.clock = 7;
+  told.Tell("c", "/a", object, now);
+  EXPECT_EQ(told.VersionJustTold("c", "/a", now + std::chrono::seconds(1)), object.version);
+  EXPECT_EQ(told.VersionJustTold("c", "/a", now), std::nullopt);
+  told.Tell("c", "/a", object, now);
+  EXPECT_EQ(told.VersionJustTold("c", "/a", now + std::chrono::milliseconds(1001)), std::nullopt);
+  ObjectInfo directory = object;
+  directory.directory = true;
+  told.Tell("c", "/a", directory, now);
+  EXPECT_EQ(told.VersionJustTold("c", "/a", now), std::nullopt);
+  told.Tell("c", "/a", object, now);
+  EXPECT_EQ(told.VersionJustTold("other", "/a", now), std::nullopt);
+}
+
 // Users of X.509 with VOMS got no protection: XRootD calls their protocol "gsi" over HTTP too.
-TEST(ToldSizesTest, HttpIsToldByTheNumberInItsIdentity) {
+TEST(LastStatsTest, HttpIsToldByTheNumberInItsIdentity) {
   const auto is_http = [](const char* protocol, const char* tident, unsigned session) {
     XrdSecEntity user(protocol);
     user.tident = tident;
@@ -68,11 +108,11 @@ TEST(ToldSizesTest, HttpIsToldByTheNumberInItsIdentity) {
   EXPECT_FALSE(IsHttp(nullptr));
 }
 
-TEST(ToldSizesTest, TheOldestClientIsForgotten) {
-  ToldSizes told(2);
-  told.Tell("c1", "/a", 1);
-  told.Tell("c2", "/a", 1);
-  told.Tell("c3", "/a", 1);
+TEST(LastStatsTest, TheOldestClientIsForgotten) {
+  LastStats told(2);
+  ObjectInfo object;
+  object.size = 1;
+  for (const char* client : {"c1", "c2", "c3"}) told.Tell(client, "/a", object, {});
   EXPECT_FALSE(told.Contradicts("c1", "/a", 2));
   EXPECT_TRUE(told.Contradicts("c2", "/a", 2));
   EXPECT_TRUE(told.Contradicts("c3", "/a", 2));
