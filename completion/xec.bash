@@ -2,8 +2,8 @@
 # Completion of the program xec for bash. Made from the tables of the program: see src/cli/manual.hh.
 _xec() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} flags
-  local commands="serve config doctor put get cat ls stat rm mv mkdir locate verify health lost repair balance clean plan jobs server recover version"
-  local store="--data --server --origin --geometry --chunk-size --rule --layout --sync --checksums --min-redundancy --memory --cache --reserve --stripes-in-flight --retries --hedge-percent --metadata-timeout --read-timeout --write-timeout --hedge-delay --superseded-grace --upload-grace --tombstone-horizon --operation-limit --descriptor-interval"
+  local commands="serve config doctor put get cat ls stat rm mv mkdir locate verify health lost repair balance clean plan space jobs server recover version"
+  local store="--data --server --origin --geometry --chunk-size --rule --group --layout --sync --checksums --min-redundancy --memory --cache --reserve --stripes-in-flight --retries --hedge-percent --metadata-timeout --read-timeout --write-timeout --hedge-delay --superseded-grace --upload-grace --tombstone-horizon --operation-limit --descriptor-interval"
   local gateway="--port --http-port --state --export --banned --user --xrootd --clean-interval --clean-rate --rebuild-after --audit --inventory --inventory-interval --inventory-rate"
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
@@ -37,6 +37,7 @@ _xec() {
     balance) flags="--help --json -q --quiet --within --dry-run -c $store" ;;
     clean) flags="--help --json -c $store" ;;
     plan) flags="--help --json --servers --hosts --capacity -c $store" ;;
+    space) flags="--help --json --srr --name --endpoint --vo -c $store" ;;
     jobs) flags="--help --json -c $store" ;;
     server) flags="--help --json -q --quiet --with --for --by --force --host --dry-run -c $store" ;;
     recover) flags="--help --json -q --quiet -o --object --name --geometry --chunk-size --size" ;;

@@ -29,9 +29,10 @@ LAYERS = {
     "store": CORE + ["api", "commit", "object", "xrdec"],
     "inventory": CORE + ["api"],
     "audit": ["base", "runtime", "protocol", "api"],
+    "space": ["base", "runtime", "protocol", "api"],
     "xrdcompat": ["base"],
     "server_xrootd": ["base", "runtime", "server", "xrdcompat"],
-    "assembly": CORE + ["jobs", "api", "commit", "object", "xrdec", "store", "inventory", "audit", "xrdcompat",
+    "assembly": CORE + ["jobs", "api", "commit", "object", "xrdec", "store", "inventory", "audit", "space", "xrdcompat",
                         "server_xrootd"],
     # Front ends: what the engine is made of is none of their business.
     "plugin_access": ["base"],

@@ -60,7 +60,8 @@ typedef enum xec_code {
   XEC_NO_SPACE = 17,
   XEC_UNSUPPORTED = 18,
   XEC_INTERNAL = 19,
-  XEC_NOT_CURRENT = 20        /* another version lives there than the one that was asked for */
+  XEC_NOT_CURRENT = 20,       /* another version lives there than the one that was asked for */
+  XEC_OVER_QUOTA = 21         /* the group of the name would use more than its quota */
 } xec_code;
 
 /* A stable lower-case word, "not_found". Never NULL. */

@@ -43,8 +43,8 @@ Task<Result<std::shared_ptr<ReadHandle>>> GatedStore::Open(std::string path, Onl
            Open(std::move(path), only_if, std::move(call)));
 }
 
-Task<Status> GatedStore::Remove(std::string path, OnlyIf only_if, CallOptions call) {
-  XEC_PASS(Status, gate_(path, call), Remove(std::move(path), only_if, std::move(call)));
+Task<Result<ObjectGone>> GatedStore::Remove(std::string path, OnlyIf only_if, CallOptions call) {
+  XEC_PASS(Result<ObjectGone>, gate_(path, call), Remove(std::move(path), only_if, std::move(call)));
 }
 
 Task<Status> GatedStore::MakeDirectory(std::string path, bool parents, CallOptions call) {
@@ -61,8 +61,9 @@ Result<Store*> GatedStore::BothPass(std::string_view from, std::string_view to,
   return passed ? gate_(from, call) : passed;
 }
 
-Task<Status> GatedStore::Rename(std::string from, std::string to, RenameOptions options, CallOptions call) {
-  XEC_PASS(Status, BothPass(from, to, call),
+Task<Result<Renamed>> GatedStore::Rename(std::string from, std::string to, RenameOptions options,
+                                         CallOptions call) {
+  XEC_PASS(Result<Renamed>, BothPass(from, to, call),
            Rename(std::move(from), std::move(to), options, std::move(call)));
 }
 

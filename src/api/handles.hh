@@ -44,6 +44,13 @@ class ReadHandle {
   virtual Task<Status> ReadVector(std::vector<ReadPiece> pieces, CallOptions call = {}) = 0;
 };
 
+// An object that is no longer under its name, as the change saw it. Another change of the same moment may
+// have seen the same one.
+struct ObjectGone {
+  Version version;
+  uint64_t size = 0;  // bytes
+};
+
 // Under which condition something is changed; none: whatever is there. What does not hold is an error, and
 // nothing is changed then.
 struct OnlyIf {
@@ -53,7 +60,7 @@ struct OnlyIf {
   std::optional<Version> version;
   // No condition: Stat has told the caller, while its client waited already, that this one lives there. A
   // removal of an object then need not look again; what has replaced it since stands.
-  std::optional<Version> seen = {};
+  std::optional<ObjectGone> seen = {};
 
   static OnlyIf Absent() { return {true, {}}; }
   static OnlyIf Current(Version version) { return {false, version}; }
@@ -78,7 +85,7 @@ struct Committed {
   Version version;
   uint64_t size = 0;
   std::map<std::string, std::string> checksums;
-  bool replaced = false;  // the commit saw an object under the name, which this one takes the place of
+  std::optional<ObjectGone> replaced = {};  // whose place it takes
   std::vector<uint32_t> debts;  // lanes that no server took, ascending: redundancy that the object lacks
 };
 

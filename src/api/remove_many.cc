@@ -2,6 +2,7 @@
 #include "api/remove_many.hh"
 
 #include "runtime/at_once.hh"
+#include "runtime/status_of.hh"
 #include "runtime/sync_wait.hh"
 
 namespace xec {
@@ -62,7 +63,7 @@ class Tree {
   Status RemoveBatch() {
     const std::vector<std::string> batch = std::exchange(batch_, {});
     return RunAtOnce(batch.size(), kRemovalsAtOnce,
-                     [&](size_t i) { return UnlessGone(store_.Remove(batch[i], call_)); });
+                     [&](size_t i) { return UnlessGone(StatusOf(store_.Remove(batch[i], call_))); });
   }
 
   Store& store_;

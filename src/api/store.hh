@@ -21,6 +21,13 @@ struct RenameOptions {
   OnlyIf target;  // of objects only
 };
 
+struct Renamed {
+  bool directory = false;  // then nothing else is told
+  Version version = {};    // at the old name
+  uint64_t size = 0;       // bytes
+  std::optional<ObjectGone> replaced = {};  // at the new one
+};
+
 struct CopyOptions {
   CreateOptions create;
   OnlyIf source;
@@ -65,8 +72,8 @@ class Store {
   }
 
   // An object. Errors: kNotFound, kIsDirectory, kNotCurrent.
-  virtual Task<Status> Remove(std::string path, OnlyIf only_if = {}, CallOptions call = {}) = 0;
-  Task<Status> Remove(std::string path, CallOptions call) {
+  virtual Task<Result<ObjectGone>> Remove(std::string path, OnlyIf only_if = {}, CallOptions call = {}) = 0;
+  Task<Result<ObjectGone>> Remove(std::string path, CallOptions call) {
     return Remove(std::move(path), OnlyIf(), std::move(call));
   }
 
@@ -80,8 +87,8 @@ class Store {
   // An object (replacing an object at the target) or a directory (the target must not exist, or be an empty
   // directory). Errors: kNotFound, kIsDirectory, kNotDirectory, kAlreadyExists, kNotEmpty, kNotCurrent,
   // kConflict; kUnsupported (layout xrdec: directories).
-  virtual Task<Status> Rename(std::string from, std::string to, RenameOptions options = {},
-                              CallOptions call = {}) = 0;
+  virtual Task<Result<Renamed>> Rename(std::string from, std::string to, RenameOptions options = {},
+                                       CallOptions call = {}) = 0;
 
   // An object, within the store: no client moves its bytes. They are verified as they are read, and the copy
   // is committed as an upload is. Errors: those of Open, Read, Create, Append and Commit.

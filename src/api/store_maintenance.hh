@@ -14,6 +14,7 @@
 #include "api/object_places.hh"
 #include "api/rebuild.hh"
 #include "api/server_changes.hh"
+#include "api/space_group.hh"
 #include "jobs/job_orders.hh"
 #include "jobs/job_record.hh"
 #include "protocol/object_path.hh"
@@ -195,6 +196,9 @@ class StoreMaintenance {
 
   // Asks every server for small things, and whether it takes writes.
   virtual Task<Result<ServersReport>> CheckServers(CallOptions call = {}) = 0;
+
+  // The groups of the space as this process is configured, with what the gateways have told last.
+  virtual Task<Result<std::vector<GroupUse>>> AskGroups(CallOptions call = {}) = 0;
 
   // What works in the background, here and in other processes (`xec jobs`). Error: kNoQuorum.
   virtual Task<Result<JobsTold>> LookAtJobs(CallOptions call = {}) = 0;

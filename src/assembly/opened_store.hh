@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "api/space_group.hh"
 #include "api/store.hh"
 #include "api/store_maintenance.hh"
 #include "assembly/configuration/configuration.hh"
@@ -51,6 +52,9 @@ class OpenedStore {
 
   // For an object at `path` as the configuration wants it; front ends add what the user says.
   virtual CreateOptions CreateOptionsFor(std::string_view path) = 0;
+
+  // The group of the path and what it uses, as this process knows it. At once.
+  virtual GroupUse UseOf(std::string_view path) = 0;
 
   // Waits for what goes on in the background after operations were answered, at most so long. True if all
   // ended: otherwise the caller should leave the process without running the destructor.

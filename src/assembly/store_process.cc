@@ -4,6 +4,8 @@
 #include <filesystem>
 
 #include "assembly/gone_members.hh"
+#include "assembly/log_health.hh"
+#include "assembly/maintenance/space_board.hh"
 #include "assembly/sites/twin_servers.hh"
 #include "base/log.hh"
 #include "base/text.hh"
@@ -64,7 +66,9 @@ StoreProcess::StoreProcess(Configuration configuration, OpenOptions options)
       runner_(executor_, scope_),
       sites_(configuration_, executor_, scope_, gate_of_answers_),
       not_open_(Fail(Code::kNoQuorum, "no data server has answered")),
-      gate_([this](std::string_view, const CallOptions&) { return Gate(); }) {}
+      gate_([this](std::string_view, const CallOptions&) { return Gate(); }),
+      front_(configuration_, options_, executor_, gate_,
+             [this](SpaceLedger& ledger) { return Hear(ledger); }) {}
 
 StoreProcess::~StoreProcess() {
   Stop();
@@ -92,13 +96,7 @@ void StoreProcess::Stop() {
 }
 
 Status StoreProcess::Start() {
-  if (!configuration_.audit.empty() && configuration_.audit != kNoFile) {
-    audit_ = std::make_unique<AuditLog>(
-        configuration_.audit,
-        AuditLog::Options{.process = options_.process, .wall_ms = [this] { return executor_.WallNow(); }});
-    if (options_.background) XEC_TRY(audit_->Open());
-    audited_.emplace(gate_, *audit_);
-  }
+  XEC_TRY(front_.Open());
   return SyncWait(WaitUntilOpen());
 }
 
@@ -144,7 +142,8 @@ void StoreProcess::StartJobs() {
       .clocks = clocks_,
       .configuration = configuration_,
       .process = options_.process,
-      .runner = runner_};
+      .runner = runner_,
+      .space = &front_.space()};
   site_ = std::make_unique<JobSite>(std::move(site));
   runner_.Start(MakeJobs(*site_, options_.background));
 }
@@ -406,22 +405,8 @@ size_t StoreProcess::Running() const {
   return running;
 }
 
-void StoreProcess::LogHealth(Engine& engine) {
-  // The last one may be told while the engine goes.
-  std::vector<std::string> names;
-  std::vector<bool> expected;  // to be away
-  for (size_t i = 0; i < engine.server_count(); ++i) {
-    const Member& member = engine.descriptor().members[i];
-    const bool in_maintenance = engine.InMaintenance(static_cast<MemberIndex>(i));
-    names.push_back(
-        fmt::format("{} ({}{})", member.id, member.address, in_maintenance ? "; in maintenance" : ""));
-    expected.push_back(in_maintenance);
-  }
-  engine.monitor().SetListener([names = std::move(names), expected](const HealthChange& change) {
-    const bool well = change.to == ServerState::kUp || expected[change.server];
-    Log(well ? LogLevel::kInfo : LogLevel::kWarning, "health", "{}",
-        DescribeChange(change, names[change.server]));
-  });
+Task<void> StoreProcess::Hear(SpaceLedger& ledger) {
+  if (Generation* const generation = InUse()) co_await HearOfSpace(*generation->engine, ledger);
 }
 
 Result<Store*> StoreProcess::Gate() const {

@@ -21,7 +21,7 @@
 #include "assembly/member_connections.hh"
 #include "assembly/opened_store.hh"
 #include "assembly/sites/store_sites.hh"
-#include "audit/audited_store.hh"
+#include "assembly/store_front.hh"
 #include "base/mutex.hh"
 #include "base/random.hh"
 #include "commit/disk/disk_clock.hh"
@@ -39,11 +39,9 @@ class StoreProcess final : public OpenedStore {
   // Opens, or starts to; see OpenStore. Call once, first.
   Status Start();
 
-  Store& store() override {
-    if (audited_) return *audited_;
-    return gate_;
-  }
-  AuditLog* audit() override { return audit_.get(); }
+  Store& store() override { return front_.store(); }
+  AuditLog* audit() override { return front_.audit(); }
+  GroupUse UseOf(std::string_view path) override { return front_.space().Use(front_.space().Of(path)); }
   Executor& executor() override { return executor_; }
   const Configuration& configuration() const override { return configuration_; }
   Result<StoreMaintenance*> maintenance() override;
@@ -94,8 +92,6 @@ class StoreProcess final : public OpenedStore {
   // Writes copies of the descriptor where there is none. Whether this helps decides nothing.
   Task<void> FillDescriptors(const Judgement& judgement, const std::vector<SiteView>& views);
 
-  // Every change of a server's state becomes a line of the log.
-  void LogHealth(Engine& engine);
   bool AllAnswer(TimePoint now);
   Task<void> BindLateMembers();
   void StartJobs();
@@ -104,6 +100,7 @@ class StoreProcess final : public OpenedStore {
 
   // While this process may go by what it knows of the store.
   Result<Store*> Gate() const;
+  Task<void> Hear(SpaceLedger& ledger);
   // Of that list, in this process.
   Duration Lease(const StoreDescriptor& list) const {
     return std::min<Duration>(kDescriptorIntervalsMax * configuration_.engine.descriptor_interval,
@@ -140,8 +137,7 @@ class StoreProcess final : public OpenedStore {
   std::vector<std::string> notes_ XEC_GUARDED_BY(mutex_);
 
   GatedStore gate_;
-  std::unique_ptr<AuditLog> audit_;  // null: changes are not told
-  std::optional<AuditedStore> audited_;
+  StoreFront front_;
 };
 
 // Of a store that OpenStore has opened, for tests.

@@ -20,8 +20,9 @@ struct AuditRecord {
   std::string_view what = {};       // the name of an attribute; what was refused
   std::string_view claimed = {};    // who a refused client said it was, by a token that may be forged
   std::string_view result = "ok";   // "unknown": the change may have happened
-  std::optional<Version> version = {};  // of what was created
-  std::optional<uint64_t> size = {};    // of what was created, in bytes
+  // Of what was created, or removed or renamed; size in bytes.
+  std::optional<Version> version = {};
+  std::optional<uint64_t> size = {};
 };
 
 // One line, without an end. `caller` null: the process itself. `process`: which one tells it, "" if it has no

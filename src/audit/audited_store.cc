@@ -68,9 +68,14 @@ Task<Result<std::unique_ptr<WriteHandle>>> AuditedStore::Create(std::string path
       std::make_unique<AuditedWriter>(std::move(*writer), std::move(path), std::move(caller), log_));
 }
 
-Task<Status> AuditedStore::Remove(std::string path, OnlyIf only_if, CallOptions call) {
-  Status removed = co_await next_.Remove(path, only_if, call);
-  TellOf(log_, {.event = "remove", .path = path}, removed, call);
+Task<Result<ObjectGone>> AuditedStore::Remove(std::string path, OnlyIf only_if, CallOptions call) {
+  Result<ObjectGone> removed = co_await next_.Remove(path, only_if, call);
+  AuditRecord record = {.event = "remove", .path = path};
+  if (removed) {
+    record.version = removed->version;
+    record.size = removed->size;
+  }
+  TellOf(log_, record, removed, call);
   co_return std::move(removed);
 }
 
@@ -86,9 +91,15 @@ Task<Status> AuditedStore::RemoveDirectory(std::string path, CallOptions call) {
   co_return std::move(removed);
 }
 
-Task<Status> AuditedStore::Rename(std::string from, std::string to, RenameOptions options, CallOptions call) {
-  Status renamed = co_await next_.Rename(from, to, options, call);
-  TellOf(log_, {.event = "rename", .path = from, .to = to}, renamed, call);
+Task<Result<Renamed>> AuditedStore::Rename(std::string from, std::string to, RenameOptions options,
+                                           CallOptions call) {
+  Result<Renamed> renamed = co_await next_.Rename(from, to, options, call);
+  AuditRecord record = {.event = "rename", .path = from, .to = to};
+  if (renamed && !renamed->directory) {
+    record.version = renamed->version;
+    record.size = renamed->size;
+  }
+  TellOf(log_, record, renamed, call);
   co_return std::move(renamed);
 }
 

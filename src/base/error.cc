@@ -23,6 +23,7 @@ const char* CodeName(Code code) {
     case Code::kDataLoss: return "data_loss";
     case Code::kNoQuorum: return "cannot_tell";
     case Code::kNoSpace: return "no_space";
+    case Code::kOverQuota: return "over_quota";
     case Code::kUnsupported: return "unsupported";
     case Code::kInternal: return "internal";
   }

@@ -35,6 +35,7 @@ enum class Code {
   kDataLoss,          // fewer than k good chunks
   kNoQuorum,          // too few homes answered: "cannot tell, retry" (promise P6)
   kNoSpace,           // a server or the store is full
+  kOverQuota,         // the group of the name would use more than its quota
   kUnsupported,       // not offered by this layout, server or version
   kInternal,          // a bug in XEC
 };
@@ -144,6 +145,11 @@ class [[nodiscard]] Result<void> {
  public:
   Result() = default;
   Result(Error error) : error_(std::move(error)) {}
+  // Whether there is a value; which one is forgotten.
+  template <typename T>
+  Result(const Result<T>& other) {
+    if (!other) error_ = other.error();
+  }
 
   bool has_value() const { return !error_.has_value(); }
   explicit operator bool() const { return has_value(); }

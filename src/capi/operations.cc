@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "capi/request.hh"
+#include "runtime/status_of.hh"
 
 namespace {
 
@@ -131,7 +132,7 @@ xec_request* xec_remove(xec_store* store, const char* path, const xec_only_if* o
                         const xec_call* call) {
   return Start<void>(store->open, call, [&](CallOptions options) -> Made<void> {
     XEC_ASSIGN_OR_RETURN(const OnlyIf condition, Condition(only_if));
-    return store->open->store->store().Remove(Text(path), condition, std::move(options));
+    return StatusOf(store->open->store->store().Remove(Text(path), condition, std::move(options)));
   });
 }
 
@@ -153,7 +154,7 @@ xec_request* xec_rename(xec_store* store, const char* from, const char* to, cons
     RenameOptions rename;
     XEC_ASSIGN_OR_RETURN(rename.source, Condition(source));
     XEC_ASSIGN_OR_RETURN(rename.target, Condition(target));
-    return store->open->store->store().Rename(Text(from), Text(to), rename, std::move(options));
+    return StatusOf(store->open->store->store().Rename(Text(from), Text(to), rename, std::move(options)));
   });
 }
 

@@ -53,6 +53,7 @@ int NumberOf(Code code) {
     case Code::kDataLoss: return XEC_DATA_LOSS;
     case Code::kNoQuorum: return XEC_CANNOT_TELL;
     case Code::kNoSpace: return XEC_NO_SPACE;
+    case Code::kOverQuota: return XEC_OVER_QUOTA;
     case Code::kUnsupported: return XEC_UNSUPPORTED;
     case Code::kInternal: return XEC_INTERNAL;
   }

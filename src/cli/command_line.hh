@@ -45,9 +45,11 @@ struct CommandLine {
   // plan --servers, --hosts, --capacity
   std::optional<uint64_t> planned_servers, planned_hosts, capacity_bytes;
   SiteOptions site;          // of config
+  bool srr = false;          // space --srr
+  std::vector<std::string> endpoints, vos;  // space --endpoint, --vo
   std::string output;        // recover -o
   std::string object;        // recover --object
-  std::vector<std::string> names;  // recover --name: XrdEc archives to look for
+  std::vector<std::string> names;  // recover --name: XrdEc archives to look for; space --name
   std::optional<uint64_t> size;    // recover --size
 };
 

@@ -128,6 +128,11 @@ inline constexpr CommandText kCommands[] = {
      "  xec plan --servers 12 --hosts 6 --geometry 8+2 --capacity 16TiB --json\n"
      "What is said holds for whichever servers are lost, and for objects that are put while all are there;\n"
      "xec health says what is left of those that exist.\n"},
+    {"space", "Show what the store has, and what the groups of its space use", "", 0, 0, true,
+     "  xec space -c xec.conf                            groups with their quotas, objects and free space\n"
+     "  xec space -c xec.conf --json\n"
+     "  xec space -c xec.conf --srr --name SITE --endpoint root://gw.example.org:1094\n"
+     "The last one prints the document by which the WLCG collects space. Exit code 5: not counted yet.\n"},
     {"jobs", "Show, pause, resume or cancel what the gateways do in the background", "[VERB JOB]", 0, 2, true,
      "  xec jobs -c xec.conf                             every gateway's jobs, and where they are\n"
      "  xec jobs -c xec.conf pause repair                no gateway begins another repair, until\n"
@@ -174,7 +179,8 @@ struct OwnOption {
 };
 
 inline constexpr OwnOption kOwnOptions[] = {
-    {"doctor put get ls stat locate verify health plan lost repair balance clean jobs server recover version",
+    {"doctor put get ls stat locate verify health plan lost repair balance clean space jobs server recover "
+     "version",
      "--json", "", "Print JSON, one document"},
     {"put get recover repair balance verify lost server", "-q,--quiet", "", "No progress, no summary"},
     {"put", "--exclusive", "", "Fail when there is something under the name"},
@@ -224,6 +230,12 @@ inline constexpr OwnOption kOwnOptions[] = {
     {"config", "--sss", "", "Shared secrets: of clients for a gateway, of gateways for a data server"},
     {"config", "--redirector", "HOST[:PORT]", "The gateway joins this redirector"},
     {"config", "--higher", "HOST[:PORT]", "The redirector joins this one, which is above it"},
+    {"space", "--srr", "", "Print the WLCG's Storage Resource Reporting document"},
+    {"space", "--name", "SITE", "With --srr: name of the storage service. Default: the id of the store"},
+    {"space", "--endpoint", "URL", "With --srr: where clients find the store; may be repeated"},
+    {"space", "--vo", "GROUP=VO",
+     "With --srr: the virtual organisation of a group, which else has the name of the group; may be "
+     "repeated"},
     {"mkdir", "-p", "", "Missing parents too; fine if it exists"},
     {"recover", "-o", "FILE", "Where to write the object; - is standard output"},
     {"recover", "--object", "ID", "Id of the object wanted, or its beginning, or its path"},

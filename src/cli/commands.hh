@@ -21,6 +21,7 @@ Result<int> RunVerify(const CommandLine& line, OpenedStore& store);
 Result<int> RunRepair(const CommandLine& line, OpenedStore& store);
 Result<int> RunBalance(const CommandLine& line, OpenedStore& store);
 Result<int> RunClean(const CommandLine& line, OpenedStore& store);
+Result<int> RunSpace(const CommandLine& line, OpenedStore& store);
 Result<int> RunJobs(const CommandLine& line, OpenedStore& store);
 Result<int> RunServer(const CommandLine& line, OpenedStore& store);
 Result<int> RunHealth(const CommandLine& line, OpenedStore& store);

@@ -33,7 +33,7 @@ inline constexpr std::array<ExitCodeMeaning, 12> kExitCodes = {{
     {kExitExists, "there is something under the name already"},
     {kExitRetry, "cannot tell: servers do not answer, or the outcome is unknown; try again"},
     {kExitDamage, "damage: bad chunks were found, or too few are left to read"},
-    {kExitNoSpace, "no space left"},
+    {kExitNoSpace, "no space left, or a quota is used up"},
     {kExitConflict, "another writer was in the way, or the data servers do not belong together"},
     {kExitDenied, "permission denied"},
     {kExitKind, "an object where a directory is needed, or the reverse; a directory that is not empty"},
@@ -56,7 +56,8 @@ constexpr int ExitCodeOf(Code code) {
     case Code::kCorruption:
     case Code::kUnreadable:
     case Code::kDataLoss: return kExitDamage;
-    case Code::kNoSpace: return kExitNoSpace;
+    case Code::kNoSpace:
+    case Code::kOverQuota: return kExitNoSpace;
     case Code::kNotCurrent:
     case Code::kConflict: return kExitConflict;
     case Code::kCancelled:

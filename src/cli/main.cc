@@ -37,6 +37,7 @@ constexpr StoreCommand kStoreCommands[] = {
     {"clean", RunClean, true, false},    {"jobs", RunJobs, true, false},
     {"server", RunServer, true, false},  {"lost", RunLostByWalk, false, false},
     {"plan", RunPlan, false, false},     {"balance", RunBalance, true, false},
+    {"space", RunSpace, false, false},
 };
 
 // The answer even where nobody can read the sentence.

@@ -51,6 +51,7 @@ bool TakeLine(ProcessRecord& record, std::string_view key, const std::string& va
   if (key == "process") record.process = value;
   if (key == "started") record.started_ms = number;
   if (key == "told") record.told_ms = number;
+  if (key == "space") record.space.push_back(value);
   if (key == "job") {
     if (record.jobs.size() >= kJobsOfRecordMax) return false;
     record.jobs.emplace_back().name = value;
@@ -83,6 +84,9 @@ std::string FormatRecord(const ProcessRecord& record) {
   Line(out, "process", Cut(record.process));
   Line(out, "started", record.started_ms);
   Line(out, "told", record.told_ms);
+  std::string space;
+  for (const std::string& line : record.space) Line(space, "space", line);
+  if (space.size() <= kSpaceBytesMax) out += space;
   for (const JobReport& job : record.jobs) FormatReport(out, job);
   return out + fmt::format("{}\n", kLastLine);
 }

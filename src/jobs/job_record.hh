@@ -39,12 +39,15 @@ struct ProcessRecord {
   int64_t started_ms = 0;
   int64_t told_ms = 0;
   std::vector<JobReport> jobs;
+  // What it tells of the space that it has filled and freed, in lines of other words (space/space_told.hh).
+  std::vector<std::string> space = {};
 };
 
 // Longer texts are cut, but for cursors, which fit or are left out.
 constexpr size_t kJobWordsMax = 300;
 constexpr size_t kCursorBytesMax = 5000;
 constexpr size_t kJobsOfRecordMax = 100;
+constexpr size_t kSpaceBytesMax = 128 * 1024;  // of the lines; more are left out
 constexpr size_t kRecordBytesMax = 256 * 1024;
 
 std::string FormatRecord(const ProcessRecord& record);

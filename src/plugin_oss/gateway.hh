@@ -52,6 +52,7 @@ constexpr int ErrnoOf(Code code) {
     case Code::kDataLoss: return EIO;
     case Code::kNoQuorum: return kRetryErrno;
     case Code::kNoSpace: return ENOSPC;
+    case Code::kOverQuota: return EDQUOT;
     case Code::kUnsupported: return ENOTSUP;
     case Code::kInternal: return EIO;
   }
@@ -82,6 +83,12 @@ class Gateway {
   CopyReceiver& copies() { return copies_; }
   // Where to tell what was refused before it came to the store; null: nowhere.
   AuditLog* audit() { return opened_ ? opened_->audit() : nullptr; }
+
+  // The group of the path, and what it uses. Null: of a test's.
+  std::optional<GroupUse> UseOf(std::string_view path) {
+    if (!opened_) return std::nullopt;
+    return opened_->UseOf(path);
+  }
 
   // WriteOptions for an object at `path` by the configuration's rules.
   CreateOptions CreateOptionsFor(std::string_view path);

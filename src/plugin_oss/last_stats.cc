@@ -56,11 +56,11 @@ bool LastStats::Contradicts(std::string_view client, std::string_view path, uint
   return told && told->info.size != 0 && told->info.size != size;
 }
 
-std::optional<Version> LastStats::VersionJustTold(std::string_view client, std::string_view path,
-                                                  TimePoint now) {
+std::optional<ObjectGone> LastStats::ObjectJustTold(std::string_view client, std::string_view path,
+                                                    TimePoint now) {
   const std::optional<Told> told = Take(client, path);
   if (!told || told->info.directory || now - told->at > kJustTold) return std::nullopt;
-  return told->info.version;
+  return ObjectGone{told->info.version, told->info.size};
 }
 
 }  // namespace xec

@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/handles.hh"
 #include "api/object_info.hh"
 #include "base/mutex.hh"
 #include "runtime/executor.hh"
@@ -55,9 +56,9 @@ class LastStats {
   // XRootD takes for unknown, and asks again.
   bool Contradicts(std::string_view client, std::string_view path, uint64_t size);
 
-  // Ends what Tell began. The version of the object that the client was told of at this very path, unless
+  // Ends what Tell began. The object that the client was told of at this very path, unless
   // that is longer ago than a removal lasts between its look and its mark.
-  std::optional<Version> VersionJustTold(std::string_view client, std::string_view path, TimePoint now);
+  std::optional<ObjectGone> ObjectJustTold(std::string_view client, std::string_view path, TimePoint now);
 
  private:
   struct Told {

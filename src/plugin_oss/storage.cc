@@ -14,6 +14,7 @@
 #include "plugin_oss/conditions.hh"
 #include "plugin_oss/directory.hh"
 #include "plugin_oss/file_status.hh"
+#include "plugin_oss/group_space.hh"
 #include "plugin_oss/opaque.hh"
 #include "plugin_oss/read_file.hh"
 #include "runtime/sync_wait.hh"
@@ -147,7 +148,7 @@ int Storage::Unlink(const char* path, int, XrdOucEnv* env) {
     Result<OnlyIf> only_if = OnlyIfOf(path, env);
     if (!only_if) return Failed(operation, only_if.error());
     if (HttpRemovalOfThread::Get())
-      only_if->seen = gateway_.last_stats().VersionJustTold(ClientOf(env), path, SteadyNow());
+      only_if->seen = gateway_.last_stats().ObjectJustTold(ClientOf(env), path, SteadyNow());
     Status removed = SyncWait(gateway_.store().Remove(path, *only_if, CallOf(env)));
     if (!removed && removed.code() == Code::kIsDirectory)
       removed = SyncWait(gateway_.store().RemoveDirectory(path, CallOf(env)));
@@ -187,9 +188,10 @@ int Storage::StatFS(const char* path, char* buffer, int& length, XrdOucEnv* env)
   return Guarded("statfs", [&] {
     const Result<StoreSpace> space = Space();
     if (!space) return Failed({"statfs", path, ClientOf(env)}, space.error());
-    const auto free_mib = std::min<uint64_t>(space->usable_free_bytes / kMiB, 0x7fffffff);
-    const uint64_t used = space->usable_total_bytes - space->usable_free_bytes;
-    const uint64_t percent = space->usable_total_bytes == 0 ? 0 : used * 100 / space->usable_total_bytes;
+    const GroupSpace of = SpaceOf(*space, gateway_.UseOf(path));
+    const auto free_mib = std::min<uint64_t>(of.free_bytes / kMiB, 0x7fffffff);
+    const uint64_t taken = of.total_bytes - std::min(of.total_bytes, of.free_bytes);
+    const uint64_t percent = of.total_bytes == 0 ? 0 : taken * 100 / of.total_bytes;
     // "nodes free-MiB utilisation-% nodes free-MiB utilisation-%": of writable space, then of staging space.
     return Print(fmt::format("1 {} {} 0 0 0", free_mib, percent), buffer, length);
   });
@@ -199,25 +201,29 @@ int Storage::StatLS(XrdOucEnv& env, const char* path, char* buffer, int& length)
   return Guarded("space", [&] {
     const Result<StoreSpace> space = Space();
     if (!space) return Failed({"space", path, ClientOf(&env)}, space.error());
+    const GroupSpace of = SpaceOf(*space, gateway_.UseOf(path));
     const std::string text = fmt::format(
-        "oss.cgroup=public&oss.space={}&oss.free={}&oss.maxf={}&oss.used={}&oss.quota=-1&xec.raw={}&xec."
+        "oss.cgroup={}&oss.space={}&oss.free={}&oss.maxf={}&oss.used={}&oss.quota={}&xec.raw={}&xec."
         "rawfree={}",
-        space->usable_total_bytes, space->usable_free_bytes, space->usable_free_bytes,
-        space->usable_total_bytes - space->usable_free_bytes, space->raw_total_bytes, space->raw_free_bytes);
+        of.name, of.total_bytes, of.free_bytes, of.free_bytes, of.used_bytes, of.quota_bytes,
+        space->raw_total_bytes, space->raw_free_bytes);
     return Print(text, buffer, length);
   });
 }
 
-int Storage::StatVS(XrdOssVSInfo* info, const char*, int) {
+int Storage::StatVS(XrdOssVSInfo* info, const char* name, int) {
   return Guarded("space", [&] {
     const Result<StoreSpace> space = Space();
     if (!space) return Failed({"space", "/", ""}, space.error());
-    info->Total = static_cast<long long>(space->usable_total_bytes);
-    info->Free = static_cast<long long>(space->usable_free_bytes);
+    // XRootD asks by the name of a space, which is none of ours, or by a path.
+    const bool is_path = name != nullptr && name[0] == '/';
+    const GroupSpace of = SpaceOf(*space, gateway_.UseOf(is_path ? name : "/"));
+    info->Total = static_cast<long long>(of.total_bytes);
+    info->Free = static_cast<long long>(of.free_bytes);
     info->LFree = info->Free;
     info->Large = info->Total;
-    info->Usage = info->Total - info->Free;
-    info->Quota = -1;
+    info->Usage = static_cast<long long>(of.used_bytes);
+    info->Quota = of.quota_bytes;
     info->Extents = 1;
     return 0;
   });

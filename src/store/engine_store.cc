@@ -115,7 +115,7 @@ Task<Result<std::shared_ptr<ReadHandle>>> EngineStore::Open(std::string path, On
   return Ask(std::move(call), OpenIn(engine_, layout_, std::move(path), only_if));
 }
 
-Task<Status> EngineStore::Remove(std::string path, OnlyIf only_if, CallOptions call) {
+Task<Result<ObjectGone>> EngineStore::Remove(std::string path, OnlyIf only_if, CallOptions call) {
   return Ask(std::move(call), layout_.Remove(std::move(path), only_if));
 }
 
@@ -127,7 +127,8 @@ Task<Status> EngineStore::RemoveDirectory(std::string path, CallOptions call) {
   return Ask(std::move(call), layout_.RemoveDirectory(std::move(path)));
 }
 
-Task<Status> EngineStore::Rename(std::string from, std::string to, RenameOptions options, CallOptions call) {
+Task<Result<Renamed>> EngineStore::Rename(std::string from, std::string to, RenameOptions options,
+                                          CallOptions call) {
   return Ask(std::move(call), layout_.Rename(std::move(from), std::move(to), options));
 }
 

@@ -18,10 +18,11 @@ class EngineStore final : public Store {
   Task<Result<std::unique_ptr<WriteHandle>>> Create(std::string path, CreateOptions options,
                                                     CallOptions call) override;
   Task<Result<std::shared_ptr<ReadHandle>>> Open(std::string path, OnlyIf only_if, CallOptions call) override;
-  Task<Status> Remove(std::string path, OnlyIf only_if, CallOptions call) override;
+  Task<Result<ObjectGone>> Remove(std::string path, OnlyIf only_if, CallOptions call) override;
   Task<Status> MakeDirectory(std::string path, bool parents, CallOptions call) override;
   Task<Status> RemoveDirectory(std::string path, CallOptions call) override;
-  Task<Status> Rename(std::string from, std::string to, RenameOptions options, CallOptions call) override;
+  Task<Result<Renamed>> Rename(std::string from, std::string to, RenameOptions options,
+                               CallOptions call) override;
   Task<Result<Committed>> Copy(std::string from, std::string to, CopyOptions options,
                                CallOptions call) override;
   Task<Status> SetAttribute(std::string path, std::string name, std::optional<std::string> value,

@@ -30,10 +30,10 @@ class LayoutStore {
   virtual Task<Result<NamesPage>> ListPage(std::string path, ListOptions options);
   virtual Task<Result<std::unique_ptr<ObjectWriter>>> Create(std::string path, CreateOptions options) = 0;
   virtual Task<Result<std::shared_ptr<ObjectReader>>> OpenRead(std::string path) = 0;
-  virtual Task<Status> Remove(std::string path, OnlyIf only_if = {}) = 0;
+  virtual Task<Result<ObjectGone>> Remove(std::string path, OnlyIf only_if = {}) = 0;
   virtual Task<Status> MakeDirectory(std::string path, bool parents) = 0;
   virtual Task<Status> RemoveDirectory(std::string path) = 0;
-  virtual Task<Status> Rename(std::string from, std::string to, RenameOptions options = {}) = 0;
+  virtual Task<Result<Renamed>> Rename(std::string from, std::string to, RenameOptions options = {}) = 0;
 
   // Any attribute of the name, also those of the store's own. Replace changes the whole map atomically.
   virtual Task<Status> SetAttribute(std::string path, std::string name, std::optional<std::string> value,

@@ -153,10 +153,10 @@ Task<Result<RepairReport>> NativeStore::Repair(std::string text, RepairOptions o
   co_return co_await RepairObject(engine_, std::move(*info), std::move(options));
 }
 
-Task<Status> NativeStore::Remove(std::string text, OnlyIf only_if) {
+Task<Result<ObjectGone>> NativeStore::Remove(std::string text, OnlyIf only_if) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
-  if (SaysDirectory(text)) co_return co_await RefuseRemoval(*this, std::move(text));
+  if (SaysDirectory(text)) co_return (co_await RefuseRemoval(*this, std::move(text))).error();
   if (only_if.seen && !only_if.version && !path->IsRoot())
     co_return co_await RemoveSeen(engine_, *path, *only_if.seen);
   co_return co_await RemoveObject(engine_, *path, only_if.version);
@@ -174,7 +174,7 @@ Task<Status> NativeStore::RemoveDirectory(std::string text) {
   co_return co_await RemoveDirectoryName(engine_, *path);
 }
 
-Task<Status> NativeStore::Rename(std::string from_text, std::string to_text, RenameOptions options) {
+Task<Result<Renamed>> NativeStore::Rename(std::string from_text, std::string to_text, RenameOptions options) {
   Result<ObjectPath> from = ObjectPath::Parse(from_text);
   if (!from) co_return from.error();
   Result<ObjectPath> to = ObjectPath::Parse(to_text);
@@ -190,7 +190,11 @@ Task<Status> NativeStore::Rename(std::string from_text, std::string to_text, Ren
   if (!parent) co_return parent.error();
   if (directory && options.source.version && *options.source.version != info->accepted.version)
     co_return NotCurrent(*from);
-  if (directory) co_return co_await RenameDirectory(engine_, *from, *to);
+  if (directory) {
+    const Status renamed = co_await RenameDirectory(engine_, *from, *to);
+    if (!renamed) co_return renamed.error();
+    co_return Renamed{.directory = true};
+  }
   RenameTerms terms;
   terms.parent = need;
   terms.source = options.source.version;

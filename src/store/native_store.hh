@@ -20,10 +20,10 @@ class NativeStore final : public LayoutStore {
   Task<Result<NamesPage>> ListPage(std::string path, ListOptions options) override;
   Task<Result<std::unique_ptr<ObjectWriter>>> Create(std::string path, CreateOptions options) override;
   Task<Result<std::shared_ptr<ObjectReader>>> OpenRead(std::string path) override;
-  Task<Status> Remove(std::string path, OnlyIf only_if) override;
+  Task<Result<ObjectGone>> Remove(std::string path, OnlyIf only_if) override;
   Task<Status> MakeDirectory(std::string path, bool parents) override;
   Task<Status> RemoveDirectory(std::string path) override;
-  Task<Status> Rename(std::string from, std::string to, RenameOptions options) override;
+  Task<Result<Renamed>> Rename(std::string from, std::string to, RenameOptions options) override;
   Task<Status> KeepChecksum(std::string path, Version version, std::string algorithm,
                             std::string hex) override;
   Task<Status> SetAttribute(std::string path, std::string name, std::optional<std::string> value,

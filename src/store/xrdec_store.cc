@@ -107,11 +107,11 @@ Task<Result<std::shared_ptr<ObjectReader>>> XrdecStore::OpenRead(std::string tex
   co_return co_await OpenArchives(engine_, *name);
 }
 
-Task<Status> XrdecStore::Remove(std::string text, OnlyIf only_if) {
+Task<Result<ObjectGone>> XrdecStore::Remove(std::string text, OnlyIf only_if) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
   if (only_if.version) co_return NoConditions(text);
-  if (SaysDirectory(text)) co_return co_await RefuseRemoval(*this, std::move(text));
+  if (SaysDirectory(text)) co_return (co_await RefuseRemoval(*this, std::move(text))).error();
   co_return co_await RemoveXrdec(engine_, *path);
 }
 
@@ -128,7 +128,7 @@ Task<Status> XrdecStore::RemoveDirectory(std::string text) {
   co_return co_await RemoveXrdecDirectory(engine_, *path);
 }
 
-Task<Status> XrdecStore::Rename(std::string from_text, std::string to_text, RenameOptions options) {
+Task<Result<Renamed>> XrdecStore::Rename(std::string from_text, std::string to_text, RenameOptions options) {
   if (options.source.version || options.target.version) co_return NoConditions(from_text);
   Result<ObjectPath> from = ObjectPath::Parse(from_text);
   if (!from) co_return from.error();

@@ -22,11 +22,11 @@ class XrdecStore final : public LayoutStore {
   Task<Result<std::unique_ptr<ObjectWriter>>> Create(std::string path, CreateOptions options) override;
   Task<Result<std::shared_ptr<ObjectReader>>> OpenRead(std::string path) override;
   // Conditions other than that nothing is there: kUnsupported, as everywhere here.
-  Task<Status> Remove(std::string path, OnlyIf only_if) override;
+  Task<Result<ObjectGone>> Remove(std::string path, OnlyIf only_if) override;
   Task<Status> MakeDirectory(std::string path, bool parents) override;
   Task<Status> RemoveDirectory(std::string path) override;
   // Objects only, onto a name that does not exist; kUnsupported for directories.
-  Task<Status> Rename(std::string from, std::string to, RenameOptions options) override;
+  Task<Result<Renamed>> Rename(std::string from, std::string to, RenameOptions options) override;
   Task<Status> KeepChecksum(std::string path, Version version, std::string algorithm,
                             std::string hex) override;
   // kUnsupported for directories.

@@ -58,7 +58,7 @@ Task<Status> NeedFreeTarget(Engine& engine, ObjectPath to) {
 
 }  // namespace
 
-Task<Status> RemoveXrdec(Engine& engine, ObjectPath path) {
+Task<Result<ObjectGone>> RemoveXrdec(Engine& engine, ObjectPath path) {
   Result<XrdecName> name = co_await LookUpRegistered(engine, path, XrdecWidth::kArchives);
   if (!name) co_return name.error();
   // Archives that turn up later are compared with the time of the removal.
@@ -74,13 +74,14 @@ Task<Status> RemoveXrdec(Engine& engine, ObjectPath path) {
   const bool staged = std::any_of(name->holders.begin(), name->holders.end(),
                                   [&](MemberIndex holder) { return !Contains(members, holder); });
   if (staged) co_await RemoveStaged(engine, name->registered.accepted.oid);
-  co_return OkStatus();
+  co_return ObjectGone{name->version, name->size};
 }
 
-Task<Status> RenameXrdec(Engine& engine, ObjectPath from, ObjectPath to) {
+Task<Result<Renamed>> RenameXrdec(Engine& engine, ObjectPath from, ObjectPath to) {
   Result<XrdecName> source = co_await LookUpRegistered(engine, from, XrdecWidth::kArchives);
   if (!source) co_return source.error();
-  if (from == to) co_return OkStatus();
+  const Renamed renamed{.version = source->version, .size = source->size};
+  if (from == to) co_return renamed;
   const bool silent = std::any_of(source->found.begin(), source->found.end(),
                                   [](const Found& found) { return found.kind == Found::kSilent; });
   if (silent) {
@@ -101,7 +102,8 @@ Task<Status> RenameXrdec(Engine& engine, ObjectPath from, ObjectPath to) {
     const ObjectPath& place = done ? to : from;
     co_await PublishAll(engine, members, staged, place, XrdecVersionOf(accepted.version));
   }
-  co_return InUserWords(std::move(done));
+  if (!done) co_return InUserWords(done.error());
+  co_return renamed;
 }
 
 }  // namespace xec

@@ -20,8 +20,8 @@ void CheckCanonical(const std::string& path) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   xec::ReadToken(text);
-  if (const auto paths = xec::ReadMacaroon(text)) {
-    for (const std::string& path : *paths) CheckCanonical(path);
+  if (const auto macaroon = xec::ReadMacaroon(text)) {
+    for (const std::string& path : macaroon->paths) CheckCanonical(path);
   }
   if (const auto scopes = xec::ParseScopes(text)) {
     for (const xec::Scope& scope : *scopes) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Promise P10 at rest: what can be read, or is a directory, is found by listings from the root on.
 #include "base/contains.hh"
+#include "runtime/status_of.hh"
 #include "world.hh"
 
 namespace xec::sim {
@@ -54,10 +55,10 @@ void World::PutBesideRemoval() {
   Say("----", "something is put into a directory that goes");
   const std::string object = kDirectory + kObject;
   Await(index, [&](Gateway* gateway) { return Keep(PutSmall(gateway->store.get(), object), Told()); });
-  Await(index, [&](Gateway* gateway) { return Keep(gateway->store->Remove(object), Told()); });
+  Await(index, [&](Gateway* gateway) { return Keep(StatusOf(gateway->store->Remove(object)), Told()); });
   const bool renames = tree_random_.OneIn(2);
   const auto goes = [&] {
-    return renames ? Wait(other.store->Rename(kDirectory, kMoved), other)
+    return renames ? Wait(StatusOf(other.store->Rename(kDirectory, kMoved)), other)
                    : Wait(other.store->RemoveDirectory(kDirectory), other);
   };
   const bool meanwhile = tree_random_.OneIn(2);

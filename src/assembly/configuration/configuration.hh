@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/engine_options.hh"
+#include "api/space_group.hh"
 #include "codec/object_digests.hh"
 #include "placement/store_descriptor.hh"
 
@@ -48,6 +49,7 @@ struct Configuration {
   std::optional<SyncPolicy> sync;
   std::vector<GeometryRule> rules;
   std::vector<ChecksumRule> checksums;
+  std::vector<SpaceGroup> groups;
   std::optional<uint32_t> redundancy_min;  // parity archives that close insists on; 1 when absent
 
   // The engine's bounds; memory_bytes is the process's budget.

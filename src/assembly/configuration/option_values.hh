@@ -31,4 +31,28 @@ inline std::string FormatTime(Duration time) {
   return fmt::format("{}ms", std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
 }
 
+// A directory of the store: absolute, blanks and '%' percent-encoded, without trailing slash.
+inline Result<std::string> ParsePrefix(std::string_view text) {
+  auto path = PercentDecode(text);
+  if (!path || path->empty() || (*path)[0] != '/') {
+    return Fail(Code::kInvalidArgument, "'{}' is no path of the store: it must start with '/'", text);
+  }
+  while (path->size() > 1 && path->ends_with('/')) path->pop_back();
+  return *path;
+}
+
+inline std::string FormatPrefix(const std::string& prefix) {
+  return PercentEncode(prefix, [](unsigned char c) { return c > ' ' && c != 0x7f; });
+}
+
+inline std::vector<std::string_view> Words(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (!(text = Trim(text)).empty()) {
+    const size_t end = std::min(text.find_first_of(" \t"), text.size());
+    words.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  return words;
+}
+
 }  // namespace xec

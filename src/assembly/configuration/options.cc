@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 
+#include "assembly/configuration/group_option.hh"
 #include "assembly/configuration/limit_options.hh"
 #include "assembly/configuration/option_values.hh"
 #include "assembly/servers/server_kinds.hh"
@@ -71,30 +72,6 @@ Result<uint16_t> ParsePort(std::string_view value) {
   const auto number = ParseUint(value);
   if (number && *number >= 1 && *number <= 65535) return static_cast<uint16_t>(*number);
   return Fail(Code::kInvalidArgument, "'{}' is no port: a number from 1 to 65535", value);
-}
-
-// A directory of the store: absolute, blanks and '%' percent-encoded, without trailing slash.
-Result<std::string> ParsePrefix(std::string_view text) {
-  auto path = PercentDecode(text);
-  if (!path || path->empty() || (*path)[0] != '/') {
-    return Fail(Code::kInvalidArgument, "'{}' is no path of the store: it must start with '/'", text);
-  }
-  while (path->size() > 1 && path->ends_with('/')) path->pop_back();
-  return *path;
-}
-
-std::string FormatPrefix(const std::string& prefix) {
-  return PercentEncode(prefix, [](unsigned char c) { return c > ' ' && c != 0x7f; });
-}
-
-std::vector<std::string_view> Words(std::string_view text) {
-  std::vector<std::string_view> words;
-  while (!(text = Trim(text)).empty()) {
-    const size_t end = std::min(text.find_first_of(" \t"), text.size());
-    words.push_back(text.substr(0, end));
-    text.remove_prefix(end);
-  }
-  return words;
 }
 
 // Path rules.
@@ -229,6 +206,11 @@ std::vector<OptionRow> GeometryRows() {
        "Objects below PATH get this geometry and chunk size; the longest PATH wins. Blanks in PATH are "
        "written %20.",
        kStore, true, SetRule, GetRules},
+      {"group", "NAME PATH [QUOTA]", "",
+       "Objects below PATH are counted as the group NAME, and together may have QUOTA bytes; the longest "
+       "PATH "
+       "wins. The same lines on all gateways (docs/space.md).",
+       kStore, true, SetGroup, GetGroups},
   };
 }
 

@@ -5,6 +5,7 @@
 
 #include "assembly/jobs/store_jobs.hh"
 #include "assembly/maintenance/job_board.hh"
+#include "assembly/maintenance/space_board.hh"
 #include "base/log.hh"
 
 namespace xec {
@@ -44,6 +45,11 @@ class BoardJob final : public Job {
                          .told_ms = engine.executor().WallNow(),
                          .jobs = site_.runner.Reports()};
     std::erase_if(record.jobs, [](const JobReport& job) { return job.name == kJobBoardName; });
+    if (site_.space != nullptr) {
+      const bool heard = engine.executor().Now() - site_.space->heard_at() < kSpaceHeardInterval;
+      if (first || !heard) co_await HearOfSpace(engine, *site_.space, board);
+      record.space = FormatSpace(site_.space->Told());
+    }
     co_await teller_.Tell(board, std::move(record));
     co_return end;
   }
@@ -54,6 +60,10 @@ class BoardJob final : public Job {
     // The latest one's word counts.
     std::sort(before.begin(), before.end(),
               [](const ProcessRecord& a, const ProcessRecord& b) { return a.told_ms < b.told_ms; });
+    if (site_.space != nullptr && !before.empty()) {
+      std::optional<SpaceTold> told = ParseSpace(before.back().space);
+      if (told) site_.space->GoOnWith(std::move(*told));
+    }
     for (ProcessRecord& record : before) {
       for (JobReport& job : record.jobs) {
         const bool cancelled = orders_.Of(job.name).cancelled_ms > record.told_ms;

@@ -13,6 +13,7 @@
 #include "base/mutex.hh"
 #include "commit/disk/disk_clock.hh"
 #include "jobs/job_runner.hh"
+#include "space/space_ledger.hh"
 
 namespace xec {
 
@@ -43,6 +44,7 @@ struct JobSite {
   const Configuration& configuration;
   std::string process;  // how lists of jobs name this one
   JobRunner& runner;
+  SpaceLedger* space = nullptr;  // null: changes are not summed up
   std::shared_ptr<DisksGoneBack> gone_back = std::make_shared<DisksGoneBack>();
 
   Engine& engine() const { return *now().engine; }

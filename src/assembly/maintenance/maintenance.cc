@@ -3,6 +3,7 @@
 
 #include "assembly/maintenance/check_servers.hh"
 #include "assembly/maintenance/job_board.hh"
+#include "assembly/maintenance/space_board.hh"
 #include "store/balance.hh"
 #include "store/bounded.hh"
 #include "store/rebuild.hh"
@@ -120,6 +121,11 @@ Task<Result<bool>> Maintenance::BringIntoTree(std::string path, CallOptions call
 Task<Result<ServersReport>> Maintenance::CheckServers(CallOptions call) {
   return Pass<Result<ServersReport>>(std::move(call),
                                      [&](LayoutStore&) { return xec::CheckServers(engine_); });
+}
+
+Task<Result<std::vector<GroupUse>>> Maintenance::AskGroups(CallOptions call) {
+  return Pass<Result<std::vector<GroupUse>>>(
+      std::move(call), [&](LayoutStore&) { return xec::AskGroups(engine_, tools_.configuration.groups); });
 }
 
 Task<Result<JobsTold>> Maintenance::LookAtJobs(CallOptions call) {

@@ -39,6 +39,7 @@ class Maintenance final : public StoreMaintenance {
   Task<Result<StoredNames>> ListStored(std::string directory, CallOptions call) override;
   Task<Result<bool>> BringIntoTree(std::string path, CallOptions call) override;
   Task<Result<ServersReport>> CheckServers(CallOptions call) override;
+  Task<Result<std::vector<GroupUse>>> AskGroups(CallOptions call) override;
   Task<Result<JobsTold>> LookAtJobs(CallOptions call) override;
   Task<Status> AskOfJob(std::string job, JobVerb verb, CallOptions call) override;
   Task<Result<std::vector<MemberIndex>>> FindGone(CallOptions call) override;

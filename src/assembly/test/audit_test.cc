@@ -123,5 +123,21 @@ TEST_F(AuditTest, WhatChangesNothingIsNotTold) {
   EXPECT_EQ(Events(), "remove /a,create /a,");
 }
 
+TEST_F(AuditTest, WhatIsGoneOrRenamedIsToldByItsVersion) {
+  const Result<Version> first = Put("/a", "12345");
+  ASSERT_TRUE(first);
+  Told();
+  ASSERT_TRUE(SyncWait(store().Rename("/a", "/b", {}, call_)));
+  const Result<ObjectInfo> renamed = SyncWait(store().Stat("/b"));
+  ASSERT_TRUE(renamed);
+  ASSERT_TRUE(SyncWait(store().Remove("/b", OnlyIf(), call_)));
+  const std::vector<nlohmann::json> told = Told();
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[0]["version"], first->ToString());
+  EXPECT_EQ(told[1]["version"], renamed->version.ToString());
+  EXPECT_EQ(told[0]["size"], 5);
+  EXPECT_EQ(told[1]["size"], 5);
+}
+
 }  // namespace
 }  // namespace xec

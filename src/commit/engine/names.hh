@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "api/handles.hh"
 #include "api/object_info.hh"
 #include "commit/engine/engine.hh"
 #include "commit/engine/names_at_rest.hh"
@@ -32,18 +33,19 @@ Task<Result<NameInfo>> LookUpLive(Engine& engine, ObjectPath path);
 
 // Removes the object that it finds; whatever comes after that stays, however late this is done. Errors:
 // kNotFound (proved), kIsDirectory, kNoQuorum, kUnknown; kNotCurrent, if that is not `only` this one.
-Task<Status> RemoveObject(Engine& engine, ObjectPath path, std::optional<Version> only = std::nullopt);
+Task<Result<ObjectGone>> RemoveObject(Engine& engine, ObjectPath path,
+                                      std::optional<Version> only = std::nullopt);
 
 // The same for an object that LookUp has just found, at a moment within the same request of a client: it is
 // not looked up again. Errors: kNoQuorum, kUnknown.
-Task<Status> RemoveSeen(Engine& engine, ObjectPath path, Version seen);
+Task<Result<ObjectGone>> RemoveSeen(Engine& engine, ObjectPath path, ObjectGone seen);
 
 // kNotCurrent.
 Error NotCurrent(const ObjectPath& path);
 
 // The same with what is put until the answer: the tombstone has the time of the removal in its version. For
 // names that are never directories.
-Task<Status> RemoveObjectUntilNow(Engine& engine, ObjectPath path);
+Task<Result<ObjectGone>> RemoveObjectUntilNow(Engine& engine, ObjectPath path);
 
 // A directory as it was made once: another one made later under its name is another one.
 struct DirectoryVersion {

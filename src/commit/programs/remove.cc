@@ -80,36 +80,41 @@ Error NotCurrent(const ObjectPath& path) {
               path.text());
 }
 
-Task<Status> RemoveObject(Engine& engine, ObjectPath path, std::optional<Version> only) {
+Task<Result<ObjectGone>> RemoveObject(Engine& engine, ObjectPath path, std::optional<Version> only) {
   Result<NameInfo> info = co_await LookUpObject(engine, path);
   if (!info) co_return info.error();
   if (only && info->accepted.version != *only) co_return NotCurrent(path);
+  const ObjectGone gone{info->accepted.version, info->accepted.size};
   XEC_FAILPOINT("remove.mark");
-  Status marked = co_await MarkRemoved(engine, std::move(*info));
+  const Status marked = co_await MarkRemoved(engine, std::move(*info));
   XEC_FAILPOINT("remove.committed");
-  co_return std::move(marked);
+  if (!marked) co_return marked.error();
+  co_return gone;
 }
 
 // It is RemoveObject by one that was slow between its look and its mark.
-Task<Status> RemoveSeen(Engine& engine, ObjectPath path, Version seen) {
+Task<Result<ObjectGone>> RemoveSeen(Engine& engine, ObjectPath path, ObjectGone seen) {
   XEC_FAILPOINT("remove.mark");
   NameInfo info{.path = std::move(path), .accepted = {}, .holders = {}, .listings = {}};
   info.accepted.kind = Accepted::kObject;
-  info.accepted.version = seen;
-  Status marked = co_await MarkRemoved(engine, std::move(info));
+  info.accepted.version = seen.version;
+  const Status marked = co_await MarkRemoved(engine, std::move(info));
   XEC_FAILPOINT("remove.committed");
-  co_return std::move(marked);
+  if (!marked) co_return marked.error();
+  co_return seen;
 }
 
-Task<Status> RemoveObjectUntilNow(Engine& engine, ObjectPath path) {
+Task<Result<ObjectGone>> RemoveObjectUntilNow(Engine& engine, ObjectPath path) {
   Result<NameInfo> info = co_await LookUpObject(engine, std::move(path));
   if (!info) co_return info.error();
+  const ObjectGone gone{info->accepted.version, info->accepted.size};
   Result<Version> version = engine.NextVersion(info->HighestShown());
   if (!version) co_return version.error();
   XEC_FAILPOINT("remove.mark");
-  Status marked = co_await MarkQuorum(engine, info->path, TombstoneState(*version), info->HomesHeard());
+  const Status marked = co_await MarkQuorum(engine, info->path, TombstoneState(*version), info->HomesHeard());
   XEC_FAILPOINT("remove.committed");
-  co_return std::move(marked);
+  if (!marked) co_return marked.error();
+  co_return gone;
 }
 
 Task<Status> RemoveDirectoryName(Engine& engine, ObjectPath path) {

@@ -243,6 +243,7 @@ struct Chosen {
   State moved;
   std::vector<MemberIndex> out;  // homes of the source on which its seal stands
   TimePoint stood_at;  // in the parent of the target
+  std::optional<ObjectGone> replaced;
 };
 
 // Does steps 2 and 3. An error: nothing of this attempt is or becomes visible once Withdraw is through.
@@ -271,12 +272,15 @@ Task<Tried<Chosen>> LookAndChoose(Engine& engine, Attempt attempt, SealedHomes h
     const Status stands = co_await StandInParent(engine, attempt.to, *attempt.terms.parent);
     if (!stands) co_return stands.error();
   }
+  std::optional<ObjectGone> replaced;
+  const Accepted& there = target.look.highest();
+  if (there.kind == Accepted::kObject) replaced.emplace(ObjectGone{there.version, there.size});
   const Tried<State> moved = co_await ChooseTarget(engine, attempt, std::move(target), source.look);
   if (!moved.result) co_return Tried<Chosen>(moved.result.error(), moved.again);
   if (engine.executor().Now() - attempt.started > engine.options().operation_limit)
     co_return Fail(Code::kConflict, "the rename of {} took too long; retry", attempt.from.text());
-  co_return Tried<Chosen>(
-      Chosen{.moved = *moved.result, .out = std::move(source.homes), .stood_at = stood_at});
+  co_return Tried<Chosen>(Chosen{
+      .moved = *moved.result, .out = std::move(source.homes), .stood_at = stood_at, .replaced = replaced});
 }
 
 // Removes what is left of an own attempt at its source. If not all homes were fenced, the seal is removed as
@@ -370,9 +374,10 @@ Task<Result<Accepted>> CheckNames(Engine& engine, ObjectPath from, ObjectPath to
   co_return source->accepted;
 }
 
-Task<Tried<void>> TryToRename(Engine& engine, Attempt attempt) {
+Task<Tried<Renamed>> TryToRename(Engine& engine, Attempt attempt) {
   Tried<Contents> contents = co_await ReadContents(engine, attempt);
-  if (!contents.result) co_return Tried<void>(contents.result.error(), contents.again);
+  if (!contents.result) co_return Tried<Renamed>(contents.result.error(), contents.again);
+  Renamed renamed{.version = attempt.source.version, .size = attempt.source.size};
   SealedHomes homes = co_await SealBoth(engine, attempt, std::move(*contents.result));
   Tried<Chosen> chosen = co_await LookAndChoose(engine, attempt, std::move(homes));
   Status done = chosen.result ? OkStatus() : Status(chosen.result.error());
@@ -383,19 +388,21 @@ Task<Tried<void>> TryToRename(Engine& engine, Attempt attempt) {
   // After these errors nothing is visible; after kUnknown or OK the tombstone may be.
   const bool is_void = !chosen.result || (!done && done.code() == Code::kConflict);
   if (is_void) co_await RunPatiently(engine, Withdraw(engine, std::move(attempt)));
-  co_return Tried<void>(std::move(done), chosen.again);
+  if (!done) co_return Tried<Renamed>(done.error(), chosen.again);
+  renamed.replaced = chosen.result->replaced;
+  co_return Tried<Renamed>(std::move(renamed));
 }
 
 }  // namespace
 
-Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to, RenameTerms terms) {
+Task<Result<Renamed>> RenameObject(Engine& engine, ObjectPath from, ObjectPath to, RenameTerms terms) {
   std::set<std::string> own;
   std::optional<NameInfo> seen = std::exchange(terms.seen, std::nullopt);
   for (int tries = 1;; ++tries) {
     Result<Accepted> source = co_await CheckNames(engine, from, to, own, std::exchange(seen, std::nullopt));
     if (!source) co_return source.error();
     if (from == to && terms.target.absent) co_return Fail(Code::kAlreadyExists, "{} exists", to.text());
-    if (from == to) co_return OkStatus();
+    if (from == to) co_return Renamed{.version = source->version, .size = source->size};
     const std::string rid = engine.NewObjectId();
     own.insert(rid);
     if (terms.source && source->version != *terms.source) co_return NotCurrent(from);
@@ -408,7 +415,7 @@ Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to, Rename
                     .started = engine.executor().Now(),
                     .terms = terms,
                     .last = last};
-    Tried<void> renamed = co_await TryToRename(engine, std::move(attempt));
+    Tried<Renamed> renamed = co_await TryToRename(engine, std::move(attempt));
     if (!renamed.again || last) co_return std::move(renamed.result);
   }
 }

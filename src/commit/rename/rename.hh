@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "api/handles.hh"
+#include "api/store.hh"
 #include "commit/programs/parent.hh"
 
 namespace xec {
@@ -26,6 +26,6 @@ struct RenameTerms {
 // moved tombstone. User attributes go along (one set while the rename runs may be lost). Errors: kNotFound,
 // kIsDirectory (either is one), kNotDirectory (the parent of `to`), kNoQuorum, kConflict (another rename of
 // it is under way, or died and was not cleaned up yet), kUnknown; those of the terms.
-Task<Status> RenameObject(Engine& engine, ObjectPath from, ObjectPath to, RenameTerms terms = {});
+Task<Result<Renamed>> RenameObject(Engine& engine, ObjectPath from, ObjectPath to, RenameTerms terms = {});
 
 }  // namespace xec

@@ -4,6 +4,7 @@
 #include "commit/programs/attributes.hh"
 
 #include "commit/test/test_attributes.hh"
+#include "runtime/status_of.hh"
 
 namespace xec {
 namespace {
@@ -94,7 +95,8 @@ TEST_P(AttributesTest, ARenameMeanwhileTakesThemAlongOrTheSetIsNotSaidToBeDone) 
     Gateway& renamer = world.NewGateway();
     Gateway& setter = world.NewGateway();
     const auto rename = [&] {
-      renamer.scope.Spawn(Keep(RenameObject(*renamer.engine, world.Path("/a"), world.Path("/b")), &renamed));
+      renamer.scope.Spawn(
+          Keep(StatusOf(RenameObject(*renamer.engine, world.Path("/a"), world.Path("/b"))), &renamed));
     };
     if (seed % 2 == 0) rename();
     if (seed % 2 == 0) world.executor.RunUntilIdle(seed);
@@ -131,7 +133,8 @@ TEST_P(AttributesTest, OneThatWasReadWhileItsNameWasRenamedIsNotLost) {
     ASSERT_TRUE(found);
     Gateway& renamer = world.NewGateway();
     std::optional<Status> renamed;
-    renamer.scope.Spawn(Keep(RenameObject(*renamer.engine, world.Path("/a"), world.Path("/b")), &renamed));
+    renamer.scope.Spawn(
+        Keep(StatusOf(RenameObject(*renamer.engine, world.Path("/a"), world.Path("/b"))), &renamed));
     world.executor.RunUntilIdle(steps);
     renamer.process.SleepUntil(world.executor.Now() + 8s);
     AttributeChange change{"U.k", "v", found->set, {}};
@@ -157,7 +160,8 @@ TEST_P(AttributesTest, ThoseOfANameWhoseRenameDiedAreRead) {
     ASSERT_TRUE(world.Run(SetAttribute(*gateway.engine, world.Path("/a"), "U.k", "v")));
     Gateway& dies = world.NewGateway();
     std::optional<Status> renamed;
-    dies.scope.Spawn(Keep(RenameObject(*dies.engine, world.Path("/a"), world.Path("/b")), &renamed));
+    dies.scope.Spawn(
+        Keep(StatusOf(RenameObject(*dies.engine, world.Path("/a"), world.Path("/b"))), &renamed));
     const auto sealed = [&] {
       const auto entries = world.EntriesOf(gateway, "/a");
       const auto is_seal = [](const std::string& entry) { return entry.starts_with("r."); };

@@ -41,7 +41,7 @@ TEST(Commit, CostsWhatThePromisesAllow) {
   const Result<Version> again = world.Put(gateway, "/a");
   ASSERT_TRUE(again);
   gateway.counts->Reset();
-  ASSERT_TRUE(world.Run(RemoveSeen(*gateway.engine, world.Path("/a"), *again)));
+  ASSERT_TRUE(world.Run(RemoveSeen(*gateway.engine, world.Path("/a"), ObjectGone{*again, 1})));
   EXPECT_EQ(gateway.counts->Total(), 3u) << "remove what was just found";
   EXPECT_FALSE(world.Lives(gateway, "/a"));
 }

@@ -6,6 +6,7 @@
 #include "commit/programs/attributes.hh"
 #include "commit/steps/fence.hh"
 #include "commit/test/test_world.hh"
+#include "runtime/status_of.hh"
 
 namespace xec {
 namespace {
@@ -130,9 +131,9 @@ TEST_F(PatienceTest, NoChangeWaitsForADeadline) {
               first)
         << what;
   };
-  check("remove", milliseconds(400), RemoveObject(engine(), Path("/d/3")));
+  check("remove", milliseconds(400), StatusOf(RemoveObject(engine(), Path("/d/3"))));
   check("make directory", milliseconds(400), MakeDirectoryName(engine(), Path("/d/sub"), false));
-  check("rename", milliseconds(700), RenameObject(engine(), Path("/d/4"), Path("/d/3")));
+  check("rename", milliseconds(700), StatusOf(RenameObject(engine(), Path("/d/4"), Path("/d/3"))));
   check("make it again", milliseconds(100), MakeDirectoryName(engine(), Path("/e"), false));
   check("rename directory", milliseconds(1200), RenameDirectory(engine(), Path("/d/sub"), Path("/e/sub")));
   check("remove directory", milliseconds(100), RemoveDirectoryName(engine(), Path("/e/sub")));
@@ -191,8 +192,8 @@ TEST_F(PatienceTest, NoChangeWaitsForServersThatStopInTheMiddle) {
   using Change = std::function<Task<Status>(Engine&)>;
   const std::map<std::string, Change> changes = {
       {"make directory", [](Engine& engine) { return MakeDirectoryName(engine, Path("/d/sub"), false); }},
-      {"remove", [](Engine& engine) { return RemoveObject(engine, Path("/d/3")); }},
-      {"rename", [](Engine& engine) { return RenameObject(engine, Path("/d/4"), Path("/d/3")); }},
+      {"remove", [](Engine& engine) { return StatusOf(RemoveObject(engine, Path("/d/3"))); }},
+      {"rename", [](Engine& engine) { return StatusOf(RenameObject(engine, Path("/d/4"), Path("/d/3"))); }},
       {"rename directory", [](Engine& engine) { return RenameDirectory(engine, Path("/d"), Path("/e")); }}};
   for (const auto& [what, change] : changes) {
     const ObjectPath at = Path(what == "make directory"     ? "/d/sub"
@@ -264,9 +265,10 @@ TEST_F(PatienceTest, NobodyWaitsForTheHomeThatAloneKnowsAChange) {
   const std::vector<HalfDone> changes = {
       {"put", [&](TestWorld& world, auto& gateway) { return world.PutOn(gateway, path, false); },
        Operation::kRename, "/3.~xo/s."},
-      {"rename", [&](TestWorld&, auto& gateway) { return RenameObject(*gateway.engine, path, Path("/d/4")); },
+      {"rename",
+       [&](TestWorld&, auto& gateway) { return StatusOf(RenameObject(*gateway.engine, path, Path("/d/4"))); },
        Operation::kRename, "/3.~xo/r."},
-      {"remove", [&](TestWorld&, auto& gateway) { return RemoveObject(*gateway.engine, path); },
+      {"remove", [&](TestWorld&, auto& gateway) { return StatusOf(RemoveObject(*gateway.engine, path)); },
        Operation::kMakeDirectory, "/3.~xo/t."},
       {"make directory",
        [&](TestWorld&, auto& gateway) { return MakeDirectoryName(*gateway.engine, path, false); },
@@ -275,8 +277,8 @@ TEST_F(PatienceTest, NobodyWaitsForTheHomeThatAloneKnowsAChange) {
       {"look up", [&](Engine& engine) { return Done(LookUp(engine, path)); }},
       {"look up the other name", [&](Engine& engine) { return Done(LookUp(engine, Path("/d/4"))); }},
       {"list", [&](Engine& engine) { return Done(ListDirectory(engine, Path("/d"))); }},
-      {"remove", [&](Engine& engine) { return Forgive(RemoveObject(engine, path)); }},
-      {"rename", [&](Engine& engine) { return Forgive(RenameObject(engine, path, Path("/d/4"))); }},
+      {"remove", [&](Engine& engine) { return Forgive(StatusOf(RemoveObject(engine, path))); }},
+      {"rename", [&](Engine& engine) { return Forgive(StatusOf(RenameObject(engine, path, Path("/d/4")))); }},
       {"make directory", [&](Engine& engine) { return Forgive(MakeDirectoryName(engine, path, false)); }}};
   for (const HalfDone& half : changes) {
     for (const auto& [who, come] : comers) {

@@ -6,6 +6,7 @@
 #include "base/contains.hh"
 #include "commit/programs/attributes.hh"
 #include "commit/test/test_world.hh"
+#include "runtime/status_of.hh"
 
 namespace xec {
 namespace {
@@ -269,7 +270,8 @@ TEST_P(RenameTest, TwoRenamesOfOneNameEndAtOneOfTheTargets) {
     };
     TaskScope scope;
     for (const char* target : {"/b", "/c"}) {
-      scope.Spawn(keep(RenameObject(*world.NewGateway().engine, world.Path("/a"), world.Path(target))));
+      scope.Spawn(
+          keep(StatusOf(RenameObject(*world.NewGateway().engine, world.Path("/a"), world.Path(target)))));
     }
     ASSERT_TRUE(world.executor.RunUntil([&] { return answers.size() == 2; }, kStepsMax));
     EXPECT_FALSE(answers[0] && answers[1]) << "seed " << seed;
@@ -325,7 +327,7 @@ TEST_P(RenameTest, APutAtTheSourceMeanwhileIsNeverLost) {
       renamed = std::move(status);
     };
     TaskScope scope;
-    scope.Spawn(keep(RenameObject(*renamer.engine, world.Path("/a"), world.Path("/b"))));
+    scope.Spawn(keep(StatusOf(RenameObject(*renamer.engine, world.Path("/a"), world.Path("/b")))));
     world.executor.RunUntilIdle(seed * 8);
     const Result<Version> put = world.Put(world.NewGateway(), "/a");
     ASSERT_TRUE(put) << put.error().message;
@@ -378,7 +380,7 @@ TEST_P(RenameTest, TheCleanerLeavesARunningRenameAlone) {
     renamed = std::move(status);
   };
   TaskScope scope;
-  scope.Spawn(keep(RenameObject(*renamer.engine, world.Path("/a"), world.Path("/b"))));
+  scope.Spawn(keep(StatusOf(RenameObject(*renamer.engine, world.Path("/a"), world.Path("/b")))));
   Gateway& cleaner = world.NewGateway();
   while (!renamed) {
     const auto cleaned = world.Run(CleanTree(*cleaner.engine, world.Path("/")));
@@ -430,7 +432,7 @@ TEST_P(RenameTest, ANameWhoseHomesFallSilentIsNotSaidToBeGone) {
       Status status = co_await task;
       renamed = std::move(status);
     };
-    gateway.scope.Spawn(keep(RenameObject(*gateway.engine, world.Path("/a"), world.Path("/b"))));
+    gateway.scope.Spawn(keep(StatusOf(RenameObject(*gateway.engine, world.Path("/a"), world.Path("/b")))));
     world.executor.RunUntilIdle(steps);
     if (renamed) break;
     for (const auto& server : world.memory) server->SetDown(true);

@@ -8,6 +8,7 @@
 #include "commit/rename/rename.hh"
 #include "commit/steps/move.hh"
 #include "commit/test/test_clients.hh"
+#include "runtime/status_of.hh"
 
 namespace xec {
 namespace {
@@ -86,9 +87,10 @@ class NamesAtOnce final : public ClientsAtOnce {
 const std::vector<std::pair<std::string, NamesAtOnce::Working>> NamesAtOnce::kWork = {
     {"put", [](auto& self, Gateway& gateway, ObjectPath path) { return self.Put(gateway, path, false); }},
     {"create", [](auto& self, Gateway& gateway, ObjectPath path) { return self.Put(gateway, path, true); }},
-    {"remove", [](auto&, Gateway& gateway, ObjectPath path) { return RemoveObject(*gateway.engine, path); }},
+    {"remove",
+     [](auto&, Gateway& gateway, ObjectPath path) { return StatusOf(RemoveObject(*gateway.engine, path)); }},
     {"rename", [](auto& self, Gateway& gateway,
-                  ObjectPath path) { return RenameObject(*gateway.engine, path, self.AnyName()); }},
+                  ObjectPath path) { return StatusOf(RenameObject(*gateway.engine, path, self.AnyName())); }},
     {"look up", [](auto&, Gateway& gateway, ObjectPath path) { return Done(LookUp(*gateway.engine, path)); }},
     {"list", [](auto&, Gateway& gateway,
                 ObjectPath path) { return Done(ListDirectory(*gateway.engine, path.Parent())); }},

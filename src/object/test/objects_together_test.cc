@@ -6,6 +6,7 @@
 #include "commit/rename/rename.hh"
 #include "commit/test/test_clients.hh"
 #include "object/test/test_object.hh"
+#include "runtime/status_of.hh"
 
 namespace xec {
 namespace {
@@ -57,11 +58,11 @@ class UploadsAtOnce final : public ClientsAtOnce {
     }
     if (which == 4) {
       what = fmt::format("remove {}", path.text());
-      return RemoveObject(engine, path);
+      return StatusOf(RemoveObject(engine, path));
     }
     const ObjectPath to = AnyName();
     what = fmt::format("rename {} to {}", path.text(), to.text());
-    return RenameObject(engine, path, to);
+    return StatusOf(RenameObject(engine, path, to));
   }
 
   bool IsFair(Code code, const std::string&) const override {

@@ -279,11 +279,10 @@ Task<Result<Committed>> Writer::Commit() {
   }
   finished_ = true;
   upload_.LogDebts();
-  co_return Committed{.version = *version,
-                      .size = upload_.size(),
-                      .checksums = std::move(*sealed),
-                      .replaced = shown_.Live(),
-                      .debts = upload_.Debts()};
+  Committed committed{
+      .version = *version, .size = upload_.size(), .checksums = std::move(*sealed), .debts = upload_.Debts()};
+  if (shown_.kind == Accepted::kObject) committed.replaced.emplace(ObjectGone{shown_.version, shown_.size});
+  co_return std::move(committed);
 }
 
 Task<Result<ExclusiveStart>> StartOnlyIf(Engine& engine, ObjectPath path, OnlyIf only_if) {

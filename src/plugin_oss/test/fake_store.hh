@@ -38,7 +38,7 @@ class FakeStore final : public Store {
   bool place_kept = true;
   std::atomic<int> calls = 0;  // of the store, not of writers and readers
   int writers_alive = 0, commits = 0, abandons = 0;
-  std::optional<Version> removed_as_seen;  // of the last removal
+  std::optional<ObjectGone> removed_as_seen;  // of the last removal
   StoreSpace space;
 
   void Put(const std::string& path, const std::string& bytes) {
@@ -164,14 +164,17 @@ class FakeStore final : public Store {
     co_return std::shared_ptr<ReadHandle>(std::make_shared<Reader>(*this, found->second));
   }
 
-  Task<Status> Remove(std::string path, OnlyIf only_if, CallOptions) override {
+  Task<Result<ObjectGone>> Remove(std::string path, OnlyIf only_if, CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
     removed_as_seen = only_if.seen;
     const Status holds = Holds(path, only_if);
     if (!holds) co_return holds.error();
     if (directories.contains(path)) co_return Fail(Code::kIsDirectory, "{} is a directory", path);
-    if (objects.erase(path) == 0) co_return Fail(Code::kNotFound, "{} does not exist", path);
-    co_return OkStatus();
+    const auto found = objects.find(path);
+    if (found == objects.end()) co_return Fail(Code::kNotFound, "{} does not exist", path);
+    const ObjectGone gone{found->second.version, found->second.bytes.size()};
+    objects.erase(found);
+    co_return gone;
   }
   Task<Status> MakeDirectory(std::string path, bool, CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
@@ -185,15 +188,17 @@ class FakeStore final : public Store {
     directories.erase(path);
     co_return OkStatus();
   }
-  Task<Status> Rename(std::string from, std::string to, RenameOptions options, CallOptions) override {
+  Task<Result<Renamed>> Rename(std::string from, std::string to, RenameOptions options,
+                               CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
     if (options.target.absent && objects.contains(to)) co_return Fail(Code::kAlreadyExists, "{} exists", to);
     const auto found = objects.find(from);
     if (found == objects.end()) co_return Fail(Code::kNotFound, "{} does not exist", from);
     Object object = std::move(found->second);
     objects.erase(found);
+    Renamed renamed{.version = object.version, .size = object.bytes.size()};
     objects[to] = std::move(object);
-    co_return OkStatus();
+    co_return renamed;
   }
   Task<Result<Committed>> Copy(std::string, std::string, CopyOptions, CallOptions) override {
     co_return Fail(Code::kUnsupported, "not here");

@@ -74,16 +74,19 @@ TEST(LastStatsTest, AVersionIsToldOnceAndSoon) {
   ObjectInfo object;
   object.version.clock = 7;
   told.Tell("c", "/a", object, now);
-  EXPECT_EQ(told.VersionJustTold("c", "/a", now + std::chrono::seconds(1)), object.version);
-  EXPECT_EQ(told.VersionJustTold("c", "/a", now), std::nullopt);
+  const std::optional<ObjectGone> just = told.ObjectJustTold("c", "/a", now + std::chrono::seconds(1));
+  ASSERT_TRUE(just);
+  EXPECT_EQ(just->version, object.version);
+  EXPECT_EQ(just->size, object.size);
+  EXPECT_FALSE(told.ObjectJustTold("c", "/a", now));
   told.Tell("c", "/a", object, now);
-  EXPECT_EQ(told.VersionJustTold("c", "/a", now + std::chrono::milliseconds(1001)), std::nullopt);
+  EXPECT_FALSE(told.ObjectJustTold("c", "/a", now + std::chrono::milliseconds(1001)));
   ObjectInfo directory = object;
   directory.directory = true;
   told.Tell("c", "/a", directory, now);
-  EXPECT_EQ(told.VersionJustTold("c", "/a", now), std::nullopt);
+  EXPECT_FALSE(told.ObjectJustTold("c", "/a", now));
   told.Tell("c", "/a", object, now);
-  EXPECT_EQ(told.VersionJustTold("other", "/a", now), std::nullopt);
+  EXPECT_FALSE(told.ObjectJustTold("other", "/a", now));
 }
 
 // Users of X.509 with VOMS got no protection: XRootD calls their protocol "gsi" over HTTP too.

@@ -62,11 +62,11 @@ class EngineStoreTest : public testing::Test {
 TEST_F(EngineStoreTest, WhatWasSeenIsRemovedAndNothingNewer) {
   ASSERT_TRUE(Put("/a", "1"));
   OnlyIf only_if;
-  only_if.seen = VersionOf("/a");
+  only_if.seen = ObjectGone{VersionOf("/a"), 1};
   ASSERT_TRUE(Put("/a", "2"));
   EXPECT_TRUE(SyncWait(store_.Remove("/a", only_if)));
   EXPECT_EQ(Get("/a"), "2");
-  only_if.seen = VersionOf("/a");
+  only_if.seen = ObjectGone{VersionOf("/a"), 1};
   EXPECT_TRUE(SyncWait(store_.Remove("/a", only_if)));
   EXPECT_EQ(SyncWait(store_.Stat("/a")).code(), Code::kNotFound);
 }

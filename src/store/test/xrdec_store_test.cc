@@ -75,7 +75,9 @@ TEST_F(XrdecStoreTest, ObjectsAreWrittenOnce) {
     EXPECT_THAT(again.error().message, HasSubstr("written once"));
   }
   EXPECT_EQ(*Get("/a"), "first");
-  ASSERT_TRUE(SyncWait(store_->Remove("/a")));
+  const Result<ObjectGone> gone = SyncWait(store_->Remove("/a"));
+  ASSERT_TRUE(gone);
+  EXPECT_EQ(gone->size, 5u);
   EXPECT_EQ(StatCode("/a"), Code::kNotFound);
   EXPECT_EQ(SyncWait(store_->Remove("/a")).code(), Code::kNotFound);
   EXPECT_THAT(ServersWith("/a"), IsEmpty());
@@ -166,7 +168,9 @@ TEST_F(XrdecStoreTest, Renames) {
   ASSERT_TRUE(Put("/b", "other"));
   ASSERT_TRUE(SyncWait(store_->SetAttribute("/a", "k", "v")));
   EXPECT_EQ(SyncWait(store_->Rename("/a", "/b")).code(), Code::kAlreadyExists);
-  ASSERT_TRUE(SyncWait(store_->Rename("/a", "/d/e/c")));
+  const Result<Renamed> renamed = SyncWait(store_->Rename("/a", "/d/e/c"));
+  ASSERT_TRUE(renamed);
+  EXPECT_EQ(renamed->size, bytes.size());
   EXPECT_EQ(StatCode("/a"), Code::kNotFound);
   EXPECT_EQ(*Get("/d/e/c"), bytes);
   EXPECT_EQ(SyncWait(store_->Describe("/d/e/c"))->attributes.at("k"), "v");

@@ -110,7 +110,8 @@ TEST(ConfigurationTest, DirectivesRestoreTheConfiguration) {
   const auto first = ParseConfiguration(
       "xec.server root://a,host=x\nxec.server root://[::1]:2/\nxec.origin root://r:1\nxec.geometry "
       "1+1\nxec.chunk-size 8KiB\n"
-      "xec.rule /a%20%25 1+1 12KiB\nxec.layout xrdec\nxec.sync none\nxec.checksums /m "
+      "xec.rule /a%20%25 1+1 12KiB\nxec.group a.b /a%20b 12KB\nxec.layout xrdec\nxec.sync "
+      "none\nxec.checksums /m "
       "md5,sha256\nxec.min-redundancy 1\n"
       "xec.port 5\nxec.http-port 6\nxec.state /s\nxec.export /e\nxec.banned /b\nxec.audit /j\nxec.user "
       "u\nxec.xrootd "
@@ -137,6 +138,18 @@ TEST(ConfigurationTest, DirectivesRestoreTheConfiguration) {
     }
   }
   EXPECT_EQ(FormatDirectives(Configuration{}), "");
+}
+
+TEST(ConfigurationTest, GroupsHaveANameAPathAndPerhapsAQuota) {
+  Configuration c;
+  EXPECT_TRUE(SetOption(c, "group", "atlas /atlas/ 10TiB", "test"));
+  EXPECT_TRUE(SetOption(c, "group", "all /", "test"));
+  ASSERT_EQ(c.groups.size(), 2u);
+  EXPECT_EQ(c.groups[0], (SpaceGroup{"atlas", "/atlas", uint64_t{10} << 40}));
+  EXPECT_EQ(c.groups[1], (SpaceGroup{"all", "/", {}}));
+  for (const char* const wrong :
+       {"atlas", "atlas atlas", "a b /x", "a,b /x", "x /x 1Q", "atlas /other", "other /atlas", "x /x 1 2"})
+    EXPECT_EQ(SetOption(c, "group", wrong, "test").code(), Code::kInvalidArgument) << wrong;
 }
 
 TEST(ConfigurationTest, DocumentedDefaultsAreTheDefaults) {

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "space/counted_store.hh"
+
+namespace xec {
+namespace {
+
+// Of what comes under a name.
+Usage Change(uint64_t size, const std::optional<ObjectGone>& replaced) {
+  Usage change{static_cast<int64_t>(size), 1};
+  if (replaced) change += Usage{-static_cast<int64_t>(replaced->size), -1};
+  return change;
+}
+
+// As SpaceClaim::GrowTo. What it replaces is looked up only if it does not fit beside that.
+Task<Status> Grow(SpaceClaim& claim, uint64_t bytes, Store& store, std::string path, CallOptions call) {
+  Status grown = claim.GrowTo(bytes, 0);
+  if (grown) co_return std::move(grown);
+  const Result<ObjectInfo> there = co_await store.Stat(std::move(path), std::move(call));
+  if (there && !there->directory) grown = claim.GrowTo(bytes, there->size);
+  co_return std::move(grown);
+}
+
+class CountedWriter final : public WriteHandle {
+ public:
+  CountedWriter(Store& store, SpaceLedger& ledger, std::string path)
+      : store_(store),
+        ledger_(ledger),
+        group_(ledger.Of(path)),
+        path_(std::move(path)),
+        claim_(ledger, group_) {}
+
+  // Before everything else.
+  Task<Status> Claim(uint64_t announced, CallOptions call) {
+    return Grow(claim_, announced, store_, path_, std::move(call));
+  }
+  void Begin(std::unique_ptr<WriteHandle> next) { next_ = std::move(next); }
+
+  uint64_t size() const override { return next_->size(); }
+  Task<Status> Reserve(CallOptions call) override { return next_->Reserve(std::move(call)); }
+  bool KeepPlace() override { return next_->KeepPlace(); }
+  Status SetUserAttributes(std::map<std::string, std::string> attributes) override {
+    return next_->SetUserAttributes(std::move(attributes));
+  }
+
+  Task<Status> Append(ByteSpan bytes, CallOptions call) override {
+    if (!group_.quota_bytes) return next_->Append(bytes, std::move(call));
+    return AppendWithin(bytes, std::move(call));
+  }
+
+  Task<Result<Committed>> Commit(CallOptions call) override {
+    // Others may have filled the group meanwhile.
+    const Status fits = co_await Grow(claim_, next_->size(), store_, path_, call);
+    if (!fits) {
+      co_await next_->Abandon();
+      co_return fits.error();
+    }
+    Result<Committed> committed = co_await next_->Commit(std::move(call));
+    if (committed) ledger_.Add(group_, Change(committed->size, committed->replaced));
+    claim_.Release();
+    co_return std::move(committed);
+  }
+
+  Task<void> Abandon() override {
+    co_await next_->Abandon();
+    claim_.Release();
+  }
+
+ private:
+  Task<Status> AppendWithin(ByteSpan bytes, CallOptions call) {
+    Status fits = co_await Grow(claim_, next_->size() + bytes.size(), store_, path_, call);
+    if (!fits) co_return std::move(fits);
+    co_return co_await next_->Append(bytes, std::move(call));
+  }
+
+  Store& store_;
+  SpaceLedger& ledger_;
+  const SpaceGroup& group_;
+  const std::string path_;
+  SpaceClaim claim_;
+  std::unique_ptr<WriteHandle> next_;
+};
+
+}  // namespace
+
+Task<Result<std::unique_ptr<WriteHandle>>> CountedStore::Create(std::string path, CreateOptions options,
+                                                                CallOptions call) {
+  auto counted = std::make_unique<CountedWriter>(next_, ledger_, path);
+  if (ledger_.Of(path).quota_bytes) {
+    co_await refresh_();
+    // One that was not announced does not begin where not a byte fits.
+    const Status fits = co_await counted->Claim(options.write.size_hint.value_or(1), call);
+    if (!fits) co_return fits.error();
+  }
+  Result<std::unique_ptr<WriteHandle>> writer =
+      co_await next_.Create(std::move(path), std::move(options), std::move(call));
+  if (!writer) co_return writer.error();
+  counted->Begin(std::move(*writer));
+  co_return std::unique_ptr<WriteHandle>(std::move(counted));
+}
+
+Task<Result<ObjectGone>> CountedStore::Remove(std::string path, OnlyIf only_if, CallOptions call) {
+  Result<ObjectGone> gone = co_await next_.Remove(path, only_if, std::move(call));
+  if (gone) ledger_.Add(ledger_.Of(path), {-static_cast<int64_t>(gone->size), -1});
+  co_return std::move(gone);
+}
+
+Task<Status> CountedStore::ClaimFor(SpaceClaim& claim, std::string from, std::string to, CallOptions call) {
+  co_await refresh_();
+  const Result<ObjectInfo> source = co_await next_.Stat(std::move(from), call);
+  // The operation itself says what is wrong.
+  if (!source) co_return OkStatus();
+  // Nobody knows what is in a directory: it needs some room, and the next count tells.
+  const uint64_t bytes = source->directory ? 1 : source->size;
+  co_return co_await Grow(claim, bytes, next_, std::move(to), std::move(call));
+}
+
+Task<Result<Renamed>> CountedStore::Rename(std::string from, std::string to, RenameOptions options,
+                                           CallOptions call) {
+  const SpaceGroup &source = ledger_.Of(from), &target = ledger_.Of(to);
+  SpaceClaim claim(ledger_, target);
+  if (&source != &target && target.quota_bytes) {
+    const Status fits = co_await ClaimFor(claim, from, to, call);
+    if (!fits) co_return fits.error();
+  }
+  Result<Renamed> renamed = co_await next_.Rename(from, to, options, std::move(call));
+  if (!renamed) co_return std::move(renamed);
+  if (renamed->directory) {
+    if (ledger_.Crosses(from, to)) ledger_.NoteMoved(wall_ms_());
+    co_return std::move(renamed);
+  }
+  ledger_.Add(source, {-static_cast<int64_t>(renamed->size), -1});
+  ledger_.Add(target, Change(renamed->size, renamed->replaced));
+  co_return std::move(renamed);
+}
+
+Task<Result<Committed>> CountedStore::Copy(std::string from, std::string to, CopyOptions options,
+                                           CallOptions call) {
+  const SpaceGroup& target = ledger_.Of(to);
+  SpaceClaim claim(ledger_, target);
+  if (target.quota_bytes) {
+    const Status fits = co_await ClaimFor(claim, from, to, call);
+    if (!fits) co_return fits.error();
+  }
+  Result<Committed> copied =
+      co_await next_.Copy(std::move(from), std::move(to), std::move(options), std::move(call));
+  if (copied) ledger_.Add(target, Change(copied->size, copied->replaced));
+  co_return std::move(copied);
+}
+
+}  // namespace xec
