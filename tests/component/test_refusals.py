@@ -2,7 +2,7 @@
 """Everything that a site refuses, each beside its neighbour: the same request with one thing changed, which succeeds. After
 each refusal all names, sizes, versions and attributes of the store are what they were. The store has two gateways, and data
 servers that let in nobody else (grid_store.py)."""
-# seconds: 900
+# seconds: 1800
 import base64
 import functools
 import json
