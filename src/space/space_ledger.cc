@@ -155,7 +155,8 @@ Status SpaceLedger::Claim(const SpaceGroup& group, uint64_t bytes, uint64_t repl
   uint64_t& claimed = claimed_[group.prefix];
   const uint64_t used = Positive(Used(group.prefix).bytes);
   const uint64_t most = own_.count ? *group.quota_bytes + replaces : kNothingIsLarger;
-  const bool fits = bytes <= most - std::min(most, used + claimed);
+  // Also where nothing is added: others may have filled it since.
+  const bool fits = used + claimed <= most && bytes <= most - used - claimed;
   if (!fits) {
     return Fail(
         Code::kOverQuota,

@@ -123,6 +123,8 @@ TEST(SpaceLedger, AQuotaHoldsForAllUploadsTogether) {
   EXPECT_TRUE(other.GrowTo(400, 300)) << "what it replaces goes";
   one.Release();
   EXPECT_TRUE(other.GrowTo(600, 0));
+  ledger.Add(group, {1, 1});
+  EXPECT_EQ(other.GrowTo(600, 0).code(), Code::kOverQuota) << "filled by others meanwhile";
   SpaceClaim free(ledger, ledger.Of("/a/b"));
   EXPECT_TRUE(free.GrowTo(1'000'000, 0)) << "a group without a quota";
 }
