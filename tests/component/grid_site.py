@@ -27,8 +27,8 @@ AUDIENCE = "https://storage.example.org"
 ALL_OF_STORAGE = "storage.read:/ storage.create:/ storage.modify:/"
 ALL_ACTIVITIES = ("DOWNLOAD", "UPLOAD", "DELETE", "MANAGE", "LIST", "READ_METADATA", "UPDATE_METADATA")
 REALM = "XEC.TEST"
-# An exit code of xrdcp and xrdfs.
-PERMISSION_DENIED = 54
+# Exit codes of xrdcp and xrdfs.
+LOGIN_REFUSED, PERMISSION_DENIED = 52, 54
 # What http_status() says if there is no TLS.
 NO_ANSWER = 0
 # Of a PUT: XRootD 6 says that something was created.
