@@ -2,37 +2,17 @@
 // AuditedStore: a store that tells of each change, with its caller, before the caller hears of it.
 #pragma once
 
-#include "api/store.hh"
+#include "api/passing_store.hh"
 #include "audit/audit_log.hh"
 
 namespace xec {
 
 // Thread-safe as far as the store is. Told is what was changed, and what may have been (kUnknown,
 // and what ended a limited call).
-class AuditedStore final : public Store {
+class AuditedStore final : public PassingStore {
  public:
   // Both outlive it and its handles.
-  AuditedStore(Store& next, AuditLog& log) : next_(next), log_(log) {}
-
-  Task<Result<ObjectInfo>> Stat(std::string path, CallOptions call) override {
-    return next_.Stat(std::move(path), std::move(call));
-  }
-  Task<Result<ObjectDescription>> Describe(std::string path, CallOptions call) override {
-    return next_.Describe(std::move(path), std::move(call));
-  }
-  Task<Result<NamesPage>> List(std::string directory, ListOptions options, CallOptions call) override {
-    return next_.List(std::move(directory), std::move(options), std::move(call));
-  }
-  Task<Result<std::shared_ptr<ReadHandle>>> Open(std::string path, OnlyIf only_if,
-                                                 CallOptions call) override {
-    return next_.Open(std::move(path), only_if, std::move(call));
-  }
-  Task<Status> KeepChecksum(std::string path, Version version, std::string algorithm, std::string hex,
-                            CallOptions call) override {
-    return next_.KeepChecksum(std::move(path), version, std::move(algorithm), std::move(hex),
-                              std::move(call));
-  }
-  Task<Result<StoreSpace>> Space(CallOptions call) override { return next_.Space(std::move(call)); }
+  AuditedStore(Store& next, AuditLog& log) : PassingStore(next), log_(log) {}
 
   Task<Result<std::unique_ptr<WriteHandle>>> Create(std::string path, CreateOptions options,
                                                     CallOptions call) override;
@@ -48,7 +28,6 @@ class AuditedStore final : public Store {
   Task<Status> SetMode(std::string path, uint32_t mode, CallOptions call) override;
 
  private:
-  Store& next_;
   AuditLog& log_;
 };
 

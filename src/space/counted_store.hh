@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "api/store.hh"
+#include "api/passing_store.hh"
 #include "space/space_ledger.hh"
 
 namespace xec {
@@ -13,47 +13,14 @@ namespace xec {
 // then; what may have happened (kUnknown) counts when the store is counted the next time. No change asks a
 // server more than it would otherwise, unless a quota is about to be exceeded, or an object is to come into a
 // group with one from another name.
-class CountedStore final : public Store {
+class CountedStore final : public PassingStore {
  public:
   // Awaited before a quota is looked at: brings the ledger up to date if need be.
   using Refresh = std::function<Task<void>()>;
 
   // Both references outlive it and its handles. `wall_ms`: milliseconds since 1970.
   CountedStore(Store& next, SpaceLedger& ledger, Refresh refresh, std::function<int64_t()> wall_ms)
-      : next_(next), ledger_(ledger), refresh_(std::move(refresh)), wall_ms_(std::move(wall_ms)) {}
-
-  Task<Result<ObjectInfo>> Stat(std::string path, CallOptions call) override {
-    return next_.Stat(std::move(path), std::move(call));
-  }
-  Task<Result<ObjectDescription>> Describe(std::string path, CallOptions call) override {
-    return next_.Describe(std::move(path), std::move(call));
-  }
-  Task<Result<NamesPage>> List(std::string directory, ListOptions options, CallOptions call) override {
-    return next_.List(std::move(directory), std::move(options), std::move(call));
-  }
-  Task<Result<std::shared_ptr<ReadHandle>>> Open(std::string path, OnlyIf only_if,
-                                                 CallOptions call) override {
-    return next_.Open(std::move(path), only_if, std::move(call));
-  }
-  Task<Status> MakeDirectory(std::string path, bool parents, CallOptions call) override {
-    return next_.MakeDirectory(std::move(path), parents, std::move(call));
-  }
-  Task<Status> RemoveDirectory(std::string path, CallOptions call) override {
-    return next_.RemoveDirectory(std::move(path), std::move(call));
-  }
-  Task<Status> SetAttribute(std::string path, std::string name, std::optional<std::string> value,
-                            OnlyIf only_if, CallOptions call) override {
-    return next_.SetAttribute(std::move(path), std::move(name), std::move(value), only_if, std::move(call));
-  }
-  Task<Status> SetMode(std::string path, uint32_t mode, CallOptions call) override {
-    return next_.SetMode(std::move(path), mode, std::move(call));
-  }
-  Task<Status> KeepChecksum(std::string path, Version version, std::string algorithm, std::string hex,
-                            CallOptions call) override {
-    return next_.KeepChecksum(std::move(path), version, std::move(algorithm), std::move(hex),
-                              std::move(call));
-  }
-  Task<Result<StoreSpace>> Space(CallOptions call) override { return next_.Space(std::move(call)); }
+      : PassingStore(next), ledger_(ledger), refresh_(std::move(refresh)), wall_ms_(std::move(wall_ms)) {}
 
   Task<Result<std::unique_ptr<WriteHandle>>> Create(std::string path, CreateOptions options,
                                                     CallOptions call) override;
@@ -67,7 +34,6 @@ class CountedStore final : public Store {
   // For what comes to `to` from another name.
   Task<Status> ClaimFor(SpaceClaim& claim, std::string from, std::string to, CallOptions call);
 
-  Store& next_;
   SpaceLedger& ledger_;
   const Refresh refresh_;
   const std::function<int64_t()> wall_ms_;
