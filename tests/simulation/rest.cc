@@ -298,7 +298,11 @@ void World::CheckNoOtherFiles() {
   for (uint64_t epoch = 1; traits_.members && epoch <= descriptor_.epoch + 1; ++epoch)
     known.push_back(ObjectPath::OfList(epoch).ObjectDirectory() + "/");
   for (size_t i = 0; i < servers_.size(); ++i) {
+    const bool has_left = i >= descriptor_.members.size();
     for (const auto& [file, size] : servers_[i]->Files()) {
+      // All members get logs of renames, those that are emptied too. Nobody reads those of one that has left:
+      // it can join again only when it is empty.
+      if (has_left && file.starts_with("/.xec/moves/")) continue;
       if (file == kIdentityPath && traits_.ailments) continue;
       if (file.starts_with(kDescriptorPath) && traits_.members) continue;
       if (file.starts_with(kDiskClockFolder) && traits_.older_disk) continue;
