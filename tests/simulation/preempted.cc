@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "placement/homes.hh"
+#include "server/path.hh"
 #include "steps.hh"
 #include "world.hh"
 
@@ -164,6 +165,13 @@ void World::Prepare(const std::string& name, const Op& op) {
   if (may_spoil_) SpoilOne(name);
 }
 
+// An object that was renamed has its archives at the old name, so one that is spoiled here may have lost some
+// to another scene.
+bool World::MaySpoil(const std::string& path) const {
+  const auto found = spoiled_archives_.find(ParseState(LastPart(path))->oid);
+  return found == spoiled_archives_.end() || found->second < descriptor_.geometry.parity_chunks;
+}
+
 // Once in a seed, or once on each of these servers.
 void World::SpoilOne(const std::string& name, std::optional<size_t> on) {
   std::vector<std::pair<size_t, std::string>> archives;
@@ -171,7 +179,7 @@ void World::SpoilOne(const std::string& name, std::optional<size_t> on) {
     for (const auto& [path, size] : servers_[i]->Files()) {
       if (i != on.value_or(i)) break;
       const bool of_name = path.starts_with(PathOf(name).ObjectDirectory() + "/");
-      if (size > 0 && of_name && IsArchive(path)) archives.emplace_back(i, path);
+      if (size > 0 && of_name && IsArchive(path) && MaySpoil(path)) archives.emplace_back(i, path);
     }
   }
   if (archives.empty()) return;
@@ -183,6 +191,7 @@ void World::SpoilOne(const std::string& name, std::optional<size_t> on) {
     char& byte = bytes[kind_random_.Below(bytes.size())];
     byte = static_cast<char>(byte ^ 1);
   });
+  ++spoiled_archives_[ParseState(LastPart(path))->oid];
   Say(fmt::format("s{}", server), path + " has a wrong byte");
 }
 

@@ -326,6 +326,7 @@ class World {
   void PreemptAtRest();
   bool AllAwake() const;
   void Prepare(const std::string& name, const Op& op);
+  bool MaySpoil(const std::string& path) const;
   void SpoilOne(const std::string& name, std::optional<size_t> on = std::nullopt);
   void SwitchOne(size_t server);
   size_t HomeOf(const std::string& name);
@@ -459,6 +460,7 @@ class World {
   std::array<std::optional<Stop>, kGateways> stops_;
   bool may_spoil_ = false;  // while gateways are stopped something may go bad
   bool spoiled_ = false;  // something has, and is not read while others are away
+  std::map<std::string, size_t> spoiled_archives_;  // how many have a wrong byte, by object id
   std::set<size_t> never_there_;  // operations that were not told, and did not happen
   bool faults_ = false;
   bool at_rest_ = false;

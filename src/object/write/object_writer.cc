@@ -2,6 +2,7 @@
 #include "object/write/object_writer.hh"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/contains.hh"
 #include "base/failpoint.hh"
@@ -245,7 +246,7 @@ Task<Result<Version>> Writer::Promote(std::vector<MemberIndex> other_homes) {
 // the upload looks again, which is no more than to look later. Every home is tried once, so this ends. A late
 // home is waited for as long as no others are well, since it may only be slow.
 Task<Result<Version>> Writer::PromoteWithOtherHomes(const Checksums& checksums) {
-  for (bool others = true;;) {
+  for (bool others = true, waited = false;;) {
     std::vector<MemberIndex> other_homes;
     if (others) other_homes = UntriedHomes();
     Result<Version> version = co_await Promote(other_homes);
@@ -253,6 +254,9 @@ Task<Result<Version>> Writer::PromoteWithOtherHomes(const Checksums& checksums) 
     if (!too_few) co_return std::move(version);
     const size_t before = upload_.archives().size();
     const Late late_homes = AnyIsWell(engine_, other_homes) ? Late::kPassedOver : Late::kWaitedFor;
+    // Since a late home was passed over for their sake, they may have become no better: it is waited for
+    // once.
+    if (late_homes == Late::kWaitedFor && !std::exchange(waited, true)) continue;
     // Homes are tried one by one: one that hangs is given up for the next one, or for those that sealed and
     // were late.
     co_await upload_.OpenFills(1, late_homes);

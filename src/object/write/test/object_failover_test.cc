@@ -427,5 +427,43 @@ TEST(FailoverTest, AHomeThatDiesOnceItHasSealedIsReplacedByOneThatIsBack) {
   ExpectReplacedByOneThatIsBack(FaultKind::kFailBefore);
 }
 
+// A home is passed over because another one looks well, which is seen to hang before it is asked (seed
+// 31292).
+TEST(FailoverTest, AHomeThatIsSlowIsWaitedForWhenTheOtherOneTurnsOutToHang) {
+  TestWorld world({});
+  TestWorld::Gateway& gateway = world.NewGateway();
+  Engine& engine = *gateway.engine;
+  const Homes homes = engine.Homes(TestWorld::Path("/d/o"));
+  const auto fits = [&](const Homes& above) {
+    return Contains(above, homes[2]) && !Contains(above, homes[0]);
+  };
+  std::string directory = "/d";
+  while (!fits(engine.Homes(TestWorld::Path(directory)))) directory += "d";
+  ASSERT_TRUE(world.Run(MakeDirectoryName(engine, TestWorld::Path(directory), false)));
+  world.Pass(std::chrono::minutes(2));
+
+  auto writer = world.Run(ObjectWriter::Start(engine, TestWorld::Path(directory + "/o"), {},
+                                              ParentNeed{.begun = engine.executor().Now()}));
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE(world.Run((*writer)->Append(AsBytes(std::string_view("content")))));
+  gateway.faults[homes[0]]->plan().Add({.kind = FaultKind::kDelay,
+                                        .operation = Operation::kList,
+                                        .count = 1,
+                                        .delay = std::chrono::milliseconds(300)});
+  for (const MemberIndex above : engine.Homes(TestWorld::Path(directory))) {
+    if (above == homes[2]) continue;
+    gateway.faults[above]->plan().Add({.kind = FaultKind::kDelay,
+                                       .operation = Operation::kList,
+                                       .path_contains = directory + ".",
+                                       .delay = std::chrono::milliseconds(400)});
+  }
+  gateway.faults[homes[2]]->plan().Add({.kind = FaultKind::kHang});
+  const TimePoint start = world.executor.Now();
+  const Result<Committed> committed = world.Run((*writer)->Commit());
+  EXPECT_TRUE(committed) << committed.error().ToString();
+  EXPECT_LE(world.executor.Now() - start, std::chrono::seconds(3));
+  gateway.faults[homes[2]]->plan().DropHung();
+}
+
 }  // namespace
 }  // namespace xec
