@@ -155,6 +155,8 @@ std::string RedirectorFile(const SiteOptions& options) {
       "if exec cmsd\n"
       "  xrd.port 1213\n"
       "fi\n"
+      "# Clients are sent to gateways by their names, which certificates have, in private networks too.\n"
+      "xrd.network rpipa\n"
       "if exec xrootd\n"
       "  xrd.protocol http:1094 libXrdHttp.so\n"
       "fi\n"

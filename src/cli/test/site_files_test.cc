@@ -67,6 +67,11 @@ TEST(SiteFilesTest, ARedirectorWithTlsSendsOnToHttps) {
     EXPECT_TRUE(HasLine(FileOf("redirector", options), "http.desthttps yes"));
 }
 
+// Clients were sent to the addresses of gateways that have private ones only, which no certificate has.
+TEST(SiteFilesTest, ARedirectorSendsOnToNames) {
+  EXPECT_TRUE(HasLine(FileOf("redirector"), "xrd.network rpipa"));
+}
+
 TEST(SiteFilesTest, UnknownKindIsOneSentence) {
   const Result<std::string> text = SiteFile("server", {}, {});
   ASSERT_FALSE(text);
