@@ -35,7 +35,7 @@ struct DoctorView {
   std::string key_file;   // XrdSecSSSKT; "" = not set
 };
 
-// Certificates, keys, revocation lists and token audiences that the lines name.
+// Certificates, keys, revocation lists and token audiences that the lines name, and the file of bans.
 Findings CheckSite(const SiteLines& lines, const Configuration& configuration, const DoctorView& view);
 
 // The clock, this host's name, versions, limits and ports. `xrootd` is the program, or "" if there is none;

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <memory>
 #include <sstream>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 
 #include <fmt/format.h>
@@ -80,11 +81,44 @@ Finding CheckKeytab(const std::string& what, const std::string& path, const Doct
   return {FindingLevel::kFail, what, secret.found, "Add a key: docs/deployment.md, \"A change of keys\"."};
 }
 
+// XRootD keeps the keys of one file in a process, whoever asks for which.
+Finding CheckOneKeytab(const std::string& of_clients, const DoctorView& view) {
+  const std::string what = "files of shared secrets";
+  std::error_code error;
+  if (of_clients == view.key_file || fs::equivalent(of_clients, view.key_file, error))
+    return {FindingLevel::kOk, what, "one for clients and data servers"};
+  return {
+      FindingLevel::kWarn, what,
+      fmt::format("{} for clients, and {} for data servers (XrdSecSSSKT): one process has one, and clients "
+                  "are refused",
+                  of_clients, view.key_file),
+      "Put all keys into one file, that for the data servers last, and name it in both places: "
+      "docs/credentials.md."};
+}
+
+// The file of xec.banned, opened as the user that the gateway is.
+Finding CheckBanned(const std::string& path, const DoctorView& view) {
+  const int own = setfsuid(view.gateway_uid);
+  const int failure = Open(path) ? 0 : errno;
+  setfsuid(static_cast<uid_t>(own));
+  if (failure == 0) return {FindingLevel::kOk, "banned clients", path};
+  return {
+      FindingLevel::kFail, "banned clients",
+      fmt::format("{} cannot be read by user {}: {}", path, view.gateway_user, ErrnoWords(failure)),
+      "Put it there, readable, and empty if nobody is banned: without it a gateway does not start, and one "
+      "that runs goes by what it said before."};
+}
+
 Finding CheckEnd(const std::string& what, const std::string& path, int days, const char* todo) {
   if (days < 0) return {FindingLevel::kFail, what, fmt::format("{} is over", path), todo};
   const std::string found = fmt::format("{} ends in {} days", path, days);
   if (days < kDaysToAct) return {FindingLevel::kWarn, what, found, todo};
   return {FindingLevel::kOk, what, found};
+}
+
+void CheckClientKeys(const std::string& path, const DoctorView& view, Findings& findings) {
+  findings.push_back(CheckKeytab("shared secrets of clients", path, view));
+  if (!view.key_file.empty()) findings.push_back(CheckOneKeytab(path, view));
 }
 
 void CheckCertificate(const std::string& path, const std::string& key_path, const DoctorView& view,
@@ -202,6 +236,7 @@ Findings CheckSite(const SiteLines& lines, const Configuration& configuration, c
         {FindingLevel::kWarn, "key for data servers", "XrdSecSSSKT is not set",
          "Set it as in the unit (xec config unit), unless the data servers are open to everybody."});
   }
+  if (!configuration.banned.empty()) findings.push_back(CheckBanned(configuration.banned, view));
   for (const auto& words : lines) {
     const auto has = [&](std::string_view directive, size_t count) {
       return words.front() == directive && words.size() >= count;
@@ -211,8 +246,7 @@ Findings CheckSite(const SiteLines& lines, const Configuration& configuration, c
     if (has("macaroons.secretkey", 2)) findings.push_back(CheckSecret("secret of macaroons", words[1], view));
     if (has("sec.protocol", 2) && std::find(words.begin(), words.end(), "sss") != words.end()) {
       const auto flag = std::find(words.begin(), words.end(), "-s");
-      if (flag != words.end() && flag + 1 != words.end())
-        findings.push_back(CheckKeytab("shared secrets of clients", *(flag + 1), view));
+      if (flag != words.end() && flag + 1 != words.end()) CheckClientKeys(*(flag + 1), view, findings);
     }
     if (!has("ofs.authlib", 2)) continue;
     for (const std::string& word : words) {

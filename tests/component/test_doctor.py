@@ -23,14 +23,14 @@ class Doctor(xectest.TestCase):
                                     (f"xec.user {self.site.user.pw_name}\n" if self.site.user is not None else ""))
         self.gateway = self.serve(geometry="2+1", options=("-c", self.conf, *names), start=False)
 
-    def doctor(self):
+    def doctor(self, key_file=""):
         """The exit code, and the checks by what they are about."""
         result = self.run_program([self.program("xec"), "doctor", "-c", self.conf, *self.gateway.store_options(), "--json"],
-                                  code=None, env={"XrdSecSSSKT": ""})
+                                  code=None, env={"XrdSecSSSKT": key_file})
         return result.code, {check["what"]: check for check in json.loads(result.out)["checks"]}
 
-    def check_found(self, level, what, found, todo=".*"):
-        code, checks = self.doctor()
+    def check_found(self, level, what, found, todo=".*", **how):
+        code, checks = self.doctor(**how)
         self.assertEqual(checks[what]["level"], level, checks[what])
         self.assertRegex(checks[what]["found"], found)
         self.assertRegex(checks[what]["todo"], todo)
@@ -71,6 +71,23 @@ class Doctor(xectest.TestCase):
             self.site.openssl("ca", "-config", self.site.path("authority.cnf"), "-cert", self.site.authority, "-keyfile",
                               self.site.path("authority.key"), "-gencrl", "-crlsec", "1", "-out", self.crl())
             self.eventually(lambda: self.doctor()[1]["authorities"]["level"] == "fail", 20, "the list is too old")
+
+    def test_the_file_of_bans(self):
+        bans = self.site.write("banned", "name mallory\n")
+        with open(self.conf, "a", encoding="utf-8") as file:
+            file.write(f"xec.banned {bans}\n")
+        self.check_found("ok", "banned clients", bans)
+        if self.site.user is not None:
+            os.chmod(bans, 0o600)
+            self.check_found("fail", "banned clients", f"read by user {self.site.user.pw_name}: Permission denied", "does not start")
+        os.unlink(bans)
+        self.check_found("fail", "banned clients", "No such file", "does not start")
+
+    def test_two_files_of_shared_secrets(self):
+        clients, servers = self.site.path("gateway.keytab"), self.site.keytab("servers", "xec", "xec", 2)
+        self.site.give(servers)
+        self.check_found("warn", "files of shared secrets", f"{clients} for clients, and {servers}", "one file", key_file=servers)
+        self.check_found("ok", "files of shared secrets", "one", key_file=clients)
 
     def renew(self, days, names=""):
         self.site.certificate("host", "localhost", names or f"DNS:localhost,DNS:{os.uname().nodename}", days=days)

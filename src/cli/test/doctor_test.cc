@@ -83,5 +83,40 @@ TEST_F(DoctorTest, DataServersNeedAKey) {
   EXPECT_EQ(CheckSite({}, configuration, view).front().level, FindingLevel::kOk);
 }
 
+TEST_F(DoctorTest, AProcessHasOneFileOfSharedSecrets) {
+  const std::string key = "0 u:xec g:xec n:xec N:1 c:10 e:0 f:0 k:5ec3e7\n";
+  const std::string clients = Write("clients", key);
+  const auto found = [&] {
+    const Findings findings = CheckSite(WordsOfLines("sec.protocol sss -s " + clients), {}, view);
+    EXPECT_EQ(findings.back().what, "files of shared secrets");
+    return findings.back();
+  };
+  view.key_file = Write("servers", key);
+  EXPECT_EQ(found().level, FindingLevel::kWarn);
+  EXPECT_NE(found().found.find(clients), std::string::npos);
+  EXPECT_NE(found().found.find(view.key_file), std::string::npos);
+  view.key_file = clients;
+  EXPECT_EQ(found().level, FindingLevel::kOk);
+  std::filesystem::remove(view.key_file = clients + ".link");
+  std::filesystem::create_symlink(clients, view.key_file);
+  EXPECT_EQ(found().level, FindingLevel::kOk);
+}
+
+TEST_F(DoctorTest, TheFileOfBansIsReadByTheGatewaysUser) {
+  Configuration configuration;
+  const auto found = [&](const std::string& path) {
+    configuration.banned = path;
+    return CheckSite({}, configuration, view).front();
+  };
+  EXPECT_EQ(found(Write("bans", "name mallory\n")).level, FindingLevel::kOk);
+  EXPECT_EQ(found("/nowhere/banned").level, FindingLevel::kFail);
+  if (geteuid() != 0) GTEST_SKIP() << "needs root: another user";
+  view.gateway_uid = 65534;
+  EXPECT_EQ(found(Write("bans", "", 0644)).level, FindingLevel::kOk);
+  EXPECT_EQ(found(Write("bans", "", 0600)).level, FindingLevel::kFail);
+  std::ifstream again(configuration.banned);
+  EXPECT_TRUE(again) << "the doctor is root again";
+}
+
 }  // namespace
 }  // namespace xec
