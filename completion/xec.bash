@@ -19,7 +19,7 @@ _xec() {
   esac
   case "$command" in
     serve) flags="--help -c $store $gateway" ;;
-    config) flags="--help --tls --voms --tokens --tpc --sss --redirector --higher -c $store" ;;
+    config) flags="--help --tls --voms --tokens --tpc --sss --krb5 --redirector --higher -c $store" ;;
     doctor) flags="--help --json -c $store" ;;
     put) flags="--help --json -q --quiet --exclusive -c $store" ;;
     get) flags="--help --json -q --quiet -c $store" ;;

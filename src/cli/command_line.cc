@@ -114,7 +114,8 @@ void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line,
                                                       {"--voms", &line.site.voms},
                                                       {"--tokens", &line.site.tokens},
                                                       {"--tpc", &line.site.third_party},
-                                                      {"--sss", &line.site.shared_secrets}};
+                                                      {"--sss", &line.site.shared_secrets},
+                                                      {"--krb5", &line.site.kerberos}};
   const std::map<std::string_view, std::vector<std::string>*> values = {
       {"-o", &collected.output},
       {"--object", &collected.object},

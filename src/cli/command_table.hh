@@ -228,6 +228,7 @@ inline constexpr OwnOption kOwnOptions[] = {
     {"config", "--tokens", "", "Tokens of issuers"},
     {"config", "--tpc", "", "Copies between sites, with macaroons"},
     {"config", "--sss", "", "Shared secrets: of clients for a gateway, of gateways for a data server"},
+    {"config", "--krb5", "", "Kerberos tickets of users, for a gateway"},
     {"config", "--redirector", "HOST[:PORT]", "The gateway joins this redirector"},
     {"config", "--higher", "HOST[:PORT]", "The redirector joins this one, which is above it"},
     {"space", "--srr", "", "Print the WLCG's Storage Resource Reporting document"},

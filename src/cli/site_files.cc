@@ -46,8 +46,14 @@ const char* const kThirdParty =
     "macaroons.secretkey /etc/xrootd/macaroon-secret\n";
 
 const char* const kClientSecrets =
-    "# Shared secrets of clients; the file has mode 0600 and belongs to user xrootd.\n"
+    "# Shared secrets of clients; the file has mode 0600 and belongs to user xrootd. Where data servers ask\n"
+    "# for a key, all keys belong in one file, which XrdSecSSSKT names too: docs/credentials.md.\n"
     "sec.protocol sss -s /etc/xrootd/clients.keytab\n";
+
+// XRootD puts the name of each gateway for <host>; a principal without a realm is of the default one.
+const char* const kKerberos =
+    "# Kerberos, by root:// only. The file (mode 0600, of user xrootd) has the key of this principal.\n"
+    "sec.protocol krb5 /etc/xrootd/krb5.keytab xrootd/<host>\n";
 
 std::string Authorization(const SiteOptions& options) {
   std::string text =
@@ -92,6 +98,7 @@ Result<std::string> GatewayFile(const SiteOptions& options, const Configuration&
   if (options.voms) text += kVoms;
   if (options.tokens || options.third_party) text += kTokens;
   if (options.shared_secrets) text += kClientSecrets;
+  if (options.kerberos) text += kKerberos;
   if (options.third_party) text += kThirdParty;
   return text + Authorization(options);
 }

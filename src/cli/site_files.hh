@@ -15,12 +15,13 @@ struct SiteOptions {
   bool tokens = false;
   bool third_party = false;  // copies between sites, with macaroons
   bool shared_secrets = false;  // of clients for a gateway, of gateways for a data server
+  bool kerberos = false;        // of a gateway
   std::string redirector = {};  // of a gateway: HOST:PORT of the cmsd that it joins; "" = none
   std::string higher = {};      // of a redirector: the same of the one above it
 
   bool Tls() const { return tls || voms || tokens || third_party; }
   // Whether clients have to show who they are.
-  bool Authorizes() const { return voms || tokens || third_party || shared_secrets; }
+  bool Authorizes() const { return voms || tokens || third_party || shared_secrets || kerberos; }
 };
 
 // `kind` is what the user typed: gateway, dataserver, redirector, rules, scitokens or unit. Of

@@ -304,10 +304,6 @@ kdc = STDERR
         kdc = self._test.background(["krb5kdc", "-n"], env=self.kerberos)
         self._test.eventually(lambda: "commencing operation" in kdc.output(), 30, "the KDC is ready")
 
-    def kerberos_line(self):
-        """The gateway's, if there is a realm."""
-        return f"sec.protocol krb5 {self.path('xrootd/localhost.keys')} xrootd/localhost@{REALM}\n" if self.kerberos else ""
-
     def principal(self, name):
         """Somebody of the realm; answers the file with the key."""
         keys = self.path(name + ".keys")
@@ -334,12 +330,14 @@ kdc = STDERR
         gridmap = self.write("gridmap", f'"{ORGANISATION}/CN=alice" alice\n')
         tokens = self.printed("scitokens").replace("https://storage.example.org", AUDIENCE)
         secret = self.write("macaroon-secret", base64.b64encode(os.urandom(64)).decode() + "\n", secret=True)
-        text = "".join(line for line in self.printed("gateway", "--voms", "--tokens", "--tpc", "--sss").splitlines(True)
+        kerberos = ("--krb5",) if self.kerberos else ()
+        text = "".join(line for line in self.printed("gateway", "--voms", "--tokens", "--tpc", "--sss", *kerberos).splitlines(True)
                        if not line.startswith("xec."))
         for place, own in (("/etc/grid-security/certificates", self.certificates),
                            ("/etc/grid-security/xrd/hostcert.pem", host), ("/etc/grid-security/xrd/hostkey.pem", key),
                            ("/etc/grid-security/grid-mapfile", gridmap), ("/etc/xrootd/rules", self.write("authdb", rights)),
                            ("/etc/xrootd/clients.keytab", self.path("gateway.keytab")),
+                           ("/etc/xrootd/krb5.keytab xrootd/<host>", self.path("xrootd/localhost.keys") + " xrootd/localhost"),
                            ("/etc/xrootd/macaroon-secret", secret), ("/etc/xrootd/scitokens.cfg", self.write(
                                "scitokens.cfg", tokens.replace("https://issuer.example.org", self.issuer)))):
             text = text.replace(place, own)
@@ -370,7 +368,7 @@ class GridTest(xectest.TestCase):
         self.site.trust_authority()
         shutil.copy(self.site.keytab("operator", "carol", "operators", 1), self.site.path("gateway.keytab"))
         self.site.give(self.site.path("gateway.keytab"))
-        lines = self.site.directives(self.rights or self.site.printed("rules")) + self.site.kerberos_line()
+        lines = self.site.directives(self.rights or self.site.printed("rules"))
         self.conf = self.site.write("gateway.conf", lines)
         self.before_gateways()
         self.gateway = self.start_gateway()

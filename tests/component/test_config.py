@@ -118,6 +118,10 @@ class SecuredRedirector(xectest.TestCase):
             os.makedirs(path, exist_ok=True)
         shutil.copy(self.grid.path("host.pem"), "/etc/grid-security/xrd/hostcert.pem")
         self.copy_secret("host.key", "/etc/grid-security/xrd/hostkey.pem")
+        self.grid.start_kdc()
+        shutil.copy(self.grid.path("krb5.conf"), "/etc/krb5.conf")
+        shutil.copy(self.grid.principal(f"xrootd/{GATEWAY}"), "/etc/xrootd/krb5.keytab")
+        shutil.chown("/etc/xrootd/krb5.keytab", self.site.user.pw_uid, self.site.user.pw_gid)
         self.grid.keytab("clients", "carol", "operators", 1)
         self.copy_secret("clients.keytab", "/etc/xrootd/clients.keytab")
         self.site.write("/etc/grid-security/grid-mapfile", "")
@@ -127,7 +131,7 @@ class SecuredRedirector(xectest.TestCase):
                         .replace("https://issuer.example.org", self.grid.issuer)
                         .replace("https://storage.example.org", grid_site.AUDIENCE))
         self.site.write("/etc/xec/xec.conf", self.config(
-            "gateway", "--voms", "--tokens", "--tpc", "--sss", "--redirector", REDIRECTOR, "--geometry", "2+1",
+            "gateway", "--voms", "--tokens", "--tpc", "--sss", "--krb5", "--redirector", REDIRECTOR, "--geometry", "2+1",
             *(f"--data=/srv/xec/d{number}" for number in (1, 2, 3))))
         self.site.write("/etc/xrootd/xrootd-redirector.cfg", self.config("redirector", "--tls", "--tokens"))
         for name in (REDIRECTOR, GATEWAY):
@@ -151,7 +155,8 @@ class SecuredRedirector(xectest.TestCase):
         token = self.grid.token("storage.read:/ storage.create:/ storage.modify:/")
         own = {"X509_CERT_DIR": self.grid.certificates, "HOME": self.path("home")}
         for protocol, folder, env in (("ztn", "/tokens", {"BEARER_TOKEN": token}),
-                                      ("sss", "/operators", {"XrdSecSSSKT": self.grid.path("clients.keytab")})):
+                                      ("sss", "/operators", {"XrdSecSSSKT": self.grid.path("clients.keytab")}),
+                                      ("krb5", "/operators/sub", self.grid.ticket("carol"))):
             with self.subTest(protocol):
                 env = {**own, **env, "XrdSecPROTOCOL": protocol}
                 self.xrdcp(file, f"roots://{REDIRECTOR}/{folder}/file", env=env)

@@ -45,12 +45,13 @@ TEST(SiteFilesTest, AnOpenGatewayAsksForNothing) {
 }
 
 TEST(SiteFilesTest, EveryCredentialBringsAuthorization) {
-  for (const SiteOptions& options : {SiteOptions{.voms = true}, SiteOptions{.tokens = true},
-                                     SiteOptions{.third_party = true}, SiteOptions{.shared_secrets = true}}) {
+  for (const SiteOptions& options :
+       {SiteOptions{.voms = true}, SiteOptions{.tokens = true}, SiteOptions{.third_party = true},
+        SiteOptions{.shared_secrets = true}, SiteOptions{.kerberos = true}}) {
     const std::string text = FileOf("gateway", options);
     EXPECT_TRUE(HasLine(text, "ofs.authorize 1"));
     EXPECT_TRUE(HasLine(text, "acc.authdb"));
-    EXPECT_EQ(HasLine(text, "xrd.tls "), !options.shared_secrets);
+    EXPECT_EQ(HasLine(text, "xrd.tls "), !options.shared_secrets && !options.kerberos);
   }
 }
 
