@@ -11,13 +11,20 @@ Usage Change(uint64_t size, const std::optional<ObjectGone>& replaced) {
   return change;
 }
 
-// As SpaceClaim::GrowTo. What it replaces is looked up only if it does not fit beside that.
-Task<Status> Grow(SpaceClaim& claim, uint64_t bytes, Store& store, std::string path, CallOptions call) {
-  Status grown = claim.GrowTo(bytes, 0);
-  if (grown) co_return std::move(grown);
+// As SpaceClaim::GrowTo. What it replaces is looked up only if it does not fit beside that, and before a
+// commit that relies on it: by then something else may be there.
+enum class Look { kIfNeeded, kAgain };
+Task<Status> Grow(SpaceClaim& claim, uint64_t bytes, Look look, Store& store, std::string path,
+                  CallOptions call) {
+  Status grown = OkStatus();
+  if (look == Look::kIfNeeded || claim.replaces() == 0) {
+    grown = claim.GrowTo(bytes, claim.replaces());
+    if (grown) co_return std::move(grown);
+  }
   const Result<ObjectInfo> there = co_await store.Stat(std::move(path), std::move(call));
-  if (there && !there->directory) grown = claim.GrowTo(bytes, there->size);
-  co_return std::move(grown);
+  // Whether it fits cannot be told.
+  if (!there && there.code() != Code::kNotFound) co_return there.error();
+  co_return claim.GrowTo(bytes, there && !there->directory ? there->size : 0);
 }
 
 class CountedWriter final : public WriteHandle {
@@ -31,7 +38,7 @@ class CountedWriter final : public WriteHandle {
 
   // Before everything else.
   Task<Status> Claim(uint64_t announced, CallOptions call) {
-    return Grow(claim_, announced, store_, path_, std::move(call));
+    return Grow(claim_, announced, Look::kIfNeeded, store_, path_, std::move(call));
   }
   void Begin(std::unique_ptr<WriteHandle> next) { next_ = std::move(next); }
 
@@ -49,14 +56,13 @@ class CountedWriter final : public WriteHandle {
 
   Task<Result<Committed>> Commit(CallOptions call) override {
     // Others may have filled the group meanwhile.
-    const Status fits = co_await Grow(claim_, next_->size(), store_, path_, call);
+    const Status fits = co_await Grow(claim_, next_->size(), Look::kAgain, store_, path_, call);
     if (!fits) {
       co_await next_->Abandon();
       co_return fits.error();
     }
     Result<Committed> committed = co_await next_->Commit(std::move(call));
-    if (committed) ledger_.Add(group_, Change(committed->size, committed->replaced));
-    claim_.Release();
+    claim_.Release(committed ? Change(committed->size, committed->replaced) : Usage());
     co_return std::move(committed);
   }
 
@@ -67,7 +73,7 @@ class CountedWriter final : public WriteHandle {
 
  private:
   Task<Status> AppendWithin(ByteSpan bytes, CallOptions call) {
-    Status fits = co_await Grow(claim_, next_->size() + bytes.size(), store_, path_, call);
+    Status fits = co_await Grow(claim_, next_->size() + bytes.size(), Look::kIfNeeded, store_, path_, call);
     if (!fits) co_return std::move(fits);
     co_return co_await next_->Append(bytes, std::move(call));
   }
@@ -111,7 +117,7 @@ Task<Status> CountedStore::ClaimFor(SpaceClaim& claim, std::string from, std::st
   if (!source) co_return OkStatus();
   // Nobody knows what is in a directory: it needs some room, and the next count tells.
   const uint64_t bytes = source->directory ? 1 : source->size;
-  co_return co_await Grow(claim, bytes, next_, std::move(to), std::move(call));
+  co_return co_await Grow(claim, bytes, Look::kIfNeeded, next_, std::move(to), std::move(call));
 }
 
 Task<Result<Renamed>> CountedStore::Rename(std::string from, std::string to, RenameOptions options,
@@ -129,7 +135,7 @@ Task<Result<Renamed>> CountedStore::Rename(std::string from, std::string to, Ren
     co_return std::move(renamed);
   }
   ledger_.Add(source, {-static_cast<int64_t>(renamed->size), -1});
-  ledger_.Add(target, Change(renamed->size, renamed->replaced));
+  claim.Release(Change(renamed->size, renamed->replaced));
   co_return std::move(renamed);
 }
 
@@ -143,7 +149,7 @@ Task<Result<Committed>> CountedStore::Copy(std::string from, std::string to, Cop
   }
   Result<Committed> copied =
       co_await next_.Copy(std::move(from), std::move(to), std::move(options), std::move(call));
-  if (copied) ledger_.Add(target, Change(copied->size, copied->replaced));
+  if (copied) claim.Release(Change(copied->size, copied->replaced));
   co_return std::move(copied);
 }
 

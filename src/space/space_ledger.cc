@@ -2,6 +2,7 @@
 #include "space/space_ledger.hh"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/units.hh"
 #include "protocol/object_path.hh"
@@ -149,42 +150,46 @@ GroupUse SpaceLedger::Use(const SpaceGroup& group) const {
   return {.group = group, .used = Used(group.prefix), .counted_ms = own_.count->began_ms};
 }
 
-Status SpaceLedger::Claim(const SpaceGroup& group, uint64_t bytes, uint64_t replaces) {
+Status SpaceLedger::Claim(const SpaceGroup& group, uint64_t held, uint64_t bytes, uint64_t frees) {
   if (!group.quota_bytes) return OkStatus();
   const MutexLock lock(mutex_);
   uint64_t& claimed = claimed_[group.prefix];
   const uint64_t used = Positive(Used(group.prefix).bytes);
-  const uint64_t most = own_.count ? *group.quota_bytes + replaces : kNothingIsLarger;
+  const uint64_t most = own_.count ? *group.quota_bytes : kNothingIsLarger;
+  const uint64_t others = used - std::min(used, frees) + claimed - held;
   // Also where nothing is added: others may have filled it since.
-  const bool fits = used + claimed <= most && bytes <= most - used - claimed;
+  const bool fits = others <= most && bytes <= most - others;
   if (!fits) {
     return Fail(
         Code::kOverQuota,
         "the group {} ({}) has a quota of {}, of which {} are used and {} are being uploaded: {} more "
         "do not fit",
         group.name, group.prefix, FormatSize(*group.quota_bytes), FormatSize(used), FormatSize(claimed),
-        FormatSize(bytes));
+        FormatSize(bytes - std::min(bytes, held)));
   }
-  claimed += bytes;
+  claimed = claimed - held + bytes;
   return OkStatus();
 }
 
-void SpaceLedger::Release(const SpaceGroup& group, uint64_t bytes) {
-  if (!group.quota_bytes || bytes == 0) return;
+void SpaceLedger::Release(const SpaceGroup& group, uint64_t held, Usage change) {
   const MutexLock lock(mutex_);
-  claimed_[group.prefix] -= bytes;
+  if (held > 0) claimed_[group.prefix] -= held;
+  if (change != Usage()) own_.sums[group.prefix] += change;
 }
 
 Status SpaceClaim::GrowTo(uint64_t bytes, uint64_t replaces) {
-  const uint64_t more = bytes - std::min(bytes, bytes_);
-  XEC_TRY(ledger_.Claim(group_, more, replaces));
-  bytes_ += more;
+  const uint64_t all = std::max(bytes, bytes_);
+  const uint64_t both = std::min(all, replaces);
+  XEC_TRY(ledger_.Claim(group_, held_, all - both, replaces - both));
+  bytes_ = all;
+  replaces_ = replaces;
+  held_ = group_.quota_bytes ? all - both : 0;
   return OkStatus();
 }
 
-void SpaceClaim::Release() {
-  ledger_.Release(group_, bytes_);
-  bytes_ = 0;
+void SpaceClaim::Release(Usage change) {
+  ledger_.Release(group_, std::exchange(held_, 0), change);
+  bytes_ = replaces_ = 0;
 }
 
 }  // namespace xec

@@ -51,10 +51,12 @@ class SpaceLedger {
 
   GroupUse Use(const SpaceGroup& group) const;
 
-  // Takes room of the quota for an upload. `replaces`: bytes that are free again when it is committed. Error:
-  // kOverQuota with the numbers. Without a quota, and while nothing was counted yet, everything fits.
-  Status Claim(const SpaceGroup& group, uint64_t bytes, uint64_t replaces);
-  void Release(const SpaceGroup& group, uint64_t bytes);
+  // Takes room of the quota for an upload: `bytes` in place of the `held` ones that it has. `frees`: bytes
+  // that are used less when it is committed. Error: kOverQuota with the numbers, and what is held stays.
+  // Without a quota, and while nothing was counted yet, everything fits.
+  Status Claim(const SpaceGroup& group, uint64_t held, uint64_t bytes, uint64_t frees);
+  // Gives that room back, and adds what has come of the upload in the same moment.
+  void Release(const SpaceGroup& group, uint64_t held, Usage change);
 
  private:
   void Sum() XEC_REQUIRES(mutex_);
@@ -79,14 +81,19 @@ class SpaceClaim {
   SpaceClaim& operator=(const SpaceClaim&) = delete;
 
   uint64_t bytes() const { return bytes_; }
-  // So many in all, unless there are more already. Errors: as SpaceLedger::Claim.
+  // Of what the upload takes the place of, as it said last.
+  uint64_t replaces() const { return replaces_; }
+  // So many in all, unless there are more already, in place of `replaces` ones: the difference is claimed.
+  // Errors: as SpaceLedger::Claim.
   Status GrowTo(uint64_t bytes, uint64_t replaces);
-  void Release();
+  // `change`: what has become of it.
+  void Release(Usage change = {});
 
  private:
   SpaceLedger& ledger_;
   const SpaceGroup& group_;
-  uint64_t bytes_ = 0;
+  uint64_t bytes_ = 0, replaces_ = 0;
+  uint64_t held_ = 0;  // in the ledger
 };
 
 }  // namespace xec

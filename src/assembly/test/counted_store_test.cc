@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/gated_store.hh"
 #include "assembly/configuration/options.hh"
 #include "assembly/open_store.hh"
 #include "runtime/sync_wait.hh"
@@ -42,12 +43,15 @@ class CountedStoreTest : public testing::Test {
 
   Status Put(const std::string& path, size_t size, bool announced = false) {
     const std::string content(size, 'x');
-    CreateOptions options;
-    if (announced) options.write.size_hint = size;
-    auto writer = SyncWait(store().Create(path, std::move(options)));
+    auto writer = SyncWait(store().Create(path, announced ? Announced(size) : CreateOptions()));
     if (!writer) return writer.error();
     XEC_TRY(SyncWait((*writer)->Append(AsBytes(content))));
     return Status(SyncWait((*writer)->Commit()));
+  }
+  static CreateOptions Announced(uint64_t size) {
+    CreateOptions options;
+    options.write.size_hint = size;
+    return options;
   }
   Store& store() { return *counted_; }
   Usage Used(std::string_view path) { return ledger_.Use(ledger_.Of(path)).used.value(); }
@@ -108,6 +112,35 @@ TEST_F(CountedStoreTest, AnUploadBeyondTheQuotaIsRefusedAndTheOldObjectStays) {
   EXPECT_TRUE(Put("/q/y", 1000));
 }
 
+// Bug: each upload charged the whole size of a replacement beside its own, so one that had begun before was
+// refused though all fitted.
+TEST_F(CountedStoreTest, AReplacementTakesNoRoomOfAnUploadBesideIt) {
+  ASSERT_TRUE(Put("/q/x", 500));
+  ASSERT_TRUE(Put("/q/y", 200));
+  const std::string content(500, 'x');
+  auto upload = SyncWait(store().Create("/q/z", Announced(300)));
+  auto replacement = SyncWait(store().Create("/q/x", Announced(500)));
+  ASSERT_TRUE(upload);
+  ASSERT_TRUE(replacement);
+  EXPECT_TRUE(SyncWait((*upload)->Append(AsBytes(content).first(300))));
+  EXPECT_TRUE(SyncWait((*replacement)->Append(AsBytes(content))));
+  EXPECT_EQ(Put("/q/more", 1, true).code(), Code::kOverQuota) << "the difference is claimed";
+  EXPECT_TRUE(SyncWait((*upload)->Commit()));
+  EXPECT_TRUE(SyncWait((*replacement)->Commit()));
+  EXPECT_EQ(Used("/q"), (Usage{1000, 3}));
+}
+
+TEST_F(CountedStoreTest, WhatAnUploadWasToReplaceIsLookedAtAgainBeforeItsCommit) {
+  ASSERT_TRUE(Put("/q/x", 600));
+  const std::string content(900, 'x');
+  auto replacement = SyncWait(store().Create("/q/x", Announced(900)));
+  ASSERT_TRUE(replacement);
+  EXPECT_TRUE(SyncWait((*replacement)->Append(AsBytes(content))));
+  ASSERT_TRUE(SyncWait(store().Rename("/q/x", "/q/y", {}, {})));
+  EXPECT_EQ(SyncWait((*replacement)->Commit()).code(), Code::kOverQuota);
+  EXPECT_EQ(Used("/q"), (Usage{600, 1}));
+}
+
 TEST_F(CountedStoreTest, WhatOthersHaveFilledMeanwhileIsSeenAtTheCommit) {
   const std::string content(600, 'x');
   auto writer = SyncWait(store().Create("/q/x", {}));
@@ -118,6 +151,16 @@ TEST_F(CountedStoreTest, WhatOthersHaveFilledMeanwhileIsSeenAtTheCommit) {
   writer->reset();
   EXPECT_EQ(SizeOf("/q/x"), 0u);
   EXPECT_EQ(Used("/q"), (Usage{401, 1}));
+}
+
+// Bug: an upload that might replace enough was refused for good where nobody could tell what is there.
+TEST_F(CountedStoreTest, WhereNobodyCanTellWhatIsReplacedTheUploadIsToBeRetried) {
+  ASSERT_TRUE(Put("/q/x", 600));
+  GatedStore behind([](std::string_view, const CallOptions&) -> Result<Store*> {
+    return Fail(Code::kNoQuorum, "cannot tell");
+  });
+  counted_.emplace(behind, ledger_, []() -> Task<void> { co_return; }, [] { return int64_t{42}; });
+  EXPECT_EQ(Put("/q/x", 900, true).code(), Code::kNoQuorum);
 }
 
 TEST_F(CountedStoreTest, WhatComesFromAnotherGroupMustFit) {

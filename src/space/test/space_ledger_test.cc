@@ -125,6 +125,14 @@ TEST(SpaceLedger, AQuotaHoldsForAllUploadsTogether) {
   EXPECT_TRUE(other.GrowTo(600, 0));
   ledger.Add(group, {1, 1});
   EXPECT_EQ(other.GrowTo(600, 0).code(), Code::kOverQuota) << "filled by others meanwhile";
+  EXPECT_TRUE(other.GrowTo(600, 700)) << "one that makes it smaller";
+  SpaceClaim third(ledger, group);
+  EXPECT_TRUE(third.GrowTo(599, 0)) << "a replacement claims the difference";
+  EXPECT_FALSE(other.GrowTo(701, 700));
+  EXPECT_EQ(other.replaces(), 700u);
+  third.Release({599, 1});
+  EXPECT_EQ(Used(ledger, "/a"), 1000) << "counted where it was claimed";
+  EXPECT_FALSE(third.GrowTo(1, 0));
   SpaceClaim free(ledger, ledger.Of("/a/b"));
   EXPECT_TRUE(free.GrowTo(1'000'000, 0)) << "a group without a quota";
 }
