@@ -263,6 +263,7 @@ BOUNDS = [
         ("groups of the space", "src/api/space_group.hh", "kSpaceGroupsMax", "groups", ""),
         ("name of a group", "src/api/space_group.hh", "kGroupNameMax", "bytes", ""),
         ("processes whose sums of the space are kept, those that told last", "src/space/space_ledger.hh", "kSpaceSumsMax", "processes", ""),
+        ("objects that went last, each of which is taken from the space once", "src/space/space_ledger.hh", "kSpaceGoneMax", "objects", ""),
         ("lines of the space in the record of a gateway's jobs", "src/jobs/job_record.hh", "kSpaceBytesMax", "bytes", ""),
         ("names that are counted for groups of the space in a second", "src/assembly/jobs/count_job.cc", "kNamesPerSecond", "names", ""),
         ("what others told of the space is read again after", "src/assembly/maintenance/space_board.hh", "kSpaceHeardInterval", "time", ""),

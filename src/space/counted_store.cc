@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "space/counted_store.hh"
 
+#include "protocol/object_path.hh"
+
 namespace xec {
 namespace {
 
 // Of what comes under a name.
-Usage Change(uint64_t size, const std::optional<ObjectGone>& replaced) {
+Usage Change(SpaceLedger& ledger, std::string_view path, uint64_t size,
+             const std::optional<ObjectGone>& replaced) {
   Usage change{static_cast<int64_t>(size), 1};
-  if (replaced) change += Usage{-static_cast<int64_t>(replaced->size), -1};
+  if (replaced) change += ledger.TakenBy(path, *replaced);
   return change;
+}
+
+// The same name, if users wrote it in two ways.
+bool IsSame(std::string_view one, std::string_view other) {
+  const Result<ObjectPath> path = ObjectPath::Parse(one), other_path = ObjectPath::Parse(other);
+  return path && other_path && *path == *other_path;
 }
 
 // As SpaceClaim::GrowTo. What it replaces is looked up only if it does not fit beside that, and before a
@@ -62,7 +71,7 @@ class CountedWriter final : public WriteHandle {
       co_return fits.error();
     }
     Result<Committed> committed = co_await next_->Commit(std::move(call));
-    claim_.Release(committed ? Change(committed->size, committed->replaced) : Usage());
+    claim_.Release(committed ? Change(ledger_, path_, committed->size, committed->replaced) : Usage());
     co_return std::move(committed);
   }
 
@@ -106,7 +115,7 @@ Task<Result<std::unique_ptr<WriteHandle>>> CountedStore::Create(std::string path
 
 Task<Result<ObjectGone>> CountedStore::Remove(std::string path, OnlyIf only_if, CallOptions call) {
   Result<ObjectGone> gone = co_await next_.Remove(path, only_if, std::move(call));
-  if (gone) ledger_.Add(ledger_.Of(path), {-static_cast<int64_t>(gone->size), -1});
+  if (gone) ledger_.Add(ledger_.Of(path), ledger_.TakenBy(path, *gone));
   co_return std::move(gone);
 }
 
@@ -134,8 +143,9 @@ Task<Result<Renamed>> CountedStore::Rename(std::string from, std::string to, Ren
     if (ledger_.Crosses(from, to)) ledger_.NoteMoved(wall_ms_());
     co_return std::move(renamed);
   }
-  ledger_.Add(source, {-static_cast<int64_t>(renamed->size), -1});
-  claim.Release(Change(renamed->size, renamed->replaced));
+  if (IsSame(from, to)) co_return std::move(renamed);
+  ledger_.Add(source, ledger_.TakenBy(from, {renamed->version, renamed->size}));
+  claim.Release(Change(ledger_, to, renamed->size, renamed->replaced));
   co_return std::move(renamed);
 }
 
@@ -147,9 +157,8 @@ Task<Result<Committed>> CountedStore::Copy(std::string from, std::string to, Cop
     const Status fits = co_await ClaimFor(claim, from, to, call);
     if (!fits) co_return fits.error();
   }
-  Result<Committed> copied =
-      co_await next_.Copy(std::move(from), std::move(to), std::move(options), std::move(call));
-  if (copied) claim.Release(Change(copied->size, copied->replaced));
+  Result<Committed> copied = co_await next_.Copy(std::move(from), to, std::move(options), std::move(call));
+  if (copied) claim.Release(Change(ledger_, to, copied->size, copied->replaced));
   co_return std::move(copied);
 }
 

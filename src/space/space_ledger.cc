@@ -49,6 +49,18 @@ void SpaceLedger::Add(const SpaceGroup& group, Usage change) {
   own_.sums[group.prefix] += change;
 }
 
+Usage SpaceLedger::TakenBy(std::string_view path, const ObjectGone& gone) {
+  const size_t one = std::hash<std::string>()(Normal(path) + "\n" + gone.version.ToString());
+  const MutexLock lock(mutex_);
+  if (!gone_.insert(one).second) return {};
+  gone_order_.push_back(one);
+  if (gone_order_.size() > kSpaceGoneMax) {
+    gone_.erase(gone_order_.front());
+    gone_order_.pop_front();
+  }
+  return {-static_cast<int64_t>(gone.size), -1};
+}
+
 void SpaceLedger::NoteMoved(int64_t now_ms) {
   const MutexLock lock(mutex_);
   own_.moved_ms = std::max(own_.moved_ms, now_ms);

@@ -2,9 +2,12 @@
 // SpaceLedger: what a process knows of the space that groups use, and what its uploads are about to use.
 #pragma once
 
+#include <deque>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "api/handles.hh"
 #include "base/mutex.hh"
 #include "base/result.hh"
 #include "runtime/executor.hh"
@@ -14,6 +17,9 @@ namespace xec {
 
 // Of so many processes the sums are kept; those that told last.
 inline constexpr size_t kSpaceSumsMax = 256;
+
+// Of so many objects that went last it is known that they are summed up already.
+inline constexpr size_t kSpaceGoneMax = 10'000;
 
 // Thread-safe.
 class SpaceLedger {
@@ -29,6 +35,9 @@ class SpaceLedger {
 
   // A change that this process has made.
   void Add(const SpaceGroup& group, Usage change);
+  // What it takes away that the object is gone from this name: nothing if this was asked before. Changes that
+  // are made at the same moment are told of the same object.
+  Usage TakenBy(std::string_view path, const ObjectGone& gone);
   // A directory was renamed from one group to another.
   void NoteMoved(int64_t now_ms);
 
@@ -68,6 +77,8 @@ class SpaceLedger {
   std::map<std::string, SpaceTold> heard_ XEC_GUARDED_BY(mutex_);  // of others, by id
   UsageByPrefix beside_own_ XEC_GUARDED_BY(mutex_);  // what is used without the own sums
   std::map<std::string, uint64_t> claimed_ XEC_GUARDED_BY(mutex_);  // bytes, by prefix
+  std::set<size_t> gone_ XEC_GUARDED_BY(mutex_);  // hashes of names with versions
+  std::deque<size_t> gone_order_ XEC_GUARDED_BY(mutex_);
   TimePoint heard_at_ XEC_GUARDED_BY(mutex_){};
 };
 

@@ -57,6 +57,17 @@ TEST(SpaceLedger, OwnSumsCountAtOnceAndThoseOfOthersAsTheyAreTold) {
   EXPECT_EQ(Used(ledger, "/a"), 0) << "never less than nothing";
 }
 
+TEST(SpaceLedger, WhatIsGoneIsTakenAwayOnceAsFarBackAsIsKnown) {
+  SpaceLedger ledger(kGroups, "me");
+  const auto gone = [](uint64_t clock) { return ObjectGone{Version{clock, 1}, 7}; };
+  EXPECT_EQ(ledger.TakenBy("/a", gone(0)), (Usage{-7, -1}));
+  EXPECT_EQ(ledger.TakenBy("//a", gone(0)), Usage());
+  EXPECT_EQ(ledger.TakenBy("/b", gone(0)), (Usage{-7, -1})) << "of another name";
+  for (uint64_t clock = 1; clock < kSpaceGoneMax; ++clock) ledger.TakenBy("/a", gone(clock));
+  EXPECT_EQ(ledger.TakenBy("/a", gone(1)), Usage());
+  EXPECT_EQ(ledger.TakenBy("/a", gone(0)), (Usage{-7, -1})) << "too many since";
+}
+
 TEST(SpaceLedger, TheLatestCountOfTheseGroupsCounts) {
   SpaceLedger ledger(kGroups, "me");
   ledger.TakeCount(CountOf(10, 500));
