@@ -406,7 +406,8 @@ size_t StoreProcess::Running() const {
 }
 
 Task<void> StoreProcess::Hear(SpaceLedger& ledger) {
-  if (Generation* const generation = InUse()) co_await HearOfSpace(*generation->engine, ledger);
+  // What was heard before goes on to be true.
+  if (Generation* const generation = InUse()) (void)co_await HearOfSpace(*generation->engine, ledger);
 }
 
 Result<Store*> StoreProcess::Gate() const {

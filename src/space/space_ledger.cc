@@ -23,6 +23,10 @@ std::string Normal(std::string_view path) {
 // Clients may announce anything.
 constexpr uint64_t kNothingIsLarger = uint64_t{1} << 60;
 
+bool IsSameCount(const SpaceCount& one, const std::optional<SpaceCount>& other) {
+  return other && one.began_ms == other->began_ms && one.ended_ms == other->ended_ms;
+}
+
 uint64_t Positive(int64_t bytes) { return static_cast<uint64_t>(std::max<int64_t>(0, bytes)); }
 
 }  // namespace
@@ -71,20 +75,26 @@ void SpaceLedger::GoOnWith(SpaceTold before) {
   own_.id = std::move(before.id);
   for (const auto& [prefix, sum] : before.sums) own_.sums[prefix] += sum;
   own_.moved_ms = std::max(own_.moved_ms, before.moved_ms);
-  const bool counts = before.count && CountsGroups(*before.count, groups_);
-  const bool later = counts && (!own_.count || own_.count->ended_ms < before.count->ended_ms);
-  if (later) own_.count = std::move(before.count);
+  TakeLater(before.count);
   heard_.erase(own_.id);
   Sum();
+}
+
+void SpaceLedger::TakeLater(const std::optional<SpaceCount>& count) {
+  const bool counts = count && CountsGroups(*count, groups_);
+  if (!counts || (own_.count && own_.count->ended_ms >= count->ended_ms)) return;
+  own_.count = count;
+  not_in_count_.clear();
 }
 
 void SpaceLedger::Hear(std::vector<SpaceTold> told, TimePoint now) {
   const MutexLock lock(mutex_);
   heard_at_ = now;
+  for (const SpaceTold& of : told) TakeLater(of.count);
   for (SpaceTold& of : told) {
-    const bool counts = of.count && CountsGroups(*of.count, groups_);
-    if (counts && (!own_.count || own_.count->ended_ms < of.count->ended_ms)) own_.count = of.count;
     if (of.id == own_.id) continue;
+    if (of.count && IsSameCount(*of.count, own_.count) && of.count->sums.contains(of.id))
+      not_in_count_.try_emplace(of.id, of.count->sums.at(of.id));
     of.count.reset();
     SpaceTold& known = heard_[of.id];
     if (known.told_ms <= of.told_ms) known = std::move(of);
@@ -100,6 +110,7 @@ void SpaceLedger::Hear(std::vector<SpaceTold> told, TimePoint now) {
 void SpaceLedger::TakeCount(SpaceCount count) {
   const MutexLock lock(mutex_);
   own_.count = std::move(count);
+  not_in_count_.clear();
   Sum();
 }
 
@@ -108,19 +119,28 @@ void SpaceLedger::Sum() {
   if (!own_.count) return;
   std::map<std::string, UsageByPrefix> sums;
   for (const auto& [id, told] : heard_) sums[id] = told.sums;
+  not_in_count_.insert(sums.begin(), sums.end());
+  not_in_count_.try_emplace(own_.id, own_.sums);
+  SpaceCount count = *own_.count;
+  count.sums.insert(not_in_count_.begin(), not_in_count_.end());
   sums[own_.id];
-  beside_own_ = UsedSpace(*own_.count, sums);
+  beside_own_ = UsedSpace(count, sums);
 }
 
 SpaceTold SpaceLedger::Told() const {
   const MutexLock lock(mutex_);
-  return own_;
+  SpaceTold told = own_;
+  // Nobody else knows it.
+  if (told.count) told.count->sums.try_emplace(own_.id, not_in_count_.at(own_.id));
+  return told;
 }
 
-std::map<std::string, UsageByPrefix> SpaceLedger::Sums() const {
+std::map<std::string, UsageByPrefix> SpaceLedger::Sums(int64_t told_since_ms) const {
   const MutexLock lock(mutex_);
   std::map<std::string, UsageByPrefix> sums;
-  for (const auto& [id, told] : heard_) sums[id] = told.sums;
+  for (const auto& [id, told] : heard_) {
+    if (told.told_ms >= told_since_ms) sums[id] = told.sums;
+  }
   sums[own_.id] = own_.sums;
   return sums;
 }

@@ -43,14 +43,15 @@ class SpaceLedger {
 
   // Goes on with the sums of the process before this one.
   void GoOnWith(SpaceTold before);
-  // What others told. `now`: when they were asked, by the clock of the executor.
+  // What others told. `now`: when they were asked, by the clock of the executor. Of a process that the count
+  // does not know, only what comes after it was heard of counts, or what it says itself: its sums may be old.
   void Hear(std::vector<SpaceTold> told, TimePoint now);
   void TakeCount(SpaceCount count);
 
   // What this process has to tell.
   SpaceTold Told() const;
-  // All sums that are known, by id.
-  std::map<std::string, UsageByPrefix> Sums() const;
+  // The sums of all that have told something since then, and the own ones, by id.
+  std::map<std::string, UsageByPrefix> Sums(int64_t told_since_ms) const;
   // The last count of these groups, if there is one, and whether something was moved since it began.
   std::optional<SpaceCount> count() const;
   bool MovedSince(int64_t wall_ms) const;
@@ -68,6 +69,8 @@ class SpaceLedger {
   void Release(const SpaceGroup& group, uint64_t held, Usage change);
 
  private:
+  // If it is of these groups, and later than what is known.
+  void TakeLater(const std::optional<SpaceCount>& count) XEC_REQUIRES(mutex_);
   void Sum() XEC_REQUIRES(mutex_);
   Usage Used(const std::string& prefix) const XEC_REQUIRES(mutex_);
 
@@ -75,6 +78,8 @@ class SpaceLedger {
   mutable Mutex mutex_{LockRank::kLeaf};
   SpaceTold own_ XEC_GUARDED_BY(mutex_);
   std::map<std::string, SpaceTold> heard_ XEC_GUARDED_BY(mutex_);  // of others, by id
+  // The sums from which those are counted that the last count lacks, by id.
+  std::map<std::string, UsageByPrefix> not_in_count_ XEC_GUARDED_BY(mutex_);
   UsageByPrefix beside_own_ XEC_GUARDED_BY(mutex_);  // what is used without the own sums
   std::map<std::string, uint64_t> claimed_ XEC_GUARDED_BY(mutex_);  // bytes, by prefix
   std::set<size_t> gone_ XEC_GUARDED_BY(mutex_);  // hashes of names with versions

@@ -27,7 +27,7 @@ std::optional<int64_t> ParseNumber(std::string_view text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (!whole || std::abs(number) > kNumberMax) return std::nullopt;
+  if (!whole || number > kNumberMax || number < -kNumberMax) return std::nullopt;
   return number;
 }
 
@@ -115,9 +115,10 @@ std::map<std::string, UsageByPrefix> MiddleOf(const std::map<std::string, UsageB
   std::map<std::string, UsageByPrefix> middle = after;
   for (auto& [id, sums] : middle) {
     const auto of = before.find(id);
+    if (of == before.end()) continue;
     for (auto& [prefix, sum] : sums) {
       Usage first;
-      if (of != before.end() && of->second.contains(prefix)) first = of->second.at(prefix);
+      if (of->second.contains(prefix)) first = of->second.at(prefix);
       sum = {first.bytes + (sum.bytes - first.bytes) / 2, first.objects + (sum.objects - first.objects) / 2};
     }
   }

@@ -23,8 +23,8 @@ using UsageByPrefix = std::map<std::string, Usage>;
 struct SpaceCount {
   int64_t began_ms = 0, ended_ms = 0;  // since 1970, by the clock of the process that counted
   UsageByPrefix found;  // of every group
-  // The sums of each process, by id, in the middle of the count. A change that is made while the count goes
-  // on is seen by it or not; this way it is half right either way.
+  // The sums of each process, by id, in the middle of the count; of those that were heard then. A change that
+  // is made while the count goes on is seen by it or not; this way it is half right either way.
   std::map<std::string, UsageByPrefix> sums;
   bool operator==(const SpaceCount&) const = default;
 };
@@ -48,7 +48,8 @@ const SpaceGroup* GroupOf(std::span<const SpaceGroup> groups, std::string_view p
 // Is it a count of just these groups?
 bool CountsGroups(const SpaceCount& count, std::span<const SpaceGroup> groups);
 
-// The sums in the middle between two looks at them.
+// The sums in the middle between two looks at them. Those that were not known before count as they are: they
+// may be of a process that is old, and was not heard.
 std::map<std::string, UsageByPrefix> MiddleOf(const std::map<std::string, UsageByPrefix>& before,
                                               const std::map<std::string, UsageByPrefix>& after);
 

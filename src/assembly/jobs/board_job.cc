@@ -47,7 +47,7 @@ class BoardJob final : public Job {
     std::erase_if(record.jobs, [](const JobReport& job) { return job.name == kJobBoardName; });
     if (site_.space != nullptr) {
       const bool heard = engine.executor().Now() - site_.space->heard_at() < kSpaceHeardInterval;
-      if (first || !heard) co_await HearOfSpace(engine, *site_.space, board);
+      if (first || !heard) (void)co_await HearOfSpace(engine, *site_.space, board);
       record.space = FormatSpace(site_.space->Told());
     }
     co_await teller_.Tell(board, std::move(record));

@@ -71,16 +71,27 @@ class CountJob final : public Job {
       if (!begun) co_return StepEnd{.kind = StepEnd::kRest, .pause = kLookInterval};
     }
     const auto show = step.show;
-    const bool ended = co_await walk_->Step(std::move(step));
-    StepEnd end{.kind = StepEnd::kMore, .units = walk_->units()};
-    if (!ended) {
+    StepEnd end{.kind = StepEnd::kMore};
+    if (!walk_ended_) {
+      walk_ended_ = co_await walk_->Step(std::move(step));
+      end.units = walk_->units();
+      // Of those that have begun, or were heard, only since.
+      before_.merge(Sums());
       show({.done = walk_->point().done, .total = names_, .at = walk_->point().at});
-      co_return end;
+      if (!walk_ended_) co_return end;
+    }
+    if (*walked_) {
+      const Status heard = co_await HearOfSpace(site_.engine(), ledger_);
+      if (!heard) {
+        end.pause = kLookInterval;
+        end.problem = heard.error();
+        co_return end;
+      }
     }
     end.kind = StepEnd::kRest;
     end.pause = kLookInterval;
     if (*walked_) {
-      co_await Finish();
+      Finish();
     } else {
       end.pause = kPauseMin;
       end.problem = walked_->error();
@@ -119,11 +130,12 @@ class CountJob final : public Job {
   Task<bool> Begin() {
     if (!IsDue() || !IsFirst()) co_return false;
     Generation& now = site_.now();
-    co_await HearOfSpace(*now.engine, ledger_);
-    if (!IsDue() || !IsFirst()) co_return false;
+    const Status heard = co_await HearOfSpace(*now.engine, ledger_);
+    if (!heard || !IsDue() || !IsFirst()) co_return false;
     began_ms_ = Now();
-    before_ = ledger_.Sums();
+    before_ = Sums();
     walked_ = std::make_shared<Status>();
+    walk_ended_ = false;
     walk_.emplace(now.engine->scope(), site_.engine().executor(),
                   [this, &now, walked = walked_](Turn turn) { return Walk(now, std::move(turn), walked); });
     co_return true;
@@ -142,12 +154,17 @@ class CountJob final : public Job {
     done_ = counting.done;
   }
 
-  Task<void> Finish() {
-    co_await HearOfSpace(site_.engine(), ledger_);
+  // Of those that are gone nothing changes any more, whatever they have written.
+  std::map<std::string, UsageByPrefix> Sums() const {
+    const Duration gone = kJobsForgottenAfter;
+    return ledger_.Sums(Now() - std::chrono::duration_cast<std::chrono::milliseconds>(gone).count());
+  }
+
+  void Finish() {
     SpaceCount count{.began_ms = began_ms_,
                      .ended_ms = Now(),
                      .found = std::move(found_),
-                     .sums = MiddleOf(before_, ledger_.Sums())};
+                     .sums = MiddleOf(before_, Sums())};
     const TimePoint now = site_.engine().executor().Now();
     not_before_ = now + kPauseMin;
     rests_until_ = now + PauseAfter(count);
@@ -166,6 +183,7 @@ class CountJob final : public Job {
   // Of the walk under way.
   std::optional<SteppedWalk> walk_;
   std::shared_ptr<Status> walked_;
+  bool walk_ended_ = false;
   int64_t began_ms_ = 0;
   std::map<std::string, UsageByPrefix> before_;  // the sums when it began
   UsageByPrefix found_;

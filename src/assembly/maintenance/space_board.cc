@@ -3,7 +3,8 @@
 
 namespace xec {
 
-Task<void> HearOfSpace(Engine& engine, SpaceLedger& ledger, JobBoard board) {
+Task<Status> HearOfSpace(Engine& engine, SpaceLedger& ledger, JobBoard board) {
+  const size_t heard = board.heard.size();
   const TimePoint asked = engine.executor().Now();
   const std::vector<ProcessRecord> records = co_await ReadJobRecords(engine, std::move(board));
   std::vector<SpaceTold> all;
@@ -14,20 +15,20 @@ Task<void> HearOfSpace(Engine& engine, SpaceLedger& ledger, JobBoard board) {
     all.push_back(std::move(*told));
   }
   ledger.Hear(std::move(all), asked);
+  if (heard >= Quorum(engine.server_count())) co_return OkStatus();
+  co_return Fail(Code::kNoQuorum, "only {} of {} data servers tell of the space: try again", heard,
+                 engine.server_count());
 }
 
-Task<void> HearOfSpace(Engine& engine, SpaceLedger& ledger) {
+Task<Status> HearOfSpace(Engine& engine, SpaceLedger& ledger) {
   JobBoard board = co_await ReadJobBoard(engine, Quorum(engine.server_count()));
-  co_await HearOfSpace(engine, ledger, std::move(board));
+  co_return co_await HearOfSpace(engine, ledger, std::move(board));
 }
 
 Task<Result<std::vector<GroupUse>>> AskGroups(Engine& engine, std::vector<SpaceGroup> groups) {
-  JobBoard board = co_await ReadJobBoard(engine, Quorum(engine.server_count()));
-  if (board.heard.size() < Quorum(engine.server_count()))
-    co_return Fail(Code::kNoQuorum, "only {} of {} data servers tell of the space: try again",
-                   board.heard.size(), engine.server_count());
   SpaceLedger ledger(std::move(groups), "");
-  co_await HearOfSpace(engine, ledger, std::move(board));
+  const Status heard = co_await HearOfSpace(engine, ledger);
+  if (!heard) co_return heard.error();
   std::vector<GroupUse> used;
   for (const SpaceGroup& group : ledger.groups()) used.push_back(ledger.Use(group));
   co_return std::move(used);

@@ -10,11 +10,11 @@ namespace xec {
 // How old what a process knows of the others may become.
 constexpr Duration kSpaceHeardInterval = std::chrono::seconds(30);
 
-// Reads what all of them told last into the ledger. With too few servers heard it may be what some told
-// before.
-Task<void> HearOfSpace(Engine& engine, SpaceLedger& ledger);
+// Reads what all of them told last into the ledger. Error: kNoQuorum, too few servers were heard; then it may
+// be what some told before.
+Task<Status> HearOfSpace(Engine& engine, SpaceLedger& ledger);
 // The same, of a board that was read just now.
-Task<void> HearOfSpace(Engine& engine, SpaceLedger& ledger, JobBoard board);
+Task<Status> HearOfSpace(Engine& engine, SpaceLedger& ledger, JobBoard board);
 
 // The groups with what they use. Error: kNoQuorum.
 Task<Result<std::vector<GroupUse>>> AskGroups(Engine& engine, std::vector<SpaceGroup> groups);

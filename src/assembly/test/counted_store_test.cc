@@ -160,6 +160,7 @@ TEST_F(CountedStoreTest, WhatOthersHaveFilledMeanwhileIsSeenAtTheCommit) {
   auto writer = SyncWait(store().Create("/q/x", {}));
   ASSERT_TRUE(writer);
   ASSERT_TRUE(SyncWait((*writer)->Append(AsBytes(content))));
+  ledger_.Hear({SpaceTold{.id = "other"}}, TimePoint());
   ledger_.Hear({SpaceTold{.id = "other", .told_ms = 1, .sums = {{"/q", {401, 1}}}}}, TimePoint());
   EXPECT_EQ(SyncWait((*writer)->Commit()).code(), Code::kOverQuota);
   writer->reset();

@@ -40,12 +40,13 @@ TEST(SpaceLedger, OwnSumsCountAtOnceAndThoseOfOthersAsTheyAreTold) {
   ledger.Add(ledger.Of("/a/x"), {100, 1});
   EXPECT_EQ(Used(ledger, "/a"), std::nullopt) << "nothing was counted yet";
   SpaceCount count = CountOf(10, 500);
-  count.sums = ledger.Sums();
+  count.sums = ledger.Sums(0);
   ledger.TakeCount(count);
   EXPECT_EQ(Used(ledger, "/a"), 500);
   ledger.Add(ledger.Of("/a/x"), {-50, -1});
   EXPECT_EQ(Used(ledger, "/a"), 450);
-  SpaceTold other{.id = "other", .told_ms = 5, .sums = {{"/a", {7, 1}}}};
+  SpaceTold other{.id = "other", .told_ms = 5, .sums = {{"/a", {7, 1}}}, .count = count};
+  other.count->sums["other"];
   ledger.Hear({other}, TimePoint());
   EXPECT_EQ(Used(ledger, "/a"), 457);
   SpaceTold older{.id = "other", .told_ms = 4, .sums = {{"/a", {3, 1}}}};
@@ -82,11 +83,36 @@ TEST(SpaceLedger, TheLatestCountOfTheseGroupsCounts) {
   EXPECT_EQ(Used(ledger, "/a"), 600);
 }
 
+// Bug: where a count did not know a process that this one had once heard of, all that it had ever written was
+// added to what was found, for ever.
+TEST(SpaceLedger, OfAProcessThatTheCountDoesNotKnowOnlyWhatComesLaterCounts) {
+  SpaceLedger ledger(kGroups, "me");
+  ledger.Add(ledger.Of("/a"), {50, 1});
+  const SpaceTold gone{.id = "gone", .told_ms = 1, .sums = {{"/a", {300, 3}}}};
+  ledger.Hear({gone}, TimePoint());
+  SpaceTold counter{.id = "counter", .told_ms = 9, .count = CountOf(10, 400)};
+  counter.count->sums["counter"];
+  ledger.Hear({counter}, TimePoint());
+  EXPECT_EQ(Used(ledger, "/a"), 400);
+  ledger.Hear({gone, SpaceTold{.id = "late", .told_ms = 2, .sums = {{"/a", {200, 2}}}}}, TimePoint());
+  EXPECT_EQ(Used(ledger, "/a"), 400) << "heard of later, and it has not said since when";
+  ledger.Hear({SpaceTold{.id = "late", .told_ms = 3, .sums = {{"/a", {205, 2}}}}}, TimePoint());
+  ledger.Add(ledger.Of("/a"), {10, 1});
+  EXPECT_EQ(Used(ledger, "/a"), 415);
+  const SpaceTold told = ledger.Told();
+  EXPECT_EQ(told.count->sums.at("me").at("/a"), (Usage{50, 1})) << "nobody else can say that";
+  EXPECT_FALSE(told.count->sums.contains("gone"));
+  SpaceLedger other(kGroups, "other");
+  other.Hear({told}, TimePoint());
+  EXPECT_EQ(Used(other, "/a"), 410);
+  EXPECT_EQ(ledger.Sums(3).size(), 3u) << "but for gone";
+}
+
 TEST(SpaceLedger, AProcessGoesOnWithTheSumsOfTheOneBeforeIt) {
   SpaceLedger before(kGroups, "gw@1");
   before.Add(before.Of("/a"), {10, 1});
   SpaceCount count = CountOf(10, 500);
-  count.sums = before.Sums();
+  count.sums = before.Sums(0);
   before.TakeCount(count);
   before.Add(before.Of("/a"), {20, 1});
   before.NoteMoved(33);
@@ -97,7 +123,7 @@ TEST(SpaceLedger, AProcessGoesOnWithTheSumsOfTheOneBeforeIt) {
   after.GoOnWith(before.Told());
   EXPECT_EQ(Used(after, "/a"), 523);
   EXPECT_EQ(after.Told().id, "gw@1");
-  EXPECT_EQ(after.Sums().size(), 1u) << "no sum counts twice";
+  EXPECT_EQ(after.Sums(0).size(), 1u) << "no sum counts twice";
   EXPECT_TRUE(after.MovedSince(33));
   EXPECT_FALSE(after.MovedSince(34));
 }

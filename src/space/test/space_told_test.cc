@@ -41,7 +41,8 @@ TEST(SpaceTold, DamagedLinesAreNone) {
   EXPECT_FALSE(ParseSpace({"sum / 1 1"})) << "of nobody";
   for (const char* const line :
        {"sum / 1", "sum / 1 x", "sum / 1 1 1", "sum %2 1 1", "moved x", "counted 1 y", "found / 1 1",
-        "had a / 1 1", "had / 1 1", "sum / 99999999999999999999 1", "sum / -9000000000000000000 1"})
+        "had a / 1 1", "had / 1 1", "sum / 99999999999999999999 1", "sum / -9000000000000000000 1",
+        "sum / -9223372036854775808 1"})
     EXPECT_FALSE(ParseSpace({"id a", line})) << line;
 }
 
@@ -60,13 +61,15 @@ TEST(GroupOf, TheLongestPrefixByWholeComponents) {
 
 TEST(UsedSpace, IsWhatWasCountedAndWhatChangedSinceItsMiddle) {
   using Sums = std::map<std::string, UsageByPrefix>;
-  const Sums before = {{"one", {{"/", {100, 1}}}}};
-  const Sums after = {{"one", {{"/", {140, 3}}}}, {"two", {{"/", {-10, 0}}}}};
+  const Sums before = {{"one", {{"/", {100, 1}}}}, {"two", {}}};
+  const Sums after = {
+      {"one", {{"/", {140, 3}}}}, {"two", {{"/", {-10, 0}}}}, {"missed", {{"/", {5000, 50}}}}};
   SpaceCount count;
   count.found = {{"/", {1000, 10}}};
   count.sums = MiddleOf(before, after);
   EXPECT_EQ(count.sums.at("one").at("/"), (Usage{120, 2}));
   EXPECT_EQ(count.sums.at("two").at("/"), (Usage{-5, 0}));
+  EXPECT_EQ(count.sums.at("missed").at("/"), (Usage{5000, 50})) << "a life's sums are not halved";
   EXPECT_EQ(UsedSpace(count, count.sums).at("/"), (Usage{1000, 10}));
   // The first goes on, the second is not heard of any more, and a third has begun since.
   const Sums now = {{"one", {{"/", {150, 4}}}}, {"three", {{"/", {7, 1}}, {"/other", {9, 9}}}}};
