@@ -266,6 +266,8 @@ BOUNDS = [
         ("objects that went last, each of which is taken from the space once", "src/space/space_ledger.hh", "kSpaceGoneMax", "objects", ""),
         ("lines of the space in the record of a gateway's jobs", "src/jobs/job_record.hh", "kSpaceBytesMax", "bytes", ""),
         ("names that are counted for groups of the space in a second", "src/assembly/jobs/count_job.cc", "kNamesPerSecond", "names", ""),
+        ("and each page of a directory is asked for at most", "src/assembly/jobs/count_walk.hh", "kCountTriesMax", "times", ""),
+        ("directories that a count leaves out before it is given up", "src/assembly/jobs/count_walk.hh", "kCountLeftOutMax", "directories", ""),
         ("what others told of the space is read again after", "src/assembly/maintenance/space_board.hh", "kSpaceHeardInterval", "time", ""),
         ("files of an audit log", "src/audit/audit_log.hh", "kAuditFilesMax", "files", ""),
         ("checksums that a gateway computes at once", "src/plugin_oss/checksum_jobs.hh", "at_once", "checksums", ""),

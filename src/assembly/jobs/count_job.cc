@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Counts what is in the store for each group of its space, from listings alone. Of the gateways one does it.
+#include "assembly/jobs/count_walk.hh"
 #include "assembly/jobs/store_jobs.hh"
 #include "assembly/maintenance/space_board.hh"
 #include "base/log.hh"
@@ -18,42 +19,14 @@ constexpr Duration kLookInterval = std::chrono::seconds(5);
 // The pause after a count, if that was short.
 constexpr Duration kPauseMin = std::chrono::minutes(1);
 constexpr int kPauseForCount = 4;  // times as long as a count took
+// Before a page that could not be listed is asked for again.
+constexpr Duration kTryAgainAfter = std::chrono::seconds(5);
 constexpr uint64_t kNamesPerSecond = 5000;
 
-// What a walk has found so far.
-struct Counting {
-  const std::vector<SpaceGroup>& groups;
-  Turn turn;
-  UsageByPrefix found = {};
-  uint64_t done = 0;  // names
-};
-
-Task<Status> CountDirectory(Generation& store, std::string directory, Counting& counting) {
-  ListOptions options;
-  for (bool more = true; more;) {
-    const Status in_force = store.engine->MembersInForce();
-    if (!in_force) co_return in_force;
-    Result<NamesPage> page = co_await store.layout->ListPage(directory, options);
-    const bool gone = !page && (page.code() == Code::kNotFound || page.code() == Code::kNotDirectory);
-    if (gone) co_return OkStatus();
-    if (!page) co_return page.error();
-    for (const ListedName& name : page->names) {
-      std::string path = (directory == "/" ? "" : directory) + "/" + name.name;
-      WalkPoint point{path, counting.done++};
-      const bool goes_on = co_await counting.turn(std::move(point));
-      if (!goes_on) co_return Fail(Code::kCancelled, "interrupted");
-      if (!name.directory) {
-        const SpaceGroup* const group = GroupOf(counting.groups, path);
-        counting.found[group->prefix] += {static_cast<int64_t>(name.size), 1};
-        continue;
-      }
-      const Status counted = co_await CountDirectory(store, std::move(path), counting);
-      if (!counted) co_return counted;
-    }
-    more = page->more && !page->names.empty();
-    if (more) options.after = page->names.back().name;
-  }
-  co_return OkStatus();
+Task<Result<NamesPage>> ListPage(Generation& store, std::string directory, ListOptions options) {
+  const Status in_force = store.engine->MembersInForce();
+  if (!in_force) co_return in_force.error();
+  co_return co_await store.layout->ListPage(std::move(directory), std::move(options));
 }
 
 // A step ends between two names.
@@ -73,38 +46,36 @@ class CountJob final : public Job {
     const auto show = step.show;
     StepEnd end{.kind = StepEnd::kMore};
     if (!walk_ended_) {
-      walk_ended_ = co_await walk_->Step(std::move(step));
+      co_await GoOn(std::move(step));
       end.units = walk_->units();
-      // Of those that have begun, or were heard, only since.
-      before_.merge(Sums());
       show({.done = walk_->point().done, .total = names_, .at = walk_->point().at});
+      if (counting_->waits) end.pause = kTryAgainAfter;
       if (!walk_ended_) co_return end;
     }
+    end.pause = kLookInterval;
     if (*walked_) {
       const Status heard = co_await HearOfSpace(site_.engine(), ledger_);
       if (!heard) {
-        end.pause = kLookInterval;
         end.problem = heard.error();
         co_return end;
       }
-    }
-    end.kind = StepEnd::kRest;
-    end.pause = kLookInterval;
-    if (*walked_) {
       Finish();
     } else {
-      end.pause = kPauseMin;
-      end.problem = walked_->error();
+      Rest(kPauseMin, kPauseMin);
     }
+    end.kind = StepEnd::kRest;
+    end.problem = Problem();
     show({.done = names_.value_or(0), .total = names_});
     walk_.reset();
     co_return end;
   }
 
+  // Another one does not begin at once.
   Task<void> Cancel() override {
     if (!walk_) co_return;
     co_await walk_->End();
     walk_.reset();
+    Rest(kPauseMin, kPauseMin);
   }
 
  private:
@@ -136,8 +107,11 @@ class CountJob final : public Job {
     before_ = Sums();
     walked_ = std::make_shared<Status>();
     walk_ended_ = false;
+    counting_ = std::make_shared<Counting>(ledger_.groups());
     walk_.emplace(now.engine->scope(), site_.engine().executor(),
-                  [this, &now, walked = walked_](Turn turn) { return Walk(now, std::move(turn), walked); });
+                  [&now, walked = walked_, counting = counting_](Turn turn) {
+                    return Walk(now, counting, std::move(turn), walked);
+                  });
     co_return true;
   }
 
@@ -146,12 +120,35 @@ class CountJob final : public Job {
     return ledger_.IsFirst(Now() - std::chrono::duration_cast<std::chrono::milliseconds>(silent).count());
   }
 
-  Task<void> Walk(Generation& store, Turn turn, std::shared_ptr<Status> walked) {
-    Counting counting{ledger_.groups(), std::move(turn)};
-    for (const SpaceGroup& group : counting.groups) counting.found[group.prefix];
-    *walked = co_await CountDirectory(store, "/", counting);
-    found_ = std::move(counting.found);
-    done_ = counting.done;
+  static Task<void> Walk(Generation& store, std::shared_ptr<Counting> counting, Turn turn,
+                         std::shared_ptr<Status> walked) {
+    const ListPages list = [&store](std::string directory, ListOptions options) {
+      return ListPage(store, std::move(directory), std::move(options));
+    };
+    *walked = co_await CountTree(list, *counting, std::move(turn));
+  }
+
+  Task<void> GoOn(JobStep step) {
+    counting_->waits = false;
+    // It asks again in the next step.
+    step.stopped = [counting = counting_, stopped = step.stopped] { return counting->waits || stopped(); };
+    walk_ended_ = co_await walk_->Step(std::move(step));
+    // Of those that have begun, or were heard, only since.
+    before_.merge(Sums());
+  }
+
+  std::optional<Error> Problem() const {
+    if (!*walked_) return walked_->error();
+    if (counting_->left_out == 0) return std::nullopt;
+    return Fail(counting_->why.code, "{} directories could not be counted to their ends{}; the first one: {}",
+                counting_->left_out, taken_ ? "" : ", so the count before stays", counting_->why.message);
+  }
+
+  // `least`: even if something was moved.
+  void Rest(Duration least, Duration pause) {
+    const TimePoint now = site_.engine().executor().Now();
+    not_before_ = now + least;
+    rests_until_ = now + pause;
   }
 
   // Of those that are gone nothing changes any more, whatever they have written.
@@ -163,16 +160,17 @@ class CountJob final : public Job {
   void Finish() {
     SpaceCount count{.began_ms = began_ms_,
                      .ended_ms = Now(),
-                     .found = std::move(found_),
+                     .found = std::move(counting_->found),
                      .sums = MiddleOf(before_, Sums())};
-    const TimePoint now = site_.engine().executor().Now();
-    not_before_ = now + kPauseMin;
-    rests_until_ = now + PauseAfter(count);
-    // The latest one counts for all.
     const std::optional<SpaceCount> last = ledger_.count();
+    // What is known of all is better than what was found of a part, and that better than nothing.
+    taken_ = !last || counting_->left_out == 0;
+    Rest(taken_ ? kPauseMin : PauseAfter(count), PauseAfter(count));
+    names_ = counting_->done;
+    if (!taken_) return;
+    // The latest one counts for all.
     if (last) count.ended_ms = std::max(count.ended_ms, last->ended_ms + 1);
     ledger_.TakeCount(std::move(count));
-    names_ = done_;
   }
 
   JobSite& site_;
@@ -183,11 +181,11 @@ class CountJob final : public Job {
   // Of the walk under way.
   std::optional<SteppedWalk> walk_;
   std::shared_ptr<Status> walked_;
+  std::shared_ptr<Counting> counting_;
   bool walk_ended_ = false;
+  bool taken_ = false;  // its count stands
   int64_t began_ms_ = 0;
   std::map<std::string, UsageByPrefix> before_;  // the sums when it began
-  UsageByPrefix found_;
-  uint64_t done_ = 0;
 };
 
 }  // namespace
