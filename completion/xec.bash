@@ -2,7 +2,7 @@
 # Completion of the program xec for bash. Made from the tables of the program: see src/cli/manual.hh.
 _xec() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} flags
-  local commands="serve config doctor put get cat ls stat rm mv mkdir locate verify health lost repair balance clean plan space jobs server recover version"
+  local commands="serve config doctor put get cat ls stat rm mv mkdir mount locate verify health lost repair balance clean plan space jobs server recover version"
   local store="--data --server --origin --geometry --chunk-size --rule --group --layout --sync --checksums --min-redundancy --memory --cache --reserve --stripes-in-flight --retries --hedge-percent --metadata-timeout --read-timeout --write-timeout --hedge-delay --superseded-grace --upload-grace --tombstone-horizon --operation-limit --descriptor-interval"
   local gateway="--port --http-port --state --export --banned --user --xrootd --clean-interval --clean-rate --rebuild-after --audit --inventory --inventory-interval --inventory-rate"
   COMPREPLY=()
@@ -29,6 +29,7 @@ _xec() {
     rm) flags="--help -r -c $store" ;;
     mv) flags="--help -c $store" ;;
     mkdir) flags="--help -p -c $store" ;;
+    mount) flags="--help -f -o --log -c $store" ;;
     locate) flags="--help --json -c $store" ;;
     verify) flags="--help --json -q --quiet -c $store" ;;
     health) flags="--help --json --servers --last --watch --deep --inventory -c $store" ;;

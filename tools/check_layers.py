@@ -39,7 +39,8 @@ LAYERS = {
     "plugin_oss": CORE + ["api", "audit", "xrdcompat", "assembly", "plugin_access"],
     "preload_crc32c": ["base", "codec"],
     "capi": CORE + ["jobs", "api", "assembly", "xec"],  # xec/xec.h is what it offers
-    "cli": CORE + ["jobs", "api", "inventory", "assembly"],
+    "mount": ["base", "runtime", "protocol", "api", "assembly"],
+    "cli": CORE + ["jobs", "api", "inventory", "assembly", "mount"],
 }
 ROOT = "."  # files that lie in the layer's folder itself
 # layer -> its sub-folders; each includes only those before it besides itself. A layer without a row has none.

@@ -58,6 +58,7 @@ struct Collected {
   std::vector<std::string> servers, hosts, capacity;                    // of plan
   std::vector<std::string> within;                                      // of balance
   std::vector<std::string> redirector, higher;                          // of config
+  std::vector<std::string> log;                                         // of mount
 };
 
 CLI::Option* AddValues(CLI::App& app, const std::string& flag, std::vector<std::string>& values,
@@ -110,6 +111,7 @@ void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line,
                                                       {"--last", &line.last},
                                                       {"--watch", &line.watch},
                                                       {"--force", &line.force},
+                                                      {"-f", &line.foreground},
                                                       {"--tls", &line.site.tls},
                                                       {"--voms", &line.site.voms},
                                                       {"--tokens", &line.site.tokens},
@@ -138,6 +140,7 @@ void AddOwnOptions(CLI::App& app, const CommandText& command, CommandLine& line,
       {"--hosts", &collected.hosts},
       {"--capacity", &collected.capacity},
       {"--within", &collected.within},
+      {"--log", &collected.log},
       {"--redirector", &collected.redirector},
       {"--higher", &collected.higher}};
   for (const OwnOption& option : kOwnOptions) {
@@ -270,6 +273,13 @@ Status ApplyConfig(const Collected& collected, CommandLine& line) {
   return OkStatus();
 }
 
+Status ApplyMount(const Collected& collected, CommandLine& line) {
+  line.mount_options = collected.output;
+  if (collected.log.size() > 1) return Fail(Code::kInvalidArgument, "--log: only one can be given");
+  if (!collected.log.empty()) line.log_file = collected.log.front();
+  return OkStatus();
+}
+
 // What is described, in place of a store.
 Status ApplyPlan(const Collected& collected, CommandLine& line) {
   for (const auto& [flag, values, target] :
@@ -369,6 +379,7 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
     if (line.command == "health") XEC_TRY(ApplyHealth(collected[i], line));
     if (line.command == "balance") XEC_TRY(ApplyBalance(collected[i], line));
     if (line.command == "config") XEC_TRY(ApplyConfig(collected[i], line));
+    if (line.command == "mount") XEC_TRY(ApplyMount(collected[i], line));
     if (line.command == "plan") XEC_TRY(ApplyPlan(collected[i], line));
   }
   return line;

@@ -47,6 +47,9 @@ struct CommandLine {
   SiteOptions site;          // of config
   bool srr = false;          // space --srr
   std::vector<std::string> endpoints, vos;  // space --endpoint, --vo
+  bool foreground = false;   // mount -f
+  std::vector<std::string> mount_options;  // mount -o
+  std::string log_file;      // mount --log
   std::string output;        // recover -o
   std::string object;        // recover --object
   std::vector<std::string> names;  // recover --name: XrdEc archives to look for; space --name

@@ -75,6 +75,11 @@ inline constexpr CommandText kCommands[] = {
      "  xec mv -c xec.conf /data/a /data/b               replaces an object at the target\n"},
     {"mkdir", "Make directories", "DIRECTORY...", 1, kAnyNumber, true,
      "  xec mkdir -c xec.conf -p /data/2026/run1\n"},
+    {"mount", "Mount a store at a local directory", "DIRECTORY", 1, 1, true,
+     "  xec mount -c xec.conf /mnt/xec                   ready when the command ends\n"
+     "  xec mount -c xec.conf -o ro,allow_other /mnt/xec\n"
+     "  fusermount3 -u /mnt/xec                          ends it; as root also umount\n"
+     "What a program has written is stored when it closes the file, or syncs it.\n"},
     {"locate", "Show on which server each chunk of an object lies", "OBJECT...", 1, kAnyNumber, true,
      "  xec locate -c xec.conf /data/run1.root\n"},
     {"verify", "Read and check every chunk of objects", "OBJECT...", 1, kAnyNumber, true,
@@ -238,6 +243,10 @@ inline constexpr OwnOption kOwnOptions[] = {
      "With --srr: the virtual organisation of a group, which else has the name of the group; may be "
      "repeated"},
     {"mkdir", "-p", "", "Missing parents too; fine if it exists"},
+    {"mount", "-f", "", "Stay in the foreground; the log is standard error"},
+    {"mount", "-o", "OPTIONS",
+     "Options, with commas, as of mount(8); docs/mount.md has them. May be repeated"},
+    {"mount", "--log", "FILE", "Append the log to this file, in place of the system's log"},
     {"recover", "-o", "FILE", "Where to write the object; - is standard output"},
     {"recover", "--object", "ID", "Id of the object wanted, or its beginning, or its path"},
     {"recover", "--name", "PATH", "XrdEc: path of the archives below the folders"},

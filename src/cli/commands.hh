@@ -36,5 +36,6 @@ Result<int> RunDoctor(const CommandLine& line);
 Result<int> RunConfig(const CommandLine& line);
 Result<int> RunRecover(const CommandLine& line);
 Result<int> RunServe(CommandLine line);
+Result<int> RunMount(CommandLine line);
 
 }  // namespace xec

@@ -106,6 +106,7 @@ Result<int> Run(int argc, char** argv) {
     return kExitOk;
   }
   if (line.command == "serve") return RunServe(std::move(line));
+  if (line.command == "mount") return RunMount(std::move(line));
   if (line.command == "doctor") return RunDoctor(line);
   if (line.command == "config") return RunConfig(line);
   if (line.command == "recover") return RunRecover(line);

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// xec mount: a store as a directory of this machine.
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "base/log.hh"
+#include "cli/commands.hh"
+#include "cli/owner.hh"
+#include "mount/fuse_session.hh"
+#include "mount/store_tree.hh"
+#include "server/kinds/local_root.hh"
+
+namespace xec {
+namespace {
+
+// For how long the process stays when the mount has ended, e.g. for archives on slow servers.
+constexpr Duration kSettle = std::chrono::seconds(30);
+
+// By which the process that the user waits for hears of the one that stays.
+constexpr std::string_view kReady = "ready";
+
+Result<std::string> MountPoint(const std::string& path) {
+  std::array<char, PATH_MAX> real = {};
+  struct stat status = {};
+  if (realpath(path.c_str(), real.data()) == nullptr || stat(real.data(), &status) != 0) {
+    const bool broken = errno == ENOTCONN;
+    return Fail(CodeOfErrno(errno), "cannot mount at {}: {}{}", path, ErrnoWords(errno),
+                broken ? ", an earlier mount has died there: fusermount3 -u, or umount, ends it" : "");
+  }
+  if (!S_ISDIR(status.st_mode))
+    return Fail(Code::kNotDirectory, "cannot mount at {}: it is no directory", path);
+  return std::string(real.data());
+}
+
+Caller CallerOfProcess(const char* host) {
+  Caller caller;
+  const passwd* const user = getpwuid(getuid());
+  caller.subject = user == nullptr ? fmt::format("{}", getuid()) : user->pw_name;
+  caller.host = host;
+  caller.door = "mount";
+  return caller;
+}
+
+int PriorityOf(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug: return LOG_DEBUG;
+    case LogLevel::kInfo: return LOG_INFO;
+    case LogLevel::kWarning: return LOG_WARNING;
+    case LogLevel::kError: return LOG_ERR;
+  }
+  return LOG_ERR;
+}
+
+// The process that stays. It tells the one that the user waits for when the mount answers, or why it never
+// will.
+class Daemon {
+ public:
+  Daemon(UniqueFd told, UniqueFd output) : told_(std::move(told)), output_(std::move(output)) {}
+
+  void Ready() {
+    // What is printed from here on is nobody's who waits.
+    for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) dup2(output_.get(), fd);
+    SetLogLevel(LogLevel::kInfo);
+    Tell(std::string(kReady));
+  }
+  void Failed(const Error& error) { Tell(fmt::format("{} {}", static_cast<int>(error.code), error.message)); }
+
+ private:
+  void Tell(const std::string& text) {
+    if (told_ && write(told_.get(), text.data(), text.size()) < 0) return;
+    told_ = UniqueFd();
+  }
+
+  UniqueFd told_, output_;
+};
+
+// What the daemon told, or that it has ended.
+Result<int> WaitFor(const UniqueFd& heard, pid_t child) {
+  std::string text;
+  std::array<char, 4096> piece = {};
+  while (true) {
+    const ssize_t got = read(heard.get(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(piece.data(), static_cast<size_t>(got));
+  }
+  if (text == kReady) return kExitOk;
+  int status = 0;
+  waitpid(child, &status, 0);
+  const size_t space = text.find(' ');
+  if (space == std::string::npos)
+    return Fail(Code::kInternal, "the process of the mount ended before the mount answered");
+  return Fail(static_cast<Code>(std::atoi(text.substr(0, space).c_str())), "{}", text.substr(space + 1));
+}
+
+Result<int> ServeMount(const CommandLine& line, const MountOptions& options, const std::string& directory,
+                       std::function<void()> ready) {
+  // They go to the thread that serves, and to nobody that the store starts.
+  sigset_t ends;
+  sigemptyset(&ends);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ends, signal);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  XEC_TRY(WorkAsOwner(line.configuration));
+  std::array<char, HOST_NAME_MAX + 1> host = {};
+  gethostname(host.data(), host.size() - 1);
+  OpenOptions how;
+  how.create_if_new = true;
+  how.background = true;
+  how.process = fmt::format("{}:{}", host.data(), directory);
+  XEC_ASSIGN_OR_RETURN(std::unique_ptr<OpenedStore> store, OpenStore(line.configuration, how));
+  if (!line.quiet) {
+    for (const std::string& note : store->notes()) fmt::print(stderr, "xec: {}\n", note);
+  }
+  const std::unique_ptr<MountedTree> tree = MakeStoreTree(*store, CallerOfProcess(host.data()));
+  XEC_ASSIGN_OR_RETURN(std::unique_ptr<FuseSession> session, MakeFuseSession(*tree, options));
+  {
+    const AsCaller caller;
+    XEC_TRY(session->Mount(directory));
+  }
+  const Status served = session->Serve(std::move(ready));
+  {
+    const AsCaller caller;
+    session->Unmount();
+  }
+  session.reset();
+  Log(LogLevel::kInfo, "mount", "the mount at {} has ended", directory);
+  if (!store->Settle(kSettle)) _exit(served ? kExitOk : ExitCodeOf(served.code()));
+  if (!served) return served.error();
+  return kExitOk;
+}
+
+}  // namespace
+
+Result<int> RunMount(CommandLine line) {
+  XEC_ASSIGN_OR_RETURN(const MountOptions options, ParseMountOptions(line.mount_options));
+  XEC_ASSIGN_OR_RETURN(const std::string directory, MountPoint(line.operands.front()));
+  const std::string log_file = line.log_file.empty() ? "/dev/null" : line.log_file;
+  UniqueFd output(open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!output) return Fail(CodeOfErrno(errno), "cannot write {}: {}", log_file, ErrnoWords(errno));
+  if (line.foreground) {
+    if (!line.log_file.empty()) dup2(output.get(), STDERR_FILENO);
+    return ServeMount(line, options, directory, [] { SetLogLevel(LogLevel::kInfo); });
+  }
+  std::array<int, 2> pipe = {};
+  if (pipe2(pipe.data(), O_CLOEXEC) != 0)
+    return Fail(Code::kUnavailable, "cannot make a pipe: {}", ErrnoWords(errno));
+  UniqueFd heard(pipe[0]), told(pipe[1]);
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child < 0) return Fail(Code::kUnavailable, "cannot start a process: {}", ErrnoWords(errno));
+  if (child > 0) {
+    told = UniqueFd();
+    return WaitFor(heard, child);
+  }
+  heard = UniqueFd();
+  setsid();
+  const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  dup2(null.get(), STDIN_FILENO);
+  if (line.log_file.empty()) {
+    openlog("xec-mount", LOG_PID, LOG_DAEMON);
+    SetLogSink([](LogLevel level, std::string_view text) {
+      syslog(PriorityOf(level), "%.*s", static_cast<int>(text.size()), text.data());
+    });
+  }
+  Daemon daemon(std::move(told), std::move(output));
+  const Result<int> ended = ServeMount(line, options, directory, [&daemon] { daemon.Ready(); });
+  if (ended) return *ended;
+  daemon.Failed(ended.error());
+  return ExitCodeOf(ended.code());
+}
+
+}  // namespace xec

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include <algorithm>
+#include <cerrno>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+
+#include "mount/fuse_mount.hh"
+
+namespace xec {
+namespace {
+
+constexpr uint64_t kBlockBytes = 4096;   // of which df counts
+constexpr uint64_t kStatBlockBytes = 512;  // of which stat counts
+constexpr unsigned long kNameBytesMax = 255;
+constexpr std::string_view kUserPrefix = "user.";
+
+// The name by which the tree knows it; "" for what is kept nowhere.
+std::string_view OfUser(std::string_view name) {
+  return name.starts_with(kUserPrefix) ? name.substr(kUserPrefix.size()) : std::string_view();
+}
+
+void ReplyText(fuse_req_t request, std::string_view text, size_t size) {
+  if (size == 0) {
+    fuse_reply_xattr(request, text.size());
+  } else if (size < text.size()) {
+    fuse_reply_err(request, ERANGE);
+  } else {
+    fuse_reply_buf(request, text.data(), text.size());
+  }
+}
+
+}  // namespace
+
+Result<TreeEntry> FuseMount::Look(const Node& node) {
+  const Result<std::string> path = nodes_.PathOf(node);
+  Result<TreeEntry> entry = path ? tree_.Stat(*path) : Result<TreeEntry>(path.error());
+  if (entry && entry->directory != node.directory)
+    entry = Fail(Code::kNotFound, "{} is another thing now", *path);
+  if (node.directory) {
+    // One that was removed is still somebody's working directory.
+    if (!path) return TreeEntry{.directory = true};
+    return entry;
+  }
+  const std::optional<TreeEntry> seen = node.file.Seen(!entry && entry.code() == Code::kNotFound);
+  if (!seen) return entry;
+  TreeEntry told = entry ? *entry : TreeEntry();
+  told.size = seen->size;
+  told.mtime_ms = seen->mtime_ms;
+  return told;
+}
+
+struct stat FuseMount::StatOf(uint64_t shown_id, const TreeEntry& entry) const {
+  struct stat out = {};
+  out.st_ino = shown_id;
+  out.st_mode = entry.directory ? S_IFDIR | entry.mode.value_or(options_.directory_mode)
+                                : S_IFREG | entry.mode.value_or(options_.file_mode);
+  out.st_nlink = 1;
+  out.st_uid = options_.uid;
+  out.st_gid = options_.gid;
+  out.st_size = static_cast<off_t>(entry.size);
+  out.st_blksize = static_cast<blksize_t>(kBlockBytes);
+  out.st_blocks = static_cast<blkcnt_t>((entry.size + kStatBlockBytes - 1) / kStatBlockBytes);
+  out.st_mtim.tv_sec = entry.mtime_ms / 1000;
+  out.st_mtim.tv_nsec = entry.mtime_ms % 1000 * 1'000'000;
+  out.st_atim = out.st_mtim;
+  out.st_ctim = out.st_mtim;
+  return out;
+}
+
+fuse_entry_param FuseMount::EntryOf(const Node& node, const TreeEntry& entry, bool attributes_hold) const {
+  fuse_entry_param out = {};
+  out.ino = node.id;
+  out.attr = StatOf(node.shown_id, entry);
+  out.attr_timeout = attributes_hold ? options_.attributes_s : 0;
+  out.entry_timeout = options_.names_s;
+  return out;
+}
+
+void FuseMount::GetAttributes(fuse_req_t request, fuse_ino_t id) {
+  const Result<NodePtr> node = NodeOf(id);
+  const Result<TreeEntry> entry = node ? Look(**node) : Result<TreeEntry>(node.error());
+  if (!entry) return Refuse(request, "stat", node ? PathForLog(**node) : "", entry.error());
+  const struct stat told = StatOf((*node)->shown_id, *entry);
+  fuse_reply_attr(request, &told, options_.attributes_s);
+}
+
+Status FuseMount::SetOwner(const struct stat& wanted, int which) const {
+  const bool same = ((which & FUSE_SET_ATTR_UID) == 0 || wanted.st_uid == options_.uid) &&
+                    ((which & FUSE_SET_ATTR_GID) == 0 || wanted.st_gid == options_.gid);
+  if (same) return OkStatus();
+  return Fail(Code::kPermissionDenied, "all of a mount has one owner, which -o uid=N,gid=N sets");
+}
+
+void FuseMount::SetAttributes(fuse_req_t request, fuse_ino_t id, const struct stat* wanted, int which) {
+  const Result<NodePtr> node = NodeOf(id);
+  if (!node) return Refuse(request, "change", "", node.error());
+  Status done = SetOwner(*wanted, which);
+  if (!done) {
+    fuse_reply_err(request, EPERM);
+    return;
+  }
+  if ((which & FUSE_SET_ATTR_SIZE) != 0)
+    done = (*node)->file.Truncate(static_cast<uint64_t>(wanted->st_size));
+  if (done && (which & FUSE_SET_ATTR_MODE) != 0) {
+    const Result<std::string> path = nodes_.PathOf(**node);
+    done = path ? tree_.SetMode(*path, wanted->st_mode & ALLPERMS) : Status(path.error());
+  }
+  if (done && (which & FUSE_SET_ATTR_MTIME) != 0)
+    done = Fail(Code::kUnsupported, "the time of {} cannot be set", PathForLog(**node));
+  const Result<TreeEntry> entry = done ? Look(**node) : Result<TreeEntry>(done.error());
+  if (!entry) return Refuse(request, "change", PathForLog(**node), entry.error());
+  const struct stat told = StatOf((*node)->shown_id, *entry);
+  fuse_reply_attr(request, &told, options_.attributes_s);
+}
+
+void FuseMount::StatFilesystem(fuse_req_t request) {
+  const Result<TreeSpace> space = tree_.Space();
+  if (!space) return Refuse(request, "ask for the space of", "/", space.error());
+  struct statvfs out = {};
+  out.f_bsize = kBlockBytes;
+  out.f_frsize = kBlockBytes;
+  out.f_blocks = space->total_bytes / kBlockBytes;
+  out.f_bfree = space->free_bytes / kBlockBytes;
+  out.f_bavail = out.f_bfree;
+  out.f_namemax = kNameBytesMax;
+  fuse_reply_statfs(request, &out);
+}
+
+void FuseMount::GetExtended(fuse_req_t request, fuse_ino_t id, const char* name, size_t size) {
+  const std::string_view of_user = OfUser(name);
+  // The kernel asks for some of its own with every write.
+  if (of_user.empty()) {
+    fuse_reply_err(request, ENODATA);
+    return;
+  }
+  const Result<NodePtr> node = NodeOf(id);
+  const Result<std::string> path = node ? nodes_.PathOf(**node) : Result<std::string>(node.error());
+  const auto all = path ? tree_.Attributes(*path) : Result<std::map<std::string, std::string>>(path.error());
+  if (!all) return Refuse(request, "get an attribute of", path ? *path : "", all.error());
+  const auto found = all->find(std::string(of_user));
+  if (found == all->end()) {
+    fuse_reply_err(request, ENODATA);
+  } else {
+    ReplyText(request, found->second, size);
+  }
+}
+
+void FuseMount::ListExtended(fuse_req_t request, fuse_ino_t id, size_t size) {
+  const Result<NodePtr> node = NodeOf(id);
+  const Result<std::string> path = node ? nodes_.PathOf(**node) : Result<std::string>(node.error());
+  const auto all = path ? tree_.Attributes(*path) : Result<std::map<std::string, std::string>>(path.error());
+  if (!all) return Refuse(request, "list attributes of", path ? *path : "", all.error());
+  std::string names;
+  for (const auto& [name, value] : *all) {
+    names += kUserPrefix;
+    names += name;
+    names += '\0';
+  }
+  ReplyText(request, names, size);
+}
+
+void FuseMount::SetExtended(fuse_req_t request, fuse_ino_t id, const char* name, std::string_view value,
+                            int flags) {
+  const std::string_view of_user = OfUser(name);
+  if (of_user.empty()) {
+    fuse_reply_err(request, EOPNOTSUPP);
+    return;
+  }
+  const Result<NodePtr> node = NodeOf(id);
+  const Result<std::string> path = node ? nodes_.PathOf(**node) : Result<std::string>(node.error());
+  if (!path) return Refuse(request, "set an attribute of", "", path.error());
+  if (flags != 0) {
+    const auto all = tree_.Attributes(*path);
+    if (!all) return Refuse(request, "set an attribute of", *path, all.error());
+    const bool there = all->contains(std::string(of_user));
+    if (there == ((flags & XATTR_CREATE) != 0)) {
+      fuse_reply_err(request, there ? EEXIST : ENODATA);
+      return;
+    }
+  }
+  Answer(request, "set an attribute of", *path,
+         tree_.SetAttribute(*path, std::string(of_user), std::string(value)));
+}
+
+void FuseMount::RemoveExtended(fuse_req_t request, fuse_ino_t id, const char* name) {
+  const std::string of_user(OfUser(name));
+  const Result<NodePtr> node = NodeOf(id);
+  const Result<std::string> path = node ? nodes_.PathOf(**node) : Result<std::string>(node.error());
+  const auto all = path ? tree_.Attributes(*path) : Result<std::map<std::string, std::string>>(path.error());
+  if (!all) return Refuse(request, "remove an attribute of", path ? *path : "", all.error());
+  if (!all->contains(of_user)) {
+    fuse_reply_err(request, ENODATA);
+    return;
+  }
+  Answer(request, "remove an attribute of", *path, tree_.SetAttribute(*path, of_user, std::nullopt));
+}
+
+}  // namespace xec

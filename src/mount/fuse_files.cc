@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include <cerrno>
+#include <fcntl.h>
+
+#include "base/log.hh"
+#include "mount/errno_of.hh"
+#include "mount/fuse_mount.hh"
+#include "runtime/buffer.hh"
+
+namespace xec {
+namespace {
+
+OpenHow HowOf(int flags) {
+  const int access = flags & O_ACCMODE;
+  const bool writes = access != O_RDONLY;
+  return {.reads = access != O_WRONLY, .writes = writes, .truncate = writes && (flags & O_TRUNC) != 0};
+}
+
+}  // namespace
+
+Result<TreeEntry> FuseMount::CreateOrFind(const std::string& path, mode_t mode, bool exclusive,
+                                          bool& created) {
+  Result<TreeEntry> entry = tree_.CreateFile(path);
+  created = entry.has_value();
+  if (!entry && entry.code() == Code::kAlreadyExists && !exclusive) entry = tree_.Stat(path);
+  if (entry && entry->directory) return Fail(Code::kIsDirectory, "{} is a directory", path);
+  if (entry && created) XEC_TRY(SetModeIfOther(path, *entry, mode));
+  return entry;
+}
+
+void FuseMount::OpenFile(const NodePtr& node, bool same_pages, OpenHow how, fuse_file_info* file) {
+  auto handle = std::make_unique<FileHandle>();
+  handle->node = node;
+  handle->how = how;
+  handle->appends = (file->flags & O_APPEND) != 0;
+  file->fh = reinterpret_cast<uint64_t>(handle.release());
+  file->keep_cache = same_pages ? 1 : 0;
+}
+
+Result<fuse_entry_param> FuseMount::CreateFile(const NodePtr& directory, const std::string& name, mode_t mode,
+                                               fuse_file_info* file) {
+  XEC_ASSIGN_OR_RETURN(const std::string path, nodes_.PathOf(*directory, name));
+  bool created = false;
+  XEC_ASSIGN_OR_RETURN(TreeEntry entry, CreateOrFind(path, mode, (file->flags & O_EXCL) != 0, created));
+  const std::string version = entry.version;
+  const NodePtr node = nodes_.LookedUp(directory, name, false);
+  const OpenHow how = HowOf(file->flags);
+  bool same_pages = false;
+  if (created) {
+    node->file.OpenCreated(how, version);
+  } else {
+    const Result<bool> opened = node->file.Open(how);
+    if (!opened) {
+      Forget(node->id, 1);
+      return opened.error();
+    }
+    same_pages = *opened;
+    if (const std::optional<TreeEntry> seen = node->file.Seen(false)) entry.size = seen->size;
+  }
+  OpenFile(node, same_pages, how, file);
+  return EntryOf(*node, entry);
+}
+
+void FuseMount::Create(fuse_req_t request, fuse_ino_t directory, const char* name, mode_t mode,
+                       fuse_file_info* file) {
+  const Result<NodePtr> above = NodeOf(directory);
+  Result<fuse_entry_param> created =
+      above ? CreateFile(*above, name, mode, file) : Result<fuse_entry_param>(above.error());
+  if (!created) return Refuse(request, "create", name, created.error());
+  if (fuse_reply_create(request, &*created, file) == 0) return;
+  // Nobody will close it.
+  const std::unique_ptr<FileHandle> handle(reinterpret_cast<FileHandle*>(file->fh));
+  (void)handle->node->file.Close(handle->how);
+  Forget(handle->node->id, 1);
+}
+
+void FuseMount::Open(fuse_req_t request, fuse_ino_t id, fuse_file_info* file) {
+  const Result<NodePtr> node = NodeOf(id);
+  if (!node) return Refuse(request, "open", "", node.error());
+  const OpenHow how = HowOf(file->flags);
+  const Result<bool> same_pages = (*node)->file.Open(how);
+  if (!same_pages) return Refuse(request, "open", PathForLog(**node), same_pages.error());
+  // Another version has another size and time than what the kernel was told.
+  if (!*same_pages && session_ != nullptr) fuse_lowlevel_notify_inval_inode(session_, id, -1, 0);
+  OpenFile(*node, *same_pages, how, file);
+  if (fuse_reply_open(request, file) == 0) return;
+  const std::unique_ptr<FileHandle> handle(reinterpret_cast<FileHandle*>(file->fh));
+  (void)(*node)->file.Close(how);
+}
+
+void FuseMount::Read(fuse_req_t request, size_t size, off_t offset, fuse_file_info* file) {
+  const auto& handle = *reinterpret_cast<const FileHandle*>(file->fh);
+  const auto buffer = Buffer::Allocate(size);
+  const Result<uint64_t> got =
+      handle.node->file.Read(static_cast<uint64_t>(offset), buffer->span().first(size));
+  if (!got) return Refuse(request, "read", PathForLog(*handle.node), got.error());
+  fuse_reply_buf(request, reinterpret_cast<const char*>(buffer->data()), *got);
+}
+
+void FuseMount::Write(fuse_req_t request, const char* bytes, size_t size, off_t offset,
+                      fuse_file_info* file) {
+  const auto& handle = *reinterpret_cast<const FileHandle*>(file->fh);
+  // The kernel's idea of the end may be older than the file.
+  std::optional<uint64_t> at;
+  if (!handle.appends) at = static_cast<uint64_t>(offset);
+  const Status written =
+      handle.node->file.Write(at, ByteSpan(reinterpret_cast<const std::byte*>(bytes), size));
+  if (!written) return Refuse(request, "write", PathForLog(*handle.node), written.error());
+  fuse_reply_write(request, size);
+}
+
+void FuseMount::Flush(fuse_req_t request, fuse_file_info* file, const char* what) {
+  const auto& handle = *reinterpret_cast<const FileHandle*>(file->fh);
+  const Status committed = handle.how.writes ? handle.node->file.Commit() : OkStatus();
+  Answer(request, what, PathForLog(*handle.node), committed);
+}
+
+void FuseMount::Release(fuse_req_t request, fuse_file_info* file) {
+  const std::unique_ptr<FileHandle> handle(reinterpret_cast<FileHandle*>(file->fh));
+  const Status closed = handle->node->file.Close(handle->how);
+  if (!closed) {
+    Log(LogLevel::kError, "mount", "the last changes of {} are lost: {}", PathForLog(*handle->node),
+        closed.error().ToString());
+  }
+  fuse_reply_err(request, 0);
+}
+
+void FuseMount::CommitAll() {
+  for (const NodePtr& node : nodes_.InUse()) {
+    const std::optional<TreeEntry> seen = node->file.Seen(false);
+    if (!seen) continue;
+    const std::string path = PathForLog(*node);
+    const Status committed = node->file.Commit();
+    if (committed) {
+      Log(LogLevel::kWarning, "mount", "{} was open for writing: the {} bytes that it had are stored", path,
+          seen->size);
+    } else {
+      Log(LogLevel::kError, "mount", "{} was open for writing: its changes are lost: {}", path,
+          committed.error().ToString());
+    }
+  }
+}
+
+}  // namespace xec

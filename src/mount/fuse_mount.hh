@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// FuseMount: what the kernel asks of a mount, answered from its tree. Each call answers its request, once, on
+// the thread that makes it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "mount/directory_pages.hh"
+#include "mount/fuse_api.hh"
+#include "mount/mount_options.hh"
+#include "mount/node_table.hh"
+
+namespace xec {
+
+// Thread-safe. `tree` outlives it. The calls are those of fuse_lowlevel_ops.
+class FuseMount {
+ public:
+  FuseMount(MountedTree& tree, const MountOptions& options) : tree_(tree), options_(options), nodes_(tree) {}
+
+  // Before the first request: whom to tell that what it knows of a file is old.
+  void SetSession(fuse_session* session) { session_ = session; }
+
+  // Commits what is left of changes, and logs which files that were. Once no request comes any more.
+  void CommitAll();
+
+  // Names: fuse_names.cc.
+  void Lookup(fuse_req_t request, fuse_ino_t directory, const char* name);
+  void Forget(fuse_ino_t id, uint64_t lookups) { nodes_.Forget(id, lookups); }
+  void MakeDirectory(fuse_req_t request, fuse_ino_t directory, const char* name, mode_t mode);
+  void MakeNode(fuse_req_t request, fuse_ino_t directory, const char* name, mode_t mode);
+  void Unlink(fuse_req_t request, fuse_ino_t directory, const char* name);
+  void RemoveDirectory(fuse_req_t request, fuse_ino_t directory, const char* name);
+  void Rename(fuse_req_t request, fuse_ino_t from_directory, const char* from, fuse_ino_t to_directory,
+              const char* to, unsigned flags);
+
+  // Directories that are open: fuse_directories.cc.
+  void OpenDirectory(fuse_req_t request, fuse_ino_t id, fuse_file_info* file);
+  void ReadDirectory(fuse_req_t request, size_t size, off_t place, fuse_file_info* file, bool plus);
+  void ReleaseDirectory(fuse_req_t request, fuse_file_info* file);
+
+  // Files: fuse_files.cc.
+  void Create(fuse_req_t request, fuse_ino_t directory, const char* name, mode_t mode, fuse_file_info* file);
+  void Open(fuse_req_t request, fuse_ino_t id, fuse_file_info* file);
+  void Read(fuse_req_t request, size_t size, off_t offset, fuse_file_info* file);
+  void Write(fuse_req_t request, const char* bytes, size_t size, off_t offset, fuse_file_info* file);
+  // Of a close, or a sync: what was changed is committed.
+  void Flush(fuse_req_t request, fuse_file_info* file, const char* what);
+  void Release(fuse_req_t request, fuse_file_info* file);
+
+  // What is told of names: fuse_attributes.cc.
+  void GetAttributes(fuse_req_t request, fuse_ino_t id);
+  void SetAttributes(fuse_req_t request, fuse_ino_t id, const struct stat* wanted, int which);
+  void StatFilesystem(fuse_req_t request);
+  void GetExtended(fuse_req_t request, fuse_ino_t id, const char* name, size_t size);
+  void ListExtended(fuse_req_t request, fuse_ino_t id, size_t size);
+  void SetExtended(fuse_req_t request, fuse_ino_t id, const char* name, std::string_view value, int flags);
+  void RemoveExtended(fuse_req_t request, fuse_ino_t id, const char* name);
+
+ private:
+  struct FileHandle {
+    NodePtr node;
+    OpenHow how;
+    bool appends = false;
+  };
+  struct DirectoryHandle {
+    NodePtr node;
+    DirectoryPages pages;
+    Turns turns = {};
+  };
+
+  Result<NodePtr> NodeOf(fuse_ino_t id) const;
+  // Logs what is worth it, and answers the request.
+  void Refuse(fuse_req_t request, const char* what, std::string_view path, const Error& error);
+  void Answer(fuse_req_t request, const char* what, std::string_view path, const Status& status);
+  std::string PathForLog(const Node& node) const;
+
+  // What the file or directory is, with changes that are not committed.
+  Result<TreeEntry> Look(const Node& node);
+  struct stat StatOf(uint64_t shown_id, const TreeEntry& entry) const;
+  fuse_entry_param EntryOf(const Node& node, const TreeEntry& entry, bool attributes_hold = true) const;
+  // The node of a name that the kernel looks up, and what it is told of it.
+  fuse_entry_param Found(const NodePtr& directory, const std::string& name, TreeEntry entry);
+  Status SetOwner(const struct stat& wanted, int which) const;
+  Status SetModeIfOther(const std::string& path, TreeEntry& entry, mode_t mode);
+  Status RemoveFile(const NodePtr& directory, const std::string& name);
+  Status RenameNode(const NodePtr& from_directory, const std::string& from, const NodePtr& to_directory,
+                    const std::string& to, bool replace);
+  // Adds one entry to what is told of a directory; 0: it does not fit.
+  size_t AddEntry(fuse_req_t request, const NodePtr& directory, const NamedEntry& named, bool plus,
+                  uint64_t place, MutableByteSpan into, std::vector<uint64_t>& looked_up);
+  Result<TreeEntry> CreateOrFind(const std::string& path, mode_t mode, bool exclusive, bool& created);
+  Result<fuse_entry_param> CreateFile(const NodePtr& directory, const std::string& name, mode_t mode,
+                                      fuse_file_info* file);
+  void OpenFile(const NodePtr& node, bool same_pages, OpenHow how, fuse_file_info* file);
+
+  MountedTree& tree_;
+  const MountOptions options_;
+  NodeTable nodes_;
+  fuse_session* session_ = nullptr;
+};
+
+}  // namespace xec

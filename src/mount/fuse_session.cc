@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "mount/fuse_session.hh"
+
+#include <cerrno>
+#include <csignal>
+#include <exception>
+#include <new>
+
+#include "base/log.hh"
+#include "mount/fuse_mount.hh"
+
+namespace xec {
+namespace {
+
+// Requests that the kernel may have under way of which no program waits for each, as reading ahead.
+constexpr unsigned kBackgroundMax = 64;
+constexpr unsigned kTimeStepNs = 1'000'000;  // times are kept in milliseconds
+
+struct Served {
+  Served(MountedTree& tree, const MountOptions& options) : mount(tree, options) {}
+  FuseMount mount;
+  std::function<void()> ready;
+};
+
+void Initialized(void* data, fuse_conn_info* connection) {
+  connection->max_background = kBackgroundMax;
+  connection->time_gran = kTimeStepNs;
+  auto& served = *static_cast<Served*>(data);
+  if (served.ready) served.ready();
+}
+
+// Runs what answers the request. A C library called us, through which no exception may go.
+template <typename Body>
+void Answered(fuse_req_t request, Body body) noexcept {
+  FuseMount& mount = static_cast<Served*>(fuse_req_userdata(request))->mount;
+  try {
+    body(mount);
+  } catch (const std::bad_alloc&) {
+    fuse_reply_err(request, ENOMEM);
+  } catch (const std::exception& error) {
+    Log(LogLevel::kError, "mount", "unexpected exception: {}", error.what());
+    fuse_reply_err(request, EIO);
+  }
+}
+
+fuse_lowlevel_ops NameOperations() {
+  fuse_lowlevel_ops all = {};
+  all.lookup = [](fuse_req_t r, fuse_ino_t directory, const char* name) {
+    Answered(r, [&](FuseMount& mount) { mount.Lookup(r, directory, name); });
+  };
+  all.forget = [](fuse_req_t r, fuse_ino_t id, uint64_t lookups) {
+    static_cast<Served*>(fuse_req_userdata(r))->mount.Forget(id, lookups);
+    fuse_reply_none(r);
+  };
+  all.forget_multi = [](fuse_req_t r, size_t count, fuse_forget_data* forgets) {
+    for (size_t i = 0; i < count; ++i)
+      static_cast<Served*>(fuse_req_userdata(r))->mount.Forget(forgets[i].ino, forgets[i].nlookup);
+    fuse_reply_none(r);
+  };
+  all.mknod = [](fuse_req_t r, fuse_ino_t directory, const char* name, mode_t mode, dev_t) {
+    Answered(r, [&](FuseMount& mount) { mount.MakeNode(r, directory, name, mode); });
+  };
+  all.mkdir = [](fuse_req_t r, fuse_ino_t directory, const char* name, mode_t mode) {
+    Answered(r, [&](FuseMount& mount) { mount.MakeDirectory(r, directory, name, mode); });
+  };
+  all.unlink = [](fuse_req_t r, fuse_ino_t directory, const char* name) {
+    Answered(r, [&](FuseMount& mount) { mount.Unlink(r, directory, name); });
+  };
+  all.rmdir = [](fuse_req_t r, fuse_ino_t directory, const char* name) {
+    Answered(r, [&](FuseMount& mount) { mount.RemoveDirectory(r, directory, name); });
+  };
+  all.rename = [](fuse_req_t r, fuse_ino_t from_directory, const char* from, fuse_ino_t to_directory,
+                  const char* to, unsigned flags) {
+    Answered(r, [&](FuseMount& mount) { mount.Rename(r, from_directory, from, to_directory, to, flags); });
+  };
+  all.opendir = [](fuse_req_t r, fuse_ino_t id, fuse_file_info* file) {
+    Answered(r, [&](FuseMount& mount) { mount.OpenDirectory(r, id, file); });
+  };
+  all.readdir = [](fuse_req_t r, fuse_ino_t, size_t size, off_t place, fuse_file_info* file) {
+    Answered(r, [&](FuseMount& mount) { mount.ReadDirectory(r, size, place, file, false); });
+  };
+  all.readdirplus = [](fuse_req_t r, fuse_ino_t, size_t size, off_t place, fuse_file_info* file) {
+    Answered(r, [&](FuseMount& mount) { mount.ReadDirectory(r, size, place, file, true); });
+  };
+  all.releasedir = [](fuse_req_t r, fuse_ino_t, fuse_file_info* file) {
+    Answered(r, [&](FuseMount& mount) { mount.ReleaseDirectory(r, file); });
+  };
+  // Changes of directories are durable when they are answered.
+  all.fsyncdir = [](fuse_req_t r, fuse_ino_t, int, fuse_file_info*) { fuse_reply_err(r, 0); };
+  return all;
+}
+
+void AddFileOperations(fuse_lowlevel_ops& all) {
+  all.create = [](fuse_req_t r, fuse_ino_t directory, const char* name, mode_t mode, fuse_file_info* file) {
+    Answered(r, [&](FuseMount& mount) { mount.Create(r, directory, name, mode, file); });
+  };
+  all.open = [](fuse_req_t r, fuse_ino_t id, fuse_file_info* file) {
+    Answered(r, [&](FuseMount& mount) { mount.Open(r, id, file); });
+  };
+  all.read = [](fuse_req_t r, fuse_ino_t, size_t size, off_t offset, fuse_file_info* file) {
+    Answered(r, [&](FuseMount& mount) { mount.Read(r, size, offset, file); });
+  };
+  all.write = [](fuse_req_t r, fuse_ino_t, const char* bytes, size_t size, off_t offset,
+                 fuse_file_info* file) {
+    Answered(r, [&](FuseMount& mount) { mount.Write(r, bytes, size, offset, file); });
+  };
+  all.flush = [](fuse_req_t r, fuse_ino_t, fuse_file_info* file) {
+    Answered(r, [&](FuseMount& mount) { mount.Flush(r, file, "close"); });
+  };
+  all.fsync = [](fuse_req_t r, fuse_ino_t, int, fuse_file_info* file) {
+    Answered(r, [&](FuseMount& mount) { mount.Flush(r, file, "sync"); });
+  };
+  all.release = [](fuse_req_t r, fuse_ino_t, fuse_file_info* file) {
+    Answered(r, [&](FuseMount& mount) { mount.Release(r, file); });
+  };
+  all.getattr = [](fuse_req_t r, fuse_ino_t id, fuse_file_info*) {
+    Answered(r, [&](FuseMount& mount) { mount.GetAttributes(r, id); });
+  };
+  all.setattr = [](fuse_req_t r, fuse_ino_t id, struct stat* wanted, int which, fuse_file_info*) {
+    Answered(r, [&](FuseMount& mount) { mount.SetAttributes(r, id, wanted, which); });
+  };
+  all.statfs = [](fuse_req_t r, fuse_ino_t) {
+    Answered(r, [&](FuseMount& mount) { mount.StatFilesystem(r); });
+  };
+  all.getxattr = [](fuse_req_t r, fuse_ino_t id, const char* name, size_t size) {
+    Answered(r, [&](FuseMount& mount) { mount.GetExtended(r, id, name, size); });
+  };
+  all.listxattr = [](fuse_req_t r, fuse_ino_t id, size_t size) {
+    Answered(r, [&](FuseMount& mount) { mount.ListExtended(r, id, size); });
+  };
+  all.setxattr = [](fuse_req_t r, fuse_ino_t id, const char* name, const char* value, size_t size,
+                    int flags) {
+    Answered(r, [&](FuseMount& mount) { mount.SetExtended(r, id, name, {value, size}, flags); });
+  };
+  all.removexattr = [](fuse_req_t r, fuse_ino_t id, const char* name) {
+    Answered(r, [&](FuseMount& mount) { mount.RemoveExtended(r, id, name); });
+  };
+}
+
+class Session final : public FuseSession {
+ public:
+  Session(MountedTree& tree, const MountOptions& options) : options_(options), served_(tree, options) {}
+
+  ~Session() override {
+    if (session_ != nullptr) fuse_session_destroy(session_);
+  }
+
+  Status Begin() {
+    // The kernel checks modes and the owner, by what we tell it of them.
+    std::string words = "default_permissions,subtype=xec";
+    for (const std::string& option : options_.of_fuse) words += "," + option;
+    if (words.find("fsname=") == std::string::npos) words += ",fsname=xec";
+    const char* arguments[] = {"xec", "-o", words.c_str()};
+    fuse_args args = FUSE_ARGS_INIT(3, const_cast<char**>(arguments));
+    fuse_lowlevel_ops operations = NameOperations();
+    AddFileOperations(operations);
+    operations.init = Initialized;
+    session_ = fuse_session_new(&args, &operations, sizeof operations, &served_);
+    fuse_opt_free_args(&args);
+    if (session_ == nullptr) return Fail(Code::kInvalidArgument, "the FUSE library refuses -o {}", words);
+    served_.mount.SetSession(session_);
+    return OkStatus();
+  }
+
+  Status Mount(const std::string& directory) override {
+    if (fuse_session_mount(session_, directory.c_str()) == 0) return OkStatus();
+    return Fail(Code::kPermissionDenied,
+                "{} cannot be mounted on: root may, and others with fusermount3 of the package fuse3",
+                directory);
+  }
+
+  Status Serve(std::function<void()> ready) override {
+    served_.ready = std::move(ready);
+    if (fuse_set_signal_handlers(session_) != 0) return Fail(Code::kUnavailable, "cannot handle signals");
+    sigset_t ends;
+    sigemptyset(&ends);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ends, signal);
+    pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
+    fuse_loop_config* const config = fuse_loop_cfg_create();
+    fuse_loop_cfg_set_max_threads(config, options_.threads);
+    fuse_loop_cfg_set_idle_threads(config, options_.threads);
+    const int ended = fuse_session_loop_mt(session_, config);
+    fuse_loop_cfg_destroy(config);
+    fuse_remove_signal_handlers(session_);
+    served_.mount.CommitAll();
+    if (ended < 0) return Fail(Code::kUnavailable, "the kernel's requests cannot be read: error {}", -ended);
+    return OkStatus();
+  }
+
+  void Unmount() override { fuse_session_unmount(session_); }
+
+ private:
+  const MountOptions options_;
+  Served served_;
+  fuse_session* session_ = nullptr;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<FuseSession>> MakeFuseSession(MountedTree& tree, const MountOptions& options) {
+  auto session = std::make_unique<Session>(tree, options);
+  XEC_TRY(session->Begin());
+  return std::unique_ptr<FuseSession>(std::move(session));
+}
+
+}  // namespace xec

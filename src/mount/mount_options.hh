@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// How a mount behaves: what `-o` of `xec mount` says.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+#include "base/result.hh"
+
+namespace xec {
+
+struct MountOptions {
+  static constexpr unsigned kThreadsMax = 256;
+  // Requests of the kernel that are carried out at once.
+  unsigned threads = 16;
+  // For how long the kernel believes what it was told of a file, of a name, and of a name that there is not,
+  // in seconds.
+  double attributes_s = 1, names_s = 1, missing_names_s = 0;
+  // Of everything.
+  uid_t uid = 0;
+  gid_t gid = 0;
+  // Of what nobody has given a mode.
+  uint32_t file_mode = 0644, directory_mode = 0755;
+  std::vector<std::string> of_fuse;  // for the FUSE library and the kernel
+};
+
+// `texts`: options separated by commas, as of mount(8). Owner and group are those of this process unless they
+// are given. Error: kInvalidArgument.
+Result<MountOptions> ParseMountOptions(const std::vector<std::string>& texts);
+
+}  // namespace xec

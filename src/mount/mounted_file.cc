@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "mount/mounted_file.hh"
+
+#include <ctime>
+
+#include "base/log.hh"
+
+namespace xec {
+namespace {
+
+int64_t MillisNow() {
+  timespec now = {};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
+
+}  // namespace
+
+std::shared_ptr<TreeEdit> MountedFile::edit() const {
+  const MutexLock lock(mutex_);
+  return edit_;
+}
+
+std::shared_ptr<TreeReader> MountedFile::reader() const {
+  const MutexLock lock(mutex_);
+  return reader_;
+}
+
+void MountedFile::Changed() {
+  const MutexLock lock(mutex_);
+  changed_ms_ = MillisNow();
+}
+
+Status MountedFile::NeedEdit(bool truncate) {
+  if (edit() && !truncate) return OkStatus();
+  XEC_ASSIGN_OR_RETURN(const std::string path, where_());
+  XEC_ASSIGN_OR_RETURN(std::shared_ptr<TreeEdit> opened, tree_.OpenEdit(path, truncate));
+  const MutexLock lock(mutex_);
+  // The kernel drops its pages itself when it truncates.
+  if (!truncate && opened->version() != pages_) pages_.clear();
+  if (truncate) pages_ = opened->version();
+  edit_ = std::move(opened);
+  if (truncate) changed_ms_ = MillisNow();
+  return OkStatus();
+}
+
+Status MountedFile::NeedReader() {
+  XEC_ASSIGN_OR_RETURN(const std::string path, where_());
+  XEC_ASSIGN_OR_RETURN(std::shared_ptr<TreeReader> opened, tree_.OpenReader(path));
+  const MutexLock lock(mutex_);
+  reader_ = std::move(opened);
+  return OkStatus();
+}
+
+Result<bool> MountedFile::Open(OpenHow how) {
+  const AloneTurn turn(turns_);
+  bool same_pages = true;
+  const std::shared_ptr<TreeEdit> current = edit();
+  if (how.truncate) {
+    XEC_TRY(NeedEdit(true));
+  } else if (!current || !current->changed()) {
+    // Somebody else may have replaced the file, which an edit would find out too late.
+    {
+      const MutexLock lock(mutex_);
+      edit_.reset();
+      if (!how.reads) reader_.reset();
+    }
+    if (how.reads) XEC_TRY(NeedReader());
+    const MutexLock lock(mutex_);
+    same_pages = reader_ && reader_->version() == pages_;
+    if (reader_) pages_ = reader_->version();
+  }
+  const MutexLock lock(mutex_);
+  readers_ += how.reads ? 1 : 0;
+  writers_ += how.writes ? 1 : 0;
+  return same_pages && !how.truncate;
+}
+
+void MountedFile::OpenCreated(OpenHow how, std::string version) {
+  const MutexLock lock(mutex_);
+  readers_ += how.reads ? 1 : 0;
+  writers_ += how.writes ? 1 : 0;
+  pages_ = std::move(version);
+}
+
+Status MountedFile::Close(OpenHow how) {
+  const AloneTurn turn(turns_);
+  {
+    const MutexLock lock(mutex_);
+    readers_ -= how.reads ? 1 : 0;
+    writers_ -= how.writes ? 1 : 0;
+    if (readers_ == 0 && writers_ == 0) reader_.reset();
+  }
+  return how.writes ? EndWithLastWriter() : OkStatus();
+}
+
+Status MountedFile::EndWithLastWriter() {
+  {
+    const MutexLock lock(mutex_);
+    if (writers_ > 0) return OkStatus();
+  }
+  const Status committed = CommitAlone();
+  const MutexLock lock(mutex_);
+  // Readers that are left find the new version by its name.
+  if (edit_) reader_.reset();
+  edit_.reset();
+  return committed;
+}
+
+Result<uint64_t> MountedFile::Read(uint64_t offset, MutableByteSpan into) {
+  while (true) {
+    {
+      const SharedTurn turn(turns_);
+      if (const auto changed = edit()) return changed->Read(offset, into);
+      if (const auto whole = reader()) return whole->Read(offset, into);
+    }
+    const AloneTurn turn(turns_);
+    if (!edit() && !reader()) XEC_TRY(NeedReader());
+  }
+}
+
+template <typename Change>
+Status MountedFile::Apply(Change change) {
+  while (true) {
+    {
+      const SharedTurn turn(turns_);
+      if (const auto open = edit()) {
+        Changed();
+        return change(*open);
+      }
+    }
+    const AloneTurn turn(turns_);
+    XEC_TRY(NeedEdit(false));
+  }
+}
+
+Status MountedFile::Write(std::optional<uint64_t> offset, ByteSpan bytes) {
+  // The kernel has one writer of a file at a time, so the end stays where it is meanwhile.
+  return Apply([&](TreeEdit& open) { return open.Write(offset.value_or(open.size()), bytes); });
+}
+
+Status MountedFile::Truncate(uint64_t size) {
+  if (size == 0) {
+    const AloneTurn turn(turns_);
+    // What the file was need not be looked at.
+    if (!edit()) XEC_TRY(NeedEdit(true));
+  }
+  XEC_TRY(Apply([&](TreeEdit& open) { return open.size() == size ? OkStatus() : open.Truncate(size); }));
+  const AloneTurn turn(turns_);
+  return EndWithLastWriter();
+}
+
+Status MountedFile::CommitEdit(TreeEdit& open) {
+  // A file without a name ends with its last handle.
+  if (!open.changed() || !where_()) return OkStatus();
+  XEC_ASSIGN_OR_RETURN(std::string version, open.Commit());
+  const MutexLock lock(mutex_);
+  if (!pages_.empty()) pages_ = std::move(version);
+  return OkStatus();
+}
+
+Status MountedFile::Commit() {
+  const SharedTurn turn(turns_);
+  const std::shared_ptr<TreeEdit> open = edit();
+  return open ? CommitEdit(*open) : OkStatus();
+}
+
+Status MountedFile::CommitAlone() {
+  const std::shared_ptr<TreeEdit> open = edit();
+  return open ? CommitEdit(*open) : OkStatus();
+}
+
+std::optional<TreeEntry> MountedFile::Seen(bool after_all) const {
+  const MutexLock lock(mutex_);
+  if (edit_ && (after_all || edit_->changed()))
+    return TreeEntry{.size = edit_->size(), .mtime_ms = changed_ms_};
+  if (after_all && reader_) return TreeEntry{.size = reader_->size(), .mtime_ms = changed_ms_};
+  return std::nullopt;
+}
+
+bool MountedFile::in_use() const {
+  const MutexLock lock(mutex_);
+  return readers_ > 0 || writers_ > 0;
+}
+
+void MountedFile::KeepForUsers() {
+  bool reads = false, writes = false;
+  {
+    const MutexLock lock(mutex_);
+    reads = readers_ > 0 && !reader_ && !edit_;
+    writes = writers_ > 0 && !edit_;
+  }
+  Status kept = writes ? NeedEdit(false) : OkStatus();
+  if (kept && reads && !writes) kept = NeedReader();
+  if (!kept)
+    Log(LogLevel::kWarning, "mount", "a file is removed whose users cannot go on: {}", kept.error().message);
+}
+
+void MountedFile::Renamed() {
+  const MutexLock lock(mutex_);
+  edit_.reset();
+  reader_.reset();
+  pages_.clear();
+}
+
+}  // namespace xec

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// MountedFile: what all that have one file of a mount open share, so that each sees the bytes of the others
+// at once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/mutex.hh"
+#include "mount/tree.hh"
+#include "mount/turns.hh"
+
+namespace xec {
+
+struct OpenHow {
+  bool reads = false;
+  bool writes = false;
+  bool truncate = false;
+};
+
+// Thread-safe, and blocking. There is one for each file that the kernel knows, open or not: an edit begins
+// with the first change and ends with the last handle that may write; a reader is open while somebody reads.
+class MountedFile {
+ public:
+  // Answers the file's path, or kNotFound: it has lost its name in this mount, and lives until its last
+  // handle ends.
+  using Where = std::function<Result<std::string>()>;
+  // `tree` outlives it, as does what `where` refers to.
+  MountedFile(MountedTree& tree, Where where) : tree_(tree), where_(std::move(where)) {}
+
+  // True: the bytes are those that were seen last, so the kernel may keep its pages. Looks the version up if
+  // the file is to be read, unless it has changes that are not committed. Errors: those of OpenReader and
+  // OpenEdit.
+  Result<bool> Open(OpenHow how);
+  // As Open, of a file that was made a moment ago as this version.
+  void OpenCreated(OpenHow how, std::string version);
+  // One of those that were opened ends. What is left of changes with the last writer is committed.
+  Status Close(OpenHow how);
+
+  Result<uint64_t> Read(uint64_t offset, MutableByteSpan into);
+  // `offset` nullopt: at the end.
+  Status Write(std::optional<uint64_t> offset, ByteSpan bytes);
+  // Of a file that nobody has open to write, it is committed at once.
+  Status Truncate(uint64_t size);
+  // Makes the changes visible to everybody. Error: nothing was made visible, and the changes are still there,
+  // except that after kUnknown they may be visible or become so.
+  Status Commit();
+
+  // What the file is as its users see it, if that is not what its name shows. `after_all`: also without
+  // changes.
+  std::optional<TreeEntry> Seen(bool after_all) const;
+  bool in_use() const;
+
+  // Held by one who renames or removes the file, over that request and the two calls below; nobody else uses
+  // the file then. Files are taken in the order of their nodes' ids.
+  Turns& turns() { return turns_; }
+  // Before its name goes: what its users need further is opened.
+  void KeepForUsers();
+  // Before it gets another name: its changes are committed. Errors: those of Commit.
+  Status CommitAlone();
+  // It has another name now: what is open is found anew there.
+  void Renamed();
+
+ private:
+  std::shared_ptr<TreeEdit> edit() const;
+  std::shared_ptr<TreeReader> reader() const;
+  Status NeedEdit(bool truncate);
+  Status NeedReader();
+  Status CommitEdit(TreeEdit& edit);
+  Status EndWithLastWriter();  // in a turn alone
+  void Changed();
+  template <typename Change>
+  Status Apply(Change change);
+
+  MountedTree& tree_;
+  const Where where_;
+  Turns turns_;
+  mutable Mutex mutex_;
+  // Set in a turn alone.
+  std::shared_ptr<TreeEdit> edit_ XEC_GUARDED_BY(mutex_);
+  std::shared_ptr<TreeReader> reader_ XEC_GUARDED_BY(mutex_);
+  std::string pages_ XEC_GUARDED_BY(mutex_);  // version of the pages that the kernel may have; "": not one
+  int64_t changed_ms_ XEC_GUARDED_BY(mutex_) = 0;
+  size_t readers_ XEC_GUARDED_BY(mutex_) = 0;
+  size_t writers_ XEC_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace xec

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "mount/store_tree.hh"
+
+#include <algorithm>
+
+#include "mount/store_edit.hh"
+#include "runtime/sync_wait.hh"
+
+namespace xec {
+namespace {
+
+// Names that an open directory holds at once.
+constexpr size_t kPageNames = 1000;
+// Of attributes that are the store's, though it tells them beside those of users.
+constexpr std::string_view kOwnPrefix = "xec.";
+
+class StoreReader final : public TreeReader {
+ public:
+  explicit StoreReader(std::shared_ptr<ReadHandle> handle)
+      : handle_(std::move(handle)), version_(handle_->version().ToString()) {}
+
+  uint64_t size() const override { return handle_->size(); }
+  const std::string& version() const override { return version_; }
+  Result<uint64_t> Read(uint64_t offset, MutableByteSpan into) override {
+    return SyncWait(handle_->Read(offset, into));
+  }
+
+ private:
+  const std::shared_ptr<ReadHandle> handle_;
+  const std::string version_;
+};
+
+TreeEntry EntryOf(const ObjectInfo& info) {
+  return {.directory = info.directory,
+          .size = info.size,
+          .mtime_ms = info.mtime_ms,
+          .mode = info.mode,
+          .version = info.version.ToString()};
+}
+
+class StoreTree final : public MountedTree {
+ public:
+  StoreTree(OpenedStore& opened, Caller caller)
+      : opened_(opened), store_(opened.store()), caller_(std::make_shared<const Caller>(std::move(caller))) {}
+
+  Result<TreeEntry> Stat(const std::string& path) override {
+    XEC_ASSIGN_OR_RETURN(const ObjectInfo info, SyncWait(store_.Stat(path, Call())));
+    return EntryOf(info);
+  }
+
+  Result<TreePage> List(const std::string& directory, const std::string& after) override {
+    XEC_ASSIGN_OR_RETURN(NamesPage page,
+                         SyncWait(store_.List(directory, {.after = after, .limit = kPageNames}, Call())));
+    TreePage out;
+    out.more = page.more;
+    for (ListedName& name : page.names) {
+      const ObjectInfo info = {
+          .directory = name.directory, .size = name.size, .mtime_ms = name.mtime_ms, .version = name.version};
+      out.names.push_back({.name = std::move(name.name), .entry = EntryOf(info)});
+    }
+    return out;
+  }
+
+  Result<std::shared_ptr<TreeReader>> OpenReader(const std::string& path) override {
+    XEC_ASSIGN_OR_RETURN(std::shared_ptr<ReadHandle> handle, SyncWait(store_.Open(path, Call())));
+    return std::shared_ptr<TreeReader>(std::make_shared<StoreReader>(std::move(handle)));
+  }
+
+  Result<std::shared_ptr<TreeEdit>> OpenEdit(const std::string& path, bool truncate) override {
+    return OpenStoreEdit(store_, path, opened_.CreateOptionsFor(path), truncate, Call());
+  }
+
+  Result<TreeEntry> CreateFile(const std::string& path) override {
+    CreateOptions options = opened_.CreateOptionsFor(path);
+    options.make_parents = false;
+    options.write.only_if = OnlyIf::Absent();
+    XEC_ASSIGN_OR_RETURN(std::unique_ptr<WriteHandle> writer, SyncWait(store_.Create(path, options, Call())));
+    XEC_ASSIGN_OR_RETURN(const Committed committed, SyncWait(writer->Commit(Call())));
+    return TreeEntry{.mtime_ms = committed.version.WallMillis(), .version = committed.version.ToString()};
+  }
+
+  Status Remove(const std::string& path) override { return SyncWait(store_.Remove(path, Call())); }
+  Status MakeDirectory(const std::string& path) override {
+    return SyncWait(store_.MakeDirectory(path, false, Call()));
+  }
+  Status RemoveDirectory(const std::string& path) override {
+    return SyncWait(store_.RemoveDirectory(path, Call()));
+  }
+
+  Status Rename(const std::string& from, const std::string& to, bool replace) override {
+    RenameOptions options;
+    if (!replace) {
+      // The condition of a rename is for objects only.
+      const Result<ObjectInfo> there = SyncWait(store_.Stat(to, Call()));
+      if (there) return Fail(Code::kAlreadyExists, "{} exists", to);
+      if (there.code() != Code::kNotFound) return there.error();
+      XEC_ASSIGN_OR_RETURN(const ObjectInfo source, SyncWait(store_.Stat(from, Call())));
+      options.target.absent = !source.directory;
+    }
+    return SyncWait(store_.Rename(from, to, options, Call()));
+  }
+
+  Status SetMode(const std::string& path, uint32_t mode) override {
+    return SyncWait(store_.SetMode(path, mode, Call()));
+  }
+
+  Result<std::map<std::string, std::string>> Attributes(const std::string& path) override {
+    XEC_ASSIGN_OR_RETURN(ObjectDescription all, SyncWait(store_.Describe(path, Call())));
+    std::erase_if(all.attributes, [](const auto& one) { return one.first.starts_with(kOwnPrefix); });
+    return std::move(all.attributes);
+  }
+
+  Status SetAttribute(const std::string& path, const std::string& name,
+                      std::optional<std::string> value) override {
+    return SyncWait(store_.SetAttribute(path, name, std::move(value), Call()));
+  }
+
+  Result<TreeSpace> Space() override {
+    XEC_ASSIGN_OR_RETURN(const StoreSpace space, SyncWait(store_.Space(Call())));
+    return TreeSpace{space.usable_total_bytes, space.usable_free_bytes};
+  }
+
+ private:
+  CallOptions Call() const { return {.caller = caller_}; }
+
+  OpenedStore& opened_;
+  Store& store_;
+  const std::shared_ptr<const Caller> caller_;
+};
+
+}  // namespace
+
+std::unique_ptr<MountedTree> MakeStoreTree(OpenedStore& store, Caller caller) {
+  return std::make_unique<StoreTree>(store, std::move(caller));
+}
+
+}  // namespace xec

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// A store as the tree of a mount.
+#pragma once
+
+#include <memory>
+
+#include "assembly/opened_store.hh"
+#include "mount/tree.hh"
+
+namespace xec {
+
+// `store` outlives the tree. `caller`: for whom everything is done.
+std::unique_ptr<MountedTree> MakeStoreTree(OpenedStore& store, Caller caller);
+
+}  // namespace xec

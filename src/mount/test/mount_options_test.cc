@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "mount/mount_options.hh"
+
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mount/errno_of.hh"
+
+namespace xec {
+namespace {
+
+TEST(MountOptionsTest, ThoseOfOursAndThoseOfTheKernel) {
+  const auto options =
+      ParseMountOptions({"attr_timeout=500ms,ro", "uid=7,file_mode=640,threads=4,fsname=x,,_netdev,x-a.b"});
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->attributes_s, 0.5);
+  EXPECT_EQ(options->names_s, 1);
+  EXPECT_EQ(options->uid, 7u);
+  EXPECT_EQ(options->gid, getgid());
+  EXPECT_EQ(options->file_mode, 0640u);
+  EXPECT_EQ(options->directory_mode, 0755u);
+  EXPECT_EQ(options->threads, 4u);
+  EXPECT_THAT(options->of_fuse, testing::ElementsAre("ro", "fsname=x"));
+}
+
+TEST(MountOptionsTest, WhatIsNoneOfThemIsRefusedByItsName) {
+  for (const char* wrong : {"nonsense", "nonsense=1", "threads=0", "threads=257", "threads=x", "uid=-1",
+                            "dir_mode=9", "dir_mode=", "attr_timeout=soon", "allow_other=1", "ro,x"}) {
+    const auto options = ParseMountOptions({wrong});
+    ASSERT_FALSE(options) << wrong;
+    EXPECT_EQ(options.code(), Code::kInvalidArgument);
+    EXPECT_THAT(options.error().message, testing::StartsWith("-o ")) << wrong;
+  }
+}
+
+TEST(MountErrnoTest, NoErrorIsASuccessOrMakesProgramsSpin) {
+  for (int code = 0; code < kCodeCount; ++code) {
+    EXPECT_GT(MountErrnoOf(static_cast<Code>(code)), 0);
+    EXPECT_NE(MountErrnoOf(static_cast<Code>(code)), EAGAIN);
+  }
+}
+
+}  // namespace
+}  // namespace xec

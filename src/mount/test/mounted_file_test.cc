@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "mount/mounted_file.hh"
+
+#include <gtest/gtest.h>
+
+#include "mount/test/memory_tree.hh"
+
+namespace xec {
+namespace {
+
+constexpr OpenHow kReads = {.reads = true}, kWrites = {.writes = true},
+                  kBoth = {.reads = true, .writes = true};
+
+class MountedFileTest : public testing::Test {
+ protected:
+  std::string Read() {
+    std::string bytes(100, '\0');
+    const auto got = file.Read(0, std::as_writable_bytes(std::span(bytes)));
+    if (!got) return CodeName(got.code());
+    bytes.resize(static_cast<size_t>(*got));
+    return bytes;
+  }
+  Status Write(uint64_t offset, std::string_view bytes) { return file.Write(offset, AsBytes(bytes)); }
+  bool Open(OpenHow how) {
+    const Result<bool> same = file.Open(how);
+    EXPECT_TRUE(same);
+    return same && *same;
+  }
+  std::string Code(const Status& status) { return status ? "ok" : CodeName(status.code()); }
+
+  MemoryTree tree;
+  std::string path = "/f";
+  MountedFile file{tree, [this]() -> Result<std::string> {
+                     if (path.empty()) return Fail(Code::kNotFound, "it has no name");
+                     return path;
+                   }};
+};
+
+TEST_F(MountedFileTest, TwoHandlesSeeEachOthersBytesAndOthersSeeThemOnceCommitted) {
+  tree.Put("/f", "hello");
+  Open(kReads);
+  Open(kWrites);
+  EXPECT_EQ(Read(), "hello");
+  EXPECT_TRUE(Write(1, "E"));
+  EXPECT_TRUE(file.Write(std::nullopt, AsBytes("!")));
+  EXPECT_EQ(Read(), "hEllo!");
+  EXPECT_EQ(file.Seen(false)->size, 6u);
+  EXPECT_EQ(tree.files["/f"].bytes, "hello");
+  EXPECT_TRUE(file.Commit());
+  EXPECT_EQ(tree.files["/f"].bytes, "hEllo!");
+  EXPECT_EQ(file.Seen(false), std::nullopt);
+  EXPECT_TRUE(file.Close(kWrites));
+  EXPECT_EQ(tree.commits, 1);
+  EXPECT_EQ(Read(), "hEllo!");
+}
+
+TEST_F(MountedFileTest, AnOpenSeesWhatOthersHaveWrittenAndSaysWhetherPagesHold) {
+  tree.Put("/f", "one");
+  EXPECT_FALSE(Open(kReads));
+  EXPECT_TRUE(Open(kReads));
+  tree.Put("/f", "two");
+  EXPECT_EQ(Read(), "one");
+  EXPECT_FALSE(Open(kReads));
+  EXPECT_EQ(Read(), "two");
+  // Our own version is what the kernel has already.
+  Open(kBoth);
+  EXPECT_TRUE(Write(0, "T"));
+  EXPECT_TRUE(file.Commit());
+  EXPECT_TRUE(Open(kReads));
+  EXPECT_EQ(Read(), "Two");
+}
+
+TEST_F(MountedFileTest, PagesOfAnotherVersionThanTheEditBeganWithDoNotHold) {
+  tree.Put("/f", "one");
+  Open(kReads);
+  tree.Put("/f", "two");
+  Open(kWrites);
+  EXPECT_TRUE(Write(0, "T"));
+  EXPECT_TRUE(file.Commit());
+  EXPECT_FALSE(Open(kReads));
+  EXPECT_EQ(Read(), "Two");
+}
+
+TEST_F(MountedFileTest, ChangesOfTwoMountsDoNotOverwriteEachOther) {
+  tree.Put("/f", "one");
+  Open(kWrites);
+  EXPECT_TRUE(Write(0, "O"));
+  tree.Put("/f", "two");
+  EXPECT_EQ(Code(file.Commit()), "not_current");
+  EXPECT_EQ(Code(file.Close(kWrites)), "not_current");
+  EXPECT_EQ(tree.files["/f"].bytes, "two");
+}
+
+TEST_F(MountedFileTest, ACommitThatFailsIsTriedAgainByTheNextOne) {
+  tree.Put("/f", "one");
+  Open(kWrites);
+  EXPECT_TRUE(Write(0, "O"));
+  tree.next_commit = Fail(Code::kNoQuorum, "later");
+  EXPECT_EQ(Code(file.Commit()), "cannot_tell");
+  EXPECT_TRUE(file.Close(kWrites));
+  EXPECT_EQ(tree.files["/f"].bytes, "One");
+}
+
+TEST_F(MountedFileTest, TruncatingIsAChange) {
+  tree.Put("/f", "one");
+  Open({.writes = true, .truncate = true});
+  EXPECT_TRUE(file.Close(kWrites));
+  EXPECT_EQ(tree.files["/f"].bytes, "");
+  // Of a file that nobody has open it is committed at once.
+  tree.Put("/f", "three");
+  EXPECT_TRUE(file.Truncate(2));
+  EXPECT_EQ(tree.files["/f"].bytes, "th");
+  EXPECT_TRUE(file.Truncate(2));
+  EXPECT_TRUE(file.Truncate(0));
+  EXPECT_EQ(tree.files["/f"].bytes, "");
+  EXPECT_EQ(tree.commits, 3);
+}
+
+TEST_F(MountedFileTest, ARemovedFileLivesUntilItsLastHandleEnds) {
+  tree.Put("/f", "one");
+  Open(kReads);
+  Open(kWrites);
+  {
+    const AloneTurn turn(file.turns());
+    file.KeepForUsers();
+    EXPECT_TRUE(tree.Remove("/f"));
+    path.clear();
+  }
+  EXPECT_EQ(Read(), "one");
+  EXPECT_TRUE(Write(3, "!"));
+  EXPECT_EQ(Read(), "one!");
+  EXPECT_EQ(file.Seen(true)->size, 4u);
+  EXPECT_TRUE(file.Commit());
+  EXPECT_TRUE(file.Close(kWrites));
+  EXPECT_FALSE(tree.files.contains("/f"));
+}
+
+TEST_F(MountedFileTest, ARenamedFileGoesOnAtItsNewName) {
+  tree.Put("/f", "one");
+  Open(kBoth);
+  EXPECT_TRUE(Write(0, "O"));
+  {
+    const AloneTurn turn(file.turns());
+    EXPECT_TRUE(file.CommitAlone());
+    EXPECT_TRUE(tree.Rename("/f", "/g", true));
+    path = "/g";
+    file.Renamed();
+  }
+  EXPECT_EQ(Read(), "One");
+  EXPECT_TRUE(Write(3, "!"));
+  EXPECT_TRUE(file.Close(kBoth));
+  EXPECT_EQ(tree.files["/g"].bytes, "One!");
+  EXPECT_FALSE(tree.files.contains("/f"));
+}
+
+}  // namespace
+}  // namespace xec

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// MountedTree: the names and files that a mount shows, wherever they are. The side of the kernel sees nothing
+// else.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hh"
+#include "base/result.hh"
+
+namespace xec {
+
+struct TreeEntry {
+  bool directory = false;
+  uint64_t size = 0;  // bytes
+  int64_t mtime_ms = 0;  // since 1970
+  std::optional<uint32_t> mode = {};  // permission bits; none: nobody has set it
+  std::string version = {};  // of a file: another one whenever its bytes may differ
+};
+
+struct NamedEntry {
+  std::string name;
+  TreeEntry entry;
+  bool mode_known = false;  // else `entry.mode` is none, whatever it is
+};
+
+struct TreePage {
+  std::vector<NamedEntry> names;  // in the order of bytes
+  bool more = false;  // there may be names above the last one
+};
+
+struct TreeSpace {
+  uint64_t total_bytes = 0, free_bytes = 0;
+};
+
+// A file as it was opened, whatever becomes of its name. Thread-safe. It does not outlive its tree.
+class TreeReader {
+ public:
+  virtual ~TreeReader() = default;
+  virtual uint64_t size() const = 0;
+  virtual const std::string& version() const = 0;
+  // Fewer bytes than fit only at the end. Errors: those of ReadHandle::Read.
+  virtual Result<uint64_t> Read(uint64_t offset, MutableByteSpan into) = 0;
+};
+
+// A file that is open to be changed: what it was with the changes so far, which nobody else sees before
+// Commit. Thread-safe. It does not outlive its tree. One that is destroyed forgets what is not committed.
+class TreeEdit {
+ public:
+  virtual ~TreeEdit() = default;
+  virtual uint64_t size() const = 0;
+  // What it began with or has committed last; "" of one that begins empty.
+  virtual std::string version() const = 0;
+  // Is there anything that Commit would write?
+  virtual bool changed() const = 0;
+  virtual Result<uint64_t> Read(uint64_t offset, MutableByteSpan into) = 0;
+  // All bytes or none. Errors: kNoSpace, kUnsupported (a place in the file that the tree cannot write),
+  // kUnavailable.
+  virtual Status Write(uint64_t offset, ByteSpan bytes) = 0;
+  virtual Status Truncate(uint64_t size) = 0;
+  // Makes the changes what everybody sees, and answers the version that has them. Errors: kNotCurrent and
+  // kNotFound (somebody else has replaced or removed the file; nothing is overwritten), those of
+  // WriteHandle::Commit.
+  virtual Result<std::string> Commit() = 0;
+};
+
+// Blocking, thread-safe. Paths begin with a slash; "/" is the root. Every call may also answer kNoQuorum,
+// kUnavailable and kPermissionDenied, and of a change kUnknown.
+class MountedTree {
+ public:
+  virtual ~MountedTree() = default;
+
+  // Error: kNotFound.
+  virtual Result<TreeEntry> Stat(const std::string& path) = 0;
+  // Names above `after`, a page of them. Errors: kNotFound, kNotDirectory.
+  virtual Result<TreePage> List(const std::string& directory, const std::string& after) = 0;
+
+  // Errors: kNotFound, kIsDirectory.
+  virtual Result<std::shared_ptr<TreeReader>> OpenReader(const std::string& path) = 0;
+  // `truncate`: it begins empty, which is a change. Errors: as OpenReader.
+  virtual Result<std::shared_ptr<TreeEdit>> OpenEdit(const std::string& path, bool truncate) = 0;
+  // An empty file, where there is nothing. Errors: kAlreadyExists, kNotFound (the parent), kNotDirectory.
+  virtual Result<TreeEntry> CreateFile(const std::string& path) = 0;
+
+  // A file. Errors: kNotFound, kIsDirectory.
+  virtual Status Remove(const std::string& path) = 0;
+  // Errors: kAlreadyExists, kNotFound (the parent).
+  virtual Status MakeDirectory(const std::string& path) = 0;
+  // Errors: kNotFound, kNotDirectory, kNotEmpty.
+  virtual Status RemoveDirectory(const std::string& path) = 0;
+  // `replace`: a file at the target goes, or an empty directory. Errors: kNotFound, kAlreadyExists,
+  // kIsDirectory, kNotDirectory, kNotEmpty.
+  virtual Status Rename(const std::string& from, const std::string& to, bool replace) = 0;
+
+  virtual Status SetMode(const std::string& path, uint32_t mode) = 0;
+  virtual Result<std::map<std::string, std::string>> Attributes(const std::string& path) = 0;
+  // nullopt: removes it. Errors: kNotFound (the path, or an attribute to remove), kInvalidArgument.
+  virtual Status SetAttribute(const std::string& path, const std::string& name,
+                              std::optional<std::string> value) = 0;
+
+  virtual Result<TreeSpace> Space() = 0;
+};
+
+}  // namespace xec
