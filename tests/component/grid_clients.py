@@ -37,12 +37,17 @@ class Client:
     # Operations, each with a reason; and those that are lacking with one kind of credential only.
     lacks, lacks_with = {}, {}
     algorithm = "adler32"  # of its checksum
+    asked, told = (), r"\d+(?:\.\d+)+"  # a command that tells its version, and how it does
 
     def __init__(self, test, credential):
         self.test, self.credential = test, credential
 
     def can(self, operation):
         return operation not in self.lacks and operation not in self.lacks_with.get(self.credential.kind, {})
+
+    def version(self):
+        result = self.run(*self.asked, env={"GFAL_PYTHONBIN": PYTHON})
+        return re.search(self.told, result.out + result.err)[0]
 
     @classmethod
     def missing(cls):
@@ -58,7 +63,7 @@ class Client:
 
 
 class Curl(Client):
-    name = "curl"
+    name, asked = "curl", ("curl", "--version")
 
     def ask(self, *words):
         shown = ("-H", f"Authorization: Bearer {self.credential.bearer}")
@@ -97,7 +102,7 @@ class Curl(Client):
 
 
 class Davix(Client):
-    name = "davix"
+    name, asked = "davix", ("davix-get", "--version")
     lacks = {"checksum": "it has no command for checksums"}
 
     def davix(self, command, *words, code=0):
@@ -131,7 +136,7 @@ class Davix(Client):
 
 
 class Rclone(Client):
-    name = "rclone"
+    name, asked = "rclone", ("rclone", "version")
     lacks = {"checksum": "its WebDAV knows checksums of Nextcloud's and the like only"}
 
     def rclone(self, *words):
@@ -165,7 +170,7 @@ class Rclone(Client):
 
 
 class Gfal(Client):
-    name = "gfal2"
+    name, asked, told = "gfal2", ("gfal-copy", "--version"), r"(?<=gfal2 )\d+(?:\.\d+)+"
 
     def gfal(self, command, *words):
         shown = {"BEARER_TOKEN": self.credential.bearer}
@@ -222,6 +227,10 @@ class Xrdcp(RootClient):
 
     def xrootd(self, program, *words):
         return self.run(program, *words)
+
+    def version(self):
+        result = self.xrootd("xrdcp", "--version")
+        return re.search(self.told, result.out + result.err)[0]
 
     def put(self, file, gateway, name):
         self.xrootd("xrdcp", "--nopbar", file, self.url(gateway, name))
@@ -306,6 +315,7 @@ class XrdfsHttp61(Http61, Xrdfs61):
 class Python(RootClient):
     """A process for each operation, which forks between two requests and works in both."""
     name, library = "python", "bindings"
+    asked = (PYTHON, "-c", "import XRootD.client; print(XRootD.client.__version__)")
 
     def python(self, operation, *words):
         return self.run(PYTHON, os.path.join(os.path.dirname(__file__), "python_client.py"), self.library, operation, *words).out
@@ -334,6 +344,7 @@ class Python(RootClient):
 
 class Uproot(Python):
     name, library = "uproot", "uproot"
+    asked = (PYTHON, "-c", "import uproot; print(uproot.__version__)")
 
     @classmethod
     def missing(cls):

@@ -4,9 +4,11 @@ servers. Each row of the table that is printed writes through one gateway and re
 or "-" where the client has no such command (grid_clients.py says why).
 
 XEC_XROOTD61 names an installation of XRootD 6.1 whose clients come along; XEC_UPROOT a folder made by
-`pip install --target FOLDER uproot fsspec-xrootd`. XEC_TEST_LONG=1 takes twelve servers."""
+`pip install --target FOLDER uproot fsspec-xrootd`. XEC_TEST_LONG=1 takes twelve servers. XEC_CLIENTS_FILE=docs/clients.md
+writes the table of these servers, in short, into that file."""
 # seconds: 900
 import concurrent.futures
+import os
 import zlib
 
 import grid_clients
@@ -17,6 +19,26 @@ from grid_clients import OPERATIONS
 
 SIZE = 1_500_000
 AT_ONCE = 4  # rows
+CREDENTIALS = ("certificate", "proxy", "VOMS proxy", "token", "macaroon", "shared secret", "krb5")
+
+
+def in_short(client, cells):
+    """What a client with one credential does of all that it has commands for."""
+    failed = [operation for operation, cell in zip(OPERATIONS, cells) if cell == "FAIL"]
+    lacking = client.lacks_with.get(client.credential.kind)
+    return "FAIL: " + ", ".join(failed) if failed else "ok, but for " + ", ".join(lacking) if lacking else "ok"
+
+
+def table_in_short(rows):
+    """Lines of Markdown, one for each client and protocol; `rows` are pairs of a client and its cells."""
+    shown = {}
+    for client, cells in rows:
+        shown.setdefault(type(client), (client, {}))[1][client.credential.kind] = in_short(client, cells)
+    yield ("client", "protocol", *CREDENTIALS, "commands")
+    yield ("---",) * (3 + len(CREDENTIALS))
+    for client, found in shown.values():
+        yield (f"{client.name.split()[0]} {client.version()}", client.protocol, *(found.get(kind, "-") for kind in CREDENTIALS),
+               ", ".join(operation for operation in OPERATIONS if operation not in client.lacks))
 
 
 class ClientTable(grid_store.StoreTest):
@@ -74,6 +96,19 @@ class ClientTable(grid_store.StoreTest):
                 failures.append(f"{folder} {operation}: {type(error).__name__}: {error}")
         return cells, failures
 
+    def write(self, rows):
+        """Into the place of these servers in the file that XEC_CLIENTS_FILE names."""
+        version = self.run_program([os.path.join(os.environ.get("XEC_XROOTD", "/usr"), "bin", "xrootd"), "-v"]).err.strip(" v\n")
+        begin, end = f"<!-- servers of XRootD {version} -->\n", "<!-- end -->\n"
+        with open(os.environ["XEC_CLIENTS_FILE"], "r+", encoding="utf-8") as file:
+            text = file.read()
+            self.assertIn(begin, text)
+            before, _, rest = text.partition(begin)
+            table = "".join("| " + " | ".join(words) + " |\n" for words in table_in_short(rows))
+            file.seek(0)
+            file.truncate()
+            file.write(before + begin + table + end + rest.partition(end)[2])
+
     def test_table(self):
         def print_row(*words):
             print("{:<10} {:<8} {:<14}".format(*words[:3]), *(f"{word:<8}" for word in words[3:]), flush=True)
@@ -81,14 +116,17 @@ class ClientTable(grid_store.StoreTest):
         skipped = {kind: kind.missing() for kind in grid_clients.CLIENTS}
         clients = [kind(self, self.credentials[name])
                    for kind in grid_clients.CLIENTS if not skipped[kind] for name in kind.credentials]
-        failures = []
+        failures, rows = [], []
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             for client, (cells, failed) in zip(clients, pool.map(self.row, clients)):
                 print_row(client.name, client.protocol, client.credential.kind, *cells)
                 failures += failed
+                rows.append((client, cells))
         for kind, reason in skipped.items():
             if reason:
                 print(f"{kind.name} by {kind.protocol} is skipped: {reason}", flush=True)
+        if os.environ.get("XEC_CLIENTS_FILE"):
+            self.write(rows)
         self.assertFalse(failures, "\n".join(failures))
 
     def test_uproot_reads_what_it_wrote(self):
