@@ -79,6 +79,12 @@ bool TakeLine(ProcessRecord& record, std::string_view key, const std::string& va
 
 const char* JobStateName(JobState state) { return kStateNames[static_cast<size_t>(state)]; }
 
+size_t SpaceLineBytes(std::string_view line) {
+  std::string text;
+  Line(text, "space", line);
+  return text.size();
+}
+
 std::string FormatRecord(const ProcessRecord& record) {
   std::string out = fmt::format("{}\n", kFirstLine);
   Line(out, "process", Cut(record.process));

@@ -47,9 +47,11 @@ struct ProcessRecord {
 constexpr size_t kJobWordsMax = 300;
 constexpr size_t kCursorBytesMax = 5000;
 constexpr size_t kJobsOfRecordMax = 100;
-constexpr size_t kSpaceBytesMax = 128 * 1024;  // of the lines; more are left out
+constexpr size_t kSpaceBytesMax = 128 * 1024;  // of the lines; if there are more, all are left out
 constexpr size_t kRecordBytesMax = 256 * 1024;
 
+// What one of the lines of the space takes of kSpaceBytesMax.
+size_t SpaceLineBytes(std::string_view line);
 std::string FormatRecord(const ProcessRecord& record);
 // nullopt: it is not whole, or of a later kind.
 std::optional<ProcessRecord> ParseRecord(std::string_view text);

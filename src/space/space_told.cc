@@ -11,6 +11,9 @@
 namespace xec {
 namespace {
 
+// The sums of a process in the middle of the count.
+const std::string kHad = "had ";
+
 std::string Word(std::string_view text) {
   return PercentEncode(text, [](unsigned char c) { return c > ' ' && c < 0x7f && c != '%'; });
 }
@@ -79,8 +82,35 @@ std::vector<std::string> FormatSpace(const SpaceTold& told) {
   if (!told.count) return lines;
   lines.push_back(fmt::format("counted {} {}", told.count->began_ms, told.count->ended_ms));
   FormatUsage(lines, "found", told.count->found);
-  for (const auto& [id, sums] : told.count->sums) FormatUsage(lines, "had " + Word(id), sums);
+  const auto had = [&](const std::string& id, const UsageByPrefix& sums) {
+    // One that had changed nothing is known as well.
+    FormatUsage(lines, kHad + Word(id), sums.empty() ? UsageByPrefix{{"/", {}}} : sums);
+  };
+  const auto own = told.count->sums.find(told.id);
+  if (own != told.count->sums.end()) had(told.id, own->second);
+  for (const auto& [id, sums] : told.count->sums) {
+    if (id != told.id) had(id, sums);
+  }
   return lines;
+}
+
+size_t CutSpace(std::vector<std::string>& lines, size_t bytes_max,
+                const std::function<size_t(std::string_view line)>& bytes_of) {
+  size_t bytes = 0, first = 0;  // of those that do not fit
+  for (; first < lines.size(); ++first) {
+    bytes += bytes_of(lines[first]);
+    if (bytes > bytes_max) break;
+  }
+  if (first == lines.size()) return 0;
+  // "had ID": of one process all or nothing, else what is missing counts as nothing.
+  const auto whose = [](const std::string& line) {
+    return line.starts_with(kHad) ? line.substr(0, line.find(' ', kHad.size())) : "";
+  };
+  const std::string cut = whose(lines[first]);
+  while (first > 0 && (cut.empty() || whose(lines[first - 1]) == cut)) --first;
+  const size_t left_out = lines.size() - first;
+  lines.resize(first);
+  return left_out;
 }
 
 std::optional<SpaceTold> ParseSpace(const std::vector<std::string>& lines) {

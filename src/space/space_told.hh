@@ -7,6 +7,7 @@
 // count ends.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -38,7 +39,13 @@ struct SpaceTold {
   std::optional<SpaceCount> count = {};  // the last one that it knows of
 };
 
+// What others have most need of comes first.
 std::vector<std::string> FormatSpace(const SpaceTold& told);
+// Leaves lines of FormatSpace out at the end, so that the others fit: all of those of some processes in the
+// count, whose sums others then take from these processes themselves, or all there are. How many are left
+// out. `bytes_of`: what a line takes of `bytes_max`.
+size_t CutSpace(std::vector<std::string>& lines, size_t bytes_max,
+                const std::function<size_t(std::string_view line)>& bytes_of);
 // nullopt: the lines are damaged.
 std::optional<SpaceTold> ParseSpace(const std::vector<std::string>& lines);
 

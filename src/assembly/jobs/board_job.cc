@@ -49,6 +49,7 @@ class BoardJob final : public Job {
       const bool heard = engine.executor().Now() - site_.space->heard_at() < kSpaceHeardInterval;
       if (first || !heard) (void)co_await HearOfSpace(engine, *site_.space, board);
       record.space = FormatSpace(site_.space->Told());
+      TellCut(CutSpace(record.space, kSpaceBytesMax, SpaceLineBytes));
     }
     co_await teller_.Tell(board, std::move(record));
     co_return end;
@@ -82,6 +83,16 @@ class BoardJob final : public Job {
     Log(LogLevel::kInfo, "jobs", "{}", names.empty() ? "no job is paused any more" : "paused: " + names);
   }
 
+  // In the log when it begins.
+  void TellCut(size_t lines) {
+    if (lines > 0 && !cut_)
+      Log(LogLevel::kWarning, "jobs",
+          "{} lines of what is known of the space of groups do not fit into what this process tells: what "
+          "other gateways know of it may be wrong until they have counted it; use fewer groups",
+          lines);
+    cut_ = lines > 0;
+  }
+
   JobSite& site_;
   JobTeller teller_;
   const int64_t started_ms_;
@@ -89,6 +100,7 @@ class BoardJob final : public Job {
   // All that was ever seen: what fewer servers show now was asked all the same.
   JobOrders orders_;
   std::vector<std::string> paused_;
+  bool cut_ = false;  // its space did not fit the last time
 };
 
 }  // namespace

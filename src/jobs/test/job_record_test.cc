@@ -56,6 +56,15 @@ TEST(JobRecordTest, KeysOfLaterVersionsArePassedOver) {
   EXPECT_EQ(parsed->jobs[0].state, JobState::kPaused);
 }
 
+TEST(JobRecordTest, LinesOfTheSpaceAreToldWhereTheyFit) {
+  const std::string line = "of 100 % and more";
+  ProcessRecord record = Sample();
+  record.space.assign(kSpaceBytesMax / SpaceLineBytes(line), line);
+  EXPECT_EQ(ParseRecord(FormatRecord(record))->space, record.space);
+  record.space.push_back(line);
+  EXPECT_TRUE(ParseRecord(FormatRecord(record))->space.empty());
+}
+
 TEST(JobRecordTest, LongWordsAreCutAndNothingGetsTooLong) {
   ProcessRecord record = Sample();
   record.jobs[0].progress.at.assign(5000, ' ');

@@ -108,6 +108,18 @@ TEST(SpaceLedger, OfAProcessThatTheCountDoesNotKnowOnlyWhatComesLaterCounts) {
   EXPECT_EQ(ledger.Sums(3).size(), 3u) << "but for gone";
 }
 
+TEST(SpaceLedger, AProcessThatHadChangedNothingWhenItWasCountedIsKnownToTheCount) {
+  SpaceLedger counter(kGroups, "counter"), idle(kGroups, "idle"), later(kGroups, "later");
+  counter.Hear({idle.Told()}, TimePoint());
+  SpaceCount count = CountOf(10, 400);
+  count.sums = counter.Sums(0);
+  counter.TakeCount(count);
+  idle.Add(idle.Of("/a"), {30, 1});
+  const auto heard = [](const SpaceLedger& ledger) { return ParseSpace(FormatSpace(ledger.Told())).value(); };
+  later.Hear({heard(counter), heard(idle)}, TimePoint());
+  EXPECT_EQ(Used(later, "/a"), 430);
+}
+
 TEST(SpaceLedger, AProcessGoesOnWithTheSumsOfTheOneBeforeIt) {
   SpaceLedger before(kGroups, "gw@1");
   before.Add(before.Of("/a"), {10, 1});

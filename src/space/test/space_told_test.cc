@@ -30,6 +30,30 @@ TEST(SpaceTold, LinesAreReadAsTheyWereWritten) {
   EXPECT_EQ(read->count, told.count);
 }
 
+// Bug: where the lines did not fit into the record of a process none was told, and nobody heard of it.
+TEST(SpaceTold, OfSomeProcessesAllIsLeftOutWhereTheLinesDoNotFit) {
+  SpaceTold told = All();
+  told.id = "me";
+  told.count->sums = {
+      {"a", {{"/", {1, 1}}, {"/b", {2, 2}}}}, {"me", {{"/", {3, 3}}}}, {"z", {{"/", {4, 4}}}}};
+  const std::vector<std::string> all = FormatSpace(told);
+  const auto one = [](std::string_view) { return size_t{1}; };
+  const auto cut_to = [&](size_t lines) {
+    std::vector<std::string> left = all;
+    const size_t left_out = CutSpace(left, lines, one);
+    EXPECT_EQ(left_out, all.size() - left.size());
+    EXPECT_LE(left.size(), lines);
+    return left.empty() ? std::nullopt : ParseSpace(left);
+  };
+  EXPECT_EQ(cut_to(all.size())->count, told.count);
+  told.count->sums.erase("z");
+  EXPECT_EQ(cut_to(all.size() - 1)->count, told.count);
+  told.count->sums.erase("a");
+  EXPECT_EQ(cut_to(all.size() - 2)->count, told.count) << "not a part of a";
+  EXPECT_EQ(cut_to(all.size() - 3)->count, told.count) << "its own sums are told last of all";
+  EXPECT_FALSE(cut_to(3)) << "the groups do not fit";
+}
+
 TEST(SpaceTold, WhatALaterVersionAddsIsPassedOver) {
   std::vector<std::string> lines = FormatSpace(All());
   lines.emplace_back("later words 1 2 3");
