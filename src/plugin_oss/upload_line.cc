@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "plugin_oss/upload_line.hh"
 
+#include <utility>
 #include <vector>
 
 namespace xec {
@@ -22,26 +23,30 @@ UploadLine::ClientToken UploadLine::TokenOf(const std::string& client) {
   return token;
 }
 
+void UploadLine::DropLost() {
+  std::vector<PlacePtr> lost;  // destroyed without the lock
+  const MutexLock lock(mutex_);
+  const TimePoint now = std::chrono::steady_clock::now();
+  std::erase_if(places_, [&](auto& place) {
+    const bool is_lost = now - place.second->asked > patience_.absent;
+    if (is_lost) lost.push_back(std::move(place.second));
+    return is_lost;
+  });
+}
+
 UploadLine::Admission UploadLine::Enter(const std::string& client, const std::string& key,
                                         std::unique_ptr<WriteHandle> writer) {
+  DropLost();
   auto place = std::make_shared<Place>();
   place->writer = std::move(writer);
-  std::vector<PlacePtr> forgotten;  // destroyed without the lock
+  PlacePtr forgotten;  // destroyed without the lock
   {
     MutexLock lock(mutex_);
-    const TimePoint now = std::chrono::steady_clock::now();
-    for (auto other = places_.begin(); other != places_.end();) {
-      const bool lost = now - other->second->asked > kReservationMax;
-      if (lost) forgotten.push_back(std::move(other->second));
-      other = lost ? places_.erase(other) : std::next(other);
-    }
-    place->asked = now;
+    place->asked = std::chrono::steady_clock::now();
     place->client = TokenOf(client);
-    PlacePtr& mine = places_[key];
-    if (mine) forgotten.push_back(std::move(mine));
-    mine = place;
+    forgotten = std::exchange(places_[key], place);
   }
-  forgotten.clear();  // before this one waits for memory that one of them may have
+  forgotten.reset();  // before this one waits for memory that one of them may have
   scope_.Spawn(Reserve(place));
   return Wait(key);
 }

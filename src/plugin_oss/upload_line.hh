@@ -23,10 +23,11 @@ class UploadLine {
     // All those of a client together: what waits holds up what else its connection carries, such as the bytes
     // of other uploads.
     std::chrono::microseconds beside_others = std::chrono::milliseconds(250);
+    // A client that has not asked again for so long has lost its place: as long as a reservation is kept.
+    Duration absent = kReservationMax;
   };
   // So long an open waits before its client is told to ask again, without or with other uploads of the same
-  // client in the line or under way. A client that has not asked again for as long as a reservation is kept
-  // has lost its place.
+  // client in the line or under way.
   UploadLine() : UploadLine(Patience()) {}
   explicit UploadLine(Patience patience) : patience_(patience) {}
   UploadLine(const UploadLine&) = delete;
@@ -49,6 +50,10 @@ class UploadLine {
   // For an upload that nobody asks for again: waits as one that is alone, and leaves the line when there was
   // no memory in time (kUnavailable; never a null writer). Else as Enter.
   Admission EnterOnce(std::unique_ptr<WriteHandle> writer);
+
+  // Drops uploads whose clients have lost their places, with what they hold. Before a new one is created,
+  // which may need the room of a quota that they have claimed.
+  void DropLost();
 
   // Is there an upload of this key in the line?
   bool Has(const std::string& key);

@@ -169,6 +169,7 @@ Result<std::unique_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest 
   if (request.asks_again && line.Has(key)) {
     XEC_ASSIGN_OR_RETURN(admitted, line.AskAgain(key));
   } else {
+    line.DropLost();
     XEC_ASSIGN_OR_RETURN(std::unique_ptr<WriteHandle> writer, Create(gateway, request));
     XEC_ASSIGN_OR_RETURN(admitted, request.asks_again ? line.Enter(request.client, key, std::move(writer))
                                                       : line.EnterOnce(std::move(writer)));

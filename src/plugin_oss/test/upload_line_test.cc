@@ -131,5 +131,25 @@ TEST(UploadLine, WhatAForgottenUploadHasIsGivenBackBeforeTheNextOneWaitsForIt) {
   EXPECT_TRUE(line.Enter("other", "/a", std::make_unique<GetsItsMemory>(memory[2]))->writer);
 }
 
+// Bug: such an upload went only when another one had got into the line, which it never did if it needed the
+// room of a quota that the first one had claimed.
+TEST(UploadLine, WhatALostUploadHoldsCanBeGivenBackBeforeTheNextOneIsCreated) {
+  OneShot<bool> memory;
+  bool ended = false;
+  UploadLine line({.alone = std::chrono::milliseconds(1), .absent = std::chrono::hours(1)});
+  UploadLine impatient({.alone = std::chrono::milliseconds(1), .absent = Duration::zero()});
+  EXPECT_FALSE(
+      impatient.Enter("mine", "/a", std::make_unique<GetsItsMemory>(memory, [&] { ended = true; }))->writer);
+  memory.Setter()(true);
+  impatient.DropLost();
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(impatient.size(), 0u);
+  OneShot<bool> other_memory;
+  EXPECT_FALSE(line.Enter("mine", "/a", std::make_unique<GetsItsMemory>(other_memory))->writer);
+  line.DropLost();
+  EXPECT_EQ(line.size(), 1u);
+  other_memory.Setter()(true);
+}
+
 }  // namespace
 }  // namespace xec
