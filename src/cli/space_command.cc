@@ -37,6 +37,7 @@ Result<int> RunSpace(const CommandLine& line, OpenedStore& store) {
   const bool counted = !report.groups.empty() && report.groups.front().used;
   if (line.srr) {
     XEC_ASSIGN_OR_RETURN(const SiteWords site, SiteOf(line, maintenance->descriptor().store_id));
+    XEC_TRY(NeedGroups(site.vos, report.groups));
     if (!counted) return Fail(Code::kUnavailable, "no gateway has counted the groups yet; try again");
     PrintJson(SrrJson(report, site, XEC_VERSION));
   } else if (line.json) {

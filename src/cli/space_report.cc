@@ -72,6 +72,15 @@ void PrintSpace(const SpaceReport& report) {
              AgeSeconds(report, report.groups.front()));
 }
 
+Status NeedGroups(const std::map<std::string, std::string>& vos, const std::vector<GroupUse>& groups) {
+  for (const auto& [name, vo] : vos) {
+    const bool there = std::any_of(groups.begin(), groups.end(),
+                                   [&name = name](const GroupUse& of) { return of.group.name == name; });
+    if (!there) return Fail(Code::kInvalidArgument, "--vo {}={}: there is no group {}", name, vo, name);
+  }
+  return OkStatus();
+}
+
 Json SrrJson(const SpaceReport& report, const SiteWords& site, const std::string& version) {
   const int64_t now_s = report.now_ms / kMillisPerSecond;
   const Json all = {"all"};

@@ -29,6 +29,9 @@ struct SiteWords {
   std::map<std::string, std::string> vos;  // group -> virtual organisation, where it has another name
 };
 
+// Error: kInvalidArgument, `vos` names a group that there is not.
+Status NeedGroups(const std::map<std::string, std::string>& vos, const std::vector<GroupUse>& groups);
+
 // The document that the WLCG collects. All groups are counted.
 Json SrrJson(const SpaceReport& report, const SiteWords& site, const std::string& version);
 

@@ -36,6 +36,15 @@ TEST(SpaceReportTest, JsonHasNullForWhatIsNotKnown) {
   EXPECT_EQ(json["groups"][1]["free_bytes"], 600);
 }
 
+// Bug: a group that was misspelt went into the report under its own name.
+TEST(SpaceReportTest, AnOrganisationIsOfAGroupThatThereIs) {
+  const SpaceReport report = Report();
+  EXPECT_TRUE(NeedGroups({{"atlas", "x"}, {"store", "y"}}, report.groups));
+  const Status refused = NeedGroups({{"altas", "x"}}, report.groups);
+  EXPECT_EQ(refused.code(), Code::kInvalidArgument);
+  EXPECT_EQ(refused.error().message, "--vo altas=x: there is no group altas");
+}
+
 TEST(SpaceReportTest, ASharePerGroupAndAnEndpointPerUrl) {
   const SiteWords site = {.name = "SITE",
                           .id = "abc",
