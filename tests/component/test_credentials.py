@@ -137,8 +137,8 @@ class Bans(grid_site.GridTest):
         self.proxy = self.site.vo_proxy("alice", "testvo", "voms.example.org", "/testvo/Role=NULL")
         shown = ("--cert", self.site.path("alice.pem"), "--key", self.site.path("alice.key"))
         self.given = self.macaroon("/alice/", *shown)
-        self.assertEqual(self.https_status("/alice/file", *shown, "-T", self.file), 200)
-        self.assertEqual(self.https_status("/tokens/file", *self.bearer(self.site.token(ALL_OF_STORAGE)), "-T", self.file), 200)
+        for name, words in (("/alice/file", shown), ("/tokens/file", self.bearer(self.site.token(ALL_OF_STORAGE)))):
+            self.assertEqual(self.https_status(name, *words, "-T", self.file), grid_site.PUT_STATUS)
         everybody = self.who_may()
         self.assertEqual(everybody, {"certificate", "proxy", "macaroon", "good", "evil", "gsi", "evil login", "evil login, good token"})
         for ban, whom in (("name alice", {"certificate", "proxy", "macaroon", "gsi"}),
