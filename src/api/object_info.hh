@@ -16,7 +16,7 @@ namespace xec {
 struct ObjectInfo {
   bool directory = false;
   uint64_t size = 0;
-  int64_t mtime_ms = 0;  // since 1970
+  int64_t mtime_ms = 0;  // since 1970; as a client has set it
   Version version;       // of a directory: as it was made
   std::optional<uint32_t> mode = {};  // as a client has set it; nobody is held to it
   std::string etag = {};  // that the version was given when it was made; "" if none
@@ -41,6 +41,8 @@ struct ListedName {
   uint64_t size = 0;
   int64_t mtime_ms = 0;
   Version version = {};
+  // Mode, time or others may have been set since it was made: Stat tells them.
+  bool attributes_set = true;
 };
 
 struct ListOptions {

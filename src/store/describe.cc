@@ -2,7 +2,8 @@
 #include "store/describe.hh"
 
 #include "protocol/later_checksums.hh"
-#include "protocol/mode.hh"
+#include "protocol/mtime.hh"
+#include "store/told_attributes.hh"
 
 namespace xec {
 
@@ -17,9 +18,10 @@ void Describe(Manifest manifest, ObjectDescription& all) {
 
 void DescribeSet(UserAttributes values, ObjectDescription& all) {
   all.checksums.merge(OnlyLaterChecksums(values));
-  const auto mode = values.find(std::string(kModeAttribute));
-  if (mode != values.end()) all.info.mode = ParseMode(mode->second);
+  TellSet(values, all.info);
   all.attributes = WithoutLaterChecksums(std::move(values));
+  // It is of these bytes: no copy of the attributes takes it along.
+  all.attributes.erase(std::string(kMtimeAttribute));
 }
 
 }  // namespace xec

@@ -7,11 +7,10 @@
 #include "commit/rename/rename.hh"
 #include "commit/rename/rename_directory.hh"
 #include "protocol/later_checksums.hh"
-#include "protocol/mode.hh"
 #include "store/describe.hh"
 #include "store/kind_said.hh"
-#include "store/read_mode.hh"
 #include "store/space.hh"
+#include "store/told_attributes.hh"
 
 namespace xec {
 namespace {
@@ -52,8 +51,7 @@ Task<Result<ObjectInfo>> NativeStore::Stat(std::string text) {
   result = InfoOf(*info);
   const Status as_said = NeedKindSaid(text, result.directory);
   if (!as_said) co_return as_said.error();
-  result.mode = co_await ReadMode(engine_, std::move(*info));
-  co_return result;
+  co_return co_await TellAttributes(engine_, std::move(*info), std::move(result));
 }
 
 Task<Result<ObjectDescription>> NativeStore::Describe(std::string text) {

@@ -6,8 +6,8 @@
 #include "protocol/later_checksums.hh"
 #include "store/describe.hh"
 #include "store/kind_said.hh"
-#include "store/read_mode.hh"
 #include "store/space.hh"
+#include "store/told_attributes.hh"
 #include "xrdec/change.hh"
 #include "xrdec/clean.hh"
 #include "xrdec/entry.hh"
@@ -60,8 +60,8 @@ Task<Result<ObjectInfo>> XrdecStore::Stat(std::string text) {
   result.size = name->size;
   result.version = name->version;
   result.mtime_ms = name->version.WallMillis();
-  if (name->in_register) result.mode = co_await ReadMode(engine_, std::move(name->registered));
-  co_return result;
+  if (!name->in_register) co_return result;
+  co_return co_await TellAttributes(engine_, std::move(name->registered), std::move(result));
 }
 
 Task<Result<std::vector<ListedName>>> XrdecStore::List(std::string text) {

@@ -38,6 +38,7 @@ RestingName LivesThere(const std::map<MemberIndex, States>& shown) {
                                                      : RestingName::kRemoved;
   lives.size = accepted.size;
   lives.version = accepted.version;
+  lives.attributes_set = ShowsAttributes(shown, accepted.version);
   return lives;
 }
 

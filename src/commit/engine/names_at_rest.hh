@@ -42,6 +42,7 @@ enum class ToClean {
 // What lives at a name, as a listing tells it.
 struct RestingName {
   enum Kind : uint8_t { kUnknown, kRemoved, kObject, kDirectory } kind = kUnknown;
+  bool attributes_set = false;
   uint64_t size = 0;  // of an object, bytes
   Version version = {};
   bool operator==(const RestingName&) const = default;

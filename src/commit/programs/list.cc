@@ -67,7 +67,8 @@ void Add(const ObjectPath& path, const Accepted& accepted, const std::map<Member
                                         .directory = accepted.kind == Accepted::kDirectory,
                                         .size = accepted.size,
                                         .mtime_ms = accepted.version.WallMillis(),
-                                        .version = accepted.version});
+                                        .version = accepted.version,
+                                        .attributes_set = ShowsAttributes(listings, accepted.version)});
     return;
   }
   for (State& seal : MakingUnderWay(listings, accepted))
@@ -84,7 +85,8 @@ bool AddResting(const NamesAtRest::View& known, uint64_t seed, const FolderUnion
                                .directory = lives->kind == RestingName::kDirectory,
                                .size = lives->size,
                                .mtime_ms = lives->version.WallMillis(),
-                               .version = lives->version});
+                               .version = lives->version,
+                               .attributes_set = lives->attributes_set});
   return true;
 }
 

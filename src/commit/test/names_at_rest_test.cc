@@ -80,7 +80,7 @@ TEST_F(NamesAtRestTest, ANameIsLookedAtAgainSomeTimeWhateverIsShown) {
 }
 
 TEST_F(NamesAtRestTest, ListingsHearOnlyWhatIsKnownAndBelieved) {
-  const RestingName object{RestingName::kObject, 7, 1000};
+  const RestingName object{.kind = RestingName::kObject, .size = 7, .version = {1000}};
   const CleanVerdict verdict{.what = ToClean::kNothing, .lives = object};
   const auto lives = [&](uint64_t shown) { return rests_.Now(world_.executor.Now()).Lives(shown); };
   EXPECT_FALSE(Pass(kShown, verdict));
@@ -98,10 +98,12 @@ TEST_F(NamesAtRestTest, ListingsHearOnlyWhatIsKnownAndBelieved) {
 }
 
 TEST_F(NamesAtRestTest, WhereTimesDoNotTellOfChangesListingsHearNothing) {
-  Settle(kShown, {.what = ToClean::kNothing, .lives = {RestingName::kObject, 7, 1000}});
+  Settle(kShown,
+         {.what = ToClean::kNothing, .lives = {.kind = RestingName::kObject, .size = 7, .version = {1000}}});
   EXPECT_TRUE(rests_.Now(world_.executor.Now()).Lives(kShown));
   world_.Pass(kLookAgainAfter);
-  EXPECT_FALSE(Pass(kShown, {.what = ToClean::kNothing, .lives = {RestingName::kObject, 8, 2000}}));
+  EXPECT_FALSE(Pass(kShown, {.what = ToClean::kNothing,
+                             .lives = {.kind = RestingName::kObject, .size = 8, .version = {2000}}}));
   EXPECT_FALSE(rests_.Now(world_.executor.Now()).Lives(kShown));
   EXPECT_EQ(Pass(kShown), ToClean::kNothing);
 }

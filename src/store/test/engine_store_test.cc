@@ -6,6 +6,7 @@
 
 #include "api/remove_many.hh"
 #include "object/test/test_store.hh"
+#include "protocol/mtime.hh"
 #include "runtime/sync_wait.hh"
 #include "store/make_layout_store.hh"
 
@@ -210,6 +211,30 @@ TEST_F(EngineStoreTest, ACopyHasBytesAttributesAndMode) {
   options = {};
   options.source = OnlyIf::Current(copied->version);
   EXPECT_EQ(SyncWait(store_.Copy("/a", "/c", options)).code(), Code::kNotCurrent);
+}
+
+TEST_F(EngineStoreTest, ATimeThatWasSetIsToldUntilTheBytesChange) {
+  ASSERT_TRUE(Put("/d/a", "1"));
+  ASSERT_TRUE(Put("/d/b", "1"));
+  const auto listed = [&](size_t i) { return SyncWait(ListAll(store_, "/d"))->at(i); };
+  EXPECT_FALSE(listed(0).attributes_set);
+  const int64_t made = SyncWait(store_.Stat("/d/a"))->mtime_ms;
+  ASSERT_TRUE(SyncWait(store_.SetAttribute("/d/a", std::string(kMtimeAttribute), FormatMtime(-1500))));
+  EXPECT_TRUE(listed(0).attributes_set);
+  EXPECT_FALSE(listed(1).attributes_set);
+  EXPECT_EQ(SyncWait(store_.Stat("/d/a"))->mtime_ms, -1500);
+  const auto described = SyncWait(store_.Describe("/d/a"));
+  EXPECT_EQ(described->info.mtime_ms, -1500);
+  EXPECT_TRUE(described->attributes.empty());
+  ASSERT_TRUE(SyncWait(store_.Rename("/d/a", "/d/c")));
+  EXPECT_EQ(SyncWait(store_.Stat("/d/c"))->mtime_ms, -1500);
+  ASSERT_TRUE(SyncWait(store_.Copy("/d/c", "/d/e", {})));
+  EXPECT_GE(SyncWait(store_.Stat("/d/e"))->mtime_ms, made);
+  ASSERT_TRUE(Put("/d/c", "2"));
+  EXPECT_GE(SyncWait(store_.Stat("/d/c"))->mtime_ms, made);
+  // Somebody else's nonsense.
+  ASSERT_TRUE(SyncWait(store_.SetAttribute("/d/b", std::string(kMtimeAttribute), "soon")));
+  EXPECT_GE(SyncWait(store_.Stat("/d/b"))->mtime_ms, made);
 }
 
 TEST_F(EngineStoreTest, UsersHaveNoAttributesOfTheStore) {

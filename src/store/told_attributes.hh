@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// What is told with a name though it is an attribute: its mode (protocol/mode.hh) and a time that was set
+// (protocol/mtime.hh).
+#pragma once
+
+#include "api/object_info.hh"
+#include "commit/engine/names.hh"
+#include "protocol/attribute_set.hh"
+
+namespace xec {
+
+// Adds what the attributes say to what is told of their name.
+void TellSet(const UserAttributes& values, ObjectInfo& told);
+
+// Adds it to `told`, and answers that. Costs requests only where attributes were set. Where they cannot be
+// read now it is as if none were.
+Task<ObjectInfo> TellAttributes(Engine& engine, NameInfo info, ObjectInfo told);
+
+}  // namespace xec
