@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.hh"
+#include "base/text.hh"
 #include "cli/commands.hh"
 #include "cli/owner.hh"
 #include "mount/fuse_session.hh"
@@ -61,6 +63,26 @@ int PriorityOf(LogLevel level) {
   return LOG_ERR;
 }
 
+bool SameFile(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+// Leads what goes to where standard output and error are now to another file: XRootD's library has copies of
+// these from its start, and whoever reads from a pipe behind them would wait for our end.
+void RedirectOutput(int to) {
+  struct stat out = {}, err = {}, there = {};
+  if (fstat(STDOUT_FILENO, &out) != 0 || fstat(STDERR_FILENO, &err) != 0) return;
+  std::vector<int> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {
+    const int fd = static_cast<int>(ParseUint(entry.path().filename().string()).value_or(0));
+    if (fd > STDIN_FILENO && fd != to && fstat(fd, &there) == 0 &&
+        (SameFile(there, out) || SameFile(there, err)))
+      found.push_back(fd);
+  }
+  for (const int fd : found) dup3(to, fd, fd > STDERR_FILENO ? O_CLOEXEC : 0);
+}
+
 // The process that stays. It tells the one that the user waits for when the mount answers, or why it never
 // will.
 class Daemon {
@@ -69,7 +91,7 @@ class Daemon {
 
   void Ready() {
     // What is printed from here on is nobody's who waits.
-    for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) dup2(output_.get(), fd);
+    RedirectOutput(output_.get());
     SetLogLevel(LogLevel::kInfo);
     Tell(std::string(kReady));
   }
@@ -150,7 +172,11 @@ Result<int> RunMount(CommandLine line) {
   if (!output) return Fail(CodeOfErrno(errno), "cannot write {}: {}", log_file, ErrnoWords(errno));
   if (line.foreground) {
     if (!line.log_file.empty()) dup2(output.get(), STDERR_FILENO);
-    return ServeMount(line, options, directory, [] { SetLogLevel(LogLevel::kInfo); });
+    return ServeMount(line, options, directory, [&directory] {
+      SetLogLevel(LogLevel::kInfo);
+      fmt::print("ready: {}\n", directory);
+      std::fflush(stdout);
+    });
   }
   std::array<int, 2> pipe = {};
   if (pipe2(pipe.data(), O_CLOEXEC) != 0)

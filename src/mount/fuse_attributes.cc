@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
@@ -13,6 +14,7 @@ namespace {
 constexpr uint64_t kBlockBytes = 4096;   // of which df counts
 constexpr uint64_t kStatBlockBytes = 512;  // of which stat counts
 constexpr unsigned long kNameBytesMax = 255;
+constexpr int64_t kMillisInSecond = 1000, kNanosInMilli = 1'000'000;
 constexpr std::string_view kUserPrefix = "user.";
 
 // The name by which the tree knows it; "" for what is kept nowhere.
@@ -61,8 +63,10 @@ struct stat FuseMount::StatOf(uint64_t shown_id, const TreeEntry& entry) const {
   out.st_size = static_cast<off_t>(entry.size);
   out.st_blksize = static_cast<blksize_t>(kBlockBytes);
   out.st_blocks = static_cast<blkcnt_t>((entry.size + kStatBlockBytes - 1) / kStatBlockBytes);
-  out.st_mtim.tv_sec = entry.mtime_ms / 1000;
-  out.st_mtim.tv_nsec = entry.mtime_ms % 1000 * 1'000'000;
+  // Of a time before 1970 the part of a second counts up all the same.
+  const int64_t part_ms = (entry.mtime_ms % kMillisInSecond + kMillisInSecond) % kMillisInSecond;
+  out.st_mtim.tv_sec = (entry.mtime_ms - part_ms) / kMillisInSecond;
+  out.st_mtim.tv_nsec = part_ms * kNanosInMilli;
   out.st_atim = out.st_mtim;
   out.st_ctim = out.st_mtim;
   return out;
@@ -92,6 +96,15 @@ Status FuseMount::SetOwner(const struct stat& wanted, int which) const {
   return Fail(Code::kPermissionDenied, "all of a mount has one owner, which -o uid=N,gid=N sets");
 }
 
+Status FuseMount::SetTime(const NodePtr& node, const struct stat& wanted, bool to_now) {
+  timespec time = wanted.st_mtim;
+  if (to_now) clock_gettime(CLOCK_REALTIME, &time);
+  // The time is that of the bytes which are there, and would go with them.
+  if (!node->directory) XEC_TRY(node->file.Commit());
+  XEC_ASSIGN_OR_RETURN(const std::string path, nodes_.PathOf(*node));
+  return tree_.SetTime(path, time.tv_sec * kMillisInSecond + time.tv_nsec / kNanosInMilli);
+}
+
 void FuseMount::SetAttributes(fuse_req_t request, fuse_ino_t id, const struct stat* wanted, int which) {
   const Result<NodePtr> node = NodeOf(id);
   if (!node) return Refuse(request, "change", "", node.error());
@@ -107,7 +120,7 @@ void FuseMount::SetAttributes(fuse_req_t request, fuse_ino_t id, const struct st
     done = path ? tree_.SetMode(*path, wanted->st_mode & ALLPERMS) : Status(path.error());
   }
   if (done && (which & FUSE_SET_ATTR_MTIME) != 0)
-    done = Fail(Code::kUnsupported, "the time of {} cannot be set", PathForLog(**node));
+    done = SetTime(*node, *wanted, (which & FUSE_SET_ATTR_MTIME_NOW) != 0);
   const Result<TreeEntry> entry = done ? Look(**node) : Result<TreeEntry>(done.error());
   if (!entry) return Refuse(request, "change", PathForLog(**node), entry.error());
   const struct stat told = StatOf((*node)->shown_id, *entry);

@@ -41,7 +41,7 @@ size_t FuseMount::AddEntry(fuse_req_t request, const NodePtr& directory, const N
   const NodePtr node = nodes_.LookedUp(directory, named.name, named.entry.directory);
   looked_up.push_back(node->id);
   const std::optional<TreeEntry> seen = node->file.Seen(false);
-  const fuse_entry_param entry = EntryOf(*node, seen ? *seen : named.entry, named.mode_known && !seen);
+  const fuse_entry_param entry = EntryOf(*node, seen ? *seen : named.entry, named.all_known && !seen);
   return fuse_add_direntry_plus(request, bytes, into.size(), name, &entry, next);
 }
 

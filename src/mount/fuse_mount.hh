@@ -82,6 +82,7 @@ class FuseMount {
   fuse_entry_param EntryOf(const Node& node, const TreeEntry& entry, bool attributes_hold = true) const;
   // The node of a name that the kernel looks up, and what it is told of it.
   fuse_entry_param Found(const NodePtr& directory, const std::string& name, TreeEntry entry);
+  Status SetTime(const NodePtr& node, const struct stat& wanted, bool to_now);
   Status SetOwner(const struct stat& wanted, int which) const;
   Status SetModeIfOther(const std::string& path, TreeEntry& entry, mode_t mode);
   Status RemoveFile(const NodePtr& directory, const std::string& name);

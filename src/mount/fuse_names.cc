@@ -18,6 +18,7 @@ LogLevel LevelOf(Code code) {
     case Code::kIsDirectory:
     case Code::kNotDirectory:
     case Code::kNotEmpty:
+    case Code::kUnsupported:
     case Code::kInvalidArgument: return LogLevel::kDebug;  // answers rather than failures
     case Code::kDataLoss:
     case Code::kCorruption:

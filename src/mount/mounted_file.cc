@@ -63,12 +63,11 @@ Result<bool> MountedFile::Open(OpenHow how) {
     {
       const MutexLock lock(mutex_);
       edit_.reset();
-      if (!how.reads) reader_.reset();
     }
     if (how.reads) XEC_TRY(NeedReader());
     const MutexLock lock(mutex_);
-    same_pages = reader_ && reader_->version() == pages_;
-    if (reader_) pages_ = reader_->version();
+    same_pages = how.reads && reader_->version() == pages_;
+    if (how.reads) pages_ = reader_->version();
   }
   const MutexLock lock(mutex_);
   readers_ += how.reads ? 1 : 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "mount/store_edit.hh"
+#include "protocol/mtime.hh"
 #include "runtime/sync_wait.hh"
 
 namespace xec {
@@ -56,7 +57,8 @@ class StoreTree final : public MountedTree {
     for (ListedName& name : page.names) {
       const ObjectInfo info = {
           .directory = name.directory, .size = name.size, .mtime_ms = name.mtime_ms, .version = name.version};
-      out.names.push_back({.name = std::move(name.name), .entry = EntryOf(info)});
+      out.names.push_back(
+          {.name = std::move(name.name), .entry = EntryOf(info), .all_known = !name.attributes_set});
     }
     return out;
   }
@@ -100,6 +102,9 @@ class StoreTree final : public MountedTree {
     return SyncWait(store_.Rename(from, to, options, Call()));
   }
 
+  Status SetTime(const std::string& path, int64_t mtime_ms) override {
+    return SyncWait(store_.SetAttribute(path, std::string(kMtimeAttribute), FormatMtime(mtime_ms), Call()));
+  }
   Status SetMode(const std::string& path, uint32_t mode) override {
     return SyncWait(store_.SetMode(path, mode, Call()));
   }

@@ -26,7 +26,7 @@ struct TreeEntry {
 struct NamedEntry {
   std::string name;
   TreeEntry entry;
-  bool mode_known = false;  // else `entry.mode` is none, whatever it is
+  bool all_known = false;  // else mode and time may be others than `entry` says
 };
 
 struct TreePage {
@@ -97,6 +97,8 @@ class MountedTree {
   // kIsDirectory, kNotDirectory, kNotEmpty.
   virtual Status Rename(const std::string& from, const std::string& to, bool replace) = 0;
 
+  // Of the last change, in milliseconds since 1970; until the bytes change again.
+  virtual Status SetTime(const std::string& path, int64_t mtime_ms) = 0;
   virtual Status SetMode(const std::string& path, uint32_t mode) = 0;
   virtual Result<std::map<std::string, std::string>> Attributes(const std::string& path) = 0;
   // nullopt: removes it. Errors: kNotFound (the path, or an attribute to remove), kInvalidArgument.

@@ -74,6 +74,7 @@ class MemoryTree final : public MountedTree {
     files.erase(from);
     return OkStatus();
   }
+  Status SetTime(const std::string&, int64_t) override { return OkStatus(); }
   Status SetMode(const std::string&, uint32_t) override { return OkStatus(); }
   Result<std::map<std::string, std::string>> Attributes(const std::string&) override {
     return std::map<std::string, std::string>();

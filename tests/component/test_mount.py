@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""xec mount: a store as a directory, used by programs that know files and nothing else."""
+import errno
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import threading
+
+import xectest
+
+EXIT_USAGE, EXIT_NOT_FOUND, EXIT_KIND = 2, 3, 10
+MIB = 1 << 20
+
+
+class MountTest(xectest.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.enter_mounts()
+        try:
+            os.close(os.open("/dev/fuse", os.O_RDWR))
+        except OSError as error:
+            self.skipTest(f"needs /dev/fuse: {os.strerror(error.errno)}")
+        self.dirs = [self.path(f"d{i}") for i in range(1, 7)]
+
+    def options(self):
+        return [*(f"--data={directory}" for directory in self.dirs), "--geometry=4+2", "--chunk-size=64KiB"]
+
+    def xec(self, command, *arguments, **options):
+        return self.run_program([self.program("xec"), command, *self.options(), *arguments], **options)
+
+    def log(self, name="mnt"):
+        with open(self.path(name + ".log")) as file:
+            return file.read()
+
+    def mount(self, *options, name="mnt"):
+        """Mounts the store at a directory, and returns that."""
+        path = self.path(name)
+        os.makedirs(path, exist_ok=True)
+        self.xec("mount", "--log", self.path(name + ".log"), *options, path)
+        self.addCleanup(self.end, path)
+        self.assertTrue(os.path.ismount(path))
+        return path
+
+    def processes(self, path):
+        found = []
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{entry}/cmdline", "rb") as file:
+                    words = file.read().decode(errors="replace").split("\0")
+            except OSError:
+                continue
+            if "mount" in words and path in words:
+                found.append(int(entry))
+        return found
+
+    def end(self, path, number=signal.SIGTERM):
+        """Ends the process of the mount, and the mount."""
+        for pid in self.processes(path):
+            os.kill(pid, number)
+        self.eventually(lambda: not self.processes(path), 60, f"the process of {path} ends")
+        if number == signal.SIGKILL:
+            self.run_program(["umount", "-l", path], code=None)
+
+    def unmount(self, path):
+        self.run_program(["fusermount3", "-u", path])
+        self.eventually(lambda: not self.processes(path), 60, f"the process of {path} ends")
+
+    def write(self, path, content, mode="w"):
+        with open(path, mode) as file:
+            file.write(content)
+
+    def read(self, path):
+        with open(path) as file:
+            return file.read()
+
+
+class Files(MountTest):
+    def test_everyday_commands(self):
+        mnt = self.mount()
+        file = self.random_file("r", 3_000_001)
+        for argv in (["mkdir", "-p", f"{mnt}/a/b"], ["cp", file, f"{mnt}/a/b/r"], ["cmp", file, f"{mnt}/a/b/r"],
+                     ["mv", f"{mnt}/a/b/r", f"{mnt}/a/s"], ["mv", f"{mnt}/a", f"{mnt}/c"], ["cmp", file, f"{mnt}/c/s"],
+                     ["rmdir", f"{mnt}/c/b"], ["chmod", "600", f"{mnt}/c/s"],
+                     ["setfattr", "-n", "user.k", "-v", "v", f"{mnt}/c/s"]):
+            self.run_program(argv)
+        self.assertEqual(self.run_program(["ls", f"{mnt}/c"]).out, "s\n")
+        self.assertRegex(self.run_program(["ls", "-l", f"{mnt}/c"]).out, r"\n-rw------- .* 3000001 .* s\n")
+        self.assertIn('user.k="v"', self.run_program(["getfattr", "-d", "--absolute-names", f"{mnt}/c/s"]).out)
+        self.assertRegex(self.run_program(["df", mnt]).out, r"\nxec +[1-9]\d* ")
+        # What it is for everybody else.
+        self.xec("get", "/c/s", self.path("back"))
+        self.assert_same(file, self.path("back"))
+        self.run_program(["rm", "-r", f"{mnt}/c"])
+        self.assertEqual(self.xec("ls").out, "")
+        self.unmount(mnt)
+        self.assertFalse(os.path.ismount(mnt))
+
+    def test_errors_are_those_of_files(self):
+        mnt = self.mount()
+        os.mkdir(f"{mnt}/d")
+        self.write(f"{mnt}/d/f", "x")
+        for number, body in ((errno.ENOENT, lambda: os.stat(f"{mnt}/x")), (errno.EEXIST, lambda: os.mkdir(f"{mnt}/d")),
+                             (errno.ENOTEMPTY, lambda: os.rmdir(f"{mnt}/d")), (errno.EISDIR, lambda: os.remove(f"{mnt}/d")),
+                             (errno.ENOTDIR, lambda: os.stat(f"{mnt}/d/f/x")),
+                             (errno.ENOENT, lambda: open(f"{mnt}/x/y", "w").close()),
+                             (errno.EEXIST, lambda: open(f"{mnt}/d/f", "x").close()),
+                             (errno.ENOTDIR, lambda: os.rename(f"{mnt}/d", f"{mnt}/d/f")),
+                             (errno.EPERM, lambda: os.chown(f"{mnt}/d/f", 12, 34)),
+                             (errno.ENODATA, lambda: os.getxattr(f"{mnt}/d/f", "user.none"))):
+            with self.subTest(errno.errorcode[number]), self.assertRaises(OSError) as caught:
+                body()
+            self.assertIn(caught.exception.errno, (number, errno.EINVAL if number == errno.ENOTDIR else number))
+
+    def test_trees_there_and_back(self):
+        mnt = self.mount()
+        source = self.path("source")
+        shutil.copytree(os.path.join(xectest.REPO, "src", "cli"), source)
+        os.chmod(f"{source}/main.cc", 0o751)
+        os.utime(f"{source}/main.cc", (1_000_000_000, 1_000_000_000))
+        self.run_program(["sh", "-c", f"tar cf - -C {self.dir} source | tar xf - -C {mnt}"])
+        self.run_program(["sh", "-c", f"mkdir {self.dir}/back && tar cf - -C {mnt} source | tar xf - -C {self.dir}/back"])
+        self.run_program(["diff", "-r", source, self.path("back", "source")])
+        for path in (f"{mnt}/source/main.cc", self.path("back", "source", "main.cc")):
+            self.assertEqual((stat.S_IMODE(os.stat(path).st_mode), os.stat(path).st_mtime), (0o751, 1_000_000_000))
+        shutil.copytree(f"{mnt}/source", f"{mnt}/copy")
+        self.run_program(["diff", "-r", source, f"{mnt}/copy"])
+        self.assertEqual(os.stat(f"{mnt}/copy/main.cc").st_mtime, 1_000_000_000)
+        shutil.rmtree(f"{mnt}/source")
+        self.assertEqual(os.listdir(mnt), ["copy"])
+
+    def test_git_clones_into_it(self):
+        mnt = self.mount()
+        repo = self.path("repo")
+        git = ["git", "-c", "user.name=a", "-c", "user.email=b"]
+        self.run_program(["git", "init", "-q", repo])
+        shutil.copytree(os.path.join(xectest.REPO, "docs"), f"{repo}/docs")
+        self.run_program([*git, "-C", repo, "add", "."])
+        self.run_program([*git, "-C", repo, "commit", "-q", "-m", "one"])
+        self.run_program(["git", "clone", "-q", repo, f"{mnt}/clone"])
+        self.run_program(["diff", "-r", f"{repo}/docs", f"{mnt}/clone/docs"])
+        self.assertEqual(self.run_program(["git", "-C", f"{mnt}/clone", "status", "--short"]).out, "")
+        self.run_program(["git", "-C", f"{mnt}/clone", "fsck", "--strict"])
+
+    def test_many_names(self):
+        mnt = self.mount()
+        os.mkdir(f"{mnt}/many")
+        names = {f"name-{i}" for i in range(2500)}
+
+        def make(part):
+            for name in part:
+                os.close(os.open(f"{mnt}/many/{name}", os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        threads = [threading.Thread(target=make, args=(sorted(names)[i::8],)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(set(os.listdir(f"{mnt}/many")), names)
+        with os.scandir(f"{mnt}/many") as entries:
+            self.assertEqual({entry.name for entry in entries if entry.is_file()}, names)
+        # Removing on the way hides nothing.
+        self.run_program(["rm", "-r", f"{mnt}/many"])
+        self.assertEqual(os.listdir(mnt), [])
+
+
+class Handles(MountTest):
+    def test_a_removed_file_lives_until_it_is_closed(self):
+        mnt = self.mount()
+        self.write(f"{mnt}/f", "content")
+        with open(f"{mnt}/f") as file:
+            os.remove(f"{mnt}/f")
+            self.assertEqual(os.listdir(mnt), [])
+            self.assertEqual(file.read(), "content")
+            self.assertEqual(os.fstat(file.fileno()).st_size, 7)
+
+    def test_a_file_is_renamed_while_it_is_open(self):
+        mnt = self.mount()
+        os.mkdir(f"{mnt}/d")
+        with open(f"{mnt}/d/f", "w") as file:
+            file.write("first ")
+            file.flush()
+            os.rename(f"{mnt}/d", f"{mnt}/e")
+            self.assertEqual(self.read(f"{mnt}/e/f"), "first ")
+        self.write(f"{mnt}/g", "old")
+        with open(f"{mnt}/g") as old:
+            os.rename(f"{mnt}/e/f", f"{mnt}/g")
+            self.assertEqual(old.read(), "old")
+        self.assertEqual(self.read(f"{mnt}/g"), "first ")
+
+    def test_times(self):
+        mnt = self.mount()
+        self.write(f"{mnt}/f", "x")
+        os.utime(f"{mnt}/f", ns=(0, 1_234_567_890_123_000_000))
+        os.mkdir(f"{mnt}/d")
+        os.utime(f"{mnt}/d", (0, 1000))
+        for path, time in ((f"{mnt}/f", 1_234_567_890_123_000_000), (f"{mnt}/d", 1000 * 10**9)):
+            self.assertEqual(os.stat(path).st_mtime_ns, time)
+        # A listing that is told with its names' status too.
+        self.assertRegex(self.run_program(["ls", "-l", "--time-style=+%s", mnt]).out, " 1234567890 f\n")
+        os.rename(f"{mnt}/f", f"{mnt}/g")
+        self.assertEqual(os.stat(f"{mnt}/g").st_mtime_ns, 1_234_567_890_123_000_000)
+        self.run_program(["touch", f"{mnt}/g"])
+        touched = os.stat(f"{mnt}/g").st_mtime
+        self.assertGreater(touched, 1_700_000_000)
+        self.run_program(["touch", "-d", "1969-12-31 23:59:58.5 UTC", f"{mnt}/g"])
+        self.assertEqual(os.stat(f"{mnt}/g").st_mtime, -1.5)
+        # Of other bytes it is not the time.
+        self.write(f"{mnt}/g", "other")
+        self.assertGreaterEqual(os.stat(f"{mnt}/g").st_mtime, touched)
+
+
+class TwoMounts(MountTest):
+    def test_an_open_sees_what_was_closed_elsewhere(self):
+        one, two = self.mount(name="one"), self.mount("-o", "attr_timeout=1h,entry_timeout=1h", name="two")
+        self.write(f"{one}/f", "first")
+        self.assertEqual(self.read(f"{two}/f"), "first")
+        self.write(f"{one}/f", "a second one")
+        self.assertEqual(self.read(f"{two}/f"), "a second one")
+        self.write(f"{two}/f", "third")
+        self.assertEqual(self.read(f"{one}/f"), "third")
+
+    def test_of_two_that_make_a_file_one_wins(self):
+        mounts = [self.mount(name=name) for name in ("one", "two")]
+        for i in range(10):
+            made, failed = [], []
+
+            def make(mnt, name=f"lock-{i}", made=made, failed=failed):
+                try:
+                    os.close(os.open(f"{mnt}/{name}", os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+                    made.append(mnt)
+                except OSError as error:
+                    failed.append(error.errno)
+            threads = [threading.Thread(target=make, args=(mnt,)) for mnt in mounts]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertLessEqual(len(made), 1)
+            self.assertTrue(set(failed) <= {errno.EEXIST, errno.EBUSY}, failed)
+
+    def test_a_change_does_not_overwrite_anothers(self):
+        one, two = self.mount(name="one"), self.mount(name="two")
+        with open(f"{one}/f", "w") as file:
+            file.write("mine")
+            file.flush()
+            self.write(f"{two}/f", "theirs")
+            with self.assertRaises(OSError) as caught:
+                file.close()
+            self.assertEqual(caught.exception.errno, errno.ESTALE)
+        self.assertEqual(self.read(f"{one}/f"), "theirs")
+        self.assertIn("not_current", self.log("one"))
+
+
+class Ends(MountTest):
+    def test_killed_and_mounted_again(self):
+        mnt = self.mount()
+        self.write(f"{mnt}/closed", "closed")
+        file = open(f"{mnt}/open", "wb", buffering=0)
+        file.write(bytes(5 * MIB))
+        self.end(mnt, signal.SIGKILL)
+        with self.assertRaises(OSError):
+            file.close()
+        self.mount()
+        self.assertEqual(self.read(f"{mnt}/closed"), "closed")
+        self.assertEqual(os.stat(f"{mnt}/open").st_size, 0)
+        self.unmount(mnt)
+
+    def test_sigterm_stores_what_is_open(self):
+        mnt = self.mount()
+        file = open(f"{mnt}/open", "wb", buffering=0)
+        file.write(b"half of it")
+        self.end(mnt)
+        with self.assertRaises(OSError):
+            file.write(b"the rest")
+        self.assertFalse(os.path.ismount(mnt))
+        self.assertIn("/open was open for writing: the 10 bytes that it had are stored", self.log())
+        self.assertEqual(self.xec("cat", "/open").out, "half of it")
+        with self.assertRaises(OSError):
+            file.close()
+
+    def test_in_the_foreground(self):
+        path = self.path("mnt")
+        os.mkdir(path)
+        process = self.background([self.program("xec"), "mount", *self.options(), "-f", path])
+        process.wait_line("ready: ")
+        self.write(f"{path}/f", "x")
+        self.run_program(["fusermount3", "-u", path])
+        self.assertEqual(process.wait(), 0)
+        self.assertEqual(self.xec("cat", "/f").out, "x")
+
+    def test_what_cannot_be_mounted_is_said_in_a_sentence(self):
+        file = self.random_file("file", 1)
+        os.mkdir(self.path("mnt"))
+        for code, words, sentence in ((EXIT_NOT_FOUND, [self.path("none")], "none: No such file"),
+                                      (EXIT_KIND, [file], "it is no directory"),
+                                      (EXIT_USAGE, ["-o", "ro,what", self.path("mnt")], "-o what: there is no such option"),
+                                      (EXIT_USAGE, ["--memory=1B", self.path("mnt")], "is too little")):
+            result = self.xec("mount", *words, code=code)
+            self.assertRegex(result.err, r"^xec: .*\n$")
+            self.assertIn(sentence, result.err)
+        self.assertFalse(os.path.ismount(self.path("mnt")))
+
+
+class Faults(MountTest):
+    def test_a_data_directory_goes_while_a_file_is_read(self):
+        mnt = self.mount()
+        file = self.random_file("r", 20 * MIB)
+        shutil.copy(file, f"{mnt}/r")
+        # So that nothing is in the kernel's pages.
+        self.unmount(mnt)
+        self.mount()
+        with open(f"{mnt}/r", "rb") as there, open(file, "rb") as here:
+            self.assertEqual(there.read(MIB), here.read(MIB))
+            for directory in self.dirs[:2]:
+                os.rename(directory, directory + ".gone")
+            while piece := here.read(MIB):
+                self.assertEqual(there.read(MIB), piece)
+        self.write(f"{mnt}/new", "written with two away")
+        self.assertEqual(self.read(f"{mnt}/new"), "written with two away")
+        # Two more, and nobody can tell.
+        for directory in self.dirs[2:4]:
+            os.rename(directory, directory + ".gone")
+        with self.assertRaises(OSError) as caught:
+            os.stat(f"{mnt}/unknown")
+        self.assertEqual(caught.exception.errno, errno.ETIMEDOUT)
+        for directory in self.dirs[:4]:
+            os.rename(directory + ".gone", directory)
+        self.eventually(lambda: subprocess.run(["cat", f"{mnt}/new"], capture_output=True).returncode == 0, 60,
+                        "it is read again")
+
+
+if __name__ == "__main__":
+    xectest.main()
