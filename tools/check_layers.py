@@ -30,13 +30,14 @@ LAYERS = {
     "inventory": CORE + ["api"],
     "audit": ["base", "runtime", "protocol", "api"],
     "space": ["base", "runtime", "protocol", "api"],
+    "edit": ["base", "runtime", "protocol", "api"],
     "xrdcompat": ["base"],
     "server_xrootd": ["base", "runtime", "server", "xrdcompat"],
     "assembly": CORE + ["jobs", "api", "commit", "object", "xrdec", "store", "inventory", "audit", "space", "xrdcompat",
                         "server_xrootd"],
     # Front ends: what the engine is made of is none of their business.
     "plugin_access": ["base"],
-    "plugin_oss": CORE + ["api", "audit", "xrdcompat", "assembly", "plugin_access"],
+    "plugin_oss": CORE + ["api", "audit", "edit", "xrdcompat", "assembly", "plugin_access"],
     "preload_crc32c": ["base", "codec"],
     "capi": CORE + ["jobs", "api", "assembly", "xec"],  # xec/xec.h is what it offers
     "mount": ["base", "runtime", "protocol", "api", "assembly"],

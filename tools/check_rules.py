@@ -16,11 +16,9 @@ FUNCTION_LINES_MAX = 70
 BANNED = [
     ("thread", r"\bstd::thread\b(?!::)", "runtime/thread_pool.hh or std::jthread", {
         "src/runtime/": "the threads of the process are made here",
-        "src/server/kinds/io_threads": "a thread stuck in a dead disk can only be left behind",
     }),
     ("detach", r"\.detach\(", "std::jthread, joined by its owner", {
         "src/runtime/": "as above",
-        "src/server/kinds/io_threads": "a thread stuck in a dead disk can only be left behind",
     }),
     ("rand", r"\b(?:s?rand|random)\(\)|\bsrand\(", "base/random.hh, injected", {}),
     ("handler", r"public\s+(?:XrdCl::)?ResponseHandler\b", "server_xrootd/response.hh", {

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/kinds/io_threads.hh"
+#include "runtime/io_threads.hh"
 
 namespace xec {
 namespace {

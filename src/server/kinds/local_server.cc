@@ -11,7 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "server/kinds/io_threads.hh"
+#include "runtime/io_threads.hh"
 #include "server/kinds/local_file.hh"
 #include "server/path.hh"
 

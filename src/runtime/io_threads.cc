@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "server/kinds/io_threads.hh"
+#include "runtime/io_threads.hh"
 
 #include <pthread.h>
 

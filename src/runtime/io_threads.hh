@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// IoThreads: a few threads for blocking system calls, one set per local server, so that a directory whose
-// disk hangs holds up nobody else. They count as engine threads (SyncWait is refused on them).
+// IoThreads: a few threads for blocking system calls, one set per disk that may hang, so that it holds up
+// nobody else. They count as engine threads (SyncWait is refused on them).
 #pragma once
 
 #include <deque>

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// EditBytes: the bytes of an edit that is no stream: changes in scratch, over a base, over zeros.
+#pragma once
+
+#include <memory>
+
+#include "api/handles.hh"
+#include "edit/scratch.hh"
+#include "runtime/task_lock.hh"
+
+namespace xec {
+
+// So many separate changes an edit has; then the gaps between them are filled with what lies beneath.
+constexpr size_t kExtentsMax = size_t{64} << 10;
+
+// Any number of reads may run at once, anything else alone.
+class EditBytes {
+ public:
+  explicit EditBytes(Scratch& scratch) : file_(scratch) {}
+
+  // The base, in place of what there was. Changes are kept.
+  void SetBase(std::shared_ptr<ReadHandle> version);
+  void SetBase(std::unique_ptr<WriteHandle> ended_stream);
+  // Without changes and base, and of no size. The base of an upload is abandoned.
+  Task<void> Clear();
+
+  uint64_t size() const { return size_; }
+  // Bytes of the base that still count: those behind the smallest size since are gone.
+  uint64_t base_bytes() const { return base_bytes_; }
+  bool stands_on_stream() const { return ended_stream_ != nullptr; }
+  // Is it just what the base has?
+  bool IsBase() const;
+  // The base, if it is a stream that was ended.
+  std::unique_ptr<WriteHandle> TakeStream();
+  const ExtentSet& changes() const { return file_.extents(); }
+
+  // All of `into`, which lies within the size. Errors: those of ReadHandle::Read and ScratchFile::Read.
+  Task<Status> Read(uint64_t offset, MutableByteSpan into);
+  // Errors: those of ScratchFile::Write; of Read, where gaps have to be filled.
+  Task<Status> Write(uint64_t offset, ByteSpan bytes);
+  Task<void> Truncate(uint64_t size);
+  // Appends everything to the upload. Errors: those of Read and of WriteHandle::Append.
+  Task<Status> CopyTo(WriteHandle& upload);
+
+ private:
+  Task<Status> ReadBase(uint64_t offset, MutableByteSpan into);
+  Task<Status> FillGap(ExtentSet::Extent gap);
+
+  std::shared_ptr<ReadHandle> version_;
+  std::unique_ptr<WriteHandle> ended_stream_;
+  TaskLock stream_turn_;  // a handle takes one call after another
+  uint64_t base_bytes_ = 0;
+  uint64_t size_ = 0;
+  ScratchFile file_;
+};
+
+}  // namespace xec
