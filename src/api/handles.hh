@@ -93,8 +93,9 @@ struct Committed {
 constexpr Duration kReservationMax = std::chrono::seconds(15);
 
 // One object being written: Append as often as there are bytes, never for an empty object; then Commit, or
-// Abandon where the source of the bytes has failed. Calls are made one after another by one owner (awaited
-// before the next), from any thread. After an error of Append only Abandon and the destructor may be called.
+// Abandon where the source of the bytes has failed. What was appended can be read back. Calls are made one
+// after another by one owner (awaited before the next), from any thread. After an error of Append only
+// Abandon and the destructor may be called.
 class WriteHandle {
  public:
   virtual ~WriteHandle() = default;
@@ -121,6 +122,19 @@ class WriteHandle {
   // The user attributes that the version will have, in place of those of its options. Before Commit. Error:
   // kInvalidArgument (too many, too large); those of before are kept then.
   virtual Status SetUserAttributes(std::map<std::string, std::string> attributes) = 0;
+
+  // Is everything that was appended still in memory?
+  virtual bool AllInMemory() const = 0;
+
+  // Sends what is left and gives memory and place back; the announced size may be missed. After it only
+  // ReadBack, Commit, Abandon and the destructor may be called, the first within
+  // EngineOptions::upload_grace. Errors: as Append.
+  virtual Task<Status> EndStream(CallOptions call = {}) = 0;
+
+  // Reads what was appended, up to into.size() bytes; short only at the end. After EndStream, or as long as
+  // AllInMemory. A limited call reads into memory of its own first. Every byte is verified; what cannot be
+  // read is decoded from the rest. Errors: kUnavailable, naming the servers.
+  virtual Task<Result<uint64_t>> ReadBack(uint64_t offset, MutableByteSpan into, CallOptions call = {}) = 0;
 
   // Seals all archives and commits the version. OK means promises P1 and P10. On kUnknown, and errors of
   // CallOptions, the outcome is open. After it, whatever it answers, only the destructor may be called.

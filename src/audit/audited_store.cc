@@ -42,6 +42,11 @@ class AuditedWriter final : public WriteHandle {
   Status SetUserAttributes(std::map<std::string, std::string> attributes) override {
     return next_->SetUserAttributes(std::move(attributes));
   }
+  bool AllInMemory() const override { return next_->AllInMemory(); }
+  Task<Status> EndStream(CallOptions call) override { return next_->EndStream(std::move(call)); }
+  Task<Result<uint64_t>> ReadBack(uint64_t offset, MutableByteSpan into, CallOptions call) override {
+    return next_->ReadBack(offset, into, std::move(call));
+  }
   Task<Result<Committed>> Commit(CallOptions call) override {
     Result<Committed> committed = co_await next_->Commit(std::move(call));
     TellOf(log_, path_, committed, caller_.get());

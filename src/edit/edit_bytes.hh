@@ -18,10 +18,11 @@ class EditBytes {
  public:
   explicit EditBytes(Scratch& scratch) : file_(scratch) {}
 
-  // The base, in place of what there was. Changes are kept.
+  // The base; after Clear.
   void SetBase(std::shared_ptr<ReadHandle> version);
   void SetBase(std::unique_ptr<WriteHandle> ended_stream);
-  // Without changes and base, and of no size. The base of an upload is abandoned.
+  // Without changes and base, and of no size. A stream has been abandoned then: as long as its archives
+  // stand, nobody else can replace what it was to replace.
   Task<void> Clear();
 
   uint64_t size() const { return size_; }
@@ -30,7 +31,7 @@ class EditBytes {
   bool stands_on_stream() const { return ended_stream_ != nullptr; }
   // Is it just what the base has?
   bool IsBase() const;
-  // The base, if it is a stream that was ended.
+  // The base that is a stream; nothing is left.
   std::unique_ptr<WriteHandle> TakeStream();
   const ExtentSet& changes() const { return file_.extents(); }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// ObjectEdit: an object that is open to be changed anywhere. Its changes lie in scratch, over the version that
-// was opened, and Flush makes a new version of both: readers see the old version or the new one, whole. What
-// is written from start to end goes straight into an upload, and scratch is not touched.
+// ObjectEdit: an object that is open to be changed anywhere. Its changes lie in scratch, over the version
+// that was opened, and Flush makes a new version of both: readers see the old version or the new one, whole.
+// What is written from start to end goes straight into an upload, and scratch is not touched.
 #pragma once
 
 #include <atomic>
@@ -17,15 +17,21 @@
 
 namespace xec {
 
+constexpr uint64_t kTailInScratchMax = uint64_t{64} << 20;
+
 struct EditOptions {
   // Of each version that is committed. Its condition is left alone: the edit has its own. A version that
-  // follows another one takes over its attributes and mode, in place of those here.
+  // follows another one takes over its attributes and mode, in place of those here. The mode is set just
+  // after the commit, where stores tell it from.
   CreateOptions upload = {};
   bool truncate = false;   // starts empty and replaces whatever is there, as an upload does
   bool create = false;     // a missing name is an empty object, which the first Flush makes
   bool exclusive = false;  // nothing may be there, now and when it is first committed
   // What others have committed meanwhile is replaced. Else it stands, and Flush tells of it.
   bool last_writer_wins = false;
+  // A tail that was appended to a version goes into an upload when it is longer, in bytes, so that scratch
+  // does not have to have it.
+  uint64_t tail_in_scratch_max = kTailInScratchMax;
 };
 
 // Thread-safe: reads run at once, everything else one after another, in the order of the calls. What a crash
@@ -42,11 +48,13 @@ class ObjectEdit {
   // `create` or `truncate`; kAlreadyExists if `exclusive`.
   static Task<Result<std::unique_ptr<ObjectEdit>>> Open(Store& store, Scratch& scratch, std::string path,
                                                         EditOptions options, CallOptions call = {});
-  // One that starts empty and has an upload already, which was created with `options.upload`: its condition
-  // is that of the first version.
+  // One that starts empty and whose upload was created with `options.upload`, whose condition is that of the
+  // first version. Only Open begins one without an upload.
   ObjectEdit(Store& store, Scratch& scratch, std::string path, EditOptions options,
              std::unique_ptr<WriteHandle> upload, CallOptions call = {});
-  ~ObjectEdit();
+  ObjectEdit(const ObjectEdit&) = delete;
+  ObjectEdit& operator=(const ObjectEdit&) = delete;
+  ~ObjectEdit() = default;
 
   // Of the object with its changes, in bytes. At any time.
   uint64_t size() const { return size_; }
@@ -59,7 +67,8 @@ class ObjectEdit {
 
   // Anywhere: what lies between the end and `offset` is zeros. The bytes are read before the task ends. After
   // an error nothing of them is there, or some (kNoSpace: none). Errors: kInvalidArgument (beyond the largest
-  // size); those of WriteHandle::Append; kNotCurrent when an upload has to begin and the version was replaced.
+  // size); those of WriteHandle::Append; kNotCurrent when an upload has to begin and the version was
+  // replaced.
   Task<Status> Write(uint64_t offset, ByteSpan bytes);
 
   // What is added is zeros. Errors: as Write.
@@ -67,17 +76,26 @@ class ObjectEdit {
 
   // Commits what was changed, if anything was: then others see it, and the edit goes on from there. The
   // condition is that the name stands as it stood: kNotCurrent or kAlreadyExists if it does not, and nothing
-  // is overwritten. After an error the changes are kept, may be read and flushed again, unless an upload had
-  // them; on kUnknown, and errors of CallOptions, the outcome is open.
+  // is overwritten; kConflict while another upload of the name is under way. After an error the changes are
+  // kept, may be read and flushed again, unless an upload has had them; on kUnknown, and errors of
+  // CallOptions, the outcome is open.
   Task<Result<std::optional<Committed>>> Flush();
-  // The same for the last time. After it only Drop and the destructor.
+  // Gives the memory and the place of an upload under way back, as the first read does: for an edit that
+  // nobody has written to for a while, whose owner may be waiting for the memory of other uploads. Errors: as
+  // Read.
+  Task<Status> Rest();
+
+  // What of Flush takes long, in advance: if bytes have to be copied, they are in an upload then. Nothing is
+  // committed. Errors: as Flush, and changes are kept.
+  Task<Status> Prepare();
+  // Flush for the last time. After it only Drop and the destructor.
   Task<Result<std::optional<Committed>>> Close();
 
   // Forgets all changes, and ends the edit.
   Task<void> Drop();
 
-  // The name was renamed by the owner of the edit: from now on it is committed there. Errors: those of
-  // Store::Stat, kNotCurrent (what stands there has another size); changes are kept.
+  // The name was renamed by the owner of the edit: the next version is committed there. Errors: those of
+  // Store::Stat; the edit stays at the old name then.
   Task<Status> Moved(std::string path);
 
   // The user attributes of the versions to come, in place of all others. Error: kInvalidArgument.
@@ -87,34 +105,41 @@ class ObjectEdit {
   Task<std::optional<Version>> BaseVersion();
 
  private:
-  ObjectEdit(Store& store, Scratch& scratch, std::string path, EditOptions options, CallOptions call);
-
   OnlyIf Condition() const;
-  Task<Status> OpenBase(CallOptions call);
-  Task<Result<std::unique_ptr<WriteHandle>>> StartUpload(std::optional<uint64_t> size, CallOptions call);
+  Task<Status> Begin(CallOptions call);
+  Task<Status> OpenBase();
   Task<Status> KeepAttributes(CreateOptions& options, CallOptions call);
-  Task<Status> WriteNow(uint64_t offset, ByteSpan bytes);
-  Task<Status> AppendToStream(ByteSpan bytes);
+  Task<Result<std::unique_ptr<WriteHandle>>> StartUpload(std::optional<uint64_t> size, CallOptions call);
+  Status CheckUsable() const;
+  Task<Status> MakeReadable();
   Task<Status> EndStream();
+  Task<Status> ToScratch();
+  Task<Status> AppendToStream(ByteSpan bytes);
+  bool HasLongTail() const;
   Task<Status> BecomeStream();
-  Task<Result<Committed>> CommitNow();
+  bool IsUpload() const;
+  Task<Result<std::unique_ptr<WriteHandle>>> Copy(std::optional<uint64_t> size);
   Task<Result<Committed>> CommitUpload(std::unique_ptr<WriteHandle> upload);
   Task<Result<Committed>> CommitCopy();
-  Task<Result<std::optional<Committed>>> FlushNow(bool last);
-  Error Lost(const Error& error);
-  Error Explained(Error error) const;
+  Task<Status> CopyToStream(std::optional<uint64_t> size);
+  Task<Result<std::optional<Committed>>> FlushHeld();
 
   Store& store_;
-  std::string path_;
   const EditOptions options_;
-  CallOptions call_;  // of the caller, unlimited
-  TaskLock lock_;     // what follows is changed under it
+  const CallOptions call_;  // of the caller, unlimited
+  TaskLock lock_;  // what follows is changed under it alone
+  std::string path_;
   std::optional<std::map<std::string, std::string>> attributes_;  // as they were set
-  // The version that stands at the name, for all that the edit knows; none: it knows of none.
+  std::optional<uint32_t> mode_;  // of the next version
+  // What is known to stand at the name: nothing, a version; neither: the edit does not care.
+  bool nothing_stands_ = false;
   std::optional<Version> standing_;
-  bool must_be_absent_ = false;
   std::unique_ptr<WriteHandle> stream_;  // has all bytes; null: bytes_ has them
   EditBytes bytes_;
+  bool base_is_due_ = false;  // the version that was committed is still to be opened
+  bool stream_is_whole_ = false;  // nothing may be appended to it
+  bool stream_is_ours_ = true;  // false: the upload, if there is one, is for a name that the object had
+  uint64_t tail_max_;  // a longer one goes into an upload
   std::optional<Error> lost_;  // the changes are gone with an upload that failed
   bool closed_ = false;
   std::atomic<uint64_t> size_ = 0;

@@ -16,9 +16,6 @@
 
 namespace xec {
 
-// Bytes of changes that a process keeps, unless it is told otherwise.
-constexpr uint64_t kScratchBytesDefault = uint64_t{10} << 30;
-
 class ScratchFile;
 
 // Thread-safe. It outlives its files.

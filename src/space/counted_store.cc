@@ -57,6 +57,11 @@ class CountedWriter final : public WriteHandle {
   Status SetUserAttributes(std::map<std::string, std::string> attributes) override {
     return next_->SetUserAttributes(std::move(attributes));
   }
+  bool AllInMemory() const override { return next_->AllInMemory(); }
+  Task<Status> EndStream(CallOptions call) override { return next_->EndStream(std::move(call)); }
+  Task<Result<uint64_t>> ReadBack(uint64_t offset, MutableByteSpan into, CallOptions call) override {
+    return next_->ReadBack(offset, into, std::move(call));
+  }
 
   Task<Status> Append(ByteSpan bytes, CallOptions call) override {
     if (!group_.quota_bytes) return next_->Append(bytes, std::move(call));

@@ -24,6 +24,14 @@ Task<Result<ReadOwn>> ReadInto(std::shared_ptr<ObjectReader> reader, uint64_t of
   co_return std::move(own);
 }
 
+Task<Result<ReadOwn>> ReadBackInto(std::shared_ptr<ObjectWriter> writer, uint64_t offset, size_t most) {
+  ReadOwn own{Bytes(most), 0};
+  Result<uint64_t> got = co_await writer->ReadBack(offset, own.bytes);
+  if (!got) co_return got.error();
+  own.length = *got;
+  co_return std::move(own);
+}
+
 Task<Result<Bytes>> ReadPiecesInto(std::shared_ptr<ObjectReader> reader, std::vector<ReadPiece> pieces) {
   size_t total = 0;
   for (const ReadPiece& piece : pieces) total += piece.into.size();
@@ -88,6 +96,7 @@ using Writer = std::shared_ptr<ObjectWriter>;
 
 Task<Status> ReserveWith(Writer writer) { co_return co_await writer->Reserve(); }
 Task<Status> AppendOwn(Writer writer, Bytes bytes) { co_return co_await writer->Append(bytes); }
+Task<Status> EndStreamOf(Writer writer) { co_return co_await writer->EndStream(); }
 Task<Result<Committed>> CommitWith(Writer writer) { co_return co_await writer->Commit(); }
 
 // What is no longer waited for keeps the writer until it ends; the writer gives the upload up when it goes.
@@ -114,6 +123,18 @@ class EngineWriteHandle final : public WriteHandle {
     return writer_->SetUserAttributes(std::move(attributes));
   }
 
+  bool AllInMemory() const override { return writer_ && writer_->AllInMemory(); }
+
+  Task<Status> EndStream(CallOptions call) override {
+    if (!writer_) co_return GivenUp();
+    co_return co_await Ask(std::move(call), EndStreamOf(writer_));
+  }
+
+  Task<Result<uint64_t>> ReadBack(uint64_t offset, MutableByteSpan into, CallOptions call) override {
+    if (writer_ && !call.Limited()) return ClientRequests::Count(clients_, writer_->ReadBack(offset, into));
+    return ReadBackWithin(offset, into, std::move(call));
+  }
+
   Task<Result<Committed>> Commit(CallOptions call) override {
     if (!writer_) co_return GivenUp();
     co_return co_await Ask(std::move(call), CommitWith(writer_));
@@ -132,6 +153,16 @@ class EngineWriteHandle final : public WriteHandle {
     if (!writer_) co_return GivenUp();
     Bytes own(bytes.begin(), bytes.end());
     co_return co_await Ask(std::move(call), AppendOwn(writer_, std::move(own)));
+  }
+
+  Task<Result<uint64_t>> ReadBackWithin(uint64_t offset, MutableByteSpan into, CallOptions call) {
+    if (!writer_) co_return GivenUp();
+    const uint64_t left = size() - std::min(size(), offset);
+    const size_t most = std::min<uint64_t>(into.size(), left);
+    Result<ReadOwn> own = co_await Ask(std::move(call), ReadBackInto(writer_, offset, most));
+    if (!own) co_return own.error();
+    std::copy_n(own->bytes.begin(), own->length, into.begin());
+    co_return own->length;
   }
 
   template <typename T>

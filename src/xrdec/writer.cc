@@ -42,6 +42,11 @@ class Writer final : public ObjectWriter {
   Status SetUserAttributes(std::map<std::string, std::string> attributes) override {
     return upload_.SetUserAttributes(std::move(attributes));
   }
+  bool AllInMemory() const override { return upload_.AllInMemory(); }
+  Task<Status> EndStream() override { return upload_.EndStream(); }
+  Task<Result<uint64_t>> ReadBack(uint64_t offset, MutableByteSpan into) override {
+    return upload_.ReadBack(offset, into);
+  }
   Task<Result<Committed>> Commit() override;
   Task<void> Abandon() override;
 

@@ -8,6 +8,7 @@
 
 #include "assembly/configuration/options.hh"
 #include "assembly/open_store.hh"
+#include "edit/object_edit.hh"
 #include "runtime/sync_wait.hh"
 
 namespace xec {
@@ -121,6 +122,22 @@ TEST_F(AuditTest, WhatChangesNothingIsNotTold) {
   EXPECT_TRUE(SyncWait(store().Remove("/a", OnlyIf(), call_)));
   ASSERT_TRUE(Put("/a", "3"));
   EXPECT_EQ(Events(), "remove /a,create /a,");
+}
+
+TEST_F(AuditTest, AnObjectThatIsChangedIsReplaced) {
+  ASSERT_TRUE(Put("/a", "12345"));
+  Told();
+  Scratch scratch((root_ / "scratch").string(), 1 << 20);
+  auto edit = SyncWait(ObjectEdit::Open(store(), scratch, "/a", {}, call_));
+  ASSERT_TRUE(edit) << edit.error().message;
+  ASSERT_TRUE(SyncWait((*edit)->Write(5, AsBytes("6"))));
+  EXPECT_EQ(Events(), "");
+  ASSERT_TRUE(SyncWait((*edit)->Close()));
+  const std::vector<nlohmann::json> told = Told();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0]["event"], "replace");
+  EXPECT_EQ(told[0]["size"], 6);
+  EXPECT_EQ(told[0]["subject"], "alice");
 }
 
 TEST_F(AuditTest, WhatIsGoneOrRenamedIsToldByItsVersion) {

@@ -50,6 +50,11 @@ class ObjectWriter {
   // kInvalidArgument (too many, too large); those of before are kept then.
   virtual Status SetUserAttributes(std::map<std::string, std::string> attributes) = 0;
 
+  // As WriteHandle's; ReadBack needs `into` until it ends.
+  virtual bool AllInMemory() const = 0;
+  virtual Task<Status> EndStream() = 0;
+  virtual Task<Result<uint64_t>> ReadBack(uint64_t offset, MutableByteSpan into) = 0;
+
   // Seals all archives and commits the version. OK means promises P1 and P10. On kUnknown the outcome is
   // open. After it only the destructor may be called.
   virtual Task<Result<Committed>> Commit() = 0;

@@ -2,10 +2,8 @@
 // What an upload does when a server fails or hangs: see stripe_upload.hh.
 #include <algorithm>
 #include <bit>
-#include <set>
 
 #include "base/log.hh"
-#include "codec/checksum.hh"
 #include "commit/engine/access.hh"
 #include "object/layout.hh"
 #include "object/write/stripe_upload.hh"
@@ -28,16 +26,6 @@ Task<void> DropArchive(Engine& engine, MemberIndex server, ArchiveFilePtr file, 
   Log(LogLevel::kInfo, "object", "left on {} until it answers: an archive that was given up ({})",
       engine.server_id(server), path);
   engine.given_up_files().Add(server, std::move(path));
-}
-
-// Reads a chunk back and compares it with what was sent.
-Task<Status> ReadChunkBack(Engine& engine, ArchiveFilePtr file, ArchiveWriter::PlacedMember member,
-                           Slice into) {
-  std::vector<ByteRange> ranges = {ByteRange{member.data_offset, member.size_bytes}};
-  Result<uint64_t> got = co_await Read(engine.ReadCall(), std::move(file), std::move(ranges), into);
-  if (!got) co_return got.error();
-  if (*got == member.size_bytes && Crc32(into.span()) == member.crc32) co_return OkStatus();
-  co_return Fail(Code::kCorruption, "what was written cannot be read back");
 }
 
 }  // namespace
@@ -181,7 +169,7 @@ Task<Status> StripeUpload::RecreateNext() {
   }
   if (failed_) co_return *failed_;
   if (!stripe) co_return OkStatus();
-  Restored restored = co_await ReadBack(*stripe);
+  Restored restored = co_await RestoreMissing(*stripe);
   for (auto& [index, error] : restored.failures) co_await FailOver(index, std::move(error));
   if (failed_) co_return *failed_;
   ChunkMask wanted = 0;
@@ -212,64 +200,19 @@ Task<Status> StripeUpload::Recreate() {
   co_return OkStatus();
 }
 
-// Reads enough chunks of a stripe from the archives that have them and decodes those that are missing.
-Task<StripeUpload::Restored> StripeUpload::ReadBack(uint64_t stripe) {
-  Restored result;
+// The chunks of a stripe that are missing, decoded.
+Task<StripeUpload::Restored> StripeUpload::RestoreMissing(uint64_t stripe) {
   StripeBuffer::Shape shape;
   shape.geometry = plan_.geometry;
   shape.data_bytes_max = plan_.geometry.StripeBytes(size_, stripe);
   Result<ByteBudget::Lease> lease = co_await Acquire(shape.BufferBytes());
   if (!lease) {
     SetFailed(lease.error());
-    co_return std::move(result);
+    co_return Restored();
   }
-  const std::shared_ptr<StripeBuffer> buffer = StripeBuffer::ToRestore(shape, stripe, std::move(*lease));
-
-  std::vector<size_t> sources;  // archives to read from, those not asked yet at the end
-  size_t needed = plan_.geometry.data_chunks;
-  for (size_t i = 0; i < lanes_total(); ++i) {
-    const UploadedArchive& archive = archives_[i];
-    const uint32_t chunk = ChunkOfLane(stripe, static_cast<uint32_t>(i), lanes_total());
-    const bool missing =
-        !archive.lost && std::binary_search(archive.missing.rbegin(), archive.missing.rend(), stripe);
-    if (missing) result.lanes |= ChunkBit(static_cast<uint32_t>(i));
-    if (buffer->ChunkSize(chunk) == 0) {
-      if (needed > 0) --needed;
-    } else if (!archive.lost && !missing) {
-      sources.push_back(i);
-    }
-  }
-  std::stable_partition(sources.begin(), sources.end(), [&](size_t i) { return !archives_[i].late_to_read; });
-  Gather<Status> reads(engine_.scope(), engine_.executor());
-  size_t next = 0;
-  ChunkMask present = 0;
-  std::set<size_t> asked;  // and not answered yet
-  const auto ask = [&] {
-    const size_t i = sources[next++];
-    asked.insert(i);
-    const uint32_t chunk = ChunkOfLane(stripe, static_cast<uint32_t>(i), lanes_total());
-    const auto member = archives_[i].archive->Find(MemberName{static_cast<uint32_t>(stripe), chunk});
-    XEC_CHECK(member.has_value());
-    reads.Start(i, ReadChunkBack(engine_, archives_[i].file, *member, buffer->Place(chunk)));
-  };
-  while (next < std::min(needed, sources.size())) ask();
-  reads.StartTimer(0, engine_.executor().Now() + engine_.options().failover_delay);
-  while (static_cast<size_t>(std::popcount(present)) < needed && reads.pending() > 0) {
-    Gather<Status>::Event event = co_await reads.Next();
-    if (!event.value) {
-      for (const size_t i : asked) archives_[i].late_to_read = true;
-      while (next < sources.size()) ask();
-      continue;
-    }
-    asked.erase(event.tag);
-    if (event.value->has_value()) {
-      present |= ChunkBit(ChunkOfLane(stripe, static_cast<uint32_t>(event.tag), lanes_total()));
-    } else {
-      result.failures.emplace_back(event.tag, event.value->error());
-      if (next < sources.size()) ask();
-    }
-  }
-  if (static_cast<size_t>(std::popcount(present)) < needed) {
+  std::shared_ptr<StripeBuffer> buffer = StripeBuffer::ToRestore(shape, stripe, std::move(*lease));
+  Restored result = co_await ReadChunks(buffer, std::nullopt);
+  if (!result.stripe) {
     if (result.failures.empty())
       SetFailed(
           Fail(Code::kUnavailable, "too few archives of {} are left ({})", plan_.path.text(), Losses()));
@@ -277,9 +220,9 @@ Task<StripeUpload::Restored> StripeUpload::ReadBack(uint64_t stripe) {
   }
   for (uint32_t lane = 0; lane < lanes_total(); ++lane) {
     const uint32_t chunk = ChunkOfLane(stripe, lane, lanes_total());
-    if ((result.lanes & ChunkBit(lane)) != 0 && buffer->ChunkSize(chunk) > 0) buffer->Restore(present, chunk);
+    if ((result.lanes & ChunkBit(lane)) != 0 && buffer->ChunkSize(chunk) > 0)
+      buffer->Restore(result.present, chunk);
   }
-  result.stripe = buffer;
   co_return std::move(result);
 }
 

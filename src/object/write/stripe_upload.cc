@@ -94,6 +94,7 @@ void StripeUpload::SetFailed(const Error& error) {
   current_.reset();
   in_flight_.clear();
   reserved_.Take();
+  cache_use_.reset();
   GiveUpPlace();
 }
 
@@ -119,6 +120,7 @@ StripeBuffer::Shape StripeUpload::ShapeOfStripe(uint64_t stripe) const {
 Status StripeUpload::CheckMayGrow(uint64_t bytes) const {
   if (failed_) return *failed_;
   const std::string& path = plan_.path.text();
+  if (bytes > 0 && cache_use_) return Fail(Code::kInvalidArgument, "the stream of {} has ended", path);
   const std::optional<uint64_t>& announced = plan_.options.size_hint;
   if (announced && bytes > *announced - size_) {
     return Fail(Code::kInvalidArgument, "more bytes were sent for {} than the {} that were announced", path,
@@ -325,14 +327,24 @@ Task<Status> StripeUpload::Flush() {
                   size_, *announced);
   }
   const bool held_back = plan_.one_stripe_form && next_stripe_ == 0;
-  if (status && current_ && held_back) current_->Finish(digests_);
-  if (status && current_ && !held_back) status = co_await SendStripe();
+  if (status && current_ && held_back) {
+    current_->Finish(digests_);
+  } else if (status) {
+    status = co_await SendRest();
+  }
+  if (!status) SetFailed(status.error());
+  co_return std::move(status);
+}
+
+// Sends what is left, and waits until all is written.
+Task<Status> StripeUpload::SendRest() {
+  Status status;
+  if (current_) status = co_await SendStripe();
   while (status && !in_flight_.empty()) {
     co_await TakeEvent();
     if (failed_) status = *failed_;
   }
   if (status) status = co_await Recreate();
-  if (!status) SetFailed(status.error());
   co_return std::move(status);
 }
 

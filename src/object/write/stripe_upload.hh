@@ -3,6 +3,7 @@
 // pipeline of stripes (stripe_upload.cc), the archives of the lanes, and what happens when a server fails or
 // hangs meanwhile (stripe_failover.cc): its lane goes on at once on a spare server, and what the lane held is
 // decoded from the other archives and written there before they are sealed; without a spare the lane is lost.
+// What was taken can be read back (stripe_read_back.cc).
 // What is sealed, and committing, is the writers' (object_writer.cc, xrdec/writer.cc).
 #pragma once
 
@@ -20,6 +21,7 @@
 #include "object/write/archive_opener.hh"
 #include "object/write/stripe_buffer.hh"
 #include "runtime/gather.hh"
+#include "runtime/slice_cache.hh"
 
 namespace xec {
 
@@ -92,6 +94,9 @@ class StripeUpload {
   bool KeepPlace();
   Task<Status> Append(ByteSpan bytes);
   Status SetUserAttributes(std::map<std::string, std::string> attributes);
+  bool AllInMemory() const { return !sent(); }
+  Task<Status> EndStream();
+  Task<Result<uint64_t>> ReadBack(uint64_t offset, MutableByteSpan into);
 
   // Ends the stream: sends what is left and waits for all writes, unless the object is held back whole (see
   // below). Error: also when the size is not the one announced.
@@ -171,8 +176,24 @@ class StripeUpload {
   };
   struct Restored {
     std::shared_ptr<StripeBuffer> stripe;  // null: too few chunks can be read
-    ChunkMask lanes = 0;  // whose chunks were missing and are decoded
+    ChunkMask lanes = 0;  // whose chunks are missing
+    ChunkMask present = 0;  // chunks that were read
     std::vector<std::pair<size_t, Error>> failures;  // by archive
+  };
+  // What was read back lies in the cache, as long as this is there.
+  class CacheUse {
+   public:
+    CacheUse(std::shared_ptr<SliceCache> cache, const std::string& object_id);
+    CacheUse(const CacheUse&) = delete;
+    CacheUse& operator=(const CacheUse&) = delete;
+    ~CacheUse();
+    const std::shared_ptr<SliceCache>& cache() const { return cache_; }
+    SliceCache::Key Key(uint64_t chunk) const { return {object_, chunk}; }
+    void Used(uint64_t chunk) { cache_->Used(Key(chunk)); }
+
+   private:
+    const std::shared_ptr<SliceCache> cache_;
+    const std::string object_;
   };
 
   size_t InFlightMax() const { return std::max<size_t>(engine_.options().stripes_in_flight, 1); }
@@ -202,7 +223,14 @@ class StripeUpload {
   std::optional<uint64_t> LowestMissing() const;
   Task<Status> RecreateNext();
   Task<Status> Recreate();
-  Task<Restored> ReadBack(uint64_t stripe);
+  Task<Restored> RestoreMissing(uint64_t stripe);
+  Task<Restored> ReadChunks(std::shared_ptr<StripeBuffer> buffer, std::optional<uint32_t> left_out);
+  Task<Status> SendRest();
+  uint64_t KeyOf(uint64_t stripe, uint32_t chunk) const;
+  Task<Result<SliceCache::ValuePtr>> ChunkOf(uint64_t stripe, uint32_t chunk);
+  Task<Result<Slice>> ChunkBack(uint64_t stripe, uint32_t chunk);
+  Task<Result<Slice>> OwnChunkBack(uint64_t stripe, uint32_t chunk, Duration patience);
+  Task<Result<Slice>> DecodedBack(uint64_t stripe, uint32_t chunk);
   Task<Status> SealOnce(const Seal& seal);
   void SealAgain();
   Task<void> CloseSealed();
@@ -217,6 +245,7 @@ class StripeUpload {
   uint64_t size_ = 0;
   uint64_t next_stripe_ = 0;
   std::shared_ptr<StripeBuffer> current_;
+  std::unique_ptr<CacheUse> cache_use_;  // null: the stream has not ended
   StripeReservation reserved_;
   ByteBudget::Lease claim_;  // of a stripe and what is beside, until no stripe can be written again
   ByteBudget::Lease beside_;  // as long as claim_

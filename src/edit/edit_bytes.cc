@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "edit/edit_bytes.hh"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/units.hh"
+
+namespace xec {
+namespace {
+
+// What is copied goes through the memory of the process in such pieces.
+constexpr size_t kPieceBytes = 4 * kMiB;
+
+}  // namespace
+
+void EditBytes::SetBase(std::shared_ptr<ReadHandle> version) {
+  size_ = base_bytes_ = version->size();
+  version_ = std::move(version);
+}
+
+void EditBytes::SetBase(std::unique_ptr<WriteHandle> ended_stream) {
+  size_ = base_bytes_ = ended_stream->size();
+  ended_stream_ = std::move(ended_stream);
+}
+
+std::unique_ptr<WriteHandle> EditBytes::TakeStream() {
+  base_bytes_ = size_ = 0;
+  return std::move(ended_stream_);
+}
+
+Task<void> EditBytes::Clear() {
+  version_.reset();
+  if (ended_stream_) co_await ended_stream_->Abandon();
+  ended_stream_.reset();
+  base_bytes_ = size_ = 0;
+  co_await file_.Cut(0);
+}
+
+bool EditBytes::IsBase() const {
+  const uint64_t whole = ended_stream_ ? ended_stream_->size() : version_ ? version_->size() : 0;
+  return file_.extents().empty() && size_ == base_bytes_ && size_ == whole;
+}
+
+Task<Status> EditBytes::ReadBase(uint64_t offset, MutableByteSpan into) {
+  Result<uint64_t> got = uint64_t{0};
+  if (version_) {
+    got = co_await version_->Read(offset, into);
+  } else {
+    const TaskLock::Held turn = co_await stream_turn_.Take();
+    got = co_await ended_stream_->ReadBack(offset, into);
+  }
+  if (!got) co_return got.error();
+  if (*got != into.size())
+    co_return Fail(Code::kInternal, "{} bytes came in place of {} at {}", *got, into.size(), offset);
+  co_return OkStatus();
+}
+
+Task<Status> EditBytes::Read(uint64_t offset, MutableByteSpan into) {
+  while (!into.empty()) {
+    const ExtentSet::Run run = file_.extents().At(offset);
+    uint64_t bytes = std::min<uint64_t>(into.size(), run.end - offset);
+    Status read;
+    if (run.present) {
+      read = co_await file_.Read(offset, into.first(bytes));
+    } else if (offset < base_bytes_) {
+      bytes = std::min(bytes, base_bytes_ - offset);
+      read = co_await ReadBase(offset, into.first(bytes));
+    } else {
+      std::ranges::fill(into.first(bytes), std::byte{0});
+    }
+    if (!read) co_return std::move(read);
+    offset += bytes;
+    into = into.subspan(bytes);
+  }
+  co_return OkStatus();
+}
+
+Task<Status> EditBytes::Write(uint64_t offset, ByteSpan bytes) {
+  Status written = co_await file_.Write(offset, bytes);
+  if (!written) co_return std::move(written);
+  size_ = std::max<uint64_t>(size_, offset + bytes.size());
+  while (written && file_.extents().count() > kExtentsMax)
+    written = co_await FillGap(file_.extents().GapBeside(offset));
+  co_return std::move(written);
+}
+
+Task<Status> EditBytes::FillGap(ExtentSet::Extent gap) {
+  std::vector<std::byte> piece(std::min<uint64_t>(kPieceBytes, gap.end - gap.begin));
+  while (gap.begin < gap.end) {
+    const MutableByteSpan now = MutableByteSpan(piece).first(std::min(piece.size(), gap.end - gap.begin));
+    Status filled = co_await Read(gap.begin, now);
+    if (filled) filled = co_await file_.Write(gap.begin, now);
+    if (!filled) co_return std::move(filled);
+    gap.begin += now.size();
+  }
+  co_return OkStatus();
+}
+
+Task<void> EditBytes::Truncate(uint64_t size) {
+  base_bytes_ = std::min(base_bytes_, size);
+  size_ = size;
+  if (size == 0) co_await Clear();
+  if (size > 0) co_await file_.Cut(size);
+}
+
+Task<Status> EditBytes::CopyTo(WriteHandle& upload) {
+  std::vector<std::byte> piece(std::min<uint64_t>(kPieceBytes, size_));
+  for (uint64_t offset = 0; offset < size_;) {
+    const MutableByteSpan now =
+        MutableByteSpan(piece).first(std::min<uint64_t>(piece.size(), size_ - offset));
+    Status copied = co_await Read(offset, now);
+    if (copied) copied = co_await upload.Append(now);
+    if (!copied) co_return std::move(copied);
+    offset += now.size();
+  }
+  co_return OkStatus();
+}
+
+}  // namespace xec

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Edits of a store in a map. Those of a real store are in assembly/test.
+#include "edit/object_edit.hh"
+
+#include <filesystem>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "api/test/fake_store.hh"
+#include "edit/test/edit_model.hh"
+#include "runtime/sync_wait.hh"
+
+namespace xec {
+namespace {
+
+class ObjectEditTest : public testing::Test {
+ protected:
+  ObjectEditTest() { store_.stripe_bytes = 16; }
+  ~ObjectEditTest() override { std::filesystem::remove_all(root_); }
+
+  std::unique_ptr<ObjectEdit> Open(const std::string& path, EditOptions options = {}) {
+    auto edit = SyncWait(ObjectEdit::Open(store_, scratch_, path, std::move(options)));
+    EXPECT_TRUE(edit) << edit.error().message;
+    return edit ? std::move(*edit) : nullptr;
+  }
+  Code CodeOfOpen(const std::string& path, EditOptions options = {}) {
+    return SyncWait(ObjectEdit::Open(store_, scratch_, path, std::move(options))).code();
+  }
+  static Status Write(ObjectEdit& edit, uint64_t offset, std::string_view bytes) {
+    return SyncWait(edit.Write(offset, AsBytes(bytes)));
+  }
+  static std::string Read(ObjectEdit& edit, uint64_t offset = 0, size_t size = 1000) {
+    return ReadText(edit, offset, size);
+  }
+
+  const std::filesystem::path root_ = std::filesystem::path(testing::TempDir()) / "object_edit_test";
+  FakeStore store_;
+  Scratch scratch_{root_.string(), 1 << 20};
+};
+
+TEST_F(ObjectEditTest, AnObjectIsChangedInTheMiddleAndAtItsEnd) {
+  store_.Put("/a", "0123456789");
+  const auto edit = Open("/a");
+  EXPECT_FALSE(edit->changed());
+  EXPECT_FALSE(*SyncWait(edit->Flush()));
+  EXPECT_TRUE(Write(*edit, 3, "abc"));
+  EXPECT_TRUE(Write(*edit, 9, "xyz"));
+  EXPECT_EQ(edit->size(), 12u);
+  EXPECT_EQ(Read(*edit), "012abc678xyz");
+  EXPECT_EQ(Read(*edit, 2, 3), "2ab");
+  EXPECT_EQ(Read(*edit, 12), "");
+  EXPECT_EQ(store_.objects["/a"].bytes, "0123456789") << "nobody sees it before it is flushed";
+  const auto flushed = SyncWait(edit->Flush());
+  ASSERT_TRUE(flushed && *flushed);
+  EXPECT_EQ((*flushed)->size, 12u);
+  EXPECT_FALSE(edit->changed());
+  EXPECT_EQ(scratch_.used_bytes(), 0u);
+  EXPECT_EQ(store_.objects["/a"].bytes, "012abc678xyz");
+  EXPECT_EQ(SyncWait(edit->BaseVersion()), store_.objects["/a"].version);
+  EXPECT_TRUE(Write(*edit, 0, "-"));
+  EXPECT_EQ(Read(*edit), "-12abc678xyz");
+  EXPECT_TRUE(SyncWait(edit->Close()));
+  EXPECT_EQ(store_.objects["/a"].bytes, "-12abc678xyz");
+  EXPECT_EQ(Write(*edit, 0, "x").code(), Code::kInvalidArgument);
+}
+
+TEST_F(ObjectEditTest, WhatIsCutDoesNotComeBack) {
+  store_.Put("/a", "0123456789");
+  const auto edit = Open("/a");
+  EXPECT_TRUE(Write(*edit, 8, "xy"));
+  EXPECT_TRUE(SyncWait(edit->Truncate(4)));
+  EXPECT_TRUE(SyncWait(edit->Truncate(12)));
+  EXPECT_EQ(Read(*edit), std::string("0123\0\0\0\0\0\0\0\0", 12));
+  EXPECT_TRUE(Write(*edit, 14, "z"));
+  EXPECT_TRUE(SyncWait(edit->Close()));
+  EXPECT_EQ(store_.objects["/a"].bytes, std::string("0123\0\0\0\0\0\0\0\0\0\0z", 15));
+}
+
+TEST_F(ObjectEditTest, FromStartToEndItIsAnUpload) {
+  const auto edit = Open("/a", {.truncate = true});
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(Write(*edit, edit->size(), "0123456789"));
+  EXPECT_EQ(scratch_.used_bytes(), 0u);
+  EXPECT_FALSE(std::filesystem::exists(root_));
+  EXPECT_TRUE(SyncWait(edit->Flush()));
+  EXPECT_EQ(store_.commits, 1);
+  EXPECT_EQ(store_.streams_ended, 0);
+  EXPECT_EQ(store_.objects["/a"].bytes.size(), 100u);
+}
+
+TEST_F(ObjectEditTest, AStreamThatIsReadEnds) {
+  for (const bool beyond_a_stripe : {false, true}) {
+    const std::string bytes(beyond_a_stripe ? 20 : 10, 'x');
+    const auto edit = Open("/a", {.truncate = true});
+    EXPECT_TRUE(Write(*edit, 0, bytes));
+    EXPECT_EQ(Read(*edit), bytes);
+    EXPECT_EQ(store_.streams_ended, beyond_a_stripe ? 1 : 0);
+    EXPECT_EQ(scratch_.used_bytes(), beyond_a_stripe ? 0u : 10u);
+    if (beyond_a_stripe) {
+      // Nothing was changed since: the upload is what is committed.
+      const int abandons = store_.abandons;
+      EXPECT_TRUE(SyncWait(edit->Flush()));
+      EXPECT_EQ(store_.abandons, abandons);
+      EXPECT_EQ(store_.writers_alive, 0);
+    }
+    EXPECT_TRUE(Write(*edit, edit->size(), "end"));
+    EXPECT_TRUE(Write(*edit, 1, "_"));
+    EXPECT_TRUE(SyncWait(edit->Close()));
+    EXPECT_EQ(store_.objects["/a"].bytes, "x_" + bytes.substr(2) + "end");
+    EXPECT_EQ(store_.writers_alive, 0);
+  }
+}
+
+TEST_F(ObjectEditTest, AMissingNameIsMadeByTheFirstFlush) {
+  EXPECT_EQ(CodeOfOpen("/a"), Code::kNotFound);
+  const auto edit = Open("/a", {.create = true});
+  EXPECT_TRUE(edit->changed());
+  EXPECT_FALSE(store_.objects.contains("/a"));
+  EXPECT_TRUE(SyncWait(edit->Flush()));
+  EXPECT_EQ(store_.objects["/a"].bytes, "");
+  EXPECT_TRUE(Write(*edit, 0, "x"));
+  EXPECT_TRUE(SyncWait(edit->Close()));
+  EXPECT_EQ(store_.objects["/a"].bytes, "x");
+  EXPECT_EQ(CodeOfOpen("/a", {.exclusive = true}), Code::kAlreadyExists);
+  EXPECT_EQ(CodeOfOpen("/", {.truncate = true}), Code::kIsDirectory);
+}
+
+TEST_F(ObjectEditTest, WhatOthersCommittedMeanwhileStands) {
+  store_.Put("/a", "0123456789");
+  const auto edit = Open("/a");
+  EXPECT_TRUE(Write(*edit, 0, "x"));
+  store_.Put("/a", "another");
+  const auto flushed = SyncWait(edit->Flush());
+  EXPECT_EQ(flushed.code(), Code::kNotCurrent);
+  EXPECT_EQ(flushed.error().message, "/a was replaced; what was changed is not written");
+  EXPECT_EQ(store_.objects["/a"].bytes, "another");
+  EXPECT_EQ(Read(*edit), "x123456789") << "it can still be saved elsewhere";
+  store_.objects.erase("/a");
+  EXPECT_EQ(SyncWait(edit->Flush()).error().message, "/a was removed; what was changed is not written");
+
+  const auto created = Open("/b", {.create = true});
+  EXPECT_TRUE(Write(*created, 5, "x"));
+  store_.Put("/b", "another");
+  EXPECT_EQ(SyncWait(created->Flush()).code(), Code::kAlreadyExists);
+  EXPECT_EQ(store_.objects["/b"].bytes, "another");
+}
+
+TEST_F(ObjectEditTest, TheLastWriterMayWin) {
+  store_.Put("/a", "0123456789");
+  const auto edit = Open("/a", {.last_writer_wins = true});
+  const auto created = Open("/b", {.create = true, .last_writer_wins = true});
+  EXPECT_TRUE(Write(*edit, 0, "x"));
+  EXPECT_TRUE(Write(*created, 1, "x"));
+  store_.Put("/a", "another");
+  store_.Put("/b", "another");
+  EXPECT_TRUE(SyncWait(edit->Flush()));
+  EXPECT_TRUE(SyncWait(created->Flush()));
+  EXPECT_EQ(store_.objects["/a"].bytes, "x123456789");
+  EXPECT_EQ(store_.objects["/b"].bytes, std::string("\0x", 2));
+}
+
+TEST_F(ObjectEditTest, AttributesAndModeAreThoseOfTheVersionBefore) {
+  store_.Put("/a", "0123456789");
+  store_.objects["/a"].attributes = {{"color", "red"}, {std::string(kModeAttribute), FormatMode(0640)}};
+  const std::map<std::string, std::string> before = store_.objects["/a"].attributes;
+  EditOptions options;
+  options.upload.write.mode = 0777;
+  const auto edit = Open("/a", options);
+  EXPECT_TRUE(Write(*edit, 0, "x"));
+  EXPECT_TRUE(SyncWait(edit->Flush()));
+  EXPECT_EQ(store_.objects["/a"].attributes, before);
+  EXPECT_TRUE(SyncWait(edit->Truncate(0)));
+  EXPECT_TRUE(Write(*edit, 0, "streamed"));
+  EXPECT_TRUE(SyncWait(edit->Flush()));
+  EXPECT_EQ(store_.objects["/a"].attributes, before);
+  EXPECT_TRUE(Write(*edit, 0, "x"));
+  EXPECT_TRUE(SyncWait(edit->SetUserAttributes({{"color", "blue"}})));
+  EXPECT_TRUE(SyncWait(edit->Close()));
+  EXPECT_EQ(store_.objects["/a"].attributes["color"], "blue");
+}
+
+TEST_F(ObjectEditTest, FullScratchLosesNothing) {
+  store_.Put("/a", "0123456789");
+  Scratch small(root_.string(), 8);
+  const auto edit = std::move(*SyncWait(ObjectEdit::Open(store_, small, "/a", {})));
+  EXPECT_TRUE(Write(*edit, 0, "abcdef"));
+  EXPECT_EQ(Write(*edit, 5, "ghijkl").code(), Code::kNoSpace);
+  EXPECT_EQ(Read(*edit), "abcdef6789");
+  EXPECT_TRUE(SyncWait(edit->Flush()));
+  EXPECT_TRUE(Write(*edit, 5, "ghijkl"));
+  EXPECT_TRUE(SyncWait(edit->Close()));
+  EXPECT_EQ(store_.objects["/a"].bytes, "abcdeghijkl");
+
+  // What an upload has in memory has no room: it goes on as an upload.
+  const auto upload = std::move(*SyncWait(ObjectEdit::Open(store_, small, "/b", {.truncate = true})));
+  EXPECT_TRUE(Write(*upload, 0, "0123456789"));
+  EXPECT_EQ(Write(*upload, 0, "x").code(), Code::kNoSpace);
+  EXPECT_TRUE(Write(*upload, 10, "abc"));
+  EXPECT_TRUE(SyncWait(upload->Close()));
+  EXPECT_EQ(store_.objects["/b"].bytes, "0123456789abc");
+}
+
+TEST_F(ObjectEditTest, ALongTailGoesIntoAnUpload) {
+  store_.Put("/a", std::string(50, 'a'));
+  const auto edit = Open("/a", {.tail_in_scratch_max = 20});
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(Write(*edit, edit->size(), "0123456789"));
+    EXPECT_LE(scratch_.used_bytes(), 20u);
+  }
+  EXPECT_EQ(scratch_.used_bytes(), 0u);
+  EXPECT_EQ(edit->size(), 90u);
+  store_.objects["/a"].attributes["color"] = "red";
+  EXPECT_EQ(Read(*edit, 45, 10), "aaaaa01234") << "the upload is read back";
+  // Now a tail has to be as long as what would be copied again.
+  for (int i = 0; i < 9; ++i) EXPECT_TRUE(Write(*edit, edit->size(), "0123456789"));
+  EXPECT_EQ(scratch_.used_bytes(), 90u);
+  EXPECT_TRUE(Write(*edit, edit->size(), "0"));
+  EXPECT_EQ(scratch_.used_bytes(), 0u);
+  store_.Put("/a", "another");
+  EXPECT_EQ(SyncWait(edit->Flush()).code(), Code::kNotCurrent);
+  EXPECT_EQ(store_.objects["/a"].bytes, "another");
+}
+
+TEST_F(ObjectEditTest, AnUploadThatFailsHasTakenTheChanges) {
+  const auto edit = Open("/a", {.truncate = true});
+  EXPECT_TRUE(Write(*edit, 0, "x"));
+  store_.append_fails = Code::kUnavailable;
+  EXPECT_EQ(Write(*edit, 1, "y").code(), Code::kUnavailable);
+  store_.append_fails.reset();
+  EXPECT_EQ(Write(*edit, 1, "y").code(), Code::kUnavailable);
+  EXPECT_EQ(SyncWait(edit->Flush()).code(), Code::kUnavailable);
+  EXPECT_FALSE(store_.objects.contains("/a"));
+  // A copy that fails has not.
+  store_.Put("/b", "0123456789");
+  const auto copied = Open("/b");
+  EXPECT_TRUE(Write(*copied, 2, "x"));
+  store_.commit_fails = Code::kNoQuorum;
+  EXPECT_EQ(SyncWait(copied->Flush()).code(), Code::kNoQuorum);
+  store_.commit_fails.reset();
+  EXPECT_TRUE(SyncWait(copied->Flush()));
+  EXPECT_EQ(store_.objects["/b"].bytes, "01x3456789");
+}
+
+TEST_F(ObjectEditTest, ItIsCommittedWhereItWasMoved) {
+  for (const size_t size : {size_t{10}, size_t{20}}) {
+    const auto edit = Open("/a", {.truncate = true});
+    EXPECT_TRUE(Write(*edit, 0, std::string(size, 'x')));
+    EXPECT_TRUE(SyncWait(edit->Moved("/b")));
+    EXPECT_TRUE(SyncWait(edit->Flush()));
+    EXPECT_FALSE(store_.objects.contains("/a"));
+    EXPECT_EQ(store_.objects["/b"].bytes, std::string(size, 'x'));
+    EXPECT_TRUE(SyncWait(store_.Rename("/b", "/c", {}, {})));
+    EXPECT_TRUE(SyncWait(edit->Moved("/c")));
+    EXPECT_TRUE(Write(*edit, 0, "y"));
+    EXPECT_TRUE(SyncWait(edit->Close()));
+    EXPECT_EQ(store_.objects["/c"].bytes, "y" + std::string(size - 1, 'x'));
+    EXPECT_EQ(store_.writers_alive, 0);
+  }
+}
+
+TEST_F(ObjectEditTest, WhatIsPreparedIsCommittedByTheNextFlush) {
+  store_.Put("/a", "0123456789");
+  const auto edit = Open("/a");
+  EXPECT_TRUE(SyncWait(edit->Prepare()));
+  EXPECT_EQ(store_.writers_alive, 0) << "there is nothing to commit";
+  EXPECT_TRUE(Write(*edit, 3, "x"));
+  EXPECT_TRUE(SyncWait(edit->Prepare()));
+  EXPECT_EQ(store_.writers_alive, 1);
+  EXPECT_EQ(store_.objects["/a"].bytes, "0123456789");
+  // It goes on all the same.
+  EXPECT_TRUE(Write(*edit, 10, "y"));
+  EXPECT_EQ(store_.writers_alive, 0);
+  EXPECT_TRUE(SyncWait(edit->Prepare()));
+  EXPECT_TRUE(SyncWait(edit->Close()));
+  EXPECT_EQ(store_.objects["/a"].bytes, "012x456789y");
+}
+
+TEST_F(ObjectEditTest, WhileItRestsItHoldsNoMemory) {
+  for (const size_t size : {size_t{10}, size_t{20}}) {
+    const auto edit = Open("/a", {.truncate = true});
+    EXPECT_TRUE(SyncWait(edit->Rest()));
+    EXPECT_EQ(store_.writers_alive, 1) << "it has none before the first byte";
+    EXPECT_TRUE(Write(*edit, 0, std::string(size, 'x')));
+    EXPECT_TRUE(SyncWait(edit->Rest()));
+    EXPECT_EQ(store_.writers_alive, size == 10 ? 0 : 1);
+    EXPECT_EQ(store_.streams_ended, size == 10 ? 0 : 1);
+    EXPECT_TRUE(Write(*edit, size, "y"));
+    EXPECT_TRUE(SyncWait(edit->Close()));
+    EXPECT_EQ(store_.objects["/a"].bytes, std::string(size, 'x') + "y");
+  }
+}
+
+TEST_F(ObjectEditTest, DroppedItLeavesNothing) {
+  store_.Put("/a", "0123456789");
+  const auto edit = Open("/a");
+  EXPECT_TRUE(Write(*edit, 0, "x"));
+  SyncWait(edit->Drop());
+  EXPECT_EQ(scratch_.used_bytes(), 0u);
+  Open("/b", {.create = true});
+  EXPECT_EQ(store_.objects["/a"].bytes, "0123456789");
+  EXPECT_EQ(store_.objects.size(), 1u);
+  EXPECT_EQ(store_.writers_alive, 0);
+}
+
+// More separate changes than are kept apart.
+TEST_F(ObjectEditTest, GapsBetweenChangesAreFilled) {
+  const size_t writes = kExtentsMax + 100;
+  std::string bytes(2 * writes, 'a');
+  store_.Put("/a", bytes);
+  const auto edit = Open("/a");
+  for (size_t i = 0; i < writes; ++i) {
+    ASSERT_TRUE(Write(*edit, 2 * i, "b"));
+    bytes[2 * i] = 'b';
+  }
+  EXPECT_TRUE(SyncWait(edit->Close()));
+  EXPECT_EQ(store_.objects["/a"].bytes, bytes);
+}
+
+TEST_F(ObjectEditTest, BeyondTheLargestSize) {
+  store_.Put("/a", "x");
+  const auto edit = Open("/a");
+  EXPECT_EQ(Write(*edit, UINT64_MAX, "xy").code(), Code::kInvalidArgument);
+  EXPECT_EQ(SyncWait(edit->Truncate(UINT64_MAX)).code(), Code::kInvalidArgument);
+  EXPECT_FALSE(edit->changed());
+}
+
+TEST_F(ObjectEditTest, AsAnArrayOfBytes) {
+  EditModel model(store_, scratch_, "/model", {.seed = 7, .size_max = 200, .tail_max = 40});
+  for (int step = 0; step < 20'000 && !HasFatalFailure(); ++step) model.Step();
+  EXPECT_GT(store_.streams_ended, 10);
+}
+
+}  // namespace
+}  // namespace xec
