@@ -4,7 +4,7 @@ _xec() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} flags
   local commands="serve config doctor put get cat ls stat rm mv mkdir mount locate verify health lost repair balance clean plan space jobs server recover version"
   local store="--data --server --origin --geometry --chunk-size --rule --group --layout --sync --checksums --min-redundancy --memory --cache --reserve --stripes-in-flight --retries --hedge-percent --metadata-timeout --read-timeout --write-timeout --hedge-delay --superseded-grace --upload-grace --tombstone-horizon --operation-limit --descriptor-interval"
-  local gateway="--port --http-port --state --export --banned --user --xrootd --clean-interval --clean-rate --rebuild-after --audit --inventory --inventory-interval --inventory-rate"
+  local gateway="--port --http-port --state --export --banned --user --xrootd --clean-interval --clean-rate --rebuild-after --audit --scratch --scratch-size --inventory --inventory-interval --inventory-rate"
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
     COMPREPLY=($(compgen -W "$commands --help --version" -- "$word"))

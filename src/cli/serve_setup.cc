@@ -388,6 +388,7 @@ Result<ServePlan> PrepareServe(const CommandLine& line) {
   plan.configuration.inventory =
       configuration.inventory == kNoFile ? configuration.inventory : InventoryFile(configuration);
   if (configuration.audit.empty()) plan.configuration.audit = plan.state + "/audit.log";
+  if (configuration.scratch.empty()) plan.configuration.scratch = plan.state + "/scratch";
 
   XEC_ASSIGN_OR_RETURN(const passwd* const user, UserToBecome(configuration.user));
   if (!user) XEC_TRY(CheckState(plan.state));

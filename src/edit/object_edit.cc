@@ -8,6 +8,7 @@
 #include "base/log.hh"
 #include "base/units.hh"
 #include "protocol/mode.hh"
+#include "protocol/mtime.hh"
 
 namespace xec {
 namespace {
@@ -94,6 +95,7 @@ Task<Status> ObjectEdit::KeepAttributes(CreateOptions& options, CallOptions call
     co_return Fail(Code::kNotCurrent, "{} was replaced", path_);
   options.write.attributes = std::move(there->attributes);
   options.write.attributes.erase(std::string(kModeAttribute));
+  options.write.attributes.erase(std::string(kMtimeAttribute));
   mode_ = there->info.mode;
   co_return OkStatus();
 }

@@ -6,9 +6,15 @@
 #include <XrdVersion.hh>
 
 #include "plugin_oss/gateway.hh"
+#include "plugin_oss/open_handle.hh"
 
 namespace xec {
 namespace {
+
+// So long a client waits for the answer to a close or a sync before it is told to come back, and then so many
+// seconds until it does. A minute of silence would cost it its connection.
+constexpr std::chrono::milliseconds kPrepareWait = std::chrono::seconds(20);
+constexpr int kComeBackSeconds = 1;
 
 class ExplainedFile final : public XrdSfsFile {
  public:
@@ -16,9 +22,13 @@ class ExplainedFile final : public XrdSfsFile {
 
   int open(const char* path, XrdSfsFileOpenMode flags, mode_t mode, const XrdSecEntity* client,
            const char* opaque) override {
-    return Explain([&] { return file_->open(path, flags, mode, client, opaque); });
+    const OpenOfThread of_thread;
+    const int opened = Explain([&] { return file_->open(path, flags, mode, client, opaque); });
+    handle_ = of_thread.handle();
+    return opened;
   }
   int close() override {
+    if (!Prepare()) return kComeBackSeconds;
     return Explain([&] { return file_->close(); });
   }
   XrdSfsXferSize read(XrdSfsFileOffset offset, char* buffer, XrdSfsXferSize size) override {
@@ -68,12 +78,23 @@ class ExplainedFile final : public XrdSfsFile {
   int write(XrdSfsAio* aio) override { return file_->write(aio); }
   XrdSfsXferSize writev(XrdOucIOVec* pieces, int count) override { return file_->writev(pieces, count); }
   int stat(struct stat* out) override { return file_->stat(out); }
-  int sync() override { return file_->sync(); }
+  int sync() override {
+    if (!Prepare()) return kComeBackSeconds;
+    return Explain([&] { return file_->sync(); });
+  }
   int sync(XrdSfsAio* aio) override { return file_->sync(aio); }
   int getCXinfo(char type[4], int& size) override { return file_->getCXinfo(type, size); }
   void setXio(XrdSfsXio* xio) override { file_->setXio(xio); }
 
  private:
+  // False: the client is to come back (SFS_STALL).
+  bool Prepare() {
+    const std::shared_ptr<OpenHandle> handle = handle_.lock();
+    if (!handle || handle->Prepare(kPrepareWait)) return true;
+    error.setErrInfo(kComeBackSeconds, "what was changed is being written");
+    return false;
+  }
+
   // What XRootD refuses without us has no sentence.
   template <typename F>
   auto Explain(F call) -> decltype(call()) {
@@ -90,6 +111,7 @@ class ExplainedFile final : public XrdSfsFile {
   }
 
   const std::unique_ptr<XrdSfsFile> file_;
+  std::weak_ptr<OpenHandle> handle_;  // of what is written
 };
 
 }  // namespace

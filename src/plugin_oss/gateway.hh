@@ -9,6 +9,7 @@
 
 #include "api/gated_store.hh"
 #include "assembly/open_store.hh"
+#include "edit/scratch.hh"
 #include "plugin_oss/checksum_jobs.hh"
 #include "plugin_oss/copy_receiver.hh"
 #include "plugin_oss/handle_sharing.hh"
@@ -64,12 +65,17 @@ class Gateway {
   // For tests: a store of the caller's.
   Gateway(Store& store, UploadLine::Patience patience, ChecksumJobs::Limits limits = {},
           std::string offered = "/")
-      : store_(&store), offered_(std::move(offered)), upload_line_(patience), checksum_jobs_(gate_, limits) {}
+      : store_(&store),
+        offered_(std::move(offered)),
+        upload_line_(patience),
+        checksum_jobs_(gate_, limits),
+        scratch_(Configuration().ScratchDirectory(), Configuration().scratch_bytes) {}
   explicit Gateway(std::unique_ptr<OpenedStore> opened)
       : opened_(std::move(opened)),
         store_(&opened_->store()),
         offered_(opened_->configuration().export_path),
-        checksum_jobs_(gate_, {}) {}
+        checksum_jobs_(gate_, {}),
+        scratch_(opened_->configuration().ScratchDirectory(), opened_->configuration().scratch_bytes) {}
 
   // What is offered of it: for XRootD's own export of /store the name /storeX begins alike.
   Store& store() { return gate_; }
@@ -81,6 +87,7 @@ class Gateway {
   UploadsOfClients& uploads_of_clients() { return uploads_of_clients_; }
   ChecksumJobs& checksum_jobs() { return checksum_jobs_; }
   CopyReceiver& copies() { return copies_; }
+  Scratch& scratch() { return scratch_; }
   // Where to tell what was refused before it came to the store; null: nowhere.
   AuditLog* audit() { return opened_ ? opened_->audit() : nullptr; }
 
@@ -111,6 +118,7 @@ class Gateway {
   UploadsOfClients uploads_of_clients_;
   ChecksumJobs checksum_jobs_;
   CopyReceiver copies_;
+  Scratch scratch_;
 };
 
 // True if a configuration file has xrootd tell an upload that ended from one whose client died (ofs.persist

@@ -14,6 +14,7 @@
 #include "plugin_oss/cache_questions.hh"
 #include "plugin_oss/caller.hh"
 #include "plugin_oss/conditions.hh"
+#include "plugin_oss/edit_file.hh"
 #include "plugin_oss/file_status.hh"
 #include "plugin_oss/handle_sharing.hh"
 #include "plugin_oss/opaque.hh"
@@ -113,7 +114,13 @@ int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
           gateway_.last_stats().Contradicts(client_, path, (*reader)->size())) {
         return Failed({"open", path, client_}, Fail(Code::kConflict, "{} was replaced a moment ago", path));
       }
-      handle_ = std::make_unique<Reading>(gateway_, path, client_, std::move(*reader));
+      handle_ = std::make_shared<Reading>(gateway_, path, client_, std::move(*reader));
+      return 0;
+    }
+    if ((flags & (O_TRUNC | O_CREAT)) == 0) {
+      Result<std::shared_ptr<OpenHandle>> edit = OpenEdit(gateway_, path, client_, call);
+      if (!edit) return Failed({"open", path, client_}, edit.error());
+      Opened(std::move(*edit));
       return 0;
     }
     UploadRequest request;
@@ -121,7 +128,6 @@ int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
     request.client = client_;
     request.call = call;
     request.exclusive = (flags & O_EXCL) != 0;
-    request.truncate = (flags & (O_TRUNC | O_CREAT)) != 0;
     request.announced_size = AnnouncedSize(env);
     request.opaque = OpaqueOf(&env);
     // Third-party copy takes "ask again" for a failure.
@@ -133,12 +139,17 @@ int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
                     Fail(Code::kUnsupported,
                          "a third-party copy must know the size of its source, which did not tell it"));
     }
-    Result<std::unique_ptr<OpenHandle>> upload = StartUpload(gateway_, std::move(request));
+    Result<std::shared_ptr<OpenHandle>> upload = StartUpload(gateway_, std::move(request));
     if (!upload) return Failed({"open", path, client_}, upload.error());
     if (!*upload) return kAskAgainSeconds;
-    handle_ = std::move(*upload);
+    Opened(std::move(*upload));
     return 0;
   });
+}
+
+void File::Opened(std::shared_ptr<OpenHandle> handle) {
+  handle_ = std::move(handle);
+  if (OpenOfThread* in_front = OpenOfThread::Get()) in_front->Opened(handle_);
 }
 
 ssize_t File::Read(void* buffer, off_t offset, size_t size) {
@@ -186,6 +197,10 @@ int File::Fsync(XrdSfsAio* aio) {
   aio->Result = Fsync();
   aio->doneWrite();
   return 0;
+}
+
+int File::Fsync() {
+  return Guarded("sync", [&]() -> int { return handle_ ? handle_->Sync() : -EBADF; });
 }
 
 int File::Fstat(struct stat* out) { return handle_ ? handle_->Fstat(out) : -EBADF; }

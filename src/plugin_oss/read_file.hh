@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// File: what XRootD opens. After Open it is either a Reading or an Upload and passes every call on.
+// File: what XRootD opens. After Open it is a Reading, an Upload or an EditFile and passes every call on.
 #pragma once
 
 #include <XrdOss/XrdOss.hh>
@@ -28,7 +28,7 @@ class File final : public XrdOssDF {
   int Write(XrdSfsAio* aio) override;
   // An upload is durable, and visible, at Close only, by the sync policy; until then there is nothing to
   // keep.
-  int Fsync() override { return handle_ ? 0 : -EBADF; }
+  int Fsync() override;
   int Fsync(XrdSfsAio* aio) override;
   int Fstat(struct stat* out) override;
   int Fchmod(mode_t mode) override;
@@ -42,9 +42,11 @@ class File final : public XrdOssDF {
 #endif
 
  private:
+  void Opened(std::shared_ptr<OpenHandle> handle);
+
   Gateway& gateway_;
   const std::string client_;
-  std::unique_ptr<OpenHandle> handle_;
+  std::shared_ptr<OpenHandle> handle_;
 };
 
 }  // namespace xec

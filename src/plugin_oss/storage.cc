@@ -8,6 +8,7 @@
 #include <XrdOuc/XrdOucEnv.hh>
 #include <XrdSec/XrdSecEntity.hh>
 
+#include "edit/object_edit.hh"
 #include "plugin_access/client_access.hh"
 #include "plugin_oss/cache_questions.hh"
 #include "plugin_oss/caller.hh"
@@ -130,14 +131,16 @@ int Storage::StatXA(const char* path, char* buffer, int& length, XrdOucEnv* env)
 
 int Storage::Truncate(const char* path, unsigned long long size, XrdOucEnv* env) {
   return Guarded("truncate", [&] {
+    EditOptions options;
+    options.upload = gateway_.CreateOptionsFor(path);
     const Attempt operation = {"truncate", path, ClientOf(env)};
-    struct stat info;
-    if (const int failed = StatName(operation, &info); failed != 0) return failed;
-    if (S_ISDIR(info.st_mode)) return Failed(operation, Fail(Code::kIsDirectory, "{} is a directory", path));
-    if (static_cast<uint64_t>(info.st_size) == size) return 0;
-    return Failed(operation,
-                  Fail(Code::kUnsupported, "{} of {} bytes cannot be cut or extended to {}; write it anew",
-                       path, info.st_size, size));
+    const auto edit = SyncWait(
+        ObjectEdit::Open(gateway_.store(), gateway_.scratch(), path, std::move(options), CallOf(env)));
+    if (!edit) return Failed(operation, edit.error());
+    const Status cut = SyncWait((*edit)->Truncate(size));
+    if (!cut) return Failed(operation, cut.error());
+    const Result<std::optional<Committed>> closed = SyncWait((*edit)->Close());
+    return closed ? 0 : Failed(operation, closed.error());
   });
 }
 

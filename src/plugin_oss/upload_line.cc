@@ -35,10 +35,11 @@ void UploadLine::DropLost() {
 }
 
 UploadLine::Admission UploadLine::Enter(const std::string& client, const std::string& key,
-                                        std::unique_ptr<WriteHandle> writer) {
+                                        std::unique_ptr<WriteHandle> writer, CreateOptions options) {
   DropLost();
   auto place = std::make_shared<Place>();
   place->writer = std::move(writer);
+  place->options = std::move(options);
   PlacePtr forgotten;  // destroyed without the lock
   {
     MutexLock lock(mutex_);
@@ -51,7 +52,7 @@ UploadLine::Admission UploadLine::Enter(const std::string& client, const std::st
   return Wait(key);
 }
 
-UploadLine::Admission UploadLine::EnterOnce(std::unique_ptr<WriteHandle> writer) {
+UploadLine::Admission UploadLine::EnterOnce(std::unique_ptr<WriteHandle> writer, CreateOptions options) {
   const auto place = std::make_shared<Place>();
   place->writer = std::move(writer);
   scope_.Spawn(Reserve(place));
@@ -62,7 +63,8 @@ UploadLine::Admission UploadLine::EnterOnce(std::unique_ptr<WriteHandle> writer)
   const std::optional<Status> reserved = place->reserved;
   lock.Unlock();
   if (reserved && !*reserved) return reserved->error();
-  if (reserved && place->writer->KeepPlace()) return Admitted{std::move(place->writer), nullptr};
+  if (reserved && place->writer->KeepPlace())
+    return Admitted{std::move(place->writer), nullptr, std::move(options)};
   // Memory that comes later is given back at once: nobody else knows of this place.
   return Fail(Code::kUnavailable, "uploads under way have all the memory, and none ended within {} s",
               std::chrono::duration_cast<std::chrono::seconds>(patience_.alone).count());
@@ -95,14 +97,14 @@ UploadLine::Admission UploadLine::Wait(const std::string& key) {
   if (!place->reserved || !mine) return Admitted();
   places_.erase(now);
   const Status status = *place->reserved;
-  Admitted admitted{std::move(place->writer), std::move(place->client)};
+  Admitted admitted{std::move(place->writer), std::move(place->client), std::move(place->options)};
   lock.Unlock();
   if (!status) return status.error();
   if (admitted.writer->KeepPlace()) return admitted;
   // The client came back too late for what was reserved.
   const std::string client = *admitted.client;
   admitted.client.reset();
-  return Enter(client, key, std::move(admitted.writer));
+  return Enter(client, key, std::move(admitted.writer), std::move(admitted.options));
 }
 
 size_t UploadLine::size() const {

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "api/handles.hh"
+#include "api/store.hh"
 #include "base/mutex.hh"
 #include "runtime/task.hh"
 
@@ -40,16 +40,18 @@ class UploadLine {
   struct Admitted {
     std::unique_ptr<WriteHandle> writer;  // null: still in the line, ask again
     ClientToken client;
+    CreateOptions options = {};  // those it was created with
   };
   using Admission = Result<Admitted>;
 
   // Puts a new upload into the line and waits. `client` is one connection; `key` tells uploads of different
-  // clients and names apart. Errors: as WriteHandle::Reserve.
-  Admission Enter(const std::string& client, const std::string& key, std::unique_ptr<WriteHandle> writer);
+  // clients and names apart; `options` come with the writer in the end. Errors: as WriteHandle::Reserve.
+  Admission Enter(const std::string& client, const std::string& key, std::unique_ptr<WriteHandle> writer,
+                  CreateOptions options = {});
 
   // For an upload that nobody asks for again: waits as one that is alone, and leaves the line when there was
   // no memory in time (kUnavailable; never a null writer). Else as Enter.
-  Admission EnterOnce(std::unique_ptr<WriteHandle> writer);
+  Admission EnterOnce(std::unique_ptr<WriteHandle> writer, CreateOptions options = {});
 
   // Drops uploads whose clients have lost their places, with what they hold. Before a new one is created,
   // which may need the room of a quota that they have claimed.
@@ -68,6 +70,7 @@ class UploadLine {
   struct Place {
     std::unique_ptr<WriteHandle> writer;
     ClientToken client;
+    CreateOptions options;
     TimePoint asked;  // guarded by mutex_, as the next
     std::optional<Status> reserved;
   };

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "plugin_oss/write_file.hh"
 
-#include <atomic>
 #include <ctime>
 
 #include "base/log.hh"
 #include "base/units.hh"
 #include "plugin_oss/conditions.hh"
 #include "plugin_oss/declared_checksums.hh"
+#include "plugin_oss/edit_file.hh"
 #include "plugin_oss/file_status.hh"
+#include "plugin_oss/prepared_edit.hh"
 #include "runtime/sync_wait.hh"
 
 namespace xec {
@@ -21,12 +22,13 @@ constexpr mode_t kPendingBit = 01000;
 
 class Upload final : public OpenHandle {
  public:
-  Upload(Gateway& gateway, UploadRequest request, UploadLine::Admitted admitted)
+  Upload(Gateway& gateway, UploadRequest request, UploadLine::ClientToken client,
+         std::unique_ptr<ObjectEdit> edit)
       : gateway_(gateway),
         request_(std::move(request)),
         attributes_(gateway.uploads_of_clients().Begin(request_.client, request_.path)),
-        client_(std::move(admitted.client)),
-        writer_(std::move(admitted.writer)) {
+        client_(std::move(client)),
+        edit_(std::move(edit)) {
     if (!request_.copied) return;
     copy_ = gateway.copies().Expect(
         request_.client, request_.path,
@@ -36,30 +38,36 @@ class Upload final : public OpenHandle {
   ~Upload() override {
     if (copy_) copy_->End();
     MutexLock lock(mutex_);
-    if (writer_) Abandon();
+    if (open_) Abandon();
   }
 
-  ssize_t Read(void*, off_t, size_t) override { return -EBADF; }
-  ssize_t ReadV(XrdOucIOVec*, int) override { return -EBADF; }
+  // Ends the stream, so only for clients that mean it.
+  ssize_t Read(void* buffer, off_t offset, size_t size) override {
+    MutexLock lock(mutex_);
+    if (failure_ != 0) return FailedBefore();
+    if (!open_ || offset < 0) return open_ ? -EINVAL : -EBADF;
+    const MutableByteSpan into(static_cast<std::byte*>(buffer), size);
+    const Result<uint64_t> got = SyncWait(edit_.edit().Read(static_cast<uint64_t>(offset), into));
+    if (!got) return Failed(Doing("read"), got.error());
+    return static_cast<ssize_t>(*got);
+  }
+  ssize_t ReadV(XrdOucIOVec* pieces, int count) override { return ReadPieces(*this, pieces, count); }
 
   ssize_t Write(const void* buffer, off_t offset, size_t size) override {
     MutexLock lock(mutex_);
     if (failure_ != 0) return FailedBefore();
-    if (!writer_) return -EBADF;
-    if (offset < 0 || static_cast<uint64_t>(offset) != size_) {
-      return GiveUp("write",
-                    Fail(Code::kInvalidArgument,
-                         "write at {} after {} bytes: objects are written from start to end", offset, size_));
-    }
-    const Status appended = SyncWait(writer_->Append(ByteSpan(static_cast<const std::byte*>(buffer), size)));
-    if (!appended) return GiveUp("write", appended.error());
-    size_ += size;
+    if (!open_) return -EBADF;
+    if (offset < 0)
+      return GiveUp("write", Fail(Code::kInvalidArgument, "write at {}: there is no such place", offset));
+    const ByteSpan bytes(static_cast<const std::byte*>(buffer), size);
+    const Status written = SyncWait(edit_.edit().Write(static_cast<uint64_t>(offset), bytes));
+    if (!written) return GiveUp("write", written.error());
     return static_cast<ssize_t>(size);
   }
 
   int Fstat(struct stat* out) override {
     ObjectInfo info;
-    info.size = size_;
+    info.size = size();
     info.mtime_ms = static_cast<int64_t>(std::time(nullptr)) * 1000;
     FillStat(gateway_, request_.path, info, out);
     return 0;
@@ -75,9 +83,16 @@ class Upload final : public OpenHandle {
   }
 
   int Ftruncate(unsigned long long size) override {
-    if (size == size_) return 0;
-    return Failed(Doing("truncate"),
-                  Fail(Code::kUnsupported, "an upload of {} bytes cannot be cut to {}", size_.load(), size));
+    MutexLock lock(mutex_);
+    if (failure_ != 0) return FailedBefore();
+    if (!open_) return -EBADF;
+    const Status cut = SyncWait(edit_.edit().Truncate(size));
+    return cut ? 0 : GiveUp("truncate", cut.error());
+  }
+
+  bool Prepare(std::chrono::milliseconds patience) override {
+    MutexLock lock(mutex_);
+    return !open_ || edit_.Prepare(patience);
   }
 
   int Close() override {
@@ -85,27 +100,29 @@ class Upload final : public OpenHandle {
     MutexLock lock(mutex_);
     // XRootD lets clients close after a failed write; they must hear of it once more.
     if (failure_ != 0) return FailedBefore();
-    if (!writer_) return -EBADF;
+    if (!open_) return -EBADF;
     if (guarded_ && !complete_) {
       Log(LogLevel::kWarning, "gateway", "upload of {} by {} was interrupted after {} bytes and is dropped",
-          request_.path, request_.client, size_.load());
+          request_.path, request_.client, size());
       Abandon();
       return 0;
     }
-    if (request_.announced_size && *request_.announced_size != size_) {
+    if (request_.announced_size && *request_.announced_size != size()) {
       return GiveUp("close", Fail(Code::kInvalidArgument, "{} bytes came of an upload announced with {}",
-                                  size_.load(), *request_.announced_size));
+                                  size(), *request_.announced_size));
     }
     const Result<UserAttributes> attributes = attributes_->End();
     const Status attributes_set =
-        attributes ? writer_->SetUserAttributes(*attributes) : Status(attributes.error());
+        attributes ? SyncWait(edit_.edit().SetUserAttributes(*attributes)) : Status(attributes.error());
     if (!attributes_set) return GiveUp("close", attributes_set.error());
-    const Result<Committed> committed = SyncWait(writer_->Commit());
-    writer_.reset();
+    const Status committed = edit_.Commit();
+    open_ = false;
     return committed ? 0 : Note("close", committed.error());
   }
 
  private:
+  uint64_t size() { return edit_.edit().size(); }
+
   Attempt Doing(const char* name) const { return {name, request_.path, request_.client}; }
 
   int Note(const char* doing, const Error& error) XEC_REQUIRES(mutex_) {
@@ -126,8 +143,8 @@ class Upload final : public OpenHandle {
   }
 
   void Abandon() XEC_REQUIRES(mutex_) {
-    SyncWait(writer_->Abandon());
-    writer_.reset();
+    SyncWait(edit_.edit().Drop());
+    open_ = false;
   }
 
   Gateway& gateway_;
@@ -135,16 +152,16 @@ class Upload final : public OpenHandle {
   const UploadsOfClients::Upload attributes_;
   const UploadLine::ClientToken client_;
   std::shared_ptr<CopyReceiver::Expected> copy_;  // null unless a third party sends the bytes
-  std::atomic<uint64_t> size_ = 0;                // bytes accepted
-  Mutex mutex_{LockRank::kUpload};  // one request of the writer after another
-  std::unique_ptr<WriteHandle> writer_ XEC_GUARDED_BY(mutex_);
+  PreparedEdit edit_;
+  Mutex mutex_{LockRank::kUpload};  // one request of the client after another
+  bool open_ XEC_GUARDED_BY(mutex_) = true;  // neither closed nor given up
   int failure_ XEC_GUARDED_BY(mutex_) = 0;  // -errno of the first failure; every later call answers it
   std::string failure_text_ XEC_GUARDED_BY(mutex_);  // and its sentence
   bool guarded_ XEC_GUARDED_BY(mutex_) = false;  // a pending mark was seen
   bool complete_ XEC_GUARDED_BY(mutex_) = false;  // and taken back
 };
 
-Result<std::unique_ptr<WriteHandle>> Create(Gateway& gateway, const UploadRequest& request) {
+Result<CreateOptions> OptionsOf(Gateway& gateway, const UploadRequest& request) {
   XEC_ASSIGN_OR_RETURN(const Conditions conditions, Conditions::OfChange(request.opaque));
   CreateOptions options = gateway.CreateOptionsFor(request.path);
   XEC_ASSIGN_OR_RETURN(options.write.declared_checksums, DeclaredChecksums(request.opaque));
@@ -152,15 +169,12 @@ Result<std::unique_ptr<WriteHandle>> Create(Gateway& gateway, const UploadReques
   if (request.exclusive) options.write.only_if = OnlyIf::Absent();
   options.write.size_hint = request.announced_size;
   options.write.bytes_beside = kXrootdBufferBytes;
-  return SyncWait(gateway.store().Create(request.path, std::move(options), request.call));
+  return options;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest request) {
-  if (!request.truncate) {
-    return Fail(Code::kUnsupported, "{} cannot be changed in place; write it anew", request.path);
-  }
+Result<std::shared_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest request) {
   UploadLine& line = gateway.upload_line();
   // One that says anything else is another upload, with other conditions.
   const std::string key =
@@ -170,13 +184,20 @@ Result<std::unique_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest 
     XEC_ASSIGN_OR_RETURN(admitted, line.AskAgain(key));
   } else {
     line.DropLost();
-    XEC_ASSIGN_OR_RETURN(std::unique_ptr<WriteHandle> writer, Create(gateway, request));
-    XEC_ASSIGN_OR_RETURN(admitted, request.asks_again ? line.Enter(request.client, key, std::move(writer))
-                                                      : line.EnterOnce(std::move(writer)));
+    XEC_ASSIGN_OR_RETURN(CreateOptions options, OptionsOf(gateway, request));
+    XEC_ASSIGN_OR_RETURN(std::unique_ptr<WriteHandle> writer,
+                         SyncWait(gateway.store().Create(request.path, options, request.call)));
+    XEC_ASSIGN_OR_RETURN(
+        admitted, request.asks_again ? line.Enter(request.client, key, std::move(writer), std::move(options))
+                                     : line.EnterOnce(std::move(writer), std::move(options)));
   }
-  if (!admitted.writer) return std::unique_ptr<OpenHandle>();
-  return std::unique_ptr<OpenHandle>(
-      std::make_unique<Upload>(gateway, std::move(request), std::move(admitted)));
+  if (!admitted.writer) return std::shared_ptr<OpenHandle>();
+  EditOptions options;
+  options.upload = std::move(admitted.options);
+  auto edit = std::make_unique<ObjectEdit>(gateway.store(), gateway.scratch(), request.path,
+                                           std::move(options), std::move(admitted.writer), request.call);
+  return std::shared_ptr<OpenHandle>(
+      std::make_shared<Upload>(gateway, std::move(request), std::move(admitted.client), std::move(edit)));
 }
 
 }  // namespace xec

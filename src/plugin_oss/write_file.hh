@@ -22,7 +22,6 @@ struct UploadRequest {
   std::string client;
   CallOptions call = {};  // for messages
   bool exclusive = false;
-  bool truncate = true;
   std::optional<uint64_t> announced_size;
   std::string opaque = {};  // what else the client says (opaque.hh): checksums, conditions
   bool asks_again = true;  // the client, if told so
@@ -30,8 +29,7 @@ struct UploadRequest {
 };
 
 // Waits for memory; a null handle: there is none yet, the client is to ask again. Errors: as Store::Create;
-// kUnsupported for opening an existing object to change it in place; kUnavailable if there is no memory for
-// one that does not ask again; as DeclaredChecksums and Conditions.
-Result<std::unique_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest request);
+// kUnavailable if there is no memory for one that does not ask again; as DeclaredChecksums and Conditions.
+Result<std::shared_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest request);
 
 }  // namespace xec

@@ -8,6 +8,7 @@ import ssl
 
 import grid_site
 import xectest
+from editors import Editor, Refused
 from grid_site import ALL_OF_STORAGE, PERMISSION_DENIED
 
 
@@ -112,6 +113,22 @@ class CreatesOnly(TokensTest):
             self.assertNotEqual(self.xrdfs(self.root, *words, env=env, code=None).code, 0, words)
         self.assert_holds("/tokens/there", self.file)
         self.xrdfs(self.root, "mv", "/tokens/new", "/tokens/moved", env=env)
+
+    def test_changes_nothing_in_place(self):
+        name = self.root + "/tokens/there"
+        for scopes in (("storage.create:/",), ("storage.create:/", "storage.read:/"), ("storage.modify:/other",)):
+            editor = Editor(self, self.ztn(*scopes))
+            with self.assertRaisesRegex(Refused, "3010"):
+                editor.open(name)
+        self.assert_holds("/tokens/there", self.file)
+        editor = Editor(self, self.ztn("storage.modify:/")).open(name)
+        editor.write(b"changed", 0)
+        editor.close()
+        with open(self.file, "rb") as file:
+            content = file.read()
+        with open(self.path("changed"), "wb") as file:
+            file.write(b"changed" + content[7:])
+        self.assert_holds("/tokens/there", self.path("changed"))
 
     def test_decided_at_the_end_of_the_upload(self):
         """The name is free when the upload begins, and taken when it ends."""

@@ -2,6 +2,8 @@
 #include "assembly/configuration/configuration.hh"
 
 #include <algorithm>
+#include <filesystem>
+#include <unistd.h>
 
 #include "archive/archive_format.hh"
 #include "assembly/servers/server_kinds.hh"
@@ -42,6 +44,13 @@ DigestOptions Configuration::DigestsFor(std::string_view path) const {
     if (IsAtOrBelow(path, rule.prefix) && (!best || rule.prefix.size() > best->prefix.size())) best = &rule;
   }
   return best ? best->digests : DigestOptions{};
+}
+
+std::string Configuration::ScratchDirectory() const {
+  if (!scratch.empty()) return scratch;
+  std::error_code none;
+  const std::filesystem::path temporary = std::filesystem::temp_directory_path(none);
+  return ((none ? "/tmp" : temporary) / fmt::format("xec-scratch-{}", getuid())).string();
 }
 
 size_t Configuration::ArchivesMin(const Geometry& geometry) const {

@@ -63,11 +63,13 @@ struct Configuration {
   std::string banned;           // the file that names clients which may do nothing; "" = none
   std::string user;             // that a gateway started by root becomes; "" = chosen by serve
   std::string xrootd;           // the program; "" = chosen by serve
+  std::string scratch;  // where changes of open objects lie; "" = chosen by serve, else ScratchDirectory
+  uint64_t scratch_bytes = uint64_t{10} << 30;  // of them, at most
   Duration clean_interval = std::chrono::seconds(60);
   uint64_t clean_rate = 0;  // names a second; 0: no limit
   Duration rebuild_after = std::chrono::hours(1);  // 0: never
-  std::string audit;        // file; "" = chosen by serve, and none without; kNoFile = none
-  std::string inventory;    // file; "" = chosen by serve, and none without; kNoFile = none
+  std::string audit;  // file; "" = chosen by serve, and none without; kNoFile = none
+  std::string inventory;  // file; "" = chosen by serve, and none without; kNoFile = none
   Duration inventory_interval = std::chrono::hours(1);
   uint64_t inventory_rate = 20;  // objects a second; 0: no limit
 
@@ -81,6 +83,8 @@ struct Configuration {
   std::vector<PathRule> RulesOver(const Geometry& base) const;
   // Checksums beyond adler32 and crc32c that an object at `path` gets; the longest prefix wins.
   DigestOptions DigestsFor(std::string_view path) const;
+  // The directory of `scratch`, or one of this user's below that for temporary files.
+  std::string ScratchDirectory() const;
   // For WriteOptions::archives_min.
   size_t ArchivesMin(const Geometry& geometry) const;
 };

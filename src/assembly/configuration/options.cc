@@ -338,6 +338,20 @@ std::vector<OptionRow> BackgroundRows() {
       {"audit", "FILE|off", "audit.log in gateway-PORT below xec.state",
        "Where a gateway writes a line for each change and each refusal, with its caller.", kGateway, false,
        SetFile<&C::audit>, GetText<&C::audit>},
+      {"scratch", "DIR", "scratch in gateway-PORT below xec.state",
+       "A local directory for what clients have changed of open objects and not committed yet. A process "
+       "that "
+       "is no gateway takes one of its user below $TMPDIR or /tmp.",
+       kGateway, false, SetText<&C::scratch>, GetText<&C::scratch>},
+      {"scratch-size", "SIZE", "10GiB",
+       "How much may lie there. Objects that are written from start to end need none of it.", kGateway, false,
+       [](C& c, std::string_view value) -> Status {
+         XEC_ASSIGN_OR_RETURN(c.scratch_bytes, ParseSize(value));
+         return OkStatus();
+       },
+       [](const C& c) {
+         return c.scratch_bytes == C().scratch_bytes ? Values{} : Values{FormatBytes(c.scratch_bytes)};
+       }},
       {"inventory", "FILE|off", "inventory.sqlite in gateway-PORT below xec.state",
        "The database in which a gateway keeps which server holds what, for `xec lost`. About 700 bytes an "
        "object "

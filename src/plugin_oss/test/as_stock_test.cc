@@ -49,7 +49,12 @@ TEST_F(AsStockTest, ATruncateToThePresentSizeChangesNothingAndIsFine) {
   store_.Put("/a", "123");
   store_.directories.insert("/d");
   EXPECT_EQ(storage_.Truncate("/a", 3, &env_), 0);
-  for (const unsigned long long other : {0, 2, 4}) EXPECT_EQ(storage_.Truncate("/a", other, &env_), -ENOTSUP);
+  EXPECT_EQ(store_.commits, 0);
+  EXPECT_EQ(storage_.Truncate("/a", 2, &env_), 0);
+  EXPECT_EQ(storage_.Truncate("/a", 4, &env_), 0);
+  EXPECT_EQ(store_.objects["/a"].bytes, std::string("12\0\0", 4));
+  EXPECT_EQ(storage_.Truncate("/a", 0, &env_), 0);
+  EXPECT_EQ(store_.objects["/a"].bytes, "");
   EXPECT_EQ(storage_.Truncate("/d", 0, &env_), -EISDIR);
   EXPECT_EQ(storage_.Truncate("/none", 0, &env_), -ENOENT);
 }
