@@ -40,7 +40,7 @@ LAYERS = {
     "plugin_oss": CORE + ["api", "audit", "edit", "xrdcompat", "assembly", "plugin_access"],
     "preload_crc32c": ["base", "codec"],
     "capi": CORE + ["jobs", "api", "assembly", "xec"],  # xec/xec.h is what it offers
-    "mount": ["base", "runtime", "protocol", "api", "assembly"],
+    "mount": ["base", "runtime", "protocol", "api", "edit", "assembly"],
     "cli": CORE + ["jobs", "api", "inventory", "assembly", "mount"],
 }
 ROOT = "."  # files that lie in the layer's folder itself

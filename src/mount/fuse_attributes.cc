@@ -96,12 +96,15 @@ Status FuseMount::SetOwner(const struct stat& wanted, int which) const {
   return Fail(Code::kPermissionDenied, "all of a mount has one owner, which -o uid=N,gid=N sets");
 }
 
+Result<std::string> FuseMount::CommittedPath(Node& node) {
+  if (!node.directory) XEC_TRY(node.file.Commit());
+  return nodes_.PathOf(node);
+}
+
 Status FuseMount::SetTime(const NodePtr& node, const struct stat& wanted, bool to_now) {
   timespec time = wanted.st_mtim;
   if (to_now) clock_gettime(CLOCK_REALTIME, &time);
-  // The time is that of the bytes which are there, and would go with them.
-  if (!node->directory) XEC_TRY(node->file.Commit());
-  XEC_ASSIGN_OR_RETURN(const std::string path, nodes_.PathOf(*node));
+  XEC_ASSIGN_OR_RETURN(const std::string path, CommittedPath(*node));
   return tree_.SetTime(path, time.tv_sec * kMillisInSecond + time.tv_nsec / kNanosInMilli);
 }
 
@@ -116,7 +119,7 @@ void FuseMount::SetAttributes(fuse_req_t request, fuse_ino_t id, const struct st
   if ((which & FUSE_SET_ATTR_SIZE) != 0)
     done = (*node)->file.Truncate(static_cast<uint64_t>(wanted->st_size));
   if (done && (which & FUSE_SET_ATTR_MODE) != 0) {
-    const Result<std::string> path = nodes_.PathOf(**node);
+    const Result<std::string> path = CommittedPath(**node);
     done = path ? tree_.SetMode(*path, wanted->st_mode & ALLPERMS) : Status(path.error());
   }
   if (done && (which & FUSE_SET_ATTR_MTIME) != 0)
@@ -181,7 +184,7 @@ void FuseMount::SetExtended(fuse_req_t request, fuse_ino_t id, const char* name,
     return;
   }
   const Result<NodePtr> node = NodeOf(id);
-  const Result<std::string> path = node ? nodes_.PathOf(**node) : Result<std::string>(node.error());
+  const Result<std::string> path = node ? CommittedPath(**node) : Result<std::string>(node.error());
   if (!path) return Refuse(request, "set an attribute of", "", path.error());
   if (flags != 0) {
     const auto all = tree_.Attributes(*path);
@@ -199,7 +202,7 @@ void FuseMount::SetExtended(fuse_req_t request, fuse_ino_t id, const char* name,
 void FuseMount::RemoveExtended(fuse_req_t request, fuse_ino_t id, const char* name) {
   const std::string of_user(OfUser(name));
   const Result<NodePtr> node = NodeOf(id);
-  const Result<std::string> path = node ? nodes_.PathOf(**node) : Result<std::string>(node.error());
+  const Result<std::string> path = node ? CommittedPath(**node) : Result<std::string>(node.error());
   const auto all = path ? tree_.Attributes(*path) : Result<std::map<std::string, std::string>>(path.error());
   if (!all) return Refuse(request, "remove an attribute of", path ? *path : "", all.error());
   if (!all->contains(of_user)) {

@@ -125,17 +125,21 @@ void FuseMount::Release(fuse_req_t request, fuse_file_info* file) {
   fuse_reply_err(request, 0);
 }
 
+void FuseMount::Tend() {
+  for (const NodePtr& node : nodes_.InUse()) node->file.Tend(MountClockMs());
+}
+
 void FuseMount::CommitAll() {
   for (const NodePtr& node : nodes_.InUse()) {
     const std::optional<TreeEntry> seen = node->file.Seen(false);
-    if (!seen) continue;
-    const std::string path = PathForLog(*node);
+    const Result<std::string> path = nodes_.PathOf(*node);
+    if (!seen || !path) continue;
     const Status committed = node->file.Commit();
     if (committed) {
-      Log(LogLevel::kWarning, "mount", "{} was open for writing: the {} bytes that it had are stored", path,
+      Log(LogLevel::kWarning, "mount", "{} was open for writing: the {} bytes that it had are stored", *path,
           seen->size);
     } else {
-      Log(LogLevel::kError, "mount", "{} was open for writing: its changes are lost: {}", path,
+      Log(LogLevel::kError, "mount", "{} was open for writing: its changes are lost: {}", *path,
           committed.error().ToString());
     }
   }

@@ -25,6 +25,9 @@ class FuseMount {
   // Commits what is left of changes, and logs which files that were. Once no request comes any more.
   void CommitAll();
 
+  // To be called now and then: MountedFile::Tend of all files in use.
+  void Tend();
+
   // Names: fuse_names.cc.
   void Lookup(fuse_req_t request, fuse_ino_t directory, const char* name);
   void Forget(fuse_ino_t id, uint64_t lookups) { nodes_.Forget(id, lookups); }
@@ -82,6 +85,9 @@ class FuseMount {
   fuse_entry_param EntryOf(const Node& node, const TreeEntry& entry, bool attributes_hold = true) const;
   // The node of a name that the kernel looks up, and what it is told of it.
   fuse_entry_param Found(const NodePtr& directory, const std::string& name, TreeEntry entry);
+  // Before what is kept beside the bytes is changed: it is of a version, and the one that is to come would
+  // not have it.
+  Result<std::string> CommittedPath(Node& node);
   Status SetTime(const NodePtr& node, const struct stat& wanted, bool to_now);
   Status SetOwner(const struct stat& wanted, int which) const;
   Status SetModeIfOther(const std::string& path, TreeEntry& entry, mode_t mode);

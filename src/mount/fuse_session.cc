@@ -5,8 +5,10 @@
 #include <csignal>
 #include <exception>
 #include <new>
+#include <thread>
 
 #include "base/log.hh"
+#include "base/mutex.hh"
 #include "mount/fuse_mount.hh"
 
 namespace xec {
@@ -15,6 +17,8 @@ namespace {
 // Requests that the kernel may have under way of which no program waits for each, as reading ahead.
 constexpr unsigned kBackgroundMax = 64;
 constexpr unsigned kTimeStepNs = 1'000'000;  // times are kept in milliseconds
+
+constexpr auto kTendInterval = std::chrono::seconds(2);
 
 struct Served {
   Served(MountedTree& tree, const MountOptions& options) : mount(tree, options) {}
@@ -137,6 +141,34 @@ void AddFileOperations(fuse_lowlevel_ops& all) {
   };
 }
 
+// Looks after the files that are open, until it goes.
+class Tender {
+ public:
+  explicit Tender(FuseMount& mount) : thread_([this, &mount] { Run(mount); }) {}
+  ~Tender() {
+    const MutexLock lock(mutex_);
+    ended_ = true;
+    changed_.NotifyAll();
+  }
+
+ private:
+  void Run(FuseMount& mount) {
+    MutexLock lock(mutex_);
+    while (!ended_) {
+      changed_.WaitUntil(mutex_, std::chrono::steady_clock::now() + kTendInterval);
+      if (ended_) return;
+      lock.Unlock();
+      mount.Tend();
+      lock.Lock();
+    }
+  }
+
+  Mutex mutex_;
+  CondVar changed_;
+  bool ended_ XEC_GUARDED_BY(mutex_) = false;
+  std::jthread thread_;
+};
+
 class Session final : public FuseSession {
  public:
   Session(MountedTree& tree, const MountOptions& options) : options_(options), served_(tree, options) {}
@@ -179,7 +211,9 @@ class Session final : public FuseSession {
     fuse_loop_config* const config = fuse_loop_cfg_create();
     fuse_loop_cfg_set_max_threads(config, options_.threads);
     fuse_loop_cfg_set_idle_threads(config, options_.threads);
+    auto tender = std::make_unique<Tender>(served_.mount);
     const int ended = fuse_session_loop_mt(session_, config);
+    tender.reset();
     fuse_loop_cfg_destroy(config);
     fuse_remove_signal_handlers(session_);
     served_.mount.CommitAll();

@@ -6,15 +6,12 @@
 #include "base/log.hh"
 
 namespace xec {
-namespace {
 
-int64_t MillisNow() {
+int64_t MountClockMs() {
   timespec now = {};
   clock_gettime(CLOCK_REALTIME, &now);
   return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
-
-}  // namespace
 
 std::shared_ptr<TreeEdit> MountedFile::edit() const {
   const MutexLock lock(mutex_);
@@ -28,19 +25,21 @@ std::shared_ptr<TreeReader> MountedFile::reader() const {
 
 void MountedFile::Changed() {
   const MutexLock lock(mutex_);
-  changed_ms_ = MillisNow();
+  changed_ms_ = MountClockMs();
+  rests_ = false;
 }
 
-Status MountedFile::NeedEdit(bool truncate) {
-  if (edit() && !truncate) return OkStatus();
+Status MountedFile::NeedEdit(EditHow how) {
   XEC_ASSIGN_OR_RETURN(const std::string path, where_());
-  XEC_ASSIGN_OR_RETURN(std::shared_ptr<TreeEdit> opened, tree_.OpenEdit(path, truncate));
+  XEC_ASSIGN_OR_RETURN(std::shared_ptr<TreeEdit> opened, tree_.OpenEdit(path, how));
+  const std::string version = opened->version();
   const MutexLock lock(mutex_);
   // The kernel drops its pages itself when it truncates.
-  if (!truncate && opened->version() != pages_) pages_.clear();
-  if (truncate) pages_ = opened->version();
+  if (how.truncate) pages_ = version;
+  if (version != pages_) pages_.clear();
   edit_ = std::move(opened);
-  if (truncate) changed_ms_ = MillisNow();
+  changed_ms_ = MountClockMs();
+  rests_ = false;
   return OkStatus();
 }
 
@@ -57,7 +56,7 @@ Result<bool> MountedFile::Open(OpenHow how) {
   bool same_pages = true;
   const std::shared_ptr<TreeEdit> current = edit();
   if (how.truncate) {
-    XEC_TRY(NeedEdit(true));
+    XEC_TRY(NeedEdit({.truncate = true}));
   } else if (!current || !current->changed()) {
     // Somebody else may have replaced the file, which an edit would find out too late.
     {
@@ -129,7 +128,7 @@ Status MountedFile::Apply(Change change) {
       }
     }
     const AloneTurn turn(turns_);
-    XEC_TRY(NeedEdit(false));
+    if (!edit()) XEC_TRY(NeedEdit({}));
   }
 }
 
@@ -142,7 +141,7 @@ Status MountedFile::Truncate(uint64_t size) {
   if (size == 0) {
     const AloneTurn turn(turns_);
     // What the file was need not be looked at.
-    if (!edit()) XEC_TRY(NeedEdit(true));
+    if (!edit()) XEC_TRY(NeedEdit({.truncate = true}));
   }
   XEC_TRY(Apply([&](TreeEdit& open) { return open.size() == size ? OkStatus() : open.Truncate(size); }));
   const AloneTurn turn(turns_);
@@ -182,14 +181,32 @@ bool MountedFile::in_use() const {
   return readers_ > 0 || writers_ > 0;
 }
 
+void MountedFile::Tend(int64_t now_ms) {
+  const SharedTurn turn(turns_);
+  const std::shared_ptr<TreeEdit> open = edit();
+  if (!open || !open->changed()) return;
+  bool commit = false;
+  {
+    const MutexLock lock(mutex_);
+    const int64_t idle_ms = now_ms - changed_ms_;
+    commit = idle_ms >= kCommitAfterMs;
+    if (idle_ms < kRestAfterMs || (rests_ && !commit)) return;
+    rests_ = true;
+  }
+  const Status done = commit ? CommitEdit(*open) : open->Rest();
+  if (!done) Log(LogLevel::kWarning, "mount", "a file that is open for writing: {}", done.error().message);
+}
+
 void MountedFile::KeepForUsers() {
-  bool reads = false, writes = false;
+  bool reads = false, writes = false, empty = false;
   {
     const MutexLock lock(mutex_);
     reads = readers_ > 0 && !reader_ && !edit_;
-    writes = writers_ > 0 && !edit_;
+    // One that has nothing yet would begin an upload to the name.
+    empty = edit_ && edit_->size() == 0;
+    writes = writers_ > 0 && (!edit_ || empty);
   }
-  Status kept = writes ? NeedEdit(false) : OkStatus();
+  Status kept = writes ? NeedEdit({.truncate = empty, .nameless = true}) : OkStatus();
   if (kept && reads && !writes) kept = NeedReader();
   if (!kept)
     Log(LogLevel::kWarning, "mount", "a file is removed whose users cannot go on: {}", kept.error().message);

@@ -14,6 +14,13 @@
 
 namespace xec {
 
+// After so long without a change.
+constexpr int64_t kRestAfterMs = 5'000;
+constexpr int64_t kCommitAfterMs = 20 * 60'000;
+
+// By the clock of the machine, since 1970.
+int64_t MountClockMs();
+
 struct OpenHow {
   bool reads = false;
   bool writes = false;
@@ -53,6 +60,10 @@ class MountedFile {
   std::optional<TreeEntry> Seen(bool after_all) const;
   bool in_use() const;
 
+  // To be called now and then. Changes that nobody goes on with give their memory back, and are committed in
+  // the end, before the store takes their upload for one whose writer has died.
+  void Tend(int64_t now_ms);
+
   // Held by one who renames or removes the file, over that request and the two calls below; nobody else uses
   // the file then. Files are taken in the order of their nodes' ids.
   Turns& turns() { return turns_; }
@@ -66,7 +77,7 @@ class MountedFile {
  private:
   std::shared_ptr<TreeEdit> edit() const;
   std::shared_ptr<TreeReader> reader() const;
-  Status NeedEdit(bool truncate);
+  Status NeedEdit(EditHow how);
   Status NeedReader();
   Status CommitEdit(TreeEdit& edit);
   Status EndWithLastWriter();  // in a turn alone
@@ -83,6 +94,7 @@ class MountedFile {
   std::shared_ptr<TreeReader> reader_ XEC_GUARDED_BY(mutex_);
   std::string pages_ XEC_GUARDED_BY(mutex_);  // version of the pages that the kernel may have; "": not one
   int64_t changed_ms_ XEC_GUARDED_BY(mutex_) = 0;
+  bool rests_ XEC_GUARDED_BY(mutex_) = false;  // since the last change
   size_t readers_ XEC_GUARDED_BY(mutex_) = 0;
   size_t writers_ XEC_GUARDED_BY(mutex_) = 0;
 };

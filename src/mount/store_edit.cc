@@ -2,122 +2,117 @@
 #include "mount/store_edit.hh"
 
 #include <algorithm>
+#include <atomic>
 
-#include "base/mutex.hh"
+#include "edit/edit_bytes.hh"
+#include "edit/object_edit.hh"
 #include "runtime/sync_wait.hh"
+#include "runtime/task_lock.hh"
 
 namespace xec {
 namespace {
 
 class StoreEdit final : public TreeEdit {
  public:
-  StoreEdit(Store& store, std::string path, CreateOptions options, CallOptions call)
-      : store_(store), path_(std::move(path)), options_(std::move(options)), call_(std::move(call)) {}
+  explicit StoreEdit(std::unique_ptr<ObjectEdit> edit) : edit_(std::move(edit)) {}
 
-  Status Begin(bool truncate) {
-    MutexLock lock(mutex_);
-    if (truncate) {
-      changed_ = true;
-      return OkStatus();
-    }
-    return SetBase({});
-  }
-
-  uint64_t size() const override {
-    const MutexLock lock(mutex_);
-    return Size();
-  }
+  uint64_t size() const override { return edit_->size(); }
+  bool changed() const override { return edit_->changed(); }
   std::string version() const override {
-    const MutexLock lock(mutex_);
-    return base_ ? base_->version().ToString() : "";
-  }
-  bool changed() const override {
-    const MutexLock lock(mutex_);
-    return changed_;
+    const std::optional<Version> base = SyncWait(edit_->BaseVersion());
+    return base ? base->ToString() : "";
   }
 
   Result<uint64_t> Read(uint64_t offset, MutableByteSpan into) override {
-    MutexLock lock(mutex_);
-    if (offset >= Size()) return 0;
-    if (changed_) return Fail(Code::kUnsupported, "{} is being written and cannot be read yet", path_);
-    return SyncWait(base_->Read(offset, into, call_));
+    return SyncWait(edit_->Read(offset, into));
   }
-
-  Status Write(uint64_t offset, ByteSpan bytes) override {
-    MutexLock lock(mutex_);
-    if (failed_) return *failed_;
-    if (offset != Size() || (!changed_ && Size() > 0))
-      return Fail(Code::kUnsupported, "{} can only be written from its start to its end, in one go", path_);
-    XEC_TRY(NeedWriter());
-    const Status appended = SyncWait(writer_->Append(bytes, call_));
-    if (!appended) failed_ = appended.error();
-    return appended;
-  }
-
-  Status Truncate(uint64_t size) override {
-    MutexLock lock(mutex_);
-    if (size == Size()) return OkStatus();
-    if (size > 0) return Fail(Code::kUnsupported, "{} of {} bytes cannot be cut to {}", path_, Size(), size);
-    writer_.reset();
-    failed_.reset();
-    changed_ = true;
-    return OkStatus();
-  }
+  Status Write(uint64_t offset, ByteSpan bytes) override { return SyncWait(edit_->Write(offset, bytes)); }
+  Status Truncate(uint64_t size) override { return SyncWait(edit_->Truncate(size)); }
+  Status Rest() override { return SyncWait(edit_->Rest()); }
 
   Result<std::string> Commit() override {
-    MutexLock lock(mutex_);
-    if (failed_) return *failed_;
-    XEC_TRY(NeedWriter());
-    const Result<Committed> committed = SyncWait(writer_->Commit(call_));
-    writer_.reset();
-    if (!committed) {
-      failed_ = committed.error();
-      return committed.error();
-    }
-    XEC_TRY(SetBase(OnlyIf::Current(committed->version)));
-    changed_ = false;
-    return base_->version().ToString();
+    XEC_ASSIGN_OR_RETURN(const std::optional<Committed> committed, SyncWait(edit_->Flush()));
+    return committed ? committed->version.ToString() : version();
   }
 
  private:
-  uint64_t Size() const XEC_REQUIRES(mutex_) {
-    if (changed_) return writer_ ? writer_->size() : 0;
-    return base_->size();
+  const std::unique_ptr<ObjectEdit> edit_;
+};
+
+// A file whose name is gone: all changes stay in scratch, and no upload is made, which would look for the
+// name.
+class NamelessEdit final : public TreeEdit {
+ public:
+  explicit NamelessEdit(Scratch& scratch) : bytes_(scratch) {}
+  ~NamelessEdit() override { SyncWait(bytes_.Clear()); }
+
+  void SetBase(std::shared_ptr<ReadHandle> base) {
+    version_ = base->version().ToString();
+    bytes_.SetBase(std::move(base));
+    size_ = bytes_.size();
   }
 
-  Status SetBase(OnlyIf only_if) XEC_REQUIRES(mutex_) {
-    XEC_ASSIGN_OR_RETURN(base_, SyncWait(store_.Open(path_, only_if, call_)));
-    return OkStatus();
+  uint64_t size() const override { return size_; }
+  bool changed() const override { return changed_; }
+  std::string version() const override { return version_; }
+  Result<uint64_t> Read(uint64_t offset, MutableByteSpan into) override {
+    return SyncWait(ReadNow(offset, into));
   }
+  Status Write(uint64_t offset, ByteSpan bytes) override { return SyncWait(WriteNow(offset, bytes)); }
+  Status Truncate(uint64_t size) override { return SyncWait(TruncateNow(size)); }
+  Status Rest() override { return OkStatus(); }
+  Result<std::string> Commit() override { return version_; }
 
-  Status NeedWriter() XEC_REQUIRES(mutex_) {
-    if (writer_) return OkStatus();
-    CreateOptions options = options_;
-    options.make_parents = false;
-    if (base_) options.write.only_if = OnlyIf::Current(base_->version());
-    XEC_ASSIGN_OR_RETURN(writer_, SyncWait(store_.Create(path_, std::move(options), call_)));
+ private:
+  Task<Result<uint64_t>> ReadNow(uint64_t offset, MutableByteSpan into) {
+    const TaskLock::Held held = co_await lock_.Share();
+    const uint64_t size = size_;
+    const uint64_t count = std::min<uint64_t>(into.size(), size - std::min(size, offset));
+    const Status read = co_await bytes_.Read(offset, into.first(count));
+    if (!read) co_return read.error();
+    co_return count;
+  }
+  Task<Status> WriteNow(uint64_t offset, ByteSpan bytes) {
+    const TaskLock::Held held = co_await lock_.Take();
     changed_ = true;
-    return OkStatus();
+    Status written = co_await bytes_.Write(offset, bytes);
+    size_ = bytes_.size();
+    co_return std::move(written);
+  }
+  Task<Status> TruncateNow(uint64_t size) {
+    const TaskLock::Held held = co_await lock_.Take();
+    changed_ = true;
+    co_await bytes_.Truncate(size);
+    size_ = size;
+    co_return OkStatus();
   }
 
-  Store& store_;
-  const std::string path_;
-  const CreateOptions options_;
-  const CallOptions call_;
-  mutable Mutex mutex_{LockRank::kUpload};
-  std::shared_ptr<ReadHandle> base_ XEC_GUARDED_BY(mutex_);  // null: it began empty
-  std::unique_ptr<WriteHandle> writer_ XEC_GUARDED_BY(mutex_);
-  bool changed_ XEC_GUARDED_BY(mutex_) = false;
-  std::optional<Error> failed_ XEC_GUARDED_BY(mutex_);
+  std::string version_;
+  TaskLock lock_;
+  EditBytes bytes_;
+  std::atomic<uint64_t> size_ = 0;
+  std::atomic<bool> changed_ = false;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<TreeEdit>> OpenStoreEdit(Store& store, std::string path, CreateOptions options,
-                                                bool truncate, CallOptions call) {
-  auto edit = std::make_shared<StoreEdit>(store, std::move(path), std::move(options), std::move(call));
-  XEC_TRY(edit->Begin(truncate));
-  return std::shared_ptr<TreeEdit>(std::move(edit));
+Result<std::shared_ptr<TreeEdit>> OpenStoreEdit(Store& store, Scratch& scratch, std::string path,
+                                                CreateOptions create, EditHow how, CallOptions call) {
+  if (how.nameless) {
+    auto edit = std::make_shared<NamelessEdit>(scratch);
+    if (how.truncate) return std::shared_ptr<TreeEdit>(std::move(edit));
+    XEC_ASSIGN_OR_RETURN(std::shared_ptr<ReadHandle> base, SyncWait(store.Open(path, call)));
+    edit->SetBase(std::move(base));
+    return std::shared_ptr<TreeEdit>(std::move(edit));
+  }
+  EditOptions options;
+  options.upload = std::move(create);
+  options.upload.make_parents = false;
+  XEC_ASSIGN_OR_RETURN(std::unique_ptr<ObjectEdit> edit,
+                       SyncWait(ObjectEdit::Open(store, scratch, std::move(path), std::move(options), call)));
+  // Not an edit that begins empty: what was there keeps its attributes.
+  if (how.truncate && edit->size() > 0) XEC_TRY(SyncWait(edit->Truncate(0)));
+  return std::shared_ptr<TreeEdit>(std::make_shared<StoreEdit>(std::move(edit)));
 }
 
 }  // namespace xec

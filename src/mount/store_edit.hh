@@ -5,13 +5,14 @@
 #include <memory>
 
 #include "api/store.hh"
+#include "edit/scratch.hh"
 #include "mount/tree.hh"
 
 namespace xec {
 
-// `store` outlives it. Blocking. An object can be written from its start to its end, once. Errors: those of
-// Store::Open.
-Result<std::shared_ptr<TreeEdit>> OpenStoreEdit(Store& store, std::string path, CreateOptions options,
-                                                bool truncate, CallOptions call);
+// `store` and `scratch` outlive it. Blocking. Each version that it commits keeps mode and attributes of the
+// one before. Errors: those of Store::Open.
+Result<std::shared_ptr<TreeEdit>> OpenStoreEdit(Store& store, Scratch& scratch, std::string path,
+                                                CreateOptions create, EditHow how, CallOptions call);
 
 }  // namespace xec

@@ -42,7 +42,10 @@ TreeEntry EntryOf(const ObjectInfo& info) {
 class StoreTree final : public MountedTree {
  public:
   StoreTree(OpenedStore& opened, Caller caller)
-      : opened_(opened), store_(opened.store()), caller_(std::make_shared<const Caller>(std::move(caller))) {}
+      : opened_(opened),
+        store_(opened.store()),
+        scratch_(opened.configuration().ScratchDirectory(), opened.configuration().scratch_bytes),
+        caller_(std::make_shared<const Caller>(std::move(caller))) {}
 
   Result<TreeEntry> Stat(const std::string& path) override {
     XEC_ASSIGN_OR_RETURN(const ObjectInfo info, SyncWait(store_.Stat(path, Call())));
@@ -68,8 +71,8 @@ class StoreTree final : public MountedTree {
     return std::shared_ptr<TreeReader>(std::make_shared<StoreReader>(std::move(handle)));
   }
 
-  Result<std::shared_ptr<TreeEdit>> OpenEdit(const std::string& path, bool truncate) override {
-    return OpenStoreEdit(store_, path, opened_.CreateOptionsFor(path), truncate, Call());
+  Result<std::shared_ptr<TreeEdit>> OpenEdit(const std::string& path, EditHow how) override {
+    return OpenStoreEdit(store_, scratch_, path, opened_.CreateOptionsFor(path), how, Call());
   }
 
   Result<TreeEntry> CreateFile(const std::string& path) override {
@@ -130,6 +133,7 @@ class StoreTree final : public MountedTree {
 
   OpenedStore& opened_;
   Store& store_;
+  Scratch scratch_;
   const std::shared_ptr<const Caller> caller_;
 };
 

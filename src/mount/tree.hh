@@ -54,7 +54,7 @@ class TreeEdit {
  public:
   virtual ~TreeEdit() = default;
   virtual uint64_t size() const = 0;
-  // What it began with or has committed last; "" of one that begins empty.
+  // What it began with or has committed last.
   virtual std::string version() const = 0;
   // Is there anything that Commit would write?
   virtual bool changed() const = 0;
@@ -63,10 +63,18 @@ class TreeEdit {
   // kUnavailable.
   virtual Status Write(uint64_t offset, ByteSpan bytes) = 0;
   virtual Status Truncate(uint64_t size) = 0;
+  // Gives back what an upload under way holds of the process's memory. For a file that nobody has written to
+  // for a while, since other uploads may wait for it. Errors: as Write.
+  virtual Status Rest() = 0;
   // Makes the changes what everybody sees, and answers the version that has them. Errors: kNotCurrent and
   // kNotFound (somebody else has replaced or removed the file; nothing is overwritten), those of
   // WriteHandle::Commit.
   virtual Result<std::string> Commit() = 0;
+};
+
+struct EditHow {
+  bool truncate = false;  // it begins empty, which is a change unless the file is
+  bool nameless = false;  // the name is about to go: it is never committed
 };
 
 // Blocking, thread-safe. Paths begin with a slash; "/" is the root. Every call may also answer kNoQuorum,
@@ -82,8 +90,8 @@ class MountedTree {
 
   // Errors: kNotFound, kIsDirectory.
   virtual Result<std::shared_ptr<TreeReader>> OpenReader(const std::string& path) = 0;
-  // `truncate`: it begins empty, which is a change. Errors: as OpenReader.
-  virtual Result<std::shared_ptr<TreeEdit>> OpenEdit(const std::string& path, bool truncate) = 0;
+  // Errors: as OpenReader.
+  virtual Result<std::shared_ptr<TreeEdit>> OpenEdit(const std::string& path, EditHow how) = 0;
   // An empty file, where there is nothing. Errors: kAlreadyExists, kNotFound (the parent), kNotDirectory.
   virtual Result<TreeEntry> CreateFile(const std::string& path) = 0;
 

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """xec mount: a store as a directory, used by programs that know files and nothing else."""
 import errno
+import mmap
 import os
+import random
 import shutil
 import signal
 import stat
@@ -141,6 +143,9 @@ class Files(MountTest):
         self.run_program([*git, "-C", repo, "commit", "-q", "-m", "one"])
         self.run_program(["git", "clone", "-q", repo, f"{mnt}/clone"])
         self.run_program(["diff", "-r", f"{repo}/docs", f"{mnt}/clone/docs"])
+        self.write(f"{mnt}/clone/new", "new\n")
+        self.run_program([*git, "-C", f"{mnt}/clone", "add", "new"])
+        self.run_program([*git, "-C", f"{mnt}/clone", "commit", "-q", "-m", "two"])
         self.assertEqual(self.run_program(["git", "-C", f"{mnt}/clone", "status", "--short"]).out, "")
         self.run_program(["git", "-C", f"{mnt}/clone", "fsck", "--strict"])
 
@@ -174,6 +179,12 @@ class Handles(MountTest):
             self.assertEqual(os.listdir(mnt), [])
             self.assertEqual(file.read(), "content")
             self.assertEqual(os.fstat(file.fileno()).st_size, 7)
+        with open(f"{mnt}/g", "w+") as file:
+            os.remove(f"{mnt}/g")
+            file.write("nowhere")
+            file.seek(2)
+            self.assertEqual(file.read(), "where")
+        self.assertEqual(os.listdir(mnt), [])
 
     def test_a_file_is_renamed_while_it_is_open(self):
         mnt = self.mount()
@@ -209,6 +220,85 @@ class Handles(MountTest):
         # Of other bytes it is not the time.
         self.write(f"{mnt}/g", "other")
         self.assertGreaterEqual(os.stat(f"{mnt}/g").st_mtime, touched)
+
+
+class Changes(MountTest):
+    def test_writes_anywhere(self):
+        mnt = self.mount()
+        chances = random.Random(1)
+        local, there = self.path("local"), f"{mnt}/there"
+        content = chances.randbytes(2 * MIB)
+        for path in (local, there):
+            self.write(path, content, "wb")
+        with open(local, "r+b", buffering=0) as one, open(there, "r+b", buffering=0) as other:
+            for _ in range(300):
+                place, size = chances.randrange(3 * MIB), chances.randrange(1, 70_000)
+                what = chances.randrange(20)
+                piece = chances.randbytes(size)
+                for file in (one, other):
+                    if what == 0:
+                        os.ftruncate(file.fileno(), place)
+                    elif what == 1:
+                        os.fsync(file.fileno())
+                    else:
+                        os.pwrite(file.fileno(), piece, place)
+                self.assertEqual(os.pread(other.fileno(), 100_000, place), os.pread(one.fileno(), 100_000, place))
+        self.assert_same(local, there)
+        self.xec("get", "/there", self.path("back"))
+        self.assert_same(local, self.path("back"))
+
+    def test_appending(self):
+        mnt = self.mount()
+        self.run_program(["sh", "-c", f"(echo a; ls /; echo b) > {mnt}/f; echo c >> {mnt}/f; (echo d; echo e) >> {mnt}/f"])
+        lines = self.read(f"{mnt}/f").splitlines()
+        self.assertEqual((lines[0], lines[-4:]), ("a", ["b", "c", "d", "e"]))
+        # Two that append see each other's end.
+        with open(f"{mnt}/g", "a") as one, open(f"{mnt}/g", "a") as other:
+            for i in range(10):
+                print(i, file=one if i % 2 else other, flush=True)
+        self.assertEqual(self.read(f"{mnt}/g"), "".join(f"{i}\n" for i in range(10)))
+
+    def test_mode_and_attributes_stay_with_a_changed_file(self):
+        mnt = self.mount()
+        self.write(f"{mnt}/f", "#!/bin/sh\n")
+        os.chmod(f"{mnt}/f", 0o755)
+        os.setxattr(f"{mnt}/f", "user.k", b"v")
+        for mode in ("a", "w"):
+            self.write(f"{mnt}/f", "echo it runs\n", mode)
+            self.assertEqual(stat.S_IMODE(os.stat(f"{mnt}/f").st_mode), 0o755)
+            self.assertEqual(os.getxattr(f"{mnt}/f", "user.k"), b"v")
+        # As cp -p and install do.
+        with open(f"{mnt}/f", "a") as file:
+            file.write("echo more\n")
+            file.flush()
+            os.fchmod(file.fileno(), 0o700)
+            os.setxattr(file.fileno(), "user.k", b"w")
+            os.utime(file.fileno(), (1000, 1000))
+        status = os.stat(f"{mnt}/f")
+        self.assertEqual((stat.S_IMODE(status.st_mode), status.st_mtime), (0o700, 1000))
+        self.assertEqual(os.getxattr(f"{mnt}/f", "user.k"), b"w")
+
+    def test_mapped_memory(self):
+        mnt = self.mount()
+        self.write(f"{mnt}/f", b"x" * 100_000, "wb")
+        with open(f"{mnt}/f", "r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+            mapped[50_000:50_005] = b"hello"
+        content = bytearray(b"x" * 100_000)
+        content[50_000:50_005] = b"hello"
+        self.unmount(mnt)
+        self.assertEqual(self.xec("cat", "/f", binary=True).out, bytes(content))
+
+    def test_a_database(self):
+        mnt = self.mount()
+        base = f"{mnt}/base.db"
+        sqlite = ["sqlite3", "-bail", base]
+        self.run_program([*sqlite, "create table t(a integer primary key, b text); insert into t(b) values ('one');"])
+        for i in range(5):
+            self.run_program([*sqlite, f"begin; insert into t(b) select b || {i} from t; commit;"])
+        self.assertEqual(self.run_program([*sqlite, "pragma integrity_check; select count(*) from t"]).out, "ok\n32\n")
+        self.unmount(mnt)
+        self.mount()
+        self.assertEqual(self.run_program([*sqlite, "select count(*) from t"]).out, "32\n")
 
 
 class TwoMounts(MountTest):

@@ -46,9 +46,9 @@ class MemoryTree final : public MountedTree {
     XEC_TRY(Find(path));
     return std::shared_ptr<TreeReader>(std::make_shared<Reader>(files[path]));
   }
-  Result<std::shared_ptr<TreeEdit>> OpenEdit(const std::string& path, bool truncate) override {
+  Result<std::shared_ptr<TreeEdit>> OpenEdit(const std::string& path, EditHow how) override {
     XEC_TRY(Find(path));
-    return std::shared_ptr<TreeEdit>(std::make_shared<Edit>(*this, path, truncate));
+    return std::shared_ptr<TreeEdit>(std::make_shared<Edit>(*this, path, how.truncate));
   }
   Result<TreeEntry> CreateFile(const std::string& path) override {
     if (files.contains(path)) return Fail(Code::kAlreadyExists, "{} exists", path);
@@ -87,7 +87,7 @@ class MemoryTree final : public MountedTree {
   std::map<std::string, File> files;
   std::set<std::string> directories = {"/"};
   size_t page_names = 3;
-  int versions = 0, stats = 0, lists = 0, commits = 0;
+  int versions = 0, stats = 0, lists = 0, commits = 0, rests = 0;
   std::optional<Error> next_commit;  // what it answers, once
 
  private:
@@ -125,6 +125,10 @@ class MemoryTree final : public MountedTree {
     Status Truncate(uint64_t size) override {
       changed_ = true;
       bytes_.resize(static_cast<size_t>(size));
+      return OkStatus();
+    }
+    Status Rest() override {
+      ++tree_.rests;
       return OkStatus();
     }
     Result<std::string> Commit() override {

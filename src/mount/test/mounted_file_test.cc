@@ -116,6 +116,26 @@ TEST_F(MountedFileTest, TruncatingIsAChange) {
   EXPECT_EQ(tree.commits, 3);
 }
 
+TEST_F(MountedFileTest, ChangesThatNobodyGoesOnWithRestAndAreCommittedInTheEnd) {
+  tree.Put("/f", "one");
+  Open(kWrites);
+  const int64_t now = MountClockMs();
+  file.Tend(now + 2 * kRestAfterMs);
+  EXPECT_EQ(tree.rests, 0);
+  EXPECT_TRUE(Write(0, "O"));
+  file.Tend(now);
+  EXPECT_EQ(tree.rests, 0);
+  for (int i = 2; i < 4; ++i) file.Tend(now + i * kRestAfterMs);
+  EXPECT_EQ(tree.rests, 1);
+  EXPECT_TRUE(Write(1, "N"));
+  file.Tend(now + 2 * kRestAfterMs);
+  EXPECT_EQ(tree.rests, 2);
+  file.Tend(now + 2 * kCommitAfterMs);
+  EXPECT_EQ(tree.files["/f"].bytes, "ONe");
+  file.Tend(now + 4 * kCommitAfterMs);
+  EXPECT_EQ(tree.commits, 1);
+}
+
 TEST_F(MountedFileTest, ARemovedFileLivesUntilItsLastHandleEnds) {
   tree.Put("/f", "one");
   Open(kReads);
