@@ -120,7 +120,9 @@ void FuseMount::SetAttributes(fuse_req_t request, fuse_ino_t id, const struct st
     done = (*node)->file.Truncate(static_cast<uint64_t>(wanted->st_size));
   if (done && (which & FUSE_SET_ATTR_MODE) != 0) {
     const Result<std::string> path = CommittedPath(**node);
-    done = path ? tree_.SetMode(*path, wanted->st_mode & ALLPERMS) : Status(path.error());
+    Result<TreeEntry> entry = path ? Look(**node) : Result<TreeEntry>(path.error());
+    // Programs that copy files set the mode that is there, of each.
+    done = entry ? SetModeIfOther(*path, *entry, wanted->st_mode) : Status(entry.error());
   }
   if (done && (which & FUSE_SET_ATTR_MTIME) != 0)
     done = SetTime(*node, *wanted, (which & FUSE_SET_ATTR_MTIME_NOW) != 0);
