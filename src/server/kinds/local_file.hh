@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/mutex.hh"
-#include "server/data_server.hh"
 #include "runtime/io_threads.hh"
+#include "server/data_server.hh"
 #include "server/kinds/local_root.hh"
 
 namespace xec {
