@@ -36,6 +36,8 @@ BOUNDS = [
         ("memory in which unchanged bytes are copied, for each object that is committed, beside the budget",
          "src/edit/edit_bytes.cc", "kPieceBytes", "bytes", ""),
         ("a close that copies bytes waits before its client comes back", "src/plugin_oss/explained_file.cc", "kPrepareWait", "time", ""),
+        ("a client that lost its connection while it wrote is refused to go on for", "src/plugin_oss/interrupted_changes.cc",
+         "kMarkSeconds", "seconds", ""),
         ("buffer of xrootd's for each connection", "src/plugin_oss/write_file.cc", "kXrootdBufferBytes", "bytes", ""),
         ("memory is kept for an upload whose client has to come back", "src/api/handles.hh", "kReservationMax",
          "time", ""),

@@ -28,6 +28,7 @@ class EditFile final : public OpenHandle {
   ssize_t Write(const void* buffer, off_t offset, size_t size) override {
     if (offset < 0) return -EINVAL;
     const ByteSpan bytes(static_cast<const std::byte*>(buffer), size);
+    NoteChange();
     const Status written = SyncWait(edit_.edit().Write(static_cast<uint64_t>(offset), bytes));
     if (!written) return Failed(Doing("write"), written.error());
     return static_cast<ssize_t>(size);
@@ -44,13 +45,22 @@ class EditFile final : public OpenHandle {
   }
   int Fchmod(mode_t) override { return 0; }
   int Ftruncate(unsigned long long size) override {
+    NoteChange();
     return Answer(Doing("truncate"), SyncWait(edit_.edit().Truncate(size)));
   }
   bool Prepare(std::chrono::milliseconds patience) override { return edit_.Prepare(patience); }
-  int Sync() override { return Answer(Doing("sync"), edit_.Commit()); }
+  bool SyncCommits() const override { return true; }
+  int Sync() override {
+    const Status committed = edit_.Commit();
+    if (committed && !edit_.edit().changed()) End();
+    return Answer(Doing("sync"), committed);
+  }
   int Close() override {
     // Of a client that died XRootD closes the file without asking the file system in front.
-    if (edit_.prepared()) return Answer(Doing("close"), edit_.Commit());
+    if (edit_.prepared()) {
+      End();
+      return Answer(Doing("close"), edit_.Commit());
+    }
     if (edit_.edit().changed())
       Log(LogLevel::kWarning, "gateway", "changes of {} by {} were interrupted and are dropped", path_,
           client_);
@@ -61,9 +71,22 @@ class EditFile final : public OpenHandle {
  private:
   Attempt Doing(const char* name) const { return {name, path_, client_}; }
 
+  void NoteChange() {
+    edit_.NoteChange();
+    MutexLock lock(mutex_);
+    if (!mark_) mark_.emplace(gateway_.interrupted().Begin(client_, path_));
+  }
+  void End() {
+    MutexLock lock(mutex_);
+    if (mark_) mark_->Over();
+    mark_.reset();
+  }
+
   Gateway& gateway_;
   const std::string path_, client_;
   PreparedEdit edit_;
+  Mutex mutex_{LockRank::kUpload};  // over the marks'
+  std::optional<InterruptedChanges::Mark> mark_ XEC_GUARDED_BY(mutex_);  // while there are changes
 };
 
 }  // namespace
@@ -76,6 +99,8 @@ Result<std::shared_ptr<OpenHandle>> OpenEdit(Gateway& gateway, std::string path,
   }
   EditOptions options;
   options.upload = gateway.CreateOptionsFor(path);
+  // A write that copied the whole object would cost its client the connection.
+  options.tail_in_scratch_max = UINT64_MAX;
   XEC_ASSIGN_OR_RETURN(
       std::unique_ptr<ObjectEdit> edit,
       SyncWait(ObjectEdit::Open(gateway.store(), gateway.scratch(), path, std::move(options), call)));

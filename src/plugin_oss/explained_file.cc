@@ -23,7 +23,12 @@ class ExplainedFile final : public XrdSfsFile {
   int open(const char* path, XrdSfsFileOpenMode flags, mode_t mode, const XrdSecEntity* client,
            const char* opaque) override {
     const OpenOfThread of_thread;
+    const bool changes =
+        (flags & (SFS_O_WRONLY | SFS_O_RDWR)) != 0 && (flags & (SFS_O_CREAT | SFS_O_TRUNC)) == 0;
+    // Else another one could find the handle of this one before it is hidden, and share what it changes.
+    if (changes) TurnsOfDaemon().Take(path);
     const int opened = Explain([&] { return file_->open(path, flags, mode, client, opaque); });
+    if (changes) TurnsOfDaemon().Give(path);
     handle_ = of_thread.handle();
     return opened;
   }
@@ -79,7 +84,8 @@ class ExplainedFile final : public XrdSfsFile {
   XrdSfsXferSize writev(XrdOucIOVec* pieces, int count) override { return file_->writev(pieces, count); }
   int stat(struct stat* out) override { return file_->stat(out); }
   int sync() override {
-    if (!Prepare()) return kComeBackSeconds;
+    const std::shared_ptr<OpenHandle> handle = handle_.lock();
+    if (handle && handle->SyncCommits() && !Prepare()) return kComeBackSeconds;
     return Explain([&] { return file_->sync(); });
   }
   int sync(XrdSfsAio* aio) override { return file_->sync(aio); }

@@ -13,6 +13,7 @@
 #include "plugin_oss/checksum_jobs.hh"
 #include "plugin_oss/copy_receiver.hh"
 #include "plugin_oss/handle_sharing.hh"
+#include "plugin_oss/interrupted_changes.hh"
 #include "plugin_oss/last_stats.hh"
 #include "plugin_oss/upload_attributes.hh"
 #include "plugin_oss/upload_line.hh"
@@ -69,25 +70,27 @@ class Gateway {
         offered_(std::move(offered)),
         upload_line_(patience),
         checksum_jobs_(gate_, limits),
-        scratch_(Configuration().ScratchDirectory(), Configuration().scratch_bytes) {}
+        scratch_(Configuration().ScratchDirectory(), Configuration().scratch_bytes),
+        interrupted_(scratch_.directory() + "/interrupted") {}
   explicit Gateway(std::unique_ptr<OpenedStore> opened)
       : opened_(std::move(opened)),
         store_(&opened_->store()),
         offered_(opened_->configuration().export_path),
         checksum_jobs_(gate_, {}),
-        scratch_(opened_->configuration().ScratchDirectory(), opened_->configuration().scratch_bytes) {}
+        scratch_(opened_->configuration().ScratchDirectory(), opened_->configuration().scratch_bytes),
+        interrupted_(scratch_.directory() + "/interrupted") {}
 
   // What is offered of it: for XRootD's own export of /store the name /storeX begins alike.
   Store& store() { return gate_; }
   // "" while the store could not be opened yet, and of a test's.
   std::string StoreId();
-  CreationTurns& creation_turns() { return creation_turns_; }
   LastStats& last_stats() { return last_stats_; }
   UploadLine& upload_line() { return upload_line_; }
   UploadsOfClients& uploads_of_clients() { return uploads_of_clients_; }
   ChecksumJobs& checksum_jobs() { return checksum_jobs_; }
   CopyReceiver& copies() { return copies_; }
   Scratch& scratch() { return scratch_; }
+  InterruptedChanges& interrupted() { return interrupted_; }
   // Where to tell what was refused before it came to the store; null: nowhere.
   AuditLog* audit() { return opened_ ? opened_->audit() : nullptr; }
 
@@ -112,13 +115,13 @@ class Gateway {
   Store* store_;
   const std::string offered_;  // the directory of it with all below
   GatedStore gate_{[this](std::string_view path, const CallOptions&) { return Offers(path); }};
-  CreationTurns creation_turns_;
   LastStats last_stats_;
   UploadLine upload_line_;
   UploadsOfClients uploads_of_clients_;
   ChecksumJobs checksum_jobs_;
   CopyReceiver copies_;
   Scratch scratch_;
+  InterruptedChanges interrupted_;
 };
 
 // True if a configuration file has xrootd tell an upload that ended from one whose client died (ofs.persist

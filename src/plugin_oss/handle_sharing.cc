@@ -40,4 +40,9 @@ void CreationTurns::Give(const std::string& path) {
   if (taken_.erase(path) > 0) given_.NotifyAll();
 }
 
+CreationTurns& TurnsOfDaemon() {
+  static CreationTurns turns;
+  return turns;
+}
+
 }  // namespace xec

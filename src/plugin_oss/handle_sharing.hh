@@ -42,4 +42,7 @@ class CreationTurns {
   std::map<std::string, TimePoint> taken_ XEC_GUARDED_BY(mutex_);  // since when
 };
 
+// Those of this daemon. An open that changes what is there takes the turn as well.
+CreationTurns& TurnsOfDaemon();
+
 }  // namespace xec

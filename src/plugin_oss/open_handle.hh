@@ -23,6 +23,7 @@ class OpenHandle {
   virtual int Fchmod(mode_t mode) = 0;
   virtual int Ftruncate(unsigned long long size) = 0;
   virtual int Sync() { return 0; }
+  virtual bool SyncCommits() const { return false; }
   // The client asks for Sync or Close, which then follows: brings what was written to where it can be
   // committed at once. False: that goes on after `patience`, and this has to be called again first.
   virtual bool Prepare(std::chrono::milliseconds) { return true; }

@@ -10,7 +10,7 @@ PreparedEdit::~PreparedEdit() { scope_.Drain(); }
 Task<void> PreparedEdit::Run() {
   Status answer = co_await edit_->Prepare();
   MutexLock lock(mutex_);
-  answer_ = std::move(answer);
+  if (!changed_since_) answer_ = std::move(answer);
   running_ = false;
   ended_.NotifyAll();
 }
@@ -20,13 +20,20 @@ bool PreparedEdit::Prepare(std::chrono::milliseconds patience) {
   MutexLock lock(mutex_);
   if (answer_) return true;
   if (!std::exchange(running_, true)) {
+    changed_since_ = false;
     lock.Unlock();
     scope_.Spawn(Run());
     lock.Lock();
   }
-  while (!answer_ && ended_.WaitUntil(mutex_, until)) {
+  while (running_ && ended_.WaitUntil(mutex_, until)) {
   }
   return answer_.has_value();
+}
+
+void PreparedEdit::NoteChange() {
+  MutexLock lock(mutex_);
+  answer_.reset();
+  changed_since_ = true;
 }
 
 bool PreparedEdit::prepared() const {

@@ -24,6 +24,8 @@ class PreparedEdit {
 
   // Goes on with ObjectEdit::Prepare, or begins it, and waits so long. True: it has ended.
   bool Prepare(std::chrono::milliseconds patience);
+  // What was prepared is not all: a client that dies now has not asked for a commit of this.
+  void NoteChange();
   // After that: what it answered, or what ObjectEdit::Flush does.
   Status Commit();
   // Has the client asked for a commit since the last one?
@@ -36,6 +38,7 @@ class PreparedEdit {
   mutable Mutex mutex_;
   CondVar ended_;
   bool running_ XEC_GUARDED_BY(mutex_) = false;
+  bool changed_since_ XEC_GUARDED_BY(mutex_) = false;  // since it began to run
   std::optional<Status> answer_ XEC_GUARDED_BY(mutex_);
   TaskScope scope_;
 };

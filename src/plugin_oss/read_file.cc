@@ -102,7 +102,7 @@ int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
     if (handle_) return -EBADF;
     // Before the name is looked up: a later opener looks for itself.
     HideHandles(path);
-    if ((flags & O_CREAT) != 0) gateway_.creation_turns().Give(path);
+    if ((flags & O_CREAT) != 0) TurnsOfDaemon().Give(path);
     const CallOptions call = {.caller = CallerOf(&env)};
     if ((flags & O_ACCMODE) == O_RDONLY) {
       Result<std::shared_ptr<ReadHandle>> reader = SyncWait(gateway_.store().Open(path, call));
@@ -118,6 +118,14 @@ int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
       return 0;
     }
     if ((flags & (O_TRUNC | O_CREAT)) == 0) {
+      if (gateway_.interrupted().Take(client_, path)) {
+        return Failed(
+            {"open", path, client_},
+            Fail(
+                Code::kNotCurrent,
+                "the connection was lost while {} was written, and what came of it is dropped; write it anew",
+                path));
+      }
       Result<std::shared_ptr<OpenHandle>> edit = OpenEdit(gateway_, path, client_, call);
       if (!edit) return Failed({"open", path, client_}, edit.error());
       Opened(std::move(*edit));

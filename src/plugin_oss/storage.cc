@@ -55,7 +55,7 @@ int Storage::Chmod(const char* path, mode_t mode, XrdOucEnv* env) {
 
 int Storage::Create(const char*, const char* path, mode_t, XrdOucEnv&, int) {
   return Guarded("create", [&] {
-    gateway_.creation_turns().Take(path);
+    TurnsOfDaemon().Take(path);
     return -ENOTSUP;
   });
 }

@@ -28,6 +28,7 @@ class Upload final : public OpenHandle {
         request_(std::move(request)),
         attributes_(gateway.uploads_of_clients().Begin(request_.client, request_.path)),
         client_(std::move(client)),
+        mark_(gateway.interrupted().Begin(request_.client, request_.path)),
         edit_(std::move(edit)) {
     if (!request_.copied) return;
     copy_ = gateway.copies().Expect(
@@ -60,6 +61,7 @@ class Upload final : public OpenHandle {
     if (offset < 0)
       return GiveUp("write", Fail(Code::kInvalidArgument, "write at {}: there is no such place", offset));
     const ByteSpan bytes(static_cast<const std::byte*>(buffer), size);
+    edit_.NoteChange();
     const Status written = SyncWait(edit_.edit().Write(static_cast<uint64_t>(offset), bytes));
     if (!written) return GiveUp("write", written.error());
     return static_cast<ssize_t>(size);
@@ -86,6 +88,7 @@ class Upload final : public OpenHandle {
     MutexLock lock(mutex_);
     if (failure_ != 0) return FailedBefore();
     if (!open_) return -EBADF;
+    edit_.NoteChange();
     const Status cut = SyncWait(edit_.edit().Truncate(size));
     return cut ? 0 : GiveUp("truncate", cut.error());
   }
@@ -98,10 +101,12 @@ class Upload final : public OpenHandle {
   int Close() override {
     if (copy_) copy_->End();
     MutexLock lock(mutex_);
+    const bool died = guarded_ && !complete_;
+    if (!died) mark_.Over();
     // XRootD lets clients close after a failed write; they must hear of it once more.
     if (failure_ != 0) return FailedBefore();
     if (!open_) return -EBADF;
-    if (guarded_ && !complete_) {
+    if (died) {
       Log(LogLevel::kWarning, "gateway", "upload of {} by {} was interrupted after {} bytes and is dropped",
           request_.path, request_.client, size());
       Abandon();
@@ -151,6 +156,7 @@ class Upload final : public OpenHandle {
   const UploadRequest request_;
   const UploadsOfClients::Upload attributes_;
   const UploadLine::ClientToken client_;
+  InterruptedChanges::Mark mark_ XEC_GUARDED_BY(mutex_);
   std::shared_ptr<CopyReceiver::Expected> copy_;  // null unless a third party sends the bytes
   PreparedEdit edit_;
   Mutex mutex_{LockRank::kUpload};  // one request of the client after another

@@ -3,7 +3,9 @@
 # seconds: 900
 import os
 import random
+import urllib.parse
 
+import cut_line
 import grid_clients
 import xectest
 from editors import Editor, Refused
@@ -163,7 +165,8 @@ class ByPython(EditsTest):
         editor.kill()
         store.start()
         self.assertTrue(self.get(store, "/file") == before)
-        self.assertEqual(self.files_below(os.path.join(store.state, "scratch")), [], "nothing is left there")
+        left = self.files_below(os.path.join(store.state, "scratch"))
+        self.assertEqual([name for name in left if "interrupted/" not in name], [], "no changes are left there")
 
     def test_full_scratch_is_told(self):
         store = self.gateway(scratch_size="1MiB")
@@ -180,6 +183,55 @@ class ByPython(EditsTest):
                         + before[MIB + 900 * KIB:])
         # What is written from start to end needs none.
         self.put(store, "/other", self.random(4 * MIB))
+
+
+class LostConnections(EditsTest):
+    """XRootD's client comes back by itself, opens the name to be changed, and sends what was not answered."""
+
+    WAITS = {"XRD_CONNECTIONWINDOW": "2", "XRD_CONNECTIONRETRY": "20", "XRD_TIMEOUTRESOLUTION": "1"}
+
+    def line(self, store, size, meanwhile=lambda: None):
+        return cut_line.CutLine(self, urllib.parse.urlparse(store.url).port, size, meanwhile)
+
+    def overwrite(self, store, line, says="the connection was lost while /file was written"):
+        before, path = self.random(12 * MIB), self.path("new")
+        self.put(store, "/file", before)
+        with open(path, "wb") as file:
+            file.write(self.random(12 * MIB, 2))
+        url = f"root://{xectest.HOST}:{line.port}//file"
+        failed = self.xrdcp("-f", path, url, code=None, env=self.WAITS)
+        self.assertTrue(line.cut.is_set())
+        self.assertNotEqual(failed.code, 0)
+        self.assertRegex(failed.err, says)
+        self.assertTrue(self.get(store, "/file") == before)
+        self.xrdcp("-f", path, url)
+        self.assertTrue(self.get(store, "/file") == self.random(12 * MIB, 2))
+
+    def test_of_an_upload_over_an_object(self):
+        store = self.gateway()
+        self.overwrite(store, self.line(store, 5 * MIB))
+
+    def test_of_an_upload_to_a_gateway_that_dies(self):
+        store = self.gateway()
+
+        def restart():
+            store.kill()
+            store.start()
+        # XrdCl may have given the file up by itself.
+        self.overwrite(store, self.line(store, 5 * MIB, restart), "the connection was lost while|Invalid operation")
+
+    def test_of_a_change(self):
+        store = self.gateway()
+        before = self.random(MIB)
+        self.put(store, "/file", before)
+        line = self.line(store, 500 * KIB)
+        editor = Editor(self, self.WAITS).open(f"root://{xectest.HOST}:{line.port}//file")
+        editor.write(b"a" * (100 * KIB), 0)
+        with self.assertRaisesRegex(Refused, "the connection was lost while /file was written"):
+            for number in range(10):
+                editor.write(b"b" * (100 * KIB), number * 100 * KIB)
+        self.assertTrue(line.cut.is_set())
+        self.assertTrue(self.get(store, "/file") == before)
 
 
 class ByPrograms(EditsTest):

@@ -3,6 +3,7 @@
 #include "plugin_oss/edit_file.hh"
 
 #include <fcntl.h>
+#include <filesystem>
 #include <future>
 #include <thread>
 
@@ -21,6 +22,9 @@ namespace {
 
 class EditFileTest : public testing::Test {
  protected:
+  // What other tests, and runs before, have left.
+  EditFileTest() { std::filesystem::remove_all(gateway_.scratch().directory() + "/interrupted"); }
+
   // As the file system in front does.
   int Open(File& file, const char* path, int flags = O_RDWR) {
     const OpenOfThread of_thread;
@@ -86,6 +90,34 @@ TEST_F(EditFileTest, SyncCommitsToo) {
   EXPECT_EQ(Write(file, "x", 3), 1);
   EXPECT_EQ(file.Close(nullptr), 0);
   EXPECT_EQ(store_.objects["/a"].bytes, "abc3456789") << "of what came after it the client said nothing";
+}
+
+// XRootD does not pass a sync on to the storage when it knows of no write.
+TEST_F(EditFileTest, WhatIsWrittenAfterASyncThatDidNotComeIsDroppedWithItsClient) {
+  store_.Put("/a", "0123456789");
+  File file(gateway_, "user.1:2@host");
+  ASSERT_EQ(Open(file, "/a"), 0);
+  EXPECT_TRUE(handle_.lock()->Prepare(std::chrono::seconds(10)));
+  EXPECT_EQ(Write(file, "x", 3), 1);
+  EXPECT_EQ(file.Close(nullptr), 0);
+  EXPECT_EQ(store_.objects["/a"].bytes, "0123456789");
+}
+
+// It sends only what was not answered.
+TEST_F(EditFileTest, AClientThatComesBackAfterItsConnectionIsRefusedOnce) {
+  store_.Put("/a", "0123456789");
+  for (const int flags : {O_RDWR, O_CREAT | O_TRUNC | O_RDWR}) {
+    File file(gateway_, "user.1:2@host"), again(gateway_, "user.1:3@host"), later(gateway_, "user.1:3@host");
+    ASSERT_EQ(Open(file, "/a", flags), 0);
+    EXPECT_EQ(Write(file, "abc", 0), 3);
+    EXPECT_EQ(file.Fchmod(01644), 0);
+    EXPECT_EQ(file.Close(nullptr), 0);
+    EXPECT_EQ(Open(again, "/a"), -ErrnoOf(Code::kNotCurrent));
+    EXPECT_EQ(Open(later, "/a"), 0);
+    EXPECT_EQ(Write(later, "z", 0), 1);
+    EXPECT_EQ(CloseAsClient(later), 0);
+    EXPECT_EQ(store_.objects["/a"].bytes, "z123456789");
+  }
 }
 
 TEST_F(EditFileTest, WhatAnotherOneCommittedStands) {
