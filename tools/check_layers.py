@@ -41,7 +41,8 @@ LAYERS = {
     "preload_crc32c": ["base", "codec"],
     "capi": CORE + ["jobs", "api", "assembly", "xec"],  # xec/xec.h is what it offers
     "mount": ["base", "runtime", "protocol", "api", "edit", "assembly"],
-    "cli": CORE + ["jobs", "api", "inventory", "assembly", "mount"],
+    "tree_xrootd": ["base", "runtime", "server", "xrdcompat", "server_xrootd", "mount"],
+    "cli": CORE + ["jobs", "api", "inventory", "assembly", "mount", "tree_xrootd"],
 }
 ROOT = "."  # files that lie in the layer's folder itself
 # layer -> its sub-folders; each includes only those before it besides itself. A layer without a row has none.
@@ -53,7 +54,7 @@ SUBFOLDERS = {
 }
 # What lies below folders of these names is a test.
 TESTS = ("test", "conformance")
-XROOTD_FOLDERS = ["xrdcompat", "server_xrootd", "plugin_access", "plugin_oss", "preload_crc32c"]
+XROOTD_FOLDERS = ["xrdcompat", "server_xrootd", "tree_xrootd", "plugin_access", "plugin_oss", "preload_crc32c"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DEPS = re.compile(r"xec_layer\(\s*(\w+)(.*?)\)", re.DOTALL)
 

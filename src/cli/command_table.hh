@@ -75,8 +75,10 @@ inline constexpr CommandText kCommands[] = {
      "  xec mv -c xec.conf /data/a /data/b               replaces an object at the target\n"},
     {"mkdir", "Make directories", "DIRECTORY...", 1, kAnyNumber, true,
      "  xec mkdir -c xec.conf -p /data/2026/run1\n"},
-    {"mount", "Mount a store at a local directory", "DIRECTORY", 1, 1, true,
+    {"mount", "Mount a store, or XRootD servers, at a local directory",
+     "[root://HOST[:PORT][//PATH]] DIRECTORY", 1, 2, true,
      "  xec mount -c xec.conf /mnt/xec                   ready when the command ends\n"
+     "  xec mount root://redirector:1094//atlas /mnt/atlas\n"
      "  xec mount -c xec.conf -o ro,allow_other /mnt/xec\n"
      "  fusermount3 -u /mnt/xec                          ends it; as root also umount\n"
      "What a program has written is stored when it closes the file, or syncs it.\n"},

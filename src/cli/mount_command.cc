@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// xec mount: a store as a directory of this machine.
+// xec mount: a store, or XRootD servers, as a directory of this machine.
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <syslog.h>
+#include <thread>
 #include <unistd.h>
 
 #include "base/log.hh"
@@ -21,6 +22,7 @@
 #include "mount/fuse_session.hh"
 #include "mount/store_tree.hh"
 #include "server/kinds/local_root.hh"
+#include "tree_xrootd/xrootd_tree.hh"
 
 namespace xec {
 namespace {
@@ -125,14 +127,34 @@ Result<int> WaitFor(const UniqueFd& heard, pid_t child) {
   return Fail(static_cast<Code>(std::atoi(text.substr(0, space).c_str())), "{}", text.substr(space + 1));
 }
 
-Result<int> ServeMount(const CommandLine& line, const MountOptions& options, const std::string& directory,
-                       std::function<void()> ready) {
-  // They go to the thread that serves, and to nobody that the store starts.
+// They go to the thread that serves, and to nobody that a tree starts.
+void KeepSignals() {
   sigset_t ends;
   sigemptyset(&ends);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ends, signal);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR2}) sigaddset(&ends, signal);
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
+}
+
+Status ServeTree(MountedTree& tree, const MountOptions& options, const std::string& directory,
+                 std::function<void()> ready) {
+  XEC_ASSIGN_OR_RETURN(std::unique_ptr<FuseSession> session, MakeFuseSession(tree, options));
+  {
+    const AsCaller caller;
+    XEC_TRY(session->Mount(directory));
+  }
+  const Status served = session->Serve(std::move(ready));
+  {
+    const AsCaller caller;
+    session->Unmount();
+  }
+  session.reset();
+  Log(LogLevel::kInfo, "mount", "the mount at {} has ended", directory);
+  return served;
+}
+
+Result<int> ServeStore(const CommandLine& line, const MountOptions& options, const std::string& directory,
+                       std::function<void()> ready) {
   XEC_TRY(WorkAsOwner(line.configuration));
   std::array<char, HOST_NAME_MAX + 1> host = {};
   gethostname(host.data(), host.size() - 1);
@@ -145,28 +167,50 @@ Result<int> ServeMount(const CommandLine& line, const MountOptions& options, con
     for (const std::string& note : store->notes()) fmt::print(stderr, "xec: {}\n", note);
   }
   const std::unique_ptr<MountedTree> tree = MakeStoreTree(*store, CallerOfProcess(host.data()));
-  XEC_ASSIGN_OR_RETURN(std::unique_ptr<FuseSession> session, MakeFuseSession(*tree, options));
-  {
-    const AsCaller caller;
-    XEC_TRY(session->Mount(directory));
-  }
-  const Status served = session->Serve(std::move(ready));
-  {
-    const AsCaller caller;
-    session->Unmount();
-  }
-  session.reset();
-  Log(LogLevel::kInfo, "mount", "the mount at {} has ended", directory);
+  const Status served = ServeTree(*tree, options, directory, std::move(ready));
   if (!store->Settle(kSettle)) _exit(served ? kExitOk : ExitCodeOf(served.code()));
   if (!served) return served.error();
   return kExitOk;
+}
+
+// Asks for the data servers anew with every SIGUSR2.
+void RefreshWhenTold(XrootdTree& tree, const std::stop_token& stop) {
+  constexpr timespec kLookForEnd = {1, 0};
+  sigset_t told;
+  sigemptyset(&told);
+  sigaddset(&told, SIGUSR2);
+  while (!stop.stop_requested()) {
+    if (sigtimedwait(&told, nullptr, &kLookForEnd) != SIGUSR2) continue;
+    const Status refreshed = tree.Refresh();
+    if (!refreshed) Log(LogLevel::kWarning, "mount", "{}", refreshed.error().message);
+  }
+}
+
+Result<int> ServeXrootd(const std::string& url, const MountOptions& options, const std::string& directory,
+                        std::function<void()> ready) {
+  XEC_ASSIGN_OR_RETURN(const std::unique_ptr<XrootdTree> tree, OpenXrootdTree(url));
+  const std::jthread refreshes([&](const std::stop_token& stop) { RefreshWhenTold(*tree, stop); });
+  const Status served = ServeTree(*tree, options, directory, std::move(ready));
+  if (!served) return served.error();
+  return kExitOk;
+}
+
+Result<int> ServeMount(const CommandLine& line, const MountOptions& options, const std::string& directory,
+                       std::function<void()> ready) {
+  KeepSignals();
+  if (line.operands.size() == 1) return ServeStore(line, options, directory, std::move(ready));
+  return ServeXrootd(line.operands.front(), options, directory, std::move(ready));
 }
 
 }  // namespace
 
 Result<int> RunMount(CommandLine line) {
   XEC_ASSIGN_OR_RETURN(const MountOptions options, ParseMountOptions(line.mount_options));
-  XEC_ASSIGN_OR_RETURN(const std::string directory, MountPoint(line.operands.front()));
+  if (line.operands.size() > 1 && !IsXrootdUrl(line.operands.front())) {
+    return Fail(Code::kInvalidArgument, "'{}' is nothing that can be mounted: root://HOST[:PORT][//PATH] can",
+                line.operands.front());
+  }
+  XEC_ASSIGN_OR_RETURN(const std::string directory, MountPoint(line.operands.back()));
   const std::string log_file = line.log_file.empty() ? "/dev/null" : line.log_file;
   UniqueFd output(open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!output) return Fail(CodeOfErrno(errno), "cannot write {}: {}", log_file, ErrnoWords(errno));

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Blocking requests to XRootD servers, each of which ends in bounded time.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.hh"
+#include "server_xrootd/response.hh"
+#include "tree_xrootd/ask_limits.hh"
+
+namespace xec {
+
+using Submit = UniqueFunction<XrdCl::XRootDStatus(XrdCl::ResponseHandler*)>;
+
+// Sends a request and waits for its answer, which may be an error of the server's. `keep` lives until XrdCl
+// has let go of the request, perhaps long after this has returned; what the request refers to belongs there.
+// Not on a thread of the gate's executor. Error: kDeadlineExceeded, it may have been carried out.
+Result<Reply> Ask(const ExecutorGatePtr& gate, TimePoint deadline, const std::string& what,
+                  std::shared_ptr<const void> keep, Submit submit);
+
+// The same, where an error of the server's is one.
+Result<Reply> AskOk(const ExecutorGatePtr& gate, TimePoint deadline, const std::string& what,
+                    std::shared_ptr<const void> keep, Submit submit);
+
+}  // namespace xec

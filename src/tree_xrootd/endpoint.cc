@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "tree_xrootd/endpoint.hh"
+
+#include <algorithm>
+
+#include "base/text.hh"
+#include "server_xrootd/server_core.hh"
+#include "tree_xrootd/ask.hh"
+#include "tree_xrootd/entry.hh"
+#include "xrdcompat/status.hh"
+
+namespace xec {
+namespace {
+
+using XrdCl::ResponseHandler;
+
+// Attributes that are the gateway's, though it tells them beside those of users.
+constexpr std::string_view kOwnPrefix = "xec.";
+constexpr uint32_t kModeBits = 0777;
+
+TimePoint Backstop(const ServerCore& core, TimePoint deadline) {
+  return std::min(deadline, core.gate()->Now() + kAnswerLimit);
+}
+
+// "oss.cgroup=default&oss.space=N&oss.free=N&..."
+Result<TreeSpace> SpaceOf(const XrdCl::Buffer* answer, const std::string& what) {
+  std::string_view text;
+  if (answer != nullptr) text = {answer->GetBuffer(), answer->GetSize()};
+  while (!text.empty() && (text.back() == '\0' || text.back() == '\n')) text.remove_suffix(1);
+  std::optional<uint64_t> total, free;
+  for (const std::string_view field : Split(text, '&')) {
+    if (field.starts_with("oss.space=")) total = ParseUint(field.substr(field.find('=') + 1));
+    if (field.starts_with("oss.free=")) free = ParseUint(field.substr(field.find('=') + 1));
+  }
+  if (!total || !free) return Fail(Code::kUnsupported, "{} failed: the server answered '{}'", what, text);
+  return TreeSpace{*total, *free};
+}
+
+// One request for names, to the server and to nobody else. `submit` gets XrdCl's FileSystem, a handler and
+// the timeout.
+template <typename F>
+Result<Reply> Request(const ServerCorePtr& core, const char* verb, const std::string& path,
+                      TimePoint deadline, F submit) {
+  XEC_TRY(CheckTreePath(path));
+  deadline = Backstop(*core, deadline);
+  return AskOk(core->gate(), deadline, core->Describe(verb, path), core,
+               [&core, &submit, deadline](ResponseHandler* handler) {
+                 return submit(core->filesystem(), handler, core->Timeout({deadline}));
+               });
+}
+
+template <typename Attribute>
+Status FirstError(const std::vector<Attribute>* attributes, const std::string& what) {
+  if (attributes == nullptr) return OkStatus();
+  for (const Attribute& attribute : *attributes) {
+    if (!attribute.status.IsOK())
+      return ToError(attribute.status, fmt::format("{} ({})", what, attribute.name));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Status CheckTreePath(const std::string& path) {
+  if (path.find_first_of("?\n") == std::string::npos) return OkStatus();
+  return Fail(Code::kInvalidArgument,
+              "path '{}' has a '?' or a line feed, which the root protocol cannot carry", path);
+}
+
+Endpoint::Endpoint(std::string host_port, std::string prefix, Executor* executor)
+    : executor_(executor),
+      host_port_(host_port),
+      core_(std::make_shared<ServerCore>(ServerAddress{std::move(host_port), std::move(prefix)}, executor)) {}
+
+Endpoint::~Endpoint() = default;
+
+Result<bool> Endpoint::IsManager(TimePoint deadline) const {
+  XEC_ASSIGN_OR_RETURN(const Reply reply,
+                       Request(core_, "ask for the role", "/", deadline,
+                               [](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
+                                 return server.Protocol(handler, timeout);
+                               }));
+  auto* info = reply.Get<XrdCl::ProtocolInfo>();
+  return info != nullptr && info->TestHostInfo(XrdCl::ProtocolInfo::IsManager);
+}
+
+Result<Told> Endpoint::Stat(const std::string& path, TimePoint deadline) const {
+  XEC_ASSIGN_OR_RETURN(const Reply reply,
+                       Request(core_, "stat", path, deadline,
+                               [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
+                                 return server.Stat(core_->ServerPath(path), handler, timeout);
+                               }));
+  const auto* info = reply.Get<XrdCl::StatInfo>();
+  if (info == nullptr) return Fail(Code::kUnsupported, "{} failed: no answer", core_->Describe("stat", path));
+  return ToldOf(*info, executor_->WallNow());
+}
+
+Result<std::vector<NamedEntry>> Endpoint::List(const std::string& path, TimePoint deadline) const {
+  XEC_ASSIGN_OR_RETURN(const Reply reply,
+                       Request(core_, "list", path, deadline,
+                               [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
+                                 return server.DirList(core_->ServerPath(path), XrdCl::DirListFlags::Stat,
+                                                       handler, timeout);
+                               }));
+  std::vector<NamedEntry> names;
+  const auto* list = reply.Get<XrdCl::DirectoryList>();
+  if (list == nullptr) return names;
+  if (list->GetSize() > kNamesMax) {
+    return Fail(Code::kUnsupported, "{} failed: {} names are more than {}", core_->Describe("list", path),
+                list->GetSize(), kNamesMax);
+  }
+  names.reserve(list->GetSize());
+  for (auto it = list->Begin(); it != list->End(); ++it) {
+    const std::string& name = (*it)->GetName();
+    if (name.empty() || name == "." || name == "..") continue;
+    const XrdCl::StatInfo* info = (*it)->GetStatInfo();
+    // It was removed while the server listed.
+    if (info == nullptr) continue;
+    Told told = ToldOf(*info, executor_->WallNow());
+    const bool known = told.entry.mode.has_value();
+    names.push_back({.name = name, .entry = std::move(told.entry), .all_known = known});
+  }
+  std::sort(names.begin(), names.end(),
+            [](const NamedEntry& a, const NamedEntry& b) { return a.name < b.name; });
+  return names;
+}
+
+Status Endpoint::MakeDirectory(const std::string& path, uint32_t mode, TimePoint deadline) const {
+  return Request(core_, "make directory", path, deadline,
+                 [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
+                   return server.MkDir(core_->ServerPath(path), XrdCl::MkDirFlags::None, AccessOf(mode),
+                                       handler, timeout);
+                 });
+}
+
+Status Endpoint::Remove(const std::string& path, TimePoint deadline) const {
+  return Request(core_, "remove", path, deadline,
+                 [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
+                   return server.Rm(core_->ServerPath(path), handler, timeout);
+                 });
+}
+
+Status Endpoint::RemoveDirectory(const std::string& path, TimePoint deadline) const {
+  return Request(core_, "remove directory", path, deadline,
+                 [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
+                   return server.RmDir(core_->ServerPath(path), handler, timeout);
+                 });
+}
+
+Status Endpoint::Rename(const std::string& from, const std::string& to, TimePoint deadline) const {
+  XEC_TRY(CheckTreePath(to));
+  return Request(core_, "rename", from, deadline,
+                 [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
+                   return server.Mv(core_->ServerPath(from), core_->ServerPath(to), handler, timeout);
+                 });
+}
+
+Status Endpoint::SetMode(const std::string& path, uint32_t mode, TimePoint deadline) const {
+  if ((mode & ~kModeBits) != 0)
+    return Fail(Code::kUnsupported, "the mode {:o} of {} is more than XRootD can keep", mode, path);
+  return Request(core_, "set the mode of", path, deadline,
+                 [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
+                   return server.ChMod(core_->ServerPath(path), AccessOf(mode), handler, timeout);
+                 });
+}
+
+Result<std::map<std::string, std::string>> Endpoint::Attributes(const std::string& path,
+                                                                TimePoint deadline) const {
+  XEC_ASSIGN_OR_RETURN(const Reply reply,
+                       Request(core_, "list attributes of", path, deadline,
+                               [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
+                                 return server.ListXAttr(core_->ServerPath(path), handler, timeout);
+                               }));
+  std::map<std::string, std::string> attributes;
+  const auto* found = reply.Get<std::vector<XrdCl::XAttr>>();
+  XEC_TRY(FirstError(found, core_->Describe("list attributes of", path)));
+  if (found == nullptr) return attributes;
+  for (const XrdCl::XAttr& attribute : *found) {
+    if (!attribute.name.starts_with(kOwnPrefix)) attributes[attribute.name] = attribute.value;
+  }
+  return attributes;
+}
+
+Status Endpoint::SetAttribute(const std::string& path, const std::string& name,
+                              const std::optional<std::string>& value, TimePoint deadline) const {
+  XEC_ASSIGN_OR_RETURN(const Reply reply,
+                       Request(core_, "set an attribute of", path, deadline,
+                               [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
+                                 const std::string on_server = core_->ServerPath(path);
+                                 if (!value) return server.DelXAttr(on_server, {name}, handler, timeout);
+                                 return server.SetXAttr(on_server, {XrdCl::xattr_t(name, *value)}, handler,
+                                                        timeout);
+                               }));
+  return FirstError(reply.Get<std::vector<XrdCl::XAttrStatus>>(),
+                    core_->Describe("set an attribute of", path));
+}
+
+Result<TreeSpace> Endpoint::Space(TimePoint deadline) const {
+  XEC_ASSIGN_OR_RETURN(const Reply reply,
+                       Request(core_, "query space", "/", deadline,
+                               [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
+                                 XrdCl::Buffer argument;
+                                 argument.FromString(core_->ServerPath("/"));
+                                 return server.Query(XrdCl::QueryCode::Space, argument, handler, timeout);
+                               }));
+  return SpaceOf(reply.Get<XrdCl::Buffer>(), core_->Describe("query space", "/"));
+}
+
+}  // namespace xec

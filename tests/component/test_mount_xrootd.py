@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""xec mount root://...: a gateway, a plain server and the servers of a plain cluster as a directory."""
+import contextlib
+import errno
+import os
+import signal
+import threading
+import time
+
+import xectest
+
+EXIT_UNREACHABLE = 5
+# An operation that needs a server that is stopped: the limit of a request, and some patience.
+LIMIT_SECONDS = 45
+
+
+class MountTest(xectest.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.enter_mounts()
+        try:
+            os.close(os.open("/dev/fuse", os.O_RDWR))
+        except OSError as error:
+            self.skipTest(f"needs /dev/fuse: {os.strerror(error.errno)}")
+
+    def mount(self, url, *options):
+        path = self.path(f"mnt{len(os.listdir(self.dir))}")
+        os.mkdir(path)
+        # The kernel is to ask each time.
+        process = self.background([self.program("xec"), "mount", "-f", "--log", path + ".log", "-o",
+                                   "attr_timeout=0,entry_timeout=0", *options, url, path])
+        self.addCleanup(self.run_program, ["umount", "-l", path], code=None)
+        self.eventually(lambda: os.path.ismount(path) or process.popen.poll() is not None, 60, f"{url} is mounted")
+        self.assertTrue(os.path.ismount(path), process.output())
+        self.process = process
+        return path
+
+    def write(self, path, text, mode="w"):
+        with open(path, mode) as file:
+            file.write(text)
+
+    def read(self, path):
+        with open(path) as file:
+            return file.read()
+
+    def assert_errno(self, numbers, body):
+        with self.assertRaises(OSError) as caught:
+            body()
+        self.assertIn(caught.exception.errno, numbers, caught.exception)
+
+    def assert_in_time(self, body):
+        """It ends, with an error of a server that does not answer or none."""
+        start = time.monotonic()
+        with contextlib.suppress(TimeoutError):
+            body()
+        self.assertLess(time.monotonic() - start, LIMIT_SECONDS)
+
+    def check_everyday(self, mnt):
+        file = self.random_file("r", 3_000_001)
+        for argv in (["mkdir", "-p", f"{mnt}/a/b"], ["cp", file, f"{mnt}/a/b/r"], ["cmp", file, f"{mnt}/a/b/r"],
+                     ["mv", f"{mnt}/a/b/r", f"{mnt}/a/s"], ["cmp", file, f"{mnt}/a/s"], ["mv", f"{mnt}/a", f"{mnt}/c"],
+                     ["cmp", file, f"{mnt}/c/s"], ["rmdir", f"{mnt}/c/b"], ["chmod", "600", f"{mnt}/c/s"]):
+            self.run_program(argv)
+        self.assertEqual(self.run_program(["ls", f"{mnt}/c"]).out, "s\n")
+        self.assertRegex(self.run_program(["ls", "-l", f"{mnt}/c"]).out, r"\n-rw------- .* 3000001 .* s\n")
+        self.assertRegex(self.run_program(["df", mnt]).out, r"\n\S+ +[1-9]\d* ")
+        # A second copy, over the first one.
+        other = self.random_file("other", 1_000_000, 2)
+        self.run_program(["cp", other, f"{mnt}/c/s"])
+        self.run_program(["cmp", other, f"{mnt}/c/s"])
+        self.run_program(["cp", file, f"{mnt}/c/t"])
+        self.run_program(["mv", f"{mnt}/c/t", f"{mnt}/c/s"])
+        self.run_program(["cmp", file, f"{mnt}/c/s"])
+        self.assertEqual(os.listdir(f"{mnt}/c"), ["s"])
+        self.check_errors(mnt)
+        self.run_program(["rm", "-r", f"{mnt}/c"])
+        self.assertNotIn("c", os.listdir(mnt))
+
+    def check_errors(self, mnt):
+        os.mkdir(f"{mnt}/d")
+        self.write(f"{mnt}/d/f", "x")
+        for number, body in ((errno.ENOENT, lambda: os.stat(f"{mnt}/x")), (errno.EEXIST, lambda: os.mkdir(f"{mnt}/d")),
+                             (errno.ENOTEMPTY, lambda: os.rmdir(f"{mnt}/d")), (errno.EISDIR, lambda: os.remove(f"{mnt}/d")),
+                             (errno.ENOENT, lambda: os.rmdir(f"{mnt}/y")), (errno.ENOENT, lambda: os.remove(f"{mnt}/y")),
+                             (errno.ENOENT, lambda: open(f"{mnt}/x/y", "w").close()),
+                             (errno.EEXIST, lambda: open(f"{mnt}/d/f", "x").close()),
+                             (errno.EINVAL, lambda: open(f"{mnt}/d/a?b", "x").close())):
+            with self.subTest(errno.errorcode[number]):
+                self.assert_errno([number], body)
+        self.run_program(["rm", "-r", f"{mnt}/d"])
+
+    def check_in_place(self, mnt):
+        """What plain servers can."""
+        path = f"{mnt}/in-place"
+        self.write(path, "0123456789")
+        with open(path, "r+b") as file:
+            file.seek(3)
+            file.write(b"abc")
+            file.flush()
+            self.assertEqual(os.fstat(file.fileno()).st_size, 10)
+            file.seek(0)
+            self.assertEqual(file.read(), b"012abc6789")
+            os.fsync(file.fileno())
+            file.truncate(4)
+            file.seek(0, os.SEEK_END)
+            file.write(b"end")
+        self.assertEqual(self.read(path), "012aend")
+        self.write(path, "+", "a")
+        self.assertEqual(self.read(path), "012aend+")
+        os.truncate(path, 2)
+        self.assertEqual(self.read(path), "01")
+        os.remove(path)
+
+
+class OneServer(MountTest):
+    def test_a_gateway(self):
+        store = self.serve(geometry="2+1")
+        mnt = self.mount(store.url)
+        self.check_everyday(mnt)
+        self.write(f"{mnt}/f", "content")
+        self.assertEqual(self.xrdfs(store.url, "cat", "/f").out, "content")
+        os.setxattr(f"{mnt}/f", "user.k", b"v")
+        self.assertEqual((os.listxattr(f"{mnt}/f"), os.getxattr(f"{mnt}/f", "user.k")), (["user.k"], b"v"))
+        os.removexattr(f"{mnt}/f", "user.k")
+        self.assertEqual(os.listxattr(f"{mnt}/f"), [])
+        self.check_removed_while_open(mnt)
+        # The gateway is gone for a while.
+        with open(f"{mnt}/f") as file:
+            store.kill()
+            self.assert_errno([errno.ETIMEDOUT], lambda: os.stat(f"{mnt}/f"))
+            store.start()
+            self.assertEqual(file.read(), "content")
+        self.write(f"{mnt}/f", "again")
+        self.assertEqual(self.read(f"{mnt}/f"), "again")
+
+    def check_removed_while_open(self, mnt):
+        """The close of an upload makes a gateway's file, but not one that was removed meanwhile."""
+        with open(f"{mnt}/gone", "w") as file:
+            file.write("x" * 100_000)
+            file.flush()
+            os.remove(f"{mnt}/gone")
+        self.assertNotIn("gone", os.listdir(mnt))
+
+    def test_a_part_of_a_plain_server(self):
+        cluster = self.cluster(1, redirector=False)
+        server = cluster.servers[0]
+        os.makedirs(os.path.join(server.data, "part"))
+        cluster.user.give(os.path.join(server.data, "part"))
+        mnt = self.mount(f"{server.url}//part")
+        self.check_everyday(mnt)
+        self.check_in_place(mnt)
+        self.check_removed_while_open(mnt)
+        self.write(f"{mnt}/f", "content")
+        self.assertEqual(self.read(os.path.join(server.data, "part", "f")), "content")
+        self.check_a_stopped_server(mnt, server)
+        self.check_a_killed_server(mnt, cluster, server)
+
+    def check_a_stopped_server(self, mnt, server):
+        server.freeze()
+        self.assert_in_time(lambda: os.stat(f"{mnt}/f"))
+        self.assert_in_time(lambda: os.listdir(mnt))
+        self.assertTrue(os.path.ismount(mnt))
+        server.thaw()
+        self.eventually(lambda: self.answers(lambda: self.read(f"{mnt}/f") == "content"), 30, "the server answers again")
+
+    def check_a_killed_server(self, mnt, cluster, server):
+        """Changes that were under way are told as lost, and nothing else is."""
+        with open(f"{mnt}/g", "w") as file, open(f"{mnt}/f") as reader:
+            file.write("a" * 100_000)
+            file.flush()
+            server.kill()
+            self.assert_errno([errno.ETIMEDOUT], lambda: os.stat(f"{mnt}/f"))
+            cluster.start(server)
+            self.assertEqual(reader.read(), "content")
+            self.assert_errno([errno.ETIMEDOUT], lambda: os.fsync(file.fileno()))
+            with contextlib.suppress(OSError):
+                file.close()
+        self.write(f"{mnt}/g", "anew")
+        self.assertEqual(self.read(f"{mnt}/g"), "anew")
+
+    def answers(self, body):
+        with contextlib.suppress(OSError):
+            return body()
+        return False
+
+    def test_what_cannot_be_mounted(self):
+        os.mkdir(self.path("mnt"))
+        for url, code, words in ((f"root://127.0.0.1:{self.free_port()}", EXIT_UNREACHABLE, "refused|failed"),
+                                 ("http://127.0.0.1", 2, "root://HOST")):
+            result = self.run_program([self.program("xec"), "mount", url, self.path("mnt")], code=code)
+            self.assertRegex(result.err, words)
+
+
+if __name__ == "__main__":
+    xectest.main()
