@@ -51,6 +51,7 @@ class Options:
     redirector: bool = True  # with a cmsd on each server; else bare data servers, which gateways list themselves
     serve_options: list = dataclasses.field(default_factory=list)
     server_lines: list = dataclasses.field(default_factory=list)  # more of the data servers' configuration
+    redirector_lines: list = dataclasses.field(default_factory=list)
     ready_seconds: float = 90.0
 
 
@@ -166,6 +167,7 @@ class Redirector(Node):
             "fi",
             "cms.delay startup 2 servers 1 lookup 2 full 2",
             "cms.allow host *",
+            *self.cluster.options.redirector_lines,
         ])
 
 

@@ -16,6 +16,8 @@ constexpr uint64_t kStatBlockBytes = 512;  // of which stat counts
 constexpr unsigned long kNameBytesMax = 255;
 constexpr int64_t kMillisInSecond = 1000, kNanosInMilli = 1'000'000;
 constexpr std::string_view kUserPrefix = "user.";
+// Of attributes that are the tree's own. The names are those of XrootdFS.
+constexpr std::string_view kOwnPrefix = "xrootdfs.";
 
 // The name by which the tree knows it; "" for what is kept nowhere.
 std::string_view OfUser(std::string_view name) {
@@ -145,8 +147,35 @@ void FuseMount::StatFilesystem(fuse_req_t request) {
   fuse_reply_statfs(request, &out);
 }
 
+void FuseMount::GetOwn(fuse_req_t request, fuse_ino_t id, const char* name, size_t size) {
+  const Result<NodePtr> node = NodeOf(id);
+  const Result<std::string> path = node ? nodes_.PathOf(**node) : Result<std::string>(node.error());
+  const Result<std::string> value =
+      path ? tree_.OwnAttribute(*path, name) : Result<std::string>(path.error());
+  if (value) return ReplyText(request, *value, size);
+  if (path && value.code() == Code::kNotFound) {
+    fuse_reply_err(request, ENODATA);
+  } else {
+    Refuse(request, "get an attribute of", path ? *path : "", value.error());
+  }
+}
+
+void FuseMount::SetOwn(fuse_req_t request, const char* name, std::string_view value) {
+  if (fuse_req_ctx(request)->uid != 0) {
+    fuse_reply_err(request, EPERM);
+    return;
+  }
+  const Status set = tree_.SetOwnAttribute(name, std::string(value));
+  if (!set && set.code() == Code::kNotFound) {
+    fuse_reply_err(request, EOPNOTSUPP);
+  } else {
+    Answer(request, "set an attribute of", "/", set);
+  }
+}
+
 void FuseMount::GetExtended(fuse_req_t request, fuse_ino_t id, const char* name, size_t size) {
   const std::string_view of_user = OfUser(name);
+  if (std::string_view(name).starts_with(kOwnPrefix)) return GetOwn(request, id, name, size);
   // The kernel asks for some of its own with every write.
   if (of_user.empty()) {
     fuse_reply_err(request, ENODATA);
@@ -181,6 +210,7 @@ void FuseMount::ListExtended(fuse_req_t request, fuse_ino_t id, size_t size) {
 void FuseMount::SetExtended(fuse_req_t request, fuse_ino_t id, const char* name, std::string_view value,
                             int flags) {
   const std::string_view of_user = OfUser(name);
+  if (std::string_view(name).starts_with(kOwnPrefix)) return SetOwn(request, name, value);
   if (of_user.empty()) {
     fuse_reply_err(request, EOPNOTSUPP);
     return;

@@ -90,6 +90,8 @@ class FuseMount {
   Result<std::string> CommittedPath(Node& node);
   Status SetTime(const NodePtr& node, const struct stat& wanted, bool to_now);
   Status SetOwner(const struct stat& wanted, int which) const;
+  void GetOwn(fuse_req_t request, fuse_ino_t id, const char* name, size_t size);
+  void SetOwn(fuse_req_t request, const char* name, std::string_view value);
   Status SetModeIfOther(const std::string& path, TreeEntry& entry, mode_t mode);
   Status RemoveFile(const NodePtr& directory, const std::string& name);
   Status RenameNode(const NodePtr& from_directory, const std::string& from, const NodePtr& to_directory,

@@ -114,6 +114,15 @@ class MountedTree {
                               std::optional<std::string> value) = 0;
 
   virtual Result<TreeSpace> Space() = 0;
+
+  // Attributes that are the tree's own, by their whole names, as "xrootdfs.fs.workers". kNotFound: it has no
+  // such attribute. What is set is set by root only.
+  virtual Result<std::string> OwnAttribute(const std::string&, const std::string& name) {
+    return Fail(Code::kNotFound, "there is no attribute {}", name);
+  }
+  virtual Status SetOwnAttribute(const std::string& name, const std::string&) {
+    return Fail(Code::kNotFound, "there is no attribute {}", name);
+  }
 };
 
 }  // namespace xec

@@ -2,6 +2,7 @@
 #include "tree_xrootd/cluster.hh"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.hh"
 #include "runtime/sync_wait.hh"
@@ -13,6 +14,8 @@ namespace {
 
 // A server that has not answered in time is asked by one request in so long a time.
 constexpr Duration kSilentPause = std::chrono::seconds(5);
+// For how long one is waited for that could not be reached before.
+constexpr Duration kProbeLimit = std::chrono::seconds(3);
 
 bool ByAddress(const ClusterMemberPtr& a, const ClusterMemberPtr& b) {
   return a->endpoint()->host_port() < b->endpoint()->host_port();
@@ -29,11 +32,17 @@ bool ClusterMember::MayAsk() {
   return true;
 }
 
-void ClusterMember::Answered(bool in_time) {
+void ClusterMember::Answered(std::optional<Code> failure) {
   const TimePoint now = endpoint_->Now();
   const MutexLock lock(mutex_);
-  silent_ = !in_time;
+  silent_ = failure == Code::kDeadlineExceeded;
+  failing_ = silent_ || failure == Code::kUnavailable;
   again_ = now + kSilentPause;
+}
+
+bool ClusterMember::failing() const {
+  const MutexLock lock(mutex_);
+  return failing_;
 }
 
 Result<std::unique_ptr<Cluster>> Cluster::Open(const std::string& url, Executor& executor) {
@@ -74,13 +83,12 @@ Cluster::~Cluster() {
 }
 
 void Cluster::KeepFresh(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
+  while (true) {
     {
       MutexLock lock(mutex_);
       const TimePoint started = executor_.Now();
       while (!stop.stop_requested()) {
-        const TimePoint next =
-            refresh_ ? refreshed_ + kRefreshSoon : std::max(refreshed_, started) + kRefreshEvery;
+        const TimePoint next = started + (some_fail_ ? kRefreshSoon : kRefreshEvery);
         if (executor_.Now() >= next) break;
         changed_.WaitUntil(mutex_, next);
       }
@@ -89,7 +97,27 @@ void Cluster::KeepFresh(const std::stop_token& stop) {
     const Status refreshed = Refresh();
     if (!refreshed)
       Log(LogLevel::kWarning, "mount", "the list of data servers stays: {}", refreshed.error().message);
+    AskFailingAgain();
   }
+}
+
+// So that those that are well again are known to be, and the list is looked at until the others are gone.
+void Cluster::AskFailingAgain() {
+  bool some = false;
+  for (const ClusterMemberPtr& member : members()) {
+    if (!member->failing()) continue;
+    const Result<Told> top = member->endpoint()->Stat("/", executor_.Now() + kProbeLimit);
+    member->Answered(top ? std::nullopt : std::optional<Code>(top.code()));
+    some = some || member->failing();
+  }
+  const MutexLock lock(mutex_);
+  some_fail_ = some;
+}
+
+void Cluster::RefreshSoon() {
+  const MutexLock lock(mutex_);
+  if (std::exchange(some_fail_, true)) return;
+  changed_.NotifyAll();
 }
 
 std::vector<ClusterMemberPtr> Cluster::members() const {
@@ -109,8 +137,6 @@ Status Cluster::Refresh() {
   if (!has_redirector_) return OkStatus();
   auto found = SyncWait(DiscoverServers(url_, executor_, executor_.Now() + kAnswerLimit));
   const MutexLock lock(mutex_);
-  refresh_ = false;
-  refreshed_ = executor_.Now();
   if (!found) return found.error();
   if (found->empty()) return Fail(Code::kUnavailable, "{} knows no data server", url_);
   std::vector<ClusterMemberPtr> members;
@@ -129,12 +155,6 @@ Status Cluster::Refresh() {
   // What a server that is gone had may be elsewhere.
   places_.clear();
   return OkStatus();
-}
-
-void Cluster::RefreshSoon() {
-  const MutexLock lock(mutex_);
-  refresh_ = true;
-  changed_.NotifyAll();
 }
 
 ClusterMemberPtr Cluster::PlaceOf(const std::string& path) const {

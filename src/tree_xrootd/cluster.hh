@@ -27,11 +27,15 @@ class ClusterMember {
   // One that has not answered in time is asked by one request now and then; other requests fail at once, so
   // that workers are there for other servers. False: not now.
   bool MayAsk();
-  void Answered(bool in_time);
+  // How a request of it ended; nullopt: well.
+  void Answered(std::optional<Code> failure);
+  // Has the last request not reached it?
+  bool failing() const;
 
  private:
   const EndpointPtr endpoint_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
+  bool failing_ XEC_GUARDED_BY(mutex_) = false;
   bool silent_ XEC_GUARDED_BY(mutex_) = false;
   TimePoint again_ XEC_GUARDED_BY(mutex_) = {};  // when a silent one is asked next
 };
@@ -40,7 +44,7 @@ using ClusterMemberPtr = std::shared_ptr<ClusterMember>;
 // Blocking, thread-safe.
 class Cluster {
  public:
-  // The list of data servers is asked for anew so often, and a moment after one could not be reached.
+  // The list of data servers is asked for anew so often, and so often while one of them cannot be reached.
   static constexpr Duration kRefreshEvery = std::chrono::minutes(3);
   static constexpr Duration kRefreshSoon = std::chrono::seconds(5);
   // Names whose server is remembered.
@@ -64,8 +68,6 @@ class Cluster {
   ClusterMemberPtr Find(const std::string& host_port) const;
   // Asks for the list of data servers. Error: it stays as it is.
   Status Refresh();
-  // The same, soon and by a thread of ours.
-  void RefreshSoon();
 
   // Answers of these members in their order. `enough`: the first such answer is waited for, and the others
   // are given up. What is not answered in time is kDeadlineExceeded.
@@ -81,6 +83,8 @@ class Cluster {
 
  private:
   void KeepFresh(const std::stop_token& stop);
+  void RefreshSoon();
+  void AskFailingAgain();
   // One request, on a worker's thread or the caller's.
   template <typename T>
   Result<T> AskOne(const ClusterMemberPtr& member, TimePoint deadline,
@@ -93,8 +97,7 @@ class Cluster {
   Executor& executor_;
   mutable Mutex mutex_;
   CondVar changed_;
-  bool refresh_ XEC_GUARDED_BY(mutex_) = false;
-  TimePoint refreshed_ XEC_GUARDED_BY(mutex_) = {};
+  bool some_fail_ XEC_GUARDED_BY(mutex_) = false;
   std::vector<ClusterMemberPtr> members_ XEC_GUARDED_BY(mutex_);  // by address
   std::unordered_map<std::string, ClusterMemberPtr> places_ XEC_GUARDED_BY(mutex_);
   Workers workers_;
@@ -108,9 +111,8 @@ Result<T> Cluster::AskOne(const ClusterMemberPtr& member, TimePoint deadline,
   if (executor_.Now() >= deadline || !member->MayAsk())
     return Fail(Code::kUnavailable, "root://{} has not answered a moment ago", endpoint.host_port());
   Result<T> answer = ask(endpoint, deadline);
-  member->Answered(answer || answer.code() != Code::kDeadlineExceeded);
-  if (!answer && (answer.code() == Code::kDeadlineExceeded || answer.code() == Code::kUnavailable))
-    RefreshSoon();
+  member->Answered(answer ? std::nullopt : std::optional<Code>(answer.code()));
+  if (member->failing()) RefreshSoon();
   return answer;
 }
 
@@ -124,24 +126,28 @@ std::vector<Result<T>> Cluster::AskAll(const std::vector<ClusterMemberPtr>& whom
     std::vector<std::optional<Result<T>>> answers XEC_GUARDED_BY(mutex);
     size_t missing XEC_GUARDED_BY(mutex) = 0;
     bool enough XEC_GUARDED_BY(mutex) = false;
+
+    void Take(size_t i, Result<T> answer, const std::function<bool(const Result<T>&)>& is_enough) {
+      const MutexLock lock(mutex);
+      enough = enough || (is_enough && is_enough(answer));
+      answers[i] = std::move(answer);
+      --missing;
+      changed.NotifyAll();
+    }
   };
   const TimePoint deadline = executor_.Now() + kAnswerLimit;
   const auto round = std::make_shared<Round>();
   round->answers.resize(whom.size());
   round->missing = whom.size();
   for (size_t i = 0; i < whom.size(); ++i) {
-    workers_.Post([this, round, i, deadline, member = whom[i], ask, enough] {
+    const bool posted = workers_.Post([this, round, i, deadline, member = whom[i], ask, enough] {
       {
         const MutexLock lock(round->mutex);
         if (round->enough) return;
       }
-      Result<T> answer = AskOne<T>(member, deadline, ask);
-      const MutexLock lock(round->mutex);
-      round->enough = round->enough || (enough && enough(answer));
-      round->answers[i] = std::move(answer);
-      --round->missing;
-      round->changed.NotifyAll();
+      round->Take(i, AskOne<T>(member, deadline, ask), enough);
     });
+    if (!posted) round->Take(i, Fail(Code::kUnavailable, "too many requests wait for workers"), enough);
   }
   MutexLock lock(round->mutex);
   while (round->missing > 0 && !round->enough) {

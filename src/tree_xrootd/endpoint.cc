@@ -22,11 +22,16 @@ TimePoint Backstop(const ServerCore& core, TimePoint deadline) {
   return std::min(deadline, core.gate()->Now() + kAnswerLimit);
 }
 
+std::string_view TextOf(const XrdCl::Buffer* answer) {
+  std::string_view text;
+  if (answer != nullptr && answer->GetSize() > 0) text = {answer->GetBuffer(), answer->GetSize()};
+  while (!text.empty() && (text.back() == '\0' || text.back() == '\n')) text.remove_suffix(1);
+  return text;
+}
+
 // "oss.cgroup=default&oss.space=N&oss.free=N&..."
 Result<TreeSpace> SpaceOf(const XrdCl::Buffer* answer, const std::string& what) {
-  std::string_view text;
-  if (answer != nullptr) text = {answer->GetBuffer(), answer->GetSize()};
-  while (!text.empty() && (text.back() == '\0' || text.back() == '\n')) text.remove_suffix(1);
+  const std::string_view text = TextOf(answer);
   std::optional<uint64_t> total, free;
   for (const std::string_view field : Split(text, '&')) {
     if (field.starts_with("oss.space=")) total = ParseUint(field.substr(field.find('=') + 1));
@@ -78,10 +83,13 @@ Result<bool> Endpoint::IsManager(TimePoint deadline) const {
   XEC_ASSIGN_OR_RETURN(const Reply reply,
                        Request(core_, "ask for the role", "/", deadline,
                                [](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
-                                 return server.Protocol(handler, timeout);
+                                 XrdCl::Buffer argument;
+                                 argument.FromString("role");
+                                 return server.Query(XrdCl::QueryCode::Config, argument, handler, timeout);
                                }));
-  auto* info = reply.Get<XrdCl::ProtocolInfo>();
-  return info != nullptr && info->TestHostInfo(XrdCl::ProtocolInfo::IsManager);
+  // "manager", "meta manager", "supervisor", "proxy manager"; else "server", or "role" where it is not known.
+  const std::string role(TextOf(reply.Get<XrdCl::Buffer>()));
+  return role.find("manager") != std::string::npos || role.find("supervisor") != std::string::npos;
 }
 
 Result<Told> Endpoint::Stat(const std::string& path, TimePoint deadline) const {

@@ -23,10 +23,12 @@ size_t Workers::count() const {
   return wanted_;
 }
 
-void Workers::Post(Closure work) {
+bool Workers::Post(Closure work) {
   const MutexLock lock(mutex_);
+  if (work_.size() >= kWaitingMax) return false;
   work_.push_back(std::move(work));
   changed_.NotifyOne();
+  return true;
 }
 
 std::vector<std::jthread> Workers::TakeEnded() {

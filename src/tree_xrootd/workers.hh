@@ -17,6 +17,7 @@ class Workers {
  public:
   static constexpr size_t kCount = 16;
   static constexpr size_t kCountMax = 256;
+  static constexpr size_t kWaitingMax = 10'000;
 
   // Start it only after a daemon has forked.
   explicit Workers(size_t count) { SetCount(count); }
@@ -30,7 +31,8 @@ class Workers {
   void SetCount(size_t count);
   size_t count() const;
 
-  void Post(Closure work);
+  // False: so much waits that this work would not be begun in time; it is dropped.
+  bool Post(Closure work);
 
  private:
   void Work();

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/log.hh"
+#include "base/text.hh"
 #include "runtime/thread_pool.hh"
 #include "server_xrootd/xrootd_server.hh"
 #include "tree_xrootd/cluster.hh"
@@ -21,6 +22,10 @@ constexpr Duration kIdleMax = std::chrono::minutes(5);
 constexpr Duration kLookForIdle = std::chrono::minutes(1);
 constexpr int64_t kMillisInSecond = 1000;
 constexpr uint32_t kFileMode = 0644, kDirectoryMode = 0755;
+// Attributes of the tree itself; the names are those of XrootdFS.
+constexpr std::string_view kWorkersName = "xrootdfs.fs.workers";
+constexpr std::string_view kServersName = "xrootdfs.fs.dataserverlist";
+constexpr std::string_view kPermissionName = "xrootdfs.file.permission";
 
 // Files that are open, for the thread that closes idle ones.
 template <typename File>
@@ -221,6 +226,33 @@ class Tree final : public XrootdTree {
     }
     if (!any) return spaces.front().error();
     return sum;
+  }
+
+  Result<std::string> OwnAttribute(const std::string& path, const std::string& name) override {
+    if (name == kWorkersName) return fmt::format("{}", cluster_->workers().count());
+    if (name == kServersName) {
+      std::string list;
+      for (const ClusterMemberPtr& member : cluster_->members())
+        list += fmt::format("{}root://{}", list.empty() ? "" : "\n", member->endpoint()->host_port());
+      return list;
+    }
+    if (name != kPermissionName) return MountedTree::OwnAttribute(path, name);
+    XEC_ASSIGN_OR_RETURN(const Told told, Locate(path, nullptr));
+    return fmt::format("{}{}{}", told.readable ? 'r' : '-', told.writable ? 'w' : '-',
+                       told.enterable ? 'x' : '-');
+  }
+
+  Status SetOwnAttribute(const std::string& name, const std::string& value) override {
+    if (name == kServersName) return cluster_->Refresh();
+    if (name != kWorkersName) return MountedTree::SetOwnAttribute(name, value);
+    const std::optional<uint64_t> count = ParseUint(value);
+    if (!count || *count > Workers::kCountMax) {
+      return Fail(Code::kInvalidArgument, "{}: '{}' is no number from 0 to {}", name, value,
+                  Workers::kCountMax);
+    }
+    cluster_->workers().SetCount(*count);
+    Log(LogLevel::kInfo, "mount", "{} workers ask for names", *count);
+    return OkStatus();
   }
 
  private:

@@ -32,7 +32,7 @@ class MountTest(xectest.TestCase):
                                    "attr_timeout=0,entry_timeout=0", *options, url, path])
         self.addCleanup(self.run_program, ["umount", "-l", path], code=None)
         self.eventually(lambda: os.path.ismount(path) or process.popen.poll() is not None, 60, f"{url} is mounted")
-        self.assertTrue(os.path.ismount(path), process.output())
+        self.assertTrue(os.path.ismount(path), process.output() + self.read(path + ".log"))
         self.process = process
         return path
 
@@ -55,6 +55,11 @@ class MountTest(xectest.TestCase):
         with contextlib.suppress(TimeoutError):
             body()
         self.assertLess(time.monotonic() - start, LIMIT_SECONDS)
+
+    def answers(self, body):
+        with contextlib.suppress(OSError):
+            return body()
+        return False
 
     def check_everyday(self, mnt):
         file = self.random_file("r", 3_000_001)
@@ -179,17 +184,152 @@ class OneServer(MountTest):
         self.write(f"{mnt}/g", "anew")
         self.assertEqual(self.read(f"{mnt}/g"), "anew")
 
-    def answers(self, body):
-        with contextlib.suppress(OSError):
-            return body()
-        return False
-
     def test_what_cannot_be_mounted(self):
         os.mkdir(self.path("mnt"))
         for url, code, words in ((f"root://127.0.0.1:{self.free_port()}", EXIT_UNREACHABLE, "refused|failed"),
                                  ("http://127.0.0.1", 2, "root://HOST")):
             result = self.run_program([self.program("xec"), "mount", url, self.path("mnt")], code=code)
             self.assertRegex(result.err, words)
+
+
+class Cluster(MountTest):
+    """Plain servers behind a redirector."""
+
+    def setUp(self):
+        super().setUp()
+        # A server that is gone counts as one for 10 minutes else.
+        self.servers = self.cluster(4, redirector_lines=["cms.delay drop 5"])
+        self.mnt = self.mount(self.servers.redirector.url)
+
+    def put_on(self, server, name, text):
+        """As the server's own administrator would."""
+        path = os.path.join(server.data, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        self.write(path, text)
+        for each in (os.path.dirname(path), path):
+            self.servers.user.give(each) if os.path.isdir(each) else os.chmod(each, 0o666)
+        return path
+
+    def own(self, name, value=None):
+        if value is None:
+            return os.getxattr(self.mnt, name).decode()
+        return os.setxattr(self.mnt, name, value.encode())
+
+    def known(self):
+        return set(self.own("xrootdfs.fs.dataserverlist").splitlines())
+
+    def urls(self, servers=None):
+        return {server.url for server in servers or self.servers.servers}
+
+    def test_a_cluster(self):
+        """One cluster for all of it: its daemons take as long to start as the rest does."""
+        for part in (self.check_shared_names, self.check_control, self.check_missing_names_are_fast, self.check_killed,
+                     self.check_stopped):
+            with self.subTest(part.__name__):
+                part()
+        self.check_everyday(self.mnt)
+        self.check_in_place(self.mnt)
+
+    def check_shared_names(self):
+        for number, server in enumerate(self.servers.servers):
+            self.put_on(server, f"shared/f{number}", f"of {number}")
+            self.put_on(server, "shared/everywhere", "same")
+        shared = f"{self.mnt}/shared"
+        self.assertEqual(os.listdir(shared), ["everywhere", "f0", "f1", "f2", "f3"])
+        for number in range(4):
+            self.assertEqual(self.read(f"{shared}/f{number}"), f"of {number}")
+        # What is on several servers is renamed and removed on all of them.
+        os.rename(f"{shared}/everywhere", f"{shared}/renamed")
+        os.rename(shared, f"{self.mnt}/moved")
+        for number, server in enumerate(self.servers.servers):
+            self.assertEqual(sorted(os.listdir(os.path.join(server.data, "moved"))), [f"f{number}", "renamed"])
+        self.assertEqual(os.listdir(self.mnt), ["moved"])
+        # A file that is replaced by one of another server is gone.
+        os.rename(f"{self.mnt}/moved/f0", f"{self.mnt}/moved/f1")
+        self.assertEqual(self.read(f"{self.mnt}/moved/f1"), "of 0")
+        self.assertFalse(os.path.exists(os.path.join(self.servers.servers[1].data, "moved/f1")))
+        self.assert_errno([errno.ENOTEMPTY], lambda: os.rmdir(f"{self.mnt}/moved"))
+        os.remove(f"{self.mnt}/moved/renamed")
+        self.assertEqual(os.listdir(f"{self.mnt}/moved"), ["f1", "f2", "f3"])
+        self.run_program(["rm", "-r", f"{self.mnt}/moved"])
+        self.assertEqual([os.listdir(server.data) for server in self.servers.servers], [[]] * 4)
+
+    def check_missing_names_are_fast(self):
+        """A redirector takes seconds to say that there is no such file."""
+        start = time.monotonic()
+        for number in range(20):
+            self.assertFalse(os.path.exists(f"{self.mnt}/missing{number}"))
+        self.assertLess(time.monotonic() - start, 2)
+
+    def check_control(self):
+        self.assertEqual(self.known(), self.urls())
+        self.assertEqual(self.run_program(["getfattr", "--only-values", "--absolute-names", "-n", "xrootdfs.fs.workers",
+                                           self.mnt]).out, "16")
+        self.put_on(self.servers.servers[2], "f", "content")
+        self.assertEqual(os.getxattr(f"{self.mnt}/f", "xrootdfs.file.permission"), b"rw-")
+        # Without workers names wait until there are some. The kernel lets nobody change a directory that is being
+        # listed, so that is not the mount's own.
+        os.mkdir(f"{self.mnt}/sub")
+        folder = os.open(f"{self.mnt}/sub", os.O_RDONLY)
+        self.own("xrootdfs.fs.workers", "0")
+        looked = []
+        looks = threading.Thread(target=lambda: looked.append(os.listdir(folder)))
+        looks.start()
+        looks.join(1)
+        self.assertEqual(looked, [])
+        self.own("xrootdfs.fs.workers", "3")
+        looks.join(10)
+        self.assertEqual(looked, [[]])
+        os.close(folder)
+        os.rmdir(f"{self.mnt}/sub")
+        self.assertEqual(self.own("xrootdfs.fs.workers"), "3")
+        for value in ("257", "x", ""):
+            self.assert_errno([errno.EINVAL], lambda: self.own("xrootdfs.fs.workers", value))
+        self.assert_errno([errno.ENODATA], lambda: self.own("xrootdfs.fs.other"))
+        # Others look, and change nothing.
+        as_nobody = ["setpriv", "--reuid=65534", "--clear-groups"]
+        self.run_program([*as_nobody, "setfattr", "-n", "xrootdfs.fs.workers", "-v", "9", self.mnt], code=1)
+        self.own("xrootdfs.fs.workers", "16")
+        os.remove(f"{self.mnt}/f")
+
+    def check_killed(self):
+        """A server dies: what it has is an error in bounded time until the redirector has noticed, then it is not there."""
+        servers = self.servers.servers
+        for number, server in enumerate(servers):
+            self.put_on(server, f"kept/f{number}", f"of {number}")
+        kept = f"{self.mnt}/kept"
+        self.assertEqual(len(os.listdir(kept)), 4)
+        with open(f"{kept}/f0") as lost, open(f"{kept}/f1") as file:
+            servers[0].kill()
+            self.assert_errno([errno.ETIMEDOUT], lost.read)
+            self.assertEqual(file.read(), "of 1")
+        self.eventually(lambda: self.known() == self.urls(servers[1:]), 60, "the server is no more in the list")
+        self.assertEqual(os.listdir(kept), ["f1", "f2", "f3"])
+        self.write(f"{kept}/new", "new")
+        self.assertEqual(self.read(f"{kept}/new"), "new")
+        os.remove(f"{kept}/new")
+        self.servers.start(servers[0])
+        os.kill(self.process.pid, signal.SIGUSR2)
+        self.eventually(lambda: self.known() == self.urls(), 30, "the server is in the list again")
+        self.assertEqual(self.read(f"{kept}/f0"), "of 0")
+        self.own("xrootdfs.fs.dataserverlist", "refresh")
+        self.assertEqual(self.known(), self.urls())
+
+    def check_stopped(self):
+        """A server that hangs keeps nobody from what others have, and nobody for long."""
+        servers = self.servers.servers
+        kept = f"{self.mnt}/kept"
+        servers[1].freeze()
+        self.assert_in_time(lambda: os.listdir(kept))
+        self.assert_in_time(lambda: self.read(f"{kept}/f1"))
+        start = time.monotonic()
+        for number in (0, 2, 3):
+            self.assertEqual(self.read(f"{kept}/f{number}"), f"of {number}")
+        self.assertLess(time.monotonic() - start, 5)
+        self.assertTrue(os.path.ismount(self.mnt))
+        servers[1].thaw()
+        self.eventually(lambda: self.answers(lambda: len(os.listdir(kept)) == 4), 60, "the server answers again")
+        self.run_program(["rm", "-r", kept])
 
 
 if __name__ == "__main__":
