@@ -96,7 +96,6 @@ class MountTest(xectest.TestCase):
         self.run_program(["rm", "-r", f"{mnt}/d"])
 
     def check_in_place(self, mnt):
-        """What plain servers can."""
         path = f"{mnt}/in-place"
         self.write(path, "0123456789")
         with open(path, "r+b") as file:
@@ -123,6 +122,7 @@ class OneServer(MountTest):
         store = self.serve(geometry="2+1")
         mnt = self.mount(store.url)
         self.check_everyday(mnt)
+        self.check_in_place(mnt)
         self.write(f"{mnt}/f", "content")
         self.assertEqual(self.xrdfs(store.url, "cat", "/f").out, "content")
         os.setxattr(f"{mnt}/f", "user.k", b"v")
