@@ -45,29 +45,38 @@ size_t FuseMount::AddEntry(fuse_req_t request, const NodePtr& directory, const N
   return fuse_add_direntry_plus(request, bytes, into.size(), name, &entry, next);
 }
 
-void FuseMount::ReadDirectory(fuse_req_t request, size_t size, off_t place, fuse_file_info* file, bool plus) {
-  auto& handle = *reinterpret_cast<DirectoryHandle*>(file->fh);
+Result<size_t> FuseMount::FillDirectory(fuse_req_t request, DirectoryHandle& handle, uint64_t place,
+                                        bool plus, MutableByteSpan into, std::vector<uint64_t>& looked_up) {
   const AloneTurn turn(handle.turns);
   if (place == 0) handle.pages.Rewind();
-  std::vector<std::byte> buffer(size);
-  std::vector<uint64_t> looked_up;
   size_t used = 0;
-  for (auto at = static_cast<uint64_t>(place);; ++at) {
+  for (uint64_t at = place;; ++at) {
     const NamedEntry own = {.name = at == 0 ? "." : "..", .entry = {.directory = true}};
     const NamedEntry* named = &own;
     if (at >= kOwnNames) {
       const Result<const NamedEntry*> next = handle.pages.At(at - kOwnNames);
       // What there is already is told first, and the error when the kernel asks for more.
-      if (!next && used == 0) return Refuse(request, "list", PathForLog(*handle.node), next.error());
+      if (!next && used == 0) return next.error();
       if (!next || *next == nullptr) break;
       named = *next;
     }
-    const size_t added =
-        AddEntry(request, handle.node, *named, plus, at, std::span(buffer).subspan(used), looked_up);
+    const size_t added = AddEntry(request, handle.node, *named, plus, at, into.subspan(used), looked_up);
     if (added == 0) break;
     used += added;
   }
-  if (fuse_reply_buf(request, reinterpret_cast<const char*>(buffer.data()), used) == 0) return;
+  return used;
+}
+
+void FuseMount::ReadDirectory(fuse_req_t request, size_t size, off_t place, fuse_file_info* file, bool plus) {
+  auto& handle = *reinterpret_cast<DirectoryHandle*>(file->fh);
+  const NodePtr node = handle.node;
+  std::vector<std::byte> buffer(size);
+  std::vector<uint64_t> looked_up;
+  // Nothing of the handle is used once it is answered: the kernel may release it at once, on another thread.
+  const Result<size_t> used =
+      FillDirectory(request, handle, static_cast<uint64_t>(place), plus, buffer, looked_up);
+  if (!used) return Refuse(request, "list", PathForLog(*node), used.error());
+  if (fuse_reply_buf(request, reinterpret_cast<const char*>(buffer.data()), *used) == 0) return;
   for (const uint64_t id : looked_up) Forget(id, 1);
 }
 

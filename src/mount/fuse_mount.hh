@@ -99,6 +99,9 @@ class FuseMount {
   // Adds one entry to what is told of a directory; 0: it does not fit.
   size_t AddEntry(fuse_req_t request, const NodePtr& directory, const NamedEntry& named, bool plus,
                   uint64_t place, MutableByteSpan into, std::vector<uint64_t>& looked_up);
+  // What is told of a directory from this place on; answers how many bytes.
+  Result<size_t> FillDirectory(fuse_req_t request, DirectoryHandle& handle, uint64_t place, bool plus,
+                               MutableByteSpan into, std::vector<uint64_t>& looked_up);
   Result<TreeEntry> CreateOrFind(const std::string& path, mode_t mode, bool exclusive, bool& created);
   Result<fuse_entry_param> CreateFile(const NodePtr& directory, const std::string& name, mode_t mode,
                                       fuse_file_info* file);

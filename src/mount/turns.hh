@@ -3,6 +3,7 @@
 // requests to servers; only requests for the same file or directory handle wait for it.
 #pragma once
 
+#include "base/check.hh"
 #include "base/mutex.hh"
 
 namespace xec {
@@ -11,6 +12,14 @@ namespace xec {
 // that come after it.
 class Turns {
  public:
+  Turns() = default;
+  ~Turns() {
+    const MutexLock lock(mutex_);
+    XEC_CHECK(!alone_ && shared_ == 0, "what is used by turns goes while somebody has one");
+  }
+  Turns(const Turns&) = delete;
+  Turns& operator=(const Turns&) = delete;
+
   void BeginShared() {
     MutexLock lock(mutex_);
     while (alone_ || waiting_ > 0) changed_.Wait(mutex_);
