@@ -9,8 +9,10 @@
 namespace xec {
 namespace {
 
-// What is copied goes through the memory of the process in such pieces.
-constexpr size_t kPieceBytes = 4 * kMiB;
+// What is copied goes through the memory of the process in such pieces. The upload holds a claim of the
+// budget between them, so a read must be so small that it needs none (byte_budget.hh). Readers fetch whole
+// stripes ahead by themselves.
+constexpr size_t kPieceBytes = 256 * kKiB;
 
 }  // namespace
 
@@ -105,6 +107,9 @@ Task<void> EditBytes::Truncate(uint64_t size) {
 }
 
 Task<Status> EditBytes::CopyTo(WriteHandle& upload) {
+  // Of many that wait for their turn none holds anything.
+  Status admitted = co_await upload.Reserve();
+  if (!admitted) co_return std::move(admitted);
   std::vector<std::byte> piece(std::min<uint64_t>(kPieceBytes, size_));
   for (uint64_t offset = 0; offset < size_;) {
     const MutableByteSpan now =

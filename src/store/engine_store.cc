@@ -10,8 +10,9 @@
 namespace xec {
 namespace {
 
-// Of a copy; read and appended at a time.
-constexpr size_t kCopyBytes = 4 * kMiB;
+// Of a copy; read and appended at a time. So little that the read needs no claim of the budget, since the
+// upload holds one.
+constexpr size_t kCopyBytes = 256 * kKiB;
 
 Error NotCurrentText(const std::string& text) {
   Result<ObjectPath> path = ObjectPath::Parse(text);

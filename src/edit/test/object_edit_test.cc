@@ -290,6 +290,31 @@ TEST_F(ObjectEditTest, WhileItRestsItHoldsNoMemory) {
   }
 }
 
+// Bug: edits that waited for the memory of their uploads had read what they were going to append.
+TEST_F(ObjectEditTest, NothingIsReadBeforeTheUploadHasItsMemory) {
+  store_.Put("/a", "0123456789");
+  const auto edit = Open("/a");
+  EXPECT_TRUE(Write(*edit, 3, "x"));
+  int reads = 0, waits = 0;
+  store_.on_read = [&] { ++reads; };
+  store_.on_waiting = [&] {
+    EXPECT_EQ(reads, 0);
+    ++waits;
+    store_.waiting.back()(true);
+  };
+  store_.memory_short = true;
+  EXPECT_TRUE(SyncWait(edit->Flush()));
+  EXPECT_EQ(waits, 1);
+  store_.memory_short = false;
+  EXPECT_EQ(store_.objects["/a"].bytes, "012x456789");
+  EXPECT_TRUE(Write(*edit, 4, "y"));
+  store_.reserve_fails = Code::kInvalidArgument;
+  EXPECT_EQ(SyncWait(edit->Flush()).code(), Code::kInvalidArgument);
+  store_.reserve_fails.reset();
+  EXPECT_TRUE(SyncWait(edit->Close()));
+  EXPECT_EQ(store_.objects["/a"].bytes, "012xy56789");
+}
+
 TEST_F(ObjectEditTest, DroppedItLeavesNothing) {
   store_.Put("/a", "0123456789");
   const auto edit = Open("/a");
