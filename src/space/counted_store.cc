@@ -58,7 +58,13 @@ class CountedWriter final : public WriteHandle {
     return next_->SetUserAttributes(std::move(attributes));
   }
   bool AllInMemory() const override { return next_->AllInMemory(); }
-  Task<Status> EndStream(CallOptions call) override { return next_->EndStream(std::move(call)); }
+  // What has ended may wait for long and may never be committed, and if it is changed a copy of it is what
+  // claims. Its commit claims again.
+  Task<Status> EndStream(CallOptions call) override {
+    Status ended = co_await next_->EndStream(std::move(call));
+    if (ended) claim_.Release();
+    co_return std::move(ended);
+  }
   Task<Result<uint64_t>> ReadBack(uint64_t offset, MutableByteSpan into, CallOptions call) override {
     return next_->ReadBack(offset, into, std::move(call));
   }

@@ -9,6 +9,7 @@
 #include "api/gated_store.hh"
 #include "assembly/configuration/options.hh"
 #include "assembly/open_store.hh"
+#include "edit/object_edit.hh"
 #include "runtime/sync_wait.hh"
 
 namespace xec {
@@ -166,6 +167,36 @@ TEST_F(CountedStoreTest, WhatOthersHaveFilledMeanwhileIsSeenAtTheCommit) {
   writer->reset();
   EXPECT_EQ(SizeOf("/q/x"), 0u);
   EXPECT_EQ(Used("/q"), (Usage{401, 1}));
+}
+
+// Bug: an upload whose stream had ended and the copy of it that was to be committed both claimed the room of
+// the object, so its header could not be rewritten where it would not have fitted twice.
+TEST_F(CountedStoreTest, AnObjectThatIsChangedBeforeItsCommitCountsOnce) {
+  constexpr uint64_t kSize = 6 << 20;
+  SpaceLedger ledger({{"q", "/q", 10 << 20}}, "me");
+  SpaceCount count;
+  for (const SpaceGroup& group : ledger.groups()) count.found[group.prefix];
+  ledger.TakeCount(count);
+  const auto claim = [&](uint64_t bytes) { return SpaceClaim(ledger, ledger.Of("/q")).GrowTo(bytes, 0); };
+  counted_.emplace(opened_->store(), ledger, []() -> Task<void> { co_return; }, [] { return int64_t{42}; });
+  Scratch scratch((root_ / "scratch").string(), 1 << 20);
+  auto edit = SyncWait(ObjectEdit::Open(store(), scratch, "/q/x", {.truncate = true}));
+  ASSERT_TRUE(edit);
+  ASSERT_TRUE(SyncWait((*edit)->Write(0, AsBytes(std::string(kSize, 'x')))));
+  EXPECT_FALSE(claim(5 << 20));
+  ASSERT_TRUE(SyncWait((*edit)->Write(0, AsBytes("header"))));
+  EXPECT_TRUE(claim(10 << 20));
+  const auto closed = SyncWait((*edit)->Close());
+  EXPECT_TRUE(closed) << closed.error().message;
+  EXPECT_EQ(ledger.Use(ledger.Of("/q")).used, (Usage{kSize, 1}));
+
+  auto ended = SyncWait(store().Create("/q/y", {}));
+  ASSERT_TRUE(ended);
+  ASSERT_TRUE(SyncWait((*ended)->Append(AsBytes(std::string(3 << 20, 'y')))));
+  ASSERT_TRUE(SyncWait((*ended)->EndStream()));
+  ASSERT_TRUE(Put("/q/z", 2 << 20));
+  EXPECT_EQ(SyncWait((*ended)->Commit()).code(), Code::kOverQuota) << "its commit claims again";
+  EXPECT_EQ(SizeOf("/q/y"), 0u);
 }
 
 // Bug: an upload that might replace enough was refused for good where nobody could tell what is there.
