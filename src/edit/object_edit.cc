@@ -120,9 +120,11 @@ Status ObjectEdit::CheckUsable() const {
 Task<Status> ObjectEdit::OpenBase() {
   if (!base_is_due_) co_return OkStatus();
   OnlyIf only_if;
-  only_if.version = standing_;
+  if (!options_.last_writer_wins) only_if.version = standing_;
   Result<std::shared_ptr<ReadHandle>> version = co_await store_.Open(path_, only_if, call_);
   if (!version) co_return version.error();
+  standing_ = (*version)->version();
+  size_ = (*version)->size();
   bytes_.SetBase(std::move(*version));
   base_is_due_ = false;
   co_return OkStatus();

@@ -27,7 +27,8 @@ struct EditOptions {
   bool truncate = false;   // starts empty and replaces whatever is there, as an upload does
   bool create = false;     // a missing name is an empty object, which the first Flush makes
   bool exclusive = false;  // nothing may be there, now and when it is first committed
-  // What others have committed meanwhile is replaced. Else it stands, and Flush tells of it.
+  // What others have committed meanwhile is replaced; if they did so after a Flush, and before anything was
+  // changed or read since, the edit goes on from what they committed. Else it stands, and Flush tells of it.
   bool last_writer_wins = false;
   // A tail that was appended to a version goes into an upload when it is longer, in bytes, so that scratch
   // does not have to have it.

@@ -159,6 +159,23 @@ TEST_F(ObjectEditTest, TheLastWriterMayWin) {
   EXPECT_EQ(store_.objects["/b"].bytes, std::string("\0x", 2));
 }
 
+// Bug: an edit whose version had been replaced after its flush could not go on.
+TEST_F(ObjectEditTest, TheLastWriterGoesOnFromWhatOthersCommitted) {
+  const auto edit = Open("/a", {.create = true, .last_writer_wins = true});
+  EXPECT_TRUE(Write(*edit, 0, "0123456789"));
+  EXPECT_TRUE(SyncWait(edit->Flush()));
+  store_.Put("/a", "another");
+  EXPECT_TRUE(Write(*edit, 0, "A"));
+  EXPECT_EQ(edit->size(), 7u);
+  EXPECT_EQ(Read(*edit), "Another");
+  EXPECT_EQ(SyncWait(edit->BaseVersion()), store_.objects["/a"].version);
+  store_.Put("/a", "a third one");
+  EXPECT_TRUE(SyncWait(edit->Flush()));
+  EXPECT_EQ(store_.objects["/a"].bytes, "Another");
+  store_.objects.erase("/a");
+  EXPECT_EQ(Write(*edit, 0, "a").code(), Code::kNotFound);
+}
+
 TEST_F(ObjectEditTest, AttributesAndModeAreThoseOfTheVersionBefore) {
   store_.Put("/a", "0123456789");
   store_.objects["/a"].attributes = {{"color", "red"}, {std::string(kModeAttribute), FormatMode(0640)}};
