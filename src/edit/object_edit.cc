@@ -139,12 +139,13 @@ Task<Status> ObjectEdit::MakeReadable() {
 }
 
 Task<Status> ObjectEdit::EndStream() {
-  stream_is_whole_ = false;
   if (stream_->AllInMemory()) {
     Status moved = co_await ToScratch();
-    if (moved) co_await stream_->Abandon();
-    if (moved) stream_.reset();
-    co_return std::move(moved);
+    if (!moved) co_return std::move(moved);
+    co_await stream_->Abandon();
+    stream_.reset();
+    stream_is_whole_ = false;
+    co_return OkStatus();
   }
   const Status ended = co_await stream_->EndStream();
   if (!ended) {
@@ -154,6 +155,7 @@ Task<Status> ObjectEdit::EndStream() {
     co_return ended.error();
   }
   bytes_.SetBase(std::move(stream_));
+  stream_is_whole_ = false;
   co_return OkStatus();
 }
 

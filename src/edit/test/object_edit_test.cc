@@ -217,6 +217,19 @@ TEST_F(ObjectEditTest, FullScratchLosesNothing) {
   EXPECT_EQ(store_.objects["/b"].bytes, "0123456789abc");
 }
 
+// Bug: when scratch had no room for what was prepared, the next byte that was appended to it lost everything.
+TEST_F(ObjectEditTest, WhatIsPreparedIsKeptWhereScratchIsFull) {
+  Scratch small(root_.string(), 8);
+  const auto edit = std::move(*SyncWait(ObjectEdit::Open(store_, small, "/a", {.create = true})));
+  EXPECT_TRUE(SyncWait(edit->Truncate(12)));
+  EXPECT_TRUE(SyncWait(edit->Prepare()));
+  EXPECT_EQ(Write(*edit, 0, "x").code(), Code::kNoSpace);
+  EXPECT_EQ(Write(*edit, 12, "y").code(), Code::kNoSpace);
+  const auto closed = SyncWait(edit->Close());
+  EXPECT_TRUE(closed) << closed.error().message;
+  EXPECT_EQ(store_.objects["/a"].bytes, std::string(12, '\0'));
+}
+
 TEST_F(ObjectEditTest, ALongTailGoesIntoAnUpload) {
   store_.Put("/a", std::string(50, 'a'));
   const auto edit = Open("/a", {.tail_in_scratch_max = 20});
