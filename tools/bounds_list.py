@@ -33,6 +33,7 @@ BOUNDS = [
          "src/assembly/configuration/configuration.hh", "scratch_bytes", "bytes", "xec.scratch-size"),
         ("a tail that was appended to an object stays there up to", "src/edit/object_edit.hh", "kTailInScratchMax", "bytes", ""),
         ("separate changes of one open object", "src/edit/edit_bytes.hh", "kExtentsMax", "changes", ""),
+        ("bytes between two of them that are copied to make one of both", "src/edit/edit_bytes.hh", "kGapFilledMax", "bytes", ""),
         ("memory in which unchanged bytes are copied, for each object that is committed, beside the budget",
          "src/edit/edit_bytes.cc", "kPieceBytes", "bytes", ""),
         ("a close that copies bytes waits before its client comes back", "src/plugin_oss/explained_file.cc", "kPrepareWait", "time", ""),

@@ -79,15 +79,22 @@ Task<Status> EditBytes::Read(uint64_t offset, MutableByteSpan into) {
 }
 
 Task<Status> EditBytes::Write(uint64_t offset, ByteSpan bytes) {
-  Status written = co_await file_.Write(offset, bytes);
-  if (!written) co_return std::move(written);
-  size_ = std::max<uint64_t>(size_, offset + bytes.size());
-  while (written && file_.extents().count() > kExtentsMax)
-    written = co_await FillGap(file_.extents().GapBeside(offset));
+  Status written = OkStatus();
+  const bool is_one_more = !file_.extents().Touches(offset, offset + bytes.size());
+  if (is_one_more && file_.extents().count() >= extents_max_) written = co_await MakeRoomForOne();
+  if (written) written = co_await file_.Write(offset, bytes);
+  if (written) size_ = std::max<uint64_t>(size_, offset + bytes.size());
   co_return std::move(written);
 }
 
-Task<Status> EditBytes::FillGap(ExtentSet::Extent gap) {
+// Two changes become one.
+Task<Status> EditBytes::MakeRoomForOne() {
+  ExtentSet::Extent gap = file_.extents().SmallestGap();
+  if (gap.end - gap.begin > kGapFilledMax) {
+    co_return Fail(Code::kNoSpace,
+                   "{} changes that are not flushed, far from each other, are all there may be",
+                   extents_max_);
+  }
   std::vector<std::byte> piece(std::min<uint64_t>(kPieceBytes, gap.end - gap.begin));
   while (gap.begin < gap.end) {
     const MutableByteSpan now = MutableByteSpan(piece).first(std::min(piece.size(), gap.end - gap.begin));

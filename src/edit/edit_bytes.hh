@@ -10,13 +10,16 @@
 
 namespace xec {
 
-// So many separate changes an edit has; then the gaps between them are filled with what lies beneath.
+// So many separate changes an edit has; then the smallest gap between two is filled with what lies beneath.
 constexpr size_t kExtentsMax = size_t{64} << 10;
+// Unless it is larger, in bytes.
+constexpr uint64_t kGapFilledMax = uint64_t{1} << 20;
 
 // Any number of reads may run at once, anything else alone.
 class EditBytes {
  public:
-  explicit EditBytes(Scratch& scratch) : file_(scratch) {}
+  explicit EditBytes(Scratch& scratch, size_t extents_max = kExtentsMax)
+      : extents_max_(extents_max), file_(scratch) {}
 
   // The base; after Clear.
   void SetBase(std::shared_ptr<ReadHandle> version);
@@ -37,7 +40,8 @@ class EditBytes {
 
   // All of `into`, which lies within the size. Errors: those of ReadHandle::Read and ScratchFile::Read.
   Task<Status> Read(uint64_t offset, MutableByteSpan into);
-  // Errors: those of ScratchFile::Write; of Read, where gaps have to be filled.
+  // Errors, after which nothing is changed: those of ScratchFile::Write; of Read, where a gap has to be
+  // filled; kNoSpace where all are too large for that.
   Task<Status> Write(uint64_t offset, ByteSpan bytes);
   Task<void> Truncate(uint64_t size);
   // Appends everything to the upload. Errors: those of Read and of WriteHandle::Append.
@@ -45,8 +49,9 @@ class EditBytes {
 
  private:
   Task<Status> ReadBase(uint64_t offset, MutableByteSpan into);
-  Task<Status> FillGap(ExtentSet::Extent gap);
+  Task<Status> MakeRoomForOne();
 
+  const size_t extents_max_;
   std::shared_ptr<ReadHandle> version_;
   std::unique_ptr<WriteHandle> ended_stream_;
   TaskLock stream_turn_;  // a handle takes one call after another

@@ -45,18 +45,19 @@ uint64_t ExtentSet::Missing(uint64_t begin, uint64_t end) const {
   return missing;
 }
 
-ExtentSet::Extent ExtentSet::GapBeside(uint64_t offset) const {
-  Extent smallest;
-  const auto consider = [&](auto left, auto right) {
-    const uint64_t bytes = right->first - left->second;
-    if (smallest.end == 0 || bytes < smallest.end - smallest.begin) smallest = {left->second, right->first};
-  };
-  const auto next = extents_.upper_bound(offset);
-  if (next == extents_.begin()) return smallest;
-  const auto mine = std::prev(next);
-  if (next != extents_.end()) consider(mine, next);
-  if (mine != extents_.begin()) consider(std::prev(mine), mine);
-  return smallest;
+bool ExtentSet::Touches(uint64_t begin, uint64_t end) const {
+  const auto next = extents_.upper_bound(end);
+  return next != extents_.begin() && std::prev(next)->second >= begin;
+}
+
+ExtentSet::Extent ExtentSet::SmallestGap() const {
+  Extent smallest{0, UINT64_MAX};
+  for (auto left = extents_.begin(); left != extents_.end(); ++left) {
+    const auto right = std::next(left);
+    if (right == extents_.end()) break;
+    if (right->first - left->second < smallest.end - smallest.begin) smallest = {left->second, right->first};
+  }
+  return smallest.end == UINT64_MAX ? Extent() : smallest;
 }
 
 }  // namespace xec

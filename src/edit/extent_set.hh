@@ -29,12 +29,14 @@ class ExtentSet {
   Run At(uint64_t offset) const;
   // How many bytes of the range are not in the set.
   uint64_t Missing(uint64_t begin, uint64_t end) const;
+  // Would the range be one with an extent that is there?
+  bool Touches(uint64_t begin, uint64_t end) const;
+  // Of those between two extents; the first of equal ones. Looks at all. Empty: there is none.
+  Extent SmallestGap() const;
 
   bool empty() const { return extents_.empty(); }
   size_t count() const { return extents_.size(); }
   uint64_t bytes() const { return bytes_; }
-  // The smallest gap between two extents, one of which covers `offset`. Empty: there is none.
-  Extent GapBeside(uint64_t offset) const;
   uint64_t begin() const { return extents_.empty() ? 0 : extents_.begin()->first; }
   uint64_t end() const { return extents_.empty() ? 0 : extents_.rbegin()->second; }
 

@@ -23,17 +23,18 @@ TEST(ExtentSet, WhatTouchesIsOne) {
   EXPECT_EQ(set.bytes(), 30u);
 }
 
-TEST(ExtentSet, TheSmallerGapBeside) {
+TEST(ExtentSet, TheSmallestGap) {
   ExtentSet set;
-  EXPECT_EQ(set.GapBeside(0).end, 0u);
-  set.Add(0, 10);
-  EXPECT_EQ(set.GapBeside(5).end, 0u);
+  EXPECT_EQ(set.SmallestGap().end, 0u);
+  set.Add(5, 10);
+  EXPECT_EQ(set.SmallestGap().end, 0u);
   set.Add(100, 110);
+  EXPECT_EQ(set.SmallestGap().begin, 10u);
+  EXPECT_EQ(set.SmallestGap().end, 100u);
   set.Add(115, 120);
-  EXPECT_EQ(set.GapBeside(0).begin, 10u);
-  EXPECT_EQ(set.GapBeside(0).end, 100u);
-  EXPECT_EQ(set.GapBeside(105).begin, 110u);
-  EXPECT_EQ(set.GapBeside(117).end, 115u);
+  set.Add(200, 210);
+  EXPECT_EQ(set.SmallestGap().begin, 110u);
+  EXPECT_EQ(set.SmallestGap().end, 115u);
 }
 
 // Against a flag for each byte.
@@ -60,6 +61,9 @@ TEST(ExtentSet, AsFlagsOfBytes) {
     uint64_t missing = 0;
     for (uint64_t i = begin; i < end; ++i) missing += flags[i] ? 0 : 1;
     ASSERT_EQ(set.Missing(begin, end), missing);
+    const auto flag = [&](uint64_t i) { return i < kSize && flags[i]; };
+    const bool beside = (begin > 0 && flag(begin - 1)) || flag(end);
+    ASSERT_EQ(set.Touches(begin, end), beside || missing < end - begin);
     for (uint64_t i = 0; i < kSize; ++i) {
       const ExtentSet::Run run = set.At(i);
       ASSERT_EQ(run.present, flags[i]);

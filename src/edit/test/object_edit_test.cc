@@ -371,6 +371,27 @@ TEST_F(ObjectEditTest, GapsBetweenChangesAreFilled) {
   EXPECT_EQ(store_.objects["/a"].bytes, bytes);
 }
 
+// Bug: the gap to the next change was filled however large it was, and where scratch had no room for that the
+// change was there in spite of the error.
+TEST_F(ObjectEditTest, OnlySmallGapsBetweenChangesAreFilled) {
+  EditBytes bytes(scratch_, /*extents_max=*/4);
+  const auto write = [&](uint64_t offset) { return SyncWait(bytes.Write(offset, AsBytes("x"))); };
+  for (const uint64_t offset : {uint64_t{0}, uint64_t{10}, uint64_t{1} << 40, uint64_t{1} << 41})
+    ASSERT_TRUE(write(offset));
+  EXPECT_TRUE(write(uint64_t{1} << 42));
+  EXPECT_EQ(bytes.changes().count(), 4u);
+  EXPECT_EQ(bytes.changes().bytes(), 14u) << "the smallest of all gaps was filled";
+  const uint64_t size = bytes.size();
+  EXPECT_EQ(write(uint64_t{1} << 43).code(), Code::kNoSpace);
+  EXPECT_EQ(write(uint64_t{1} << 20).code(), Code::kNoSpace);
+  EXPECT_EQ(bytes.size(), size);
+  EXPECT_EQ(bytes.changes().bytes(), 14u);
+  EXPECT_TRUE(write(size)) << "no change more, but one that grows";
+  EXPECT_TRUE(write(5));
+  EXPECT_EQ(bytes.changes().bytes(), 15u);
+  SyncWait(bytes.Clear());
+}
+
 TEST_F(ObjectEditTest, BeyondTheLargestSize) {
   store_.Put("/a", "x");
   const auto edit = Open("/a");
