@@ -59,8 +59,11 @@ Task<int> On(IoThreads& threads, Work work) {
 
 }  // namespace
 
-Scratch::Scratch(std::string directory, uint64_t limit_bytes)
-    : directory_(std::move(directory)), limit_bytes_(limit_bytes), threads_("xec-scratch", kThreads) {}
+Scratch::Scratch(std::string directory, uint64_t limit_bytes, uint64_t block_bytes)
+    : directory_(std::move(directory)),
+      limit_bytes_(limit_bytes),
+      block_bytes_(block_bytes),
+      threads_("xec-scratch", kThreads) {}
 
 Status Scratch::Take(uint64_t bytes) {
   uint64_t used = used_bytes_;
@@ -87,13 +90,19 @@ Result<int> Scratch::NewFile() const {
 }
 
 ScratchFile::~ScratchFile() {
-  scratch_.GiveBack(extents_.bytes());
+  scratch_.GiveBack(blocks_.bytes());
   // To free the blocks of a large file takes its time.
   if (file_ >= 0) scratch_.threads_.Post([file = file_] { close(file); });
 }
 
+uint64_t ScratchFile::BlockEnd(uint64_t offset) const {
+  return (offset + scratch_.block_bytes_ - 1) / scratch_.block_bytes_ * scratch_.block_bytes_;
+}
+
 Task<Status> ScratchFile::Write(uint64_t offset, ByteSpan bytes) {
-  const uint64_t more = extents_.Missing(offset, offset + bytes.size());
+  const uint64_t first_block = offset / scratch_.block_bytes_ * scratch_.block_bytes_;
+  const uint64_t blocks_end = BlockEnd(offset + bytes.size());
+  const uint64_t more = blocks_.Missing(first_block, blocks_end);
   const Status room = scratch_.Take(more);
   if (!room) co_return room.error();
   Status made;
@@ -110,6 +119,7 @@ Task<Status> ScratchFile::Write(uint64_t offset, ByteSpan bytes) {
   });
   if (made && error == 0) {
     extents_.Add(offset, offset + bytes.size());
+    blocks_.Add(first_block, blocks_end);
     co_return OkStatus();
   }
   scratch_.GiveBack(more);
@@ -128,10 +138,11 @@ Task<Status> ScratchFile::Read(uint64_t offset, MutableByteSpan into) const {
 }
 
 Task<void> ScratchFile::Cut(uint64_t size) {
-  if (size >= extents_.end()) co_return;
-  const uint64_t before = extents_.bytes();
+  if (size >= blocks_.end()) co_return;
+  const uint64_t before = blocks_.bytes();
   extents_.Cut(size);
-  scratch_.GiveBack(before - extents_.bytes());
+  blocks_.Cut(BlockEnd(size));
+  scratch_.GiveBack(before - blocks_.bytes());
   const int error = co_await On(scratch_.threads_,
                                 [&] { return ftruncate(file_, static_cast<off_t>(size)) == 0 ? 0 : errno; });
   (void)error;  // what is cut is not read any more, and goes with the file

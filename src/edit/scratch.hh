@@ -18,12 +18,16 @@ namespace xec {
 
 class ScratchFile;
 
+// In such blocks local file systems give out their space.
+constexpr uint64_t kScratchBlockBytes = 4096;
+
 // Thread-safe. It outlives its files.
 class Scratch {
  public:
-  // The directory is made when the first file is, with those above it. All edits together have at most
-  // `limit_bytes` of changes. Starts threads for the files: only after a daemon has forked.
-  Scratch(std::string directory, uint64_t limit_bytes);
+  // The directory is made when the first file is, with those above it. The changes of all edits together have
+  // at most `limit_bytes`, counted in whole blocks. Starts threads for the files: only after a daemon has
+  // forked.
+  Scratch(std::string directory, uint64_t limit_bytes, uint64_t block_bytes = kScratchBlockBytes);
 
   const std::string& directory() const { return directory_; }
   uint64_t limit_bytes() const { return limit_bytes_; }
@@ -39,6 +43,7 @@ class Scratch {
 
   const std::string directory_;
   const uint64_t limit_bytes_;
+  const uint64_t block_bytes_;
   std::atomic<uint64_t> used_bytes_ = 0;
   IoThreads threads_;
 };
@@ -64,9 +69,13 @@ class ScratchFile {
   Task<void> Cut(uint64_t size);
 
  private:
+  // Where the block ends that has the byte before `offset`.
+  uint64_t BlockEnd(uint64_t offset) const;
+
   Scratch& scratch_;
   int file_ = -1;
   ExtentSet extents_;
+  ExtentSet blocks_;  // of the file, which count; they cover the extents
 };
 
 }  // namespace xec

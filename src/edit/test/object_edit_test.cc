@@ -36,7 +36,7 @@ class ObjectEditTest : public testing::Test {
 
   const std::filesystem::path root_ = std::filesystem::path(testing::TempDir()) / "object_edit_test";
   FakeStore store_;
-  Scratch scratch_{root_.string(), 1 << 20};
+  Scratch scratch_{root_.string(), 1 << 20, /*block_bytes=*/1};
 };
 
 TEST_F(ObjectEditTest, AnObjectIsChangedInTheMiddleAndAtItsEnd) {
@@ -198,7 +198,7 @@ TEST_F(ObjectEditTest, AttributesAndModeAreThoseOfTheVersionBefore) {
 
 TEST_F(ObjectEditTest, FullScratchLosesNothing) {
   store_.Put("/a", "0123456789");
-  Scratch small(root_.string(), 8);
+  Scratch small(root_.string(), 8, /*block_bytes=*/1);
   const auto edit = std::move(*SyncWait(ObjectEdit::Open(store_, small, "/a", {})));
   EXPECT_TRUE(Write(*edit, 0, "abcdef"));
   EXPECT_EQ(Write(*edit, 5, "ghijkl").code(), Code::kNoSpace);
@@ -219,7 +219,7 @@ TEST_F(ObjectEditTest, FullScratchLosesNothing) {
 
 // Bug: when scratch had no room for what was prepared, the next byte that was appended to it lost everything.
 TEST_F(ObjectEditTest, WhatIsPreparedIsKeptWhereScratchIsFull) {
-  Scratch small(root_.string(), 8);
+  Scratch small(root_.string(), 8, /*block_bytes=*/1);
   const auto edit = std::move(*SyncWait(ObjectEdit::Open(store_, small, "/a", {.create = true})));
   EXPECT_TRUE(SyncWait(edit->Truncate(12)));
   EXPECT_TRUE(SyncWait(edit->Prepare()));

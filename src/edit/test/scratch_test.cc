@@ -26,8 +26,37 @@ class ScratchTest : public testing::Test {
   }
 
   const fs::path root_ = fs::path(testing::TempDir()) / "scratch_test";
-  Scratch scratch_{(root_ / "a/b").string(), 100};
+  Scratch scratch_{(root_ / "a/b").string(), 100, /*block_bytes=*/1};
 };
+
+// Bug: only the bytes counted, so small changes far from each other took many times the limit on the disk.
+TEST_F(ScratchTest, BlocksCount) {
+  Scratch scratch((root_ / "blocks").string(), 4 * kScratchBlockBytes);
+  const auto used = [&] { return scratch.used_bytes() / kScratchBlockBytes; };
+  {
+    ScratchFile file(scratch);
+    const auto write = [&](uint64_t offset, size_t size) {
+      return SyncWait(file.Write(offset, AsBytes(std::string(size, 'x')))).has_value();
+    };
+    EXPECT_TRUE(write(10 * kScratchBlockBytes + 100, 1));
+    EXPECT_TRUE(write(10 * kScratchBlockBytes + 1000, 1));
+    EXPECT_EQ(used(), 1u) << "both lie in one";
+    EXPECT_TRUE(write(20 * kScratchBlockBytes - 1, 2));
+    EXPECT_EQ(used(), 3u);
+    EXPECT_FALSE(write(30 * kScratchBlockBytes - 1, 2));
+    EXPECT_TRUE(write(30 * kScratchBlockBytes, kScratchBlockBytes));
+    EXPECT_EQ(used(), 4u);
+    SyncWait(file.Cut(20 * kScratchBlockBytes));
+    EXPECT_EQ(used(), 2u);
+    SyncWait(file.Cut(10 * kScratchBlockBytes + 50));
+    EXPECT_TRUE(file.extents().empty());
+    EXPECT_EQ(used(), 1u) << "the file still has it";
+    SyncWait(file.Cut(0));
+    EXPECT_EQ(used(), 0u);
+    EXPECT_TRUE(write(0, 1));
+  }
+  EXPECT_EQ(scratch.used_bytes(), 0u);
+}
 
 TEST_F(ScratchTest, NamelessFilesThatShareTheLimit) {
   ScratchFile one(scratch_);
