@@ -14,6 +14,7 @@
 #include "base/mutex.hh"
 #include "tree_xrootd/ask_limits.hh"
 #include "tree_xrootd/endpoint.hh"
+#include "tree_xrootd/round.hh"
 #include "tree_xrootd/workers.hh"
 
 namespace xec {
@@ -120,50 +121,15 @@ template <typename T>
 std::vector<Result<T>> Cluster::AskAll(const std::vector<ClusterMemberPtr>& whom,
                                        std::function<Result<T>(const Endpoint&, TimePoint)> ask,
                                        std::function<bool(const Result<T>&)> enough) {
-  struct Round {
-    Mutex mutex;
-    CondVar changed;
-    std::vector<std::optional<Result<T>>> answers XEC_GUARDED_BY(mutex);
-    size_t missing XEC_GUARDED_BY(mutex) = 0;
-    bool enough XEC_GUARDED_BY(mutex) = false;
-
-    void Take(size_t i, Result<T> answer, const std::function<bool(const Result<T>&)>& is_enough) {
-      const MutexLock lock(mutex);
-      enough = enough || (is_enough && is_enough(answer));
-      answers[i] = std::move(answer);
-      --missing;
-      changed.NotifyAll();
-    }
-  };
   const TimePoint deadline = executor_.Now() + kAnswerLimit;
-  const auto round = std::make_shared<Round>();
-  round->answers.resize(whom.size());
-  round->missing = whom.size();
+  const auto round = std::make_shared<Round<T>>(whom.size(), std::move(enough));
   for (size_t i = 0; i < whom.size(); ++i) {
-    const bool posted = workers_.Post([this, round, i, deadline, member = whom[i], ask, enough] {
-      {
-        const MutexLock lock(round->mutex);
-        if (round->enough) return;
-      }
-      round->Take(i, AskOne<T>(member, deadline, ask), enough);
+    const bool posted = workers_.Post([this, round, i, deadline, member = whom[i], ask] {
+      if (!round->over()) round->Take(i, AskOne<T>(member, deadline, ask));
     });
-    if (!posted) round->Take(i, Fail(Code::kUnavailable, "too many requests wait for workers"), enough);
+    if (!posted) round->Take(i, Fail(Code::kUnavailable, "too many questions wait for workers"));
   }
-  MutexLock lock(round->mutex);
-  while (round->missing > 0 && !round->enough) {
-    if (!round->changed.WaitUntil(round->mutex, deadline)) break;
-  }
-  round->enough = true;
-  std::vector<Result<T>> answers;
-  for (size_t i = 0; i < whom.size(); ++i) {
-    if (round->answers[i]) {
-      answers.push_back(std::move(*round->answers[i]));
-    } else {
-      answers.push_back(Fail(Code::kDeadlineExceeded, "root://{} has not answered in time",
-                             whom[i]->endpoint()->host_port()));
-    }
-  }
-  return answers;
+  return round->Wait(deadline, [&whom](size_t i) { return "root://" + whom[i]->endpoint()->host_port(); });
 }
 
 }  // namespace xec

@@ -2,7 +2,6 @@
 #include "tree_xrootd/workers.hh"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "base/contains.hh"
@@ -32,12 +31,10 @@ bool Workers::Post(Closure work) {
 }
 
 std::vector<std::jthread> Workers::TakeEnded() {
-  const auto first_ended =
-      std::partition(threads_.begin(), threads_.end(),
-                     [this](const std::jthread& thread) { return !Contains(ended_, thread.get_id()); });
-  std::vector<std::jthread> over;
-  std::move(first_ended, threads_.end(), std::back_inserter(over));
-  threads_.erase(first_ended, threads_.end());
+  std::vector<std::jthread> over, rest;
+  for (std::jthread& thread : threads_)
+    (Contains(ended_, thread.get_id()) ? over : rest).push_back(std::move(thread));
+  threads_ = std::move(rest);
   ended_.clear();
   return over;
 }
