@@ -332,5 +332,52 @@ class Cluster(MountTest):
         self.run_program(["rm", "-r", kept])
 
 
+class Federation(MountTest):
+    """Clusters below a redirector of redirectors."""
+
+    def test_servers_below_two_levels(self):
+        port, manager = self.free_port(), self.free_port()
+        meta = f"all.manager meta {xectest.HOST}:{manager}"
+        clusters = [self.cluster(2, redirector_lines=[meta]) for _ in range(2)]
+        top = xectest.xrootd_cluster.Node(clusters[0], "meta", port)
+        for folder in (top.base, os.path.join(top.base, "admin")):
+            clusters[0].user.give(folder)
+        admin = clusters[0].short_path(top.base) + "/admin"
+        self.write(os.path.join(top.base, "xrootd.cfg"), f"""\
+all.role meta manager
+{meta}
+all.export /
+all.adminpath {admin}
+all.pidpath {admin}
+xrd.port {port}
+if exec cmsd
+  xrd.port {manager}
+fi
+cms.delay startup 2 servers 1 lookup 2 full 2
+""")
+        for program in ("cmsd", "xrootd"):
+            top.start(program)
+            self.addCleanup(getattr(top, program).kill)
+        for program in ("cmsd", "xrootd"):
+            top.ready(program, time.monotonic() + xectest.READY_SECONDS)
+        servers = [server for cluster in clusters for server in cluster.servers]
+        for number, server in enumerate(servers):
+            self.write(os.path.join(server.data, f"f{number}"), f"of {number}")
+        self.eventually(lambda: len(self.located(top)) == 4, 60, "the redirector knows the servers of both clusters")
+        mnt = self.mount(top.url)
+        self.assertEqual(len(os.getxattr(mnt, "xrootdfs.fs.dataserverlist").decode().splitlines()), 4)
+        self.assertEqual(os.listdir(mnt), ["f0", "f1", "f2", "f3"])
+        for number in range(4):
+            self.assertEqual(self.read(f"{mnt}/f{number}"), f"of {number}")
+        self.write(f"{mnt}/new", "new")
+        self.assertEqual(self.read(f"{mnt}/new"), "new")
+        os.remove(f"{mnt}/new")
+        self.assertNotIn("new", os.listdir(mnt))
+
+    def located(self, top):
+        out = self.xrdfs(f"{xectest.HOST}:{top.port}", "locate", "-d", "-m", "*", code=None, env=xectest.QUICK_CLIENT).out
+        return [line for line in out.splitlines() if " Server " in line]
+
+
 if __name__ == "__main__":
     xectest.main()
