@@ -229,6 +229,7 @@ class Cluster(MountTest):
                 part()
         self.check_everyday(self.mnt)
         self.check_in_place(self.mnt)
+        self.check_the_end()
 
     def check_shared_names(self):
         for number, server in enumerate(self.servers.servers):
@@ -330,6 +331,20 @@ class Cluster(MountTest):
         servers[1].thaw()
         self.eventually(lambda: self.answers(lambda: len(os.listdir(kept)) == 4), 60, "the server answers again")
         self.run_program(["rm", "-r", kept])
+
+
+    def check_the_end(self):
+        """The process ends though a server owes answers, and files on it are open."""
+        server = self.servers.servers[3]
+        self.put_on(server, "f", "content")
+        file = os.open(f"{self.mnt}/f", os.O_RDONLY)
+        self.assertEqual(os.read(file, 100), b"content")
+        server.freeze()
+        self.assert_in_time(lambda: os.stat(f"{self.mnt}/f"))
+        self.process.signal(signal.SIGTERM)
+        self.assertEqual(self.process.wait(LIMIT_SECONDS), 0)
+        self.assert_errno([errno.ENOTCONN], lambda: os.close(file))
+        self.assertFalse(os.path.ismount(self.mnt))
 
 
 class Federation(MountTest):
