@@ -122,9 +122,16 @@ Result<std::vector<NamedEntry>> Endpoint::List(const std::string& path, TimePoin
     const std::string& name = (*it)->GetName();
     if (name.empty() || name == "." || name == "..") continue;
     const XrdCl::StatInfo* info = (*it)->GetStatInfo();
-    // It was removed while the server listed.
-    if (info == nullptr) continue;
-    Told told = ToldOf(*info, executor_->WallNow());
+    Told told;
+    if (info != nullptr) {
+      told = ToldOf(*info, executor_->WallNow());
+    } else {
+      // It was removed while the server listed, or the server tells names only.
+      const Result<Told> asked = Stat((path == "/" ? "" : path) + "/" + name, deadline);
+      if (!asked && asked.code() == Code::kNotFound) continue;
+      if (!asked) return asked.error();
+      told = *asked;
+    }
     const bool known = told.entry.mode.has_value();
     names.push_back({.name = name, .entry = std::move(told.entry), .all_known = known});
   }

@@ -144,7 +144,12 @@ class Tree final : public XrootdTree {
     const auto removed = Change(cluster_->members(), [path](const Endpoint& server, TimePoint deadline) {
       return server.Remove(path, deadline);
     });
-    return MergeDone(removed, false);
+    const Status done = MergeDone(removed, false);
+    for (const Status& one : removed) {
+      if (done && !one && one.code() != Code::kNotFound)
+        Log(LogLevel::kWarning, "mount", "{} may come back: {}", path, one.error().message);
+    }
+    return done;
   }
 
   Status MakeDirectory(const std::string& path) override {
