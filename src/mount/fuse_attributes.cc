@@ -13,7 +13,6 @@ namespace {
 
 constexpr uint64_t kBlockBytes = 4096;   // of which df counts
 constexpr uint64_t kStatBlockBytes = 512;  // of which stat counts
-constexpr unsigned long kNameBytesMax = 255;
 constexpr int64_t kMillisInSecond = 1000, kNanosInMilli = 1'000'000;
 constexpr std::string_view kUserPrefix = "user.";
 // Of attributes that are the tree's own. The names are those of XrootdFS.
@@ -74,6 +73,12 @@ struct stat FuseMount::StatOf(uint64_t shown_id, const TreeEntry& entry) const {
   return out;
 }
 
+struct stat FuseMount::StatOf(const Node& node, const TreeEntry& entry) const {
+  struct stat out = StatOf(node.shown_id, entry);
+  if (!nodes_.PathOf(node)) out.st_nlink = 0;
+  return out;
+}
+
 fuse_entry_param FuseMount::EntryOf(const Node& node, const TreeEntry& entry, bool attributes_hold) const {
   fuse_entry_param out = {};
   out.ino = node.id;
@@ -87,7 +92,7 @@ void FuseMount::GetAttributes(fuse_req_t request, fuse_ino_t id) {
   const Result<NodePtr> node = NodeOf(id);
   const Result<TreeEntry> entry = node ? Look(**node) : Result<TreeEntry>(node.error());
   if (!entry) return Refuse(request, "stat", node ? PathForLog(**node) : "", entry.error());
-  const struct stat told = StatOf((*node)->shown_id, *entry);
+  const struct stat told = StatOf(**node, *entry);
   fuse_reply_attr(request, &told, options_.attributes_s);
 }
 
@@ -130,7 +135,7 @@ void FuseMount::SetAttributes(fuse_req_t request, fuse_ino_t id, const struct st
     done = SetTime(*node, *wanted, (which & FUSE_SET_ATTR_MTIME_NOW) != 0);
   const Result<TreeEntry> entry = done ? Look(**node) : Result<TreeEntry>(done.error());
   if (!entry) return Refuse(request, "change", PathForLog(**node), entry.error());
-  const struct stat told = StatOf((*node)->shown_id, *entry);
+  const struct stat told = StatOf(**node, *entry);
   fuse_reply_attr(request, &told, options_.attributes_s);
 }
 
@@ -227,8 +232,12 @@ void FuseMount::SetExtended(fuse_req_t request, fuse_ino_t id, const char* name,
       return;
     }
   }
-  Answer(request, "set an attribute of", *path,
-         tree_.SetAttribute(*path, std::string(of_user), std::string(value)));
+  const Status set = tree_.SetAttribute(*path, std::string(of_user), std::string(value));
+  if (!set && set.code() == Code::kInvalidArgument) {
+    fuse_reply_err(request, ENOSPC);  // they are too many, or too large together
+    return;
+  }
+  Answer(request, "set an attribute of", *path, set);
 }
 
 void FuseMount::RemoveExtended(fuse_req_t request, fuse_ino_t id, const char* name) {

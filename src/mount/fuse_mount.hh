@@ -17,6 +17,8 @@ namespace xec {
 // Thread-safe. `tree` outlives it. The calls are those of fuse_lowlevel_ops.
 class FuseMount {
  public:
+  static constexpr size_t kNameBytesMax = 255;
+
   FuseMount(MountedTree& tree, const MountOptions& options) : tree_(tree), options_(options), nodes_(tree) {}
 
   // Before the first request: whom to tell that what it knows of a file is old.
@@ -79,9 +81,13 @@ class FuseMount {
   void Answer(fuse_req_t request, const char* what, std::string_view path, const Status& status);
   std::string PathForLog(const Node& node) const;
 
+  // Before any use of a name that may not be there yet the kernel looks it up, so this is asked there only.
+  bool TooLong(std::string_view name, const Result<std::string>& path) const;
   // What the file or directory is, with changes that are not committed.
   Result<TreeEntry> Look(const Node& node);
   struct stat StatOf(uint64_t shown_id, const TreeEntry& entry) const;
+  // Of one that may have lost its name.
+  struct stat StatOf(const Node& node, const TreeEntry& entry) const;
   fuse_entry_param EntryOf(const Node& node, const TreeEntry& entry, bool attributes_hold = true) const;
   // The node of a name that the kernel looks up, and what it is told of it.
   fuse_entry_param Found(const NodePtr& directory, const std::string& name, TreeEntry entry);

@@ -63,10 +63,18 @@ fuse_entry_param FuseMount::Found(const NodePtr& directory, const std::string& n
   return EntryOf(*node, entry);
 }
 
+bool FuseMount::TooLong(std::string_view name, const Result<std::string>& path) const {
+  return name.size() > kNameBytesMax || (path && path->size() > tree_.path_bytes_max());
+}
+
 void FuseMount::Lookup(fuse_req_t request, fuse_ino_t directory, const char* name) {
   const Result<NodePtr> above = NodeOf(directory);
   if (!above) return Refuse(request, "look up", name, above.error());
   const Result<std::string> path = nodes_.PathOf(**above, name);
+  if (TooLong(name, path)) {
+    fuse_reply_err(request, ENAMETOOLONG);
+    return;
+  }
   const Result<TreeEntry> entry = path ? tree_.Stat(*path) : Result<TreeEntry>(path.error());
   if (!entry && entry.code() == Code::kNotFound && options_.missing_names_s > 0) {
     fuse_entry_param missing = {};

@@ -5,6 +5,7 @@
 
 #include "mount/store_edit.hh"
 #include "protocol/mtime.hh"
+#include "protocol/object_path.hh"
 #include "runtime/sync_wait.hh"
 
 namespace xec {
@@ -46,6 +47,8 @@ class StoreTree final : public MountedTree {
         store_(opened.store()),
         scratch_(opened.configuration().ScratchDirectory(), opened.configuration().scratch_bytes),
         caller_(std::make_shared<const Caller>(std::move(caller))) {}
+
+  size_t path_bytes_max() const override { return kPathBytesMax; }
 
   Result<TreeEntry> Stat(const std::string& path) override {
     XEC_ASSIGN_OR_RETURN(const ObjectInfo info, SyncWait(store_.Stat(path, Call())));

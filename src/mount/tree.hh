@@ -83,6 +83,9 @@ class MountedTree {
  public:
   virtual ~MountedTree() = default;
 
+  // Of the longest path that there may be.
+  virtual size_t path_bytes_max() const = 0;
+
   // Error: kNotFound.
   virtual Result<TreeEntry> Stat(const std::string& path) = 0;
   // Names above `after`, a page of them. Errors: kNotFound, kNotDirectory.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """xec mount under programs of other people (tests/mount), and what these found."""
+import errno
 import multiprocessing
 import os
 import sys
@@ -13,12 +14,8 @@ import programs  # noqa: E402
 import tools  # noqa: E402
 
 
-MODES = "a file that is written loses its mode"
-TIMES = "a mount sets no times"
-ANYWHERE = "a file is written from its start to its end only"
 # Programs that are not content yet, and why.
-NOT_YET = {"bytes": MODES, "cp": TIMES, "tar": TIMES, "rsync": TIMES, "git": ANYWHERE, "build": ANYWHERE, "vim": ANYWHERE,
-           "sqlite": ANYWHERE, "shutil": ANYWHERE}
+NOT_YET = {"links": "a mount has no symbolic links"}
 
 
 def list_often(directory, times):
@@ -51,6 +48,45 @@ class MountPrograms(xectest.TestCase):
         for process in processes:
             process.join()
         self.assertEqual([process.exitcode for process in processes], [0] * len(processes))
+
+    def error_of(self, function, *arguments):
+        with self.assertRaises(OSError) as raised:
+            function(*arguments)
+        return errno.errorcode[raised.exception.errno]
+
+    def test_names_and_paths_that_are_too_long(self):
+        """They were invalid arguments, which programs take for faults of their own."""
+        mount = self.place().mount
+        longest = os.path.join(mount, "a" * 255)
+        os.close(os.open(longest, os.O_CREAT))
+        os.rename(longest, os.path.join(mount, "b" * 255))
+        for function in (os.stat, os.mkdir, os.unlink, lambda path: os.open(path, os.O_CREAT),
+                         lambda path: os.rename(os.path.join(mount, "b" * 255), path)):
+            self.assertEqual(self.error_of(function, longest + "a"), "ENAMETOOLONG")
+        path = mount
+        for _ in range(6):
+            path = os.path.join(path, "d" * 250)
+            os.mkdir(path)
+        self.assertEqual(self.error_of(os.mkdir, os.path.join(path, "d" * 250)), "ENAMETOOLONG")
+
+    def test_a_removed_file_has_no_name(self):
+        """fstat told of a name, so that programs took the file for one that is still there."""
+        path = os.path.join(self.place().mount, "f")
+        with open(path, "w+", encoding="ascii") as file:
+            self.assertEqual(os.fstat(file.fileno()).st_nlink, 1)
+            os.unlink(path)
+            self.assertEqual(os.fstat(file.fileno()).st_nlink, 0)
+            file.write("text")
+            file.flush()
+            self.assertEqual(os.fstat(file.fileno()).st_size, 4)
+
+    def test_more_attributes_than_an_object_has(self):
+        """The one that did not fit was an invalid argument."""
+        path = os.path.join(self.place().mount, "f")
+        os.close(os.open(path, os.O_CREAT))
+        os.setxattr(path, "user.a", b"x" * 10_000)
+        self.assertEqual(self.error_of(os.setxattr, path, "user.b", b"x" * 10_000), "ENOSPC")
+        self.assertEqual(os.listxattr(path), ["user.a"])
 
 
 def program_test(name, function):

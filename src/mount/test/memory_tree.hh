@@ -20,6 +20,8 @@ class MemoryTree final : public MountedTree {
   // What a client of another mount does.
   void Put(const std::string& path, const std::string& bytes) { files[path] = {bytes, ++versions}; }
 
+  size_t path_bytes_max() const override { return 1000; }
+
   Result<TreeEntry> Stat(const std::string& path) override {
     ++stats;
     if (directories.contains(path)) return TreeEntry{.directory = true};
