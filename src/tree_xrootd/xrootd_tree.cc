@@ -2,6 +2,7 @@
 #include "tree_xrootd/xrootd_tree.hh"
 
 #include <algorithm>
+#include <climits>
 #include <thread>
 
 #include "base/log.hh"
@@ -65,6 +66,9 @@ class Tree final : public XrootdTree {
     cluster_.reset();
     AbandonXrootdRequests(executor_);
   }
+
+  // Servers have limits of their own, and tell them.
+  size_t path_bytes_max() const override { return PATH_MAX - 1; }
 
   Status Begin(const std::string& url) {
     XEC_ASSIGN_OR_RETURN(cluster_, Cluster::Open(url, executor_));
