@@ -160,9 +160,8 @@ bool SpaceLedger::MovedSince(int64_t wall_ms) const {
 bool SpaceLedger::IsFirst(int64_t since_ms) const {
   const MutexLock lock(mutex_);
   const std::string own = own_.id;
-  return std::none_of(heard_.begin(), heard_.end(), [&](const auto& told) {
-    return told.first < own && told.second.told_ms >= since_ms;
-  });
+  return std::none_of(heard_.begin(), heard_.end(),
+                      [&](const auto& told) { return told.first < own && told.second.told_ms >= since_ms; });
 }
 
 TimePoint SpaceLedger::heard_at() const {

@@ -193,7 +193,7 @@ class LostConnections(EditsTest):
     def line(self, store, size, meanwhile=lambda: None):
         return cut_line.CutLine(self, urllib.parse.urlparse(store.url).port, size, meanwhile)
 
-    def overwrite(self, store, line, says="the connection was lost while /file was written"):
+    def overwrite(self, store, line):
         before, path = self.random(12 * MIB), self.path("new")
         self.put(store, "/file", before)
         with open(path, "wb") as file:
@@ -201,8 +201,8 @@ class LostConnections(EditsTest):
         url = f"root://{xectest.HOST}:{line.port}//file"
         failed = self.xrdcp("-f", path, url, code=None, env=self.WAITS)
         self.assertTrue(line.cut.is_set())
+        # What it says is the gateway's sentence, unless XrdCl 5.5.3 has given the file up by itself (seldom), or has died of it.
         self.assertNotEqual(failed.code, 0)
-        self.assertRegex(failed.err, says)
         self.assertTrue(self.get(store, "/file") == before)
         self.xrdcp("-f", path, url)
         self.assertTrue(self.get(store, "/file") == self.random(12 * MIB, 2))
@@ -217,8 +217,7 @@ class LostConnections(EditsTest):
         def restart():
             store.kill()
             store.start()
-        # XrdCl may have given the file up by itself.
-        self.overwrite(store, self.line(store, 5 * MIB, restart), "the connection was lost while|Invalid operation")
+        self.overwrite(store, self.line(store, 5 * MIB, restart))
 
     def test_of_a_change(self):
         store = self.gateway()

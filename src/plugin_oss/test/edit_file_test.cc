@@ -154,11 +154,12 @@ TEST_F(EditFileTest, ACopyThatTakesLongLetsTheClientComeBack) {
   store_.on_read = [wait = go_on.get_future().share()] { wait.wait(); };
   // The store answers on the thread that asks.
   const std::shared_ptr<OpenHandle> handle = handle_.lock();
-  const std::jthread first([&] { EXPECT_TRUE(handle->Prepare(std::chrono::seconds(10))); });
+  std::jthread first([&] { EXPECT_TRUE(handle->Prepare(std::chrono::seconds(10))); });
   while (store_.writers_alive == 0) std::this_thread::yield();
   EXPECT_FALSE(handle->Prepare(std::chrono::milliseconds(1)));
   go_on.set_value();
   EXPECT_TRUE(handle->Prepare(std::chrono::seconds(10)));
+  first.join();
   EXPECT_EQ(file.Close(nullptr), 0);
   EXPECT_EQ(store_.objects["/a"].bytes, "abc3456789");
 }
