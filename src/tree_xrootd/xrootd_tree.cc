@@ -80,6 +80,9 @@ class Tree final : public XrootdTree {
 
   Status Refresh() override { return cluster_->Refresh(); }
 
+  // The servers may take less, and then say so.
+  size_t path_bytes_max() const override { return PATH_MAX; }
+
   Result<TreeEntry> Stat(const std::string& path) override {
     // So that a mount can be reached, and told what to do, whatever its servers do.
     if (path == "/") return TreeEntry{.directory = true};
