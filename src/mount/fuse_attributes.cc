@@ -181,9 +181,10 @@ void FuseMount::SetOwn(fuse_req_t request, const char* name, std::string_view va
 void FuseMount::GetExtended(fuse_req_t request, fuse_ino_t id, const char* name, size_t size) {
   const std::string_view of_user = OfUser(name);
   if (std::string_view(name).starts_with(kOwnPrefix)) return GetOwn(request, id, name, size);
-  // The kernel asks for some of its own with every write.
+  // The kernel asks for some of its own with every write. Programs that list files ask for others once only
+  // if they hear that there never are any.
   if (of_user.empty()) {
-    fuse_reply_err(request, ENODATA);
+    fuse_reply_err(request, EOPNOTSUPP);
     return;
   }
   const Result<NodePtr> node = NodeOf(id);

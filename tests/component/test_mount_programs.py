@@ -88,6 +88,13 @@ class MountPrograms(xectest.TestCase):
         self.assertEqual(self.error_of(os.setxattr, path, "user.b", b"x" * 10_000), "ENOSPC")
         self.assertEqual(os.listxattr(path), ["user.a"])
 
+    def test_attributes_that_are_no_users(self):
+        """ls -l asked two of them of each file: twice as many requests as names."""
+        mount = self.place().mount
+        for name in ("security.selinux", "security.capability", "system.posix_acl_access"):
+            self.assertEqual(self.error_of(os.getxattr, mount, name), "ENOTSUP")
+        self.assertEqual(self.error_of(os.getxattr, mount, "user.a"), "ENODATA")
+
 
 def program_test(name, function):
     def test(self):
