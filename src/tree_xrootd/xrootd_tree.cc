@@ -67,9 +67,6 @@ class Tree final : public XrootdTree {
     AbandonXrootdRequests(executor_);
   }
 
-  // Servers have limits of their own, and tell them.
-  size_t path_bytes_max() const override { return PATH_MAX - 1; }
-
   Status Begin(const std::string& url) {
     XEC_ASSIGN_OR_RETURN(cluster_, Cluster::Open(url, executor_));
     XEC_ASSIGN_OR_RETURN(const Told top, Locate("/", nullptr));
