@@ -11,20 +11,16 @@ import stat
 import subprocess
 import threading
 
+import fuse_mounts
 import xectest
 
 EXIT_USAGE, EXIT_NOT_FOUND, EXIT_KIND = 2, 3, 10
 MIB = 1 << 20
 
 
-class MountTest(xectest.TestCase):
+class MountTest(fuse_mounts.TestCase):
     def setUp(self):
         super().setUp()
-        self.enter_mounts()
-        try:
-            os.close(os.open("/dev/fuse", os.O_RDWR))
-        except OSError as error:
-            self.skipTest(f"needs /dev/fuse: {os.strerror(error.errno)}")
         self.dirs = [self.path(f"d{i}") for i in range(1, 7)]
 
     def options(self):

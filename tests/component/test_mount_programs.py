@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import sys
 
+import fuse_mounts
 import xectest
 
 sys.path.insert(0, os.path.join(xectest.REPO, "tests", "mount"))
@@ -23,14 +24,9 @@ def list_often(directory, times):
         os.listdir(directory)
 
 
-class MountPrograms(xectest.TestCase):
+class MountPrograms(fuse_mounts.TestCase):
     def setUp(self):
         super().setUp()
-        self.enter_mounts()
-        try:
-            os.close(os.open("/dev/fuse", os.O_RDWR))
-        except OSError as error:
-            self.skipTest(f"needs /dev/fuse: {os.strerror(error.errno)}")
         self.kit = tools.Tools(self.path("tools"), fetch=False)
 
     def place(self):

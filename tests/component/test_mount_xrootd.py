@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 
+import fuse_mounts
 import xectest
 
 EXIT_UNREACHABLE = 5
@@ -15,15 +16,7 @@ EXIT_UNREACHABLE = 5
 LIMIT_SECONDS = 45
 
 
-class MountTest(xectest.TestCase):
-    def setUp(self):
-        super().setUp()
-        self.enter_mounts()
-        try:
-            os.close(os.open("/dev/fuse", os.O_RDWR))
-        except OSError as error:
-            self.skipTest(f"needs /dev/fuse: {os.strerror(error.errno)}")
-
+class MountTest(fuse_mounts.TestCase):
     def mount(self, url, *options):
         path = self.path(f"mnt{len(os.listdir(self.dir))}")
         os.mkdir(path)
