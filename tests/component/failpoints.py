@@ -157,10 +157,15 @@ class Store:
         gateway = self.test.serve(dirs=[], options=options, build=self.build, start=False, geometry=GEOMETRY)
         return gateway.start(env=env)
 
-    def fresh_gateway(self):
-        """In place of the one that readers asked until now."""
+    def stop_gateway(self):
+        """What it answered may still have work behind it, such as a roll forward of what a reader saw."""
         if self.gateway:
             self.gateway.kill()
+        self.gateway = None
+
+    def fresh_gateway(self):
+        """In place of the one that readers asked until now."""
+        self.stop_gateway()
         # User attributes are "cannot tell, retry" until a rename that died is given up.
         self.gateway = self.serve(env={}, more=("--operation-limit", f"{LIMIT_MS_MAX}ms"))
 
