@@ -313,7 +313,7 @@ class XrdfsHttp61(Http61, Xrdfs61):
 
 
 class Python(RootClient):
-    """A process for each operation, which forks between two requests and works in both."""
+    """A process for each operation, which forks and asks in both."""
     name, library = "python", "bindings"
     asked = (PYTHON, "-c", "import XRootD.client; print(XRootD.client.__version__)")
 

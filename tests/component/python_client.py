@@ -7,7 +7,8 @@
     python_client.py bindings all URL FILE [OPAQUE]     # in a folder: what it is told as it writes, reads, lists and removes
     python_client.py uproot tree URL URL FILE        # the same name at two servers
 
-With the bindings of XRootD the process has asked something before, forks, and both it and its child ask again."""
+With the bindings of XRootD the process forks, and both it and its child ask. It has asked nothing before: a child of XRootD's
+client that has asked may hang (docs/clients.md)."""
 import os
 import shutil
 import sys
@@ -131,21 +132,19 @@ def main():
     if operation == "all":
         print(Bindings(url).all(*more))
         return 0
-    os.environ["XRD_RUNFORKHANDLER"] = "1"
     client = Bindings(url)
-    client.must(client.files.ping())
     child = os.fork()
     if child == 0:
         failed = 1
         try:
             print(getattr(client, operation)(*more), flush=True)
             failed = 0
+        except OSError as error:
+            print(error, file=sys.stderr, flush=True)
         finally:
-            # As children of multiprocessing end: OpenSSL's cleaning up may wait for threads that the fork left behind.
-            os._exit(failed)
-    failed = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            os._exit(failed)  # as children of multiprocessing end
     client.must(client.files.ping())
-    return failed
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 if __name__ == "__main__":
