@@ -102,6 +102,7 @@ BOUNDS = [
         ("the process of a mount stays after its end, for what goes on", "src/cli/mount_command.cc", "kSettle", "time", ""),
         ("one request of a mount of XRootD servers, for names", "src/tree_xrootd/ask_limits.hh", "kAnswerLimit", "time", ""),
         ("the same, for bytes of a file", "src/tree_xrootd/ask_limits.hh", "kDataLimit", "time", ""),
+        ("a request waits for a server that refuses connections", "src/tree_xrootd/ask_limits.hh", "kRestartLimit", "time", ""),
         ("bytes of such a request", "src/tree_xrootd/open_file.cc", "kPieceBytes", "bytes", ""),
         ("redirects on the way to a file of such a mount", "src/tree_xrootd/open_file.cc", "kRedirectsMax", "redirects", ""),
         ("names of one directory of such a mount", "src/tree_xrootd/endpoint.hh", "kNamesMax", "names", ""),

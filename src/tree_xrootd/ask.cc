@@ -41,4 +41,17 @@ Result<Reply> AskOk(const ExecutorGatePtr& gate, TimePoint deadline, const std::
   return reply;
 }
 
+bool AskAgain(Patience& patience, const Reply& reply, const ExecutorGatePtr& gate, TimePoint began,
+              TimePoint deadline) {
+  const bool refused = reply.status->code == XrdCl::errConnectionError;
+  if (!patience.Again(refused, gate->Now(), began, deadline)) return false;
+  Mutex mutex;
+  CondVar nothing;
+  MutexLock lock(mutex);
+  const TimePoint end = gate->Now() + kRestartPause;
+  while (nothing.WaitUntil(mutex, end)) {
+  }
+  return true;
+}
+
 }  // namespace xec

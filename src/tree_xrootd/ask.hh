@@ -8,6 +8,7 @@
 #include "base/result.hh"
 #include "server_xrootd/response.hh"
 #include "tree_xrootd/ask_limits.hh"
+#include "tree_xrootd/patience.hh"
 
 namespace xec {
 
@@ -22,5 +23,10 @@ Result<Reply> Ask(const ExecutorGatePtr& gate, TimePoint deadline, const std::st
 // The same, where an error of the server's is one.
 Result<Reply> AskOk(const ExecutorGatePtr& gate, TimePoint deadline, const std::string& what,
                     std::shared_ptr<const void> keep, Submit submit);
+
+// Is a request with this answer to be sent again? If so, a pause has passed. XrdCl sends requests again whose
+// connection was lost, so one whose connection is refused may have been carried out by a server that ended.
+bool AskAgain(Patience& patience, const Reply& reply, const ExecutorGatePtr& gate, TimePoint began,
+              TimePoint deadline);
 
 }  // namespace xec

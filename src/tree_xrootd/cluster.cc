@@ -48,8 +48,9 @@ bool ClusterMember::failing() const {
 Result<std::unique_ptr<Cluster>> Cluster::Open(const std::string& url, Executor& executor) {
   ApplyClientSettings();
   XEC_ASSIGN_OR_RETURN(ServerAddress address, ParseServerUrl(url));
-  const auto door = std::make_shared<Endpoint>(address.host_port, address.prefix, &executor);
+  auto door = std::make_shared<Endpoint>(address.host_port, address.prefix, &executor, /*patient=*/false);
   XEC_ASSIGN_OR_RETURN(const bool manager, door->IsManager(executor.Now() + kAnswerLimit));
+  if (!manager) door = std::make_shared<Endpoint>(address.host_port, address.prefix, &executor, true);
   auto cluster =
       std::make_unique<Cluster>(door, address.prefix, "root://" + address.host_port, manager, executor);
   if (manager) XEC_TRY(cluster->Refresh());
@@ -146,7 +147,7 @@ Status Cluster::Refresh() {
     });
     members.push_back(known != members_.end() ? *known
                                               : std::make_shared<ClusterMember>(std::make_shared<Endpoint>(
-                                                    host_port, prefix_, &executor_)));
+                                                    host_port, prefix_, &executor_, /*patient=*/false)));
   }
   std::sort(members.begin(), members.end(), ByAddress);
   if (members.size() != members_.size())

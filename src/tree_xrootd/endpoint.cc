@@ -44,14 +44,22 @@ Result<TreeSpace> SpaceOf(const XrdCl::Buffer* answer, const std::string& what) 
 // One request for names, to the server and to nobody else. `submit` gets XrdCl's FileSystem, a handler and
 // the timeout.
 template <typename F>
-Result<Reply> Request(const ServerCorePtr& core, const char* verb, const std::string& path,
-                      TimePoint deadline, F submit) {
+Result<Reply> Request(const Endpoint& server, const char* verb, const std::string& path, TimePoint deadline,
+                      F submit) {
   XEC_TRY(CheckTreePath(path));
+  const ServerCorePtr& core = server.core();
+  const TimePoint began = server.Now();
   deadline = Backstop(*core, deadline);
-  return AskOk(core->gate(), deadline, core->Describe(verb, path), core,
-               [&core, &submit, deadline](ResponseHandler* handler) {
-                 return submit(core->filesystem(), handler, core->Timeout({deadline}));
-               });
+  while (true) {
+    XEC_ASSIGN_OR_RETURN(Reply reply, Ask(core->gate(), deadline, core->Describe(verb, path), core,
+                                          [&core, &submit, deadline](ResponseHandler* handler) {
+                                            return submit(core->filesystem(), handler,
+                                                          core->Timeout({deadline}));
+                                          }));
+    if (AskAgain(server.patience(), reply, core->gate(), began, deadline)) continue;
+    if (!reply.ok()) return ToError(*reply.status, core->Describe(verb, path));
+    return reply;
+  }
 }
 
 template <typename Attribute>
@@ -72,16 +80,17 @@ Status CheckTreePath(const std::string& path) {
               "path '{}' has a '?' or a line feed, which the root protocol cannot carry", path);
 }
 
-Endpoint::Endpoint(std::string host_port, std::string prefix, Executor* executor)
+Endpoint::Endpoint(std::string host_port, std::string prefix, Executor* executor, bool patient)
     : executor_(executor),
       host_port_(host_port),
-      core_(std::make_shared<ServerCore>(ServerAddress{std::move(host_port), std::move(prefix)}, executor)) {}
+      core_(std::make_shared<ServerCore>(ServerAddress{std::move(host_port), std::move(prefix)}, executor)),
+      patience_(patient) {}
 
 Endpoint::~Endpoint() = default;
 
 Result<bool> Endpoint::IsManager(TimePoint deadline) const {
   XEC_ASSIGN_OR_RETURN(const Reply reply,
-                       Request(core_, "ask for the role", "/", deadline,
+                       Request(*this, "ask for the role", "/", deadline,
                                [](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
                                  XrdCl::Buffer argument;
                                  argument.FromString("role");
@@ -94,7 +103,7 @@ Result<bool> Endpoint::IsManager(TimePoint deadline) const {
 
 Result<Told> Endpoint::Stat(const std::string& path, TimePoint deadline) const {
   XEC_ASSIGN_OR_RETURN(const Reply reply,
-                       Request(core_, "stat", path, deadline,
+                       Request(*this, "stat", path, deadline,
                                [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
                                  return server.Stat(core_->ServerPath(path), handler, timeout);
                                }));
@@ -105,7 +114,7 @@ Result<Told> Endpoint::Stat(const std::string& path, TimePoint deadline) const {
 
 Result<std::vector<NamedEntry>> Endpoint::List(const std::string& path, TimePoint deadline) const {
   XEC_ASSIGN_OR_RETURN(const Reply reply,
-                       Request(core_, "list", path, deadline,
+                       Request(*this, "list", path, deadline,
                                [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
                                  return server.DirList(core_->ServerPath(path), XrdCl::DirListFlags::Stat,
                                                        handler, timeout);
@@ -141,7 +150,7 @@ Result<std::vector<NamedEntry>> Endpoint::List(const std::string& path, TimePoin
 }
 
 Status Endpoint::MakeDirectory(const std::string& path, uint32_t mode, TimePoint deadline) const {
-  return Request(core_, "make directory", path, deadline,
+  return Request(*this, "make directory", path, deadline,
                  [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
                    return server.MkDir(core_->ServerPath(path), XrdCl::MkDirFlags::None, AccessOf(mode),
                                        handler, timeout);
@@ -149,14 +158,14 @@ Status Endpoint::MakeDirectory(const std::string& path, uint32_t mode, TimePoint
 }
 
 Status Endpoint::Remove(const std::string& path, TimePoint deadline) const {
-  return Request(core_, "remove", path, deadline,
+  return Request(*this, "remove", path, deadline,
                  [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
                    return server.Rm(core_->ServerPath(path), handler, timeout);
                  });
 }
 
 Status Endpoint::RemoveDirectory(const std::string& path, TimePoint deadline) const {
-  return Request(core_, "remove directory", path, deadline,
+  return Request(*this, "remove directory", path, deadline,
                  [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
                    return server.RmDir(core_->ServerPath(path), handler, timeout);
                  });
@@ -164,7 +173,7 @@ Status Endpoint::RemoveDirectory(const std::string& path, TimePoint deadline) co
 
 Status Endpoint::Rename(const std::string& from, const std::string& to, TimePoint deadline) const {
   XEC_TRY(CheckTreePath(to));
-  return Request(core_, "rename", from, deadline,
+  return Request(*this, "rename", from, deadline,
                  [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
                    return server.Mv(core_->ServerPath(from), core_->ServerPath(to), handler, timeout);
                  });
@@ -173,7 +182,7 @@ Status Endpoint::Rename(const std::string& from, const std::string& to, TimePoin
 Status Endpoint::SetMode(const std::string& path, uint32_t mode, TimePoint deadline) const {
   if ((mode & ~kModeBits) != 0)
     return Fail(Code::kUnsupported, "the mode {:o} of {} is more than XRootD can keep", mode, path);
-  return Request(core_, "set the mode of", path, deadline,
+  return Request(*this, "set the mode of", path, deadline,
                  [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
                    return server.ChMod(core_->ServerPath(path), AccessOf(mode), handler, timeout);
                  });
@@ -182,7 +191,7 @@ Status Endpoint::SetMode(const std::string& path, uint32_t mode, TimePoint deadl
 Result<std::map<std::string, std::string>> Endpoint::Attributes(const std::string& path,
                                                                 TimePoint deadline) const {
   XEC_ASSIGN_OR_RETURN(const Reply reply,
-                       Request(core_, "list attributes of", path, deadline,
+                       Request(*this, "list attributes of", path, deadline,
                                [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
                                  return server.ListXAttr(core_->ServerPath(path), handler, timeout);
                                }));
@@ -199,7 +208,7 @@ Result<std::map<std::string, std::string>> Endpoint::Attributes(const std::strin
 Status Endpoint::SetAttribute(const std::string& path, const std::string& name,
                               const std::optional<std::string>& value, TimePoint deadline) const {
   XEC_ASSIGN_OR_RETURN(const Reply reply,
-                       Request(core_, "set an attribute of", path, deadline,
+                       Request(*this, "set an attribute of", path, deadline,
                                [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
                                  const std::string on_server = core_->ServerPath(path);
                                  if (!value) return server.DelXAttr(on_server, {name}, handler, timeout);
@@ -212,7 +221,7 @@ Status Endpoint::SetAttribute(const std::string& path, const std::string& name,
 
 Result<TreeSpace> Endpoint::Space(TimePoint deadline) const {
   XEC_ASSIGN_OR_RETURN(const Reply reply,
-                       Request(core_, "query space", "/", deadline,
+                       Request(*this, "query space", "/", deadline,
                                [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
                                  XrdCl::Buffer argument;
                                  argument.FromString(core_->ServerPath("/"));

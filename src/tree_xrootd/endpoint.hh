@@ -11,6 +11,7 @@
 #include "base/result.hh"
 #include "mount/tree.hh"
 #include "runtime/executor.hh"
+#include "tree_xrootd/patience.hh"
 #include "tree_xrootd/told.hh"
 
 namespace xec {
@@ -25,8 +26,9 @@ class Endpoint {
   // Names of one directory; more are an error, since all of them are in memory at once.
   static constexpr size_t kNamesMax = 2'000'000;
 
-  // `prefix`: "" or "/a/b", where the tree begins. The executor runs what comes back.
-  Endpoint(std::string host_port, std::string prefix, Executor* executor);
+  // `prefix`: "" or "/a/b", where the tree begins. The executor runs what comes back. `patient`: requests
+  // wait while the server is started anew.
+  Endpoint(std::string host_port, std::string prefix, Executor* executor, bool patient);
   ~Endpoint();
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
@@ -34,6 +36,7 @@ class Endpoint {
   const std::string& host_port() const { return host_port_; }
   // Where requests for open files go; it is part of XRootD's side of this layer.
   const std::shared_ptr<ServerCore>& core() const { return core_; }
+  Patience& patience() const { return patience_; }
 
   // Now, by the clock that deadlines are times of.
   TimePoint Now() const { return executor_->Now(); }
@@ -60,6 +63,7 @@ class Endpoint {
   Executor* const executor_;
   const std::string host_port_;
   const std::shared_ptr<ServerCore> core_;
+  mutable Patience patience_;
 };
 using EndpointPtr = std::shared_ptr<const Endpoint>;
 

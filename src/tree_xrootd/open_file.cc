@@ -70,15 +70,23 @@ TimePoint OpenFile::DataDeadline() const { return first_->core()->gate()->Now() 
 Result<std::shared_ptr<OpenFile>> OpenFile::Open(const EndpointPtr& first, const std::string& path,
                                                  const OpenWhat& what) {
   XEC_TRY(CheckTreePath(path));
-  const TimePoint deadline = first->core()->gate()->Now() + kAnswerLimit;
+  const TimePoint began = first->Now(), deadline = began + kAnswerLimit;
   std::string url = first->core()->FileUrl(path);
   if (!what.only_if.empty())
     url += fmt::format("{}xec.if-match={}", url.find('?') == std::string::npos ? '?' : '&', what.only_if);
   std::string host_port = first->host_port();
-  for (int hops = 0; hops <= kRedirectsMax; ++hops) {
+  for (int hops = 0; hops <= kRedirectsMax;) {
     const auto file = std::make_shared<OpenFile>(first, host_port, path);
-    XEC_ASSIGN_OR_RETURN(const std::string elsewhere, file->OpenHere(url, what, deadline));
-    if (elsewhere.empty()) return file;
+    const std::string described = file->Describe(what.as == OpenAs::kCreate ? "create" : "open");
+    XEC_ASSIGN_OR_RETURN(const Reply reply, file->OpenHere(url, what, described, deadline));
+    if (reply.ok()) {
+      XEC_TRY(file->TakeTold());
+      return file;
+    }
+    if (AskAgain(first->patience(), reply, first->core()->gate(), began, deadline)) continue;
+    if (reply.status->code != XrdCl::errRedirect) return ToError(*reply.status, described);
+    ++hops;
+    const std::string elsewhere = reply.status->GetErrorMessage();
     // The redirect has the address and what the manager wants said there; the path is ours.
     const XrdCl::URL next(elsewhere);
     if (!next.IsValid())
@@ -94,23 +102,23 @@ Result<std::shared_ptr<OpenFile>> OpenFile::Open(const EndpointPtr& first, const
               first->host_port());
 }
 
-Result<std::string> OpenFile::OpenHere(const std::string& url, const OpenWhat& what, TimePoint deadline) {
+Result<Reply> OpenFile::OpenHere(const std::string& url, const OpenWhat& what, const std::string& described,
+                                 TimePoint deadline) {
   const auto& gate = first_->core()->gate();
-  const std::string described = Describe(what.as == OpenAs::kCreate ? "create" : "open");
-  const auto submit = [&](XrdCl::ResponseHandler* handler) {
+  return Ask(gate, deadline, described, shared_from_this(), [&](XrdCl::ResponseHandler* handler) {
     const auto mode = what.as == OpenAs::kCreate ? AccessOf(what.mode) : XrdCl::Access::None;
     return file_->Open(url, FlagsOf(what), mode, handler, BackstopTimeout(gate->Now(), deadline));
-  };
-  XEC_ASSIGN_OR_RETURN(const Reply reply, Ask(gate, deadline, described, shared_from_this(), submit));
-  if (!reply.ok() && reply.status->code == XrdCl::errRedirect) return reply.status->GetErrorMessage();
-  if (!reply.ok()) return ToError(*reply.status, described);
+  });
+}
+
+Status OpenFile::TakeTold() {
   // Cached by the open; not a request.
   XrdCl::StatInfo* info = nullptr;
   const XrdCl::XRootDStatus status = file_->Stat(/*force=*/false, info);
   const std::unique_ptr<XrdCl::StatInfo> owned(info);
   if (!status.IsOK() || info == nullptr) return ToError(status, Describe("size of"));
   told_ = ToldOf(*info, first_->WallNow());
-  return std::string();
+  return OkStatus();
 }
 
 Result<uint64_t> OpenFile::Read(uint64_t offset, MutableByteSpan into) {

@@ -14,6 +14,8 @@ class File;
 
 namespace xec {
 
+struct Reply;
+
 enum class OpenAs {
   kRead,
   kUpdate,   // for reading and writing
@@ -56,8 +58,10 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   Status Close();
 
  private:
-  // On the server that this object is for. Answers where else to go, or "".
-  Result<std::string> OpenHere(const std::string& url, const OpenWhat& what, TimePoint deadline);
+  // On the server that this object is for. A manager's answer is an error that says where else to go.
+  Result<Reply> OpenHere(const std::string& url, const OpenWhat& what, const std::string& described,
+                         TimePoint deadline);
+  Status TakeTold();
   std::string Describe(const char* verb) const;
   TimePoint DataDeadline() const;
 

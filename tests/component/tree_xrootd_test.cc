@@ -20,7 +20,8 @@ class TreeXrootdTest : public testing::Test {
   void SetUp() override {
     if (!NoServersReason()->empty()) GTEST_SKIP() << *NoServersReason();
     process_ = std::make_unique<XrootdProcess>(XrootdProcessOptions{.trace = true});
-    server_ = std::make_shared<Endpoint>("127.0.0.1:" + std::to_string(process_->port()), "", &pool_);
+    server_ = std::make_shared<Endpoint>("127.0.0.1:" + std::to_string(process_->port()), "", &pool_,
+                                         /*patient=*/false);
   }
   void TearDown() override { AbandonXrootdRequests(pool_); }
 
