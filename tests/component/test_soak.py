@@ -3,55 +3,25 @@
 """A gateway whose clients are killed, go away in mid-request or say nothing: descriptors, connections, threads and memory stay
 what they were.
 
-`./dev test` takes half a minute; XEC_SOAK_MINUTES=60 an hour. The first sixth of the time is for warming up.
+`./dev test` takes half a minute; XEC_SOAK_MINUTES=60 an hour.
 """
 import contextlib
-import os
-import random
 import signal
 import socket
 import subprocess
-import threading
-import time
 
+import soak
 import xectest
 
-MINUTES = float(os.environ.get("XEC_SOAK_MINUTES", "0.5"))
-WARM_UP = MINUTES * 60 / 6
-SAMPLES = 30
 IDLE_CLIENTS = 10
-MIB = 1 << 20
-SIZE = 20 * MIB
-# What may differ between two samples of a process that is well: transfers under way, and buffers that the allocator keeps.
-DESCRIPTORS_SLACK = 60
-THREADS_SLACK = 24
-MEMORY_SLACK = 192 * MIB
+SIZE = 20 * soak.MIB
 CLOSE_WAIT = "08"  # /proc/net/tcp
 XROOTD_HELLO = bytes(8) + (4).to_bytes(4, "big") + (2012).to_bytes(4, "big") + bytes(4)
 UNFINISHED = (b"", XROOTD_HELLO[:7], XROOTD_HELLO, b"GET /kept HT", b"PUT /half HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n" + bytes(1000),
               bytes(range(256)))
 
 
-class Sample:
-    def __init__(self, pid):
-        self.descriptors = len(os.listdir(f"/proc/{pid}/fd"))
-        with open(f"/proc/{pid}/status", encoding="ascii") as status:
-            fields = dict(line.split(":", 1) for line in status if ":" in line)
-        self.threads = int(fields["Threads"])
-        self.memory = int(fields["VmRSS"].split()[0]) * 1024
-
-
-class Soak(xectest.TestCase):
-    def until_over(self, work):
-        """Runs the work again and again in a thread of its own."""
-        def run():
-            generator = random.Random(work.__name__)
-            while not self.over.is_set():
-                work(generator)
-        thread = threading.Thread(target=run, daemon=True)
-        thread.start()
-        self.threads.append(thread)
-
+class Soak(soak.SoakTest):
     def connect(self):
         return socket.create_connection((xectest.HOST, self.gateway.port), timeout=10)
 
@@ -95,24 +65,10 @@ class Soak(xectest.TestCase):
                                            "--operation-limit", "2s", "--tombstone-horizon", "5s"])
         self.file = self.random_file("source", SIZE)
         self.xrdcp(self.file, f"{self.gateway.url}//kept")
-        self.over, self.threads = threading.Event(), []
         idle = [self.connect() for _ in range(IDLE_CLIENTS)]
         for work in (self.go_in_mid_request, self.kill_a_transfer, self.kill_a_transfer, self.transfer):
             self.until_over(work)
-        self.over.wait(WARM_UP)
-        samples = []
-        for _ in range(SAMPLES):
-            samples.append(Sample(self.gateway.pid))
-            self.over.wait((MINUTES * 60 - WARM_UP) / SAMPLES)
-        self.over.set()
-        for thread in self.threads:
-            thread.join()
-        third = SAMPLES // 3
-        for what, slack in (("descriptors", DESCRIPTORS_SLACK), ("threads", THREADS_SLACK), ("memory", MEMORY_SLACK)):
-            values = [getattr(sample, what) for sample in samples]
-            first, last = max(values[:third]), max(values[-third:])
-            print(f"test_soak: {what}: at most {first} in the first third, {last} in the last", flush=True)
-            self.assertLessEqual(last, first + slack, f"{what}: {values}")
+        self.check_flat(self.gateway.pid)
         self.eventually(lambda: self.close_wait() == 0, 60, "the gateway has closed what its clients have closed")
         for connection in idle:
             connection.close()
