@@ -3,6 +3,7 @@
 """tar and cp in a mounted store while data servers are killed or stopped, and in a mounted gateway while that is restarted.
 
 Beside them somebody looks at names and reads a file all the time: how long the longest of these took is printed."""
+# waits
 import contextlib
 import filecmp
 import os

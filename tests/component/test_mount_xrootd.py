@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """xec mount root://...: a gateway, a plain server and the servers of a plain cluster as a directory."""
+# waits
 import contextlib
 import errno
 import os

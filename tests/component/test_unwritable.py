@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Disks that take no writes: the gateway and `xec health` find and tell them before any upload does."""
+# waits
 import contextlib
 import json
 import os
