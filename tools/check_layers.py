@@ -39,7 +39,7 @@ LAYERS = {
     "plugin_access": ["base"],
     "plugin_oss": CORE + ["api", "audit", "edit", "xrdcompat", "assembly", "plugin_access"],
     "preload_crc32c": ["base", "codec"],
-    "capi": CORE + ["jobs", "api", "assembly", "xec"],  # xec/xec.h is what it offers
+    "capi": CORE + ["jobs", "api", "edit", "assembly", "xec"],  # xec/xec.h is what it offers
     "mount": ["base", "runtime", "protocol", "api", "edit", "assembly"],
     "tree_xrootd": ["base", "runtime", "server", "xrdcompat", "server_xrootd", "mount"],
     "cli": CORE + ["jobs", "api", "inventory", "assembly", "mount", "tree_xrootd"],

@@ -13,13 +13,14 @@
  * xec_request_free(), also before its end, from any thread, and within its own function: it goes on to its
  * end all the same.
  *
- * MEMORY. Texts that go into a call are copied before it returns. Buffers of xec_read(), xec_read_vector() and
- * xec_append() are lent: they must stay as they are until the request has ended. What the functions
- * xec_request_...() return belongs to the request, and goes with it, but for what is called "take".
+ * MEMORY. Texts that go into a call are copied before it returns. Buffers of xec_read(), xec_read_vector(),
+ * xec_append(), xec_edit_read(), xec_edit_write() and xec_edit_append() are lent: they must stay as they are
+ * until the request has ended. What the functions xec_request_...() return belongs to the request, and goes with
+ * it, but for what is called "take".
  *
- * THREADS. Stores, readers and requests may be used by any number of threads. Of one writer one request is
- * made after the other has ended. Readers and writers may be freed while their requests go on. xec_request_free()
- * of a request whose function runs in another thread waits until that has returned.
+ * THREADS. Stores, readers, edits and requests may be used by any number of threads. Of one writer one request is
+ * made after the other has ended. Readers, writers and edits may be freed while their requests go on.
+ * xec_request_free() of a request whose function runs in another thread waits until that has returned.
  *
  * STABILITY. Functions and constants of this header keep their names, values and meanings; later versions add
  * to them. Structures whose first member is `size` are filled in by the caller, which sets it to the sizeof of
@@ -71,6 +72,7 @@ typedef struct xec_config xec_config;
 typedef struct xec_store xec_store;
 typedef struct xec_reader xec_reader;
 typedef struct xec_writer xec_writer;
+typedef struct xec_edit xec_edit;
 typedef struct xec_request xec_request;
 
 /* ---- Opening a store --------------------------------------------------------------------------------- */
@@ -91,7 +93,8 @@ const char *xec_config_error(const xec_config *config);
  * success *store is set; else a sentence is written into `error` (of `error_size` bytes, may be NULL). */
 int xec_store_open(const xec_config *config, int create, int64_t timeout_ms, xec_store **store, char *error,
                    size_t error_size);
-/* Waits for all requests to end, then frees it. Readers and writers have to be freed before. NULL: nothing. */
+/* Waits for all requests to end, then frees it. Readers, writers and edits have to be freed before. NULL:
+ * nothing. */
 void xec_store_close(xec_store *store);
 
 /* ---- Requests ---------------------------------------------------------------------------------------- */
@@ -119,7 +122,8 @@ void xec_request_free(xec_request *request);
 int xec_request_code(const xec_request *request);
 /* A sentence that says what is wrong, where, and what to do; "" of XEC_OK. */
 const char *xec_request_message(const xec_request *request);
-/* Of xec_read(): the bytes read. Of xec_copy() and xec_commit(): the size of the object. */
+/* Of xec_read() and xec_edit_read(): the bytes read. Of xec_copy(), xec_commit(), xec_edit_sync() and
+ * xec_edit_close(): the size of the object. */
 uint64_t xec_request_bytes(const xec_request *request);
 
 #define XEC_VERSION_SIZE 32
@@ -166,15 +170,17 @@ typedef struct xec_space {
   uint64_t total_bytes, free_bytes;  /* of payload, by the geometry of the store */
 } xec_space;
 
-/* NULL unless the request is of that kind and has ended with XEC_OK. Of xec_commit() and xec_copy() the
- * description has version, size and checksums. */
+/* NULL unless the request is of that kind and has ended with XEC_OK. Of xec_commit(), xec_copy(),
+ * xec_edit_sync() and xec_edit_close() the description has version, size and checksums; NULL where an edit had
+ * nothing to commit. */
 const xec_info *xec_request_info(const xec_request *request);
 const xec_description *xec_request_description(const xec_request *request);
 const xec_page *xec_request_page(const xec_request *request);
 const xec_space *xec_request_space(const xec_request *request);
-/* Takes what xec_open() and xec_create() have opened; NULL the second time. */
+/* Takes what xec_open(), xec_create() and xec_edit_open() have opened; NULL the second time. */
 xec_reader *xec_request_take_reader(xec_request *request);
 xec_writer *xec_request_take_writer(xec_request *request);
+xec_edit *xec_request_take_edit(xec_request *request);
 
 /* ---- Names ------------------------------------------------------------------------------------------- */
 
@@ -252,6 +258,53 @@ xec_request *xec_append(xec_writer *writer, const void *bytes, size_t size, cons
 xec_request *xec_commit(xec_writer *writer, const xec_call *call);
 /* Without xec_commit() the upload is given up. */
 void xec_writer_free(xec_writer *writer);
+
+/* ---- Changing ---------------------------------------------------------------------------------------- */
+
+typedef struct xec_edit_options {
+  size_t size;
+  int truncate;               /* it begins empty, and replaces what lives there */
+  int create;                 /* a name that is missing is an empty object, made by the first commit */
+  int exclusive;              /* nothing lives there, else XEC_ALREADY_EXISTS: now, and at the first commit */
+  int last_writer_wins;       /* what others commit meanwhile is replaced; else their version stays */
+  const xec_pair *attributes; /* of an object that is made or replaced; may be NULL */
+  size_t attributes_count;
+  int parent_must_exist;      /* else missing directories are made */
+} xec_edit_options;
+
+/* Opens an object to be changed anywhere. Nobody else sees what is changed before xec_edit_sync() or
+ * xec_edit_close() has committed it, as a whole new version; until then it lies in the scratch directory of the
+ * configuration, or in an upload. A crash of the program forgets it. `options`: may be NULL. `call`: its limits
+ * are those of the opening alone, and who asks is who changes the object. XEC_NOT_FOUND, unless `create`,
+ * `truncate` or `exclusive`. */
+xec_request *xec_edit_open(xec_store *store, const char *path, const xec_edit_options *options,
+                           const xec_call *call);
+/* Of the object with its changes, in bytes. At any time. */
+uint64_t xec_edit_size(const xec_edit *edit);
+/* Is there anything to commit? At any time. */
+int xec_edit_changed(const xec_edit *edit);
+
+/* The requests of an edit are done in the order of the calls, reads beside each other. Each goes on to its end:
+ * xec_request_cancel() does nothing to them. */
+
+/* What was written is read back. Fewer bytes than `size` only at the end. */
+xec_request *xec_edit_read(xec_edit *edit, uint64_t offset, void *buffer, size_t size);
+/* Anywhere: what lies between the end and `offset` is zeros. XEC_NO_SPACE: scratch is full and nothing was
+ * written; a commit makes room. */
+xec_request *xec_edit_write(xec_edit *edit, uint64_t offset, const void *bytes, size_t size);
+/* At the end, wherever that is after the requests before. */
+xec_request *xec_edit_append(xec_edit *edit, const void *bytes, size_t size);
+/* What is added is zeros. */
+xec_request *xec_edit_truncate(xec_edit *edit, uint64_t size);
+/* Commits what was changed, and the edit goes on from there. Where the name does not stand as it stood when the
+ * edit was opened or committed last: XEC_NOT_CURRENT or XEC_ALREADY_EXISTS, unless `last_writer_wins`. Nothing is
+ * overwritten then, and the changes may still be read, to be saved under another name. XEC_CONFLICT: another
+ * upload of the name is under way; retry. */
+xec_request *xec_edit_sync(xec_edit *edit);
+/* The same for the last time. After XEC_OK the edit can only be freed. */
+xec_request *xec_edit_close(xec_edit *edit);
+/* What is not committed is given up. */
+void xec_edit_free(xec_edit *edit);
 
 #ifdef __cplusplus
 }

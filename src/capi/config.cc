@@ -23,8 +23,6 @@ int Noted(xec_config* config, Result<Configuration> read) {
   return Noted(config, OkStatus());
 }
 
-std::string Text(const char* text) { return text == nullptr ? "" : text; }
-
 const Outcome* OutcomeOf(const xec_request* request) {
   return request != nullptr && request->state->ended() ? &request->state->outcome() : nullptr;
 }
@@ -155,5 +153,12 @@ xec_writer* xec_request_take_writer(xec_request* request) {
   if (OutcomeOf(request) == nullptr || !request->state->outcome().writer) return nullptr;
   return std::make_unique<xec_writer>(
              xec_writer{request->store, std::exchange(request->state->outcome().writer, nullptr)})
+      .release();
+}
+
+xec_edit* xec_request_take_edit(xec_request* request) {
+  if (OutcomeOf(request) == nullptr || !request->state->outcome().edit) return nullptr;
+  return std::make_unique<xec_edit>(
+             xec_edit{request->store, std::exchange(request->state->outcome().edit, nullptr)})
       .release();
 }

@@ -1,34 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // The operations of xec.h.
-#include <algorithm>
-#include <cstring>
-
-#include "capi/request.hh"
+#include "capi/start.hh"
 #include "runtime/status_of.hh"
 
 namespace {
 
 using namespace xec;        // NOLINT
 using namespace xec::capi;  // NOLINT
-
-std::string Text(const char* text) { return text == nullptr ? "" : text; }
-
-// Takes a structure of the caller's, which may know another version of it.
-template <typename T>
-Status Take(const T* given, const char* name, T& taken) {
-  taken = {};
-  taken.size = sizeof(T);
-  if (given == nullptr) return OkStatus();
-  if (given->size < sizeof given->size)
-    return Fail(Code::kInvalidArgument, "{}.size is {}: set it to sizeof({})", name, given->size, name);
-  std::memcpy(&taken, given, std::min(given->size, sizeof(T)));
-  const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
-  for (size_t i = sizeof(T); i < given->size; ++i) {
-    if (bytes[i] != 0)
-      return Fail(Code::kInvalidArgument, "{} asks for something that this libxec does not know", name);
-  }
-  return OkStatus();
-}
 
 Result<Version> ParseVersion(const char* text) {
   if (const std::optional<Version> version = Version::Parse(Text(text))) return *version;
@@ -45,60 +23,12 @@ Result<OnlyIf> Condition(const xec_only_if* given) {
   return only_if;
 }
 
-Result<CallOptions> Options(const xec_call* given, const StorePtr& store) {
-  xec_call taken;
-  XEC_TRY(Take(given, "xec_call", taken));
-  CallOptions call;
-  if (taken.timeout_ms > 0)
-    call.deadline = store->store->executor().Now() + std::chrono::milliseconds(taken.timeout_ms);
-  Caller caller{Text(taken.subject), {}, Text(taken.host), Text(taken.door)};
-  for (const char* const* group = taken.groups; group != nullptr && *group != nullptr; ++group)
-    caller.groups.emplace_back(*group);
-  if (given != nullptr) call.caller = std::make_shared<const Caller>(std::move(caller));
-  return call;
-}
-
-xec_request* NewRequest(StorePtr store) {
-  auto* const request =
-      std::make_unique<xec_request>(xec_request{std::make_shared<Request>(), std::move(store)}).release();
-  request->state->SetHandle(request);
-  return request;
-}
-
-enum class Memory { kOwn, kLent };
-
-// Starts what `make` makes of the options of the call; what `make` refuses is the outcome. `kept`: lives
-// until the end. kLent: memory of the caller is needed until the end.
-template <typename T, typename Make>
-xec_request* Start(const StorePtr& store, const xec_call* given, Make make,
-                   std::shared_ptr<const void> kept = nullptr, Memory memory = Memory::kOwn) {
-  xec_request* const request = NewRequest(store);
-  Result<CallOptions> call = Options(given, store);
-  if (call && memory == Memory::kOwn) call->stop = request->state->stop();
-  Result<Task<Result<T>>> task = call ? make(std::move(*call)) : Result<Task<Result<T>>>(call.error());
-  if (task) {
-    store->scope.Spawn(Answer<T>(request->state, std::move(kept), std::move(*task)));
-  } else {
-    Outcome outcome;
-    Tell(task.error(), outcome);
-    request->state->End(std::move(outcome));
-  }
-  return request;
-}
-
-template <typename T>
-using Made = Result<Task<Result<T>>>;
-
-Status Take(const xec_write_options* given, CreateOptions& create) {
+Status TakeWriteOptions(const xec_write_options* given, CreateOptions& create) {
   xec_write_options taken;
   XEC_TRY(Take(given, "xec_write_options", taken));
   XEC_ASSIGN_OR_RETURN(create.write.only_if, Condition(taken.only_if));
   if (taken.object_size > 0) create.write.size_hint = static_cast<uint64_t>(taken.object_size);
-  for (size_t i = 0; taken.attributes != nullptr && i < taken.attributes_count; ++i) {
-    const xec_pair& pair = taken.attributes[i];
-    if (pair.value == nullptr) return Fail(Code::kInvalidArgument, "an attribute needs a value");
-    create.write.attributes[Text(pair.name)] = std::string(pair.value, pair.value_size);
-  }
+  XEC_ASSIGN_OR_RETURN(create.write.attributes, AttributesOf(taken.attributes, taken.attributes_count));
   create.make_parents = taken.parent_must_exist == 0;
   return OkStatus();
 }
@@ -237,7 +167,7 @@ xec_request* xec_create(xec_store* store, const char* path, const xec_write_opti
   using Handle = std::unique_ptr<WriteHandle>;
   return Start<Handle>(store->open, call, [&](CallOptions options) -> Made<Handle> {
     CreateOptions create = store->open->store->CreateOptionsFor(Text(path));
-    XEC_TRY(Take(given, create));
+    XEC_TRY(TakeWriteOptions(given, create));
     return store->open->store->store().Create(Text(path), std::move(create), std::move(options));
   });
 }

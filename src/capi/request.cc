@@ -102,6 +102,10 @@ void Tell(const Committed& committed, Outcome& out) {
   out.bytes = committed.size;
 }
 
+void Tell(const std::optional<Committed>& committed, Outcome& out) {
+  if (committed) Tell(*committed, out);
+}
+
 void Request::TellDone() {
   if (done_ == nullptr || handle_ == nullptr) return;
   const Done done = std::exchange(done_, nullptr);

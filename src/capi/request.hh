@@ -12,9 +12,13 @@
 #include "api/store.hh"
 #include "assembly/open_store.hh"
 #include "base/mutex.hh"
+#include "edit/object_edit.hh"
+#include "edit/scratch.hh"
 #include "xec/xec.h"
 
 namespace xec::capi {
+
+inline std::string Text(const char* text) { return text == nullptr ? "" : text; }
 
 // The stable number of a code. Every code has one, and XEC_OK is none of them.
 int NumberOf(Code code);
@@ -30,6 +34,7 @@ struct Outcome {
   std::optional<xec_space> space;
   std::shared_ptr<ReadHandle> reader;
   std::unique_ptr<WriteHandle> writer;
+  std::unique_ptr<ObjectEdit> edit;
 
   // What the above points to; lists, so that nothing moves.
   std::list<std::string> texts;
@@ -45,9 +50,12 @@ void Tell(ObjectDescription described, Outcome& out);
 void Tell(NamesPage page, Outcome& out);
 void Tell(const StoreSpace& space, Outcome& out);
 void Tell(const Committed& committed, Outcome& out);
+// None: there was nothing to commit.
+void Tell(const std::optional<Committed>& committed, Outcome& out);
 inline void Tell(uint64_t bytes, Outcome& out) { out.bytes = bytes; }
 inline void Tell(std::shared_ptr<ReadHandle> reader, Outcome& out) { out.reader = std::move(reader); }
 inline void Tell(std::unique_ptr<WriteHandle> writer, Outcome& out) { out.writer = std::move(writer); }
+inline void Tell(std::unique_ptr<ObjectEdit> edit, Outcome& out) { out.edit = std::move(edit); }
 
 // Of a handle that the caller of C owned. Null: nothing.
 template <typename T>
@@ -56,11 +64,14 @@ void Free(T* handle) {
 }
 
 struct OpenStoreHandle {
-  explicit OpenStoreHandle(std::unique_ptr<OpenedStore> opened) : store(std::move(opened)) {}
+  explicit OpenStoreHandle(std::unique_ptr<OpenedStore> opened)
+      : store(std::move(opened)),
+        scratch(store->configuration().ScratchDirectory(), store->configuration().scratch_bytes) {}
   // Waits for all that is under way.
   ~OpenStoreHandle() { scope.Drain(); }
 
   std::unique_ptr<OpenedStore> store;
+  Scratch scratch;  // of all edits
   TaskScope scope;  // of all requests
 };
 using StorePtr = std::shared_ptr<OpenStoreHandle>;
@@ -79,7 +90,7 @@ class Request {
   void Forget();
 
   bool ended() const;
-  // Once it has ended; only the reader and the writer are taken out of it then.
+  // Once it has ended; only a reader, a writer or an edit is taken out of it then.
   Outcome& outcome() { return outcome_; }
   std::stop_token stop() const { return stop_.get_token(); }
   void SetHandle(xec_request* handle) {
@@ -120,8 +131,8 @@ Task<void> Answer(std::shared_ptr<Request> request, [[maybe_unused]] std::shared
 }  // namespace xec::capi
 
 struct xec_request {
+  xec::capi::StorePtr store;  // lives longer than what nobody has taken out of the request
   std::shared_ptr<xec::capi::Request> state;
-  xec::capi::StorePtr store;  // null: it was refused before it began
 };
 
 struct xec_store {
@@ -137,6 +148,11 @@ struct xec_reader {
 struct xec_writer {
   xec::capi::StorePtr store;
   std::shared_ptr<xec::WriteHandle> handle;
+};
+
+struct xec_edit {
+  xec::capi::StorePtr store;
+  std::shared_ptr<xec::ObjectEdit> edit;
 };
 
 struct xec_config {

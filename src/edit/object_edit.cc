@@ -210,6 +210,15 @@ Task<Status> ObjectEdit::AppendToStream(ByteSpan bytes) {
 
 Task<Status> ObjectEdit::Write(uint64_t offset, ByteSpan bytes) {
   const TaskLock::Held held = co_await lock_.Take();
+  co_return co_await WriteHeld(offset, bytes);
+}
+
+Task<Status> ObjectEdit::Append(ByteSpan bytes) {
+  const TaskLock::Held held = co_await lock_.Take();
+  co_return co_await WriteHeld(size_, bytes);
+}
+
+Task<Status> ObjectEdit::WriteHeld(uint64_t offset, ByteSpan bytes) {
   Status ready = CheckUsable();
   if (ready) ready = CheckSize(path_, offset, bytes.size());
   if (!ready || bytes.empty()) co_return std::move(ready);

@@ -71,6 +71,8 @@ class ObjectEdit {
   // size); those of WriteHandle::Append; kNotCurrent when an upload has to begin and the version was
   // replaced.
   Task<Status> Write(uint64_t offset, ByteSpan bytes);
+  // At the end, wherever that is when its turn has come. Errors: as Write.
+  Task<Status> Append(ByteSpan bytes);
 
   // What is added is zeros. Errors: as Write.
   Task<Status> Truncate(uint64_t size);
@@ -115,6 +117,7 @@ class ObjectEdit {
   Task<Status> MakeReadable();
   Task<Status> EndStream();
   Task<Status> ToScratch();
+  Task<Status> WriteHeld(uint64_t offset, ByteSpan bytes);
   Task<Status> AppendToStream(ByteSpan bytes);
   bool HasLongTail() const;
   Task<Status> BecomeStream();

@@ -67,6 +67,32 @@ class CInterface : public testing::Test {
     return reader;
   }
 
+  xec_edit* OpenEdit(const char* path, const xec_edit_options* options = nullptr) {
+    xec_request* const open = xec_edit_open(store_, path, options, nullptr);
+    EXPECT_EQ(xec_request_wait(open), XEC_OK) << xec_request_message(open);
+    xec_edit* const edit = xec_request_take_edit(open);
+    EXPECT_EQ(xec_request_take_edit(open), nullptr);
+    xec_request_free(open);
+    return edit;
+  }
+
+  static std::string ReadEdit(xec_edit* edit, uint64_t offset, size_t size) {
+    std::string bytes(size, '-');
+    xec_request* const read = xec_edit_read(edit, offset, bytes.data(), size);
+    EXPECT_EQ(xec_request_wait(read), XEC_OK) << xec_request_message(read);
+    bytes.resize(xec_request_bytes(read));
+    xec_request_free(read);
+    return bytes;
+  }
+
+  std::string Get(const char* path) {
+    xec_reader* const reader = Open(path);
+    std::string bytes(xec_reader_size(reader), '-');
+    EXPECT_EQ(Code(xec_read(reader, 0, bytes.data(), bytes.size(), nullptr)), XEC_OK);
+    xec_reader_free(reader);
+    return bytes;
+  }
+
   std::string VersionOf(const char* path) {
     xec_request* const stat = xec_stat(store_, path, nullptr);
     EXPECT_EQ(xec_request_wait(stat), XEC_OK);
@@ -251,6 +277,128 @@ TEST_F(CInterface, ReadersMayBeFreedWhileTheyRead) {
     xec_request_free(read);
     EXPECT_EQ(bytes.find('-'), std::string::npos);
   }
+}
+
+TEST_F(CInterface, AnObjectIsChangedAnywhereAndCommittedByASyncAndAClose) {
+  ASSERT_EQ(Put("/a", "0123456789"), XEC_OK);
+  xec_edit* const edit = OpenEdit("/a");
+  EXPECT_FALSE(xec_edit_changed(edit));
+  EXPECT_EQ(Code(xec_edit_write(edit, 2, "ab", 2)), XEC_OK);
+  EXPECT_EQ(Code(xec_edit_write(edit, 12, "z", 1)), XEC_OK);
+  EXPECT_EQ(Code(xec_edit_append(edit, "end", 3)), XEC_OK);
+  EXPECT_TRUE(xec_edit_changed(edit));
+  EXPECT_EQ(xec_edit_size(edit), 16u);
+  EXPECT_EQ(ReadEdit(edit, 0, 20), std::string("01ab456789\0\0zend", 16));
+  EXPECT_EQ(Get("/a"), "0123456789") << "nobody sees it yet";
+  xec_request* const sync = xec_edit_sync(edit);
+  ASSERT_EQ(xec_request_wait(sync), XEC_OK) << xec_request_message(sync);
+  EXPECT_EQ(xec_request_bytes(sync), 16u);
+  EXPECT_EQ(xec_request_description(sync)->info.version, VersionOf("/a"));
+  xec_request_free(sync);
+  EXPECT_EQ(Get("/a").size(), 16u);
+  EXPECT_EQ(Code(xec_edit_truncate(edit, 4)), XEC_OK);
+  EXPECT_EQ(Code(xec_edit_close(edit)), XEC_OK);
+  EXPECT_EQ(Get("/a"), "01ab");
+  EXPECT_EQ(Code(xec_edit_write(edit, 0, "x", 1)), XEC_INVALID_ARGUMENT) << "closed";
+  xec_edit_free(edit);
+}
+
+TEST_F(CInterface, AnEditWithoutChangesHasNothingToCommitAndOneThatIsFreedCommitsNothing) {
+  ASSERT_EQ(Put("/a", "0123456789"), XEC_OK);
+  const std::string version = VersionOf("/a");
+  xec_edit* edit = OpenEdit("/a");
+  xec_request* const close = xec_edit_close(edit);
+  EXPECT_EQ(xec_request_wait(close), XEC_OK);
+  EXPECT_EQ(xec_request_description(close), nullptr);
+  xec_request_free(close);
+  xec_edit_free(edit);
+  edit = OpenEdit("/a");
+  EXPECT_EQ(Code(xec_edit_write(edit, 2, "ab", 2)), XEC_OK);
+  xec_request* const write = xec_edit_append(edit, "ab", 2);
+  xec_edit_free(edit);
+  EXPECT_EQ(Code(write), XEC_OK) << "it goes on to its end";
+  EXPECT_EQ(VersionOf("/a"), version);
+  // Of one that nobody has taken, too.
+  xec_request_free(xec_edit_open(store_, "/a", nullptr, nullptr));
+}
+
+TEST_F(CInterface, OfTwoWhoChangeAnObjectOneIsToldUnlessTheLastWins) {
+  ASSERT_EQ(Put("/a", "0123456789"), XEC_OK);
+  xec_edit_options options = {};
+  options.size = sizeof options;
+  options.last_writer_wins = 1;
+  xec_edit *const first = OpenEdit("/a"), *const last = OpenEdit("/a", &options);
+  EXPECT_EQ(Code(xec_edit_write(first, 0, "first", 5)), XEC_OK);
+  EXPECT_EQ(Code(xec_edit_write(last, 0, "last", 4)), XEC_OK);
+  ASSERT_EQ(Put("/a", "another"), XEC_OK);
+  EXPECT_EQ(Code(xec_edit_sync(first)), XEC_NOT_CURRENT);
+  EXPECT_EQ(Code(xec_edit_close(first)), XEC_NOT_CURRENT);
+  EXPECT_EQ(ReadEdit(first, 0, 20), "first56789") << "it can still be saved elsewhere";
+  EXPECT_EQ(Get("/a"), "another");
+  EXPECT_EQ(Code(xec_edit_close(last)), XEC_OK);
+  EXPECT_EQ(Get("/a"), "last456789");
+  xec_edit_free(first);
+  xec_edit_free(last);
+}
+
+TEST_F(CInterface, EditsMakeObjectsAsTheirOptionsSay) {
+  EXPECT_EQ(Code(xec_edit_open(store_, "/d/a", nullptr, nullptr)), XEC_NOT_FOUND);
+  xec_pair attribute = {"k", "v", 1};
+  xec_edit_options options = {};
+  options.size = sizeof options;
+  options.exclusive = 1;
+  options.attributes = &attribute;
+  options.attributes_count = 1;
+  xec_edit* edit = OpenEdit("/d/a", &options);
+  EXPECT_EQ(Code(xec_edit_append(edit, "text", 4)), XEC_OK);
+  EXPECT_EQ(Code(xec_edit_close(edit)), XEC_OK);
+  xec_edit_free(edit);
+  xec_request* const describe = xec_describe(store_, "/d/a", nullptr);
+  ASSERT_EQ(xec_request_wait(describe), XEC_OK);
+  EXPECT_EQ(xec_request_description(describe)->attributes_count, 1u);
+  xec_request_free(describe);
+  EXPECT_EQ(Code(xec_edit_open(store_, "/d/a", &options, nullptr)), XEC_ALREADY_EXISTS);
+  options = {};
+  options.size = sizeof options;
+  options.truncate = 1;
+  edit = OpenEdit("/d/a", &options);
+  EXPECT_EQ(xec_edit_size(edit), 0u);
+  EXPECT_EQ(Code(xec_edit_close(edit)), XEC_OK);
+  xec_edit_free(edit);
+  EXPECT_EQ(Get("/d/a"), "");
+  options.truncate = 0;
+  options.create = 1;
+  options.parent_must_exist = 1;
+  edit = OpenEdit("/d/b", &options);
+  EXPECT_EQ(Code(xec_edit_close(edit)), XEC_OK);
+  xec_edit_free(edit);
+  EXPECT_EQ(Get("/d/b"), "");
+  EXPECT_EQ(Code(xec_edit_open(store_, "/none/b", &options, nullptr)), XEC_NOT_FOUND);
+  options.size = 0;
+  EXPECT_EQ(Code(xec_edit_open(store_, "/d/b", &options, nullptr)), XEC_INVALID_ARGUMENT);
+}
+
+// Appends of many threads do not meet, and requests made without waiting are done one after another.
+TEST_F(CInterface, RequestsOfAnEditAreDoneInTheOrderOfTheCalls) {
+  xec_edit_options options = {};
+  options.size = sizeof options;
+  options.create = 1;
+  xec_edit* const edit = OpenEdit("/a", &options);
+  std::vector<xec_request*> requests;
+  std::string wanted;
+  static constexpr char kDigits[] = "0123456789";
+  for (size_t i = 0; i < 200; ++i) {
+    requests.push_back(xec_edit_append(edit, &kDigits[i % 10], 1));
+    wanted += kDigits[i % 10];
+    if (i % 50 == 49) {
+      requests.push_back(xec_edit_truncate(edit, i - 20));
+      wanted.resize(i - 20);
+    }
+  }
+  requests.push_back(xec_edit_sync(edit));
+  for (xec_request* const request : requests) EXPECT_EQ(Code(request), XEC_OK);
+  EXPECT_EQ(Get("/a"), wanted);
+  xec_edit_free(edit);
 }
 
 TEST(CInterfaceErrors, AWrongConfigurationIsExplained) {

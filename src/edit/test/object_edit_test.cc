@@ -65,6 +65,21 @@ TEST_F(ObjectEditTest, AnObjectIsChangedInTheMiddleAndAtItsEnd) {
   EXPECT_EQ(Write(*edit, 0, "x").code(), Code::kInvalidArgument);
 }
 
+TEST_F(ObjectEditTest, AppendsGoToTheEndThatTheyFind) {
+  store_.Put("/a", "0123456789");
+  const auto edit = Open("/a");
+  EXPECT_TRUE(SyncWait(edit->Append(AsBytes("abc"))));
+  EXPECT_TRUE(SyncWait(edit->Truncate(12)));
+  EXPECT_TRUE(SyncWait(edit->Append(AsBytes("xyz"))));
+  EXPECT_EQ(Read(*edit), "0123456789abxyz");
+  const auto created = Open("/b", {.truncate = true});
+  for (const char* const text : {"0123456789", "0123456789"})
+    EXPECT_TRUE(SyncWait(created->Append(AsBytes(text))));
+  EXPECT_TRUE(SyncWait(created->Close()));
+  EXPECT_EQ(scratch_.used_bytes(), 5u) << "of /a alone: appends stream";
+  EXPECT_EQ(store_.objects["/b"].bytes.size(), 20u);
+}
+
 TEST_F(ObjectEditTest, WhatIsCutDoesNotComeBack) {
   store_.Put("/a", "0123456789");
   const auto edit = Open("/a");
