@@ -37,14 +37,15 @@ inline constexpr CommandText kCommands[] = {
      "  xec serve --data /d1 --data /d2 --data /d3 --geometry 2+1 --port 1094\n"
      "  xec serve --origin root://redirector:1094 --geometry 8+2\n"
      "Ready when it prints a line that starts with `ready`; ctrl-C or SIGTERM stops it.\n"},
-    {"config", "Print a ready-made configuration", "gateway|dataserver|redirector|rules|scitokens|unit", 1, 1,
-     true,
+    {"config", "Print a ready-made configuration",
+     "gateway|dataserver|redirector|rules|scitokens|unit|mount-unit", 1, 1, true,
      "  xec config gateway --server=root://disk{01..12}.example.org:1095 > /etc/xec/xec.conf\n"
      "  xec config gateway --voms --tokens --tpc --redirector redirector.example.org\n"
      "  xec config dataserver --sss > /etc/xrootd/xrootd-xec.cfg\n"
      "  xec config redirector > /etc/xrootd/xrootd-redirector.cfg\n"
      "  xec config rules > /etc/xrootd/rules              who may do what; scitokens: whose tokens count\n"
      "  xec config unit > /etc/systemd/system/xec.service\n"
+     "  xec config mount-unit > /etc/systemd/system/xec-mount@.service\n"
      "Names of hosts, issuers and virtual organisations in it are examples, which docs/deployment.md has in "
      "one "
      "piece.\n"},

@@ -9,6 +9,7 @@
 
 #include "base/log.hh"
 #include "cli/commands.hh"
+#include "cli/mount_helper.hh"
 #include "cli/owner.hh"
 #include "cli/terminal.hh"
 #include "server/kinds/local_root.hh"
@@ -118,12 +119,23 @@ Result<int> Run(int argc, char** argv) {
   return Fail(Code::kInternal, "the command {} is not built in", line.command);
 }
 
+Result<int> RunMountHelper(int argc, char** argv) {
+  XEC_ASSIGN_OR_RETURN(std::vector<std::string> words, WordsOfMountHelper({argv + 1, argv + argc}));
+  if (words.empty()) return kExitOk;
+  std::vector<char*> line = {argv[0]};
+  for (std::string& word : words) line.push_back(word.data());
+  return Run(static_cast<int>(line.size()), line.data());
+}
+
 }  // namespace
 }  // namespace xec
 
 int main(int argc, char** argv) {
   // What the library reports, front ends print themselves.
   xec::SetLogLevel(xec::LogLevel::kError);
-  const xec::Result<int> code = xec::AfterOutput(xec::Caught([&] { return xec::Run(argc, argv); }));
-  return code ? *code : xec::Report(code.error());
+  const bool helper = argc > 0 && xec::IsMountHelper(argv[0]);
+  const xec::Result<int> code = xec::AfterOutput(
+      xec::Caught([&] { return helper ? xec::RunMountHelper(argc, argv) : xec::Run(argc, argv); }));
+  const int exit_code = code ? *code : xec::Report(code.error());
+  return helper ? xec::MountHelperExitCode(exit_code) : exit_code;
 }

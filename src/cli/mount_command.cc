@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // xec mount: a store, or XRootD servers, as a directory of this machine.
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -18,6 +19,7 @@
 #include "base/log.hh"
 #include "base/text.hh"
 #include "cli/commands.hh"
+#include "cli/mount_point.hh"
 #include "cli/owner.hh"
 #include "mount/fuse_session.hh"
 #include "mount/store_tree.hh"
@@ -33,17 +35,14 @@ constexpr Duration kSettle = std::chrono::seconds(30);
 // By which the process that the user waits for hears of the one that stays.
 constexpr std::string_view kReady = "ready";
 
-Result<std::string> MountPoint(const std::string& path) {
-  std::array<char, PATH_MAX> real = {};
-  struct stat status = {};
-  if (realpath(path.c_str(), real.data()) == nullptr || stat(real.data(), &status) != 0) {
-    const bool broken = errno == ENOTCONN;
-    return Fail(CodeOfErrno(errno), "cannot mount at {}: {}{}", path, ErrnoWords(errno),
-                broken ? ", an earlier mount has died there: fusermount3 -u, or umount, ends it" : "");
-  }
-  if (!S_ISDIR(status.st_mode))
-    return Fail(Code::kNotDirectory, "cannot mount at {}: it is no directory", path);
-  return std::string(real.data());
+// The source is what df shows, and by which mount(8) knows a line of fstab that is mounted. The FUSE library
+// would take some for several options.
+void NameSource(const CommandLine& line, MountOptions& options) {
+  const bool named = std::any_of(options.of_fuse.begin(), options.of_fuse.end(),
+                                 [](const std::string& option) { return option.starts_with("fsname="); });
+  const std::string& source = line.operands.size() > 1 ? line.operands.front() : line.configuration_file;
+  if (named || source.empty() || source.find_first_of(",\\") != std::string::npos) return;
+  options.of_fuse.push_back("fsname=" + source);
 }
 
 Caller CallerOfProcess(const char* host) {
@@ -92,6 +91,8 @@ class Daemon {
   Daemon(UniqueFd told, UniqueFd output) : told_(std::move(told)), output_(std::move(output)) {}
 
   void Ready() {
+    // Only now: the kernel lets nobody but autofs and its group into a directory that is being mounted.
+    setsid();
     // What is printed from here on is nobody's who waits.
     RedirectOutput(output_.get());
     SetLogLevel(LogLevel::kInfo);
@@ -205,12 +206,14 @@ Result<int> ServeMount(const CommandLine& line, const MountOptions& options, con
 }  // namespace
 
 Result<int> RunMount(CommandLine line) {
-  XEC_ASSIGN_OR_RETURN(const MountOptions options, ParseMountOptions(line.mount_options));
+  XEC_ASSIGN_OR_RETURN(MountOptions options, ParseMountOptions(line.mount_options));
   if (line.operands.size() > 1 && !IsXrootdUrl(line.operands.front())) {
     return Fail(Code::kInvalidArgument, "'{}' is nothing that can be mounted: root://HOST[:PORT][//PATH] can",
                 line.operands.front());
   }
-  XEC_ASSIGN_OR_RETURN(const std::string directory, MountPoint(line.operands.back()));
+  XEC_ASSIGN_OR_RETURN(const std::string directory, FreeMountPoint(line.operands.back()));
+  NameSource(line, options);
+  for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
   const std::string log_file = line.log_file.empty() ? "/dev/null" : line.log_file;
   UniqueFd output(open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!output) return Fail(CodeOfErrno(errno), "cannot write {}: {}", log_file, ErrnoWords(errno));
@@ -234,7 +237,6 @@ Result<int> RunMount(CommandLine line) {
     return WaitFor(heard, child);
   }
   heard = UniqueFd();
-  setsid();
   const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
   dup2(null.get(), STDIN_FILENO);
   if (line.log_file.empty()) {

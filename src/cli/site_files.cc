@@ -229,6 +229,30 @@ const char* const kUnit =
     "[Install]\n"
     "WantedBy=multi-user.target\n";
 
+const char* const kMountUnit =
+    "# /etc/systemd/system/xec-mount@.service: `systemctl enable --now xec-mount@mnt-xec` mounts at "
+    "/mnt/xec\n"
+    "[Unit]\n"
+    "Description=XEC mount at %f\n"
+    "Wants=network-online.target\n"
+    "After=network-online.target\n"
+    "\n"
+    "[Service]\n"
+    "# It is started when the mount answers.\n"
+    "Type=forking\n"
+    "ExecStart=/usr/local/bin/xec mount -c /etc/xec/xec.conf -o allow_other %f\n"
+    "# The key for the data servers.\n"
+    "Environment=XrdSecSSSKT=/etc/xec/xec.keytab\n"
+    "Restart=on-failure\n"
+    "RestartSec=5\n"
+    "# SIGTERM stores what programs have written, and ends the mount.\n"
+    "KillMode=mixed\n"
+    "TimeoutStopSec=300\n"
+    "LimitNOFILE=65536\n"
+    "\n"
+    "[Install]\n"
+    "WantedBy=remote-fs.target\n";
+
 }  // namespace
 
 Result<std::string> SiteFile(const std::string& kind, const SiteOptions& options,
@@ -239,8 +263,10 @@ Result<std::string> SiteFile(const std::string& kind, const SiteOptions& options
   if (kind == "rules") return std::string(kRules);
   if (kind == "scitokens") return std::string(kScitokens);
   if (kind == "unit") return std::string(kUnit);
+  if (kind == "mount-unit") return std::string(kMountUnit);
   return Fail(Code::kInvalidArgument,
-              "there is no file for '{}': say gateway, dataserver, redirector, rules, scitokens or unit",
+              "there is no file for '{}': say gateway, dataserver, redirector, rules, scitokens, unit or "
+              "mount-unit",
               kind);
 }
 

@@ -18,9 +18,14 @@ constexpr std::string_view kOfFuse[] = {
     "allow_other", "allow_root", "auto_unmount", "ro",      "rw",    "exec", "noexec", "suid",
     "nosuid",      "dev",        "nodev",        "noatime", "atime", "sync", "async",  "dirsync"};
 constexpr std::string_view kOfFuseWithValue[] = {"fsname", "max_read"};
-// What fstab says to mount(8) and systemd, which hand it on.
-constexpr std::string_view kIgnored[] = {"defaults", "auto",   "noauto", "user",
-                                         "users",    "nouser", "nofail", "_netdev"};
+// What fstab says to mount(8) and systemd, which hand it on, and ways to keep times that are not kept.
+constexpr std::string_view kIgnored[] = {
+    "defaults",   "auto",     "noauto",     "user",        "users",         "nouser",
+    "owner",      "noowner",  "group",      "nogroup",     "nofail",        "_netdev",
+    "_rnetdev",   "relatime", "norelatime", "strictatime", "nostrictatime", "diratime",
+    "nodiratime", "lazytime", "nolazytime", "silent",      "loud"};
+constexpr std::string_view kIgnoredWithValue[] = {"user", "helper", "uhelper", "comment"};
+constexpr std::string_view kEnvironment = "setenv";
 
 template <typename List>
 bool IsOneOf(const List& list, std::string_view word) {
@@ -57,18 +62,31 @@ Status SetMode(std::string_view name, std::string_view value, uint32_t& mode) {
   return OkStatus();
 }
 
+Status SetVariable(std::string_view option, MountOptions& options) {
+  const size_t equals = option.find('=');
+  if (equals == std::string_view::npos || equals == 0)
+    return NoValue(kEnvironment, option, "variable like NAME=VALUE");
+  options.environment.emplace_back(option.substr(0, equals), option.substr(equals + 1));
+  return OkStatus();
+}
+
+// Is it for mount(8), systemd or whoever else reads the line?
+bool IsForOthers(std::string_view name, bool has_value) {
+  if (name.starts_with("x-") || name.starts_with("X-")) return true;
+  return has_value ? IsOneOf(kIgnoredWithValue, name) : IsOneOf(kIgnored, name);
+}
+
 Status SetOne(MountOptions& options, std::string_view option) {
   const size_t equals = option.find('=');
   const std::string_view name = option.substr(0, equals);
+  if (IsForOthers(name, equals != std::string_view::npos)) return OkStatus();
   if (equals == std::string_view::npos) {
-    if (IsOneOf(kIgnored, name) || name.starts_with("x-")) return OkStatus();
     if (!IsOneOf(kOfFuse, name)) return Fail(Code::kInvalidArgument, "-o {}: there is no such option", name);
     options.of_fuse.emplace_back(option);
     return OkStatus();
   }
   constexpr uint64_t kIdMax = UINT32_MAX - 1;
   const std::string_view value = option.substr(equals + 1);
-  if (name.starts_with("x-")) return OkStatus();
   if (name == "attr_timeout") return SetSeconds(name, value, options.attributes_s);
   if (name == "entry_timeout") return SetSeconds(name, value, options.names_s);
   if (name == "negative_timeout") return SetSeconds(name, value, options.missing_names_s);
@@ -77,6 +95,7 @@ Status SetOne(MountOptions& options, std::string_view option) {
   if (name == "gid") return SetNumber(name, value, 0, kIdMax, options.gid);
   if (name == "file_mode") return SetMode(name, value, options.file_mode);
   if (name == "dir_mode") return SetMode(name, value, options.directory_mode);
+  if (name == kEnvironment) return SetVariable(value, options);
   if (!IsOneOf(kOfFuseWithValue, name))
     return Fail(Code::kInvalidArgument, "-o {}: there is no such option", name);
   options.of_fuse.emplace_back(option);

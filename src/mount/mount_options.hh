@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 #include "base/result.hh"
@@ -24,6 +25,8 @@ struct MountOptions {
   // Of what nobody has given a mode.
   uint32_t file_mode = 0644, directory_mode = 0755;
   std::vector<std::string> of_fuse;  // for the FUSE library and the kernel
+  // Variables for the process of the mount, e.g. those that name keys: fstab has no other place for them.
+  std::vector<std::pair<std::string, std::string>> environment;
 };
 
 // `texts`: options separated by commas, as of mount(8). Owner and group are those of this process unless they

@@ -18,64 +18,7 @@ EXIT_USAGE, EXIT_NOT_FOUND, EXIT_KIND = 2, 3, 10
 MIB = 1 << 20
 
 
-class MountTest(fuse_mounts.TestCase):
-    def setUp(self):
-        super().setUp()
-        self.dirs = [self.path(f"d{i}") for i in range(1, 7)]
-
-    def options(self):
-        return [*(f"--data={directory}" for directory in self.dirs), "--geometry=4+2", "--chunk-size=64KiB"]
-
-    def xec(self, command, *arguments, **options):
-        return self.run_program([self.program("xec"), command, *self.options(), *arguments], **options)
-
-    def log(self, name="mnt"):
-        with open(self.path(name + ".log")) as file:
-            return file.read()
-
-    def mount(self, *options, name="mnt"):
-        """Mounts the store at a directory, and returns that."""
-        path = self.path(name)
-        os.makedirs(path, exist_ok=True)
-        self.xec("mount", "--log", self.path(name + ".log"), *options, path)
-        self.addCleanup(self.end, path)
-        self.assertTrue(os.path.ismount(path))
-        return path
-
-    def processes(self, path):
-        found = []
-        for entry in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{entry}/cmdline", "rb") as file:
-                    words = file.read().decode(errors="replace").split("\0")
-            except OSError:
-                continue
-            if "mount" in words and path in words:
-                found.append(int(entry))
-        return found
-
-    def end(self, path, number=signal.SIGTERM):
-        """Ends the process of the mount, and the mount."""
-        for pid in self.processes(path):
-            os.kill(pid, number)
-        self.eventually(lambda: not self.processes(path), 60, f"the process of {path} ends")
-        if number == signal.SIGKILL:
-            self.run_program(["umount", "-l", path], code=None)
-
-    def unmount(self, path):
-        self.run_program(["fusermount3", "-u", path])
-        self.eventually(lambda: not self.processes(path), 60, f"the process of {path} ends")
-
-    def write(self, path, content, mode="w"):
-        with open(path, mode) as file:
-            file.write(content)
-
-    def read(self, path):
-        with open(path) as file:
-            return file.read()
-
-
-class Files(MountTest):
+class Files(fuse_mounts.StoreTestCase):
     def test_everyday_commands(self):
         mnt = self.mount()
         file = self.random_file("r", 3_000_001)
@@ -166,7 +109,7 @@ class Files(MountTest):
         self.assertEqual(os.listdir(mnt), [])
 
 
-class Handles(MountTest):
+class Handles(fuse_mounts.StoreTestCase):
     def test_a_removed_file_lives_until_it_is_closed(self):
         mnt = self.mount()
         self.write(f"{mnt}/f", "content")
@@ -218,7 +161,7 @@ class Handles(MountTest):
         self.assertGreaterEqual(os.stat(f"{mnt}/g").st_mtime, touched)
 
 
-class Changes(MountTest):
+class Changes(fuse_mounts.StoreTestCase):
     def test_writes_anywhere(self):
         mnt = self.mount()
         chances = random.Random(1)
@@ -297,7 +240,7 @@ class Changes(MountTest):
         self.assertEqual(self.run_program([*sqlite, "select count(*) from t"]).out, "32\n")
 
 
-class TwoMounts(MountTest):
+class TwoMounts(fuse_mounts.StoreTestCase):
     def test_an_open_sees_what_was_closed_elsewhere(self):
         one, two = self.mount(name="one"), self.mount("-o", "attr_timeout=1h,entry_timeout=1h", name="two")
         self.write(f"{one}/f", "first")
@@ -339,7 +282,7 @@ class TwoMounts(MountTest):
         self.assertIn("not_current", self.log("one"))
 
 
-class Ends(MountTest):
+class Ends(fuse_mounts.StoreTestCase):
     def test_killed_and_mounted_again(self):
         mnt = self.mount()
         self.write(f"{mnt}/closed", "closed")
@@ -389,7 +332,7 @@ class Ends(MountTest):
         self.assertFalse(os.path.ismount(self.path("mnt")))
 
 
-class Faults(MountTest):
+class Faults(fuse_mounts.StoreTestCase):
     def test_a_data_directory_goes_while_a_file_is_read(self):
         mnt = self.mount()
         file = self.random_file("r", 20 * MIB)

@@ -25,9 +25,24 @@ TEST(MountOptionsTest, ThoseOfOursAndThoseOfTheKernel) {
   EXPECT_THAT(options->of_fuse, testing::ElementsAre("ro", "fsname=x"));
 }
 
+TEST(MountOptionsTest, WhatFstabSaysToOthersIsLeftOut) {
+  const auto options = ParseMountOptions(
+      {"defaults,noauto,user=joe,nofail,_netdev,x-systemd.automount,x-systemd.idle-timeout=60,X-mount.mkdir,"
+       "relatime,comment=x,rw,nosuid"});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_THAT(options->of_fuse, testing::ElementsAre("rw", "nosuid"));
+}
+
+TEST(MountOptionsTest, VariablesOfTheProcess) {
+  const auto options = ParseMountOptions({"setenv=A=b=c,setenv=B="});
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_THAT(options->environment, testing::ElementsAre(testing::Pair("A", "b=c"), testing::Pair("B", "")));
+}
+
 TEST(MountOptionsTest, WhatIsNoneOfThemIsRefusedByItsName) {
-  for (const char* wrong : {"nonsense", "nonsense=1", "threads=0", "threads=257", "threads=x", "uid=-1",
-                            "dir_mode=9", "dir_mode=", "attr_timeout=soon", "allow_other=1", "ro,x"}) {
+  for (const char* wrong :
+       {"nonsense", "nonsense=1", "threads=0", "threads=257", "threads=x", "uid=-1", "dir_mode=9",
+        "dir_mode=", "attr_timeout=soon", "allow_other=1", "ro,x", "setenv=A", "setenv", "setenv=="}) {
     const auto options = ParseMountOptions({wrong});
     ASSERT_FALSE(options) << wrong;
     EXPECT_EQ(options.code(), Code::kInvalidArgument);
