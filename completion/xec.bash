@@ -29,7 +29,7 @@ _xec() {
     rm) flags="--help -r -c $store" ;;
     mv) flags="--help -c $store" ;;
     mkdir) flags="--help -p -c $store" ;;
-    mount) flags="--help -f -o --log -c $store" ;;
+    mount) flags="--help --json -f -o --log -c $store" ;;
     locate) flags="--help --json -c $store" ;;
     verify) flags="--help --json -q --quiet -c $store" ;;
     health) flags="--help --json --servers --last --watch --deep --inventory -c $store" ;;

@@ -194,6 +194,8 @@ class StoreMaintenance {
   // were. Errors: kNotDirectory (an object has the name of one), as MakeDirectory.
   virtual Task<Result<bool>> BringIntoTree(std::string path, CallOptions call = {}) = 0;
 
+  // Addresses of members that did not answer when this process asked them last. At once: nobody is asked.
+  virtual std::vector<std::string> SilentServers() const = 0;
   // Asks every server for small things, and whether it takes writes.
   virtual Task<Result<ServersReport>> CheckServers(CallOptions call = {}) = 0;
 

@@ -77,10 +77,12 @@ inline constexpr CommandText kCommands[] = {
     {"mkdir", "Make directories", "DIRECTORY...", 1, kAnyNumber, true,
      "  xec mkdir -c xec.conf -p /data/2026/run1\n"},
     {"mount", "Mount a store, or XRootD servers, at a local directory",
-     "[root://HOST[:PORT][//PATH]] DIRECTORY", 1, 2, true,
+     "[root://HOST[:PORT][//PATH]] DIRECTORY | status [DIRECTORY] | flush DIRECTORY", 1, 2, true,
      "  xec mount -c xec.conf /mnt/xec                   ready when the command ends\n"
      "  xec mount root://redirector:1094//atlas /mnt/atlas\n"
      "  xec mount -c xec.conf -o ro,allow_other /mnt/xec\n"
+     "  xec mount status                                 what all mounts of this machine are at\n"
+     "  xec mount flush /mnt/xec                         stores what is written, and forgets names\n"
      "  fusermount3 -u /mnt/xec                          ends it; as root also umount\n"
      "What a program has written is stored when it closes the file, or syncs it.\n"},
     {"locate", "Show on which server each chunk of an object lies", "OBJECT...", 1, kAnyNumber, true,
@@ -187,7 +189,8 @@ struct OwnOption {
 };
 
 inline constexpr OwnOption kOwnOptions[] = {
-    {"doctor put get ls stat locate verify health plan lost repair balance clean space jobs server recover "
+    {"doctor put get ls stat mount locate verify health plan lost repair balance clean space jobs server "
+     "recover "
      "version",
      "--json", "", "Print JSON, one document"},
     {"put get recover repair balance verify lost server", "-q,--quiet", "", "No progress, no summary"},

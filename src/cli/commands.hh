@@ -37,5 +37,7 @@ Result<int> RunConfig(const CommandLine& line);
 Result<int> RunRecover(const CommandLine& line);
 Result<int> RunServe(CommandLine line);
 Result<int> RunMount(CommandLine line);
+Result<int> RunMountStatus(const CommandLine& line);
+Result<int> RunMountFlush(const CommandLine& line);
 
 }  // namespace xec

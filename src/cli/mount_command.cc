@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // xec mount: a store, or XRootD servers, as a directory of this machine.
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -35,14 +34,23 @@ constexpr Duration kSettle = std::chrono::seconds(30);
 // By which the process that the user waits for hears of the one that stays.
 constexpr std::string_view kReady = "ready";
 
-// The source is what df shows, and by which mount(8) knows a line of fstab that is mounted. The FUSE library
-// would take some for several options.
+constexpr std::string_view kSourceOption = "fsname=";
+
+// "" = it has none yet.
+std::string SourceOf(const MountOptions& options) {
+  for (const std::string& option : options.of_fuse) {
+    if (option.starts_with(kSourceOption)) return option.substr(kSourceOption.size());
+  }
+  return "";
+}
+
+// The source is what df shows, and by which mount(8) knows a line of fstab that is mounted.
 void NameSource(const CommandLine& line, MountOptions& options) {
-  const bool named = std::any_of(options.of_fuse.begin(), options.of_fuse.end(),
-                                 [](const std::string& option) { return option.starts_with("fsname="); });
-  const std::string& source = line.operands.size() > 1 ? line.operands.front() : line.configuration_file;
-  if (named || source.empty() || source.find_first_of(",\\") != std::string::npos) return;
-  options.of_fuse.push_back("fsname=" + source);
+  if (!SourceOf(options).empty()) return;
+  std::string source = line.operands.size() > 1 ? line.operands.front() : line.configuration_file;
+  // The FUSE library would take some for several options.
+  if (source.empty() || source.find_first_of(",\\") != std::string::npos) source = "xec";
+  options.of_fuse.push_back(fmt::format("{}{}", kSourceOption, source));
 }
 
 Caller CallerOfProcess(const char* host) {
@@ -139,7 +147,9 @@ void KeepSignals() {
 
 Status ServeTree(MountedTree& tree, const MountOptions& options, const std::string& directory,
                  std::function<void()> ready) {
-  XEC_ASSIGN_OR_RETURN(std::unique_ptr<FuseSession> session, MakeFuseSession(tree, options));
+  const MountIdentity identity = {
+      .source = SourceOf(options), .directory = directory, .version = XEC_VERSION};
+  XEC_ASSIGN_OR_RETURN(std::unique_ptr<FuseSession> session, MakeFuseSession(tree, options, identity));
   {
     const AsCaller caller;
     XEC_TRY(session->Mount(directory));
@@ -206,6 +216,8 @@ Result<int> ServeMount(const CommandLine& line, const MountOptions& options, con
 }  // namespace
 
 Result<int> RunMount(CommandLine line) {
+  if (line.operands.front() == "status") return RunMountStatus(line);
+  if (line.operands.front() == "flush") return RunMountFlush(line);
   XEC_ASSIGN_OR_RETURN(MountOptions options, ParseMountOptions(line.mount_options));
   if (line.operands.size() > 1 && !IsXrootdUrl(line.operands.front())) {
     return Fail(Code::kInvalidArgument, "'{}' is nothing that can be mounted: root://HOST[:PORT][//PATH] can",

@@ -17,13 +17,17 @@ constexpr int64_t kMillisInSecond = 1000, kNanosInMilli = 1'000'000;
 constexpr std::string_view kUserPrefix = "user.";
 // Of attributes that are the tree's own. The names are those of XrootdFS.
 constexpr std::string_view kOwnPrefix = "xrootdfs.";
+// Of those of the mount itself, which its directory has.
+constexpr std::string_view kControlPrefix = "xec.";
 
 // The name by which the tree knows it; "" for what is kept nowhere.
 std::string_view OfUser(std::string_view name) {
   return name.starts_with(kUserPrefix) ? name.substr(kUserPrefix.size()) : std::string_view();
 }
 
-void ReplyText(fuse_req_t request, std::string_view text, size_t size) {
+}  // namespace
+
+void ReplyAttribute(fuse_req_t request, std::string_view text, size_t size) {
   if (size == 0) {
     fuse_reply_xattr(request, text.size());
   } else if (size < text.size()) {
@@ -32,8 +36,6 @@ void ReplyText(fuse_req_t request, std::string_view text, size_t size) {
     fuse_reply_buf(request, text.data(), text.size());
   }
 }
-
-}  // namespace
 
 Result<TreeEntry> FuseMount::Look(const Node& node) {
   const Result<std::string> path = nodes_.PathOf(node);
@@ -157,7 +159,7 @@ void FuseMount::GetOwn(fuse_req_t request, fuse_ino_t id, const char* name, size
   const Result<std::string> path = node ? nodes_.PathOf(**node) : Result<std::string>(node.error());
   const Result<std::string> value =
       path ? tree_.OwnAttribute(*path, name) : Result<std::string>(path.error());
-  if (value) return ReplyText(request, *value, size);
+  if (value) return ReplyAttribute(request, *value, size);
   if (path && value.code() == Code::kNotFound) {
     fuse_reply_err(request, ENODATA);
   } else {
@@ -181,6 +183,8 @@ void FuseMount::SetOwn(fuse_req_t request, const char* name, std::string_view va
 void FuseMount::GetExtended(fuse_req_t request, fuse_ino_t id, const char* name, size_t size) {
   const std::string_view of_user = OfUser(name);
   if (std::string_view(name).starts_with(kOwnPrefix)) return GetOwn(request, id, name, size);
+  if (id == FUSE_ROOT_ID && std::string_view(name).starts_with(kControlPrefix))
+    return GetControl(request, name, size);
   // The kernel asks for some of its own with every write. Programs that list files ask for others once only
   // if they hear that there never are any.
   if (of_user.empty()) {
@@ -195,7 +199,7 @@ void FuseMount::GetExtended(fuse_req_t request, fuse_ino_t id, const char* name,
   if (found == all->end()) {
     fuse_reply_err(request, ENODATA);
   } else {
-    ReplyText(request, found->second, size);
+    ReplyAttribute(request, found->second, size);
   }
 }
 
@@ -210,7 +214,7 @@ void FuseMount::ListExtended(fuse_req_t request, fuse_ino_t id, size_t size) {
     names += name;
     names += '\0';
   }
-  ReplyText(request, names, size);
+  ReplyAttribute(request, names, size);
 }
 
 void FuseMount::SetExtended(fuse_req_t request, fuse_ino_t id, const char* name, std::string_view value,

@@ -3,32 +3,49 @@
 // the thread that makes it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
 #include "mount/directory_pages.hh"
 #include "mount/fuse_api.hh"
 #include "mount/mount_options.hh"
+#include "mount/mount_status.hh"
 #include "mount/node_table.hh"
 
 namespace xec {
+
+// The value of an attribute, for a caller that has room for `size` bytes; 0: it asks how many there are.
+void ReplyAttribute(fuse_req_t request, std::string_view text, size_t size);
 
 // Thread-safe. `tree` outlives it. The calls are those of fuse_lowlevel_ops.
 class FuseMount {
  public:
   static constexpr size_t kNameBytesMax = 255;
 
-  FuseMount(MountedTree& tree, const MountOptions& options) : tree_(tree), options_(options), nodes_(tree) {}
+  FuseMount(MountedTree& tree, const MountOptions& options, MountIdentity identity)
+      : tree_(tree), options_(options), identity_(std::move(identity)), nodes_(tree) {}
 
   // Before the first request: whom to tell that what it knows of a file is old.
   void SetSession(fuse_session* session) { session_ = session; }
+  // Before the first request: who calls FlushAll, on a thread that answers no other requests.
+  void SetFlushes(std::function<void(fuse_req_t, size_t)> flushes) { flushes_ = std::move(flushes); }
+
+  // Around each request but those to forget.
+  void Begin() { ++requests_; }
+  void End() { --requests_; }
 
   // Commits what is left of changes, and logs which files that were. Once no request comes any more.
   void CommitAll();
 
   // To be called now and then: MountedFile::Tend of all files in use.
   void Tend();
+
+  // What the mount tells of itself: fuse_control.cc. Commits what programs have written and drops what the
+  // kernel knows of names; `size`: what there is room for in the answer.
+  void FlushAll(fuse_req_t request, size_t size);
 
   // Names: fuse_names.cc.
   void Lookup(fuse_req_t request, fuse_ino_t directory, const char* name);
@@ -96,6 +113,10 @@ class FuseMount {
   Result<std::string> CommittedPath(Node& node);
   Status SetTime(const NodePtr& node, const struct stat& wanted, bool to_now);
   Status SetOwner(const struct stat& wanted, int which) const;
+  // Root, and the user that mounted.
+  bool MayControl(fuse_req_t request) const;
+  std::string StatusText() const;
+  void GetControl(fuse_req_t request, std::string_view name, size_t size);
   void GetOwn(fuse_req_t request, fuse_ino_t id, const char* name, size_t size);
   void SetOwn(fuse_req_t request, const char* name, std::string_view value);
   Status SetModeIfOther(const std::string& path, TreeEntry& entry, mode_t mode);
@@ -115,6 +136,10 @@ class FuseMount {
 
   MountedTree& tree_;
   const MountOptions options_;
+  const MountIdentity identity_;
+  const int64_t since_ms_ = MountClockMs();
+  std::atomic<size_t> requests_ = 0;
+  std::function<void(fuse_req_t, size_t)> flushes_;
   NodeTable nodes_;
   fuse_session* session_ = nullptr;
 };

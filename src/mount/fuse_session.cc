@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <deque>
 #include <exception>
 #include <new>
 #include <thread>
@@ -21,7 +22,8 @@ constexpr unsigned kTimeStepNs = 1'000'000;  // times are kept in milliseconds
 constexpr auto kTendInterval = std::chrono::seconds(2);
 
 struct Served {
-  Served(MountedTree& tree, const MountOptions& options) : mount(tree, options) {}
+  Served(MountedTree& tree, const MountOptions& options, MountIdentity identity)
+      : mount(tree, options, std::move(identity)) {}
   FuseMount mount;
   std::function<void()> ready;
 };
@@ -37,6 +39,7 @@ void Initialized(void* data, fuse_conn_info* connection) {
 template <typename Body>
 void Answered(fuse_req_t request, Body body) noexcept {
   FuseMount& mount = static_cast<Served*>(fuse_req_userdata(request))->mount;
+  mount.Begin();
   try {
     body(mount);
   } catch (const std::bad_alloc&) {
@@ -45,6 +48,7 @@ void Answered(fuse_req_t request, Body body) noexcept {
     Log(LogLevel::kError, "mount", "unexpected exception: {}", error.what());
     fuse_reply_err(request, EIO);
   }
+  mount.End();
 }
 
 fuse_lowlevel_ops NameOperations() {
@@ -169,9 +173,49 @@ class Tender {
   std::jthread thread_;
 };
 
+// Carries out flushes one after another, until it goes. The threads that answer other requests may all wait
+// for files that are to be committed, and the kernel's locks of names that are dropped may wait for them.
+class Flushes {
+ public:
+  explicit Flushes(FuseMount& mount) : thread_([this, &mount] { Run(mount); }) {
+    mount.SetFlushes([this](fuse_req_t request, size_t size) {
+      const MutexLock lock(mutex_);
+      asked_.emplace_back(request, size);
+      changed_.NotifyAll();
+    });
+  }
+  ~Flushes() {
+    const MutexLock lock(mutex_);
+    ended_ = true;
+    changed_.NotifyAll();
+  }
+
+ private:
+  void Run(FuseMount& mount) {
+    MutexLock lock(mutex_);
+    while (true) {
+      while (!ended_ && asked_.empty()) changed_.Wait(mutex_);
+      if (asked_.empty()) return;
+      const auto [request, size] = asked_.front();
+      asked_.pop_front();
+      lock.Unlock();
+      mount.FlushAll(request, size);
+      lock.Lock();
+    }
+  }
+
+  Mutex mutex_;
+  CondVar changed_;
+  bool ended_ XEC_GUARDED_BY(mutex_) = false;
+  // Each is a program that waits.
+  std::deque<std::pair<fuse_req_t, size_t>> asked_ XEC_GUARDED_BY(mutex_);
+  std::jthread thread_;
+};
+
 class Session final : public FuseSession {
  public:
-  Session(MountedTree& tree, const MountOptions& options) : options_(options), served_(tree, options) {}
+  Session(MountedTree& tree, const MountOptions& options, MountIdentity identity)
+      : options_(options), served_(tree, options, std::move(identity)) {}
 
   ~Session() override {
     if (session_ != nullptr) fuse_session_destroy(session_);
@@ -181,7 +225,6 @@ class Session final : public FuseSession {
     // The kernel checks modes and the owner, by what we tell it of them.
     std::string words = "default_permissions,subtype=xec";
     for (const std::string& option : options_.of_fuse) words += "," + option;
-    if (words.find("fsname=") == std::string::npos) words += ",fsname=xec";
     const char* arguments[] = {"xec", "-o", words.c_str()};
     fuse_args args = FUSE_ARGS_INIT(3, const_cast<char**>(arguments));
     fuse_lowlevel_ops operations = NameOperations();
@@ -212,7 +255,9 @@ class Session final : public FuseSession {
     fuse_loop_cfg_set_max_threads(config, options_.threads);
     fuse_loop_cfg_set_idle_threads(config, options_.threads);
     auto tender = std::make_unique<Tender>(served_.mount);
+    auto flushes = std::make_unique<Flushes>(served_.mount);
     const int ended = fuse_session_loop_mt(session_, config);
+    flushes.reset();
     tender.reset();
     fuse_loop_cfg_destroy(config);
     fuse_remove_signal_handlers(session_);
@@ -231,8 +276,9 @@ class Session final : public FuseSession {
 
 }  // namespace
 
-Result<std::unique_ptr<FuseSession>> MakeFuseSession(MountedTree& tree, const MountOptions& options) {
-  auto session = std::make_unique<Session>(tree, options);
+Result<std::unique_ptr<FuseSession>> MakeFuseSession(MountedTree& tree, const MountOptions& options,
+                                                     MountIdentity identity) {
+  auto session = std::make_unique<Session>(tree, options, std::move(identity));
   XEC_TRY(session->Begin());
   return std::unique_ptr<FuseSession>(std::move(session));
 }

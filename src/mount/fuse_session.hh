@@ -7,6 +7,7 @@
 #include <string>
 
 #include "mount/mount_options.hh"
+#include "mount/mount_status.hh"
 #include "mount/tree.hh"
 
 namespace xec {
@@ -30,6 +31,7 @@ class FuseSession {
 };
 
 // Error: kInvalidArgument, options that the FUSE library refuses.
-Result<std::unique_ptr<FuseSession>> MakeFuseSession(MountedTree& tree, const MountOptions& options);
+Result<std::unique_ptr<FuseSession>> MakeFuseSession(MountedTree& tree, const MountOptions& options,
+                                                     MountIdentity identity);
 
 }  // namespace xec

@@ -167,6 +167,14 @@ std::vector<NodePtr> NodeTable::InUse() const {
   return all;
 }
 
+std::vector<KnownName> NodeTable::Names() const {
+  std::vector<KnownName> all;
+  const MutexLock lock(mutex_);
+  for (const auto& [place, node] : places_)
+    all.push_back({.id = node->id, .directory = place.first, .name = place.second});
+  return all;
+}
+
 size_t NodeTable::size() const {
   const MutexLock lock(mutex_);
   return nodes_.size();

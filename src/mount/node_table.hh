@@ -16,6 +16,12 @@ namespace xec {
 
 class NodeTable;
 
+// A name that the kernel knows, and the ids of its node and of the directory's.
+struct KnownName {
+  uint64_t id = 0, directory = 0;
+  std::string name;
+};
+
 // A file or a directory. Its place among the others is the table's.
 class Node {
  public:
@@ -66,6 +72,9 @@ class NodeTable {
   std::vector<NodePtr> InUse(const Node& directory, const std::string& name) const;
   // All files in use.
   std::vector<NodePtr> InUse() const;
+
+  // All that have a name.
+  std::vector<KnownName> Names() const;
 
   size_t size() const;
 

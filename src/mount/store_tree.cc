@@ -131,6 +131,14 @@ class StoreTree final : public MountedTree {
     return TreeSpace{space.usable_total_bytes, space.usable_free_bytes};
   }
 
+  TreeState State() override {
+    TreeState state = {.scratch_bytes = scratch_.used_bytes(), .scratch_limit_bytes = scratch_.limit_bytes()};
+    const Result<StoreMaintenance*> maintenance = opened_.maintenance();
+    // Nobody has answered yet.
+    state.silent_servers = maintenance ? (*maintenance)->SilentServers() : opened_.notes();
+    return state;
+  }
+
  private:
   CallOptions Call() const { return {.caller = caller_}; }
 

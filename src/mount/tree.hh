@@ -38,6 +38,13 @@ struct TreeSpace {
   uint64_t total_bytes = 0, free_bytes = 0;
 };
 
+// What a tree knows of itself at once.
+struct TreeState {
+  std::vector<std::string> silent_servers = {};  // that did not answer when they were asked last
+  uint64_t scratch_bytes = 0, scratch_limit_bytes = 0;  // of changes; no limit: it has no scratch
+  std::optional<size_t> workers = {};  // that ask servers for names
+};
+
 // A file as it was opened, whatever becomes of its name. Thread-safe. It does not outlive its tree.
 class TreeReader {
  public:
@@ -117,6 +124,10 @@ class MountedTree {
                               std::optional<std::string> value) = 0;
 
   virtual Result<TreeSpace> Space() = 0;
+
+  virtual TreeState State() = 0;
+  // What it knows of names by itself is asked anew.
+  virtual void ForgetNames() {}
 
   // Attributes that are the tree's own, by their whole names, as "xrootdfs.fs.workers". kNotFound: it has no
   // such attribute. What is set is set by root only.

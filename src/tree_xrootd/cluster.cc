@@ -177,4 +177,9 @@ void Cluster::ForgetPlace(const std::string& path) {
   places_.erase(path);
 }
 
+void Cluster::ForgetPlaces() {
+  const MutexLock lock(mutex_);
+  places_.clear();
+}
+
 }  // namespace xec

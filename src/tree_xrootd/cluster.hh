@@ -81,6 +81,7 @@ class Cluster {
   ClusterMemberPtr PlaceOf(const std::string& path) const;
   void SetPlace(const std::string& path, const ClusterMemberPtr& member);
   void ForgetPlace(const std::string& path);
+  void ForgetPlaces();
 
  private:
   void KeepFresh(const std::stop_token& stop);

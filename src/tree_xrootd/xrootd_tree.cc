@@ -237,6 +237,16 @@ class Tree final : public XrootdTree {
     return sum;
   }
 
+  TreeState State() override {
+    TreeState state = {.workers = cluster_->workers().count()};
+    for (const ClusterMemberPtr& member : cluster_->members()) {
+      if (member->failing()) state.silent_servers.push_back("root://" + member->endpoint()->host_port());
+    }
+    return state;
+  }
+
+  void ForgetNames() override { cluster_->ForgetPlaces(); }
+
   Result<std::string> OwnAttribute(const std::string& path, const std::string& name) override {
     if (name == kWorkersName) return fmt::format("{}", cluster_->workers().count());
     if (name == kServersName) {

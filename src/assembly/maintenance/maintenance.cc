@@ -118,6 +118,17 @@ Task<Result<bool>> Maintenance::BringIntoTree(std::string path, CallOptions call
                             [&](LayoutStore& store) { return store.BringIntoTree(std::move(path)); });
 }
 
+std::vector<std::string> Maintenance::SilentServers() const {
+  std::vector<std::string> silent;
+  const TimePoint now = engine_.executor().Now();
+  for (size_t i = 0; i < engine_.server_count(); ++i) {
+    const auto member = static_cast<MemberIndex>(i);
+    if (engine_.health().ReportOf(member, now).standing.state != ServerState::kUp)
+      silent.push_back(AddressOf(member));
+  }
+  return silent;
+}
+
 Task<Result<ServersReport>> Maintenance::CheckServers(CallOptions call) {
   return Pass<Result<ServersReport>>(std::move(call),
                                      [&](LayoutStore&) { return xec::CheckServers(engine_); });

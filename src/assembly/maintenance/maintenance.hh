@@ -38,6 +38,7 @@ class Maintenance final : public StoreMaintenance {
   Task<Status> Locate(std::string path, OnChunk report, CallOptions call) override;
   Task<Result<StoredNames>> ListStored(std::string directory, CallOptions call) override;
   Task<Result<bool>> BringIntoTree(std::string path, CallOptions call) override;
+  std::vector<std::string> SilentServers() const override;
   Task<Result<ServersReport>> CheckServers(CallOptions call) override;
   Task<Result<std::vector<GroupUse>>> AskGroups(CallOptions call) override;
   Task<Result<JobsTold>> LookAtJobs(CallOptions call) override;

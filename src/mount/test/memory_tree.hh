@@ -85,6 +85,7 @@ class MemoryTree final : public MountedTree {
     return OkStatus();
   }
   Result<TreeSpace> Space() override { return TreeSpace(); }
+  TreeState State() override { return {}; }
 
   std::map<std::string, File> files;
   std::set<std::string> directories = {"/"};
