@@ -31,6 +31,23 @@ std::unique_ptr<WriteHandle> EditBytes::TakeStream() {
   return std::move(ended_stream_);
 }
 
+Task<Status> EditBytes::LeaveStream() {
+  if (!ended_stream_) co_return OkStatus();
+  std::vector<std::byte> piece(std::min<uint64_t>(kPieceBytes, base_bytes_));
+  for (uint64_t offset = 0; offset < base_bytes_;) {
+    const MutableByteSpan now =
+        MutableByteSpan(piece).first(std::min<uint64_t>(piece.size(), base_bytes_ - offset));
+    Status moved = co_await Read(offset, now);
+    if (moved) moved = co_await file_.Write(offset, now);
+    if (!moved) co_return std::move(moved);
+    offset += now.size();
+  }
+  co_await ended_stream_->Abandon();
+  ended_stream_.reset();
+  base_bytes_ = 0;
+  co_return OkStatus();
+}
+
 Task<void> EditBytes::Clear() {
   version_.reset();
   if (ended_stream_) co_await ended_stream_->Abandon();

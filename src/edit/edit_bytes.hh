@@ -36,6 +36,9 @@ class EditBytes {
   bool IsBase() const;
   // The base that is a stream; nothing is left.
   std::unique_ptr<WriteHandle> TakeStream();
+  // Brings what a stream has of it into scratch, and abandons the stream. Errors, after which the stream
+  // stays: as Read and ScratchFile::Write.
+  Task<Status> LeaveStream();
   const ExtentSet& changes() const { return file_.extents(); }
 
   // All of `into`, which lies within the size. Errors: those of ReadHandle::Read and ScratchFile::Read.

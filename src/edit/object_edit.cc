@@ -222,7 +222,7 @@ Task<Status> ObjectEdit::WriteHeld(uint64_t offset, ByteSpan bytes) {
   Status ready = CheckUsable();
   if (ready) ready = CheckSize(path_, offset, bytes.size());
   if (!ready || bytes.empty()) co_return std::move(ready);
-  if (!stream_ && size_ == 0 && offset == 0) {
+  if (!stream_ && size_ == 0 && offset == 0 && !nameless_) {
     Result<std::unique_ptr<WriteHandle>> upload = co_await StartUpload(std::nullopt, call_);
     if (!upload) co_return NotWritten(upload.error());
     co_await bytes_.Clear();
@@ -247,6 +247,7 @@ Task<Status> ObjectEdit::WriteHeld(uint64_t offset, ByteSpan bytes) {
 // Would scratch have to keep what an upload can take? If the stream is ended again everything is copied once
 // more, so the next time there has to be as much as there was before.
 bool ObjectEdit::HasLongTail() const {
+  if (nameless_) return false;
   const ExtentSet& changes = bytes_.changes();
   const bool only_tail = changes.count() == 1 && changes.begin() >= bytes_.base_bytes();
   const bool first_time = only_tail && !bytes_.stands_on_stream();
@@ -345,6 +346,7 @@ Task<Result<Committed>> ObjectEdit::CommitCopy() {
 
 Task<Result<std::optional<Committed>>> ObjectEdit::FlushHeld() {
   Status ready = CheckUsable();
+  if (ready && nameless_) ready = Fail(Code::kNotFound, "{} has lost its name", path_);
   if (ready && !changed_) co_return std::optional<Committed>();
   if (ready && !stream_is_ours_) ready = co_await MakeReadable();
   if (!ready) co_return ready.error();
@@ -413,6 +415,21 @@ Task<Status> ObjectEdit::Moved(std::string path) {
   // An upload is for the old name: it can only be read back.
   stream_is_ours_ = false;
   co_return OkStatus();
+}
+
+Task<Status> ObjectEdit::Hold() {
+  const TaskLock::Held held = co_await lock_.Take();
+  Status usable = CheckUsable();
+  if (usable) usable = co_await OpenBase();
+  co_return std::move(usable);
+}
+
+Task<void> ObjectEdit::LoseName() {
+  const TaskLock::Held held = co_await lock_.Take();
+  nameless_ = true;
+  Status left = co_await MakeReadable();
+  if (left) left = co_await bytes_.LeaveStream();
+  if (!left) Log(LogLevel::kInfo, "edit", "{} has lost its name: {}", path_, left.error().message);
 }
 
 Task<Status> ObjectEdit::SetUserAttributes(std::map<std::string, std::string> attributes) {

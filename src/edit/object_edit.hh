@@ -101,6 +101,14 @@ class ObjectEdit {
   // Store::Stat; the edit stays at the old name then.
   Task<Status> Moved(std::string path);
 
+  // For an object whose name is about to go and that is to be used further: opens the version that the
+  // changes are made to. Errors: as Read.
+  Task<Status> Hold();
+  // Its name has gone, or is another object's: nothing is committed any more (Flush answers kNotFound), and
+  // no upload begins. What an upload has goes to scratch, since the upload would be in the way of those who
+  // use the name; it stays if there is no room. After Hold.
+  Task<void> LoseName();
+
   // The user attributes of the versions to come, in place of all others. Error: kInvalidArgument.
   Task<Status> SetUserAttributes(std::map<std::string, std::string> attributes);
 
@@ -145,6 +153,7 @@ class ObjectEdit {
   bool stream_is_ours_ = true;  // false: the upload, if there is one, is for a name that the object had
   uint64_t tail_max_;  // a longer one goes into an upload
   std::optional<Error> lost_;  // the changes are gone with an upload that failed
+  bool nameless_ = false;
   bool closed_ = false;
   std::atomic<uint64_t> size_ = 0;
   std::atomic<bool> changed_ = false;

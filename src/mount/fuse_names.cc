@@ -135,7 +135,9 @@ Status FuseMount::RemoveFile(const NodePtr& directory, const std::string& name) 
     node->file.KeepForUsers();
   }
   const Status removed = tree_.Remove(path);
-  if (removed || removed.code() == Code::kNotFound) nodes_.Removed(*directory, name);
+  if (!removed && removed.code() != Code::kNotFound) return removed;
+  nodes_.Removed(*directory, name);
+  if (turn) node->file.LostName();
   return removed;
 }
 
@@ -164,11 +166,13 @@ Status FuseMount::RenameNode(const NodePtr& from_directory, const std::string& f
   std::vector<std::unique_ptr<AloneTurn>> turns;
   for (const NodePtr& node : taken) turns.push_back(std::make_unique<AloneTurn>(node->file.turns()));
   for (const NodePtr& node : moved) XEC_TRY(node->file.CommitAlone());
-  if (target && target->file.in_use()) target->file.KeepForUsers();
+  const bool target_lives = target && target->file.in_use();
+  if (target_lives) target->file.KeepForUsers();
   XEC_ASSIGN_OR_RETURN(const std::string from_path, nodes_.PathOf(*from_directory, from));
   XEC_ASSIGN_OR_RETURN(const std::string to_path, nodes_.PathOf(*to_directory, to));
   XEC_TRY(tree_.Rename(from_path, to_path, replace));
   nodes_.Renamed(*from_directory, from, to_directory, to);
+  if (target_lives) target->file.LostName();
   for (const NodePtr& node : moved) node->file.Renamed();
   return OkStatus();
 }

@@ -98,7 +98,9 @@ Status MountedFile::EndWithLastWriter() {
     if (writers_ > 0) return OkStatus();
   }
   const Status committed = CommitAlone();
+  const bool has_name = where_().has_value();
   const MutexLock lock(mutex_);
+  if (!has_name && readers_ > 0) return committed;
   // Readers that are left find the new version by its name.
   if (edit_) reader_.reset();
   edit_.reset();
@@ -202,14 +204,20 @@ void MountedFile::KeepForUsers() {
   {
     const MutexLock lock(mutex_);
     reads = readers_ > 0 && !reader_ && !edit_;
-    // One that has nothing yet would begin an upload to the name.
+    // An upload to the name would make it anew.
     empty = edit_ && edit_->size() == 0;
     writes = writers_ > 0 && (!edit_ || empty);
   }
   Status kept = writes ? NeedEdit({.truncate = empty, .nameless = true}) : OkStatus();
   if (kept && reads && !writes) kept = NeedReader();
+  const std::shared_ptr<TreeEdit> open = edit();
+  if (kept && open) kept = open->Hold();
   if (!kept)
     Log(LogLevel::kWarning, "mount", "a file is removed whose users cannot go on: {}", kept.error().message);
+}
+
+void MountedFile::LostName() {
+  if (const std::shared_ptr<TreeEdit> open = edit()) open->LoseName();
 }
 
 void MountedFile::Renamed() {

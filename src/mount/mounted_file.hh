@@ -64,11 +64,13 @@ class MountedFile {
   // the end, before the store takes their upload for one whose writer has died.
   void Tend(int64_t now_ms);
 
-  // Held by one who renames or removes the file, over that request and the two calls below; nobody else uses
+  // Held by one who renames or removes the file, over that request and the calls below; nobody else uses
   // the file then. Files are taken in the order of their nodes' ids.
   Turns& turns() { return turns_; }
-  // Before its name goes: what its users need further is opened.
+  // Before its name goes: what its users need further is opened. If the name stays, nothing has changed.
   void KeepForUsers();
+  // It has no name any more.
+  void LostName();
   // Before it gets another name: its changes are committed. Errors: those of Commit.
   Status CommitAlone();
   // It has another name now: what is open is found anew there.

@@ -73,6 +73,10 @@ class TreeEdit {
   // Gives back what an upload under way holds of the process's memory. For a file that nobody has written to
   // for a while, since other uploads may wait for it. Errors: as Write.
   virtual Status Rest() = 0;
+  // Its name is about to go, and stays if that fails: opens what its users need without it. Errors: as Read.
+  virtual Status Hold() = 0;
+  // Its name has gone, or is another file's: it is not committed any more. After Hold.
+  virtual void LoseName() = 0;
   // Makes the changes what everybody sees, and answers the version that has them. Errors: kNotCurrent and
   // kNotFound (somebody else has replaced or removed the file; nothing is overwritten), those of
   // WriteHandle::Commit.
@@ -81,7 +85,7 @@ class TreeEdit {
 
 struct EditHow {
   bool truncate = false;  // it begins empty, which is a change unless the file is
-  bool nameless = false;  // the name is about to go: it is never committed
+  bool nameless = false;  // the name is about to go: Hold and LoseName follow
 };
 
 // Blocking, thread-safe. Paths begin with a slash; "/" is the root. Every call may also answer kNoQuorum,

@@ -41,6 +41,8 @@ class XrootdEdit final : public TreeEdit {
   Status Truncate(uint64_t size) override;
   // It is the server that keeps what an upload has.
   Status Rest() override { return OkStatus(); }
+  Status Hold() override { return OkStatus(); }
+  void LoseName() override {}
   Result<std::string> Commit() override;
 
   RemoteFile& file() { return file_; }

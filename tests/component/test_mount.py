@@ -125,6 +125,24 @@ class Handles(fuse_mounts.StoreTestCase):
             self.assertEqual(file.read(), "where")
         self.assertEqual(os.listdir(mnt), [])
 
+    def test_a_file_that_is_replaced_lives_until_it_is_closed(self):
+        """After a sync it could be neither read nor written any more, and no more from its start."""
+        mnt = self.mount()
+        with open(f"{mnt}/f", "w+b", buffering=0) as file, open(f"{mnt}/f", "rb", buffering=0) as reader:
+            file.write(b"old bytes")
+            os.fsync(file.fileno())
+            self.write(f"{mnt}/new", "new")
+            os.rename(f"{mnt}/new", f"{mnt}/f")
+            self.assertEqual(os.pread(file.fileno(), 100, 0), b"old bytes")
+            file.write(b"!")
+            self.assertEqual(os.pread(reader.fileno(), 100, 0), b"old bytes!")
+            os.ftruncate(file.fileno(), 0)
+            os.pwrite(file.fileno(), b"anew", 0)
+            os.fsync(file.fileno())
+            file.close()
+            self.assertEqual(os.pread(reader.fileno(), 100, 0), b"anew")
+        self.assertEqual(self.read(f"{mnt}/f"), "new")
+
     def test_a_file_is_renamed_while_it_is_open(self):
         mnt = self.mount()
         os.mkdir(f"{mnt}/d")

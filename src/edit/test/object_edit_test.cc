@@ -303,6 +303,53 @@ TEST_F(ObjectEditTest, ItIsCommittedWhereItWasMoved) {
   }
 }
 
+// A file that was synced and then replaced could not be read any more by those who had it open.
+TEST_F(ObjectEditTest, WithoutItsNameItGoesOnAndIsCommittedNoMore) {
+  store_.Put("/a", "0123456789");
+  const auto edit = Open("/a");
+  EXPECT_TRUE(Write(*edit, 0, "x"));
+  EXPECT_TRUE(SyncWait(edit->Flush()));
+  EXPECT_TRUE(SyncWait(edit->Hold()));
+  store_.Put("/a", "another");
+  SyncWait(edit->LoseName());
+  EXPECT_EQ(Read(*edit), "x123456789");
+  EXPECT_TRUE(SyncWait(edit->Truncate(0)));
+  EXPECT_TRUE(Write(*edit, 0, "from its start"));
+  EXPECT_EQ(Read(*edit), "from its start");
+  EXPECT_EQ(store_.writers_alive, 0);
+  EXPECT_EQ(SyncWait(edit->Flush()).code(), Code::kNotFound);
+  EXPECT_EQ(store_.objects["/a"].bytes, "another");
+}
+
+// Nobody could make the name anew as long as the file that had it was open.
+TEST_F(ObjectEditTest, WithoutItsNameItsUploadIsInNobodysWay) {
+  for (const bool read_before : {false, true}) {
+    const auto edit = Open("/a", {.truncate = true});
+    EXPECT_TRUE(Write(*edit, 0, "01234567890123456789"));
+    if (read_before) {
+      EXPECT_EQ(Read(*edit, 0, 2), "01");
+    }
+    EXPECT_TRUE(Write(*edit, 20, "end"));
+    EXPECT_TRUE(SyncWait(edit->Hold()));
+    SyncWait(edit->LoseName());
+    EXPECT_EQ(store_.writers_alive, 0);
+    EXPECT_TRUE(Write(*edit, 23, "!"));
+    EXPECT_EQ(Read(*edit), "01234567890123456789end!");
+    SyncWait(edit->Drop());
+    EXPECT_EQ(scratch_.used_bytes(), 0u);
+  }
+}
+
+// What was written after a removal that failed was lost, and the close said that it was stored.
+TEST_F(ObjectEditTest, WhatIsHeldIsCommittedAsBefore) {
+  store_.Put("/a", "0123456789");
+  const auto edit = Open("/a");
+  EXPECT_TRUE(SyncWait(edit->Hold()));
+  EXPECT_TRUE(Write(*edit, 0, "x"));
+  EXPECT_TRUE(SyncWait(edit->Close()));
+  EXPECT_EQ(store_.objects["/a"].bytes, "x123456789");
+}
+
 TEST_F(ObjectEditTest, WhatIsPreparedIsCommittedByTheNextFlush) {
   store_.Put("/a", "0123456789");
   const auto edit = Open("/a");

@@ -90,7 +90,7 @@ class MemoryTree final : public MountedTree {
   std::map<std::string, File> files;
   std::set<std::string> directories = {"/"};
   size_t page_names = 3;
-  int versions = 0, stats = 0, lists = 0, commits = 0, rests = 0;
+  int versions = 0, stats = 0, lists = 0, commits = 0, rests = 0, holds = 0, names_lost = 0;
   std::optional<Error> next_commit;  // what it answers, once
 
  private:
@@ -134,6 +134,11 @@ class MemoryTree final : public MountedTree {
       ++tree_.rests;
       return OkStatus();
     }
+    Status Hold() override {
+      ++tree_.holds;
+      return OkStatus();
+    }
+    void LoseName() override { ++tree_.names_lost; }
     Result<std::string> Commit() override {
       if (tree_.next_commit) return *std::exchange(tree_.next_commit, std::nullopt);
       if (!tree_.files.contains(path_)) return Fail(Code::kNotFound, "{} is gone", path_);

@@ -145,7 +145,10 @@ TEST_F(MountedFileTest, ARemovedFileLivesUntilItsLastHandleEnds) {
     file.KeepForUsers();
     EXPECT_TRUE(tree.Remove("/f"));
     path.clear();
+    file.LostName();
   }
+  EXPECT_EQ(tree.holds, 1);
+  EXPECT_EQ(tree.names_lost, 1);
   EXPECT_EQ(Read(), "one");
   EXPECT_TRUE(Write(3, "!"));
   EXPECT_EQ(Read(), "one!");
@@ -153,6 +156,25 @@ TEST_F(MountedFileTest, ARemovedFileLivesUntilItsLastHandleEnds) {
   EXPECT_TRUE(file.Commit());
   EXPECT_TRUE(file.Close(kWrites));
   EXPECT_FALSE(tree.files.contains("/f"));
+  // With its last writer it was gone for those who only read.
+  EXPECT_EQ(Read(), "one!");
+  EXPECT_TRUE(file.Close(kReads));
+}
+
+// An edit that was open, with changes or without, was not told.
+TEST_F(MountedFileTest, WhatIsOpenAlreadyIsHeldAndAFileThatKeepsItsNameIsCommitted) {
+  tree.Put("/f", "one");
+  Open(kBoth);
+  EXPECT_TRUE(Write(0, "O"));
+  {
+    const AloneTurn turn(file.turns());
+    file.KeepForUsers();
+  }
+  EXPECT_EQ(tree.holds, 1);
+  EXPECT_EQ(tree.names_lost, 0);
+  EXPECT_TRUE(Write(3, "!"));
+  EXPECT_TRUE(file.Close(kBoth));
+  EXPECT_EQ(tree.files["/f"].bytes, "One!");
 }
 
 TEST_F(MountedFileTest, ARenamedFileGoesOnAtItsNewName) {
