@@ -30,7 +30,14 @@ NodePtr NodeTable::Make(uint64_t shown_id, bool is_directory) {
   const uint64_t id = ++last_id_;
   auto made = std::make_shared<Node>(id, shown_id, is_directory, tree_, *this);
   nodes_[id] = made;
+  shown_ids_.insert(shown_id);
   return made;
+}
+
+// One that had this path and was renamed keeps the id.
+uint64_t NodeTable::FreeShownId(std::string path) const {
+  while (shown_ids_.contains(ShownId(path))) path += '/';
+  return ShownId(path);
 }
 
 NodePtr NodeTable::Find(uint64_t id) const {
@@ -56,7 +63,7 @@ NodePtr NodeTable::LookedUp(const NodePtr& directory, const std::string& name, b
   }
   LoseName(place);
   const Result<std::string> above = Path(*directory);
-  NodePtr made = Make(ShownId(above ? Join(*above, name) : name), is_directory);
+  NodePtr made = Make(FreeShownId(above ? Join(*above, name) : name), is_directory);
   made->parent_ = directory;
   made->name_ = name;
   made->lookups_ = 1;
@@ -76,6 +83,7 @@ void NodeTable::Forget(uint64_t id, uint64_t lookups) {
     const auto place = places_.find({node.parent_->id, node.name_});
     if (place != places_.end() && place->second == &node) places_.erase(place);
   }
+  shown_ids_.erase(node.shown_id);
   last = std::move(found->second);
   nodes_.erase(found);
 }
@@ -106,7 +114,8 @@ Result<std::string> NodeTable::PathOf(const Node& directory, const std::string& 
 uint64_t NodeTable::ShownIdOf(const Node& directory, const std::string& name) const {
   if (const NodePtr known = Known(directory, name)) return known->shown_id;
   const Result<std::string> path = PathOf(directory, name);
-  return ShownId(path ? *path : name);
+  const MutexLock lock(mutex_);
+  return FreeShownId(path ? *path : name);
 }
 
 void NodeTable::LoseName(const Place& place) {

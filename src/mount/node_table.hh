@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -60,7 +61,8 @@ class NodeTable {
   Result<std::string> PathOf(const Node& node) const;
   Result<std::string> PathOf(const Node& directory, const std::string& name) const;
 
-  // What programs see as the id of a name that is listed.
+  // What programs see as the id of a name that is listed. No two that are known have the same: programs take
+  // them for one file.
   uint64_t ShownIdOf(const Node& directory, const std::string& name) const;
 
   // The name is gone from the tree.
@@ -82,6 +84,7 @@ class NodeTable {
   using Place = std::pair<uint64_t, std::string>;  // directory and name
 
   NodePtr Make(uint64_t shown_id, bool is_directory) XEC_REQUIRES(mutex_);
+  uint64_t FreeShownId(std::string path) const XEC_REQUIRES(mutex_);
   Result<std::string> Path(const Node& node) const XEC_REQUIRES(mutex_);
   void LoseName(const Place& place) XEC_REQUIRES(mutex_);
 
@@ -90,6 +93,7 @@ class NodeTable {
   uint64_t last_id_ XEC_GUARDED_BY(mutex_) = 0;
   std::unordered_map<uint64_t, NodePtr> nodes_ XEC_GUARDED_BY(mutex_);
   std::map<Place, Node*> places_ XEC_GUARDED_BY(mutex_);  // of nodes_
+  std::unordered_set<uint64_t> shown_ids_ XEC_GUARDED_BY(mutex_);  // of nodes_
 };
 
 }  // namespace xec

@@ -49,6 +49,22 @@ TEST_F(NodeTableTest, WhatIsBelowADirectoryFollowsItsName) {
   EXPECT_EQ(table.Known(*a, "b"), nullptr);
 }
 
+TEST_F(NodeTableTest, NoTwoThatAreKnownHaveOneShownId) {
+  const NodePtr renamed = Node(root, "f");
+  const uint64_t first = renamed->shown_id;
+  table.Renamed(*root, "f", root, "f~");
+  const uint64_t listed = table.ShownIdOf(*root, "f");
+  const NodePtr anew = Node(root, "f");
+  EXPECT_EQ(renamed->shown_id, first);
+  EXPECT_NE(anew->shown_id, first);
+  EXPECT_EQ(anew->shown_id, listed);
+  table.Removed(*root, "f");
+  EXPECT_NE(Node(root, "f")->shown_id, anew->shown_id);
+  table.Forget(renamed->id, 1);
+  table.Removed(*root, "f");
+  EXPECT_EQ(Node(root, "f")->shown_id, first);
+}
+
 TEST_F(NodeTableTest, WhatLosesItsNameHasNoPath) {
   const NodePtr a = Node(root, "a"), b = Node(root, "b"), d = Node(root, "d", true), below = Node(d, "e");
   table.Removed(*root, "a");
