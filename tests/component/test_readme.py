@@ -21,6 +21,12 @@ class Tour(xectest.TestCase):
         self.assertIn("localhost:1094", commands)
         self.assertIn("head -c 1G", commands)
         commands = commands.replace("/tmp/", self.dir + "/").replace("head -c 1G", f"head -c {MIB}M")
+        commands = commands.replace("build/release/src/cli/xec", self.program("xec"))
+        if os.path.exists("/dev/fuse"):
+            self.enter_mounts()
+            self.addCleanup(self.run_program, ["umount", "-l", self.path("xec")], code=None)
+        else:
+            commands = "\n".join(line for line in commands.splitlines() if self.path("xec") not in line)
         commands = re.sub(r"\bcurl\b", "curl -sS --fail", commands)
         dirs = [self.path("var", f"d{i:02}") for i in range(1, 13)]
         store = self.serve(dirs=dirs)
@@ -28,6 +34,9 @@ class Tour(xectest.TestCase):
         out = self.run_program(["bash", "-euxo", "pipefail", "-c", commands], cwd=self.dir, seconds=300).out
         self.assertRegex(out, rf"(?m)-rw.* {MIB << 20} .* /big$")
         self.assertRegex(out, r"(?m)^adler32 [0-9a-f]{8}$")
+        if os.path.exists("/dev/fuse"):
+            self.assertRegex(out, r"(?m)^-rw.* hosts$")
+            self.assertFalse(os.path.ismount(self.path("xec")))
 
 
 if __name__ == "__main__":
