@@ -79,8 +79,8 @@ Task<Status> GatedStore::SetAttribute(std::string path, std::string name, std::o
            SetAttribute(std::move(path), std::move(name), std::move(value), only_if, std::move(call)));
 }
 
-Task<Status> GatedStore::SetMode(std::string path, uint32_t mode, CallOptions call) {
-  XEC_PASS(Status, gate_(path, call), SetMode(std::move(path), mode, std::move(call)));
+Task<Status> GatedStore::SetSettings(std::string path, Settings settings, CallOptions call) {
+  XEC_PASS(Status, gate_(path, call), SetSettings(std::move(path), settings, std::move(call)));
 }
 
 Task<Status> GatedStore::KeepChecksum(std::string path, Version version, std::string algorithm,

@@ -32,7 +32,7 @@ class GatedStore final : public Store {
                                CallOptions call) override;
   Task<Status> SetAttribute(std::string path, std::string name, std::optional<std::string> value,
                             OnlyIf only_if, CallOptions call) override;
-  Task<Status> SetMode(std::string path, uint32_t mode, CallOptions call) override;
+  Task<Status> SetSettings(std::string path, Settings settings, CallOptions call) override;
   Task<Status> KeepChecksum(std::string path, Version version, std::string algorithm, std::string hex,
                             CallOptions call) override;
   Task<Result<StoreSpace>> Space(CallOptions call) override;

@@ -12,6 +12,7 @@
 #include "base/bytes.hh"
 #include "base/result.hh"
 #include "codec/object_digests.hh"
+#include "protocol/settings.hh"
 #include "protocol/version.hh"
 #include "runtime/task.hh"
 
@@ -74,7 +75,7 @@ struct WriteOptions {
   // is kInvalidArgument at Create, another value kInvalidArgument at Commit: nothing becomes visible then.
   ChecksumValues declared_checksums;
   std::map<std::string, std::string> attributes;  // user attributes
-  std::optional<uint32_t> mode;
+  Settings settings;
   size_t archives_min = 0;  // min-redundancy: 0 = all k+m
   // What the front end holds itself for the upload, counted in the budget as long as the upload has its
   // place, if the budget is at least a hundred times as much.
@@ -122,6 +123,9 @@ class WriteHandle {
   // The user attributes that the version will have, in place of those of its options. Before Commit. Error:
   // kInvalidArgument (too many, too large); those of before are kept then.
   virtual Status SetUserAttributes(std::map<std::string, std::string> attributes) = 0;
+
+  // The settings that the version will have, in place of those of its options. Before Commit.
+  virtual void SetSettings(Settings settings) = 0;
 
   // Is everything that was appended still in memory?
   virtual bool AllInMemory() const = 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "codec/geometry.hh"
+#include "protocol/settings.hh"
 #include "protocol/version.hh"
 
 namespace xec {
@@ -16,9 +17,9 @@ namespace xec {
 struct ObjectInfo {
   bool directory = false;
   uint64_t size = 0;
-  int64_t mtime_ms = 0;  // since 1970; as a client has set it
+  int64_t mtime_ms = 0;  // since 1970; as a client has set it (`settings`), else as it was made
   Version version;       // of a directory: as it was made
-  std::optional<uint32_t> mode = {};  // as a client has set it; nobody is held to it
+  Settings settings = {};  // as clients have set them; nobody is held to a mode
   std::string etag = {};  // that the version was given when it was made; "" if none
 };
 
@@ -41,8 +42,9 @@ struct ListedName {
   uint64_t size = 0;
   int64_t mtime_ms = 0;
   Version version = {};
-  // Mode, time or others may have been set since it was made: Stat tells them.
-  bool attributes_set = true;
+  Settings settings = {};
+  // False: mode and time may be others by now, which Stat tells.
+  bool settings_known = false;
 };
 
 struct ListOptions {

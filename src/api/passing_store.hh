@@ -35,8 +35,8 @@ class PassingStore : public Store {
                             OnlyIf only_if, CallOptions call) override {
     return next_.SetAttribute(std::move(path), std::move(name), std::move(value), only_if, std::move(call));
   }
-  Task<Status> SetMode(std::string path, uint32_t mode, CallOptions call) override {
-    return next_.SetMode(std::move(path), mode, std::move(call));
+  Task<Status> SetSettings(std::string path, Settings settings, CallOptions call) override {
+    return next_.SetSettings(std::move(path), settings, std::move(call));
   }
   Task<Status> KeepChecksum(std::string path, Version version, std::string algorithm, std::string hex,
                             CallOptions call) override {

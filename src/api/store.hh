@@ -31,7 +31,8 @@ struct Renamed {
 struct CopyOptions {
   CreateOptions create;
   OnlyIf source;
-  bool attributes = true;  // those of the source, with its mode, in place of those in `create`
+  bool attributes =
+      true;  // those of the source, with its settings but for the time, in place of those in `create`
   // Hears of the bytes copied so far. False: stop, with kCancelled and nothing visible.
   std::function<bool(uint64_t bytes)> progress = [](uint64_t) { return true; };
 };
@@ -104,8 +105,9 @@ class Store {
     return SetAttribute(std::move(path), std::move(name), std::move(value), OnlyIf(), std::move(call));
   }
 
-  // What ObjectInfo::mode tells. Errors: as SetAttribute.
-  virtual Task<Status> SetMode(std::string path, uint32_t mode, CallOptions call = {}) = 0;
+  // Mode and time, those that are there, of the version that lives: what replaces it has its own. Whether an
+  // object is a link is said where it is created, and stays. Errors: as SetAttribute.
+  virtual Task<Status> SetSettings(std::string path, Settings settings, CallOptions call = {}) = 0;
 
   // Keeps a checksum that was computed since the version was written. Errors: kNotCurrent; kUnsupported for
   // an object of layout xrdec that a stock client wrote; as SetAttribute.

@@ -42,6 +42,7 @@ class AuditedWriter final : public WriteHandle {
   Status SetUserAttributes(std::map<std::string, std::string> attributes) override {
     return next_->SetUserAttributes(std::move(attributes));
   }
+  void SetSettings(Settings settings) override { next_->SetSettings(settings); }
   bool AllInMemory() const override { return next_->AllInMemory(); }
   Task<Status> EndStream(CallOptions call) override { return next_->EndStream(std::move(call)); }
   Task<Result<uint64_t>> ReadBack(uint64_t offset, MutableByteSpan into, CallOptions call) override {
@@ -122,9 +123,9 @@ Task<Status> AuditedStore::SetAttribute(std::string path, std::string name, std:
   co_return std::move(set);
 }
 
-Task<Status> AuditedStore::SetMode(std::string path, uint32_t mode, CallOptions call) {
-  Status set = co_await next_.SetMode(path, mode, call);
-  TellOf(log_, {.event = "mode", .path = path}, set, call);
+Task<Status> AuditedStore::SetSettings(std::string path, Settings settings, CallOptions call) {
+  Status set = co_await next_.SetSettings(path, settings, call);
+  TellOf(log_, {.event = settings.mode ? "mode" : "time", .path = path}, set, call);
   co_return std::move(set);
 }
 

@@ -25,7 +25,7 @@ class AuditedStore final : public PassingStore {
                                CallOptions call) override;
   Task<Status> SetAttribute(std::string path, std::string name, std::optional<std::string> value,
                             OnlyIf only_if, CallOptions call) override;
-  Task<Status> SetMode(std::string path, uint32_t mode, CallOptions call) override;
+  Task<Status> SetSettings(std::string path, Settings settings, CallOptions call) override;
 
  private:
   AuditLog& log_;

@@ -53,6 +53,7 @@ enum class Mutant {
   kMoveBeforeAllKnow,
   kChangeByListAfter,
   kListForEver,
+  kRenameLosesSettings,
   kCount,
 };
 

@@ -112,7 +112,7 @@ xec_request* xec_set_attribute(xec_store* store, const char* path, const char* n
 
 xec_request* xec_set_mode(xec_store* store, const char* path, uint32_t mode, const xec_call* call) {
   return Start<void>(store->open, call, [&](CallOptions options) -> Made<void> {
-    return store->open->store->store().SetMode(Text(path), mode, std::move(options));
+    return store->open->store->store().SetSettings(Text(path), Settings::OfMode(mode), std::move(options));
   });
 }
 

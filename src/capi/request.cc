@@ -18,7 +18,7 @@ xec_info InfoOf(const ObjectInfo& info) {
   out.directory = info.directory ? 1 : 0;
   out.size = info.size;
   out.mtime_ms = info.mtime_ms;
-  out.mode = info.mode.value_or(XEC_NO_MODE);
+  out.mode = info.settings.mode ? *info.settings.mode : XEC_NO_MODE;
   CopyVersion(info.version, out.version);
   return out;
 }

@@ -14,6 +14,17 @@ std::string Join(const std::string& directory, const std::string& name) {
   return directory.ends_with('/') ? directory + name : directory + "/" + name;
 }
 
+const char* TypeOf(bool directory, const Settings& settings) {
+  if (directory) return "directory";
+  return settings.link ? "link" : "object";
+}
+
+// What follows it in a listing.
+const char* MarkOf(const ListedName& name) {
+  if (name.directory) return "/";
+  return name.settings.link ? "@" : "";
+}
+
 std::string WithoutSlashes(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path;
@@ -28,7 +39,7 @@ class Lister {
     Result<std::vector<ListedName>> names = SyncWait(ListAll(store_, path));
     if (!names && named && names.code() == Code::kNotDirectory) {
       XEC_ASSIGN_OR_RETURN(const ObjectInfo info, SyncWait(store_.Stat(path)));
-      Print(path, ListedName{path, false, info.size, info.mtime_ms, info.version});
+      Print(path, ListedName{path, false, info.size, info.mtime_ms, info.version, info.settings});
       return OkStatus();
     }
     if (!names) return names.error();
@@ -47,15 +58,15 @@ class Lister {
  private:
   void Print(const std::string& path, const ListedName& name) {
     if (line_.json) {
-      Json entry = {{"path", path}, {"type", name.directory ? "directory" : "object"}};
+      Json entry = {{"path", path}, {"type", TypeOf(name.directory, name.settings)}};
       if (!name.directory) entry["size"] = name.size;
       if (!name.directory) entry["mtime_ms"] = name.mtime_ms;
       json_.push_back(std::move(entry));
     } else if (line_.long_form) {
       fmt::print("{:>15}  {:19}  {}{}\n", name.directory ? std::string("-") : fmt::format("{}", name.size),
-                 name.directory ? "" : FormatTime(name.mtime_ms), name.name, name.directory ? "/" : "");
+                 name.directory ? "" : FormatTime(name.mtime_ms), name.name, MarkOf(name));
     } else {
-      fmt::print("{}{}\n", name.name, name.directory ? "/" : "");
+      fmt::print("{}{}\n", name.name, MarkOf(name));
     }
   }
 
@@ -67,7 +78,7 @@ class Lister {
 
 Result<Json> Describe(OpenedStore& store, const std::string& path) {
   XEC_ASSIGN_OR_RETURN(const ObjectDescription all, SyncWait(store.store().Describe(path)));
-  Json json = {{"path", path}, {"type", all.info.directory ? "directory" : "object"}};
+  Json json = {{"path", path}, {"type", TypeOf(all.info.directory, all.info.settings)}};
   if (all.info.directory) return json;
   json["size"] = all.info.size;
   json["mtime_ms"] = all.info.mtime_ms;

@@ -7,8 +7,6 @@
 
 #include "base/log.hh"
 #include "base/units.hh"
-#include "protocol/mode.hh"
-#include "protocol/mtime.hh"
 
 namespace xec {
 namespace {
@@ -37,7 +35,6 @@ ObjectEdit::ObjectEdit(Store& store, Scratch& scratch, std::string path, EditOpt
       options_(std::move(options)),
       call_({.caller = std::move(call.caller)}),
       path_(std::move(path)),
-      mode_(options_.upload.write.mode),
       nothing_stands_(upload && options_.upload.write.only_if.absent),
       standing_(upload ? options_.upload.write.only_if.version : std::nullopt),
       stream_(std::move(upload)),
@@ -82,22 +79,26 @@ OnlyIf ObjectEdit::Condition() const {
   return only_if;
 }
 
-// What users have said about the version that is followed is said about the next one. A version that came
-// meanwhile is found here at the latest when its bytes would have been sent.
-Task<Status> ObjectEdit::KeepAttributes(CreateOptions& options, CallOptions call) {
-  if (!standing_) co_return OkStatus();
-  Result<ObjectDescription> there = co_await store_.Describe(path_, std::move(call));
-  const bool gone = !there && there.code() == Code::kNotFound;
-  if (gone && options_.last_writer_wins) co_return OkStatus();
-  if (gone) co_return Fail(Code::kNotCurrent, "{} was removed", path_);
-  if (!there) co_return there.error();
-  if (there->info.version != *standing_ && !options_.last_writer_wins)
-    co_return Fail(Code::kNotCurrent, "{} was replaced", path_);
-  options.write.attributes = std::move(there->attributes);
-  options.write.attributes.erase(std::string(kModeAttribute));
-  options.write.attributes.erase(std::string(kMtimeAttribute));
-  mode_ = there->info.mode;
-  co_return OkStatus();
+// What users have said about the version that is followed is said about the next one. It is asked for when
+// the next one is about to be committed, so that what was said while bytes were coming is not lost.
+Task<Result<ObjectEdit::Beside>> ObjectEdit::BesideBytes() {
+  const WriteOptions& first = options_.upload.write;
+  Beside beside{attributes_.value_or(first.attributes), first.settings};
+  const bool follows = standing_ && !attributes_;
+  if (follows) {
+    Result<ObjectDescription> there = co_await store_.Describe(path_, call_);
+    const bool gone = !there && there.code() == Code::kNotFound;
+    if (!there && !(gone && options_.last_writer_wins))
+      co_return gone ? Fail(Code::kNotCurrent, "{} was removed", path_) : there.error();
+    if (there && there->info.version != *standing_ && !options_.last_writer_wins)
+      co_return Fail(Code::kNotCurrent, "{} was replaced", path_);
+    if (there) {
+      beside = {std::move(there->attributes), there->info.settings};
+      beside.settings.mtime_ns.reset();
+    }
+  }
+  beside.settings = beside.settings.With(settings_);
+  co_return std::move(beside);
 }
 
 Task<Result<std::unique_ptr<WriteHandle>>> ObjectEdit::StartUpload(std::optional<uint64_t> size,
@@ -105,10 +106,13 @@ Task<Result<std::unique_ptr<WriteHandle>>> ObjectEdit::StartUpload(std::optional
   CreateOptions options = options_.upload;
   options.write.only_if = Condition();
   options.write.size_hint = size;
-  const Status kept = co_await KeepAttributes(options, call);
-  if (!kept) co_return kept.error();
-  if (attributes_) options.write.attributes = *attributes_;
   co_return co_await store_.Create(path_, std::move(options), std::move(call));
+}
+
+// A time that was set was of the bytes as they were.
+void ObjectEdit::BytesChange() {
+  changed_ = true;
+  settings_.mtime_ns.reset();
 }
 
 Status ObjectEdit::CheckUsable() const {
@@ -231,12 +235,12 @@ Task<Status> ObjectEdit::WriteHeld(uint64_t offset, ByteSpan bytes) {
     stream_is_ours_ = true;
   }
   if (stream_ && stream_is_ours_ && !stream_is_whole_ && offset == size_) {
-    changed_ = true;
+    BytesChange();
     co_return co_await AppendToStream(bytes);
   }
   ready = co_await MakeReadable();
   if (!ready) co_return std::move(ready);
-  changed_ = true;
+  BytesChange();
   Status written = co_await bytes_.Write(offset, bytes);
   size_ = bytes_.size();
   const bool appended = written && offset + bytes.size() == size_;
@@ -319,26 +323,31 @@ Task<Status> ObjectEdit::Truncate(uint64_t size) {
   if (size == 0) base_is_due_ = false;
   ready = co_await MakeReadable();
   if (!ready) co_return std::move(ready);
-  changed_ = true;
+  BytesChange();
   co_await bytes_.Truncate(size);
   size_ = size;
   co_return OkStatus();
 }
 
-Task<Result<Committed>> ObjectEdit::CommitUpload(std::unique_ptr<WriteHandle> upload) {
-  if (attributes_) {
-    const Status set = upload->SetUserAttributes(*attributes_);
-    if (!set) lost_ = set.error();
-    if (!set) co_return set.error();
-  }
+Status ObjectEdit::Give(WriteHandle& upload, Beside beside) {
+  upload.SetSettings(beside.settings);
+  return upload.SetUserAttributes(std::move(beside.attributes));
+}
+
+Task<Result<Committed>> ObjectEdit::CommitUpload(std::unique_ptr<WriteHandle> upload, Beside beside) {
+  const Status given = Give(*upload, std::move(beside));
+  if (!given) lost_ = given.error();
+  if (!given) co_return given.error();
   Result<Committed> committed = co_await upload->Commit(call_);
   if (!committed) lost_ = committed.error();
   co_return std::move(committed);
 }
 
-Task<Result<Committed>> ObjectEdit::CommitCopy() {
+Task<Result<Committed>> ObjectEdit::CommitCopy(Beside beside) {
   Result<std::unique_ptr<WriteHandle>> upload = co_await Copy(size_);
   if (!upload) co_return upload.error();
+  const Status given = Give(**upload, std::move(beside));
+  if (!given) co_return NotWritten(given.error());
   Result<Committed> committed = co_await (*upload)->Commit(call_);
   if (!committed) co_return NotWritten(committed.error());
   co_return std::move(committed);
@@ -355,19 +364,17 @@ Task<Result<std::optional<Committed>>> ObjectEdit::FlushHeld() {
     ready = co_await CopyToStream(size_);
     if (!ready) co_return ready.error();
   }
+  Result<Beside> beside = co_await BesideBytes();
+  if (!beside) co_return NotWritten(beside.error());
   Result<Committed> committed = Committed();
   if (IsUpload()) {
     std::unique_ptr<WriteHandle> upload = stream_ ? std::move(stream_) : bytes_.TakeStream();
-    committed = co_await CommitUpload(std::move(upload));
+    committed = co_await CommitUpload(std::move(upload), std::move(*beside));
   } else {
-    committed = co_await CommitCopy();
+    committed = co_await CommitCopy(std::move(*beside));
   }
   if (!committed) co_return committed.error();
-  if (mode_) {
-    const Status set = co_await store_.SetMode(path_, *mode_, call_);
-    if (!set) Log(LogLevel::kWarning, "edit", "{} has lost its mode: {}", path_, set.error().message);
-  }
-  mode_.reset();
+  settings_ = Settings();
   co_await bytes_.Clear();
   standing_ = committed->version;
   nothing_stands_ = false;
@@ -437,6 +444,14 @@ Task<Status> ObjectEdit::SetUserAttributes(std::map<std::string, std::string> at
   Status set = CheckUsable();
   if (set && stream_) set = stream_->SetUserAttributes(attributes);
   if (set) attributes_ = std::move(attributes);
+  co_return std::move(set);
+}
+
+Task<Status> ObjectEdit::SetSettings(Settings settings) {
+  const TaskLock::Held held = co_await lock_.Take();
+  Status set = CheckUsable();
+  if (set && !changed_) set = co_await store_.SetSettings(path_, settings, call_);
+  if (set && changed_) settings_ = settings_.With(settings);
   co_return std::move(set);
 }
 

@@ -21,11 +21,11 @@ constexpr uint64_t kTailInScratchMax = uint64_t{64} << 20;
 
 struct EditOptions {
   // Of each version that is committed. Its condition is left alone: the edit has its own. A version that
-  // follows another one takes over its attributes and mode, in place of those here. The mode is set just
-  // after the commit, where stores tell it from.
+  // follows another one takes over that one's attributes and settings as they are when it is committed, but
+  // for the time, in place of those here.
   CreateOptions upload = {};
-  bool truncate = false;   // starts empty and replaces whatever is there, as an upload does
-  bool create = false;     // a missing name is an empty object, which the first Flush makes
+  bool truncate = false;  // starts empty and replaces whatever is there, as an upload does
+  bool create = false;  // a missing name is an empty object, which the first Flush makes
   bool exclusive = false;  // nothing may be there, now and when it is first committed
   // What others have committed meanwhile is replaced; if they did so after a Flush, and before anything was
   // changed or read since, the edit goes on from what they committed. Else it stands, and Flush tells of it.
@@ -112,14 +112,25 @@ class ObjectEdit {
   // The user attributes of the versions to come, in place of all others. Error: kInvalidArgument.
   Task<Status> SetUserAttributes(std::map<std::string, std::string> attributes);
 
+  // Mode and time: of the next version if there are changes, else of the one that stands, at once. They stay
+  // with the versions that follow, but for the time, which holds until the bytes change. Errors: those of
+  // Store::SetSettings.
+  Task<Status> SetSettings(Settings settings);
+
   // The version that the changes are made to; none: there is none yet.
   Task<std::optional<Version>> BaseVersion();
 
  private:
+  // What the next version has beside its bytes.
+  struct Beside {
+    std::map<std::string, std::string> attributes;
+    Settings settings;
+  };
+
   OnlyIf Condition() const;
   Task<Status> Begin(CallOptions call);
   Task<Status> OpenBase();
-  Task<Status> KeepAttributes(CreateOptions& options, CallOptions call);
+  Task<Result<Beside>> BesideBytes();
   Task<Result<std::unique_ptr<WriteHandle>>> StartUpload(std::optional<uint64_t> size, CallOptions call);
   Status CheckUsable() const;
   Task<Status> MakeReadable();
@@ -131,8 +142,10 @@ class ObjectEdit {
   Task<Status> BecomeStream();
   bool IsUpload() const;
   Task<Result<std::unique_ptr<WriteHandle>>> Copy(std::optional<uint64_t> size);
-  Task<Result<Committed>> CommitUpload(std::unique_ptr<WriteHandle> upload);
-  Task<Result<Committed>> CommitCopy();
+  Status Give(WriteHandle& upload, Beside beside);
+  Task<Result<Committed>> CommitUpload(std::unique_ptr<WriteHandle> upload, Beside beside);
+  Task<Result<Committed>> CommitCopy(Beside beside);
+  void BytesChange();
   Task<Status> CopyToStream(std::optional<uint64_t> size);
   Task<Result<std::optional<Committed>>> FlushHeld();
 
@@ -142,7 +155,7 @@ class ObjectEdit {
   TaskLock lock_;  // what follows is changed under it alone
   std::string path_;
   std::optional<std::map<std::string, std::string>> attributes_;  // as they were set
-  std::optional<uint32_t> mode_;  // of the next version
+  Settings settings_;  // that were set since the last version
   // What is known to stand at the name: nothing, a version; neither: the edit does not care.
   bool nothing_stands_ = false;
   std::optional<Version> standing_;

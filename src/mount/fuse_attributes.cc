@@ -13,7 +13,8 @@ namespace {
 
 constexpr uint64_t kBlockBytes = 4096;   // of which df counts
 constexpr uint64_t kStatBlockBytes = 512;  // of which stat counts
-constexpr int64_t kMillisInSecond = 1000, kNanosInMilli = 1'000'000;
+constexpr int64_t kNanosInSecond = 1'000'000'000;
+constexpr mode_t kLinkMode = 0777;  // of every symbolic link
 constexpr std::string_view kUserPrefix = "user.";
 // Of attributes that are the tree's own. The names are those of XrootdFS.
 constexpr std::string_view kOwnPrefix = "xrootdfs.";
@@ -23,6 +24,26 @@ constexpr std::string_view kControlPrefix = "xec.";
 // The name by which the tree knows it; "" for what is kept nowhere.
 std::string_view OfUser(std::string_view name) {
   return name.starts_with(kUserPrefix) ? name.substr(kUserPrefix.size()) : std::string_view();
+}
+
+mode_t TypeOf(const TreeEntry& entry) {
+  switch (KindOf(entry)) {
+    case NodeKind::kFile: return S_IFREG;
+    case NodeKind::kDirectory: return S_IFDIR;
+    case NodeKind::kLink: return S_IFLNK;
+  }
+  return 0;
+}
+
+Settings SettingsOf(const struct stat& wanted, int which) {
+  Settings settings;
+  if ((which & FUSE_SET_ATTR_MODE) != 0) settings = Settings::OfMode(wanted.st_mode);
+  if ((which & FUSE_SET_ATTR_MTIME) != 0) {
+    timespec time = wanted.st_mtim;
+    if ((which & FUSE_SET_ATTR_MTIME_NOW) != 0) clock_gettime(CLOCK_REALTIME, &time);
+    settings.mtime_ns = time.tv_sec * kNanosInSecond + time.tv_nsec;
+  }
+  return settings;
 }
 
 }  // namespace
@@ -40,26 +61,28 @@ void ReplyAttribute(fuse_req_t request, std::string_view text, size_t size) {
 Result<TreeEntry> FuseMount::Look(const Node& node) {
   const Result<std::string> path = nodes_.PathOf(node);
   Result<TreeEntry> entry = path ? tree_.Stat(*path) : Result<TreeEntry>(path.error());
-  if (entry && entry->directory != node.directory)
-    entry = Fail(Code::kNotFound, "{} is another thing now", *path);
-  if (node.directory) {
+  if (entry && KindOf(*entry) != node.kind) entry = Fail(Code::kNotFound, "{} is another thing now", *path);
+  if (node.directory()) {
     // One that was removed is still somebody's working directory.
     if (!path) return TreeEntry{.directory = true};
     return entry;
   }
-  const std::optional<TreeEntry> seen = node.file.Seen(!entry && entry.code() == Code::kNotFound);
+  const std::optional<MountedFile::View> seen = node.file.Seen(!entry && entry.code() == Code::kNotFound);
   if (!seen) return entry;
   TreeEntry told = entry ? *entry : TreeEntry();
-  told.size = seen->size;
-  told.mtime_ms = seen->mtime_ms;
+  seen->Over(told);
   return told;
+}
+
+mode_t FuseMount::ModeOf(const TreeEntry& entry) const {
+  if (entry.link) return kLinkMode;
+  return entry.mode.value_or(entry.directory ? options_.directory_mode : options_.file_mode);
 }
 
 struct stat FuseMount::StatOf(uint64_t shown_id, const TreeEntry& entry) const {
   struct stat out = {};
   out.st_ino = shown_id;
-  out.st_mode = entry.directory ? S_IFDIR | entry.mode.value_or(options_.directory_mode)
-                                : S_IFREG | entry.mode.value_or(options_.file_mode);
+  out.st_mode = TypeOf(entry) | ModeOf(entry);
   out.st_nlink = 1;
   out.st_uid = options_.uid;
   out.st_gid = options_.gid;
@@ -67,9 +90,9 @@ struct stat FuseMount::StatOf(uint64_t shown_id, const TreeEntry& entry) const {
   out.st_blksize = static_cast<blksize_t>(kBlockBytes);
   out.st_blocks = static_cast<blkcnt_t>((entry.size + kStatBlockBytes - 1) / kStatBlockBytes);
   // Of a time before 1970 the part of a second counts up all the same.
-  const int64_t part_ms = (entry.mtime_ms % kMillisInSecond + kMillisInSecond) % kMillisInSecond;
-  out.st_mtim.tv_sec = (entry.mtime_ms - part_ms) / kMillisInSecond;
-  out.st_mtim.tv_nsec = part_ms * kNanosInMilli;
+  const int64_t part_ns = (entry.mtime_ns % kNanosInSecond + kNanosInSecond) % kNanosInSecond;
+  out.st_mtim.tv_sec = (entry.mtime_ns - part_ns) / kNanosInSecond;
+  out.st_mtim.tv_nsec = part_ns;
   out.st_atim = out.st_mtim;
   out.st_ctim = out.st_mtim;
   return out;
@@ -106,15 +129,20 @@ Status FuseMount::SetOwner(const struct stat& wanted, int which) const {
 }
 
 Result<std::string> FuseMount::CommittedPath(Node& node) {
-  if (!node.directory) XEC_TRY(node.file.Commit());
+  if (!node.directory()) XEC_TRY(node.file.Commit());
   return nodes_.PathOf(node);
 }
 
-Status FuseMount::SetTime(const NodePtr& node, const struct stat& wanted, bool to_now) {
-  timespec time = wanted.st_mtim;
-  if (to_now) clock_gettime(CLOCK_REALTIME, &time);
-  XEC_ASSIGN_OR_RETURN(const std::string path, CommittedPath(*node));
-  return tree_.SetTime(path, time.tv_sec * kMillisInSecond + time.tv_nsec / kNanosInMilli);
+Status FuseMount::SetSettings(Node& node, Settings wanted) {
+  // Programs that copy files set the mode that is there, of each.
+  if (wanted.mode && (node.directory() || !node.file.Seen(false))) {
+    XEC_ASSIGN_OR_RETURN(const TreeEntry entry, Look(node));
+    if (*wanted.mode == ModeOf(entry)) wanted.mode.reset();
+  }
+  if (!wanted.Any()) return OkStatus();
+  if (!node.directory()) return node.file.SetSettings(wanted);
+  XEC_ASSIGN_OR_RETURN(const std::string path, nodes_.PathOf(node));
+  return tree_.SetSettings(path, wanted);
 }
 
 void FuseMount::SetAttributes(fuse_req_t request, fuse_ino_t id, const struct stat* wanted, int which) {
@@ -127,14 +155,7 @@ void FuseMount::SetAttributes(fuse_req_t request, fuse_ino_t id, const struct st
   }
   if ((which & FUSE_SET_ATTR_SIZE) != 0)
     done = (*node)->file.Truncate(static_cast<uint64_t>(wanted->st_size));
-  if (done && (which & FUSE_SET_ATTR_MODE) != 0) {
-    const Result<std::string> path = CommittedPath(**node);
-    Result<TreeEntry> entry = path ? Look(**node) : Result<TreeEntry>(path.error());
-    // Programs that copy files set the mode that is there, of each.
-    done = entry ? SetModeIfOther(*path, *entry, wanted->st_mode) : Status(entry.error());
-  }
-  if (done && (which & FUSE_SET_ATTR_MTIME) != 0)
-    done = SetTime(*node, *wanted, (which & FUSE_SET_ATTR_MTIME_NOW) != 0);
+  if (done) done = SetSettings(**node, SettingsOf(*wanted, which));
   const Result<TreeEntry> entry = done ? Look(**node) : Result<TreeEntry>(done.error());
   if (!entry) return Refuse(request, "change", PathForLog(**node), entry.error());
   const struct stat told = StatOf(**node, *entry);

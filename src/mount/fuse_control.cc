@@ -18,7 +18,7 @@ std::string FuseMount::StatusText() const {
   status.requests = requests_.load() - 1;
   for (const NodePtr& node : nodes_.InUse()) {
     ++status.open_files;
-    const std::optional<TreeEntry> seen = node->file.Seen(false);
+    const std::optional<MountedFile::View> seen = node->file.Seen(false);
     const Result<std::string> path = nodes_.PathOf(*node);
     if (seen && path) status.changed.push_back({*path, seen->size});
   }

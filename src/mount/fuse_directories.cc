@@ -38,10 +38,12 @@ size_t FuseMount::AddEntry(fuse_req_t request, const NodePtr& directory, const N
     return plus ? fuse_add_direntry_plus(request, bytes, into.size(), name, &entry, next)
                 : fuse_add_direntry(request, bytes, into.size(), name, &entry.attr, next);
   }
-  const NodePtr node = nodes_.LookedUp(directory, named.name, named.entry.directory);
+  const NodePtr node = nodes_.LookedUp(directory, named.name, KindOf(named.entry));
   looked_up.push_back(node->id);
-  const std::optional<TreeEntry> seen = node->file.Seen(false);
-  const fuse_entry_param entry = EntryOf(*node, seen ? *seen : named.entry, named.all_known && !seen);
+  const std::optional<MountedFile::View> seen = node->file.Seen(false);
+  TreeEntry told = named.entry;
+  if (seen) seen->Over(told);
+  const fuse_entry_param entry = EntryOf(*node, told, named.all_known && !seen);
   return fuse_add_direntry_plus(request, bytes, into.size(), name, &entry, next);
 }
 

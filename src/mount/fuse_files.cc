@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include <cerrno>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "base/log.hh"
 #include "mount/errno_of.hh"
@@ -20,11 +21,12 @@ OpenHow HowOf(int flags) {
 
 Result<TreeEntry> FuseMount::CreateOrFind(const std::string& path, mode_t mode, bool exclusive,
                                           bool& created) {
-  Result<TreeEntry> entry = tree_.CreateFile(path);
+  Result<TreeEntry> entry = tree_.CreateFile(path, mode & ALLPERMS);
   created = entry.has_value();
   if (!entry && entry.code() == Code::kAlreadyExists && !exclusive) entry = tree_.Stat(path);
   if (entry && entry->directory) return Fail(Code::kIsDirectory, "{} is a directory", path);
-  if (entry && created) XEC_TRY(SetModeIfOther(path, *entry, mode));
+  // The kernel, which follows links, looks the name up again.
+  if (entry && entry->link) return Fail(Code::kNotCurrent, "{} is a link since", path);
   return entry;
 }
 
@@ -43,7 +45,7 @@ Result<fuse_entry_param> FuseMount::CreateFile(const NodePtr& directory, const s
   bool created = false;
   XEC_ASSIGN_OR_RETURN(TreeEntry entry, CreateOrFind(path, mode, (file->flags & O_EXCL) != 0, created));
   const std::string version = entry.version;
-  const NodePtr node = nodes_.LookedUp(directory, name, false);
+  const NodePtr node = nodes_.LookedUp(directory, name, KindOf(entry));
   const OpenHow how = HowOf(file->flags);
   bool same_pages = false;
   if (created) {
@@ -55,7 +57,7 @@ Result<fuse_entry_param> FuseMount::CreateFile(const NodePtr& directory, const s
       return opened.error();
     }
     same_pages = *opened;
-    if (const std::optional<TreeEntry> seen = node->file.Seen(false)) entry.size = seen->size;
+    if (const std::optional<MountedFile::View> seen = node->file.Seen(false)) seen->Over(entry);
   }
   OpenFile(node, same_pages, how, file);
   return EntryOf(*node, entry);
@@ -131,7 +133,7 @@ void FuseMount::Tend() {
 
 void FuseMount::CommitAll() {
   for (const NodePtr& node : nodes_.InUse()) {
-    const std::optional<TreeEntry> seen = node->file.Seen(false);
+    const std::optional<MountedFile::View> seen = node->file.Seen(false);
     const Result<std::string> path = nodes_.PathOf(*node);
     if (!seen || !path) continue;
     const Status committed = node->file.Commit();

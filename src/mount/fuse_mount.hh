@@ -52,6 +52,8 @@ class FuseMount {
   void Forget(fuse_ino_t id, uint64_t lookups) { nodes_.Forget(id, lookups); }
   void MakeDirectory(fuse_req_t request, fuse_ino_t directory, const char* name, mode_t mode);
   void MakeNode(fuse_req_t request, fuse_ino_t directory, const char* name, mode_t mode);
+  void MakeLink(fuse_req_t request, fuse_ino_t directory, const char* name, const char* target);
+  void ReadLink(fuse_req_t request, fuse_ino_t id);
   void Unlink(fuse_req_t request, fuse_ino_t directory, const char* name);
   void RemoveDirectory(fuse_req_t request, fuse_ino_t directory, const char* name);
   void Rename(fuse_req_t request, fuse_ino_t from_directory, const char* from, fuse_ino_t to_directory,
@@ -111,7 +113,8 @@ class FuseMount {
   // Before what is kept beside the bytes is changed: it is of a version, and the one that is to come would
   // not have it.
   Result<std::string> CommittedPath(Node& node);
-  Status SetTime(const NodePtr& node, const struct stat& wanted, bool to_now);
+  mode_t ModeOf(const TreeEntry& entry) const;
+  Status SetSettings(Node& node, Settings wanted);
   Status SetOwner(const struct stat& wanted, int which) const;
   // Root, and the user that mounted.
   bool MayControl(fuse_req_t request) const;
@@ -119,7 +122,6 @@ class FuseMount {
   void GetControl(fuse_req_t request, std::string_view name, size_t size);
   void GetOwn(fuse_req_t request, fuse_ino_t id, const char* name, size_t size);
   void SetOwn(fuse_req_t request, const char* name, std::string_view value);
-  Status SetModeIfOther(const std::string& path, TreeEntry& entry, mode_t mode);
   Status RemoveFile(const NodePtr& directory, const std::string& name);
   Status RenameNode(const NodePtr& from_directory, const std::string& from, const NodePtr& to_directory,
                     const std::string& to, bool replace);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
+#include <span>
 #include <sys/stat.h>
 
 #include "base/log.hh"
@@ -55,11 +57,8 @@ std::string FuseMount::PathForLog(const Node& node) const {
 }
 
 fuse_entry_param FuseMount::Found(const NodePtr& directory, const std::string& name, TreeEntry entry) {
-  const NodePtr node = nodes_.LookedUp(directory, name, entry.directory);
-  if (const std::optional<TreeEntry> seen = node->file.Seen(false)) {
-    entry.size = seen->size;
-    entry.mtime_ms = seen->mtime_ms;
-  }
+  const NodePtr node = nodes_.LookedUp(directory, name, KindOf(entry));
+  if (const std::optional<MountedFile::View> seen = node->file.Seen(false)) seen->Over(entry);
   return EntryOf(*node, entry);
 }
 
@@ -88,22 +87,13 @@ void FuseMount::Lookup(fuse_req_t request, fuse_ino_t directory, const char* nam
   if (fuse_reply_entry(request, &found) != 0) Forget(found.ino, 1);
 }
 
-Status FuseMount::SetModeIfOther(const std::string& path, TreeEntry& entry, mode_t mode) {
-  const uint32_t wanted = mode & ALLPERMS;
-  if (wanted == entry.mode.value_or(entry.directory ? options_.directory_mode : options_.file_mode))
-    return OkStatus();
-  XEC_TRY(tree_.SetMode(path, wanted));
-  entry.mode = wanted;
-  return OkStatus();
-}
-
 void FuseMount::MakeDirectory(fuse_req_t request, fuse_ino_t directory, const char* name, mode_t mode) {
   const Result<NodePtr> above = NodeOf(directory);
   if (!above) return Refuse(request, "make directory", name, above.error());
   const Result<std::string> path = nodes_.PathOf(**above, name);
   Status made = path ? tree_.MakeDirectory(*path) : Status(path.error());
-  TreeEntry entry = {.directory = true};
-  if (made) made = SetModeIfOther(*path, entry, mode);
+  if (made && (mode & ALLPERMS) != options_.directory_mode)
+    made = tree_.SetSettings(*path, Settings::OfMode(mode));
   Result<TreeEntry> now = made ? tree_.Stat(*path) : Result<TreeEntry>(made.error());
   if (!now) return Refuse(request, "make directory", path ? *path : name, now.error());
   const fuse_entry_param found = Found(*above, name, *now);
@@ -124,6 +114,36 @@ void FuseMount::MakeNode(fuse_req_t request, fuse_ino_t directory, const char* n
   if (!entry) return Refuse(request, "make", path ? *path : name, entry.error());
   const fuse_entry_param found = Found(*above, name, *entry);
   if (fuse_reply_entry(request, &found) != 0) Forget(found.ino, 1);
+}
+
+void FuseMount::MakeLink(fuse_req_t request, fuse_ino_t directory, const char* name, const char* target) {
+  const Result<NodePtr> above = NodeOf(directory);
+  if (!above) return Refuse(request, "make link", name, above.error());
+  const Result<std::string> path = nodes_.PathOf(**above, name);
+  const Result<TreeEntry> made = path ? tree_.MakeLink(*path, target) : Result<TreeEntry>(path.error());
+  if (!made && made.code() == Code::kUnsupported) {
+    fuse_reply_err(request, EPERM);  // what symlink(2) says then
+    return;
+  }
+  if (!made) return Refuse(request, "make link", path ? *path : name, made.error());
+  const fuse_entry_param found = Found(*above, name, *made);
+  if (fuse_reply_entry(request, &found) != 0) Forget(found.ino, 1);
+}
+
+void FuseMount::ReadLink(fuse_req_t request, fuse_ino_t id) {
+  const Result<NodePtr> node = NodeOf(id);
+  const Result<std::string> path = node ? nodes_.PathOf(**node) : Result<std::string>(node.error());
+  if (!path) return Refuse(request, "read link", "", path.error());
+  std::string target(PATH_MAX, '\0');
+  const auto reader = tree_.OpenReader(*path);
+  const Result<uint64_t> got = reader ? (*reader)->Read(0, std::as_writable_bytes(std::span(target)))
+                                      : Result<uint64_t>(reader.error());
+  if (!got) return Refuse(request, "read link", *path, got.error());
+  if (*got == PATH_MAX) {
+    fuse_reply_err(request, ENAMETOOLONG);
+    return;
+  }
+  fuse_reply_readlink(request, target.c_str());
 }
 
 Status FuseMount::RemoveFile(const NodePtr& directory, const std::string& name) {
@@ -160,7 +180,7 @@ Status FuseMount::RenameNode(const NodePtr& from_directory, const std::string& f
   std::vector<NodePtr> moved = nodes_.InUse(*from_directory, from);
   const NodePtr target = nodes_.Known(*to_directory, to);
   std::vector<NodePtr> taken = moved;
-  if (target && !target->directory && target->file.in_use()) taken.push_back(target);
+  if (target && !target->directory() && target->file.in_use()) taken.push_back(target);
   std::sort(taken.begin(), taken.end(), [](const NodePtr& a, const NodePtr& b) { return a->id < b->id; });
   taken.erase(std::unique(taken.begin(), taken.end()), taken.end());
   std::vector<std::unique_ptr<AloneTurn>> turns;

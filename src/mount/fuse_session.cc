@@ -17,7 +17,7 @@ namespace {
 
 // Requests that the kernel may have under way of which no program waits for each, as reading ahead.
 constexpr unsigned kBackgroundMax = 64;
-constexpr unsigned kTimeStepNs = 1'000'000;  // times are kept in milliseconds
+constexpr unsigned kTimeStepNs = 1;  // in which times are kept
 
 constexpr auto kTendInterval = std::chrono::seconds(2);
 
@@ -70,6 +70,12 @@ fuse_lowlevel_ops NameOperations() {
   };
   all.mkdir = [](fuse_req_t r, fuse_ino_t directory, const char* name, mode_t mode) {
     Answered(r, [&](FuseMount& mount) { mount.MakeDirectory(r, directory, name, mode); });
+  };
+  all.symlink = [](fuse_req_t r, const char* target, fuse_ino_t directory, const char* name) {
+    Answered(r, [&](FuseMount& mount) { mount.MakeLink(r, directory, name, target); });
+  };
+  all.readlink = [](fuse_req_t r, fuse_ino_t id) {
+    Answered(r, [&](FuseMount& mount) { mount.ReadLink(r, id); });
   };
   all.unlink = [](fuse_req_t r, fuse_ino_t directory, const char* name) {
     Answered(r, [&](FuseMount& mount) { mount.Unlink(r, directory, name); });

@@ -6,6 +6,11 @@
 #include "base/log.hh"
 
 namespace xec {
+namespace {
+
+constexpr int64_t kNanosInMilli = 1'000'000;
+
+}  // namespace
 
 int64_t MountClockMs() {
   timespec now = {};
@@ -26,6 +31,7 @@ std::shared_ptr<TreeReader> MountedFile::reader() const {
 void MountedFile::Changed() {
   const MutexLock lock(mutex_);
   changed_ms_ = MountClockMs();
+  set_.mtime_ns.reset();
   rests_ = false;
 }
 
@@ -38,6 +44,7 @@ Status MountedFile::NeedEdit(EditHow how) {
   if (how.truncate) pages_ = version;
   if (version != pages_) pages_.clear();
   edit_ = std::move(opened);
+  set_ = Settings();
   changed_ms_ = MountClockMs();
   rests_ = false;
   return OkStatus();
@@ -155,6 +162,7 @@ Status MountedFile::CommitEdit(TreeEdit& open) {
   if (!open.changed() || !where_()) return OkStatus();
   XEC_ASSIGN_OR_RETURN(std::string version, open.Commit());
   const MutexLock lock(mutex_);
+  set_ = Settings();
   if (!pages_.empty()) pages_ = std::move(version);
   return OkStatus();
 }
@@ -170,12 +178,33 @@ Status MountedFile::CommitAlone() {
   return open ? CommitEdit(*open) : OkStatus();
 }
 
-std::optional<TreeEntry> MountedFile::Seen(bool after_all) const {
+Status MountedFile::SetSettings(const Settings& settings) {
+  const AloneTurn turn(turns_);
+  const std::shared_ptr<TreeEdit> open = edit();
+  if (open && open->changed()) {
+    XEC_ASSIGN_OR_RETURN(const bool taken, open->SetSettings(settings));
+    if (!taken) XEC_TRY(CommitEdit(*open));
+    const MutexLock lock(mutex_);
+    if (taken) set_ = set_.With(settings);
+    if (taken) return OkStatus();
+  }
+  XEC_ASSIGN_OR_RETURN(const std::string path, where_());
+  return tree_.SetSettings(path, settings);
+}
+
+void MountedFile::View::Over(TreeEntry& entry) const {
+  entry.size = size;
+  entry.mtime_ns = mtime_ns;
+  if (mode) entry.mode = mode;
+}
+
+std::optional<MountedFile::View> MountedFile::Seen(bool after_all) const {
   const MutexLock lock(mutex_);
-  if (edit_ && (after_all || edit_->changed()))
-    return TreeEntry{.size = edit_->size(), .mtime_ms = changed_ms_};
-  if (after_all && reader_) return TreeEntry{.size = reader_->size(), .mtime_ms = changed_ms_};
-  return std::nullopt;
+  const bool edited = edit_ && (after_all || edit_->changed());
+  if (!edited && !(after_all && reader_)) return std::nullopt;
+  return View{.size = edited ? edit_->size() : reader_->size(),
+              .mtime_ns = set_.mtime_ns.value_or(changed_ms_ * kNanosInMilli),
+              .mode = set_.mode};
 }
 
 bool MountedFile::in_use() const {

@@ -51,13 +51,22 @@ class MountedFile {
   Status Write(std::optional<uint64_t> offset, ByteSpan bytes);
   // Of a file that nobody has open to write, it is committed at once.
   Status Truncate(uint64_t size);
+  // Mode and time: with the changes if there are any, else at the name. Errors: those of
+  // MountedTree::SetSettings; those of Commit if they need one.
+  Status SetSettings(const Settings& settings);
   // Makes the changes visible to everybody. Error: nothing was made visible, and the changes are still there,
   // except that after kUnknown they may be visible or become so.
   Status Commit();
 
-  // What the file is as its users see it, if that is not what its name shows. `after_all`: also without
-  // changes.
-  std::optional<TreeEntry> Seen(bool after_all) const;
+  // What its users see of the file, in place of what its name shows.
+  struct View {
+    uint64_t size = 0;
+    int64_t mtime_ns = 0;
+    std::optional<uint32_t> mode = {};  // none: the name's
+    void Over(TreeEntry& entry) const;
+  };
+  // nullopt: what its name shows. `after_all`: also without changes.
+  std::optional<View> Seen(bool after_all) const;
   bool in_use() const;
 
   // To be called now and then. Changes that nobody goes on with give their memory back, and are committed in
@@ -96,6 +105,7 @@ class MountedFile {
   std::shared_ptr<TreeReader> reader_ XEC_GUARDED_BY(mutex_);
   std::string pages_ XEC_GUARDED_BY(mutex_);  // version of the pages that the kernel may have; "": not one
   int64_t changed_ms_ XEC_GUARDED_BY(mutex_) = 0;
+  Settings set_ XEC_GUARDED_BY(mutex_);  // by users, and not committed yet
   bool rests_ XEC_GUARDED_BY(mutex_) = false;  // since the last change
   size_t readers_ XEC_GUARDED_BY(mutex_) = 0;
   size_t writers_ XEC_GUARDED_BY(mutex_) = 0;

@@ -15,20 +15,25 @@ uint64_t ShownId(const std::string& path) { return std::hash<std::string>()(path
 
 }  // namespace
 
-Node::Node(uint64_t node_id, uint64_t shown, bool is_directory, MountedTree& tree, const NodeTable& table)
+NodeKind KindOf(const TreeEntry& entry) {
+  if (entry.directory) return NodeKind::kDirectory;
+  return entry.link ? NodeKind::kLink : NodeKind::kFile;
+}
+
+Node::Node(uint64_t node_id, uint64_t shown, NodeKind of_kind, MountedTree& tree, const NodeTable& table)
     : id(node_id),
       shown_id(shown),
-      directory(is_directory),
+      kind(of_kind),
       file(tree, [this, &table] { return table.PathOf(*this); }) {}
 
 NodeTable::NodeTable(MountedTree& tree) : tree_(tree) {
   const MutexLock lock(mutex_);
-  Make(kRootId, true)->lookups_ = 1;
+  Make(kRootId, NodeKind::kDirectory)->lookups_ = 1;
 }
 
-NodePtr NodeTable::Make(uint64_t shown_id, bool is_directory) {
+NodePtr NodeTable::Make(uint64_t shown_id, NodeKind kind) {
   const uint64_t id = ++last_id_;
-  auto made = std::make_shared<Node>(id, shown_id, is_directory, tree_, *this);
+  auto made = std::make_shared<Node>(id, shown_id, kind, tree_, *this);
   nodes_[id] = made;
   shown_ids_.insert(shown_id);
   return made;
@@ -52,18 +57,18 @@ NodePtr NodeTable::Known(const Node& directory, const std::string& name) const {
   return found == places_.end() ? nullptr : nodes_.at(found->second->id);
 }
 
-NodePtr NodeTable::LookedUp(const NodePtr& directory, const std::string& name, bool is_directory) {
+NodePtr NodeTable::LookedUp(const NodePtr& directory, const std::string& name, NodeKind kind) {
   const MutexLock lock(mutex_);
   const Place place(directory->id, name);
   const auto found = places_.find(place);
-  if (found != places_.end() && found->second->directory == is_directory) {
+  if (found != places_.end() && found->second->kind == kind) {
     NodePtr known = nodes_.at(found->second->id);
     ++known->lookups_;
     return known;
   }
   LoseName(place);
   const Result<std::string> above = Path(*directory);
-  NodePtr made = Make(FreeShownId(above ? Join(*above, name) : name), is_directory);
+  NodePtr made = Make(FreeShownId(above ? Join(*above, name) : name), kind);
   made->parent_ = directory;
   made->name_ = name;
   made->lookups_ = 1;
@@ -150,7 +155,7 @@ void NodeTable::Renamed(const Node& from_directory, const std::string& from, con
 std::vector<NodePtr> NodeTable::InUse(const Node& directory, const std::string& name) const {
   const NodePtr named = Known(directory, name);
   if (!named) return {};
-  if (!named->directory) {
+  if (!named->directory()) {
     if (named->file.in_use()) return {named};
     return {};
   }
@@ -169,7 +174,7 @@ std::vector<NodePtr> NodeTable::InUse() const {
   {
     const MutexLock lock(mutex_);
     for (const auto& [id, node] : nodes_)
-      if (!node->directory) all.push_back(node);
+      if (!node->directory()) all.push_back(node);
   }
   std::erase_if(all, [](const NodePtr& node) { return !node->file.in_use(); });
   std::sort(all.begin(), all.end(), [](const NodePtr& a, const NodePtr& b) { return a->id < b->id; });

@@ -23,15 +23,20 @@ struct KnownName {
   std::string name;
 };
 
-// A file or a directory. Its place among the others is the table's.
+enum class NodeKind { kFile, kDirectory, kLink };
+NodeKind KindOf(const TreeEntry& entry);
+
+// Its place among the others is the table's.
 class Node {
  public:
-  Node(uint64_t node_id, uint64_t shown, bool is_directory, MountedTree& tree, const NodeTable& table);
+  Node(uint64_t node_id, uint64_t shown, NodeKind of_kind, MountedTree& tree, const NodeTable& table);
 
   const uint64_t id;
   const uint64_t shown_id;  // that programs see: of the path at which it was met first
-  const bool directory;
-  MountedFile file;  // of a file
+  const NodeKind kind;
+  MountedFile file;  // of a file; of a link never open
+
+  bool directory() const { return kind == NodeKind::kDirectory; }
 
  private:
   friend class NodeTable;
@@ -52,9 +57,9 @@ class NodeTable {
   NodePtr Find(uint64_t id) const;
   // The one of this name in the directory, if the kernel knows it. Null: it does not.
   NodePtr Known(const Node& directory, const std::string& name) const;
-  // The one of this name in the directory, new or known, once more looked up by the kernel. One of the other
+  // The one of this name in the directory, new or known, once more looked up by the kernel. One of another
   // kind that had the name has lost it.
-  NodePtr LookedUp(const NodePtr& directory, const std::string& name, bool is_directory);
+  NodePtr LookedUp(const NodePtr& directory, const std::string& name, NodeKind kind);
   void Forget(uint64_t id, uint64_t lookups);
 
   // Error: kNotFound, it has lost its name or one of the directories above it has.
@@ -83,7 +88,7 @@ class NodeTable {
  private:
   using Place = std::pair<uint64_t, std::string>;  // directory and name
 
-  NodePtr Make(uint64_t shown_id, bool is_directory) XEC_REQUIRES(mutex_);
+  NodePtr Make(uint64_t shown_id, NodeKind kind) XEC_REQUIRES(mutex_);
   uint64_t FreeShownId(std::string path) const XEC_REQUIRES(mutex_);
   Result<std::string> Path(const Node& node) const XEC_REQUIRES(mutex_);
   void LoseName(const Place& place) XEC_REQUIRES(mutex_);

@@ -23,6 +23,10 @@ class StoreEdit final : public TreeEdit {
   }
   Status Write(uint64_t offset, ByteSpan bytes) override { return SyncWait(edit_->Write(offset, bytes)); }
   Status Truncate(uint64_t size) override { return SyncWait(edit_->Truncate(size)); }
+  Result<bool> SetSettings(const Settings& settings) override {
+    XEC_TRY(SyncWait(edit_->SetSettings(settings)));
+    return true;
+  }
   Status Rest() override { return SyncWait(edit_->Rest()); }
   Status Hold() override { return SyncWait(edit_->Hold()); }
   void LoseName() override { SyncWait(edit_->LoseName()); }

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "mount/store_edit.hh"
-#include "protocol/mtime.hh"
 #include "protocol/object_path.hh"
 #include "runtime/sync_wait.hh"
 
@@ -13,6 +12,7 @@ namespace {
 
 // Names that an open directory holds at once.
 constexpr size_t kPageNames = 1000;
+constexpr int64_t kNanosInMilli = 1'000'000;
 // Of attributes that are the store's, though it tells them beside those of users.
 constexpr std::string_view kOwnPrefix = "xec.";
 
@@ -34,9 +34,10 @@ class StoreReader final : public TreeReader {
 
 TreeEntry EntryOf(const ObjectInfo& info) {
   return {.directory = info.directory,
+          .link = info.settings.link,
           .size = info.size,
-          .mtime_ms = info.mtime_ms,
-          .mode = info.mode,
+          .mtime_ns = info.settings.mtime_ns.value_or(info.mtime_ms * kNanosInMilli),
+          .mode = info.settings.mode,
           .version = info.version.ToString()};
 }
 
@@ -61,10 +62,13 @@ class StoreTree final : public MountedTree {
     TreePage out;
     out.more = page.more;
     for (ListedName& name : page.names) {
-      const ObjectInfo info = {
-          .directory = name.directory, .size = name.size, .mtime_ms = name.mtime_ms, .version = name.version};
+      const ObjectInfo info = {.directory = name.directory,
+                               .size = name.size,
+                               .mtime_ms = name.mtime_ms,
+                               .version = name.version,
+                               .settings = name.settings};
       out.names.push_back(
-          {.name = std::move(name.name), .entry = EntryOf(info), .all_known = !name.attributes_set});
+          {.name = std::move(name.name), .entry = EntryOf(info), .all_known = name.settings_known});
     }
     return out;
   }
@@ -78,13 +82,11 @@ class StoreTree final : public MountedTree {
     return OpenStoreEdit(store_, scratch_, path, opened_.CreateOptionsFor(path), how, Call());
   }
 
-  Result<TreeEntry> CreateFile(const std::string& path) override {
-    CreateOptions options = opened_.CreateOptionsFor(path);
-    options.make_parents = false;
-    options.write.only_if = OnlyIf::Absent();
-    XEC_ASSIGN_OR_RETURN(std::unique_ptr<WriteHandle> writer, SyncWait(store_.Create(path, options, Call())));
-    XEC_ASSIGN_OR_RETURN(const Committed committed, SyncWait(writer->Commit(Call())));
-    return TreeEntry{.mtime_ms = committed.version.WallMillis(), .version = committed.version.ToString()};
+  Result<TreeEntry> CreateFile(const std::string& path, uint32_t mode) override {
+    return Make(path, "", Settings::OfMode(mode));
+  }
+  Result<TreeEntry> MakeLink(const std::string& path, const std::string& target) override {
+    return Make(path, target, {.link = true});
   }
 
   Status Remove(const std::string& path) override { return SyncWait(store_.Remove(path, Call())); }
@@ -108,11 +110,8 @@ class StoreTree final : public MountedTree {
     return SyncWait(store_.Rename(from, to, options, Call()));
   }
 
-  Status SetTime(const std::string& path, int64_t mtime_ms) override {
-    return SyncWait(store_.SetAttribute(path, std::string(kMtimeAttribute), FormatMtime(mtime_ms), Call()));
-  }
-  Status SetMode(const std::string& path, uint32_t mode) override {
-    return SyncWait(store_.SetMode(path, mode, Call()));
+  Status SetSettings(const std::string& path, const Settings& settings) override {
+    return SyncWait(store_.SetSettings(path, settings, Call()));
   }
 
   Result<std::map<std::string, std::string>> Attributes(const std::string& path) override {
@@ -141,6 +140,21 @@ class StoreTree final : public MountedTree {
 
  private:
   CallOptions Call() const { return {.caller = caller_}; }
+
+  // A small object, where there is nothing.
+  Result<TreeEntry> Make(const std::string& path, std::string_view bytes, const Settings& settings) {
+    CreateOptions options = opened_.CreateOptionsFor(path);
+    options.make_parents = false;
+    options.write.only_if = OnlyIf::Absent();
+    options.write.settings = settings;
+    XEC_ASSIGN_OR_RETURN(std::unique_ptr<WriteHandle> writer, SyncWait(store_.Create(path, options, Call())));
+    if (!bytes.empty()) XEC_TRY(SyncWait(writer->Append(AsBytes(bytes), Call())));
+    XEC_ASSIGN_OR_RETURN(const Committed committed, SyncWait(writer->Commit(Call())));
+    return EntryOf({.size = committed.size,
+                    .mtime_ms = committed.version.WallMillis(),
+                    .version = committed.version,
+                    .settings = settings});
+  }
 
   OpenedStore& opened_;
   Store& store_;

@@ -12,13 +12,15 @@
 
 #include "base/bytes.hh"
 #include "base/result.hh"
+#include "protocol/settings.hh"
 
 namespace xec {
 
 struct TreeEntry {
   bool directory = false;
+  bool link = false;  // a symbolic link, whose target is what a reader of it reads
   uint64_t size = 0;  // bytes
-  int64_t mtime_ms = 0;  // since 1970
+  int64_t mtime_ns = 0;  // since 1970
   std::optional<uint32_t> mode = {};  // permission bits; none: nobody has set it
   std::string version = {};  // of a file: another one whenever its bytes may differ
 };
@@ -70,6 +72,9 @@ class TreeEdit {
   // kUnavailable.
   virtual Status Write(uint64_t offset, ByteSpan bytes) = 0;
   virtual Status Truncate(uint64_t size) = 0;
+  // Mode and time of what Commit makes visible; the time holds until the bytes change. False: not here, but
+  // at the name once the changes are committed.
+  virtual Result<bool> SetSettings(const Settings&) { return false; }
   // Gives back what an upload under way holds of the process's memory. For a file that nobody has written to
   // for a while, since other uploads may wait for it. Errors: as Write.
   virtual Status Rest() = 0;
@@ -106,8 +111,13 @@ class MountedTree {
   virtual Result<std::shared_ptr<TreeReader>> OpenReader(const std::string& path) = 0;
   // Errors: as OpenReader.
   virtual Result<std::shared_ptr<TreeEdit>> OpenEdit(const std::string& path, EditHow how) = 0;
-  // An empty file, where there is nothing. Errors: kAlreadyExists, kNotFound (the parent), kNotDirectory.
-  virtual Result<TreeEntry> CreateFile(const std::string& path) = 0;
+  // An empty file, where there is nothing. `mode`: permission bits. Errors: kAlreadyExists, kNotFound (the
+  // parent), kNotDirectory.
+  virtual Result<TreeEntry> CreateFile(const std::string& path, uint32_t mode) = 0;
+  // A symbolic link, where there is nothing. Errors: as CreateFile; kUnsupported.
+  virtual Result<TreeEntry> MakeLink(const std::string& path, const std::string&) {
+    return Fail(Code::kUnsupported, "{}: there are no symbolic links here", path);
+  }
 
   // A file. Errors: kNotFound, kIsDirectory.
   virtual Status Remove(const std::string& path) = 0;
@@ -119,9 +129,8 @@ class MountedTree {
   // kIsDirectory, kNotDirectory, kNotEmpty.
   virtual Status Rename(const std::string& from, const std::string& to, bool replace) = 0;
 
-  // Of the last change, in milliseconds since 1970; until the bytes change again.
-  virtual Status SetTime(const std::string& path, int64_t mtime_ms) = 0;
-  virtual Status SetMode(const std::string& path, uint32_t mode) = 0;
+  // Mode and time, those that are there; the time holds until the bytes change.
+  virtual Status SetSettings(const std::string& path, const Settings& settings) = 0;
   virtual Result<std::map<std::string, std::string>> Attributes(const std::string& path) = 0;
   // nullopt: removes it. Errors: kNotFound (the path, or an attribute to remove), kInvalidArgument.
   virtual Status SetAttribute(const std::string& path, const std::string& name,

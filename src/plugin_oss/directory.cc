@@ -39,6 +39,7 @@ int Directory::Readdir(char* buffer, int length) {
     info.size = name.size;
     info.mtime_ms = name.mtime_ms;
     info.version = name.version;
+    info.settings = name.settings;
     FillStat(gateway_, path_ + "/" + name.name, info, stat_);
   }
   ++next_;

@@ -25,7 +25,8 @@ uint64_t DeviceOf(uint64_t identity) { return (identity >> 32 & INT32_MAX) | 1; 
 
 void FillStat(Gateway& gateway, std::string_view path, const ObjectInfo& info, struct stat* out) {
   std::memset(out, 0, sizeof(*out));
-  out->st_mode = info.directory ? (S_IFDIR | info.mode.value_or(0755)) : (S_IFREG | info.mode.value_or(0644));
+  out->st_mode = info.directory ? (S_IFDIR | info.settings.mode.value_or(0755))
+                                : (S_IFREG | info.settings.mode.value_or(0644));
   out->st_nlink = 1;
   out->st_size = info.directory ? 4096 : static_cast<off_t>(info.size);
   out->st_blksize = 1 << 20;

@@ -48,7 +48,7 @@ XrdOssDF* Storage::newFile(const char* tident) { return new File(gateway_, tiden
 
 int Storage::Chmod(const char* path, mode_t mode, XrdOucEnv* env) {
   return Guarded("chmod", [&] {
-    const Status set = SyncWait(gateway_.store().SetMode(path, mode, CallOf(env)));
+    const Status set = SyncWait(gateway_.store().SetSettings(path, Settings::OfMode(mode), CallOf(env)));
     return Answer({"chmod", path, ClientOf(env)}, set);
   });
 }

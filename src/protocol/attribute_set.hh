@@ -16,6 +16,8 @@
 namespace xec {
 
 using UserAttributes = std::map<std::string, std::string>;
+// nullopt: it is to be removed.
+using AttributeChanges = std::map<std::string, std::optional<std::string>>;
 
 // Bounds of a file, by whatever program it was written. They are far above what one set may write
 // (archive/manifest.hh), because sets that were made at once are merged into one file.

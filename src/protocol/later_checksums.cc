@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "protocol/later_checksums.hh"
 
+#include "protocol/settings.hh"
+
 namespace xec {
+namespace {
+
+bool IsOfTheStore(std::string_view name) {
+  return name.starts_with(kLaterChecksumPrefix) || name == kModeAttribute || name == kMtimeAttribute;
+}
+
+}  // namespace
 
 Status CheckUserAttributeName(std::string_view name) {
   if (name.empty()) return Fail(Code::kInvalidArgument, "an attribute needs a name");
-  if (!name.starts_with(kLaterChecksumPrefix)) return OkStatus();
-  return Fail(Code::kInvalidArgument,
-              "attributes that begin with {} are the store's own: choose another name than {}",
-              kLaterChecksumPrefix, name);
+  if (!IsOfTheStore(name)) return OkStatus();
+  return Fail(Code::kInvalidArgument, "the attribute {} is the store's own: choose another name", name);
 }
 
-UserAttributes WithoutLaterChecksums(UserAttributes attributes) {
-  std::erase_if(attributes, [](const auto& one) { return one.first.starts_with(kLaterChecksumPrefix); });
+UserAttributes OnlyOfUsers(UserAttributes attributes) {
+  std::erase_if(attributes, [](const auto& one) { return IsOfTheStore(one.first); });
   return attributes;
 }
 

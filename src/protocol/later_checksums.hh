@@ -20,9 +20,9 @@ constexpr std::string_view kLaterChecksumPrefix = "xec.checksum.";
 Status CheckUserAttributeName(std::string_view name);
 
 // What users see of the attributes of a version.
-UserAttributes WithoutLaterChecksums(UserAttributes attributes);
+UserAttributes OnlyOfUsers(UserAttributes attributes);
 
-// The rest. What is no checksum is left out.
+// Of the others the checksums. What is no checksum is left out.
 std::map<std::string, std::string> OnlyLaterChecksums(const UserAttributes& attributes);
 
 }  // namespace xec

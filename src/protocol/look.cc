@@ -129,7 +129,7 @@ Accepted AcceptedFrom(const State& state) {
       accepted.kind = Accepted::kObject;
       accepted.oid = state.oid;
       accepted.size = state.size;
-      accepted.etag = state.etag;
+      accepted.given = state.given;
       break;
     case StateKind::kDirectory: accepted.kind = Accepted::kDirectory; break;
     default:
@@ -140,6 +140,11 @@ Accepted AcceptedFrom(const State& state) {
   }
   accepted.origin = state.origin;
   return accepted;
+}
+
+int64_t MtimeMs(const Accepted& accepted) {
+  const std::optional<int64_t>& set_ns = accepted.given.settings.mtime_ns;
+  return set_ns ? MillisOf(*set_ns) : accepted.version.WallMillis();
 }
 
 State MovedState(const Accepted& moved) {
@@ -245,14 +250,14 @@ RollStep NextRollStep(const States& states, const Accepted& goal) {
       return {.kind = RollStep::kRename, .from = FormatState(state), .to = FormatState(MovedState(goal))};
     if (goal.kind != Accepted::kObject) continue;
     if (state.kind == StateKind::kMoveIn && state.oid == goal.origin) {
-      State witness = WitnessState(goal.version, goal.oid, goal.size, goal.etag);
+      State witness = WitnessState(goal.version, goal.oid, goal.size, goal.given);
       witness.origin = goal.origin;
       return {.kind = RollStep::kRename, .from = FormatState(state), .to = FormatState(witness)};
     }
     if (state.oid == goal.oid && (state.kind == StateKind::kSealed || state.kind == StateKind::kAborted)) {
       return {.kind = RollStep::kRename,
               .from = FormatState(state),
-              .to = FormatState(PromotedState(goal.version, goal.oid, goal.size, goal.etag))};
+              .to = FormatState(PromotedState(goal.version, goal.oid, goal.size, goal.given))};
     }
   }
   return {.kind = RollStep::kWitness};
@@ -435,10 +440,10 @@ std::vector<SweepAction> PlanSweep(const States& states, const SweepInput& input
             break;
           }
           // Left behind beside a witness of its own version: it is the better one.
-          plan.push_back(
-              {.kind = SweepAction::kRename,
-               .from = FormatState(state),
-               .to = FormatState(PromotedState(current, state.oid, input.current.size, input.current.etag))});
+          plan.push_back({.kind = SweepAction::kRename,
+                          .from = FormatState(state),
+                          .to = FormatState(
+                              PromotedState(current, state.oid, input.current.size, input.current.given))});
         } else if (const auto below = input.promoted_below.find(state.oid);
                    below != input.promoted_below.end()) {
           // Readers that have that version open take a seal for its archive.

@@ -21,7 +21,7 @@ struct Accepted {
   std::optional<Version> target;  // of kMoved
   std::string oid;  // of kObject; of kMoved the rename's id
   uint64_t size = 0;  // of kObject
-  std::string etag;  // of kObject: "" if it was given none
+  Given given;  // of kObject
   std::string proved;  // of kMoved: the marks of homes
   std::string origin;  // of kObject: the rename that moved it in, as far as the listings show
 
@@ -49,6 +49,9 @@ std::optional<Version> Ceiling(const States& states);
 // True when the states hold this accepted version, as archive, witness, directory or tombstone.
 bool HasAccepted(const States& states, const Accepted& accepted);
 bool HasAccepted(const States& states, const Version& version);
+
+// Of the last change of what lives there, as far as states tell it, in milliseconds since 1970.
+int64_t MtimeMs(const Accepted& accepted);
 
 // What the listings heard so far say about a name.
 class Look {

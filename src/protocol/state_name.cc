@@ -13,16 +13,37 @@ namespace {
 constexpr std::string_view kMarksPrefix = "h";
 
 constexpr size_t kNonceBytes = 8;
-// No rename's id begins like this.
-constexpr std::string_view kEtagPrefix = "etag-";
+// No rename's id begins like these.
+constexpr std::string_view kEtagPrefix = "etag-", kSettingsPrefix = "set-";
 
 std::string WithVersion(char letter, const State& state) {
   return state.version ? fmt::format("{}.{}.{}", letter, state.version->ToString(), state.oid)
                        : fmt::format("{}.{}", letter, state.oid);
 }
 
-std::string EtagSuffix(const State& state) {
-  return state.etag.empty() ? "" : fmt::format(".{}{}", kEtagPrefix, state.etag);
+// The last words of the name.
+std::string GivenSuffix(const State& state) {
+  const std::string& etag = state.given.etag;
+  const std::string settings = FormatSettings(state.given.settings);
+  return (etag.empty() ? "" : fmt::format(".{}{}", kEtagPrefix, etag)) +
+         (settings.empty() ? "" : fmt::format(".{}{}", kSettingsPrefix, settings));
+}
+
+// Takes those words away, if they are behind the first `least`. nullopt: they are wrong.
+std::optional<Given> TakeGiven(std::vector<std::string_view>& words, size_t least) {
+  Given given;
+  if (words.size() > least && words.back().starts_with(kSettingsPrefix)) {
+    const auto settings = ParseSettings(words.back().substr(kSettingsPrefix.size()));
+    if (!settings) return std::nullopt;
+    given.settings = *settings;
+    words.pop_back();
+  }
+  if (words.size() > least && words.back().starts_with(kEtagPrefix)) {
+    given.etag = words.back().substr(kEtagPrefix.size());
+    if (!IsEtag(given.etag)) return std::nullopt;
+    words.pop_back();
+  }
+  return given;
 }
 
 bool IsOidOrDirectory(std::string_view text) { return text == kDirectoryOid || IsObjectId(text); }
@@ -50,12 +71,8 @@ std::optional<State> ParseDirectorySeal(StateKind kind, const std::vector<std::s
 }
 
 std::optional<State> ParseArchive(StateKind kind, std::vector<std::string_view> words) {
-  std::string etag;
-  if (words.size() > 4 && words.back().starts_with(kEtagPrefix)) {
-    etag = words.back().substr(kEtagPrefix.size());
-    if (!IsEtag(etag)) return std::nullopt;
-    words.pop_back();
-  }
+  std::optional<Given> given = TakeGiven(words, 4);
+  if (!given) return std::nullopt;
   const bool moved_in = kind == StateKind::kWitness && words.size() == 5;
   if ((words.size() != 4 && !moved_in) || (moved_in && !IsObjectId(words[4]))) return std::nullopt;
   State state;
@@ -66,7 +83,7 @@ std::optional<State> ParseArchive(StateKind kind, std::vector<std::string_view> 
   state.oid = words[2];
   state.size = *size;
   if (moved_in) state.origin = words[4];
-  state.etag = std::move(etag);
+  state.given = std::move(*given);
   return state;
 }
 
@@ -158,12 +175,12 @@ std::string FormatState(const State& state) {
   switch (state.kind) {
     case StateKind::kSealed: return WithVersion(state.version ? 'e' : 's', state);
     case StateKind::kPromoted:
-      return fmt::format("p.{}.{}.{}", version, state.oid, state.size) + EtagSuffix(state);
+      return fmt::format("p.{}.{}.{}", version, state.oid, state.size) + GivenSuffix(state);
     case StateKind::kUnproved: return fmt::format("y.{}.{}.{}", version, state.oid, state.nonce);
     case StateKind::kWitness:
       return fmt::format("w.{}.{}.{}{}{}", version, state.oid, state.size, state.origin.empty() ? "" : ".",
                          state.origin) +
-             EtagSuffix(state);
+             GivenSuffix(state);
     case StateKind::kDirectorySeal: return WithVersion('f', state);
     case StateKind::kDirectory: return fmt::format("d.{}", version);
     case StateKind::kRemovalSeal: return WithVersion('g', state);
@@ -232,16 +249,16 @@ State ExclusiveSealedState(Version version, std::string oid) {
   return state;
 }
 
-State PromotedState(Version version, std::string oid, uint64_t size, std::string etag) {
+State PromotedState(Version version, std::string oid, uint64_t size, Given given) {
   State state = ExclusiveSealedState(version, std::move(oid));
   state.kind = StateKind::kPromoted;
   state.size = size;
-  state.etag = std::move(etag);
+  state.given = std::move(given);
   return state;
 }
 
-State WitnessState(Version version, std::string oid, uint64_t size, std::string etag) {
-  State state = PromotedState(version, std::move(oid), size, std::move(etag));
+State WitnessState(Version version, std::string oid, uint64_t size, Given given) {
+  State state = PromotedState(version, std::move(oid), size, std::move(given));
   state.kind = StateKind::kWitness;
   return state;
 }

@@ -12,6 +12,7 @@
 //   w.<v>.<oid>.<size>         witness: manifest only                        accepted
 //   w.<v>.<oid>.<size>.<rid>   witness that rename <rid> moved in            accepted
 //   ....etag-<etag>            at the end of a p or w: the ETag that the version was given
+//   ....set-<settings>         behind that: its settings (FormatSettings)
 //   f.<v>.<oid>                directory seal: a directory is being made here, <oid> by a fresh id
 //   d.<v>                      directory                                     accepted
 //   g.<v>.<oid>                removal seal: directory <v> is to be removed or renamed, <oid> by a fresh id
@@ -38,6 +39,7 @@
 #include <string_view>
 #include <vector>
 
+#include "protocol/settings.hh"
 #include "protocol/version.hh"
 
 namespace xec {
@@ -66,6 +68,14 @@ enum class StateKind {
 inline constexpr size_t kEtagSizeMax = 64;
 bool IsEtag(std::string_view text);
 
+// What the maker of a version has given it beside its bytes. It stays with the version, whoever makes
+// archives and witnesses of it.
+struct Given {
+  std::string etag = {};  // "" if there is none
+  Settings settings = {};
+  bool operator==(const Given&) const = default;
+};
+
 // A directory's unproved witness carries this instead of an object id.
 inline constexpr std::string_view kDirectoryOid = "dir";
 
@@ -78,7 +88,7 @@ struct State {
   std::optional<Version> target;  // of a moved tombstone: the version at the new name; of a, b: the revision
   std::string proved;  // of a moved tombstone: the marks of homes
   std::string origin;  // of a moved-in witness: the rename's id
-  std::string etag;  // of p and w: "" if the version was given none
+  Given given;  // of p and w
   // About the entry itself, from the listing; not part of the name.
   uint64_t entry_bytes = 0;
   int64_t mtime_s = 0;
@@ -104,8 +114,8 @@ std::optional<State> ParseState(std::string_view entry);
 // Constructors of the common ones.
 State SealedState(std::string oid);
 State ExclusiveSealedState(Version version, std::string oid);
-State PromotedState(Version version, std::string oid, uint64_t size, std::string etag = {});
-State WitnessState(Version version, std::string oid, uint64_t size, std::string etag = {});
+State PromotedState(Version version, std::string oid, uint64_t size, Given given = {});
+State WitnessState(Version version, std::string oid, uint64_t size, Given given = {});
 State DirectorySealState(Version version, std::string oid);
 State DirectoryState(Version version);
 // `version`: of the directory.

@@ -57,6 +57,7 @@ class CountedWriter final : public WriteHandle {
   Status SetUserAttributes(std::map<std::string, std::string> attributes) override {
     return next_->SetUserAttributes(std::move(attributes));
   }
+  void SetSettings(Settings settings) override { next_->SetSettings(settings); }
   bool AllInMemory() const override { return next_->AllInMemory(); }
   // What has ended may wait for long and may never be committed, and if it is changed a copy of it is what
   // claims. Its commit claims again.

@@ -2,7 +2,6 @@
 #include "store/describe.hh"
 
 #include "protocol/later_checksums.hh"
-#include "protocol/mtime.hh"
 #include "store/told_attributes.hh"
 
 namespace xec {
@@ -19,9 +18,7 @@ void Describe(Manifest manifest, ObjectDescription& all) {
 void DescribeSet(UserAttributes values, ObjectDescription& all) {
   all.checksums.merge(OnlyLaterChecksums(values));
   TellSet(values, all.info);
-  all.attributes = WithoutLaterChecksums(std::move(values));
-  // It is of these bytes: no copy of the attributes takes it along.
-  all.attributes.erase(std::string(kMtimeAttribute));
+  all.attributes = OnlyOfUsers(std::move(values));
 }
 
 }  // namespace xec

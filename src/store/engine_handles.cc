@@ -123,6 +123,10 @@ class EngineWriteHandle final : public WriteHandle {
     return writer_->SetUserAttributes(std::move(attributes));
   }
 
+  void SetSettings(Settings settings) override {
+    if (writer_) writer_->SetSettings(settings);
+  }
+
   bool AllInMemory() const override { return writer_ && writer_->AllInMemory(); }
 
   Task<Status> EndStream(CallOptions call) override {

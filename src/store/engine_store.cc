@@ -2,7 +2,6 @@
 #include "store/engine_store.hh"
 
 #include "protocol/later_checksums.hh"
-#include "protocol/mode.hh"
 #include "store/bounded.hh"
 #include "store/describe.hh"
 #include "store/engine_handles.hh"
@@ -63,7 +62,11 @@ Task<Result<Committed>> CopyIn(Engine& engine, LayoutStore& layout, std::string 
   if ((*reader)->version() != source->info.version)
     co_return Fail(Code::kConflict, "{} was replaced while it was copied; retry", from);
   options.create.write.size_hint = (*reader)->size();
-  if (options.attributes) options.create.write.attributes = std::move(source->attributes);
+  if (options.attributes) {
+    options.create.write.attributes = std::move(source->attributes);
+    options.create.write.settings = source->info.settings;
+    options.create.write.settings.mtime_ns.reset();
+  }
   Result<std::unique_ptr<ObjectWriter>> writer = co_await layout.Create(to, std::move(options.create));
   if (!writer) co_return writer.error();
   const auto stopped = [&] { return call.stop.stop_requested() || engine.executor().Now() >= call.deadline; };
@@ -73,13 +76,6 @@ Task<Result<Committed>> CopyIn(Engine& engine, LayoutStore& layout, std::string 
     co_return copied.error();
   }
   Result<Committed> committed = co_await (*writer)->Commit();
-  if (committed && options.attributes && source->info.mode) {
-    // Where it is told from; an upload that has replaced the copy since has set another mode, or none.
-    const Status moded =
-        co_await layout.SetAttribute(std::move(to), std::string(kModeAttribute),
-                                     FormatMode(*source->info.mode), OnlyIf::Current(committed->version));
-    (void)moded;
-  }
   co_return std::move(committed);
 }
 
@@ -146,9 +142,8 @@ Task<Status> EngineStore::SetAttribute(std::string path, std::string name, std::
              layout_.SetAttribute(std::move(path), std::move(name), std::move(value), only_if));
 }
 
-Task<Status> EngineStore::SetMode(std::string path, uint32_t mode, CallOptions call) {
-  return Ask(std::move(call),
-             layout_.SetAttribute(std::move(path), std::string(kModeAttribute), FormatMode(mode), OnlyIf()));
+Task<Status> EngineStore::SetSettings(std::string path, Settings settings, CallOptions call) {
+  return Ask(std::move(call), layout_.ChangeAttributes(std::move(path), AttributesOf(settings), OnlyIf()));
 }
 
 Task<Status> EngineStore::KeepChecksum(std::string path, Version version, std::string algorithm,

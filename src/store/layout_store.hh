@@ -14,6 +14,7 @@
 #include "object/read/object_reader.hh"
 #include "object/repair/repair.hh"
 #include "object/write/object_writer.hh"
+#include "protocol/attribute_set.hh"
 #include "store/client_requests.hh"
 
 namespace xec {
@@ -36,8 +37,11 @@ class LayoutStore {
   virtual Task<Result<Renamed>> Rename(std::string from, std::string to, RenameOptions options = {}) = 0;
 
   // Any attribute of the name, also those of the store's own. Replace changes the whole map atomically.
-  virtual Task<Status> SetAttribute(std::string path, std::string name, std::optional<std::string> value,
-                                    OnlyIf only_if = {}) = 0;
+  virtual Task<Status> ChangeAttributes(std::string path, AttributeChanges changes, OnlyIf only_if) = 0;
+  Task<Status> SetAttribute(std::string path, std::string name, std::optional<std::string> value,
+                            OnlyIf only_if = {}) {
+    return ChangeAttributes(std::move(path), {{std::move(name), std::move(value)}}, only_if);
+  }
   // As Store::KeepChecksum.
   virtual Task<Status> KeepChecksum(std::string path, Version version, std::string algorithm,
                                     std::string hex) = 0;

@@ -33,9 +33,10 @@ ObjectInfo InfoOf(const NameInfo& info) {
   const Accepted& here = info.accepted;
   return {.directory = here.kind == Accepted::kDirectory,
           .size = here.size,
-          .mtime_ms = here.version.WallMillis(),
+          .mtime_ms = MtimeMs(here),
           .version = here.version,
-          .etag = here.etag};
+          .settings = here.given.settings,
+          .etag = here.given.etag};
 }
 
 }  // namespace
@@ -207,8 +208,7 @@ Task<Status> NativeStore::KeepChecksum(std::string text, Version version, std::s
   co_return co_await SetAttribute(std::move(text), std::move(name), std::move(hex), OnlyIf::Current(version));
 }
 
-Task<Status> NativeStore::SetAttribute(std::string text, std::string name, std::optional<std::string> value,
-                                       OnlyIf only_if) {
+Task<Status> NativeStore::ChangeAttributes(std::string text, AttributeChanges changes, OnlyIf only_if) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
   if (path->IsRoot()) co_return Fail(Code::kUnsupported, "the root has no attributes");
@@ -217,8 +217,7 @@ Task<Status> NativeStore::SetAttribute(std::string text, std::string name, std::
   const Status as_said = NeedKindSaid(text, found->info.accepted.kind == Accepted::kDirectory);
   if (!as_said) co_return as_said.error();
   if (only_if.version && found->info.accepted.version != *only_if.version) co_return NotCurrent(*path);
-  AttributeChange change{
-      .name = std::move(name), .value = std::move(value), .current = std::move(found->set), .written = {}};
+  AttributeChange change{.changes = std::move(changes), .current = std::move(found->set), .written = {}};
   if (!change.current) {
     Result<UserAttributes> written = co_await WrittenAttributes(engine_, found->info);
     if (!written) co_return written.error();

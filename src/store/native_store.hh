@@ -26,8 +26,7 @@ class NativeStore final : public LayoutStore {
   Task<Result<Renamed>> Rename(std::string from, std::string to, RenameOptions options) override;
   Task<Status> KeepChecksum(std::string path, Version version, std::string algorithm,
                             std::string hex) override;
-  Task<Status> SetAttribute(std::string path, std::string name, std::optional<std::string> value,
-                            OnlyIf only_if) override;
+  Task<Status> ChangeAttributes(std::string path, AttributeChanges changes, OnlyIf only_if) override;
   Task<Result<StoreSpace>> Space() override;
   Task<Result<CleanReport>> Clean(CleanOptions options) override;
   Task<Result<StoredNames>> ListStored(std::string directory) override;

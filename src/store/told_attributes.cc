@@ -2,16 +2,13 @@
 #include "store/told_attributes.hh"
 
 #include "commit/programs/attributes.hh"
-#include "protocol/mode.hh"
-#include "protocol/mtime.hh"
 
 namespace xec {
 
 void TellSet(const UserAttributes& values, ObjectInfo& told) {
-  const auto mode = values.find(std::string(kModeAttribute));
-  if (mode != values.end()) told.mode = ParseMode(mode->second);
-  const auto mtime = values.find(std::string(kMtimeAttribute));
-  if (mtime != values.end()) told.mtime_ms = ParseMtime(mtime->second).value_or(told.mtime_ms);
+  const Settings changed = SettingsIn(values);
+  told.settings = told.settings.With(changed);
+  if (changed.mtime_ns) told.mtime_ms = MillisOf(*changed.mtime_ns);
 }
 
 Task<ObjectInfo> TellAttributes(Engine& engine, NameInfo info, ObjectInfo told) {

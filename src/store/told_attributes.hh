@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// What is told with a name though it is an attribute: its mode (protocol/mode.hh) and a time that was set
-// (protocol/mtime.hh).
+// What is told with a name though it is an attribute: settings that were changed since it was made
+// (protocol/settings.hh).
 #pragma once
 
 #include "api/object_info.hh"

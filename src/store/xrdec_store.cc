@@ -61,6 +61,8 @@ Task<Result<ObjectInfo>> XrdecStore::Stat(std::string text) {
   result.version = name->version;
   result.mtime_ms = name->version.WallMillis();
   if (!name->in_register) co_return result;
+  result.settings = name->registered.accepted.given.settings;
+  if (!result.directory) result.mtime_ms = MtimeMs(name->registered.accepted);
   co_return co_await TellAttributes(engine_, std::move(name->registered), std::move(result));
 }
 
@@ -183,6 +185,10 @@ Task<Result<ObjectDescription>> XrdecStore::Describe(std::string text) {
   Result<ObjectDescription> all = co_await DescribeArchives(*name);
   if (!all) co_return all.error();
   all->info = {.size = name->size, .mtime_ms = name->version.WallMillis(), .version = name->version};
+  if (name->in_register) {
+    all->info.settings = name->registered.accepted.given.settings;
+    all->info.mtime_ms = MtimeMs(name->registered.accepted);
+  }
   if (*set) DescribeSet((*set)->set.Values(), *all);
   co_return std::move(all);
 }
@@ -192,8 +198,7 @@ Task<Result<std::optional<AttributeRevision>>> XrdecStore::AttributesSetFor(cons
   co_return co_await ReadAttributesToTell(engine_, name.registered);
 }
 
-Task<Status> XrdecStore::SetAttribute(std::string text, std::string attribute,
-                                      std::optional<std::string> value, OnlyIf only_if) {
+Task<Status> XrdecStore::ChangeAttributes(std::string text, AttributeChanges changes, OnlyIf only_if) {
   Result<ObjectPath> path = ObjectPath::Parse(text);
   if (!path) co_return path.error();
   if (only_if.version) co_return NoConditions(text);
@@ -204,23 +209,23 @@ Task<Status> XrdecStore::SetAttribute(std::string text, std::string attribute,
   if (!name->in_register) {
     Result<Manifest> manifest = co_await ManifestOf(engine_, *name);
     if (!manifest) co_return manifest.error();
-    if (!value && !manifest->attributes.contains(attribute))
-      co_return Fail(Code::kNotFound, "{} has no attribute '{}'", path->text(), attribute);
+    for (const auto& [attribute, value] : changes) {
+      if (!value && !manifest->attributes.contains(attribute))
+        co_return Fail(Code::kNotFound, "{} has no attribute '{}'", path->text(), attribute);
+    }
     name = co_await TakeOver(engine_, std::move(*name), XrdecWidth::kArchives);
     if (!name) co_return name.error();
     if (!name->in_register) co_return Fail(Code::kConflict, "{} was changed meanwhile; retry", path->text());
   }
-  co_return co_await ChangeRegistered(std::move(*name), std::move(attribute), std::move(value));
+  co_return co_await ChangeRegistered(std::move(*name), std::move(changes));
 }
 
-Task<Status> XrdecStore::ChangeRegistered(XrdecName name, std::string attribute,
-                                          std::optional<std::string> value) {
+Task<Status> XrdecStore::ChangeRegistered(XrdecName name, AttributeChanges changes) {
   Result<Manifest> manifest = co_await ManifestOf(engine_, name);
   if (!manifest) co_return manifest.error();
   Result<std::optional<AttributeRevision>> current = co_await AttributesSetFor(name);
   if (!current) co_return current.error();
-  AttributeChange change{.name = std::move(attribute),
-                         .value = std::move(value),
+  AttributeChange change{.changes = std::move(changes),
                          .current = std::move(*current),
                          .written = std::move(manifest->attributes)};
   Status written = co_await ChangeAttribute(engine_, name.registered, std::move(change));
@@ -239,8 +244,8 @@ Task<Status> XrdecStore::KeepChecksum(std::string text, Version version, std::st
     co_return Fail(Code::kUnsupported, "{} was written by a stock client, with which no checksums are kept",
                    path->text());
   if (name->version != version) co_return NotCurrent(*path);
-  co_return co_await ChangeRegistered(std::move(*name), std::string(kLaterChecksumPrefix) + algorithm,
-                                      std::move(hex));
+  AttributeChanges changes = {{std::string(kLaterChecksumPrefix) + algorithm, std::move(hex)}};
+  co_return co_await ChangeRegistered(std::move(*name), std::move(changes));
 }
 
 Task<Result<StoreSpace>> XrdecStore::Space() { co_return co_await SumSpace(engine_); }

@@ -30,8 +30,7 @@ class XrdecStore final : public LayoutStore {
   Task<Status> KeepChecksum(std::string path, Version version, std::string algorithm,
                             std::string hex) override;
   // kUnsupported for directories.
-  Task<Status> SetAttribute(std::string path, std::string name, std::optional<std::string> value,
-                            OnlyIf only_if) override;
+  Task<Status> ChangeAttributes(std::string path, AttributeChanges changes, OnlyIf only_if) override;
   Task<Result<StoreSpace>> Space() override;
   Task<Result<CleanReport>> Clean(CleanOptions options) override;
   Task<Result<RepairReport>> Repair(std::string path, RepairOptions options) override;
@@ -42,7 +41,7 @@ class XrdecStore final : public LayoutStore {
   // What the text names must be an object.
   Task<Result<XrdecName>> LookUpArchives(std::string text, ObjectPath path);
   // `name` is in the register, and was looked up with its archives.
-  Task<Status> ChangeRegistered(XrdecName name, std::string attribute, std::optional<std::string> value);
+  Task<Status> ChangeRegistered(XrdecName name, AttributeChanges changes);
   Task<Result<std::optional<AttributeRevision>>> AttributesSetFor(const XrdecName& name);
 
   Engine& engine_;

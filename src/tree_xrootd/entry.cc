@@ -10,6 +10,7 @@ namespace {
 // Two changes so close to each other may have the same time, clocks of servers may be a little ahead of ours,
 // and an answer takes its time.
 constexpr int64_t kMomentMs = 5000;
+constexpr int64_t kNanosInSecond = 1'000'000'000;
 
 std::string VersionOf(const XrdCl::StatInfo& info, int64_t changed_ms, WallMillis now) {
   static std::atomic<uint64_t> answers = 0;
@@ -34,10 +35,11 @@ Told ToldOf(const XrdCl::StatInfo& info, WallMillis now) {
   Told told;
   told.entry.directory = info.TestFlags(XrdCl::StatInfo::IsDir);
   told.entry.size = told.entry.directory ? 0 : info.GetSize();
-  told.entry.mtime_ms = static_cast<int64_t>(info.GetModTime()) * 1000;
+  const auto mtime_s = static_cast<int64_t>(info.GetModTime());
+  told.entry.mtime_ns = mtime_s * kNanosInSecond;
   told.entry.mode = ModeOf(info);
   const int64_t changed_ms =
-      info.ExtendedFormat() ? static_cast<int64_t>(info.GetChangeTime()) * 1000 : told.entry.mtime_ms;
+      (info.ExtendedFormat() ? static_cast<int64_t>(info.GetChangeTime()) : mtime_s) * 1000;
   told.identity = fmt::format("{}.{}.{}", info.GetId(), info.GetSize(), info.GetModTime());
   told.id = info.GetId();
   told.entry.version = VersionOf(info, changed_ms, now);

@@ -34,7 +34,7 @@ bool IsSilent(const Result<T>& answer) {
 }
 
 bool Better(const TreeEntry& a, const TreeEntry& b) {
-  return std::tuple(a.directory, a.mtime_ms) > std::tuple(b.directory, b.mtime_ms);
+  return std::tuple(a.directory, a.mtime_ns) > std::tuple(b.directory, b.mtime_ns);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ constexpr int kExecutorThreads = 2;  // they only hand answers over
 // A file that was not used for so long is closed on the server, and opened again when it is used.
 constexpr Duration kIdleMax = std::chrono::minutes(5);
 constexpr Duration kLookForIdle = std::chrono::minutes(1);
-constexpr int64_t kMillisInSecond = 1000;
+constexpr int64_t kNanosInSecond = 1'000'000'000;
 constexpr uint32_t kFileMode = 0644, kDirectoryMode = 0755;
 // Attributes of the tree itself; the names are those of XrootdFS.
 constexpr std::string_view kWorkersName = "xrootdfs.fs.workers";
@@ -131,7 +131,7 @@ class Tree final : public XrootdTree {
     return std::shared_ptr<TreeEdit>(edit);
   }
 
-  Result<TreeEntry> CreateFile(const std::string& path) override {
+  Result<TreeEntry> CreateFile(const std::string& path, uint32_t mode) override {
     const OpenWhat what = {
         .as = OpenAs::kCreate, .mode = kFileMode, .make_parents = cluster_->has_redirector()};
     XEC_ASSIGN_OR_RETURN(const std::shared_ptr<OpenFile> open, OpenFile::Open(cluster_->door(), path, what));
@@ -139,7 +139,11 @@ class Tree final : public XrootdTree {
     ClusterMemberPtr place = cluster_->Find(open->host_port());
     cluster_->SetPlace(path, place);
     // A gateway's file is there since the close only.
-    XEC_ASSIGN_OR_RETURN(const Told told, Locate(path, nullptr));
+    XEC_ASSIGN_OR_RETURN(Told told, Locate(path, nullptr));
+    if (told.entry.mode.value_or(kFileMode) != mode) {
+      XEC_TRY(SetMode(path, mode));
+      told.entry.mode = mode;
+    }
     return told.entry;
   }
 
@@ -188,17 +192,12 @@ class Tree final : public XrootdTree {
     return MergeDone(renamed, true);
   }
 
-  Status SetMode(const std::string& path, uint32_t mode) override {
-    const auto set = Change(cluster_->members(), [path, mode](const Endpoint& server, TimePoint deadline) {
-      return server.SetMode(path, mode, deadline);
-    });
-    return MergeDone(set, false);
-  }
-
-  Status SetTime(const std::string& path, int64_t mtime_ms) override {
+  Status SetSettings(const std::string& path, const Settings& settings) override {
+    if (settings.mode) XEC_TRY(SetMode(path, *settings.mode));
+    if (!settings.mtime_ns) return OkStatus();
     XEC_ASSIGN_OR_RETURN(const Told told, Locate(path, nullptr));
     // E.g. of a file that was just made. Servers tell seconds.
-    if (told.entry.mtime_ms / kMillisInSecond == mtime_ms / kMillisInSecond) return OkStatus();
+    if (told.entry.mtime_ns / kNanosInSecond == *settings.mtime_ns / kNanosInSecond) return OkStatus();
     return Fail(Code::kUnsupported, "the time of {} cannot be set: the root protocol has no request for it",
                 path);
   }
@@ -275,6 +274,13 @@ class Tree final : public XrootdTree {
   }
 
  private:
+  Status SetMode(const std::string& path, uint32_t mode) {
+    const auto set = Change(cluster_->members(), [path, mode](const Endpoint& server, TimePoint deadline) {
+      return server.SetMode(path, mode, deadline);
+    });
+    return MergeDone(set, false);
+  }
+
   template <typename F>
   std::vector<Status> Change(const Members& whom, F change) {
     return cluster_->AskAll<void>(whom, std::move(change));

@@ -60,7 +60,8 @@ Task<Result<ExclusiveStart>> StartEntry(Engine& engine, ObjectPath path, int64_t
       path.text());
 }
 
-Task<Status> CommitEntry(Engine& engine, ObjectPath path, ExclusiveStart start, Manifest manifest) {
+Task<Status> CommitEntry(Engine& engine, ObjectPath path, ExclusiveStart start, Manifest manifest,
+                         Settings settings) {
   const ObjectPath entry = path.Registered();
   const State seal = ExclusiveSealedState(start.version, manifest.object_id);
   // Where archives lie is not the entry's business; nothing of it would follow a rename.
@@ -84,7 +85,8 @@ Task<Status> CommitEntry(Engine& engine, ObjectPath path, ExclusiveStart start, 
                        .seal = seal,
                        .size = manifest.size_bytes,
                        .archives = std::move(sealed),
-                       .exclusive_base = start.base};
+                       .exclusive_base = start.base,
+                       .given = {.settings = settings}};
     Result<Version> committed = co_await CommitPut(engine, std::move(request));
     if (!committed) done = InUserWords(committed.error());
   }
@@ -116,7 +118,8 @@ Task<Result<XrdecName>> TakeOver(Engine& engine, XrdecName name, XrdecWidth widt
   if (start && !(*start->base == name.registered.accepted))
     co_return Fail(Code::kConflict, "{} was changed by somebody else meanwhile; retry", path.text());
   Status committed = start ? OkStatus() : Status(start.error());
-  if (start) committed = co_await CommitEntry(engine, path, std::move(*start), std::move(manifest));
+  if (start)
+    committed = co_await CommitEntry(engine, path, std::move(*start), std::move(manifest), Settings());
   // Somebody else's entry for it is as good.
   if (!committed && committed.code() != Code::kAlreadyExists) co_return committed.error();
   co_return co_await LookUpXrdec(engine, path, width);

@@ -17,7 +17,8 @@ Task<Result<ExclusiveStart>> StartEntry(Engine& engine, ObjectPath path, int64_t
 // Commits the entry: at most one of several creations of a name succeeds. `manifest` tells id, size, geometry
 // and checksums of the object; its kind, lane and servers do not matter. Errors: kAlreadyExists, kConflict,
 // kNoQuorum: nothing is visible; kUnknown: the outcome is open.
-Task<Status> CommitEntry(Engine& engine, ObjectPath path, ExclusiveStart start, Manifest manifest);
+Task<Status> CommitEntry(Engine& engine, ObjectPath path, ExclusiveStart start, Manifest manifest,
+                         Settings settings);
 
 // Makes an entry for an object that is not in the register, and looks it up again. Errors as above.
 Task<Result<XrdecName>> TakeOver(Engine& engine, XrdecName name, XrdecWidth width);

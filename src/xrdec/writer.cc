@@ -42,6 +42,7 @@ class Writer final : public ObjectWriter {
   Status SetUserAttributes(std::map<std::string, std::string> attributes) override {
     return upload_.SetUserAttributes(std::move(attributes));
   }
+  void SetSettings(Settings settings) override { upload_.SetSettings(settings); }
   bool AllInMemory() const override { return upload_.AllInMemory(); }
   Task<Status> EndStream() override { return upload_.EndStream(); }
   Task<Result<uint64_t>> ReadBack(uint64_t offset, MutableByteSpan into) override {
@@ -119,7 +120,8 @@ Task<Result<Version>> Writer::CommitSealed(const Manifest& manifest) {
   if (engine_.executor().Now() - sealed > engine_.options().operation_limit)
     co_return Fail(Code::kConflict, "the commit of {} took too long; retry", path_.text());
   const Version version = start->version;
-  const Status entered = co_await CommitEntry(engine_, path_, std::move(*start), manifest);
+  const Status entered =
+      co_await CommitEntry(engine_, path_, std::move(*start), manifest, upload_.settings());
   if (!entered) co_return entered.error();
   co_await PublishAll(engine_, Good(), staged_, path_, XrdecVersionOf(version));
   co_return version;

@@ -16,6 +16,7 @@ import xectest
 
 EXIT_USAGE, EXIT_NOT_FOUND, EXIT_KIND = 2, 3, 10
 MIB = 1 << 20
+TIME_NS = 1_234_567_890_123_456_789
 
 
 class Files(fuse_mounts.StoreTestCase):
@@ -234,6 +235,67 @@ class Changes(fuse_mounts.StoreTestCase):
         status = os.stat(f"{mnt}/f")
         self.assertEqual((stat.S_IMODE(status.st_mode), status.st_mtime), (0o700, 1000))
         self.assertEqual(os.getxattr(f"{mnt}/f", "user.k"), b"w")
+
+    def test_what_is_set_before_the_close_is_in_the_version(self):
+        """Mode and time were attributes of their own, which cost requests for each file."""
+        mnt = self.mount()
+        self.write(self.path("f"), "bytes")
+        os.chmod(self.path("f"), 0o751)
+        os.utime(self.path("f"), ns=(1, TIME_NS))
+        self.run_program(["cp", "-p", self.path("f"), f"{mnt}/copied"])
+        self.run_program(["sh", "-c", f"tar -c -C {self.dir} --format=posix f | tar -x -C {mnt}"])
+        for _ in range(2):
+            for name in ("copied", "f"):
+                status = os.stat(f"{mnt}/{name}")
+                self.assertEqual((oct(status.st_mode), status.st_mtime_ns), (oct(stat.S_IFREG | 0o751), TIME_NS))
+            self.unmount(mnt)
+            self.mount()
+        states = [os.path.basename(file) for directory in self.dirs for file in self.files_below(directory) if ".~xo/" in file]
+        self.assertTrue(any(f".set-m0751_t{TIME_NS}" in state for state in states), states)
+        self.assertFalse([state for state in states if state.startswith("a.")])
+
+    def test_links(self):
+        mnt = self.mount()
+        os.mkdir(f"{mnt}/d")
+        self.write(f"{mnt}/d/file", "content")
+        for target, name in (("d/file", "to_file"), ("d", "to_directory"), ("none", "dangling"), ("x" * 4095, "long"),
+                             ("loop", "loop"), (f"{mnt}/d/file", "absolute")):
+            os.symlink(target, f"{mnt}/{name}")
+            self.assertEqual(os.readlink(f"{mnt}/{name}"), target)
+            status = os.lstat(f"{mnt}/{name}")
+            self.assertTrue(stat.S_ISLNK(status.st_mode))
+            self.assertEqual(status.st_size, len(target))
+        self.assertEqual(self.read(f"{mnt}/to_file"), "content")
+        self.assertEqual(os.listdir(f"{mnt}/to_directory"), ["file"])
+        for name, problem in (("dangling", errno.ENOENT), ("loop", errno.ELOOP), ("long", errno.ENAMETOOLONG)):
+            with self.assertRaises(OSError) as raised:
+                os.stat(f"{mnt}/{name}")
+            self.assertEqual(raised.exception.errno, problem)
+        with self.assertRaises(OSError) as raised:
+            os.open(f"{mnt}/to_file", os.O_RDONLY | os.O_NOFOLLOW)
+        self.assertEqual(raised.exception.errno, errno.ELOOP)
+        with self.assertRaises(FileExistsError):
+            os.symlink("again", f"{mnt}/to_file")
+        links = {entry.name for entry in os.scandir(mnt) if entry.is_symlink()}
+        self.assertEqual(links, {"to_file", "to_directory", "dangling", "long", "loop", "absolute"})
+        # The link itself is renamed, given a time and removed, and what it leads to stays.
+        os.rename(f"{mnt}/to_file", f"{mnt}/moved")
+        os.utime(f"{mnt}/moved", (1000, 1000), follow_symlinks=False)
+        self.assertEqual((os.readlink(f"{mnt}/moved"), os.lstat(f"{mnt}/moved").st_mtime), ("d/file", 1000))
+        self.unmount(mnt)
+        self.mount()
+        self.assertEqual((os.readlink(f"{mnt}/moved"), os.lstat(f"{mnt}/moved").st_mtime), ("d/file", 1000))
+        self.assertEqual(self.xec("cat", "/moved").out, "d/file")
+        self.assertIn("moved@", self.xec("ls", "/").out)
+        self.assertEqual(self.xec("stat", "/moved").out.split()[:4], ["path", "/moved", "type", "link"])
+        os.remove(f"{mnt}/moved")
+        self.assertEqual(self.read(f"{mnt}/d/file"), "content")
+        # A name that becomes another kind of thing.
+        os.symlink("d/file", f"{mnt}/other")
+        self.write(f"{mnt}/plain", "plain")
+        os.rename(f"{mnt}/plain", f"{mnt}/other")
+        self.assertEqual(self.read(f"{mnt}/other"), "plain")
+        self.assertTrue(stat.S_ISREG(os.lstat(f"{mnt}/other").st_mode))
 
     def test_mapped_memory(self):
         mnt = self.mount()

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/contains.hh"
 #include "commit/engine/tidy_given_up.hh"
 #include "world.hh"
 
@@ -16,6 +17,15 @@ uint64_t SizeOf(Content content) {
   constexpr uint64_t kLarge = 280'000;
   if (Mix64(content + 1) % 32 == 0) return kLarge;
   return kSizes[Mix64(content) % std::size(kSizes)];
+}
+
+Settings SettingsOf(uint64_t size) {
+  const uint64_t random = Mix64(size);
+  Settings settings;
+  if (random % 2 == 0) settings.mode = static_cast<uint16_t>(random >> 16 & 0777);
+  if (random % 3 == 0) settings.mtime_ns = static_cast<int64_t>(random);
+  settings.link = random % 5 == 0;
+  return settings;
 }
 
 std::string BytesOf(Content content) {
@@ -167,6 +177,7 @@ Task<Status> World::Put(LayoutStore* store, Op op) {
   CreateOptions options;
   options.write.only_if.absent = op.kind == OpKind::kExclusivePut;
   options.write.attributes = AttributesText(op.attributes);
+  options.write.settings = SettingsOf(SizeOf(op.content));
   options.make_parents = op.parents;
   Result<std::unique_ptr<ObjectWriter>> writer = co_await store->Create(name, std::move(options));
   if (!writer) co_return writer.error();
@@ -208,7 +219,15 @@ Task<Status> World::Other(LayoutStore* store, size_t id, Op op) {
   if (!info) co_return info.error();
   history_.at(id).size = info->size;
   history_.at(id).directory = info->directory;
+  if (!info->directory) CheckSettings(op.name, info->size, info->settings);
   co_return OkStatus();
+}
+
+// What is told of an object has the settings that it was put with, whatever became of it since.
+void World::CheckSettings(const std::string& name, uint64_t size, const Settings& told) {
+  if (told == SettingsOf(size)) return;
+  Break(fmt::format("{} of {} bytes was put with settings '{}', and has '{}'", name, size,
+                    FormatSettings(SettingsOf(size)), FormatSettings(told)));
 }
 
 Task<Status> World::List(LayoutStore* store, size_t id, Op op) {
@@ -219,6 +238,7 @@ Task<Status> World::List(LayoutStore* store, size_t id, Op op) {
     const std::string name = op.name + "/" + FromStore(listed.name);
     history_.at(id).listed.insert(name);
     if (listed.directory) history_.at(id).listed_directories.insert(name);
+    if (!listed.directory && Contains(names_, name)) CheckSettings(name, listed.size, listed.settings);
   }
   co_return OkStatus();
 }

@@ -111,6 +111,8 @@ constexpr std::array<PlantedBug, kMutantCount> kPlantedBugs = {{
      "while the members change only the list after the change is asked"},
     {Mutant::kListForEver, "list-for-ever", "P6",
      "whoever has not heard of the list of members for long goes on by it"},
+    {Mutant::kRenameLosesSettings, "rename-loses-settings", "P1",
+     "a rename leaves the settings of the object behind"},
 }};
 
 static_assert(

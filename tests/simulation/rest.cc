@@ -215,6 +215,7 @@ void World::CheckFiles(Gateway& gateway, const std::string& name, const std::opt
                                           (state.kind == StateKind::kAttributes && traits_.attributes));
       if (!current)
         return Break(fmt::format("at rest {} is left over on s{} for {}", FormatState(state), server, name));
+      if (state.Accepted()) CheckSettings(name, state.size, state.given.settings);
       if (state.kind == StateKind::kPromoted) ++archives;
       if (state.kind != StateKind::kPromoted && !Contains(homes, server))
         return Break(

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "history.hh"
+#include "protocol/settings.hh"
 
 namespace xec::sim {
 
@@ -61,6 +62,8 @@ struct Outcome {
 // The bytes of a content carry its number.
 uint64_t SizeOf(Content content);
 std::string BytesOf(Content content);
+// Those with which an object of this size is put.
+Settings SettingsOf(uint64_t size);
 // As a store takes and tells them.
 std::map<std::string, std::string> AttributesText(const AttributeValues& values);
 

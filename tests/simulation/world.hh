@@ -400,6 +400,7 @@ class World {
   void CheckNoOtherFiles();
   void CheckCensus(Gateway& gateway);
   void LetBackgroundEnd();
+  void CheckSettings(const std::string& name, uint64_t size, const Settings& told);
   void CheckFiles(Gateway& gateway, const std::string& name, const std::optional<NameInfo>& info);
   // Runs the world until the task has ended; nullopt, and a broken rule, if it does not end.
   template <typename T>

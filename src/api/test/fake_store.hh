@@ -12,7 +12,6 @@
 #include "api/store.hh"
 #include "base/check.hh"
 #include "codec/object_digests.hh"
-#include "protocol/mode.hh"
 
 namespace xec {
 
@@ -23,6 +22,11 @@ class FakeStore final : public Store {
     Version version;
     std::map<std::string, std::string> attributes;
     std::map<std::string, std::string> later_checksums;
+    Settings settings = {};
+
+    int64_t mtime_ms() const {
+      return settings.mtime_ns ? MillisOf(*settings.mtime_ns) : version.WallMillis();
+    }
   };
 
   std::map<std::string, Object> objects;
@@ -43,7 +47,7 @@ class FakeStore final : public Store {
   StoreSpace space;
 
   void Put(const std::string& path, const std::string& bytes) {
-    objects[path] = {bytes, Version{++clock_ << kLogicalBits, 1}, {}, {}};
+    objects[path] = {bytes, Version{++clock_ << kLogicalBits, 1}, {}, {}, {}};
   }
 
   Task<Result<ObjectInfo>> Stat(std::string path, CallOptions) override {
@@ -52,9 +56,7 @@ class FakeStore final : public Store {
     const auto found = objects.find(path);
     if (found == objects.end()) co_return Fail(Code::kNotFound, "{} does not exist", path);
     const Object& object = found->second;
-    const auto mode = object.attributes.find(std::string(kModeAttribute));
-    co_return ObjectInfo{false, object.bytes.size(), object.version.WallMillis(), object.version,
-                         mode == object.attributes.end() ? std::nullopt : ParseMode(mode->second)};
+    co_return ObjectInfo{false, object.bytes.size(), object.mtime_ms(), object.version, object.settings};
   }
 
   // One page.
@@ -66,7 +68,7 @@ class FakeStore final : public Store {
       if (name != "/") names.push_back({name.substr(1), true, 0, 1000});
     }
     for (const auto& [name, object] : objects)
-      names.push_back({name.substr(1), false, object.bytes.size(), 2500, object.version});
+      names.push_back({name.substr(1), false, object.bytes.size(), 2500, object.version, object.settings});
     co_return NamesPage{std::move(names), false};
   }
 
@@ -76,7 +78,8 @@ class FakeStore final : public Store {
         : store_(store),
           path_(std::move(path)),
           options_(std::move(options)),
-          attributes_(options_.attributes) {
+          attributes_(options_.attributes),
+          settings_(options_.settings) {
       ++store_.writers_alive;
     }
     ~Writer() override {
@@ -117,6 +120,7 @@ class FakeStore final : public Store {
       attributes_ = std::move(attributes);
       return OkStatus();
     }
+    void SetSettings(Settings settings) override { settings_ = settings; }
     Task<Result<Committed>> Commit(CallOptions) override {
       if (store_.commit_fails) co_return Fail(*store_.commit_fails, "injected");
       Result<ObjectDigests> digests =
@@ -136,6 +140,7 @@ class FakeStore final : public Store {
       store_.Put(path_, bytes_);
       Object& object = store_.objects[path_];
       object.attributes = attributes_;
+      object.settings = settings_;
       Committed committed;
       committed.version = object.version;
       committed.size = bytes_.size();
@@ -159,6 +164,7 @@ class FakeStore final : public Store {
     bool ended_ = false;
     bool sent_ = false;
     std::map<std::string, std::string> attributes_;
+    Settings settings_;
   };
 
   Task<Result<std::unique_ptr<WriteHandle>>> Create(std::string path, CreateOptions options,
@@ -253,7 +259,6 @@ class FakeStore final : public Store {
     all.checksums = {{"adler32", "0badcafe"}, {"crc32c", "00000001"}};
     all.checksums.insert(object.later_checksums.begin(), object.later_checksums.end());
     all.attributes = object.attributes;
-    all.attributes.erase(std::string(kModeAttribute));
     co_return all;
   }
   Task<Status> KeepChecksum(std::string path, Version version, std::string algorithm, std::string hex,
@@ -263,8 +268,11 @@ class FakeStore final : public Store {
     objects[path].later_checksums[algorithm] = hex;
     co_return OkStatus();
   }
-  Task<Status> SetMode(std::string path, uint32_t mode, CallOptions call) override {
-    return SetAttribute(std::move(path), std::string(kModeAttribute), FormatMode(mode), {}, std::move(call));
+  Task<Status> SetSettings(std::string path, Settings settings, CallOptions) override {
+    if (auto problem = Problem()) co_return *problem;
+    if (!objects.contains(path)) co_return Fail(Code::kNotFound, "{} does not exist", path);
+    objects[path].settings = objects[path].settings.With(settings);
+    co_return OkStatus();
   }
   Task<Status> SetAttribute(std::string path, std::string name, std::optional<std::string> value, OnlyIf,
                             CallOptions) override {

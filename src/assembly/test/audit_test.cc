@@ -92,7 +92,7 @@ TEST_F(AuditTest, EachChangeOnce) {
 
   ASSERT_TRUE(Put("/a", "2"));
   EXPECT_TRUE(SyncWait(store().SetAttribute("/a", "color", "red", OnlyIf(), call_)));
-  EXPECT_TRUE(SyncWait(store().SetMode("/a", 0600, call_)));
+  EXPECT_TRUE(SyncWait(store().SetSettings("/a", {.mode = 0600}, call_)));
   EXPECT_TRUE(SyncWait(store().MakeDirectory("/d", false, call_)));
   EXPECT_TRUE(SyncWait(store().Rename("/a", "/d/b", {}, call_)));
   EXPECT_TRUE(SyncWait(store().Copy("/d/b", "/d/c", {}, call_)));

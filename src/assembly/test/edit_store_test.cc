@@ -152,13 +152,13 @@ TEST_F(EditStoreTest, AttributesStay) {
   ASSERT_TRUE(SyncWait(edit->Write(0, AsBytes("12345"))));
   ASSERT_TRUE(SyncWait(edit->Flush()));
   ASSERT_TRUE(SyncWait(store().SetAttribute("/a", "color", "red")));
-  ASSERT_TRUE(SyncWait(store().SetMode("/a", 0640)));
+  ASSERT_TRUE(SyncWait(store().SetSettings("/a", {.mode = 0640})));
   ASSERT_TRUE(SyncWait(edit->Write(5, AsBytes("6"))));
   ASSERT_TRUE(SyncWait(edit->Close()));
   const auto all = SyncWait(store().Describe("/a"));
   ASSERT_TRUE(all);
   EXPECT_EQ(all->info.size, 6u);
-  EXPECT_EQ(all->info.mode, 0640u);
+  EXPECT_EQ(all->info.settings.mode, 0640);
   EXPECT_EQ(all->attributes.at("color"), "red");
 }
 

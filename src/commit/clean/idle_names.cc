@@ -38,7 +38,8 @@ RestingName LivesThere(const std::map<MemberIndex, States>& shown) {
                                                      : RestingName::kRemoved;
   lives.size = accepted.size;
   lives.version = accepted.version;
-  lives.attributes_set = ShowsAttributes(shown, accepted.version);
+  lives.settings = accepted.given.settings;
+  lives.settings_known = !ShowsAttributes(shown, accepted.version);
   return lives;
 }
 

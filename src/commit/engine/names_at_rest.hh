@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "base/mutex.hh"
+#include "protocol/settings.hh"
 #include "protocol/version.hh"
 #include "runtime/executor.hh"
 
@@ -42,9 +43,11 @@ enum class ToClean {
 // What lives at a name, as a listing tells it.
 struct RestingName {
   enum Kind : uint8_t { kUnknown, kRemoved, kObject, kDirectory } kind = kUnknown;
-  bool attributes_set = false;
+  bool settings_known = false;  // as of ListedName
   uint64_t size = 0;  // of an object, bytes
   Version version = {};
+  Settings settings = {};
+  int64_t mtime_ms() const { return settings.mtime_ns ? MillisOf(*settings.mtime_ns) : version.WallMillis(); }
   bool operator==(const RestingName&) const = default;
 };
 

@@ -9,6 +9,7 @@
 #include "base/mutant.hh"
 #include "commit/engine/pause.hh"
 #include "commit/engine/server_gather.hh"
+#include "commit/steps/attribute_files.hh"
 #include "commit/steps/fence.hh"
 #include "commit/steps/roll_forward.hh"
 
@@ -21,112 +22,6 @@ constexpr Duration kRenamePauseFirst = std::chrono::milliseconds(20);
 constexpr Duration kRenamePauseLongest = std::chrono::milliseconds(2560);
 // Giving up a rename that has died is tried so often, since a home may come back, or may have been slow once.
 constexpr int kGiveUpTriesMax = 3;
-
-State AttributesState(Version version, Version revision) {
-  State state;
-  state.kind = StateKind::kAttributes;
-  state.version = version;
-  state.target = revision;
-  return state;
-}
-
-// Writes one revision on one home, first under a name of its own, so that nobody reads half of it.
-Task<Status> WriteOn(Engine& engine, MemberIndex home, ObjectPath path, Version version, Version revision,
-                     std::string content) {
-  State writing = AttributesState(version, revision);
-  writing.kind = StateKind::kAttributesDraft;
-  writing.nonce = engine.NewNonce();
-  const Status named = co_await KeepLongName(engine, home, path);
-  if (!named) co_return named.error();
-  XEC_FAILPOINT("attributes.write");
-  Status written =
-      co_await CreateFile(engine.MetadataCall(), engine.server(home), StatePath(path, FormatState(writing)),
-                          std::move(content), engine.SyncBeforeCommit());
-  if (!written) co_return written.error();
-  XEC_FAILPOINT("attributes.drafted");
-  const std::string target = FormatState(AttributesState(version, revision));
-  Status renamed = co_await RenameState(engine, home, path, FormatState(writing), target);
-  XEC_FAILPOINT("attributes.written");
-  if (!renamed && renamed.code() == Code::kAlreadyExists) {
-    // Another client has written the same revision here; ours is the same text.
-    const Status removed = co_await RemoveState(engine, home, path, FormatState(writing));
-    (void)removed;
-    co_return OkStatus();
-  }
-  co_return std::move(renamed);
-}
-
-// Writes a revision on a quorum of homes, leaving out those in `having`. Answers the homes that have it.
-Task<Result<std::vector<MemberIndex>>> WriteOnQuorum(Engine& engine, ObjectPath path, Version version,
-                                                     Version revision, std::string content,
-                                                     std::vector<MemberIndex> having) {
-  const Homes homes = engine.Homes(path);
-  ServerGather<Status> gather(engine, RequestKind::kSync);
-  for (const MemberIndex home : homes) {
-    if (!Contains(having, home)) {
-      gather.Start(home, WriteOn(engine, home, path, version, revision, content));
-    }
-  }
-  bool open = false;
-  while (gather.pending() > 0 && (having.size() < homes.quorum() || gather.timely() > 0)) {
-    const auto event = co_await gather.Next();
-    if (!event.value) continue;
-    if (*event.value) having.push_back(event.member);
-    open = open || OutcomeUnknown(*event.value);
-  }
-  if (having.size() >= homes.quorum()) co_return std::move(having);
-  if (!having.empty() || open)
-    co_return Fail(Code::kUnknown, "too few homes of {} took the attributes; retry", path.text());
-  co_return Fail(Code::kNoQuorum, "no home of {} takes attributes now; retry", path.text());
-}
-
-// The revisions of a version that a listing of homes shows, and the homes that show them.
-std::map<Version, std::vector<MemberIndex>> RevisionsShown(const std::map<MemberIndex, States>& listings,
-                                                           const Version& version) {
-  std::map<Version, std::vector<MemberIndex>> shown;
-  for (const auto& [home, states] : listings) {
-    for (const State& state : states) {
-      if (state.kind == StateKind::kAttributes && state.version == version)
-        shown[*state.target].push_back(home);
-    }
-  }
-  return shown;
-}
-
-// A larger one arises when many clients set attributes at once.
-Task<Result<std::string>> ReadSetFile(Engine& engine, MemberIndex home, std::string entry) {
-  Result<std::string> text =
-      co_await ReadFile(engine.MetadataCall(), engine.server(home), entry, kAttributeSetBytesUsual);
-  if (!text && text.code() == Code::kCorruption)
-    text = co_await ReadFile(engine.MetadataCall(), engine.server(home), entry, kAttributeSetBytesMax);
-  co_return std::move(text);
-}
-
-// Reads the revision from any of these homes, which have shown it.
-Task<Result<AttributeSet>> ReadRevision(Engine& engine, ObjectPath path, Version version, Version revision,
-                                        std::vector<MemberIndex> homes, Late late_ones) {
-  Error last = Fail(Code::kUnavailable, "the attributes of {} cannot be read", path.text());
-  const std::string entry = StatePath(path, FormatState(AttributesState(version, revision)));
-  std::optional<AttributeSet> found;
-  const bool read = co_await AskInTurn<Result<std::string>>(
-      engine, std::move(homes), [&](MemberIndex home) { return ReadSetFile(engine, home, entry); },
-      [&](MemberIndex, const Result<std::string>& text) {
-        Result<AttributeSet> set = text ? AttributeSet::Parse(*text) : Result<AttributeSet>(text.error());
-        if (set) {
-          found = std::move(*set);
-        } else {
-          last = set.error();
-        }
-        return found.has_value();
-      },
-      UnlessTooMany(engine, late_ones));
-  if (read) co_return std::move(*found);
-  // A later revision has taken its place since. Only a look-up may say that the object does not exist.
-  if (last.code == Code::kNotFound)
-    co_return Fail(Code::kConflict, "the attributes of {} were changed while they were read; retry",
-                   path.text());
-  co_return last;
-}
 
 // Are the homes that were heard and accept the version enough for a look without these?
 bool IsLookWithout(const Engine& engine, const NameInfo& info, const std::set<MemberIndex>& left_out) {
@@ -206,19 +101,6 @@ Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameIn
       engine, info.path, version, merged.revision, std::move(content), std::move(having));
   if (!rolled) co_return rolled.error();
   co_return std::move(merged);
-}
-
-// Removes revisions that this one has in it from the homes that have this one, since a process that asks
-// homes one after the other must meet one of the two. What cannot be removed now, and what is on other homes,
-// is left to the cleaner.
-Task<void> RemoveRevisions(Engine& engine, ObjectPath path, Version version, std::set<Version> revisions,
-                           std::vector<MemberIndex> homes) {
-  for (const Version& revision : revisions) {
-    const std::string entry = FormatState(AttributesState(version, revision));
-    ServerGather<Status> removals(engine);
-    for (const MemberIndex home : homes) removals.Start(home, RemoveState(engine, home, path, entry));
-    while (removals.timely() > 0) co_await removals.Next();
-  }
 }
 
 // Writes one revision for one version of a directory on the homes that do not show it yet.
@@ -437,9 +319,11 @@ Task<Result<NameAttributes>> LookUpAttributes(Engine& engine, ObjectPath path) {
 Task<Status> ChangeAttribute(Engine& engine, NameInfo info, AttributeChange change) {
   AttributeSet set = change.current ? std::move(change.current->set)
                                     : AttributeSet::WrittenWith(change.written, info.accepted.version);
-  const auto found = set.entries.find(change.name);
-  if (!change.value && (found == set.entries.end() || !found->second.value))
-    co_return Fail(Code::kNotFound, "{} has no attribute '{}'", info.path.text(), change.name);
+  for (const auto& [name, value] : change.changes) {
+    const auto found = set.entries.find(name);
+    if (!value && (found == set.entries.end() || !found->second.value))
+      co_return Fail(Code::kNotFound, "{} has no attribute '{}'", info.path.text(), name);
+  }
   // The new revision is above everything that it changes. Attributes that were written with the version count
   // as set at that version.
   Version newest = info.accepted.version;
@@ -452,7 +336,7 @@ Task<Status> ChangeAttribute(Engine& engine, NameInfo info, AttributeChange chan
   }
   Result<Version> revision = engine.NextVersion(newest);
   if (!revision) co_return revision.error();
-  set.Set(change.name, std::move(change.value), *revision);
+  for (auto& [name, value] : change.changes) set.Set(name, std::move(value), *revision);
   const Status fits = CheckFits(set);
   if (!fits) co_return fits.error();
   const std::set<Version> old = set.over;

@@ -36,10 +36,9 @@ struct NameAttributes {
 // Errors: as of LookUpLive and ReadAttributesToTell; looks again when the name was changed meanwhile.
 Task<Result<NameAttributes>> LookUpAttributes(Engine& engine, ObjectPath path);
 
-// One change to the attributes of the version that `info` shows.
+// A change to the attributes of the version that `info` shows.
 struct AttributeChange {
-  std::string name;
-  std::optional<std::string> value;  // nullopt: remove
+  AttributeChanges changes;
   std::optional<AttributeRevision> current;
   UserAttributes written;  // without `current`: those the version was written with
 };

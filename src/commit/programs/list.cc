@@ -66,9 +66,10 @@ void Add(const ObjectPath& path, const Accepted& accepted, const std::map<Member
     contents.names.push_back(ListedName{.name = std::string(path.Last()),
                                         .directory = accepted.kind == Accepted::kDirectory,
                                         .size = accepted.size,
-                                        .mtime_ms = accepted.version.WallMillis(),
+                                        .mtime_ms = MtimeMs(accepted),
                                         .version = accepted.version,
-                                        .attributes_set = ShowsAttributes(listings, accepted.version)});
+                                        .settings = accepted.given.settings,
+                                        .settings_known = !ShowsAttributes(listings, accepted.version)});
     return;
   }
   for (State& seal : MakingUnderWay(listings, accepted))
@@ -84,9 +85,10 @@ bool AddResting(const NamesAtRest::View& known, uint64_t seed, const FolderUnion
     names.push_back(ListedName{.name = std::string(name.first.Last()),
                                .directory = lives->kind == RestingName::kDirectory,
                                .size = lives->size,
-                               .mtime_ms = lives->version.WallMillis(),
+                               .mtime_ms = lives->mtime_ms(),
                                .version = lives->version,
-                               .attributes_set = lives->attributes_set});
+                               .settings = lives->settings,
+                               .settings_known = lives->settings_known});
   return true;
 }
 

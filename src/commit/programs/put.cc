@@ -288,7 +288,7 @@ Task<Result<Version>> CommitPut(Engine& engine, PutRequest request) {
   Result<Version> version = co_await ChooseVersion(engine, request, barrier);
   if (!version) co_return version.error();
   const std::string from = FormatState(request.seal);
-  const State promoted = PromotedState(*version, request.seal.oid, request.size, request.etag);
+  const State promoted = PromotedState(*version, request.seal.oid, request.size, request.given);
   const std::string to = FormatState(promoted);
   XEC_FAILPOINT("put.promote");
   Result<bool> committed = co_await PromoteHomes(engine, request.path, barrier.sealed_homes, promoted, from);

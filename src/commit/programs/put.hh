@@ -45,8 +45,8 @@ struct PutRequest {
   Accepted* shown = nullptr;
   // What has to stand above the name (promise P10); not of names that users do not see.
   std::optional<ParentNeed> parent = std::nullopt;
-  // That the version is to be known by; "" or one that IsEtag accepts.
-  std::string etag = {};
+  // Its ETag is "" or one that IsEtag accepts.
+  Given given = {};
 };
 
 // Is one of them not known to be silent?

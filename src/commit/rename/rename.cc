@@ -211,11 +211,12 @@ Task<Tried<Contents>> ReadContents(Engine& engine, Attempt attempt) {
   Result<std::string> witness =
       WitnessContent(*text, ManifestFrom{attempt.from.text(), attempt.source.version.ToString()});
   if (!witness) co_return witness.error();
-  const MoveRecord record{.to = attempt.to,
-                          .oid = attempt.source.oid,
-                          .size = attempt.source.size,
-                          .servers = manifest->servers,
-                          .etag = attempt.source.etag};
+  MoveRecord record{.to = attempt.to,
+                    .oid = attempt.source.oid,
+                    .size = attempt.source.size,
+                    .servers = manifest->servers,
+                    .given = attempt.source.given};
+  if (MutantActive(Mutant::kRenameLosesSettings)) record.given.settings = Settings();
   co_return Tried<Contents>(Contents{std::move(*witness), FormatMoveRecord(record)});
 }
 

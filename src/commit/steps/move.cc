@@ -19,7 +19,7 @@ constexpr int kFinishTriesMax = 3;
 
 // The version at the new name, as its first homes accept it.
 Accepted TargetOf(const MoveRecord& record, const Accepted& moved) {
-  State witness = WitnessState(*moved.target, record.oid, record.size, record.etag);
+  State witness = WitnessState(*moved.target, record.oid, record.size, record.given);
   witness.origin = moved.oid;
   return AcceptedFrom(witness);
 }
@@ -65,7 +65,7 @@ std::vector<MemberIndex> SilentHomes(const Look& look, const FinishPlan& plan,
 // creations until the rename is retired. It keeps the name from being forgotten as the seal did.
 Task<void> EndSeals(Engine& engine, ObjectPath to, Accepted target, std::vector<MemberIndex> overtaken,
                     std::vector<MemberIndex> silent) {
-  State witness = WitnessState(target.version, target.oid, target.size, target.etag);
+  State witness = WitnessState(target.version, target.oid, target.size, target.given);
   witness.origin = target.origin;
   const std::string entry = FormatState(witness);
   const std::string seal = FormatState(MoveInState(target.origin));
@@ -204,7 +204,7 @@ Task<OriginHere> ReadOriginOn(Engine& engine, MemberIndex home, std::vector<std:
 Task<bool> RemoveLeftOverSeals(Engine& engine, ObjectPath from, Accepted moved, MoveRecord record,
                                MemberIndex member, States states, State archive) {
   if (archive.kind != StateKind::kPromoted) {
-    const State place = PromotedState(moved.version.Unmoved(), record.oid, record.size, record.etag);
+    const State place = PromotedState(moved.version.Unmoved(), record.oid, record.size, record.given);
     VersionAt there{record.to, TargetOf(record, moved)};
     const GivenUp given_up = co_await RemoveIfGivenUp(engine, from, member, FormatState(archive),
                                                       AcceptedFrom(place), std::move(there));
@@ -244,7 +244,7 @@ Task<bool> MoveArchive(Engine& engine, ObjectPath from, Accepted moved, MoveReco
   if (!follows) co_return co_await NoArchiveLeft(engine, from, moved, record, member);
   const Status named = co_await KeepLongName(engine, member, record.to);
   if (!named) co_return false;
-  const std::string target = FormatState(PromotedState(*moved.target, record.oid, record.size, record.etag));
+  const std::string target = FormatState(PromotedState(*moved.target, record.oid, record.size, record.given));
   XEC_FAILPOINT("rename.move_archive");
   const Status renamed =
       co_await Rename(engine.MetadataCall(), engine.server(member), source, StatePath(record.to, target));

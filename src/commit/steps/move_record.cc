@@ -12,6 +12,13 @@ namespace {
 
 constexpr size_t kMoveRecordBytesMax = 32 * 1024;
 
+// Lines that not every record has.
+constexpr std::string_view kEtag = "etag ", kSettings = "set ";
+
+std::string Line(std::string_view key, std::string_view text) {
+  return text.empty() ? "" : fmt::format("{}{}\n", key, text);
+}
+
 bool KeepInRecord(unsigned char c) { return c > 0x20 && c < 0x7f; }
 
 // The first homes that showed it, since they have just answered.
@@ -65,18 +72,25 @@ std::string FormatMoveRecord(const MoveRecord& record) {
   for (const std::string& server : record.servers) {
     servers += (servers.empty() ? "" : ",") + server;
   }
-  const std::string etag = record.etag.empty() ? "" : fmt::format("etag {}\n", record.etag);
+  const std::string settings = FormatSettings(record.given.settings);
+  const std::string given = Line(kEtag, record.given.etag) + Line(kSettings, settings);
   return fmt::format("xec-move 1\nto {}\noid {}\nsize {}\nservers {}\n{}end\n",
-                     PercentEncode(record.to.text(), KeepInRecord), record.oid, record.size, servers, etag);
+                     PercentEncode(record.to.text(), KeepInRecord), record.oid, record.size, servers, given);
 }
 
 Result<MoveRecord> ParseMoveRecord(std::string_view text) {
   std::vector<std::string_view> lines = Split(text, '\n');
   const Error damaged = Fail(Code::kCorruption, "a move record is damaged");
-  std::string etag;
-  if (lines.size() == 8 && lines[5].starts_with("etag ")) {
-    etag = lines[5].substr(5);
-    if (!IsEtag(etag)) return damaged;
+  Given given;
+  if (lines.size() > 7 && lines[5].starts_with(kEtag)) {
+    given.etag = lines[5].substr(kEtag.size());
+    if (!IsEtag(given.etag)) return damaged;
+    lines.erase(lines.begin() + 5);
+  }
+  if (lines.size() > 7 && lines[5].starts_with(kSettings)) {
+    const std::optional<Settings> settings = ParseSettings(lines[5].substr(kSettings.size()));
+    if (!settings) return damaged;
+    given.settings = *settings;
     lines.erase(lines.begin() + 5);
   }
   if (lines.size() != 7 || lines[0] != "xec-move 1" || !lines[1].starts_with("to ") ||
@@ -92,7 +106,7 @@ Result<MoveRecord> ParseMoveRecord(std::string_view text) {
                     .oid = std::string(lines[2].substr(4)),
                     .size = *size,
                     .servers = {},
-                    .etag = std::move(etag)};
+                    .given = std::move(given)};
   for (const std::string_view server : Split(lines[4].substr(8), ',')) {
     if (!server.empty()) record.servers.emplace_back(server);
   }

@@ -12,7 +12,7 @@ struct MoveRecord {
   std::string oid;
   uint64_t size = 0;
   std::vector<std::string> servers;  // that hold archives of the version, by the ids of the descriptor
-  std::string etag = {};  // of the version; "" if it has none
+  Given given = {};
 };
 std::string FormatMoveRecord(const MoveRecord& record);
 Result<MoveRecord> ParseMoveRecord(std::string_view text);

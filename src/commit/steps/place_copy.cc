@@ -19,7 +19,7 @@ constexpr int kRenameTriesMax = 5;
 constexpr Duration kRenamePause = std::chrono::milliseconds(100);
 
 State PlaceOf(const Accepted& version) {
-  return PromotedState(version.version, version.oid, version.size, version.etag);
+  return PromotedState(version.version, version.oid, version.size, version.given);
 }
 
 bool HasEntry(const States& states, const State& entry) {

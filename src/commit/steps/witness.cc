@@ -25,7 +25,7 @@ Task<RollResult> WriteWitness(Engine& engine, ObjectPath path, MemberIndex home,
     proved = FormatState(DirectoryState(goal.version));
     created = co_await MakeMark(engine, home, path, FormatState(unproved));
   } else {
-    State witness = WitnessState(goal.version, goal.oid, goal.size, goal.etag);
+    State witness = WitnessState(goal.version, goal.oid, goal.size, goal.given);
     witness.origin = goal.origin;
     proved = FormatState(witness);
     created = co_await CreateFile(engine.MetadataCall(), engine.server(home),

@@ -18,7 +18,7 @@ class ManyAttributesTest : public AttributesTest {
     const auto info = world.Run(LookUpLive(*gateway.engine, world.Path("/a")));
     ASSERT_TRUE(info);
     for (size_t i = 0; i < count; ++i) {
-      AttributeChange change{fmt::format("U.{}", i % names), value(i), {}, {}};
+      AttributeChange change{{{fmt::format("U.{}", i % names), value(i)}}, {}, {}};
       const Status set = world.Run(ChangeAttribute(*gateway.engine, *info, std::move(change)));
       ASSERT_TRUE(set) << i << ": " << set.error().message;
     }

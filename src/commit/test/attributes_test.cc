@@ -61,7 +61,7 @@ TEST_P(AttributesTest, ASetIsLaterThanWhatTheObjectWasWrittenWith) {
   Gateway& gateway = world.NewGateway();
   const auto info = world.Run(LookUpLive(*gateway.engine, world.Path("/a")));
   ASSERT_TRUE(info);
-  AttributeChange change{"U.k", "set", {}, {{"U.k", "written"}}};
+  AttributeChange change{{{"U.k", "set"}}, {}, {{"U.k", "written"}}};
   ASSERT_TRUE(world.Run(ChangeAttribute(*gateway.engine, *info, std::move(change))));
   const auto found = world.Run(LookUpAttributes(*gateway.engine, world.Path("/a")));
   ASSERT_TRUE(found && found->set);
@@ -76,7 +76,7 @@ TEST_P(AttributesTest, ASetAfterAMergeHasTheMergedRevisionInIt) {
   ASSERT_TRUE(info);
   // Neither has seen the other.
   for (const char* name : {"U.one", "U.two"})
-    ASSERT_TRUE(world.Run(ChangeAttribute(*gateway.engine, *info, AttributeChange{name, "v", {}, {}})));
+    ASSERT_TRUE(world.Run(ChangeAttribute(*gateway.engine, *info, AttributeChange{{{name, "v"}}, {}, {}})));
   ASSERT_TRUE(world.Run(SetAttribute(*gateway.engine, world.Path("/a"), "U.three", "v")));
   world.Pass(1min);
   EXPECT_EQ(Revisions(world, gateway, "/a"), 1U);
@@ -137,7 +137,7 @@ TEST_P(AttributesTest, OneThatWasReadWhileItsNameWasRenamedIsNotLost) {
         Keep(StatusOf(RenameObject(*renamer.engine, world.Path("/a"), world.Path("/b"))), &renamed));
     world.executor.RunUntilIdle(steps);
     renamer.process.SleepUntil(world.executor.Now() + 8s);
-    AttributeChange change{"U.k", "v", found->set, {}};
+    AttributeChange change{{{"U.k", "v"}}, found->set, {}};
     const Status set = world.Run(ChangeAttribute(*setter.engine, found->info, std::move(change)));
     const auto read = Read(world, world.NewGateway(), "/a");
     ASSERT_TRUE(world.executor.RunUntil([&] { return renamed.has_value(); }, kStepsMax));
@@ -366,7 +366,7 @@ TEST_P(AttributesTest, ListingsFromBeforeSayNothingOfTheAttributesItBrought) {
   Gateway& gateway = world.NewGateway();
   ASSERT_TRUE(world.Put(gateway, "/a"));
   const auto info = world.Run(LookUpLive(*gateway.engine, world.Path("/a")));
-  ASSERT_TRUE(world.Run(ChangeAttribute(*gateway.engine, *info, AttributeChange{"U.k", "v", {}, {}})));
+  ASSERT_TRUE(world.Run(ChangeAttribute(*gateway.engine, *info, AttributeChange{{{"U.k", "v"}}, {}, {}})));
   ASSERT_TRUE(world.Run(RenameObject(*gateway.engine, world.Path("/a"), world.Path("/b"))));
   auto moved = world.Run(LookUpLive(*gateway.engine, world.Path("/b")));
   ASSERT_TRUE(moved);

@@ -230,7 +230,7 @@ TEST_F(DiskClockTest, WhatStoodOnAQuorumWithItStandsOnOneWithoutIt) {
   ASSERT_TRUE(second);
   const Result<NameInfo> info = world_.Run(LookUp(*gateway_.engine, world_.Path("/a")));
   ASSERT_TRUE(info);
-  ASSERT_TRUE(world_.Run(ChangeAttribute(*gateway_.engine, *info, {"colour", "blue", {}, {}})));
+  ASSERT_TRUE(world_.Run(ChangeAttribute(*gateway_.engine, *info, {{{"colour", "blue"}}, {}, {}})));
   world_.memory[homes[0]]->Restore(older);
   const std::vector<States> others = ComparedWithOthers(homes, "/a");
   size_t shown = 0, with_attributes = 0;

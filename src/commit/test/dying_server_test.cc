@@ -96,7 +96,7 @@ TEST_P(DyingServerTest, DirectoriesAreRenamed) {
 Task<Status> SetAttribute(Engine& engine, ObjectPath path) {
   Result<NameAttributes> found = co_await LookUpAttributes(engine, path);
   if (!found) co_return found.error();
-  AttributeChange change{"color", "red", std::move(found->set), {}};
+  AttributeChange change{{{"color", "red"}}, std::move(found->set), {}};
   co_return co_await ChangeAttribute(engine, std::move(found->info), std::move(change));
 }
 

@@ -139,7 +139,7 @@ TEST_F(PatienceTest, NoChangeWaitsForADeadline) {
   check("remove directory", milliseconds(100), RemoveDirectoryName(engine(), Path("/e/sub")));
   auto info = world_.Run(LookUpLive(engine(), Path("/d/5")));
   ASSERT_TRUE(info);
-  check("attribute", milliseconds(100), ChangeAttribute(engine(), *info, {"a", "b", std::nullopt, {}}));
+  check("attribute", milliseconds(100), ChangeAttribute(engine(), *info, {{{"a", "b"}}, std::nullopt, {}}));
   EXPECT_LE(TimeOf([&] { EXPECT_TRUE(world_.Put(gateway_, "/d/new", {FirstHomes("/d/3")})); }), seconds(1));
 }
 

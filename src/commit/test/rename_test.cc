@@ -352,7 +352,7 @@ TEST_P(RenameTest, UserAttributesGoAlong) {
   ASSERT_TRUE(world.Put(gateway, "/a"));
   const auto info = world.Run(LookUpLive(*gateway.engine, world.Path("/a")));
   const UserAttributes attributes = {{"U.k", "v"}};
-  ASSERT_TRUE(world.Run(ChangeAttribute(*gateway.engine, *info, AttributeChange{"U.k", "v", {}, {}})));
+  ASSERT_TRUE(world.Run(ChangeAttribute(*gateway.engine, *info, AttributeChange{{{"U.k", "v"}}, {}, {}})));
   ASSERT_TRUE(world.Run(RenameObject(*gateway.engine, world.Path("/a"), world.Path("/b"))));
   world.Pass(2h);
   world.Clean(gateway);

@@ -38,7 +38,7 @@ inline Task<Status> SetAttribute(Engine& engine, ObjectPath path, std::string na
                                  std::optional<std::string> value) {
   Result<NameAttributes> found = co_await LookUpAttributes(engine, path);
   if (!found) co_return found.error();
-  AttributeChange change{std::move(name), std::move(value), std::move(found->set), {}};
+  AttributeChange change{{{std::move(name), std::move(value)}}, std::move(found->set), {}};
   co_return co_await ChangeAttribute(engine, std::move(found->info), std::move(change));
 }
 

@@ -76,7 +76,7 @@ class NamesAtOnce final : public ClientsAtOnce {
   static Task<Status> SetAttribute(Engine& engine, ObjectPath path) {
     Result<NameInfo> info = co_await LookUpLive(engine, path);
     if (!info) co_return info.error();
-    AttributeChange change{"a", "b", std::nullopt, {}};
+    AttributeChange change{{{"a", "b"}}, std::nullopt, {}};
     co_return co_await ChangeAttribute(engine, *info, std::move(change));
   }
 

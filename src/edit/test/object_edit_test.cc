@@ -191,24 +191,60 @@ TEST_F(ObjectEditTest, TheLastWriterGoesOnFromWhatOthersCommitted) {
   EXPECT_EQ(Write(*edit, 0, "a").code(), Code::kNotFound);
 }
 
-TEST_F(ObjectEditTest, AttributesAndModeAreThoseOfTheVersionBefore) {
+TEST_F(ObjectEditTest, AttributesAndSettingsAreThoseOfTheVersionBeforeButForTheTime) {
   store_.Put("/a", "0123456789");
-  store_.objects["/a"].attributes = {{"color", "red"}, {std::string(kModeAttribute), FormatMode(0640)}};
+  store_.objects["/a"].attributes = {{"color", "red"}};
+  store_.objects["/a"].settings = {.mtime_ns = 5, .mode = 0640, .link = true};
   const std::map<std::string, std::string> before = store_.objects["/a"].attributes;
+  const Settings settings = {.mode = 0640, .link = true};
   EditOptions options;
-  options.upload.write.mode = 0777;
+  options.upload.write.settings.mode = 0777;
   const auto edit = Open("/a", options);
   EXPECT_TRUE(Write(*edit, 0, "x"));
   EXPECT_TRUE(SyncWait(edit->Flush()));
   EXPECT_EQ(store_.objects["/a"].attributes, before);
+  EXPECT_EQ(store_.objects["/a"].settings, settings);
   EXPECT_TRUE(SyncWait(edit->Truncate(0)));
   EXPECT_TRUE(Write(*edit, 0, "streamed"));
   EXPECT_TRUE(SyncWait(edit->Flush()));
   EXPECT_EQ(store_.objects["/a"].attributes, before);
+  EXPECT_EQ(store_.objects["/a"].settings, settings);
   EXPECT_TRUE(Write(*edit, 0, "x"));
   EXPECT_TRUE(SyncWait(edit->SetUserAttributes({{"color", "blue"}})));
   EXPECT_TRUE(SyncWait(edit->Close()));
   EXPECT_EQ(store_.objects["/a"].attributes["color"], "blue");
+}
+
+// Bug: the version that was committed had the attributes of the moment when its first byte came.
+TEST_F(ObjectEditTest, WhatOthersSetWhileBytesComeIsKept) {
+  store_.Put("/a", "");
+  const auto edit = Open("/a");
+  EXPECT_TRUE(Write(*edit, 0, "streamed"));
+  store_.objects["/a"].attributes = {{"color", "red"}};
+  store_.objects["/a"].settings.mode = 0640;
+  EXPECT_TRUE(SyncWait(edit->Flush()));
+  EXPECT_EQ(store_.objects["/a"].attributes["color"], "red");
+  EXPECT_EQ(store_.objects["/a"].settings, Settings{.mode = 0640});
+}
+
+TEST_F(ObjectEditTest, SettingsGoIntoTheNextVersionOrIntoTheOneThatStands) {
+  const auto edit = Open("/a", {.create = true});
+  EXPECT_TRUE(Write(*edit, 0, "12"));
+  EXPECT_TRUE(SyncWait(edit->SetSettings({.mtime_ns = 7})));
+  EXPECT_TRUE(SyncWait(edit->SetSettings({.mode = 0600})));
+  EXPECT_EQ(store_.objects.count("/a"), 0u);
+  EXPECT_TRUE(SyncWait(edit->Flush()));
+  EXPECT_EQ(store_.objects["/a"].settings, (Settings{.mtime_ns = 7, .mode = 0600}));
+  const Version version = store_.objects["/a"].version;
+  EXPECT_TRUE(SyncWait(edit->SetSettings({.mode = 0640})));
+  EXPECT_EQ(store_.objects["/a"].settings, (Settings{.mtime_ns = 7, .mode = 0640}));
+  EXPECT_EQ(store_.objects["/a"].version, version);
+  // The bytes change after the time was set.
+  EXPECT_TRUE(Write(*edit, 2, "3"));
+  EXPECT_TRUE(SyncWait(edit->SetSettings({.mtime_ns = 8, .mode = 0644})));
+  EXPECT_TRUE(Write(*edit, 3, "4"));
+  EXPECT_TRUE(SyncWait(edit->Close()));
+  EXPECT_EQ(store_.objects["/a"].settings, Settings{.mode = 0644});
 }
 
 TEST_F(ObjectEditTest, FullScratchLosesNothing) {

@@ -15,10 +15,11 @@ class MemoryTree final : public MountedTree {
   struct File {
     std::string bytes;
     int version = 0;
+    Settings settings = {};
   };
 
   // What a client of another mount does.
-  void Put(const std::string& path, const std::string& bytes) { files[path] = {bytes, ++versions}; }
+  void Put(const std::string& path, const std::string& bytes) { files[path] = {bytes, ++versions, {}}; }
 
   size_t path_bytes_max() const override { return 1000; }
 
@@ -52,9 +53,10 @@ class MemoryTree final : public MountedTree {
     XEC_TRY(Find(path));
     return std::shared_ptr<TreeEdit>(std::make_shared<Edit>(*this, path, how.truncate));
   }
-  Result<TreeEntry> CreateFile(const std::string& path) override {
+  Result<TreeEntry> CreateFile(const std::string& path, uint32_t mode) override {
     if (files.contains(path)) return Fail(Code::kAlreadyExists, "{} exists", path);
     Put(path, "");
+    files[path].settings = Settings::OfMode(mode);
     return EntryOf(files[path]);
   }
   Status Remove(const std::string& path) override {
@@ -76,8 +78,11 @@ class MemoryTree final : public MountedTree {
     files.erase(from);
     return OkStatus();
   }
-  Status SetTime(const std::string&, int64_t) override { return OkStatus(); }
-  Status SetMode(const std::string&, uint32_t) override { return OkStatus(); }
+  Status SetSettings(const std::string& path, const Settings& settings) override {
+    XEC_TRY(Find(path));
+    files[path].settings = files[path].settings.With(settings);
+    return OkStatus();
+  }
   Result<std::map<std::string, std::string>> Attributes(const std::string&) override {
     return std::map<std::string, std::string>();
   }
@@ -91,6 +96,7 @@ class MemoryTree final : public MountedTree {
   std::set<std::string> directories = {"/"};
   size_t page_names = 3;
   int versions = 0, stats = 0, lists = 0, commits = 0, rests = 0, holds = 0, names_lost = 0;
+  bool edits_take_settings = true;
   std::optional<Error> next_commit;  // what it answers, once
 
  private:
@@ -130,6 +136,10 @@ class MemoryTree final : public MountedTree {
       bytes_.resize(static_cast<size_t>(size));
       return OkStatus();
     }
+    Result<bool> SetSettings(const Settings& settings) override {
+      if (tree_.edits_take_settings) settings_ = settings_.With(settings);
+      return tree_.edits_take_settings;
+    }
     Status Rest() override {
       ++tree_.rests;
       return OkStatus();
@@ -144,6 +154,7 @@ class MemoryTree final : public MountedTree {
       if (!tree_.files.contains(path_)) return Fail(Code::kNotFound, "{} is gone", path_);
       if (tree_.files[path_].version != version_) return Fail(Code::kNotCurrent, "{} was replaced", path_);
       tree_.Put(path_, bytes_);
+      tree_.files[path_].settings = std::exchange(settings_, {});
       ++tree_.commits;
       changed_ = false;
       version_ = tree_.files[path_].version;
@@ -156,6 +167,7 @@ class MemoryTree final : public MountedTree {
     std::string bytes_;
     bool changed_;
     int version_;
+    Settings settings_;
   };
 
   static uint64_t Copy(const std::string& bytes, uint64_t offset, MutableByteSpan into) {

@@ -54,6 +54,36 @@ TEST_F(MountedFileTest, TwoHandlesSeeEachOthersBytesAndOthersSeeThemOnceCommitte
   EXPECT_EQ(Read(), "hEllo!");
 }
 
+TEST_F(MountedFileTest, SettingsBecomeVisibleWithTheChangesOrAtOnce) {
+  tree.Put("/f", "hello");
+  Open(kWrites);
+  EXPECT_TRUE(file.SetSettings({.mode = 0600}));
+  EXPECT_EQ(tree.files["/f"].settings, Settings{.mode = 0600});
+  EXPECT_TRUE(Write(0, "H"));
+  EXPECT_TRUE(file.SetSettings({.mtime_ns = 7, .mode = 0640}));
+  EXPECT_EQ(tree.files["/f"].settings, Settings{.mode = 0600});
+  EXPECT_EQ(file.Seen(false)->mode, 0640u);
+  EXPECT_EQ(file.Seen(false)->mtime_ns, 7);
+  // The time was that of the bytes before this.
+  EXPECT_TRUE(Write(1, "E"));
+  EXPECT_GT(file.Seen(false)->mtime_ns, 7);
+  EXPECT_TRUE(file.SetSettings({.mtime_ns = 8}));
+  EXPECT_TRUE(file.Close(kWrites));
+  EXPECT_EQ(tree.commits, 1);
+  EXPECT_EQ(tree.files["/f"].settings, (Settings{.mtime_ns = 8, .mode = 0640}));
+}
+
+TEST_F(MountedFileTest, WhereAnEditTakesNoSettingsChangesAreCommittedFirst) {
+  tree.edits_take_settings = false;
+  tree.Put("/f", "hello");
+  Open(kWrites);
+  EXPECT_TRUE(Write(0, "H"));
+  EXPECT_TRUE(file.SetSettings({.mode = 0600}));
+  EXPECT_EQ(tree.commits, 1);
+  EXPECT_EQ(tree.files["/f"].settings, Settings{.mode = 0600});
+  EXPECT_TRUE(file.Close(kWrites));
+}
+
 TEST_F(MountedFileTest, AnOpenSeesWhatOthersHaveWrittenAndSaysWhetherPagesHold) {
   tree.Put("/f", "one");
   EXPECT_FALSE(Open(kReads));

@@ -11,7 +11,7 @@ namespace {
 class NodeTableTest : public testing::Test {
  protected:
   NodePtr Node(const NodePtr& directory, const std::string& name, bool is_directory = false) {
-    return table.LookedUp(directory, name, is_directory);
+    return table.LookedUp(directory, name, is_directory ? NodeKind::kDirectory : NodeKind::kFile);
   }
   std::string PathOf(const NodePtr& node) {
     const Result<std::string> path = table.PathOf(*node);
@@ -22,6 +22,15 @@ class NodeTableTest : public testing::Test {
   NodeTable table{tree};
   const NodePtr root = table.Find(NodeTable::kRootId);
 };
+
+TEST_F(NodeTableTest, WhatBecomesALinkIsAnotherNode) {
+  const NodePtr file = Node(root, "a");
+  const NodePtr link = table.LookedUp(root, "a", KindOf({.link = true}));
+  EXPECT_NE(file->id, link->id);
+  EXPECT_EQ(PathOf(link), "/a");
+  EXPECT_EQ(PathOf(file), "not_found");
+  EXPECT_EQ(table.LookedUp(root, "a", NodeKind::kLink), link);
+}
 
 TEST_F(NodeTableTest, ANameHasOneNodeUntilTheKernelForgetsIt) {
   const NodePtr a = Node(root, "a", true), b = Node(a, "b");

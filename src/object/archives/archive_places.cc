@@ -104,7 +104,7 @@ Task<Result<FoundArchive>> ArchivePlaces::Find(MemberIndex server) {
   Engine& engine = version_->engine;
   const NameInfo& info = version_->info;
   const std::string& oid = info.accepted.oid;
-  State place = PromotedState(info.accepted.version, oid, info.accepted.size, info.accepted.etag);
+  State place = PromotedState(info.accepted.version, oid, info.accepted.size, info.accepted.given);
   const auto listing = info.listings.find(server);
   if (listing != info.listings.end()) {
     if (const State* listed = BestPlace(listing->second, oid)) place = *listed;

@@ -189,7 +189,7 @@ TEST_F(PartsTest, AnEtagStaysWhereArchivesAreRepaired) {
   const auto archives = store_.Archives("/o");
   EXPECT_GE(archives.size(), 6u);
   for (const auto& [member, file] : archives) EXPECT_TRUE(file.ends_with(".etag-" + etag)) << file;
-  EXPECT_EQ(SyncWait(LookUpLive(store_.engine(), TestStore::Path("/o")))->accepted.etag, etag);
+  EXPECT_EQ(SyncWait(LookUpLive(store_.engine(), TestStore::Path("/o")))->accepted.given.etag, etag);
 }
 
 TEST(LanesWithMembers, OfAllParts) {

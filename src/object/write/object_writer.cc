@@ -44,6 +44,7 @@ class Writer final : public ObjectWriter {
   Status SetUserAttributes(std::map<std::string, std::string> attributes) override {
     return upload_.SetUserAttributes(std::move(attributes));
   }
+  void SetSettings(Settings settings) override { upload_.SetSettings(settings); }
   bool AllInMemory() const override { return upload_.AllInMemory(); }
   Task<Status> EndStream() override { return upload_.EndStream(); }
   Task<Result<uint64_t>> ReadBack(uint64_t offset, MutableByteSpan into) override {
@@ -235,7 +236,8 @@ Task<Result<Version>> Writer::Promote(std::vector<MemberIndex> other_homes) {
                      .base_may_rise = !replaces,
                      .other_homes = std::move(other_homes),
                      .shown = &shown_,
-                     .parent = parent_};
+                     .parent = parent_,
+                     .given = {.settings = upload_.settings()}};
   size_t wanted = 0;
   for (const UploadedArchive& archive : upload_.archives()) {
     if (!archive.lost) request.archives.push_back(archive.server);

@@ -49,6 +49,8 @@ class ObjectWriter {
   // The user attributes that the version will have, in place of those of its options. Before Commit. Error:
   // kInvalidArgument (too many, too large); those of before are kept then.
   virtual Status SetUserAttributes(std::map<std::string, std::string> attributes) = 0;
+  // The settings that the version will have, in place of those of its options. Before Commit.
+  virtual void SetSettings(Settings settings) = 0;
 
   // As WriteHandle's; ReadBack needs `into` until it ends.
   virtual bool AllInMemory() const = 0;

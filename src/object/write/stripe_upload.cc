@@ -73,6 +73,7 @@ StripeUpload::StripeUpload(Engine& engine, UploadPlan plan, ObjectDigests digest
     : engine_(engine),
       plan_(std::move(plan)),
       attributes_(plan_.options.attributes),
+      settings_(plan_.options.settings),
       losses_max_(LossesMax(plan_.geometry, plan_.options.archives_min)),
       digests_(std::move(digests)),
       opener_(engine, plan_.place),
@@ -444,8 +445,8 @@ Manifest StripeUpload::MakeManifest(std::map<std::string, std::string> checksums
   manifest.page_size_bytes = static_cast<uint32_t>(plan_.geometry.PageSize());
   manifest.path = plan_.path.text();
   if (!mtime_ns_) mtime_ns_ = engine_.executor().WallNow() * 1'000'000;
-  manifest.mtime_ns = *mtime_ns_;
-  manifest.mode = plan_.options.mode;
+  manifest.mtime_ns = settings_.mtime_ns.value_or(*mtime_ns_);
+  manifest.mode = settings_.mode;
   manifest.checksums = std::move(checksums);
   manifest.attributes = attributes_;
   manifest.servers.resize(lanes_total());

@@ -94,6 +94,9 @@ class StripeUpload {
   bool KeepPlace();
   Task<Status> Append(ByteSpan bytes);
   Status SetUserAttributes(std::map<std::string, std::string> attributes);
+  // In place of those of the options.
+  void SetSettings(Settings settings) { settings_ = settings; }
+  const Settings& settings() const { return settings_; }
   bool AllInMemory() const { return !sent(); }
   Task<Status> EndStream();
   Task<Result<uint64_t>> ReadBack(uint64_t offset, MutableByteSpan into);
@@ -238,6 +241,7 @@ class StripeUpload {
   Engine& engine_;
   const UploadPlan plan_;
   std::map<std::string, std::string> attributes_;
+  Settings settings_;
   const size_t losses_max_;
   ObjectDigests digests_;
   ArchiveOpener opener_;

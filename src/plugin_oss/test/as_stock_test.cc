@@ -68,7 +68,7 @@ TEST_F(AsStockTest, AModeIsKeptAndTold) {
   EXPECT_EQ(storage_.Chmod("/a", 0750, &env_), 0);
   ASSERT_EQ(storage_.Stat("/a", &info, 0, &env_), 0);
   EXPECT_EQ(info.st_mode, S_IFREG | 0750u);
-  EXPECT_EQ(store_.objects["/a"].attributes.at("xec.mode"), "0750");
+  EXPECT_EQ(store_.objects["/a"].settings.mode, 0750);
   EXPECT_EQ(storage_.Chmod("/none", 0750, &env_), -ENOENT);
 }
 

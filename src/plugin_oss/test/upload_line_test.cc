@@ -92,6 +92,7 @@ class GetsItsMemory final : public WriteHandle {
   bool KeepPlace() override { return true; }
   Task<Status> Append(ByteSpan, CallOptions) override { co_return OkStatus(); }
   Status SetUserAttributes(std::map<std::string, std::string>) override { return OkStatus(); }
+  void SetSettings(Settings) override {}
   bool AllInMemory() const override { return true; }
   Task<Status> EndStream(CallOptions) override { co_return OkStatus(); }
   Task<Result<uint64_t>> ReadBack(uint64_t, MutableByteSpan, CallOptions) override { co_return uint64_t{0}; }

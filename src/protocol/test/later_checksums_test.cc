@@ -11,12 +11,15 @@ TEST(LaterChecksums, AreAttributesThatUsersNeitherSeeNorSet) {
                               {"xec.checksum.md5", "00ff"},
                               {"xec.checksum.sha1", "no hex"},
                               {"xec.checksum.", ""},
+                              {"xec.mode", "0750"},
+                              {"xec.mtime", "1"},
                               {"xec.test", "1"}};
-  EXPECT_EQ(WithoutLaterChecksums(all), (UserAttributes{{"k", "v"}, {"xec.test", "1"}}));
+  EXPECT_EQ(OnlyOfUsers(all), (UserAttributes{{"k", "v"}, {"xec.test", "1"}}));
   EXPECT_EQ(OnlyLaterChecksums(all), (UserAttributes{{"md5", "00ff"}}));
   EXPECT_TRUE(CheckUserAttributeName("xec.test"));
   EXPECT_EQ(CheckUserAttributeName("").code(), Code::kInvalidArgument);
-  EXPECT_EQ(CheckUserAttributeName("xec.checksum.md5").code(), Code::kInvalidArgument);
+  for (const char* own : {"xec.checksum.md5", "xec.mode", "xec.mtime"})
+    EXPECT_EQ(CheckUserAttributeName(own).code(), Code::kInvalidArgument);
 }
 
 }  // namespace

@@ -20,7 +20,10 @@ TEST(StateName, EveryKindRoundTrips) {
   State moved_in = WitnessState(kV, kOid, 7);
   moved_in.origin = rid;
   State moved_in_with_etag = moved_in;
-  moved_in_with_etag.etag = std::string(kEtagSizeMax, 'Z');
+  moved_in_with_etag.given.etag = std::string(kEtagSizeMax, 'Z');
+  State moved_in_with_all = moved_in_with_etag;
+  moved_in_with_all.size = UINT64_MAX;
+  moved_in_with_all.given.settings = {.mtime_ns = INT64_MIN, .mode = 0644, .link = true};
   State draft;
   draft.kind = StateKind::kAttributesDraft;
   draft.version = kV;
@@ -38,8 +41,10 @@ TEST(StateName, EveryKindRoundTrips) {
                              WitnessState(kV, kOid, 0),
                              moved_in,
                              moved_in_with_etag,
-                             PromotedState(kV, kOid, 27000, "d41d8cd98f00b204e9800998ecf8427e-12"),
-                             WitnessState(kV, kOid, 0, "x"),
+                             moved_in_with_all,
+                             PromotedState(kV, kOid, 27000, {.etag = "d41d8cd98f00b204e9800998ecf8427e-12"}),
+                             WitnessState(kV, kOid, 0, {.etag = "x"}),
+                             WitnessState(kV, kOid, 0, {.settings = {.link = true}}),
                              DirectoryState(kV),
                              TombstoneState(kV),
                              TombstoneState(kV.MoveDone()),
@@ -61,7 +66,7 @@ TEST(StateName, EveryKindRoundTrips) {
                              attributes}) {
     EXPECT_EQ(ParseState(FormatState(state)), state) << FormatState(state);
   }
-  EXPECT_EQ(FormatState(moved_in_with_etag).size(), 149u) << "a file's name has 255 bytes at most";
+  EXPECT_EQ(FormatState(moved_in_with_all).size(), 202u) << "a file's name has 255 bytes at most";
 }
 
 TEST(StateName, NamesAreThoseOfTheDocument) {
@@ -81,8 +86,12 @@ TEST(StateName, NamesAreThoseOfTheDocument) {
     EXPECT_TRUE(mark.IsMark()) << FormatState(mark);
   EXPECT_EQ(FormatState(PromotedState(kV, kOid, 5)),
             "p.0000000000123456-00000007.0123456789abcdef01234567.5");
-  EXPECT_EQ(FormatState(PromotedState(kV, kOid, 5, "0aZ-9")),
+  EXPECT_EQ(FormatState(PromotedState(kV, kOid, 5, {.etag = "0aZ-9"})),
             "p.0000000000123456-00000007.0123456789abcdef01234567.5.etag-0aZ-9");
+  EXPECT_EQ(FormatState(PromotedState(kV, kOid, 5, {.settings = {.mtime_ns = -7, .mode = 0640}})),
+            "p.0000000000123456-00000007.0123456789abcdef01234567.5.set-m0640_t-7");
+  EXPECT_EQ(FormatState(WitnessState(kV, kOid, 5, {.etag = "e", .settings = {.link = true}})),
+            "w.0000000000123456-00000007.0123456789abcdef01234567.5.etag-e.set-l");
 }
 
 TEST(StateName, RefusesEverythingElse) {
@@ -121,6 +130,15 @@ TEST(StateName, RefusesEverythingElse) {
                                           "p." + v + "." + kOid + ".etag-a",
                                           "w." + v + "." + kOid + ".1.etag-a." + kOid,
                                           "s." + kOid + ".etag-a",
+                                          "p." + v + "." + kOid + ".1.set-",
+                                          "p." + v + "." + kOid + ".1.set-m751",
+                                          "p." + v + "." + kOid + ".1.set-l_m0751",
+                                          "p." + v + "." + kOid + ".1.set-l.set-l",
+                                          "p." + v + "." + kOid + ".1.set-l.etag-a",
+                                          "w." + v + "." + kOid + ".1.set-l." + kOid,
+                                          "p." + v + "." + kOid + ".set-l",
+                                          "s." + kOid + ".set-l",
+                                          "d." + v + ".set-m0755",
                                           "d." + v + ".etag-a",
                                           "s." + kOid + ".",
                                           "n.0.1.rest",

@@ -6,7 +6,6 @@
 
 #include "api/remove_many.hh"
 #include "object/test/test_store.hh"
-#include "protocol/mtime.hh"
 #include "runtime/sync_wait.hh"
 #include "store/make_layout_store.hh"
 
@@ -192,7 +191,7 @@ TEST_F(EngineStoreTest, ACopyHasBytesAttributesAndMode) {
   const std::string bytes = TestBytes(2 * kMiB + 1);
   ASSERT_TRUE(Put("/a", bytes));
   ASSERT_TRUE(SyncWait(store_.SetAttribute("/a", "k", "v")));
-  ASSERT_TRUE(SyncWait(store_.SetMode("/a", 0640)));
+  ASSERT_TRUE(SyncWait(store_.SetSettings("/a", {.mode = 0640})));
   CopyOptions options;
   uint64_t told = 0;
   options.progress = [&](uint64_t copied) { return told = copied, true; };
@@ -202,7 +201,7 @@ TEST_F(EngineStoreTest, ACopyHasBytesAttributesAndMode) {
   EXPECT_EQ(Get("/d/b"), bytes);
   const auto described = SyncWait(store_.Describe("/d/b"));
   EXPECT_EQ(described->attributes.at("k"), "v");
-  EXPECT_EQ(described->info.mode, 0640u);
+  EXPECT_EQ(described->info.settings.mode, 0640);
   EXPECT_EQ(described->checksums.at("adler32"), SyncWait(store_.Describe("/a"))->checksums.at("adler32"));
   options.progress = [](uint64_t) { return false; };
   EXPECT_EQ(SyncWait(store_.Copy("/a", "/c", options)).code(), Code::kCancelled);
@@ -217,11 +216,11 @@ TEST_F(EngineStoreTest, ATimeThatWasSetIsToldUntilTheBytesChange) {
   ASSERT_TRUE(Put("/d/a", "1"));
   ASSERT_TRUE(Put("/d/b", "1"));
   const auto listed = [&](size_t i) { return SyncWait(ListAll(store_, "/d"))->at(i); };
-  EXPECT_FALSE(listed(0).attributes_set);
+  EXPECT_TRUE(listed(0).settings_known);
   const int64_t made = SyncWait(store_.Stat("/d/a"))->mtime_ms;
-  ASSERT_TRUE(SyncWait(store_.SetAttribute("/d/a", std::string(kMtimeAttribute), FormatMtime(-1500))));
-  EXPECT_TRUE(listed(0).attributes_set);
-  EXPECT_FALSE(listed(1).attributes_set);
+  ASSERT_TRUE(SyncWait(store_.SetSettings("/d/a", {.mtime_ns = -1'499'999'999})));
+  EXPECT_FALSE(listed(0).settings_known);
+  EXPECT_TRUE(listed(1).settings_known);
   EXPECT_EQ(SyncWait(store_.Stat("/d/a"))->mtime_ms, -1500);
   const auto described = SyncWait(store_.Describe("/d/a"));
   EXPECT_EQ(described->info.mtime_ms, -1500);
@@ -232,15 +231,40 @@ TEST_F(EngineStoreTest, ATimeThatWasSetIsToldUntilTheBytesChange) {
   EXPECT_GE(SyncWait(store_.Stat("/d/e"))->mtime_ms, made);
   ASSERT_TRUE(Put("/d/c", "2"));
   EXPECT_GE(SyncWait(store_.Stat("/d/c"))->mtime_ms, made);
-  // Somebody else's nonsense.
-  ASSERT_TRUE(SyncWait(store_.SetAttribute("/d/b", std::string(kMtimeAttribute), "soon")));
-  EXPECT_GE(SyncWait(store_.Stat("/d/b"))->mtime_ms, made);
+}
+
+TEST_F(EngineStoreTest, SettingsThatAVersionWasGivenAreToldByAListing) {
+  const Settings given = {.mtime_ns = 1'700'000'000'123'456'789, .mode = 0600, .link = true};
+  CreateOptions options;
+  options.write.settings = given;
+  const auto writer = SyncWait(store_.Create("/d/a", options));
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE(SyncWait((*writer)->Commit()));
+  ASSERT_TRUE(Put("/d/b", "1"));
+  const auto names = SyncWait(ListAll(store_, "/d"));
+  ASSERT_EQ(names->size(), 2u);
+  EXPECT_EQ(names->at(0).settings, given);
+  EXPECT_EQ(names->at(0).mtime_ms, 1'700'000'000'123);
+  EXPECT_TRUE(names->at(0).settings_known);
+  EXPECT_EQ(names->at(1).settings, Settings());
+  EXPECT_EQ(SyncWait(store_.Stat("/d/a"))->settings, given);
+  ASSERT_TRUE(SyncWait(store_.Rename("/d/a", "/d/c")));
+  EXPECT_EQ(SyncWait(store_.Describe("/d/c"))->info.settings, given);
+  EXPECT_EQ(SyncWait(store_.Describe("/d/c"))->info.mtime_ms, 1'700'000'000'123);
+  ASSERT_TRUE(SyncWait(store_.SetSettings("/d/c", {.mode = 0640})));
+  EXPECT_EQ(SyncWait(store_.Stat("/d/c"))->settings, given.With({.mode = 0640}));
+  ASSERT_TRUE(SyncWait(store_.Copy("/d/c", "/d/e", {})));
+  EXPECT_EQ(SyncWait(store_.Stat("/d/e"))->settings, (Settings{.mode = 0640, .link = true}));
+  ASSERT_TRUE(Put("/d/c", "2"));
+  EXPECT_EQ(SyncWait(store_.Stat("/d/c"))->settings, Settings());
 }
 
 TEST_F(EngineStoreTest, UsersHaveNoAttributesOfTheStore) {
   ASSERT_TRUE(Put("/a", "x"));
-  for (const auto& value : {std::optional<std::string>("11"), std::optional<std::string>()})
-    EXPECT_EQ(SyncWait(store_.SetAttribute("/a", "xec.checksum.md5", value)).code(), Code::kInvalidArgument);
+  for (const char* own : {"xec.checksum.md5", "xec.mode", "xec.mtime"}) {
+    for (const auto& value : {std::optional<std::string>("11"), std::optional<std::string>()})
+      EXPECT_EQ(SyncWait(store_.SetAttribute("/a", own, value)).code(), Code::kInvalidArgument);
+  }
 }
 
 TEST_F(EngineStoreTest, ACallIsAnsweredAtItsDeadlineAndWhenItIsStopped) {

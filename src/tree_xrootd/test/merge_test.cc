@@ -9,12 +9,12 @@ namespace {
 using testing::ElementsAre;
 using Listing = Result<std::vector<NamedEntry>>;
 
-Told File(uint64_t size, int64_t mtime_ms = 0) { return {.entry = {.size = size, .mtime_ms = mtime_ms}}; }
+Told File(uint64_t size, int64_t mtime_ns = 0) { return {.entry = {.size = size, .mtime_ns = mtime_ns}}; }
 Told Directory() { return {.entry = {.directory = true}}; }
 Error Silent() { return Fail(Code::kDeadlineExceeded, "silent"); }
 Error Missing() { return Fail(Code::kNotFound, "missing"); }
-NamedEntry Named(std::string name, uint64_t size, int64_t mtime_ms = 0) {
-  return {.name = std::move(name), .entry = File(size, mtime_ms).entry};
+NamedEntry Named(std::string name, uint64_t size, int64_t mtime_ns = 0) {
+  return {.name = std::move(name), .entry = File(size, mtime_ns).entry};
 }
 
 TEST(Merge, FoundAnywhereIsFound) {

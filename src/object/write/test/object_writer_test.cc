@@ -75,7 +75,7 @@ TEST(ObjectWriterTest, ManifestSaysWhatWasWritten) {
   TestStore store({.geometry = kSmall});
   WriteOptions options;
   options.attributes = {{"color", "blue"}};
-  options.mode = 0640;
+  options.settings.mode = 0640;
   options.digests.md5 = true;
   const Result<Committed> committed = store.Put("/o", "hello", options);
   ASSERT_TRUE(committed) << committed.error().ToString();
