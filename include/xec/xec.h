@@ -287,7 +287,8 @@ int xec_edit_changed(const xec_edit *edit);
 /* The requests of an edit are done in the order of the calls, reads beside each other. Each goes on to its end:
  * xec_request_cancel() does nothing to them. */
 
-/* What was written is read back. Fewer bytes than `size` only at the end. */
+/* What was written is read back. Fewer bytes than `size` only at the end. XEC_NOT_CURRENT or XEC_NOT_FOUND: what the
+ * edit has committed last was replaced or removed before it was read. */
 xec_request *xec_edit_read(xec_edit *edit, uint64_t offset, void *buffer, size_t size);
 /* Anywhere: what lies between the end and `offset` is zeros. XEC_NO_SPACE: scratch is full and nothing was
  * written; a commit makes room. */

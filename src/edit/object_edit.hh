@@ -63,7 +63,8 @@ class ObjectEdit {
   bool changed() const { return changed_; }
 
   // As ReadHandle::Read, but short only at the end of what was written: others' versions are not seen. The
-  // first read of an upload under way ends its stream. Errors: those of ReadHandle::Read.
+  // first read of an upload under way ends its stream. Errors: those of ReadHandle::Read, and of Store::Open
+  // after a Flush, whose version is opened when it is needed.
   Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into);
 
   // Anywhere: what lies between the end and `offset` is zeros. The bytes are read before the task ends. After
