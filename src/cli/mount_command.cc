@@ -21,6 +21,7 @@
 #include "cli/mount_point.hh"
 #include "cli/owner.hh"
 #include "mount/fuse_session.hh"
+#include "mount/remembering_tree.hh"
 #include "mount/store_tree.hh"
 #include "server/kinds/local_root.hh"
 #include "tree_xrootd/xrootd_tree.hh"
@@ -149,7 +150,11 @@ Status ServeTree(MountedTree& tree, const MountOptions& options, const std::stri
                  std::function<void()> ready) {
   const MountIdentity identity = {
       .source = SourceOf(options), .directory = directory, .version = XEC_VERSION};
-  XEC_ASSIGN_OR_RETURN(std::unique_ptr<FuseSession> session, MakeFuseSession(tree, options, identity));
+  const auto valid = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::duration<double>(options.listings_s.value_or(options.attributes_s)));
+  const std::unique_ptr<MountedTree> remembering = MakeRememberingTree(tree, valid);
+  XEC_ASSIGN_OR_RETURN(std::unique_ptr<FuseSession> session,
+                       MakeFuseSession(*remembering, options, identity));
   {
     const AsCaller caller;
     XEC_TRY(session->Mount(directory));

@@ -46,6 +46,12 @@ Settings SettingsOf(const struct stat& wanted, int which) {
   return settings;
 }
 
+timespec TimeOf(int64_t ns) {
+  // Of a time before 1970 the part of a second counts up all the same.
+  const int64_t part_ns = (ns % kNanosInSecond + kNanosInSecond) % kNanosInSecond;
+  return {.tv_sec = (ns - part_ns) / kNanosInSecond, .tv_nsec = part_ns};
+}
+
 }  // namespace
 
 void ReplyAttribute(fuse_req_t request, std::string_view text, size_t size) {
@@ -89,12 +95,9 @@ struct stat FuseMount::StatOf(uint64_t shown_id, const TreeEntry& entry) const {
   out.st_size = static_cast<off_t>(entry.size);
   out.st_blksize = static_cast<blksize_t>(kBlockBytes);
   out.st_blocks = static_cast<blkcnt_t>((entry.size + kStatBlockBytes - 1) / kStatBlockBytes);
-  // Of a time before 1970 the part of a second counts up all the same.
-  const int64_t part_ns = (entry.mtime_ns % kNanosInSecond + kNanosInSecond) % kNanosInSecond;
-  out.st_mtim.tv_sec = (entry.mtime_ns - part_ns) / kNanosInSecond;
-  out.st_mtim.tv_nsec = part_ns;
+  out.st_mtim = TimeOf(entry.mtime_ns);
   out.st_atim = out.st_mtim;
-  out.st_ctim = out.st_mtim;
+  out.st_ctim = TimeOf(entry.ctime_ns.value_or(entry.mtime_ns));
   return out;
 }
 

@@ -90,6 +90,7 @@ Status SetOne(MountOptions& options, std::string_view option) {
   if (name == "attr_timeout") return SetSeconds(name, value, options.attributes_s);
   if (name == "entry_timeout") return SetSeconds(name, value, options.names_s);
   if (name == "negative_timeout") return SetSeconds(name, value, options.missing_names_s);
+  if (name == "dir_timeout") return SetSeconds(name, value, options.listings_s.emplace());
   if (name == "threads") return SetNumber(name, value, 1, MountOptions::kThreadsMax, options.threads);
   if (name == "uid") return SetNumber(name, value, 0, kIdMax, options.uid);
   if (name == "gid") return SetNumber(name, value, 0, kIdMax, options.gid);

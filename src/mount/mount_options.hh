@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <utility>
@@ -19,6 +20,9 @@ struct MountOptions {
   // For how long the kernel believes what it was told of a file, of a name, and of a name that there is not,
   // in seconds.
   double attributes_s = 1, names_s = 1, missing_names_s = 0;
+  // For how long a listing is told again, in seconds; longer if it took longer to read. None: as
+  // attributes_s.
+  std::optional<double> listings_s = {};
   // Of everything.
   uid_t uid = 0;
   gid_t gid = 0;

@@ -195,6 +195,7 @@ Status MountedFile::SetSettings(const Settings& settings) {
 void MountedFile::View::Over(TreeEntry& entry) const {
   entry.size = size;
   entry.mtime_ns = mtime_ns;
+  entry.ctime_ns = ctime_ns;
   if (mode) entry.mode = mode;
 }
 
@@ -202,8 +203,10 @@ std::optional<MountedFile::View> MountedFile::Seen(bool after_all) const {
   const MutexLock lock(mutex_);
   const bool edited = edit_ && (after_all || edit_->changed());
   if (!edited && !(after_all && reader_)) return std::nullopt;
+  const int64_t changed_ns = changed_ms_ * kNanosInMilli;
   return View{.size = edited ? edit_->size() : reader_->size(),
-              .mtime_ns = set_.mtime_ns.value_or(changed_ms_ * kNanosInMilli),
+              .mtime_ns = set_.mtime_ns.value_or(changed_ns),
+              .ctime_ns = changed_ns,
               .mode = set_.mode};
 }
 

@@ -61,7 +61,7 @@ class MountedFile {
   // What its users see of the file, in place of what its name shows.
   struct View {
     uint64_t size = 0;
-    int64_t mtime_ns = 0;
+    int64_t mtime_ns = 0, ctime_ns = 0;
     std::optional<uint32_t> mode = {};  // none: the name's
     void Over(TreeEntry& entry) const;
   };

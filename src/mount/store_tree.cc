@@ -38,7 +38,8 @@ TreeEntry EntryOf(const ObjectInfo& info) {
           .size = info.size,
           .mtime_ns = info.settings.mtime_ns.value_or(info.mtime_ms * kNanosInMilli),
           .mode = info.settings.mode,
-          .version = info.version.ToString()};
+          .version = info.version.ToString(),
+          .ctime_ns = info.version.WallMillis() * kNanosInMilli};
 }
 
 class StoreTree final : public MountedTree {

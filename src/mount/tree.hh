@@ -23,6 +23,8 @@ struct TreeEntry {
   int64_t mtime_ns = 0;  // since 1970
   std::optional<uint32_t> mode = {};  // permission bits; none: nobody has set it
   std::string version = {};  // of a file: another one whenever its bytes may differ
+  // Of the last change of which we know, whatever time was set; none: as mtime_ns.
+  std::optional<int64_t> ctime_ns = {};
 };
 
 struct NamedEntry {

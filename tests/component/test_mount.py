@@ -180,6 +180,35 @@ class Handles(fuse_mounts.StoreTestCase):
         self.assertGreaterEqual(os.stat(f"{mnt}/g").st_mtime, touched)
 
 
+    def test_times_of_changes(self):
+        """A directory had the time at which it was made, and ctime was what touch had set."""
+        mnt = self.mount("-o", "attr_timeout=0")
+        os.mkdir(f"{mnt}/d")
+        for change in (lambda: self.write(f"{mnt}/d/f", "x"), lambda: os.rename(f"{mnt}/d/f", f"{mnt}/d/g"),
+                       lambda: os.mkdir(f"{mnt}/d/e"), lambda: os.rmdir(f"{mnt}/d/e"), lambda: os.remove(f"{mnt}/d/g")):
+            os.utime(f"{mnt}/d", (1000, 1000))
+            self.assertEqual(os.stat(f"{mnt}/d").st_mtime, 1000)
+            change()
+            self.assertGreater(os.stat(f"{mnt}/d").st_mtime, 1_700_000_000)
+        self.write(f"{mnt}/f", "x")
+        written = os.stat(f"{mnt}/f").st_ctime
+        os.utime(f"{mnt}/f", (1000, 1000))
+        self.assertEqual((os.stat(f"{mnt}/f").st_mtime, os.stat(f"{mnt}/f").st_ctime), (1000, written))
+
+    def test_listings_are_known_for_a_while(self):
+        mnt = self.mount("-o", "dir_timeout=1h,entry_timeout=0")
+        os.mkdir(f"{mnt}/d")
+        self.write(f"{mnt}/d/f", "x")
+        self.assertEqual(os.listdir(f"{mnt}/d"), ["f"])
+        # What is done elsewhere is found by its name.
+        self.xec("put", self.random_file("r", 10), "/d/g")
+        self.assertEqual(os.listdir(f"{mnt}/d"), ["f"])
+        self.assertEqual(os.stat(f"{mnt}/d/g").st_size, 10)
+        self.write(f"{mnt}/d/f", "longer")
+        self.assertIn(" 6 ", self.run_program(["ls", "-l", f"{mnt}/d"]).out)
+        self.assertEqual(sorted(os.listdir(f"{mnt}/d")), ["f", "g"])
+
+
 class Changes(fuse_mounts.StoreTestCase):
     def test_writes_anywhere(self):
         mnt = self.mount()

@@ -79,6 +79,7 @@ class MemoryTree final : public MountedTree {
     return OkStatus();
   }
   Status SetSettings(const std::string& path, const Settings& settings) override {
+    if (directories.contains(path)) return OkStatus();
     XEC_TRY(Find(path));
     files[path].settings = files[path].settings.With(settings);
     return OkStatus();

@@ -17,6 +17,7 @@ TEST(MountOptionsTest, ThoseOfOursAndThoseOfTheKernel) {
   ASSERT_TRUE(options);
   EXPECT_EQ(options->attributes_s, 0.5);
   EXPECT_EQ(options->names_s, 1);
+  EXPECT_FALSE(options->listings_s);
   EXPECT_EQ(options->uid, 7u);
   EXPECT_EQ(options->gid, getgid());
   EXPECT_EQ(options->file_mode, 0640u);
@@ -31,6 +32,13 @@ TEST(MountOptionsTest, WhatFstabSaysToOthersIsLeftOut) {
        "relatime,comment=x,rw,nosuid"});
   ASSERT_TRUE(options) << options.error().message;
   EXPECT_THAT(options->of_fuse, testing::ElementsAre("rw", "nosuid"));
+}
+
+TEST(MountOptionsTest, ListingsHaveATimeOfTheirOwn) {
+  const auto options = ParseMountOptions({"attr_timeout=0,dir_timeout=1m"});
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->attributes_s, 0);
+  EXPECT_EQ(options->listings_s, 60);
 }
 
 TEST(MountOptionsTest, VariablesOfTheProcess) {
