@@ -7,7 +7,6 @@ import pwd
 import re
 import shutil
 import signal
-import stat
 import subprocess
 
 import fuse_mounts
@@ -40,13 +39,6 @@ class SystemTest(fuse_mounts.StoreTestCase):
         with open(self.conf, "w") as file:
             file.writelines(f"xec.data {directory}\n" for directory in self.dirs)
             file.write(f"xec.geometry 4+2\nxec.chunk-size 64KiB\nxec.state {self.path('state')}\n")
-
-    def bind(self, what, where):
-        """What lies at `where` is `what`, for this test."""
-        if not os.path.exists(where):
-            os.mkdir(where)
-        self.run_program(["mount", "--bind", what, where])
-        self.addCleanup(self.run_program, ["umount", "-l", where])
 
     def fstab(self, *lines):
         with open(self.path("fstab"), "w") as file:
@@ -184,10 +176,7 @@ class Users(SystemTest):
             os.chown(directory, pwd.getpwnam(ONE).pw_uid, -1)
         os.mkdir(self.path("state"))
         os.chown(self.path("state"), pwd.getpwnam(ONE).pw_uid, -1)
-        # As on every Debian with udev.
-        os.mknod(self.path("fuse"), stat.S_IFCHR | 0o666, os.makedev(10, 229))
-        os.chmod(self.path("fuse"), 0o666)
-        self.bind(self.path("fuse"), "/dev/fuse")
+        self.open_fuse_to_all()
         with open(self.path("fuse.conf"), "w") as file:
             file.write("# empty\n")
         self.bind(self.path("fuse.conf"), "/etc/fuse.conf")
