@@ -58,15 +58,15 @@ void ListingCache::EndReading(const std::string& directory, uint64_t begun, cons
     listing.names -= before->second->names.size();
     listing.pages.erase(before);
   }
-  const auto room = [&] { return !page || names_ + page->names.size() <= names_max_; };
+  const size_t more = page ? page->names.size() : 0;
   for (auto one = listings_.begin(); one != listings_.end();) {
-    const bool goes = one != read && (Expired(one->second, now) || !room());
+    const bool goes = one != read && (Expired(one->second, now) || names_ + more > names_max_);
     one = goes ? Drop(one) : std::next(one);
   }
-  if (page && listing.changes == begun && room() && valid_ > Milliseconds::zero()) {
+  if (page && listing.changes == begun && names_ + more <= names_max_ && valid_ > Milliseconds::zero()) {
     listing.last = now;
-    names_ += page->names.size();
-    listing.names += page->names.size();
+    names_ += more;
+    listing.names += more;
     listing.pages[after] = std::make_shared<const TreePage>(*std::move(page));
   }
   if (listing.pages.empty()) Drop(read);
