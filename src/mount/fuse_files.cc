@@ -34,7 +34,6 @@ void FuseMount::OpenFile(const NodePtr& node, bool same_pages, OpenHow how, fuse
   auto handle = std::make_unique<FileHandle>();
   handle->node = node;
   handle->how = how;
-  handle->appends = (file->flags & O_APPEND) != 0;
   file->fh = reinterpret_cast<uint64_t>(handle.release());
   file->keep_cache = same_pages ? 1 : 0;
 }
@@ -102,9 +101,10 @@ void FuseMount::Read(fuse_req_t request, size_t size, off_t offset, fuse_file_in
 void FuseMount::Write(fuse_req_t request, const char* bytes, size_t size, off_t offset,
                       fuse_file_info* file) {
   const auto& handle = *reinterpret_cast<const FileHandle*>(file->fh);
-  // The kernel's idea of the end may be older than the file.
+  // The kernel's idea of the end may be older than the file. Pages of a map have their places.
+  const bool appends = (file->flags & O_APPEND) != 0 && file->writepage == 0;
   std::optional<uint64_t> at;
-  if (!handle.appends) at = static_cast<uint64_t>(offset);
+  if (!appends) at = static_cast<uint64_t>(offset);
   const Status written =
       handle.node->file.Write(at, ByteSpan(reinterpret_cast<const std::byte*>(bytes), size));
   if (!written) return Refuse(request, "write", PathForLog(*handle.node), written.error());

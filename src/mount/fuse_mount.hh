@@ -86,7 +86,6 @@ class FuseMount {
   struct FileHandle {
     NodePtr node;
     OpenHow how;
-    bool appends = false;
   };
   struct DirectoryHandle {
     NodePtr node;

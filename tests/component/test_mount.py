@@ -333,6 +333,9 @@ class Changes(fuse_mounts.StoreTestCase):
             mapped[50_000:50_005] = b"hello"
         content = bytearray(b"x" * 100_000)
         content[50_000:50_005] = b"hello"
+        # Of a handle that appends pages have their places, too.
+        with open(f"{mnt}/f", "a+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+            mapped[70_000:70_005] = content[70_000:70_005] = b"again"
         self.unmount(mnt)
         self.assertEqual(self.xec("cat", "/f", binary=True).out, bytes(content))
 
