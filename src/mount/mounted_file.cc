@@ -107,6 +107,8 @@ Status MountedFile::EndWithLastWriter() {
   const Status committed = CommitAlone();
   const bool has_name = where_().has_value();
   const MutexLock lock(mutex_);
+  // The kernel may have pages of changes that are lost.
+  if (!committed) pages_.clear();
   if (!has_name && readers_ > 0) return committed;
   // Readers that are left find the new version by its name.
   if (edit_) reader_.reset();
@@ -168,9 +170,8 @@ Status MountedFile::CommitEdit(TreeEdit& open) {
 }
 
 Status MountedFile::Commit() {
-  const SharedTurn turn(turns_);
-  const std::shared_ptr<TreeEdit> open = edit();
-  return open ? CommitEdit(*open) : OkStatus();
+  const AloneTurn turn(turns_);
+  return CommitAlone();
 }
 
 Status MountedFile::CommitAlone() {
@@ -216,7 +217,9 @@ bool MountedFile::in_use() const {
 }
 
 void MountedFile::Tend(int64_t now_ms) {
-  const SharedTurn turn(turns_);
+  // What is in use may be waiting for memory, which the other files are to give back.
+  if (!turns_.TryBeginAlone()) return;
+  const AloneTurn turn(turns_, std::adopt_lock);
   const std::shared_ptr<TreeEdit> open = edit();
   if (!open || !open->changed()) return;
   bool commit = false;

@@ -69,8 +69,9 @@ class MountedFile {
   std::optional<View> Seen(bool after_all) const;
   bool in_use() const;
 
-  // To be called now and then. Changes that nobody goes on with give their memory back, and are committed in
-  // the end, before the store takes their upload for one whose writer has died.
+  // To be called now and then; does not wait for those that use the file. Changes that nobody goes on with
+  // give their memory back, and are committed in the end, before the store takes their upload for one whose
+  // writer has died.
   void Tend(int64_t now_ms);
 
   // Held by one who renames or removes the file, over that request and the calls below; nobody else uses

@@ -3,6 +3,8 @@
 // requests to servers; only requests for the same file or directory handle wait for it.
 #pragma once
 
+#include <mutex>
+
 #include "base/check.hh"
 #include "base/mutex.hh"
 
@@ -36,6 +38,13 @@ class Turns {
     --waiting_;
     alone_ = true;
   }
+  // Does not wait. False: others have a turn or wait for one.
+  bool TryBeginAlone() {
+    const MutexLock lock(mutex_);
+    if (alone_ || shared_ > 0 || waiting_ > 0) return false;
+    alone_ = true;
+    return true;
+  }
   void EndAlone() {
     const MutexLock lock(mutex_);
     alone_ = false;
@@ -64,6 +73,8 @@ class [[nodiscard]] SharedTurn {
 class [[nodiscard]] AloneTurn {
  public:
   explicit AloneTurn(Turns& turns) : turns_(turns) { turns_.BeginAlone(); }
+  // It has begun.
+  AloneTurn(Turns& turns, std::adopt_lock_t) : turns_(turns) {}
   ~AloneTurn() { turns_.EndAlone(); }
   AloneTurn(const AloneTurn&) = delete;
   AloneTurn& operator=(const AloneTurn&) = delete;

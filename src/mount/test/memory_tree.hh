@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -99,6 +100,7 @@ class MemoryTree final : public MountedTree {
   int versions = 0, stats = 0, lists = 0, commits = 0, rests = 0, holds = 0, names_lost = 0;
   bool edits_take_settings = true;
   std::optional<Error> next_commit;  // what it answers, once
+  std::function<void()> before_write;
 
  private:
   class Reader final : public TreeReader {
@@ -127,6 +129,7 @@ class MemoryTree final : public MountedTree {
       return Copy(bytes_, offset, into);
     }
     Status Write(uint64_t offset, ByteSpan bytes) override {
+      if (tree_.before_write) tree_.before_write();
       changed_ = true;
       bytes_.resize(std::max(bytes_.size(), static_cast<size_t>(offset) + bytes.size()));
       bytes_.replace(static_cast<size_t>(offset), bytes.size(), AsText(bytes));

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "mount/mounted_file.hh"
 
+#include <future>
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "mount/test/memory_tree.hh"
@@ -164,6 +167,32 @@ TEST_F(MountedFileTest, ChangesThatNobodyGoesOnWithRestAndAreCommittedInTheEnd) 
   EXPECT_EQ(tree.files["/f"].bytes, "ONe");
   file.Tend(now + 4 * kCommitAfterMs);
   EXPECT_EQ(tree.commits, 1);
+}
+
+TEST_F(MountedFileTest, OneWhoseWriterWaitsIsPassedOver) {
+  tree.Put("/f", "one");
+  Open(kWrites);
+  EXPECT_TRUE(Write(0, "O"));
+  std::promise<void> begun, others_rest;
+  tree.before_write = [&] {
+    begun.set_value();
+    others_rest.get_future().wait();
+  };
+  std::jthread writer([&] { EXPECT_TRUE(Write(1, "N")); });
+  begun.get_future().wait();
+  file.Tend(MountClockMs() + 2 * kRestAfterMs);
+  EXPECT_EQ(tree.rests, 0);
+  others_rest.set_value();
+}
+
+TEST_F(MountedFileTest, PagesOfChangesThatAreLostDoNotHold) {
+  tree.Put("/f", "one");
+  Open(kBoth);
+  EXPECT_TRUE(Write(0, "O"));
+  tree.next_commit = Fail(Code::kNoSpace, "full");
+  EXPECT_EQ(Code(file.Close(kBoth)), "no_space");
+  EXPECT_FALSE(Open(kReads));
+  EXPECT_EQ(Read(), "one");
 }
 
 TEST_F(MountedFileTest, ARemovedFileLivesUntilItsLastHandleEnds) {
