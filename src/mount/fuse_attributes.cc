@@ -118,8 +118,9 @@ fuse_entry_param FuseMount::EntryOf(const Node& node, const TreeEntry& entry, bo
 
 void FuseMount::GetAttributes(fuse_req_t request, fuse_ino_t id) {
   const Result<NodePtr> node = NodeOf(id);
-  const Result<TreeEntry> entry = node ? Look(**node) : Result<TreeEntry>(node.error());
-  if (!entry) return Refuse(request, "stat", node ? PathForLog(**node) : "", entry.error());
+  if (!node) return Refuse(request, "stat", "", node.error());
+  const Result<TreeEntry> entry = Look(**node);
+  if (!entry) return RefuseKnown(request, "stat", **node, entry.error());
   const struct stat told = StatOf(**node, *entry);
   fuse_reply_attr(request, &told, options_.attributes_s);
 }
@@ -160,7 +161,7 @@ void FuseMount::SetAttributes(fuse_req_t request, fuse_ino_t id, const struct st
     done = (*node)->file.Truncate(static_cast<uint64_t>(wanted->st_size));
   if (done) done = SetSettings(**node, SettingsOf(*wanted, which));
   const Result<TreeEntry> entry = done ? Look(**node) : Result<TreeEntry>(done.error());
-  if (!entry) return Refuse(request, "change", PathForLog(**node), entry.error());
+  if (!entry) return RefuseKnown(request, "change", **node, entry.error());
   const struct stat told = StatOf(**node, *entry);
   fuse_reply_attr(request, &told, options_.attributes_s);
 }

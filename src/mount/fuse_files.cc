@@ -44,6 +44,8 @@ Result<fuse_entry_param> FuseMount::CreateFile(const NodePtr& directory, const s
   bool created = false;
   XEC_ASSIGN_OR_RETURN(TreeEntry entry, CreateOrFind(path, mode, (file->flags & O_EXCL) != 0, created));
   const std::string version = entry.version;
+  // What had the name before has been removed by another mount.
+  if (created) nodes_.Removed(*directory, name);
   const NodePtr node = nodes_.LookedUp(directory, name, KindOf(entry));
   const OpenHow how = HowOf(file->flags);
   bool same_pages = false;
@@ -80,7 +82,7 @@ void FuseMount::Open(fuse_req_t request, fuse_ino_t id, fuse_file_info* file) {
   if (!node) return Refuse(request, "open", "", node.error());
   const OpenHow how = HowOf(file->flags);
   const Result<bool> same_pages = (*node)->file.Open(how);
-  if (!same_pages) return Refuse(request, "open", PathForLog(**node), same_pages.error());
+  if (!same_pages) return RefuseKnown(request, "open", **node, same_pages.error());
   // Another version has another size and time than what the kernel was told.
   if (!*same_pages && session_ != nullptr) fuse_lowlevel_notify_inval_inode(session_, id, -1, 0);
   OpenFile(*node, *same_pages, how, file);

@@ -96,6 +96,9 @@ class FuseMount {
   Result<NodePtr> NodeOf(fuse_ino_t id) const;
   // Logs what is worth it, and answers the request.
   void Refuse(fuse_req_t request, const char* what, std::string_view path, const Error& error);
+  // Of what the kernel knows. If it is not there the kernel looks its name up once more, and then answers for
+  // it, or goes on with what has the name now.
+  void RefuseKnown(fuse_req_t request, const char* what, const Node& node, const Error& error);
   void Answer(fuse_req_t request, const char* what, std::string_view path, const Status& status);
   std::string PathForLog(const Node& node) const;
 

@@ -43,6 +43,14 @@ void FuseMount::Refuse(fuse_req_t request, const char* what, std::string_view pa
   fuse_reply_err(request, MountErrnoOf(error.code));
 }
 
+void FuseMount::RefuseKnown(fuse_req_t request, const char* what, const Node& node, const Error& error) {
+  if (error.code == Code::kNotFound) {
+    fuse_reply_err(request, ESTALE);
+  } else {
+    Refuse(request, what, PathForLog(node), error);
+  }
+}
+
 void FuseMount::Answer(fuse_req_t request, const char* what, std::string_view path, const Status& status) {
   if (status) {
     fuse_reply_err(request, 0);
@@ -112,6 +120,7 @@ void FuseMount::MakeNode(fuse_req_t request, fuse_ino_t directory, const char* n
   const Result<TreeEntry> entry =
       path ? CreateOrFind(*path, mode, true, created) : Result<TreeEntry>(path.error());
   if (!entry) return Refuse(request, "make", path ? *path : name, entry.error());
+  nodes_.Removed(**above, name);
   const fuse_entry_param found = Found(*above, name, *entry);
   if (fuse_reply_entry(request, &found) != 0) Forget(found.ino, 1);
 }
@@ -150,10 +159,8 @@ Status FuseMount::RemoveFile(const NodePtr& directory, const std::string& name) 
   XEC_ASSIGN_OR_RETURN(const std::string path, nodes_.PathOf(*directory, name));
   const NodePtr node = nodes_.Known(*directory, name);
   std::optional<AloneTurn> turn;
-  if (node && node->file.in_use()) {
-    turn.emplace(node->file.turns());
-    node->file.KeepForUsers();
-  }
+  if (node && !node->directory()) turn.emplace(node->file.turns());
+  if (node && node->file.in_use()) node->file.KeepForUsers();
   const Status removed = tree_.Remove(path);
   if (!removed && removed.code() != Code::kNotFound) return removed;
   nodes_.Removed(*directory, name);
@@ -178,9 +185,11 @@ void FuseMount::RemoveDirectory(fuse_req_t request, fuse_ino_t directory, const 
 Status FuseMount::RenameNode(const NodePtr& from_directory, const std::string& from,
                              const NodePtr& to_directory, const std::string& to, bool replace) {
   std::vector<NodePtr> moved = nodes_.InUse(*from_directory, from);
-  const NodePtr target = nodes_.Known(*to_directory, to);
+  const NodePtr source = nodes_.Known(*from_directory, from), target = nodes_.Known(*to_directory, to);
+  // A file may be opened at this moment.
+  if (source && !source->directory()) moved = {source};
   std::vector<NodePtr> taken = moved;
-  if (target && !target->directory() && target->file.in_use()) taken.push_back(target);
+  if (target && !target->directory()) taken.push_back(target);
   std::sort(taken.begin(), taken.end(), [](const NodePtr& a, const NodePtr& b) { return a->id < b->id; });
   taken.erase(std::unique(taken.begin(), taken.end()), taken.end());
   std::vector<std::unique_ptr<AloneTurn>> turns;

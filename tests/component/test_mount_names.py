@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""xec mount: files that are open while their names are removed, replaced and made anew, by one mount or two."""
+import os
+import threading
+
+import fuse_mounts
+import xectest
+
+
+class OneMount(fuse_mounts.StoreTestCase):
+    def test_a_removed_file_does_without_its_name(self):
+        mnt = self.mount()
+        with open(f"{mnt}/f", "w+b", buffering=0) as file:
+            file.write(b"first")
+            os.fsync(file.fileno())
+            os.remove(f"{mnt}/f")
+            self.assertEqual(os.pread(file.fileno(), 100, 0), b"first")
+            os.pwrite(file.fileno(), b"F", 0)
+            with open(f"/proc/self/fd/{file.fileno()}", "rb") as again:
+                self.assertEqual(again.read(), b"First")
+            file.truncate(0)
+            os.pwrite(file.fileno(), b"anew", 0)
+            self.assertEqual(os.pread(file.fileno(), 100, 0), b"anew")
+        # What streams into an upload goes on.
+        piece = b"0123456789" * 10_000
+        with open(f"{mnt}/g", "w+b", buffering=0) as file:
+            for i in range(20):
+                file.write(piece)
+                if i == 10:
+                    os.remove(f"{mnt}/g")
+            file.seek(0)
+            self.assertTrue(file.read() == 20 * piece)
+        # A reader outlives the writer.
+        with open(f"{mnt}/h", "wb", buffering=0) as writer:
+            writer.write(b"content")
+            reader = open(f"{mnt}/h", "rb", buffering=0)
+            os.remove(f"{mnt}/h")
+        with reader:
+            self.assertEqual(reader.read(), b"content")
+            self.assertEqual(os.fstat(reader.fileno()).st_size, 7)
+        self.assertEqual(os.listdir(mnt), [])
+
+    def test_a_new_file_is_not_taken_for_the_one_that_had_its_name(self):
+        mnt = self.mount()
+        self.write(f"{mnt}/f", "old")
+        os.rename(f"{mnt}/f", f"{mnt}/f~")
+        self.write(f"{mnt}/f", "new")
+        self.run_program(["diff", f"{mnt}/f", f"{mnt}/f~"], code=1)
+        self.run_program(["cp", f"{mnt}/f", f"{mnt}/f~"])
+        self.assertEqual(self.read(f"{mnt}/f~"), "new")
+
+    def test_a_name_that_is_replaced_is_always_there(self):
+        mnt = self.mount()
+        self.write(f"{mnt}/f", "content")
+
+        def replace():
+            for _ in range(30):
+                self.write(f"{mnt}/t", "content")
+                os.rename(f"{mnt}/t", f"{mnt}/f")
+        thread = threading.Thread(target=replace)
+        thread.start()
+        while thread.is_alive():
+            self.assertEqual(self.read(f"{mnt}/f"), "content")
+            self.assertEqual(os.stat(f"{mnt}/f").st_size, 7)
+        thread.join()
+
+
+class TwoMounts(fuse_mounts.StoreTestCase):
+    def test_a_name_that_another_mount_removed_is_made_anew(self):
+        one, two = self.mount(name="one"), self.mount(name="two")
+        self.write(f"{one}/f", "of old")
+        with open(f"{one}/f", "r+") as old:
+            old.write("OF")
+            old.flush()
+            os.remove(f"{two}/f")
+            self.write(f"{one}/f", "new")
+            self.assertEqual(self.read(f"{two}/f"), "new")
+            old.seek(0)
+            self.assertEqual(old.read(), "OF old")
+        self.assertEqual(self.read(f"{one}/f"), "new")
+
+
+if __name__ == "__main__":
+    xectest.main()
