@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "plugin_oss/copy_receiver.hh"
 
+#include <atomic>
 #include <cstring>
 #include <poll.h>
 #include <sys/resource.h>
@@ -48,14 +49,16 @@ class CopyReceiverTest : public testing::Test {
 
   std::shared_ptr<CopyReceiver::Expected> Expect(const std::string& client, const std::string& path,
                                                  std::string& into) {
-    return receiver_.Expect(client, path, [&into](const void* bytes, off_t offset, size_t size) {
+    return receiver_.Expect(client, path, [this, &into](const void* bytes, off_t offset, size_t size) {
       EXPECT_EQ(static_cast<size_t>(offset), into.size());
       into.append(static_cast<const char*>(bytes), size);
+      came_ += size;
       return static_cast<ssize_t>(size);
     });
   }
 
   const std::string path_ = testing::TempDir() + "copies.sock";
+  std::atomic<size_t> came_ = 0;  // bytes of all programs
   CopyReceiver receiver_;
 };
 
@@ -92,7 +95,7 @@ TEST_F(CopyReceiverTest, TheEndDoesNotWaitForAProgramThatHangs) {
   const int program = Program("alice.1:2@host\n/a\n");
   EXPECT_TRUE(IsExpected(program));
   Send(program, "12345");
-  while (bytes.size() < 5) std::this_thread::yield();
+  while (came_ < 5) std::this_thread::yield();
   expected->End();
   EXPECT_EQ(bytes, "12345");
   WaitForEnd(program);
