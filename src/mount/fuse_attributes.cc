@@ -73,11 +73,10 @@ Result<TreeEntry> FuseMount::Look(const Node& node) {
     if (!path) return TreeEntry{.directory = true};
     return entry;
   }
-  const std::optional<MountedFile::View> seen = node.file.Seen(!entry && entry.code() == Code::kNotFound);
-  if (!seen) return entry;
-  TreeEntry told = entry ? *entry : TreeEntry();
-  seen->Over(told);
-  return told;
+  if (entry) return node.file.Seen(*entry);
+  if (entry.code() != Code::kNotFound && !node.file.changed()) return entry;
+  const std::optional<TreeEntry> kept = node.file.SeenWithoutName();
+  return kept ? *kept : entry;
 }
 
 mode_t FuseMount::ModeOf(const TreeEntry& entry) const {
@@ -139,7 +138,7 @@ Result<std::string> FuseMount::CommittedPath(Node& node) {
 
 Status FuseMount::SetSettings(Node& node, Settings wanted) {
   // Programs that copy files set the mode that is there, of each.
-  if (wanted.mode && (node.directory() || !node.file.Seen(false))) {
+  if (wanted.mode && (node.directory() || !node.file.changed())) {
     XEC_ASSIGN_OR_RETURN(const TreeEntry entry, Look(node));
     if (*wanted.mode == ModeOf(entry)) wanted.mode.reset();
   }

@@ -18,9 +18,8 @@ std::string FuseMount::StatusText() const {
   status.requests = requests_.load() - 1;
   for (const NodePtr& node : nodes_.InUse()) {
     ++status.open_files;
-    const std::optional<MountedFile::View> seen = node->file.Seen(false);
     const Result<std::string> path = nodes_.PathOf(*node);
-    if (seen && path) status.changed.push_back({*path, seen->size});
+    if (path && node->file.changed()) status.changed.push_back({*path, node->file.Seen({}).size});
   }
   status.tree = tree_.State();
   return FormatMountStatus(status);
@@ -45,7 +44,7 @@ void FuseMount::FlushAll(fuse_req_t request, size_t size) {
   MountFlushed flushed;
   for (const NodePtr& node : nodes_.InUse()) {
     const Result<std::string> path = nodes_.PathOf(*node);
-    if (!path || !node->file.Seen(false)) continue;
+    if (!path || !node->file.changed()) continue;
     const Status committed = node->file.Commit();
     if (committed) {
       ++flushed.committed;

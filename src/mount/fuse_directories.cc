@@ -40,10 +40,8 @@ size_t FuseMount::AddEntry(fuse_req_t request, const NodePtr& directory, const N
   }
   const NodePtr node = nodes_.LookedUp(directory, named.name, KindOf(named.entry));
   looked_up.push_back(node->id);
-  const std::optional<MountedFile::View> seen = node->file.Seen(false);
-  TreeEntry told = named.entry;
-  if (seen) seen->Over(told);
-  const fuse_entry_param entry = EntryOf(*node, told, named.all_known && !seen);
+  const bool hold = named.all_known && !node->file.changed();
+  const fuse_entry_param entry = EntryOf(*node, node->file.Seen(named.entry), hold);
   return fuse_add_direntry_plus(request, bytes, into.size(), name, &entry, next);
 }
 

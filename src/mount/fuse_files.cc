@@ -58,7 +58,7 @@ Result<fuse_entry_param> FuseMount::CreateFile(const NodePtr& directory, const s
       return opened.error();
     }
     same_pages = *opened;
-    if (const std::optional<MountedFile::View> seen = node->file.Seen(false)) seen->Over(entry);
+    entry = node->file.Seen(std::move(entry));
   }
   OpenFile(node, same_pages, how, file);
   return EntryOf(*node, entry);
@@ -135,13 +135,13 @@ void FuseMount::Tend() {
 
 void FuseMount::CommitAll() {
   for (const NodePtr& node : nodes_.InUse()) {
-    const std::optional<MountedFile::View> seen = node->file.Seen(false);
     const Result<std::string> path = nodes_.PathOf(*node);
-    if (!seen || !path) continue;
+    if (!path || !node->file.changed()) continue;
+    const uint64_t bytes = node->file.Seen({}).size;
     const Status committed = node->file.Commit();
     if (committed) {
       Log(LogLevel::kWarning, "mount", "{} was open for writing: the {} bytes that it had are stored", *path,
-          seen->size);
+          bytes);
     } else {
       Log(LogLevel::kError, "mount", "{} was open for writing: its changes are lost: {}", *path,
           committed.error().ToString());

@@ -66,8 +66,7 @@ std::string FuseMount::PathForLog(const Node& node) const {
 
 fuse_entry_param FuseMount::Found(const NodePtr& directory, const std::string& name, TreeEntry entry) {
   const NodePtr node = nodes_.LookedUp(directory, name, KindOf(entry));
-  if (const std::optional<MountedFile::View> seen = node->file.Seen(false)) seen->Over(entry);
-  return EntryOf(*node, entry);
+  return EntryOf(*node, node->file.Seen(std::move(entry)));
 }
 
 bool FuseMount::TooLong(std::string_view name, const Result<std::string>& path) const {

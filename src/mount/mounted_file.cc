@@ -193,22 +193,35 @@ Status MountedFile::SetSettings(const Settings& settings) {
   return tree_.SetSettings(path, settings);
 }
 
-void MountedFile::View::Over(TreeEntry& entry) const {
-  entry.size = size;
-  entry.mtime_ns = mtime_ns;
-  entry.ctime_ns = ctime_ns;
-  if (mode) entry.mode = mode;
+void MountedFile::ShowChanges(TreeEntry& entry) const {
+  const int64_t changed_ns = changed_ms_ * kNanosInMilli;
+  entry.size = edit_ ? edit_->size() : reader_->size();
+  entry.mtime_ns = set_.mtime_ns.value_or(changed_ns);
+  entry.ctime_ns = changed_ns;
+  if (set_.mode) entry.mode = set_.mode;
 }
 
-std::optional<MountedFile::View> MountedFile::Seen(bool after_all) const {
+TreeEntry MountedFile::Seen(TreeEntry named) const {
   const MutexLock lock(mutex_);
-  const bool edited = edit_ && (after_all || edit_->changed());
-  if (!edited && !(after_all && reader_)) return std::nullopt;
-  const int64_t changed_ns = changed_ms_ * kNanosInMilli;
-  return View{.size = edited ? edit_->size() : reader_->size(),
-              .mtime_ns = set_.mtime_ns.value_or(changed_ns),
-              .ctime_ns = changed_ns,
-              .mode = set_.mode};
+  if (edit_ && edit_->changed()) {
+    ShowChanges(named);
+  } else if (!edit_ && reader_ && reader_->stays()) {
+    named.size = reader_->size();
+  }
+  return named;
+}
+
+std::optional<TreeEntry> MountedFile::SeenWithoutName() const {
+  const MutexLock lock(mutex_);
+  if (!edit_ && !reader_) return std::nullopt;
+  TreeEntry entry;
+  ShowChanges(entry);
+  return entry;
+}
+
+bool MountedFile::changed() const {
+  const MutexLock lock(mutex_);
+  return edit_ && edit_->changed();
 }
 
 bool MountedFile::in_use() const {

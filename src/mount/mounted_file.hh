@@ -58,15 +58,13 @@ class MountedFile {
   // except that after kUnknown they may be visible or become so.
   Status Commit();
 
-  // What its users see of the file, in place of what its name shows.
-  struct View {
-    uint64_t size = 0;
-    int64_t mtime_ns = 0, ctime_ns = 0;
-    std::optional<uint32_t> mode = {};  // none: the name's
-    void Over(TreeEntry& entry) const;
-  };
-  // nullopt: what its name shows. `after_all`: also without changes.
-  std::optional<View> Seen(bool after_all) const;
+  // What its users see of the file, whose name shows `named`. The kernel reads no further than to the size
+  // that it was told last.
+  TreeEntry Seen(TreeEntry named) const;
+  // The same of one whose name shows nothing. None: nothing of it is open.
+  std::optional<TreeEntry> SeenWithoutName() const;
+  // Does it have changes that are not committed?
+  bool changed() const;
   bool in_use() const;
 
   // To be called now and then; does not wait for those that use the file. Changes that nobody goes on with
@@ -91,6 +89,7 @@ class MountedFile {
   std::shared_ptr<TreeReader> reader() const;
   Status NeedEdit(EditHow how);
   Status NeedReader();
+  void ShowChanges(TreeEntry& entry) const XEC_REQUIRES(mutex_);
   Status CommitEdit(TreeEdit& edit);
   Status EndWithLastWriter();  // in a turn alone
   void Changed();

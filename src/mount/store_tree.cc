@@ -23,6 +23,7 @@ class StoreReader final : public TreeReader {
 
   uint64_t size() const override { return handle_->size(); }
   const std::string& version() const override { return version_; }
+  bool stays() const override { return true; }
   Result<uint64_t> Read(uint64_t offset, MutableByteSpan into) override {
     return SyncWait(handle_->Read(offset, into));
   }

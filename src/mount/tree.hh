@@ -55,6 +55,8 @@ class TreeReader {
   virtual ~TreeReader() = default;
   virtual uint64_t size() const = 0;
   virtual const std::string& version() const = 0;
+  // Do the bytes stay what they are, whatever becomes of the file?
+  virtual bool stays() const = 0;
   // Fewer bytes than fit only at the end. Errors: those of ReadHandle::Read.
   virtual Result<uint64_t> Read(uint64_t offset, MutableByteSpan into) = 0;
 };

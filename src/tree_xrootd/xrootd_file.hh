@@ -15,6 +15,8 @@ class XrootdReader final : public TreeReader {
 
   uint64_t size() const override { return told_.entry.size; }
   const std::string& version() const override { return told_.entry.version; }
+  // Those of a plain server's file change under its readers.
+  bool stays() const override { return false; }
   Result<uint64_t> Read(uint64_t offset, MutableByteSpan into) override;
 
   RemoteFile& file() { return file_; }

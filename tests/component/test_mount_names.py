@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """xec mount: files that are open while their names are removed, replaced and made anew, by one mount or two."""
 import os
+import random
 import threading
 
 import fuse_mounts
@@ -67,6 +68,20 @@ class OneMount(fuse_mounts.StoreTestCase):
 
 
 class TwoMounts(fuse_mounts.StoreTestCase):
+    def test_what_is_read_stays_as_it_was_opened(self):
+        one, two = self.mount("-o", "attr_timeout=0s", name="one"), self.mount(name="two")
+        content = random.Random(1).randbytes(3 << 20)
+        for anew in (b"short", content + b"longer"):
+            self.write(f"{two}/f", content, "wb")
+            with open(f"{one}/f", "rb") as file:
+                start = file.read(10)
+                self.write(f"{two}/f", anew, "wb")
+                self.assertEqual(os.stat(f"{one}/f").st_size, len(content))
+                self.assertTrue(start + file.read() == content)
+            with open(f"{one}/f", "rb") as file:
+                self.assertTrue(file.read() == anew)
+            self.assertEqual(os.stat(f"{one}/f").st_size, len(anew))
+
     def test_a_name_that_another_mount_removed_is_made_anew(self):
         one, two = self.mount(name="one"), self.mount(name="two")
         self.write(f"{one}/f", "of old")

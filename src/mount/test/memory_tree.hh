@@ -48,7 +48,7 @@ class MemoryTree final : public MountedTree {
 
   Result<std::shared_ptr<TreeReader>> OpenReader(const std::string& path) override {
     XEC_TRY(Find(path));
-    return std::shared_ptr<TreeReader>(std::make_shared<Reader>(files[path]));
+    return std::shared_ptr<TreeReader>(std::make_shared<Reader>(*this, files[path]));
   }
   Result<std::shared_ptr<TreeEdit>> OpenEdit(const std::string& path, EditHow how) override {
     XEC_TRY(Find(path));
@@ -98,21 +98,24 @@ class MemoryTree final : public MountedTree {
   std::set<std::string> directories = {"/"};
   size_t page_names = 3;
   int versions = 0, stats = 0, lists = 0, commits = 0, rests = 0, holds = 0, names_lost = 0;
-  bool edits_take_settings = true;
+  bool edits_take_settings = true, readers_stay = true;
   std::optional<Error> next_commit;  // what it answers, once
   std::function<void()> before_write;
 
  private:
   class Reader final : public TreeReader {
    public:
-    explicit Reader(const File& file) : bytes_(file.bytes), version_(std::to_string(file.version)) {}
+    Reader(const MemoryTree& tree, const File& file)
+        : tree_(tree), bytes_(file.bytes), version_(std::to_string(file.version)) {}
     uint64_t size() const override { return bytes_.size(); }
     const std::string& version() const override { return version_; }
+    bool stays() const override { return tree_.readers_stay; }
     Result<uint64_t> Read(uint64_t offset, MutableByteSpan into) override {
       return Copy(bytes_, offset, into);
     }
 
    private:
+    const MemoryTree& tree_;
     const std::string bytes_, version_;
   };
 

@@ -47,11 +47,12 @@ TEST_F(MountedFileTest, TwoHandlesSeeEachOthersBytesAndOthersSeeThemOnceCommitte
   EXPECT_TRUE(Write(1, "E"));
   EXPECT_TRUE(file.Write(std::nullopt, AsBytes("!")));
   EXPECT_EQ(Read(), "hEllo!");
-  EXPECT_EQ(file.Seen(false)->size, 6u);
+  EXPECT_EQ(file.Seen({}).size, 6u);
+  EXPECT_TRUE(file.changed());
   EXPECT_EQ(tree.files["/f"].bytes, "hello");
   EXPECT_TRUE(file.Commit());
   EXPECT_EQ(tree.files["/f"].bytes, "hEllo!");
-  EXPECT_EQ(file.Seen(false), std::nullopt);
+  EXPECT_FALSE(file.changed());
   EXPECT_TRUE(file.Close(kWrites));
   EXPECT_EQ(tree.commits, 1);
   EXPECT_EQ(Read(), "hEllo!");
@@ -65,11 +66,11 @@ TEST_F(MountedFileTest, SettingsBecomeVisibleWithTheChangesOrAtOnce) {
   EXPECT_TRUE(Write(0, "H"));
   EXPECT_TRUE(file.SetSettings({.mtime_ns = 7, .mode = 0640}));
   EXPECT_EQ(tree.files["/f"].settings, Settings{.mode = 0600});
-  EXPECT_EQ(file.Seen(false)->mode, 0640u);
-  EXPECT_EQ(file.Seen(false)->mtime_ns, 7);
+  EXPECT_EQ(file.Seen({}).mode, 0640u);
+  EXPECT_EQ(file.Seen({}).mtime_ns, 7);
   // The time was that of the bytes before this.
   EXPECT_TRUE(Write(1, "E"));
-  EXPECT_GT(file.Seen(false)->mtime_ns, 7);
+  EXPECT_GT(file.Seen({}).mtime_ns, 7);
   EXPECT_TRUE(file.SetSettings({.mtime_ns = 8}));
   EXPECT_TRUE(file.Close(kWrites));
   EXPECT_EQ(tree.commits, 1);
@@ -91,16 +92,22 @@ TEST_F(MountedFileTest, AnOpenSeesWhatOthersHaveWrittenAndSaysWhetherPagesHold) 
   tree.Put("/f", "one");
   EXPECT_FALSE(Open(kReads));
   EXPECT_TRUE(Open(kReads));
-  tree.Put("/f", "two");
+  tree.Put("/f", "of two");
   EXPECT_EQ(Read(), "one");
+  EXPECT_EQ(file.Seen({.size = 6, .mtime_ns = 7}).size, 3u) << "as long as it is read";
+  EXPECT_EQ(file.Seen({.size = 6, .mtime_ns = 7}).mtime_ns, 7);
+  tree.readers_stay = false;
+  EXPECT_EQ(file.Seen({.size = 6}).size, 6u);
+  tree.readers_stay = true;
   EXPECT_FALSE(Open(kReads));
-  EXPECT_EQ(Read(), "two");
+  EXPECT_EQ(file.Seen({.size = 6}).size, 6u);
+  EXPECT_EQ(Read(), "of two");
   // Our own version is what the kernel has already.
   Open(kBoth);
   EXPECT_TRUE(Write(0, "T"));
   EXPECT_TRUE(file.Commit());
   EXPECT_TRUE(Open(kReads));
-  EXPECT_EQ(Read(), "Two");
+  EXPECT_EQ(Read(), "Tf two");
 }
 
 TEST_F(MountedFileTest, PagesOfAnotherVersionThanTheEditBeganWithDoNotHold) {
@@ -211,7 +218,7 @@ TEST_F(MountedFileTest, ARemovedFileLivesUntilItsLastHandleEnds) {
   EXPECT_EQ(Read(), "one");
   EXPECT_TRUE(Write(3, "!"));
   EXPECT_EQ(Read(), "one!");
-  EXPECT_EQ(file.Seen(true)->size, 4u);
+  EXPECT_EQ(file.SeenWithoutName()->size, 4u);
   EXPECT_TRUE(file.Commit());
   EXPECT_TRUE(file.Close(kWrites));
   EXPECT_FALSE(tree.files.contains("/f"));
