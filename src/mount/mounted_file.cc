@@ -37,12 +37,18 @@ void MountedFile::Changed() {
 
 Status MountedFile::NeedEdit(EditHow how) {
   XEC_ASSIGN_OR_RETURN(const std::string path, where_());
+  if (!how.truncate) {
+    const MutexLock lock(mutex_);
+    // What a writer has seen is what it changes.
+    if (writers_ > 0) how.only_if = seen_;
+  }
   XEC_ASSIGN_OR_RETURN(std::shared_ptr<TreeEdit> opened, tree_.OpenEdit(path, how));
   const std::string version = opened->version();
   const MutexLock lock(mutex_);
   // The kernel drops its pages itself when it truncates.
   if (how.truncate) pages_ = version;
   if (version != pages_) pages_.clear();
+  seen_ = version;
   edit_ = std::move(opened);
   set_ = Settings();
   changed_ms_ = MountClockMs();
@@ -74,6 +80,7 @@ Result<bool> MountedFile::Open(OpenHow how) {
     const MutexLock lock(mutex_);
     same_pages = how.reads && reader_->version() == pages_;
     if (how.reads) pages_ = reader_->version();
+    seen_ = how.reads ? pages_ : "";
   }
   const MutexLock lock(mutex_);
   readers_ += how.reads ? 1 : 0;
@@ -85,7 +92,7 @@ void MountedFile::OpenCreated(OpenHow how, std::string version) {
   const MutexLock lock(mutex_);
   readers_ += how.reads ? 1 : 0;
   writers_ += how.writes ? 1 : 0;
-  pages_ = std::move(version);
+  pages_ = seen_ = std::move(version);
 }
 
 Status MountedFile::Close(OpenHow how) {
@@ -165,6 +172,7 @@ Status MountedFile::CommitEdit(TreeEdit& open) {
   XEC_ASSIGN_OR_RETURN(std::string version, open.Commit());
   const MutexLock lock(mutex_);
   set_ = Settings();
+  seen_ = version;
   if (!pages_.empty()) pages_ = std::move(version);
   return OkStatus();
 }
@@ -273,6 +281,7 @@ void MountedFile::Renamed() {
   edit_.reset();
   reader_.reset();
   pages_.clear();
+  seen_.clear();
 }
 
 }  // namespace xec

@@ -104,6 +104,7 @@ class MountedFile {
   std::shared_ptr<TreeEdit> edit_ XEC_GUARDED_BY(mutex_);
   std::shared_ptr<TreeReader> reader_ XEC_GUARDED_BY(mutex_);
   std::string pages_ XEC_GUARDED_BY(mutex_);  // version of the pages that the kernel may have; "": not one
+  std::string seen_ XEC_GUARDED_BY(mutex_);  // version that the last open or edit saw; "": it did not look
   int64_t changed_ms_ XEC_GUARDED_BY(mutex_) = 0;
   Settings set_ XEC_GUARDED_BY(mutex_);  // by users, and not committed yet
   bool rests_ XEC_GUARDED_BY(mutex_) = false;  // since the last change

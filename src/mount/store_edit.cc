@@ -48,10 +48,13 @@ Result<std::shared_ptr<TreeEdit>> OpenStoreEdit(Store& store, Scratch& scratch, 
   options.upload = std::move(create);
   options.upload.make_parents = false;
   XEC_ASSIGN_OR_RETURN(std::unique_ptr<ObjectEdit> edit,
-                       SyncWait(ObjectEdit::Open(store, scratch, std::move(path), std::move(options), call)));
+                       SyncWait(ObjectEdit::Open(store, scratch, path, std::move(options), call)));
+  auto opened = std::make_shared<StoreEdit>(std::move(edit));
+  if (!how.only_if.empty() && opened->version() != how.only_if)
+    return Fail(Code::kNotCurrent, "{} was replaced", path);
   // Not an edit that begins empty: what was there keeps its attributes.
-  if (how.truncate && edit->size() > 0) XEC_TRY(SyncWait(edit->Truncate(0)));
-  return std::shared_ptr<TreeEdit>(std::make_shared<StoreEdit>(std::move(edit)));
+  if (how.truncate && opened->size() > 0) XEC_TRY(opened->Truncate(0));
+  return std::shared_ptr<TreeEdit>(std::move(opened));
 }
 
 }  // namespace xec

@@ -95,6 +95,7 @@ class TreeEdit {
 struct EditHow {
   bool truncate = false;  // it begins empty, which is a change unless the file is
   bool nameless = false;  // the name is about to go: Hold and LoseName follow
+  std::string only_if = {};  // kNotCurrent if it is another version, of trees whose versions tell; "": any
 };
 
 // Blocking, thread-safe. Paths begin with a slash; "/" is the root. Every call may also answer kNoQuorum,
@@ -113,7 +114,7 @@ class MountedTree {
 
   // Errors: kNotFound, kIsDirectory.
   virtual Result<std::shared_ptr<TreeReader>> OpenReader(const std::string& path) = 0;
-  // Errors: as OpenReader.
+  // Errors: as OpenReader; kNotCurrent.
   virtual Result<std::shared_ptr<TreeEdit>> OpenEdit(const std::string& path, EditHow how) = 0;
   // An empty file, where there is nothing. `mode`: permission bits. Errors: kAlreadyExists, kNotFound (the
   // parent), kNotDirectory.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """xec mount: files that are open while their names are removed, replaced and made anew, by one mount or two."""
+import errno
 import os
 import random
 import threading
@@ -68,6 +69,25 @@ class OneMount(fuse_mounts.StoreTestCase):
 
 
 class TwoMounts(fuse_mounts.StoreTestCase):
+    def test_what_was_seen_is_what_is_changed(self):
+        one, two = self.mount(name="one"), self.mount(name="two")
+        self.write(f"{one}/f", "1111111111")
+        for name, mode in (("new", "x"), ("f", "r+")):
+            with open(f"{one}/{name}", mode) as file:
+                self.write(f"{two}/{name}", "2222222222")
+                with self.assertRaises(OSError) as caught:
+                    os.write(file.fileno(), b"one")
+            self.assertEqual(caught.exception.errno, errno.ESTALE)
+            self.assertEqual(self.read(f"{two}/{name}"), "2222222222")
+        # Settings and attributes, whoever sets them, are no other version.
+        with open(f"{one}/f", "r+") as file:
+            for mnt in (one, two):
+                os.chmod(f"{mnt}/f", 0o600)
+                os.utime(f"{mnt}/f", (1, 1))
+                os.setxattr(f"{mnt}/f", "user.a", mnt.encode())
+            file.write("3")
+        self.assertEqual(self.read(f"{two}/f"), "3222222222")
+
     def test_what_is_read_stays_as_it_was_opened(self):
         one, two = self.mount("-o", "attr_timeout=0s", name="one"), self.mount(name="two")
         content = random.Random(1).randbytes(3 << 20)

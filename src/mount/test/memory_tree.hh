@@ -52,6 +52,8 @@ class MemoryTree final : public MountedTree {
   }
   Result<std::shared_ptr<TreeEdit>> OpenEdit(const std::string& path, EditHow how) override {
     XEC_TRY(Find(path));
+    if (!how.only_if.empty() && how.only_if != std::to_string(files[path].version))
+      return Fail(Code::kNotCurrent, "{} was replaced", path);
     return std::shared_ptr<TreeEdit>(std::make_shared<Edit>(*this, path, how.truncate));
   }
   Result<TreeEntry> CreateFile(const std::string& path, uint32_t mode) override {

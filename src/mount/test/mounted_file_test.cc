@@ -131,6 +131,23 @@ TEST_F(MountedFileTest, ChangesOfTwoMountsDoNotOverwriteEachOther) {
   EXPECT_EQ(tree.files["/f"].bytes, "two");
 }
 
+TEST_F(MountedFileTest, AWriterChangesTheVersionThatItsOpenSaw) {
+  file.OpenCreated(kWrites, "1");
+  tree.Put("/f", "created");
+  tree.Put("/f", "two");
+  EXPECT_EQ(Code(Write(0, "T")), "not_current");
+  EXPECT_TRUE(file.Close(kWrites));
+  Open(kBoth);
+  tree.Put("/f", "three");
+  EXPECT_EQ(Code(Write(0, "T")), "not_current");
+  // One that looks at nothing takes what is there then.
+  Open(kWrites);
+  tree.Put("/f", "four");
+  EXPECT_TRUE(Write(0, "F"));
+  EXPECT_TRUE(file.Commit());
+  EXPECT_EQ(tree.files["/f"].bytes, "Four");
+}
+
 TEST_F(MountedFileTest, ACommitThatFailsIsTriedAgainByTheNextOne) {
   tree.Put("/f", "one");
   Open(kWrites);
