@@ -13,6 +13,8 @@ namespace {
 
 // What an upload has in memory goes to scratch in such pieces.
 constexpr size_t kPieceBytes = kMiB;
+// A copy that is larger is not begun before the store says that it has room.
+constexpr uint64_t kLargeCopyBytes = kGiB;
 // Offsets of files are signed.
 constexpr uint64_t kSizeMax = std::numeric_limits<int64_t>::max();
 
@@ -258,10 +260,20 @@ bool ObjectEdit::HasLongTail() const {
   return changes.bytes() > (first_time ? tail_max_ : std::max(tail_max_, bytes_.base_bytes()));
 }
 
+// An object of holes may be larger than the store, which would be full before the upload failed.
+Task<Status> ObjectEdit::CheckRoom() {
+  if (size_ < kLargeCopyBytes) co_return OkStatus();
+  const Result<StoreSpace> space = co_await store_.Space(call_);
+  if (!space || size_ <= space->usable_free_bytes) co_return OkStatus();
+  co_return Fail(Code::kNoSpace, "{} has {} and is written anew, and {} are free", path_, FormatSize(size_),
+                 FormatSize(space->usable_free_bytes));
+}
+
 // Everything, in a new upload.
 Task<Result<std::unique_ptr<WriteHandle>>> ObjectEdit::Copy(std::optional<uint64_t> size) {
-  const Status open = co_await OpenBase();
-  if (!open) co_return open.error();
+  Status ready = co_await OpenBase();
+  if (ready) ready = co_await CheckRoom();
+  if (!ready) co_return ready.error();
   Result<std::unique_ptr<WriteHandle>> upload = co_await StartUpload(size, call_);
   if (!upload) co_return NotWritten(upload.error());
   const Status copied = co_await bytes_.CopyTo(**upload);

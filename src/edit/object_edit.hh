@@ -80,9 +80,9 @@ class ObjectEdit {
 
   // Commits what was changed, if anything was: then others see it, and the edit goes on from there. The
   // condition is that the name stands as it stood: kNotCurrent or kAlreadyExists if it does not, and nothing
-  // is overwritten; kConflict while another upload of the name is under way. After an error the changes are
-  // kept, may be read and flushed again, unless an upload has had them; on kUnknown, and errors of
-  // CallOptions, the outcome is open.
+  // is overwritten; kConflict while another upload of the name is under way; kNoSpace. After an error the
+  // changes are kept, may be read and flushed again, unless an upload has had them; on kUnknown, and errors
+  // of CallOptions, the outcome is open.
   Task<Result<std::optional<Committed>>> Flush();
   // Gives the memory and the place of an upload under way back, as the first read does: for an edit that
   // nobody has written to for a while, whose owner may be waiting for the memory of other uploads. Errors: as
@@ -142,6 +142,7 @@ class ObjectEdit {
   bool HasLongTail() const;
   Task<Status> BecomeStream();
   bool IsUpload() const;
+  Task<Status> CheckRoom();
   Task<Result<std::unique_ptr<WriteHandle>>> Copy(std::optional<uint64_t> size);
   Status Give(WriteHandle& upload, Beside beside);
   Task<Result<Committed>> CommitUpload(std::unique_ptr<WriteHandle> upload, Beside beside);

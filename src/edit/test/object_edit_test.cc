@@ -247,40 +247,6 @@ TEST_F(ObjectEditTest, SettingsGoIntoTheNextVersionOrIntoTheOneThatStands) {
   EXPECT_EQ(store_.objects["/a"].settings, Settings{.mode = 0644});
 }
 
-TEST_F(ObjectEditTest, FullScratchLosesNothing) {
-  store_.Put("/a", "0123456789");
-  Scratch small(root_.string(), 8, /*block_bytes=*/1);
-  const auto edit = std::move(*SyncWait(ObjectEdit::Open(store_, small, "/a", {})));
-  EXPECT_TRUE(Write(*edit, 0, "abcdef"));
-  EXPECT_EQ(Write(*edit, 5, "ghijkl").code(), Code::kNoSpace);
-  EXPECT_EQ(Read(*edit), "abcdef6789");
-  EXPECT_TRUE(SyncWait(edit->Flush()));
-  EXPECT_TRUE(Write(*edit, 5, "ghijkl"));
-  EXPECT_TRUE(SyncWait(edit->Close()));
-  EXPECT_EQ(store_.objects["/a"].bytes, "abcdeghijkl");
-
-  // What an upload has in memory has no room: it goes on as an upload.
-  const auto upload = std::move(*SyncWait(ObjectEdit::Open(store_, small, "/b", {.truncate = true})));
-  EXPECT_TRUE(Write(*upload, 0, "0123456789"));
-  EXPECT_EQ(Write(*upload, 0, "x").code(), Code::kNoSpace);
-  EXPECT_TRUE(Write(*upload, 10, "abc"));
-  EXPECT_TRUE(SyncWait(upload->Close()));
-  EXPECT_EQ(store_.objects["/b"].bytes, "0123456789abc");
-}
-
-// Bug: when scratch had no room for what was prepared, the next byte that was appended to it lost everything.
-TEST_F(ObjectEditTest, WhatIsPreparedIsKeptWhereScratchIsFull) {
-  Scratch small(root_.string(), 8, /*block_bytes=*/1);
-  const auto edit = std::move(*SyncWait(ObjectEdit::Open(store_, small, "/a", {.create = true})));
-  EXPECT_TRUE(SyncWait(edit->Truncate(12)));
-  EXPECT_TRUE(SyncWait(edit->Prepare()));
-  EXPECT_EQ(Write(*edit, 0, "x").code(), Code::kNoSpace);
-  EXPECT_EQ(Write(*edit, 12, "y").code(), Code::kNoSpace);
-  const auto closed = SyncWait(edit->Close());
-  EXPECT_TRUE(closed) << closed.error().message;
-  EXPECT_EQ(store_.objects["/a"].bytes, std::string(12, '\0'));
-}
-
 TEST_F(ObjectEditTest, ALongTailGoesIntoAnUpload) {
   store_.Put("/a", std::string(50, 'a'));
   const auto edit = Open("/a", {.tail_in_scratch_max = 20});
