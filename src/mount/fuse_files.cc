@@ -130,7 +130,7 @@ void FuseMount::Release(fuse_req_t request, fuse_file_info* file) {
 }
 
 void FuseMount::Tend() {
-  for (const NodePtr& node : nodes_.InUse()) node->file.Tend(MountClockMs());
+  for (const NodePtr& node : nodes_.InUse()) node->file.Tend(std::chrono::steady_clock::now());
 }
 
 void FuseMount::CommitAll() {

@@ -29,8 +29,8 @@ std::shared_ptr<TreeReader> MountedFile::reader() const {
 }
 
 void MountedFile::Changed() {
-  const MutexLock lock(mutex_);
   changed_ms_ = MountClockMs();
+  changed_ = std::chrono::steady_clock::now();
   set_.mtime_ns.reset();
   rests_ = false;
 }
@@ -51,8 +51,7 @@ Status MountedFile::NeedEdit(EditHow how) {
   seen_ = version;
   edit_ = std::move(opened);
   set_ = Settings();
-  changed_ms_ = MountClockMs();
-  rests_ = false;
+  Changed();
   return OkStatus();
 }
 
@@ -141,7 +140,10 @@ Status MountedFile::Apply(Change change) {
     {
       const SharedTurn turn(turns_);
       if (const auto open = edit()) {
-        Changed();
+        {
+          const MutexLock lock(mutex_);
+          Changed();
+        }
         return change(*open);
       }
     }
@@ -237,7 +239,7 @@ bool MountedFile::in_use() const {
   return readers_ > 0 || writers_ > 0;
 }
 
-void MountedFile::Tend(int64_t now_ms) {
+void MountedFile::Tend(SteadyTime now) {
   // What is in use may be waiting for memory, which the other files are to give back.
   if (!turns_.TryBeginAlone()) return;
   const AloneTurn turn(turns_, std::adopt_lock);
@@ -246,9 +248,8 @@ void MountedFile::Tend(int64_t now_ms) {
   bool commit = false;
   {
     const MutexLock lock(mutex_);
-    const int64_t idle_ms = now_ms - changed_ms_;
-    commit = idle_ms >= kCommitAfterMs;
-    if (idle_ms < kRestAfterMs || (rests_ && !commit)) return;
+    commit = now - changed_ >= kCommitAfter;
+    if (now - changed_ < kRestAfter || (rests_ && !commit)) return;
     rests_ = true;
   }
   const Status done = commit ? CommitEdit(*open) : open->Rest();

@@ -3,6 +3,7 @@
 // at once.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,8 +16,10 @@
 namespace xec {
 
 // After so long without a change.
-constexpr int64_t kRestAfterMs = 5'000;
-constexpr int64_t kCommitAfterMs = 20 * 60'000;
+constexpr auto kRestAfter = std::chrono::seconds(5);
+constexpr auto kCommitAfter = std::chrono::minutes(20);
+
+using SteadyTime = std::chrono::steady_clock::time_point;
 
 // By the clock of the machine, since 1970.
 int64_t MountClockMs();
@@ -70,7 +73,7 @@ class MountedFile {
   // To be called now and then; does not wait for those that use the file. Changes that nobody goes on with
   // give their memory back, and are committed in the end, before the store takes their upload for one whose
   // writer has died.
-  void Tend(int64_t now_ms);
+  void Tend(SteadyTime now);
 
   // Held by one who renames or removes the file, over that request and the calls below; nobody else uses
   // the file then. Files are taken in the order of their nodes' ids.
@@ -92,7 +95,7 @@ class MountedFile {
   void ShowChanges(TreeEntry& entry) const XEC_REQUIRES(mutex_);
   Status CommitEdit(TreeEdit& edit);
   Status EndWithLastWriter();  // in a turn alone
-  void Changed();
+  void Changed() XEC_REQUIRES(mutex_);
   template <typename Change>
   Status Apply(Change change);
 
@@ -105,7 +108,8 @@ class MountedFile {
   std::shared_ptr<TreeReader> reader_ XEC_GUARDED_BY(mutex_);
   std::string pages_ XEC_GUARDED_BY(mutex_);  // version of the pages that the kernel may have; "": not one
   std::string seen_ XEC_GUARDED_BY(mutex_);  // version that the last open or edit saw; "": it did not look
-  int64_t changed_ms_ XEC_GUARDED_BY(mutex_) = 0;
+  int64_t changed_ms_ XEC_GUARDED_BY(mutex_) = 0;  // since 1970, by the clock of the machine
+  SteadyTime changed_ XEC_GUARDED_BY(mutex_);  // the same moment
   Settings set_ XEC_GUARDED_BY(mutex_);  // by users, and not committed yet
   bool rests_ XEC_GUARDED_BY(mutex_) = false;  // since the last change
   size_t readers_ XEC_GUARDED_BY(mutex_) = 0;

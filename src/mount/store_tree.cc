@@ -25,7 +25,10 @@ class StoreReader final : public TreeReader {
   const std::string& version() const override { return version_; }
   bool stays() const override { return true; }
   Result<uint64_t> Read(uint64_t offset, MutableByteSpan into) override {
-    return SyncWait(handle_->Read(offset, into));
+    Result<uint64_t> got = SyncWait(handle_->Read(offset, into));
+    // The version is gone; no try finds it again.
+    if (!got && got.code() == Code::kConflict) return Fail(Code::kNotCurrent, "{}", got.error().message);
+    return got;
   }
 
  private:

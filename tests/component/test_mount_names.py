@@ -43,6 +43,19 @@ class OneMount(fuse_mounts.StoreTestCase):
             self.assertEqual(os.fstat(reader.fileno()).st_size, 7)
         self.assertEqual(os.listdir(mnt), [])
 
+    def test_bytes_that_are_gone_are_told(self):
+        conf = self.path("conf")
+        self.write(conf, "xec.superseded-grace 1ms\n")
+        mnt = self.mount("-c", conf)
+        self.write(f"{mnt}/f", b"x" * (3 << 20), "wb")
+        with open(f"{mnt}/f", "rb", buffering=0) as file:
+            file.read(10)
+            os.remove(f"{mnt}/f")
+            self.xec("clean", "-c", conf)
+            with self.assertRaises(OSError) as caught:
+                os.pread(file.fileno(), 10, 2 << 20)
+            self.assertEqual(caught.exception.errno, errno.ESTALE)
+
     def test_a_new_file_is_not_taken_for_the_one_that_had_its_name(self):
         mnt = self.mount()
         self.write(f"{mnt}/f", "old")

@@ -176,20 +176,20 @@ TEST_F(MountedFileTest, TruncatingIsAChange) {
 TEST_F(MountedFileTest, ChangesThatNobodyGoesOnWithRestAndAreCommittedInTheEnd) {
   tree.Put("/f", "one");
   Open(kWrites);
-  const int64_t now = MountClockMs();
-  file.Tend(now + 2 * kRestAfterMs);
+  const SteadyTime now = std::chrono::steady_clock::now();
+  file.Tend(now + 2 * kRestAfter);
   EXPECT_EQ(tree.rests, 0);
   EXPECT_TRUE(Write(0, "O"));
   file.Tend(now);
   EXPECT_EQ(tree.rests, 0);
-  for (int i = 2; i < 4; ++i) file.Tend(now + i * kRestAfterMs);
+  for (int i = 2; i < 4; ++i) file.Tend(now + i * kRestAfter);
   EXPECT_EQ(tree.rests, 1);
   EXPECT_TRUE(Write(1, "N"));
-  file.Tend(now + 2 * kRestAfterMs);
+  file.Tend(now + 2 * kRestAfter);
   EXPECT_EQ(tree.rests, 2);
-  file.Tend(now + 2 * kCommitAfterMs);
+  file.Tend(now + 2 * kCommitAfter);
   EXPECT_EQ(tree.files["/f"].bytes, "ONe");
-  file.Tend(now + 4 * kCommitAfterMs);
+  file.Tend(now + 4 * kCommitAfter);
   EXPECT_EQ(tree.commits, 1);
 }
 
@@ -204,7 +204,7 @@ TEST_F(MountedFileTest, OneWhoseWriterWaitsIsPassedOver) {
   };
   std::jthread writer([&] { EXPECT_TRUE(Write(1, "N")); });
   begun.get_future().wait();
-  file.Tend(MountClockMs() + 2 * kRestAfterMs);
+  file.Tend(std::chrono::steady_clock::now() + 2 * kRestAfter);
   EXPECT_EQ(tree.rests, 0);
   others_rest.set_value();
 }
