@@ -136,8 +136,11 @@ class Faults(fuse_mounts.TestCase, everyday.EverydayTest):
         for name in different:
             path = os.path.join(target, name)
             self.assertTrue(not os.path.exists(path) or os.path.getsize(path) == 0, f"{name} is half written")
-        self.run_program(["cp", "-r", self.tree, mnt], seconds=SECONDS)
-        self.check_same(target)
+        # The creation that the gateway died over may take effect at any moment, so cp may be told that such a name is
+        # there after it was told that it is not, or that somebody else makes it.
+        again = self.run_program(["cp", "-r", self.tree, mnt], seconds=SECONDS, code=None)
+        left = differences(self.tree, target)
+        self.assertLessEqual(set(left), set(different), again)
 
 
 def count_files(folder):
