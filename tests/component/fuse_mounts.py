@@ -40,6 +40,24 @@ class TestCase(xectest.TestCase):
         os.chmod(self.path("fuse"), 0o666)
         self.bind(self.path("fuse"), "/dev/fuse")
 
+    def mount_beside(self, *words, name="mnt"):
+        """A process of `xec mount WORDS` in the foreground, and the directory in which it shows its names."""
+        path = self.path(name)
+        os.mkdir(path)
+        process = self.background([self.program("xec"), "mount", "-f", "--log", path + ".log", *words, path])
+        self.addCleanup(self.run_program, ["umount", "-l", path], code=None)
+        self.eventually(lambda: os.path.ismount(path) or process.popen.poll() is not None, 60, f"{words} is mounted")
+        self.assertTrue(os.path.ismount(path), process.output() + self.read(path + ".log"))
+        return process, path
+
+    def write(self, path, content, mode="w"):
+        with open(path, mode) as file:
+            file.write(content)
+
+    def read(self, path):
+        with open(path) as file:
+            return file.read()
+
 
 class StoreTestCase(TestCase):
     """Mounts a store of six directories."""
@@ -90,11 +108,3 @@ class StoreTestCase(TestCase):
     def unmount(self, path):
         self.run_program(["fusermount3", "-u", path])
         self.eventually(lambda: not self.processes(path), 60, f"the process of {path} ends")
-
-    def write(self, path, content, mode="w"):
-        with open(path, mode) as file:
-            file.write(content)
-
-    def read(self, path):
-        with open(path) as file:
-            return file.read()

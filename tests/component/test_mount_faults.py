@@ -43,12 +43,7 @@ class Faults(fuse_mounts.TestCase, everyday.EverydayTest):
             tar.add(self.tree, "tree")
 
     def mount(self, *what):
-        path = self.path(f"mnt{len(os.listdir(self.dir))}")
-        os.mkdir(path)
-        process = self.background([self.program("xec"), "mount", "-f", "--log", path + ".log", *what, path])
-        self.addCleanup(self.run_program, ["umount", "-l", path], code=None)
-        self.eventually(lambda: os.path.ismount(path) or process.popen.poll() is not None, 60, f"{what} is mounted")
-        self.assertTrue(os.path.ismount(path), process.output())
+        _, path = self.mount_beside(*what)
         with open(os.path.join(path, "looked-at"), "wb") as file:
             file.write(b"here")
         return path

@@ -23,15 +23,10 @@ PROGRAMS = 50 if soak.MINUTES > 1 else 14
 class MountSoak(fuse_mounts.TestCase, soak.SoakTest):
     def setUp(self):
         super().setUp()
-        self.mnt = self.path("mnt")
-        os.mkdir(self.mnt)
         with open(self.path("conf"), "w", encoding="ascii") as file:
             file.write("".join(f"xec.data {self.path(f'd{i}')}\n" for i in range(1, 7)) + "xec.geometry 4+2\nxec.chunk-size 64KiB\n"
                        "xec.clean-interval 2s\nxec.upload-grace 5s\nxec.superseded-grace 2s\nxec.tombstone-horizon 30s\nxec.operation-limit 10s\n")
-        self.process = self.background([self.program("xec"), "mount", "-f", "-c", self.path("conf"), self.mnt])
-        self.addCleanup(self.run_program, ["umount", "-l", self.mnt], code=None)
-        self.eventually(lambda: os.path.ismount(self.mnt) or self.process.popen.poll() is not None, 60, "the store is mounted")
-        self.assertTrue(os.path.ismount(self.mnt), self.process.output())
+        self.process, self.mnt = self.mount_beside("-c", self.path("conf"))
         self.tree = self.path("tree")
         for number in range(12):
             os.makedirs(f"{self.tree}/{number % 3}", exist_ok=True)

@@ -19,24 +19,10 @@ LIMIT_SECONDS = 45
 
 class MountTest(fuse_mounts.TestCase):
     def mount(self, url, *options):
-        path = self.path(f"mnt{len(os.listdir(self.dir))}")
-        os.mkdir(path)
         # The kernel is to ask each time.
-        process = self.background([self.program("xec"), "mount", "-f", "--log", path + ".log", "-o",
-                                   "attr_timeout=0,entry_timeout=0", *options, url, path])
-        self.addCleanup(self.run_program, ["umount", "-l", path], code=None)
-        self.eventually(lambda: os.path.ismount(path) or process.popen.poll() is not None, 60, f"{url} is mounted")
-        self.assertTrue(os.path.ismount(path), process.output() + self.read(path + ".log"))
-        self.process = process
+        self.process, path = self.mount_beside("-o", "attr_timeout=0,entry_timeout=0", *options, url,
+                                               name=f"mnt{len(os.listdir(self.dir))}")
         return path
-
-    def write(self, path, text, mode="w"):
-        with open(path, mode) as file:
-            file.write(text)
-
-    def read(self, path):
-        with open(path) as file:
-            return file.read()
 
     def assert_errno(self, numbers, body):
         with self.assertRaises(OSError) as caught:
