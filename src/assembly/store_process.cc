@@ -143,7 +143,8 @@ void StoreProcess::StartJobs() {
       .configuration = configuration_,
       .process = options_.process,
       .runner = runner_,
-      .space = &front_.space()};
+      .space = &front_.space(),
+      .uploads = uploads_.get()};
   site_ = std::make_unique<JobSite>(std::move(site));
   runner_.Start(MakeJobs(*site_, options_.background));
 }
@@ -291,6 +292,11 @@ Task<Status> StoreProcess::OpenFrom(Judgement judgement, std::vector<SiteView> v
                                           SystemSeed(), configuration_.engine);
   auto engine = std::make_unique<Engine>(std::move(*descriptor), std::move(connected->servers), executor_,
                                          scope_, SystemSeed(), configuration_.engine);
+  if (options_.background) {
+    uploads_ = std::make_shared<UploadJournal>(configuration_.ScratchDirectory() + "/uploads",
+                                               judgement.descriptor.store_id);
+    engine->SetUploadNotes(uploads_);
+  }
   auto generation = NewGeneration(judgement.descriptor, std::move(beneath), std::move(engine));
   generation->confirmations = confirmations;
   generation->engine->member_list().Watch(judgement.descriptor, {confirmations, Lease(judgement.descriptor)},

@@ -18,6 +18,7 @@
 #include "api/gated_store.hh"
 #include "assembly/jobs/store_jobs.hh"
 #include "assembly/maintenance/generation.hh"
+#include "assembly/maintenance/upload_journal.hh"
 #include "assembly/member_connections.hh"
 #include "assembly/opened_store.hh"
 #include "assembly/sites/store_sites.hh"
@@ -127,6 +128,7 @@ class StoreProcess final : public OpenedStore {
   std::unique_ptr<MemberConnections> members_;
   std::map<std::string, std::string> hosts_;  // of members, where the configuration says another one
   DiskClocksPtr clocks_;  // set before there is a generation
+  std::shared_ptr<UploadJournal> uploads_;  // likewise; null: commands do not live long
   std::unique_ptr<JobSite> site_;  // used by the jobs only; set after that
 
   mutable Mutex mutex_;

@@ -49,7 +49,6 @@ enum class Mutant {
   kListWithTooFew,
   kReplaceByLookOnly,
   kSweepArchives,
-  kLeaveLoneSeals,
   kMoveBeforeAllKnow,
   kChangeByListAfter,
   kListForEver,

@@ -44,7 +44,7 @@ class EditsTest(xectest.TestCase):
         for number in os.listdir(f"/proc/{store.pid}/fd"):
             try:
                 link = os.readlink(f"/proc/{store.pid}/fd/{number}")
-                if "/scratch/" in link:
+                if "/scratch/" in link and "/uploads/" not in link:
                     total += os.stat(f"/proc/{store.pid}/fd/{number}").st_blocks * 512
             except FileNotFoundError:
                 continue
@@ -166,7 +166,35 @@ class ByPython(EditsTest):
         store.start()
         self.assertTrue(self.get(store, "/file") == before)
         left = self.files_below(os.path.join(store.state, "scratch"))
-        self.assertEqual([name for name in left if "interrupted/" not in name], [], "no changes are left there")
+        self.assertEqual([name for name in left if "interrupted/" not in name and "uploads/" not in name], [],
+                         "no changes are left there")
+
+    def test_what_a_gateway_was_writing_when_it_died_is_changed_by_others(self):
+        store = self.gateway()
+        before = self.random(STRIPE)
+        self.put(store, "/file", before)
+        for flags, name in (("DELETE|UPDATE", "/file"), ("NEW|UPDATE", "/new")):
+            with self.subTest(flags=flags):
+                editor = self.editor().open(f"{store.url}/{name}", flags)
+                for number in range(4):
+                    editor.write(self.random(STRIPE, number), number * STRIPE)
+                self.assertTrue(self.archives_of(store, name), "nothing is under way")
+                store.kill()
+                editor.kill()
+                store.start()
+                if name == "/new":
+                    other = self.editor().open(f"{store.url}/{name}", flags)
+                else:
+                    other = self.editor().open(f"{store.url}/{name}")
+                other.write(b"others", 0)
+                other.close()
+                self.assertTrue(self.get(store, name).startswith(b"others"))
+        self.assertIn("gives up 1 uploads", self.log(store))
+
+    def archives_of(self, store, name):
+        """Of uploads that are under way."""
+        return [path for path in self.files_below(os.path.dirname(store.dirs[0]))
+                if f"{name}.~xo/s." in path or f"{name}.~xo/e." in path]
 
     def test_full_scratch_is_told(self):
         store = self.gateway(scratch_size="1MiB")

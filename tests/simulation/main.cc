@@ -89,7 +89,10 @@ int Run(const Arguments& arguments) {
 int Main(int argc, char** argv) {
   Arguments arguments;
   CLI::App app(kDescription, "./dev simulate");
-  app.add_option("--seeds", arguments.seeds, "seeds to run, A..B")->type_name("A..B")->capture_default_str();
+  const CLI::Option* const seeds =
+      app.add_option("--seeds", arguments.seeds, "seeds to run, A..B; with --mutants 1..5000 by default")
+          ->type_name("A..B")
+          ->capture_default_str();
   app.add_option("--trace,--seed", arguments.trace, "run this seed alone and print what happened")
       ->type_name("SEED");
   app.add_flag("--coverage", arguments.coverage,
@@ -109,6 +112,8 @@ int Main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   arguments.range.renames = !arguments.no_rename;
+  // Some bugs show seldom.
+  if (arguments.mutants && seeds->empty()) arguments.seeds = "1..5000";
   if (!ParseRange(arguments.seeds, arguments.range)) {
     fmt::print(stderr, "simulate: \"{}\" is no range of seeds; write A..B\n", arguments.seeds);
     return 2;

@@ -103,8 +103,6 @@ constexpr std::array<PlantedBug, kMutantCount> kPlantedBugs = {{
      "an upload that replaces one version only does not look for others after sealing"},
     {Mutant::kSweepArchives, "sweep-archives", "P1",
      "archives go with the names from servers that are no homes of these any more"},
-    {Mutant::kLeaveLoneSeals, "leave-lone-seals", "P3",
-     "names move to other homes while uploads by the list before could still commit"},
     {Mutant::kMoveBeforeAllKnow, "move-before-all-know", "P6",
      "names move while somebody may go by the list of members before"},
     {Mutant::kChangeByListAfter, "change-by-list-after", "P6",

@@ -10,6 +10,7 @@
 
 #include "assembly/configuration/configuration.hh"
 #include "assembly/maintenance/generation.hh"
+#include "assembly/maintenance/upload_journal.hh"
 #include "base/mutex.hh"
 #include "commit/disk/disk_clock.hh"
 #include "jobs/job_runner.hh"
@@ -45,6 +46,7 @@ struct JobSite {
   std::string process;  // how lists of jobs name this one
   JobRunner& runner;
   SpaceLedger* space = nullptr;  // null: changes are not summed up
+  UploadJournal* uploads = nullptr;  // null: they are not noted
   std::shared_ptr<DisksGoneBack> gone_back = std::make_shared<DisksGoneBack>();
 
   Engine& engine() const { return *now().engine; }

@@ -220,28 +220,51 @@ Task<void> RemoveOldAttributes(CleanPass& pass) {
   }
 }
 
-Task<void> AbortSilentUploads(CleanPass& pass, Duration silence) {
-  std::map<std::string, std::pair<State, int64_t>> uploads;  // by id: seal and last sign of life
-  std::set<std::string> promoted;
+namespace {
+
+struct ListedUpload {
+  State seal;
+  int64_t last_ms = 0;  // sign of life
+};
+
+// Those that are promoted nowhere, by id.
+std::map<std::string, ListedUpload> UploadsOf(const CleanPass& pass) {
+  std::map<std::string, ListedUpload> uploads;
   for (const auto& [member, states] : pass.servers) {
     for (const State& state : states) {
-      if (state.Accepted()) promoted.insert(state.oid);
       if (state.kind != StateKind::kSealed && state.kind != StateKind::kAborted) continue;
-      State seal = state;
-      seal.kind = StateKind::kSealed;
-      auto& [known, last] = uploads[state.oid];
-      known = seal;
+      ListedUpload& upload = uploads[state.oid];
+      upload.seal = state;
+      upload.seal.kind = StateKind::kSealed;
       // Sealed archives show when they were written; a rename to aborted does not change that.
-      last = std::max(last, state.mtime_s * 1000);
+      upload.last_ms = std::max(upload.last_ms, state.mtime_s * 1000);
     }
   }
-  for (const auto& [oid, upload] : uploads) {
-    if (promoted.contains(oid)) continue;
-    if (!pass.Past(upload.second, silence)) {
-      ++pass.outcome.left;
-      continue;
+  for (const auto& [member, states] : pass.servers) {
+    for (const State& state : states) {
+      if (state.Accepted()) uploads.erase(state.oid);
     }
-    co_await AbortUpload(pass, upload.first);
+  }
+  return uploads;
+}
+
+}  // namespace
+
+Task<void> AbortSilentUploads(CleanPass& pass, Duration silence) {
+  const std::map<std::string, ListedUpload> uploads = UploadsOf(pass);
+  for (const auto& [oid, upload] : uploads) {
+    if (pass.Past(upload.last_ms, silence)) {
+      co_await AbortUpload(pass, upload.seal);
+    } else {
+      ++pass.outcome.left;
+    }
+  }
+}
+
+Task<void> AbortDeadUploads(CleanPass& pass, const std::set<std::string>& dead) {
+  const std::map<std::string, ListedUpload> uploads = UploadsOf(pass);
+  for (const auto& [oid, upload] : uploads) {
+    if (dead.contains(oid)) co_await AbortUpload(pass, upload.seal);
   }
 }
 

@@ -14,6 +14,8 @@ Task<void> RemoveOldMarks(CleanPass& pass);
 
 // Uploads that are promoted nowhere and silent for so long are given up.
 Task<void> AbortSilentUploads(CleanPass& pass, Duration silence);
+// So are those whose process has died: these, by their ids.
+Task<void> AbortDeadUploads(CleanPass& pass, const std::set<std::string>& dead);
 
 // So are directories whose makers are silent; they stand in the way of uploads.
 Task<void> AbortSilentDirectories(CleanPass& pass);

@@ -204,4 +204,12 @@ Task<void> GiveUpSilentUploads(Engine& engine, ObjectPath path, Duration silence
   co_await AbortSilentUploads(pass, silence);
 }
 
+Task<Status> GiveUpUploads(Engine& engine, ObjectPath path, std::set<std::string> dead) {
+  CleanPass pass(engine, std::move(path));
+  co_await ListEverywhere(pass);
+  if (pass.AllHomesHeard()) co_await AbortDeadUploads(pass, dead);
+  if (pass.AllHomesHeard() && pass.outcome.left == 0) co_return OkStatus();
+  co_return Fail(Code::kNoQuorum, "a home of {} does not answer", pass.path.text());
+}
+
 }  // namespace xec

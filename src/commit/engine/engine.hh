@@ -16,6 +16,7 @@
 #include "commit/engine/known_directories.hh"
 #include "commit/engine/known_manifests.hh"
 #include "commit/engine/known_space.hh"
+#include "commit/engine/upload_notes.hh"
 #include "placement/homes.hh"
 #include "placement/store_descriptor.hh"
 #include "protocol/hybrid_clock.hh"
@@ -66,6 +67,9 @@ class Engine {
   KnownSpace::Room Room() const { return shared_->space.RoomOf(descriptor_, executor_.Now()); }
   // What this process has still to remove; gateways do (TidyGivenUpFiles).
   GivenUpFiles& given_up_files() { return given_up_files_; }
+  // Where uploads are noted; null: nowhere. Set once, before the first upload, if at all.
+  void SetUploadNotes(std::shared_ptr<UploadNotes> notes) { shared_->upload_notes = std::move(notes); }
+  const std::shared_ptr<UploadNotes>& upload_notes() const { return shared_->upload_notes; }
   // By the list before, with which operations may still be under way; null: this is the first.
   Engine* before() const { return before_; }
 
@@ -127,6 +131,7 @@ class Engine {
     const std::shared_ptr<SliceCache> stripes;
     HedgeBudget hedges;
     KnownSpace space;
+    std::shared_ptr<UploadNotes> upload_notes;
     Mutex random_mutex;
     Random random XEC_GUARDED_BY(random_mutex);
     HybridClock clock;

@@ -83,7 +83,6 @@ Task<Status> MoveName(Engine& engine, ObjectPath path, TimePoint fence_from) {
   // Many are just being made.
   if (engine.executor().Now() < fence_from)
     co_return Fail(Code::kConflict, "{} is being changed", path.text());
-  if (MutantActive(Mutant::kLeaveLoneSeals)) co_return OkStatus();
   co_return co_await GiveUpLone(engine, std::move(path));
 }
 

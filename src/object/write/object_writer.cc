@@ -14,7 +14,10 @@
 namespace xec {
 namespace {
 
-Task<void> RemoveUpload(Engine& engine, ObjectPath path, State seal, StripeUpload::Remains remains) {
+// `note` ends with it.
+Task<void> RemoveUpload(Engine& engine, ObjectPath path, State seal, StripeUpload::Remains remains,
+                        UploadNote note) {
+  (void)note;
   co_await CloseAll(engine, std::move(remains.files));
   if (!remains.servers.empty())
     co_await AbandonUpload(engine, std::move(path), std::move(seal), std::move(remains.servers));
@@ -32,6 +35,7 @@ class Writer final : public ObjectWriter {
         seal_(std::move(seal)),
         base_(std::move(base)),
         parent_(std::move(parent)),
+        note_(engine.upload_notes(), path_, seal_.oid),
         upload_(engine, std::move(plan), std::move(digests)) {}
   ~Writer() override {
     if (!finished_) engine_.scope().Spawn(Abandon());
@@ -73,6 +77,7 @@ class Writer final : public ObjectWriter {
   Accepted shown_;  // under the name, by the last look
   const std::optional<ParentNeed> parent_;
   std::optional<TimePoint> seal_chosen_at_;
+  UploadNote note_;
   StripeUpload upload_;
   bool finished_ = false;  // committed, outcome unknown, or given up
 };
@@ -81,7 +86,7 @@ class Writer final : public ObjectWriter {
 // meanwhile.
 Task<void> Writer::Abandon() {
   finished_ = true;
-  return RemoveUpload(engine_, path_, seal_, upload_.GiveUp());
+  return RemoveUpload(engine_, path_, seal_, upload_.GiveUp(), std::move(note_));
 }
 
 // This is called just before the first archive is opened. An exclusive creation takes its version no earlier:
