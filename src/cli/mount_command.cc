@@ -23,6 +23,7 @@
 #include "mount/fuse_session.hh"
 #include "mount/remembering_tree.hh"
 #include "mount/store_tree.hh"
+#include "runtime/allocator.hh"
 #include "server/kinds/local_root.hh"
 #include "tree_xrootd/xrootd_tree.hh"
 
@@ -214,6 +215,8 @@ Result<int> ServeXrootd(const std::string& url, const MountOptions& options, con
 Result<int> ServeMount(const CommandLine& line, const MountOptions& options, const std::string& directory,
                        std::function<void()> ready) {
   KeepSignals();
+  MapLargeBlocks();
+  LimitArenas();
   if (line.operands.size() == 1) return ServeStore(line, options, directory, std::move(ready));
   return ServeXrootd(line.operands.front(), options, directory, std::move(ready));
 }

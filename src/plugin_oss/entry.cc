@@ -3,7 +3,6 @@
 // `http.secxtractor` and gsi's `-authzfun` all name this module.
 #include <cstdio>
 #include <cstring>
-#include <malloc.h>
 
 #include <XrdSys/XrdSysError.hh>
 #include <XrdSys/XrdSysLogger.hh>
@@ -17,14 +16,9 @@
 #include "plugin_oss/checksums.hh"
 #include "plugin_oss/file_system.hh"
 #include "plugin_oss/storage.hh"
+#include "runtime/allocator.hh"
 
 namespace {
-
-// Blocks of this size, in bytes, and larger ones are mapped on their own and go back to the system when they
-// are freed. glibc raises its limit to 32 MiB by itself as soon as large blocks are freed; the daemon's
-// buffers of up to 2 MiB a stream then lie scattered over its arenas, which keep a third more than is in use
-// (test_memory.py).
-constexpr int kMappedBlockBytes = 512 << 10;
 
 // The store of the configuration file, or nullptr after saying on the daemon's log what is wrong.
 xec::Gateway* OpenGateway(const char* file) noexcept {
@@ -57,7 +51,7 @@ void Tell(xec::Gateway& gateway, const xec::Refusal& refusal) {
 extern "C" {
 
 XrdOss* XrdOssGetStorageSystem2(XrdOss*, XrdSysLogger* logger, const char* file, const char*, XrdOucEnv*) {
-  mallopt(M_MMAP_THRESHOLD, kMappedBlockBytes);
+  xec::MapLargeBlocks();
   // Our lines go where the daemon's go.
   auto* route = new XrdSysError(logger, "");
   xec::SetLogSink(
