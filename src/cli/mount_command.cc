@@ -183,7 +183,8 @@ Result<int> ServeStore(const CommandLine& line, const MountOptions& options, con
   if (!line.quiet) {
     for (const std::string& note : store->notes()) fmt::print(stderr, "xec: {}\n", note);
   }
-  const std::unique_ptr<MountedTree> tree = MakeStoreTree(*store, CallerOfProcess(host.data()));
+  const std::unique_ptr<MountedTree> tree =
+      MakeStoreTree(*store, CallerOfProcess(host.data()), options.last_writer_wins);
   const Status served = ServeTree(*tree, options, directory, std::move(ready));
   if (!store->Settle(kSettle)) _exit(served ? kExitOk : ExitCodeOf(served.code()));
   if (!served) return served.error();
@@ -229,6 +230,11 @@ Result<int> RunMount(CommandLine line) {
   XEC_ASSIGN_OR_RETURN(MountOptions options, ParseMountOptions(line.mount_options));
   if (line.operands.size() > 1 && !IsXrootdUrl(line.operands.front())) {
     return Fail(Code::kInvalidArgument, "'{}' is nothing that can be mounted: root://HOST[:PORT][//PATH] can",
+                line.operands.front());
+  }
+  if (line.operands.size() > 1 && options.last_writer_wins) {
+    return Fail(Code::kInvalidArgument,
+                "-o last_writer_wins: only mounts of a store have it, not those of {}",
                 line.operands.front());
   }
   XEC_ASSIGN_OR_RETURN(const std::string directory, FreeMountPoint(line.operands.back()));

@@ -25,7 +25,7 @@ constexpr std::string_view kIgnored[] = {
     "_rnetdev",   "relatime", "norelatime", "strictatime", "nostrictatime", "diratime",
     "nodiratime", "lazytime", "nolazytime", "silent",      "loud"};
 constexpr std::string_view kIgnoredWithValue[] = {"user", "helper", "uhelper", "comment"};
-constexpr std::string_view kEnvironment = "setenv";
+constexpr std::string_view kEnvironment = "setenv", kLastWriterWins = "last_writer_wins";
 
 template <typename List>
 bool IsOneOf(const List& list, std::string_view word) {
@@ -80,6 +80,10 @@ Status SetOne(MountOptions& options, std::string_view option) {
   const size_t equals = option.find('=');
   const std::string_view name = option.substr(0, equals);
   if (IsForOthers(name, equals != std::string_view::npos)) return OkStatus();
+  if (name == kLastWriterWins && equals == std::string_view::npos) {
+    options.last_writer_wins = true;
+    return OkStatus();
+  }
   if (equals == std::string_view::npos) {
     if (!IsOneOf(kOfFuse, name)) return Fail(Code::kInvalidArgument, "-o {}: there is no such option", name);
     options.of_fuse.emplace_back(option);

@@ -28,6 +28,8 @@ struct MountOptions {
   gid_t gid = 0;
   // Of what nobody has given a mode.
   uint32_t file_mode = 0644, directory_mode = 0755;
+  // A commit replaces what others have made of the file since it was opened. Of stores only.
+  bool last_writer_wins = false;
   std::vector<std::string> of_fuse;  // for the FUSE library and the kernel
   // Variables for the process of the mount, e.g. those that name keys: fstab has no other place for them.
   std::vector<std::pair<std::string, std::string>> environment;

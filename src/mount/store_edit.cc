@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "mount/store_edit.hh"
 
-#include "edit/object_edit.hh"
 #include "runtime/sync_wait.hh"
 
 namespace xec {
@@ -43,14 +42,13 @@ class StoreEdit final : public TreeEdit {
 }  // namespace
 
 Result<std::shared_ptr<TreeEdit>> OpenStoreEdit(Store& store, Scratch& scratch, std::string path,
-                                                CreateOptions create, EditHow how, CallOptions call) {
-  EditOptions options;
-  options.upload = std::move(create);
+                                                EditOptions options, EditHow how, CallOptions call) {
   options.upload.make_parents = false;
+  const bool any_version = options.last_writer_wins || how.only_if.empty();
   XEC_ASSIGN_OR_RETURN(std::unique_ptr<ObjectEdit> edit,
                        SyncWait(ObjectEdit::Open(store, scratch, path, std::move(options), call)));
   auto opened = std::make_shared<StoreEdit>(std::move(edit));
-  if (!how.only_if.empty() && opened->version() != how.only_if)
+  if (!any_version && opened->version() != how.only_if)
     return Fail(Code::kNotCurrent, "{} was replaced", path);
   // Not an edit that begins empty: what was there keeps its attributes.
   if (how.truncate && opened->size() > 0) XEC_TRY(opened->Truncate(0));

@@ -4,15 +4,14 @@
 
 #include <memory>
 
-#include "api/store.hh"
-#include "edit/scratch.hh"
+#include "edit/object_edit.hh"
 #include "mount/tree.hh"
 
 namespace xec {
 
-// `store` and `scratch` outlive it. Blocking. Each version that it commits keeps mode and attributes of the
-// one before. Errors: those of Store::Open.
+// `store` and `scratch` outlive it. Of the options those count that are no matter of `how`. Blocking. Each
+// version that it commits keeps mode and attributes of the one before. Errors: those of Store::Open.
 Result<std::shared_ptr<TreeEdit>> OpenStoreEdit(Store& store, Scratch& scratch, std::string path,
-                                                CreateOptions create, EditHow how, CallOptions call);
+                                                EditOptions options, EditHow how, CallOptions call);
 
 }  // namespace xec

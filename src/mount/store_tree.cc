@@ -48,11 +48,12 @@ TreeEntry EntryOf(const ObjectInfo& info) {
 
 class StoreTree final : public MountedTree {
  public:
-  StoreTree(OpenedStore& opened, Caller caller)
+  StoreTree(OpenedStore& opened, Caller caller, bool last_writer_wins)
       : opened_(opened),
         store_(opened.store()),
         scratch_(opened.configuration().ScratchDirectory(), opened.configuration().scratch_bytes),
-        caller_(std::make_shared<const Caller>(std::move(caller))) {}
+        caller_(std::make_shared<const Caller>(std::move(caller))),
+        last_writer_wins_(last_writer_wins) {}
 
   size_t path_bytes_max() const override { return kPathBytesMax; }
 
@@ -84,7 +85,10 @@ class StoreTree final : public MountedTree {
   }
 
   Result<std::shared_ptr<TreeEdit>> OpenEdit(const std::string& path, EditHow how) override {
-    return OpenStoreEdit(store_, scratch_, path, opened_.CreateOptionsFor(path), how, Call());
+    EditOptions options;
+    options.upload = opened_.CreateOptionsFor(path);
+    options.last_writer_wins = last_writer_wins_;
+    return OpenStoreEdit(store_, scratch_, path, std::move(options), how, Call());
   }
 
   Result<TreeEntry> CreateFile(const std::string& path, uint32_t mode) override {
@@ -165,12 +169,13 @@ class StoreTree final : public MountedTree {
   Store& store_;
   Scratch scratch_;
   const std::shared_ptr<const Caller> caller_;
+  const bool last_writer_wins_;
 };
 
 }  // namespace
 
-std::unique_ptr<MountedTree> MakeStoreTree(OpenedStore& store, Caller caller) {
-  return std::make_unique<StoreTree>(store, std::move(caller));
+std::unique_ptr<MountedTree> MakeStoreTree(OpenedStore& store, Caller caller, bool last_writer_wins) {
+  return std::make_unique<StoreTree>(store, std::move(caller), last_writer_wins);
 }
 
 }  // namespace xec

@@ -9,7 +9,8 @@
 
 namespace xec {
 
-// `store` outlives the tree. `caller`: for whom everything is done.
-std::unique_ptr<MountedTree> MakeStoreTree(OpenedStore& store, Caller caller);
+// `store` outlives the tree. `caller`: for whom everything is done. `last_writer_wins`: as of
+// MountOptions.
+std::unique_ptr<MountedTree> MakeStoreTree(OpenedStore& store, Caller caller, bool last_writer_wins);
 
 }  // namespace xec

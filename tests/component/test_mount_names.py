@@ -82,6 +82,30 @@ class OneMount(fuse_mounts.StoreTestCase):
 
 
 class TwoMounts(fuse_mounts.StoreTestCase):
+    def test_the_last_writer_wins_if_it_is_told_to(self):
+        """There was no way to say so, though programs on the C interface had one."""
+        one, two = self.mount("-o", "last_writer_wins", name="one"), self.mount(name="two")
+        self.write(f"{one}/f", "1111111111")
+        with open(f"{one}/f", "r+") as file:
+            file.write("one")
+            file.flush()
+            self.write(f"{two}/f", "2222222222")
+        self.assertEqual(self.read(f"{two}/f"), "one1111111")
+        # What was not changed yet is changed as it is by then.
+        with open(f"{one}/f", "r+") as file:
+            self.write(f"{two}/f", "2222222222")
+            file.write("one")
+        self.assertEqual(self.read(f"{two}/f"), "one2222222")
+        # One that was removed is there again.
+        with open(f"{one}/f", "r+") as file:
+            file.write("two")
+            file.flush()
+            os.remove(f"{two}/f")
+        self.assertEqual(self.read(f"{two}/f"), "two2222222")
+        result = self.run_program([self.program("xec"), "mount", "-o", "last_writer_wins", "root://127.0.0.1:1",
+                                   self.path("none")], code=2)
+        self.assertIn("only mounts of a store have it", result.err)
+
     def test_what_was_seen_is_what_is_changed(self):
         one, two = self.mount(name="one"), self.mount(name="two")
         self.write(f"{one}/f", "1111111111")

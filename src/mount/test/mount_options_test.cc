@@ -24,6 +24,8 @@ TEST(MountOptionsTest, ThoseOfOursAndThoseOfTheKernel) {
   EXPECT_EQ(options->directory_mode, 0755u);
   EXPECT_EQ(options->threads, 4u);
   EXPECT_THAT(options->of_fuse, testing::ElementsAre("ro", "fsname=x"));
+  EXPECT_FALSE(options->last_writer_wins);
+  EXPECT_TRUE(ParseMountOptions({"ro,last_writer_wins"})->last_writer_wins);
 }
 
 TEST(MountOptionsTest, WhatFstabSaysToOthersIsLeftOut) {
@@ -48,9 +50,9 @@ TEST(MountOptionsTest, VariablesOfTheProcess) {
 }
 
 TEST(MountOptionsTest, WhatIsNoneOfThemIsRefusedByItsName) {
-  for (const char* wrong :
-       {"nonsense", "nonsense=1", "threads=0", "threads=257", "threads=x", "uid=-1", "dir_mode=9",
-        "dir_mode=", "attr_timeout=soon", "allow_other=1", "ro,x", "setenv=A", "setenv", "setenv=="}) {
+  for (const char* wrong : {"nonsense", "nonsense=1", "threads=0", "threads=257", "threads=x", "uid=-1",
+                            "dir_mode=9", "dir_mode=", "attr_timeout=soon", "allow_other=1", "ro,x",
+                            "setenv=A", "setenv", "setenv==", "last_writer_wins=1"}) {
     const auto options = ParseMountOptions({wrong});
     ASSERT_FALSE(options) << wrong;
     EXPECT_EQ(options.code(), Code::kInvalidArgument);
